@@ -1,1 +1,8 @@
-//! .
+//! NetIL, the portable bytecode of netvm.
+#![forbid(unsafe_code)]
+pub mod copro;
+pub mod module;
+pub mod ops;
+pub mod set;
+pub mod table;
+pub mod wide;

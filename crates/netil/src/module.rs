@@ -1,0 +1,262 @@
+//! A module: one NetPE's code, memories, ports, coprocessors and read-only sets, before it is verified.
+//!
+//! Branch targets are instruction indices here; the binary form ([`crate::codec`]) turns them into displacements. Nothing
+//! in a module has been checked: [`crate::verify`] is the only way to a [`crate::Verified`] that may run.
+
+use crate::set::Set;
+use crate::table::Op;
+
+/// The code and declarations of one NetPE.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Module {
+    /// Name of the NetPE (`.netpe_name`); empty if not given.
+    pub name: String,
+    /// Name of the source for messages; empty if not known.
+    pub source: String,
+    /// Ports in the order of declaration; a port's id is its index. A module that declares none has one push input, id 0,
+    /// and one push output, id 1.
+    pub ports: Vec<Port>,
+    /// Size of data memory in bytes.
+    pub data_size: u32,
+    /// Size of info memory in bytes.
+    pub info_size: u32,
+    /// Named parts of info memory.
+    pub info_fields: Vec<InfoField>,
+    /// Coprocessors used; their operand in code is the index here.
+    pub coprocessors: Vec<CoproUse>,
+    /// Initialised data, read-only.
+    pub data: Vec<u8>,
+    /// Names of places in initialised data, for people.
+    pub data_labels: Vec<Label>,
+    /// Read-only sets.
+    pub sets: Vec<Set>,
+    /// Runs once before the first packet.
+    pub init: Option<Handler>,
+    /// Runs for every packet that is pushed in.
+    pub push: Option<Handler>,
+    /// Runs for every packet that is asked for.
+    pub pull: Option<Handler>,
+}
+
+/// A handler's code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Handler {
+    /// The instructions.
+    pub code: Vec<Inst>,
+    /// Width in bits of each local variable.
+    pub locals: Vec<u16>,
+    /// Greatest number of stack elements.
+    pub max_stack: u32,
+    /// Source line of each instruction, from 1; 0 or missing if not known.
+    pub lines: Vec<u32>,
+    /// Names of places in the code, for people.
+    pub labels: Vec<Label>,
+}
+
+/// A name for a place: an instruction index or an offset in initialised data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The name.
+    pub name: String,
+    /// The place.
+    pub at: u32,
+}
+
+/// One instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inst {
+    /// Which.
+    pub op: Op,
+    /// Its immediates in the order of the table; a branch target is an instruction index. Constants and switches are in `extra`.
+    pub imm: [u32; 3],
+    /// What does not fit there.
+    pub extra: Extra,
+}
+
+/// Immediates of unbounded size.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Extra {
+    /// None.
+    #[default]
+    None,
+    /// The limbs of a constant, see [`crate::wide`].
+    Const(Box<[u64]>),
+    /// The targets of a `switch`.
+    Switch(Box<Switch>),
+}
+
+/// The targets of a `switch`, as instruction indices.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Switch {
+    /// Taken where no key fits.
+    pub default: u32,
+    /// Key and target; keys are distinct.
+    pub cases: Vec<(u32, u32)>,
+}
+
+/// A port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// The name that code uses.
+    pub name: String,
+    /// Direction and discipline.
+    pub kind: PortKind,
+}
+
+/// Direction and discipline of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortKind {
+    /// Packets arrive here when upstream pushes.
+    PushInput,
+    /// The handler pushes packets out here.
+    PushOutput,
+    /// The handler asks for packets here.
+    PullInput,
+    /// Downstream asks for packets here.
+    PullOutput,
+}
+
+impl PortKind {
+    /// The four kinds with their names in source.
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::PushInput, "push_input"),
+        (Self::PushOutput, "push_output"),
+        (Self::PullInput, "pull_input"),
+        (Self::PullOutput, "pull_output"),
+    ];
+
+    /// True for both inputs.
+    pub fn is_input(self) -> bool {
+        matches!(self, Self::PushInput | Self::PullInput)
+    }
+}
+
+/// A named part of info memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InfoField {
+    /// The name, equal names mean the same field across an application.
+    pub name: String,
+    /// First byte.
+    pub offset: u32,
+    /// Size in bytes.
+    pub size: u32,
+}
+
+/// A coprocessor instance that the module uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoproUse {
+    /// The name that code uses for this instance.
+    pub alias: String,
+    /// The name of its descriptor.
+    pub name: String,
+}
+
+/// Which handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HandlerKind {
+    /// `.init`
+    Init,
+    /// `.push`
+    Push,
+    /// `.pull`
+    Pull,
+}
+
+impl HandlerKind {
+    /// All three, in the order of the binary form.
+    pub const ALL: [Self; 3] = [Self::Init, Self::Push, Self::Pull];
+
+    /// The name of the segment in source, without the dot.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Init => "init",
+            Self::Push => "push",
+            Self::Pull => "pull",
+        }
+    }
+}
+
+impl Module {
+    /// The handler of that kind.
+    pub fn handler(&self, kind: HandlerKind) -> Option<&Handler> {
+        match kind {
+            HandlerKind::Init => self.init.as_ref(),
+            HandlerKind::Push => self.push.as_ref(),
+            HandlerKind::Pull => self.pull.as_ref(),
+        }
+    }
+
+    /// The place of the handler of that kind.
+    pub fn handler_mut(&mut self, kind: HandlerKind) -> &mut Option<Handler> {
+        match kind {
+            HandlerKind::Init => &mut self.init,
+            HandlerKind::Push => &mut self.push,
+            HandlerKind::Pull => &mut self.pull,
+        }
+    }
+
+    /// The port with that id, with the implicit ports of a module that declares none.
+    pub fn port(&self, id: u32) -> Option<Port> {
+        let implicit = |name: &str, kind| Some(Port { name: name.to_owned(), kind });
+        match (self.ports.is_empty(), id) {
+            (true, 0) => implicit("in", PortKind::PushInput),
+            (true, 1) => implicit("out", PortKind::PushOutput),
+            _ => self.ports.get(id as usize).cloned(),
+        }
+    }
+
+    /// Ids and ports, implicit ones included.
+    pub fn all_ports(&self) -> Vec<(u32, Port)> {
+        (0..).map_while(|id| self.port(id).map(|p| (id, p))).collect()
+    }
+
+    /// The port that `ret n` sends to: the first output.
+    pub fn first_output(&self) -> Option<u32> {
+        self.all_ports().iter().find(|(_, p)| !p.kind.is_input()).map(|(id, _)| *id)
+    }
+
+    /// The size of shared memory in bytes: what `set.share` in the init handler says, else 0.
+    pub fn shared_size(&self) -> u32 {
+        let code = self.init.as_ref().map_or(&[][..], |h| &h.code);
+        code.iter().filter(|i| i.op == Op::SetShare).map(|i| i.imm[0]).max().unwrap_or(0)
+    }
+}
+
+impl Handler {
+    /// The source line of an instruction, 0 if not known.
+    pub fn line(&self, index: u32) -> u32 {
+        self.lines.get(index as usize).copied().unwrap_or(0)
+    }
+
+    /// The nearest label at or before an instruction, with the distance to it.
+    pub fn label_before(&self, index: u32) -> Option<(&str, u32)> {
+        let near = self.labels.iter().filter(|l| l.at <= index).max_by_key(|l| l.at)?;
+        Some((&near.name, index - near.at))
+    }
+}
+
+impl Inst {
+    /// An instruction without immediates.
+    pub fn new(op: Op) -> Self {
+        Self { op, imm: [0; 3], extra: Extra::None }
+    }
+
+    /// An instruction with one number, port, local, set or branch target.
+    pub fn with(op: Op, imm: u32) -> Self {
+        Self { op, imm: [imm, 0, 0], extra: Extra::None }
+    }
+
+    /// An instruction with two.
+    pub fn with2(op: Op, a: u32, b: u32) -> Self {
+        Self { op, imm: [a, b, 0], extra: Extra::None }
+    }
+
+    /// The targets of a branch, a switch or a call.
+    pub fn targets(&self) -> Vec<u32> {
+        match &self.extra {
+            Extra::Switch(s) => s.cases.iter().map(|c| c.1).chain([s.default]).collect(),
+            _ if self.op.branches() => vec![self.imm[0]],
+            _ => Vec::new(),
+        }
+    }
+}
