@@ -94,7 +94,7 @@ pub trait Coprocessor: Send {
 }
 
 /// Why an operation could not be done; the handler traps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CoproError {
     /// The operation needs the packet and the handler did not show it.
     NoPacket,

@@ -1,9 +1,31 @@
-//! NetIL, the portable bytecode of netvm.
+//! NetIL: the portable bytecode of netvm, from its instruction table to the interpreter that defines its meaning.
+//!
+//! ```text
+//! source text ──asm──▶ Module ──verify──▶ Verified ──▶ Interpreter (here), or a compiler (elsewhere)
+//!                      ▲    │
+//! binary form ──codec──┘    └──disasm──▶ source text
+//! ```
+//!
+//! - [`table`]: one row per instruction; everything else about instructions is derived from it
+//! - [`ops`], [`wide`], [`digest`]: what operations mean on values of 1 to 2,048 bits
+//! - [`module`], [`set`], [`copro`]: what a program consists of
+//! - [`verify`]: the only way to a [`Verified`]; its header lists what is checked
+//! - [`exec`]: exchange buffers, dispositions, traps and state, the same for every engine
+//! - [`interp`]: the reference interpreter
+//!
+//! No dependencies and no unsafe code: the packet and the program are both hostile.
 #![forbid(unsafe_code)]
 pub mod copro;
 pub mod digest;
+pub mod exec;
+pub mod interp;
 pub mod module;
 pub mod ops;
 pub mod set;
 pub mod table;
+pub mod verify;
 pub mod wide;
+
+pub use interp::Interpreter;
+pub use module::Module;
+pub use verify::{Verified, verify};

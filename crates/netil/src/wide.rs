@@ -85,7 +85,7 @@ pub fn resize(from: u16, to: u16, signed: bool, a: &[u64]) -> Vec<u64> {
     for (i, limb) in r.iter_mut().enumerate().take(a.len()) {
         *limb = a[i];
     }
-    if fill && from % 64 != 0 && limbs(from) <= r.len() {
+    if fill && !from.is_multiple_of(64) && limbs(from) <= r.len() {
         r[limbs(from) - 1] |= u64::MAX << (from % 64);
     }
     normalise(to, &mut r);

@@ -1,0 +1,483 @@
+//! What an execution takes and gives, the same for every engine: exchange buffers in, dispositions and clones out, and a
+//! state that persists between packets.
+//!
+//! Source: NetVM paper, sections 3.1.2 (memories), 3.1.5 (sequential processing), 3.3 (safety).
+
+use crate::copro::{CoproError, Coprocessor, MAX_REGISTERS, Registers};
+use crate::module::HandlerKind;
+use crate::table::Space;
+use crate::verify::Verified;
+use std::collections::VecDeque;
+use std::fmt;
+
+/// The longest packet that a program may make, in bytes.
+pub const MAX_PACKET: u32 = 65_535;
+/// Free bytes before and after a packet that a program may change.
+pub const ROOM: usize = 128;
+/// Words in a NetPE's exception table.
+pub const EXCEPTIONS: usize = 16;
+/// Backward branches and calls that one handler run may take, unless the state says otherwise.
+pub const DEFAULT_BUDGET: u32 = 1 << 20;
+
+/// One packet with what belongs to it. Borrowed until something writes to it.
+#[derive(Clone, Debug)]
+pub struct ExchangeBuffer<'a> {
+    store: Store<'a>,
+    /// Info memory; its size is the module's.
+    pub info: Vec<u8>,
+    /// Id of the port the packet came in by.
+    pub port: u32,
+    /// Arrival time in nanoseconds since 1970.
+    pub time_ns: u64,
+    /// Length on the wire in bytes.
+    pub orig_len: u32,
+}
+
+#[derive(Clone, Debug)]
+enum Store<'a> {
+    Borrowed(&'a [u8]),
+    Owned { buffer: Vec<u8>, head: usize, len: usize },
+    Gone,
+}
+
+impl<'a> ExchangeBuffer<'a> {
+    /// A packet read in place.
+    pub fn borrowed(bytes: &'a [u8]) -> Self {
+        Self { store: Store::Borrowed(bytes), info: Vec::new(), port: 0, time_ns: 0, orig_len: wire_len(bytes) }
+    }
+
+    /// A packet of zeros.
+    pub fn zeroed(len: u32) -> Self {
+        let len = len as usize;
+        let store = Store::Owned { buffer: vec![0; len + 2 * ROOM], head: ROOM, len };
+        Self { store, info: Vec::new(), port: 0, time_ns: 0, orig_len: len as u32 }
+    }
+
+    /// No packet: what a pull handler starts with.
+    pub fn none() -> Self {
+        Self { store: Store::Gone, info: Vec::new(), port: 0, time_ns: 0, orig_len: 0 }
+    }
+
+    /// False after `exbuf.delete` and before a pull handler's `pkt.receive`.
+    pub fn is_present(&self) -> bool {
+        !matches!(self.store, Store::Gone)
+    }
+
+    /// The captured bytes; none if the packet is gone.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.store {
+            Store::Borrowed(b) => b,
+            Store::Owned { buffer, head, len } => &buffer[*head..*head + *len],
+            Store::Gone => &[],
+        }
+    }
+
+    /// The captured bytes for writing; copies a borrowed packet once.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        self.own();
+        match &mut self.store {
+            Store::Owned { buffer, head, len } => &mut buffer[*head..*head + *len],
+            _ => &mut [],
+        }
+    }
+
+    /// Replaces the packet by zeros; arrival time and port stay, info memory becomes zero.
+    pub fn create(&mut self, len: u32) {
+        self.store = Self::zeroed(len).store;
+        self.orig_len = len;
+        self.info.fill(0);
+    }
+
+    /// Gives the packet up.
+    pub fn delete(&mut self) {
+        self.store = Store::Gone;
+    }
+
+    /// The same packet with memory of its own.
+    pub fn into_owned(mut self) -> ExchangeBuffer<'static> {
+        self.own();
+        let store = match self.store {
+            Store::Owned { buffer, head, len } => Store::Owned { buffer, head, len },
+            _ => Store::Gone,
+        };
+        ExchangeBuffer { store, info: self.info, port: self.port, time_ns: self.time_ns, orig_len: self.orig_len }
+    }
+
+    /// Grows the packet by `n` zero bytes at its head.
+    pub fn push(&mut self, n: u32) -> Result<(), TrapKind> {
+        let n = self.growth(n)?;
+        self.own();
+        let Store::Owned { buffer, head, len } = &mut self.store else { return Err(TrapKind::NoPacket) };
+        if *head < n {
+            buffer.splice(0..0, std::iter::repeat_n(0, n + ROOM - *head));
+            *head = n + ROOM;
+        }
+        *head -= n;
+        *len += n;
+        buffer[*head..*head + n].fill(0);
+        Ok(())
+    }
+
+    /// Grows the packet by `n` zero bytes at its tail.
+    pub fn grow(&mut self, n: u32) -> Result<(), TrapKind> {
+        let n = self.growth(n)?;
+        self.own();
+        let Store::Owned { buffer, head, len } = &mut self.store else { return Err(TrapKind::NoPacket) };
+        let end = *head + *len;
+        if buffer.len() < end + n {
+            buffer.resize(end + n + ROOM, 0);
+        }
+        buffer[end..end + n].fill(0);
+        *len += n;
+        Ok(())
+    }
+
+    /// Removes `n` bytes from the packet's head.
+    pub fn pull(&mut self, n: u32) -> Result<(), TrapKind> {
+        let n = self.shrinkage(n)?;
+        match &mut self.store {
+            Store::Borrowed(b) => *b = &b[n..],
+            Store::Owned { head, len, .. } => (*head, *len) = (*head + n, *len - n),
+            Store::Gone => {}
+        }
+        Ok(())
+    }
+
+    /// Removes `n` bytes from the packet's tail.
+    pub fn trim(&mut self, n: u32) -> Result<(), TrapKind> {
+        let n = self.shrinkage(n)?;
+        match &mut self.store {
+            Store::Borrowed(b) => *b = &b[..b.len() - n],
+            Store::Owned { len, .. } => *len -= n,
+            Store::Gone => {}
+        }
+        Ok(())
+    }
+
+    fn growth(&self, n: u32) -> Result<usize, TrapKind> {
+        if !self.is_present() {
+            return Err(TrapKind::NoPacket);
+        }
+        let fits = u64::from(n) + self.bytes().len() as u64 <= u64::from(MAX_PACKET);
+        if fits { Ok(n as usize) } else { Err(TrapKind::NoRoom) }
+    }
+
+    fn shrinkage(&self, n: u32) -> Result<usize, TrapKind> {
+        match () {
+            () if !self.is_present() => Err(TrapKind::NoPacket),
+            () if n as usize > self.bytes().len() => Err(TrapKind::OutOfBounds(Space::Packet)),
+            () => Ok(n as usize),
+        }
+    }
+
+    fn own(&mut self) {
+        if let Store::Borrowed(b) = self.store {
+            let mut buffer = vec![0; b.len() + 2 * ROOM];
+            buffer[ROOM..ROOM + b.len()].copy_from_slice(b);
+            self.store = Store::Owned { buffer, head: ROOM, len: b.len() };
+        }
+    }
+}
+
+fn wire_len(bytes: &[u8]) -> u32 {
+    u32::try_from(bytes.len()).unwrap_or(u32::MAX)
+}
+
+/// Why a handler was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TrapKind {
+    /// An access past the end of a memory.
+    OutOfBounds(Space),
+    /// The exact result of a checked operation does not fit.
+    Overflow,
+    /// A zero divisor.
+    DivisionByZero,
+    /// More backward branches and calls than the budget allows.
+    Budget,
+    /// The packet would be longer than [`MAX_PACKET`].
+    NoRoom,
+    /// There is no packet to send or to change.
+    NoPacket,
+    /// A coprocessor refused; its index.
+    Coprocessor(u8, CoproError),
+}
+
+impl TrapKind {
+    /// A number for compiled code to return: the kind in the low byte, a detail above.
+    pub fn code(self) -> u32 {
+        match self {
+            Self::OutOfBounds(space) => 1 | (space as u32) << 8,
+            Self::Overflow => 2,
+            Self::DivisionByZero => 3,
+            Self::Budget => 4,
+            Self::NoRoom => 5,
+            Self::NoPacket => 6,
+            Self::Coprocessor(unit, error) => 7 | u32::from(unit) << 8 | (error as u32) << 16,
+        }
+    }
+
+    /// The kind that [`Self::code`] gave the number of.
+    pub fn from_code(code: u32) -> Option<Self> {
+        const SPACES: [Space; 5] = [Space::Packet, Space::Info, Space::Data, Space::Shared, Space::Initialised];
+        const ERRORS: [CoproError; 4] = [CoproError::NoPacket, CoproError::BadRegister, CoproError::Full, CoproError::NotInitialised];
+        let detail = (code >> 8) as u8;
+        Some(match code & 0xff {
+            1 => Self::OutOfBounds(*SPACES.get(usize::from(detail))?),
+            2 => Self::Overflow,
+            3 => Self::DivisionByZero,
+            4 => Self::Budget,
+            5 => Self::NoRoom,
+            6 => Self::NoPacket,
+            7 => Self::Coprocessor(detail, *ERRORS.get((code >> 16) as usize)?),
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for TrapKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfBounds(space) => write!(f, "access outside {}", space.name()),
+            Self::Overflow => f.write_str("overflow"),
+            Self::DivisionByZero => f.write_str("division by zero"),
+            Self::Budget => f.write_str("budget of backward branches and calls used up"),
+            Self::NoRoom => write!(f, "no room: packet would exceed {MAX_PACKET} bytes"),
+            Self::NoPacket => f.write_str("no packet"),
+            Self::Coprocessor(unit, error) => write!(f, "coprocessor {unit}: {error}"),
+        }
+    }
+}
+
+impl Space {
+    /// The memory's name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Packet => "the packet",
+            Self::Info => "info memory",
+            Self::Data => "data memory",
+            Self::Shared => "shared memory",
+            Self::Initialised => "initialised data",
+        }
+    }
+}
+
+/// A handler stopped by the system: the program's result, not the host's failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Trap {
+    /// Why.
+    pub kind: TrapKind,
+    /// In which handler.
+    pub handler: HandlerKind,
+    /// At which instruction.
+    pub inst: u32,
+}
+
+/// Why a packet went nowhere, other than by a trap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DropReason {
+    /// The verdict was 0, or the handler ended without one.
+    Verdict,
+    /// `exit n` or `pkt.drop n`.
+    Program(u32),
+    /// `pkt.receive` found no packet.
+    NoInput,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Disposition {
+    /// It leaves by that port.
+    Port(u32),
+    /// It was dropped.
+    Drop(DropReason),
+    /// Its handler trapped; the packet is dropped.
+    Trap(Trap),
+}
+
+/// A copy that `pkt.senddup` sent.
+#[derive(Clone, Debug)]
+pub struct CloneOut {
+    /// Index in the burst of the packet whose handler sent it.
+    pub source: u32,
+    /// The port it leaves by, before the packet itself.
+    pub port: u32,
+    /// The copy.
+    pub buffer: ExchangeBuffer<'static>,
+}
+
+/// What became of a burst.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// One per packet, in order.
+    pub dispositions: Vec<Disposition>,
+    /// In the order in which they were sent.
+    pub clones: Vec<CloneOut>,
+}
+
+impl Outcome {
+    /// Forgets the last burst, keeping the memory.
+    pub fn clear(&mut self) {
+        self.dispositions.clear();
+        self.clones.clear();
+    }
+}
+
+/// Packets that a filter looks at: only what it reads, so that a burst costs two words a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Packets<'a> {
+    /// The captured bytes of each packet.
+    pub frames: &'a [&'a [u8]],
+    /// The length on the wire of each; may be empty if the program does not ask ([`crate::verify::Uses::wire_len`]).
+    pub wire_len: &'a [u32],
+    /// Arrival times in nanoseconds; may be empty if the program does not ask ([`crate::verify::Uses::time`]).
+    pub time_ns: &'a [u64],
+}
+
+/// One bit per packet, least significant first: set if the packet leaves by a port.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// The bits; those past the last packet are 0.
+    pub bits: Vec<u64>,
+}
+
+impl Selection {
+    /// Room for `n` packets, none selected.
+    pub fn reset(&mut self, n: usize) {
+        self.bits.clear();
+        self.bits.resize(n.div_ceil(64), 0);
+    }
+
+    /// True if packet `i` is selected.
+    pub fn get(&self, i: usize) -> bool {
+        self.bits.get(i / 64).is_some_and(|w| w >> (i % 64) & 1 == 1)
+    }
+
+    /// Selects packet `i`.
+    pub fn set(&mut self, i: usize) {
+        if let Some(w) = self.bits.get_mut(i / 64) {
+            *w |= 1 << (i % 64);
+        }
+    }
+
+    /// The number of selected packets.
+    pub fn count(&self) -> u64 {
+        self.bits.iter().map(|w| u64::from(w.count_ones())).sum()
+    }
+}
+
+/// A coprocessor with its registers.
+pub struct CoproState {
+    /// The registers.
+    pub registers: Registers,
+    /// The unit itself.
+    pub unit: Box<dyn Coprocessor>,
+}
+
+/// What a NetPE keeps from one packet to the next.
+pub struct State {
+    /// Data memory.
+    pub data: Vec<u8>,
+    /// Shared memory.
+    pub shared: Vec<u8>,
+    /// Exception table.
+    pub exceptions: [u32; EXCEPTIONS],
+    /// Coprocessors in the order of the module.
+    pub coprocessors: Vec<CoproState>,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// Number of the next packet, from 0.
+    pub packet_number: u64,
+    /// Backward branches and calls that one handler run may take.
+    pub budget: u32,
+    /// Packets waiting at each input port for `pkt.receive`.
+    pub inputs: Vec<VecDeque<ExchangeBuffer<'static>>>,
+}
+
+/// Why a state could not be made: no implementation of that coprocessor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoSuchCoprocessor(pub String);
+
+impl fmt::Display for NoSuchCoprocessor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no implementation of coprocessor '{}'", self.0)
+    }
+}
+
+impl std::error::Error for NoSuchCoprocessor {}
+
+impl State {
+    /// Memories of zeros and fresh coprocessors; the init handler has not run.
+    pub fn new(program: &Verified, make: &dyn Fn(&str) -> Option<Box<dyn Coprocessor>>) -> Result<Self, NoSuchCoprocessor> {
+        let module = program.module();
+        let unit = |name: &String| {
+            let unit = make(name).ok_or_else(|| NoSuchCoprocessor(name.clone()))?;
+            Ok(CoproState { registers: [0; MAX_REGISTERS], unit })
+        };
+        Ok(Self {
+            data: vec![0; module.data_size as usize],
+            shared: vec![0; module.shared_size() as usize],
+            exceptions: [0; EXCEPTIONS],
+            coprocessors: module.coprocessors.iter().map(|c| unit(&c.name)).collect::<Result<_, _>>()?,
+            seed: 0,
+            packet_number: 0,
+            budget: DEFAULT_BUDGET,
+            inputs: module.all_ports().iter().map(|_| VecDeque::new()).collect(),
+        })
+    }
+
+    /// A state for a program without coprocessors.
+    pub fn plain(program: &Verified) -> Result<Self, NoSuchCoprocessor> {
+        Self::new(program, &|_| None)
+    }
+}
+
+/// The random number of one place in the program for one packet (architecture: a function of seed, packet number, call site).
+pub fn random(seed: u64, packet_number: u64, handler: HandlerKind, inst: u32) -> u32 {
+    let site = u64::from(inst) << 2 | handler as u64;
+    let mut z = seed ^ packet_number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ site.wrapping_mul(0xd1b5_4a32_d192_ed03);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ (z >> 31)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn geometry_moves_both_ends() {
+        let mut b = ExchangeBuffer::borrowed(&[1, 2, 3, 4]);
+        b.pull(1).unwrap();
+        b.trim(1).unwrap();
+        assert_eq!(b.bytes(), [2, 3]);
+        b.push(200).unwrap();
+        b.grow(300).unwrap();
+        assert_eq!(b.bytes().len(), 502);
+        assert_eq!(&b.bytes()[199..203], [0, 2, 3, 0]);
+        assert_eq!(b.pull(503), Err(TrapKind::OutOfBounds(Space::Packet)));
+        assert_eq!(b.grow(65_535), Err(TrapKind::NoRoom));
+        b.delete();
+        assert_eq!(b.push(1), Err(TrapKind::NoPacket));
+    }
+
+    #[test]
+    fn bytes_that_come_back_are_zeros() {
+        let mut b = ExchangeBuffer::borrowed(&[7; 10]).into_owned();
+        b.pull(4).unwrap();
+        b.push(4).unwrap();
+        b.trim(4).unwrap();
+        b.grow(4).unwrap();
+        assert_eq!(b.bytes(), [0, 0, 0, 0, 7, 7, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn trap_codes_round_trip() {
+        let spaces = [Space::Packet, Space::Info, Space::Data, Space::Shared, Space::Initialised];
+        let mut kinds: Vec<_> = spaces.map(TrapKind::OutOfBounds).into();
+        kinds.extend([TrapKind::Overflow, TrapKind::DivisionByZero, TrapKind::Budget, TrapKind::NoRoom, TrapKind::NoPacket]);
+        kinds.extend([CoproError::NoPacket, CoproError::Full].map(|e| TrapKind::Coprocessor(9, e)));
+        for kind in kinds {
+            assert_eq!(TrapKind::from_code(kind.code()), Some(kind));
+        }
+    }
+}

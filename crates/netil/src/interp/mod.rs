@@ -1,0 +1,219 @@
+//! The reference interpreter: the meaning of every instruction.
+//!
+//! One packet at a time, one instruction at a time, every access checked. It relies on the verifier for what is static: the depth and the types
+//! of the stack, branch targets, the existence of what immediates name. Everything else is tested here. Every other engine must give what
+//! it gives: dispositions, clones, packets, memories and the place of a trap.
+//!
+//! A value takes [`wide::limbs`](crate::wide::limbs) stack slots, its lowest limb deepest.
+
+mod memory;
+mod packet;
+mod step;
+mod wide_ops;
+
+use crate::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Outcome, Packets, Selection, State, Trap, TrapKind};
+use crate::module::{Extra, Handler, HandlerKind, Inst};
+use crate::verify::{Facts, Verified};
+use crate::wide;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// An engine that executes bytecode as it stands.
+pub struct Interpreter {
+    program: Arc<Verified>,
+    plans: [Plan; 3],
+    stack: Vec<u64>,
+    locals: Vec<u64>,
+}
+
+/// What is worth computing once for a handler.
+#[derive(Default)]
+struct Plan {
+    /// First slot of each local, and the number of slots.
+    local_slots: Vec<usize>,
+    /// Targets by key of each `switch`.
+    switches: HashMap<u32, HashMap<u32, u32>>,
+}
+
+impl Plan {
+    fn new(handler: Option<&Handler>) -> Self {
+        let Some(handler) = handler else { return Self::default() };
+        let mut local_slots = vec![0];
+        for width in &handler.locals {
+            local_slots.push(local_slots[local_slots.len() - 1] + wide::limbs(*width));
+        }
+        let map = |inst: &Inst| match &inst.extra {
+            Extra::Switch(s) => Some(s.cases.iter().copied().collect()),
+            _ => None,
+        };
+        let switches = handler.code.iter().enumerate().filter_map(|(i, inst)| map(inst).map(|m| (i as u32, m))).collect();
+        Self { local_slots, switches }
+    }
+}
+
+impl Interpreter {
+    /// An interpreter for a program.
+    pub fn new(program: Arc<Verified>) -> Self {
+        let plans = HandlerKind::ALL.map(|kind| Plan::new(program.module().handler(kind)));
+        Self { program, plans, stack: Vec::new(), locals: Vec::new() }
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Arc<Verified> {
+        &self.program
+    }
+
+    /// Runs the init handler, if there is one. `exit n` and traps are errors.
+    pub fn init(&mut self, state: &mut State) -> Result<(), Disposition> {
+        let mut clones = Vec::new();
+        match self.one(HandlerKind::Init, &mut ExchangeBuffer::none(), state, &mut clones, 0) {
+            Disposition::Drop(DropReason::Verdict) | Disposition::Port(_) => Ok(()),
+            failed => Err(failed),
+        }
+    }
+
+    /// Runs the push or pull handler on each packet of a burst, in order.
+    pub fn run(&mut self, kind: HandlerKind, burst: &mut [ExchangeBuffer<'_>], state: &mut State, out: &mut Outcome) {
+        out.clear();
+        for (i, buffer) in burst.iter_mut().enumerate() {
+            let disposition = self.one(kind, buffer, state, &mut out.clones, i as u32);
+            out.dispositions.push(disposition);
+            state.packet_number = state.packet_number.wrapping_add(1);
+        }
+    }
+
+    /// Runs a filter on each packet.
+    pub fn select(&mut self, packets: &Packets<'_>, state: &mut State, out: &mut Selection) {
+        out.reset(packets.frames.len());
+        let mut clones = Vec::new();
+        for (i, frame) in packets.frames.iter().enumerate() {
+            let mut buffer = ExchangeBuffer::borrowed(frame);
+            buffer.orig_len = packets.wire_len.get(i).copied().unwrap_or(buffer.orig_len);
+            buffer.time_ns = packets.time_ns.get(i).copied().unwrap_or(0);
+            if let Disposition::Port(_) = self.one(HandlerKind::Push, &mut buffer, state, &mut clones, 0) {
+                out.set(i);
+            }
+        }
+    }
+
+    fn one<'b>(
+        &mut self,
+        kind: HandlerKind,
+        buffer: &mut ExchangeBuffer<'b>,
+        state: &mut State,
+        clones: &mut Vec<CloneOut>,
+        index: u32,
+    ) -> Disposition {
+        let program = Arc::clone(&self.program);
+        let Some((handler, facts)) = program.handler(kind) else { return Disposition::Drop(DropReason::Verdict) };
+        let plan = &self.plans[kind as usize];
+        self.stack.clear();
+        self.locals.clear();
+        self.locals.resize(plan.local_slots.last().copied().unwrap_or(0), 0);
+        buffer.info.resize(program.module().info_size as usize, 0);
+        if kind != HandlerKind::Init {
+            self.stack.push(buffer.port.into());
+        }
+        let budget = state.budget;
+        let (stack, locals) = (&mut self.stack, &mut self.locals);
+        let run = Run {
+            program: &program,
+            kind,
+            handler,
+            facts,
+            plan,
+            buffer,
+            state,
+            clones,
+            index,
+            stack,
+            locals,
+            calls: Vec::new(),
+            at: 0,
+            budget,
+            shown: 0,
+        };
+        run.finish()
+    }
+}
+
+/// One execution of a handler.
+struct Run<'r, 'b> {
+    program: &'r Verified,
+    kind: HandlerKind,
+    handler: &'r Handler,
+    facts: &'r Facts,
+    plan: &'r Plan,
+    buffer: &'r mut ExchangeBuffer<'b>,
+    state: &'r mut State,
+    clones: &'r mut Vec<CloneOut>,
+    index: u32,
+    stack: &'r mut Vec<u64>,
+    locals: &'r mut Vec<u64>,
+    calls: Vec<u32>,
+    at: u32,
+    budget: u32,
+    /// Coprocessors that were shown the packet, a bit each.
+    shown: u32,
+}
+
+/// Where control goes after an instruction.
+enum Next {
+    Fall,
+    /// A branch; backward ones count against the budget.
+    Branch(u32),
+    /// A call or a return, counted by the call.
+    Go(u32),
+    End(Disposition),
+}
+
+impl Run<'_, '_> {
+    fn finish(mut self) -> Disposition {
+        loop {
+            let next = self.step().and_then(|next| self.go(next));
+            match next {
+                Ok(None) => {}
+                Ok(Some(end)) => return end,
+                Err(kind) => return Disposition::Trap(Trap { kind, handler: self.kind, inst: self.at }),
+            }
+        }
+    }
+
+    fn go(&mut self, next: Next) -> Result<Option<Disposition>, TrapKind> {
+        match next {
+            Next::Fall => self.at += 1,
+            Next::Go(target) => self.at = target,
+            Next::Branch(target) => {
+                if target <= self.at {
+                    self.spend()?;
+                }
+                self.at = target;
+            }
+            Next::End(disposition) => return Ok(Some(disposition)),
+        }
+        Ok(None)
+    }
+
+    fn spend(&mut self) -> Result<(), TrapKind> {
+        self.budget = self.budget.checked_sub(1).ok_or(TrapKind::Budget)?;
+        Ok(())
+    }
+
+    fn pop(&mut self) -> u32 {
+        self.stack.pop().expect("the verifier counted the stack") as u32
+    }
+
+    fn push(&mut self, v: u32) {
+        self.stack.push(v.into());
+    }
+
+    fn pop_wide(&mut self, width: u16) -> Vec<u64> {
+        self.stack.split_off(self.stack.len() - wide::limbs(width))
+    }
+
+    /// The 32-bit element `n` from the top, 1 being the top.
+    fn nth(&mut self, n: usize) -> &mut u64 {
+        let len = self.stack.len();
+        &mut self.stack[len - n]
+    }
+}

@@ -1,0 +1,222 @@
+//! Dispatch, arithmetic, the stack and flow control.
+
+use super::{Next, Run};
+use crate::digest;
+use crate::exec::{Disposition, DropReason, TrapKind, random};
+use crate::module::{Extra, Inst};
+use crate::ops::{BinOp, CmpOp, UnOp, checked32};
+use crate::table::{Op, Sem};
+use crate::wide;
+use std::cmp::Ordering;
+
+impl Run<'_, '_> {
+    /// Executes the instruction at `self.at`.
+    pub(super) fn step(&mut self) -> Result<Next, TrapKind> {
+        let handler = self.handler;
+        let inst = &handler.code[self.at as usize];
+        match inst.op.row().sem {
+            Sem::Load(space, bytes, signed) => self.load(space, bytes, signed)?,
+            Sem::Store(space, bytes) => self.store(space, bytes)?,
+            Sem::Bin(op) => self.binary(|a, b| op.eval(32, a.into(), b.into()).map(|v| v as u32).ok_or(TrapKind::DivisionByZero))?,
+            Sem::Checked(op, signed) => self.binary(|a, b| checked32(op, signed, a, b).ok_or(TrapKind::Overflow))?,
+            Sem::Un(op) => self.unary(|a| op.eval(32, a.into()) as u32),
+            Sem::JumpCmp(op) => return Ok(self.jump_cmp(inst, op)),
+            Sem::JumpZero(op) => return Ok(jump_if(op.eval(32, self.pop().into(), 0), inst)),
+            Sem::JumpField(op) => return self.jump_field(inst, op),
+            Sem::Scan(bytes) => self.scan(bytes)?,
+            Sem::Copy(from, to) => self.copy(from, to)?,
+            Sem::WideBin(op) => self.wide_binary(op, inst.imm[0] as u16)?,
+            Sem::WideUn(op) => self.wide_unary(op, inst.imm[0] as u16),
+            Sem::WideCmp(op) => self.wide_compare(op, inst.imm[0] as u16),
+            Sem::WideLoad(space) => self.wide_load(space, inst.imm[0] as u16)?,
+            Sem::WideStore(space) => self.wide_store(space, inst.imm[0] as u16)?,
+            Sem::Own => return self.own(inst),
+        }
+        Ok(Next::Fall)
+    }
+
+    fn own(&mut self, inst: &Inst) -> Result<Next, TrapKind> {
+        let n = inst.imm[0];
+        match inst.op {
+            Op::Jump | Op::JumpW => return Ok(Next::Branch(n)),
+            Op::Switch => return Ok(self.switch(inst)),
+            Op::Call | Op::CallW => return self.call(n),
+            Op::Ret => return self.ret(),
+            Op::Exit | Op::PktDrop => return Ok(Next::End(Disposition::Drop(DropReason::Program(n)))),
+            Op::PktSend => return self.send(n).map(Next::End),
+            Op::PktReceive => return Ok(self.receive(n)),
+            Op::ChksumJump => return self.checksum_jump(inst),
+            Op::Inc1 | Op::Inc2 | Op::Inc3 | Op::Inc4 | Op::Dec1 | Op::Dec2 | Op::Dec3 | Op::Dec4 => self.step_element(inst.op),
+            Op::Push | Op::Push2 | Op::PushC0 | Op::PushC1 | Op::PushC2 | Op::PushCm1 | Op::WPush => self.constants(inst),
+            Op::Pop | Op::PopI | Op::Dup | Op::Swap | Op::LocLoad | Op::LocStore => self.shuffle(inst),
+            Op::Cmp | Op::MCmp | Op::CmpS => self.three_way(inst.op),
+            Op::MFindBit | Op::XFindBit | Op::XmFindBit | Op::SetBit | Op::ClearBit | Op::FlipBit | Op::TestBit | Op::TestNBit => {
+                self.bits(inst)
+            }
+            Op::ChksumAdd | Op::ChksumSub | Op::CrcCalc | Op::Hash32 | Op::Hash => self.digest(inst),
+            Op::Rnd => self.push(random(self.state.seed, self.state.packet_number, self.kind, self.at)),
+            Op::LoadE => self.push(self.state.exceptions[n as usize]),
+            Op::StoreE => self.state.exceptions[n as usize] = self.pop(),
+            Op::Sleep => drop(self.pop()),
+            Op::Nop | Op::Break | Op::SetShare => {}
+            Op::WZext | Op::WSext | Op::WTrunc | Op::WSlice | Op::WConcat | Op::WSelect | Op::SetHas => self.wide_own(inst),
+            _ => self.packet_own(inst)?,
+        }
+        Ok(Next::Fall)
+    }
+
+    fn binary(&mut self, f: impl Fn(u32, u32) -> Result<u32, TrapKind>) -> Result<(), TrapKind> {
+        let (b, a) = (self.pop(), self.pop());
+        let v = f(a, b)?;
+        self.push(v);
+        Ok(())
+    }
+
+    fn unary(&mut self, f: impl Fn(u32) -> u32) {
+        let a = self.pop();
+        self.push(f(a));
+    }
+
+    fn jump_cmp(&mut self, inst: &Inst, op: CmpOp) -> Next {
+        let (b, a) = (self.pop(), self.pop());
+        jump_if(op.eval(32, a.into(), b.into()), inst)
+    }
+
+    fn switch(&mut self, inst: &Inst) -> Next {
+        let key = self.pop();
+        let Extra::Switch(s) = &inst.extra else { return Next::Fall };
+        let target = self.plan.switches.get(&self.at).and_then(|m| m.get(&key));
+        Next::Branch(target.copied().unwrap_or(s.default))
+    }
+
+    fn call(&mut self, target: u32) -> Result<Next, TrapKind> {
+        self.spend()?;
+        self.calls.push(self.at + 1);
+        Ok(Next::Go(target))
+    }
+
+    fn ret(&mut self) -> Result<Next, TrapKind> {
+        if let Some(back) = self.calls.pop() {
+            return Ok(Next::Go(back));
+        }
+        let verdict = self.stack.last().copied().unwrap_or(0) as u32;
+        match (verdict, self.program.module().first_output()) {
+            (0, _) | (_, None) => Ok(Next::End(Disposition::Drop(DropReason::Verdict))),
+            (_, Some(port)) => self.send(port).map(Next::End),
+        }
+    }
+
+    fn step_element(&mut self, op: Op) {
+        let (n, by) = match op {
+            Op::Inc1 => (1, 1),
+            Op::Inc2 => (2, 1),
+            Op::Inc3 => (3, 1),
+            Op::Inc4 => (4, 1),
+            Op::Dec1 => (1, u32::MAX),
+            Op::Dec2 => (2, u32::MAX),
+            Op::Dec3 => (3, u32::MAX),
+            _ => (4, u32::MAX),
+        };
+        let element = self.nth(n);
+        *element = (*element as u32).wrapping_add(by).into();
+    }
+
+    fn constants(&mut self, inst: &Inst) {
+        match inst.op {
+            Op::Push => self.push(inst.imm[0]),
+            Op::Push2 => inst.imm[..2].iter().for_each(|v| self.push(*v)),
+            Op::PushC0 => self.push(0),
+            Op::PushC1 => self.push(1),
+            Op::PushC2 => self.push(2),
+            Op::PushCm1 => self.push(u32::MAX),
+            _ => {
+                if let Extra::Const(limbs) = &inst.extra {
+                    self.stack.extend_from_slice(limbs);
+                }
+            }
+        }
+    }
+
+    fn shuffle(&mut self, inst: &Inst) {
+        let [top, second] = self.facts.widths[self.at as usize];
+        let len = self.stack.len();
+        let local = inst.imm[0] as usize;
+        let slots = |local: usize| self.plan.local_slots[local]..self.plan.local_slots[local + 1];
+        match inst.op {
+            Op::Pop => self.stack.truncate(len - wide::limbs(top)),
+            Op::PopI => self.stack.truncate(len - usize::from(top)),
+            Op::Dup => self.stack.extend_from_within(len - wide::limbs(top)..),
+            Op::Swap => self.stack[len - wide::limbs(top) - wide::limbs(second)..].rotate_left(wide::limbs(second)),
+            Op::LocLoad => self.stack.extend_from_slice(&self.locals[slots(local)]),
+            _ => {
+                let slots = slots(local);
+                let value = self.stack.split_off(len - slots.len());
+                self.locals[slots].copy_from_slice(&value);
+            }
+        }
+    }
+
+    /// 0 if equal, 1 if top is greater than second, −1 if less.
+    fn three_way(&mut self, op: Op) {
+        let (top, second) = (self.pop(), self.pop());
+        let order = match op {
+            Op::CmpS => top.cast_signed().cmp(&second.cast_signed()),
+            Op::MCmp => {
+                let mask = self.pop();
+                (top & mask).cmp(&(second & mask))
+            }
+            _ => top.cmp(&second),
+        };
+        self.push(match order {
+            Ordering::Equal => 0,
+            Ordering::Greater => 1,
+            Ordering::Less => u32::MAX,
+        });
+    }
+
+    fn bits(&mut self, inst: &Inst) {
+        let find = |v: u64| UnOp::FindBit.eval(32, v);
+        let n = inst.imm[0] as usize;
+        match inst.op {
+            Op::XFindBit => (1..=n).for_each(|k| *self.nth(k) = find(*self.nth(k))),
+            Op::XmFindBit => {
+                let mask = u64::from(self.pop());
+                (1..=n).for_each(|k| *self.nth(k) = find(*self.nth(k) & mask));
+            }
+            op => {
+                let (b, a) = (self.pop(), self.pop());
+                let bit = BinOp::Shl.eval(32, 1, b.into()).unwrap_or(0) as u32;
+                self.push(match op {
+                    Op::MFindBit => find((a & b).into()) as u32,
+                    Op::SetBit => a | bit,
+                    Op::ClearBit => a & !bit,
+                    Op::FlipBit => a ^ bit,
+                    Op::TestBit => u32::from(a & bit != 0),
+                    _ => u32::from(a & bit == 0),
+                });
+            }
+        }
+    }
+
+    fn digest(&mut self, inst: &Inst) {
+        let n = inst.imm[0];
+        let v = match inst.op {
+            Op::ChksumAdd | Op::ChksumSub => {
+                let (value, sum) = (self.pop() as u16, self.pop() as u16);
+                let update = if inst.op == Op::ChksumAdd { digest::checksum_add } else { digest::checksum_sub };
+                update(sum, value).into()
+            }
+            Op::CrcCalc => digest::crc(n as u8, &self.pop().to_be_bytes()).unwrap_or(0),
+            Op::Hash32 => digest::murmur3(&[self.pop()]),
+            _ => {
+                let words: Vec<u32> = self.stack.split_off(self.stack.len() - n as usize).into_iter().map(|v| v as u32).collect();
+                digest::murmur3(&words)
+            }
+        };
+        self.push(v);
+    }
+}
+
+pub(super) fn jump_if(taken: bool, inst: &Inst) -> Next {
+    if taken { Next::Branch(inst.imm[0]) } else { Next::Fall }
+}

@@ -1,0 +1,232 @@
+//! The verifier: the one way from a [`Module`] to a [`Verified`] that may run.
+//!
+//! It checks, for every handler:
+//!
+//! - instructions stand where they may (init only, packet handlers only), immediates are in range, branch targets are
+//!   instructions of the same handler, no path runs past the end;
+//! - every path through the code, subroutines included: no stack underflow, no more elements than `.maxstacksize`, operands of the
+//!   widths an instruction asks for, stacks of equal types where paths meet, locals written before they are read;
+//! - an instruction that takes any type (`dup`, `pop`, …) sees one type, whoever calls the subroutine it is in;
+//! - subroutines: no recursion, call depth at most [`Limits::call_depth`], code size with all calls inlined at most
+//!   [`Limits::inlined_code`] (back ends inline them);
+//! - accesses at constant addresses lie inside data, info, shared memory and initialised data;
+//! - ports, coprocessors, their registers and operations, locals and sets exist; sends go to outputs, receives come from inputs;
+//! - memories, code, stack, locals, sets and switches are within the declared limits; switch keys are distinct.
+//!
+//! It does not check what only an execution can show: accesses at computed addresses, packet accesses, divisors, overflow of checked
+//! arithmetic, termination (the budget ends a loop), what a coprocessor makes of its registers. Those trap. It ignores
+//! code that no path reaches, apart from its form.
+//!
+//! Source: NetVM paper, section 3.3; the list in the original's documentation.
+
+mod effects;
+mod error;
+mod flow;
+mod form;
+
+pub use error::{Reason, VerifyError};
+
+use crate::copro::{self, Descriptor};
+use crate::module::{Handler, HandlerKind, Module};
+use crate::table::{Op, Sem, Space};
+
+/// What a module may declare at most.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Instructions in a handler.
+    pub code: u32,
+    /// Instructions of a handler with every call inlined.
+    pub inlined_code: u32,
+    /// Stack elements.
+    pub stack: u32,
+    /// Local variables.
+    pub locals: u32,
+    /// Nested calls.
+    pub call_depth: u32,
+    /// Data memory, bytes.
+    pub data: u32,
+    /// Info memory, bytes.
+    pub info: u32,
+    /// Shared memory, bytes.
+    pub shared: u32,
+    /// Initialised data, bytes.
+    pub initialised: u32,
+    /// Ranges in all sets together.
+    pub set_ranges: u32,
+    /// Cases in a switch.
+    pub switch_cases: u32,
+    /// Ports.
+    pub ports: u32,
+    /// The coprocessors there are.
+    pub coprocessors: &'static [Descriptor],
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            code: 1 << 20,
+            inlined_code: 1 << 20,
+            stack: 1024,
+            locals: 1024,
+            call_depth: 16,
+            data: 64 << 20,
+            info: 4096,
+            shared: 64 << 20,
+            initialised: 16 << 20,
+            set_ranges: 1 << 22,
+            switch_cases: 1 << 20,
+            ports: 4096,
+            coprocessors: copro::BUILTIN,
+        }
+    }
+}
+
+/// A module that passed every check, with what the verifier learnt about it.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    module: Module,
+    facts: [Option<Facts>; 3],
+    uses: Uses,
+}
+
+/// What the verifier learnt about a handler.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// For each instruction that takes any type: the widths of the top and second element; 0 otherwise.
+    pub widths: Vec<[u16; 2]>,
+    /// Instructions that some path reaches.
+    pub reachable: Vec<bool>,
+    /// Instructions with every call inlined.
+    pub inlined_code: u32,
+}
+
+/// What the push and pull handlers can touch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// Writes packet bytes.
+    pub packet_writes: bool,
+    /// Changes the packet's length, or replaces or deletes it.
+    pub geometry: bool,
+    /// Reads or writes info memory.
+    pub info: bool,
+    /// Reads or writes data or shared memory, the exception table or a coprocessor.
+    pub state: bool,
+    /// Sends copies.
+    pub clones: bool,
+    /// Asks for the length on the wire.
+    pub wire_len: bool,
+    /// Asks for the time.
+    pub time: bool,
+    /// Asks for random numbers.
+    pub random: bool,
+}
+
+impl Uses {
+    /// True where a packet's verdict depends on nothing but the packet and leaves no trace: a filter.
+    pub fn is_filter(self) -> bool {
+        !(self.packet_writes || self.geometry || self.info || self.state || self.clones || self.random)
+    }
+
+    fn add(&mut self, op: Op) {
+        match op.row().sem {
+            Sem::Load(space, ..) | Sem::WideLoad(space) => self.touch(space, false),
+            Sem::Store(space, _) | Sem::WideStore(space) => self.touch(space, true),
+            Sem::Copy(from, to) => {
+                self.touch(from, false);
+                self.touch(to, true);
+            }
+            _ => self.add_own(op),
+        }
+    }
+
+    fn touch(&mut self, space: Space, write: bool) {
+        match space {
+            Space::Packet => self.packet_writes |= write,
+            Space::Info => self.info = true,
+            Space::Data | Space::Shared => self.state = true,
+            Space::Initialised => {}
+        }
+    }
+
+    fn add_own(&mut self, op: Op) {
+        match op {
+            Op::InfoClr => self.info = true,
+            Op::PktPush | Op::PktPull | Op::PktTrim | Op::PktGrow | Op::PktReceive | Op::ExbufCreate | Op::ExbufDelete => {
+                self.geometry = true
+            }
+            Op::PktSendDup => self.clones = true,
+            Op::PblOrig => self.wire_len = true,
+            Op::TstampS | Op::TstampU => self.time = true,
+            Op::Rnd => self.random = true,
+            Op::LoadE | Op::StoreE | Op::CoproIn | Op::CoproOut | Op::CoproInvoke | Op::CoproExbuf => self.state = true,
+            _ => {}
+        }
+    }
+}
+
+impl Verified {
+    /// The module, which cannot be changed any more.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// A handler and what is known of it.
+    pub fn handler(&self, kind: HandlerKind) -> Option<(&Handler, &Facts)> {
+        self.module.handler(kind).zip(self.facts[kind as usize].as_ref())
+    }
+
+    /// What the packet handlers can touch.
+    pub fn uses(&self) -> Uses {
+        self.uses
+    }
+
+    /// True if there is a push handler and it is a filter; no init handler then matters.
+    pub fn is_filter(&self) -> bool {
+        self.module.push.is_some() && self.uses.is_filter()
+    }
+
+    /// A trap in words: kind, NetPE, handler, instruction, nearest label and source line.
+    pub fn describe(&self, trap: &crate::exec::Trap) -> String {
+        let place = error::place(&self.module, trap.handler, trap.inst);
+        let name = if self.module.name.is_empty() { "netpe" } else { &self.module.name };
+        format!("{name}: {}: {place}", trap.kind)
+    }
+}
+
+/// Checks a module with the default limits.
+pub fn verify(module: Module) -> Result<Verified, Vec<VerifyError>> {
+    verify_with(module, &Limits::default())
+}
+
+/// Checks a module. All errors of form are reported, and of each handler the first on a path through it.
+pub fn verify_with(module: Module, limits: &Limits) -> Result<Verified, Vec<VerifyError>> {
+    let mut errors = form::check_declarations(&module, limits);
+    let mut facts = [None, None, None];
+    for kind in HandlerKind::ALL {
+        let Some(handler) = module.handler(kind) else { continue };
+        let found = form::check_handler(&module, kind, handler, limits);
+        if !found.is_empty() || !errors.is_empty() {
+            errors.extend(found);
+            continue;
+        }
+        match flow::check(&module, kind, handler, limits) {
+            Ok(known) => facts[kind as usize] = Some(known),
+            Err(error) => errors.push(error),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let uses = uses(&module, &facts);
+    Ok(Verified { module, facts, uses })
+}
+
+fn uses(module: &Module, facts: &[Option<Facts>; 3]) -> Uses {
+    let mut uses = Uses::default();
+    for kind in [HandlerKind::Push, HandlerKind::Pull] {
+        let (Some(handler), Some(facts)) = (module.handler(kind), &facts[kind as usize]) else { continue };
+        let reached = handler.code.iter().zip(&facts.reachable).filter(|(_, r)| **r);
+        reached.for_each(|(inst, _)| uses.add(inst.op));
+    }
+    uses
+}
