@@ -3,7 +3,7 @@
 use super::step::jump_if;
 use super::{Next, Run};
 use crate::digest;
-use crate::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, MAX_PACKET, TrapKind};
+use crate::exec::{CloneOut, Disposition, DropReason, MAX_PACKET, TrapKind};
 use crate::module::Inst;
 use crate::ops::CmpOp;
 use crate::table::{Op, Space};

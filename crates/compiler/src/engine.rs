@@ -1,0 +1,47 @@
+//! What every engine does: a burst of exchange buffers and a state in, per packet a disposition and clones out.
+
+use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, State};
+use netil::module::HandlerKind;
+use netil::{Interpreter, Verified};
+use std::sync::Arc;
+
+/// A program made ready to run. Engines of one program are interchangeable: results, clones, memories and traps are those of
+/// [`Interpreter`].
+pub trait Engine: Send {
+    /// The name in `--engine`.
+    fn name(&self) -> &'static str;
+
+    /// The program.
+    fn program(&self) -> &Arc<Verified>;
+
+    /// Runs the init handler, if there is one. `exit n` and traps are errors.
+    fn init(&mut self, state: &mut State) -> Result<(), Disposition>;
+
+    /// Runs the push or pull handler on each packet of a burst, in order; `out` is overwritten.
+    fn run(&mut self, kind: HandlerKind, burst: &mut [ExchangeBuffer<'_>], state: &mut State, out: &mut Outcome);
+
+    /// Runs a filter ([`Verified::is_filter`]) on each packet: the one-port case, a bit per packet; `out` is overwritten.
+    fn select(&mut self, packets: &Packets<'_>, state: &mut State, out: &mut Selection);
+}
+
+impl Engine for Interpreter {
+    fn name(&self) -> &'static str {
+        "interp"
+    }
+
+    fn program(&self) -> &Arc<Verified> {
+        Interpreter::program(self)
+    }
+
+    fn init(&mut self, state: &mut State) -> Result<(), Disposition> {
+        Interpreter::init(self, state)
+    }
+
+    fn run(&mut self, kind: HandlerKind, burst: &mut [ExchangeBuffer<'_>], state: &mut State, out: &mut Outcome) {
+        Interpreter::run(self, kind, burst, state, out);
+    }
+
+    fn select(&mut self, packets: &Packets<'_>, state: &mut State, out: &mut Selection) {
+        Interpreter::select(self, packets, state, out);
+    }
+}
