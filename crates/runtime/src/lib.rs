@@ -1,1 +1,3 @@
-//! .
+//! What running programs need around them: captures in and out, and what sits behind virtual coprocessors.
+
+pub mod io;

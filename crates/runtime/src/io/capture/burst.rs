@@ -1,0 +1,160 @@
+//! A burst: some consecutive packets of one capture and one link type, borrowed from it.
+//!
+//! Only slices are made per packet. What few callers need (times, lengths on the wire, interfaces, comments) is decoded
+//! when asked for, from the record as it stands in the capture.
+
+use super::{Section, options::Options, pcap::Pcap, pcapng::Interface};
+use crate::io::{LinkType, Precision, Timestamp};
+
+/// Consecutive packets of one link type. Valid until the capture is asked for the next ones.
+pub struct Burst<'a> {
+    pub(super) packets: Vec<&'a [u8]>,
+    pub(super) records: Vec<&'a [u8]>,
+    pub(super) link: LinkType,
+    pub(super) origin: Origin<'a>,
+    pub(super) first: u64,
+    pub(super) capture: u64,
+}
+
+/// What the records of a burst are to be read with.
+#[derive(Clone, Copy)]
+pub(in crate::io) enum Origin<'a> {
+    Pcap(&'a Pcap),
+    Pcapng(&'a Section),
+}
+
+/// One packet with all that the capture says about it.
+#[derive(Clone, Copy)]
+pub struct Record<'a> {
+    /// The captured bytes.
+    pub data: &'a [u8],
+    /// The record as in the capture: header, captured bytes and, in pcapng, options.
+    pub raw: &'a [u8],
+    link: LinkType,
+    origin: Origin<'a>,
+}
+
+impl<'a> Burst<'a> {
+    /// How many packets there are: at least one.
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Whether there are none: never so as handed on by a capture, but after [`Burst::truncate`].
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// The captured bytes of each packet.
+    pub fn packets(&self) -> &[&'a [u8]] {
+        &self.packets
+    }
+
+    /// The link type of all of them.
+    pub fn link_type(&self) -> LinkType {
+        self.link
+    }
+
+    /// The number of the first packet, counted from 0 at the capture's beginning.
+    pub fn first_number(&self) -> u64 {
+        self.first
+    }
+
+    /// Packet `i` with all that is known of it. Panics where `i` is no index, as a slice does.
+    pub fn record(&self, i: usize) -> Record<'a> {
+        Record { data: self.packets[i], raw: self.records[i], link: self.link, origin: self.origin }
+    }
+
+    /// All packets with all that is known of them.
+    pub fn records(&self) -> impl ExactSizeIterator<Item = Record<'a>> + '_ {
+        (0..self.len()).map(|i| self.record(i))
+    }
+
+    /// The bytes that packet `i` had on the wire. Panics where `i` is no index.
+    pub fn wire_len(&self, i: usize) -> u32 {
+        self.record(i).wire_len()
+    }
+
+    /// When packet `i` was captured. Panics where `i` is no index.
+    pub fn timestamp(&self, i: usize) -> Timestamp {
+        self.record(i).timestamp()
+    }
+
+    /// Forgets all but the first `len` packets.
+    pub fn truncate(&mut self, len: usize) {
+        self.packets.truncate(len);
+        self.records.truncate(len);
+    }
+
+    /// The precision that keeps all timestamps.
+    pub fn precision(&self) -> Precision {
+        match self.origin {
+            Origin::Pcap(pcap) => pcap.precision,
+            Origin::Pcapng(section) => section.precision,
+        }
+    }
+
+    pub(in crate::io) fn origin(&self) -> Origin<'a> {
+        self.origin
+    }
+
+    /// Which capture of this process, and which section of it, the packets are from.
+    pub(in crate::io) fn identity(&self) -> (u64, u32) {
+        match self.origin {
+            Origin::Pcap(_) => (self.capture, 0),
+            Origin::Pcapng(section) => (self.capture, section.number),
+        }
+    }
+}
+
+impl<'a> Record<'a> {
+    /// When the packet was captured; the epoch for a pcapng simple packet, which has no time.
+    pub fn timestamp(&self) -> Timestamp {
+        match self.origin {
+            Origin::Pcap(pcap) => pcap.timestamp(self.raw),
+            Origin::Pcapng(section) => section.timestamp(self.raw),
+        }
+    }
+
+    /// Bytes the packet had on the wire. As in the capture: usually, but not surely, at least as many as were captured.
+    pub fn wire_len(&self) -> u32 {
+        match self.origin {
+            Origin::Pcap(pcap) => pcap.wire_len(self.raw),
+            Origin::Pcapng(section) => section.packet(self.raw).map_or(0, |packet| packet.wire_len),
+        }
+    }
+
+    /// What the packet begins with.
+    pub fn link_type(&self) -> LinkType {
+        self.link
+    }
+
+    /// The number of the interface it came in on; 0 in a classic capture.
+    pub fn interface_id(&self) -> u32 {
+        match self.origin {
+            Origin::Pcap(_) => 0,
+            Origin::Pcapng(section) => section.packet(self.raw).map_or(0, |packet| packet.interface),
+        }
+    }
+
+    /// The interface it came in on, which only pcapng describes.
+    pub fn interface(&self) -> Option<&'a Interface> {
+        match self.origin {
+            Origin::Pcap(_) => None,
+            Origin::Pcapng(section) => section.interface(self.interface_id()),
+        }
+    }
+
+    /// Options of the packet, as only pcapng has them: flags, comments, drop counts.
+    pub fn options(&self) -> Options<'a> {
+        match self.origin {
+            Origin::Pcap(_) => Options::new(&[], false),
+            Origin::Pcapng(section) => section.options(self.raw),
+        }
+    }
+
+    /// Comments on the packet.
+    pub fn comments(&self) -> impl Iterator<Item = String> + use<'a> {
+        self.options().comments()
+    }
+}

@@ -1,0 +1,20 @@
+//! Captures in and out: what stands between packets and files, pipes and standard streams.
+//!
+//! ```text
+//!  file ──read──┐                                 ┌─ pcap ──┐
+//!  pipe ──poll──┼─▶ magic ─▶ gunzip/unzstd ▶ walk │         ├─▶ Burst ─▶ (filter) ─▶ Writer ─▶ compress ─▶ file, pipe
+//!  bytes ───────┘                                 └─ pcapng ┘
+//! ```
+//!
+//! - [`capture`]: [`Capture`] reads, [`Burst`] is what it hands on: packets that are borrowed, never copied.
+//! - [`link`], [`time`]: link types and timestamps.
+//! - [`synth`]: a seeded maker of realistic traffic for the demo, tests and benchmarks.
+
+pub mod capture;
+pub mod link;
+pub mod synth;
+pub mod time;
+
+pub use capture::{Burst, Capture, Format, Info, Progress, ReadError, Record};
+pub use link::LinkType;
+pub use time::{Precision, Resolution, Timestamp};
