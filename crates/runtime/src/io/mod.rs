@@ -7,6 +7,7 @@
 //! ```
 //!
 //! - [`capture`]: [`Capture`] reads, [`Burst`] is what it hands on: packets that are borrowed, never copied.
+//! - [`write`]: [`Writer`] writes; a file is complete or absent.
 //! - [`link`], [`time`]: link types and timestamps.
 //! - [`synth`]: a seeded maker of realistic traffic for the demo, tests and benchmarks.
 
@@ -14,7 +15,9 @@ pub mod capture;
 pub mod link;
 pub mod synth;
 pub mod time;
+pub mod write;
 
 pub use capture::{Burst, Capture, Format, Info, Progress, ReadError, Record};
 pub use link::LinkType;
 pub use time::{Precision, Resolution, Timestamp};
+pub use write::{Compression, Plan, WriteError, Writer};

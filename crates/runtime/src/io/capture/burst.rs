@@ -75,6 +75,12 @@ impl<'a> Burst<'a> {
         self.record(i).wire_len()
     }
 
+    /// The bytes that each packet had on the wire, into a vector that is overwritten.
+    pub fn wire_lens(&self, lens: &mut Vec<u32>) {
+        lens.clear();
+        lens.extend(self.records().map(|record| record.wire_len()));
+    }
+
     /// When packet `i` was captured. Panics where `i` is no index.
     pub fn timestamp(&self, i: usize) -> Timestamp {
         self.record(i).timestamp()
@@ -127,6 +133,14 @@ impl<'a> Record<'a> {
     /// What the packet begins with.
     pub fn link_type(&self) -> LinkType {
         self.link
+    }
+
+    /// The snapshot length in force for it, in bytes.
+    pub fn snaplen(&self) -> u32 {
+        match self.origin {
+            Origin::Pcap(pcap) => pcap.snaplen,
+            Origin::Pcapng(section) => section.interface(self.interface_id()).map_or(0, |interface| interface.snaplen),
+        }
     }
 
     /// The number of the interface it came in on; 0 in a classic capture.

@@ -42,7 +42,7 @@ pub use burst::{Burst, Record};
 pub use error::{Damage, ReadError};
 pub(in crate::io) use pcap::Pcap;
 pub use pcapng::Interface;
-pub(in crate::io) use pcapng::{BYTE_ORDER, ENHANCED, INTERFACE, SECTION, SIMPLE, Section};
+pub(in crate::io) use pcapng::{BYTE_ORDER, ENHANCED, INTERFACE, SECTION, Section};
 
 use self::source::{Corrupt, Refill, Region, Source};
 use super::{LinkType, Precision};

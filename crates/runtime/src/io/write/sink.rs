@@ -1,0 +1,252 @@
+//! Where written bytes go: through a buffer and perhaps a compressor into a file that is complete or absent.
+//!
+//! A regular file is written without a name (O_TMPFILE) in the directory of its final place and linked there when it is
+//! complete: whatever ends the program earlier, nothing is left. Where the file system has no nameless files, the file
+//! has a hidden name until then; [`abandon_all`] removes those. Pipes, devices and standard output are written directly.
+//!
+//! The buffer is passed on only when full or flushed, in one piece of a size that keeps file offsets aligned.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    os::fd::{AsFd, AsRawFd},
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use flate2::write::GzEncoder;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
+
+use super::{Compression, WriteError};
+
+const BUFFER: usize = 256 << 10;
+
+/// Hidden names of unfinished outputs.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes the unfinished outputs of this process that have a name: for a program that is about to end without dropping
+/// its writers, as on a signal (call it from a thread that waits for signals, not from a handler).
+pub fn abandon_all() {
+    let mut names = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    for name in names.drain(..) {
+        // It may be gone already, and there is nobody to tell.
+        let _ = fs::remove_file(name);
+    }
+}
+
+/// A buffer before an output.
+pub(super) struct Sink {
+    buffer: Vec<u8>,
+    out: Coder,
+    output: PathBuf,
+    bytes: u64,
+}
+
+/// An output behind its compressor.
+enum Coder {
+    Plain(Target),
+    Gzip(GzEncoder<Target>),
+    Zstd(zstd::Encoder<'static, Target>),
+}
+
+/// What is written to, and what remains to be done when all is written.
+pub(super) enum Target {
+    Direct(File),
+    Nameless { file: File, place: PathBuf },
+    Hidden { file: File, name: PathBuf, place: PathBuf },
+    Other(Box<dyn Write + Send>),
+}
+
+impl Sink {
+    pub(super) fn create(path: &Path, compression: Compression) -> Result<Self, WriteError> {
+        let target = Target::create(path).map_err(|source| WriteError::Io { output: path.into(), source })?;
+        Self::over(target, path.into(), compression)
+    }
+
+    pub(super) fn over(target: Target, output: PathBuf, compression: Compression) -> Result<Self, WriteError> {
+        let out = match compression {
+            Compression::None => Coder::Plain(target),
+            Compression::Gzip => Coder::Gzip(GzEncoder::new(target, flate2::Compression::default())),
+            Compression::Zstd => match zstd::Encoder::new(target, 0) {
+                Ok(encoder) => Coder::Zstd(encoder),
+                Err(source) => return Err(WriteError::Io { output, source }),
+            },
+        };
+        Ok(Self { buffer: Vec::with_capacity(BUFFER), out, output, bytes: 0 })
+    }
+
+    pub(super) fn error(&self, source: io::Error) -> WriteError {
+        WriteError::Io { output: self.output.clone(), source }
+    }
+
+    #[inline]
+    pub(super) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.bytes += bytes.len() as u64;
+        if bytes.len() <= BUFFER - self.buffer.len() {
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.put_slow(bytes)
+    }
+
+    #[cold]
+    fn put_slow(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(rest.len().min(BUFFER - self.buffer.len()));
+            self.buffer.extend_from_slice(now);
+            rest = later;
+            if self.buffer.len() == BUFFER {
+                self.pass_on()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes on everything put in so far, down to the system.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.pass_on()?;
+        match &mut self.out {
+            Coder::Plain(target) => target.flush(),
+            Coder::Gzip(encoder) => encoder.flush(),
+            Coder::Zstd(encoder) => encoder.flush(),
+        }
+    }
+
+    /// Ends the compressed stream and gives the file its name.
+    pub(super) fn finish(mut self) -> Result<u64, WriteError> {
+        let (output, bytes) = (self.output.clone(), self.bytes);
+        let done = self.pass_on().and_then(|()| match self.out {
+            Coder::Plain(target) => Ok(target),
+            Coder::Gzip(encoder) => encoder.finish(),
+            Coder::Zstd(encoder) => encoder.finish(),
+        });
+        done.and_then(Target::complete).map_err(|source| WriteError::Io { output, source })?;
+        Ok(bytes)
+    }
+
+    fn pass_on(&mut self) -> io::Result<()> {
+        let written = match &mut self.out {
+            Coder::Plain(target) => target.write_all(&self.buffer),
+            Coder::Gzip(encoder) => encoder.write_all(&self.buffer),
+            Coder::Zstd(encoder) => encoder.write_all(&self.buffer),
+        };
+        self.buffer.clear();
+        written
+    }
+}
+
+impl Target {
+    fn create(path: &Path) -> io::Result<Self> {
+        if path == Path::new("-") || path == Path::new("/dev/stdout") {
+            return Ok(Self::Direct(File::from(io::stdout().as_fd().try_clone_to_owned()?)));
+        }
+        let descriptor = path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd");
+        match fs::metadata(path) {
+            Ok(meta) if descriptor || !meta.is_file() => OpenOptions::new().write(true).open(path).map(Self::Direct),
+            // Through a symbolic link to the file it means; refused where the file may not be written.
+            Ok(meta) => {
+                OpenOptions::new().write(true).open(path)?;
+                let target = Self::beside(fs::canonicalize(path)?)?;
+                target.file().map_or(Ok(()), |file| file.set_permissions(meta.permissions()))?;
+                Ok(target)
+            }
+            Err(_) => Self::beside(path.into()),
+        }
+    }
+
+    /// A file that will be at `place`, for now in the same directory without a name or with a hidden one.
+    fn beside(place: PathBuf) -> io::Result<Self> {
+        if place.file_name().is_none() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not the name of a file"));
+        }
+        if let Some(file) = nameless(directory(&place)) {
+            return Ok(Self::Nameless { file, place });
+        }
+        let name = hidden(&place);
+        let file = OpenOptions::new().write(true).create_new(true).open(&name)?;
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(name.clone());
+        Ok(Self::Hidden { file, name, place })
+    }
+
+    fn file(&self) -> Option<&File> {
+        match self {
+            Self::Direct(file) | Self::Nameless { file, .. } | Self::Hidden { file, .. } => Some(file),
+            Self::Other(_) => None,
+        }
+    }
+
+    fn complete(mut self) -> io::Result<()> {
+        self.flush()?;
+        match &self {
+            Self::Direct(_) | Self::Other(_) => Ok(()),
+            Self::Nameless { file, place } => link(file, place),
+            Self::Hidden { name, place, .. } => fs::rename(name, place),
+        }
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Self::Hidden { name, .. } = self {
+            // Gone if it was given its place, which is fine.
+            let _ = fs::remove_file(&*name);
+            UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| other != name);
+        }
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Direct(file) | Self::Nameless { file, .. } | Self::Hidden { file, .. } => file.write(bytes),
+            Self::Other(writer) => writer.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Other(writer) => writer.flush(),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn directory(place: &Path) -> &Path {
+    place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A name beside `place` that no other output of this machine has.
+fn hidden(place: &Path) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let mut name = OsString::from(".");
+    name.push(place.file_name().unwrap_or_default());
+    name.push(format!(".{}-{}.part", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+    place.with_file_name(name)
+}
+
+/// A file without a name, if the file system has such and a name can be given to it later.
+fn nameless(directory: &Path) -> Option<File> {
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(directory, flags, Mode::from_raw_mode(0o666)).ok()?);
+    fs::symlink_metadata(descriptor(&file)).is_ok().then_some(file)
+}
+
+fn descriptor(file: &File) -> PathBuf {
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+}
+
+/// Names a nameless file; what is at `place` is replaced in one step.
+fn link(file: &File, place: &Path) -> io::Result<()> {
+    let name = |place: &Path| linkat(CWD, descriptor(file), CWD, place, AtFlags::SYMLINK_FOLLOW);
+    if name(place).is_ok() {
+        return Ok(());
+    }
+    let between = hidden(place);
+    name(&between)?;
+    fs::rename(&between, place).inspect_err(|_| drop(fs::remove_file(&between)))
+}
