@@ -11,6 +11,8 @@
 //! - [`link`], [`time`]: link types and timestamps.
 //! - [`synth`]: a seeded maker of realistic traffic for the demo, tests and benchmarks.
 
+#![forbid(unsafe_code)]
+
 pub mod capture;
 pub mod link;
 pub mod synth;

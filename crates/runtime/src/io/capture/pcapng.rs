@@ -149,7 +149,7 @@ impl Section {
             (self.swapped, self.max_block)
         };
         let head = u32_at(bytes, 4, swapped);
-        if head < 12 || head > limit || head % 4 != 0 {
+        if head < 12 || head > limit || !head.is_multiple_of(4) {
             return Block::Bad(Damage::BlockLength { length: head, limit });
         }
         let len = head as usize;

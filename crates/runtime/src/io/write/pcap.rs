@@ -57,7 +57,7 @@ impl Classic {
         let secs = u32::try_from(time.secs).map_err(|_| WriteError::Timestamp(time))?;
         match self.precision {
             Precision::Nano => Ok((secs, time.nanos)),
-            Precision::Micro if time.nanos % 1000 == 0 => Ok((secs, time.micros())),
+            Precision::Micro if time.nanos.is_multiple_of(1000) => Ok((secs, time.micros())),
             Precision::Micro => Err(WriteError::Timestamp(time)),
         }
     }

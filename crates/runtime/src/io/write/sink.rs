@@ -164,9 +164,13 @@ impl Target {
         if place.file_name().is_none() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not the name of a file"));
         }
-        if let Some(file) = nameless(directory(&place)) {
-            return Ok(Self::Nameless { file, place });
+        match nameless(directory(&place)) {
+            Some(file) => Ok(Self::Nameless { file, place }),
+            None => Self::with_hidden_name(place),
         }
+    }
+
+    fn with_hidden_name(place: PathBuf) -> io::Result<Self> {
         let name = hidden(&place);
         let file = OpenOptions::new().write(true).create_new(true).open(&name)?;
         UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(name.clone());
@@ -249,4 +253,33 @@ fn link(file: &File, place: &Path) -> io::Result<()> {
     let between = hidden(place);
     name(&between)?;
     fs::rename(&between, place).inspect_err(|_| drop(fs::remove_file(&between)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where files cannot be nameless.
+    #[test]
+    fn hidden_names_go_when_dropped_or_abandoned_and_become_the_file_when_complete() {
+        let directory = std::env::temp_dir().join(format!("netvm-hidden-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let count = || fs::read_dir(&directory).unwrap().count();
+        let place = directory.join("out");
+        let open = || Target::with_hidden_name(place.clone()).unwrap();
+        let dropped = open();
+        assert_eq!((count(), place.exists()), (1, false));
+        drop(dropped);
+        assert_eq!(count(), 0);
+        let mut complete = open();
+        complete.write_all(b"all of it").unwrap();
+        complete.complete().unwrap();
+        assert_eq!((fs::read(&place).unwrap(), count()), (b"all of it".to_vec(), 1));
+        let abandoned = [open(), open()];
+        assert_eq!(count(), 3);
+        abandon_all();
+        assert_eq!(count(), 1);
+        drop(abandoned);
+        fs::remove_dir_all(&directory).unwrap();
+    }
 }

@@ -1,0 +1,8 @@
+//! Captures read and written, judged by what made them: builders here, and tcpdump where it is installed.
+
+mod build;
+mod formats;
+mod hostile;
+mod outputs;
+mod streams;
+mod tcpdump;
