@@ -15,6 +15,7 @@
 //!
 //! No dependencies and no unsafe code: the packet and the program are both hostile.
 #![forbid(unsafe_code)]
+pub mod asm;
 pub mod codec;
 pub mod copro;
 pub mod digest;
