@@ -1,5 +1,37 @@
 //! From verified bytecode to SSA MIR, through the passes, to what back ends take.
+//!
+//! ```text
+//! Verified ──translate──▶ mir::Func ──passes::PIPELINE──▶ mir::Func ──▶ a back end (Cranelift in netvm-jit)
+//! ```
+//!
+//! - [`engine`]: what every engine does
+//! - [`mir`]: the intermediate representation, its printer and its checker
+//! - [`translate`]: bytecode to MIR
+//! - [`passes`]: the optimiser
+//! - [`sets`]: how a set is tested, chosen by its size and density
 #![forbid(unsafe_code)]
 pub mod engine;
+pub mod mir;
+pub mod passes;
+pub mod sets;
+pub mod translate;
 
 pub use engine::Engine;
+
+use netil::Verified;
+use netil::module::HandlerKind;
+
+/// The byte order of the machine this runs on.
+pub const NATIVE: mir::Order = if cfg!(target_endian = "big") { mir::Order::Big } else { mir::Order::Little };
+
+/// A handler in optimised MIR; `None` if the program has no such handler.
+pub fn optimised(
+    program: &Verified,
+    kind: HandlerKind,
+    options: &passes::Options,
+) -> Result<Option<(mir::Func, Vec<passes::Timing>)>, translate::TooLarge> {
+    let Some(mut func) = translate::translate(program, kind)? else { return Ok(None) };
+    debug_assert_eq!(mir::check::check(&func), Ok(()), "after translation:\n{func}");
+    let timings = passes::optimise(&mut func, &passes::Context { program, native: NATIVE }, options);
+    Ok(Some((func, timings)))
+}

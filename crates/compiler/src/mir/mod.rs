@@ -1,0 +1,463 @@
+//! MIR: a control-flow graph in SSA form in which every operation says what it touches.
+//!
+//! ```text
+//! func   = block*                          block 0 is the entry; its parameters are the handler's stack
+//! block  = params, op*, terminator         parameters in place of phi functions
+//! value  = iN (1 ≤ N ≤ 2048) | token       an operation defines at most one
+//! check  = operation giving a token        traps at its site unless the bytes lie inside the memory
+//! access = load | store, takes a token     of a check that covers it: checks are merged by moving tokens, never dropped
+//! ```
+//!
+//! Invariants: a value is defined once, in a block that dominates its uses, or earlier in the same block; edges carry as many
+//! arguments as the target has parameters, of their types; operations of a block run in order. Calls are inlined by the
+//! translation, so a site (an instruction index of the handler) names a place without more.
+//!
+//! A `switch` and a set test stay one operation until lowering, however many keys they have.
+
+pub mod cfg;
+pub mod check;
+mod print;
+
+use netil::exec::DropReason;
+use netil::module::HandlerKind;
+use netil::ops::{BinOp, CmpOp, UnOp};
+use netil::table::Space;
+use std::fmt;
+
+/// Index of the instruction that an operation comes from: where a trap is reported.
+pub type Site = u32;
+
+/// A value; printed `v7`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value(pub u32);
+
+/// A basic block; printed `block3`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Block(pub u32);
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// An unsigned integer of that many bits.
+    Int(u16),
+    /// Proof that a check has passed.
+    Token,
+    /// No value.
+    Void,
+}
+
+/// Byte order of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Most significant byte first.
+    Big,
+    /// Least significant byte first.
+    Little,
+}
+
+/// One byte range of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Extent {
+    /// First byte, a 32-bit value.
+    pub addr: Value,
+    /// Added to it without wrapping.
+    pub offset: u32,
+    /// Number of bytes.
+    pub size: u32,
+    /// Where the trap is reported.
+    pub site: Site,
+}
+
+/// An operation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// A constant of at most 64 bits.
+    Const(u64),
+    /// A wider constant, in limbs.
+    WideConst(Box<[u64]>),
+    /// Two operands; not a division.
+    Bin(BinOp, Value, Value),
+    /// A division, with the token of a `NonZero` of its divisor.
+    Div(BinOp, Value, Value, Value),
+    /// A token, or a trap if the value is 0.
+    NonZero(Value, Site),
+    /// Checked 32-bit arithmetic, signed if true; traps where the exact result does not fit.
+    Checked(BinOp, bool, Value, Value, Site),
+    /// One operand.
+    Un(UnOp, Value),
+    /// Comparison, giving an i1.
+    Cmp(CmpOp, Value, Value),
+    /// Extension with zeros to the result's width.
+    Zext(Value),
+    /// Extension with the sign to the result's width.
+    Sext(Value),
+    /// The low bits.
+    Trunc(Value),
+    /// Bits from the given one up, as many as the result is wide.
+    Slice(Value, u16),
+    /// High ‖ low.
+    Concat(Value, Value),
+    /// The second operand if the first, an i1, is 1, else the third.
+    Select(Value, Value, Value),
+    /// True if the set of the module with that index holds the value.
+    SetHas(u32, Value),
+    /// A token, or a trap at the first extent that is not inside the memory. If there are several, one covers all.
+    Check(Space, Box<[Extent]>),
+    /// A token for extents that are known to lie inside the memory; costs nothing.
+    Proved(Space, Box<[Extent]>),
+    /// A load of as many bytes as the result is wide, from address + offset.
+    Load(Space, Order, Value, u32, Value),
+    /// A store to address + offset: space, order, address, offset, value, token.
+    Store(Space, Order, Value, u32, Value, Value),
+    /// The packet's captured length.
+    PacketLen,
+    /// The packet's length on the wire.
+    WireLen,
+    /// Arrival time, seconds.
+    TimeSeconds,
+    /// Arrival time, microseconds within the second.
+    TimeMicros,
+    /// The random number of that site.
+    Random(Site),
+    /// An entry of the exception table.
+    ExceptionLoad(u32),
+    /// Sets an entry of the exception table.
+    ExceptionStore(u32, Value),
+    /// Takes one from the budget, or traps.
+    Budget(Site),
+    /// Traps if there is no packet.
+    Present(Site),
+    /// Work done by the runtime.
+    Helper(Helper, Box<[Value]>, Site),
+}
+
+/// Work that compiled code leaves to the runtime. Operands are 32-bit, in the order in which the instruction's were pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Helper {
+    /// offset, value → where found
+    Scan(u8),
+    /// offset 1, offset 2, length → i1
+    FieldCmp(CmpOp),
+    /// source, destination, length
+    Copy(Space, Space),
+    /// offset, length → Internet checksum
+    Checksum,
+    /// offset, length → i1: the bytes sum to 0xffff
+    ChecksumValid,
+    /// offset, length → CRC
+    CrcPacket(u8),
+    /// value → CRC
+    Crc(u8),
+    /// checksum, value → checksum
+    ChecksumAdd,
+    /// checksum, value → checksum
+    ChecksumSub,
+    /// values → hash
+    Hash,
+    /// Info memory to zeros.
+    InfoClear,
+    /// Sends a copy to a port.
+    SendCopy(u32),
+    /// Next packet of a port → i1: there was one
+    Receive(u32),
+    /// length
+    Create,
+    /// Gives the packet up.
+    Delete,
+    /// length
+    PushHead,
+    /// length
+    PullHead,
+    /// length
+    TrimTail,
+    /// length
+    GrowTail,
+    /// unit, register → value
+    CoproIn(u32, u32),
+    /// unit, register; value
+    CoproOut(u32, u32),
+    /// unit, operation
+    CoproInvoke(u32, u32),
+    /// unit
+    CoproShow(u32),
+}
+
+/// What an operation may touch besides its operands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// May trap: it stays even if nobody uses its value, and stays in order with other effects.
+    pub traps: bool,
+    /// Reads a memory.
+    pub reads: bool,
+    /// Writes a memory, sends, or has another lasting effect.
+    pub writes: bool,
+    /// Changes the packet's length or place.
+    pub geometry: bool,
+}
+
+/// A jump with its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Edge {
+    /// The target.
+    pub block: Block,
+    /// One per parameter of the target.
+    pub args: Vec<Value>,
+}
+
+/// How a block ends.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Terminator {
+    /// Goes on elsewhere.
+    Jump(Edge),
+    /// Goes to the first edge if the i1 is 1, else to the second.
+    Branch(Value, Edge, Edge),
+    /// Goes to the edge of the key that the 32-bit value equals, else to the last.
+    Switch(Value, Box<[(u32, Edge)]>, Edge),
+    /// The packet leaves by that port.
+    Send(u32),
+    /// The packet is dropped.
+    Drop(DropReason),
+}
+
+/// A value's type and origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueData {
+    /// Its type.
+    pub ty: Type,
+    /// Where it comes from.
+    pub def: Def,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Def {
+    /// A block's parameter.
+    Param(Block),
+    /// An operation.
+    Op(Op),
+}
+
+/// A block's contents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockData {
+    /// Its parameters.
+    pub params: Vec<Value>,
+    /// Its operations, named by the values they define.
+    pub ops: Vec<Value>,
+    /// Its end.
+    pub end: Terminator,
+}
+
+/// A handler in MIR.
+#[derive(Clone, Debug)]
+pub struct Func {
+    /// Which handler.
+    pub kind: HandlerKind,
+    /// The blocks; unreachable ones may be left over until they are removed.
+    pub blocks: Vec<BlockData>,
+    /// The values; unused ones may be left over.
+    pub values: Vec<ValueData>,
+}
+
+impl Func {
+    /// Adds a block without contents.
+    pub fn new_block(&mut self, params: &[Type]) -> Block {
+        let block = Block(u32::try_from(self.blocks.len()).expect("fewer than 2^32 blocks"));
+        let params = params.iter().map(|ty| self.new_value(*ty, Def::Param(block))).collect();
+        self.blocks.push(BlockData { params, ops: Vec::new(), end: Terminator::Drop(DropReason::Verdict) });
+        block
+    }
+
+    /// Adds a value that no block holds yet.
+    pub fn new_value(&mut self, ty: Type, def: Def) -> Value {
+        let value = Value(u32::try_from(self.values.len()).expect("fewer than 2^32 values"));
+        self.values.push(ValueData { ty, def });
+        value
+    }
+
+    /// Appends an operation to a block.
+    pub fn append(&mut self, block: Block, ty: Type, op: Op) -> Value {
+        let value = self.new_value(ty, Def::Op(op));
+        self.block_mut(block).ops.push(value);
+        value
+    }
+
+    /// A block's contents.
+    pub fn block(&self, block: Block) -> &BlockData {
+        &self.blocks[block.0 as usize]
+    }
+
+    /// A block's contents, to change.
+    pub fn block_mut(&mut self, block: Block) -> &mut BlockData {
+        &mut self.blocks[block.0 as usize]
+    }
+
+    /// The operation that defines a value.
+    pub fn op(&self, value: Value) -> Option<&Op> {
+        match &self.values[value.0 as usize].def {
+            Def::Op(op) => Some(op),
+            Def::Param(_) => None,
+        }
+    }
+
+    /// Replaces the operation that defines a value.
+    pub fn set_op(&mut self, value: Value, op: Op) {
+        self.values[value.0 as usize].def = Def::Op(op);
+    }
+
+    /// A value's type.
+    pub fn ty(&self, value: Value) -> Type {
+        self.values[value.0 as usize].ty
+    }
+
+    /// The width of an integer value in bits; 0 for others.
+    pub fn width(&self, value: Value) -> u16 {
+        match self.ty(value) {
+            Type::Int(w) => w,
+            _ => 0,
+        }
+    }
+
+    /// The number that a value is known to be, if it has at most 64 bits.
+    pub fn constant(&self, value: Value) -> Option<u64> {
+        match self.op(value) {
+            Some(Op::Const(c)) => Some(*c),
+            _ => None,
+        }
+    }
+
+    /// All block ids.
+    pub fn block_ids(&self) -> impl Iterator<Item = Block> + use<> {
+        (0..self.blocks.len() as u32).map(Block)
+    }
+
+    /// True if an operation may change the packet's length or place.
+    pub fn changes_geometry(&self) -> bool {
+        let ops = self.blocks.iter().flat_map(|b| &b.ops);
+        ops.filter_map(|v| self.op(*v)).any(|op| op.effects().geometry)
+    }
+}
+
+impl Op {
+    /// Calls `f` with each operand.
+    pub fn operands(&self, f: impl FnMut(Value)) {
+        // Visiting needs no change; one walk serves both directions.
+        let mut copy = self.clone();
+        let mut f = f;
+        copy.map_operands(|v| {
+            f(v);
+            v
+        });
+    }
+
+    /// Replaces each operand.
+    pub fn map_operands(&mut self, mut f: impl FnMut(Value) -> Value) {
+        let mut each = |vs: &mut [&mut Value]| vs.iter_mut().for_each(|v| **v = f(**v));
+        match self {
+            Self::Const(_) | Self::WideConst(_) | Self::PacketLen | Self::WireLen | Self::TimeSeconds | Self::TimeMicros => {}
+            Self::Random(_) | Self::ExceptionLoad(_) | Self::Budget(_) | Self::Present(_) => {}
+            Self::NonZero(a, _) | Self::Un(_, a) | Self::Zext(a) | Self::Sext(a) | Self::Trunc(a) | Self::Slice(a, _) => each(&mut [a]),
+            Self::SetHas(_, a) | Self::ExceptionStore(_, a) => each(&mut [a]),
+            Self::Bin(_, a, b) | Self::Checked(_, _, a, b, _) | Self::Cmp(_, a, b) | Self::Concat(a, b) => each(&mut [a, b]),
+            Self::Load(_, _, a, _, t) => each(&mut [a, t]),
+            Self::Div(_, a, b, c) | Self::Select(a, b, c) | Self::Store(_, _, a, _, b, c) => each(&mut [a, b, c]),
+            Self::Check(_, extents) | Self::Proved(_, extents) => extents.iter_mut().for_each(|e| each(&mut [&mut e.addr])),
+            Self::Helper(_, args, _) => args.iter_mut().for_each(|v| each(&mut [v])),
+        }
+    }
+
+    /// What it may touch.
+    pub fn effects(&self) -> Effects {
+        let pure = Effects::default();
+        match self {
+            Self::NonZero(..) | Self::Checked(..) | Self::Check(..) | Self::Present(_) => Effects { traps: true, ..pure },
+            Self::Budget(_) => Effects { traps: true, writes: true, ..pure },
+            Self::Load(..) | Self::PacketLen | Self::ExceptionLoad(_) => Effects { reads: true, ..pure },
+            Self::Store(..) | Self::ExceptionStore(..) => Effects { writes: true, ..pure },
+            Self::Helper(helper, ..) => helper.effects(),
+            _ => pure,
+        }
+    }
+
+    /// True where two equal operations give the same value whatever lies between them.
+    pub fn is_pure(&self) -> bool {
+        self.effects() == Effects::default()
+    }
+}
+
+impl Helper {
+    fn effects(self) -> Effects {
+        let pure = Effects::default();
+        match self {
+            Self::Crc(_) | Self::ChecksumAdd | Self::ChecksumSub | Self::Hash => pure,
+            Self::Scan(_) | Self::FieldCmp(_) | Self::Checksum | Self::ChecksumValid | Self::CrcPacket(_) => {
+                Effects { traps: true, reads: true, ..pure }
+            }
+            Self::CoproIn(..) => Effects { reads: true, ..pure },
+            Self::InfoClear | Self::CoproOut(..) | Self::CoproShow(_) => Effects { writes: true, ..pure },
+            Self::Copy(..) | Self::SendCopy(_) | Self::CoproInvoke(..) => {
+                Effects { traps: true, reads: true, writes: true, geometry: false }
+            }
+            Self::Receive(_) | Self::Create | Self::Delete | Self::PushHead | Self::PullHead | Self::TrimTail | Self::GrowTail => {
+                Effects { traps: true, reads: true, writes: true, geometry: true }
+            }
+        }
+    }
+}
+
+impl Terminator {
+    /// The edges out.
+    pub fn edges(&self) -> Vec<&Edge> {
+        match self {
+            Self::Jump(e) => vec![e],
+            Self::Branch(_, a, b) => vec![a, b],
+            Self::Switch(_, cases, default) => cases.iter().map(|c| &c.1).chain([default]).collect(),
+            Self::Send(_) | Self::Drop(_) => Vec::new(),
+        }
+    }
+
+    /// The edges out, to change.
+    pub fn edges_mut(&mut self) -> Vec<&mut Edge> {
+        match self {
+            Self::Jump(e) => vec![e],
+            Self::Branch(_, a, b) => vec![a, b],
+            Self::Switch(_, cases, default) => cases.iter_mut().map(|c| &mut c.1).chain([default]).collect(),
+            Self::Send(_) | Self::Drop(_) => Vec::new(),
+        }
+    }
+
+    /// Replaces each value used.
+    pub fn map_values(&mut self, mut f: impl FnMut(Value) -> Value) {
+        if let Self::Branch(v, ..) | Self::Switch(v, ..) = self {
+            *v = f(*v);
+        }
+        self.edges_mut().into_iter().flat_map(|e| &mut e.args).for_each(|v| *v = f(*v));
+    }
+
+    /// Calls `f` with each value used.
+    pub fn values(&self, mut f: impl FnMut(Value)) {
+        if let Self::Branch(v, ..) | Self::Switch(v, ..) = self {
+            f(*v);
+        }
+        self.edges().into_iter().flat_map(|e| &e.args).for_each(|v| f(*v));
+    }
+}
+
+impl Edge {
+    /// An edge without arguments.
+    pub fn to(block: Block) -> Self {
+        Self { block, args: Vec::new() }
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "v{}", self.0)
+    }
+}
+
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "block{}", self.0)
+    }
+}

@@ -1,0 +1,289 @@
+//! Bounds checks.
+//!
+//! Idea: an access needs no test where the bytes are known to lie inside the memory: because its size is fixed and the address is bounded, or because
+//! an earlier check or an explicit length test on every path here says so. Facts are lower and upper bounds of the packet's length, relative to
+//! nothing (`len ≥ 34`) or to a value (`len ≥ v + 16`); they come from checks and from both sides of branches, and decide later length tests
+//! too. Checks that remain and stand together, with nothing between them that could be seen, become one: it tests what covers all, and only when that
+//! fails looks for the first that fails, so the trap's place is the interpreter's.
+//! Source: Bodík, Gupta, Sarkar, "ABCD" (2000) for the form of the facts; the rest follows architecture.md, "Checks".
+//! Phases: a walk over the dominator tree with scoped facts; then a walk over each block that merges.
+//! Price: linear. Facts about the packet are kept only where nothing in the function changes its geometry.
+
+use super::Context;
+use super::rewrite::Replacements;
+use super::values::{Linear, linear, max};
+use crate::mir::cfg::Cfg;
+use crate::mir::{Block, Def, Extent, Func, Op, Terminator, Type, Value};
+use netil::ops::CmpOp;
+use netil::table::Space;
+use std::collections::HashMap;
+
+pub(super) fn run(func: &mut Func, context: &Context<'_>) {
+    let cfg = Cfg::new(func);
+    let module = context.program.module();
+    let sizes =
+        Sizes { info: module.info_size, data: module.data_size, shared: module.shared_size(), initialised: module.data.len() as u32 };
+    // Constant addresses are offsets from one zero, so that they compare without looking behind values.
+    let zero = func.new_value(Type::Int(32), Def::Op(Op::Const(0)));
+    func.block_mut(Block(0)).ops.insert(0, zero);
+    let mut pass = Pass { zero, sizes, facts: Facts::default(), fixed: !func.changes_geometry(), replaced: Replacements::new(func), func };
+    pass.walk(&cfg);
+    let Pass { mut replaced, func, .. } = pass;
+    replaced.apply(func);
+    merge(func);
+}
+
+struct Sizes {
+    info: u32,
+    data: u32,
+    shared: u32,
+    initialised: u32,
+}
+
+impl Sizes {
+    fn of(&self, space: Space) -> Option<u32> {
+        match space {
+            Space::Packet => None,
+            Space::Info => Some(self.info),
+            Space::Data => Some(self.data),
+            Space::Shared => Some(self.shared),
+            Space::Initialised => Some(self.initialised),
+        }
+    }
+}
+
+/// What is known of the packet's length here, with what to undo when leaving.
+#[derive(Default)]
+struct Facts {
+    /// `len ≥ base + n`
+    at_least: HashMap<Option<Value>, u64>,
+    /// `len < base + n`
+    below: HashMap<Option<Value>, u64>,
+    undo: Vec<(bool, Option<Value>, Option<u64>)>,
+}
+
+impl Facts {
+    fn raise(&mut self, base: Option<Value>, n: u64) {
+        let old = self.at_least.get(&base).copied();
+        if old.is_none_or(|o| n > o) {
+            self.at_least.insert(base, n);
+            self.undo.push((true, base, old));
+        }
+    }
+
+    fn lower(&mut self, base: Option<Value>, n: u64) {
+        let old = self.below.get(&base).copied();
+        if old.is_none_or(|o| n < o) {
+            self.below.insert(base, n);
+            self.undo.push((false, base, old));
+        }
+    }
+
+    fn back_to(&mut self, mark: usize) {
+        for (least, base, old) in self.undo.drain(mark..).rev() {
+            let map = if least { &mut self.at_least } else { &mut self.below };
+            match old {
+                Some(n) => drop(map.insert(base, n)),
+                None => drop(map.remove(&base)),
+            }
+        }
+    }
+}
+
+struct Pass<'a> {
+    func: &'a mut Func,
+    zero: Value,
+    sizes: Sizes,
+    facts: Facts,
+    /// The packet's length never changes.
+    fixed: bool,
+    replaced: Replacements,
+}
+
+enum Step {
+    Enter(Block),
+    Leave(usize),
+}
+
+impl Pass<'_> {
+    fn walk(&mut self, cfg: &Cfg) {
+        let children = cfg.children();
+        let mut stack = vec![Step::Enter(Block(0))];
+        while let Some(step) = stack.pop() {
+            match step {
+                Step::Leave(mark) => self.facts.back_to(mark),
+                Step::Enter(b) => {
+                    stack.push(Step::Leave(self.facts.undo.len()));
+                    self.learn_from_branch(cfg, b);
+                    self.block(b);
+                    stack.extend(children[b.0 as usize].iter().map(|c| Step::Enter(*c)));
+                }
+            }
+        }
+    }
+
+    /// The one edge into a block says how its condition came out.
+    fn learn_from_branch(&mut self, cfg: &Cfg, b: Block) {
+        let [pred] = cfg.predecessors[b.0 as usize][..] else { return };
+        let Terminator::Branch(c, yes, no) = &self.func.block(pred).end else { return };
+        let (yes, no) = (yes.block == b, no.block == b);
+        let Some(Op::Cmp(op, x, y)) = self.func.op(*c) else { return };
+        if yes == no || !self.fixed {
+            return;
+        }
+        let op = if yes { *op } else { op.negated() };
+        if let Some((op, form)) = self.length_test(op, *x, *y) {
+            self.learn(op, form);
+        }
+    }
+
+    /// A comparison as `len op base + offset`.
+    fn length_test(&self, op: CmpOp, x: Value, y: Value) -> Option<(CmpOp, Linear)> {
+        let is_len = |v: Value| matches!(self.func.op(v), Some(Op::PacketLen));
+        match (is_len(x), is_len(y)) {
+            (true, false) => Some((op, linear(self.func, y))),
+            (false, true) => Some((op.swapped(), linear(self.func, x))),
+            _ => None,
+        }
+    }
+
+    fn learn(&mut self, op: CmpOp, Linear { base, offset }: Linear) {
+        match op {
+            CmpOp::Ge => self.facts.raise(base, offset),
+            CmpOp::Gt => self.facts.raise(base, offset + 1),
+            CmpOp::Lt => self.facts.lower(base, offset),
+            CmpOp::Le => self.facts.lower(base, offset + 1),
+            CmpOp::Eq => {
+                self.facts.raise(base, offset);
+                self.facts.lower(base, offset + 1);
+            }
+            _ => {}
+        }
+    }
+
+    fn block(&mut self, b: Block) {
+        for i in 0..self.func.block(b).ops.len() {
+            let v = self.func.block(b).ops[i];
+            match self.func.op(v).cloned() {
+                Some(Op::Check(space, extents)) => self.check(v, space, &extents),
+                Some(Op::Cmp(op, x, y)) if self.fixed => self.compare(v, op, x, y),
+                Some(Op::Load(space, order, addr, offset, token)) => {
+                    let (addr, offset) = self.address(addr, offset);
+                    self.func.set_op(v, Op::Load(space, order, addr, offset, token));
+                }
+                Some(Op::Store(space, order, addr, offset, value, token)) => {
+                    let (addr, offset) = self.address(addr, offset);
+                    self.func.set_op(v, Op::Store(space, order, addr, offset, value, token));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes what can be added without wrapping out of an address.
+    fn address(&self, addr: Value, offset: u32) -> (Value, u32) {
+        match linear(self.func, addr) {
+            Linear { base: None, offset: at } => (self.zero, offset.saturating_add(at as u32)),
+            Linear { base: Some(base), offset: more } => (base, offset.saturating_add(more as u32)),
+        }
+    }
+
+    fn check(&mut self, v: Value, space: Space, extents: &[Extent]) {
+        let extents: Box<[Extent]> = extents.iter().map(|e| self.extent(e)).collect();
+        let proved = extents.iter().all(|e| self.inside(space, e));
+        if space == Space::Packet && self.fixed {
+            for e in &extents {
+                let form = self.form(e);
+                self.facts.raise(form.base, form.offset + u64::from(e.size));
+            }
+        }
+        self.func.set_op(v, if proved { Op::Proved(space, extents) } else { Op::Check(space, extents) });
+    }
+
+    fn extent(&self, e: &Extent) -> Extent {
+        let (addr, offset) = self.address(e.addr, e.offset);
+        Extent { addr, offset, ..*e }
+    }
+
+    fn form(&self, e: &Extent) -> Linear {
+        let form = linear(self.func, e.addr);
+        Linear { offset: form.offset + u64::from(e.offset), ..form }
+    }
+
+    fn inside(&self, space: Space, e: &Extent) -> bool {
+        let form = self.form(e);
+        let end = form.offset + u64::from(e.size);
+        match self.sizes.of(space) {
+            Some(size) => form.base.map_or(0, |b| max(self.func, b)) + end <= u64::from(size),
+            None => self.long_enough(form.base, end),
+        }
+    }
+
+    /// True if `len ≥ base + n` is known.
+    fn long_enough(&self, base: Option<Value>, n: u64) -> bool {
+        let known = |base: Option<Value>| self.facts.at_least.get(&base).copied();
+        let absolute = base.map_or(0, |b| max(self.func, b)).saturating_add(n);
+        known(base).is_some_and(|k| k >= n) || known(None).is_some_and(|k| k >= absolute)
+    }
+
+    /// A length test that is known to hold, or not to.
+    fn compare(&mut self, v: Value, op: CmpOp, x: Value, y: Value) {
+        let Some((op, Linear { base, offset })) = self.length_test(op, x, y) else { return };
+        let least = |n: u64| match () {
+            () if self.long_enough(base, n) => Some(true),
+            () if self.facts.below.get(&base).is_some_and(|b| *b <= n) => Some(false),
+            () => None,
+        };
+        let answer = match op {
+            CmpOp::Ge => least(offset),
+            CmpOp::Gt => least(offset + 1),
+            CmpOp::Lt => least(offset).map(|a| !a),
+            CmpOp::Le => least(offset + 1).map(|a| !a),
+            _ => None,
+        };
+        if let Some(answer) = answer {
+            self.func.set_op(v, Op::Const(answer.into()));
+        }
+    }
+}
+
+/// Checks of one memory that stand together become the first of them.
+fn merge(func: &mut Func) {
+    let mut replaced = Replacements::new(func);
+    for b in func.block_ids() {
+        let mut open: HashMap<Space, Value> = HashMap::new();
+        let mut before: HashMap<Value, usize> = HashMap::new();
+        let mut kept = Vec::new();
+        for (i, v) in std::mem::take(&mut func.block_mut(b).ops).into_iter().enumerate() {
+            before.insert(v, i);
+            let Some(op) = func.op(v) else { continue };
+            if let Op::Check(space, extents) = op {
+                if let Some(first) = open.get(space).copied().filter(|f| known_at(func, extents, &before, before[f])) {
+                    let extents = extents.clone();
+                    absorb(func, first, &extents);
+                    replaced.set(v, first);
+                    continue;
+                }
+                // Another memory's check must not be passed by one that may fail first.
+                open.clear();
+                open.insert(*space, v);
+            } else if op.effects().traps || op.effects().writes {
+                open.clear();
+            }
+            kept.push(v);
+        }
+        func.block_mut(b).ops = kept;
+    }
+    replaced.apply(func);
+}
+
+/// True if the addresses are there before operation `at` of the block: defined elsewhere, or earlier.
+fn known_at(func: &Func, extents: &[Extent], before: &HashMap<Value, usize>, at: usize) -> bool {
+    extents.iter().all(|e| matches!(func.values[e.addr.0 as usize].def, Def::Param(_)) || before.get(&e.addr).is_none_or(|i| *i < at))
+}
+
+fn absorb(func: &mut Func, first: Value, more: &[Extent]) {
+    if let Def::Op(Op::Check(_, extents)) = &mut func.values[first.0 as usize].def {
+        *extents = extents.iter().chain(more).copied().collect();
+    }
+}

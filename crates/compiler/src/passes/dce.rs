@@ -1,0 +1,54 @@
+//! Dead code elimination.
+//!
+//! Idea: what traps, writes or ends a block is alive, and so is all it uses; a parameter is alive if it is used, and only then are
+//! its arguments. The rest goes. Source: NetVM paper, section 4.2.
+//! Phases: mark from the roots, sweep operations, parameters and arguments. Price: linear.
+
+use super::Context;
+use super::coalesce::drop_params;
+use crate::mir::cfg::Cfg;
+use crate::mir::{Def, Func, Terminator, Value};
+
+pub(super) fn run(func: &mut Func, _: &Context<'_>) {
+    let live = mark(func);
+    let is_live = |v: &Value| live[v.0 as usize];
+    for block in &mut func.blocks {
+        block.ops.retain(is_live);
+    }
+    let mut kept: Vec<Vec<bool>> = func.blocks.iter().map(|b| b.params.iter().map(is_live).collect()).collect();
+    kept[0].fill(true);
+    drop_params(func, &kept);
+}
+
+fn mark(func: &Func) -> Vec<bool> {
+    let cfg = Cfg::new(func);
+    let mut live = vec![false; func.values.len()];
+    let mut work: Vec<Value> = roots(func, &cfg);
+    while let Some(v) = work.pop() {
+        if std::mem::replace(&mut live[v.0 as usize], true) {
+            continue;
+        }
+        match &func.values[v.0 as usize].def {
+            Def::Op(op) => op.operands(|u| work.push(u)),
+            Def::Param(block) => {
+                let Some(i) = func.block(*block).params.iter().position(|p| *p == v) else { continue };
+                let edges = cfg.predecessors[block.0 as usize].iter().flat_map(|p| func.block(*p).end.edges());
+                work.extend(edges.filter(|e| e.block == *block).map(|e| e.args[i]));
+            }
+        }
+    }
+    live
+}
+
+fn roots(func: &Func, cfg: &Cfg) -> Vec<Value> {
+    let mut roots = Vec::new();
+    for b in &cfg.order {
+        let data = func.block(*b);
+        if let Terminator::Branch(v, ..) | Terminator::Switch(v, ..) = data.end {
+            roots.push(v);
+        }
+        let lasting = |v: &&Value| func.op(**v).is_some_and(|op| op.effects().traps || op.effects().writes);
+        roots.extend(data.ops.iter().filter(lasting));
+    }
+    roots
+}

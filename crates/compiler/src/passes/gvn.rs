@@ -1,0 +1,105 @@
+//! Value numbering across branches.
+//!
+//! Idea: an operation that was done with the same operands in a dominating place need not be done again. Loads count as equal where the
+//! function never writes their memory nor changes the packet's geometry; the token of the first serves both.
+//! Source: Click (1995), "Combining Analyses", in the dominator-tree form of Briggs, Cooper and Simpson.
+//! Phases: one walk over the dominator tree with a scoped table. Price: linear.
+
+use super::Context;
+use super::rewrite::Replacements;
+use crate::mir::cfg::Cfg;
+use crate::mir::{Block, Def, Func, Helper, Op, Type, Value};
+use netil::table::Space;
+use std::collections::{HashMap, HashSet};
+
+pub(super) fn run(func: &mut Func, _: &Context<'_>) {
+    let cfg = Cfg::new(func);
+    let written = Written::new(func);
+    let children = cfg.children();
+    let mut replaced = Replacements::new(func);
+    let mut table: HashMap<(Type, Op), Value> = HashMap::new();
+    let mut stack = vec![Step::Enter(Block(0))];
+    while let Some(step) = stack.pop() {
+        match step {
+            Step::Leave(keys) => {
+                for key in keys {
+                    table.remove(&key);
+                }
+            }
+            Step::Enter(b) => {
+                let added = block(func, b, &written, &mut replaced, &mut table);
+                stack.push(Step::Leave(added));
+                stack.extend(children[b.0 as usize].iter().map(|c| Step::Enter(*c)));
+            }
+        }
+    }
+    replaced.apply(func);
+}
+
+enum Step {
+    Enter(Block),
+    Leave(Vec<(Type, Op)>),
+}
+
+type Table = HashMap<(Type, Op), Value>;
+
+fn block(func: &mut Func, b: Block, written: &Written, replaced: &mut Replacements, table: &mut Table) -> Vec<(Type, Op)> {
+    let mut added = Vec::new();
+    let mut kept = Vec::new();
+    for v in std::mem::take(&mut func.block_mut(b).ops) {
+        replaced.apply_to(func, v);
+        let data = &func.values[v.0 as usize];
+        let Def::Op(op) = &data.def else { continue };
+        let Some(key) = written.number(op).map(|op| (data.ty, op)) else {
+            kept.push(v);
+            continue;
+        };
+        match table.get(&key) {
+            Some(same) => replaced.set(v, *same),
+            None => {
+                table.insert(key.clone(), v);
+                added.push(key);
+                kept.push(v);
+            }
+        }
+    }
+    func.block_mut(b).ops = kept;
+    added
+}
+
+/// What the function writes anywhere.
+struct Written {
+    spaces: HashSet<Space>,
+    geometry: bool,
+}
+
+impl Written {
+    fn new(func: &Func) -> Self {
+        let mut written = Self { spaces: HashSet::new(), geometry: func.changes_geometry() };
+        for op in func.blocks.iter().flat_map(|b| &b.ops).filter_map(|v| func.op(*v)) {
+            match op {
+                Op::Store(space, ..) | Op::Helper(Helper::Copy(_, space), ..) => written.spaces.extend([*space]),
+                Op::Helper(Helper::InfoClear, ..) => written.spaces.extend([Space::Info]),
+                _ => {}
+            }
+        }
+        written
+    }
+
+    /// The operation under which equal values are found; none if it must be done each time.
+    fn number(&self, op: &Op) -> Option<Op> {
+        match op {
+            Op::Load(space, order, addr, offset, _) => {
+                let stable = !self.spaces.contains(space) && !(self.geometry && matches!(space, Space::Packet | Space::Info));
+                // The token is left out: the dominating load's check covers the same bytes.
+                stable.then(|| Op::Load(*space, *order, *addr, *offset, Value(u32::MAX)))
+            }
+            Op::PacketLen | Op::WireLen | Op::TimeSeconds | Op::TimeMicros if self.geometry => None,
+            Op::PacketLen => Some(Op::PacketLen),
+            // The site of a check that cannot fail again does not matter; one that may must not move, so only tokens of
+            // equal checks are shared by the checks pass.
+            op if op.is_pure() => Some(op.clone()),
+            _ => None,
+        }
+    }
+}

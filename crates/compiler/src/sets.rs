@@ -1,0 +1,273 @@
+//! How a read-only set is tested, chosen by its size and density.
+//!
+//! The choice and its tables are made here, once for all back ends; they emit the test. Up to 64 bits of width; wider sets are searched by the
+//! runtime. Every form answers for every value of the width.
+//!
+//! - a few ranges: compare with each;
+//! - a span of at most 64 values: one shift of a constant;
+//! - a span of at most [`BITMAP_SPAN`] values: one bit of a table;
+//! - single values: a perfect hash, one multiplication, at most two loads, one comparison (hash and displace: Belazzougui, Botelho,
+//!   Dietzfelbinger, "Hash, displace, and compress", 2009);
+//! - else: binary search without branches over the ranges' ends.
+
+use netil::set::Set;
+
+/// The most ranges that are compared one by one.
+pub const COMPARE_RANGES: usize = 4;
+/// The largest span of a bitmap in values: 8 KiB of bits.
+pub const BITMAP_SPAN: u64 = 1 << 16;
+
+/// How a set is tested.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// Compare with each inclusive range.
+    Compare(Vec<(u64, u64)>),
+    /// `v − low < 64` and that bit of the mask.
+    Bits {
+        /// Least value.
+        low: u64,
+        /// Bit i stands for low + i.
+        mask: u64,
+    },
+    /// `v − low < span` and that bit of the table.
+    Bitmap {
+        /// Least value.
+        low: u64,
+        /// Number of values covered.
+        span: u64,
+        /// Bit i of the table stands for low + i.
+        words: Vec<u64>,
+    },
+    /// A perfect hash of single values.
+    Hash(Hash),
+    /// The last range whose low end is not above v, and v not above its high end.
+    Search {
+        /// Low ends, sorted, a power of two of them: the first stands again for the missing ones in front.
+        lows: Vec<u64>,
+        /// High ends.
+        highs: Vec<u64>,
+    },
+}
+
+/// A perfect hash: `slot = ((v ^ displace[(v · multiplier) >> bucket_shift]) · multiplier) >> slot_shift`, in 64-bit arithmetic, and v is in the set if
+/// `keys[slot] = v`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hash {
+    /// Odd.
+    pub multiplier: u64,
+    /// 64 − log2 of the number of buckets.
+    pub bucket_shift: u32,
+    /// Per bucket; empty if there is no displacement.
+    pub displace: Vec<u64>,
+    /// 64 − log2 of the number of slots.
+    pub slot_shift: u32,
+    /// A key per slot; an unused slot holds a key whose slot is another.
+    pub keys: Vec<u64>,
+}
+
+impl Plan {
+    /// The best form for a set of at most 64 bits of width; `None` for wider ones.
+    pub fn choose(set: &Set) -> Option<Self> {
+        if set.width() > 64 {
+            return None;
+        }
+        let ranges: Vec<(u64, u64)> = set.small_ranges().collect();
+        let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { return Some(Self::Compare(ranges)) };
+        let (low, most) = (first.0, last.1 - first.0);
+        Some(match () {
+            () if ranges.len() == 1 => Self::Compare(ranges),
+            () if most < 64 => Self::Bits { low, mask: bitmap(&ranges, low, 1)[0] },
+            () if ranges.len() <= COMPARE_RANGES => Self::Compare(ranges),
+            () if most < BITMAP_SPAN => {
+                let words = (most / 64 + 1) as usize;
+                Self::Bitmap { low, span: most + 1, words: bitmap(&ranges, low, words) }
+            }
+            () => singles(&ranges).and_then(|keys| Hash::new(&keys)).map_or_else(|| search(&ranges), Self::Hash),
+        })
+    }
+
+    /// The answer, as compiled code computes it.
+    pub fn contains(&self, v: u64) -> bool {
+        match self {
+            Self::Compare(ranges) => ranges.iter().any(|(low, high)| *low <= v && v <= *high),
+            Self::Bits { low, mask } => v.wrapping_sub(*low) < 64 && mask >> v.wrapping_sub(*low) & 1 == 1,
+            Self::Bitmap { low, span, words } => {
+                let i = v.wrapping_sub(*low);
+                i < *span && words[(i / 64) as usize] >> (i % 64) & 1 == 1
+            }
+            Self::Hash(hash) => hash.keys[hash.slot(v)] == v,
+            Self::Search { lows, highs } => {
+                let mut at = 0;
+                let mut step = lows.len() / 2;
+                while step > 0 {
+                    at += if lows[at + step] <= v { step } else { 0 };
+                    step /= 2;
+                }
+                lows[at] <= v && v <= highs[at]
+            }
+        }
+    }
+
+    /// The form in words, for explanations.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Compare(ranges) => format!("{} comparisons", ranges.len()),
+            Self::Bits { .. } => "bit test".to_owned(),
+            Self::Bitmap { words, .. } => format!("bitmap of {} bytes", 8 * words.len()),
+            Self::Hash(h) => format!("perfect hash of {} slots, {} displacements", h.keys.len(), h.displace.len()),
+            Self::Search { lows, .. } => format!("binary search of {} ranges", lows.len()),
+        }
+    }
+}
+
+fn bitmap(ranges: &[(u64, u64)], low: u64, words: usize) -> Vec<u64> {
+    let mut bits = vec![0; words];
+    for i in ranges.iter().flat_map(|(a, b)| a - low..=b - low) {
+        bits[(i / 64) as usize] |= 1 << (i % 64);
+    }
+    bits
+}
+
+/// The values, if they are few enough to be worth a hash: ranges count as their values up to a factor of four.
+fn singles(ranges: &[(u64, u64)]) -> Option<Vec<u64>> {
+    let total = ranges.iter().try_fold(0u64, |sum, (a, b)| sum.checked_add(b - a)?.checked_add(1))?;
+    (total <= 4 * ranges.len() as u64).then(|| ranges.iter().flat_map(|(a, b)| *a..=*b).collect())
+}
+
+fn search(ranges: &[(u64, u64)]) -> Plan {
+    let missing = ranges.len().next_power_of_two() - ranges.len();
+    let padded: Vec<_> = std::iter::repeat_n(ranges[0], missing).chain(ranges.iter().copied()).collect();
+    Plan::Search { lows: padded.iter().map(|r| r.0).collect(), highs: padded.iter().map(|r| r.1).collect() }
+}
+
+impl Hash {
+    /// Tries without displacement first, then buckets; gives up after a bounded number of multipliers.
+    fn new(keys: &[u64]) -> Option<Self> {
+        const MULTIPLIERS: u64 = 64;
+        let multipliers = (1..=MULTIPLIERS).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        if keys.len() <= 64 {
+            let slots = (8 * keys.len()).next_power_of_two();
+            if let Some(found) = multipliers
+                .clone()
+                .chain((65..4096).map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1))
+                .find_map(|m| Self::direct(keys, m, slots))
+            {
+                return Some(found);
+            }
+        }
+        multipliers.into_iter().find_map(|m| Self::displaced(keys, m))
+    }
+
+    fn direct(keys: &[u64], multiplier: u64, slots: usize) -> Option<Self> {
+        let slot_shift = 64 - slots.ilog2();
+        let mut used = vec![None; slots];
+        for key in keys {
+            let slot = &mut used[(key.wrapping_mul(multiplier) >> slot_shift) as usize];
+            if slot.replace(*key).is_some() {
+                return None;
+            }
+        }
+        let mut hash = Self { multiplier, bucket_shift: 63, displace: Vec::new(), slot_shift, keys: Vec::new() };
+        hash.fill(&used, keys);
+        Some(hash)
+    }
+
+    /// Buckets of about four keys; the fullest choose their displacement first.
+    fn displaced(keys: &[u64], multiplier: u64) -> Option<Self> {
+        let slots = (2 * keys.len()).next_power_of_two();
+        let buckets = (keys.len() / 4 + 1).next_power_of_two().max(2);
+        let bucket_shift = 64 - buckets.ilog2();
+        let mut hash = Self { multiplier, bucket_shift, displace: vec![0; buckets], slot_shift: 64 - slots.ilog2(), keys: Vec::new() };
+        let mut by_bucket = vec![Vec::new(); buckets];
+        keys.iter().for_each(|k| by_bucket[(k.wrapping_mul(multiplier) >> bucket_shift) as usize].push(*k));
+        let mut order: Vec<usize> = (0..buckets).collect();
+        order.sort_by_key(|b| std::cmp::Reverse(by_bucket[*b].len()));
+        let mut used = vec![None; slots];
+        for b in order {
+            hash.displace[b] = hash.place(&by_bucket[b], &mut used)?;
+        }
+        hash.fill(&used, keys);
+        Some(hash)
+    }
+
+    fn place(&self, keys: &[u64], used: &mut [Option<u64>]) -> Option<u64> {
+        const TRIES: u64 = 1 << 16;
+        'displacement: for d in 0..TRIES {
+            let d = d.wrapping_mul(0xd1b5_4a32_d192_ed03);
+            let mut taken: Vec<usize> = Vec::with_capacity(keys.len());
+            for key in keys {
+                let slot = ((key ^ d).wrapping_mul(self.multiplier) >> self.slot_shift) as usize;
+                if used[slot].is_some() || taken.contains(&slot) {
+                    continue 'displacement;
+                }
+                taken.push(slot);
+            }
+            taken.iter().zip(keys).for_each(|(slot, key)| used[*slot] = Some(*key));
+            return Some(d);
+        }
+        None
+    }
+
+    /// An unused slot gets a key that lives in another.
+    fn fill(&mut self, used: &[Option<u64>], keys: &[u64]) {
+        let home = |key: u64| self.slot(key);
+        let (first, other) = (keys[0], keys[keys.len() - 1]);
+        let foreign = |slot: usize| if home(first) == slot { other } else { first };
+        let filled = used.iter().enumerate().map(|(slot, key)| key.unwrap_or_else(|| foreign(slot))).collect();
+        self.keys = filled;
+    }
+
+    /// The slot where a value would be.
+    pub fn slot(&self, v: u64) -> usize {
+        let d = self.displace.get((v.wrapping_mul(self.multiplier) >> self.bucket_shift) as usize).copied().unwrap_or(0);
+        ((v ^ d).wrapping_mul(self.multiplier) >> self.slot_shift) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every value near an end of a range, and many others.
+    fn probes(set: &Set, width: u16) -> Vec<u64> {
+        let mask = netil::ops::mask(width);
+        let ends = set.small_ranges().flat_map(|(a, b)| [a, b, a.wrapping_sub(1), b.wrapping_add(1)]);
+        let random = (0..5000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17));
+        ends.chain(random).chain(0..300).map(|v| v & mask).collect()
+    }
+
+    fn agrees(width: u16, ranges: &[(u64, u64)]) -> Plan {
+        let set = Set::of_ranges("s", width, ranges.iter().copied()).unwrap();
+        let plan = Plan::choose(&set).unwrap();
+        for v in probes(&set, width) {
+            assert_eq!(plan.contains(v), set.contains(&[v]), "{v:#x} in {}", plan.describe());
+        }
+        plan
+    }
+
+    #[test]
+    fn every_form_gives_the_sets_answer() {
+        let hosts = |n: u64| (0..n).map(|i| 0x0a00_0000 + i * 2654435761 % 0xff_ffff).map(|v| (v, v)).collect::<Vec<_>>();
+        assert!(matches!(agrees(32, &[]), Plan::Compare(_)));
+        assert!(matches!(agrees(32, &[(7, 7), (1 << 31, u64::from(u32::MAX))]), Plan::Compare(_)));
+        assert!(matches!(agrees(16, &[(80, 80), (88, 90), (110, 110)]), Plan::Bits { .. }));
+        assert!(matches!(agrees(16, &(0..600).map(|i| (i * 100, i * 100 + 3)).collect::<Vec<_>>()), Plan::Bitmap { .. }));
+        assert!(matches!(agrees(32, &hosts(50)), Plan::Hash(h) if h.displace.is_empty()));
+        assert!(matches!(agrees(32, &hosts(1000)), Plan::Hash(h) if !h.displace.is_empty()));
+        assert!(matches!(agrees(32, &hosts(10_000)), Plan::Hash(_)));
+        let nets: Vec<_> = (0..1000).map(|i| (i << 22, (i << 22) + 0xffff)).collect();
+        assert!(matches!(agrees(32, &nets), Plan::Search { .. }));
+        assert!(matches!(
+            agrees(64, &[(0, 0), (u64::MAX, u64::MAX), (5, 1 << 40), (1 << 50, 1 << 60), (1 << 61, 1 << 62)]),
+            Plan::Search { .. }
+        ));
+        agrees(48, &(0..300).map(|i| (i * 0x1_0000_0001, i * 0x1_0000_0001)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn full_and_touching_ends() {
+        agrees(8, &[(0, 255)]);
+        agrees(64, &[(0, u64::MAX)]);
+        agrees(16, &[(0, 0), (65535, 65535)]);
+    }
+}
