@@ -8,6 +8,7 @@
 //!
 //! - [`table`]: one row per instruction; everything else about instructions is derived from it
 //! - [`ops`], [`wide`], [`digest`]: what operations mean on values of 1 to 2,048 bits
+//! - [`asm`], [`disasm`], [`codec`]: source text and binary form to and from modules
 //! - [`module`], [`set`], [`copro`]: what a program consists of
 //! - [`verify`]: the only way to a [`Verified`]; its header lists what is checked
 //! - [`exec`]: exchange buffers, dispositions, traps and state, the same for every engine
@@ -19,6 +20,7 @@ pub mod asm;
 pub mod codec;
 pub mod copro;
 pub mod digest;
+pub mod disasm;
 pub mod exec;
 pub mod interp;
 pub mod module;
