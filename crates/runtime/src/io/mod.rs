@@ -7,7 +7,7 @@
 //! ```
 //!
 //! - [`capture`]: [`Capture`] reads, [`Burst`] is what it hands on: packets that are borrowed, never copied.
-//! - [`write`]: [`Writer`] writes; a file is complete or absent.
+//! - [`mod@write`]: [`Writer`] writes; a file is complete or absent.
 //! - [`link`], [`time`]: link types and timestamps.
 //! - [`synth`]: a seeded maker of realistic traffic for the demo, tests and benchmarks.
 

@@ -74,6 +74,7 @@ fn each_kind_of_broken_block_is_named() {
         (order.interface(1, 0, &order.option(14, &[6; 7])), Damage::Option { code: 14 }),
         (order.interface(1, 0, &[0, 2, 0, 9, 0, 0, 0, 0]), Damage::BlockTooShort { kind: 1 }),
         (order.block(0x0a0d_0d0a, &[0; 16]), Damage::ByteOrder(0)),
+        (order.block(0x0a0d_0d0a, &[order.u32(0x1a2b_3c4d), order.u16(2), vec![0; 10]].concat()), Damage::Version { major: 2, minor: 0 }),
         (order.block(0x0a0d_0d0a, &order.u32(0x1a2b_3c4d)), Damage::BlockTooShort { kind: 0x0a0d_0d0a }),
     ];
     for (block, expected) in cases {

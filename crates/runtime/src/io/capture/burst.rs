@@ -81,6 +81,12 @@ impl<'a> Burst<'a> {
         lens.extend(self.records().map(|record| record.wire_len()));
     }
 
+    /// When each packet was captured, in nanoseconds since the epoch (0 before it), into a vector that is overwritten.
+    pub fn times_ns(&self, times: &mut Vec<u64>) {
+        times.clear();
+        times.extend(self.records().map(|record| u64::try_from(record.timestamp().as_nanos()).unwrap_or(0)));
+    }
+
     /// When packet `i` was captured. Panics where `i` is no index.
     pub fn timestamp(&self, i: usize) -> Timestamp {
         self.record(i).timestamp()

@@ -16,13 +16,6 @@ pub enum ReadError {
         /// Up to four bytes, as found.
         magic: Vec<u8>,
     },
-    /// A capture, but of a version that nobody defined.
-    Version {
-        /// The format's name.
-        format: &'static str,
-        /// Major and minor version, as found.
-        found: (u16, u16),
-    },
     /// The capture is cut off or corrupt; all packets before the place were handed on.
     Damaged {
         /// Where the damaged record or block begins: bytes from the start of the (decompressed) capture.
@@ -79,6 +72,13 @@ pub enum Damage {
         /// How many there are.
         known: u32,
     },
+    /// The file or section is of a version that nobody defined.
+    Version {
+        /// The first number.
+        major: u16,
+        /// The second.
+        minor: u16,
+    },
     /// A section header without a byte order mark.
     ByteOrder(u32),
     /// An interface's clock ticks too fast for 64 bits (`if_tsresol`).
@@ -117,7 +117,6 @@ impl fmt::Display for ReadError {
             Self::NotACapture { magic } => {
                 write!(f, "not a capture: it begins with {}, neither pcap nor pcapng (plain, gzip or zstd)", Hex(magic))
             }
-            Self::Version { format, found: (major, minor) } => write!(f, "{format} version {major}.{minor} is unknown"),
             Self::Damaged { offset, packets, damage } => {
                 write!(f, "damaged at byte {offset}, after {packets} packets: {damage}")
             }
@@ -141,6 +140,7 @@ impl fmt::Display for Damage {
             Self::NoInterface { id, known } => {
                 write!(f, "a packet came in on interface {id}, but {known} are described before it")
             }
+            Self::Version { major, minor } => write!(f, "capture version {major}.{minor} is unknown"),
             Self::ByteOrder(mark) => write!(f, "a section header's byte order mark is {mark:#010x}"),
             Self::Resolution(value) => write!(f, "an if_tsresol of {value:#x} does not fit 64 bits"),
             Self::Option { code } => write!(f, "interface option {code} is repeated or has a wrong length"),

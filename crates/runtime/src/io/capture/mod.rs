@@ -283,7 +283,7 @@ impl Capture {
             let mut done = 0;
             let step = self.parser.step(self.source.bytes(), &mut done);
             self.source.consume(done);
-            match step? {
+            match step {
                 Step::Packet => return Ok(Found::Packet),
                 Step::Damaged(damage) => return Err(self.damaged(damage)),
                 Step::More(need) => match self.source.refill() {
@@ -340,14 +340,14 @@ impl Parser {
         if !Pcap::knows(magic) {
             return Err(ReadError::NotACapture { magic: magic.to_vec() });
         }
-        let header = head::<{ pcap::FILE_HEADER }>(source)?.map_err(header_cut)?;
+        let header = head::<{ pcap::FILE_HEADER }>(source)?.map_err(|got| broken(0, Damage::FileHeaderCut(got)))?;
         source.consume(header.len());
-        Pcap::parse(&header).map(Self::Pcap)
+        Pcap::parse(&header).map(Self::Pcap).map_err(|damage| broken(0, damage))
     }
 
     /// The block type of a section header is a line break in any convention: only the byte order mark tells.
     fn choose_pcapng(source: &mut Source) -> Result<Self, ReadError> {
-        let header = head::<12>(source)?.map_err(header_cut)?;
+        let header = head::<12>(source)?.map_err(|got| broken(0, Damage::FileHeaderCut(got)))?;
         let mark = pcap::u32_at(&header, 8, false);
         if mark == BYTE_ORDER || mark.swap_bytes() == BYTE_ORDER {
             return Ok(Self::Pcapng(Box::new(Section::none())));
@@ -355,9 +355,9 @@ impl Parser {
         Err(ReadError::NotACapture { magic: header[..4].to_vec() })
     }
 
-    fn step(&mut self, bytes: &[u8], done: &mut usize) -> Result<Step, ReadError> {
+    fn step(&mut self, bytes: &[u8], done: &mut usize) -> Step {
         match self {
-            Self::Pcap(pcap) => Ok(pcap.step(bytes)),
+            Self::Pcap(pcap) => pcap.step(bytes),
             Self::Pcapng(section) => section.step(bytes, done),
         }
     }
@@ -415,13 +415,14 @@ fn head<const N: usize>(source: &mut Source) -> Result<Result<[u8; N], u64>, Rea
     }
 }
 
-fn header_cut(got: u64) -> ReadError {
-    ReadError::Damaged { offset: 0, packets: 0, damage: Damage::FileHeaderCut(got) }
+/// Damage before the first packet.
+fn broken(offset: u64, damage: Damage) -> ReadError {
+    ReadError::Damaged { offset, packets: 0, damage }
 }
 
 fn opening(error: std::io::Error, offset: u64) -> ReadError {
     match corruption(&error) {
-        Some(why) => ReadError::Damaged { offset, packets: 0, damage: Damage::Compressed(why) },
+        Some(why) => broken(offset, Damage::Compressed(why)),
         None => ReadError::Io(error),
     }
 }

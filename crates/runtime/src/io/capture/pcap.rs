@@ -8,7 +8,7 @@
 //! Source: draft-ietf-opsawg-pcap; pcap-savefile(5). Leaves out: fixing up pseudo-headers of USB and NFLOG captures from
 //! hosts of the other byte order.
 
-use super::{Damage, Format, Info, ReadError, Spans, Step};
+use super::{Damage, Format, Info, Spans, Step};
 use crate::io::{LinkType, Precision, Timestamp};
 
 const MICRO: u32 = 0xa1b2_c3d4;
@@ -51,12 +51,12 @@ impl Pcap {
     }
 
     /// Reads a file header, whose magic [`Pcap::knows`].
-    pub(super) fn parse(header: &[u8; FILE_HEADER]) -> Result<Self, ReadError> {
+    pub(super) fn parse(header: &[u8; FILE_HEADER]) -> Result<Self, Damage> {
         let native = u32_at(header, 0, false);
         let swapped = !matches!(native, MICRO | NANO | PATCHED);
         let field = |at| u32_at(header, at, swapped);
         let version = (u16_at(header, 4, swapped), u16_at(header, 6, swapped));
-        let lengths = Lengths::of_version(version).ok_or(ReadError::Version { format: "pcap", found: version })?;
+        let lengths = Lengths::of_version(version).ok_or(Damage::Version { major: version.0, minor: version.1 })?;
         let link = LinkType::from_file(field(20) & 0x03ff_ffff);
         let patched = field(0) == PATCHED;
         let snaplen = snapshot(field(16), link);

@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use super::{
-    Damage, Format, Info, ReadError, Spans, Step,
+    Damage, Format, Info, Spans, Step,
     options::{IF_TSOFFSET, IF_TSRESOL, Options},
     pcap::{snapshot, u16_at, u32_at},
 };
@@ -86,23 +86,23 @@ impl Section {
     }
 
     /// Reads blocks up to the next packet and counts the bytes that are done with in `done`.
-    pub(super) fn step(&mut self, bytes: &[u8], done: &mut usize) -> Result<Step, ReadError> {
+    pub(super) fn step(&mut self, bytes: &[u8], done: &mut usize) -> Step {
         loop {
             let rest = bytes.get(*done..).unwrap_or_default();
             let (kind, len) = match self.block(rest) {
-                Block::More(need) => return Ok(Step::More(need)),
-                Block::Bad(damage) => return Ok(Step::Damaged(damage)),
+                Block::More(need) => return Step::More(need),
+                Block::Bad(damage) => return Step::Damaged(damage),
                 Block::Whole { kind, len } => (kind, len),
             };
             let block = rest.get(..len).unwrap_or_default();
             let read = match kind {
-                SECTION => self.begin(block)?,
+                SECTION => self.begin(block),
                 INTERFACE => self.describe(block),
-                ENHANCED | SIMPLE | OBSOLETE => return Ok(self.packet(block).map_or_else(Step::Damaged, |_| Step::Packet)),
+                ENHANCED | SIMPLE | OBSOLETE => return self.packet(block).map_or_else(Step::Damaged, |_| Step::Packet),
                 _ => Ok(()),
             };
             if let Err(damage) = read {
-                return Ok(Step::Damaged(damage));
+                return Step::Damaged(damage);
             }
             *done += len;
         }
@@ -160,19 +160,18 @@ impl Section {
         if tail == head { Block::Whole { kind, len } } else { Block::Bad(Damage::BlockEnds { head, tail }) }
     }
 
-    fn begin(&mut self, block: &[u8]) -> Result<Result<(), Damage>, ReadError> {
-        let swapped = match byte_order(block) {
-            Ok(swapped) if block.len() >= 28 => swapped,
-            Ok(_) => return Ok(Err(Damage::BlockTooShort { kind: SECTION })),
-            Err(damage) => return Ok(Err(damage)),
-        };
-        let version = (u16_at(block, 12, swapped), u16_at(block, 14, swapped));
+    fn begin(&mut self, block: &[u8]) -> Result<(), Damage> {
+        let swapped = byte_order(block)?;
+        if block.len() < 28 {
+            return Err(Damage::BlockTooShort { kind: SECTION });
+        }
+        let (major, minor) = (u16_at(block, 12, swapped), u16_at(block, 14, swapped));
         // Minor version 2 was written by some tools and means the same.
-        if !matches!(version, (1, 0 | 2)) {
-            return Err(ReadError::Version { format: "pcapng", found: version });
+        if !matches!((major, minor), (1, 0 | 2)) {
+            return Err(Damage::Version { major, minor });
         }
         *self = Self { number: self.number.saturating_add(1), swapped, header: block.to_vec(), ..Self::none() };
-        Ok(Ok(()))
+        Ok(())
     }
 
     fn describe(&mut self, block: &[u8]) -> Result<(), Damage> {
