@@ -1,0 +1,274 @@
+//! The filter IR: what a filter asks of a packet, without the language it was asked in.
+//!
+//! ```text
+//! node  ::= test | not node | chain node (and|or node)* | elem | guarded
+//! test  ::= value (=|>|≥|&) value | field in set | protochain … | assign slot | enter geneve | true | false
+//! value ::= constant | len | slot | load field | value op value | − value
+//! field ::= 1..16 bytes at (value + constant), big-endian
+//! ```
+//!
+//! A chain is taken from left to right, `and` and `or` with equal precedence, and stops nowhere that a later term could still
+//! change the result. **A load past the captured bytes, or a division by zero, rejects the packet** whatever stands around
+//! it; so the order of nodes is part of a filter's meaning. It is the order in which libpcap's unoptimised code evaluates.
+//!
+//! Values and tests are hash-consed: equal ones have equal ids. Nodes are not, so each stands for one place of the filter.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use super::ast::{Arithop, Join};
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $letter:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub(crate) struct $name(pub u32);
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!($letter, "{}"), self.0)
+            }
+        }
+        impl $name {
+            pub(crate) fn index(self) -> usize {
+                self.0 as usize
+            }
+            pub(crate) fn new(index: usize) -> $name {
+                $name(u32::try_from(index).unwrap_or(u32::MAX))
+            }
+        }
+    };
+}
+
+id!(
+    #[doc = "A 32-bit value."]
+    ValueId,
+    "v"
+);
+id!(
+    #[doc = "A test."]
+    TestId,
+    "t"
+);
+id!(
+    #[doc = "A node: one place of the filter."]
+    IrId,
+    "n"
+);
+id!(
+    #[doc = "A variable offset, set when an encapsulation is entered; 0 before."]
+    Slot,
+    "slot"
+);
+id!(
+    #[doc = "A set of field values."]
+    SetId,
+    "set"
+);
+
+/// Bytes of the packet, big-endian, at `base + offset` without wrapping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Field {
+    pub base: Option<ValueId>,
+    pub offset: u32,
+    pub bytes: u8,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Value {
+    Const(u32),
+    /// Length on the wire.
+    Len,
+    Slot(Slot),
+    /// The left side of the last test that was evaluated, 0 before the first.
+    Last,
+    /// At most four bytes.
+    Load(Field),
+    Neg(ValueId),
+    /// Modulo 2³²; shifts by 32 or more give 0; division by zero rejects the packet.
+    Bin(Arithop, ValueId, ValueId),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Cmp {
+    Eq,
+    Gt,
+    Ge,
+    /// A common bit.
+    Bits,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Test {
+    Const(bool),
+    /// Unsigned comparison; the left side is evaluated first.
+    Cmp(ValueId, Cmp, ValueId),
+    Within(Field, SetId),
+    Protochain(Protochain),
+    /// Assigns and holds.
+    Assign(Slot, ValueId),
+    Geneve(Geneve),
+}
+
+/// Walks from an IP header along protocol headers until one has the number `wanted`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Protochain {
+    pub v6: bool,
+    /// Offset of the IP header.
+    pub header: u32,
+    pub wanted: u32,
+}
+
+/// Finds out what a Geneve header holds, sets the offsets of it, and holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Geneve {
+    /// Offset of the Geneve header.
+    pub header: ValueId,
+    /// Offset of the payload's type field.
+    pub linktype: Slot,
+    /// Offset of the end of the Geneve header.
+    pub linkhdr: Slot,
+    /// Offset past an inner Ethernet header, if there is one.
+    pub linkpl: Slot,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Node {
+    Test(TestId),
+    Not(IrId),
+    Chain(IrId, Vec<(Join, IrId)>),
+    Elem(Elem),
+    /// `merged` holds, and evaluating `exact` reads nothing past the end. A packet of `reach` bytes needs no such proof.
+    Guarded {
+        merged: IrId,
+        exact: IrId,
+        reach: u32,
+    },
+}
+
+/// A field lies in a range: a test that sets can be made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Elem {
+    pub field: Field,
+    pub low: u128,
+    pub high: u128,
+    /// The same as libpcap tests it, word by word.
+    pub plain: IrId,
+    /// The test may come to a verdict before it has read the field's last byte.
+    pub stepwise: bool,
+}
+
+/// A filter in IR form.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ir {
+    values: Pool<Value>,
+    tests: Pool<Test>,
+    nodes: Vec<Node>,
+    /// Inclusive ranges of each set, in any order.
+    pub sets: Vec<Vec<(u128, u128)>>,
+    pub slots: u32,
+    /// Some value is [`Value::Last`]: tests must keep their order and number.
+    pub uses_last: bool,
+    pub root: Option<IrId>,
+}
+
+#[derive(Debug, Clone)]
+struct Pool<T> {
+    items: Vec<T>,
+    known: HashMap<T, u32>,
+}
+
+impl<T> Default for Pool<T> {
+    fn default() -> Pool<T> {
+        Pool { items: Vec::new(), known: HashMap::new() }
+    }
+}
+
+impl<T: Copy + Eq + Hash> Pool<T> {
+    fn intern(&mut self, item: T) -> u32 {
+        let next = u32::try_from(self.items.len()).unwrap_or(u32::MAX);
+        let id = *self.known.entry(item).or_insert(next);
+        if id == next {
+            self.items.push(item);
+        }
+        id
+    }
+}
+
+impl Ir {
+    /// An empty filter; `uses_last` if some value will be [`Value::Last`].
+    pub(crate) fn keeping_last(uses_last: bool) -> Ir {
+        Ir { uses_last, ..Ir::default() }
+    }
+
+    pub(crate) fn value(&self, id: ValueId) -> Value {
+        self.values.items[id.index()]
+    }
+
+    pub(crate) fn test(&self, id: TestId) -> Test {
+        self.tests.items[id.index()]
+    }
+
+    pub(crate) fn node(&self, id: IrId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// A value; operations on constants are folded.
+    pub(crate) fn make(&mut self, value: Value) -> ValueId {
+        let folded = match value {
+            Value::Bin(op, a, b) => match (self.value(a), self.value(b)) {
+                (Value::Const(a), Value::Const(b)) => apply(op, a, b).map_or(value, Value::Const),
+                _ => value,
+            },
+            Value::Neg(a) => match self.value(a) {
+                Value::Const(a) => Value::Const(a.wrapping_neg()),
+                _ => value,
+            },
+            _ => value,
+        };
+        ValueId(self.values.intern(folded))
+    }
+
+    pub(crate) fn constant(&mut self, value: u32) -> ValueId {
+        self.make(Value::Const(value))
+    }
+
+    pub(crate) fn intern_test(&mut self, test: Test) -> TestId {
+        TestId(self.tests.intern(test))
+    }
+
+    pub(crate) fn push(&mut self, node: Node) -> IrId {
+        self.nodes.push(node);
+        IrId::new(self.nodes.len() - 1)
+    }
+
+    pub(crate) fn push_test(&mut self, test: Test) -> IrId {
+        let test = self.intern_test(test);
+        self.push(Node::Test(test))
+    }
+
+    pub(crate) fn new_slot(&mut self) -> Slot {
+        self.slots += 1;
+        Slot(self.slots - 1)
+    }
+
+    pub(crate) fn new_set(&mut self, ranges: Vec<(u128, u128)>) -> SetId {
+        self.sets.push(ranges);
+        SetId::new(self.sets.len() - 1)
+    }
+}
+
+/// An arithmetic operator; `None` for a division by zero.
+pub(crate) fn apply(op: Arithop, a: u32, b: u32) -> Option<u32> {
+    Some(match op {
+        Arithop::Add => a.wrapping_add(b),
+        Arithop::Sub => a.wrapping_sub(b),
+        Arithop::Mul => a.wrapping_mul(b),
+        Arithop::Div => a.checked_div(b)?,
+        Arithop::Mod => a.checked_rem(b)?,
+        Arithop::And => a & b,
+        Arithop::Or => a | b,
+        Arithop::Xor => a ^ b,
+        Arithop::Shl => a.checked_shl(b).unwrap_or(0),
+        Arithop::Shr => a.checked_shr(b).unwrap_or(0),
+    })
+}

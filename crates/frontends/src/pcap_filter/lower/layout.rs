@@ -1,0 +1,63 @@
+//! Where headers are while a filter is lowered. `vlan`, `mpls`, `pppoes` and `geneve` change it for every later term.
+
+use super::super::ir::{Ir, Slot, Value, ValueId};
+use super::super::link::Link;
+
+/// An offset into the packet: a variable part, if there is one, and a constant part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Offset {
+    pub slot: Option<Slot>,
+    pub at: u32,
+}
+
+impl Offset {
+    pub(crate) fn at(at: u32) -> Offset {
+        Offset { slot: None, at }
+    }
+
+    pub(crate) fn variable(slot: Slot) -> Offset {
+        Offset { slot: Some(slot), at: 0 }
+    }
+
+    pub(crate) fn base(self, ir: &mut Ir) -> Option<ValueId> {
+        self.slot.map(|slot| ir.make(Value::Slot(slot)))
+    }
+}
+
+/// The offsets that terms are relative to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layout {
+    /// The link type; PPP inside PPPoE, Ethernet inside Geneve.
+    pub link: Link,
+    /// The link-layer header.
+    pub linkhdr: Offset,
+    /// The link-layer payload: what follows the type field, or an LLC header.
+    pub linkpl: Offset,
+    /// The field with the payload's type, if the link type has one.
+    pub linktype: Option<Offset>,
+    /// The network header, from the payload; past the MPLS labels.
+    pub nl: u32,
+    /// The network header behind an LLC header without SNAP, from the payload.
+    pub nl_nosnap: u32,
+    /// MPLS labels so far.
+    pub labels: u32,
+    /// Inside Geneve: a link-layer header may be missing.
+    pub geneve: bool,
+}
+
+/// What an offset counts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum From {
+    LinkHeader,
+    LinkType,
+    /// The payload, whatever it begins with.
+    Payload,
+    /// The network header.
+    Network,
+    /// The network header after LLC without SNAP.
+    NetworkNoSnap,
+    /// The transport header behind an IPv4 header of any length.
+    Transport4,
+    /// The transport header right behind an IPv6 header.
+    Transport6,
+}

@@ -1,0 +1,211 @@
+//! What the payload of a link-layer frame is.
+//!
+//! Protocols are named by Ethernet type if above 1500, else by 802.2 service access point, on every link type.
+
+use super::super::ir::{Cmp, IrId};
+use super::super::link::Link;
+use super::super::parser::Res;
+use super::Lower;
+use super::layout::From;
+
+pub(super) const IPV4: u32 = 0x0800;
+pub(super) const ARP: u32 = 0x0806;
+pub(super) const RARP: u32 = 0x8035;
+pub(super) const IPV6: u32 = 0x86dd;
+pub(super) const DECNET: u32 = 0x6003;
+pub(super) const LAT: u32 = 0x6004;
+pub(super) const SCA: u32 = 0x6007;
+pub(super) const MOPDL: u32 = 0x6001;
+pub(super) const MOPRC: u32 = 0x6002;
+pub(super) const ATALK: u32 = 0x809b;
+pub(super) const AARP: u32 = 0x80f3;
+pub(super) const LOOPBACK: u32 = 0x9000;
+pub(super) const VLAN: u32 = 0x8100;
+pub(super) const VLAN_PROVIDER: u32 = 0x88a8;
+pub(super) const VLAN_STACKED: u32 = 0x9100;
+pub(super) const MPLS: u32 = 0x8847;
+pub(super) const PPP_MPLS: u32 = 0x0281;
+pub(super) const PPPOE_DISCOVERY: u32 = 0x8863;
+pub(super) const PPPOE_SESSION: u32 = 0x8864;
+
+pub(super) const SAP_IP: u32 = 0x06;
+pub(super) const SAP_STP: u32 = 0x42;
+pub(super) const SAP_IPX: u32 = 0xe0;
+pub(super) const SAP_NETBEUI: u32 = 0xf0;
+pub(super) const SAP_ISO: u32 = 0xfe;
+
+const ETHERTYPE_IPX: u32 = 0x8137;
+const ETHERTYPE_XNS: u32 = 0x0600;
+/// Greatest value of Ethernet's type field that is a length (IEEE 802.3).
+const MAX_LENGTH: u32 = 1500;
+/// Type fields of Linux cooked v1 that stand for frames with and without an LLC header.
+const SLL_LLC: u32 = 0x0004;
+const SLL_NOVELL: u32 = 0x0001;
+
+impl Lower<'_> {
+    /// The payload is of the protocol.
+    pub(super) fn linktype(&mut self, proto: u32) -> Res<IrId> {
+        if self.layout.labels > 0 {
+            return self.mpls_payload(proto);
+        }
+        Ok(match self.layout.link {
+            Link::Ethernet => self.ethernet_type(proto),
+            Link::Sll => self.sll_type(proto),
+            Link::Sll2 => self.equal(From::LinkType, 0, 2, proto),
+            Link::Raw => self.raw_version(proto),
+            Link::Ipv4 => self.constant(proto == IPV4),
+            Link::Ipv6 => self.constant(proto == IPV6),
+            Link::Ppp | Link::PppOther => self.equal(From::LinkType, 0, 2, ppp_type(proto)),
+            Link::Null | Link::Loop => self.address_family(proto),
+        })
+    }
+
+    fn ethernet_type(&mut self, proto: u32) -> IrId {
+        match proto {
+            SAP_ISO | SAP_IP | SAP_NETBEUI => {
+                let frame = self.is_length();
+                let saps = self.equal(From::Payload, 0, 2, proto << 8 | proto);
+                self.and(&[frame, saps])
+            }
+            SAP_IPX => self.ethernet_ipx(),
+            ATALK => self.ethernet_or_snap(proto, 0x08_0007),
+            AARP => self.ethernet_or_snap(proto, 0),
+            0..=MAX_LENGTH => {
+                let frame = self.is_length();
+                let sap = self.equal(From::LinkType, 2, 1, proto);
+                self.and(&[frame, sap])
+            }
+            _ => self.equal(From::LinkType, 0, 2, proto),
+        }
+    }
+
+    /// The type field is a length: an 802.3 frame.
+    pub(super) fn is_length(&mut self) -> IrId {
+        let above = self.compare_at(From::LinkType, 0, 2, Cmp::Gt, MAX_LENGTH);
+        self.not(above)
+    }
+
+    /// IPX in its four framings: Ethernet II, 802.3 with SNAP, with LLC, and bare.
+    fn ethernet_ipx(&mut self) -> IrId {
+        let ethernet2 = self.equal(From::LinkType, 0, 2, ETHERTYPE_IPX);
+        let frame = self.is_length();
+        let snap = self.snap(0, ETHERTYPE_IPX);
+        let llc = self.equal(From::Payload, 0, 1, SAP_IPX);
+        let bare = self.equal(From::Payload, 0, 2, 0xffff);
+        let inside = self.or(&[snap, llc, bare]);
+        let framed = self.and(&[frame, inside]);
+        self.or(&[ethernet2, framed])
+    }
+
+    fn ethernet_or_snap(&mut self, proto: u32, organisation: u32) -> IrId {
+        let ethernet2 = self.equal(From::LinkType, 0, 2, proto);
+        let frame = self.is_length();
+        let snap = self.snap(organisation, proto);
+        let framed = self.and(&[frame, snap]);
+        self.or(&[ethernet2, framed])
+    }
+
+    /// LLC and SNAP headers: both SAPs 0xaa, unnumbered information, an organisation and a type.
+    fn snap(&mut self, organisation: u32, proto: u32) -> IrId {
+        let tail = self.equal(From::Payload, 4, 4, organisation << 16 | proto);
+        let head = self.equal(From::Payload, 0, 4, 0xaaaa_0300 | organisation >> 16);
+        self.and(&[tail, head])
+    }
+
+    fn sll_type(&mut self, proto: u32) -> IrId {
+        match proto {
+            SAP_ISO | SAP_IP | SAP_NETBEUI => {
+                let llc = self.equal(From::LinkType, 0, 2, SLL_LLC);
+                let saps = self.equal(From::Payload, 0, 2, proto << 8 | proto);
+                self.and(&[llc, saps])
+            }
+            SAP_IPX => self.sll_ipx(),
+            ATALK => self.sll_or_snap(proto, 0x08_0007),
+            AARP => self.sll_or_snap(proto, 0),
+            0..=MAX_LENGTH => {
+                let llc = self.equal(From::LinkType, 0, 2, SLL_LLC);
+                let payload = self.layout.linkpl.at;
+                let sap = self.equal(From::LinkHeader, payload, 1, proto);
+                self.and(&[llc, sap])
+            }
+            _ => self.equal(From::LinkType, 0, 2, proto),
+        }
+    }
+
+    fn sll_ipx(&mut self) -> IrId {
+        let ethernet2 = self.equal(From::LinkType, 0, 2, ETHERTYPE_IPX);
+        let bare = self.equal(From::LinkType, 0, 2, SLL_NOVELL);
+        let llc = self.equal(From::LinkType, 0, 2, SLL_LLC);
+        let sap = self.equal(From::Payload, 0, 1, SAP_IPX);
+        let snap = self.snap(0, ETHERTYPE_IPX);
+        let inside = self.or(&[sap, snap]);
+        let framed = self.and(&[llc, inside]);
+        self.or(&[ethernet2, bare, framed])
+    }
+
+    fn sll_or_snap(&mut self, proto: u32, organisation: u32) -> IrId {
+        let ethernet2 = self.equal(From::LinkType, 0, 2, proto);
+        let llc = self.equal(From::LinkType, 0, 2, SLL_LLC);
+        let snap = self.snap(organisation, proto);
+        let framed = self.and(&[llc, snap]);
+        self.or(&[ethernet2, framed])
+    }
+
+    /// Without a type field the IP version tells.
+    fn raw_version(&mut self, proto: u32) -> IrId {
+        match proto {
+            IPV4 => self.masked(From::LinkHeader, 0, 1, 0xf0, 0x40),
+            IPV6 => self.masked(From::LinkHeader, 0, 1, 0xf0, 0x60),
+            _ => self.constant(false),
+        }
+    }
+
+    /// Address families of BSD: every system has the same for IPv4, three have different ones for IPv6.
+    fn address_family(&mut self, proto: u32) -> IrId {
+        match proto {
+            IPV4 => self.family(2),
+            IPV6 => {
+                let families = [30, 24, 28].map(|family| self.family(family));
+                self.or(&families)
+            }
+            _ => self.constant(false),
+        }
+    }
+
+    fn family(&mut self, family: u32) -> IrId {
+        let little = self.layout.link == Link::Null && !self.options.big_endian_file;
+        let value = if little { family.swap_bytes() } else { family };
+        self.equal(From::LinkHeader, 0, 4, value)
+    }
+
+    /// Behind MPLS labels only the bottom-of-stack bit and the IP version tell.
+    fn mpls_payload(&mut self, proto: u32) -> Res<IrId> {
+        let version = match proto {
+            IPV4 => 0x40,
+            IPV6 => 0x60,
+            _ => {
+                return Err(self
+                    .error("behind `mpls` only IPv4 and IPv6 can be recognised")
+                    .help("an MPLS label does not say what follows; put this term before `mpls`"));
+            }
+        };
+        let bottom = self.masked(From::Network, 0u32.wrapping_sub(2), 1, 0x01, 0x01);
+        let version = self.masked(From::Network, 0, 1, 0xf0, version);
+        Ok(self.and(&[bottom, version]))
+    }
+}
+
+/// PPP protocol numbers (RFC 1661, IANA) of protocols that Ethernet names otherwise.
+fn ppp_type(proto: u32) -> u32 {
+    match proto {
+        IPV4 => 0x0021,
+        IPV6 => 0x0057,
+        DECNET => 0x0027,
+        ATALK => 0x0029,
+        ETHERTYPE_XNS => 0x0025,
+        SAP_ISO => 0x0023,
+        SAP_STP => 0x0031,
+        SAP_IPX => 0x002b,
+        other => other,
+    }
+}

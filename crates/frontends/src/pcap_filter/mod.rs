@@ -1,0 +1,70 @@
+//! The filter language of libpcap and tcpdump, pcap-filter(7), as a front end.
+//!
+//! ```text
+//! text ──lexer, parser──▶ Ast ──lower (link type)──▶ filter IR ──merge──▶ graph ──codegen──▶ netil::Module
+//! ```
+//!
+//! A filter selects exactly the packets that tcpdump 4.99 with libpcap 1.10.3 selects from a capture file, oddities included.
+//! Its yardstick is libpcap's unoptimised code: libpcap's optimiser changes verdicts on packets that are cut short.
+//!
+//! Left out, with an error that says so: link types other than those of [`LinkType`], host names (they need DNS), and what a
+//! capture file does not hold (`inbound` on Ethernet, `ifname` …).
+
+mod ast;
+mod error;
+mod eval;
+mod ir;
+mod lexer;
+mod link;
+mod lower;
+mod names;
+mod names_table;
+mod parser;
+mod parser_arith;
+mod parser_term;
+mod shape;
+mod suggest;
+mod token;
+
+pub use ast::Ast;
+pub use error::{Error, Errors, Span};
+pub use link::LinkType;
+pub use parser::parse;
+
+/// What a filter depends on besides its text and the link type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Network mask for `ip broadcast`; `None` refuses that term. tcpdump takes 0 for capture files, and so does the default.
+    pub netmask: Option<u32>,
+    /// The capture file was written by a big-endian machine, which shows in BSD loopback headers.
+    pub big_endian_file: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { netmask: Some(0), big_endian_file: false }
+    }
+}
+
+/// A filter that has a meaning on a link type.
+pub struct Filter {
+    lowered: lower::Lowered,
+}
+
+impl Filter {
+    /// Parses a filter and gives it its meaning on a link type.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the filter, with places in `source`.
+    pub fn compile(source: &str, link: LinkType, options: &Options) -> Result<Filter, Errors> {
+        let ast = parse(source)?;
+        let lowered = lower::lower(&ast, link, options)?;
+        Ok(Filter { lowered })
+    }
+
+    /// The verdict on one packet, by plain evaluation: slow, and the meaning of everything faster.
+    #[must_use]
+    pub fn matches(&self, packet: &[u8], wire_len: u32) -> bool {
+        eval::Machine::new(&self.lowered.ir, packet, wire_len).verdict()
+    }
+}

@@ -1,0 +1,224 @@
+//! Tokens of the filter language and the table of its words.
+//!
+//! Source: pcap-filter(7) and the behaviour of libpcap 1.10.3's scanner. Words of link types that netvm cannot read (802.11,
+//! ATM, SS7, PF logs) are kept apart as [`Word::Foreign`], so that they can be refused with their reason.
+
+use super::error::Span;
+
+/// A token with its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub kind: Tok,
+    pub span: Span,
+}
+
+/// What a token is. Texts are read from the source through the span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tok {
+    Word(Word),
+    /// A 32-bit number: decimal, octal, hexadecimal, or a named value such as `tcp-syn`.
+    Number(u32),
+    /// Any other name, or a keyword escaped with a backslash (which the span leaves out).
+    Name,
+    /// Two to four numbers with dots between: an IPv4 address, a short network or a DECnet address.
+    Dotted,
+    /// An IPv6 address that parses.
+    Ipv6,
+    /// A MAC address.
+    Mac,
+    /// `$` and one or two hexadecimal digits: an ARCnet address.
+    Arcnet,
+    /// A punctuation character, or the first one of `>=` (`g`), `<=` (`l`), `!=` (`n`), `<<` (`L`), `>>` (`R`).
+    Punct(u8),
+    And,
+    Or,
+    Not,
+    /// A lexical error: an index into the lexer's list.
+    Bad(u32),
+    End,
+}
+
+/// Reserved words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Word {
+    Proto(Proto),
+    Src,
+    Dst,
+    Host,
+    Net,
+    Mask,
+    Port,
+    Portrange,
+    ProtoWord,
+    Protochain,
+    Gateway,
+    Less,
+    Greater,
+    Byte,
+    Broadcast,
+    Multicast,
+    Len,
+    Inbound,
+    Outbound,
+    Ifindex,
+    Vlan,
+    Mpls,
+    Pppoed,
+    Pppoes,
+    Geneve,
+    Llc,
+    And,
+    Or,
+    Not,
+    /// `rnr` is both a PF word and an LLC frame type.
+    Rnr,
+    Foreign(Foreign),
+}
+
+/// Why a word cannot be used on any link type that netvm reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Foreign {
+    Wlan,
+    Atm,
+    Ss7,
+    Pf,
+}
+
+impl Foreign {
+    /// What the word tests.
+    pub(crate) fn subject(self) -> &'static str {
+        match self {
+            Foreign::Wlan => "802.11 frames",
+            Foreign::Atm => "ATM cells",
+            Foreign::Ss7 => "SS7 (MTP2/MTP3) messages",
+            Foreign::Pf => "packets logged by OpenBSD's pf",
+        }
+    }
+}
+
+/// Protocol names that qualify a term or stand for one (`tcp`, `ether`, `isis` …).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names are the protocols' own")]
+pub enum Proto {
+    Link,
+    Ip,
+    Arp,
+    Rarp,
+    Sctp,
+    Tcp,
+    Udp,
+    Icmp,
+    Igmp,
+    Igrp,
+    Atalk,
+    Decnet,
+    Lat,
+    Sca,
+    Moprc,
+    Mopdl,
+    Ip6,
+    Icmp6,
+    Ah,
+    Esp,
+    Pim,
+    Vrrp,
+    Carp,
+    Aarp,
+    Iso,
+    Esis,
+    Isis,
+    Clnp,
+    Stp,
+    Ipx,
+    Netbeui,
+    L1,
+    L2,
+    Iih,
+    Snp,
+    Csnp,
+    Psnp,
+    Lsp,
+    Radio,
+}
+
+impl Proto {
+    /// The protocol's word in the language; `ether` for the link layer.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        WORDS.iter().find(|(_, w)| *w == Word::Proto(self)).map_or("", |(text, _)| text)
+    }
+}
+
+/// Every reserved word. Where a near miss could be two of them, the earlier one is suggested.
+#[rustfmt::skip]
+pub(crate) const WORDS: &[(&str, Word)] = {
+    use Foreign::{Atm, Pf, Ss7, Wlan};
+    use Word as W;
+    &[
+        ("port", W::Port), ("host", W::Host), ("net", W::Net), ("src", W::Src), ("dst", W::Dst),
+        ("portrange", W::Portrange), ("tcp", W::Proto(Proto::Tcp)), ("udp", W::Proto(Proto::Udp)),
+        ("ip", W::Proto(Proto::Ip)), ("ip6", W::Proto(Proto::Ip6)), ("ether", W::Proto(Proto::Link)),
+        ("icmp", W::Proto(Proto::Icmp)), ("icmp6", W::Proto(Proto::Icmp6)), ("arp", W::Proto(Proto::Arp)),
+        ("and", W::And), ("or", W::Or), ("not", W::Not), ("vlan", W::Vlan), ("proto", W::ProtoWord),
+        ("sctp", W::Proto(Proto::Sctp)), ("mask", W::Mask), ("protochain", W::Protochain),
+        ("link", W::Proto(Proto::Link)), ("ppp", W::Proto(Proto::Link)), ("slip", W::Proto(Proto::Link)),
+        ("fddi", W::Proto(Proto::Link)), ("tr", W::Proto(Proto::Link)), ("wlan", W::Proto(Proto::Link)),
+        ("rarp", W::Proto(Proto::Rarp)), ("igmp", W::Proto(Proto::Igmp)), ("igrp", W::Proto(Proto::Igrp)),
+        ("pim", W::Proto(Proto::Pim)), ("vrrp", W::Proto(Proto::Vrrp)), ("carp", W::Proto(Proto::Carp)),
+        ("ah", W::Proto(Proto::Ah)), ("esp", W::Proto(Proto::Esp)), ("atalk", W::Proto(Proto::Atalk)),
+        ("aarp", W::Proto(Proto::Aarp)), ("decnet", W::Proto(Proto::Decnet)), ("lat", W::Proto(Proto::Lat)),
+        ("sca", W::Proto(Proto::Sca)), ("moprc", W::Proto(Proto::Moprc)), ("mopdl", W::Proto(Proto::Mopdl)),
+        ("iso", W::Proto(Proto::Iso)), ("esis", W::Proto(Proto::Esis)), ("es-is", W::Proto(Proto::Esis)),
+        ("isis", W::Proto(Proto::Isis)), ("is-is", W::Proto(Proto::Isis)), ("l1", W::Proto(Proto::L1)),
+        ("l2", W::Proto(Proto::L2)), ("iih", W::Proto(Proto::Iih)), ("lsp", W::Proto(Proto::Lsp)),
+        ("snp", W::Proto(Proto::Snp)), ("csnp", W::Proto(Proto::Csnp)), ("psnp", W::Proto(Proto::Psnp)),
+        ("clnp", W::Proto(Proto::Clnp)), ("stp", W::Proto(Proto::Stp)), ("ipx", W::Proto(Proto::Ipx)),
+        ("netbeui", W::Proto(Proto::Netbeui)), ("radio", W::Proto(Proto::Radio)), ("gateway", W::Gateway),
+        ("less", W::Less), ("greater", W::Greater), ("byte", W::Byte), ("broadcast", W::Broadcast),
+        ("multicast", W::Multicast), ("len", W::Len), ("length", W::Len), ("inbound", W::Inbound),
+        ("outbound", W::Outbound), ("ifindex", W::Ifindex), ("mpls", W::Mpls), ("pppoed", W::Pppoed),
+        ("pppoes", W::Pppoes), ("geneve", W::Geneve), ("llc", W::Llc),
+        ("type", W::Foreign(Wlan)), ("subtype", W::Foreign(Wlan)), ("direction", W::Foreign(Wlan)),
+        ("dir", W::Foreign(Wlan)), ("address1", W::Foreign(Wlan)), ("addr1", W::Foreign(Wlan)),
+        ("address2", W::Foreign(Wlan)), ("addr2", W::Foreign(Wlan)), ("address3", W::Foreign(Wlan)),
+        ("addr3", W::Foreign(Wlan)), ("address4", W::Foreign(Wlan)), ("addr4", W::Foreign(Wlan)),
+        ("ra", W::Foreign(Wlan)), ("ta", W::Foreign(Wlan)), ("lane", W::Foreign(Atm)), ("metac", W::Foreign(Atm)),
+        ("bcc", W::Foreign(Atm)), ("oam", W::Foreign(Atm)), ("oamf4", W::Foreign(Atm)), ("oamf4ec", W::Foreign(Atm)),
+        ("oamf4sc", W::Foreign(Atm)), ("sc", W::Foreign(Atm)), ("ilmic", W::Foreign(Atm)), ("vpi", W::Foreign(Atm)),
+        ("vci", W::Foreign(Atm)), ("connectmsg", W::Foreign(Atm)), ("metaconnect", W::Foreign(Atm)),
+        ("on", W::Foreign(Pf)), ("ifname", W::Foreign(Pf)), ("rset", W::Foreign(Pf)), ("ruleset", W::Foreign(Pf)),
+        ("rnr", W::Rnr), ("rulenum", W::Rnr), ("srnr", W::Foreign(Pf)), ("subrulenum", W::Foreign(Pf)),
+        ("reason", W::Foreign(Pf)), ("action", W::Foreign(Pf)), ("fisu", W::Foreign(Ss7)), ("lssu", W::Foreign(Ss7)),
+        ("lsu", W::Foreign(Ss7)), ("msu", W::Foreign(Ss7)), ("hfisu", W::Foreign(Ss7)), ("hlssu", W::Foreign(Ss7)),
+        ("hmsu", W::Foreign(Ss7)), ("sio", W::Foreign(Ss7)), ("opc", W::Foreign(Ss7)), ("dpc", W::Foreign(Ss7)),
+        ("sls", W::Foreign(Ss7)), ("hsio", W::Foreign(Ss7)), ("hopc", W::Foreign(Ss7)), ("hdpc", W::Foreign(Ss7)),
+        ("hsls", W::Foreign(Ss7)),
+    ]
+};
+
+/// Names that stand for numbers: header offsets and field values.
+#[rustfmt::skip]
+pub(crate) const VALUES: &[(&str, u32)] = &[
+    ("tcpflags", 13), ("tcp-fin", 0x01), ("tcp-syn", 0x02), ("tcp-rst", 0x04), ("tcp-push", 0x08), ("tcp-ack", 0x10),
+    ("tcp-urg", 0x20), ("tcp-ece", 0x40), ("tcp-cwr", 0x80), ("icmptype", 0), ("icmpcode", 1), ("icmp-echoreply", 0),
+    ("icmp-unreach", 3), ("icmp-sourcequench", 4), ("icmp-redirect", 5), ("icmp-echo", 8), ("icmp-routeradvert", 9),
+    ("icmp-routersolicit", 10), ("icmp-timxceed", 11), ("icmp-paramprob", 12), ("icmp-tstamp", 13),
+    ("icmp-tstampreply", 14), ("icmp-ireq", 15), ("icmp-ireqreply", 16), ("icmp-maskreq", 17), ("icmp-maskreply", 18),
+    ("icmp6type", 0), ("icmp6code", 1), ("icmp6-destinationunreach", 1), ("icmp6-packettoobig", 2),
+    ("icmp6-timeexceeded", 3), ("icmp6-parameterproblem", 4), ("icmp6-echo", 128), ("icmp6-echoreply", 129),
+    ("icmp6-multicastlistenerquery", 130), ("icmp6-multicastlistenerreportv1", 131),
+    ("icmp6-multicastlistenerdone", 132), ("icmp6-routersolicit", 133), ("icmp6-routeradvert", 134),
+    ("icmp6-neighborsolicit", 135), ("icmp6-neighboradvert", 136), ("icmp6-redirect", 137), ("icmp6-routerrenum", 138),
+    ("icmp6-nodeinformationquery", 139), ("icmp6-nodeinformationresponse", 140),
+    ("icmp6-ineighbordiscoverysolicit", 141), ("icmp6-ineighbordiscoveryadvert", 142),
+    ("icmp6-multicastlistenerreportv2", 143), ("icmp6-homeagentdiscoveryrequest", 144),
+    ("icmp6-homeagentdiscoveryreply", 145), ("icmp6-mobileprefixsolicit", 146), ("icmp6-mobileprefixadvert", 147),
+    ("icmp6-certpathsolicit", 148), ("icmp6-certpathadvert", 149), ("icmp6-multicastrouteradvert", 151),
+    ("icmp6-multicastroutersolicit", 152), ("icmp6-multicastrouterterm", 153),
+];
+
+pub(crate) const GE: u8 = b'g';
+pub(crate) const LE: u8 = b'l';
+pub(crate) const NE: u8 = b'n';
+pub(crate) const SHL: u8 = b'L';
+pub(crate) const SHR: u8 = b'R';
