@@ -13,9 +13,11 @@
 //! - [`verify`]: the only way to a [`Verified`]; its header lists what is checked
 //! - [`exec`]: exchange buffers, dispositions, traps and state, the same for every engine
 //! - [`interp`]: the reference interpreter
+//! - [`arbitrary`]: modules that verify, from a seed or a byte string, for tests
 //!
 //! No dependencies and no unsafe code: the packet and the program are both hostile.
 #![forbid(unsafe_code)]
+pub mod arbitrary;
 pub mod asm;
 pub mod codec;
 pub mod copro;
