@@ -48,7 +48,9 @@ pub(super) struct Body<'b, 'a> {
 pub(super) fn handler(b: &mut Builder<'_>, kind: HandlerKind) -> Handler {
     let locals: Vec<u16> = (0..b.c.below(6)).map(|_| b.some_width()).collect();
     let subroutines: Vec<Subroutine> = (0..b.c.below(SUBROUTINES + 1)).map(|_| signature(b)).collect();
-    let fuel = 1 + b.c.below(b.options.statements);
+    // A trap in the init handler means that nothing else runs: short ones trap less.
+    let most = if kind == HandlerKind::Init { b.options.statements / 4 } else { b.options.statements };
+    let fuel = 1 + b.c.below(most);
     let written = vec![false; locals.len()];
     let mut body = Body {
         b,
@@ -83,11 +85,7 @@ fn signature(b: &mut Builder<'_>) -> Subroutine {
 impl Body<'_, '_> {
     fn main(&mut self) {
         match self.kind {
-            HandlerKind::Init => {
-                if self.b.shared > 0 {
-                    self.emit(Inst::with(Op::SetShare, self.b.shared));
-                }
-            }
+            HandlerKind::Init => self.prepare(),
             HandlerKind::Push => self.pushed(32),
             HandlerKind::Pull => {
                 self.pushed(32);
@@ -96,6 +94,19 @@ impl Body<'_, '_> {
         }
         if self.block() {
             self.end();
+        }
+    }
+
+    /// What init handlers are for.
+    fn prepare(&mut self) {
+        if self.b.shared > 0 {
+            self.emit(Inst::with(Op::SetShare, self.b.shared));
+        }
+        for unit in 0..self.b.module.coprocessors.len() as u32 {
+            if self.b.c.chance(3, 4) {
+                let offset = self.b.c.below(self.b.module.data.len() as u32 + 1);
+                self.op(Inst::with2(Op::CoproInit, unit, offset), 0, &[32]);
+            }
         }
     }
 

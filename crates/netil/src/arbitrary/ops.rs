@@ -11,7 +11,7 @@ impl Body<'_, '_> {
     /// Any instruction that may stand here, but those of control flow.
     pub fn instruction(&mut self) {
         let row = self.b.c.pick(TABLE);
-        if !self.allowed(row.place) || row.op.branches() || row.op.ends_block() {
+        if !self.allowed(row.place) || row.op.branches() || row.op.ends_block() || self.in_vain(row.sem) {
             return self.operands(&[32]);
         }
         match row.sem {
@@ -60,6 +60,16 @@ impl Body<'_, '_> {
             }
             Sem::JumpCmp(_) | Sem::JumpZero(_) | Sem::JumpField(_) | Sem::Own => self.own(row.op),
         }
+    }
+
+    /// True for most accesses to a memory that this module does not have.
+    fn in_vain(&mut self, sem: Sem) -> bool {
+        let empty = match sem {
+            Sem::Load(space, ..) | Sem::Store(space, _) | Sem::WideLoad(space) | Sem::WideStore(space) => self.size(space) == 0,
+            Sem::Copy(from, to) => self.size(from) == 0 || self.size(to) == 0,
+            _ => false,
+        };
+        empty && !self.b.c.chance(1, 16)
     }
 
     /// 32-bit operands, one 32-bit result.

@@ -24,7 +24,7 @@ impl Body<'_, '_> {
             self.drain(self.floor + HIGH / 3);
         }
         match self.b.c.below(24) {
-            14 | 15 | 16 if self.nesting < NESTING => self.branch(),
+            14..=16 if self.nesting < NESTING => self.branch(),
             17 if self.nesting < NESTING => self.repeat(),
             18 | 19 if self.nesting < NESTING => self.switch(),
             20 | 21 => self.call(),
@@ -217,7 +217,7 @@ impl Body<'_, '_> {
     pub fn end(&mut self) {
         let n = self.b.c.word();
         match self.b.c.below(8) {
-            0 => self.emit(Inst::with(Op::Exit, n)),
+            0 if !self.is_init() || self.b.c.chance(1, 8) => self.emit(Inst::with(Op::Exit, n)),
             1 if !self.is_init() => self.emit(Inst::with(Op::PktDrop, n)),
             2 | 3 if !self.is_init() => {
                 let port = self.output();
@@ -236,7 +236,8 @@ impl Body<'_, '_> {
                     self.fresh(width, 0);
                 }
             }
-            None if self.b.c.chance(1, 8) => {
+            // An init handler has no packet for a verdict to send.
+            None if self.is_init() || self.b.c.chance(1, 8) => {
                 self.floor = 0;
                 self.drain(0);
             }

@@ -121,7 +121,8 @@ impl Body<'_, '_> {
     /// A memory that code may use here.
     pub fn some_space(&mut self) -> Space {
         let space = *self.b.c.pick(&[Space::Packet, Space::Packet, Space::Data, Space::Info, Space::Shared, Space::Initialised]);
-        if self.is_init() && matches!(space, Space::Packet | Space::Info) { Space::Data } else { space }
+        let absent = self.is_init() && matches!(space, Space::Packet | Space::Info);
+        if absent || self.size(space) == 0 { Space::Data } else { space }
     }
 
     pub fn is_init(&self) -> bool {
@@ -139,7 +140,7 @@ impl Body<'_, '_> {
     /// Bytes of a memory; a guess for the packet.
     pub fn size(&self, space: Space) -> u32 {
         match space {
-            Space::Packet => 48,
+            Space::Packet => 34,
             Space::Info => self.b.module.info_size,
             Space::Data => self.b.module.data_size,
             Space::Shared => self.b.shared,
