@@ -63,6 +63,11 @@ impl<'a> ExchangeBuffer<'a> {
         !matches!(self.store, Store::Gone)
     }
 
+    /// True if the packet has memory of its own and writing needs no copy.
+    pub fn is_owned(&self) -> bool {
+        matches!(self.store, Store::Owned { .. })
+    }
+
     /// The captured bytes; none if the packet is gone.
     pub fn bytes(&self) -> &[u8] {
         match &self.store {

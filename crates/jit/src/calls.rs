@@ -1,0 +1,73 @@
+//! The functions that compiled code calls: raw pointers in, [`crate::host`] behind them.
+
+use crate::frame::Frame;
+use crate::host::{Call, Host, Job};
+use netil::wide;
+
+/// See [`crate::frame::CallFn`].
+///
+/// # Safety
+/// Called only by compiled code: `frame` is the frame it was given, `index` a call of its table, `args` holds that call's arguments.
+pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *const u32) -> u64 {
+    // SAFETY: the frame outlives the call of compiled code, which does not run while this function does.
+    let frame = unsafe { &mut *frame };
+    // SAFETY: `Jit::enter` stored a host that nothing else uses before compiled code returns.
+    let host = unsafe { &mut *frame.host.cast::<Host<'_, '_>>() };
+    let n = match host.calls[index as usize] {
+        Call::Helper(_, n) => n,
+        Call::Random(_) => 0,
+    };
+    // SAFETY: the lowering stored that call's n arguments there.
+    let args = unsafe { std::slice::from_raw_parts(args, n) };
+    let packet: &[u8] = match host.machine {
+        Some(_) => &[],
+        // SAFETY: a filter's packet and its length; the burst that holds it outlives the call of compiled code.
+        None => unsafe { std::slice::from_raw_parts(frame.packet, frame.packet_len as usize) },
+    };
+    let result = host.call(index, args, packet);
+    if let Some(m) = &mut host.machine {
+        refresh(frame, m.buffer);
+    }
+    match result {
+        Ok(v) => v.into(),
+        Err(trap) => u64::from(trap.code()) << 32,
+    }
+}
+
+/// Puts where the buffer's memories are now into the frame.
+pub(crate) fn refresh(frame: &mut Frame, buffer: &mut netil::exec::ExchangeBuffer<'_>) {
+    frame.packet = if buffer.is_owned() { buffer.bytes_mut().as_mut_ptr() } else { buffer.bytes().as_ptr().cast_mut() };
+    frame.packet_len = buffer.bytes().len() as u32;
+    frame.wire_len = buffer.orig_len;
+    frame.info = buffer.info.as_mut_ptr();
+    frame.present = buffer.is_present().into();
+}
+
+/// See [`crate::frame::WideFn`].
+///
+/// # Safety
+/// Called only by compiled code: `frame` is the frame it was given, `index` a job of its table, `operands` holds the addresses of that job's
+/// operands and `result` has room for its result.
+pub(crate) unsafe extern "C" fn wide_job(frame: *mut Frame, index: u32, operands: *const *const u64, result: *mut u64) -> u32 {
+    // SAFETY: the frame outlives the call of compiled code, which does not run while this function does.
+    let frame = unsafe { &*frame };
+    // SAFETY: `Jit::enter` stored a host that nothing else uses before compiled code returns.
+    let host = unsafe { &*frame.host.cast::<Host<'_, '_>>() };
+    let job: Job = host.jobs[index as usize];
+    let widths = job.operands();
+    // SAFETY: the lowering stored one address per operand.
+    let addresses = unsafe { std::slice::from_raw_parts(operands, widths.len()) };
+    let limbs = |(at, width): (&*const u64, &u16)| {
+        // SAFETY: each address is that of a stack slot with the operand's limbs.
+        unsafe { std::slice::from_raw_parts(*at, wide::limbs(*width)) }
+    };
+    let values: Vec<&[u64]> = addresses.iter().zip(&widths).map(limbs).collect();
+    match job.run(&values, &host.module.sets) {
+        Err(flag) => flag.into(),
+        Ok(limbs) => {
+            // SAFETY: the result's slot has as many limbs as its width takes, and the operands are no longer used.
+            unsafe { std::ptr::copy_nonoverlapping(limbs.as_ptr(), result, limbs.len()) };
+            0
+        }
+    }
+}

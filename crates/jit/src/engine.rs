@@ -1,0 +1,214 @@
+//! The engine: builds frames, calls compiled code, reads what it gives back.
+
+use crate::calls::{call, refresh, wide_job};
+use crate::frame::{Frame, exit};
+use crate::host::{Host, Machine};
+use crate::lower::Shape;
+use crate::unit::Unit;
+use crate::JitError;
+use compiler::mir::Func;
+use compiler::{Engine, passes};
+use netil::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Outcome, Packets, Selection, State, Trap, TrapKind};
+use netil::module::HandlerKind;
+use netil::{Interpreter, Verified};
+use std::ptr::{null, null_mut};
+use std::sync::Arc;
+
+/// An engine that runs machine code.
+pub struct JitEngine {
+    program: Arc<Verified>,
+    interpreter: Interpreter,
+    push: Option<Handler>,
+    pull: Option<Handler>,
+    select: Option<Unit>,
+    wire_lens: Vec<u32>,
+    times: Vec<u64>,
+}
+
+/// A handler, compiled when it is first run.
+struct Handler {
+    func: Func,
+    run: Option<Unit>,
+}
+
+impl JitEngine {
+    /// Compiles a program: a filter in the shape for bursts, other handlers in the shape for one packet.
+    pub fn new(program: Arc<Verified>) -> Result<Self, JitError> {
+        Self::with_options(program, &passes::Options::default())
+    }
+
+    /// The same, with passes left out.
+    pub fn with_options(program: Arc<Verified>, options: &passes::Options) -> Result<Self, JitError> {
+        check_slices()?;
+        let mut push = Handler::new(&program, HandlerKind::Push, options)?;
+        let mut pull = Handler::new(&program, HandlerKind::Pull, options)?;
+        let mut select = None;
+        match &push {
+            Some(handler) if program.is_filter() => select = Some(Unit::new(&handler.func, program.module(), Shape::Select)?),
+            _ => {}
+        }
+        for handler in [&mut push, &mut pull].into_iter().flatten().filter(|_| select.is_none()) {
+            handler.compile(&program)?;
+        }
+        let interpreter = Interpreter::new(Arc::clone(&program));
+        Ok(Self { program, interpreter, push, pull, select, wire_lens: Vec::new(), times: Vec::new() })
+    }
+}
+
+impl Handler {
+    fn new(program: &Verified, kind: HandlerKind, options: &passes::Options) -> Result<Option<Self>, JitError> {
+        let optimised = compiler::optimised(program, kind, options).map_err(JitError::Middle)?;
+        Ok(optimised.map(|(func, _)| Self { func, run: None }))
+    }
+
+    fn compile(&mut self, program: &Verified) -> Result<&Unit, JitError> {
+        if self.run.is_none() {
+            self.run = Some(Unit::new(&self.func, program.module(), Shape::Run)?);
+        }
+        self.run.as_ref().ok_or(JitError::NoHandler)
+    }
+}
+
+impl Engine for JitEngine {
+    fn name(&self) -> &'static str {
+        "jit"
+    }
+
+    fn program(&self) -> &Arc<Verified> {
+        &self.program
+    }
+
+    fn init(&mut self, state: &mut State) -> Result<(), Disposition> {
+        self.interpreter.init(state)
+    }
+
+    fn run(&mut self, kind: HandlerKind, burst: &mut [ExchangeBuffer<'_>], state: &mut State, out: &mut Outcome) {
+        let handler = match kind {
+            HandlerKind::Push => self.push.as_mut(),
+            HandlerKind::Pull => self.pull.as_mut(),
+            HandlerKind::Init => None,
+        };
+        // A filter whose one-packet shape cannot be built runs in the interpreter; so does a kind that the program lacks.
+        let Some(Ok(unit)) = handler.map(|h| h.compile(&self.program)) else {
+            return self.interpreter.run(kind, burst, state, out);
+        };
+        out.clear();
+        for (i, buffer) in burst.iter_mut().enumerate() {
+            let disposition = one(&self.program, unit, kind, buffer, state, &mut out.clones, i as u32);
+            out.dispositions.push(disposition);
+            state.packet_number = state.packet_number.wrapping_add(1);
+        }
+    }
+
+    fn select(&mut self, packets: &Packets<'_>, state: &mut State, out: &mut Selection) {
+        let Some(unit) = &self.select else { return self.interpreter.select(packets, state, out) };
+        out.reset(packets.frames.len());
+        let uses = self.program.uses();
+        let wire_lens = if uses.wire_len { filled(&mut self.wire_lens, packets.wire_len, packets.frames, |f| f.len() as u32) } else { null() };
+        let times = if uses.time { filled(&mut self.times, packets.time_ns, packets.frames, |_| 0) } else { null() };
+        let mut host = Host { module: self.program.module(), calls: &unit.calls, jobs: &unit.jobs, kind: HandlerKind::Push, machine: None };
+        let mut frame = Frame {
+            frames: packets.frames.as_ptr().cast(),
+            count: packets.frames.len() as u64,
+            bits: out.bits.as_mut_ptr(),
+            wire_lens,
+            times,
+            ..frame(&self.program, unit, state)
+        };
+        frame.host = (&raw mut host).cast();
+        // SAFETY: the code was compiled in the shape that takes a frame and gives nothing.
+        let code = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut Frame)>(unit.code.entry()) };
+        // SAFETY: everything the frame points to lives until the end of this function and is used by nobody else; `bits` has a word for
+        // every 64 packets, `frames`, `wire_lens` and `times` an entry for each.
+        unsafe { code(&raw mut frame) };
+    }
+}
+
+/// The array that was given, or one made for the purpose.
+fn filled<T: Copy>(own: &mut Vec<T>, given: &[T], frames: &[&[u8]], f: impl Fn(&[u8]) -> T) -> *const T {
+    if given.len() >= frames.len() {
+        return given.as_ptr();
+    }
+    own.clear();
+    own.extend(frames.iter().map(|frame| f(frame)));
+    own.as_ptr()
+}
+
+/// A frame without a packet.
+fn frame(program: &Verified, unit: &Unit, state: &mut State) -> Frame {
+    Frame {
+        packet: null_mut(),
+        packet_len: 0,
+        wire_len: 0,
+        time_ns: 0,
+        info: null_mut(),
+        data: state.data.as_mut_ptr(),
+        shared: state.shared.as_mut_ptr(),
+        initialised: program.module().data.as_ptr(),
+        exceptions: state.exceptions.as_mut_ptr(),
+        tables: unit.table_pointers.as_ptr(),
+        call,
+        wide: wide_job,
+        port: 0,
+        budget: state.budget,
+        trap_site: 0,
+        budget_start: state.budget,
+        present: 1,
+        host: null_mut(),
+        frames: null(),
+        count: 0,
+        bits: null_mut(),
+        wire_lens: null(),
+        times: null(),
+    }
+}
+
+/// Runs a handler on one packet.
+fn one(
+    program: &Verified,
+    unit: &Unit,
+    kind: HandlerKind,
+    buffer: &mut ExchangeBuffer<'_>,
+    state: &mut State,
+    clones: &mut Vec<CloneOut>,
+    index: u32,
+) -> Disposition {
+    let module = program.module();
+    buffer.info.resize(module.info_size as usize, 0);
+    if program.uses().packet_writes {
+        buffer.bytes_mut();
+    }
+    let mut frame = Frame { port: buffer.port, time_ns: buffer.time_ns, ..frame(program, unit, state) };
+    refresh(&mut frame, buffer);
+    let machine = Some(Machine { buffer, state, clones, index, shown: 0 });
+    let mut host = Host { module, calls: &unit.calls, jobs: &unit.jobs, kind, machine };
+    frame.host = (&raw mut host).cast();
+    // SAFETY: the code was compiled in the shape that takes a frame and gives a number.
+    let code = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut Frame) -> u64>(unit.code.entry()) };
+    // SAFETY: everything the frame points to lives until the end of this function; compiled code and `call` use it in turn, and a program
+    // that writes packets has a buffer of its own.
+    let result = unsafe { code(&raw mut frame) };
+    disposition(result, kind, frame.trap_site)
+}
+
+fn disposition(result: u64, kind: HandlerKind, inst: u32) -> Disposition {
+    let number = (result >> 32) as u32;
+    match result & 0xffff_ffff {
+        exit::PORT => Disposition::Port(number),
+        exit::DROP_PROGRAM => Disposition::Drop(DropReason::Program(number)),
+        exit::NO_INPUT => Disposition::Drop(DropReason::NoInput),
+        exit::TRAP => {
+            let kind_of_trap = TrapKind::from_code(number).expect("compiled code returns the codes it was given");
+            Disposition::Trap(Trap { kind: kind_of_trap, handler: kind, inst })
+        }
+        _ => Disposition::Drop(DropReason::Verdict),
+    }
+}
+
+/// Compiled code reads `[&[u8]]` as pairs of address and length, which the language does not promise: see that it is so.
+fn check_slices() -> Result<(), JitError> {
+    let slice: &[u8] = &[1, 2, 3];
+    // SAFETY: a reference to a slice has the size of two addresses and any bits of it are numbers.
+    let pair: [usize; 2] = unsafe { std::mem::transmute(slice) };
+    if pair == [slice.as_ptr() as usize, 3] { Ok(()) } else { Err(JitError::Backend("slices are not address and length".to_owned())) }
+}

@@ -1,0 +1,468 @@
+//! Entry, exits, traps, branches and calls of the runtime.
+
+use super::{Lower, Place, Shape, args, constant, trusted};
+use crate::JitError;
+use crate::frame::{self, exit};
+use crate::host::Call;
+use compiler::mir::{self, Edge, Extent, Helper, Terminator, Type};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, StackSlotData, StackSlotKind, types};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::Switch;
+use netil::exec::{DropReason, TrapKind};
+use netil::table::Space;
+use std::collections::BTreeMap;
+
+/// Blocks that end the work on a packet.
+#[derive(Default)]
+pub(super) struct Exits {
+    /// Select: takes the packet's bit, an i64.
+    join: Option<ir::Block>,
+    /// Run: one per kind of trap, taking the site.
+    traps: BTreeMap<u32, ir::Block>,
+    /// Select: any trap is a packet not selected.
+    reject: Option<ir::Block>,
+    /// Run: a trap whose kind a call gave, taking site and kind.
+    called: Option<ir::Block>,
+}
+
+impl Lower<'_> {
+    /// What comes before the first block of MIR, and the loop over a burst.
+    pub(super) fn start(&mut self) -> Result<(), JitError> {
+        match self.shape {
+            Shape::Run => self.start_run(),
+            Shape::Select => self.start_select(),
+        }
+        Ok(())
+    }
+
+    fn start_run(&mut self) {
+        self.reload_packet();
+        let port: Vec<ir::Value> = match self.func.block(mir::Block(0)).params.len() {
+            0 => Vec::new(),
+            _ => vec![self.field(frame::PORT, types::I32, trusted())],
+        };
+        self.b.ins().jump(self.blocks[0], &args(&port));
+    }
+
+    fn start_select(&mut self) {
+        let (head, body, join, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let zero = self.iconst(types::I64, 0);
+        self.b.ins().jump(head, &args(&[zero, zero]));
+        self.b.switch_to_block(head);
+        let (i, word) = (self.b.append_block_param(head, types::I64), self.b.append_block_param(head, types::I64));
+        let count = self.field(frame::COUNT, types::I64, constant());
+        let more = self.b.ins().icmp(IntCC::UnsignedLessThan, i, count);
+        self.b.ins().brif(more, body, &[], done, &[]);
+        self.select_packet(body, i);
+        self.select_join(head, join, i, word);
+        self.select_done(done, i, word);
+        self.exits.join = Some(join);
+    }
+
+    /// Makes packet i the current one.
+    fn select_packet(&mut self, body: ir::Block, i: ir::Value) {
+        self.b.switch_to_block(body);
+        let frames = self.field(frame::FRAMES, types::I64, constant());
+        let at = self.b.ins().ishl_imm_u(i, 4);
+        let pair = self.b.ins().iadd(frames, at);
+        let packet = self.b.ins().load(types::I64, trusted(), pair, 0);
+        let len = self.b.ins().load(types::I32, trusted(), pair, 8);
+        self.b.def_var(self.shared.packet, packet);
+        self.b.def_var(self.shared.packet_len, len);
+        self.select_extras(i, packet, len);
+        let port: Vec<ir::Value> = match self.func.block(mir::Block(0)).params.len() {
+            0 => Vec::new(),
+            _ => vec![self.iconst(types::I32, 0)],
+        };
+        self.b.ins().jump(self.blocks[0], &args(&port));
+    }
+
+    /// What only some filters ask for, kept in the frame.
+    fn select_extras(&mut self, i: ir::Value, packet: ir::Value, len: ir::Value) {
+        let needs = Needs::of(self.func);
+        if needs.calls {
+            self.set_field(frame::PACKET, packet);
+            self.set_field(frame::PACKET_LEN, len);
+        }
+        if needs.wire_len {
+            let lens = self.field(frame::WIRE_LENS, types::I64, constant());
+            let at = self.b.ins().ishl_imm_u(i, 2);
+            let at = self.b.ins().iadd(lens, at);
+            let len = self.b.ins().load(types::I32, trusted(), at, 0);
+            self.set_field(frame::WIRE_LEN, len);
+        }
+        if needs.time {
+            let times = self.field(frame::TIMES, types::I64, constant());
+            let at = self.b.ins().ishl_imm_u(i, 3);
+            let at = self.b.ins().iadd(times, at);
+            let time = self.b.ins().load(types::I64, trusted(), at, 0);
+            self.set_field(frame::TIME_NS, time);
+        }
+        if needs.budget {
+            let start = self.field(frame::BUDGET_START, types::I32, constant());
+            self.set_field(frame::BUDGET, start);
+        }
+    }
+
+    /// Takes the packet's bit into the word and stores each full word.
+    fn select_join(&mut self, head: ir::Block, join: ir::Block, i: ir::Value, word: ir::Value) {
+        self.b.switch_to_block(join);
+        let bit = self.b.append_block_param(join, types::I64);
+        let placed = self.b.ins().ishl(bit, i);
+        let word = self.b.ins().bor(word, placed);
+        let next = self.b.ins().iadd_imm_s(i, 1);
+        let within = self.b.ins().band_imm_u(next, 63);
+        let full = self.b.create_block();
+        self.b.ins().brif(within, head, &args(&[next, word]), full, &[]);
+        self.b.switch_to_block(full);
+        self.b.set_cold_block(full);
+        self.store_word(i, word);
+        let zero = self.iconst(types::I64, 0);
+        self.b.ins().jump(head, &args(&[next, zero]));
+    }
+
+    /// Stores the word that packet i is in.
+    fn store_word(&mut self, i: ir::Value, word: ir::Value) {
+        let bits = self.field(frame::BITS, types::I64, constant());
+        let index = self.b.ins().ushr_imm_u(i, 6);
+        let at = self.b.ins().ishl_imm_u(index, 3);
+        let at = self.b.ins().iadd(bits, at);
+        self.b.ins().store(trusted(), word, at, 0);
+    }
+
+    fn select_done(&mut self, done: ir::Block, count: ir::Value, word: ir::Value) {
+        let (last, end) = (self.b.create_block(), self.b.create_block());
+        self.b.switch_to_block(done);
+        let within = self.b.ins().band_imm_u(count, 63);
+        self.b.ins().brif(within, last, &[], end, &[]);
+        self.b.switch_to_block(last);
+        self.store_word(count, word);
+        self.b.ins().jump(end, &[]);
+        self.b.switch_to_block(end);
+        self.b.ins().return_(&[]);
+    }
+
+    /// Takes packet and length from the frame.
+    fn reload_packet(&mut self) {
+        let packet = self.field(frame::PACKET, types::I64, trusted());
+        self.b.def_var(self.shared.packet, packet);
+        let len = self.field(frame::PACKET_LEN, types::I32, trusted());
+        self.b.def_var(self.shared.packet_len, len);
+    }
+
+    /// Ends the work on this packet.
+    fn leave(&mut self, tag: u64, number: u32) {
+        match self.exits.join {
+            None => {
+                let code = self.iconst(types::I64, tag | u64::from(number) << 32);
+                self.b.ins().return_(&[code]);
+            }
+            Some(join) => {
+                let bit = self.iconst(types::I64, u64::from(tag == exit::PORT));
+                self.b.ins().jump(join, &args(&[bit]));
+            }
+        }
+    }
+
+    /// The block that traps of a kind jump to, with the arguments for that site.
+    pub(super) fn trap(&mut self, kind: TrapKind, site: u32) -> (ir::Block, Vec<ir::BlockArg>) {
+        if self.shape == Shape::Select {
+            let block = *self.exits.reject.get_or_insert_with(|| self.b.create_block());
+            return (block, Vec::new());
+        }
+        let block = *self.exits.traps.entry(kind.code()).or_insert_with(|| self.b.create_block());
+        let site = self.iconst(types::I32, site.into());
+        (block, args(&[site]))
+    }
+
+    /// Traps if the i8 is not 0.
+    pub(super) fn trap_if(&mut self, condition: ir::Value, kind: TrapKind, site: u32) {
+        let (trap, site) = self.trap(kind, site);
+        let next = self.b.create_block();
+        self.b.ins().brif(condition, trap, &site, next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    /// Fills the blocks that exits jump to.
+    pub(super) fn finish_exits(&mut self) {
+        if let Some(reject) = self.exits.reject {
+            self.b.switch_to_block(reject);
+            self.leave(exit::DROP_VERDICT, 0);
+        }
+        for (code, block) in std::mem::take(&mut self.exits.traps) {
+            self.b.switch_to_block(block);
+            self.b.set_cold_block(block);
+            let site = self.b.append_block_param(block, types::I32);
+            self.set_field(frame::TRAP_SITE, site);
+            self.leave(exit::TRAP, code);
+        }
+        if let Some(block) = self.exits.called {
+            self.b.switch_to_block(block);
+            self.b.set_cold_block(block);
+            let (site, code) = (self.b.append_block_param(block, types::I32), self.b.append_block_param(block, types::I64));
+            self.set_field(frame::TRAP_SITE, site);
+            let high = self.b.ins().ishl_imm_u(code, 32);
+            let tag = self.iconst(types::I64, exit::TRAP);
+            let code = self.b.ins().bor(high, tag);
+            self.b.ins().return_(&[code]);
+        }
+    }
+
+    pub(super) fn end(&mut self, block: mir::Block) -> Result<(), JitError> {
+        match &self.func.block(block).end {
+            Terminator::Jump(e) => {
+                let (to, a) = self.edge(e)?;
+                self.b.ins().jump(to, &a);
+            }
+            Terminator::Branch(c, yes, no) => {
+                let c = self.reg(*c);
+                let ((yes, a), (no, b)) = (self.side_edge(yes)?, self.side_edge(no)?);
+                self.b.ins().brif(c, yes, &a, no, &b);
+                self.fill_side_edges()?;
+            }
+            Terminator::Switch(v, cases, default) => self.switch(*v, cases, default)?,
+            Terminator::Send(port) => self.leave(exit::PORT, *port),
+            Terminator::Drop(DropReason::Verdict) => self.leave(exit::DROP_VERDICT, 0),
+            Terminator::Drop(DropReason::Program(n)) => self.leave(exit::DROP_PROGRAM, *n),
+            Terminator::Drop(DropReason::NoInput) => self.leave(exit::NO_INPUT, 0),
+        }
+        Ok(())
+    }
+
+    /// An edge whose values in slots are copied here and now.
+    fn edge(&mut self, e: &Edge) -> Result<(ir::Block, Vec<ir::BlockArg>), JitError> {
+        self.copy_slots(e)?;
+        let registers: Vec<ir::Value> = e.args.iter().filter(|v| self.func.width(**v) <= 128).map(|v| self.reg_of(*v)).collect();
+        Ok((self.blocks[e.block.0 as usize], args(&registers)))
+    }
+
+    fn reg_of(&self, v: mir::Value) -> ir::Value {
+        match self.places[v.0 as usize] {
+            Place::Reg(value) => value,
+            _ => unreachable!("{v:?} is in no register"),
+        }
+    }
+
+    /// One of several edges: if values in slots must be copied, that is done in a block of its own.
+    fn side_edge(&mut self, e: &Edge) -> Result<(ir::Block, Vec<ir::BlockArg>), JitError> {
+        if e.args.iter().all(|v| self.func.width(*v) <= 128) {
+            return self.edge(e);
+        }
+        let block = self.b.create_block();
+        self.side_edges.push((block, e.clone()));
+        Ok((block, Vec::new()))
+    }
+
+    fn fill_side_edges(&mut self) -> Result<(), JitError> {
+        for (block, e) in std::mem::take(&mut self.side_edges) {
+            self.b.switch_to_block(block);
+            let (to, a) = self.edge(&e)?;
+            self.b.ins().jump(to, &a);
+        }
+        Ok(())
+    }
+
+    fn switch(&mut self, v: mir::Value, cases: &[(u32, Edge)], default: &Edge) -> Result<(), JitError> {
+        let v = self.reg(v);
+        let mut blocks: Vec<(Edge, ir::Block)> = Vec::new();
+        let mut block_of = |this: &mut Self, e: &Edge| match blocks.iter().find(|(known, _)| known == e) {
+            Some((_, block)) => *block,
+            None if e.args.is_empty() => this.blocks[e.block.0 as usize],
+            None => {
+                let block = this.b.create_block();
+                blocks.push((e.clone(), block));
+                block
+            }
+        };
+        let mut switch = Switch::new();
+        for (key, e) in cases {
+            let block = block_of(self, e);
+            switch.set_entry((*key).into(), block);
+        }
+        let otherwise = block_of(self, default);
+        switch.emit(&mut self.b, v, otherwise);
+        self.side_edges.extend(blocks.into_iter().map(|(e, block)| (block, e)));
+        self.fill_side_edges()
+    }
+
+    /// One test for what covers all extents; where that fails, each in turn, so that the first one traps.
+    pub(super) fn check(&mut self, space: Space, extents: &[Extent]) {
+        let kind = TrapKind::OutOfBounds(space);
+        let Some((last, _)) = extents.split_last() else { return };
+        if extents.len() == 1 {
+            let outside = self.outside(space, last.addr, last.offset, last.size);
+            return self.trap_if(outside, kind, last.site);
+        }
+        let (slow, next) = (self.b.create_block(), self.b.create_block());
+        let mut ends: BTreeMap<u32, &Extent> = BTreeMap::new();
+        for e in extents {
+            let covering = ends.entry(e.addr.0).or_insert(e);
+            if e.offset + e.size > covering.offset + covering.size {
+                *covering = e;
+            }
+        }
+        for e in ends.values() {
+            let outside = self.outside(space, e.addr, e.offset, e.size);
+            let on = self.b.create_block();
+            self.b.ins().brif(outside, slow, &[], on, &[]);
+            self.b.switch_to_block(on);
+        }
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(slow);
+        self.b.set_cold_block(slow);
+        for e in extents {
+            let outside = self.outside(space, e.addr, e.offset, e.size);
+            self.trap_if(outside, kind, e.site);
+        }
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    /// An i8: the bytes do not lie inside the memory.
+    fn outside(&mut self, space: Space, addr: mir::Value, offset: u32, size: u32) -> ir::Value {
+        let end = u64::from(offset) + u64::from(size);
+        let len = self.len(space);
+        let Some(at) = self.func.constant(addr) else {
+            let (addr, len) = (self.reg(addr), self.b.ins().uextend(types::I64, len));
+            let addr = self.b.ins().uextend(types::I64, addr);
+            let end = self.b.ins().iadd_imm_s(addr, end as i64);
+            return self.b.ins().icmp(IntCC::UnsignedGreaterThan, end, len);
+        };
+        match u32::try_from(at + end) {
+            Ok(end) => self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, len, i64::from(end)),
+            Err(_) => self.iconst(types::I8, 1),
+        }
+    }
+
+    fn len(&mut self, space: Space) -> ir::Value {
+        let len = match space {
+            Space::Packet => return self.b.use_var(self.shared.packet_len),
+            Space::Info => self.module.info_size,
+            Space::Data => self.module.data_size,
+            Space::Shared => self.module.shared_size(),
+            Space::Initialised => self.module.data.len() as u32,
+        };
+        self.iconst(types::I32, len.into())
+    }
+
+    pub(super) fn non_zero(&mut self, v: mir::Value, site: u32) -> Result<(), JitError> {
+        let zero = match self.places[v.0 as usize] {
+            Place::Slot(slot) => self.slot_is_zero(slot, self.func.width(v)),
+            _ => {
+                let v = self.reg(v);
+                let zero = self.iconst(self.b.func.dfg.value_type(v), 0);
+                self.b.ins().icmp(IntCC::Equal, v, zero)
+            }
+        };
+        self.trap_if(zero, TrapKind::DivisionByZero, site);
+        Ok(())
+    }
+
+    pub(super) fn budget(&mut self, site: u32) {
+        let left = self.field(frame::BUDGET, types::I32, trusted());
+        let none = self.b.ins().icmp_imm_u(IntCC::Equal, left, 0);
+        self.trap_if(none, TrapKind::Budget, site);
+        let left = self.b.ins().iadd_imm_s(left, -1);
+        self.set_field(frame::BUDGET, left);
+    }
+
+    /// Traps if the packet was given up.
+    pub(super) fn present(&mut self, site: u32) {
+        let present = self.field(frame::PRESENT, types::I32, trusted());
+        let none = self.b.ins().icmp_imm_u(IntCC::Equal, present, 0);
+        self.trap_if(none, TrapKind::NoPacket, site);
+    }
+
+    pub(super) fn helper(&mut self, helper: Helper, operands: &[mir::Value], site: u32, ty: Type) -> Result<Option<ir::Value>, JitError> {
+        let values: Vec<ir::Value> = operands.iter().map(|v| self.reg(*v)).collect();
+        let effects = mir::Op::Helper(helper, Box::new([]), site).effects();
+        let result = self.call(Call::Helper(helper, values.len()), &values);
+        if effects.traps {
+            self.trap_of_call(result, site);
+        }
+        if effects.geometry {
+            self.reload_packet();
+        }
+        Ok(match ty {
+            Type::Int(1) => Some(self.b.ins().ireduce(types::I8, result)),
+            Type::Int(_) => Some(self.b.ins().ireduce(types::I32, result)),
+            _ => None,
+        })
+    }
+
+    fn trap_of_call(&mut self, result: ir::Value, site: u32) {
+        let code = self.b.ins().ushr_imm_u(result, 32);
+        let next = self.b.create_block();
+        if self.shape == Shape::Select {
+            let reject = *self.exits.reject.get_or_insert_with(|| self.b.create_block());
+            self.b.ins().brif(code, reject, &[], next, &[]);
+        } else {
+            let trap = *self.exits.called.get_or_insert_with(|| self.b.create_block());
+            let site = self.iconst(types::I32, site.into());
+            self.b.ins().brif(code, trap, &args(&[site, code]), next, &[]);
+        }
+        self.b.switch_to_block(next);
+    }
+
+    /// One slot serves the arguments of all calls: the most is 255 words, of a `hash`.
+    fn arguments_slot(&mut self) -> ir::StackSlot {
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 1024, 3);
+        *self.arguments.get_or_insert_with(|| self.b.create_sized_stack_slot(data))
+    }
+
+    /// Calls the runtime: value in the low half, trap code in the high half.
+    pub(super) fn call(&mut self, call: Call, values: &[ir::Value]) -> ir::Value {
+        let index = self.calls.len() as u64;
+        self.calls.push(call);
+        let at = if values.is_empty() {
+            self.shared.frame
+        } else {
+            let slot = self.arguments_slot();
+            let at = self.b.ins().stack_addr(types::I64, slot, 0);
+            for (k, v) in values.iter().enumerate() {
+                self.b.ins().store(trusted(), *v, at, 4 * k as i32);
+            }
+            at
+        };
+        let index = self.iconst(types::I32, index);
+        self.call_frame(frame::CALL, &[self.shared.frame, index, at], types::I64)
+    }
+
+    /// Calls a function whose address is in the frame.
+    pub(super) fn call_frame(&mut self, field: i32, values: &[ir::Value], result: ir::Type) -> ir::Value {
+        let mut signature = Signature::new(self.b.func.signature.call_conv);
+        debug_assert_ne!(signature.call_conv, CallConv::Fast);
+        signature.params.extend(values.iter().map(|v| AbiParam::new(self.b.func.dfg.value_type(*v))));
+        signature.returns.push(AbiParam::new(result));
+        let signature = self.b.import_signature(signature);
+        let callee = self.field(field, types::I64, constant());
+        let call = self.b.ins().call_indirect(signature, callee, values);
+        self.b.inst_results(call)[0]
+    }
+}
+
+/// What a filter needs in the frame.
+#[derive(Default)]
+struct Needs {
+    calls: bool,
+    wire_len: bool,
+    time: bool,
+    budget: bool,
+}
+
+impl Needs {
+    fn of(func: &mir::Func) -> Self {
+        let mut needs = Self::default();
+        for op in func.blocks.iter().flat_map(|b| &b.ops).filter_map(|v| func.op(*v)) {
+            match op {
+                mir::Op::Helper(..) => needs.calls = true,
+                mir::Op::WireLen => needs.wire_len = true,
+                mir::Op::TimeSeconds | mir::Op::TimeMicros => needs.time = true,
+                mir::Op::Budget(_) => needs.budget = true,
+                _ => {}
+            }
+        }
+        needs
+    }
+}

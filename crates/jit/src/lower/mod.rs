@@ -1,0 +1,286 @@
+//! MIR to Cranelift's IR.
+//!
+//! Values of up to 128 bits live in registers: i1 as I8, up to 32 bits as I32, up to 64 as I64, up to 128 as I128, the bits above the width always
+//! clear. Wider ones live in stack slots and are computed by the runtime. A handler becomes one function, in one of two shapes:
+//! `run` for one packet in the frame, `select` for a burst of a filter's packets, giving a bit for each.
+
+mod flow;
+mod memory;
+mod ops;
+mod set_test;
+mod wide;
+
+use crate::JitError;
+use crate::frame;
+use crate::host::{Call, Job};
+use compiler::mir::cfg::Cfg;
+use compiler::mir::{self, Def, Func, Op, Type};
+use compiler::sets::Plan;
+use cranelift_codegen::ir::{self, AbiParam, BlockArg, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind, types};
+use cranelift_codegen::isa::{CallConv, TargetIsa};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use netil::Module;
+use netil::table::Space;
+use netil::wide::limbs;
+
+/// The most operations that are compiled: Cranelift's time and memory grow with them.
+const MAX_OPS: usize = 1 << 18;
+/// Bytes of stack slots a function may have.
+const MAX_SLOTS: u32 = 16 << 10;
+
+/// Which of the two shapes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// One packet, all effects.
+    Run,
+    /// A burst of a filter's packets.
+    Select,
+}
+
+/// A function in Cranelift's IR with the tables that its code refers to by number.
+pub(crate) struct Lowered {
+    pub clif: ir::Function,
+    pub calls: Vec<Call>,
+    pub jobs: Vec<Job>,
+    pub tables: Vec<Vec<u64>>,
+}
+
+/// Where a MIR value is.
+#[derive(Clone, Copy)]
+enum Place {
+    /// Nowhere yet, or without a value.
+    None,
+    Reg(ir::Value),
+    Slot(StackSlot),
+}
+
+pub(crate) fn lower(func: &Func, module: &Module, shape: Shape, isa: &dyn TargetIsa) -> Result<Lowered, JitError> {
+    let cfg = Cfg::new(func);
+    let ops: usize = cfg.order.iter().map(|b| func.block(*b).ops.len() + 1).sum();
+    if ops > MAX_OPS {
+        return Err(JitError::TooLarge("operations", ops, MAX_OPS));
+    }
+    let mut signature = Signature::new(CallConv::triple_default(isa.triple()));
+    signature.params.push(AbiParam::new(types::I64));
+    if shape == Shape::Run {
+        signature.returns.push(AbiParam::new(types::I64));
+    }
+    let mut clif = ir::Function::with_name_signature(ir::UserFuncName::default(), signature);
+    let mut context = FunctionBuilderContext::new();
+    let mut builder = FunctionBuilder::new(&mut clif, &mut context);
+    let shared = Shared::new(&mut builder);
+    let mut lower = Lower {
+        func,
+        module,
+        cfg: &cfg,
+        shape,
+        shared,
+        places: vec![Place::None; func.values.len()],
+        blocks: Vec::new(),
+        slot_bytes: 0,
+        scratch: Vec::new(),
+        arguments: None,
+        addresses: None,
+        calls: Vec::new(),
+        jobs: Vec::new(),
+        tables: Vec::new(),
+        exits: flow::Exits::default(),
+        side_edges: Vec::new(),
+        b: builder,
+    };
+    lower.function()?;
+    let Lower { calls, jobs, tables, b, .. } = lower;
+    b.finalize(isa.frontend_config());
+    Ok(Lowered { clif, calls, jobs, tables })
+}
+
+/// Values that all code of the function may use.
+struct Shared {
+    frame: ir::Value,
+    packet: Variable,
+    packet_len: Variable,
+}
+
+impl Shared {
+    fn new(b: &mut FunctionBuilder<'_>) -> Self {
+        let entry = b.create_block();
+        b.append_block_params_for_function_params(entry);
+        b.switch_to_block(entry);
+        let frame = b.block_params(entry)[0];
+        Self { frame, packet: b.declare_var(types::I64), packet_len: b.declare_var(types::I32) }
+    }
+}
+
+struct Lower<'a> {
+    func: &'a Func,
+    module: &'a Module,
+    cfg: &'a Cfg,
+    shape: Shape,
+    shared: Shared,
+    places: Vec<Place>,
+    /// Cranelift's block for each of MIR's.
+    blocks: Vec<ir::Block>,
+    slot_bytes: u32,
+    /// Slots for operands and results of wide jobs that are in registers, by number.
+    scratch: Vec<StackSlot>,
+    arguments: Option<StackSlot>,
+    addresses: Option<StackSlot>,
+    calls: Vec<Call>,
+    jobs: Vec<Job>,
+    tables: Vec<Vec<u64>>,
+    exits: flow::Exits,
+    /// Edges that get a block of their own when the current block ends.
+    side_edges: Vec<(ir::Block, mir::Edge)>,
+    b: FunctionBuilder<'a>,
+}
+
+/// The register type of a value of that width.
+fn container(width: u16) -> ir::Type {
+    match width {
+        1 => types::I8,
+        2..=32 => types::I32,
+        33..=64 => types::I64,
+        _ => types::I128,
+    }
+}
+
+/// Accesses to memory that has been checked or is ours.
+fn trusted() -> MemFlagsData {
+    MemFlagsData::new().with_notrap()
+}
+
+/// What neither compiled code nor the runtime changes during a call.
+fn constant() -> MemFlagsData {
+    trusted().with_readonly().with_can_move()
+}
+
+impl Lower<'_> {
+    fn function(&mut self) -> Result<(), JitError> {
+        self.blocks = (0..self.func.blocks.len()).map(|_| self.b.create_block()).collect();
+        for block in &self.cfg.order {
+            let clif = self.blocks[block.0 as usize];
+            for param in self.func.block(*block).params.clone() {
+                self.places[param.0 as usize] = match self.func.width(param) {
+                    w if w > 128 => Place::Slot(self.slot(w)?),
+                    w => Place::Reg(self.b.append_block_param(clif, container(w))),
+                };
+            }
+        }
+        self.start()?;
+        for block in self.cfg.order.clone() {
+            self.b.switch_to_block(self.blocks[block.0 as usize]);
+            for v in self.func.block(block).ops.clone() {
+                self.op(v)?;
+            }
+            self.end(block)?;
+        }
+        self.finish_exits();
+        self.b.seal_all_blocks();
+        Ok(())
+    }
+
+    fn op(&mut self, v: mir::Value) -> Result<(), JitError> {
+        let Def::Op(op) = &self.func.values[v.0 as usize].def else { return Ok(()) };
+        let width = self.func.width(v);
+        if width > 64 && self.wide(v, op)? {
+            return Ok(());
+        }
+        let value = match op {
+            Op::Check(space, extents) => {
+                self.check(*space, extents);
+                return Ok(());
+            }
+            Op::Proved(..) => return Ok(()),
+            Op::Store(space, order, addr, offset, value, _) => return self.store(*space, *order, *addr, *offset, *value),
+            Op::NonZero(a, site) => return self.non_zero(*a, *site),
+            Op::Budget(site) => {
+                self.budget(*site);
+                return Ok(());
+            }
+            Op::Present(site) => {
+                self.present(*site);
+                return Ok(());
+            }
+            Op::ExceptionStore(k, a) => {
+                let (a, table) = (self.reg(*a), self.field(frame::EXCEPTIONS, types::I64, constant()));
+                self.b.ins().store(trusted(), a, table, 4 * *k as i32);
+                return Ok(());
+            }
+            Op::Helper(helper, args, site) => self.helper(*helper, args, *site, self.func.ty(v))?,
+            _ => match self.narrow_of_wide(v, op)? {
+                Some(value) => Some(value),
+                None => Some(self.value(v, op)?),
+            },
+        };
+        if let (Some(value), Type::Int(_)) = (value, self.func.ty(v)) {
+            self.places[v.0 as usize] = Place::Reg(value);
+        }
+        Ok(())
+    }
+
+    /// A value that is in a register.
+    fn reg(&mut self, v: mir::Value) -> ir::Value {
+        match self.places[v.0 as usize] {
+            Place::Reg(value) => value,
+            Place::Slot(slot) => self.b.ins().stack_addr(types::I64, slot, 0),
+            Place::None => unreachable!("{v:?} is used before it is defined"),
+        }
+    }
+
+    /// A field of the frame.
+    fn field(&mut self, offset: i32, ty: ir::Type, flags: MemFlagsData) -> ir::Value {
+        self.b.ins().load(ty, flags, self.shared.frame, offset)
+    }
+
+    fn set_field(&mut self, offset: i32, v: ir::Value) {
+        self.b.ins().store(trusted(), v, self.shared.frame, offset);
+    }
+
+    /// A stack slot for a value of that width.
+    fn slot(&mut self, width: u16) -> Result<StackSlot, JitError> {
+        let bytes = 8 * limbs(width) as u32;
+        self.slot_bytes += bytes;
+        if self.slot_bytes > MAX_SLOTS {
+            return Err(JitError::TooLarge("bytes of wide values", self.slot_bytes as usize, MAX_SLOTS as usize));
+        }
+        Ok(self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3)))
+    }
+
+    /// The first byte of a memory.
+    fn base(&mut self, space: Space) -> ir::Value {
+        match space {
+            Space::Packet => self.b.use_var(self.shared.packet),
+            Space::Info => self.field(frame::INFO, types::I64, trusted()),
+            Space::Data => self.field(frame::DATA, types::I64, constant()),
+            Space::Shared => self.field(frame::SHARED, types::I64, constant()),
+            Space::Initialised => self.field(frame::INITIALISED, types::I64, constant()),
+        }
+    }
+
+    fn iconst(&mut self, ty: ir::Type, v: u64) -> ir::Value {
+        if ty == types::I128 {
+            let (low, high) = (self.b.ins().iconst(types::I64, v as i64), self.b.ins().iconst(types::I64, 0));
+            return self.b.ins().iconcat(low, high);
+        }
+        let masked = if ty.bits() < 64 { v & ((1 << ty.bits()) - 1) } else { v };
+        self.b.ins().iconst(ty, masked as i64)
+    }
+
+    /// Registers a table and gives its address.
+    fn table(&mut self, words: Vec<u64>) -> ir::Value {
+        let index = self.tables.iter().position(|t| *t == words).unwrap_or_else(|| {
+            self.tables.push(words);
+            self.tables.len() - 1
+        });
+        let tables = self.field(frame::TABLES, types::I64, constant());
+        self.b.ins().load(types::I64, constant(), tables, 8 * index as i32)
+    }
+
+    fn plan(&self, set: u32) -> Option<Plan> {
+        Plan::choose(&self.module.sets[set as usize])
+    }
+}
+
+fn args(values: &[ir::Value]) -> Vec<BlockArg> {
+    values.iter().map(|v| BlockArg::Value(*v)).collect()
+}

@@ -1,0 +1,79 @@
+//! One compiled function with its tables, and the stages on the way for people to look at.
+
+use crate::JitError;
+use crate::host::{Call, Job};
+use crate::lower::{Lowered, Shape, lower};
+use crate::memory::Code;
+use compiler::mir::Func;
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::{Context, control::ControlPlane};
+use netil::module::HandlerKind;
+use netil::{Module, Verified};
+
+/// Machine code and what it refers to by number.
+pub(crate) struct Unit {
+    pub code: Code,
+    pub calls: Vec<Call>,
+    pub jobs: Vec<Job>,
+    /// Kept for the pointers in `table_pointers`.
+    _tables: Vec<Vec<u64>>,
+    pub table_pointers: Vec<*const u64>,
+}
+
+// SAFETY: the pointers are to `_tables`, which moves with them and is never written.
+unsafe impl Send for Unit {}
+
+impl Unit {
+    /// Compiles a handler in one of the two shapes.
+    pub fn new(func: &Func, module: &Module, shape: Shape) -> Result<Self, JitError> {
+        let isa = isa()?;
+        let Lowered { clif, calls, jobs, tables } = lower(func, module, shape, &*isa)?;
+        let code = compile(clif, &isa, false)?.0;
+        let code = Code::new(&code).map_err(JitError::Memory)?;
+        let table_pointers = tables.iter().map(|t| t.as_ptr()).collect();
+        Ok(Self { code, calls, jobs, _tables: tables, table_pointers })
+    }
+}
+
+/// The stages that a person may look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emit {
+    /// Cranelift's IR.
+    Clif,
+    /// Machine code, disassembled.
+    Asm,
+}
+
+/// A stage of a handler as text: of the shape that a filter's bursts take if the program is a filter.
+pub fn emit(program: &Verified, kind: HandlerKind, func: &Func, stage: Emit) -> Result<String, JitError> {
+    let shape = if program.is_filter() && kind == HandlerKind::Push { Shape::Select } else { Shape::Run };
+    let isa = isa()?;
+    let Lowered { clif, .. } = lower(func, program.module(), shape, &*isa)?;
+    match stage {
+        Emit::Clif => Ok(clif.display().to_string()),
+        Emit::Asm => Ok(compile(clif, &isa, true)?.1.unwrap_or_default()),
+    }
+}
+
+fn isa() -> Result<OwnedTargetIsa, JitError> {
+    let mut flags = settings::builder();
+    let set = |flags: &mut settings::Builder, name, value| flags.set(name, value).map_err(|e| JitError::Backend(e.to_string()));
+    set(&mut flags, "opt_level", "speed")?;
+    set(&mut flags, "enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })?;
+    set(&mut flags, "enable_probestack", "true")?;
+    set(&mut flags, "probestack_strategy", "inline")?;
+    set(&mut flags, "unwind_info", "false")?;
+    let builder = cranelift_native::builder().map_err(|e| JitError::Backend(e.to_owned()))?;
+    builder.finish(settings::Flags::new(flags)).map_err(|e| JitError::Backend(e.to_string()))
+}
+
+fn compile(clif: cranelift_codegen::ir::Function, isa: &OwnedTargetIsa, listing: bool) -> Result<(Vec<u8>, Option<String>), JitError> {
+    let mut context = Context::for_function(clif);
+    context.set_disasm(listing);
+    let compiled = context.compile(&**isa, &mut ControlPlane::default()).map_err(|e| JitError::Backend(format!("{:?}", e.inner)))?;
+    if !compiled.buffer.relocs().is_empty() {
+        return Err(JitError::Backend("code refers to something outside itself".to_owned()));
+    }
+    Ok((compiled.code_buffer().to_vec(), compiled.vcode.clone()))
+}
