@@ -13,6 +13,7 @@
 //! - [`verify`]: the only way to a [`Verified`]; its header lists what is checked
 //! - [`exec`]: exchange buffers, dispositions, traps and state, the same for every engine
 //! - [`interp`]: the reference interpreter
+//! - [`manual`]: `docs/netil.md`, from the table
 //! - [`arbitrary`]: modules that verify, from a seed or a byte string, for tests
 //!
 //! No dependencies and no unsafe code: the packet and the program are both hostile.
@@ -25,6 +26,7 @@ pub mod digest;
 pub mod disasm;
 pub mod exec;
 pub mod interp;
+pub mod manual;
 pub mod module;
 pub mod ops;
 pub mod set;
