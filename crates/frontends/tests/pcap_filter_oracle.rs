@@ -49,6 +49,12 @@ impl Tally {
         self.verdicts += packets.len();
         for (packet, (plain, optimised)) in packets.iter().zip(plain.iter().zip(&optimised)) {
             let verdict = if ours.matches(&packet.bytes, packet.wire_len) { Verdict::Accept } else { Verdict::Reject };
+            assert_eq!(
+                ours.matches_as_graph(&packet.bytes, packet.wire_len),
+                verdict == Verdict::Accept,
+                "link {link}: `{filter}` as a graph, packet {:02x?}",
+                packet.bytes
+            );
             let endless = *plain == Verdict::Endless && verdict == Verdict::Reject;
             if verdict != *plain && !endless {
                 let excused = verdict == *optimised;

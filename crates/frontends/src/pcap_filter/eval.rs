@@ -3,7 +3,7 @@
 //! `explain` runs on it, and every later form of a filter (merged, as a graph, as NetIL) is tested against it.
 
 use super::ast::Join;
-use super::ir::{Cmp, Field, Geneve, Ir, IrId, Node, Protochain, Slot, Test, TestId, Value, ValueId, apply};
+use super::ir::{Cmp, Field, Geneve, Ir, IrId, Node, Protochain, Scan, Slot, Test, TestId, Value, ValueId, apply};
 
 /// Why an evaluation ended at once, with the packet rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +37,11 @@ impl<'m> Machine<'m> {
         self.ir.root.is_none_or(|root| self.node(root).unwrap_or(false))
     }
 
+    /// The length captured.
+    pub(crate) fn captured(&self) -> usize {
+        self.packet.len()
+    }
+
     pub(crate) fn node(&mut self, id: IrId) -> Result<bool, Stop> {
         let ir = self.ir;
         match ir.node(id) {
@@ -50,6 +55,10 @@ impl<'m> Machine<'m> {
                     self.node(*exact)?;
                 }
                 Ok(holds)
+            }
+            Node::ByLength { reach, long, short } => {
+                let enough = self.packet.len() >= *reach as usize;
+                self.node(if enough { *long } else { *short })
             }
         }
     }
@@ -73,8 +82,10 @@ impl<'m> Machine<'m> {
             Test::Cmp(lhs, op, rhs) => self.compare(lhs, op, rhs),
             Test::Within(field, set) => {
                 let value = self.field(field)?;
-                Ok(self.ir.sets[set.index()].iter().any(|&(low, high)| (low..=high).contains(&value)))
+                Ok(self.ir.set_has(set, value))
             }
+            Test::Scan(scan) => self.scan(&self.ir.scans[scan.index()]),
+            Test::Captured(bytes) => Ok(self.packet.len() >= bytes as usize),
             Test::Protochain(chain) => self.protochain(chain),
             Test::Assign(slot, value) => {
                 let value = self.value(value)?;
@@ -85,15 +96,30 @@ impl<'m> Machine<'m> {
         }
     }
 
+    fn scan(&self, scan: &Scan) -> Result<bool, Stop> {
+        for &(value, mask) in &scan.rows {
+            for &field in &scan.fields {
+                if self.equals(field, value, mask)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn equals(&self, field: Field, value: u128, mask: u128) -> Result<bool, Stop> {
+        for (word, shift) in Scan::words(field).into_iter().zip([96, 64, 32, 0]) {
+            if self.field(word)? & mask >> shift & 0xffff_ffff != value >> shift & 0xffff_ffff {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn compare(&mut self, lhs: ValueId, op: Cmp, rhs: ValueId) -> Result<bool, Stop> {
         let (a, b) = (self.value(lhs)?, self.value(rhs)?);
         self.last = a;
-        Ok(match op {
-            Cmp::Eq => a == b,
-            Cmp::Gt => a > b,
-            Cmp::Ge => a >= b,
-            Cmp::Bits => a & b != 0,
-        })
+        Ok(apply_cmp(op, a, b))
     }
 
     pub(crate) fn value(&self, id: ValueId) -> Result<u32, Stop> {
@@ -169,6 +195,16 @@ impl<'m> Machine<'m> {
         self.set(geneve.linkpl, if ethernet { end.wrapping_add(14) } else { end });
         self.last = 0;
         Ok(true)
+    }
+}
+
+/// The outcome of a comparison.
+pub(crate) fn apply_cmp(op: Cmp, a: u32, b: u32) -> bool {
+    match op {
+        Cmp::Eq => a == b,
+        Cmp::Gt => a > b,
+        Cmp::Ge => a >= b,
+        Cmp::Bits => a & b != 0,
     }
 }
 

@@ -1,8 +1,9 @@
 //! The filter IR: what a filter asks of a packet, without the language it was asked in.
 //!
 //! ```text
-//! node  ::= test | not node | chain node (and|or node)* | elem | guarded
-//! test  ::= value (=|>|≥|&) value | field in set | protochain … | assign slot | enter geneve | true | false
+//! node  ::= test | not node | chain node (and|or node)* | elem | guarded | by length
+//! test  ::= value (=|>|≥|&) value | field in set | scan table | captured ≥ n | protochain … | assign slot | enter geneve
+//!         | true | false
 //! value ::= constant | len | slot | load field | value op value | − value
 //! field ::= 1..16 bytes at (value + constant), big-endian
 //! ```
@@ -64,6 +65,11 @@ id!(
     SetId,
     "set"
 );
+id!(
+    #[doc = "A table of field values under masks."]
+    ScanId,
+    "scan"
+);
 
 /// Bytes of the packet, big-endian, at `base + offset` without wrapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -104,6 +110,10 @@ pub(crate) enum Test {
     Cmp(ValueId, Cmp, ValueId),
     Within(Field, SetId),
     Protochain(Protochain),
+    /// Some row of the table equals one of its fields.
+    Scan(ScanId),
+    /// That many bytes were captured.
+    Captured(u32),
     /// Assigns and holds.
     Assign(Slot, ValueId),
     Geneve(Geneve),
@@ -143,6 +153,12 @@ pub(crate) enum Node {
         exact: IrId,
         reach: u32,
     },
+    /// `long` for packets of at least `reach` captured bytes, else `short`.
+    ByLength {
+        reach: u32,
+        long: IrId,
+        short: IrId,
+    },
 }
 
 /// A field lies in a range: a test that sets can be made of.
@@ -157,6 +173,16 @@ pub(crate) struct Elem {
     pub stepwise: bool,
 }
 
+/// A list of IPv6 addresses and networks, compared word by word: row by row, in each row field by field, each field's words from the
+/// first to the first that differs. It exists for packets that end inside an address, where the order decides the verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Scan {
+    /// Fields of 16 bytes at constant offsets.
+    pub fields: Vec<Field>,
+    /// Value and mask.
+    pub rows: Vec<(u128, u128)>,
+}
+
 /// A filter in IR form.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ir {
@@ -165,6 +191,7 @@ pub(crate) struct Ir {
     nodes: Vec<Node>,
     /// Inclusive ranges of each set, in any order.
     pub sets: Vec<Vec<(u128, u128)>>,
+    pub scans: Vec<Scan>,
     pub slots: u32,
     /// Some value is [`Value::Last`]: tests must keep their order and number.
     pub uses_last: bool,
@@ -228,6 +255,11 @@ impl Ir {
         ValueId(self.values.intern(folded))
     }
 
+    /// The id of a value that was made already.
+    pub(crate) fn find(&self, value: Value) -> Option<ValueId> {
+        self.values.known.get(&value).map(|&id| ValueId(id))
+    }
+
     pub(crate) fn constant(&mut self, value: u32) -> ValueId {
         self.make(Value::Const(value))
     }
@@ -251,9 +283,25 @@ impl Ir {
         Slot(self.slots - 1)
     }
 
+    pub(crate) fn new_scan(&mut self, scan: Scan) -> ScanId {
+        self.scans.push(scan);
+        ScanId::new(self.scans.len() - 1)
+    }
+
+    pub(crate) fn set_has(&self, set: SetId, value: u128) -> bool {
+        self.sets[set.index()].iter().any(|&(low, high)| (low..=high).contains(&value))
+    }
+
     pub(crate) fn new_set(&mut self, ranges: Vec<(u128, u128)>) -> SetId {
         self.sets.push(ranges);
         SetId::new(self.sets.len() - 1)
+    }
+}
+
+impl Scan {
+    /// The four words of a 16-byte field.
+    pub(crate) fn words(field: Field) -> [Field; 4] {
+        [0, 4, 8, 12].map(|offset| Field { offset: field.offset.wrapping_add(offset), bytes: 4, ..field })
     }
 }
 

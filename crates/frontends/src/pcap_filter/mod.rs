@@ -11,18 +11,22 @@
 //! capture file does not hold (`inbound` on Ethernet, `ifname` …).
 
 mod ast;
+mod codegen;
 mod error;
 mod eval;
+mod graph;
 mod ir;
 mod lexer;
 mod link;
 mod lower;
+mod merge;
 mod names;
 mod names_table;
 mod parser;
 mod parser_arith;
 mod parser_term;
 mod shape;
+mod simplify;
 mod suggest;
 mod token;
 
@@ -46,9 +50,19 @@ impl Default for Options {
     }
 }
 
+/// Compiles a filter for a link type.
+///
+/// # Errors
+/// Whatever is wrong with the filter, with places in `source`.
+pub fn compile(source: &str, link: LinkType, options: &Options) -> Result<netil::Module, Errors> {
+    Filter::compile(source, link, options).map(|filter| filter.module())
+}
+
 /// A filter that has a meaning on a link type.
 pub struct Filter {
+    source: String,
     lowered: lower::Lowered,
+    graph: graph::Graph,
 }
 
 impl Filter {
@@ -58,13 +72,30 @@ impl Filter {
     /// Whatever is wrong with the filter, with places in `source`.
     pub fn compile(source: &str, link: LinkType, options: &Options) -> Result<Filter, Errors> {
         let ast = parse(source)?;
-        let lowered = lower::lower(&ast, link, options)?;
-        Ok(Filter { lowered })
+        let mut lowered = lower::lower(&ast, link, options)?;
+        let merged = merge::merge(&mut lowered.ir);
+        let graph = graph::build(&mut lowered.ir, merged);
+        let graph = simplify::simplify(&lowered.ir, graph);
+        Ok(Filter { source: ast.source, lowered, graph })
+    }
+
+    /// The filter as a NetIL program: one push handler that accepts with `ret 1` and drops with `ret 0`, and never traps.
+    #[must_use]
+    pub fn module(&self) -> netil::Module {
+        codegen::generate(&self.lowered.ir, &self.graph, &self.source)
     }
 
     /// The verdict on one packet, by plain evaluation: slow, and the meaning of everything faster.
     #[must_use]
     pub fn matches(&self, packet: &[u8], wire_len: u32) -> bool {
         eval::Machine::new(&self.lowered.ir, packet, wire_len).verdict()
+    }
+
+    /// The verdict of the form that code is made from; for tests, which hold it against [`Filter::matches`].
+    #[doc(hidden)]
+    #[must_use]
+    pub fn matches_as_graph(&self, packet: &[u8], wire_len: u32) -> bool {
+        let mut machine = eval::Machine::new(&self.lowered.ir, packet, wire_len);
+        self.graph.verdict(&mut machine).unwrap_or(false)
     }
 }

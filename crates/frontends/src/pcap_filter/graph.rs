@@ -1,0 +1,163 @@
+//! The filter as a decision graph: tests with two ways out, shared where they are equal.
+//!
+//! Blocks are made from the end backwards, so a block's id is greater than those of its successors, and equal blocks are one.
+//! A block whose ways out are the same is there for its reads, which may reject the packet.
+
+use std::collections::HashMap;
+
+use super::ast::Join;
+use super::eval::{Machine, Stop};
+use super::ir::{Ir, IrId, Node, Test, TestId, Value, ValueId};
+
+/// Where evaluation goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Target {
+    Accept,
+    Reject,
+    Block(u32),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Block {
+    pub test: TestId,
+    pub yes: Target,
+    pub no: Target,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Graph {
+    /// In an order in which successors come first.
+    pub blocks: Vec<Block>,
+    pub entry: Target,
+}
+
+/// The graph of a filter whose root is `root`; without one every packet is accepted.
+pub(crate) fn build(ir: &mut Ir, root: Option<IrId>) -> Graph {
+    let mut builder = Builder { ir, blocks: Blocks::default() };
+    let entry = root.map_or(Target::Accept, |root| builder.node(root, Target::Accept, Target::Reject));
+    Graph { blocks: builder.blocks.list, entry }
+}
+
+/// Blocks, each made once.
+#[derive(Default)]
+pub(crate) struct Blocks {
+    pub list: Vec<Block>,
+    known: HashMap<Block, u32>,
+}
+
+impl Blocks {
+    pub(crate) fn add(&mut self, block: Block) -> Target {
+        let next = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        let id = *self.known.entry(block).or_insert(next);
+        if id == next {
+            self.list.push(block);
+        }
+        Target::Block(id)
+    }
+}
+
+struct Builder<'i> {
+    ir: &'i mut Ir,
+    blocks: Blocks,
+}
+
+impl Builder<'_> {
+    /// The entry of a node that goes on at `yes` if it holds. Recursion is as deep as the parser allows.
+    fn node(&mut self, id: IrId, yes: Target, no: Target) -> Target {
+        match self.ir.node(id).clone() {
+            Node::Test(test) => self.test(test, yes, no),
+            Node::Not(inner) => self.node(inner, no, yes),
+            Node::Elem(elem) => self.node(elem.plain, yes, no),
+            Node::Chain(first, rest) => self.chain(first, &rest, yes, no),
+            Node::Guarded { merged, exact, reach } => {
+                let reads = self.node(exact, yes, yes);
+                let long = self.captured(reach, yes, reads);
+                self.node(merged, long, no)
+            }
+            Node::ByLength { reach, long, short } => {
+                let short = self.node(short, yes, no);
+                let long = self.node(long, yes, no);
+                self.captured(reach, long, short)
+            }
+        }
+    }
+
+    /// Where a term holds, evaluation goes on at the next `and`; where it does not, at the next `or`.
+    fn chain(&mut self, first: IrId, rest: &[(Join, IrId)], yes: Target, no: Target) -> Target {
+        let (mut next_and, mut next_or) = (yes, no);
+        for &(join, node) in rest.iter().rev() {
+            let entry = self.node(node, next_and, next_or);
+            match join {
+                Join::And => next_and = entry,
+                Join::Or => next_or = entry,
+            }
+        }
+        self.node(first, next_and, next_or)
+    }
+
+    fn captured(&mut self, reach: u32, yes: Target, no: Target) -> Target {
+        if yes == no {
+            return yes;
+        }
+        let test = self.ir.intern_test(Test::Captured(reach));
+        self.test(test, yes, no)
+    }
+
+    fn test(&mut self, test: TestId, yes: Target, no: Target) -> Target {
+        match self.ir.test(test) {
+            Test::Const(holds) if !self.ir.uses_last => {
+                if holds {
+                    yes
+                } else {
+                    no
+                }
+            }
+            _ => self.blocks.add(Block { test, yes, no }),
+        }
+    }
+}
+
+impl Graph {
+    /// The verdict on the machine's packet.
+    pub(crate) fn verdict(&self, machine: &mut Machine<'_>) -> Result<bool, Stop> {
+        let mut at = self.entry;
+        loop {
+            let block = match at {
+                Target::Accept => return Ok(true),
+                Target::Reject => return Ok(false),
+                Target::Block(id) => self.blocks[id as usize],
+            };
+            at = if machine.test(block.test)? { block.yes } else { block.no };
+        }
+    }
+
+    /// Ids in an order in which a block comes before its successors.
+    pub(crate) fn forward(&self) -> impl Iterator<Item = usize> + use<> {
+        (0..self.blocks.len()).rev()
+    }
+}
+
+/// Values whose evaluation a test begins with; fields of [`Test::Within`] apart.
+pub(crate) fn operands(test: Test) -> Vec<ValueId> {
+    match test {
+        Test::Cmp(a, _, b) => vec![a, b],
+        Test::Within(field, _) => field.base.into_iter().collect(),
+        Test::Assign(_, value) => vec![value],
+        Test::Geneve(geneve) => vec![geneve.header],
+        Test::Const(_) | Test::Scan(_) | Test::Captured(_) | Test::Protochain(_) => Vec::new(),
+    }
+}
+
+/// True if evaluating the value may end at once for another reason than a short packet.
+pub(crate) fn divides(ir: &Ir, id: ValueId) -> bool {
+    use super::ast::Arithop::{Div, Mod};
+    match ir.value(id) {
+        Value::Bin(op, a, b) => {
+            let zero = matches!(op, Div | Mod) && !matches!(ir.value(b), Value::Const(1..));
+            zero || divides(ir, a) || divides(ir, b)
+        }
+        Value::Neg(a) => divides(ir, a),
+        Value::Load(field) => field.base.is_some_and(|base| divides(ir, base)),
+        Value::Const(_) | Value::Len | Value::Slot(_) | Value::Last => false,
+    }
+}
