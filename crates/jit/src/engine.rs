@@ -178,7 +178,7 @@ fn one(
     if program.uses().packet_writes {
         buffer.bytes_mut();
     }
-    let mut frame = Frame { port: buffer.port, time_ns: buffer.time_ns, ..frame(program, unit, state) };
+    let mut frame = Frame { port: buffer.port, ..frame(program, unit, state) };
     refresh(&mut frame, buffer);
     let machine = Some(Machine { buffer, state, clones, index, shown: 0 });
     let mut host = Host { module, calls: &unit.calls, jobs: &unit.jobs, kind, machine };
