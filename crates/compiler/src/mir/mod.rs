@@ -68,6 +68,13 @@ pub struct Extent {
     pub site: Site,
 }
 
+impl Extent {
+    /// One past the last byte, relative to the address.
+    pub fn end(&self) -> u64 {
+        u64::from(self.offset) + u64::from(self.size)
+    }
+}
+
 /// An operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {

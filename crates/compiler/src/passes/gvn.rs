@@ -90,9 +90,10 @@ impl Written {
     fn number(&self, op: &Op) -> Option<Op> {
         match op {
             Op::Load(space, order, addr, offset, _) => {
-                let stable = !self.spaces.contains(space) && !(self.geometry && matches!(space, Space::Packet | Space::Info));
+                let moves = self.geometry && matches!(space, Space::Packet | Space::Info);
                 // The token is left out: the dominating load's check covers the same bytes.
-                stable.then(|| Op::Load(*space, *order, *addr, *offset, Value(u32::MAX)))
+                let bytes = Op::Load(*space, *order, *addr, *offset, Value(u32::MAX));
+                (!moves && !self.spaces.contains(space)).then_some(bytes)
             }
             Op::PacketLen | Op::WireLen | Op::TimeSeconds | Op::TimeMicros if self.geometry => None,
             Op::PacketLen => Some(Op::PacketLen),

@@ -34,7 +34,7 @@ impl Translator<'_> {
     }
 
     pub(super) fn store(&mut self, c: &mut Cursor, space: Space, width: u16) {
-        let (mut value, addr) = (c.pop(), c.pop());
+        let (addr, mut value) = (c.pop(), c.pop());
         if self.func.width(value) > width {
             value = self.int(c, width, Op::Trunc(value));
         }

@@ -291,19 +291,19 @@ impl Lower<'_> {
         let kind = TrapKind::OutOfBounds(space);
         let Some((last, _)) = extents.split_last() else { return };
         if extents.len() == 1 {
-            let outside = self.outside(space, last.addr, last.offset, last.size);
+            let outside = self.outside(space, last);
             return self.trap_if(outside, kind, last.site);
         }
         let (slow, next) = (self.b.create_block(), self.b.create_block());
         let mut ends: BTreeMap<u32, &Extent> = BTreeMap::new();
         for e in extents {
             let covering = ends.entry(e.addr.0).or_insert(e);
-            if e.offset + e.size > covering.offset + covering.size {
+            if e.end() > covering.end() {
                 *covering = e;
             }
         }
         for e in ends.values() {
-            let outside = self.outside(space, e.addr, e.offset, e.size);
+            let outside = self.outside(space, e);
             let on = self.b.create_block();
             self.b.ins().brif(outside, slow, &[], on, &[]);
             self.b.switch_to_block(on);
@@ -312,7 +312,7 @@ impl Lower<'_> {
         self.b.switch_to_block(slow);
         self.b.set_cold_block(slow);
         for e in extents {
-            let outside = self.outside(space, e.addr, e.offset, e.size);
+            let outside = self.outside(space, e);
             self.trap_if(outside, kind, e.site);
         }
         self.b.ins().jump(next, &[]);
@@ -320,11 +320,10 @@ impl Lower<'_> {
     }
 
     /// An i8: the bytes do not lie inside the memory.
-    fn outside(&mut self, space: Space, addr: mir::Value, offset: u32, size: u32) -> ir::Value {
-        let end = u64::from(offset) + u64::from(size);
-        let len = self.len(space);
-        let Some(at) = self.func.constant(addr) else {
-            let (addr, len) = (self.reg(addr), self.b.ins().uextend(types::I64, len));
+    fn outside(&mut self, space: Space, extent: &Extent) -> ir::Value {
+        let (len, end) = (self.len(space), extent.end());
+        let Some(at) = self.func.constant(extent.addr) else {
+            let (addr, len) = (self.reg(extent.addr), self.b.ins().uextend(types::I64, len));
             let addr = self.b.ins().uextend(types::I64, addr);
             let end = self.b.ins().iadd_imm_s(addr, end as i64);
             return self.b.ins().icmp(IntCC::UnsignedGreaterThan, end, len);
