@@ -5,6 +5,9 @@ use std::fmt;
 /// The most errors that are kept of one source text.
 pub const MAX_ERRORS: usize = 100;
 
+/// The most names that are compared with one that is not known.
+const CANDIDATES: usize = 4096;
+
 /// Characters of a source line that an error keeps.
 const WINDOW: usize = 160;
 
@@ -85,11 +88,18 @@ impl fmt::Display for AsmError {
 impl std::error::Error for AsmErrors {}
 impl std::error::Error for AsmError {}
 
-/// The candidate that is most like the word, if one is near enough to be what was meant.
+/// The candidate that is most like the word, if one is near enough to be what was meant and there are not too many.
 pub(super) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let most = (word.chars().count() / 3).max(1);
-    let near = |c: &'a str| Some((distance(word, c)?, c)).filter(|(d, _)| *d <= most && *d > 0);
-    candidates.into_iter().filter_map(near).min_by_key(|(d, _)| *d).map(|(_, c)| c)
+    let begun = |c: &str| word.len() > 3 && c.starts_with(word);
+    let near = |c: &'a str| Some((if begun(c) { 1 } else { distance(word, c)? }, c)).filter(|(d, _)| *d <= most && *d > 0);
+    let all: Vec<&str> = candidates.into_iter().take(CANDIDATES + 1).collect();
+    if all.len() > CANDIDATES {
+        return None;
+    }
+    // A tie goes to a name with the same first letter, then to the smaller one: candidates may come in any order.
+    let other_start = |c: &str| c.chars().next() != word.chars().next();
+    all.into_iter().filter_map(near).min_by_key(|(d, c)| (*d, other_start(c), *c)).map(|(_, c)| c)
 }
 
 /// Edits (insert, delete, replace, exchange two neighbours) between two words; `None` if either is long.
@@ -125,6 +135,7 @@ mod tests {
         assert_eq!(nearest("psuh", words), Some("push"));
         assert_eq!(nearest("jcmp.ne", words), Some("jcmp.neq"));
         assert_eq!(nearest("pstore8", words), Some("pstore.8"));
+        assert_eq!(nearest("psto", words), Some("pstore.8"));
         assert_eq!(nearest("teleport", words), None);
     }
 

@@ -1,6 +1,6 @@
 //! The second step: what operands refer to.
 
-use super::error::AsmErrors;
+use super::error::{AsmErrors, nearest};
 use super::expr::Expr;
 use super::lex::{Kind, Token};
 use super::parse::{Failed, Parser};
@@ -63,6 +63,9 @@ impl Parser<'_> {
         }
         let names = Names::of(&self.module);
         for fixup in std::mem::take(&mut self.fixups) {
+            if self.overfull {
+                break;
+            }
             if let Ok(value) = self.resolve(&names, &fixup) {
                 self.patch(&fixup, value);
             }
@@ -120,8 +123,9 @@ impl Parser<'_> {
         match elsewhere {
             Some(other) => self.help(&format!("the one of segment .{} is out of reach", other.name())),
             None => {
-                let names: Vec<String> = self.labels[kind as usize].keys().map(|k| k.trim_start_matches(':').to_owned()).collect();
-                self.help_near(text, names.iter().map(String::as_str), "");
+                let names = self.labels[kind as usize].keys().map(|k| k.trim_start_matches(':'));
+                let near = nearest(text, names).map(str::to_owned);
+                self.help_near(text, near.as_deref(), "");
             }
         }
         failed
@@ -140,7 +144,13 @@ impl Parser<'_> {
         }
         let text = self.text(name);
         let failed = self.error(name, format!("there is no {what} `{text}`"));
-        self.help_near(text, map.keys().map(String::as_str), "");
+        let remedy = match what {
+            "port" => "declare it in segment .ports",
+            "coprocessor" => "declare it in segment .metadata with .use_coprocessor",
+            "set" => "declare it in segment .sets",
+            _ => "declare it in segment .data",
+        };
+        self.help_near(text, map.keys().map(String::as_str), remedy);
         Err(failed)
     }
 

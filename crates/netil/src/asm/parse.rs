@@ -20,6 +20,8 @@ pub(super) struct Parser<'s> {
     lines: Vec<u32>,
     at: usize,
     errors: Vec<AsmError>,
+    /// There are more errors than are kept.
+    pub overfull: bool,
     failed_line: u32,
     pub module: Module,
     pub constants: HashMap<&'s str, i64>,
@@ -31,6 +33,8 @@ pub(super) struct Parser<'s> {
     pub data_fixups: Vec<(usize, usize, Expr)>,
     pub data_labels: HashMap<String, u32>,
     pub shared_size: Option<u32>,
+    /// Limbs of the members of all sets.
+    pub set_limbs: usize,
     little_endian: bool,
     seen: HashMap<&'static str, Token>,
     names: HashMap<(&'static str, String), Token>,
@@ -47,6 +51,7 @@ impl<'s> Parser<'s> {
             lines,
             at: 0,
             errors: Vec::new(),
+            overfull: false,
             failed_line: 0,
             module: Module { source: file.to_owned(), ..Module::default() },
             constants: HashMap::new(),
@@ -55,6 +60,7 @@ impl<'s> Parser<'s> {
             data_fixups: Vec::new(),
             data_labels: HashMap::new(),
             shared_size: None,
+            set_limbs: 0,
             little_endian: false,
             seen: HashMap::new(),
             names: HashMap::new(),
@@ -90,6 +96,20 @@ impl<'s> Parser<'s> {
     fn segment(&mut self) -> Result<(), Failed> {
         let opening = self.next();
         let name = self.peek();
+        let start = self.at;
+        let result = self.segment_body(opening, name);
+        // What is in a segment that is not one, or is there twice, says nothing.
+        if result.is_err() && self.at == start {
+            while self.peek().kind != Kind::End && !self.at_segment() && !self.at_word("ends") {
+                self.next();
+            }
+            self.failed_line = 0;
+            self.skip_word("ends");
+        }
+        result
+    }
+
+    fn segment_body(&mut self, opening: Token, name: Token) -> Result<(), Failed> {
         match (name.kind, self.text(name)) {
             (Kind::Directive, ".ports") => self.body(opening, Self::port),
             (Kind::Directive, ".metadata" | ".coprocessors") => self.body(opening, Self::metadata),
@@ -330,10 +350,11 @@ impl<'s> Parser<'s> {
         let failed = self.error(name, format!("`{text}` is not defined"));
         match text {
             "ip_host" | "tcp_port" => self.help("names of hosts and services are not resolved; write the number"),
-            _ if self.errors.len() == MAX_ERRORS => {}
+            _ if self.overfull => {}
             _ => {
-                let names: Vec<String> = self.constants.keys().map(|k| (*k).to_owned()).chain(self.data_labels.keys().cloned()).collect();
-                self.help_near(text, names.iter().map(String::as_str), "define it first: name equ value");
+                let names = self.constants.keys().copied().chain(self.data_labels.keys().map(String::as_str));
+                let near = nearest(text, names).map(str::to_owned);
+                self.help_near(text, near.as_deref(), "define it first: name equ value");
             }
         }
         failed
@@ -428,6 +449,12 @@ impl<'s> Parser<'s> {
         self.is_word(self.peek(), word)
     }
 
+    fn skip_word(&mut self, word: &str) {
+        if self.at_word(word) {
+            self.next();
+        }
+    }
+
     fn at_segment(&self) -> bool {
         self.at_word("segment") && self.ahead(1).kind == Kind::Directive
     }
@@ -478,7 +505,8 @@ impl<'s> Parser<'s> {
 
     pub fn error(&mut self, token: Token, message: impl Into<String>) -> Failed {
         self.failed_line = self.failed_line.max(token.line);
-        if self.errors.len() < MAX_ERRORS {
+        self.overfull = self.errors.len() == MAX_ERRORS;
+        if !self.overfull {
             let line_start = self.lines.get(token.line as usize - 1).copied().unwrap_or(0) as usize;
             let mut message: String = message.into();
             if let Some((end, _)) = message.char_indices().nth(300) {
@@ -493,13 +521,16 @@ impl<'s> Parser<'s> {
 
     /// Adds advice to the last error.
     pub fn help(&mut self, help: &str) {
-        if let Some(e) = self.errors.last_mut().filter(|e| e.help.is_none()) {
+        if let Some(e) = self.errors.last_mut().filter(|e| e.help.is_none() && !self.overfull) {
             e.help = Some(help.to_owned());
         }
     }
 
     /// Advises the candidate that was probably meant, or else something general.
     pub fn help_near<'a>(&mut self, word: &str, candidates: impl IntoIterator<Item = &'a str>, otherwise: &str) {
+        if self.overfull {
+            return;
+        }
         match nearest(word, candidates) {
             Some(name) => self.help(&format!("did you mean `{name}`?")),
             None if otherwise.is_empty() => {}

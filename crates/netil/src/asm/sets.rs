@@ -9,6 +9,9 @@ use super::parse::{Failed, Parser};
 use crate::set::{Range, Set};
 use crate::wide::{self, MAX_WIDTH};
 
+/// The most limbs of all ranges together: a member of three characters can be as wide as 512 bytes.
+const MAX_LIMBS: usize = 1 << 24;
+
 impl Parser<'_> {
     pub fn set_statement(&mut self) -> Result<(), Failed> {
         if self.text(self.peek()) != ".set" {
@@ -20,10 +23,21 @@ impl Parser<'_> {
         self.comma()?;
         let expr = self.expr("a width in bits")?;
         let width = self.evaluate(&expr, 1..=MAX_WIDTH.into())? as u16;
-        let mut ranges = Vec::new();
+        let (mut ranges, mut failed) = (Vec::new(), false);
         while !self.at_word("ends") && !matches!(self.peek().kind, Kind::Directive | Kind::End) && !self.at_word("segment") {
-            ranges.push(self.element(width)?);
+            match self.element(width) {
+                Ok(_) if self.set_limbs > MAX_LIMBS => return Err(self.error(token, "the sets are too large")),
+                Ok(range) => {
+                    self.set_limbs += 2 * range.low.len();
+                    ranges.push(range);
+                }
+                // The others may be wrong as well.
+                Err(Failed) => failed = true,
+            }
             self.skip_mark(b',');
+        }
+        if failed {
+            return Err(Failed);
         }
         match Set::new(&name, width, ranges) {
             Ok(set) => self.module.sets.push(set),
@@ -49,7 +63,8 @@ impl Parser<'_> {
     fn one(&self, width: u16, word: &str) -> Result<Box<[u64]>, String> {
         let constant = || Some(vec![u64::try_from(*self.constants.get(word)?).ok()?]);
         let value = literal::parse(word).or_else(constant);
-        let value = value.ok_or_else(|| format!("expected a value, `low-high` or `value/length` without blanks, found `{word}`"))?;
+        let found = if word.is_empty() { "nothing".to_owned() } else { format!("`{word}`") };
+        let value = value.ok_or_else(|| format!("expected a value, `low-high` or `value/length` without blanks, found {found}"))?;
         literal::fit(value, width, false).ok_or_else(|| format!("{word} does not fit in the {width} bits of this set"))
     }
 
@@ -58,11 +73,13 @@ impl Parser<'_> {
         let length = length.parse::<u16>().ok().filter(|n| *n <= width);
         let length = length.ok_or_else(|| format!("a prefix length of this set is 0 to {width}"))?;
         let mut high = low.clone();
-        for bit in 0..usize::from(width - length) {
-            if low[bit / 64] >> (bit % 64) & 1 == 1 {
+        for (i, limb) in high.iter_mut().enumerate() {
+            let free = u32::from(width - length).saturating_sub(64 * i as u32).min(64);
+            let mask = u64::MAX.checked_shr(64 - free).unwrap_or(0);
+            if *limb & mask != 0 {
                 return Err(format!("{value} has bits below its first {length}; clear them"));
             }
-            high[bit / 64] |= 1 << (bit % 64);
+            *limb |= mask;
         }
         Ok(Range { low, high })
     }

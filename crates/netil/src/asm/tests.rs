@@ -182,7 +182,6 @@ fn errors_name_place_and_remedy() {
         (5, 7, "there is no label `nowhere` in this segment"),
         (6, 11, "there is no port `oyt` (did you mean `out`?)"),
         (9, 9, "unknown segment `.pusj` (did you mean `.push`?)"),
-        (10, 1, "expected `segment .name` or `name equ value`, found `ends`"),
     ];
     assert_eq!(all.iter().map(|(l, c, m)| (*l, *c, m.as_str())).collect::<Vec<_>>(), want);
 }
@@ -217,9 +216,9 @@ fn each_error() {
         (".locals 65537", "there are at most 65536 local variables"),
         (".local 65536, 8", "there are at most 65536 local variables"),
         (".lines 1*4000000000", "there are more lines here than instructions"),
-        (".maxstack 3", "`.maxstack` is not a directive of this segment (the directives here are .locals .local .maxstacksize .lines)"),
-        ("copro.in lookup, 0", "there is no coprocessor `lookup`"),
-        ("set.has web", "there is no set `web`"),
+        (".maxstack 3", "`.maxstack` is not a directive of this segment (did you mean `.maxstacksize`?)"),
+        ("copro.in lookup, 0", "there is no coprocessor `lookup` (declare it in segment .metadata with .use_coprocessor)"),
+        ("set.has web", "there is no set `web` (declare it in segment .sets)"),
         ("x equ 1 x equ 2", "`x` is defined already"),
     ] {
         assert_eq!(code_error(code), message, "{code}");
