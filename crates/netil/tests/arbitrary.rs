@@ -1,13 +1,16 @@
 //! Generated modules: they verify, they cover the table, and they survive every form a module has.
 
-use netil::arbitrary::{Options, arbitrary_module, seeded_module};
+use netil::Interpreter;
+use netil::arbitrary::{Options, arbitrary_module, mixer, seeded_module, seeded_packet};
 use netil::asm::assemble;
 use netil::codec::DecodeLimits;
 use netil::disasm::{disassemble, normalise};
+use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::{HandlerKind, Module};
 use netil::table::TABLE;
 use netil::verify;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 const SEEDS: u64 = 3000;
 
@@ -97,4 +100,36 @@ fn changed_bytes_never_panic() {
             }
         }
     }
+}
+
+/// What became of some packets, and of data memory.
+fn run(seed: u64, module: &Module) -> (Vec<Disposition>, Vec<Vec<u8>>, Vec<u8>) {
+    let program = Arc::new(verify(module.clone()).unwrap());
+    let mut state = State::new(&program, &mixer).unwrap();
+    (state.budget, state.seed) = (300, seed);
+    let mut engine = Interpreter::new(Arc::clone(&program));
+    let mut out = Outcome::default();
+    if let Err(failed) = engine.init(&mut state) {
+        return (vec![failed], Vec::new(), state.data);
+    }
+    let packets: Vec<Vec<u8>> = (0..6).map(|i| seeded_packet(6 * seed + i)).collect();
+    for queue in &mut state.inputs {
+        queue.extend(packets.iter().map(|p| ExchangeBuffer::borrowed(p).into_owned()));
+    }
+    let mut burst: Vec<_> = packets.iter().map(|p| ExchangeBuffer::borrowed(p)).collect();
+    engine.run(HandlerKind::Push, &mut burst, &mut state, &mut out);
+    let after = burst.iter().map(|b| b.bytes().to_vec()).collect();
+    (out.dispositions, after, state.data)
+}
+
+#[test]
+fn verified_modules_run_without_panic_and_always_alike() {
+    let (mut runs, mut traps) = (0, 0);
+    for (seed, module) in modules(1000) {
+        let first = run(seed, &module);
+        assert!(first == run(seed, &module), "seed {seed}");
+        runs += first.0.len();
+        traps += first.0.iter().filter(|d| matches!(d, Disposition::Trap(_))).count();
+    }
+    assert!(3 * traps < 2 * runs && 20 * traps > runs, "{traps} of {runs} runs trap");
 }

@@ -3,7 +3,7 @@
 use super::body::Body;
 use crate::copro;
 use crate::module::Inst;
-use crate::ops::{BinOp, UnOp};
+use crate::ops::BinOp;
 use crate::table::{Op, Sem, Space, TABLE};
 use crate::wide::MAX_WIDTH;
 
@@ -15,26 +15,8 @@ impl Body<'_, '_> {
             return self.operands(&[32]);
         }
         match row.sem {
-            Sem::Load(space, bytes, _) => {
-                self.address(space, bytes.into(), 0);
-                self.op(Inst::new(row.op), 1, &[32]);
-            }
-            Sem::Store(space, bytes) => {
-                self.address(space, bytes.into(), 0);
-                self.fresh(32, 0);
-                self.op(Inst::new(row.op), 2, &[]);
-            }
-            Sem::WideLoad(space) => {
-                let width = self.b.byte_width(self.size(space));
-                self.address(space, u32::from(width / 8), 0);
-                self.op(Inst::with(row.op, width.into()), 1, &[width]);
-            }
-            Sem::WideStore(space) => {
-                let width = self.b.byte_width(self.size(space));
-                self.address(space, u32::from(width / 8), 0);
-                self.fresh(width, 0);
-                self.op(Inst::with(row.op, width.into()), 2, &[]);
-            }
+            Sem::Load(space, bytes, _) | Sem::Store(space, bytes) => self.access(row.op, space, bytes),
+            Sem::WideLoad(space) | Sem::WideStore(space) => self.wide_access(row.op, space),
             Sem::Copy(from, to) => self.copy(row.op, from, to),
             Sem::Scan(_) => {
                 self.address(Space::Packet, 1, 0);
@@ -44,21 +26,50 @@ impl Body<'_, '_> {
             Sem::Bin(bin) => self.binary(bin, 32, Inst::new(row.op)),
             Sem::Checked(..) => self.checked(row.op),
             Sem::Un(_) => self.classic(row.op, 1),
-            Sem::WideBin(bin) => {
-                let width = self.b.some_width();
-                self.binary(bin, width, Inst::with(row.op, width.into()));
-            }
-            Sem::WideUn(un) => {
-                let width = if un == UnOp::Bswap { self.b.byte_width(256) } else { self.b.some_width() };
-                self.operands(&[width]);
-                self.op(Inst::with(row.op, width.into()), 1, &[width]);
-            }
-            Sem::WideCmp(_) => {
-                let width = self.b.some_width();
-                self.operands(&[width, width]);
-                self.op(Inst::with(row.op, width.into()), 2, &[32]);
-            }
+            Sem::WideBin(_) | Sem::WideUn(_) | Sem::WideCmp(_) => self.wide_arithmetic(row.op, row.sem),
             Sem::JumpCmp(_) | Sem::JumpZero(_) | Sem::JumpField(_) | Sem::Own => self.own(row.op),
+        }
+    }
+
+    fn access(&mut self, op: Op, space: Space, bytes: u8) {
+        let store = matches!(op.row().sem, Sem::Store(..));
+        if store {
+            self.fresh(32, 0);
+        }
+        self.address(space, bytes.into(), 0);
+        match store {
+            true => self.op(Inst::new(op), 2, &[]),
+            false => self.op(Inst::new(op), 1, &[32]),
+        }
+    }
+
+    fn wide_access(&mut self, op: Op, space: Space) {
+        let store = matches!(op.row().sem, Sem::WideStore(_));
+        let width = self.b.byte_width(self.size(space));
+        if store {
+            self.fresh(width, 0);
+        }
+        self.address(space, u32::from(width / 8), 0);
+        let inst = Inst::with(op, width.into());
+        match store {
+            true => self.op(inst, 2, &[]),
+            false => self.op(inst, 1, &[width]),
+        }
+    }
+
+    fn wide_arithmetic(&mut self, op: Op, sem: Sem) {
+        let width = if op == Op::WBswap { self.b.byte_width(256) } else { self.b.some_width() };
+        let inst = Inst::with(op, width.into());
+        match sem {
+            Sem::WideBin(bin) => self.binary(bin, width, inst),
+            Sem::WideUn(_) => {
+                self.operands(&[width]);
+                self.op(inst, 1, &[width]);
+            }
+            _ => {
+                self.operands(&[width, width]);
+                self.op(inst, 2, &[32]);
+            }
         }
     }
 

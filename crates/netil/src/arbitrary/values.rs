@@ -222,7 +222,6 @@ impl Body<'_, '_> {
             return self.op(Inst::new(Op::Pop), 1, &[]);
         }
         self.address(space, u32::from(whole / 8), 2);
-        self.op(Inst::new(Op::Swap), 2, &[32, whole]);
         let (wide, classic) = match space {
             Space::Packet => (Op::WpStore, [Op::PStore8, Op::PStore16, Op::PStore32]),
             Space::Info => (Op::WiStore, [Op::IStore8, Op::IStore16, Op::IStore32]),
