@@ -1,0 +1,78 @@
+//! `netvm compile`: any stage on the way from a program or filter to machine code.
+
+use super::shared;
+use crate::failure::{self, Failure, Outcome};
+use crate::out;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
+use netvm::emit::{self, Stage};
+use netvm::io::LinkType;
+use netvm::netil::Verified;
+use netvm::{Filter, engines, load};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Show a program or a filter at any stage on its way to machine code
+#[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("source").required(true).args(["file", "filter"]))]
+pub(crate) struct Args {
+    /// NetIL source or binary module, - for standard input
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    file: Option<PathBuf>,
+
+    /// A filter expression instead
+    #[arg(long, value_name = "EXPR")]
+    filter: Option<String>,
+
+    /// The link type that the filter is compiled for
+    #[arg(short = 'y', long, value_name = "NAME", value_parser = shared::link_type, default_value = "EN10MB", requires = "filter")]
+    link_type: LinkType,
+
+    /// The stage
+    #[arg(long, value_name = "STAGE", value_parser = stage_parser(), default_value = "netil")]
+    emit: Stage,
+
+    /// Tell on standard error how long each pass took
+    #[arg(long)]
+    time_passes: bool,
+
+    /// Write to a file instead of standard output
+    #[arg(short = 'o', long = "output", value_name = "OUT", value_hint = clap::ValueHint::FilePath)]
+    output: Option<PathBuf>,
+}
+
+fn stage_parser() -> impl clap::builder::TypedValueParser<Value = Stage> {
+    let values = emit::ALL.iter().map(|(name, _, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(values).map(|name| emit::find(&name).unwrap_or(Stage::Netil))
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let start = Instant::now();
+    let program = program(args)?;
+    let front = start.elapsed();
+    let text = emit::emit(&program, args.emit)?;
+    if args.time_passes {
+        times(&program, front)?;
+    }
+    out::write_file(args.output.as_deref(), text.as_bytes())
+}
+
+fn program(args: &Args) -> Outcome<Arc<Verified>> {
+    match (&args.file, &args.filter) {
+        (Some(path), _) => Ok(Arc::new(load::program(path)?)),
+        (None, Some(text)) => {
+            let mut filter = Filter::new(text, &engines::ALL[0])?;
+            Ok(Arc::clone(&filter.prepare(args.link_type)?.program))
+        }
+        (None, None) => Err(Failure::usage("give a FILE or --filter EXPR")),
+    }
+}
+
+fn times(program: &Verified, front: Duration) -> Outcome {
+    let show = |name: &str, time: Duration| failure::eprint_lossy(&format!("{:>10.1} µs  {name}", time.as_secs_f64() * 1e6));
+    show("source to verified program", front);
+    let timings = emit::time_passes(program)?;
+    timings.iter().for_each(|t| show(t.pass, t.time));
+    show("all passes", timings.iter().map(|t| t.time).sum());
+    Ok(())
+}

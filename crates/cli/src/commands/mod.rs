@@ -1,0 +1,35 @@
+//! The subcommands, one file each.
+
+mod asm;
+
+mod compile;
+mod completions;
+mod disasm;
+
+mod filter;
+
+mod shared;
+mod verify;
+
+use crate::failure::Outcome;
+
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    Filter(filter::Args),
+    Asm(asm::Args),
+    Disasm(disasm::Args),
+    Verify(verify::Args),
+    Compile(compile::Args),
+    Completions(completions::Args),
+}
+
+pub(crate) fn run(command: &Command) -> Outcome {
+    match command {
+        Command::Filter(args) => filter::run(args),
+        Command::Asm(args) => asm::run(args),
+        Command::Disasm(args) => disasm::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Compile(args) => compile::run(args),
+        Command::Completions(args) => completions::run(args),
+    }
+}

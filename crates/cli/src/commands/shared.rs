@@ -1,0 +1,119 @@
+//! Arguments that several subcommands have.
+
+use crate::failure::{Failure, Outcome};
+use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser as _;
+use netvm::engines::{self, EngineInfo};
+use netvm::io::LinkType;
+use std::path::{Path, PathBuf};
+
+/// The choice of an engine.
+#[derive(clap::Args)]
+pub(crate) struct EngineArg {
+    /// How to run the program; all engines give the same results
+    #[arg(long, value_name = "ENGINE", value_parser = engine_parser(), default_value = engines::AUTO.name)]
+    engine: &'static str,
+}
+
+impl EngineArg {
+    pub(crate) fn get(&self) -> &'static EngineInfo {
+        engines::find(self.engine).unwrap_or(&engines::AUTO)
+    }
+}
+
+fn engine_parser() -> impl clap::builder::TypedValueParser<Value = &'static str> {
+    let values = [&engines::AUTO].into_iter().chain(engines::ALL).map(|e| clap::builder::PossibleValue::new(e.name).help(e.description));
+    PossibleValuesParser::new(values).map(|name| engines::find(&name).unwrap_or(&engines::AUTO).name)
+}
+
+/// A filter expression: words, or a file.
+#[derive(clap::Args)]
+pub(crate) struct Expression {
+    /// Filter expression, see pcap-filter(7); without one every packet matches
+    #[arg(value_name = "EXPR", allow_negative_numbers = true, conflicts_with = "file")]
+    words: Vec<String>,
+
+    /// Read the expression from a file; # begins a comment
+    #[arg(short = 'F', value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    file: Option<PathBuf>,
+}
+
+impl Expression {
+    /// The text of the expression.
+    pub(crate) fn text(&self) -> Outcome<String> {
+        let Some(path) = &self.file else { return Ok(self.words.join(" ")) };
+        let read = match path == Path::new("-") {
+            true => std::io::read_to_string(std::io::stdin()),
+            false => std::fs::read_to_string(path),
+        };
+        let text = read.map_err(|error| Failure::failed(format_args!("{}: {error}", path.display())))?;
+        Ok(without_comments(&text))
+    }
+}
+
+/// The text with blanks for comments, so that places of errors stay what they are.
+fn without_comments(text: &str) -> String {
+    let line = |line: &str| match line.split_once('#') {
+        Some((before, comment)) => before.to_owned() + &" ".repeat(comment.len() + 1),
+        None => line.to_owned(),
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A link type by the name that libpcap gives it.
+pub(crate) fn link_type(name: &str) -> Result<LinkType, String> {
+    let number = || name.parse().ok().map(LinkType::from_file);
+    LinkType::from_name(name)
+        .or_else(number)
+        .ok_or_else(|| "not a link type; the usual ones are EN10MB, RAW, LINUX_SLL, LINUX_SLL2, NULL, LOOP and PPP".to_owned())
+}
+
+/// `n packet` or `n packets`.
+pub(crate) fn packets(n: u64) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{n} packet{s}")
+}
+
+/// A number with commas between thousands.
+pub(crate) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Bytes in a unit that people read.
+pub(crate) fn bytes(n: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    let mut value = n as f64;
+    let mut unit = "bytes";
+    for next in UNITS {
+        if value < 1000.0 {
+            break;
+        }
+        (value, unit) = (value / 1000.0, next);
+    }
+    if unit == "bytes" { format!("{n} bytes") } else { format!("{value:.1} {unit}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_become_blanks() {
+        assert_eq!(without_comments("tcp # web\nport 80\n"), "tcp      \nport 80");
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!((grouped(0), grouped(1_234_567)), ("0".into(), "1,234,567".into()));
+        assert_eq!((bytes(999), bytes(1_500), bytes(2_340_000_000)), ("999 bytes".into(), "1.5 kB".into(), "2.3 GB".into()));
+        assert_eq!((packets(1), packets(2)), ("1 packet".into(), "2 packets".into()));
+    }
+}

@@ -1,0 +1,101 @@
+//! Captures in a row: opened before anything is done, read one after the other, damage told and counted.
+
+use crate::failure::{self, Failure, Outcome};
+use crate::progress;
+use crate::signals::Signals;
+use netvm::io::capture::Progress;
+use netvm::io::{Burst, Capture, Info};
+use std::path::{Path, PathBuf};
+
+/// Packets in a burst: the engines' unit of work, small enough that its packets stay in the cache.
+pub(crate) const BURST: usize = 256;
+
+/// Opened captures in the order of the command line.
+pub(crate) struct Inputs {
+    captures: Vec<(PathBuf, Capture)>,
+}
+
+/// What a consumer of packets may say.
+pub(crate) enum Flow {
+    /// More, please.
+    More,
+    /// Enough.
+    Enough,
+}
+
+/// What is done with packets.
+pub(crate) trait Consumer {
+    /// Takes packets of the input with that number.
+    fn burst(&mut self, input: usize, burst: Burst<'_>) -> Outcome<Flow>;
+
+    /// The input has a pause: the time to hand on what is ready.
+    fn idle(&mut self) -> Outcome;
+}
+
+impl Inputs {
+    /// Opens all of them.
+    pub(crate) fn open(paths: &[PathBuf]) -> Outcome<Self> {
+        if paths.iter().filter(|p| *p == Path::new("-")).count() > 1 {
+            return Err(Failure::usage("standard input (-) can be read only once"));
+        }
+        let open = |path: &PathBuf| Ok((path.clone(), open(path)?));
+        Ok(Self { captures: paths.iter().map(open).collect::<Outcome<_>>()? })
+    }
+
+    /// What is known of each, pipes apart before any packet is read.
+    pub(crate) fn survey(&self) -> Outcome<Vec<Info>> {
+        self.captures.iter().map(|(path, capture)| capture.survey().map_err(|e| told(path, e))).collect()
+    }
+
+    /// The link type of the first packets of the first capture.
+    pub(crate) fn infos(&self) -> Vec<Info> {
+        self.captures.iter().map(|(_, capture)| capture.info()).collect()
+    }
+
+    /// Feeds everything to a consumer. True if nothing was damaged; damage is told, and the next capture follows.
+    pub(crate) fn feed(&mut self, consumer: &mut impl Consumer, signals: &Signals, bar: &mut progress::Progress) -> Outcome<bool> {
+        let mut whole = true;
+        for (number, (path, capture)) in self.captures.iter_mut().enumerate() {
+            loop {
+                if signals.stop() {
+                    return Ok(whole);
+                }
+                match capture.poll_burst(BURST) {
+                    Ok(Progress::Burst(burst)) => {
+                        if let Flow::Enough = consumer.burst(number, burst)? {
+                            return Ok(whole);
+                        }
+                    }
+                    Ok(Progress::Idle) => consumer.idle()?,
+                    Ok(Progress::End) => break,
+                    Err(error) => {
+                        bar.clear();
+                        failure::error(&format!("{}: {error}", shown(path)));
+                        whole = false;
+                        break;
+                    }
+                }
+                bar.at(capture.progress());
+            }
+            bar.next(capture.progress());
+        }
+        Ok(whole)
+    }
+}
+
+/// Opens one capture.
+pub(crate) fn open(path: &Path) -> Outcome<Capture> {
+    Capture::open(path).map_err(|error| told(path, error))
+}
+
+fn told(path: &Path, error: netvm::io::ReadError) -> Failure {
+    Failure::failed(format_args!("{}: {error}", shown(path)))
+}
+
+/// The name of an input in messages.
+pub(crate) fn shown(path: &Path) -> String {
+    match path == Path::new("-") {
+        true => "standard input".to_owned(),
+        false => path.display().to_string(),
+    }
+}

@@ -1,0 +1,144 @@
+//! IPv4 (RFC 791): `IP src > dst: `, with `-v` the header's fields before.
+
+use super::transport::{self, Ip};
+use super::view::{Printed, View};
+use super::{Line, checksum, names, put};
+use std::net::Ipv4Addr;
+
+const MIN_HEADER: usize = 20;
+const MORE_FRAGMENTS: u16 = 0x2000;
+const OFFSET: u16 = 0x1fff;
+
+/// Prints a packet that should be IPv4.
+pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    line.nested(|line| packet(line, view))
+}
+
+fn packet(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    line.protocol = "ip";
+    let first = view.u8(0)?;
+    if first >> 4 != 4 {
+        wrong_version(line, first >> 4);
+        return Ok(());
+    }
+    if !line.style.link {
+        line.put("IP ");
+    }
+    if view.len() < MIN_HEADER {
+        put!(line, "truncated-ip {}", view.len());
+        return Ok(());
+    }
+    let header = usize::from(first & 15) * 4;
+    if header < MIN_HEADER {
+        put!(line, "bad-hlen {header}");
+        return Ok(());
+    }
+    let total = usize::from(view.u16(2)?);
+    if total > view.len() {
+        put!(line, "truncated-ip - {} bytes missing! ", total - view.len());
+    }
+    let offloaded = total == 0 && matches!(view.u8(9)?, 6 | 17);
+    let len = if offloaded { view.len() } else { total };
+    if len < header {
+        put!(line, "bad-len {len}");
+        return Ok(());
+    }
+    let view = view.claiming(len);
+    view.take(0, MIN_HEADER)?;
+    if line.style.verbose > 0 {
+        fields(line, view, header, offloaded)?;
+    }
+    body(line, view, header)
+}
+
+fn wrong_version(line: &mut Line<'_>, version: u8) {
+    match version {
+        6 => line.put("IP6, wrong link-layer encapsulation"),
+        _ => put!(line, "IP{version}"),
+    }
+    line.invalid();
+}
+
+fn fields(line: &mut Line<'_>, view: View<'_>, header: usize, offloaded: bool) -> Printed {
+    let (tos, ttl, protocol, fragment) = (view.u8(1)?, view.u8(8)?, view.u8(9)?, view.u16(6)?);
+    put!(line, "(tos 0x{tos:x}{}", ["", ",ECT(1)", ",ECT(0)", ",CE"][usize::from(tos & 3)]);
+    if ttl > 0 {
+        put!(line, ", ttl {ttl}");
+    }
+    let flags = names::flags(&[(MORE_FRAGMENTS, "+"), (0x4000, "DF"), (0x8000, "rsvd")], fragment, ", ");
+    let offset = u32::from(fragment & OFFSET) * 8;
+    put!(line, ", id {}, offset {offset}, flags [{flags}], proto {} ({protocol})", view.u16(4)?, names::ip_protocol(protocol));
+    match offloaded {
+        true => put!(line, ", length {} [was 0, presumed TSO]", view.len()),
+        false => put!(line, ", length {}", view.u16(2)?),
+    }
+    if header > MIN_HEADER {
+        options(line, view.first(header).skip(MIN_HEADER))?;
+    }
+    if let Ok(bytes) = view.take(0, header) {
+        let found = view.u16(10)?;
+        if let Some(right) = checksum::expected(found, bytes, 0) {
+            put!(line, ", bad cksum {found:x} (->{right:x})!");
+        }
+    }
+    line.put(")\n    ");
+    Ok(())
+}
+
+fn options(line: &mut Line<'_>, mut view: View<'_>) -> Printed {
+    line.put(", options (");
+    let mut separator = "";
+    while view.len() > 0 {
+        let kind = view.u8(0)?;
+        let table = [(0, "EOL"), (1, "NOP"), (7, "RR"), (68, "timestamp"), (130, "security"), (131, "LSRR"), (137, "SSRR"), (148, "RA")];
+        let name = names::find(&table, kind).map_or_else(|| format!("unknown {kind}"), str::to_owned);
+        put!(line, "{separator}{name}");
+        separator = ",";
+        let len = if kind < 2 { 1 } else { usize::from(view.u8(1)?) };
+        if kind >= 2 && len < 2 || len > view.len() {
+            put!(line, " [bad length {len}]");
+            break;
+        }
+        if matches!(kind, 7 | 131 | 137) {
+            route(line, view.first(len))?;
+        }
+        if kind == 0 {
+            break;
+        }
+        view = view.skip(len);
+    }
+    line.put(")");
+    Ok(())
+}
+
+/// A route: addresses so far, the next one marked.
+fn route(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    if view.len() < 3 {
+        put!(line, " [bad length {}]", view.len());
+        return Ok(());
+    }
+    let next = usize::from(view.u8(2)?).wrapping_sub(1);
+    for at in (3..view.len().saturating_sub(3)).step_by(4) {
+        let mark = if at == next { "^ " } else { " " };
+        put!(line, "{mark}{}", Ipv4Addr::from(view.u32(at)?));
+        if at >= next {
+            line.put(",");
+        }
+    }
+    Ok(())
+}
+
+fn body(line: &mut Line<'_>, view: View<'_>, header: usize) -> Printed {
+    let (src, dst) = (Ipv4Addr::from(view.u32(12)?), Ipv4Addr::from(view.u32(16)?));
+    let (protocol, fragment) = (view.u8(9)?, view.u16(6)?);
+    if fragment & OFFSET != 0 {
+        put!(line, "{src} > {dst}: ip-proto-{protocol}");
+        return Ok(());
+    }
+    let mut ip = Ip { src: src.into(), dst: dst.into(), fragmented: fragment & MORE_FRAGMENTS != 0, shown: false };
+    if !matches!(protocol, 6 | 17) {
+        put!(line, "{src} > {dst}: ");
+        ip.shown = true;
+    }
+    transport::print(line, protocol, &ip, view.skip(header))
+}

@@ -1,0 +1,190 @@
+//! IPv6 and its extension headers (RFC 8200): `IP6 src > dst: `.
+
+use super::transport::{self, Ip};
+use super::view::{Cut, Printed, View};
+use super::{Line, names, put};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+const HEADER: usize = 40;
+
+/// An address as `inet_ntop` writes it: also `::a.b.c.d` for the IPv4-compatible ones.
+pub(super) fn address(address: Ipv6Addr) -> String {
+    let [head @ .., e, f, g, h] = address.octets();
+    if head.iter().all(|b| *b == 0) && (e, f) != (0, 0) {
+        return format!("::{}", Ipv4Addr::new(e, f, g, h));
+    }
+    address.to_string()
+}
+
+/// Prints a packet that should be IPv6.
+pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    line.nested(|line| packet(line, view))
+}
+
+fn packet(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    line.protocol = "ip6";
+    if view.len() < HEADER {
+        put!(line, "truncated-ip6 {}", view.len());
+        return Ok(());
+    }
+    if !line.style.link {
+        line.put("IP6 ");
+    }
+    let version = view.u8(0)? >> 4;
+    if version != 6 {
+        put!(line, "IP{version}, wrong link-layer encapsulation");
+        line.invalid();
+        return Ok(());
+    }
+    let payload = usize::from(view.u16(4)?);
+    let available = view.len() - HEADER;
+    if payload > available {
+        put!(line, "truncated-ip6 - {} bytes missing!", payload - available);
+    }
+    let protocol = view.u8(6)?;
+    if line.style.verbose > 0 {
+        fields(line, view, protocol, payload)?;
+    }
+    let ip = Ip { src: read(view, 8)?, dst: read(view, 24)?, fragmented: false, shown: false };
+    let rest = view.skip(HEADER);
+    // A jumbogram, or a segment too long for the field: as far as the packet goes.
+    let rest = if payload == 0 { rest } else { rest.claiming(payload) };
+    walk(line, ip, protocol, rest)
+}
+
+fn read(view: View<'_>, at: usize) -> Result<IpAddr, Cut> {
+    view.array::<16>(at).map(|octets| Ipv6Addr::from(octets).into())
+}
+
+fn fields(line: &mut Line<'_>, view: View<'_>, protocol: u8, payload: usize) -> Printed {
+    let flow = view.u32(0)?;
+    line.put("(");
+    if flow & 0x0ff0_0000 != 0 {
+        put!(line, "class 0x{:02x}, ", flow >> 20 & 0xff);
+    }
+    if flow & 0xf_ffff != 0 {
+        put!(line, "flowlabel 0x{:05x}, ", flow & 0xf_ffff);
+    }
+    let name = names::ip_protocol(protocol);
+    put!(line, "hlim {}, next-header {name} ({protocol}) payload length: {payload}) ", view.u8(7)?);
+    Ok(())
+}
+
+/// Follows the chain of extension headers to what they announce.
+fn walk(line: &mut Line<'_>, mut ip: Ip, mut protocol: u8, mut rest: View<'_>) -> Printed {
+    if rest.captured().is_empty() && rest.len() > 0 {
+        return Err(Cut);
+    }
+    if !matches!(protocol, 6 | 17 | 33 | 132) {
+        ip.addresses(line);
+        ip.shown = true;
+    }
+    loop {
+        let size = match protocol {
+            0 => options(line, rest, "hbh", "HBH ")?,
+            60 => options(line, rest, "dstopt", "DSTOPT ")?,
+            43 => match routing(line, rest)? {
+                Some(size) => size,
+                None => return Ok(()),
+            },
+            44 => match fragment(line, rest, &mut ip)? {
+                Some(size) => size,
+                None => return Ok(()),
+            },
+            135 => {
+                put!(line, "mobility, length {}", rest.len());
+                return Ok(());
+            }
+            _ => return transport::print(line, protocol, &ip, rest),
+        };
+        protocol = rest.u8(0)?;
+        rest = rest.skip(size);
+    }
+}
+
+fn options(line: &mut Line<'_>, view: View<'_>, protocol: &'static str, name: &str) -> Result<usize, Cut> {
+    line.protocol = protocol;
+    let size = (usize::from(view.u8(1)?) + 1) * 8;
+    view.take(0, size)?;
+    line.put(name);
+    if line.style.verbose > 0 {
+        each_option(line, view.first(size).skip(2))?;
+        line.put(" ");
+    }
+    Ok(size)
+}
+
+fn each_option(line: &mut Line<'_>, mut view: View<'_>) -> Printed {
+    while view.len() > 0 {
+        let kind = view.u8(0)?;
+        let len = if kind == 0 { 1 } else { usize::from(view.u8(1)?) + 2 };
+        match kind {
+            0 => line.put("(pad1)"),
+            1 => line.put("(padn)"),
+            5 => put!(line, "(rtalert: 0x{:04x}) ", view.u16(2)?),
+            0xc2 => put!(line, "(jumbo: {}) ", view.u32(2)?),
+            _ => put!(line, "(opt_type 0x{kind:02x}: len={})", len - 2),
+        }
+        view = view.skip(len);
+    }
+    Ok(())
+}
+
+fn routing(line: &mut Line<'_>, view: View<'_>) -> Result<Option<usize>, Cut> {
+    line.protocol = "rt6";
+    let (len, kind) = (view.u8(1)?, view.u8(2)?);
+    let note = if kind == 0 { " [Deprecated]" } else { "" };
+    put!(line, "RT6 (len={len}, type={kind}{note}, segleft={}", view.u8(3)?);
+    if matches!(kind, 0 | 2) && (view.u32(4)? != 0 || line.style.verbose > 0) {
+        put!(line, ", rsv=0x{:x}", view.u32(4)?);
+    }
+    let addresses = match kind {
+        0 | 2 => usize::from(len) / 2,
+        4 => usize::from(view.u8(4)?) + 1,
+        _ => {
+            line.put(" (unknown type)");
+            line.invalid();
+            return Ok(None);
+        }
+    };
+    if kind == 4 {
+        put!(line, ", last-entry={}, tag={:x}", view.u8(4)?, view.u16(6)?);
+    }
+    for i in 0..addresses {
+        let IpAddr::V6(a) = read(view, 8 + 16 * i)? else { break };
+        put!(line, ", [{i}]{}", address(a));
+    }
+    line.put(") ");
+    Ok(Some((usize::from(len) + 1) * 8))
+}
+
+fn fragment(line: &mut Line<'_>, view: View<'_>, ip: &mut Ip) -> Result<Option<usize>, Cut> {
+    line.protocol = "frag6";
+    let (place, id) = (view.u16(2)?, view.u32(4)?);
+    let offset = place & 0xfff8;
+    line.put("frag (");
+    if line.style.verbose > 0 {
+        put!(line, "0x{id:08x}:");
+    }
+    put!(line, "{offset}|{})", view.len().saturating_sub(8));
+    if offset != 0 {
+        return Ok(None);
+    }
+    line.put(" ");
+    ip.fragmented = true;
+    Ok((view.captured().len() > 8).then_some(8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_written_the_usual_way() {
+        for text in ["::", "::1", "fe80::1", "2001:db8:0:1:0:0:0:1", "::ffff:10.0.0.1", "::10.0.0.1", "1:0:2:3:4:5:6:7"] {
+            let parsed: Ipv6Addr = text.parse().unwrap();
+            let shortest = text.replace("0:0:0:1", ":1").replace("1::1", "1::1");
+            assert_eq!(address(parsed), shortest, "{text}");
+        }
+    }
+}

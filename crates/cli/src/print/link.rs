@@ -1,0 +1,162 @@
+//! The outermost header, by link type: Ethernet, BSD loopback, raw IP, Linux cooked capture, PPP.
+//!
+//! Source: <https://www.tcpdump.org/linktypes.html>. Of other link types the bytes are shown.
+
+use super::view::{Cut, Printed, View};
+use super::{Line, ether, ip4, ip6, llc, names, ppp, put};
+use netvm::io::LinkType;
+
+/// Prints a packet of that link type.
+pub(super) fn print(line: &mut Line<'_>, link: LinkType, view: View<'_>) -> Printed {
+    match link {
+        LinkType::EN10MB => frame(line, view),
+        LinkType::NULL | LinkType::LOOP => loopback(line, view),
+        LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 => raw(line, view),
+        LinkType::LINUX_SLL => sll(line, view),
+        LinkType::LINUX_SLL2 => sll2(line, view),
+        LinkType::PPP | LinkType::PPP_SERIAL => {
+            line.header = 4;
+            ppp::frame(line, view)
+        }
+        _ => {
+            put!(line, "{link}, length {}", view.len());
+            line.unknown(view);
+            Ok(())
+        }
+    }
+}
+
+fn frame(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    let mut header = 0;
+    let printed = ether::print(line, view, &mut header);
+    line.header = header;
+    printed
+}
+
+/// A four-byte address family, in the capturing host's byte order or in the network's: no family exceeds 16 bits.
+fn loopback(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    line.protocol = "null";
+    let family = match u32::from_le_bytes(view.array(0)?) {
+        f if f & 0xffff_0000 != 0 => f.swap_bytes(),
+        f => f,
+    };
+    line.header = 4;
+    let name = match family {
+        2 => "IPv4",
+        24 | 28 | 30 => "IPv6",
+        _ => "Unknown",
+    };
+    if line.style.link || name == "Unknown" {
+        match line.style.quiet {
+            true => put!(line, "{name}, length {}: ", view.len()),
+            false => put!(line, "AF {name} ({family}), length {}: ", view.len()),
+        }
+    }
+    match name {
+        "IPv4" => ip4::print(line, view.skip(4)),
+        "IPv6" => ip6::print(line, view.skip(4)),
+        _ => {
+            line.unknown(view.skip(4));
+            Ok(())
+        }
+    }
+}
+
+fn raw(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    line.protocol = "raw";
+    let version = view.u8(0)? >> 4;
+    let name = match version {
+        4 => "IP ",
+        6 => "IP6 ",
+        _ => {
+            put!(line, "IP{version}, length {}", view.len());
+            line.unknown(view);
+            return Ok(());
+        }
+    };
+    if line.style.link {
+        line.put(name);
+    }
+    if version == 4 { ip4::print(line, view) } else { ip6::print(line, view) }
+}
+
+/// Which way a cooked packet went.
+fn direction(kind: u16) -> &'static str {
+    names::find(&[(0, "In"), (1, "B"), (2, "M"), (3, "P"), (4, "Out")], kind).unwrap_or("?")
+}
+
+/// Version 1: packet type, hardware type, address length, 8 bytes of address, protocol.
+fn sll(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    line.protocol = "sll";
+    view.take(0, 16)?;
+    let ethertype = view.u16(14)?;
+    if line.style.link {
+        put!(line, "{:>3} ", direction(view.u16(0)?));
+        cooked_address(line, view, usize::from(view.u16(4)?), 6)?;
+        cooked_type(line, ethertype, view.len());
+    }
+    line.header = 16;
+    cooked(line, ethertype, view.skip(16))
+}
+
+/// Version 2: protocol, 2 bytes of zeros, interface, hardware type, packet type, address length, 8 bytes of address.
+fn sll2(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    line.protocol = "sll2";
+    view.take(0, 20)?;
+    let (ethertype, interface) = (view.u16(0)?, view.u32(4)?);
+    put!(line, "{:<5} {:<3} ", format!("if{interface}"), direction(u16::from(view.u8(10)?)));
+    if line.style.link {
+        put!(line, "ifindex {interface} ");
+        cooked_address(line, view, usize::from(view.u8(11)?), 12)?;
+        cooked_type(line, ethertype, view.len());
+    }
+    line.header = 20;
+    cooked(line, ethertype, view.skip(20))
+}
+
+fn cooked_address(line: &mut Line<'_>, view: View<'_>, len: usize, at: usize) -> Printed {
+    if len == 6 {
+        put!(line, "{} ", ether::Mac(view.array(at)?));
+    }
+    Ok(())
+}
+
+fn cooked_type(line: &mut Line<'_>, ethertype: u16, len: usize) {
+    if line.style.quiet {
+        return;
+    }
+    match ethertype {
+        1 => line.put("802.3"),
+        4 => line.put("802.2"),
+        _ => put!(line, "ethertype {} (0x{ethertype:04x})", names::ethertype(ethertype)),
+    }
+    put!(line, ", length {len}: ");
+}
+
+fn cooked(line: &mut Line<'_>, mut ethertype: u16, mut rest: View<'_>) -> Printed {
+    while ethertype == ether::VLAN {
+        line.protocol = "vlan";
+        if line.style.link {
+            put!(line, "{}, ", ether::tag(rest.u16(0)?));
+        }
+        ethertype = rest.u16(2)?;
+        if line.style.link {
+            put!(line, "ethertype {}, ", names::ethertype(ethertype));
+        }
+        rest = rest.skip(4);
+        line.header += 4;
+    }
+    if ethertype == 4 {
+        return llc_payload(line, rest);
+    }
+    if !ether::payload(line, ethertype, rest)? {
+        line.unknown(rest);
+    }
+    Ok(())
+}
+
+fn llc_payload(line: &mut Line<'_>, rest: View<'_>) -> Result<(), Cut> {
+    let header = llc::print(line, rest, None)?;
+    line.header += header;
+    Ok(())
+}

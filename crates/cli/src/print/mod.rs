@@ -1,0 +1,230 @@
+//! Packets as lines of text, the way `tcpdump -nn` writes them.
+//!
+//! Pure functions from bytes to text, but for two memories that a reader expects: the last packet's time (`-ttt`) and the first
+//! sequence numbers of TCP connections ([`flows`]). Nothing is ever looked up: no host, no service, no interface has a name. Whatever
+//! the bytes are, printing ends, with `[|proto]` where the captured bytes stop.
+//!
+//! Where this differs from tcpdump 4.99.3, and why:
+//! - What TCP and UDP carry is not decoded: a line ends with `length N` (tcpdump goes on with DNS, HTTP, DHCP …).
+//! - Protocols above IP, PPP and LLC without a printer here give their name, or number, and length.
+//! - `-e` shows no names of network card makers; cooked captures number interfaces, tcpdump names them after those of the machine
+//!   it happens to run on.
+//! - TCP MD5 signatures and multipath options are shown as hexadecimal bytes.
+
+mod arp;
+mod checksum;
+mod ether;
+mod flows;
+mod hex;
+mod icmp;
+mod icmp6;
+mod igmp;
+mod ip4;
+mod ip6;
+mod link;
+mod llc;
+mod names;
+mod ppp;
+mod tcp;
+mod tcp_options;
+mod time;
+mod transport;
+mod tunnel;
+mod udp;
+pub(crate) mod view;
+
+use flows::Flows;
+use netvm::io::{LinkType, Timestamp};
+use std::fmt::Write as _;
+pub use time::{TimeForm, TimeStyle, Zone};
+use view::View;
+
+/// What is printed of a packet, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Style {
+    /// The link-layer header (`-e`).
+    pub link: bool,
+    /// How much more than a line (`-v`, `-vv`).
+    pub verbose: u8,
+    /// Less than usual (`-q`).
+    pub quiet: bool,
+    /// TCP sequence numbers as they are (`-S`).
+    pub absolute: bool,
+    /// The number of the packet before it (`-#`).
+    pub number: bool,
+    /// The time before it (`-t` …).
+    pub time: TimeStyle,
+    /// The packet's bytes after it (`-x`, `-X`, `-A`).
+    pub dump: Dump,
+}
+
+/// The packet's bytes under its line; with or without link-layer header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dump {
+    /// None.
+    #[default]
+    None,
+    /// Hexadecimal (`-x`, `-xx`).
+    Hex {
+        /// From the link-layer header on.
+        link: bool,
+    },
+    /// Hexadecimal and text (`-X`, `-XX`).
+    Both {
+        /// From the link-layer header on.
+        link: bool,
+    },
+    /// Text (`-A`, `-AA`).
+    Text {
+        /// From the link-layer header on.
+        link: bool,
+    },
+}
+
+/// A packet to print.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    /// The captured bytes.
+    pub bytes: &'a [u8],
+    /// Its length on the wire in bytes.
+    pub wire_len: u32,
+    /// What it begins with.
+    pub link: LinkType,
+    /// When it was captured.
+    pub time: Timestamp,
+    /// Its number, from 1, among those printed.
+    pub number: u64,
+}
+
+/// Prints packets, one after the other.
+pub struct Printer {
+    style: Style,
+    clock: time::Clock,
+    flows: Flows,
+    text: String,
+}
+
+impl Printer {
+    /// A printer that has seen nothing; times of day are those of `zone`.
+    pub fn new(style: Style, zone: Zone) -> Self {
+        Self { clock: time::Clock::new(style.time, zone), style, flows: Flows::default(), text: String::new() }
+    }
+
+    /// The packet's text: a line or more, each with its line end.
+    pub fn print(&mut self, packet: &Packet<'_>) -> &str {
+        self.text.clear();
+        if self.style.number {
+            let _ = write!(self.text, "{:5}  ", packet.number);
+        }
+        match invalid(packet) {
+            Some(why) => self.text.push_str(&why),
+            None => self.packet(packet),
+        }
+        self.text.push('\n');
+        &self.text
+    }
+
+    fn packet(&mut self, packet: &Packet<'_>) {
+        self.clock.write(&mut self.text, packet.time);
+        let view = View::new(packet.bytes, packet.wire_len as usize);
+        let header = self.body(packet.link, view);
+        self.dump(packet.bytes, header);
+    }
+
+    /// The protocols; returns the length of the link-layer header.
+    fn body(&mut self, link: LinkType, view: View<'_>) -> usize {
+        let text = std::mem::take(&mut self.text);
+        let mut line = Line { text, style: &self.style, flows: &mut self.flows, protocol: "", header: 0, depth: 0 };
+        if link::print(&mut line, link, view).is_err() {
+            line.cut();
+        }
+        let Line { text, header, .. } = line;
+        self.text = text;
+        header
+    }
+
+    fn dump(&mut self, bytes: &[u8], header: usize) {
+        let part = |link: bool| if link { bytes } else { bytes.get(header..).unwrap_or(&[]) };
+        match self.style.dump {
+            Dump::None => {}
+            Dump::Hex { link } => hex::hex(&mut self.text, part(link)),
+            Dump::Both { link } => hex::hex_and_text(&mut self.text, part(link)),
+            Dump::Text { link } => hex::text(&mut self.text, part(link)),
+        }
+    }
+}
+
+/// What is wrong with lengths that no packet can have.
+fn invalid(packet: &Packet<'_>) -> Option<String> {
+    let (captured, wire) = (packet.bytes.len(), packet.wire_len);
+    let mut faults = Vec::new();
+    if captured == 0 {
+        faults.push(" caplen==0".to_owned());
+    }
+    match wire {
+        0 => faults.push(" len==0".to_owned()),
+        _ if (wire as usize) < captured => faults.push(format!(" len({wire}) < caplen({captured})")),
+        _ => {}
+    }
+    (!faults.is_empty()).then(|| format!("[Invalid header:{}]", faults.join(",")))
+}
+
+/// The text of one packet while it is written.
+struct Line<'p> {
+    text: String,
+    style: &'p Style,
+    flows: &'p mut Flows,
+    /// The protocol being printed, named where the packet is cut.
+    protocol: &'static str,
+    /// Length of the link-layer header.
+    header: usize,
+    /// Packets within packets.
+    depth: u8,
+}
+
+/// Packets within packets that are followed; more is a hostile packet.
+const MAX_DEPTH: u8 = 16;
+
+impl Line<'_> {
+    fn put(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn cut(&mut self) {
+        let protocol = self.protocol;
+        let _ = write!(self.text, " [|{protocol}]");
+    }
+
+    fn invalid(&mut self) {
+        self.put(" (invalid)");
+    }
+
+    /// The bytes of what has no printer.
+    fn unknown(&mut self, view: View<'_>) {
+        if !self.style.quiet {
+            hex::hex_and_text(&mut self.text, view.captured());
+        }
+    }
+
+    /// Prints a packet within the packet, if that is not too deep.
+    fn nested(&mut self, print: impl FnOnce(&mut Self) -> view::Printed) -> view::Printed {
+        if self.depth >= MAX_DEPTH {
+            self.put("[nested too deep]");
+            return Ok(());
+        }
+        self.depth += 1;
+        let printed = print(self);
+        self.depth -= 1;
+        printed
+    }
+}
+
+/// Appends formatted text to a line.
+macro_rules! put {
+    ($line:expr, $($arg:tt)*) => {{
+        use std::fmt::Write as _;
+        // Writing to a string cannot fail.
+        let _ = write!($line.text, $($arg)*);
+    }};
+}
+use put;

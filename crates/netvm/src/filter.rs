@@ -1,0 +1,150 @@
+//! A filter expression, compiled for each link type that its packets have.
+
+use crate::Error;
+use crate::engines::EngineInfo;
+use crate::frontends::pcap_filter;
+use crate::session::fresh_state;
+use compiler::Engine;
+use netil::Verified;
+use netil::exec::{Packets, Selection, State};
+use runtime::io::{Burst, LinkType};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A filter expression and, for each link type seen so far, an engine that runs it.
+pub struct Filter {
+    source: String,
+    engine: &'static EngineInfo,
+    compiled: Vec<Compiled>,
+    wire_len: Vec<u32>,
+    time_ns: Vec<u64>,
+}
+
+/// A filter made ready for one link type.
+pub struct Compiled {
+    /// The link type.
+    pub link: LinkType,
+    /// The program it became.
+    pub program: Arc<Verified>,
+    /// From text to something that runs.
+    pub took: Duration,
+    engine: Box<dyn Engine>,
+    state: State,
+}
+
+impl Filter {
+    /// A filter for any link type; the empty expression selects every packet.
+    ///
+    /// # Errors
+    /// The expression is wrong whatever the link type.
+    pub fn new(source: &str, engine: &'static EngineInfo) -> Result<Self, Error> {
+        pcap_filter::parse(source).map_err(|errors| Error::Filter { source: source.to_owned(), errors })?;
+        Ok(Self { source: source.to_owned(), engine, compiled: Vec::new(), wire_len: Vec::new(), time_ns: Vec::new() })
+    }
+
+    /// The expression.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// True if every packet is selected without being looked at.
+    pub fn is_empty(&self) -> bool {
+        self.source.trim().is_empty()
+    }
+
+    /// What it was compiled to so far.
+    pub fn compiled(&self) -> &[Compiled] {
+        &self.compiled
+    }
+
+    /// Compiles the filter for a link type, unless that was done.
+    ///
+    /// # Errors
+    /// The expression has no meaning on that link type, or the engine cannot take the program.
+    pub fn prepare(&mut self, link: LinkType) -> Result<&Compiled, Error> {
+        let at = self.index(link)?;
+        Ok(&self.compiled[at])
+    }
+
+    /// Selects packets of a burst; `out` is overwritten.
+    ///
+    /// # Errors
+    /// The expression has no meaning on the burst's link type.
+    pub fn select(&mut self, burst: &Burst<'_>, out: &mut Selection) -> Result<(), Error> {
+        if self.is_empty() {
+            out.reset(burst.len());
+            (0..burst.len()).for_each(|i| out.set(i));
+            return Ok(());
+        }
+        let at = self.index(burst.link_type())?;
+        let compiled = &mut self.compiled[at];
+        let uses = compiled.program.uses();
+        self.wire_len.clear();
+        self.time_ns.clear();
+        if uses.wire_len {
+            burst.wire_lens(&mut self.wire_len);
+        }
+        if uses.time {
+            burst.times_ns(&mut self.time_ns);
+        }
+        let packets = Packets { frames: burst.packets(), wire_len: &self.wire_len, time_ns: &self.time_ns };
+        compiled.engine.select(&packets, &mut compiled.state, out);
+        Ok(())
+    }
+
+    /// The verdict on one packet.
+    ///
+    /// # Errors
+    /// The expression has no meaning on the link type.
+    pub fn matches(&mut self, link: LinkType, packet: &[u8], wire_len: u32) -> Result<bool, Error> {
+        if self.is_empty() {
+            return Ok(true);
+        }
+        let at = self.index(link)?;
+        Ok(self.compiled[at].matches(packet, wire_len))
+    }
+
+    fn index(&mut self, link: LinkType) -> Result<usize, Error> {
+        if let Some(at) = self.compiled.iter().position(|c| c.link == link) {
+            return Ok(at);
+        }
+        self.compiled.push(Compiled::new(&self.source, link, self.engine)?);
+        Ok(self.compiled.len() - 1)
+    }
+}
+
+impl Compiled {
+    fn new(source: &str, link: LinkType, engine: &EngineInfo) -> Result<Self, Error> {
+        let start = Instant::now();
+        let program = Arc::new(program(source, link)?);
+        let state = fresh_state(&program)?;
+        let engine = engine.make(Arc::clone(&program))?;
+        Ok(Self { link, program, took: start.elapsed(), engine, state })
+    }
+
+    /// The name of the engine that runs it.
+    pub fn engine(&self) -> &'static str {
+        self.engine.name()
+    }
+
+    /// Selects packets of this link type; `out` is overwritten.
+    pub fn select(&mut self, packets: &Packets<'_>, out: &mut Selection) {
+        self.engine.select(packets, &mut self.state, out);
+    }
+
+    fn matches(&mut self, packet: &[u8], wire_len: u32) -> bool {
+        let mut out = Selection::default();
+        self.select(&Packets { frames: &[packet], wire_len: &[wire_len], time_ns: &[0] }, &mut out);
+        out.get(0)
+    }
+}
+
+/// The program that an expression becomes for a link type.
+///
+/// # Errors
+/// The expression is wrong, or has no meaning on that link type.
+pub(crate) fn program(source: &str, link: LinkType) -> Result<Verified, Error> {
+    let wrong = |errors| Error::Filter { source: source.to_owned(), errors };
+    let module = pcap_filter::compile(source, pcap_filter::LinkType(link.number()), &pcap_filter::Options::default()).map_err(wrong)?;
+    crate::load::verify(module, "filter")
+}
