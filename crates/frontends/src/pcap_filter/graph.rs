@@ -4,10 +4,11 @@
 //! A block whose ways out are the same is there for its reads, which may reject the packet.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 use super::ast::Join;
 use super::eval::{Machine, Stop};
-use super::ir::{Ir, IrId, Node, Test, TestId, Value, ValueId};
+use super::ir::{Ir, IrId, Mixer, Node, Test, TestId, Value, ValueId};
 
 /// Where evaluation goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,7 +43,7 @@ pub(crate) fn build(ir: &mut Ir, root: Option<IrId>) -> Graph {
 #[derive(Default)]
 pub(crate) struct Blocks {
     pub list: Vec<Block>,
-    known: HashMap<Block, u32>,
+    known: HashMap<Block, u32, BuildHasherDefault<Mixer>>,
 }
 
 impl Blocks {

@@ -15,7 +15,7 @@
 //! Values and tests are hash-consed: equal ones have equal ids. Nodes are not, so each stands for one place of the filter.
 
 use std::collections::HashMap;
-use std::hash::Hash;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use super::ast::{Arithop, Join};
 
@@ -201,12 +201,46 @@ pub(crate) struct Ir {
 #[derive(Debug, Clone)]
 struct Pool<T> {
     items: Vec<T>,
-    known: HashMap<T, u32>,
+    known: HashMap<T, u32, BuildHasherDefault<Mixer>>,
+}
+
+/// A fast hash for small keys that no one can choose freely: collisions cost time, and the keys' number bounds it.
+#[derive(Default)]
+pub(crate) struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u8(&mut self, n: u8) {
+        self.write_u64(n.into());
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.write_u64(n.into());
+    }
+
+    fn write_usize(&mut self, n: usize) {
+        self.write_u64(n as u64);
+    }
+
+    fn write_isize(&mut self, n: isize) {
+        self.write_u64(n.cast_unsigned() as u64);
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = (self.0.rotate_left(5) ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
 }
 
 impl<T> Default for Pool<T> {
     fn default() -> Pool<T> {
-        Pool { items: Vec::new(), known: HashMap::new() }
+        Pool { items: Vec::new(), known: HashMap::default() }
     }
 }
 

@@ -73,7 +73,7 @@ static __attribute__((noinline)) void clear_stack(void) {
 static void on_alarm(int s) { (void)s; siglongjmp(too_long, 1); }
 
 static unsigned char run(struct bpf_program *program, struct packet *p) {
-    static const struct itimerval limit = {{0, 0}, {0, 100000}}, off;
+    static const struct itimerval limit = {{0, 0}, {0, 20000}}, off;
     if (sigsetjmp(too_long, 1)) return 2;
     setitimer(ITIMER_REAL, &limit, NULL);
     clear_stack();

@@ -32,7 +32,7 @@ impl Packet {
 pub enum Verdict {
     Reject,
     Accept,
-    /// It was still running after a tenth of a second.
+    /// It was still running after a fiftieth of a second.
     Endless,
 }
 

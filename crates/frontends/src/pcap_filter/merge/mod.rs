@@ -1,0 +1,257 @@
+//! Lists of like terms → sets: `port a or port b or …`, `not host a and not host b …`, sticky lists.
+//!
+//! Terms are *alike* if they differ only in the constants of their [`Elem`]s. Like terms T₁ … Tₙ can be merged if every `Elem`
+//! *decides*: once it holds, its term holds with nothing left to evaluate. The merged term M is T₁ with each `Elem` replaced
+//! by a set of all the terms' values there.
+//!
+//! Why M is exact, though a read past the end rejects the packet and so the order of terms matters. Up to its first `Elem`
+//! that holds, Tᵢ goes the way of T₁, since all else is equal; and an `Elem` that does not hold has read its whole field. So
+//!
+//! 1. if T₁ ends false, it has read all that any Tᵢ reads: none of them is cut off, and M holds if and only if one of them does;
+//! 2. if T₁ ends true, it meets one of its own `Elem`s, where M's set holds too, and M has read no more than T₁ until then;
+//! 3. if T₁ is cut off, M holds before it gets there, or is cut off at the same read.
+//!
+//! M in place of `T₁ or T₂ … or Tₙ` is thus wrong only in case 3, by holding where the packet is rejected. [`Node::Guarded`] repairs that:
+//! where M holds on a packet shorter than everything T₁ may read, T₁ is evaluated for its reads alone.
+//!
+//! A chain of `or`s is taken in stretches that begin at a term unlike all before it. When evaluation gets past that term, every
+//! other term of the stretch has a like one before it that ended false, so by 1 none is cut off, their order is free, and each kind
+//! can be merged by itself (alternating hosts and ports become two sets). Only the stretch's first term needs a guard.
+//!
+//! An IPv6 `Elem` breaks the premise, as it may fail on its first word with the last one unread. There M serves packets that hold
+//! all its fields, and shorter ones go through a table in the original order ([`Node::ByLength`], [`super::ir::Scan`]). Such terms are
+//! merged with their neighbours only, unless all other terms of the chain ask for other values of the same type field: then on
+//! any packet either these or those are false at once, and order between them means nothing.
+
+mod shape;
+
+use std::collections::{HashMap, HashSet};
+
+use self::shape::Shape;
+use super::ast::Join;
+use super::ir::{Elem, Ir, IrId, Node, Scan, SetId, Test};
+
+/// The filter with lists merged: a new root in the same IR.
+pub(crate) fn merge(ir: &mut Ir) -> Option<IrId> {
+    let root = ir.root?;
+    if ir.uses_last {
+        return Some(root);
+    }
+    Some(Merger { ir }.node(root))
+}
+
+struct Merger<'i> {
+    ir: &'i mut Ir,
+}
+
+/// A term of a chain: its place and which shape it has.
+#[derive(Clone, Copy)]
+struct Term {
+    id: IrId,
+    shape: usize,
+}
+
+impl Merger<'_> {
+    /// Recursion is as deep as the parser allows.
+    fn node(&mut self, id: IrId) -> IrId {
+        match self.ir.node(id).clone() {
+            Node::Chain(first, rest) => self.chain(first, rest),
+            Node::Not(inner) => {
+                let merged = self.node(inner);
+                if merged == inner { id } else { self.ir.push(Node::Not(merged)) }
+            }
+            Node::Test(_) | Node::Elem(_) | Node::Guarded { .. } | Node::ByLength { .. } => id,
+        }
+    }
+
+    fn chain(&mut self, first: IrId, rest: Vec<(Join, IrId)>) -> IrId {
+        // The first term may be said to be joined by either word; that of the second lets it begin a run.
+        let join = rest.first().map_or(Join::Or, |&(join, _)| join);
+        let terms: Vec<(Join, IrId)> = std::iter::once((join, first)).chain(rest).collect();
+        let mut out: Vec<(Join, IrId)> = Vec::new();
+        let mut at = 0;
+        while at < terms.len() {
+            let (taken, merged) = self.run(&terms[at..]);
+            out.push((terms[at].0, merged));
+            at += taken;
+        }
+        let (_, first) = out.remove(0);
+        if out.is_empty() { first } else { self.ir.push(Node::Chain(first, out)) }
+    }
+
+    /// The terms at the front that are joined alike, as one; of an `and` those under `not`, by De Morgan. With their number.
+    fn run(&mut self, terms: &[(Join, IrId)]) -> (usize, IrId) {
+        let (join, first) = terms[0];
+        let body = |id: IrId| match (join, self.ir.node(id)) {
+            (Join::Or, _) => Some(id),
+            (Join::And, Node::Not(inner)) => Some(*inner),
+            (Join::And, _) => None,
+        };
+        let bodies: Vec<IrId> = terms.iter().take_while(|term| term.0 == join).map_while(|&(_, id)| body(id)).collect();
+        if bodies.len() < 2 {
+            return (1, self.node(first));
+        }
+        let merged = self.alternatives(&bodies);
+        let merged = if join == Join::And { self.ir.push(Node::Not(merged)) } else { merged };
+        (bodies.len(), merged)
+    }
+
+    /// `a or b or …`
+    fn alternatives(&mut self, bodies: &[IrId]) -> IrId {
+        let (terms, shapes) = self.shapes(bodies);
+        let mut out = Vec::new();
+        let mut seen = HashSet::new();
+        let mut at = 0;
+        while at < terms.len() {
+            at += if shapes[terms[at].shape].stepwise {
+                self.neighbours(&terms[at..], &shapes, &mut seen, &mut out)
+            } else {
+                self.stretch(&terms[at..], &shapes, &mut seen, &mut out)
+            };
+        }
+        let (first, rest) = (out[0], &out[1..]);
+        if rest.is_empty() {
+            return first;
+        }
+        let rest = rest.iter().map(|&node| (Join::Or, node)).collect();
+        self.ir.push(Node::Chain(first, rest))
+    }
+
+    fn shapes(&mut self, bodies: &[IrId]) -> (Vec<Term>, Vec<Shape>) {
+        let mut known: HashMap<Vec<u32>, usize> = HashMap::new();
+        let mut shapes = Vec::new();
+        let mut key = Vec::new();
+        let terms = bodies.iter().map(|&id| {
+            key.clear();
+            self.ir.shape_key(id, &mut key);
+            let shape = known.get(&key).copied().unwrap_or_else(|| {
+                known.insert(key.clone(), shapes.len());
+                shapes.push(Shape::of(self.ir, id));
+                shapes.len() - 1
+            });
+            Term { id, shape }
+        });
+        (terms.collect(), shapes)
+    }
+
+    /// Takes a term and all those after it that are like it or like one before; gives their number.
+    fn stretch(&mut self, terms: &[Term], shapes: &[Shape], seen: &mut HashSet<usize>, out: &mut Vec<IrId>) -> usize {
+        let first = terms[0];
+        if !shapes[first.shape].decides {
+            out.push(self.node(first.id));
+            return 1;
+        }
+        let new = seen.insert(first.shape);
+        let taken = terms.iter().take_while(|term| seen.contains(&term.shape)).count();
+        let mut kinds: Vec<(usize, Vec<IrId>)> = Vec::new();
+        for term in terms[..taken].iter().filter(|term| !shapes[term.shape].stepwise) {
+            match kinds.iter_mut().find(|kind| kind.0 == term.shape) {
+                Some(kind) => kind.1.push(term.id),
+                None => kinds.push((term.shape, vec![term.id])),
+            }
+        }
+        for (i, (shape, ids)) in kinds.iter().enumerate() {
+            let guarded = new && i == 0;
+            match (guarded, ids.len(), shapes[*shape].elems) {
+                (true, 1, _) | (true, _, 0) => out.push(self.node(ids[0])),
+                // A like term without sets is the same term, and was false.
+                (false, _, 0) => {}
+                _ => out.push(self.merged(ids, guarded)),
+            }
+        }
+        taken
+    }
+
+    /// Takes a term with IPv6 addresses and those like it: all of the chain if the other terms do not matter to it, else those
+    /// right behind it.
+    fn neighbours(&mut self, terms: &[Term], shapes: &[Shape], seen: &mut HashSet<usize>, out: &mut Vec<IrId>) -> usize {
+        let own = terms[0].shape;
+        if seen.contains(&own) {
+            return 1;
+        }
+        let apart = shapes.iter().enumerate().all(|(i, other)| i == own || shapes[own].excludes(other));
+        let alike: Vec<IrId> = if apart {
+            terms.iter().filter(|term| term.shape == own).map(|term| term.id).collect()
+        } else {
+            terms.iter().take_while(|term| term.shape == own).map(|term| term.id).collect()
+        };
+        let merged = (alike.len() > 1 && shapes[own].decides).then(|| self.merged_stepwise(&alike)).flatten();
+        match merged {
+            Some(merged) => {
+                out.push(merged);
+                if apart {
+                    seen.insert(own);
+                    return 1;
+                }
+                alike.len()
+            }
+            None => {
+                out.push(self.node(terms[0].id));
+                1
+            }
+        }
+    }
+
+    fn merged(&mut self, terms: &[IrId], guarded: bool) -> IrId {
+        let exact = terms[0];
+        let elems: Vec<Vec<Elem>> = terms.iter().map(|&term| self.ir.elems(term)).collect();
+        let merged = self.with_sets(exact, &elems);
+        if !guarded {
+            return merged;
+        }
+        let reach = self.ir.reach(exact);
+        self.ir.push(Node::Guarded { merged, exact, reach })
+    }
+
+    fn merged_stepwise(&mut self, terms: &[IrId]) -> Option<IrId> {
+        let exact = terms[0];
+        let before = self.ir.common_tests(exact)?;
+        let elems: Vec<Vec<Elem>> = terms.iter().map(|&term| self.ir.elems(term)).collect();
+        let uniform = |row: &Vec<Elem>| row.iter().all(|elem| elem.stepwise && (elem.low, elem.high) == (row[0].low, row[0].high));
+        let fixed = elems[0].iter().all(|elem| elem.field.base.is_none());
+        let reach = self.ir.reach(exact);
+        if !fixed || reach == u32::MAX || !elems.iter().all(uniform) {
+            return None;
+        }
+        let rows = elems.iter().map(|row| (row[0].low, !(row[0].low ^ row[0].high))).collect();
+        let fields = elems[0].iter().map(|elem| elem.field).collect();
+        let scan = self.ir.new_scan(Scan { fields, rows });
+        let scan = self.ir.push_test(Test::Scan(scan));
+        let rest = before[1..].iter().copied().chain([scan]).map(|node| (Join::And, node)).collect();
+        let short = self.ir.push(Node::Chain(before[0], rest));
+        let long = self.with_sets(exact, &elems);
+        Some(self.ir.push(Node::ByLength { reach, long, short }))
+    }
+
+    /// `exact` with each element replaced by a set of all terms' ranges there.
+    fn with_sets(&mut self, exact: IrId, elems: &[Vec<Elem>]) -> IrId {
+        let mut sets: Vec<(usize, SetId)> = Vec::new();
+        let mut tests = Vec::new();
+        for (i, elem) in elems[0].iter().enumerate() {
+            let range = |row: &Vec<Elem>, at: usize| (row[at].low, row[at].high);
+            let known = sets.iter().find(|&&(at, _)| elems.iter().all(|row| range(row, at) == range(row, i)));
+            let set = match known {
+                Some(&(_, set)) => set,
+                None => {
+                    let set = self.ir.new_set(elems.iter().map(|row| range(row, i)).collect());
+                    sets.push((i, set));
+                    set
+                }
+            };
+            tests.push(self.ir.push_test(Test::Within(elem.field, set)));
+        }
+        self.replace(exact, &mut tests.into_iter())
+    }
+
+    fn replace(&mut self, id: IrId, tests: &mut impl Iterator<Item = IrId>) -> IrId {
+        match self.ir.node(id).clone() {
+            Node::Elem(_) => tests.next().unwrap_or(id),
+            Node::Chain(first, rest) => {
+                let first = self.replace(first, tests);
+                let rest = rest.into_iter().map(|(join, node)| (join, self.replace(node, tests))).collect();
+                self.ir.push(Node::Chain(first, rest))
+            }
+            _ => id,
+        }
+    }
+}

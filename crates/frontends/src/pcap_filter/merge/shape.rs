@@ -1,0 +1,156 @@
+//! What a term looks like apart from the constants of its elements.
+
+use super::super::ast::Join;
+use super::super::graph::{divides, operands};
+use super::super::ir::{Cmp, Elem, Field, Ir, IrId, Node, Test, Value, ValueId};
+use super::super::simplify::{greatest, reads};
+
+/// What merging asks of a term.
+pub(super) struct Shape {
+    /// Once an element holds, the term holds: none is under `not`, none has an `and` after it.
+    pub decides: bool,
+    pub elems: usize,
+    pub stepwise: bool,
+    /// The value that the term looks at first, and what it must be for the term to look further.
+    entry: Option<(ValueId, Vec<u32>)>,
+}
+
+impl Shape {
+    pub(super) fn of(ir: &Ir, id: IrId) -> Shape {
+        let elems = ir.elems(id);
+        Shape { decides: ir.decides(id), elems: elems.len(), stepwise: elems.iter().any(|elem| elem.stepwise), entry: ir.entry(id) }
+    }
+
+    /// On any packet one of the two terms is false after its first look.
+    pub(super) fn excludes(&self, other: &Shape) -> bool {
+        match (&self.entry, &other.entry) {
+            (Some((a, own)), Some((b, theirs))) => a == b && own.iter().all(|c| !theirs.contains(c)),
+            _ => false,
+        }
+    }
+}
+
+impl Ir {
+    /// Equal for like terms and different for others. Appended to `key`.
+    pub(super) fn shape_key(&mut self, id: IrId, key: &mut Vec<u32>) {
+        match self.node(id).clone() {
+            Node::Test(test) => key.extend([0, test.0]),
+            Node::Not(inner) => {
+                key.push(1);
+                self.shape_key(inner, key);
+            }
+            Node::Elem(elem) => {
+                let field = self.make(Value::Load(elem.field));
+                key.extend([2, field.0, u32::from(elem.stepwise)]);
+            }
+            Node::Chain(first, rest) => {
+                key.extend([3, u32::try_from(rest.len()).unwrap_or(u32::MAX)]);
+                self.shape_key(first, key);
+                for (join, node) in rest {
+                    key.push(u32::from(join == Join::And));
+                    self.shape_key(node, key);
+                }
+            }
+            Node::Guarded { .. } | Node::ByLength { .. } => key.extend([4, id.0]),
+        }
+    }
+
+    /// The elements in order.
+    pub(super) fn elems(&self, id: IrId) -> Vec<Elem> {
+        let mut found = Vec::new();
+        self.collect_elems(id, &mut found);
+        found
+    }
+
+    fn collect_elems(&self, id: IrId, found: &mut Vec<Elem>) {
+        match self.node(id) {
+            Node::Elem(elem) => found.push(*elem),
+            Node::Not(inner) => self.collect_elems(*inner, found),
+            Node::Chain(first, rest) => {
+                self.collect_elems(*first, found);
+                rest.iter().for_each(|&(_, node)| self.collect_elems(node, found));
+            }
+            Node::Test(_) | Node::Guarded { .. } | Node::ByLength { .. } => {}
+        }
+    }
+
+    fn decides(&self, id: IrId) -> bool {
+        match self.node(id) {
+            Node::Test(test) => !matches!(self.test(*test), Test::Assign(..) | Test::Geneve(_)),
+            Node::Elem(_) => true,
+            Node::Not(inner) => self.elems(*inner).is_empty() && self.decides(*inner),
+            Node::Chain(first, rest) => {
+                let before_and = rest.iter().rposition(|&(join, _)| join == Join::And).map_or(0, |last| last + 1);
+                let mut operands = std::iter::once(*first).chain(rest.iter().map(|r| r.1)).enumerate();
+                operands.all(|(i, operand)| self.decides(operand) && (i >= before_and || self.elems(operand).is_empty()))
+            }
+            Node::Guarded { .. } | Node::ByLength { .. } => false,
+        }
+    }
+
+    fn entry(&self, id: IrId) -> Option<(ValueId, Vec<u32>)> {
+        match self.node(id) {
+            Node::Test(test) => match self.test(*test) {
+                Test::Cmp(value, Cmp::Eq, wanted) => match self.value(wanted) {
+                    Value::Const(c) => Some((value, vec![c])),
+                    _ => None,
+                },
+                _ => None,
+            },
+            Node::Chain(first, rest) if rest.iter().all(|r| r.0 == Join::And) => self.entry(*first),
+            Node::Chain(first, rest) if rest.iter().all(|r| r.0 == Join::Or) => {
+                let (value, mut wanted) = self.entry(*first)?;
+                for &(_, node) in rest {
+                    let (other, more) = self.entry(node)?;
+                    if other != value {
+                        return None;
+                    }
+                    wanted.extend(more);
+                }
+                Some((value, wanted))
+            }
+            _ => None,
+        }
+    }
+
+    /// What stands before each element, if the term is `tests and elem` or several of those with equal tests, `or`-ed.
+    pub(super) fn common_tests(&self, id: IrId) -> Option<Vec<IrId>> {
+        let Node::Chain(first, rest) = self.node(id) else { return None };
+        if rest.iter().all(|r| r.0 == Join::And) {
+            let (last, others) = rest.split_last()?;
+            let tests: Vec<IrId> = std::iter::once(*first).chain(others.iter().map(|r| r.1)).collect();
+            let plain = tests.iter().all(|&test| matches!(self.node(test), Node::Test(_)));
+            return (plain && matches!(self.node(last.1), Node::Elem(_))).then_some(tests);
+        }
+        let tests = self.common_tests(*first)?;
+        let same = |other: &[IrId]| other.len() == tests.len() && other.iter().zip(&tests).all(|(&a, &b)| self.node(a) == self.node(b));
+        let all = rest.iter().all(|&(join, node)| join == Join::Or && self.common_tests(node).is_some_and(|other| same(&other)));
+        all.then_some(tests)
+    }
+
+    /// A captured length at which nothing that the term may read is cut off; the greatest number if there is none.
+    pub(super) fn reach(&self, id: IrId) -> u32 {
+        match self.node(id) {
+            Node::Test(test) => self.test_reach(self.test(*test)),
+            Node::Not(inner) => self.reach(*inner),
+            Node::Elem(elem) => self.reach(elem.plain),
+            Node::Chain(first, rest) => rest.iter().map(|r| self.reach(r.1)).fold(self.reach(*first), u32::max),
+            Node::Guarded { .. } | Node::ByLength { .. } => u32::MAX,
+        }
+    }
+
+    fn test_reach(&self, test: Test) -> u32 {
+        let endless = matches!(test, Test::Protochain(_) | Test::Scan(_) | Test::Geneve(_));
+        if endless || operands(test).into_iter().any(|value| divides(self, value)) {
+            return u32::MAX;
+        }
+        let mut reach = 0;
+        reads(self, test, &mut |field| reach = reach.max(self.field_end(field)));
+        reach
+    }
+
+    fn field_end(&self, field: Field) -> u32 {
+        let base = field.base.map_or(0, |base| greatest(self, base));
+        base.checked_add(field.offset).and_then(|start| start.checked_add(field.bytes.into())).unwrap_or(u32::MAX)
+    }
+}
