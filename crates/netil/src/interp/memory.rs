@@ -62,7 +62,7 @@ impl Run<'_, '_> {
     }
 
     pub(super) fn store(&mut self, space: Space, bytes: u8) -> Result<(), TrapKind> {
-        let (value, at) = (self.pop(), self.pop());
+        let (at, value) = (self.pop(), self.pop());
         self.write(space, at, bytes.into(), &[value.into()])
     }
 
@@ -74,8 +74,8 @@ impl Run<'_, '_> {
     }
 
     pub(super) fn wide_store(&mut self, space: Space, width: u16) -> Result<(), TrapKind> {
-        let value = self.pop_wide(width);
         let at = self.pop();
+        let value = self.pop_wide(width);
         self.write(space, at, u64::from(width / 8), &value)
     }
 

@@ -195,9 +195,9 @@ fn constant_access(module: &Module, inst: &Inst, s: &PathState) -> Result<(), Re
     let wide = (inst.imm[0] / 8).into();
     match inst.op.row().sem {
         Sem::Load(space, bytes, _) => inside(module, space, constant(1), Some(bytes.into())),
-        Sem::Store(space, bytes) => inside(module, space, constant(2), Some(bytes.into())),
+        Sem::Store(space, bytes) => inside(module, space, constant(1), Some(bytes.into())),
         Sem::WideLoad(space) => inside(module, space, constant(1), Some(wide)),
-        Sem::WideStore(space) => inside(module, space, constant(2), Some(wide)),
+        Sem::WideStore(space) => inside(module, space, constant(1), Some(wide)),
         Sem::Copy(from, to) => {
             let len = constant(1).map(u64::from);
             inside(module, from, constant(3), len)?;
