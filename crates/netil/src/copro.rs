@@ -30,50 +30,70 @@ pub struct Descriptor {
 /// The registers of one coprocessor.
 pub type Registers = [u32; MAX_REGISTERS];
 
-/// The descriptors of the coprocessors that every netvm has.
-pub const BUILTIN: &[Descriptor] = &[
-    Descriptor {
-        name: "lookup",
-        registers: 2,
-        operations: &["init", "add_key", "add_value", "read_value", "reset_key"],
-        cost: 40,
-        doc: "Exact lookup with a key of any number of words. add_key appends register 0 to the key under construction; add_value enters (key, register 0, \
-              register 1) and resets the key; read_value looks the key up: register 0 is 1 and register 1 the second value's word if found, else register 0 \
-              is 0; the key is reset.",
-    },
-    Descriptor {
-        name: "lookupnew",
-        registers: 32,
-        operations: &["init", "insert", "lookup"],
-        cost: 40,
-        doc: "Exact lookup with the whole key in registers. Register 0 holds the number of key words n (1 to 24), registers 1..=n the key, registers 25..=31 \
-              the value. insert enters or replaces; lookup sets register 0 to 1 and registers 25..=31 to the value if found, else register 0 to 0.",
-    },
-    Descriptor {
-        name: "associative",
-        registers: 4,
-        operations: &["init", "insert", "lookup"],
-        cost: 60,
-        doc: "Longest-prefix match on 32-bit keys. insert enters register 0 with prefix length register 1 and value register 2; lookup of register 0 sets \
-              register 3 to 1 and register 2 to the value if a prefix matches, else register 3 to 0.",
-    },
-    Descriptor {
-        name: "stringmatching",
-        registers: 4,
-        operations: &["reset", "match", "match_with_offset", "get_result"],
-        cost: 400,
-        doc: "Strings of a group in the packet (Aho-Corasick). match looks in the whole packet, match_with_offset in register 1 = start, register 2 = length; \
-              register 0 holds the group and then the number of matches. get_result moves to the next match: register 0 = pattern, register 1 = \
-              offset of its first byte, register 2 = its length; register 0 = 0xffffffff when there is none left.",
-    },
-    Descriptor {
-        name: "regexp",
-        registers: 4,
-        operations: &["reset", "match", "match_with_offset", "get_result"],
-        cost: 1000,
-        doc: "Regular expressions of a group in the packet; registers and operations as `stringmatching`.",
-    },
-];
+/// The descriptors of the coprocessors that every netvm has: those of the original NetVM with the meaning that its programs rely on, and
+/// with an answer where it went astray. Numbers in initialised data are little-endian, whatever the packet's are.
+pub const BUILTIN: &[Descriptor] = &[LOOKUP, LOOKUPNEW, ASSOCIATIVE, STRINGMATCHING, REGEXP];
+
+/// Exact lookup, key built word by word.
+pub const LOOKUP: Descriptor = Descriptor {
+    name: "lookup",
+    registers: 2,
+    operations: &["init", "add_key", "add_value", "read_value", "reset_key"],
+    cost: 40,
+    doc: "Exact lookup of one word by a key of up to 16 words. init empties the table and the key under construction; add_key appends register 0 to \
+          that key; add_value enters register 0 as the key's value or replaces it; read_value sets register 1 to 1 and register 0 to the value if the \
+          key is in the table, else register 1 to 0. The key stays for further operations until reset_key.",
+};
+
+/// Exact lookup, key in registers.
+pub const LOOKUPNEW: Descriptor = Descriptor {
+    name: "lookupnew",
+    registers: 8,
+    operations: &["init", "insert", "lookup"],
+    cost: 40,
+    doc: "Exact lookup with the whole key in registers 0 to 4 and the value in registers 5 and 6. init empties the table; insert enters or replaces; \
+          lookup sets register 7 to 1 and registers 5 and 6 to the value if the key is in the table, else all three to 0.",
+};
+
+/// Longest-prefix match.
+pub const ASSOCIATIVE: Descriptor = Descriptor {
+    name: "associative",
+    registers: 20,
+    operations: &["reset", "insert", "lookup"],
+    cost: 60,
+    doc: "Longest-prefix match. Register 0 is the table (0 to 15), register 1 the key's length in bytes, register 2 the value's (each 0 to 32), registers \
+          3 to 10 hold the key and registers 11 to 18 the value, most significant byte first. reset empties all tables; insert enters or replaces; \
+          lookup finds the longest entered key that begins the given one and sets register 2 and the words that the value takes, or register 2 to 0 \
+          if there is none.",
+};
+
+/// Groups of strings in the packet.
+pub const STRINGMATCHING: Descriptor = Descriptor {
+    name: "stringmatching",
+    registers: 4,
+    operations: &["reset", "match", "match_with_offset", "get_result"],
+    cost: 400,
+    doc: "Strings of a group in the packet (Aho-Corasick). Initialised data: the number of groups (16 bits); per group the number of patterns (16 bits); \
+          per pattern its length (16 bits), 1 if upper and lower case are the same, else 0 (16 bits), a number of the program's (32 bits), the bytes. \
+          match looks for the patterns of group register 0 in the first register 2 bytes of the packet, match_with_offset in register 2 bytes from \
+          register 1; both stop at the packet's end, set register 0 to the number of matches (at most 1,600) and keep them ordered by their end. \
+          get_result takes the next one: register 0 counts down, register 1 = the pattern's number, register 2 = its end relative to the start, \
+          register 3 = its length; all four are 0 when there is none left.",
+};
+
+/// Regular expressions in the packet.
+pub const REGEXP: Descriptor = Descriptor {
+    name: "regexp",
+    registers: 4,
+    operations: &["reset", "match", "match_with_offset", "get_result"],
+    cost: 1000,
+    doc: "A regular expression in the packet. Initialised data: the number of expressions (16 bits); per expression the length of its flags (16 bits), the \
+          flags, its own length (16 bits), its text. Flags: i either case, s dot matches a line feed, m lines, x free spacing, A at the start only, E \
+          dollar at the very end only (always so here), G least first; R, U and B are ignored. Syntax: Perl's without back-references and looking \
+          around. match and match_with_offset look for expression register 0 as those of `stringmatching` and set register 0 to 1 or 0; get_result: \
+          if register 0 is not 0 and there was a match, register 0 counts down, register 1 = 0, register 2 = the match's end relative to the start, \
+          register 3 = its length; else registers 1 to 3 are 0.",
+};
 
 /// The descriptor with that name among the built-in ones.
 pub fn builtin(name: &str) -> Option<&'static Descriptor> {

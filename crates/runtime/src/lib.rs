@@ -1,3 +1,4 @@
 //! What running programs need around them: captures in and out, and what sits behind virtual coprocessors.
 
+pub mod coproc;
 pub mod io;

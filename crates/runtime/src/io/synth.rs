@@ -316,10 +316,10 @@ fn add(bytes: &[u8]) -> u32 {
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014): small, fast, good enough for traffic.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let x = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -327,7 +327,7 @@ impl Random {
     }
 
     /// A number from `low` up to, but not, `high`.
-    fn within(&mut self, low: u64, high: u64) -> u64 {
+    pub(crate) fn within(&mut self, low: u64, high: u64) -> u64 {
         low + ((u128::from(self.next()) * u128::from(high - low)) >> 64) as u64
     }
 

@@ -1,0 +1,217 @@
+//! `regexp`: one regular expression in the packet ([`netil::copro::REGEXP`]).
+//!
+//! Time is linear in the packet and memory bounded by [`EXPRESSION_SIZE`] for each expression: the crate `regex` compiles to automata. Expressions
+//! are over bytes, not characters. Leaves out what automata cannot do (back-references, looking around), and Perl's `$` before a last line feed:
+//! `$` is always the very end, as with flag E.
+
+use super::digest;
+use super::patterns::{Reader, Refusal, haystack};
+use netil::copro::{CoproError, Coprocessor, Registers};
+use regex::bytes::{Regex, RegexBuilder};
+use std::fmt::Write;
+
+/// The most expressions of a unit.
+pub const MAX_EXPRESSIONS: usize = 512;
+/// The most bytes that one compiled expression takes, and again the tables that searching with it fills.
+pub const EXPRESSION_SIZE: usize = 1 << 18;
+
+/// The unit.
+#[derive(Default)]
+pub struct Regexp {
+    loaded: Option<Loaded>,
+    /// End and length of the last search's match.
+    found: Option<[u32; 2]>,
+}
+
+struct Loaded {
+    expressions: Vec<Regex>,
+    fingerprint: u64,
+}
+
+impl Coprocessor for Regexp {
+    fn init(&mut self, data: &[u8]) -> u32 {
+        *self = Self::default();
+        match load(data) {
+            Ok(loaded) => {
+                self.loaded = Some(loaded);
+                0
+            }
+            Err(refusal) => refusal as u32,
+        }
+    }
+
+    fn invoke(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
+        match operation {
+            0 => self.found = None,
+            1 | 2 => self.search(operation, registers, packet)?,
+            _ => self.result(registers),
+        }
+        Ok(())
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let found = self.found.map_or(0, digest);
+        self.loaded.as_ref().map_or(0, |l| l.fingerprint).wrapping_add(found)
+    }
+}
+
+impl Regexp {
+    fn search(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
+        let loaded = self.loaded.as_ref().ok_or(CoproError::NotInitialised)?;
+        let expression = loaded.expressions.get(registers[0] as usize).ok_or(CoproError::BadRegister)?;
+        let found = expression.find(haystack(operation, registers, packet)?);
+        self.found = found.map(|m| [m.end() as u32, m.len() as u32]);
+        registers[0] = self.found.is_some().into();
+        Ok(())
+    }
+
+    fn result(&mut self, registers: &mut Registers) {
+        let result = match self.found {
+            Some([end, len]) if registers[0] > 0 => {
+                registers[0] -= 1;
+                [0, end, len]
+            }
+            _ => [0; 3],
+        };
+        registers[1..4].copy_from_slice(&result);
+    }
+}
+
+fn load(data: &[u8]) -> Result<Loaded, Refusal> {
+    let mut reader = Reader(data);
+    let count = reader.u16()?;
+    if usize::from(count) > MAX_EXPRESSIONS {
+        return Err(Refusal::TooLarge);
+    }
+    let mut expressions = Vec::new();
+    for _ in 0..count {
+        let flags = reader.counted()?;
+        expressions.push(compile(flags, reader.counted()?)?);
+    }
+    let used = data.len() - reader.0.len();
+    Ok(Loaded { expressions, fingerprint: digest(data[..used].iter().map(|b| u32::from(*b))) })
+}
+
+fn compile(flags: &[u8], text: &[u8]) -> Result<Regex, Refusal> {
+    let mut text = readable(until_zero(text));
+    if flags.contains(&b'A') {
+        // The line feed ends a comment, should the text close with one.
+        text = format!("\\A(?:{text}{})", if flags.contains(&b'x') { "\n" } else { "" });
+    }
+    let mut builder = RegexBuilder::new(&text);
+    builder.unicode(false).size_limit(EXPRESSION_SIZE).dfa_size_limit(EXPRESSION_SIZE);
+    for flag in until_zero(flags) {
+        set(&mut builder, *flag)?;
+    }
+    builder.build().map_err(|_| Refusal::Pattern)
+}
+
+fn set(builder: &mut RegexBuilder, flag: u8) -> Result<(), Refusal> {
+    match flag {
+        b'i' => builder.case_insensitive(true),
+        b's' => builder.dot_matches_new_line(true),
+        b'm' => builder.multi_line(true),
+        b'x' => builder.ignore_whitespace(true),
+        b'G' => builder.swap_greed(true),
+        b'A' | b'E' | b'R' | b'U' | b'B' => builder,
+        _ => return Err(Refusal::Flag),
+    };
+    Ok(())
+}
+
+/// Text and flags end at a zero byte, as they did for the original's library.
+fn until_zero(bytes: &[u8]) -> &[u8] {
+    bytes.split(|b| *b == 0).next().unwrap_or_default()
+}
+
+/// The expression as text: bytes that are not ASCII as escapes.
+fn readable(bytes: &[u8]) -> String {
+    let mut out = String::new();
+    for b in bytes {
+        match b {
+            0..128 => out.push(char::from(*b)),
+            _ => drop(write!(out, "\\x{b:02x}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(expressions: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut out = (expressions.len() as u16).to_le_bytes().to_vec();
+        for (flags, text) in expressions {
+            out.extend((flags.len() as u16).to_le_bytes());
+            out.extend(flags.as_bytes());
+            out.extend((text.len() as u16).to_le_bytes());
+            out.extend(*text);
+        }
+        out
+    }
+
+    /// End and length of the match of a single expression, in the whole packet.
+    fn find(flags: &str, text: &[u8], packet: &[u8]) -> Option<[u32; 2]> {
+        let mut unit = Regexp::default();
+        assert_eq!(unit.init(&data(&[(flags, text)])), 0);
+        let mut registers = [0; 32];
+        registers[2] = u32::MAX;
+        unit.invoke(1, &mut registers, Some(packet)).unwrap();
+        let found = registers[0] == 1;
+        unit.invoke(3, &mut registers, None).unwrap();
+        assert_eq!(registers[..2], [0, 0]);
+        found.then_some([registers[2], registers[3]])
+    }
+
+    #[test]
+    fn flags_mean_what_they_say() {
+        assert_eq!(find("", b"us?r", b"xx usr"), Some([6, 3]));
+        assert_eq!(find("", b"USER", b"user"), None);
+        assert_eq!(find("iRUB", b"USER", b"user"), Some([4, 4]));
+        assert_eq!(find("", b"a.b", b"a\nb"), None);
+        assert_eq!(find("s", b"a.b", b"a\nb"), Some([3, 3]));
+        assert_eq!(find("m", b"^b", b"a\nb"), Some([3, 1]));
+        assert_eq!(find("A", b"b|c", b"abc"), None);
+        assert_eq!(find("xA", b"a # the first", b"abc"), Some([1, 1]));
+        assert_eq!(find("G", b"a+", b"aaa"), Some([1, 1]));
+        assert_eq!(find("", b"[\x80-\xff]+\0ignored", b"ab\x90\xffc"), Some([4, 2]));
+    }
+
+    #[test]
+    fn a_part_of_the_packet_is_searched() {
+        let mut unit = Regexp::default();
+        unit.init(&data(&[("", b"zzz"), ("", b"b+")]));
+        let mut registers = [0; 32];
+        registers[..3].copy_from_slice(&[1, 3, 2]);
+        unit.invoke(2, &mut registers, Some(b"abbbbbb")).unwrap();
+        unit.invoke(3, &mut registers, None).unwrap();
+        assert_eq!(registers[..4], [0, 0, 2, 2]);
+        unit.invoke(3, &mut registers, None).unwrap();
+        assert_eq!(registers[..4], [0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn hostile_expressions_are_refused_in_bounded_memory() {
+        let refused = |flags: &str, text: &[u8]| Regexp::default().init(&data(&[(flags, text)]));
+        assert_eq!(refused("", b"(((a{1000}){1000}){1000})"), 4);
+        assert_eq!(refused("", b"("), 4);
+        assert_eq!(refused("", &[b'('; 65_535]), 4);
+        assert_eq!(refused("", br"(a)\1"), 4);
+        assert_eq!(refused("q", b"a"), 3);
+        assert_eq!(Regexp::default().init(&513_u16.to_le_bytes()), 2);
+        let good = data(&[("i", b"abc")]);
+        assert!((0..good.len()).all(|cut| Regexp::default().init(&good[..cut]) == 1));
+    }
+
+    #[test]
+    fn says_why_it_does_not_work() {
+        let mut unit = Regexp::default();
+        let mut registers = [0; 32];
+        assert_eq!(unit.invoke(2, &mut registers, Some(&[])), Err(CoproError::NotInitialised));
+        unit.init(&data(&[("", b"a")]));
+        assert_eq!(unit.invoke(2, &mut registers, None), Err(CoproError::NoPacket));
+        registers[0] = 1;
+        assert_eq!(unit.invoke(2, &mut registers, Some(&[])), Err(CoproError::BadRegister));
+    }
+}

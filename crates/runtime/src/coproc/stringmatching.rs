@@ -1,0 +1,247 @@
+//! `stringmatching`: every occurrence of a group's strings in the packet ([`netil::copro::STRINGMATCHING`]).
+//!
+//! One Aho-Corasick automaton per group (Aho, Corasick: Efficient string matching, CACM 18, 1975), blind to case if one of its strings is;
+//! the others are compared again. Empty strings never match.
+
+use super::digest;
+use super::patterns::{Reader, Refusal, haystack};
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use netil::copro::{CoproError, Coprocessor, Registers};
+use std::collections::VecDeque;
+
+/// The most bytes of all strings of a unit.
+pub const MAX_TEXT: usize = 1 << 18;
+/// The most strings of all groups.
+pub const MAX_PATTERNS: usize = 1 << 16;
+/// The most matches of one search.
+pub const MAX_MATCHES: usize = 1600;
+/// Groups with no more text than this get an automaton of the fastest and largest kind: about 2 MB.
+const SMALL: usize = 2048;
+
+/// The unit.
+#[derive(Default)]
+pub struct StringMatching {
+    loaded: Option<Loaded>,
+    matches: VecDeque<Match>,
+}
+
+struct Loaded {
+    groups: Vec<Group>,
+    fingerprint: u64,
+}
+
+struct Group {
+    automaton: AhoCorasick,
+    patterns: Vec<Pattern>,
+}
+
+struct Pattern {
+    text: Box<[u8]>,
+    any_case: bool,
+    number: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Match {
+    number: u32,
+    end: u32,
+    len: u32,
+}
+
+impl Coprocessor for StringMatching {
+    fn init(&mut self, data: &[u8]) -> u32 {
+        *self = Self::default();
+        match load(data) {
+            Ok(loaded) => {
+                self.loaded = Some(loaded);
+                0
+            }
+            Err(refusal) => refusal as u32,
+        }
+    }
+
+    fn invoke(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
+        match operation {
+            0 => self.matches.clear(),
+            1 | 2 => self.search(operation, registers, packet)?,
+            _ => self.result(registers),
+        }
+        Ok(())
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let matches = self.matches.iter().flat_map(|m| [m.number, m.end, m.len]);
+        self.loaded.as_ref().map_or(0, |l| l.fingerprint).wrapping_add(digest(matches))
+    }
+}
+
+impl StringMatching {
+    fn search(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
+        let loaded = self.loaded.as_ref().ok_or(CoproError::NotInitialised)?;
+        let group = loaded.groups.get(registers[0] as usize).ok_or(CoproError::BadRegister)?;
+        let haystack = haystack(operation, registers, packet)?;
+        self.matches.clear();
+        self.matches.extend(group.matches(haystack).take(MAX_MATCHES));
+        registers[0] = self.matches.len() as u32;
+        Ok(())
+    }
+
+    fn result(&mut self, registers: &mut Registers) {
+        let next = if registers[0] > 0 { self.matches.pop_front() } else { None };
+        let result = next.map_or([0; 4], |m| [registers[0] - 1, m.number, m.end, m.len]);
+        registers[..4].copy_from_slice(&result);
+    }
+}
+
+impl Group {
+    fn matches<'a>(&'a self, haystack: &'a [u8]) -> impl Iterator<Item = Match> + 'a {
+        self.automaton.find_overlapping_iter(haystack).filter_map(move |found| {
+            let pattern = self.patterns.get(found.pattern().as_usize())?;
+            let same = pattern.any_case || haystack.get(found.range()) == Some(&pattern.text);
+            same.then_some(Match { number: pattern.number, end: found.end() as u32, len: found.len() as u32 })
+        })
+    }
+}
+
+fn load(data: &[u8]) -> Result<Loaded, Refusal> {
+    let mut reader = Reader(data);
+    let (mut text, mut count) = (0, 0);
+    let mut groups = Vec::new();
+    for _ in 0..reader.u16()? {
+        let patterns = read_group(&mut reader, &mut text, &mut count)?;
+        groups.push(Group { automaton: automaton(&patterns)?, patterns });
+    }
+    let used = data.len() - reader.0.len();
+    Ok(Loaded { groups, fingerprint: digest(data[..used].iter().map(|b| u32::from(*b))) })
+}
+
+fn read_group(reader: &mut Reader<'_>, text: &mut usize, count: &mut usize) -> Result<Vec<Pattern>, Refusal> {
+    let mut patterns = Vec::new();
+    for _ in 0..reader.u16()? {
+        let pattern = read_pattern(reader)?;
+        *text += pattern.text.len();
+        *count += 1;
+        if *text > MAX_TEXT || *count > MAX_PATTERNS {
+            return Err(Refusal::TooLarge);
+        }
+        if !pattern.text.is_empty() {
+            patterns.push(pattern);
+        }
+    }
+    Ok(patterns)
+}
+
+fn read_pattern(reader: &mut Reader<'_>) -> Result<Pattern, Refusal> {
+    let len = reader.u16()?;
+    let any_case = reader.u16()? != 0;
+    let number = reader.u32()?;
+    Ok(Pattern { text: reader.bytes(len.into())?.into(), any_case, number })
+}
+
+fn automaton(patterns: &[Pattern]) -> Result<AhoCorasick, Refusal> {
+    let text: usize = patterns.iter().map(|p| p.text.len()).sum();
+    let kind = if text <= SMALL { AhoCorasickKind::DFA } else { AhoCorasickKind::ContiguousNFA };
+    let any_case = patterns.iter().any(|p| p.any_case);
+    let mut builder = AhoCorasick::builder();
+    builder.kind(Some(kind)).ascii_case_insensitive(any_case);
+    builder.build(patterns.iter().map(|p| &p.text)).map_err(|_| Refusal::TooLarge)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::synth::Random;
+
+    fn data(groups: &[&[(&[u8], u16, u32)]]) -> Vec<u8> {
+        let mut out = (groups.len() as u16).to_le_bytes().to_vec();
+        for group in groups {
+            out.extend((group.len() as u16).to_le_bytes());
+            for (text, any_case, number) in *group {
+                out.extend((text.len() as u16).to_le_bytes());
+                out.extend(any_case.to_le_bytes());
+                out.extend(number.to_le_bytes());
+                out.extend(*text);
+            }
+        }
+        out
+    }
+
+    fn search(unit: &mut StringMatching, operation: u32, [group, start, len]: [u32; 3], packet: &[u8]) -> Vec<[u32; 3]> {
+        let mut registers = [0; 32];
+        registers[..3].copy_from_slice(&[group, start, len]);
+        unit.invoke(operation, &mut registers, Some(packet)).unwrap();
+        let mut found = Vec::new();
+        while registers[0] > 0 {
+            unit.invoke(3, &mut registers, Some(packet)).unwrap();
+            found.push([registers[1], registers[2], registers[3]]);
+        }
+        unit.invoke(3, &mut registers, None).unwrap();
+        assert_eq!(registers[..4], [0; 4]);
+        found
+    }
+
+    #[test]
+    fn finds_what_overlaps_and_minds_the_case_where_asked() {
+        let mut unit = StringMatching::default();
+        assert_eq!(unit.init(&data(&[&[(b"he", 0, 10), (b"she", 1, 11), (b"", 0, 9)], &[]])), 0);
+        assert_eq!(search(&mut unit, 1, [0, 7, 100], b"uSHE she"), [[11, 4, 3], [11, 8, 3], [10, 8, 2]]);
+        assert_eq!(search(&mut unit, 2, [0, 5, 3], b"uSHE she"), [[11, 3, 3], [10, 3, 2]]);
+        assert_eq!(search(&mut unit, 2, [0, 5, 2], b"uSHE she"), [[0; 3]; 0]);
+        assert_eq!(search(&mut unit, 2, [0, u32::MAX, u32::MAX], b"uSHE she"), [[0; 3]; 0]);
+        assert_eq!(search(&mut unit, 1, [1, 0, 100], b"she"), [[0; 3]; 0]);
+    }
+
+    #[test]
+    fn says_why_it_does_not_work() {
+        let mut unit = StringMatching::default();
+        let mut registers = [0; 32];
+        assert_eq!(unit.invoke(1, &mut registers, Some(&[])), Err(CoproError::NotInitialised));
+        let good = data(&[&[(b"abc", 0, 1)]]);
+        for cut in 0..good.len() {
+            assert_eq!(unit.init(&good[..cut]), 1, "cut at {cut}");
+        }
+        assert_eq!(unit.init(&good), 0);
+        assert_eq!(unit.invoke(1, &mut registers, None), Err(CoproError::NoPacket));
+        registers[0] = 1;
+        assert_eq!(unit.invoke(1, &mut registers, Some(&[])), Err(CoproError::BadRegister));
+        let long: &[u8] = &[b'a'; 65_535];
+        assert_eq!(unit.init(&data(&[&[(long, 0, 0); 5]])), 2);
+        assert_eq!(unit.init(&data(&[&[(long, 1, 0); 4]])), 0);
+    }
+
+    #[test]
+    fn matches_are_kept_up_to_the_limit() {
+        let mut unit = StringMatching::default();
+        unit.init(&data(&[&[(b"a", 0, 1), (b"aa", 0, 2)]]));
+        assert_eq!(search(&mut unit, 1, [0, 0, 5000], &[b'a'; 5000]).len(), MAX_MATCHES);
+    }
+
+    #[test]
+    fn agrees_with_a_window_over_the_packet() {
+        let mut random = Random(6);
+        let mut text = |n: u64| -> Vec<u8> { (0..random.within(1, n)).map(|_| b"abAB"[random.within(0, 4) as usize]).collect() };
+        for round in 0..300 {
+            let patterns: Vec<_> = (0..6).map(|i| (text(5), u16::from((round + i) % 3 == 0), i as u32)).collect();
+            let rows: Vec<_> = patterns.iter().map(|(t, c, n)| (t.as_slice(), *c, *n)).collect();
+            let (mut unit, packet) = (StringMatching::default(), text(60));
+            assert_eq!(unit.init(&data(&[&rows])), 0);
+            let mut found = search(&mut unit, 1, [0, 0, 60], &packet);
+            let mut expected = naive(&rows, &packet);
+            found.sort();
+            expected.sort();
+            assert_eq!(found, expected);
+        }
+    }
+
+    fn naive(patterns: &[(&[u8], u16, u32)], packet: &[u8]) -> Vec<[u32; 3]> {
+        let mut found = Vec::new();
+        for (text, any_case, number) in patterns {
+            for (at, window) in packet.windows(text.len()).enumerate() {
+                if window == *text || *any_case != 0 && window.eq_ignore_ascii_case(text) {
+                    found.push([*number, (at + text.len()) as u32, text.len() as u32]);
+                }
+            }
+        }
+        found
+    }
+}
