@@ -4,7 +4,6 @@ use crate::Error;
 use crate::engines::EngineInfo;
 use compiler::Engine;
 use netil::Verified;
-use netil::copro::Coprocessor;
 use netil::exec::{DEFAULT_BUDGET, Disposition, DropReason, ExchangeBuffer, Outcome, State};
 use netil::module::HandlerKind;
 use std::sync::Arc;
@@ -34,11 +33,7 @@ pub struct Session {
 
 /// The state that a program begins with, its coprocessors those of the runtime.
 pub(crate) fn fresh_state(program: &Verified) -> Result<State, Error> {
-    Ok(State::new(program, &coprocessor)?)
-}
-
-fn coprocessor(_name: &str) -> Option<Box<dyn Coprocessor>> {
-    None
+    Ok(State::new(program, &runtime::coproc::make)?)
 }
 
 impl Session {
