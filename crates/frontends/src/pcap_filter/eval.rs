@@ -45,20 +45,20 @@ impl<'m> Machine<'m> {
     pub(crate) fn node(&mut self, id: IrId) -> Result<bool, Stop> {
         let ir = self.ir;
         match ir.node(id) {
-            Node::Test(test) => self.test(*test),
-            Node::Not(inner) => Ok(!self.node(*inner)?),
-            Node::Chain(first, rest) => self.chain(*first, rest),
-            Node::Elem(elem) => self.node(elem.plain),
+            Node::Test(test) => self.test(test),
+            Node::Not(inner) => Ok(!self.node(inner)?),
+            Node::Chain(first, rest) => self.chain(first, ir.links(rest)),
+            Node::Elem(elem) => self.node(ir.elem(elem).plain),
             Node::Guarded { merged, exact, reach } => {
-                let holds = self.node(*merged)?;
-                if holds && self.packet.len() < *reach as usize {
-                    self.node(*exact)?;
+                let holds = self.node(merged)?;
+                if holds && self.packet.len() < reach as usize {
+                    self.node(exact)?;
                 }
                 Ok(holds)
             }
             Node::ByLength { reach, long, short } => {
-                let enough = self.packet.len() >= *reach as usize;
-                self.node(if enough { *long } else { *short })
+                let enough = self.packet.len() >= reach as usize;
+                self.node(if enough { long } else { short })
             }
         }
     }

@@ -65,11 +65,14 @@ struct Builder<'i> {
 impl Builder<'_> {
     /// The entry of a node that goes on at `yes` if it holds. Recursion is as deep as the parser allows.
     fn node(&mut self, id: IrId, yes: Target, no: Target) -> Target {
-        match self.ir.node(id).clone() {
+        match self.ir.node(id) {
             Node::Test(test) => self.test(test, yes, no),
             Node::Not(inner) => self.node(inner, no, yes),
-            Node::Elem(elem) => self.node(elem.plain, yes, no),
-            Node::Chain(first, rest) => self.chain(first, &rest, yes, no),
+            Node::Elem(elem) => self.node(self.ir.elem(elem).plain, yes, no),
+            Node::Chain(first, rest) => {
+                let rest = self.ir.links(rest).to_vec();
+                self.chain(first, &rest, yes, no)
+            }
             Node::Guarded { merged, exact, reach } => {
                 let reads = self.node(exact, yes, yes);
                 let long = self.captured(reach, yes, reads);

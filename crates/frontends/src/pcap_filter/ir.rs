@@ -66,6 +66,11 @@ id!(
     "set"
 );
 id!(
+    #[doc = "An element."]
+    ElemId,
+    "elem"
+);
+id!(
     #[doc = "A table of field values under masks."]
     ScanId,
     "scan"
@@ -141,12 +146,12 @@ pub(crate) struct Geneve {
     pub linkpl: Slot,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Node {
     Test(TestId),
     Not(IrId),
-    Chain(IrId, Vec<(Join, IrId)>),
-    Elem(Elem),
+    Chain(IrId, Links),
+    Elem(ElemId),
     /// `merged` holds, and evaluating `exact` reads nothing past the end. A packet of `reach` bytes needs no such proof.
     Guarded {
         merged: IrId,
@@ -159,6 +164,13 @@ pub(crate) enum Node {
         long: IrId,
         short: IrId,
     },
+}
+
+/// The terms of a chain after the first: a stretch of [`Ir::links`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Links {
+    start: u32,
+    end: u32,
 }
 
 /// A field lies in a range: a test that sets can be made of.
@@ -189,6 +201,8 @@ pub(crate) struct Ir {
     values: Pool<Value>,
     tests: Pool<Test>,
     nodes: Vec<Node>,
+    links: Vec<(Join, IrId)>,
+    elems: Vec<Elem>,
     /// Inclusive ranges of each set, in any order.
     pub sets: Vec<Vec<(u128, u128)>>,
     pub scans: Vec<Scan>,
@@ -269,8 +283,16 @@ impl Ir {
         self.tests.items[id.index()]
     }
 
-    pub(crate) fn node(&self, id: IrId) -> &Node {
-        &self.nodes[id.index()]
+    pub(crate) fn node(&self, id: IrId) -> Node {
+        self.nodes[id.index()]
+    }
+
+    pub(crate) fn elem(&self, id: ElemId) -> Elem {
+        self.elems[id.index()]
+    }
+
+    pub(crate) fn links(&self, links: Links) -> &[(Join, IrId)] {
+        &self.links[links.start as usize..links.end as usize]
     }
 
     /// A value; operations on constants are folded.
@@ -305,6 +327,19 @@ impl Ir {
     pub(crate) fn push(&mut self, node: Node) -> IrId {
         self.nodes.push(node);
         IrId::new(self.nodes.len() - 1)
+    }
+
+    pub(crate) fn push_chain(&mut self, first: IrId, rest: impl IntoIterator<Item = (Join, IrId)>) -> IrId {
+        let at = |links: &Vec<_>| u32::try_from(links.len()).unwrap_or(u32::MAX);
+        let start = at(&self.links);
+        self.links.extend(rest);
+        let end = at(&self.links);
+        self.push(Node::Chain(first, Links { start, end }))
+    }
+
+    pub(crate) fn push_elem(&mut self, elem: Elem) -> IrId {
+        self.elems.push(elem);
+        self.push(Node::Elem(ElemId::new(self.elems.len() - 1)))
     }
 
     pub(crate) fn push_test(&mut self, test: Test) -> IrId {

@@ -80,8 +80,8 @@ impl<'a> Lower<'a> {
         match self.ast.node(id) {
             Node::Chain { first, rest } => {
                 let first = self.node(*first);
-                let rest = rest.iter().map(|&(join, node)| (join, self.node(node))).collect();
-                self.ir.push(ir::Node::Chain(first, rest))
+                let rest: Vec<_> = rest.iter().map(|&(join, node)| (join, self.node(node))).collect();
+                self.ir.push_chain(first, rest)
             }
             Node::Not(inner) => {
                 let inner = self.node(*inner);
@@ -162,10 +162,7 @@ impl Lower<'_> {
         match nodes {
             [] => self.constant(join == Join::And),
             [one] => *one,
-            [first, rest @ ..] => {
-                let rest = rest.iter().map(|&node| (join, node)).collect();
-                self.ir.push(ir::Node::Chain(*first, rest))
-            }
+            [first, rest @ ..] => self.ir.push_chain(*first, rest.iter().map(|&node| (join, node))),
         }
     }
 
@@ -229,6 +226,6 @@ impl Lower<'_> {
     }
 
     fn element(&mut self, field: Field, (low, high): (u128, u128), plain: IrId, stepwise: bool) -> IrId {
-        self.ir.push(ir::Node::Elem(Elem { field, low, high, plain, stepwise }))
+        self.ir.push_elem(Elem { field, low, high, plain, stepwise })
     }
 }

@@ -29,7 +29,9 @@ use std::collections::{HashMap, HashSet};
 
 use self::shape::Shape;
 use super::ast::Join;
-use super::ir::{Elem, Ir, IrId, Node, Scan, SetId, Test};
+#[cfg(doc)]
+use super::ir::Elem;
+use super::ir::{Ir, IrId, Links, Node, Scan, SetId, Test};
 
 /// The filter with lists merged: a new root in the same IR.
 pub(crate) fn merge(ir: &mut Ir) -> Option<IrId> {
@@ -54,7 +56,7 @@ struct Term {
 impl Merger<'_> {
     /// Recursion is as deep as the parser allows.
     fn node(&mut self, id: IrId) -> IrId {
-        match self.ir.node(id).clone() {
+        match self.ir.node(id) {
             Node::Chain(first, rest) => self.chain(first, rest),
             Node::Not(inner) => {
                 let merged = self.node(inner);
@@ -64,10 +66,11 @@ impl Merger<'_> {
         }
     }
 
-    fn chain(&mut self, first: IrId, rest: Vec<(Join, IrId)>) -> IrId {
+    fn chain(&mut self, first: IrId, rest: Links) -> IrId {
+        let rest = self.ir.links(rest);
         // The first term may be said to be joined by either word; that of the second lets it begin a run.
         let join = rest.first().map_or(Join::Or, |&(join, _)| join);
-        let terms: Vec<(Join, IrId)> = std::iter::once((join, first)).chain(rest).collect();
+        let terms: Vec<(Join, IrId)> = std::iter::once((join, first)).chain(rest.iter().copied()).collect();
         let mut out: Vec<(Join, IrId)> = Vec::new();
         let mut at = 0;
         while at < terms.len() {
@@ -76,7 +79,7 @@ impl Merger<'_> {
             at += taken;
         }
         let (_, first) = out.remove(0);
-        if out.is_empty() { first } else { self.ir.push(Node::Chain(first, out)) }
+        if out.is_empty() { first } else { self.ir.push_chain(first, out) }
     }
 
     /// The terms at the front that are joined alike, as one; of an `and` those under `not`, by De Morgan. With their number.
@@ -84,7 +87,7 @@ impl Merger<'_> {
         let (join, first) = terms[0];
         let body = |id: IrId| match (join, self.ir.node(id)) {
             (Join::Or, _) => Some(id),
-            (Join::And, Node::Not(inner)) => Some(*inner),
+            (Join::And, Node::Not(inner)) => Some(inner),
             (Join::And, _) => None,
         };
         let bodies: Vec<IrId> = terms.iter().take_while(|term| term.0 == join).map_while(|&(_, id)| body(id)).collect();
@@ -113,8 +116,7 @@ impl Merger<'_> {
         if rest.is_empty() {
             return first;
         }
-        let rest = rest.iter().map(|&node| (Join::Or, node)).collect();
-        self.ir.push(Node::Chain(first, rest))
+        self.ir.push_chain(first, rest.iter().map(|&node| (Join::Or, node)))
     }
 
     fn shapes(&mut self, bodies: &[IrId]) -> (Vec<Term>, Vec<Shape>) {
@@ -194,8 +196,7 @@ impl Merger<'_> {
 
     fn merged(&mut self, terms: &[IrId], guarded: bool) -> IrId {
         let exact = terms[0];
-        let elems: Vec<Vec<Elem>> = terms.iter().map(|&term| self.ir.elems(term)).collect();
-        let merged = self.with_sets(exact, &elems);
+        let merged = self.with_sets(terms);
         if !guarded {
             return merged;
         }
@@ -206,50 +207,51 @@ impl Merger<'_> {
     fn merged_stepwise(&mut self, terms: &[IrId]) -> Option<IrId> {
         let exact = terms[0];
         let before = self.ir.common_tests(exact)?;
-        let elems: Vec<Vec<Elem>> = terms.iter().map(|&term| self.ir.elems(term)).collect();
-        let uniform = |row: &Vec<Elem>| row.iter().all(|elem| elem.stepwise && (elem.low, elem.high) == (row[0].low, row[0].high));
-        let fixed = elems[0].iter().all(|elem| elem.field.base.is_none());
+        let elems = self.ir.elems(exact);
+        let fixed = elems.iter().all(|elem| elem.stepwise && elem.field.base.is_none());
         let reach = self.ir.reach(exact);
-        if !fixed || reach == u32::MAX || !elems.iter().all(uniform) {
+        if !fixed || reach == u32::MAX {
             return None;
         }
-        let rows = elems.iter().map(|row| (row[0].low, !(row[0].low ^ row[0].high))).collect();
-        let fields = elems[0].iter().map(|elem| elem.field).collect();
+        let ranges = self.ir.ranges(terms);
+        let rows = ranges.chunks(elems.len()).map(|row| {
+            let (low, high) = row[0];
+            row.iter().all(|range| *range == row[0]).then_some((low, !(low ^ high)))
+        });
+        let rows = rows.collect::<Option<_>>()?;
+        let fields = elems.iter().map(|elem| elem.field).collect();
         let scan = self.ir.new_scan(Scan { fields, rows });
         let scan = self.ir.push_test(Test::Scan(scan));
-        let rest = before[1..].iter().copied().chain([scan]).map(|node| (Join::And, node)).collect();
-        let short = self.ir.push(Node::Chain(before[0], rest));
-        let long = self.with_sets(exact, &elems);
+        let rest = before[1..].iter().copied().chain([scan]).map(|node| (Join::And, node));
+        let short = self.ir.push_chain(before[0], rest);
+        let long = self.with_sets(terms);
         Some(self.ir.push(Node::ByLength { reach, long, short }))
     }
 
-    /// `exact` with each element replaced by a set of all terms' ranges there.
-    fn with_sets(&mut self, exact: IrId, elems: &[Vec<Elem>]) -> IrId {
+    /// The first term with each element replaced by a set of all terms' ranges there; equal sets are one.
+    fn with_sets(&mut self, terms: &[IrId]) -> IrId {
+        let elems = self.ir.elems(terms[0]);
+        let ranges = self.ir.ranges(terms);
         let mut sets: Vec<(usize, SetId)> = Vec::new();
         let mut tests = Vec::new();
-        for (i, elem) in elems[0].iter().enumerate() {
-            let range = |row: &Vec<Elem>, at: usize| (row[at].low, row[at].high);
-            let known = sets.iter().find(|&&(at, _)| elems.iter().all(|row| range(row, at) == range(row, i)));
-            let set = match known {
-                Some(&(_, set)) => set,
-                None => {
-                    let set = self.ir.new_set(elems.iter().map(|row| range(row, i)).collect());
-                    sets.push((i, set));
-                    set
-                }
-            };
+        for (i, elem) in elems.iter().enumerate() {
+            let rows = || ranges.chunks(elems.len());
+            let known = sets.iter().find(|&&(at, _)| rows().all(|row| row[at] == row[i])).map(|&(_, set)| set);
+            let set = known.unwrap_or_else(|| self.ir.new_set(rows().map(|row| row[i]).collect()));
+            sets.push((i, set));
             tests.push(self.ir.push_test(Test::Within(elem.field, set)));
         }
-        self.replace(exact, &mut tests.into_iter())
+        self.replace(terms[0], &mut tests.into_iter())
     }
 
     fn replace(&mut self, id: IrId, tests: &mut impl Iterator<Item = IrId>) -> IrId {
-        match self.ir.node(id).clone() {
+        match self.ir.node(id) {
             Node::Elem(_) => tests.next().unwrap_or(id),
             Node::Chain(first, rest) => {
+                let rest = self.ir.links(rest).to_vec();
                 let first = self.replace(first, tests);
-                let rest = rest.into_iter().map(|(join, node)| (join, self.replace(node, tests))).collect();
-                self.ir.push(Node::Chain(first, rest))
+                let rest: Vec<_> = rest.into_iter().map(|(join, node)| (join, self.replace(node, tests))).collect();
+                self.ir.push_chain(first, rest)
             }
             _ => id,
         }

@@ -32,21 +32,23 @@ impl Shape {
 
 impl Ir {
     /// Equal for like terms and different for others. Appended to `key`.
-    pub(super) fn shape_key(&mut self, id: IrId, key: &mut Vec<u32>) {
-        match self.node(id).clone() {
+    pub(super) fn shape_key(&self, id: IrId, key: &mut Vec<u32>) {
+        match self.node(id) {
             Node::Test(test) => key.extend([0, test.0]),
             Node::Not(inner) => {
                 key.push(1);
                 self.shape_key(inner, key);
             }
             Node::Elem(elem) => {
-                let field = self.make(Value::Load(elem.field));
-                key.extend([2, field.0, u32::from(elem.stepwise)]);
+                let Elem { field, stepwise, .. } = self.elem(elem);
+                let base = field.base.map_or(0, |base| base.0 + 1);
+                key.extend([2, base, field.offset, field.bytes.into(), stepwise.into()]);
             }
             Node::Chain(first, rest) => {
+                let rest = self.links(rest);
                 key.extend([3, u32::try_from(rest.len()).unwrap_or(u32::MAX)]);
                 self.shape_key(first, key);
-                for (join, node) in rest {
+                for &(join, node) in rest {
                     key.push(u32::from(join == Join::And));
                     self.shape_key(node, key);
                 }
@@ -58,17 +60,24 @@ impl Ir {
     /// The elements in order.
     pub(super) fn elems(&self, id: IrId) -> Vec<Elem> {
         let mut found = Vec::new();
-        self.collect_elems(id, &mut found);
+        self.each_elem(id, &mut |elem| found.push(elem));
         found
     }
 
-    fn collect_elems(&self, id: IrId, found: &mut Vec<Elem>) {
+    /// The ranges of all elements of like terms, term by term.
+    pub(super) fn ranges(&self, terms: &[IrId]) -> Vec<(u128, u128)> {
+        let mut ranges = Vec::new();
+        terms.iter().for_each(|&term| self.each_elem(term, &mut |elem| ranges.push((elem.low, elem.high))));
+        ranges
+    }
+
+    fn each_elem(&self, id: IrId, each: &mut impl FnMut(Elem)) {
         match self.node(id) {
-            Node::Elem(elem) => found.push(*elem),
-            Node::Not(inner) => self.collect_elems(*inner, found),
+            Node::Elem(elem) => each(self.elem(elem)),
+            Node::Not(inner) => self.each_elem(inner, each),
             Node::Chain(first, rest) => {
-                self.collect_elems(*first, found);
-                rest.iter().for_each(|&(_, node)| self.collect_elems(node, found));
+                self.each_elem(first, each);
+                self.links(rest).iter().for_each(|&(_, node)| self.each_elem(node, each));
             }
             Node::Test(_) | Node::Guarded { .. } | Node::ByLength { .. } => {}
         }
@@ -76,12 +85,13 @@ impl Ir {
 
     fn decides(&self, id: IrId) -> bool {
         match self.node(id) {
-            Node::Test(test) => !matches!(self.test(*test), Test::Assign(..) | Test::Geneve(_)),
+            Node::Test(test) => !matches!(self.test(test), Test::Assign(..) | Test::Geneve(_)),
             Node::Elem(_) => true,
-            Node::Not(inner) => self.elems(*inner).is_empty() && self.decides(*inner),
+            Node::Not(inner) => self.elems(inner).is_empty() && self.decides(inner),
             Node::Chain(first, rest) => {
+                let rest = self.links(rest);
                 let before_and = rest.iter().rposition(|&(join, _)| join == Join::And).map_or(0, |last| last + 1);
-                let mut operands = std::iter::once(*first).chain(rest.iter().map(|r| r.1)).enumerate();
+                let mut operands = std::iter::once(first).chain(rest.iter().map(|r| r.1)).enumerate();
                 operands.all(|(i, operand)| self.decides(operand) && (i >= before_and || self.elems(operand).is_empty()))
             }
             Node::Guarded { .. } | Node::ByLength { .. } => false,
@@ -89,26 +99,29 @@ impl Ir {
     }
 
     fn entry(&self, id: IrId) -> Option<(ValueId, Vec<u32>)> {
-        match self.node(id) {
-            Node::Test(test) => match self.test(*test) {
-                Test::Cmp(value, Cmp::Eq, wanted) => match self.value(wanted) {
-                    Value::Const(c) => Some((value, vec![c])),
-                    _ => None,
-                },
-                _ => None,
-            },
-            Node::Chain(first, rest) if rest.iter().all(|r| r.0 == Join::And) => self.entry(*first),
-            Node::Chain(first, rest) if rest.iter().all(|r| r.0 == Join::Or) => {
-                let (value, mut wanted) = self.entry(*first)?;
-                for &(_, node) in rest {
-                    let (other, more) = self.entry(node)?;
-                    if other != value {
-                        return None;
-                    }
-                    wanted.extend(more);
-                }
-                Some((value, wanted))
+        let (first, rest) = match self.node(id) {
+            Node::Test(test) => return self.entry_test(self.test(test)),
+            Node::Chain(first, rest) => (first, self.links(rest)),
+            _ => return None,
+        };
+        let (value, mut wanted) = self.entry(first)?;
+        if rest.iter().all(|r| r.0 == Join::And) {
+            return Some((value, wanted));
+        }
+        for &(join, node) in rest {
+            let (other, more) = self.entry(node)?;
+            if other != value || join == Join::And {
+                return None;
             }
+            wanted.extend(more);
+        }
+        Some((value, wanted))
+    }
+
+    fn entry_test(&self, test: Test) -> Option<(ValueId, Vec<u32>)> {
+        let Test::Cmp(value, Cmp::Eq, wanted) = test else { return None };
+        match self.value(wanted) {
+            Value::Const(c) => Some((value, vec![c])),
             _ => None,
         }
     }
@@ -116,13 +129,14 @@ impl Ir {
     /// What stands before each element, if the term is `tests and elem` or several of those with equal tests, `or`-ed.
     pub(super) fn common_tests(&self, id: IrId) -> Option<Vec<IrId>> {
         let Node::Chain(first, rest) = self.node(id) else { return None };
+        let rest = self.links(rest);
         if rest.iter().all(|r| r.0 == Join::And) {
             let (last, others) = rest.split_last()?;
-            let tests: Vec<IrId> = std::iter::once(*first).chain(others.iter().map(|r| r.1)).collect();
+            let tests: Vec<IrId> = std::iter::once(first).chain(others.iter().map(|r| r.1)).collect();
             let plain = tests.iter().all(|&test| matches!(self.node(test), Node::Test(_)));
             return (plain && matches!(self.node(last.1), Node::Elem(_))).then_some(tests);
         }
-        let tests = self.common_tests(*first)?;
+        let tests = self.common_tests(first)?;
         let same = |other: &[IrId]| other.len() == tests.len() && other.iter().zip(&tests).all(|(&a, &b)| self.node(a) == self.node(b));
         let all = rest.iter().all(|&(join, node)| join == Join::Or && self.common_tests(node).is_some_and(|other| same(&other)));
         all.then_some(tests)
@@ -131,10 +145,10 @@ impl Ir {
     /// A captured length at which nothing that the term may read is cut off; the greatest number if there is none.
     pub(super) fn reach(&self, id: IrId) -> u32 {
         match self.node(id) {
-            Node::Test(test) => self.test_reach(self.test(*test)),
-            Node::Not(inner) => self.reach(*inner),
-            Node::Elem(elem) => self.reach(elem.plain),
-            Node::Chain(first, rest) => rest.iter().map(|r| self.reach(r.1)).fold(self.reach(*first), u32::max),
+            Node::Test(test) => self.test_reach(self.test(test)),
+            Node::Not(inner) => self.reach(inner),
+            Node::Elem(elem) => self.reach(self.elem(elem).plain),
+            Node::Chain(first, rest) => self.links(rest).iter().map(|r| self.reach(r.1)).fold(self.reach(first), u32::max),
             Node::Guarded { .. } | Node::ByLength { .. } => u32::MAX,
         }
     }
