@@ -101,7 +101,7 @@ impl fmt::Display for Reason {
             Self::Overflow(max) => write!(f, "stack exceeds the declared {max} elements (.maxstacksize)"),
             Self::Type(wanted, found, depth) => write!(f, "wants i{wanted} at stack position {depth} from the top, finds i{found}"),
             Self::Join(how) => write!(f, "paths meet with different stacks: {how}"),
-            Self::Polymorphic(a, b) => write!(f, "sees i{} and i{} here, i{} and i{} on another path", a[0], a[1], b[0], b[1]),
+            Self::Polymorphic(a, b) => write!(f, "sees {} here, {} on another path", types(*a), types(*b)),
             Self::Uninitialised(local) => write!(f, "local {local} may be read before it is written"),
             Self::OutOfBounds(space, at, size, have) => {
                 write!(f, "bytes {at}..{} lie outside {}, which has {have}", at + size, space.name())
@@ -110,4 +110,9 @@ impl fmt::Display for Reason {
             Self::CallDepth(max) => write!(f, "calls nest more than {max} deep"),
         }
     }
+}
+
+/// The types of top and second, if the instruction looks at both.
+fn types([top, second]: [u16; 2]) -> String {
+    if second == 0 { format!("i{top}") } else { format!("i{top} on i{second}") }
 }
