@@ -47,7 +47,12 @@ impl Inputs {
         self.captures.iter().map(|(path, capture)| capture.survey().map_err(|e| told(path, e))).collect()
     }
 
-    /// The link type of the first packets of the first capture.
+    /// The captures with their names.
+    pub(crate) fn captures(&mut self) -> impl Iterator<Item = (&Path, &mut Capture)> {
+        self.captures.iter_mut().map(|(path, capture)| (path.as_path(), capture))
+    }
+
+    /// What each capture says of itself at its beginning.
     pub(crate) fn infos(&self) -> Vec<Info> {
         self.captures.iter().map(|(_, capture)| capture.info()).collect()
     }

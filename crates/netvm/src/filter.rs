@@ -42,6 +42,14 @@ impl Filter {
         Ok(Self { source: source.to_owned(), engine, compiled: Vec::new(), wire_len: Vec::new(), time_ns: Vec::new() })
     }
 
+    /// A filter for one link type alone.
+    ///
+    /// # Errors
+    /// As [`Filter::new`] and [`Filter::prepare`].
+    pub fn compile(source: &str, link: LinkType, engine: &'static EngineInfo) -> Result<Compiled, Error> {
+        Compiled::new(source, link, engine)
+    }
+
     /// The expression.
     pub fn source(&self) -> &str {
         &self.source

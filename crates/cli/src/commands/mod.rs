@@ -1,13 +1,12 @@
 //! The subcommands, one file each.
 
 mod asm;
-
+mod bench;
 mod compile;
 mod completions;
 mod disasm;
-
 mod filter;
-
+mod run;
 mod shared;
 mod verify;
 
@@ -16,20 +15,24 @@ use crate::failure::Outcome;
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Filter(filter::Args),
+    Run(run::Args),
     Asm(asm::Args),
     Disasm(disasm::Args),
     Verify(verify::Args),
     Compile(compile::Args),
+    Bench(bench::Args),
     Completions(completions::Args),
 }
 
 pub(crate) fn run(command: &Command) -> Outcome {
     match command {
         Command::Filter(args) => filter::run(args),
+        Command::Run(args) => run::run(args),
         Command::Asm(args) => asm::run(args),
         Command::Disasm(args) => disasm::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Compile(args) => compile::run(args),
+        Command::Bench(args) => bench::run(args),
         Command::Completions(args) => completions::run(args),
     }
 }

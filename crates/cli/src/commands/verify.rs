@@ -135,7 +135,11 @@ fn touches(program: &Verified) -> Vec<&'static str> {
 
 fn text(file: &str, program: &Program) -> String {
     let name = if program.name.is_empty() { String::new() } else { format!(" ({})", program.name) };
-    let what = if program.filter { "a filter" } else { "a program" };
+    let what = match (program.filter, program.ports.len()) {
+        (true, 2) => "a filter",
+        (true, _) => "keeps no state",
+        (false, _) => "a program with state or effects on packets",
+    };
     let mut out = format!("{file}{name}: verified, {what}\n");
     for port in &program.ports {
         out += &format!("  port {}  {} {}\n", port.id, port.kind, port.name);

@@ -1,0 +1,213 @@
+//! `netvm run`: a NetIL program between captures.
+//!
+//! The schedule is the reference one: arrivals in the order of their times, each pushed as far as it goes (or left waiting at a pull
+//! input), then every pull output is asked, in the order of declaration, until it has nothing more to give. A program without pull
+//! handler takes its arrivals in bursts, which gives the same.
+
+mod merge;
+mod ports;
+mod tally;
+
+use super::shared::EngineArg;
+use crate::failure::{self, Failure, Outcome};
+use crate::out::Out;
+use crate::progress::Progress;
+use crate::signals::Signals;
+use merge::{Arrival, Merge};
+use netvm::io::LinkType;
+use netvm::netil::exec::{Disposition, ExchangeBuffer};
+use netvm::netil::module::PortKind;
+use netvm::{Session, Settings, load};
+use ports::{Outputs, PortFile};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+use tally::Tally;
+
+/// Packets in a burst.
+const BURST: usize = 256;
+/// Packets that pull outputs may give after one arrival: a program that makes its own could go on for ever.
+const MAX_PULLS: usize = 1024;
+
+/// Run a NetIL program on captures
+///
+/// Each `--in` feeds a capture to an input port; packets of several captures arrive in the order of their times. Each `--out` writes what
+/// leaves by an output port. What a program drops is counted by reason. A trap drops its packet and is counted: the places of traps
+/// are told at the end, and do not change the exit status; a failed init handler does.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  netvm run nat.netil --in lan=lan.pcap --in wan=wan.pcap --out 2=nat.pcap
+  netvm run count.nvm --in trace.pcap --stats")]
+pub(crate) struct Args {
+    /// NetIL source or binary module
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    file: PathBuf,
+
+    /// Capture that arrives at an input port (name or number; the first if not said), - for standard input
+    #[arg(long = "in", value_name = "PORT=IN", value_parser = ports::parse)]
+    inputs: Vec<PortFile>,
+
+    /// Capture of what leaves by an output port (name or number; the first if not said), - for standard output
+    #[arg(long = "out", value_name = "PORT=OUT", value_parser = ports::parse)]
+    outputs: Vec<PortFile>,
+
+    #[command(flatten)]
+    engine: EngineArg,
+
+    /// Seed of the program's random numbers
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+
+    /// Backward branches and calls that one packet may take before it is a trap
+    #[arg(long, value_name = "N", default_value_t = Settings::default().budget)]
+    budget: u32,
+
+    /// Tell on standard error what became of the packets
+    #[arg(long)]
+    stats: bool,
+
+    /// The same as JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let program = Arc::new(load::program(&args.file)?);
+    let inputs = ports::resolve(&program, &args.inputs, true)?;
+    let outputs = ports::resolve(&program, &args.outputs, false)?;
+    let signals = Signals::watch()?;
+    let merge = Merge::open(&inputs)?;
+    let infos = merge.infos()?;
+    let settings = Settings { seed: args.seed, budget: args.budget };
+    let session = Session::start(Arc::clone(&program), args.engine.get(), settings)?;
+    let outputs = Outputs::create(&outputs, &infos)?;
+    let mut work = Work {
+        tally: Tally::new(&program),
+        pulls: ports::of_kind(&program, PortKind::PullOutput),
+        pull_inputs: ports::of_kind(&program, PortKind::PullInput),
+        link: infos.first().and_then(|info| info.link_types.first()).copied().unwrap_or(LinkType::EN10MB),
+        has_pull: program.module().pull.is_some(),
+        session,
+        outputs,
+    };
+    let start = Instant::now();
+    let whole = work.feed(merge, &signals)?;
+    let Work { tally, outputs, .. } = work;
+    outputs.finish()?;
+    let seconds = start.elapsed().as_secs_f64();
+    let on_stdout = !args.outputs.iter().any(|o| o.path == std::path::Path::new("-"));
+    report(args, &tally, seconds, on_stdout)?;
+    signals.result()?;
+    if whole { Ok(()) } else { Err(Failure::told()) }
+}
+
+fn report(args: &Args, tally: &Tally, seconds: f64, on_stdout: bool) -> Outcome {
+    tally.tell_traps();
+    if args.json {
+        let json = serde_json::to_string(&tally.json(seconds)).map_err(Failure::failed)?;
+        if on_stdout {
+            let mut out = Out::new();
+            out.line(&json)?;
+            out.flush()?;
+        } else {
+            failure::eprint_lossy(&json);
+        }
+    }
+    if args.stats {
+        failure::eprint_lossy(tally.text(seconds).trim_end());
+    }
+    Ok(())
+}
+
+/// A session between its captures.
+struct Work {
+    session: Session,
+    outputs: Outputs,
+    tally: Tally,
+    pulls: Vec<u32>,
+    pull_inputs: Vec<u32>,
+    has_pull: bool,
+    /// The link type of packets that the program makes up.
+    link: LinkType,
+}
+
+impl Work {
+    /// Runs everything. True if no input was damaged.
+    fn feed(&mut self, mut merge: Merge, signals: &Signals) -> Outcome<bool> {
+        let mut bar = Progress::new(true);
+        let mut arrivals = Vec::new();
+        let burst = if self.has_pull { 1 } else { BURST };
+        if merge.is_empty() {
+            self.pull(0)?;
+        }
+        while !signals.stop() {
+            merge.next(burst, &mut arrivals, signals, &mut || self.outputs.flush())?;
+            if arrivals.is_empty() {
+                break;
+            }
+            self.arrive(&mut arrivals)?;
+            bar.at(merge.progress());
+        }
+        bar.clear();
+        Ok(merge.is_whole())
+    }
+
+    fn arrive(&mut self, arrivals: &mut Vec<Arrival>) -> Outcome {
+        self.tally.arrived(arrivals.len() as u64);
+        let time = arrivals.last().map_or(0, |a| a.time_ns());
+        if let [only] = arrivals.as_mut_slice()
+            && self.pull_inputs.contains(&only.port)
+        {
+            let port = only.port;
+            self.session.offer(port, only.buffer().into_owned());
+        } else {
+            self.push(arrivals)?;
+        }
+        if self.has_pull { self.pull(time) } else { Ok(()) }
+    }
+
+    fn push(&mut self, arrivals: &[Arrival]) -> Outcome {
+        let mut buffers: Vec<ExchangeBuffer<'_>> = arrivals.iter().map(Arrival::buffer).collect();
+        let outcome = self.session.push(&mut buffers);
+        let mut clones = outcome.clones.iter().peekable();
+        for (i, (arrival, buffer)) in arrivals.iter().zip(&buffers).enumerate() {
+            while let Some(clone) = clones.next_if(|c| c.source as usize <= i) {
+                self.tally.cloned(clone.port);
+                self.outputs.write(clone.port, arrival.link, arrival.wire_len(&clone.buffer), &clone.buffer)?;
+            }
+            let disposition = outcome.dispositions.get(i).copied();
+            self.tally.ended(disposition, arrival);
+            if let Some(Disposition::Port(port)) = disposition {
+                self.outputs.write(port, arrival.link, arrival.wire_len(buffer), buffer)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks every pull output until it has nothing to give.
+    fn pull(&mut self, time: u64) -> Outcome {
+        let mut left = MAX_PULLS;
+        for at in 0..self.pulls.len() {
+            let port = self.pulls[at];
+            while left > 0 && self.pull_one(port, time)? {
+                left -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn pull_one(&mut self, port: u32, time: u64) -> Outcome<bool> {
+        let mut packet = ExchangeBuffer::none();
+        let outcome = self.session.pull(port, time, &mut packet);
+        for clone in &outcome.clones {
+            self.tally.cloned(clone.port);
+            self.outputs.write(clone.port, self.link, clone.buffer.orig_len, &clone.buffer)?;
+        }
+        let disposition = outcome.dispositions.first().copied();
+        self.tally.pulled(disposition);
+        let Some(Disposition::Port(port)) = disposition else { return Ok(false) };
+        self.outputs.write(port, self.link, packet.orig_len, &packet)?;
+        Ok(true)
+    }
+}
