@@ -1,0 +1,55 @@
+# netvm. `make help` says what there is. Prerequisites: a Rust toolchain (rustup), a C compiler, make.
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench fuzz docs install clean
+
+PREFIX ?= /usr/local
+SECONDS ?= 60
+export CARGO_TARGET_DIR ?= $(CURDIR)/target
+NETVM = $(CARGO_TARGET_DIR)/release/netvm
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: ## make a small realistic capture, filter it, show what came of it
+	@scripts/demo
+
+test: ## everything that must pass: format, lints, tests, documentation
+	@scripts/packages libpcap-dev tcpdump
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo test --workspace --quiet
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet
+	@echo 'All tests passed.'
+
+lint: ## format and lints only
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+bench: ## measure against libpcap, tcpdump and hand-written C (ARGS='--help' for sections and records)
+	@scripts/packages libpcap-dev tcpdump
+	@cargo build --release --quiet -p netvm-cli
+	@cargo run --release --quiet -p netvm-bench -- --netvm $(NETVM) $(ARGS)
+
+fuzz: ## run every fuzz target for SECONDS each (default 60), or TARGETS='asm_text …'
+	@scripts/fuzz $(SECONDS) $(TARGETS)
+
+docs: ## docs/netil.md, manual pages, completions, and the crates' documentation
+	NETVM_BLESS=1 cargo test --quiet -p netil --test manual
+	cargo run --quiet -p xtask -- man $(CARGO_TARGET_DIR)/man
+	cargo run --quiet -p xtask -- completions $(CARGO_TARGET_DIR)/completions
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
+	@echo 'docs/netil.md, $(CARGO_TARGET_DIR)/man, $(CARGO_TARGET_DIR)/completions, $(CARGO_TARGET_DIR)/doc/netvm/index.html'
+
+install: ## netvm, its manual pages and completions under PREFIX (default /usr/local)
+	cargo build --release --quiet -p netvm-cli
+	cargo run --quiet -p xtask -- man $(CARGO_TARGET_DIR)/man
+	cargo run --quiet -p xtask -- completions $(CARGO_TARGET_DIR)/completions
+	install -D -m 755 $(NETVM) $(DESTDIR)$(PREFIX)/bin/netvm
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(CARGO_TARGET_DIR)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -D -m 644 $(CARGO_TARGET_DIR)/completions/netvm.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/netvm
+	install -D -m 644 $(CARGO_TARGET_DIR)/completions/_netvm $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_netvm
+	install -D -m 644 $(CARGO_TARGET_DIR)/completions/netvm.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/netvm.fish
+
+clean: ## remove what was built
+	cargo clean

@@ -1,0 +1,98 @@
+//! Targets that take modules: the loader, the verifier with the interpreter, the JIT beside the interpreter.
+
+use compiler::Engine;
+use jit::JitEngine;
+use netil::arbitrary::{Options, arbitrary_module, mixer, seeded_packet};
+use netil::codec::DecodeLimits;
+use netil::copro::Coprocessor;
+use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
+use netil::module::HandlerKind;
+use netil::{Interpreter, Module, Verified, verify};
+use std::sync::Arc;
+
+/// Backward branches and calls of one run: enough to reach everything, too few to wait for.
+const BUDGET: u32 = 300;
+
+/// The loader takes only what the encoder writes, and neither it nor the verifier panics or takes much memory.
+pub fn module_loader(bytes: &[u8]) {
+    let limits = DecodeLimits { bytes: 1 << 20, ..DecodeLimits::default() };
+    if let Ok(module) = Module::from_bytes(bytes, &limits) {
+        assert_eq!(module.to_bytes().as_deref(), Ok(bytes));
+        let _ = verify(module);
+    }
+}
+
+/// What verifies runs without a panic and within its budget, with the real coprocessors. The first byte chooses between the binary form
+/// and the generator.
+pub fn verify_run(bytes: &[u8]) {
+    let Some((choice, rest)) = bytes.split_first() else { return };
+    let module = match choice & 1 {
+        0 => Some(arbitrary_module(rest, &Options::default())),
+        _ => Module::from_bytes(rest, &DecodeLimits::default()).ok(),
+    };
+    if let Some(program) = module.and_then(|m| verify(m).ok()) {
+        let mut interpreter = Interpreter::new(Arc::new(program));
+        Seen::of(&mut interpreter, &runtime::coproc::make);
+    }
+}
+
+/// The JIT does what the interpreter does.
+pub fn jit_agrees(bytes: &[u8]) {
+    let Ok(program) = verify(arbitrary_module(bytes, &Options::default())) else { return };
+    let program = Arc::new(program);
+    let Ok(mut jit) = JitEngine::new(Arc::clone(&program)) else { return };
+    let mut interpreter = Interpreter::new(program);
+    assert_eq!(Seen::of(&mut jit, &mixer), Seen::of(&mut interpreter, &mixer));
+}
+
+/// All that a run leaves behind.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    init: Result<(), Disposition>,
+    dispositions: Vec<Disposition>,
+    packets: Vec<(Vec<u8>, Vec<u8>)>,
+    clones: Vec<(u32, u32, Vec<u8>)>,
+    memories: [Vec<u8>; 2],
+    exceptions: Vec<u32>,
+    coprocessors: Vec<(Vec<u32>, u64)>,
+}
+
+impl Seen {
+    fn of(engine: &mut dyn Engine, make: &dyn Fn(&str) -> Option<Box<dyn Coprocessor>>) -> Self {
+        let program = Arc::clone(engine.program());
+        let mut state = State::new(&program, make).expect("every coprocessor has a unit");
+        state.budget = BUDGET;
+        let init = engine.init(&mut state);
+        let mut seen = Self {
+            init,
+            dispositions: Vec::new(),
+            packets: Vec::new(),
+            clones: Vec::new(),
+            memories: Default::default(),
+            exceptions: Vec::new(),
+            coprocessors: Vec::new(),
+        };
+        for kind in [HandlerKind::Push, HandlerKind::Pull] {
+            seen.handler(engine, kind, &program, &mut state);
+        }
+        seen.exceptions = state.exceptions.to_vec();
+        seen.coprocessors = state.coprocessors.iter().map(|c| (c.registers.to_vec(), c.unit.fingerprint())).collect();
+        seen.memories = [state.data, state.shared];
+        seen
+    }
+
+    fn handler(&mut self, engine: &mut dyn Engine, kind: HandlerKind, program: &Verified, state: &mut State) {
+        if program.handler(kind).is_none() {
+            return;
+        }
+        let bytes: Vec<Vec<u8>> = (0..3).map(seeded_packet).collect();
+        let pushed = |b| if kind == HandlerKind::Pull { ExchangeBuffer::none() } else { ExchangeBuffer::borrowed(b) };
+        let mut burst: Vec<_> = bytes.iter().map(|b| pushed(b)).collect();
+        state.inputs.iter_mut().for_each(|queue| queue.push_back(ExchangeBuffer::borrowed(&bytes[0]).into_owned()));
+        let mut out = Outcome::default();
+        engine.run(kind, &mut burst, state, &mut out);
+        self.dispositions.extend(out.dispositions);
+        self.packets.extend(burst.iter().map(|b| (b.bytes().to_vec(), b.info.clone())));
+        self.clones.extend(out.clones.iter().map(|c| (c.source, c.port, c.buffer.bytes().to_vec())));
+    }
+}

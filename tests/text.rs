@@ -1,0 +1,49 @@
+//! Targets that take text: NetIL source and filter expressions.
+
+use frontends::pcap_filter::{Filter, LinkType, Options};
+use netil::asm::assemble;
+use netil::disasm::disassemble;
+use netil::exec::{Packets, Selection, State};
+use netil::{Interpreter, verify};
+use std::sync::Arc;
+
+/// The link types that a filter can be for, and one that it cannot.
+const LINKS: [u32; 13] = [0, 1, 9, 12, 50, 51, 101, 108, 113, 228, 229, 276, 147];
+
+/// Any text assembles or is refused with messages; what assembles is disassembled to text of the same module.
+pub fn asm_text(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match assemble(text, "fuzz.netil") {
+        Err(errors) => assert!(!errors.to_string().is_empty()),
+        Ok(module) => {
+            let _ = verify(module.clone());
+            let shown = disassemble(&module);
+            let again = assemble(&shown, "again").unwrap_or_else(|e| panic!("{e}\n{shown}"));
+            assert_eq!(disassemble(&again), shown);
+        }
+    }
+}
+
+/// Any expression is compiled or refused with messages, on every link type; what is compiled verifies, and its code gives the verdict that
+/// plain evaluation gives. The packet follows the expression after a zero byte.
+pub fn filter_parser(bytes: &[u8]) {
+    let mut parts = bytes.splitn(2, |b| *b == 0);
+    let Ok(source) = std::str::from_utf8(parts.next().unwrap_or_default()) else { return };
+    let packet = parts.next().unwrap_or_default();
+    for link in LINKS {
+        match Filter::compile(source, LinkType(link), &Options::default()) {
+            Err(errors) => assert!(!errors.to_string().is_empty()),
+            Ok(filter) => same_verdict(&filter, packet),
+        }
+    }
+}
+
+fn same_verdict(filter: &Filter, packet: &[u8]) {
+    let program = verify(filter.module()).unwrap_or_else(|e| panic!("{}", e[0]));
+    let program = Arc::new(program);
+    let mut state = State::plain(&program).expect("a filter has no coprocessors");
+    let mut selection = Selection::default();
+    let wire_len = packet.len() as u32 + 4;
+    Interpreter::new(program).select(&Packets { frames: &[packet], wire_len: &[wire_len], time_ns: &[0] }, &mut state, &mut selection);
+    assert_eq!(selection.get(0), filter.matches(packet, wire_len));
+}

@@ -1,0 +1,174 @@
+//! Rules of the repository as tests: which crate may know which, where unsafe code may be, how a file begins and how long it gets, and that
+//! links in Markdown lead somewhere.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Which crates each crate may depend on; data flows one way (ARCHITECTURE.md).
+const EDGES: &[(&str, &[&str])] = &[
+    ("crates/netil", &[]),
+    ("crates/frontends", &["netil"]),
+    ("crates/compiler", &["netil"]),
+    ("crates/jit", &["compiler", "netil"]),
+    ("crates/runtime", &["netil"]),
+    ("crates/netvm", &["compiler", "frontends", "jit", "netil", "runtime"]),
+    ("crates/cli", &["netvm"]),
+    ("tests", &["compiler", "frontends", "jit", "netil", "runtime"]),
+    ("benches", &["netvm"]),
+    ("xtask", &["netvm-cli"]),
+];
+/// Crates that depend on nothing at all.
+const ALONE: &[&str] = &["crates/netil"];
+/// Crates that may contain unsafe code.
+const UNSAFE: &[&str] = &["crates/jit", "benches"];
+/// Files that may be long because they are tables.
+const TABLES: &[&str] = &[];
+/// The most lines of any other file.
+const MAX_LINES: usize = 600;
+/// Where the code is.
+const CODE: &[&str] = &["crates", "xtask", "tests", "benches", "fuzz"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
+}
+
+/// All files under a folder with that ending, build products left out.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        let hidden = name.to_string_lossy().starts_with('.') || name == "target";
+        match path.is_dir() {
+            true if !hidden => found.extend(files(&path, ending)),
+            false if path.to_string_lossy().ends_with(ending) => found.push(path),
+            _ => {}
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Rust files with their path from the root and their text.
+fn sources() -> Vec<(String, String)> {
+    let root = root();
+    let paths = CODE.iter().flat_map(|folder| files(&root.join(folder), ".rs"));
+    paths.map(|p| (p.strip_prefix(&root).unwrap().to_string_lossy().into_owned(), fs::read_to_string(&p).unwrap())).collect()
+}
+
+fn manifest(folder: &str) -> toml::Table {
+    fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap().parse().unwrap()
+}
+
+fn dependencies(manifest: &toml::Table) -> Vec<String> {
+    let table = |name: &str| manifest.get(name).and_then(toml::Value::as_table).cloned().unwrap_or_default();
+    table("dependencies").into_iter().chain(table("build-dependencies")).map(|(name, _)| name).collect()
+}
+
+fn none(wrong: Vec<String>) {
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_member_is_listed() {
+    let root = root();
+    let mut members: Vec<_> =
+        fs::read_dir(root.join("crates")).unwrap().map(|e| format!("crates/{}", e.unwrap().file_name().display())).collect();
+    members.extend(["tests", "benches", "xtask"].map(String::from));
+    members.retain(|m| root.join(m).join("Cargo.toml").exists());
+    none(members.into_iter().filter(|m| !EDGES.iter().any(|(c, _)| c == m)).map(|m| format!("{m} has no row in EDGES")).collect());
+}
+
+#[test]
+fn crates_know_only_those_below_them() {
+    let ours: Vec<String> = manifest("")["workspace"]["dependencies"]
+        .as_table()
+        .unwrap()
+        .iter()
+        .filter(|(_, value)| value.get("path").is_some())
+        .map(|(name, _)| name.clone())
+        .collect();
+    let mut wrong = Vec::new();
+    for (folder, allowed) in EDGES.iter().filter(|(f, _)| root().join(f).exists()) {
+        let found = dependencies(&manifest(folder));
+        let internal = found.iter().filter(|d| ours.contains(d));
+        wrong.extend(internal.filter(|d| !allowed.contains(&d.as_str())).map(|d| format!("{folder} must not depend on {d}")));
+        if ALONE.contains(folder) && !found.is_empty() {
+            wrong.push(format!("{folder} must not depend on anything: {found:?}"));
+        }
+    }
+    none(wrong);
+}
+
+#[test]
+fn crate_roots_forbid_unsafe_code() {
+    let forbids = "#![forbid(unsafe_code)]";
+    let is_root = |path: &str| ["src/lib.rs", "src/main.rs", "tests/lib.rs"].iter().any(|r| path.ends_with(r));
+    let free = sources().into_iter().filter(|(path, _)| is_root(path) && !UNSAFE.iter().any(|c| path.starts_with(c)));
+    none(free.filter(|(_, text)| !text.contains(forbids)).map(|(path, _)| format!("{path} lacks {forbids}")).collect());
+}
+
+#[test]
+fn unsafe_code_is_where_it_may_be() {
+    let word = concat!("uns", "afe");
+    let mut wrong = Vec::new();
+    for (path, text) in sources().iter().filter(|(path, _)| !UNSAFE.iter().any(|c| path.starts_with(c))) {
+        let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+        let hit =
+            |line: &str| ["{", " {", " fn", " impl", " extern", "(no_mangle"].iter().any(|then| line.contains(&format!("{word}{then}")));
+        wrong.extend(code.enumerate().filter(|(_, line)| hit(line)).map(|(n, _)| format!("{path}:{}: {word} code", n + 1)));
+    }
+    none(wrong);
+}
+
+#[test]
+fn files_have_a_header_and_an_end() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        if !text.starts_with("//!") {
+            wrong.push(format!("{path} does not begin with what it is for (//!)"));
+        }
+        let lines = text.lines().count();
+        if lines > MAX_LINES && !TABLES.contains(&path.as_str()) {
+            wrong.push(format!("{path} has {lines} lines; split it, or list it as a table"));
+        }
+    }
+    none(wrong);
+}
+
+#[test]
+fn nothing_is_left_undone() {
+    let words = [
+        concat!("to", "do!("),
+        concat!("unimpl", "emented!("),
+        concat!("d", "bg!("),
+        concat!("FIX", "ME"),
+        concat!("XX", "X:"),
+        concat!("TO", "DO"),
+    ];
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let lines = text.lines().enumerate();
+        wrong.extend(lines.filter(|(_, l)| words.iter().any(|w| l.contains(w))).map(|(n, l)| format!("{path}:{}: {}", n + 1, l.trim())));
+    }
+    none(wrong);
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let root = root();
+    let mut pages =
+        fs::read_dir(&root).unwrap().map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "md")).collect::<Vec<_>>();
+    pages.extend(["docs", "benches", "fuzz", "tests", "crates"].iter().flat_map(|folder| files(&root.join(folder), ".md")));
+    let mut wrong = Vec::new();
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = link.split('#').next().unwrap_or_default();
+            let outside = target.is_empty() || target.contains("://") || target.contains(' ');
+            if !outside && !page.parent().unwrap().join(target).exists() {
+                wrong.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    none(wrong);
+}
