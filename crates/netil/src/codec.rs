@@ -17,9 +17,9 @@
 //! An instruction is its opcode (one byte of the original's, or 0xef and a second byte) and its immediates. Displacements count from the
 //! end of the instruction. `switch` is i32 default displacement, i32 n, n × (u32 key, i32 displacement), as in the original.
 //!
-//! A module has one encoding and decoding accepts no other, so both directions are identities (but skipped sections are lost). Decoding never
-//! allocates for a count that the bytes behind it cannot fill or that [`DecodeLimits`] forbids. It says nothing about whether
-//! the module may run: that is [`crate::verify`]'s task.
+//! A module has one encoding and decoding accepts no other, so both directions are identities (but skipped sections are lost and a `jump` out
+//! of reach becomes `jump.w`). Decoding never allocates for a count that the bytes behind it cannot fill or that [`DecodeLimits`] forbids. It
+//! says nothing about whether the module may run: that is [`crate::verify`]'s task.
 
 mod decode;
 mod encode;
@@ -80,11 +80,10 @@ impl Default for DecodeLimits {
 }
 
 impl Module {
-    /// The binary form.
+    /// The binary form. A `jump` past its 8-bit range is written as `jump.w`, see [`relax`].
     ///
     /// # Errors
-    /// A module built by hand may have targets outside its code, a `jump` past its 8-bit range (see [`relax`]) or immediates that do not
-    /// fit their fields.
+    /// A module built by hand may have targets outside its code or immediates that do not fit their fields.
     pub fn to_bytes(&self) -> Result<Vec<u8>, EncodeError> {
         encode::module(self)
     }

@@ -14,6 +14,8 @@ use std::fmt;
 pub const MAX_PACKET: u32 = 65_535;
 /// Free bytes before and after a packet that a program may change.
 pub const ROOM: usize = 128;
+/// The most copies that one handler run may send.
+pub const MAX_COPIES: u32 = 1024;
 /// Words in a NetPE's exception table.
 pub const EXCEPTIONS: usize = 16;
 /// Backward branches and calls that one handler run may take, unless the state says otherwise.
@@ -41,8 +43,9 @@ enum Store<'a> {
 }
 
 impl<'a> ExchangeBuffer<'a> {
-    /// A packet read in place.
+    /// A packet read in place; what lies behind its first 2^32 − 1 bytes is left out, as addresses have 32 bits.
     pub fn borrowed(bytes: &'a [u8]) -> Self {
+        let bytes = bytes.get(..u32::MAX as usize).unwrap_or(bytes);
         Self { store: Store::Borrowed(bytes), info: Vec::new(), port: 0, time_ns: 0, orig_len: wire_len(bytes) }
     }
 
@@ -112,11 +115,8 @@ impl<'a> ExchangeBuffer<'a> {
     pub fn push(&mut self, n: u32) -> Result<(), TrapKind> {
         let n = self.growth(n)?;
         self.own();
+        self.make_room(n, 0);
         let Store::Owned { buffer, head, len } = &mut self.store else { return Err(TrapKind::NoPacket) };
-        if *head < n {
-            buffer.splice(0..0, std::iter::repeat_n(0, n + ROOM - *head));
-            *head = n + ROOM;
-        }
         *head -= n;
         *len += n;
         buffer[*head..*head + n].fill(0);
@@ -127,11 +127,9 @@ impl<'a> ExchangeBuffer<'a> {
     pub fn grow(&mut self, n: u32) -> Result<(), TrapKind> {
         let n = self.growth(n)?;
         self.own();
+        self.make_room(0, n);
         let Store::Owned { buffer, head, len } = &mut self.store else { return Err(TrapKind::NoPacket) };
         let end = *head + *len;
-        if buffer.len() < end + n {
-            buffer.resize(end + n + ROOM, 0);
-        }
         buffer[end..end + n].fill(0);
         *len += n;
         Ok(())
@@ -157,6 +155,18 @@ impl<'a> ExchangeBuffer<'a> {
             Store::Gone => {}
         }
         Ok(())
+    }
+
+    /// Sees that so many bytes are free before and after the packet. Where they are not, the packet moves to a new buffer of just that
+    /// size and [`ROOM`], so that a buffer stays small however often its packet grows and shrinks.
+    fn make_room(&mut self, before: usize, after: usize) {
+        let Store::Owned { buffer, head, len } = &mut self.store else { return };
+        if *head >= before && buffer.len() - *head - *len >= after {
+            return;
+        }
+        let mut larger = vec![0; before + *len + after + 2 * ROOM];
+        larger[before + ROOM..before + ROOM + *len].copy_from_slice(&buffer[*head..*head + *len]);
+        (*buffer, *head) = (larger, before + ROOM);
     }
 
     fn growth(&self, n: u32) -> Result<usize, TrapKind> {
@@ -203,6 +213,8 @@ pub enum TrapKind {
     NoRoom,
     /// There is no packet to send or to change.
     NoPacket,
+    /// The handler would send more than [`MAX_COPIES`] copies.
+    Copies,
     /// A coprocessor refused; its index.
     Coprocessor(u8, CoproError),
 }
@@ -217,6 +229,7 @@ impl TrapKind {
             Self::Budget => 4,
             Self::NoRoom => 5,
             Self::NoPacket => 6,
+            Self::Copies => 8,
             Self::Coprocessor(unit, error) => 7 | u32::from(unit) << 8 | (error as u32) << 16,
         }
     }
@@ -233,6 +246,7 @@ impl TrapKind {
             4 => Self::Budget,
             5 => Self::NoRoom,
             6 => Self::NoPacket,
+            8 => Self::Copies,
             7 => Self::Coprocessor(detail, *ERRORS.get((code >> 16) as usize)?),
             _ => return None,
         })
@@ -248,6 +262,7 @@ impl fmt::Display for TrapKind {
             Self::Budget => f.write_str("budget of backward branches and calls used up"),
             Self::NoRoom => write!(f, "no room: packet would exceed {MAX_PACKET} bytes"),
             Self::NoPacket => f.write_str("no packet"),
+            Self::Copies => write!(f, "more than {MAX_COPIES} copies"),
             Self::Coprocessor(unit, error) => write!(f, "coprocessor {unit}: {error}"),
         }
     }
@@ -420,7 +435,7 @@ impl State {
         };
         Ok(Self {
             data: vec![0; module.data_size as usize],
-            shared: vec![0; module.shared_size() as usize],
+            shared: vec![0; program.shared_size() as usize],
             exceptions: [0; EXCEPTIONS],
             coprocessors: module.coprocessors.iter().map(|c| unit(&c.name)).collect::<Result<_, _>>()?,
             seed: 0,
@@ -430,9 +445,37 @@ impl State {
         })
     }
 
+    /// Makes the state one that the program can run on, whoever made it and whatever was done to it: memories that are too small grow
+    /// by zeros, and where a coprocessor is missing one is put that refuses every operation as not initialised. Engines do this first.
+    pub fn fit(&mut self, program: &Verified) {
+        let (data, shared) = (program.module().data_size as usize, program.shared_size() as usize);
+        self.data.resize(self.data.len().max(data), 0);
+        self.shared.resize(self.shared.len().max(shared), 0);
+        while self.coprocessors.len() < program.module().coprocessors.len() {
+            self.coprocessors.push(CoproState { registers: [0; MAX_REGISTERS], unit: Box::new(Missing) });
+        }
+    }
+
     /// A state for a program without coprocessors.
     pub fn plain(program: &Verified) -> Result<Self, NoSuchCoprocessor> {
         Self::new(program, &|_| None)
+    }
+}
+
+/// Stands where a state has no coprocessor.
+struct Missing;
+
+impl Coprocessor for Missing {
+    fn init(&mut self, _: &[u8]) -> u32 {
+        1
+    }
+
+    fn invoke(&mut self, _: u32, _: &mut Registers, _: Option<&[u8]>) -> Result<(), CoproError> {
+        Err(CoproError::NotInitialised)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        0
     }
 }
 
@@ -479,7 +522,14 @@ mod tests {
     fn trap_codes_round_trip() {
         let spaces = [Space::Packet, Space::Info, Space::Data, Space::Shared, Space::Initialised];
         let mut kinds: Vec<_> = spaces.map(TrapKind::OutOfBounds).into();
-        kinds.extend([TrapKind::Overflow, TrapKind::DivisionByZero, TrapKind::Budget, TrapKind::NoRoom, TrapKind::NoPacket]);
+        kinds.extend([
+            TrapKind::Overflow,
+            TrapKind::DivisionByZero,
+            TrapKind::Budget,
+            TrapKind::NoRoom,
+            TrapKind::NoPacket,
+            TrapKind::Copies,
+        ]);
         kinds.extend([CoproError::NoPacket, CoproError::Full].map(|e| TrapKind::Coprocessor(9, e)));
         for kind in kinds {
             assert_eq!(TrapKind::from_code(kind.code()), Some(kind));

@@ -197,11 +197,19 @@ impl Module {
 
     /// The port with that id, with the implicit ports of a module that declares none.
     pub fn port(&self, id: u32) -> Option<Port> {
-        let implicit = |name: &str, kind| Some(Port { name: name.to_owned(), kind });
+        let name = ["in", "out"].get(id as usize).filter(|_| self.ports.is_empty());
+        match name {
+            Some(name) => self.port_kind(id).map(|kind| Port { name: (*name).to_owned(), kind }),
+            None => self.ports.get(id as usize).cloned(),
+        }
+    }
+
+    /// The kind of the port with that id.
+    pub fn port_kind(&self, id: u32) -> Option<PortKind> {
         match (self.ports.is_empty(), id) {
-            (true, 0) => implicit("in", PortKind::PushInput),
-            (true, 1) => implicit("out", PortKind::PushOutput),
-            _ => self.ports.get(id as usize).cloned(),
+            (true, 0) => Some(PortKind::PushInput),
+            (true, 1) => Some(PortKind::PushOutput),
+            _ => self.ports.get(id as usize).map(|p| p.kind),
         }
     }
 
@@ -212,7 +220,7 @@ impl Module {
 
     /// The port that `ret n` sends to: the first output.
     pub fn first_output(&self) -> Option<u32> {
-        self.all_ports().iter().find(|(_, p)| !p.kind.is_input()).map(|(id, _)| *id)
+        (0..).map_while(|id| self.port_kind(id).map(|kind| (id, kind))).find(|(_, kind)| !kind.is_input()).map(|(id, _)| id)
     }
 
     /// The size of shared memory in bytes: what `set.share` in the init handler says, else 0.

@@ -1,10 +1,10 @@
 //! Module to bytes. Deterministic: equal modules give equal bytes.
 
-use super::{EncodeError, EncodeReason, HEADER, MAGIC, VERSION, offsets, section};
+use super::{EncodeError, EncodeReason, HEADER, MAGIC, VERSION, in_reach, offsets, relax, section};
 use crate::digest;
 use crate::module::{Extra, Handler, HandlerKind, Inst, Label, Module, Switch};
 use crate::set::Set;
-use crate::table::Imm;
+use crate::table::{Imm, Op};
 use crate::wide;
 
 pub(super) fn module(m: &Module) -> Result<Vec<u8>, EncodeError> {
@@ -163,6 +163,12 @@ type Reject = (u32, EncodeReason);
 /// The bytes of a handler's instructions, or the instruction that has none.
 fn code(h: &Handler) -> Result<Vec<u8>, Reject> {
     let starts = offsets(&h.code);
+    let far = |i: usize| h.code[i].op == Op::Jump && !in_reach(&starts, i, h.code[i].imm[0]);
+    if (0..h.code.len()).any(far) {
+        let mut wider = h.clone();
+        relax(&mut wider);
+        return code(&wider);
+    }
     let end = starts.last().copied().unwrap_or(0);
     if h.lines.len() > h.code.len() {
         return Err((h.code.len() as u32, EncodeReason::Lines));
@@ -190,7 +196,8 @@ fn instruction(out: &mut Vec<u8>, inst: &Inst, starts: &[u64], index: usize) -> 
             (Some(Imm::U8), _) => out.push(u8::try_from(*slot).map_err(|_| EncodeReason::Immediate)?),
             (Some(Imm::Width), _) => out.extend_from_slice(&width(*slot)?.to_le_bytes()),
             (Some(Imm::ShortLabel), _) => {
-                out.extend_from_slice(&i8::try_from(displacement(*slot)?).map_err(|_| EncodeReason::Reach)?.to_le_bytes())
+                // `code` has widened the jumps that this would not fit.
+                out.extend_from_slice(&i8::try_from(displacement(*slot)?).map_err(|_| EncodeReason::Length)?.to_le_bytes())
             }
             (Some(Imm::Label), _) => out.extend_from_slice(&displacement(*slot)?.to_le_bytes()),
             (Some(Imm::Const), Extra::Const(c)) => unused(*slot).and_then(|()| constant(out, inst.imm[0], c))?,

@@ -20,8 +20,6 @@ pub struct EncodeError {
 pub enum EncodeReason {
     /// A branch target is not an instruction of the handler.
     Target,
-    /// The target of a `jump` is more than 127 bytes away.
-    Reach,
     /// An immediate does not fit its field, or an unused one is not 0.
     Immediate,
     /// The constant or the switch of the instruction is missing, superfluous or of another width.
@@ -39,7 +37,6 @@ impl fmt::Display for EncodeError {
         }
         f.write_str(match self.reason {
             EncodeReason::Target => "its branch target is not an instruction of the handler",
-            EncodeReason::Reach => "the target of `jump` is more than 127 bytes away; use `jump.w`",
             EncodeReason::Immediate => "an immediate does not fit its field",
             EncodeReason::Extra => "its constant or switch is missing, superfluous or of another width",
             EncodeReason::Lines => "there are more source lines than instructions",

@@ -154,9 +154,6 @@ fn what_has_no_binary_form_is_refused() {
         assert_eq!(error.handler, Some(HandlerKind::Push));
         (error.index, error.reason)
     };
-    let mut far = vec![Inst::with(Op::Push, 0); 30];
-    far.push(Inst::with(Op::Jump, 0));
-    assert_eq!(reason(far), (30, EncodeReason::Reach));
     assert_eq!(reason(vec![Inst::with(Op::JumpW, 1)]), (0, EncodeReason::Target));
     assert_eq!(reason(vec![Inst::with(Op::PopI, 256)]), (0, EncodeReason::Immediate));
     assert_eq!(reason(vec![Inst::with(Op::Nop, 1)]), (0, EncodeReason::Immediate));
@@ -164,6 +161,16 @@ fn what_has_no_binary_form_is_refused() {
     assert_eq!(reason(vec![Inst::new(Op::Switch)]), (0, EncodeReason::Extra));
     let over = Inst { op: Op::WPush, imm: [4, 0, 0], extra: Extra::Const(Box::new([16])) };
     assert_eq!(reason(vec![over]), (0, EncodeReason::Extra));
+}
+
+#[test]
+fn a_jump_out_of_reach_is_written_wide() {
+    let mut code = vec![Inst::with(Op::Push, 0); 30];
+    code.push(Inst::with(Op::Jump, 0));
+    let module = Module { push: Some(Handler { code, ..Handler::default() }), ..Module::default() };
+    let again = Module::from_bytes(&module.to_bytes().unwrap(), &DecodeLimits::default()).unwrap();
+    let last = &again.push.unwrap().code[30];
+    assert_eq!((last.op, last.imm[0]), (Op::JumpW, 0));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Loads, stores and copies: every access is checked against the memory's size.
+//! Loads, stores and copies: every access is checked against the memory's size, which is what the program declares even where the state's
+//! memory is larger.
 
 use super::Run;
 use crate::exec::TrapKind;
@@ -12,8 +13,8 @@ impl Run<'_, '_> {
         match space {
             Space::Packet => self.buffer.bytes(),
             Space::Info => &self.buffer.info,
-            Space::Data => &self.state.data,
-            Space::Shared => &self.state.shared,
+            Space::Data => &self.state.data[..self.program.module().data_size as usize],
+            Space::Shared => &self.state.shared[..self.program.shared_size() as usize],
             Space::Initialised => &self.program.module().data,
         }
     }
@@ -22,8 +23,8 @@ impl Run<'_, '_> {
         match space {
             Space::Packet => self.buffer.bytes_mut(),
             Space::Info => &mut self.buffer.info,
-            Space::Data => &mut self.state.data,
-            Space::Shared => &mut self.state.shared,
+            Space::Data => &mut self.state.data[..self.program.module().data_size as usize],
+            Space::Shared => &mut self.state.shared[..self.program.shared_size() as usize],
             Space::Initialised => &mut [],
         }
     }

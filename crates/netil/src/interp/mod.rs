@@ -65,16 +65,18 @@ impl Interpreter {
 
     /// Runs the init handler, if there is one. `exit n` and traps are errors.
     pub fn init(&mut self, state: &mut State) -> Result<(), Disposition> {
+        state.fit(&self.program);
         let mut clones = Vec::new();
         match self.one(HandlerKind::Init, &mut ExchangeBuffer::none(), state, &mut clones, 0) {
-            Disposition::Drop(DropReason::Verdict) | Disposition::Port(_) => Ok(()),
+            Disposition::Drop(DropReason::Verdict) => Ok(()),
             failed => Err(failed),
         }
     }
 
-    /// Runs the push or pull handler on each packet of a burst, in order.
+    /// Runs the push or pull handler on each packet of a burst, in order. To push what is no packet traps before the first instruction.
     pub fn run(&mut self, kind: HandlerKind, burst: &mut [ExchangeBuffer<'_>], state: &mut State, out: &mut Outcome) {
         out.clear();
+        state.fit(&self.program);
         for (i, buffer) in burst.iter_mut().enumerate() {
             let disposition = self.one(kind, buffer, state, &mut out.clones, i as u32);
             out.dispositions.push(disposition);
@@ -85,6 +87,7 @@ impl Interpreter {
     /// Runs a filter on each packet.
     pub fn select(&mut self, packets: &Packets<'_>, state: &mut State, out: &mut Selection) {
         out.reset(packets.frames.len());
+        state.fit(&self.program);
         let mut clones = Vec::new();
         for (i, frame) in packets.frames.iter().enumerate() {
             let mut buffer = ExchangeBuffer::borrowed(frame);
@@ -106,6 +109,9 @@ impl Interpreter {
     ) -> Disposition {
         let program = Arc::clone(&self.program);
         let Some((handler, facts)) = program.handler(kind) else { return Disposition::Drop(DropReason::Verdict) };
+        if let Some(nothing) = pushed_nothing(kind, buffer) {
+            return nothing;
+        }
         let plan = &self.plans[kind as usize];
         self.stack.clear();
         self.locals.clear();
@@ -132,9 +138,16 @@ impl Interpreter {
             at: 0,
             budget,
             shown: 0,
+            copies: 0,
         };
         run.finish()
     }
+}
+
+/// What a push handler gives that is run without a packet, for every engine.
+pub fn pushed_nothing(kind: HandlerKind, buffer: &ExchangeBuffer<'_>) -> Option<Disposition> {
+    let trap = Trap { kind: TrapKind::NoPacket, handler: kind, inst: 0 };
+    (kind == HandlerKind::Push && !buffer.is_present()).then_some(Disposition::Trap(trap))
 }
 
 /// One execution of a handler.
@@ -155,6 +168,8 @@ struct Run<'r, 'b> {
     budget: u32,
     /// Coprocessors that were shown the packet, a bit each.
     shown: u32,
+    /// Copies sent.
+    copies: u32,
 }
 
 /// Where control goes after an instruction.

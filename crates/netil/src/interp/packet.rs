@@ -3,7 +3,7 @@
 use super::step::jump_if;
 use super::{Next, Run};
 use crate::digest;
-use crate::exec::{CloneOut, Disposition, DropReason, MAX_PACKET, TrapKind};
+use crate::exec::{CloneOut, Disposition, DropReason, MAX_COPIES, MAX_PACKET, TrapKind};
 use crate::module::Inst;
 use crate::ops::CmpOp;
 use crate::table::{Op, Space};
@@ -64,6 +64,10 @@ impl Run<'_, '_> {
         if !self.buffer.is_present() {
             return Err(TrapKind::NoPacket);
         }
+        if self.copies == MAX_COPIES {
+            return Err(TrapKind::Copies);
+        }
+        self.copies += 1;
         let buffer = self.buffer.clone().into_owned();
         self.clones.push(CloneOut { source: self.index, port, buffer });
         Ok(())

@@ -3,7 +3,7 @@
 use super::{Next, Run};
 use crate::digest;
 use crate::exec::{Disposition, DropReason, TrapKind, random};
-use crate::module::{Extra, Inst};
+use crate::module::{Extra, HandlerKind, Inst};
 use crate::ops::{BinOp, CmpOp, UnOp, checked32};
 use crate::table::{Op, Sem};
 use crate::wide;
@@ -100,7 +100,9 @@ impl Run<'_, '_> {
             return Ok(Next::Go(back));
         }
         let verdict = self.stack.last().copied().unwrap_or(0) as u32;
-        match (verdict, self.program.module().first_output()) {
+        // A verdict is about a packet, which an init handler has none of.
+        let port = self.program.first_output().filter(|_| self.kind != HandlerKind::Init);
+        match (verdict, port) {
             (0, _) | (_, None) => Ok(Next::End(Disposition::Drop(DropReason::Verdict))),
             (_, Some(port)) => self.send(port).map(Next::End),
         }

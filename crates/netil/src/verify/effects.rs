@@ -69,9 +69,9 @@ impl PathState {
     }
 }
 
-/// Applies an instruction other than a call; gives the widths of top and second where the instruction takes any type.
-pub(super) fn apply(module: &Module, handler: &Handler, inst: &Inst, s: &mut PathState) -> Result<[u16; 2], Reason> {
-    constant_access(module, inst, s)?;
+/// Applies an instruction other than a call, in a module with `shared` bytes of shared memory; gives the widths of top and second where the instruction takes any type.
+pub(super) fn apply(module: &Module, shared: u32, handler: &Handler, inst: &Inst, s: &mut PathState) -> Result<[u16; 2], Reason> {
+    constant_access(module, shared, inst, s)?;
     match inst.op.row().effect {
         Effect::Fixed(pops, pushes) => fixed(inst, pops, pushes, s).map(|()| [0; 2]),
         Effect::Special => special(module, handler, inst, s),
@@ -190,29 +190,29 @@ fn polymorphic(inst: &Inst, s: &mut PathState) -> Result<[u16; 2], Reason> {
 }
 
 /// Refuses an access at a constant address that lies outside a memory of known size.
-fn constant_access(module: &Module, inst: &Inst, s: &PathState) -> Result<(), Reason> {
+fn constant_access(module: &Module, shared: u32, inst: &Inst, s: &PathState) -> Result<(), Reason> {
     let constant = |depth: usize| s.stack.len().checked_sub(depth).and_then(|i| s.stack[i].constant);
     let wide = (inst.imm[0] / 8).into();
     match inst.op.row().sem {
-        Sem::Load(space, bytes, _) => inside(module, space, constant(1), Some(bytes.into())),
-        Sem::Store(space, bytes) => inside(module, space, constant(1), Some(bytes.into())),
-        Sem::WideLoad(space) => inside(module, space, constant(1), Some(wide)),
-        Sem::WideStore(space) => inside(module, space, constant(1), Some(wide)),
+        Sem::Load(space, bytes, _) => inside(module, shared, space, constant(1), Some(bytes.into())),
+        Sem::Store(space, bytes) => inside(module, shared, space, constant(1), Some(bytes.into())),
+        Sem::WideLoad(space) => inside(module, shared, space, constant(1), Some(wide)),
+        Sem::WideStore(space) => inside(module, shared, space, constant(1), Some(wide)),
         Sem::Copy(from, to) => {
             let len = constant(1).map(u64::from);
-            inside(module, from, constant(3), len)?;
-            inside(module, to, constant(2), len)
+            inside(module, shared, from, constant(3), len)?;
+            inside(module, shared, to, constant(2), len)
         }
         _ => Ok(()),
     }
 }
 
-fn inside(module: &Module, space: Space, at: Option<u32>, size: Option<u64>) -> Result<(), Reason> {
+fn inside(module: &Module, shared: u32, space: Space, at: Option<u32>, size: Option<u64>) -> Result<(), Reason> {
     let have = match space {
         Space::Packet => return Ok(()),
         Space::Info => module.info_size.into(),
         Space::Data => module.data_size.into(),
-        Space::Shared => module.shared_size().into(),
+        Space::Shared => shared.into(),
         Space::Initialised => module.data.len() as u64,
     };
     match (at, size) {

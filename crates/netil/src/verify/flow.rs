@@ -11,15 +11,29 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Different states in which subroutines are entered, over the whole handler.
 const MAX_INSTANCES: usize = 1024;
-/// Stack elements looked at over the whole handler: bounds the time and memory that hostile code can ask for.
+/// Stack elements looked at over the whole handler: bounds the time that hostile code can ask for.
 const MAX_WORK: u64 = 1 << 27;
+/// Stack elements kept at a time, at about 12 bytes: bounds the memory.
+const MAX_KEPT: u64 = 1 << 23;
 
 pub(super) fn check(module: &Module, kind: HandlerKind, handler: &Handler, limits: &Limits) -> Result<Facts, VerifyError> {
     let n = handler.code.len();
     let facts = Facts { widths: vec![[0; 2]; n], reachable: vec![false; n], inlined_code: 0 };
     let mut leaders = vec![false; n];
     handler.code.iter().flat_map(Inst::targets).for_each(|t| leaders[t as usize] = true);
-    let mut flow = Flow { module, kind, handler, limits, facts, leaders, work: 0, instances: HashMap::new(), active: Vec::new() };
+    let mut flow = Flow {
+        module,
+        kind,
+        handler,
+        limits,
+        facts,
+        leaders,
+        shared: module.shared_size(),
+        work: 0,
+        kept: 0,
+        instances: HashMap::new(),
+        active: Vec::new(),
+    };
     let mut start = PathState { stack: Vec::new(), written: vec![false; handler.locals.len()] };
     if kind != HandlerKind::Init {
         start.push(32);
@@ -46,7 +60,10 @@ struct Flow<'a> {
     facts: Facts,
     /// Instructions where paths may meet: only their states are kept.
     leaders: Vec<bool>,
+    /// Bytes of shared memory.
+    shared: u32,
     work: u64,
+    kept: u64,
     instances: HashMap<(u32, PathState), Done>,
     active: Vec<u32>,
 }
@@ -67,7 +84,7 @@ impl Flow<'_> {
     }
 
     fn routine(&mut self, entry: u32, start: PathState) -> Result<Done, VerifyError> {
-        let mut walk = Walk::default();
+        let (mut walk, kept) = (Walk::default(), self.kept);
         self.meet(&mut walk, entry, entry, start)?;
         while let Some(at) = walk.work.pop() {
             let mut next = Some((at, walk.states[&at].clone()));
@@ -75,6 +92,7 @@ impl Flow<'_> {
                 next = self.step(&mut walk, at, s)?;
             }
         }
+        self.kept = kept;
         let size = walk.calls.values().fold(walk.seen.len() as u32, |sum, s| sum.saturating_add(*s));
         if size > self.limits.inlined_code {
             return Err(self.error(entry, Reason::TooLarge("code with calls inlined", size.into(), self.limits.inlined_code.into())));
@@ -89,7 +107,7 @@ impl Flow<'_> {
         self.facts.reachable[at as usize] = true;
         walk.seen.insert(at);
         self.spend(at, s.weight())?;
-        let widths = apply(self.module, handler, inst, &mut s).map_err(|r| self.error(at, r))?;
+        let widths = apply(self.module, self.shared, handler, inst, &mut s).map_err(|r| self.error(at, r))?;
         self.record(at, widths)?;
         if s.stack.len() > handler.max_stack as usize {
             return Err(self.error(at, Reason::Overflow(handler.max_stack)));
@@ -104,6 +122,11 @@ impl Flow<'_> {
     fn spend(&mut self, at: u32, weight: u64) -> Result<(), VerifyError> {
         self.work += weight;
         if self.work > MAX_WORK { Err(self.error(at, Reason::TooLarge("work to verify", self.work, MAX_WORK))) } else { Ok(()) }
+    }
+
+    fn keep(&mut self, at: u32, weight: u64) -> Result<(), VerifyError> {
+        self.kept += weight;
+        if self.kept > MAX_KEPT { Err(self.error(at, Reason::TooLarge("stack elements at joins", self.kept, MAX_KEPT))) } else { Ok(()) }
     }
 
     fn go_on(&mut self, walk: &mut Walk, at: u32, inst: &Inst, s: PathState) -> Result<Option<(u32, PathState)>, VerifyError> {
@@ -172,7 +195,10 @@ impl Flow<'_> {
         }
         self.spend(from, s.weight())?;
         let joined = match walk.states.get(&to) {
-            None => Some(s),
+            None => {
+                self.keep(from, s.weight())?;
+                Some(s)
+            }
             Some(old) => old.join(&s).map_err(|r| self.error(to, r))?,
         };
         if let Some(joined) = joined {

@@ -4,9 +4,13 @@ use super::{Limits, Reason, VerifyError};
 use crate::copro::{MAX_COPROCESSORS, MAX_OPERATIONS, MAX_REGISTERS};
 use crate::exec::EXCEPTIONS;
 use crate::module::{Extra, Handler, HandlerKind, Inst, Module};
+use crate::set::Set;
 use crate::table::{Imm, Op, Place, Sem};
 use crate::wide::{self, MAX_WIDTH};
 use std::collections::HashSet;
+
+/// The most errors of one kind that are reported: each may take a walk over the labels to name its place.
+const MAX_ERRORS: usize = 100;
 
 pub(super) fn check_declarations(module: &Module, limits: &Limits) -> Vec<VerifyError> {
     let ranges: usize = module.sets.iter().map(|s| s.ranges().len()).sum();
@@ -22,12 +26,12 @@ pub(super) fn check_declarations(module: &Module, limits: &Limits) -> Vec<Verify
     let too_large = sizes.into_iter().filter(|(_, size, limit)| *size > u64::from(*limit));
     let mut errors: Vec<Reason> = too_large.map(|(what, size, limit)| Reason::TooLarge(what, size, limit.into())).collect();
     errors.extend(names(module, limits).into_iter().map(Reason::Declaration));
-    errors.into_iter().map(VerifyError::declaration).collect()
+    errors.into_iter().take(MAX_ERRORS).map(VerifyError::declaration).collect()
 }
 
 fn names(module: &Module, limits: &Limits) -> Vec<String> {
     let mut wrong = Vec::new();
-    for c in &module.coprocessors {
+    for c in module.coprocessors.iter().take(MAX_ERRORS) {
         match limits.coprocessors.iter().find(|d| d.name == c.name) {
             None => wrong.push(format!("no coprocessor is called '{}'", c.name)),
             Some(d) if d.registers as usize > MAX_REGISTERS || d.operations.len() > MAX_OPERATIONS => {
@@ -37,18 +41,20 @@ fn names(module: &Module, limits: &Limits) -> Vec<String> {
         }
     }
     let field_ends = |f: &crate::module::InfoField| f.offset.checked_add(f.size).is_some_and(|end| end <= module.info_size);
-    for f in module.info_fields.iter().filter(|f| !field_ends(f)) {
+    for f in module.info_fields.iter().filter(|f| !field_ends(f)).take(MAX_ERRORS) {
         wrong.push(format!("info field '{}' lies outside info memory of {} bytes", f.name, module.info_size));
     }
-    wrong.extend(duplicate("port", module.ports.iter().map(|p| &p.name)));
-    wrong.extend(duplicate("coprocessor", module.coprocessors.iter().map(|c| &c.alias)));
+    wrong.extend(duplicate("port", module.ports.iter().map(|p| p.name.as_str())));
+    wrong.extend(duplicate("coprocessor", module.coprocessors.iter().map(|c| c.alias.as_str())));
+    wrong.extend(duplicate("info field", module.info_fields.iter().map(|f| f.name.as_str())));
+    wrong.extend(duplicate("set", module.sets.iter().map(Set::name)));
     if module.push.is_none() && module.pull.is_none() {
         wrong.push("the module has neither a push nor a pull handler".to_owned());
     }
     wrong
 }
 
-fn duplicate<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> Option<String> {
+fn duplicate<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut seen = HashSet::new();
     let mut names = names;
     names.find(|n| !seen.insert(*n)).map(|n| format!("{what} '{n}' is declared twice"))
@@ -71,7 +77,7 @@ pub(super) fn check_handler(module: &Module, kind: HandlerKind, handler: &Handle
     }
     let check = Check { module, kind, handler, limits };
     let each = handler.code.iter().enumerate();
-    each.filter_map(|(i, inst)| check.inst(inst).err().map(|r| VerifyError::at(module, kind, i as u32, r))).collect()
+    each.filter_map(|(i, inst)| check.inst(inst).err().map(|r| VerifyError::at(module, kind, i as u32, r))).take(MAX_ERRORS).collect()
 }
 
 struct Check<'a> {
@@ -123,10 +129,11 @@ impl Check<'_> {
     }
 
     fn port(&self, op: Op, id: u32) -> Result<(), Reason> {
-        let port = self.module.port(id).ok_or(Reason::Missing("port", id))?;
-        match (op == Op::PktReceive, port.kind.is_input()) {
-            (true, false) => Err(Reason::Immediate(format!("receives from output port '{}'", port.name))),
-            (false, true) => Err(Reason::Immediate(format!("sends to input port '{}'", port.name))),
+        let kind = self.module.port_kind(id).ok_or(Reason::Missing("port", id))?;
+        let name = || self.module.port(id).map_or_else(String::new, |p| p.name);
+        match (op == Op::PktReceive, kind.is_input()) {
+            (true, false) => Err(Reason::Immediate(format!("receives from output port '{}'", name()))),
+            (false, true) => Err(Reason::Immediate(format!("sends to input port '{}'", name()))),
             _ => Ok(()),
         }
     }

@@ -11,7 +11,8 @@
 //!   [`Limits::inlined_code`] (back ends inline them);
 //! - accesses at constant addresses lie inside data, info, shared memory and initialised data;
 //! - ports, coprocessors, their registers and operations, locals and sets exist; sends go to outputs, receives come from inputs;
-//! - memories, code, stack, locals, sets and switches are within the declared limits; switch keys are distinct.
+//! - memories, code, stack, locals, sets and switches are within the declared limits; switch keys are distinct;
+//! - names of ports, coprocessors, info fields and sets are distinct.
 //!
 //! It does not check what only an execution can show: accesses at computed addresses, packet accesses, divisors, overflow of checked
 //! arithmetic, termination (the budget ends a loop), what a coprocessor makes of its registers. Those trap. It ignores
@@ -87,6 +88,8 @@ pub struct Verified {
     module: Module,
     facts: [Option<Facts>; 3],
     uses: Uses,
+    shared_size: u32,
+    first_output: Option<u32>,
 }
 
 /// What the verifier learnt about a handler.
@@ -175,6 +178,16 @@ impl Verified {
         self.module.handler(kind).zip(self.facts[kind as usize].as_ref())
     }
 
+    /// [`Module::shared_size`], known without a walk over the code.
+    pub fn shared_size(&self) -> u32 {
+        self.shared_size
+    }
+
+    /// [`Module::first_output`], known without a walk over the ports.
+    pub fn first_output(&self) -> Option<u32> {
+        self.first_output
+    }
+
     /// What the packet handlers can touch.
     pub fn uses(&self) -> Uses {
         self.uses
@@ -198,7 +211,8 @@ pub fn verify(module: Module) -> Result<Verified, Vec<VerifyError>> {
     verify_with(module, &Limits::default())
 }
 
-/// Checks a module. All errors of form are reported, and of each handler the first on a path through it.
+/// Checks a module. Errors of form are reported, the first hundred of declarations and of each handler; and of each handler the first on a path
+/// through it. Time and memory are bounded whatever the module holds.
 pub fn verify_with(module: Module, limits: &Limits) -> Result<Verified, Vec<VerifyError>> {
     let mut errors = form::check_declarations(&module, limits);
     let mut facts = [None, None, None];
@@ -217,8 +231,8 @@ pub fn verify_with(module: Module, limits: &Limits) -> Result<Verified, Vec<Veri
     if !errors.is_empty() {
         return Err(errors);
     }
-    let uses = uses(&module, &facts);
-    Ok(Verified { module, facts, uses })
+    let (uses, shared_size, first_output) = (uses(&module, &facts), module.shared_size(), module.first_output());
+    Ok(Verified { module, facts, uses, shared_size, first_output })
 }
 
 fn uses(module: &Module, facts: &[Option<Facts>; 3]) -> Uses {
