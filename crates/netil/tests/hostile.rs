@@ -35,9 +35,11 @@ fn run_one(program: &Arc<Verified>, state: &mut State, buffer: ExchangeBuffer<'_
 #[test]
 fn a_packet_that_grows_and_shrinks_stays_small() {
     let mut b = ExchangeBuffer::borrowed(&[7; 60]);
-    for _ in 0..20_000 {
+    for _ in 0..30_000 {
         b.push(60_000).unwrap();
         b.trim(60_000).unwrap();
+    }
+    for _ in 0..30_000 {
         b.grow(60_000).unwrap();
         b.pull(60_000).unwrap();
     }
@@ -120,13 +122,12 @@ fn addresses_end_with_32_bits() {
 
 #[test]
 fn a_long_port_name_is_not_copied_for_each_send() {
-    let ports = (0..3000).map(|i| Port { name: format!("{i}{}", "x".repeat(20_000)), kind: PortKind::PushInput });
-    let output = Port { name: "out".to_owned(), kind: PortKind::PushOutput };
+    let output = Port { name: "x".repeat(8 << 20), kind: PortKind::PushOutput };
     let mut code: Vec<Inst> =
-        (0..200_000).flat_map(|_| [Inst::with(Op::Push, 1), Inst::with(Op::JEq, 0), Inst::with(Op::PktSend, 3000)]).collect();
+        (0..200_000).flat_map(|_| [Inst::with(Op::Push, 1), Inst::with(Op::JEq, 0), Inst::with(Op::PktSend, 0)]).collect();
     let n = code.len() as u32;
     (0..n).filter(|i| i % 3 == 1).for_each(|i| code[i as usize].imm[0] = (i + 2) % n);
-    let module = Module { ports: ports.chain([output]).collect(), ..push(code, 2) };
+    let module = Module { ports: vec![output], ..push(code, 2) };
     soon("verification", || verify(module)).unwrap();
 }
 
