@@ -33,9 +33,6 @@ macro_rules! id {
             pub(crate) fn index(self) -> usize {
                 self.0 as usize
             }
-            pub(crate) fn new(index: usize) -> $name {
-                $name(u32::try_from(index).unwrap_or(u32::MAX))
-            }
         }
     };
 }
@@ -326,7 +323,7 @@ impl Ir {
 
     pub(crate) fn push(&mut self, node: Node) -> IrId {
         self.nodes.push(node);
-        IrId::new(self.nodes.len() - 1)
+        IrId(last(&self.nodes))
     }
 
     pub(crate) fn push_chain(&mut self, first: IrId, rest: impl IntoIterator<Item = (Join, IrId)>) -> IrId {
@@ -339,7 +336,7 @@ impl Ir {
 
     pub(crate) fn push_elem(&mut self, elem: Elem) -> IrId {
         self.elems.push(elem);
-        self.push(Node::Elem(ElemId::new(self.elems.len() - 1)))
+        self.push(Node::Elem(ElemId(last(&self.elems))))
     }
 
     pub(crate) fn push_test(&mut self, test: Test) -> IrId {
@@ -354,7 +351,7 @@ impl Ir {
 
     pub(crate) fn new_scan(&mut self, scan: Scan) -> ScanId {
         self.scans.push(scan);
-        ScanId::new(self.scans.len() - 1)
+        ScanId(last(&self.scans))
     }
 
     pub(crate) fn set_has(&self, set: SetId, value: u128) -> bool {
@@ -363,8 +360,13 @@ impl Ir {
 
     pub(crate) fn new_set(&mut self, ranges: Vec<(u128, u128)>) -> SetId {
         self.sets.push(ranges);
-        SetId::new(self.sets.len() - 1)
+        SetId(last(&self.sets))
     }
+}
+
+/// The index of the last item.
+fn last<T>(items: &[T]) -> u32 {
+    u32::try_from(items.len() - 1).unwrap_or(u32::MAX)
 }
 
 impl Scan {

@@ -14,6 +14,8 @@ mod ast;
 mod codegen;
 mod error;
 mod eval;
+pub mod explain;
+mod facts;
 mod graph;
 mod ir;
 mod lexer;

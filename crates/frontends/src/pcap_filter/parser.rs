@@ -78,7 +78,7 @@ impl Parser {
             _ => return Err(self.expected("a comparison operator such as `=` or `>`").into()),
         };
         if self.peek() != Tok::End {
-            return Err(self.expected("`and`, `or` or the end of the filter").into());
+            return Err(self.expected_join("`and`, `or` or the end of the filter").into());
         }
         self.ast.root = Some(root);
         Ok(())
@@ -160,7 +160,7 @@ impl Parser {
             Tok::Name | Tok::Dotted | Tok::Ipv6 | Tok::Mac | Tok::Arcnet if ids => self.name_or_address(lent),
             Tok::Name if self.misspelt().is_some() => Err(self.unknown_word()),
             Tok::Name | Tok::Dotted | Tok::Ipv6 | Tok::Mac | Tok::Arcnet => Err(self.unqualified()),
-            _ if want == Want::Id => Err(self.expected("an address, a port or a name")),
+            _ if want == Want::Id => Err(self.expected_id()),
             Tok::Punct(b'-') | Tok::Word(Word::Len) => {
                 let left = self.arith_operand()?;
                 self.arithmetic_after(Item::Arith(left), want)
@@ -209,7 +209,7 @@ impl Parser {
             Item::Number(..) => "`)`, an operator or a comparison",
             Item::Term(..) | Item::Id(_) | Item::IdList(_) => "`)`, `and` or `or`",
         };
-        let error = self.expected(wanted);
+        let error = self.expected_join(wanted);
         if self.peek() == Tok::End { error.help(format!("the `(` at byte {} is not closed", open.start)) } else { error }
     }
 
@@ -237,9 +237,14 @@ impl Parser {
     /// An identifier with the qualifiers lent to it.
     pub(super) fn id(&mut self, lent: Lent, id: Id, at: Span) -> Res<NodeId> {
         let Some(quals) = lent else {
-            let text = self.ast.text(at).to_owned();
+            let text = self.ast.text(at);
+            let example = match id {
+                Id::Number(_) => format!("`host {text}` or `port {text}`"),
+                Id::Mac(_) => format!("`ether host {text}`"),
+                _ => format!("`host {text}`"),
+            };
             return Err(Error::new(at, format!("`{text}` says neither what it is nor takes it over from the term before"))
-                .help(format!("write what is meant, as in `host {text}` or `port {text}`")));
+                .help(format!("write what is meant, as in {example}")));
         };
         Ok(self.node(Node::Id { quals, id, at }, at))
     }
@@ -327,6 +332,33 @@ impl Parser {
         }
     }
 
+    /// A term ends here. If it ended with a misspelt keyword, which was taken for an identifier, that is the fault.
+    fn expected_join(&mut self, wanted: &str) -> Error {
+        let before = self.at.saturating_sub(1);
+        let operand = !matches!(self.peek(), Tok::End | Tok::Bad(_) | Tok::Punct(_) | Tok::Not);
+        if operand
+            && self.at > 0
+            && self.tokens[before].kind == Tok::Name
+            && super::suggest::word(self.ast.text(self.tokens[before].span)).is_some()
+        {
+            self.at = before;
+            return self.unknown_word();
+        }
+        self.expected(wanted)
+    }
+
+    /// An identifier must stand here.
+    fn expected_id(&mut self) -> Error {
+        let error = self.expected("an address, a port or a name");
+        match self.peek() {
+            Tok::Word(_) => {
+                let text = self.ast.text(self.span());
+                error.help(format!("`{text}` is a reserved word; as a name it is written `\\{text}`"))
+            }
+            _ => error,
+        }
+    }
+
     /// What was just read is not what the grammar wants there.
     fn expected_before(&self, wanted: &str) -> Error {
         Error::new(self.previous(), format!("expected {wanted}"))
@@ -339,17 +371,28 @@ impl Parser {
 
     fn unknown_word(&mut self) -> Error {
         let text = self.ast.text(self.span()).to_owned();
+        let error = Error::new(self.span(), format!("unknown word `{text}`"));
+        if let Some((word, rest)) = text.split_once('-').filter(|(word, _)| super::suggest::is_word(word)) {
+            return error.help(format!("a `-` inside a word belongs to it; a subtraction is written `{word} - {rest}`"));
+        }
         let word = self.misspelt().unwrap_or_default();
         let next = match self.peek_after() {
             Tok::End | Tok::And | Tok::Or | Tok::Bad(_) => String::new(),
             _ => format!(" {}", self.ast.text(self.tokens[self.at + 1].span)),
         };
-        Error::new(self.span(), format!("unknown word `{text}`")).help(format!("did you mean `{word}{next}`?"))
+        error.help(format!("did you mean `{word}{next}`?"))
     }
 
     /// An identifier at the beginning of a filter or right inside parentheses there.
     fn unqualified(&mut self) -> Error {
         let text = self.ast.text(self.span()).to_owned();
+        if self.peek() == Tok::Name {
+            return Error::new(self.span(), format!("`{text}` is no word of the filter language"))
+                .help("a term begins with a word such as `host`, `port`, `tcp` or `not`");
+        }
+        if self.peek() == Tok::Arcnet {
+            return Error::new(self.span(), "`$` begins an ARCnet address, and netvm reads no ARCnet captures");
+        }
         let word = if self.peek() == Tok::Mac { "ether host" } else { "host" };
         Error::new(self.span(), format!("`{text}` does not say what it is")).help(format!("an address is written `{word} {text}`"))
     }

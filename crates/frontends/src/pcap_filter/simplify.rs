@@ -7,15 +7,15 @@
 //!
 //! Facts per block are limited, so the pass is linear in the graph.
 
-use super::eval::apply_cmp;
-use super::graph::{Block, Blocks, Graph, Target, divides, operands};
-use super::ir::{Cmp, Field, Ir, Scan, Test, TestId, Value, ValueId, apply};
+use super::facts::Facts;
+use super::graph::{Block, Blocks, Graph, Target, operands};
+use super::ir::{Field, Ir, Scan, Test, Value, ValueId};
 
-/// Outcomes kept at most for a block.
-const MAX_OUTCOMES: usize = 48;
 /// Open tests followed from an edge, and the size of graphs up to which that is done.
 const LOOK_AHEAD: u32 = 4;
 const MAX_LOOKED_AHEAD: usize = 400;
+/// Tests stepped over at most by one edge in one round; long chains would cost the square of their length otherwise.
+const MAX_STEPS: usize = 64;
 /// Rounds; each can only make the graph smaller.
 const MAX_ROUNDS: usize = 4;
 
@@ -101,7 +101,8 @@ fn arrive(known: &mut [Option<Facts>], target: Target, facts: Facts) {
 /// Where evaluation really goes on from an edge into `target`. Where an outcome is open, both ways are followed for `ahead`
 /// more tests, in case they meet.
 fn step_over(ir: &Ir, graph: &Graph, mut target: Target, facts: &Facts, ahead: u32) -> Target {
-    while let Target::Block(id) = target {
+    for _ in 0..MAX_STEPS {
+        let Target::Block(id) = target else { break };
         let block = graph.blocks[id as usize];
         if facts.cuts_off(ir, block.test) {
             return Target::Reject;
@@ -196,176 +197,6 @@ fn mark(reached: &mut [bool], edge: Edge) {
         if let Target::Block(id) = target {
             reached[id as usize] = true;
         }
-    }
-}
-
-/// What holds on every way to a place.
-#[derive(Clone, Debug, Default)]
-struct Facts {
-    /// Sorted by test.
-    outcomes: Vec<(TestId, bool)>,
-    /// `base + end` bytes are captured; one entry for each base.
-    captured: Vec<(Option<ValueId>, u32)>,
-    /// Fewer bytes than this are captured.
-    below: Option<u32>,
-}
-
-impl Facts {
-    fn common(&self, other: &Facts) -> Facts {
-        let outcomes = self.outcomes.iter().filter(|o| other.outcomes.binary_search(o).is_ok()).copied().collect();
-        let captured = self.captured.iter().map(|&(base, end)| (base, end.min(other.end_of(base)))).filter(|c| c.1 > 0).collect();
-        let below = self.below.zip(other.below).map(|(a, b)| a.max(b));
-        Facts { outcomes, captured, below }
-    }
-
-    fn end_of(&self, base: Option<ValueId>) -> u32 {
-        self.captured.iter().find(|c| c.0 == base).map_or(0, |c| c.1)
-    }
-
-    /// Facts on both ways out of a test.
-    fn after(&self, ir: &Ir, test: TestId) -> (Facts, Facts) {
-        let mut facts = self.clone();
-        reads(ir, ir.test(test), &mut |field| facts.note_read(field));
-        let (mut yes, mut no) = (facts.clone(), facts);
-        match ir.test(test) {
-            Test::Captured(bytes) => {
-                yes.note_captured(None, bytes);
-                no.below = Some(no.below.map_or(bytes, |b| b.min(bytes)));
-            }
-            _ => {
-                yes.note(test, true);
-                no.note(test, false);
-            }
-        }
-        (yes, no)
-    }
-
-    fn note(&mut self, test: TestId, holds: bool) {
-        if self.outcomes.len() < MAX_OUTCOMES
-            && let Err(at) = self.outcomes.binary_search_by_key(&test, |o| o.0)
-        {
-            self.outcomes.insert(at, (test, holds));
-        }
-    }
-
-    fn note_read(&mut self, field: Field) {
-        self.note_captured(field.base, field.offset.saturating_add(field.bytes.into()));
-    }
-
-    fn note_captured(&mut self, base: Option<ValueId>, end: u32) {
-        match self.captured.iter_mut().find(|c| c.0 == base) {
-            Some(known) => known.1 = known.1.max(end),
-            None => self.captured.push((base, end)),
-        }
-    }
-
-    fn reads_succeed(&self, ir: &Ir, test: TestId) -> bool {
-        let test = ir.test(test);
-        if matches!(test, Test::Protochain(_) | Test::Scan(_)) || operands(test).iter().any(|&v| divides(ir, v)) {
-            return false;
-        }
-        let mut all = true;
-        reads(ir, test, &mut |field| {
-            let end = field.offset.checked_add(field.bytes.into());
-            all &= end.is_some_and(|end| end <= self.end_of(field.base));
-        });
-        all
-    }
-
-    /// Some read of the test is known to fail.
-    fn cuts_off(&self, ir: &Ir, test: TestId) -> bool {
-        let Some(below) = self.below else { return false };
-        let mut cut = false;
-        reads(ir, ir.test(test), &mut |field| {
-            let end = field.offset.checked_add(field.bytes.into());
-            cut |= end.is_none_or(|end| end >= below);
-        });
-        cut
-    }
-
-    fn outcome(&self, ir: &Ir, id: TestId) -> Option<bool> {
-        if let Ok(at) = self.outcomes.binary_search_by_key(&id, |o| o.0) {
-            return Some(self.outcomes[at].1);
-        }
-        match ir.test(id) {
-            Test::Captured(bytes) if bytes <= self.end_of(None) => Some(true),
-            Test::Captured(bytes) if self.below.is_some_and(|below| bytes >= below) => Some(false),
-            Test::Within(field, set) => {
-                let value = u128::from(self.field_value(ir, field)?);
-                Some(ir.set_has(set, value))
-            }
-            Test::Cmp(lhs, op, rhs) => self.comparison(ir, lhs, op, self.value(ir, rhs)?),
-            _ => None,
-        }
-    }
-
-    fn comparison(&self, ir: &Ir, lhs: ValueId, op: Cmp, rhs: u32) -> Option<bool> {
-        if let Some(lhs) = self.value(ir, lhs) {
-            return Some(apply_cmp(op, lhs, rhs));
-        }
-        if op == Cmp::Eq && self.excluded(ir, lhs, rhs) {
-            return Some(false);
-        }
-        let (low, high) = self.range(ir, lhs);
-        match op {
-            Cmp::Eq => (rhs < low || rhs > high).then_some(false),
-            Cmp::Gt if low > rhs => Some(true),
-            Cmp::Gt if high <= rhs => Some(false),
-            Cmp::Ge if low >= rhs => Some(true),
-            Cmp::Ge if high < rhs => Some(false),
-            Cmp::Bits if rhs == 0 => Some(false),
-            _ => None,
-        }
-    }
-
-    /// The value is a field known not to be in a set that holds the constant.
-    fn excluded(&self, ir: &Ir, value: ValueId, constant: u32) -> bool {
-        let Value::Load(field) = ir.value(value) else { return false };
-        self.outcomes.iter().any(|&(test, holds)| match ir.test(test) {
-            Test::Within(other, set) if other == field && !holds => ir.set_has(set, constant.into()),
-            _ => false,
-        })
-    }
-
-    /// Outcomes of comparisons of a value with constants.
-    fn comparisons<'f>(&'f self, ir: &'f Ir, value: ValueId) -> impl Iterator<Item = (Cmp, u32, bool)> + 'f {
-        self.outcomes.iter().filter_map(move |&(test, holds)| match ir.test(test) {
-            Test::Cmp(lhs, op, rhs) if lhs == value => match ir.value(rhs) {
-                Value::Const(c) => Some((op, c, holds)),
-                _ => None,
-            },
-            _ => None,
-        })
-    }
-
-    fn value(&self, ir: &Ir, id: ValueId) -> Option<u32> {
-        if let Some((_, c, _)) = self.comparisons(ir, id).find(|&(op, _, holds)| op == Cmp::Eq && holds) {
-            return Some(c);
-        }
-        match ir.value(id) {
-            Value::Const(c) => Some(c),
-            Value::Bin(op, a, b) => apply(op, self.value(ir, a)?, self.value(ir, b)?),
-            Value::Neg(a) => Some(self.value(ir, a)?.wrapping_neg()),
-            Value::Len | Value::Slot(_) | Value::Last | Value::Load(_) => None,
-        }
-    }
-
-    fn field_value(&self, ir: &Ir, field: Field) -> Option<u32> {
-        self.outcomes.iter().find_map(|&(test, holds)| match ir.test(test) {
-            Test::Cmp(lhs, Cmp::Eq, rhs) if holds && ir.value(lhs) == Value::Load(field) => self.value(ir, rhs),
-            _ => None,
-        })
-    }
-
-    fn range(&self, ir: &Ir, id: ValueId) -> (u32, u32) {
-        let start = (0, greatest(ir, id));
-        self.comparisons(ir, id).fold(start, |(low, high), (op, c, holds)| match (op, holds) {
-            (Cmp::Gt, true) => (low.max(c.saturating_add(1)), high),
-            (Cmp::Gt, false) => (low, high.min(c)),
-            (Cmp::Ge, true) => (low.max(c), high),
-            (Cmp::Ge, false) => (low, high.min(c.saturating_sub(1))),
-            _ => (low, high),
-        })
     }
 }
 

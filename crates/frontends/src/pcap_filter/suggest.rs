@@ -8,6 +8,11 @@ pub(crate) fn word(text: &str) -> Option<&'static str> {
     nearest(text, known)
 }
 
+/// True for a reserved word.
+pub(crate) fn is_word(text: &str) -> bool {
+    WORDS.iter().any(|&(name, _)| name == text)
+}
+
 /// The first of the closest `candidates`.
 pub(crate) fn nearest<'c>(text: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
     let text = text.to_ascii_lowercase();

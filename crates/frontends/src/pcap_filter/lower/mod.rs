@@ -13,10 +13,14 @@ mod id;
 pub(super) mod layout;
 mod link;
 mod misc;
+pub(super) mod names;
 mod port;
 mod proto;
 
+use std::collections::HashMap;
+
 use self::layout::{From, Layout};
+use self::names::Name;
 use super::Options;
 use super::ast::{Arithop, Ast, Join, Node, NodeId};
 use super::error::{Error, Errors, Span};
@@ -32,22 +36,35 @@ const MAX_ERRORS: usize = 20;
 const REGISTERS: u32 = 16;
 
 /// A filter in IR form, and which node stands for which term of the source.
+#[derive(Default)]
 pub(crate) struct Lowered {
     pub ir: Ir,
     pub terms: Vec<(IrId, NodeId)>,
+    /// Names of fields, if they were asked for.
+    pub names: HashMap<Field, Name>,
+}
+
+/// As [`lower`], with the names of fields.
+pub(crate) fn lower_with_names(ast: &Ast, link: LinkType, options: &Options) -> Result<Lowered, Errors> {
+    lower_and_name(ast, link, options, true)
 }
 
 /// Gives a filter its meaning on a link type.
 pub(crate) fn lower(ast: &Ast, link: LinkType, options: &Options) -> Result<Lowered, Errors> {
-    let Some(root) = ast.root else { return Ok(Lowered { ir: Ir::default(), terms: Vec::new() }) };
+    lower_and_name(ast, link, options, false)
+}
+
+fn lower_and_name(ast: &Ast, link: LinkType, options: &Options, naming: bool) -> Result<Lowered, Errors> {
+    let Some(root) = ast.root else { return Ok(Lowered::default()) };
     let Some(layout) = link.layout() else { return Err(unsupported(ast, root, link).into()) };
     let mut lower = Lower::new(ast, layout, options);
+    lower.naming = naming;
     let top = lower.node(root);
     if !lower.errors.is_empty() {
         return Err(Errors(lower.errors));
     }
     lower.ir.root = Some(top);
-    Ok(Lowered { ir: lower.ir, terms: lower.terms })
+    Ok(Lowered { ir: lower.ir, terms: lower.terms, names: lower.names })
 }
 
 fn unsupported(ast: &Ast, root: NodeId, link: LinkType) -> Error {
@@ -66,13 +83,26 @@ struct Lower<'a> {
     at: Span,
     errors: Vec<Error>,
     terms: Vec<(IrId, NodeId)>,
+    naming: bool,
+    names: HashMap<Field, Name>,
 }
 
 impl<'a> Lower<'a> {
     fn new(ast: &'a Ast, layout: Layout, options: &'a Options) -> Lower<'a> {
         let last = |node: &(Node, Span)| matches!(node.0, Node::Byte { op: b'&' | b'|', .. });
         let ir = Ir::keeping_last(ast.nodes.iter().any(last));
-        Lower { ast, options, ir, layout, registers: 0, at: Span::default(), errors: Vec::new(), terms: Vec::new() }
+        Lower {
+            ast,
+            options,
+            ir,
+            layout,
+            registers: 0,
+            at: Span::default(),
+            errors: Vec::new(),
+            terms: Vec::new(),
+            naming: false,
+            names: HashMap::new(),
+        }
     }
 
     /// Recursion is as deep as the parser allows.
@@ -177,7 +207,11 @@ impl Lower<'_> {
             From::Transport6 => (l.linkpl, l.nl.wrapping_add(40)),
         };
         let base = if from == From::Transport4 { Some(self.ip_header_len()) } else { origin.base(&mut self.ir) };
-        Field { base, offset: origin.at.wrapping_add(start).wrapping_add(offset), bytes }
+        let field = Field { base, offset: origin.at.wrapping_add(start).wrapping_add(offset), bytes };
+        if self.naming {
+            self.names.insert(field, Name::of(from, offset, bytes, l.link));
+        }
+        field
     }
 
     /// Length of the IPv4 header, plus the variable part of the payload's offset.
