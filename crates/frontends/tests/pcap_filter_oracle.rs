@@ -81,9 +81,9 @@ impl Tally {
 fn verdicts_are_libpcaps() {
     let Some(mut oracle) = Oracle::start() else { return };
     let mut tally = Tally::default();
-    let mut real = captures::load(amount("NETVM_ORACLE_PACKETS", 30));
+    let mut real = captures::load(amount("NETVM_ORACLE_PACKETS", 12));
     for link in LINKS {
-        let made = made(link, amount("NETVM_ORACLE_MADE", 1500), 1);
+        let made = made(link, amount("NETVM_ORACLE_MADE", 400), 1);
         let mut packets = cut_everywhere(&made[..12]);
         packets.extend(made);
         packets.extend(real.remove(&link).unwrap_or_default());

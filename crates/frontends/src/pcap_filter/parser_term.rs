@@ -50,7 +50,7 @@ impl Parser {
     /// Direction and kind after an optional protocol; `None` if neither follows.
     fn qualifiers(&mut self, proto: Option<Proto>) -> Res<Option<Quals>> {
         let alone = match self.peek() {
-            Tok::Word(Word::ProtoWord) => Some(Kind::Proto),
+            Tok::Word(Word::ByNumber) => Some(Kind::Proto),
             Tok::Word(Word::Protochain) => Some(Kind::Protochain),
             Tok::Word(Word::Gateway) => Some(Kind::Gateway),
             _ => None,

@@ -246,8 +246,8 @@ pub(crate) fn greatest(ir: &Ir, id: ValueId) -> u32 {
             let (a, b) = (greatest(ir, a), greatest(ir, b));
             match op {
                 And => a.min(b),
-                Add => a.checked_add(b).unwrap_or(u32::MAX),
-                Mul => a.checked_mul(b).unwrap_or(u32::MAX),
+                Add => a.saturating_add(b),
+                Mul => a.saturating_mul(b),
                 Shl if b < 32 && a.leading_zeros() >= b => a << b,
                 Shr | Div => a,
                 Mod => a.min(b.saturating_sub(1)),

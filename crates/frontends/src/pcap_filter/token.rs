@@ -49,7 +49,8 @@ pub(crate) enum Word {
     Mask,
     Port,
     Portrange,
-    ProtoWord,
+    /// `proto`
+    ByNumber,
     Protochain,
     Gateway,
     Less,
@@ -159,7 +160,7 @@ pub(crate) const WORDS: &[(&str, Word)] = {
         ("portrange", W::Portrange), ("tcp", W::Proto(Proto::Tcp)), ("udp", W::Proto(Proto::Udp)),
         ("ip", W::Proto(Proto::Ip)), ("ip6", W::Proto(Proto::Ip6)), ("ether", W::Proto(Proto::Link)),
         ("icmp", W::Proto(Proto::Icmp)), ("icmp6", W::Proto(Proto::Icmp6)), ("arp", W::Proto(Proto::Arp)),
-        ("and", W::And), ("or", W::Or), ("not", W::Not), ("vlan", W::Vlan), ("proto", W::ProtoWord),
+        ("and", W::And), ("or", W::Or), ("not", W::Not), ("vlan", W::Vlan), ("proto", W::ByNumber),
         ("sctp", W::Proto(Proto::Sctp)), ("mask", W::Mask), ("protochain", W::Protochain),
         ("link", W::Proto(Proto::Link)), ("ppp", W::Proto(Proto::Link)), ("slip", W::Proto(Proto::Link)),
         ("fddi", W::Proto(Proto::Link)), ("tr", W::Proto(Proto::Link)), ("wlan", W::Proto(Proto::Link)),

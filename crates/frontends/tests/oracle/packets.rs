@@ -278,7 +278,7 @@ impl Maker {
         self.put32(src);
         self.put32(dst);
         self.noise(usize::from(words.saturating_sub(5)) * 4);
-        self.transport(protocol, depth, false);
+        self.transport(protocol, depth);
     }
 
     fn ip6(&mut self, depth: u32) {
@@ -297,10 +297,10 @@ impl Maker {
             }
             next = following;
         }
-        self.transport(next, depth, true);
+        self.transport(next, depth);
     }
 
-    fn transport(&mut self, protocol: u8, depth: u32, v6: bool) {
+    fn transport(&mut self, protocol: u8, depth: u32) {
         let (src, dst) = (*self.random.pick(&PORTS), *self.random.pick(&PORTS));
         match protocol {
             6 | 132 => {
@@ -323,7 +323,7 @@ impl Maker {
                 let length = *self.random.pick(&[1u8, 3, 4]);
                 self.put(&[next, length]);
                 self.noise(4 * usize::from(length) + 6);
-                self.transport(next & 0x3f, depth + 1, v6);
+                self.transport(next & 0x3f, depth + 1);
             }
             1 | 58 => {
                 let kind = *self.random.pick(&[0u8, 3, 8, 128, 129, 135]);
