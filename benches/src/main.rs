@@ -1,0 +1,137 @@
+//! `netvm-bench`: netvm beside libpcap, tcpdump and hand-written C, all from one run.
+//!
+//! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
+//! packet; `compile` times what it takes until a filter runs; `programs` times whole programs on a large capture in
+//! memory. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
+//! `--record` keeps the figures under `benches/records/` with machine and revision.
+
+mod compile;
+mod engines;
+mod filters;
+mod machine;
+mod native;
+mod programs;
+mod report;
+mod traces;
+
+use clap::{Parser, ValueEnum};
+use machine::Machine;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use traces::Memory;
+
+/// Measure netvm beside libpcap, tcpdump and hand-written C.
+#[derive(Parser)]
+struct Args {
+    /// What to measure [default: everything]
+    #[arg(value_enum)]
+    sections: Vec<Section>,
+
+    /// The netvm program for the section `programs`
+    #[arg(long, value_name = "FILE")]
+    netvm: Option<PathBuf>,
+
+    /// Filters, as numbers
+    #[arg(long, value_name = "N,N…", value_delimiter = ',', default_values_t = 1..=9, value_parser = clap::value_parser!(u32).range(1..=9))]
+    filters: Vec<u32>,
+
+    /// Rounds of each engine on each filter
+    #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// Packets in the mixed trace
+    #[arg(long, default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..))]
+    packets: u32,
+
+    /// Size in MB of the capture for whole programs
+    #[arg(long, value_name = "MB", default_value_t = 600)]
+    capture: u64,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Keep the figures in benches/records
+    #[arg(long)]
+    record: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Section {
+    Single,
+    Mixed,
+    Compile,
+    Programs,
+}
+
+/// All figures of a run.
+#[derive(Serialize)]
+struct Results {
+    machine: Machine,
+    single: Vec<engines::Row>,
+    mixed: Vec<engines::Row>,
+    compile: Vec<compile::Row>,
+    programs: Option<programs::Report>,
+}
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<(), String> {
+    let results = measure(args)?;
+    let json = serde_json::to_string_pretty(&results).map_err(|e| e.to_string())?;
+    match args.json {
+        true => println!("{json}"),
+        false => print!("{}", report::text(&results)),
+    }
+    if args.record {
+        let path = record(&results.machine);
+        std::fs::write(&path, json + "\n").map_err(|e| format!("{}: {e}", path.display()))?;
+        eprintln!("recorded in {}", path.display());
+    }
+    Ok(())
+}
+
+fn measure(args: &Args) -> Result<Results, String> {
+    let wants = |section| args.sections.is_empty() || args.sections.contains(&section);
+    let mut results = Results { machine: Machine::here(), single: Vec::new(), mixed: Vec::new(), compile: Vec::new(), programs: None };
+    let processors = machine::pin();
+    let chosen = || args.filters.iter().map(|n| *n as usize - 1);
+    if wants(Section::Single) {
+        let one = |which| engines::measure(which, &Memory::single(filters::packet(which)).trace(), args.rounds as usize);
+        results.single = chosen().map(one).collect::<Result<_, _>>()?;
+    }
+    if wants(Section::Mixed) {
+        let memory = Memory::mixed(args.packets as usize);
+        let trace = memory.trace();
+        results.mixed = chosen().map(|which| engines::measure(which, &trace, args.rounds as usize)).collect::<Result<_, _>>()?;
+    }
+    if wants(Section::Compile) {
+        results.compile = compile::measure()?;
+    }
+    machine::unpin(processors);
+    match &args.netvm {
+        Some(netvm) if wants(Section::Programs) => {
+            results.programs = programs::measure(netvm, args.capture * 1_000_000, args.rounds as usize)?
+        }
+        None if args.sections.contains(&Section::Programs) => return Err("say where the program is: --netvm FILE".to_owned()),
+        _ => {}
+    }
+    Ok(results)
+}
+
+/// A file of its own for today, this revision, and this kind of processor.
+fn record(machine: &Machine) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
+    let processor: String =
+        machine.processor.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
+    folder.join(format!("{}-{}-{processor}.json", machine.date, machine.revision))
+}

@@ -1,0 +1,115 @@
+//! The C sides behind safe functions: hand-written filters, and libpcap where it was there at build time.
+
+#![allow(unsafe_code, reason = "calling C is what this file is for")]
+
+use std::marker::PhantomData;
+
+/// A packet as `c/packet.h` has it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CPacket<'a> {
+    bytes: *const u8,
+    len: u32,
+    wire_len: u32,
+    borrowed: PhantomData<&'a [u8]>,
+}
+
+impl<'a> CPacket<'a> {
+    /// A captured packet and its length on the wire.
+    pub fn new(bytes: &'a [u8], wire_len: u32) -> Self {
+        Self { bytes: bytes.as_ptr(), len: bytes.len() as u32, wire_len, borrowed: PhantomData }
+    }
+}
+
+unsafe extern "C" {
+    fn hand_called(which: u32, packets: *const CPacket<'_>, n: usize, bits: *mut u64);
+    fn hand_inlined(which: u32, packets: *const CPacket<'_>, n: usize, bits: *mut u64);
+}
+
+/// Runs the hand-written filter number `which` (from 0) on packets; `inlined` into the loop, or called through a pointer. A bit per
+/// packet.
+pub fn hand(which: usize, inlined: bool, packets: &[CPacket<'_>], bits: &mut [u64]) {
+    assert!(which < crate::filters::COUNT && packets.len() <= bits.len() * 64);
+    let run = if inlined { hand_inlined } else { hand_called };
+    // SAFETY: there are COUNT filters; the packets are valid slices as long as they are borrowed; the assertion leaves a bit for each.
+    unsafe { run(which as u32, packets.as_ptr(), packets.len(), bits.as_mut_ptr()) }
+}
+
+#[cfg(libpcap)]
+pub use with_libpcap::{Bpf, version};
+
+#[cfg(libpcap)]
+mod with_libpcap {
+    use super::CPacket;
+    use std::ffi::{CStr, CString, c_char, c_int, c_void};
+
+    unsafe extern "C" {
+        fn libpcap_compile(expression: *const c_char, snaplen: c_int) -> *mut c_void;
+        fn libpcap_free(program: *mut c_void);
+        fn libpcap_run(program: *const c_void, packets: *const CPacket<'_>, n: usize, bits: *mut u64);
+        fn libpcap_version() -> *const c_char;
+    }
+
+    /// A filter that libpcap compiled for Ethernet.
+    pub struct Bpf(*mut c_void);
+
+    impl Bpf {
+        /// `None` if libpcap refuses the expression.
+        pub fn compile(expression: &str) -> Option<Self> {
+            let text = CString::new(expression).ok()?;
+            // SAFETY: the text is valid and ends with a zero byte.
+            let program = unsafe { libpcap_compile(text.as_ptr(), 262_144) };
+            (!program.is_null()).then_some(Self(program))
+        }
+
+        /// Runs `bpf_filter` on each packet; a bit per packet.
+        pub fn run(&self, packets: &[CPacket<'_>], bits: &mut [u64]) {
+            assert!(packets.len() <= bits.len() * 64);
+            // SAFETY: the program lives as long as self; the packets are valid slices; the assertion leaves a bit for each.
+            unsafe { libpcap_run(self.0, packets.as_ptr(), packets.len(), bits.as_mut_ptr()) }
+        }
+    }
+
+    impl Drop for Bpf {
+        fn drop(&mut self) {
+            // SAFETY: made by libpcap_compile and freed once.
+            unsafe { libpcap_free(self.0) }
+        }
+    }
+
+    /// Name and version of the library.
+    pub fn version() -> String {
+        // SAFETY: takes nothing.
+        let text = unsafe { libpcap_version() };
+        // SAFETY: libpcap gives a static string that ends with a zero byte.
+        unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    }
+}
+
+#[cfg(not(libpcap))]
+pub use without_libpcap::{Bpf, version};
+
+#[cfg(not(libpcap))]
+mod without_libpcap {
+    use super::CPacket;
+
+    /// There is no libpcap to compile with.
+    pub enum Bpf {}
+
+    impl Bpf {
+        /// Always `None`.
+        pub fn compile(_expression: &str) -> Option<Self> {
+            None
+        }
+
+        /// Never called.
+        pub fn run(&self, _packets: &[CPacket<'_>], _bits: &mut [u64]) {
+            match *self {}
+        }
+    }
+
+    /// Says that it is missing.
+    pub fn version() -> String {
+        "absent when this was built: install libpcap-dev and build again".to_owned()
+    }
+}
