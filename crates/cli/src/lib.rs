@@ -1,13 +1,13 @@
 //! The `netvm` program: its command line, its subcommands, and packets as text.
 //!
-//! - [`commands`]: one file per subcommand: its arguments (clap), its help, what it does
+//! - `commands`: one file per subcommand: its arguments (clap), its help, what it does
 //! - [`print`]: packets as lines, the way tcpdump writes them
 //! - `failure`, `out`, `input`, `signals`, `progress`: exit statuses, standard output, captures in a row, ^C, the bar
 //!
 //! The library exists for [`command`], from which manual pages and shell completions are generated, and for tests.
 #![forbid(unsafe_code)]
 
-pub mod commands;
+mod commands;
 mod failure;
 mod input;
 mod out;
@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 /// A filter for packets that is compiled for you, and a portable system to run programs on packets.
 #[derive(Parser)]
-#[command(name = "netvm", version, about, long_about = None, after_help = EXAMPLES, after_long_help = LONG, propagate_version = true)]
+#[command(name = "netvm", version, about, long_about = None, after_help = EXAMPLES, after_long_help = after_long_help(), propagate_version = true)]
 #[command(subcommand_required = true, arg_required_else_help = true, max_term_width = 100)]
 struct Cli {
     /// When to colour messages; with `auto`, only on a terminal and unless NO_COLOR is set.
@@ -44,36 +44,34 @@ Examples:
   netvm filter -r trace.pcapng -w web.pcap port 80   write them to a capture
   netvm filter -r trace.pcap.gz --count udp          only count them
   netvm explain 'tcp port 80 or 443'                 what a filter does
-  netvm run nat.netil --in 0=lan.pcap --out 1=wan.pcap";
-
-const LONG: &str = "\
-Examples:
-  netvm filter -r trace.pcap tcp port 443            print the packets that match, one line each
-  netvm filter -r trace.pcapng -w web.pcap port 80   write them to a capture
-  netvm filter -r trace.pcap.gz --count udp          only count them
-  cat trace.pcap | netvm filter -r - -w - icmp | tcpdump -r -
-  netvm explain 'tcp port 80 or 443'                 what a filter does
   netvm explain 'tcp port 80' -r trace.pcap --packet 7
                                                      why packet 7 matches, or does not
-  netvm asm nat.netil -o nat.nvm                     assemble a NetIL program
-  netvm run nat.nvm --in lan=lan.pcap --out wan=wan.pcap
   netvm compile --filter 'ip6 and udp' --emit asm    the machine code of a filter
+  netvm asm nat.netil -o nat.nvm                     assemble a NetIL program
+  netvm run nat.nvm --in lan=lan.pcap --out wan=wan.pcap";
 
-Exit status:
-  0    success, whether or not a packet matched
-  1    the input was damaged or could not be read, the output could not be written, a program was
-       refused or its init handler failed
-  2    a wrong command line or filter expression
-  130  ended by an interrupt (^C), 143 by a request to terminate; what was done so far is complete
-  141  the reader of the output went away
+/// What the exit statuses mean; a line each.
+pub const EXIT_STATUS: &str = "\
+0    success, whether or not a packet matched
+1    an input is damaged or cannot be read, an output cannot be written, a program is refused or its
+     init handler failed; what came before damage was done
+2    a wrong command line or filter expression
+130  ended by an interrupt (^C), 143 by a request to terminate; what was done so far is complete
+141  the reader of the output went away";
 
-Environment:
-  NO_COLOR  no colours in messages
-  TZ        the time zone of times of day";
+/// The environment variables that count; a line each.
+pub const ENVIRONMENT: &str = "\
+NO_COLOR  no colours in messages
+TZ        the time zone of times of day";
 
 /// The command line, for manual pages and shell completions.
 pub fn command() -> clap::Command {
     Cli::command()
+}
+
+fn after_long_help() -> String {
+    let indented = |text: &str| text.lines().map(|line| format!("  {line}\n")).collect::<String>();
+    format!("{EXAMPLES}\n\nExit status:\n{}\nEnvironment:\n{}", indented(EXIT_STATUS), indented(ENVIRONMENT))
 }
 
 /// Runs the program with the arguments of the process.

@@ -50,6 +50,50 @@ pub fn emit(program: &Verified, stage: Stage) -> Result<String, Error> {
     }
 }
 
+/// How large a program is at each stage: the push and pull handlers together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Instructions of NetIL.
+    pub netil: usize,
+    /// Operations of MIR as translated.
+    pub mir: usize,
+    /// Its blocks.
+    pub mir_blocks: usize,
+    /// Operations of MIR after the passes.
+    pub optimised: usize,
+    /// Its blocks.
+    pub optimised_blocks: usize,
+    /// Machine instructions.
+    pub machine: usize,
+}
+
+/// Measures a program at each stage.
+///
+/// # Errors
+/// The program is too large to compile.
+pub fn sizes(program: &Verified) -> Result<Sizes, Error> {
+    let mut sizes = Sizes::default();
+    let operations = |func: &Func| func.blocks.iter().map(|block| block.ops.len() + 1).sum::<usize>();
+    for kind in COMPILED {
+        let Some(handler) = program.module().handler(kind) else { continue };
+        sizes.netil += handler.code.len();
+        if let Some(func) = translate(program, kind).map_err(too_large)? {
+            (sizes.mir, sizes.mir_blocks) = (sizes.mir + operations(&func), sizes.mir_blocks + func.blocks.len());
+        }
+        if let Some((func, _)) = optimised(program, kind)? {
+            sizes.optimised += operations(&func);
+            sizes.optimised_blocks += func.blocks.len();
+        }
+        sizes.machine += code(program, kind, jit::Emit::Asm)?.map_or(0, |text| instructions(&text));
+    }
+    Ok(sizes)
+}
+
+/// Lines of a disassembly that are no labels.
+fn instructions(text: &str) -> usize {
+    text.lines().filter(|line| line.starts_with(' ')).count()
+}
+
 /// The passes over all handlers with the time each took, in the order in which they ran.
 ///
 /// # Errors

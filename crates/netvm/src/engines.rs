@@ -6,13 +6,15 @@ use jit::{JitEngine, JitError};
 use netil::{Interpreter, Verified};
 use std::sync::Arc;
 
+type Make = fn(Arc<Verified>) -> Result<Box<dyn Engine>, Error>;
+
 /// A way to run programs.
 pub struct EngineInfo {
     /// The name in `--engine`.
     pub name: &'static str,
     /// What it is, in one line.
     pub description: &'static str,
-    make: fn(Arc<Verified>) -> Result<Box<dyn Engine>, Error>,
+    make: Make,
 }
 
 /// All of them, the reference first.

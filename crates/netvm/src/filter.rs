@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::engines::EngineInfo;
-use crate::frontends::pcap_filter;
+use crate::frontends::pcap_filter::{self, explain::Explainer};
 use crate::session::fresh_state;
 use compiler::Engine;
 use netil::Verified;
@@ -48,6 +48,15 @@ impl Filter {
     /// As [`Filter::new`] and [`Filter::prepare`].
     pub fn compile(source: &str, link: LinkType, engine: &'static EngineInfo) -> Result<Compiled, Error> {
         Compiled::new(source, link, engine)
+    }
+
+    /// What tells in words what a filter does, and why it takes or leaves a packet.
+    ///
+    /// # Errors
+    /// The expression is wrong, or has no meaning on the link type.
+    pub fn explainer(source: &str, link: LinkType) -> Result<Explainer, Error> {
+        let wrong = |errors| Error::Filter { source: source.to_owned(), errors };
+        Explainer::new(source, pcap_filter::LinkType(link.number()), &pcap_filter::Options::default()).map_err(wrong)
     }
 
     /// The expression.

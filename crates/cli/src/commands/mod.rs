@@ -5,6 +5,7 @@ mod bench;
 mod compile;
 mod completions;
 mod disasm;
+mod explain;
 mod filter;
 mod run;
 mod shared;
@@ -15,6 +16,7 @@ use crate::failure::Outcome;
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Filter(filter::Args),
+    Explain(explain::Args),
     Run(run::Args),
     Asm(asm::Args),
     Disasm(disasm::Args),
@@ -27,6 +29,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: &Command) -> Outcome {
     match command {
         Command::Filter(args) => filter::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Run(args) => run::run(args),
         Command::Asm(args) => asm::run(args),
         Command::Disasm(args) => disasm::run(args),

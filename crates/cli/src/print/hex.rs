@@ -77,6 +77,6 @@ mod tests {
 
     #[test]
     fn lines_of_text_end_where_the_packet_says() {
-        assert_eq!(made(text, b"GET /\r\n\x01\t\r."), "\nGET /\n.\t..");
+        assert_eq!(made(text, b"GET /\r\n\x01\t\rab\r"), "\nGET /\n.\t.ab");
     }
 }

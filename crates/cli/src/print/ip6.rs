@@ -181,10 +181,10 @@ mod tests {
 
     #[test]
     fn addresses_are_written_the_usual_way() {
-        for text in ["::", "::1", "fe80::1", "2001:db8:0:1:0:0:0:1", "::ffff:10.0.0.1", "::10.0.0.1", "1:0:2:3:4:5:6:7"] {
-            let parsed: Ipv6Addr = text.parse().unwrap();
-            let shortest = text.replace("0:0:0:1", ":1").replace("1::1", "1::1");
-            assert_eq!(address(parsed), shortest, "{text}");
+        let same = ["::", "::1", "fe80::1", "2001:db8:0:1::1", "::ffff:10.0.0.1", "::10.0.0.1", "1:0:2:3:4:5:6:7"];
+        for text in same {
+            assert_eq!(address(text.parse().unwrap()), text);
         }
+        assert_eq!(address("2001:db8:0:0:0:0:0:1".parse().unwrap()), "2001:db8::1");
     }
 }

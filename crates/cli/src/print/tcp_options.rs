@@ -85,7 +85,7 @@ fn digits(line: &mut Line<'_>, bytes: &[u8]) {
 }
 
 fn sack(line: &mut Line<'_>, data: View<'_>, base: u32) -> Result<(), Cut> {
-    if data.len() % 8 != 0 {
+    if !data.len().is_multiple_of(8) {
         line.put(" invalid sack");
         return Ok(());
     }

@@ -1,0 +1,88 @@
+//! `netvm compile`, `asm`, `disasm`, `verify`: programs in all their forms.
+
+use super::tools::{Dir, run, run_args};
+
+const COUNTER: &str = "\
+segment .metadata
+  .netpe_name counter
+  .datamem_size 4
+ends
+segment .push
+  pop
+  push 0
+  umload.32
+  inc1
+  push 0
+  mstore.32
+  pkt.send out
+ends
+";
+
+#[test]
+fn every_stage_can_be_shown() {
+    let dir = Dir::new("stages");
+    let file = dir.write("counter.netil", COUNTER);
+    for (stage, sign) in [("netil", "segment .push"), ("mir", "block0"), ("mir-opt", "block0"), ("clif", "function"), ("asm", "ret")] {
+        let of_filter = run_args(&["compile", "--filter", "tcp port 80", "--emit", stage]).good();
+        assert!(of_filter.contains(sign), "{stage}: {of_filter}");
+        let of_program = run(&format!("compile {file} --emit {stage}")).good();
+        assert!(of_program.contains(sign), "{stage}: {of_program}");
+        let out = dir.file("out");
+        run(&format!("compile {file} --emit {stage} -o {out}")).good();
+        assert_eq!(std::fs::read_to_string(&out).expect("written"), of_program);
+    }
+}
+
+#[test]
+fn passes_are_timed() {
+    let ended = run("compile --filter tcp --time-passes");
+    assert_eq!(ended.status, 0);
+    assert!(ended.err.contains("µs  fold") && ended.err.contains("all passes"), "{}", ended.err);
+}
+
+#[test]
+fn link_types_change_filters() {
+    let of = |link: &str| run(&format!("compile --filter tcp --link-type {link}")).good();
+    assert_ne!(of("EN10MB"), of("RAW"));
+    assert_eq!(of("EN10MB"), run("compile --filter tcp").good());
+    assert!(run("compile").bad(2).contains("--filter"));
+}
+
+#[test]
+fn source_and_binary_form_say_the_same() {
+    let dir = Dir::new("forms");
+    let source = dir.write("counter.netil", COUNTER);
+    let (binary, again) = (dir.file("counter.nvm"), dir.file("again.nvm"));
+    run(&format!("asm {source} -o {binary}")).good();
+    let text = run(&format!("disasm {binary}")).good();
+    let from_text = dir.write("text.netil", &text);
+    run(&format!("asm {from_text} -o {again}")).good();
+    assert_eq!(std::fs::read(&binary).expect("written"), std::fs::read(&again).expect("written"));
+    assert_eq!(dir.names(), ["again.nvm", "counter.netil", "counter.nvm", "text.netil"]);
+}
+
+#[test]
+fn verification_tells_what_a_program_is() {
+    let dir = Dir::new("verify");
+    let file = dir.write("counter.netil", COUNTER);
+    let text = run(&format!("verify {file}")).good();
+    assert!(text.contains("(counter): verified") && text.contains("memory  data: 4 bytes"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&run(&format!("verify --json {file}")).good()).expect("JSON");
+    assert_eq!((json["verified"].as_bool(), json["program"]["filter"].as_bool()), (Some(true), Some(false)));
+}
+
+#[test]
+fn refused_programs_end_with_1() {
+    let dir = Dir::new("refused");
+    let file = dir.write("bad.netil", "segment .push\n  pop\n  pop\n  ret 1\nends\n");
+    assert!(run(&format!("verify {file}")).bad(1).contains("bad.netil:3"));
+    let ended = run(&format!("verify --json {file}"));
+    assert_eq!((ended.status, ended.err.as_str()), (1, ""));
+    assert!(ended.out.contains("\"verified\":false"));
+    let out = dir.file("out.nvm");
+    run(&format!("asm {file} -o {out}")).bad(1);
+    assert_eq!(dir.names(), ["bad.netil"], "nothing is written");
+    run(&format!("asm --no-verify {file} -o {out}")).good();
+    assert!(run(&format!("run {out} --in x.pcap")).bad(1).contains("takes 1 stack elements"));
+    assert!(run(&format!("disasm {}", dir.write("rubbish", [0, 1, 2, 0xff]))).bad(1).contains("neither NetIL source"));
+}

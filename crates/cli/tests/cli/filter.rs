@@ -1,0 +1,123 @@
+//! `netvm filter`: what is selected, counted, told.
+
+use super::tools::{Dir, netvm, raw_ip, run, run_args, snapshot};
+use netvm::io::LinkType;
+
+#[test]
+fn a_line_per_packet() {
+    let dir = Dir::new("lines");
+    let trace = dir.trace("t.pcap", 7, 40);
+    snapshot("filter-lines", &run(&format!("filter -r {trace}")).good());
+    snapshot("filter-e", &run(&format!("filter -e -r {trace} -c 12")).good());
+    snapshot("filter-vv-number", &run(&format!("filter -vv -# -r {trace} -c 12")).good());
+    snapshot("filter-X", &run(&format!("filter -q -X -r {trace} -c 3")).good());
+    snapshot("filter-json", &run(&format!("filter --json -r {trace} udp")).good());
+}
+
+#[test]
+fn words_of_an_expression_need_no_quotes() {
+    let dir = Dir::new("words");
+    let trace = dir.trace("t.pcap", 1, 500);
+    let count = |line: &str| run(&format!("filter --count {line}")).good();
+    let quoted = run_args(&["filter", "-r", &trace, "--count", "tcp port 443 or tcp port 80"]).good();
+    assert_eq!(count(&format!("-r {trace} tcp port 443 or tcp port 80")), quoted);
+    assert_eq!(count(&format!("tcp port 443 -r {trace} or tcp port 80")), quoted);
+    assert_ne!(quoted, "0 packets\n");
+    let file = dir.write("expr", "tcp port 443 # web\nor tcp port 80\n");
+    assert_eq!(count(&format!("-r {trace} -F {file}")), quoted);
+    assert_eq!(
+        count(&format!("-r {trace} ip[6] - 1 = 63 and tcp")),
+        run_args(&["filter", "--count", "-r", &trace, "ip[6]-1=63 and tcp"]).good()
+    );
+}
+
+#[test]
+fn engines_select_the_same_packets() {
+    let dir = Dir::new("engines");
+    let trace = dir.trace("t.pcap", 3, 2000);
+    for expression in ["tcp", "udp port 53", "greater 500 and ip6", "tcp[tcpflags] & tcp-syn != 0", "vlan", ""] {
+        let lines = |engine: &str| run(&format!("filter -r {trace} --engine {engine} {expression}")).good();
+        assert_eq!(lines("interp"), lines("jit"), "{expression}");
+    }
+}
+
+#[test]
+fn a_maximum_ends_the_run() {
+    let dir = Dir::new("maximum");
+    let (a, b) = (dir.trace("a.pcap", 1, 600), dir.trace("b.pcap", 2, 600));
+    let all = run(&format!("filter -r {a} -r {b} tcp")).good();
+    for max in [1, 7, 64, 300, 500, 5000] {
+        let lines = run(&format!("filter -r {a} -r {b} -c {max} tcp")).good();
+        let expected: String = all.split_inclusive('\n').take(max).collect();
+        assert_eq!(lines, expected, "-c {max}");
+    }
+    let out = dir.file("out.pcap");
+    assert_eq!(run(&format!("filter -r {a} -c 9 -w {out} --count tcp")).good(), "9 packets\n");
+    assert_eq!(run(&format!("filter -r {out} --count")).good(), "9 packets\n");
+}
+
+#[test]
+fn no_match_is_no_failure() {
+    let dir = Dir::new("none");
+    let trace = dir.trace("t.pcap", 1, 100);
+    assert_eq!(run(&format!("filter -r {trace} host 192.0.2.77")).good(), "");
+    assert_eq!(run(&format!("filter -r {trace} --count host 192.0.2.77")).good(), "0 packets\n");
+}
+
+#[test]
+fn wrong_expressions_are_shown_with_their_place() {
+    let dir = Dir::new("wrong");
+    let trace = dir.trace("t.pcap", 1, 10);
+    let told = run(&format!("filter -r {trace} -w {} prot 80", dir.file("out.pcap"))).bad(2);
+    assert_eq!(told, "error: unknown word `prot`\n1 | prot 80\n  | ^^^^\nhelp: did you mean `port 80`?\n");
+    assert_eq!(dir.names(), ["t.pcap"]);
+}
+
+#[test]
+fn colours_come_only_when_asked_for() {
+    let line = |color: &str| run(&format!("filter -d --color {color} prot 80")).bad(2);
+    assert!(!line("auto").contains('\x1b'));
+    assert!(!line("never").contains('\x1b'));
+    assert!(line("always").contains("\x1b["));
+}
+
+#[test]
+fn the_compiled_program_is_shown() {
+    let text = run("filter -d tcp port 80").good();
+    assert!(text.contains("segment .push"));
+    let dir = Dir::new("dump");
+    let raw = dir.capture("raw.pcap", LinkType::RAW, &raw_ip(1, 20));
+    let of_raw = run(&format!("filter -d -r {raw} tcp port 80")).good();
+    assert_ne!(of_raw, text, "the link type of the capture counts");
+    assert_eq!(run("filter -d -y RAW tcp port 80").good(), of_raw);
+    assert_eq!(run(&format!("run {} --in {raw} --json", dir.write("p.netil", &of_raw))).status, 0, "it is a NetIL program");
+}
+
+#[test]
+fn statistics_are_told_apart_from_the_output() {
+    let dir = Dir::new("stats");
+    let trace = dir.trace("t.pcap", 1, 300);
+    let ended = run(&format!("filter -r {trace} --count --stats tcp"));
+    assert_eq!(ended.status, 0);
+    assert!(ended.out.ends_with(" packets\n") && ended.out.lines().count() == 1);
+    assert!(ended.err.starts_with("read      300 packets, "), "{}", ended.err);
+    let json = run(&format!("filter -r {trace} --stats --json tcp")).good();
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["statistics"]["read"]["packets"], 300);
+    assert_eq!(json["packets"], json["statistics"]["selected"]["packets"]);
+    assert_eq!(json["filter"], "tcp");
+}
+
+#[test]
+fn times_follow_the_time_zone() {
+    let dir = Dir::new("zone");
+    let trace = dir.trace("t.pcap", 1, 1);
+    let line = |zone: &str| {
+        let output = netvm(["filter", "-tttt", "-r", &trace]).env("TZ", zone).output().expect("the program starts");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(line("UTC").starts_with("2023-11-14 22:13:20."), "{}", line("UTC"));
+    if std::path::Path::new("/usr/share/zoneinfo/Asia/Tokyo").exists() {
+        assert!(line("Asia/Tokyo").starts_with("2023-11-15 07:13:20."), "{}", line("Asia/Tokyo"));
+    }
+}

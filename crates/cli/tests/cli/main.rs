@@ -1,0 +1,12 @@
+//! The program from outside: what it prints, what it writes, how it ends. One binary, so that it is linked once.
+
+mod bench;
+mod compile;
+mod explain;
+mod filter;
+mod formats;
+mod help;
+mod pipes;
+mod print;
+mod programs;
+mod tools;
