@@ -1,14 +1,17 @@
 //! The filter language of libpcap and tcpdump, pcap-filter(7), as a front end.
 //!
 //! ```text
-//! text ──lexer, parser──▶ Ast ──lower (link type)──▶ filter IR ──merge──▶ graph ──codegen──▶ netil::Module
+//! text ──lexer, parser──▶ Ast ──lower (link type)──▶ filter IR ──merge──▶ graph ──simplify──▶ graph ──codegen──▶ netil::Module
+//!                          └─▶ words                     └─▶ eval: the meaning; explain
 //! ```
 //!
 //! A filter selects exactly the packets that tcpdump 4.99 with libpcap 1.10.3 selects from a capture file, oddities included.
 //! Its yardstick is libpcap's unoptimised code: libpcap's optimiser changes verdicts on packets that are cut short.
 //!
-//! Left out, with an error that says so: link types other than those of [`LinkType`], host names (they need DNS), and what a
-//! capture file does not hold (`inbound` on Ethernet, `ifname` …).
+//! Left out, with an error that says so: link types other than those of [`LinkType`], host names (they need DNS), what a
+//! capture file does not hold (`inbound` on Ethernet, `ifname` …), and nesting deeper than 500. Where libpcap's own behaviour is
+//! not defined, ours is: a variable offset is 0 before `geneve` sets it (`not geneve or ip`), and a chain of headers that leads
+//! back to itself, in which libpcap never ends, rejects the packet.
 
 mod ast;
 mod codegen;

@@ -4,7 +4,7 @@ use netil::module::Inst;
 use netil::table::Op;
 
 use super::super::graph::Target;
-use super::super::ir::{Geneve, Protochain, Scan, ScanId};
+use super::super::ir::{Field, Geneve, Protochain, Scan, ScanId};
 use super::{Code, Place};
 
 const AUTHENTICATION: u32 = 51;
@@ -126,21 +126,7 @@ impl Code<'_> {
         let again = self.new_place();
         self.here_is(again);
         for &field in &scan.fields {
-            let differs = self.new_place();
-            for (i, word) in (0u32..).zip(Scan::words(field)) {
-                let end = word.offset.saturating_add(4);
-                self.push(end);
-                self.op(Op::Pbl, 1);
-                self.reject_if(Op::JCmpG, 2);
-                self.push(word.offset);
-                self.op(Op::SpLoad32, 0);
-                self.table_word(row, 16 + 4 * i);
-                self.op(Op::And, -1);
-                self.table_word(row, 4 * i);
-                self.branch_to(Op::JCmpNeq, Place::Inside(differs), -2);
-            }
-            self.branch_to(Op::JumpW, Place::Target(yes), 0);
-            self.here_is(differs);
+            self.compare_row(row, field, yes);
         }
         self.load(row);
         self.push(ROW);
@@ -150,6 +136,24 @@ impl Code<'_> {
         self.push(u32::try_from(self.data.len()).unwrap_or(u32::MAX));
         self.branch_to(Op::JCmpL, Place::Inside(again), -2);
         self.jump(no, next);
+    }
+
+    /// Goes to `yes` if the field equals the row, on if it does not, and rejects if that needs a word past the end.
+    fn compare_row(&mut self, row: u32, field: Field, yes: Target) {
+        let differs = self.new_place();
+        for (i, word) in (0u32..).zip(Scan::words(field)) {
+            self.push(word.offset.saturating_add(4));
+            self.op(Op::Pbl, 1);
+            self.reject_if(Op::JCmpG, 2);
+            self.push(word.offset);
+            self.op(Op::SpLoad32, 0);
+            self.table_word(row, 16 + 4 * i);
+            self.op(Op::And, -1);
+            self.table_word(row, 4 * i);
+            self.branch_to(Op::JCmpNeq, Place::Inside(differs), -2);
+        }
+        self.branch_to(Op::JumpW, Place::Target(yes), 0);
+        self.here_is(differs);
     }
 
     fn table_word(&mut self, row: u32, offset: u32) {

@@ -1,6 +1,6 @@
 //! What a filter says, in words, and why it takes or leaves a packet.
 //!
-//! Everything is plain data: printing it is the caller's. Evaluation is that of [`super::eval`], term by term, so the account
+//! Everything is plain data: printing it is the caller's. Evaluation is term by term, on the IR, so the account
 //! is of the filter's meaning and not of the code made from it.
 
 mod trace;

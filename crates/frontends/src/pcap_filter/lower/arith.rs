@@ -105,39 +105,35 @@ impl Lower<'_> {
         self.take_register()?;
         self.registers -= 1;
         self.at = self.ast.arith_span(id);
-        let bytes = u8::try_from(size).unwrap_or(4);
-        let (from, checks) = match proto {
-            Proto::Link => (From::LinkHeader, index.checks),
-            Proto::Ip
-            | Proto::Arp
-            | Proto::Rarp
-            | Proto::Atalk
-            | Proto::Decnet
-            | Proto::Sca
-            | Proto::Lat
-            | Proto::Moprc
-            | Proto::Mopdl
-            | Proto::Ip6 => {
-                let is = self.protocol(proto)?;
-                (From::Network, Some(self.all(index.checks, &[is])))
-            }
-            Proto::Sctp | Proto::Tcp | Proto::Udp | Proto::Icmp | Proto::Igmp | Proto::Igrp | Proto::Pim | Proto::Vrrp | Proto::Carp => {
-                (From::Transport4, Some(self.transport_checks(proto, index.checks)?))
-            }
-            Proto::Icmp6 => {
-                let ipv6 = self.protocol(Proto::Ip6)?;
-                let icmp6 = self.equal(From::Network, 6, 1, 58);
-                (From::Transport6, Some(self.all(index.checks, &[ipv6, icmp6])))
-            }
-            Proto::Radio => return Err(self.error("`radio` needs 802.11 frames with a radio header")),
-            other => {
-                let word = other.word();
-                return Err(self.error(format!("`{word}` cannot be indexed")).help("index the header below it, as in `ip[20]`"));
-            }
-        };
-        let origin = self.field(from, 0, bytes);
+        let (from, checks) = self.indexed(proto, index.checks)?;
+        let origin = self.field(from, 0, u8::try_from(size).unwrap_or(4));
         let value = self.load_at(origin, index.value);
         Ok(Operand { value, checks, begins: index.begins })
+    }
+
+    /// Where the bytes of `proto[…]` are counted from, and what the packet must be, given the checks of the index.
+    fn indexed(&mut self, proto: Proto, index: Option<IrId>) -> Res<(From, Option<IrId>)> {
+        use Proto::{
+            Arp, Atalk, Carp, Decnet, Icmp, Icmp6, Igmp, Igrp, Ip, Ip6, Lat, Link, Mopdl, Moprc, Pim, Rarp, Sca, Sctp, Tcp, Udp, Vrrp,
+        };
+        match proto {
+            Link => Ok((From::LinkHeader, index)),
+            Ip | Arp | Rarp | Atalk | Decnet | Sca | Lat | Moprc | Mopdl | Ip6 => {
+                let is = self.protocol(proto)?;
+                Ok((From::Network, Some(self.all(index, &[is]))))
+            }
+            Sctp | Tcp | Udp | Icmp | Igmp | Igrp | Pim | Vrrp | Carp => Ok((From::Transport4, Some(self.transport_checks(proto, index)?))),
+            Icmp6 => {
+                let ipv6 = self.protocol(Ip6)?;
+                let icmp6 = self.equal(From::Network, 6, 1, 58);
+                Ok((From::Transport6, Some(self.all(index, &[ipv6, icmp6]))))
+            }
+            Proto::Radio => Err(self.error("`radio` needs 802.11 frames with a radio header")),
+            other => {
+                let word = other.word();
+                Err(self.error(format!("`{word}` cannot be indexed")).help("index the header below it, as in `ip[20]`"))
+            }
+        }
     }
 
     fn all(&mut self, before: Option<IrId>, checks: &[IrId]) -> IrId {
