@@ -1,7 +1,7 @@
 //! The `netvm` program: its command line, its subcommands, and packets as text.
 //!
 //! - `commands`: one file per subcommand: its arguments (clap), its help, what it does
-//! - [`print`]: packets as lines, the way tcpdump writes them
+//! - [`mod@print`]: packets as lines, the way tcpdump writes them
 //! - `failure`, `out`, `input`, `signals`, `progress`: exit statuses, standard output, captures in a row, ^C, the bar
 //!
 //! The library exists for [`command`], from which manual pages and shell completions are generated, and for tests.

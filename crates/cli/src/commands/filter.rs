@@ -4,7 +4,7 @@ use super::shared::{self, EngineArg, Expression};
 use crate::failure::{self, Failure, Outcome};
 use crate::input::{Consumer, Flow, Inputs};
 use crate::out::Out;
-use crate::print::{Dump, Packet, Printer, Style, TimeForm, TimeStyle, Zone};
+use crate::print::{Dump, Ends, Packet, Printer, Style, TimeForm, TimeStyle, Zone};
 use crate::progress::Progress;
 use crate::signals::Signals;
 use clap::ArgAction;
@@ -12,6 +12,7 @@ use netvm::io::{Burst, LinkType, Plan, Precision, Writer};
 use netvm::netil::exec::Selection;
 use netvm::{Filter, emit};
 use serde::Serialize;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -295,8 +296,33 @@ struct Line<'a> {
     link_type: String,
     captured: usize,
     length: u32,
+    #[serde(flatten)]
+    ends: JsonEnds,
     /// What is printed without `--json`, without time.
     text: &'a str,
+}
+
+/// The outermost IP header's addresses and protocol, and the ports after it.
+#[derive(Default, Serialize)]
+struct JsonEnds {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<IpAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    destination: Option<IpAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    protocol: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_port: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    destination_port: Option<u16>,
+}
+
+impl From<Ends> for JsonEnds {
+    fn from(ends: Ends) -> Self {
+        let (source, destination) = ends.addresses.unzip();
+        let (source_port, destination_port) = ends.ports.unzip();
+        Self { source, destination, protocol: ends.protocol, source_port, destination_port }
+    }
 }
 
 impl Sink {
@@ -369,6 +395,7 @@ fn packet<'a>(burst: &Burst<'a>, i: usize, number: u64) -> Packet<'a> {
 }
 
 fn json<'p>(burst: &Burst<'_>, packet: &Packet<'_>, i: usize, printer: &'p mut Printer) -> Line<'p> {
+    printer.print(packet);
     Line {
         number: packet.number,
         packet: burst.first_number() + i as u64 + 1,
@@ -376,7 +403,8 @@ fn json<'p>(burst: &Burst<'_>, packet: &Packet<'_>, i: usize, printer: &'p mut P
         link_type: packet.link.to_string(),
         captured: packet.bytes.len(),
         length: packet.wire_len,
-        text: printer.print(packet).trim_end(),
+        ends: printer.ends().into(),
+        text: printer.text().trim_end(),
     }
 }
 

@@ -1,12 +1,14 @@
 //! Packets as lines of text, the way `tcpdump -nn` writes them.
 //!
 //! Pure functions from bytes to text, but for two memories that a reader expects: the last packet's time (`-ttt`) and the first
-//! sequence numbers of TCP connections ([`flows`]). Nothing is ever looked up: no host, no service, no interface has a name. Whatever
+//! sequence numbers of TCP connections (`flows`). Nothing is ever looked up: no host, no service, no interface has a name. Whatever
 //! the bytes are, printing ends, with `[|proto]` where the captured bytes stop.
 //!
 //! Where this differs from tcpdump 4.99.3, and why:
 //! - What TCP and UDP carry is not decoded: a line ends with `length N` (tcpdump goes on with DNS, HTTP, DHCP …).
-//! - Protocols above IP, PPP and LLC without a printer here give their name, or number, and length.
+//! - Protocols above IP, PPP and LLC without a printer here give their name, or number, and length; mirrored frames (ERSPAN) are shown,
+//!   by tcpdump only their protocol number.
+//! - `-v` shows no options of neighbour discovery and PPP. `-ttt` and `-ttttt` count hours on past a day.
 //! - `-e` shows no names of network card makers; cooked captures number interfaces, tcpdump names them after those of the machine
 //!   it happens to run on.
 //! - TCP MD5 signatures and multipath options are shown as hexadecimal bytes.
@@ -36,6 +38,7 @@ pub(crate) mod view;
 use flows::Flows;
 use netvm::io::{LinkType, Timestamp};
 use std::fmt::Write as _;
+use std::net::IpAddr;
 pub use time::{TimeForm, TimeStyle, Zone};
 use view::View;
 
@@ -96,18 +99,30 @@ pub struct Packet<'a> {
     pub number: u64,
 }
 
+/// The ends of a packet: of the outermost IP header, and of what it carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// Source and destination address.
+    pub addresses: Option<(IpAddr, IpAddr)>,
+    /// IP protocol number, that of the last extension header for IPv6.
+    pub protocol: Option<u8>,
+    /// TCP or UDP source and destination port.
+    pub ports: Option<(u16, u16)>,
+}
+
 /// Prints packets, one after the other.
 pub struct Printer {
     style: Style,
     clock: time::Clock,
     flows: Flows,
     text: String,
+    ends: Ends,
 }
 
 impl Printer {
     /// A printer that has seen nothing; times of day are those of `zone`.
     pub fn new(style: Style, zone: Zone) -> Self {
-        Self { clock: time::Clock::new(style.time, zone), style, flows: Flows::default(), text: String::new() }
+        Self { clock: time::Clock::new(style.time, zone), style, flows: Flows::default(), text: String::new(), ends: Ends::default() }
     }
 
     /// The packet's text: a line or more, each with its line end.
@@ -124,6 +139,16 @@ impl Printer {
         &self.text
     }
 
+    /// The text of the packet that was printed last.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The ends of the packet that was printed last.
+    pub fn ends(&self) -> Ends {
+        self.ends
+    }
+
     fn packet(&mut self, packet: &Packet<'_>) {
         self.clock.write(&mut self.text, packet.time);
         let view = View::new(packet.bytes, packet.wire_len as usize);
@@ -134,12 +159,12 @@ impl Printer {
     /// The protocols; returns the length of the link-layer header.
     fn body(&mut self, link: LinkType, view: View<'_>) -> usize {
         let text = std::mem::take(&mut self.text);
-        let mut line = Line { text, style: &self.style, flows: &mut self.flows, protocol: "", header: 0, depth: 0 };
+        let mut line = Line { text, style: &self.style, flows: &mut self.flows, protocol: "", header: 0, depth: 0, ends: Ends::default() };
         if link::print(&mut line, link, view).is_err() {
             line.cut();
         }
-        let Line { text, header, .. } = line;
-        self.text = text;
+        let Line { text, header, ends, .. } = line;
+        (self.text, self.ends) = (text, ends);
         header
     }
 
@@ -180,6 +205,7 @@ struct Line<'p> {
     header: usize,
     /// Packets within packets.
     depth: u8,
+    ends: Ends,
 }
 
 /// Packets within packets that are followed; more is a hostile packet.

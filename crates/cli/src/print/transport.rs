@@ -18,6 +18,9 @@ pub(super) struct Ip {
 impl Ip {
     /// `a.b.c.d.port > e.f.g.h.port: `, or only the ports.
     pub(super) fn ends(&self, line: &mut Line<'_>, from: u16, to: u16) {
+        if line.depth == 1 {
+            line.ends.ports = Some((from, to));
+        }
         match self.shown {
             true => put!(line, "{from} > {to}: "),
             false => put!(line, "{}.{from} > {}.{to}: ", text(self.src), text(self.dst)),
@@ -46,6 +49,9 @@ pub(super) fn print(line: &mut Line<'_>, mut protocol: u8, ip: &Ip, mut view: Vi
         let Some((next, len)) = tunnel::ah(line, view)? else { return Ok(()) };
         (protocol, view) = (next, view.skip(len));
         ip.shown = true;
+    }
+    if line.depth == 1 {
+        (line.ends.addresses, line.ends.protocol) = (Some((ip.src, ip.dst)), Some(protocol));
     }
     let v6 = ip.src.is_ipv6();
     match protocol {

@@ -15,6 +15,21 @@ fn a_line_per_packet() {
 }
 
 #[test]
+fn json_names_the_ends_of_packets() {
+    let dir = Dir::new("json");
+    let trace = dir.trace("t.pcap", 1, 300);
+    let lines = run(&format!("filter --json -r {trace} host 10.1.1.1 and tcp")).good();
+    assert!(lines.lines().count() > 1);
+    for line in lines.lines() {
+        let json: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        assert_eq!(json["protocol"], 6);
+        assert!(json["source"] == "10.1.1.1" || json["destination"] == "10.1.1.1", "{line}");
+        let text = format!("IP {}.{} > ", json["source"].as_str().expect("an address"), json["source_port"]);
+        assert!(json["text"].as_str().expect("text").starts_with(&text), "{line}");
+    }
+}
+
+#[test]
 fn words_of_an_expression_need_no_quotes() {
     let dir = Dir::new("words");
     let trace = dir.trace("t.pcap", 1, 500);
