@@ -1,0 +1,85 @@
+//! What lines look like: tcpdump's options for it.
+
+use crate::print::{Dump, Style, TimeForm, TimeStyle};
+use clap::ArgAction;
+use netvm::io::Precision;
+
+/// What lines look like.
+#[derive(clap::Args)]
+#[command(next_help_heading = "tcpdump's habits")]
+pub(super) struct Look {
+    /// Accepted: addresses and ports are always numbers
+    #[arg(short = 'n', action = ArgAction::Count)]
+    numeric: u8,
+    /// Show the link-layer header
+    #[arg(short = 'e')]
+    link: bool,
+    /// Show more of each packet; twice for more
+    #[arg(short = 'v', action = ArgAction::Count)]
+    verbose: u8,
+    /// Show less of each packet
+    #[arg(short = 'q')]
+    quiet: bool,
+    /// Show each packet in hexadecimal; twice with its link-layer header
+    #[arg(short = 'x', action = ArgAction::Count)]
+    hex: u8,
+    /// The same, and as text
+    #[arg(short = 'X', action = ArgAction::Count)]
+    hex_text: u8,
+    /// Show each packet as text; twice with its link-layer header
+    #[arg(short = 'A', action = ArgAction::Count)]
+    ascii: u8,
+    /// No time; twice: seconds since 1970; three times: since the packet before; four: with the date; five: since the first
+    #[arg(short = 't', action = ArgAction::Count)]
+    time: u8,
+    /// Times to the nanosecond
+    #[arg(long, overrides_with = "micro")]
+    nano: bool,
+    /// Times to the microsecond: the default
+    #[arg(long)]
+    micro: bool,
+    /// Show TCP sequence numbers as they are, not relative to the connection's first
+    #[arg(short = 'S', long)]
+    absolute_tcp_sequence_numbers: bool,
+    /// Number the packets
+    #[arg(short = '#', long)]
+    number: bool,
+    /// Hand on every line at once
+    #[arg(short = 'l', visible_short_alias = 'U')]
+    pub(super) line_buffered: bool,
+    /// Accepted: packets are always read whole
+    #[arg(short = 's', value_name = "LEN")]
+    snaplen: Option<u32>,
+    /// Accepted: checksums are shown only with -v
+    #[arg(short = 'K')]
+    no_checksums: bool,
+}
+
+impl Look {
+    pub(super) fn style(&self) -> Style {
+        let form = match self.time {
+            0 => TimeForm::Day,
+            1 => TimeForm::None,
+            2 => TimeForm::Epoch,
+            3 => TimeForm::Delta,
+            4 => TimeForm::Date,
+            _ => TimeForm::SinceFirst,
+        };
+        let precision = if self.nano { Precision::Nano } else { Precision::Micro };
+        let dump = match (self.hex_text, self.hex, self.ascii) {
+            (0, 0, 0) => Dump::None,
+            (0, 0, n) => Dump::Text { link: n > 1 },
+            (0, n, _) => Dump::Hex { link: n > 1 },
+            (n, ..) => Dump::Both { link: n > 1 },
+        };
+        Style {
+            link: self.link,
+            verbose: self.verbose,
+            quiet: self.quiet,
+            absolute: self.absolute_tcp_sequence_numbers,
+            number: self.number,
+            time: TimeStyle { form, precision },
+            dump,
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! `netvm filter`: select packets; print, count or write them.
+
+mod look;
+mod report;
+mod sink;
+
+use super::shared::{self, EngineArg, Expression};
+use crate::failure::{Failure, Outcome};
+use crate::input::{Consumer, Flow, Inputs};
+use crate::out::Out;
+use crate::progress::Progress;
+use crate::signals::Signals;
+use clap::ArgAction;
+use look::Look;
+use netvm::io::{Burst, LinkType};
+use netvm::netil::exec::Selection;
+use netvm::{Filter, emit};
+use report::{Totals, report};
+use sink::Sink;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Select packets of captures: print them, count them, or write them to a capture
+///
+/// Reads pcap and pcapng, plain or compressed with gzip or zstd; the expression is compiled for the captures' link types. Prints one line
+/// per packet as `tcpdump -nn` does: nothing is ever looked up. What is damaged is read up to the damage, which is told; the exit
+/// status is then 1.
+///
+/// Options that tcpdump has mean what they mean there: `-n`, `-e`, `-x`, `-X`, `-A`, `-t`, `-v`, `-q`, `-S`, `-d`, `-#`, `-c`, `-F`, `-l`.
+/// An output is a classic pcap in the inputs' precision, or a pcapng if its name ends in `.pcapng` or the inputs mix link
+/// types; it is compressed if the name ends in `.gz` or `.zst`. It appears under its name when it is complete.
+#[derive(clap::Args)]
+#[command(next_line_help = false, verbatim_doc_comment, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    expression: Expression,
+
+    /// Capture to read, - for standard input; several are read one after the other
+    #[arg(short = 'r', long = "read", value_name = "IN", required_unless_present = "dump_program", value_hint = clap::ValueHint::FilePath)]
+    read: Vec<PathBuf>,
+
+    /// Write the selected packets to a capture, - for standard output
+    #[arg(short = 'w', long = "write", value_name = "OUT", value_hint = clap::ValueHint::FilePath)]
+    write: Option<PathBuf>,
+
+    /// Print only how many packets were selected
+    #[arg(long)]
+    count: bool,
+
+    /// End after that many selected packets
+    #[arg(short = 'c', value_name = "MAX", value_parser = clap::value_parser!(u64).range(1..))]
+    max: Option<u64>,
+
+    #[command(flatten)]
+    engine: EngineArg,
+
+    /// Tell on standard error how many packets and bytes there were and how long it took
+    #[arg(long)]
+    stats: bool,
+
+    /// Print JSON: an object per packet; with --count or --stats a summary
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    look: Look,
+
+    /// Print the compiled program (NetIL) and end; the link type is that of the first input, or -y
+    #[arg(short = 'd', action = ArgAction::Count, help_heading = "tcpdump's habits")]
+    dump_program: u8,
+
+    /// The link type that -d compiles for
+    #[arg(short = 'y', long = "link-type", value_name = "TYPE", value_parser = shared::link_type, help_heading = "tcpdump's habits")]
+    link_type: Option<LinkType>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  netvm filter -r trace.pcap tcp port 443
+  netvm filter -r trace.pcap -e -tttt 'vlan 5 and (host 10.0.0.1 or net 192.168.0.0/16)'
+  netvm filter -r a.pcap -r b.pcap.gz -w dns.pcapng udp port 53
+  netvm filter -r trace.pcap --count --json 'tcp[tcpflags] & tcp-syn != 0'
+  ssh host tcpdump -U -w - | netvm filter -r - icmp";
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let mut filter = Filter::new(&args.expression.text()?, args.engine.get())?;
+    if args.dump_program > 0 {
+        return dump_program(args, &mut filter);
+    }
+    let start = Instant::now();
+    let signals = Signals::watch()?;
+    let mut inputs = Inputs::open(&args.read)?;
+    for link in inputs.infos().iter().flat_map(|info| info.link_types.clone()) {
+        // A wrong expression is told before any output exists.
+        if !filter.is_empty() {
+            filter.prepare(link)?;
+        }
+    }
+    let sink = Sink::new(args, &inputs)?;
+    let quiet_screen = !(matches!(sink, Sink::Lines { .. } | Sink::Json { .. }) && Out::is_terminal());
+    let mut bar = Progress::new(quiet_screen);
+    let mut work = Work { filter, sink, selection: Selection::default(), left: args.max, totals: Totals::default(), measure: args.stats };
+    let fed = inputs.feed(&mut work, &signals, &mut bar);
+    bar.clear();
+    let whole = fed?;
+    let Work { filter, sink, totals, .. } = work;
+    sink.finish()?;
+    report(args, &filter, &totals, start.elapsed())?;
+    signals.result()?;
+    if whole { Ok(()) } else { Err(Failure::told()) }
+}
+
+fn dump_program(args: &Args, filter: &mut Filter) -> Outcome {
+    let link = match (args.link_type, args.read.first()) {
+        (Some(link), _) => link,
+        (None, Some(path)) => crate::input::open(path)?.info().link_types.first().copied().unwrap_or(LinkType::EN10MB),
+        (None, None) => LinkType::EN10MB,
+    };
+    let text = emit::emit(&filter.prepare(link)?.program, emit::Stage::Netil)?;
+    let mut out = Out::new();
+    out.put(&text)?;
+    out.flush()
+}
+
+/// The filter between inputs and output.
+struct Work {
+    filter: Filter,
+    sink: Sink,
+    selection: Selection,
+    /// Packets that may still be selected.
+    left: Option<u64>,
+    totals: Totals,
+    /// Bytes are counted too.
+    measure: bool,
+}
+
+impl Consumer for Work {
+    fn burst(&mut self, _: usize, mut burst: Burst<'_>) -> Outcome<Flow> {
+        self.filter.select(&burst, &mut self.selection)?;
+        let mut found = self.selection.count();
+        if let Some(left) = &mut self.left {
+            if found >= *left {
+                let last = nth_selected(&self.selection, *left);
+                burst.truncate(last + 1);
+                clear_after(&mut self.selection, last);
+                found = *left;
+            }
+            *left -= found;
+        }
+        self.count(&burst, found);
+        if found > 0 {
+            self.sink.take(&burst, &self.selection, self.totals.selected.packets - found)?;
+        }
+        Ok(if self.left == Some(0) { Flow::Enough } else { Flow::More })
+    }
+
+    fn idle(&mut self) -> Outcome {
+        self.sink.flush()
+    }
+}
+
+impl Work {
+    fn count(&mut self, burst: &Burst<'_>, found: u64) {
+        self.totals.read.packets += burst.len() as u64;
+        self.totals.selected.packets += found;
+        if self.measure {
+            for (i, packet) in burst.packets().iter().enumerate() {
+                self.totals.read.bytes += packet.len() as u64;
+                self.totals.selected.bytes += if self.selection.get(i) { packet.len() as u64 } else { 0 };
+            }
+        }
+    }
+}
+
+/// The index of the `n`-th selected packet, `n` from 1 and not above their number.
+fn nth_selected(selection: &Selection, n: u64) -> usize {
+    let all = selection.bits.len() * 64;
+    (0..all).filter(|&i| selection.get(i)).nth(n.saturating_sub(1) as usize).unwrap_or(all)
+}
+
+fn clear_after(selection: &mut Selection, last: usize) {
+    for (word, bits) in selection.bits.iter_mut().enumerate() {
+        let kept = (last + 1).saturating_sub(word * 64);
+        if kept < 64 {
+            *bits &= (1 << kept) - 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_selection_is_cut_after_the_last_wanted_packet() {
+        let mut selection = Selection::default();
+        selection.reset(200);
+        [3, 63, 64, 130, 199].into_iter().for_each(|i| selection.set(i));
+        assert_eq!(nth_selected(&selection, 4), 130);
+        clear_after(&mut selection, 130);
+        assert_eq!((selection.count(), selection.get(130), selection.get(199)), (4, true, false));
+        clear_after(&mut selection, 63);
+        assert_eq!(selection.count(), 2);
+    }
+}
