@@ -16,6 +16,12 @@ use netil::set::Set;
 pub const COMPARE_RANGES: usize = 4;
 /// The largest span of a bitmap in values: 8 KiB of bits.
 pub const BITMAP_SPAN: u64 = 1 << 16;
+/// Probes for a slot of a hash, per key, before a search is built instead; a few are enough for keys that nobody chose to collide.
+const PROBES: u64 = 256;
+/// The most values in a hash: its tables take about 32 bytes a value while they are built.
+const MOST_HASHED: u64 = 1 << 20;
+/// Keys in the fullest bucket; a random one has about four.
+const FULLEST: usize = 64;
 
 /// How a set is tested.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,7 +137,7 @@ fn bitmap(ranges: &[(u64, u64)], low: u64, words: usize) -> Vec<u64> {
 /// The values, if they are few enough to be worth a hash: ranges count as their values up to a factor of four.
 fn singles(ranges: &[(u64, u64)]) -> Option<Vec<u64>> {
     let total = ranges.iter().try_fold(0u64, |sum, (a, b)| sum.checked_add(b - a)?.checked_add(1))?;
-    (total <= 4 * ranges.len() as u64).then(|| ranges.iter().flat_map(|(a, b)| *a..=*b).collect())
+    (total <= 4 * ranges.len() as u64 && total <= MOST_HASHED).then(|| ranges.iter().flat_map(|(a, b)| *a..=*b).collect())
 }
 
 fn search(ranges: &[(u64, u64)]) -> Plan {
@@ -141,7 +147,8 @@ fn search(ranges: &[(u64, u64)]) -> Plan {
 }
 
 impl Hash {
-    /// Tries without displacement first, then buckets; gives up after a bounded number of multipliers.
+    /// Tries without displacement first, then buckets; gives up after a bounded number of multipliers and of probes, as keys may be chosen
+    /// to collide.
     fn new(keys: &[u64]) -> Option<Self> {
         const MULTIPLIERS: u64 = 64;
         let multipliers = (1..=MULTIPLIERS).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
@@ -155,7 +162,8 @@ impl Hash {
                 return Some(found);
             }
         }
-        multipliers.into_iter().find_map(|m| Self::displaced(keys, m))
+        let mut probes = PROBES * keys.len() as u64;
+        multipliers.into_iter().find_map(|m| Self::displaced(keys, m, &mut probes))
     }
 
     fn direct(keys: &[u64], multiplier: u64, slots: usize) -> Option<Self> {
@@ -173,7 +181,7 @@ impl Hash {
     }
 
     /// Buckets of about four keys; the fullest choose their displacement first.
-    fn displaced(keys: &[u64], multiplier: u64) -> Option<Self> {
+    fn displaced(keys: &[u64], multiplier: u64, probes: &mut u64) -> Option<Self> {
         let slots = (2 * keys.len()).next_power_of_two();
         let buckets = (keys.len() / 4 + 1).next_power_of_two().max(2);
         let bucket_shift = 64 - buckets.ilog2();
@@ -184,18 +192,22 @@ impl Hash {
         order.sort_by_key(|b| std::cmp::Reverse(by_bucket[*b].len()));
         let mut used = vec![None; slots];
         for b in order {
-            hash.displace[b] = hash.place(&by_bucket[b], &mut used)?;
+            hash.displace[b] = hash.place(&by_bucket[b], &mut used, probes)?;
         }
         hash.fill(&used, keys);
         Some(hash)
     }
 
-    fn place(&self, keys: &[u64], used: &mut [Option<u64>]) -> Option<u64> {
+    fn place(&self, keys: &[u64], used: &mut [Option<u64>], probes: &mut u64) -> Option<u64> {
         const TRIES: u64 = 1 << 16;
+        if keys.len() > FULLEST {
+            return None;
+        }
         'displacement: for d in 0..TRIES {
             let d = d.wrapping_mul(0xd1b5_4a32_d192_ed03);
             let mut taken: Vec<usize> = Vec::with_capacity(keys.len());
             for key in keys {
+                *probes = probes.checked_sub(1)?;
                 let slot = ((key ^ d).wrapping_mul(self.multiplier) >> self.slot_shift) as usize;
                 if used[slot].is_some() || taken.contains(&slot) {
                     continue 'displacement;
@@ -262,6 +274,19 @@ mod tests {
             Plan::Search { .. }
         ));
         agrees(48, &(0..300).map(|i| (i * 0x1_0000_0001, i * 0x1_0000_0001)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn keys_chosen_to_collide_are_searched_soon() {
+        // The inverse of the first multiplier makes products that share their high bits.
+        let m = 0x9e37_79b9_7f4a_7c15u64;
+        let inverse = (0..6).fold(1u64, |x, _| x.wrapping_mul(2u64.wrapping_sub(m.wrapping_mul(x))));
+        for shift in [0, 20, 40] {
+            let keys: Vec<_> = (0..100_000u64).map(|i| (i << shift).wrapping_mul(inverse)).map(|v| (v, v)).collect();
+            let start = std::time::Instant::now();
+            agrees(64, &keys);
+            assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+        }
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub(crate) unsafe extern "C" fn wide_job(frame: *mut Frame, index: u32, operands
         unsafe { std::slice::from_raw_parts(*at, wide::limbs(*width)) }
     };
     let values: Vec<&[u64]> = addresses.iter().zip(&widths).map(limbs).collect();
-    match job.run(&values, &host.module.sets) {
+    match job.run(&values, &host.program.module().sets) {
         Err(flag) => flag.into(),
         Ok(limbs) => {
             // SAFETY: the result's slot has as many limbs as its width takes, and the operands are no longer used.

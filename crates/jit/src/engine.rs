@@ -1,14 +1,15 @@
 //! The engine: builds frames, calls compiled code, reads what it gives back.
 
+use crate::JitError;
 use crate::calls::{call, refresh, wide_job};
 use crate::frame::{Frame, exit};
 use crate::host::{Host, Machine};
 use crate::lower::Shape;
 use crate::unit::Unit;
-use crate::JitError;
 use compiler::mir::Func;
 use compiler::{Engine, passes};
-use netil::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Outcome, Packets, Selection, State, Trap, TrapKind};
+use netil::exec::{CloneOut, Disposition, DropReason, EXCEPTIONS, ExchangeBuffer, Outcome, Packets, Selection, State, Trap, TrapKind};
+use netil::interp::pushed_nothing;
 use netil::module::HandlerKind;
 use netil::{Interpreter, Verified};
 use std::ptr::{null, null_mut};
@@ -25,10 +26,14 @@ pub struct JitEngine {
     times: Vec<u64>,
 }
 
+/// A handler that is left to the interpreter.
+struct NotCompiled;
+
 /// A handler, compiled when it is first run.
 struct Handler {
     func: Func,
-    run: Option<Unit>,
+    /// None before the first run; `Err` if it cannot be compiled, which is not tried again.
+    run: Option<Result<Unit, NotCompiled>>,
 }
 
 impl JitEngine {
@@ -61,11 +66,16 @@ impl Handler {
         Ok(optimised.map(|(func, _)| Self { func, run: None }))
     }
 
-    fn compile(&mut self, program: &Verified) -> Result<&Unit, JitError> {
-        if self.run.is_none() {
-            self.run = Some(Unit::new(&self.func, program.module(), Shape::Run)?);
+    fn compile(&mut self, program: &Verified) -> Result<(), JitError> {
+        self.run = Some(Ok(Unit::new(&self.func, program.module(), Shape::Run)?));
+        Ok(())
+    }
+
+    fn unit(&mut self, program: &Verified) -> Option<&Unit> {
+        if self.run.is_none() && self.compile(program).is_err() {
+            self.run = Some(Err(NotCompiled));
         }
-        self.run.as_ref().ok_or(JitError::NoHandler)
+        self.run.as_ref()?.as_ref().ok()
     }
 }
 
@@ -89,31 +99,42 @@ impl Engine for JitEngine {
             HandlerKind::Init => None,
         };
         // A filter whose one-packet shape cannot be built runs in the interpreter; so does a kind that the program lacks.
-        let Some(Ok(unit)) = handler.map(|h| h.compile(&self.program)) else {
+        let Some(unit) = handler.and_then(|h| h.unit(&self.program)) else {
             return self.interpreter.run(kind, burst, state, out);
         };
         out.clear();
+        state.fit(&self.program);
+        // Compiled code and calls from it use the state in turn. The exception table, which lies in it, is compiled code's alone: a copy
+        // keeps what both hold apart.
+        let mut exceptions = state.exceptions;
         for (i, buffer) in burst.iter_mut().enumerate() {
-            let disposition = one(&self.program, unit, kind, buffer, state, &mut out.clones, i as u32);
+            let disposition = one(&self.program, unit, kind, buffer, state, &mut exceptions, &mut out.clones, i as u32);
             out.dispositions.push(disposition);
             state.packet_number = state.packet_number.wrapping_add(1);
         }
+        state.exceptions = exceptions;
     }
 
     fn select(&mut self, packets: &Packets<'_>, state: &mut State, out: &mut Selection) {
         let Some(unit) = &self.select else { return self.interpreter.select(packets, state, out) };
         out.reset(packets.frames.len());
+        state.fit(&self.program);
         let uses = self.program.uses();
-        let wire_lens = if uses.wire_len { filled(&mut self.wire_lens, packets.wire_len, packets.frames, |f| f.len() as u32) } else { null() };
+        let wire_lens = if uses.wire_len {
+            filled(&mut self.wire_lens, packets.wire_len, packets.frames, |f| u32::try_from(f.len()).unwrap_or(u32::MAX))
+        } else {
+            null()
+        };
         let times = if uses.time { filled(&mut self.times, packets.time_ns, packets.frames, |_| 0) } else { null() };
-        let mut host = Host { module: self.program.module(), calls: &unit.calls, jobs: &unit.jobs, kind: HandlerKind::Push, machine: None };
+        let mut exceptions = state.exceptions;
+        let mut host = Host { program: &self.program, calls: &unit.calls, jobs: &unit.jobs, kind: HandlerKind::Push, machine: None };
         let mut frame = Frame {
             frames: packets.frames.as_ptr().cast(),
             count: packets.frames.len() as u64,
             bits: out.bits.as_mut_ptr(),
             wire_lens,
             times,
-            ..frame(&self.program, unit, state)
+            ..frame(&self.program, unit, state, &mut exceptions)
         };
         frame.host = (&raw mut host).cast();
         // SAFETY: the code was compiled in the shape that takes a frame and gives nothing.
@@ -124,18 +145,19 @@ impl Engine for JitEngine {
     }
 }
 
-/// The array that was given, or one made for the purpose.
+/// The array that was given, or one that continues it where it is too short.
 fn filled<T: Copy>(own: &mut Vec<T>, given: &[T], frames: &[&[u8]], f: impl Fn(&[u8]) -> T) -> *const T {
     if given.len() >= frames.len() {
         return given.as_ptr();
     }
     own.clear();
-    own.extend(frames.iter().map(|frame| f(frame)));
+    own.extend(given);
+    own.extend(frames[given.len()..].iter().map(|frame| f(frame)));
     own.as_ptr()
 }
 
 /// A frame without a packet.
-fn frame(program: &Verified, unit: &Unit, state: &mut State) -> Frame {
+fn frame(program: &Verified, unit: &Unit, state: &mut State, exceptions: &mut [u32; EXCEPTIONS]) -> Frame {
     Frame {
         packet: null_mut(),
         packet_len: 0,
@@ -145,7 +167,7 @@ fn frame(program: &Verified, unit: &Unit, state: &mut State) -> Frame {
         data: state.data.as_mut_ptr(),
         shared: state.shared.as_mut_ptr(),
         initialised: program.module().data.as_ptr(),
-        exceptions: state.exceptions.as_mut_ptr(),
+        exceptions: exceptions.as_mut_ptr(),
         tables: unit.table_pointers.as_ptr(),
         call,
         wide: wide_job,
@@ -163,25 +185,29 @@ fn frame(program: &Verified, unit: &Unit, state: &mut State) -> Frame {
     }
 }
 
-/// Runs a handler on one packet.
+/// Runs a handler on one packet, with a state that fits the program.
+#[allow(clippy::too_many_arguments, reason = "all that a run touches")]
 fn one(
     program: &Verified,
     unit: &Unit,
     kind: HandlerKind,
     buffer: &mut ExchangeBuffer<'_>,
     state: &mut State,
+    exceptions: &mut [u32; EXCEPTIONS],
     clones: &mut Vec<CloneOut>,
     index: u32,
 ) -> Disposition {
-    let module = program.module();
-    buffer.info.resize(module.info_size as usize, 0);
+    if let Some(nothing) = pushed_nothing(kind, buffer) {
+        return nothing;
+    }
+    buffer.info.resize(program.module().info_size as usize, 0);
     if program.uses().packet_writes {
         buffer.bytes_mut();
     }
-    let mut frame = Frame { port: buffer.port, ..frame(program, unit, state) };
+    let mut frame = Frame { port: buffer.port, ..frame(program, unit, state, exceptions) };
     refresh(&mut frame, buffer);
-    let machine = Some(Machine { buffer, state, clones, index, shown: 0 });
-    let mut host = Host { module, calls: &unit.calls, jobs: &unit.jobs, kind, machine };
+    let machine = Some(Machine { buffer, state, clones, index, shown: 0, copies: 0 });
+    let mut host = Host { program, calls: &unit.calls, jobs: &unit.jobs, kind, machine };
     frame.host = (&raw mut host).cast();
     // SAFETY: the code was compiled in the shape that takes a frame and gives a number.
     let code = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut Frame) -> u64>(unit.code.entry()) };

@@ -3,12 +3,12 @@
 use compiler::mir::Helper;
 use netil::copro::Registers;
 use netil::digest;
-use netil::exec::{CloneOut, ExchangeBuffer, MAX_PACKET, State, TrapKind, random};
+use netil::exec::{CloneOut, ExchangeBuffer, MAX_COPIES, MAX_PACKET, State, TrapKind, random};
 use netil::module::HandlerKind;
 use netil::ops::{BinOp, CmpOp, UnOp};
 use netil::set::Set;
 use netil::table::Space;
-use netil::{Module, wide};
+use netil::{Verified, wide};
 use std::ops::Range;
 
 /// One place in compiled code that calls the runtime.
@@ -64,7 +64,7 @@ impl Job {
 
 /// What a call may touch.
 pub(crate) struct Host<'h, 'b> {
-    pub module: &'h Module,
+    pub program: &'h Verified,
     pub calls: &'h [Call],
     pub jobs: &'h [Job],
     pub kind: HandlerKind,
@@ -80,6 +80,8 @@ pub(crate) struct Machine<'h, 'b> {
     pub index: u32,
     /// Coprocessors that were shown the packet, a bit each.
     pub shown: u32,
+    /// Copies sent.
+    pub copies: u32,
 }
 
 impl Host<'_, '_> {
@@ -90,7 +92,7 @@ impl Host<'_, '_> {
             (None, Call::Helper(helper, _)) => read_only(helper, args, packet),
             (None, Call::Random(_)) => Ok(0),
             (Some(m), Call::Random(site)) => Ok(random(m.state.seed, m.state.packet_number, self.kind, site)),
-            (Some(m), Call::Helper(helper, _)) => m.helper(helper, args, self.module),
+            (Some(m), Call::Helper(helper, _)) => m.helper(helper, args, self.program),
         }
     }
 }
@@ -129,12 +131,12 @@ fn range(len: usize, space: Space, at: u32, size: u32) -> Result<Range<usize>, T
 }
 
 impl Machine<'_, '_> {
-    fn helper(&mut self, helper: Helper, args: &[u32], module: &Module) -> Result<u32, TrapKind> {
+    fn helper(&mut self, helper: Helper, args: &[u32], program: &Verified) -> Result<u32, TrapKind> {
         match helper {
-            Helper::Copy(from, to) => self.copy(from, to, args, module)?,
+            Helper::Copy(from, to) => self.copy(from, to, args, program)?,
             Helper::InfoClear => self.buffer.info.fill(0),
             Helper::SendCopy(port) => self.send_copy(port)?,
-            Helper::Receive(port) => return Ok(self.receive(port, module).into()),
+            Helper::Receive(port) => return Ok(self.receive(port, program).into()),
             Helper::Create if args[0] > MAX_PACKET => return Err(TrapKind::NoRoom),
             Helper::Create => self.buffer.create(args[0]),
             Helper::Delete => self.buffer.delete(),
@@ -152,11 +154,11 @@ impl Machine<'_, '_> {
     }
 
     /// Source, destination, length; the source is checked first.
-    fn copy(&mut self, from: Space, to: Space, args: &[u32], module: &Module) -> Result<(), TrapKind> {
+    fn copy(&mut self, from: Space, to: Space, args: &[u32], program: &Verified) -> Result<(), TrapKind> {
         let [source, destination, len] = *args else { return Ok(()) };
-        let source = range(self.memory(from, module).len(), from, source, len)?;
-        let destination = range(self.memory(to, module).len(), to, destination, len)?;
-        let bytes = self.memory(from, module)[source].to_vec();
+        let source = range(self.memory(from, program).len(), from, source, len)?;
+        let destination = range(self.memory(to, program).len(), to, destination, len)?;
+        let bytes = self.memory(from, program)[source].to_vec();
         let memory = match to {
             Space::Packet => self.buffer.bytes_mut(),
             Space::Info => &mut self.buffer.info,
@@ -168,13 +170,14 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    fn memory<'m>(&'m self, space: Space, module: &'m Module) -> &'m [u8] {
+    /// A memory, of the size that the program declares.
+    fn memory<'m>(&'m self, space: Space, program: &'m Verified) -> &'m [u8] {
         match space {
             Space::Packet => self.buffer.bytes(),
             Space::Info => &self.buffer.info,
-            Space::Data => &self.state.data,
-            Space::Shared => &self.state.shared,
-            Space::Initialised => &module.data,
+            Space::Data => &self.state.data[..program.module().data_size as usize],
+            Space::Shared => &self.state.shared[..program.shared_size() as usize],
+            Space::Initialised => &program.module().data,
         }
     }
 
@@ -182,18 +185,22 @@ impl Machine<'_, '_> {
         if !self.buffer.is_present() {
             return Err(TrapKind::NoPacket);
         }
+        if self.copies == MAX_COPIES {
+            return Err(TrapKind::Copies);
+        }
+        self.copies += 1;
         let buffer = self.buffer.clone().into_owned();
         self.clones.push(CloneOut { source: self.index, port, buffer });
         Ok(())
     }
 
-    fn receive(&mut self, port: u32, module: &Module) -> bool {
+    fn receive(&mut self, port: u32, program: &Verified) -> bool {
         let next = self.state.inputs.get_mut(port as usize).and_then(|q| q.pop_front());
         let Some(buffer) = next else { return false };
         *self.buffer = buffer;
         // Compiled code may write to it.
         self.buffer.bytes_mut();
-        self.buffer.info.resize(module.info_size as usize, 0);
+        self.buffer.info.resize(program.module().info_size as usize, 0);
         true
     }
 

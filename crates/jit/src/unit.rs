@@ -11,6 +11,9 @@ use cranelift_codegen::{Context, control::ControlPlane};
 use netil::module::HandlerKind;
 use netil::{Module, Verified};
 
+/// The most stack that a function may take: little beside what the smallest of threads has, whatever a hostile program spills.
+const MAX_STACK: u32 = 64 << 10;
+
 /// Machine code and what it refers to by number.
 pub(crate) struct Unit {
     pub code: Code,
@@ -72,6 +75,10 @@ fn compile(clif: cranelift_codegen::ir::Function, isa: &OwnedTargetIsa, listing:
     let mut context = Context::for_function(clif);
     context.set_disasm(listing);
     let compiled = context.compile(&**isa, &mut ControlPlane::default()).map_err(|e| JitError::Backend(format!("{:?}", e.inner)))?;
+    let stack = compiled.buffer.frame_layout().map_or(0, |l| l.frame_to_fp_offset);
+    if stack > MAX_STACK {
+        return Err(JitError::TooLarge("bytes of stack", stack as usize, MAX_STACK as usize));
+    }
     if !compiled.buffer.relocs().is_empty() {
         return Err(JitError::Backend("code refers to something outside itself".to_owned()));
     }

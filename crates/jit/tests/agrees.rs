@@ -2,113 +2,14 @@
 //!
 //! `NETVM_CASES` sets the number of generated modules (the quick suite takes a few thousand), `NETVM_SEED` the first.
 
-use compiler::Engine;
-use netvm_jit::JitEngine;
-use netil::arbitrary::{Options, mixer, seeded_module, seeded_packet};
+mod support;
+
+use netil::arbitrary::{Options, seeded_module};
 use netil::disasm::disassemble;
-use netil::exec::{CloneOut, Disposition, ExchangeBuffer, Outcome, Packets, Selection, State};
-use netil::module::HandlerKind;
-use netil::{Interpreter, Verified, verify};
+use netil::verify;
+use netvm_jit::JitEngine;
 use std::sync::Arc;
-
-/// All that one engine's run of a program shows.
-struct Seen {
-    init: Result<(), Disposition>,
-    dispositions: Vec<Disposition>,
-    packets: Vec<(Vec<u8>, Vec<u8>, bool)>,
-    clones: Vec<(u32, u32, Vec<u8>, Vec<u8>)>,
-    data: Vec<u8>,
-    shared: Vec<u8>,
-    exceptions: Vec<u32>,
-    coprocessors: Vec<(Vec<u32>, u64)>,
-}
-
-impl Seen {
-    /// The first part that differs.
-    fn difference(&self, other: &Self) -> Option<String> {
-        fn differ<T: PartialEq + std::fmt::Debug>(what: &str, a: &T, b: &T) -> Option<String> {
-            (a != b).then(|| format!("{what}\n  interpreter {a:02x?}\n  jit         {b:02x?}"))
-        }
-        let each = |i: usize| differ("packet", &(i, self.packets.get(i)), &(i, other.packets.get(i)));
-        differ("init", &self.init, &other.init)
-            .or_else(|| differ("dispositions", &self.dispositions, &other.dispositions))
-            .or_else(|| (0..self.packets.len()).find_map(each))
-            .or_else(|| differ("clones", &self.clones, &other.clones))
-            .or_else(|| differ("data", &self.data, &other.data))
-            .or_else(|| differ("shared", &self.shared, &other.shared))
-            .or_else(|| differ("exceptions", &self.exceptions, &other.exceptions))
-            .or_else(|| differ("coprocessors", &self.coprocessors, &other.coprocessors))
-    }
-}
-
-fn run(engine: &mut dyn Engine, seed: u64) -> Seen {
-    let program = Arc::clone(engine.program());
-    let mut state = State::new(&program, &mixer).unwrap();
-    state.seed = seed;
-    state.budget = 200;
-    let init = engine.init(&mut state);
-    let (mut dispositions, mut packets, mut clones) = (Vec::new(), Vec::new(), Vec::new());
-    for kind in [HandlerKind::Push, HandlerKind::Pull] {
-        if program.handler(kind).is_none() {
-            continue;
-        }
-        for queue in &mut state.inputs {
-            queue.push_back(ExchangeBuffer::borrowed(&seeded_packet(seed ^ 77)).into_owned());
-        }
-        let bytes: Vec<Vec<u8>> = (0..4).map(|i| seeded_packet(seed.wrapping_mul(5) + i)).collect();
-        let mut burst: Vec<ExchangeBuffer<'_>> = bytes.iter().map(|b| buffer(b, kind, seed)).collect();
-        let mut out = Outcome::default();
-        engine.run(kind, &mut burst, &mut state, &mut out);
-        dispositions.extend(out.dispositions);
-        packets.extend(burst.iter().map(|b| (b.bytes().to_vec(), b.info.clone(), b.is_present())));
-        clones.extend(out.clones.iter().map(|c: &CloneOut| (c.source, c.port, c.buffer.bytes().to_vec(), c.buffer.info.clone())));
-    }
-    let coprocessors = state.coprocessors.iter().map(|c| (c.registers.to_vec(), c.unit.fingerprint())).collect();
-    Seen { init, dispositions, packets, clones, data: state.data, shared: state.shared, exceptions: state.exceptions.to_vec(), coprocessors }
-}
-
-fn buffer(bytes: &[u8], kind: HandlerKind, seed: u64) -> ExchangeBuffer<'_> {
-    let mut b = if kind == HandlerKind::Pull { ExchangeBuffer::none() } else { ExchangeBuffer::borrowed(bytes) };
-    b.port = 0;
-    b.time_ns = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    b.orig_len = bytes.len() as u32 + 11;
-    b
-}
-
-fn compare(program: &Arc<Verified>, seed: u64) -> Result<(), String> {
-    let mut interpreter = Interpreter::new(Arc::clone(program));
-    let mut jit = JitEngine::new(Arc::clone(program)).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", disassemble(program.module())));
-    let (wanted, got) = (run(&mut interpreter, seed), run(&mut jit, seed));
-    if let Some(what) = wanted.difference(&got) {
-        return Err(what);
-    }
-    if program.is_filter() { compare_selection(program, seed, &mut interpreter, &mut jit) } else { Ok(()) }
-}
-
-fn compare_selection(program: &Arc<Verified>, seed: u64, interpreter: &mut Interpreter, jit: &mut JitEngine) -> Result<(), String> {
-    let bytes: Vec<Vec<u8>> = (0..130).map(|i| seeded_packet(seed + i)).collect();
-    let frames: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
-    let wire_len: Vec<u32> = frames.iter().map(|f| f.len() as u32 + 3).collect();
-    let time_ns: Vec<u64> = (0..130u64).map(|i| i * 1_234_567_891).collect();
-    for n in [0, 1, 63, 64, 65, 130] {
-        let packets = Packets { frames: &frames[..n], wire_len: &wire_len[..n], time_ns: &time_ns[..n] };
-        let (mut wanted, mut got) = (Selection::default(), Selection::default());
-        let mut state = State::new(program, &mixer).unwrap();
-        state.budget = 200;
-        interpreter.select(&packets, &mut state, &mut wanted);
-        Engine::select(jit, &packets, &mut state, &mut got);
-        if wanted != got {
-            return Err(format!("selection of {n} packets\n  interpreter {wanted:x?}\n  jit         {got:x?}"));
-        }
-    }
-    Ok(())
-}
-
-fn cases(default: u64) -> std::ops::Range<u64> {
-    let number = |name: &str, default: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
-    let first = number("NETVM_SEED", 0);
-    first..first + number("NETVM_CASES", default)
-}
+use support::{cases, compare};
 
 #[test]
 fn generated_modules() {
@@ -116,7 +17,8 @@ fn generated_modules() {
     for seed in cases(1500) {
         let statements = [3, 8, 40][(seed % 3) as usize];
         let program = Arc::new(verify(seeded_module(seed, &Options { statements, ..Options::default() })).unwrap());
-        if let Err(what) = compare(&program, seed) {
+        let jit = JitEngine::new(Arc::clone(&program)).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", disassemble(program.module())));
+        if let Err(what) = compare(jit, seed) {
             failures.push(format!("seed {seed}: {what}\n{}", disassemble(program.module())));
         }
     }

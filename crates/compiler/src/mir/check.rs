@@ -1,6 +1,6 @@
 //! Checks MIR's invariants: for tests, fuzzing and debug builds, after translation and after every pass.
 
-use super::cfg::Cfg;
+use super::cfg::{Cfg, DominatorTree};
 use super::{Block, Def, Func, Op, Terminator, Type, Value};
 
 /// Says what is wrong with a function, if anything.
@@ -15,13 +15,13 @@ pub fn check(func: &Func) -> Result<(), String> {
             }
         }
     }
-    let checker = Checker { func, cfg: &cfg, place };
+    let checker = Checker { func, tree: DominatorTree::new(&cfg), place };
     cfg.order.iter().try_for_each(|b| checker.block(*b))
 }
 
 struct Checker<'a> {
     func: &'a Func,
-    cfg: &'a Cfg,
+    tree: DominatorTree,
     place: Vec<Option<(Block, usize)>>,
 }
 
@@ -58,7 +58,7 @@ impl Checker<'_> {
         match self.place[u.0 as usize] {
             None => Some(format!("{u:?} is not defined in a reachable block")),
             Some((d, i)) if d == b && i < at => None,
-            Some((d, _)) if d != b && self.cfg.dominates(d, b) => None,
+            Some((d, _)) if d != b && self.tree.dominates(d, b) => None,
             Some((d, _)) => Some(format!("{u:?} of {d:?} does not dominate its use")),
         }
     }

@@ -423,6 +423,15 @@ impl Terminator {
         }
     }
 
+    /// The edge out with that number, in the order of [`Self::edges`].
+    pub fn edge(&self, n: usize) -> Option<&Edge> {
+        match (self, n) {
+            (Self::Jump(e), 0) | (Self::Branch(_, e, _), 0) | (Self::Branch(_, _, e), 1) => Some(e),
+            (Self::Switch(_, cases, default), n) => cases.get(n).map(|c| &c.1).or_else(|| (n == cases.len()).then_some(default)),
+            _ => None,
+        }
+    }
+
     /// The edges out, to change.
     pub fn edges_mut(&mut self) -> Vec<&mut Edge> {
         match self {

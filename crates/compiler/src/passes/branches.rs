@@ -88,8 +88,12 @@ fn escaping(func: &Func) -> HashSet<Value> {
 }
 
 fn substitute(params: &[Value], args: &[Value], values: &[Value]) -> Vec<Value> {
-    let one = |v: &Value| params.iter().position(|p| p == v).map_or(*v, |i| args[i]);
-    values.iter().map(one).collect()
+    if params.len() <= 8 {
+        let one = |v: &Value| params.iter().position(|p| p == v).map_or(*v, |i| args[i]);
+        return values.iter().map(one).collect();
+    }
+    let known: HashMap<Value, Value> = params.iter().copied().zip(args.iter().copied()).collect();
+    values.iter().map(|v| known.get(v).copied().unwrap_or(*v)).collect()
 }
 
 /// Blocks that only send or drop: one of each kind.

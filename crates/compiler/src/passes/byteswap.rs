@@ -14,6 +14,7 @@ pub(super) fn run(func: &mut Func, context: &Context<'_>) {
     let uses = uses(func);
     let loads: Vec<Value> = func.blocks.iter().flat_map(|b| &b.ops).copied().filter(|v| foreign(func, *v, context.native)).collect();
     let mut swaps = Vec::new();
+    let mut constants = HashMap::new();
     for load in loads {
         if let Some(users) = swappable(func, &uses, load, true) {
             swaps.extend(users);
@@ -21,8 +22,9 @@ pub(super) fn run(func: &mut Func, context: &Context<'_>) {
         }
     }
     for (block, user) in swaps {
-        swap_constants(func, block, user);
+        swap_constants(func, block, user, &mut constants);
     }
+    insert(func, &constants);
 }
 
 /// Who uses a value.
@@ -85,7 +87,8 @@ fn turn(func: &mut Func, load: Value, native: Order) {
     }
 }
 
-fn swap_constants(func: &mut Func, block: Block, user: User) {
+/// Swaps the constants of a user; new ones are noted by their user.
+fn swap_constants(func: &mut Func, block: Block, user: User, constants: &mut HashMap<Value, Value>) {
     match user {
         User::End => {
             if let Terminator::Switch(_, cases, _) = &mut func.block_mut(block).end {
@@ -100,10 +103,18 @@ fn swap_constants(func: &mut Func, block: Block, user: User) {
             if let Def::Op(Op::Cmp(_, _, c) | Op::Bin(_, _, c)) = &mut func.values[u.0 as usize].def {
                 *c = swapped;
             }
-            let ops = &mut func.block_mut(block).ops;
-            if let Some(at) = ops.iter().position(|v| *v == u) {
-                ops.insert(at, swapped);
-            }
+            constants.insert(u, swapped);
         }
+    }
+}
+
+/// Puts each new constant before its user.
+fn insert(func: &mut Func, constants: &HashMap<Value, Value>) {
+    if constants.is_empty() {
+        return;
+    }
+    for block in &mut func.blocks {
+        let ops = std::mem::take(&mut block.ops);
+        block.ops = ops.into_iter().flat_map(|v| constants.get(&v).copied().into_iter().chain([v])).collect();
     }
 }

@@ -7,7 +7,7 @@
 use super::Context;
 use super::coalesce::drop_params;
 use crate::mir::cfg::Cfg;
-use crate::mir::{Def, Func, Terminator, Value};
+use crate::mir::{Def, Edge, Func, Terminator, Value};
 
 pub(super) fn run(func: &mut Func, _: &Context<'_>) {
     let live = mark(func);
@@ -22,6 +22,7 @@ pub(super) fn run(func: &mut Func, _: &Context<'_>) {
 
 fn mark(func: &Func) -> Vec<bool> {
     let cfg = Cfg::new(func);
+    let (incoming, index) = (incoming(func, &cfg), param_indices(func));
     let mut live = vec![false; func.values.len()];
     let mut work: Vec<Value> = roots(func, &cfg);
     while let Some(v) = work.pop() {
@@ -31,13 +32,30 @@ fn mark(func: &Func) -> Vec<bool> {
         match &func.values[v.0 as usize].def {
             Def::Op(op) => op.operands(|u| work.push(u)),
             Def::Param(block) => {
-                let Some(i) = func.block(*block).params.iter().position(|p| *p == v) else { continue };
-                let edges = cfg.predecessors[block.0 as usize].iter().flat_map(|p| func.block(*p).end.edges());
-                work.extend(edges.filter(|e| e.block == *block).map(|e| e.args[i]));
+                let i = index[v.0 as usize] as usize;
+                work.extend(incoming[block.0 as usize].iter().map(|e| e.args[i]));
             }
         }
     }
     live
+}
+
+/// The edges into each block.
+fn incoming<'f>(func: &'f Func, cfg: &Cfg) -> Vec<Vec<&'f Edge>> {
+    let mut incoming = vec![Vec::new(); func.blocks.len()];
+    for e in cfg.order.iter().flat_map(|b| func.block(*b).end.edges()) {
+        incoming[e.block.0 as usize].push(e);
+    }
+    incoming
+}
+
+/// The number of each parameter in its block.
+fn param_indices(func: &Func) -> Vec<u32> {
+    let mut index = vec![0; func.values.len()];
+    for params in func.blocks.iter().map(|b| &b.params) {
+        params.iter().enumerate().for_each(|(i, p)| index[p.0 as usize] = i as u32);
+    }
+    index
 }
 
 fn roots(func: &Func, cfg: &Cfg) -> Vec<Value> {

@@ -10,12 +10,14 @@ mod memory;
 use crate::mir::{Block, Edge, Func, Op, Site, Terminator, Type, Value};
 use netil::exec::DropReason;
 use netil::module::{Handler, HandlerKind, Inst};
-use netil::{Module, Verified, table};
+use netil::{Verified, table};
 use std::collections::HashMap;
 use std::fmt;
 
-/// The most values a function may have: bounds the memory that a hostile program can ask of the compiler.
-pub const MAX_VALUES: usize = 1 << 22;
+/// The most values a function may have: bounds the memory and time that a hostile program can ask of the compiler.
+pub const MAX_VALUES: usize = 1 << 20;
+/// The most arguments of edges, which a `switch` with a deep stack has many of.
+pub const MAX_ARGUMENTS: usize = 1 << 22;
 
 /// A program that is valid but too large to compile; the interpreter runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +25,7 @@ pub struct TooLarge;
 
 impl fmt::Display for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the program needs more than {MAX_VALUES} values; run it with the interpreter")
+        write!(f, "the program needs more than {MAX_VALUES} values or {MAX_ARGUMENTS} arguments; run it with the interpreter")
     }
 }
 
@@ -36,7 +38,7 @@ pub fn translate(program: &Verified, kind: HandlerKind) -> Result<Option<Func>, 
     handler.code.iter().flat_map(Inst::targets).for_each(|t| leaders[t as usize] = true);
     let func = Func { kind, blocks: Vec::new(), values: Vec::new() };
     let mut t = Translator {
-        module: program.module(),
+        program,
         handler,
         leaders,
         always_present: kind == HandlerKind::Push && !program.uses().geometry,
@@ -44,6 +46,7 @@ pub fn translate(program: &Verified, kind: HandlerKind) -> Result<Option<Func>, 
         contexts: vec![Context { back: None }],
         blocks: HashMap::new(),
         work: Vec::new(),
+        arguments: 0,
     };
     t.run()?;
     Ok(Some(t.func))
@@ -75,7 +78,7 @@ struct Target {
 }
 
 struct Translator<'a> {
-    module: &'a Module,
+    program: &'a Verified,
     handler: &'a Handler,
     leaders: Vec<bool>,
     always_present: bool,
@@ -83,6 +86,8 @@ struct Translator<'a> {
     contexts: Vec<Context>,
     blocks: HashMap<Place, Target>,
     work: Vec<Place>,
+    /// Arguments of all edges so far.
+    arguments: usize,
 }
 
 /// Where translation goes on after an instruction.
@@ -108,26 +113,29 @@ impl Translator<'_> {
         let first = self.jump(Place { context: 0, at: 0 }, &frame);
         self.func.block_mut(entry).end = Terminator::Jump(first);
         while let Some(place) = self.work.pop() {
-            self.fill(place);
-            if self.func.values.len() > MAX_VALUES {
-                return Err(TooLarge);
-            }
+            self.fill(place)?;
         }
-        Ok(())
+        self.bounded()
     }
 
-    fn fill(&mut self, place: Place) {
+    fn bounded(&self) -> Result<(), TooLarge> {
+        if self.func.values.len() > MAX_VALUES || self.arguments > MAX_ARGUMENTS { Err(TooLarge) } else { Ok(()) }
+    }
+
+    fn fill(&mut self, place: Place) -> Result<(), TooLarge> {
         let mut cursor = self.enter(place);
         loop {
             let handler = self.handler;
             let inst = &handler.code[cursor.place.at as usize];
+            self.bounded()?;
             if let Next::Ended = self.inst(&mut cursor, inst) {
-                return;
+                return Ok(());
             }
             cursor.place.at += 1;
             if self.leaders[cursor.place.at as usize] {
                 let edge = self.jump(cursor.place, &cursor.frame);
-                return self.end(&cursor, Terminator::Jump(edge));
+                self.end(&cursor, Terminator::Jump(edge));
+                return Ok(());
             }
         }
     }
@@ -142,7 +150,7 @@ impl Translator<'_> {
         Cursor { place, block: target.block, frame: Frame { stack: stack.to_vec(), locals } }
     }
 
-    /// An edge to a place, which gets a block if it has none.
+    /// An edge to a place, which gets a block if it has none. Beyond the limit it has no arguments: the function is given up.
     fn jump(&mut self, place: Place, frame: &Frame) -> Edge {
         if !self.blocks.contains_key(&place) {
             let types: Vec<Type> = frame.stack.iter().chain(frame.locals.iter().flatten()).map(|v| self.func.ty(*v)).collect();
@@ -154,6 +162,10 @@ impl Translator<'_> {
         let carried = target.locals.iter().zip(&frame.locals).zip(&self.handler.locals).filter(|((l, _), _)| **l);
         let wanted: Vec<(Option<Value>, u16)> = carried.map(|((_, v), width)| (*v, *width)).collect();
         let block = target.block;
+        self.arguments += frame.stack.len() + wanted.len();
+        if self.arguments > MAX_ARGUMENTS {
+            return Edge::to(block);
+        }
         let mut args = frame.stack.clone();
         for (value, width) in wanted {
             args.push(value.unwrap_or_else(|| self.undefined(width)));
@@ -208,7 +220,8 @@ impl Translator<'_> {
             self.end(cursor, Terminator::Jump(edge));
             return Next::Ended;
         }
-        match (cursor.frame.stack.last(), self.module.first_output()) {
+        let port = self.program.first_output().filter(|_| self.func.kind != HandlerKind::Init);
+        match (cursor.frame.stack.last(), port) {
             (Some(verdict), Some(port)) => self.verdict(cursor, *verdict, port),
             _ => self.end(cursor, Terminator::Drop(DropReason::Verdict)),
         }

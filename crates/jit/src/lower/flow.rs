@@ -11,7 +11,7 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::Switch;
 use netil::exec::{DropReason, TrapKind};
 use netil::table::Space;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Blocks that end the work on a packet.
 #[derive(Default)]
@@ -67,7 +67,11 @@ impl Lower<'_> {
         let at = self.b.ins().ishl_imm_u(i, 4);
         let pair = self.b.ins().iadd(frames, at);
         let packet = self.b.ins().load(types::I64, trusted(), pair, 0);
-        let len = self.b.ins().load(types::I32, trusted(), pair, 8);
+        let len = self.b.ins().load(types::I64, trusted(), pair, 8);
+        // Addresses have 32 bits: what lies behind is left out.
+        let most = self.iconst(types::I64, u32::MAX.into());
+        let len = self.b.ins().umin(len, most);
+        let len = self.b.ins().ireduce(types::I32, len);
         self.b.def_var(self.shared.packet, packet);
         self.b.def_var(self.shared.packet_len, len);
         self.select_extras(i, packet, len);
@@ -265,15 +269,16 @@ impl Lower<'_> {
 
     fn switch(&mut self, v: mir::Value, cases: &[(u32, Edge)], default: &Edge) -> Result<(), JitError> {
         let v = self.reg(v);
-        let mut blocks: Vec<(Edge, ir::Block)> = Vec::new();
-        let mut block_of = |this: &mut Self, e: &Edge| match blocks.iter().find(|(known, _)| known == e) {
-            Some((_, block)) => *block,
-            None if e.args.is_empty() => this.blocks[e.block.0 as usize],
-            None => {
-                let block = this.b.create_block();
-                blocks.push((e.clone(), block));
-                block
+        let (mut blocks, mut fresh) = (HashMap::new(), Vec::new());
+        let mut block_of = |this: &mut Self, e: &Edge| {
+            if e.args.is_empty() {
+                return this.blocks[e.block.0 as usize];
             }
+            *blocks.entry(e.clone()).or_insert_with(|| {
+                let block = this.b.create_block();
+                fresh.push((block, e.clone()));
+                block
+            })
         };
         let mut switch = Switch::new();
         for (key, e) in cases {
@@ -282,7 +287,7 @@ impl Lower<'_> {
         }
         let otherwise = block_of(self, default);
         switch.emit(&mut self.b, v, otherwise);
-        self.side_edges.extend(blocks.into_iter().map(|(e, block)| (block, e)));
+        self.side_edges.extend(fresh);
         self.fill_side_edges()
     }
 
@@ -339,7 +344,7 @@ impl Lower<'_> {
             Space::Packet => return self.b.use_var(self.shared.packet_len),
             Space::Info => self.module.info_size,
             Space::Data => self.module.data_size,
-            Space::Shared => self.module.shared_size(),
+            Space::Shared => self.shared_size,
             Space::Initialised => self.module.data.len() as u32,
         };
         self.iconst(types::I32, len.into())

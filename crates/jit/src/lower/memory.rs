@@ -96,12 +96,7 @@ impl Lower<'_> {
     }
 
     /// A value of more than 128 bits, into its slot.
-    pub(super) fn load_slot(
-        &mut self,
-        slot: ir::StackSlot,
-        width: u16,
-        (space, order, addr, offset): (Space, Order, mir::Value, u32),
-    ) {
+    pub(super) fn load_slot(&mut self, slot: ir::StackSlot, width: u16, (space, order, addr, offset): (Space, Order, mir::Value, u32)) {
         let (base, offset) = self.address(space, addr, offset);
         let to = self.b.ins().stack_addr(types::I64, slot, 0);
         for (i, limb) in self.load_limbs(base, offset, width, order).into_iter().enumerate() {

@@ -15,13 +15,16 @@ use crate::frame;
 use crate::host::{Call, Job};
 use compiler::mir::cfg::Cfg;
 use compiler::mir::{self, Def, Func, Op, Type};
-use compiler::sets::Plan;
-use cranelift_codegen::ir::{self, AbiParam, BlockArg, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind, types};
+use cranelift_codegen::ir::{
+    self, AbiParam, BlockArg, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind, types,
+};
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use netil::Module;
 use netil::table::Space;
 use netil::wide::limbs;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 /// The most operations that are compiled: Cranelift's time and memory grow with them.
 const MAX_OPS: usize = 1 << 18;
@@ -56,7 +59,7 @@ enum Place {
 
 pub(crate) fn lower(func: &Func, module: &Module, shape: Shape, isa: &dyn TargetIsa) -> Result<Lowered, JitError> {
     let cfg = Cfg::new(func);
-    let ops: usize = cfg.order.iter().map(|b| func.block(*b).ops.len() + 1).sum();
+    let ops = weight(func, &cfg);
     if ops > MAX_OPS {
         return Err(JitError::TooLarge("operations", ops, MAX_OPS));
     }
@@ -84,6 +87,8 @@ pub(crate) fn lower(func: &Func, module: &Module, shape: Shape, isa: &dyn Target
         calls: Vec::new(),
         jobs: Vec::new(),
         tables: Vec::new(),
+        tests: HashMap::new(),
+        shared_size: module.shared_size(),
         exits: flow::Exits::default(),
         side_edges: Vec::new(),
         b: builder,
@@ -111,6 +116,12 @@ impl Shared {
     }
 }
 
+/// Operations, parameters and edges with their arguments: what code generation costs.
+fn weight(func: &Func, cfg: &Cfg) -> usize {
+    let edges = |b: &mir::BlockData| b.end.edges().iter().map(|e| 1 + e.args.len()).sum::<usize>();
+    cfg.order.iter().map(|b| func.block(*b)).map(|b| 1 + b.params.len() + b.ops.len() + edges(b)).sum()
+}
+
 struct Lower<'a> {
     func: &'a Func,
     module: &'a Module,
@@ -128,6 +139,10 @@ struct Lower<'a> {
     calls: Vec<Call>,
     jobs: Vec<Job>,
     tables: Vec<Vec<u64>>,
+    /// How each set is tested.
+    tests: HashMap<u32, Rc<set_test::Test>>,
+    /// Bytes of shared memory.
+    shared_size: u32,
     exits: flow::Exits,
     /// Edges that get a block of their own when the current block ends.
     side_edges: Vec<(ir::Block, mir::Edge)>,
@@ -264,20 +279,6 @@ impl Lower<'_> {
         }
         let masked = if ty.bits() < 64 { v & ((1 << ty.bits()) - 1) } else { v };
         self.b.ins().iconst(ty, masked as i64)
-    }
-
-    /// Registers a table and gives its address.
-    fn table(&mut self, words: Vec<u64>) -> ir::Value {
-        let index = self.tables.iter().position(|t| *t == words).unwrap_or_else(|| {
-            self.tables.push(words);
-            self.tables.len() - 1
-        });
-        let tables = self.field(frame::TABLES, types::I64, constant());
-        self.b.ins().load(types::I64, constant(), tables, 8 * index as i32)
-    }
-
-    fn plan(&self, set: u32) -> Option<Plan> {
-        Plan::choose(&self.module.sets[set as usize])
     }
 }
 

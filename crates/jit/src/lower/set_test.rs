@@ -1,30 +1,67 @@
 //! Set tests, in the form that [`compiler::sets`] has chosen.
 
 use super::{Lower, constant};
-use crate::JitError;
+use crate::{JitError, frame};
 use compiler::mir;
-use compiler::sets::{Hash, Plan};
+use compiler::sets::Plan;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
+use std::rc::Rc;
+
+/// A plan whose tables are registered, by their numbers: made once a set, however often it is tested.
+pub(super) enum Test {
+    Never,
+    Compare(Vec<(u64, u64)>),
+    Bits { low: u64, mask: u64 },
+    Bitmap { low: u64, span: u64, words: usize },
+    Hash { multiplier: u64, displace: Option<(u32, usize)>, slot_shift: u32, keys: usize },
+    Search { len: usize, lows: usize, highs: usize },
+}
 
 impl Lower<'_> {
     /// An i8: the set holds the value, of at most 64 bits.
     pub(super) fn set_has(&mut self, set: u32, v: mir::Value) -> Result<ir::Value, JitError> {
         let v = self.reg(v);
         let v = self.resize(v, types::I64);
-        Ok(match self.plan(set) {
-            None => self.iconst(types::I8, 0),
-            Some(Plan::Compare(ranges)) => self.compare(v, &ranges),
-            Some(Plan::Bits { low, mask }) => {
+        let test = self.test(set);
+        Ok(match *test {
+            Test::Never => self.iconst(types::I8, 0),
+            Test::Compare(ref ranges) => self.compare(v, ranges),
+            Test::Bits { low, mask } => {
                 let (i, mask) = (self.above(v, low), self.iconst(types::I64, mask));
                 let inside = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, i, 64);
                 let bit = self.b.ins().ushr(mask, i);
                 self.bit_and(bit, inside)
             }
-            Some(Plan::Bitmap { low, span, words }) => self.bitmap(v, low, span, words),
-            Some(Plan::Hash(hash)) => self.hash(v, &hash),
-            Some(Plan::Search { lows, highs }) => self.search(v, lows, highs),
+            Test::Bitmap { low, span, words } => self.bitmap(v, low, span, words),
+            Test::Hash { multiplier, displace, slot_shift, keys } => self.hash(v, multiplier, displace, slot_shift, keys),
+            Test::Search { len, lows, highs } => self.search(v, len, lows, highs),
         })
+    }
+
+    fn test(&mut self, set: u32) -> Rc<Test> {
+        if let Some(known) = self.tests.get(&set) {
+            return Rc::clone(known);
+        }
+        let test = Rc::new(match Plan::choose(&self.module.sets[set as usize]) {
+            None => Test::Never,
+            Some(Plan::Compare(ranges)) => Test::Compare(ranges),
+            Some(Plan::Bits { low, mask }) => Test::Bits { low, mask },
+            Some(Plan::Bitmap { low, span, words }) => Test::Bitmap { low, span, words: self.table(words) },
+            Some(Plan::Hash(h)) => {
+                let displace = (!h.displace.is_empty()).then(|| (h.bucket_shift, self.table(h.displace)));
+                Test::Hash { multiplier: h.multiplier, displace, slot_shift: h.slot_shift, keys: self.table(h.keys) }
+            }
+            Some(Plan::Search { lows, highs }) => Test::Search { len: lows.len(), lows: self.table(lows), highs: self.table(highs) },
+        });
+        self.tests.insert(set, Rc::clone(&test));
+        test
+    }
+
+    /// Registers a table; gives its number.
+    fn table(&mut self, words: Vec<u64>) -> usize {
+        self.tables.push(words);
+        self.tables.len() - 1
     }
 
     fn above(&mut self, v: ir::Value, low: u64) -> ir::Value {
@@ -56,7 +93,7 @@ impl Lower<'_> {
         any.unwrap_or_else(|| self.iconst(types::I8, 0))
     }
 
-    fn bitmap(&mut self, v: ir::Value, low: u64, span: u64, words: Vec<u64>) -> ir::Value {
+    fn bitmap(&mut self, v: ir::Value, low: u64, span: u64, words: usize) -> ir::Value {
         let (i, limit) = (self.above(v, low), self.iconst(types::I64, span));
         let inside = self.b.ins().icmp(IntCC::UnsignedLessThan, i, limit);
         let zero = self.iconst(types::I64, 0);
@@ -67,36 +104,37 @@ impl Lower<'_> {
         self.bit_and(bit, inside)
     }
 
-    /// An entry of a table.
-    fn entry(&mut self, words: Vec<u64>, index: ir::Value) -> ir::Value {
-        let table = self.table(words);
+    /// An entry of the table with that number.
+    fn entry(&mut self, table: usize, index: ir::Value) -> ir::Value {
+        let tables = self.field(frame::TABLES, types::I64, constant());
+        let table = self.b.ins().load(types::I64, constant(), tables, 8 * table as i32);
         let at = self.b.ins().ishl_imm_u(index, 3);
         let at = self.b.ins().iadd(table, at);
         self.b.ins().load(types::I64, constant(), at, 0)
     }
 
-    fn hash(&mut self, v: ir::Value, hash: &Hash) -> ir::Value {
-        let multiplier = self.iconst(types::I64, hash.multiplier);
+    fn hash(&mut self, v: ir::Value, multiplier: u64, displace: Option<(u32, usize)>, slot_shift: u32, keys: usize) -> ir::Value {
+        let multiplier = self.iconst(types::I64, multiplier);
         let mut key = v;
-        if !hash.displace.is_empty() {
+        if let Some((bucket_shift, displace)) = displace {
             let product = self.b.ins().imul(v, multiplier);
-            let bucket = self.b.ins().ushr_imm_u(product, i64::from(hash.bucket_shift));
-            let displacement = self.entry(hash.displace.clone(), bucket);
+            let bucket = self.b.ins().ushr_imm_u(product, i64::from(bucket_shift));
+            let displacement = self.entry(displace, bucket);
             key = self.b.ins().bxor(v, displacement);
         }
         let product = self.b.ins().imul(key, multiplier);
-        let slot = self.b.ins().ushr_imm_u(product, i64::from(hash.slot_shift));
-        let there = self.entry(hash.keys.clone(), slot);
+        let slot = self.b.ins().ushr_imm_u(product, i64::from(slot_shift));
+        let there = self.entry(keys, slot);
         self.b.ins().icmp(IntCC::Equal, there, v)
     }
 
     /// Halves the range without a branch.
-    fn search(&mut self, v: ir::Value, lows: Vec<u64>, highs: Vec<u64>) -> ir::Value {
-        let mut step = lows.len() / 2;
+    fn search(&mut self, v: ir::Value, len: usize, lows: usize, highs: usize) -> ir::Value {
+        let mut step = len / 2;
         let mut at = self.iconst(types::I64, 0);
         while step > 0 {
             let further = self.b.ins().iadd_imm_s(at, step as i64);
-            let low = self.entry(lows.clone(), further);
+            let low = self.entry(lows, further);
             let reached = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, low, v);
             at = self.b.ins().select(reached, further, at);
             step /= 2;

@@ -36,7 +36,8 @@ impl Lower<'_> {
     pub(super) fn narrow_of_wide(&mut self, v: mir::Value, op: &Op) -> Result<Option<ir::Value>, JitError> {
         let Some((job, operands)) = job(self.func, v, op) else { return Ok(None) };
         let widest = operands.iter().map(|o| self.func.width(*o)).max().unwrap_or(0);
-        let by_runtime = widest > 128 || matches!(job, Job::SetHas(..) if widest > 64) || matches!(job, Job::Bin(BinOp::AddSatS | BinOp::SubSatS, 33..));
+        let by_runtime =
+            widest > 128 || matches!(job, Job::SetHas(..) if widest > 64) || matches!(job, Job::Bin(BinOp::AddSatS | BinOp::SubSatS, 33..));
         if !by_runtime {
             return Ok(None);
         }
@@ -206,7 +207,9 @@ fn job(func: &mir::Func, v: mir::Value, op: &Op) -> Option<(Job, Vec<mir::Value>
 /// True for operations on 65 to 128 bits that Cranelift has for I128 registers.
 fn in_registers(op: &Op, width: u16) -> bool {
     match op {
-        Op::Bin(op, ..) => matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor | BinOp::Shl | BinOp::UShr),
+        Op::Bin(op, ..) => {
+            matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor | BinOp::Shl | BinOp::UShr)
+        }
         Op::Un(..) => width == 128,
         Op::Zext(_) | Op::Concat(..) => true,
         _ => false,
