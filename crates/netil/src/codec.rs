@@ -19,7 +19,7 @@
 //!
 //! A module has one encoding and decoding accepts no other, so both directions are identities (but skipped sections are lost and a `jump` out
 //! of reach becomes `jump.w`). Decoding never allocates for a count that the bytes behind it cannot fill or that [`DecodeLimits`] forbids. It
-//! says nothing about whether the module may run: that is [`crate::verify`]'s task.
+//! says nothing about whether the module may run: that is [`mod@crate::verify`]'s task.
 
 mod decode;
 mod encode;

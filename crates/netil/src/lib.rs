@@ -10,7 +10,7 @@
 //! - [`ops`], [`wide`], [`digest`]: what operations mean on values of 1 to 2,048 bits
 //! - [`asm`], [`disasm`], [`codec`]: source text and binary form to and from modules
 //! - [`module`], [`set`], [`copro`]: what a program consists of
-//! - [`verify`]: the only way to a [`Verified`]; its header lists what is checked
+//! - [`mod@verify`]: the only way to a [`Verified`]; its header lists what is checked
 //! - [`exec`]: exchange buffers, dispositions, traps and state, the same for every engine
 //! - [`interp`]: the reference interpreter
 //! - [`manual`]: `docs/netil.md`, from the table

@@ -1,7 +1,7 @@
 //! A module: one NetPE's code, memories, ports, coprocessors and read-only sets, before it is verified.
 //!
 //! Branch targets are instruction indices here; the binary form ([`crate::codec`]) turns them into displacements. Nothing
-//! in a module has been checked: [`crate::verify`] is the only way to a [`crate::Verified`] that may run.
+//! in a module has been checked: [`mod@crate::verify`] is the only way to a [`crate::Verified`] that may run.
 
 use crate::set::Set;
 use crate::table::Op;

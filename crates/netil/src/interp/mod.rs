@@ -4,7 +4,7 @@
 //! of the stack, branch targets, the existence of what immediates name. Everything else is tested here. Every other engine must give what
 //! it gives: dispositions, clones, packets, memories and the place of a trap.
 //!
-//! A value takes [`wide::limbs`](crate::wide::limbs) stack slots, its lowest limb deepest.
+//! A value takes [`wide::limbs`] stack slots, its lowest limb deepest.
 
 mod memory;
 mod packet;
