@@ -1,0 +1,144 @@
+//! The filter expressions of the front end's tests, on packets, with every engine.
+//!
+//! The front end is held against libpcap with the interpreter in its own tests; here the other engines are held against the interpreter on every
+//! expression and capture, and all of them against tcpdump's count on a few captures. tcpdump runs the unoptimised filter (`-O`); where
+//! the count differs, the optimised one may agree instead, since libpcap's optimiser changes what reads past the end do.
+
+use netvm::engines;
+use netvm::io::{Capture, LinkType, synth};
+use netvm::netil::exec::{Packets, Selection};
+use netvm::{Compiled, Filter};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The most packets of a capture that every expression looks at.
+const PACKETS: usize = 200;
+
+fn expressions() -> Vec<String> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../frontends/tests/data/expressions.txt");
+    let text = std::fs::read_to_string(file).unwrap();
+    text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#')).map(str::to_owned).collect()
+}
+
+/// All captures at hand: `NETVM_PCAPS`, or beside the project.
+fn captures() -> Vec<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/pcaps");
+    let root = std::env::var_os("NETVM_PCAPS").map_or(beside, PathBuf::from);
+    let mut found = Vec::new();
+    for folder in std::fs::read_dir(root).into_iter().flatten().flatten() {
+        found.extend(std::fs::read_dir(folder.path()).into_iter().flatten().flatten().map(|f| f.path()));
+    }
+    found.sort();
+    if found.is_empty() {
+        println!("no captures at hand (NETVM_PCAPS); only made-up packets are used");
+    }
+    found
+}
+
+/// Packets of one link type with their lengths on the wire.
+struct Sample {
+    name: String,
+    link: LinkType,
+    frames: Vec<Vec<u8>>,
+    wire: Vec<u32>,
+}
+
+fn of_capture(path: &Path) -> Option<Sample> {
+    let mut capture = Capture::open(path).ok()?;
+    let burst = capture.next_burst(PACKETS).ok()??;
+    let frames: Vec<Vec<u8>> = burst.packets().iter().map(|p| p.to_vec()).collect();
+    let wire = (0..frames.len()).map(|i| burst.wire_len(i)).collect();
+    Some(Sample { name: path.display().to_string(), link: burst.link_type(), frames, wire })
+}
+
+/// A mixed trace, whole and cut at every length that a header may end at.
+fn made_up() -> Sample {
+    let whole = synth::mixed_trace(11, 150);
+    let mut frames: Vec<Vec<u8>> = whole.iter().map(|(_, bytes)| bytes.clone()).collect();
+    for (i, (_, bytes)) in whole.iter().enumerate() {
+        frames.push(bytes[..(i * 7 % 90).min(bytes.len())].to_vec());
+    }
+    let wire = frames.iter().map(|f| f.len() as u32).collect();
+    Sample { name: "mixed trace".to_owned(), link: LinkType::EN10MB, frames, wire }
+}
+
+/// An expression compiled by every engine for every link type it has a meaning on.
+fn compile(expression: &str, links: &BTreeSet<u32>) -> Vec<(u32, Vec<Compiled>)> {
+    let of_link = |link: &u32| {
+        let one = |engine| Filter::compile(expression, LinkType::from_file(*link), engine).ok();
+        let compiled: Vec<Compiled> = engines::ALL.iter().filter_map(one).collect();
+        assert!(compiled.is_empty() || compiled.len() == engines::ALL.len(), "`{expression}`: an engine refuses it");
+        (*link, compiled)
+    };
+    links.iter().map(of_link).collect()
+}
+
+fn select(compiled: &mut Compiled, sample: &Sample) -> Selection {
+    let frames: Vec<&[u8]> = sample.frames.iter().map(Vec::as_slice).collect();
+    let time_ns = vec![0; frames.len()];
+    let mut selection = Selection::default();
+    compiled.select(&Packets { frames: &frames, wire_len: &sample.wire, time_ns: &time_ns }, &mut selection);
+    selection
+}
+
+#[test]
+fn engines_agree_on_every_expression_and_capture() {
+    let samples: Vec<Sample> = [made_up()].into_iter().chain(captures().iter().filter_map(|p| of_capture(p))).collect();
+    let links: BTreeSet<u32> = samples.iter().map(|s| s.link.number()).collect();
+    let mut compared = 0;
+    for expression in expressions() {
+        for (link, mut compiled) in compile(&expression, &links) {
+            let Some((reference, others)) = compiled.split_first_mut() else { continue };
+            for sample in samples.iter().filter(|s| s.link.number() == link) {
+                let wanted = select(reference, sample);
+                for other in others.iter_mut() {
+                    assert_eq!(select(other, sample), wanted, "`{expression}` on {} with {}", sample.name, other.engine());
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 500, "{compared}");
+}
+
+/// tcpdump's count; none if it refuses the expression or is not there.
+fn tcpdump(path: &Path, expression: &str, flags: &[&str]) -> Option<u64> {
+    let out = Command::new("tcpdump").args(flags).arg("-r").arg(path).args(["--count", "--", expression]).output().ok()?;
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    out.status.success().then(|| text.split_whitespace().next()?.parse().ok()).flatten()
+}
+
+fn count(path: &Path, expression: &str, engine: &'static engines::EngineInfo) -> Option<u64> {
+    let mut filter = Filter::new(expression, engine).ok()?;
+    let mut capture = Capture::open(path).ok()?;
+    let (mut selection, mut total) = (Selection::default(), 0);
+    while let Some(burst) = capture.next_burst(256).ok()? {
+        filter.select(&burst, &mut selection).ok()?;
+        total += selection.count();
+    }
+    Some(total)
+}
+
+#[test]
+fn counts_are_tcpdumps() {
+    const NAMES: [&str; 4] = ["mixed-vlan-mpls.pcap", "fuzz-2006-06-26-2594.pcap", "KakaoTalk_chat.pcap", "6in4tunnel.pcap"];
+    let chosen: Vec<PathBuf> = captures().into_iter().filter(|p| NAMES.iter().any(|n| p.ends_with(n))).collect();
+    if chosen.first().is_none_or(|p| tcpdump(p, "ip", &[]).is_none()) {
+        println!("skipped: needs tcpdump and the captures of NETVM_PCAPS");
+        return;
+    }
+    let mut compared = 0;
+    for expression in expressions() {
+        for path in &chosen {
+            let Some(wanted) = tcpdump(path, &expression, &["-O"]) else { continue };
+            for engine in engines::ALL {
+                let got = count(path, &expression, engine);
+                let agrees = got == Some(wanted) || got.is_some() && got == tcpdump(path, &expression, &[]);
+                assert!(agrees, "`{expression}` on {} with {}: {got:?}, tcpdump {wanted}", path.display(), engine.name);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 500, "{compared}");
+}
