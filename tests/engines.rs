@@ -1,6 +1,7 @@
 //! Targets that take modules: the loader, the verifier with the interpreter, the JIT beside the interpreter.
 
 use compiler::Engine;
+#[cfg(feature = "jit")]
 use jit::JitEngine;
 use netil::arbitrary::{Options, arbitrary_module, mixer, seeded_packet};
 use netil::codec::DecodeLimits;
@@ -37,6 +38,7 @@ pub fn verify_run(bytes: &[u8]) {
 }
 
 /// The JIT does what the interpreter does.
+#[cfg(feature = "jit")]
 pub fn jit_agrees(bytes: &[u8]) {
     let Ok(program) = verify(arbitrary_module(bytes, &Options::default())) else { return };
     let program = Arc::new(program);

@@ -28,6 +28,8 @@ pub struct Compiled {
     pub program: Arc<Verified>,
     /// From text to something that runs.
     pub took: Duration,
+    /// For captures of big-endian machines, where that makes a difference.
+    big_endian: bool,
     engine: Box<dyn Engine>,
     state: State,
 }
@@ -47,7 +49,7 @@ impl Filter {
     /// # Errors
     /// As [`Filter::new`] and [`Filter::prepare`].
     pub fn compile(source: &str, link: LinkType, engine: &'static EngineInfo) -> Result<Compiled, Error> {
-        Compiled::new(source, link, engine)
+        Compiled::new(source, link, false, engine)
     }
 
     /// What tells in words what a filter does, and why it takes or leaves a packet.
@@ -79,7 +81,7 @@ impl Filter {
     /// # Errors
     /// The expression has no meaning on that link type, or the engine cannot take the program.
     pub fn prepare(&mut self, link: LinkType) -> Result<&Compiled, Error> {
-        let at = self.index(link)?;
+        let at = self.index(link, false)?;
         Ok(&self.compiled[at])
     }
 
@@ -93,7 +95,7 @@ impl Filter {
             (0..burst.len()).for_each(|i| out.set(i));
             return Ok(());
         }
-        let at = self.index(burst.link_type())?;
+        let at = self.index(burst.link_type(), burst.is_swapped() != cfg!(target_endian = "big"))?;
         let compiled = &mut self.compiled[at];
         let uses = compiled.program.uses();
         self.wire_len.clear();
@@ -117,26 +119,28 @@ impl Filter {
         if self.is_empty() {
             return Ok(true);
         }
-        let at = self.index(link)?;
+        let at = self.index(link, false)?;
         Ok(self.compiled[at].matches(packet, wire_len))
     }
 
-    fn index(&mut self, link: LinkType) -> Result<usize, Error> {
-        if let Some(at) = self.compiled.iter().position(|c| c.link == link) {
+    /// BSD loopback headers are in the byte order of the machine that wrote the capture.
+    fn index(&mut self, link: LinkType, big_endian: bool) -> Result<usize, Error> {
+        let big_endian = big_endian && link == LinkType::NULL;
+        if let Some(at) = self.compiled.iter().position(|c| c.link == link && c.big_endian == big_endian) {
             return Ok(at);
         }
-        self.compiled.push(Compiled::new(&self.source, link, self.engine)?);
+        self.compiled.push(Compiled::new(&self.source, link, big_endian, self.engine)?);
         Ok(self.compiled.len() - 1)
     }
 }
 
 impl Compiled {
-    fn new(source: &str, link: LinkType, engine: &EngineInfo) -> Result<Self, Error> {
+    fn new(source: &str, link: LinkType, big_endian: bool, engine: &EngineInfo) -> Result<Self, Error> {
         let start = Instant::now();
-        let program = Arc::new(program(source, link)?);
+        let program = Arc::new(program(source, link, big_endian)?);
         let state = fresh_state(&program)?;
         let engine = engine.make(Arc::clone(&program))?;
-        Ok(Self { link, program, took: start.elapsed(), engine, state })
+        Ok(Self { link, program, took: start.elapsed(), big_endian, engine, state })
     }
 
     /// The name of the engine that runs it.
@@ -160,8 +164,9 @@ impl Compiled {
 ///
 /// # Errors
 /// The expression is wrong, or has no meaning on that link type.
-pub(crate) fn program(source: &str, link: LinkType) -> Result<Verified, Error> {
+fn program(source: &str, link: LinkType, big_endian_file: bool) -> Result<Verified, Error> {
     let wrong = |errors| Error::Filter { source: source.to_owned(), errors };
-    let module = pcap_filter::compile(source, pcap_filter::LinkType(link.number()), &pcap_filter::Options::default()).map_err(wrong)?;
+    let options = pcap_filter::Options { big_endian_file, ..pcap_filter::Options::default() };
+    let module = pcap_filter::compile(source, pcap_filter::LinkType(link.number()), &options).map_err(wrong)?;
     crate::load::verify(module, "filter")
 }

@@ -142,3 +142,23 @@ fn counts_are_tcpdumps() {
     }
     assert!(compared > 500, "{compared}");
 }
+
+/// A loopback capture of a big-endian machine: its headers are in that machine's order.
+#[test]
+fn loopback_headers_are_in_the_captures_byte_order() {
+    for big in [false, true] {
+        let word = |v: u32| if big { v.to_be_bytes() } else { v.to_le_bytes() };
+        let half = |v: u16| if big { v.to_be_bytes() } else { v.to_le_bytes() };
+        let packet = [&word(2)[..], &[0x45, 0, 0, 20, 0, 0, 0, 0, 64, 6, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1]].concat();
+        let len = word(packet.len() as u32);
+        let header = [&word(0xa1b2_c3d4)[..], &half(2), &half(4), &word(0), &word(0), &word(65535), &word(0)].concat();
+        let file = [&header[..], &word(1), &word(0), &len, &len, &packet].concat();
+        for engine in engines::ALL {
+            let mut filter = Filter::new("ip and tcp", engine).unwrap();
+            let mut capture = Capture::from_bytes(file.clone()).unwrap();
+            let (burst, mut selection) = (capture.next_burst(8).unwrap().unwrap(), Selection::default());
+            filter.select(&burst, &mut selection).unwrap();
+            assert_eq!(selection.count(), 1, "big-endian: {big}, {}", engine.name);
+        }
+    }
+}

@@ -55,6 +55,14 @@ impl<'a> Burst<'a> {
         self.link
     }
 
+    /// True if the capture was written by a machine of the other byte order: what BSD loopback headers say is then in that order.
+    pub fn is_swapped(&self) -> bool {
+        match self.origin {
+            Origin::Pcap(pcap) => pcap.swapped,
+            Origin::Pcapng(section) => section.swapped,
+        }
+    }
+
     /// The number of the first packet, counted from 0 at the capture's beginning.
     pub fn first_number(&self) -> u64 {
         self.first

@@ -23,7 +23,7 @@ const RECORD_HEADER: usize = 16;
 /// What the file header says.
 #[derive(Clone, Debug)]
 pub(in crate::io) struct Pcap {
-    swapped: bool,
+    pub(in crate::io) swapped: bool,
     lengths: Lengths,
     record_header: usize,
     limit: u32,
