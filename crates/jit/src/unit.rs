@@ -2,7 +2,7 @@
 
 use crate::JitError;
 use crate::host::{Call, Job};
-use crate::lower::{Lowered, Shape, lower};
+use crate::lower::{Lowered, Shape, lower, weight};
 use crate::memory::Code;
 use compiler::mir::Func;
 use cranelift_codegen::isa::OwnedTargetIsa;
@@ -11,8 +11,8 @@ use cranelift_codegen::{Context, control::ControlPlane};
 use netil::module::HandlerKind;
 use netil::{Module, Verified};
 
-/// The most stack that a function may take: little beside what the smallest of threads has, whatever a hostile program spills.
-const MAX_STACK: u32 = 64 << 10;
+/// The most stack that a function may take, whatever a hostile program spills: an eighth of what Rust gives a thread.
+const MAX_STACK: u32 = 256 << 10;
 
 /// Machine code and what it refers to by number.
 pub(crate) struct Unit {
@@ -30,7 +30,7 @@ unsafe impl Send for Unit {}
 impl Unit {
     /// Compiles a handler in one of the two shapes.
     pub fn new(func: &Func, module: &Module, shape: Shape) -> Result<Self, JitError> {
-        let isa = isa()?;
+        let isa = isa(Effort::of(func))?;
         let Lowered { clif, calls, jobs, tables } = lower(func, module, shape, &*isa)?;
         let code = compile(clif, &isa, false)?.0;
         let code = Code::new(&code).map_err(JitError::Memory)?;
@@ -51,7 +51,7 @@ pub enum Emit {
 /// A stage of a handler as text: of the shape that a filter's bursts take if the program is a filter.
 pub fn emit(program: &Verified, kind: HandlerKind, func: &Func, stage: Emit) -> Result<String, JitError> {
     let shape = if program.is_filter() && kind == HandlerKind::Push { Shape::Select } else { Shape::Run };
-    let isa = isa()?;
+    let isa = isa(Effort::of(func))?;
     let Lowered { clif, .. } = lower(func, program.module(), shape, &*isa)?;
     match stage {
         Emit::Clif => Ok(clif.display().to_string()),
@@ -59,10 +59,30 @@ pub fn emit(program: &Verified, kind: HandlerKind, func: &Func, stage: Emit) -> 
     }
 }
 
-fn isa() -> Result<OwnedTargetIsa, JitError> {
+/// How hard Cranelift tries. Its optimiser and its good register allocator take time that grows with the square of some functions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effort {
+    /// The best code.
+    Full,
+    /// Code in linear time.
+    Quick,
+}
+
+/// The weight from which functions are compiled quickly: far above what filters written or generated for people have.
+const QUICK: usize = 1 << 13;
+
+impl Effort {
+    fn of(func: &Func) -> Self {
+        if weight(func) > QUICK { Self::Quick } else { Self::Full }
+    }
+}
+
+fn isa(effort: Effort) -> Result<OwnedTargetIsa, JitError> {
     let mut flags = settings::builder();
     let set = |flags: &mut settings::Builder, name, value| flags.set(name, value).map_err(|e| JitError::Backend(e.to_string()));
-    set(&mut flags, "opt_level", "speed")?;
+    let (level, allocator) = if effort == Effort::Full { ("speed", "backtracking") } else { ("none", "single_pass") };
+    set(&mut flags, "opt_level", level)?;
+    set(&mut flags, "regalloc_algorithm", allocator)?;
     set(&mut flags, "enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })?;
     set(&mut flags, "enable_probestack", "true")?;
     set(&mut flags, "probestack_strategy", "inline")?;

@@ -253,14 +253,14 @@ fn merge(func: &mut Func) {
     for b in func.block_ids() {
         let mut open: HashMap<Space, Value> = HashMap::new();
         let mut before: HashMap<Value, usize> = HashMap::new();
+        let mut grown: HashMap<Value, Vec<Extent>> = HashMap::new();
         let mut kept = Vec::new();
         for (i, v) in std::mem::take(&mut func.block_mut(b).ops).into_iter().enumerate() {
             before.insert(v, i);
             let Some(op) = func.op(v) else { continue };
             if let Op::Check(space, extents) = op {
                 if let Some(first) = open.get(space).copied().filter(|f| known_at(func, extents, &before, before[f])) {
-                    let extents = extents.clone();
-                    absorb(func, first, &extents);
+                    grown.entry(first).or_insert_with(|| extents_of(func, first)).extend_from_slice(extents);
                     replaced.set(v, first);
                     continue;
                 }
@@ -273,6 +273,11 @@ fn merge(func: &mut Func) {
             kept.push(v);
         }
         func.block_mut(b).ops = kept;
+        for (check, all) in grown {
+            if let Def::Op(Op::Check(_, extents)) = &mut func.values[check.0 as usize].def {
+                *extents = all.into();
+            }
+        }
     }
     replaced.apply(func);
 }
@@ -282,8 +287,9 @@ fn known_at(func: &Func, extents: &[Extent], before: &HashMap<Value, usize>, at:
     extents.iter().all(|e| matches!(func.values[e.addr.0 as usize].def, Def::Param(_)) || before.get(&e.addr).is_none_or(|i| *i < at))
 }
 
-fn absorb(func: &mut Func, first: Value, more: &[Extent]) {
-    if let Def::Op(Op::Check(_, extents)) = &mut func.values[first.0 as usize].def {
-        *extents = extents.iter().chain(more).copied().collect();
+fn extents_of(func: &Func, check: Value) -> Vec<Extent> {
+    match func.op(check) {
+        Some(Op::Check(_, extents)) => extents.to_vec(),
+        _ => Vec::new(),
     }
 }

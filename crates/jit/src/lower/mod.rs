@@ -59,7 +59,7 @@ enum Place {
 
 pub(crate) fn lower(func: &Func, module: &Module, shape: Shape, isa: &dyn TargetIsa) -> Result<Lowered, JitError> {
     let cfg = Cfg::new(func);
-    let ops = weight(func, &cfg);
+    let ops = weight(func);
     if ops > MAX_OPS {
         return Err(JitError::TooLarge("operations", ops, MAX_OPS));
     }
@@ -116,10 +116,14 @@ impl Shared {
     }
 }
 
-/// Operations, parameters and edges with their arguments: what code generation costs.
-fn weight(func: &Func, cfg: &Cfg) -> usize {
+/// Operations with their extents, parameters and edges with their arguments: what code generation costs.
+pub(crate) fn weight(func: &Func) -> usize {
     let edges = |b: &mir::BlockData| b.end.edges().iter().map(|e| 1 + e.args.len()).sum::<usize>();
-    cfg.order.iter().map(|b| func.block(*b)).map(|b| 1 + b.params.len() + b.ops.len() + edges(b)).sum()
+    let op = |v: &mir::Value| match func.op(*v) {
+        Some(Op::Check(_, extents)) => extents.len(),
+        _ => 1,
+    };
+    func.blocks.iter().map(|b| 1 + b.params.len() + b.ops.iter().map(op).sum::<usize>() + edges(b)).sum()
 }
 
 struct Lower<'a> {
