@@ -8,7 +8,7 @@ use compiler::passes::Options as Passes;
 use netil::asm::assemble;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, State};
 use netil::module::HandlerKind;
-use netil::{Interpreter, Verified, verify};
+use netil::{Interpreter, verify};
 use netvm_jit::JitEngine;
 use std::sync::Arc;
 
@@ -240,15 +240,62 @@ fn select(engine: &mut dyn Engine, packets: &[Vec<u8>]) -> Selection {
     out
 }
 
-fn differs(program: &Arc<Verified>, passes: &Passes, packets: &[Vec<u8>]) -> Option<String> {
-    let mut interpreter = Interpreter::new(Arc::clone(program));
-    let mut jit = JitEngine::with_options(Arc::clone(program), passes).unwrap();
-    let (wanted, got) = (run(&mut interpreter, packets), run(&mut jit, packets));
+fn differs(jit: &mut JitEngine, packets: &[Vec<u8>]) -> Option<String> {
+    let program = Arc::clone(jit.program());
+    let mut interpreter = Interpreter::new(Arc::clone(&program));
+    let (wanted, got) = (run(&mut interpreter, packets), run(jit, packets));
     if wanted != got {
         return Some(format!("interpreter {wanted:02x?}\njit         {got:02x?}"));
     }
-    let (wanted, got) = (select(&mut interpreter, packets), select(&mut jit, packets));
+    let (wanted, got) = (select(&mut interpreter, packets), select(jit, packets));
     (program.is_filter() && wanted != got).then(|| format!("selected by interpreter {wanted:x?}, by jit {got:x?}"))
+}
+
+/// One length test, then on each side of it other length tests and an access, all within two bytes of the first.
+fn tight(test: &str, swapped: bool, base: &str, by: i32) -> String {
+    const AT: i32 = 10;
+    let operand = |n: i32| format!("{base} push {n} add");
+    let length_test = |op: &str, n: i32, to: &str| match swapped {
+        false => format!("pbl {} {op} {to} ", operand(n)),
+        true => format!("{} pbl {op} {to} ", operand(n)),
+    };
+    let mut text = length_test(test, AT, "taken");
+    for side in ["", "taken: "] {
+        text += side;
+        for n in -1..2 {
+            for op in COMPARISONS {
+                let label = format!("l{}{}{}", side.len(), n + 1, op.replace('.', ""));
+                text += &format!("push 1 shl {}jump {label}z {label}: inc1 {label}z: ", length_test(op, AT + n, &label));
+            }
+        }
+        text += &format!("dup push 0 mstore.32 {} upload.16 pop ret\n ", operand(AT + by));
+    }
+    format!(
+        "segment .metadata .datamem_size 4 ends
+        segment .push .locals 1 .maxstacksize 8 push 0 upload.8 push 7 and locstore 0 {text} ends"
+    )
+}
+
+const COMPARISONS: [&str; 8] = ["jcmp.eq", "jcmp.neq", "jcmp.g", "jcmp.ge", "jcmp.l", "jcmp.le", "jcmp.gts", "jcmp.les"];
+
+#[test]
+fn every_comparison_to_the_byte() {
+    let packets: Vec<Vec<u8>> = (0..22).flat_map(|len| [0, 1, 7].map(|first| [vec![first], vec![0; len]].concat())).collect();
+    for test in COMPARISONS {
+        for (swapped, base) in [(false, "push 0"), (true, "push 0"), (false, "locload 0"), (true, "locload 0")] {
+            for by in -3..2 {
+                let text = tight(test, swapped, base, by);
+                let module = assemble(&text, "test").unwrap_or_else(|e| panic!("{e}\n{text}"));
+                let program = Arc::new(verify(module).unwrap_or_else(|e| panic!("{}\n{text}", e[0])));
+                let mut jit = JitEngine::new(program).unwrap();
+                // One packet a burst, so that each shows its data memory.
+                for packet in &packets {
+                    let what = differs(&mut jit, std::slice::from_ref(packet));
+                    assert!(what.is_none(), "{}: {}\n{text}", packet.len(), what.unwrap_or_default());
+                }
+            }
+        }
+    }
 }
 
 #[test]
@@ -261,7 +308,7 @@ fn facts_and_merged_checks_at_the_edge() {
         let packets = packets(seed);
         let alone = Passes { disabled: vec!["fold".to_owned(), "gvn".to_owned()], ..Passes::default() };
         for passes in [Passes::default(), alone].iter().take(1 + (seed % 4 == 0) as usize) {
-            if let Some(what) = differs(&program, passes, &packets) {
+            if let Some(what) = differs(&mut JitEngine::with_options(Arc::clone(&program), passes).unwrap(), &packets) {
                 failures.push(format!("seed {seed}, {passes:?}: {what}\n{text}"));
             }
         }
