@@ -100,7 +100,7 @@ fn options(line: &mut Line<'_>, mut view: View<'_>) -> Printed {
             break;
         }
         if matches!(kind, 7 | 131 | 137) {
-            route(line, view.first(len))?;
+            route(line, view, len)?;
         }
         if kind == 0 {
             break;
@@ -111,17 +111,23 @@ fn options(line: &mut Line<'_>, mut view: View<'_>) -> Printed {
     Ok(())
 }
 
-/// A route: addresses so far, the next one marked.
-fn route(line: &mut Line<'_>, view: View<'_>) -> Printed {
-    if view.len() < 3 {
-        put!(line, " [bad length {}]", view.len());
+/// A route of `len` bytes: its addresses, those already visited with a comma. As tcpdump does, the last may reach past the option.
+fn route(line: &mut Line<'_>, view: View<'_>, len: usize) -> Printed {
+    if len < 3 {
+        put!(line, " [bad length {len}]");
         return Ok(());
     }
-    let next = usize::from(view.u8(2)?).wrapping_sub(1);
-    for at in (3..view.len().saturating_sub(3)).step_by(4) {
-        let mark = if at == next { "^ " } else { " " };
-        put!(line, "{mark}{}", Ipv4Addr::from(view.u32(at)?));
-        if at >= next {
+    if !(len + 1).is_multiple_of(4) {
+        put!(line, " [bad length {len}]");
+    }
+    let pointer = usize::from(view.u8(2)?);
+    let next = pointer.wrapping_sub(1);
+    if next < 3 || !pointer.is_multiple_of(4) {
+        put!(line, " [bad ptr {pointer}]");
+    }
+    for at in (3..len).step_by(4) {
+        put!(line, " {}", Ipv4Addr::from(view.u32(at)?));
+        if next > at {
             line.put(",");
         }
     }
