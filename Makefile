@@ -14,7 +14,7 @@ demo: ## make a small realistic capture, filter it, show what came of it
 	@scripts/demo
 
 test: ## everything that must pass: format, lints, tests, documentation
-	@scripts/packages libpcap-dev tcpdump
+	@scripts/packages libpcap-dev tcpdump zstd
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo test --workspace --quiet
@@ -26,7 +26,7 @@ lint: ## format and lints only
 	cargo clippy --workspace --all-targets -- -D warnings
 
 bench: ## measure against libpcap, tcpdump and hand-written C (ARGS='--help' for sections and records)
-	@scripts/packages libpcap-dev tcpdump
+	@scripts/packages libpcap-dev tcpdump zstd
 	@cargo build --release --quiet -p netvm-cli
 	@cargo run --release --quiet -p netvm-bench -- --netvm $(NETVM) $(ARGS)
 
