@@ -26,7 +26,7 @@ lint: ## format and lints only
 	cargo clippy --workspace --all-targets -- -D warnings
 
 bench: ## measure against libpcap, tcpdump and hand-written C (ARGS='--help' for sections and records)
-	@scripts/packages libpcap-dev tcpdump zstd
+	@scripts/packages libpcap-dev tcpdump
 	@cargo build --release --quiet -p netvm-cli
 	@cargo run --release --quiet -p netvm-bench -- --netvm $(NETVM) $(ARGS)
 
