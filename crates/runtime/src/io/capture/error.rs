@@ -1,7 +1,6 @@
 //! What can go wrong while reading a capture.
 //!
 //! Invariant: everything before the damage has been handed on when a [`ReadError`] comes, and nothing comes after it.
-//! Not so for a gzip or zstd stream that is corrupt, rather than cut off: up to 4 KiB decoded just before the damage may be lost.
 
 use std::{fmt, io};
 

@@ -23,6 +23,7 @@
 //! ```
 
 mod burst;
+mod decode;
 mod error;
 pub mod options;
 mod pcap;
@@ -44,7 +45,10 @@ pub(in crate::io) use pcap::Pcap;
 pub use pcapng::Interface;
 pub(in crate::io) use pcapng::{BYTE_ORDER, ENHANCED, INTERFACE, SECTION, Section};
 
-use self::source::{Corrupt, Refill, Region, Source};
+use self::{
+    decode::Corrupt,
+    source::{Refill, Region, Source},
+};
 use super::{LinkType, Precision};
 
 /// The most packets in a burst, whatever the caller asks for.

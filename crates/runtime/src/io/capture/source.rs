@@ -7,13 +7,10 @@
 //!
 //! Invariants: the buffer grows only when it is full of bytes that did arrive, so no claimed length allocates memory.
 //! A refill hands back what is there rather than wait for more, and says when the next one would wait.
-//!
-//! A decoder that finds its input corrupt drops what it made in that call, so compressed streams are decoded in steps
-//! of 4 KiB: at most that much before the damage is lost.
 
 use std::{
     fs::File,
-    io::{self, BufReader, ErrorKind, Read},
+    io::{self, ErrorKind, Read},
     os::{fd::AsFd, unix::fs::FileExt},
     sync::{
         Arc,
@@ -21,16 +18,15 @@ use std::{
     },
 };
 
-use flate2::bufread::MultiGzDecoder;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
 };
 
+use super::decode::Coding;
+
 /// The size a buffer starts with: well within a second-level cache, large enough for system calls not to matter.
 const BUFFER: usize = 256 << 10;
-/// How much compressed streams are decoded at a time.
-const DECODE_STEP: usize = 4 << 10;
 
 /// Bytes not yet consumed, and a way to more.
 pub(super) enum Source {
@@ -54,7 +50,6 @@ pub(super) struct Stream {
     end: usize,
     /// Bytes of the stream before `buffer[0]`.
     base: u64,
-    step: usize,
     /// Whether one refill may read several times: only where the reader says that it would wait.
     eager: bool,
     /// What the reader said after it gave some bytes.
@@ -141,12 +136,12 @@ impl Stream {
         let coding = Coding::of(&magic);
         let done = Arc::new(AtomicU64::new(0));
         let whole = Metered { reader: io::Cursor::new(magic).chain(reader), done: done.clone() };
-        let (reader, step) = match coding {
-            None => (Box::new(whole) as Box<dyn Read + Send>, usize::MAX),
-            Some(coding) => (coding.decoder(whole)?, DECODE_STEP),
+        let reader = match coding {
+            None => Box::new(whole) as Box<dyn Read + Send>,
+            Some(coding) => coding.decoder(whole)?,
         };
         let buffer = vec![0; BUFFER];
-        Ok(Self { reader, buffer, start: 0, end: 0, base: 0, step, eager: true, later: None, done, total })
+        Ok(Self { reader, buffer, start: 0, end: 0, base: 0, eager: true, later: None, done, total })
     }
 
     fn refill(&mut self) -> io::Result<Refill> {
@@ -154,7 +149,6 @@ impl Stream {
         let before = self.end;
         while self.later.is_none() && self.end < self.buffer.len() && (self.eager || self.end == before) {
             let room = self.buffer.get_mut(self.end..).unwrap_or_default();
-            let room = if room.len() > self.step { &mut room[..self.step] } else { room };
             match self.reader.read(room) {
                 Ok(0) => self.later = Some(Ok(Refill::End)),
                 Ok(count) => self.end += count,
@@ -191,62 +185,6 @@ fn first_bytes(reader: &mut impl Read) -> io::Result<Vec<u8>> {
         }
     }
     Ok(magic.into_iter().take(have).collect())
-}
-
-/// How a capture is compressed.
-#[derive(Clone, Copy)]
-enum Coding {
-    Gzip,
-    Zstd,
-}
-
-impl Coding {
-    fn of(magic: &[u8]) -> Option<Self> {
-        match *magic {
-            [0x1f, 0x8b, ..] => Some(Self::Gzip),
-            [0x28, 0xb5, 0x2f, 0xfd] => Some(Self::Zstd),
-            // A skippable frame, with which parallel compressors begin.
-            [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Some(Self::Zstd),
-            _ => None,
-        }
-    }
-
-    fn decoder(self, reader: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-        let reader = BufReader::with_capacity(BUFFER / 4, reader);
-        Ok(match self {
-            Self::Gzip => Box::new(Decoder(MultiGzDecoder::new(reader))),
-            Self::Zstd => Box::new(Decoder(zstd::Decoder::with_buffer(reader)?)),
-        })
-    }
-}
-
-/// Marks a decoder's own errors, to tell them from those of the reader below.
-struct Decoder<R>(R);
-
-impl<R: Read> Read for Decoder<R> {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        self.0.read(room).map_err(|error| match (error.raw_os_error(), error.kind()) {
-            (Some(_), _) | (_, ErrorKind::WouldBlock | ErrorKind::Interrupted) => error,
-            (None, ErrorKind::UnexpectedEof) => corrupt("it is cut off".into()),
-            (None, _) => corrupt(error.to_string()),
-        })
-    }
-}
-
-/// A compressed stream that is not what its format demands.
-#[derive(Debug)]
-pub(super) struct Corrupt(pub(super) String);
-
-impl std::error::Error for Corrupt {}
-
-impl std::fmt::Display for Corrupt {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-fn corrupt(why: String) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, Corrupt(why))
 }
 
 /// Counts what is read through it.
