@@ -1,15 +1,12 @@
-//! The runtime's side of calls from compiled code, in safe Rust: the same work as the interpreter's, on the same types.
+//! The runtime's side of calls from compiled code, in safe Rust: the interpreter's [`Machine`] and digests.
 
 use compiler::mir::Helper;
-use netil::copro::Registers;
-use netil::digest;
-use netil::exec::{CloneOut, ExchangeBuffer, MAX_COPIES, MAX_PACKET, State, TrapKind, random};
+use netil::exec::{TrapKind, random};
+pub(crate) use netil::machine::Machine;
 use netil::module::HandlerKind;
 use netil::ops::{BinOp, CmpOp, UnOp};
 use netil::set::Set;
-use netil::table::Space;
-use netil::{Verified, wide};
-use std::ops::Range;
+use netil::{Verified, digest, machine, wide};
 
 /// One place in compiled code that calls the runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,18 +69,6 @@ pub(crate) struct Host<'h, 'b> {
     pub machine: Option<Machine<'h, 'b>>,
 }
 
-/// What handlers other than filters may touch.
-pub(crate) struct Machine<'h, 'b> {
-    pub buffer: &'h mut ExchangeBuffer<'b>,
-    pub state: &'h mut State,
-    pub clones: &'h mut Vec<CloneOut>,
-    pub index: u32,
-    /// Coprocessors that were shown the packet, a bit each.
-    pub shown: u32,
-    /// Copies sent.
-    pub copies: u32,
-}
-
 impl Host<'_, '_> {
     /// Does the work of a call; `packet` is the packet of a filter.
     pub fn call(&mut self, index: u32, args: &[u32], packet: &[u8]) -> Result<u32, TrapKind> {
@@ -92,24 +77,20 @@ impl Host<'_, '_> {
             (None, Call::Helper(helper, _)) => read_only(helper, args, packet),
             (None, Call::Random(_)) => Ok(0),
             (Some(m), Call::Random(site)) => Ok(random(m.state.seed, m.state.packet_number, self.kind, site)),
-            (Some(m), Call::Helper(helper, _)) => m.helper(helper, args, self.program),
+            (Some(m), Call::Helper(helper, _)) => run(m, self.program, helper, args),
         }
     }
 }
 
 /// Helpers that only read the packet.
 fn read_only(helper: Helper, args: &[u32], packet: &[u8]) -> Result<u32, TrapKind> {
-    let bytes = |at: u32, len: u32| Ok::<_, TrapKind>(&packet[range(packet.len(), Space::Packet, at, len)?]);
+    let bytes = || machine::field(packet, args[0], args[1]);
     Ok(match helper {
-        Helper::Scan(size) => scan(packet, size, args[0], args[1])?,
-        Helper::FieldCmp(op) => {
-            let (first, second) = (bytes(args[0], args[2])?, bytes(args[1], args[2])?);
-            let order = first.cmp(second);
-            op.holds(order, order).into()
-        }
-        Helper::Checksum => digest::internet_checksum(bytes(args[0], args[1])?).into(),
-        Helper::ChecksumValid => (digest::ones_sum(bytes(args[0], args[1])?) == 0xffff).into(),
-        Helper::CrcPacket(kind) => digest::crc(kind, bytes(args[0], args[1])?).unwrap_or(0),
+        Helper::Scan(size) => machine::scan(packet, size, args[0], args[1])?,
+        Helper::FieldCmp(op) => machine::compare_fields(packet, op, [args[0], args[1], args[2]])?.into(),
+        Helper::Checksum => digest::internet_checksum(bytes()?).into(),
+        Helper::ChecksumValid => (digest::ones_sum(bytes()?) == 0xffff).into(),
+        Helper::CrcPacket(kind) => digest::crc(kind, bytes()?).unwrap_or(0),
         Helper::Crc(kind) => digest::crc(kind, &args[0].to_be_bytes()).unwrap_or(0),
         Helper::ChecksumAdd => digest::checksum_add(args[0] as u16, args[1] as u16).into(),
         Helper::ChecksumSub => digest::checksum_sub(args[0] as u16, args[1] as u16).into(),
@@ -118,102 +99,33 @@ fn read_only(helper: Helper, args: &[u32], packet: &[u8]) -> Result<u32, TrapKin
     })
 }
 
-fn scan(packet: &[u8], size: u8, at: u32, value: u32) -> Result<u32, TrapKind> {
-    let start = range(packet.len(), Space::Packet, at, 1)?.start;
-    let wanted = &value.to_be_bytes()[4 - usize::from(size)..];
-    let found = packet[start..].windows(wanted.len()).position(|w| w == wanted);
-    Ok(found.map_or(u32::MAX, |i| at + i as u32))
+/// Helpers of handlers other than filters.
+fn run(m: &mut Machine<'_, '_>, program: &Verified, helper: Helper, args: &[u32]) -> Result<u32, TrapKind> {
+    match helper {
+        Helper::Copy(from, to) => m.copy(program, [from, to], [args[0], args[1], args[2]])?,
+        Helper::InfoClear => m.buffer.info.fill(0),
+        Helper::SendCopy(port) => m.send_copy(port)?,
+        Helper::Receive(port) => return Ok(receive(m, program, port).into()),
+        Helper::Create => m.create(args[0])?,
+        Helper::Delete => m.buffer.delete(),
+        Helper::PushHead => m.buffer.push(args[0])?,
+        Helper::PullHead => m.buffer.pull(args[0])?,
+        Helper::TrimTail => m.buffer.trim(args[0])?,
+        Helper::GrowTail => m.buffer.grow(args[0])?,
+        Helper::CoproIn(unit, register) => return Ok(*m.register(unit, register)),
+        Helper::CoproOut(unit, register) => *m.register(unit, register) = args[0],
+        Helper::CoproInvoke(unit, operation) => m.invoke(unit, operation)?,
+        Helper::CoproShow(unit) => m.show(unit),
+        _ => return read_only(helper, args, m.buffer.bytes()),
+    }
+    Ok(0)
 }
 
-fn range(len: usize, space: Space, at: u32, size: u32) -> Result<Range<usize>, TrapKind> {
-    let end = u64::from(at) + u64::from(size);
-    if end > len as u64 { Err(TrapKind::OutOfBounds(space)) } else { Ok(at as usize..end as usize) }
-}
-
-impl Machine<'_, '_> {
-    fn helper(&mut self, helper: Helper, args: &[u32], program: &Verified) -> Result<u32, TrapKind> {
-        match helper {
-            Helper::Copy(from, to) => self.copy(from, to, args, program)?,
-            Helper::InfoClear => self.buffer.info.fill(0),
-            Helper::SendCopy(port) => self.send_copy(port)?,
-            Helper::Receive(port) => return Ok(self.receive(port, program).into()),
-            Helper::Create if args[0] > MAX_PACKET => return Err(TrapKind::NoRoom),
-            Helper::Create => self.buffer.create(args[0]),
-            Helper::Delete => self.buffer.delete(),
-            Helper::PushHead => self.buffer.push(args[0])?,
-            Helper::PullHead => self.buffer.pull(args[0])?,
-            Helper::TrimTail => self.buffer.trim(args[0])?,
-            Helper::GrowTail => self.buffer.grow(args[0])?,
-            Helper::CoproIn(unit, register) => return Ok(*self.register(unit, register)),
-            Helper::CoproOut(unit, register) => *self.register(unit, register) = args[0],
-            Helper::CoproInvoke(unit, operation) => self.invoke(unit, operation)?,
-            Helper::CoproShow(unit) => self.shown |= 1 << unit,
-            _ => return read_only(helper, args, self.buffer.bytes()),
-        }
-        Ok(0)
-    }
-
-    /// Source, destination, length; the source is checked first.
-    fn copy(&mut self, from: Space, to: Space, args: &[u32], program: &Verified) -> Result<(), TrapKind> {
-        let [source, destination, len] = *args else { return Ok(()) };
-        let source = range(self.memory(from, program).len(), from, source, len)?;
-        let destination = range(self.memory(to, program).len(), to, destination, len)?;
-        let bytes = self.memory(from, program)[source].to_vec();
-        let memory = match to {
-            Space::Packet => self.buffer.bytes_mut(),
-            Space::Info => &mut self.buffer.info,
-            Space::Data => &mut self.state.data,
-            Space::Shared => &mut self.state.shared,
-            Space::Initialised => return Ok(()),
-        };
-        memory[destination].copy_from_slice(&bytes);
-        Ok(())
-    }
-
-    /// A memory, of the size that the program declares.
-    fn memory<'m>(&'m self, space: Space, program: &'m Verified) -> &'m [u8] {
-        match space {
-            Space::Packet => self.buffer.bytes(),
-            Space::Info => &self.buffer.info,
-            Space::Data => &self.state.data[..program.module().data_size as usize],
-            Space::Shared => &self.state.shared[..program.shared_size() as usize],
-            Space::Initialised => &program.module().data,
-        }
-    }
-
-    fn send_copy(&mut self, port: u32) -> Result<(), TrapKind> {
-        if !self.buffer.is_present() {
-            return Err(TrapKind::NoPacket);
-        }
-        if self.copies == MAX_COPIES {
-            return Err(TrapKind::Copies);
-        }
-        self.copies += 1;
-        let buffer = self.buffer.clone().into_owned();
-        self.clones.push(CloneOut { source: self.index, port, buffer });
-        Ok(())
-    }
-
-    fn receive(&mut self, port: u32, program: &Verified) -> bool {
-        let next = self.state.inputs.get_mut(port as usize).and_then(|q| q.pop_front());
-        let Some(buffer) = next else { return false };
-        *self.buffer = buffer;
+fn receive(m: &mut Machine<'_, '_>, program: &Verified, port: u32) -> bool {
+    let received = m.receive(program, port);
+    if received {
         // Compiled code may write to it.
-        self.buffer.bytes_mut();
-        self.buffer.info.resize(program.module().info_size as usize, 0);
-        true
+        m.buffer.bytes_mut();
     }
-
-    fn register(&mut self, unit: u32, register: u32) -> &mut u32 {
-        let registers: &mut Registers = &mut self.state.coprocessors[unit as usize].registers;
-        &mut registers[register as usize]
-    }
-
-    fn invoke(&mut self, unit: u32, operation: u32) -> Result<(), TrapKind> {
-        let shown = self.shown >> unit & 1 == 1;
-        let packet = shown.then(|| self.buffer.bytes());
-        let copro = &mut self.state.coprocessors[unit as usize];
-        let done = copro.unit.invoke(operation, &mut copro.registers, packet);
-        done.map_err(|e| TrapKind::Coprocessor(unit as u8, e))
-    }
+    received
 }

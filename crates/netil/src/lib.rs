@@ -12,6 +12,7 @@
 //! - [`module`], [`set`], [`copro`]: what a program consists of
 //! - [`mod@verify`]: the only way to a [`Verified`]; its header lists what is checked
 //! - [`exec`]: exchange buffers, dispositions, traps and state, the same for every engine
+//! - [`machine`]: what instructions do to memories, exchange buffers and coprocessors, the same for every engine
 //! - [`interp`]: the reference interpreter
 //! - [`manual`]: `docs/netil.md`, from the table
 //! - [`arbitrary`]: modules that verify, from a seed or a byte string, for tests
@@ -26,6 +27,7 @@ pub mod digest;
 pub mod disasm;
 pub mod exec;
 pub mod interp;
+pub mod machine;
 pub mod manual;
 pub mod module;
 pub mod ops;

@@ -259,6 +259,19 @@ impl Inst {
         Self { op, imm: [a, b, 0], extra: Extra::None }
     }
 
+    /// The 32-bit constants that it pushes; none if it does anything else.
+    pub fn constants(&self) -> &[u32] {
+        match self.op {
+            Op::Push => &self.imm[..1],
+            Op::Push2 => &self.imm[..2],
+            Op::PushC0 => &[0],
+            Op::PushC1 => &[1],
+            Op::PushC2 => &[2],
+            Op::PushCm1 => &[u32::MAX],
+            _ => &[],
+        }
+    }
+
     /// The targets of a branch, a switch or a call.
     pub fn targets(&self) -> Vec<u32> {
         match &self.extra {

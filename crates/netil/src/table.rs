@@ -437,6 +437,21 @@ impl Op {
         matches!(self.row().imms.first(), Some(Imm::Label | Imm::ShortLabel))
     }
 
+    /// For `inc.1` to `dec.4`: the element, 1 being the top of the stack, and what is added to it modulo 2^32.
+    pub fn step(self) -> Option<(usize, u32)> {
+        Some(match self {
+            Self::Inc1 => (1, 1),
+            Self::Inc2 => (2, 1),
+            Self::Inc3 => (3, 1),
+            Self::Inc4 => (4, 1),
+            Self::Dec1 => (1, u32::MAX),
+            Self::Dec2 => (2, u32::MAX),
+            Self::Dec3 => (3, u32::MAX),
+            Self::Dec4 => (4, u32::MAX),
+            _ => return None,
+        })
+    }
+
     /// True where control never passes to the next instruction.
     pub fn ends_block(self) -> bool {
         matches!(self, Self::Jump | Self::JumpW | Self::Switch | Self::Ret | Self::Exit | Self::PktSend | Self::PktDrop)

@@ -118,37 +118,16 @@ impl Translator<'_> {
     }
 
     fn step_element(&mut self, c: &mut Cursor, op: N) {
-        let (n, by) = match op {
-            N::Inc1 => (1, 1),
-            N::Inc2 => (2, 1),
-            N::Inc3 => (3, 1),
-            N::Inc4 => (4, 1),
-            N::Dec1 => (1, u32::MAX),
-            N::Dec2 => (2, u32::MAX),
-            N::Dec3 => (3, u32::MAX),
-            _ => (4, u32::MAX),
-        };
+        let Some((n, by)) = op.step() else { return };
         let (at, by) = (c.frame.stack.len() - n, self.constant(c, by));
         c.frame.stack[at] = self.int(c, 32, Op::Bin(BinOp::Add, c.frame.stack[at], by));
     }
 
     fn constants(&mut self, c: &mut Cursor, inst: &Inst) {
-        let values = match inst.op {
-            N::Push => vec![inst.imm[0]],
-            N::Push2 => inst.imm[..2].to_vec(),
-            N::PushC0 => vec![0],
-            N::PushC1 => vec![1],
-            N::PushC2 => vec![2],
-            N::PushCm1 => vec![u32::MAX],
-            _ => return self.wide_constant(c, inst),
-        };
-        for v in values {
-            let v = self.constant(c, v);
+        for v in inst.constants() {
+            let v = self.constant(c, *v);
             c.push(v);
         }
-    }
-
-    fn wide_constant(&mut self, c: &mut Cursor, inst: &Inst) {
         let Extra::Const(limbs) = &inst.extra else { return };
         let op = if let [small] = limbs[..] { Op::Const(small) } else { Op::WideConst(limbs.clone()) };
         let v = self.int(c, inst.imm[0] as u16, op);

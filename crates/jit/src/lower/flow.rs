@@ -90,23 +90,25 @@ impl Lower<'_> {
             self.set_field(frame::PACKET_LEN, len);
         }
         if needs.wire_len {
-            let lens = self.field(frame::WIRE_LENS, types::I64, constant());
-            let at = self.b.ins().ishl_imm_u(i, 2);
-            let at = self.b.ins().iadd(lens, at);
-            let len = self.b.ins().load(types::I32, trusted(), at, 0);
+            let len = self.array_entry(frame::WIRE_LENS, i, types::I32);
             self.set_field(frame::WIRE_LEN, len);
         }
         if needs.time {
-            let times = self.field(frame::TIMES, types::I64, constant());
-            let at = self.b.ins().ishl_imm_u(i, 3);
-            let at = self.b.ins().iadd(times, at);
-            let time = self.b.ins().load(types::I64, trusted(), at, 0);
+            let time = self.array_entry(frame::TIMES, i, types::I64);
             self.set_field(frame::TIME_NS, time);
         }
         if needs.budget {
             let start = self.field(frame::BUDGET_START, types::I32, constant());
             self.set_field(frame::BUDGET, start);
         }
+    }
+
+    /// Entry i of an array that a field of the frame points to.
+    fn array_entry(&mut self, array: i32, i: ir::Value, ty: ir::Type) -> ir::Value {
+        let array = self.field(array, types::I64, constant());
+        let at = self.b.ins().imul_imm_s(i, i64::from(ty.bytes()));
+        let at = self.b.ins().iadd(array, at);
+        self.b.ins().load(ty, trusted(), at, 0)
     }
 
     /// Takes the packet's bit into the word and stores each full word.

@@ -1,51 +1,20 @@
-//! Loads, stores and copies: every access is checked against the memory's size, which is what the program declares even where the state's
-//! memory is larger.
+//! Loads, stores and copies.
 
 use super::Run;
 use crate::exec::TrapKind;
 use crate::table::Space;
 use crate::wide;
-use std::ops::Range;
 
 impl Run<'_, '_> {
-    /// The memory as it is now.
-    pub(super) fn memory(&self, space: Space) -> &[u8] {
-        match space {
-            Space::Packet => self.buffer.bytes(),
-            Space::Info => &self.buffer.info,
-            Space::Data => &self.state.data[..self.program.module().data_size as usize],
-            Space::Shared => &self.state.shared[..self.program.shared_size() as usize],
-            Space::Initialised => &self.program.module().data,
-        }
-    }
-
-    fn memory_mut(&mut self, space: Space) -> &mut [u8] {
-        match space {
-            Space::Packet => self.buffer.bytes_mut(),
-            Space::Info => &mut self.buffer.info,
-            Space::Data => &mut self.state.data[..self.program.module().data_size as usize],
-            Space::Shared => &mut self.state.shared[..self.program.shared_size() as usize],
-            Space::Initialised => &mut [],
-        }
-    }
-
-    /// The bytes `at..at + size`, or the trap.
-    pub(super) fn range(&self, space: Space, at: u32, size: u64) -> Result<Range<usize>, TrapKind> {
-        let end = u64::from(at) + size;
-        if end > self.memory(space).len() as u64 {
-            return Err(TrapKind::OutOfBounds(space));
-        }
-        Ok(at as usize..end as usize)
-    }
-
-    pub(super) fn read(&self, space: Space, at: u32, size: u64) -> Result<Vec<u64>, TrapKind> {
-        let bytes = &self.memory(space)[self.range(space, at, size)?];
+    pub(super) fn read(&self, space: Space, at: u32, size: u32) -> Result<Vec<u64>, TrapKind> {
+        let memory = self.machine.memory(self.program, space);
+        let bytes = &memory[self.machine.range(self.program, space, at, size)?];
         Ok(if big_endian(space) { wide::from_be_bytes(bytes) } else { wide::from_le_bytes(bytes) })
     }
 
-    fn write(&mut self, space: Space, at: u32, size: u64, value: &[u64]) -> Result<(), TrapKind> {
-        let range = self.range(space, at, size)?;
-        let bytes = &mut self.memory_mut(space)[range];
+    fn write(&mut self, space: Space, at: u32, size: u32, value: &[u64]) -> Result<(), TrapKind> {
+        let range = self.machine.range(self.program, space, at, size)?;
+        let bytes = &mut self.machine.memory_mut(self.program, space)[range];
         if big_endian(space) {
             wide::to_be_bytes(value, bytes)
         } else {
@@ -69,7 +38,7 @@ impl Run<'_, '_> {
 
     pub(super) fn wide_load(&mut self, space: Space, width: u16) -> Result<(), TrapKind> {
         let at = self.pop();
-        let value = self.read(space, at, u64::from(width / 8))?;
+        let value = self.read(space, at, u32::from(width / 8))?;
         self.stack.extend(value);
         Ok(())
     }
@@ -77,17 +46,13 @@ impl Run<'_, '_> {
     pub(super) fn wide_store(&mut self, space: Space, width: u16) -> Result<(), TrapKind> {
         let at = self.pop();
         let value = self.pop_wide(width);
-        self.write(space, at, u64::from(width / 8), &value)
+        self.write(space, at, u32::from(width / 8), &value)
     }
 
-    /// Pops length, destination, source. The source is checked first.
+    /// Pops length, destination, source.
     pub(super) fn copy(&mut self, from: Space, to: Space) -> Result<(), TrapKind> {
-        let (len, destination, source) = (self.pop(), self.pop(), self.pop());
-        let source = self.range(from, source, len.into())?;
-        let destination = self.range(to, destination, len.into())?;
-        let bytes = self.memory(from)[source].to_vec();
-        self.memory_mut(to)[destination].copy_from_slice(&bytes);
-        Ok(())
+        let (len, target, source) = (self.pop(), self.pop(), self.pop());
+        self.machine.copy(self.program, [from, to], [source, target, len])
     }
 }
 

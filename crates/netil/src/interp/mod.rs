@@ -12,6 +12,7 @@ mod step;
 mod wide_ops;
 
 use crate::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Outcome, Packets, Selection, State, Trap, TrapKind};
+use crate::machine::Machine;
 use crate::module::{Extra, Handler, HandlerKind, Inst};
 use crate::verify::{Facts, Verified};
 use crate::wide;
@@ -121,25 +122,9 @@ impl Interpreter {
             self.stack.push(buffer.port.into());
         }
         let budget = state.budget;
+        let machine = Machine { buffer, state, clones, index, shown: 0, copies: 0 };
         let (stack, locals) = (&mut self.stack, &mut self.locals);
-        let run = Run {
-            program: &program,
-            kind,
-            handler,
-            facts,
-            plan,
-            buffer,
-            state,
-            clones,
-            index,
-            stack,
-            locals,
-            calls: Vec::new(),
-            at: 0,
-            budget,
-            shown: 0,
-            copies: 0,
-        };
+        let run = Run { program: &program, kind, handler, facts, plan, machine, stack, locals, calls: Vec::new(), at: 0, budget };
         run.finish()
     }
 }
@@ -157,19 +142,12 @@ struct Run<'r, 'b> {
     handler: &'r Handler,
     facts: &'r Facts,
     plan: &'r Plan,
-    buffer: &'r mut ExchangeBuffer<'b>,
-    state: &'r mut State,
-    clones: &'r mut Vec<CloneOut>,
-    index: u32,
+    machine: Machine<'r, 'b>,
     stack: &'r mut Vec<u64>,
     locals: &'r mut Vec<u64>,
     calls: Vec<u32>,
     at: u32,
     budget: u32,
-    /// Coprocessors that were shown the packet, a bit each.
-    shown: u32,
-    /// Copies sent.
-    copies: u32,
 }
 
 /// Where control goes after an instruction.

@@ -54,9 +54,9 @@ impl Run<'_, '_> {
                 self.bits(inst)
             }
             Op::ChksumAdd | Op::ChksumSub | Op::CrcCalc | Op::Hash32 | Op::Hash => self.digest(inst),
-            Op::Rnd => self.push(random(self.state.seed, self.state.packet_number, self.kind, self.at)),
-            Op::LoadE => self.push(self.state.exceptions[n as usize]),
-            Op::StoreE => self.state.exceptions[n as usize] = self.pop(),
+            Op::Rnd => self.push(random(self.machine.state.seed, self.machine.state.packet_number, self.kind, self.at)),
+            Op::LoadE => self.push(self.machine.state.exceptions[n as usize]),
+            Op::StoreE => self.machine.state.exceptions[n as usize] = self.pop(),
             Op::Sleep => drop(self.pop()),
             Op::Nop | Op::Break | Op::SetShare => {}
             Op::WZext | Op::WSext | Op::WTrunc | Op::WSlice | Op::WConcat | Op::WSelect | Op::SetHas => self.wide_own(inst),
@@ -109,33 +109,15 @@ impl Run<'_, '_> {
     }
 
     fn step_element(&mut self, op: Op) {
-        let (n, by) = match op {
-            Op::Inc1 => (1, 1),
-            Op::Inc2 => (2, 1),
-            Op::Inc3 => (3, 1),
-            Op::Inc4 => (4, 1),
-            Op::Dec1 => (1, u32::MAX),
-            Op::Dec2 => (2, u32::MAX),
-            Op::Dec3 => (3, u32::MAX),
-            _ => (4, u32::MAX),
-        };
+        let Some((n, by)) = op.step() else { return };
         let element = self.nth(n);
         *element = (*element as u32).wrapping_add(by).into();
     }
 
     fn constants(&mut self, inst: &Inst) {
-        match inst.op {
-            Op::Push => self.push(inst.imm[0]),
-            Op::Push2 => inst.imm[..2].iter().for_each(|v| self.push(*v)),
-            Op::PushC0 => self.push(0),
-            Op::PushC1 => self.push(1),
-            Op::PushC2 => self.push(2),
-            Op::PushCm1 => self.push(u32::MAX),
-            _ => {
-                if let Extra::Const(limbs) = &inst.extra {
-                    self.stack.extend_from_slice(limbs);
-                }
-            }
+        inst.constants().iter().for_each(|v| self.push(*v));
+        if let Extra::Const(limbs) = &inst.extra {
+            self.stack.extend_from_slice(limbs);
         }
     }
 

@@ -89,12 +89,7 @@ fn fixed(inst: &Inst, pops: &[Slot], pushes: &[Slot], s: &mut PathState) -> Resu
     }
     s.stack.truncate(s.stack.len() - pops.len());
     match inst.op {
-        Op::Push => s.push_constant(inst.imm[0]),
-        Op::Push2 => inst.imm[..2].iter().for_each(|v| s.push_constant(*v)),
-        Op::PushC0 => s.push_constant(0),
-        Op::PushC1 => s.push_constant(1),
-        Op::PushC2 => s.push_constant(2),
-        Op::PushCm1 => s.push_constant(u32::MAX),
+        _ if !inst.constants().is_empty() => inst.constants().iter().for_each(|v| s.push_constant(*v)),
         Op::WPush => s.stack.push(Element { width: inst.imm[0] as u16, constant: small_constant(inst) }),
         _ => pushes.iter().for_each(|slot| s.push(width(slot))),
     }

@@ -4,10 +4,10 @@
 //! are over bytes, not characters. Leaves out what automata cannot do (back-references, looking around), and Perl's `$` before a last line feed:
 //! `$` is always the very end, as with flag E.
 
-use super::digest;
-use super::patterns::{Reader, Refusal, haystack};
-use netil::copro::{CoproError, Coprocessor, Registers};
+use super::patterns::{Match, Pattern, Reader, Refusal, Searcher};
+use netil::copro::Registers;
 use regex::bytes::{Regex, RegexBuilder};
+use std::collections::VecDeque;
 use std::fmt::Write;
 
 /// The most expressions of a unit.
@@ -16,80 +16,40 @@ pub const MAX_EXPRESSIONS: usize = 512;
 pub const EXPRESSION_SIZE: usize = 1 << 18;
 
 /// The unit.
-#[derive(Default)]
-pub struct Regexp {
-    loaded: Option<Loaded>,
-    /// End and length of the last search's match.
-    found: Option<[u32; 2]>,
-}
+pub type Regexp = Searcher<Expression>;
 
-struct Loaded {
-    expressions: Vec<Regex>,
-    fingerprint: u64,
-}
+/// One of its expressions.
+pub struct Expression(Regex);
 
-impl Coprocessor for Regexp {
-    fn init(&mut self, data: &[u8]) -> u32 {
-        *self = Self::default();
-        match load(data) {
-            Ok(loaded) => {
-                self.loaded = Some(loaded);
-                0
-            }
-            Err(refusal) => refusal as u32,
+impl Pattern for Expression {
+    fn load(data: &mut Reader<'_>) -> Result<Vec<Self>, Refusal> {
+        let count = data.u16()?;
+        if usize::from(count) > MAX_EXPRESSIONS {
+            return Err(Refusal::TooLarge);
         }
-    }
-
-    fn invoke(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
-        match operation {
-            0 => self.found = None,
-            1 | 2 => self.search(operation, registers, packet)?,
-            _ => self.result(registers),
+        let mut expressions = Vec::new();
+        for _ in 0..count {
+            let flags = data.counted()?;
+            expressions.push(Self(compile(flags, data.counted()?)?));
         }
-        Ok(())
+        Ok(expressions)
     }
 
-    fn fingerprint(&self) -> u64 {
-        let found = self.found.map_or(0, digest);
-        self.loaded.as_ref().map_or(0, |l| l.fingerprint).wrapping_add(found)
-    }
-}
-
-impl Regexp {
-    fn search(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
-        let loaded = self.loaded.as_ref().ok_or(CoproError::NotInitialised)?;
-        let expression = loaded.expressions.get(registers[0] as usize).ok_or(CoproError::BadRegister)?;
-        let found = expression.find(haystack(operation, registers, packet)?);
-        self.found = found.map(|m| [m.end() as u32, m.len() as u32]);
-        registers[0] = self.found.is_some().into();
-        Ok(())
+    fn find<'a>(&'a self, haystack: &'a [u8]) -> impl Iterator<Item = Match> + 'a {
+        self.0.find(haystack).map(|m| Match { number: 0, end: m.end() as u32, len: m.len() as u32 }).into_iter()
     }
 
-    fn result(&mut self, registers: &mut Registers) {
-        let result = match self.found {
-            Some([end, len]) if registers[0] > 0 => {
+    /// Register 0 counts down; the match stays.
+    fn result(matches: &mut VecDeque<Match>, registers: &mut Registers) {
+        let result = match matches.front() {
+            Some(found) if registers[0] > 0 => {
                 registers[0] -= 1;
-                [0, end, len]
+                [0, found.end, found.len]
             }
             _ => [0; 3],
         };
         registers[1..4].copy_from_slice(&result);
     }
-}
-
-fn load(data: &[u8]) -> Result<Loaded, Refusal> {
-    let mut reader = Reader(data);
-    let count = reader.u16()?;
-    if usize::from(count) > MAX_EXPRESSIONS {
-        return Err(Refusal::TooLarge);
-    }
-    let mut expressions = Vec::new();
-    for _ in 0..count {
-        let flags = reader.counted()?;
-        expressions.push(compile(flags, reader.counted()?)?);
-    }
-    let used = data.len() - reader.0.len();
-    Ok(Loaded { expressions, fingerprint: digest(data[..used].iter().map(|b| u32::from(*b))) })
 }
 
 fn compile(flags: &[u8], text: &[u8]) -> Result<Regex, Refusal> {
@@ -139,6 +99,7 @@ fn readable(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use netil::copro::{CoproError, Coprocessor};
 
     fn data(expressions: &[(&str, &[u8])]) -> Vec<u8> {
         let mut out = (expressions.len() as u16).to_le_bytes().to_vec();

@@ -3,10 +3,9 @@
 //! One Aho-Corasick automaton per group (Aho, Corasick: Efficient string matching, CACM 18, 1975), blind to case if one of its strings is;
 //! the others are compared again. Empty strings never match.
 
-use super::digest;
-use super::patterns::{Reader, Refusal, haystack};
+use super::patterns::{Match, Pattern, Reader, Refusal, Searcher};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
-use netil::copro::{CoproError, Coprocessor, Registers};
+use netil::copro::Registers;
 use std::collections::VecDeque;
 
 /// The most bytes of all strings of a unit.
@@ -19,138 +18,85 @@ pub const MAX_MATCHES: usize = 1600;
 const SMALL: usize = 2048;
 
 /// The unit.
-#[derive(Default)]
-pub struct StringMatching {
-    loaded: Option<Loaded>,
-    matches: VecDeque<Match>,
-}
+pub type StringMatching = Searcher<Group>;
 
-struct Loaded {
-    groups: Vec<Group>,
-    fingerprint: u64,
-}
-
-struct Group {
+/// One of its groups.
+pub struct Group {
     automaton: AhoCorasick,
-    patterns: Vec<Pattern>,
+    strings: Vec<Text>,
 }
 
-struct Pattern {
-    text: Box<[u8]>,
+struct Text {
+    bytes: Box<[u8]>,
     any_case: bool,
     number: u32,
 }
 
-#[derive(Clone, Copy)]
-struct Match {
-    number: u32,
-    end: u32,
-    len: u32,
-}
-
-impl Coprocessor for StringMatching {
-    fn init(&mut self, data: &[u8]) -> u32 {
-        *self = Self::default();
-        match load(data) {
-            Ok(loaded) => {
-                self.loaded = Some(loaded);
-                0
-            }
-            Err(refusal) => refusal as u32,
+impl Pattern for Group {
+    fn load(data: &mut Reader<'_>) -> Result<Vec<Self>, Refusal> {
+        let (mut text, mut count) = (0, 0);
+        let mut groups = Vec::new();
+        for _ in 0..data.u16()? {
+            let strings = read_group(data, &mut text, &mut count)?;
+            groups.push(Self { automaton: automaton(&strings)?, strings });
         }
+        Ok(groups)
     }
 
-    fn invoke(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
-        match operation {
-            0 => self.matches.clear(),
-            1 | 2 => self.search(operation, registers, packet)?,
-            _ => self.result(registers),
-        }
-        Ok(())
+    fn find<'a>(&'a self, haystack: &'a [u8]) -> impl Iterator<Item = Match> + 'a {
+        let found = self.automaton.find_overlapping_iter(haystack).filter_map(move |found| {
+            let string = self.strings.get(found.pattern().as_usize())?;
+            let same = string.any_case || haystack.get(found.range()) == Some(&string.bytes);
+            same.then_some(Match { number: string.number, end: found.end() as u32, len: found.len() as u32 })
+        });
+        found.take(MAX_MATCHES)
     }
 
-    fn fingerprint(&self) -> u64 {
-        let matches = self.matches.iter().flat_map(|m| [m.number, m.end, m.len]);
-        self.loaded.as_ref().map_or(0, |l| l.fingerprint).wrapping_add(digest(matches))
-    }
-}
-
-impl StringMatching {
-    fn search(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
-        let loaded = self.loaded.as_ref().ok_or(CoproError::NotInitialised)?;
-        let group = loaded.groups.get(registers[0] as usize).ok_or(CoproError::BadRegister)?;
-        let haystack = haystack(operation, registers, packet)?;
-        self.matches.clear();
-        self.matches.extend(group.matches(haystack).take(MAX_MATCHES));
-        registers[0] = self.matches.len() as u32;
-        Ok(())
-    }
-
-    fn result(&mut self, registers: &mut Registers) {
-        let next = if registers[0] > 0 { self.matches.pop_front() } else { None };
+    /// Takes the next match.
+    fn result(matches: &mut VecDeque<Match>, registers: &mut Registers) {
+        let next = if registers[0] > 0 { matches.pop_front() } else { None };
         let result = next.map_or([0; 4], |m| [registers[0] - 1, m.number, m.end, m.len]);
         registers[..4].copy_from_slice(&result);
     }
 }
 
-impl Group {
-    fn matches<'a>(&'a self, haystack: &'a [u8]) -> impl Iterator<Item = Match> + 'a {
-        self.automaton.find_overlapping_iter(haystack).filter_map(move |found| {
-            let pattern = self.patterns.get(found.pattern().as_usize())?;
-            let same = pattern.any_case || haystack.get(found.range()) == Some(&pattern.text);
-            same.then_some(Match { number: pattern.number, end: found.end() as u32, len: found.len() as u32 })
-        })
-    }
-}
-
-fn load(data: &[u8]) -> Result<Loaded, Refusal> {
-    let mut reader = Reader(data);
-    let (mut text, mut count) = (0, 0);
-    let mut groups = Vec::new();
+fn read_group(reader: &mut Reader<'_>, text: &mut usize, count: &mut usize) -> Result<Vec<Text>, Refusal> {
+    let mut strings = Vec::new();
     for _ in 0..reader.u16()? {
-        let patterns = read_group(&mut reader, &mut text, &mut count)?;
-        groups.push(Group { automaton: automaton(&patterns)?, patterns });
-    }
-    let used = data.len() - reader.0.len();
-    Ok(Loaded { groups, fingerprint: digest(data[..used].iter().map(|b| u32::from(*b))) })
-}
-
-fn read_group(reader: &mut Reader<'_>, text: &mut usize, count: &mut usize) -> Result<Vec<Pattern>, Refusal> {
-    let mut patterns = Vec::new();
-    for _ in 0..reader.u16()? {
-        let pattern = read_pattern(reader)?;
-        *text += pattern.text.len();
+        let string = read_string(reader)?;
+        *text += string.bytes.len();
         *count += 1;
         if *text > MAX_TEXT || *count > MAX_PATTERNS {
             return Err(Refusal::TooLarge);
         }
-        if !pattern.text.is_empty() {
-            patterns.push(pattern);
+        if !string.bytes.is_empty() {
+            strings.push(string);
         }
     }
-    Ok(patterns)
+    Ok(strings)
 }
 
-fn read_pattern(reader: &mut Reader<'_>) -> Result<Pattern, Refusal> {
+fn read_string(reader: &mut Reader<'_>) -> Result<Text, Refusal> {
     let len = reader.u16()?;
     let any_case = reader.u16()? != 0;
     let number = reader.u32()?;
-    Ok(Pattern { text: reader.bytes(len.into())?.into(), any_case, number })
+    Ok(Text { bytes: reader.bytes(len.into())?.into(), any_case, number })
 }
 
-fn automaton(patterns: &[Pattern]) -> Result<AhoCorasick, Refusal> {
-    let text: usize = patterns.iter().map(|p| p.text.len()).sum();
+fn automaton(strings: &[Text]) -> Result<AhoCorasick, Refusal> {
+    let text: usize = strings.iter().map(|s| s.bytes.len()).sum();
     let kind = if text <= SMALL { AhoCorasickKind::DFA } else { AhoCorasickKind::ContiguousNFA };
-    let any_case = patterns.iter().any(|p| p.any_case);
+    let any_case = strings.iter().any(|s| s.any_case);
     let mut builder = AhoCorasick::builder();
     builder.kind(Some(kind)).ascii_case_insensitive(any_case);
-    builder.build(patterns.iter().map(|p| &p.text)).map_err(|_| Refusal::TooLarge)
+    builder.build(strings.iter().map(|s| &s.bytes)).map_err(|_| Refusal::TooLarge)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::io::synth::Random;
+    use netil::copro::{CoproError, Coprocessor};
 
     fn data(groups: &[&[(&[u8], u16, u32)]]) -> Vec<u8> {
         let mut out = (groups.len() as u16).to_le_bytes().to_vec();

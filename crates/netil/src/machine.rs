@@ -1,0 +1,231 @@
+//! What instructions do beyond computing values: to memories, to the exchange buffer, with copies and coprocessors.
+//!
+//! One definition for every engine: the interpreter and the runtime's side of compiled code call it. Every access is checked against the
+//! memory's size, which is what the program declares even where the state's memory is larger; nothing is changed where there is a trap.
+//! Source: NetVM paper, sections 3.1.2 (memories) and 3.1.3 (coprocessors). Leaves out what engines do each in their way: values,
+//! branches, plain loads and stores.
+
+use crate::exec::{CloneOut, ExchangeBuffer, MAX_COPIES, MAX_PACKET, State, TrapKind};
+use crate::ops::CmpOp;
+use crate::table::Space;
+use crate::verify::Verified;
+use std::ops::Range;
+
+/// Bytes that a copy between two memories moves at a time.
+const CHUNK: usize = 1024;
+
+/// What one run of a handler may touch besides its values. The state must fit the program ([`State::fit`]).
+pub struct Machine<'m, 'b> {
+    /// The packet.
+    pub buffer: &'m mut ExchangeBuffer<'b>,
+    /// What stays from packet to packet.
+    pub state: &'m mut State,
+    /// The copies sent, of the whole burst.
+    pub clones: &'m mut Vec<CloneOut>,
+    /// The packet's number in the burst.
+    pub index: u32,
+    /// Coprocessors that were shown the packet, a bit each.
+    pub shown: u32,
+    /// Copies sent by this run.
+    pub copies: u32,
+}
+
+impl Machine<'_, '_> {
+    /// A memory as it is now.
+    pub fn memory<'m>(&'m self, program: &'m Verified, space: Space) -> &'m [u8] {
+        match space {
+            Space::Packet => self.buffer.bytes(),
+            Space::Info => &self.buffer.info,
+            Space::Data => &self.state.data[..program.module().data_size as usize],
+            Space::Shared => &self.state.shared[..program.shared_size() as usize],
+            Space::Initialised => &program.module().data,
+        }
+    }
+
+    /// The same for writing; initialised data has no bytes to write to.
+    pub fn memory_mut(&mut self, program: &Verified, space: Space) -> &mut [u8] {
+        match space {
+            Space::Packet => self.buffer.bytes_mut(),
+            Space::Info => &mut self.buffer.info,
+            Space::Data => &mut self.state.data[..program.module().data_size as usize],
+            Space::Shared => &mut self.state.shared[..program.shared_size() as usize],
+            Space::Initialised => &mut [],
+        }
+    }
+
+    /// The bytes `at..at + len` of a memory, or the trap.
+    pub fn range(&self, program: &Verified, space: Space, at: u32, len: u32) -> Result<Range<usize>, TrapKind> {
+        range(self.memory(program, space), space, at, len)
+    }
+
+    /// Copies `len` bytes from an address of one memory to an address of another or the same, as if all were read before one is
+    /// written. The source is checked first.
+    pub fn copy(&mut self, program: &Verified, [from, to]: [Space; 2], [source, target, len]: [u32; 3]) -> Result<(), TrapKind> {
+        let source = self.range(program, from, source, len)?;
+        let target = self.range(program, to, target, len)?;
+        if from == to {
+            self.memory_mut(program, to).copy_within(source, target.start);
+        } else {
+            self.copy_across(program, [from, to], source, target.start);
+        }
+        Ok(())
+    }
+
+    /// Between memories that share no byte, through a chunk that fits the nearest cache.
+    fn copy_across(&mut self, program: &Verified, [from, to]: [Space; 2], mut source: Range<usize>, mut target: usize) {
+        let mut chunk = [0; CHUNK];
+        while !source.is_empty() {
+            let n = source.len().min(CHUNK);
+            chunk[..n].copy_from_slice(&self.memory(program, from)[source.start..source.start + n]);
+            if let Some(place) = self.memory_mut(program, to).get_mut(target..target + n) {
+                place.copy_from_slice(&chunk[..n]);
+            }
+            (source.start, target) = (source.start + n, target + n);
+        }
+    }
+
+    /// `pkt.senddup`.
+    pub fn send_copy(&mut self, port: u32) -> Result<(), TrapKind> {
+        if !self.buffer.is_present() {
+            return Err(TrapKind::NoPacket);
+        }
+        if self.copies == MAX_COPIES {
+            return Err(TrapKind::Copies);
+        }
+        self.copies += 1;
+        let buffer = self.buffer.clone().into_owned();
+        self.clones.push(CloneOut { source: self.index, port, buffer });
+        Ok(())
+    }
+
+    /// `pkt.receive`: false if no packet waits at that port.
+    pub fn receive(&mut self, program: &Verified, port: u32) -> bool {
+        let next = self.state.inputs.get_mut(port as usize).and_then(|q| q.pop_front());
+        let Some(buffer) = next else { return false };
+        *self.buffer = buffer;
+        self.buffer.info.resize(program.module().info_size as usize, 0);
+        true
+    }
+
+    /// `exbuf.create`.
+    pub fn create(&mut self, len: u32) -> Result<(), TrapKind> {
+        if len > MAX_PACKET {
+            return Err(TrapKind::NoRoom);
+        }
+        self.buffer.create(len);
+        Ok(())
+    }
+
+    /// A register of a coprocessor.
+    pub fn register(&mut self, unit: u32, register: u32) -> &mut u32 {
+        &mut self.state.coprocessors[unit as usize].registers[register as usize]
+    }
+
+    /// `copro.exbuf`.
+    pub fn show(&mut self, unit: u32) {
+        self.shown |= 1 << unit;
+    }
+
+    /// `copro.init` with the initialised data from that offset; the unit's answer.
+    pub fn init(&mut self, program: &Verified, unit: u32, offset: u32) -> u32 {
+        let data = program.module().data.get(offset as usize..).unwrap_or_default();
+        self.state.coprocessors[unit as usize].unit.init(data)
+    }
+
+    /// `copro.invoke`.
+    pub fn invoke(&mut self, unit: u32, operation: u32) -> Result<(), TrapKind> {
+        let packet = (self.shown >> unit & 1 == 1).then(|| self.buffer.bytes());
+        let copro = &mut self.state.coprocessors[unit as usize];
+        let done = copro.unit.invoke(operation, &mut copro.registers, packet);
+        done.map_err(|e| TrapKind::Coprocessor(unit as u8, e))
+    }
+}
+
+fn range(memory: &[u8], space: Space, at: u32, len: u32) -> Result<Range<usize>, TrapKind> {
+    let end = u64::from(at) + u64::from(len);
+    if end > memory.len() as u64 { Err(TrapKind::OutOfBounds(space)) } else { Ok(at as usize..end as usize) }
+}
+
+/// The bytes `at..at + len` of a packet, or the trap.
+pub fn field(packet: &[u8], at: u32, len: u32) -> Result<&[u8], TrapKind> {
+    Ok(&packet[range(packet, Space::Packet, at, len)?])
+}
+
+/// `jfield.eq` and its kin: how two fields of `len` bytes compare. Field 1 is checked first.
+pub fn compare_fields(packet: &[u8], op: CmpOp, [first, second, len]: [u32; 3]) -> Result<bool, TrapKind> {
+    let order = field(packet, first, len)?.cmp(field(packet, second, len)?);
+    Ok(op.holds(order, order))
+}
+
+/// `pscan.8` and its kin: where the low `size` bytes of a value first stand in the packet at or behind `at`, or 2^32 − 1. `at` must lie inside the packet.
+pub fn scan(packet: &[u8], size: u8, at: u32, value: u32) -> Result<u32, TrapKind> {
+    let start = range(packet, Space::Packet, at, 1)?.start;
+    let wanted = &value.to_be_bytes()[4 - usize::from(size)..];
+    let found = packet[start..].windows(wanted.len()).position(|w| w == wanted);
+    Ok(found.map_or(u32::MAX, |i| at + i as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::asm::assemble;
+    use crate::verify::verify;
+
+    fn program(data: u32) -> Verified {
+        let text = format!(
+            "segment .metadata .datamem_size {data} .info_size 8 ends segment .init .maxstacksize 0 set.share {data} exit 0 ends
+             segment .push .maxstacksize 4 ret 1 ends"
+        );
+        verify(assemble(&text, "test").unwrap()).unwrap()
+    }
+
+    fn with<T>(program: &Verified, f: impl FnOnce(&mut Machine<'_, '_>) -> T) -> (State, T) {
+        let (mut state, mut clones) = (State::plain(program).unwrap(), Vec::new());
+        state.data.iter_mut().enumerate().for_each(|(i, b)| *b = i as u8);
+        let mut buffer = ExchangeBuffer::borrowed(&[1, 2, 3, 1, 2, 4]);
+        let result = f(&mut Machine { buffer: &mut buffer, state: &mut state, clones: &mut clones, index: 0, shown: 0, copies: 0 });
+        (state, result)
+    }
+
+    #[test]
+    fn copies_are_as_if_all_were_read_first() {
+        let program = program(5000);
+        for (source, target, len) in [(0, 1, 4000), (1000, 0, 4000), (7, 7, 10), (0, 2500, 2500), (0, 0, 0)] {
+            let (state, _) = with(&program, |m| m.copy(&program, [Space::Data; 2], [source, target, len]).unwrap());
+            let mut wanted: Vec<u8> = (0..5000).map(|i| i as u8).collect();
+            wanted.copy_within(source as usize..(source + len) as usize, target as usize);
+            assert_eq!(state.data, wanted, "{source} {target} {len}");
+            let (state, _) = with(&program, |m| m.copy(&program, [Space::Data, Space::Shared], [source, target, len]).unwrap());
+            let copied = state.shared[target as usize..(target + len) as usize].iter();
+            assert!(copied.eq(&state.data[source as usize..(source + len) as usize]), "{source} {target} {len}");
+            assert_eq!(
+                state.shared.iter().filter(|b| **b != 0).count(),
+                state.data[source as usize..(source + len) as usize].iter().filter(|b| **b != 0).count()
+            );
+        }
+    }
+
+    #[test]
+    fn the_source_is_checked_first_and_nothing_written() {
+        let program = program(100);
+        let copy = |spaces, args| with(&program, |m| m.copy(&program, spaces, args));
+        let outside = |space| Err(TrapKind::OutOfBounds(space));
+        assert_eq!(copy([Space::Data, Space::Shared], [1, 1, 100]).1, outside(Space::Data));
+        let (state, result) = copy([Space::Data, Space::Shared], [0, 1, 100]);
+        assert_eq!((result, state.shared), (outside(Space::Shared), vec![0; 100]));
+        assert_eq!(copy([Space::Data, Space::Shared], [u32::MAX, 0, u32::MAX]).1, outside(Space::Data));
+        assert_eq!(copy([Space::Data, Space::Packet], [0, 0, 7]).1, outside(Space::Packet));
+    }
+
+    #[test]
+    fn scans_find_the_first() {
+        let packet = [1, 2, 3, 1, 2, 4];
+        assert_eq!(scan(&packet, 1, 1, 0xffff_ff01), Ok(3));
+        assert_eq!(scan(&packet, 2, 0, 0x0102), Ok(0));
+        assert_eq!(scan(&packet, 2, 5, 0x0400), Ok(u32::MAX));
+        assert_eq!(scan(&packet, 1, 6, 4), Err(TrapKind::OutOfBounds(Space::Packet)));
+        assert_eq!(compare_fields(&packet, CmpOp::Eq, [0, 3, 2]), Ok(true));
+        assert_eq!(compare_fields(&packet, CmpOp::Lt, [0, 3, 3]), Ok(true));
+        assert_eq!(compare_fields(&packet, CmpOp::Lt, [0, 3, 4]), Err(TrapKind::OutOfBounds(Space::Packet)));
+    }
+}
