@@ -4,8 +4,9 @@ use compiler::Engine;
 #[cfg(feature = "jit")]
 use jit::JitEngine;
 use netil::arbitrary::{Options, arbitrary_module, mixer, seeded_packet};
-use netil::codec::DecodeLimits;
+use netil::codec::{DecodeLimits, HEADER, MAGIC, VERSION};
 use netil::copro::Coprocessor;
+use netil::digest::crc32;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::HandlerKind;
 use netil::{Interpreter, Module, Verified, verify};
@@ -14,13 +15,51 @@ use std::sync::Arc;
 /// Backward branches and calls of one run: enough to reach everything, too few to wait for.
 const BUDGET: u32 = 300;
 
-/// The loader takes only what the encoder writes, and neither it nor the verifier panics or takes much memory.
+/// The loader takes only what the encoder writes, and neither it nor the verifier panics or takes much memory. Bytes are loaded as they
+/// are and with the length and checksum that they should have, as hardly anything else passes the header.
 pub fn module_loader(bytes: &[u8]) {
+    load(bytes);
+    sealed(bytes).as_deref().into_iter().for_each(load);
+}
+
+fn load(bytes: &[u8]) {
     let limits = DecodeLimits { bytes: 1 << 20, ..DecodeLimits::default() };
     if let Ok(module) = Module::from_bytes(bytes, &limits) {
-        assert_eq!(module.to_bytes().as_deref(), Ok(bytes));
+        let again = module.to_bytes().expect("what is decoded can be encoded");
+        let (kept, skipped) = common(sections(bytes), sections(&again));
+        assert_eq!(kept, sections(&again), "sections that were not there");
+        assert!(skipped.iter().all(|section| section[1] & 0x80 != 0), "sections lost");
+        assert_eq!(skipped.is_empty(), bytes == again);
+        assert_eq!(Module::from_bytes(&again, &limits).as_ref(), Ok(&module));
         let _ = verify(module);
     }
+}
+
+/// A copy with magic, version, length and checksum of a whole module; `None` where not even the header is there.
+fn sealed(bytes: &[u8]) -> Option<Vec<u8>> {
+    let body = bytes.get(HEADER..)?;
+    let length = u32::try_from(body.len()).ok()?;
+    let start = [&MAGIC[..], &VERSION.to_le_bytes(), &[0; 2], &length.to_le_bytes()].concat();
+    let checksum = crc32(&[&start, body]);
+    Some([&start[..], &checksum.to_le_bytes(), body].concat())
+}
+
+/// The sections of a module, each with its id and length before it.
+fn sections(module: &[u8]) -> Vec<&[u8]> {
+    let mut rest = module.get(HEADER..).unwrap_or_default();
+    let mut found = Vec::new();
+    while let Some(length) = rest.get(2..6).and_then(|bytes| bytes.try_into().ok()) {
+        let (section, behind) = rest.split_at(rest.len().min(6 + u32::from_le_bytes(length) as usize));
+        found.push(section);
+        rest = behind;
+    }
+    found
+}
+
+/// Of `all`, those that come next in `some` too, and the others.
+fn common<'a>(all: Vec<&'a [u8]>, some: Vec<&[u8]>) -> (Vec<&'a [u8]>, Vec<&'a [u8]>) {
+    let mut next = some.into_iter().peekable();
+    all.into_iter().partition(|section| next.next_if(|s| s == section).is_some())
 }
 
 /// What verifies runs without a panic and within its budget, with the real coprocessors. The first byte chooses between the binary form
@@ -29,7 +68,7 @@ pub fn verify_run(bytes: &[u8]) {
     let Some((choice, rest)) = bytes.split_first() else { return };
     let module = match choice & 1 {
         0 => Some(arbitrary_module(rest, &Options::default())),
-        _ => Module::from_bytes(rest, &DecodeLimits::default()).ok(),
+        _ => sealed(rest).and_then(|bytes| Module::from_bytes(&bytes, &DecodeLimits::default()).ok()),
     };
     if let Some(program) = module.and_then(|m| verify(m).ok()) {
         let mut interpreter = Interpreter::new(Arc::new(program));
