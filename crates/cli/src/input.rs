@@ -23,10 +23,30 @@ pub(crate) enum Flow {
     Enough,
 }
 
+/// Signals and the progress bar, while packets are fed.
+pub(crate) struct Watch<'a> {
+    signals: &'a Signals,
+    bar: &'a mut progress::Progress,
+    total: Option<u64>,
+}
+
+impl Watch<'_> {
+    /// Shows that so many bytes of the input were read; false if the program is to stop.
+    pub(crate) fn at(&mut self, bytes: u64) -> bool {
+        self.bar.at((bytes, self.total));
+        !self.signals.stop()
+    }
+}
+
 /// What is done with packets.
 pub(crate) trait Consumer {
     /// Takes packets of the input with that number.
     fn burst(&mut self, input: usize, burst: Burst<'_>) -> Outcome<Flow>;
+
+    /// Takes packets from the beginning of an input in some quicker way, before the rest is fed.
+    fn ahead(&mut self, _input: usize, _capture: &mut Capture, _watch: &mut Watch<'_>) -> Outcome<Flow> {
+        Ok(Flow::More)
+    }
 
     /// The input has a pause: the time to hand on what is ready.
     fn idle(&mut self) -> Outcome;
@@ -61,6 +81,10 @@ impl Inputs {
     pub(crate) fn feed(&mut self, consumer: &mut impl Consumer, signals: &Signals, bar: &mut progress::Progress) -> Outcome<bool> {
         let mut whole = true;
         for (number, (path, capture)) in self.captures.iter_mut().enumerate() {
+            let total = capture.progress().1;
+            if let Flow::Enough = consumer.ahead(number, capture, &mut Watch { signals, bar, total })? {
+                return Ok(whole);
+            }
             loop {
                 if signals.stop() {
                     return Ok(whole);

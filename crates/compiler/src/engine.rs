@@ -14,6 +14,9 @@ pub trait Engine: Send {
     /// The program.
     fn program(&self) -> &Arc<Verified>;
 
+    /// Another engine for the same program, for another thread; what was compiled is shared.
+    fn another(&self) -> Box<dyn Engine>;
+
     /// Runs the init handler, if there is one. `exit n` and traps are errors.
     fn init(&mut self, state: &mut State) -> Result<(), Disposition>;
 
@@ -31,6 +34,10 @@ impl Engine for Interpreter {
 
     fn program(&self) -> &Arc<Verified> {
         Interpreter::program(self)
+    }
+
+    fn another(&self) -> Box<dyn Engine> {
+        Box::new(Interpreter::new(Arc::clone(Interpreter::program(self))))
     }
 
     fn init(&mut self, state: &mut State) -> Result<(), Disposition> {

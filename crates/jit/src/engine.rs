@@ -21,19 +21,21 @@ pub struct JitEngine {
     interpreter: Interpreter,
     push: Option<Handler>,
     pull: Option<Handler>,
-    select: Option<Unit>,
+    select: Option<Arc<Unit>>,
     wire_lens: Vec<u32>,
     times: Vec<u64>,
 }
 
 /// A handler that is left to the interpreter.
+#[derive(Clone, Copy)]
 struct NotCompiled;
 
 /// A handler, compiled when it is first run.
+#[derive(Clone)]
 struct Handler {
-    func: Func,
+    func: Arc<Func>,
     /// None before the first run; `Err` if it cannot be compiled, which is not tried again.
-    run: Option<Result<Unit, NotCompiled>>,
+    run: Option<Result<Arc<Unit>, NotCompiled>>,
 }
 
 impl JitEngine {
@@ -49,7 +51,9 @@ impl JitEngine {
         let mut pull = Handler::new(&program, HandlerKind::Pull, options)?;
         let mut select = None;
         match &push {
-            Some(handler) if program.is_filter() => select = Some(Unit::new(&handler.func, program.module(), Shape::Select)?),
+            Some(handler) if program.is_filter() => {
+                select = Some(Arc::new(Unit::new(&handler.func, program.module(), Shape::Select)?));
+            }
             _ => {}
         }
         for handler in [&mut push, &mut pull].into_iter().flatten().filter(|_| select.is_none()) {
@@ -63,11 +67,11 @@ impl JitEngine {
 impl Handler {
     fn new(program: &Verified, kind: HandlerKind, options: &passes::Options) -> Result<Option<Self>, JitError> {
         let optimised = compiler::optimised(program, kind, options).map_err(JitError::Middle)?;
-        Ok(optimised.map(|(func, _)| Self { func, run: None }))
+        Ok(optimised.map(|(func, _)| Self { func: Arc::new(func), run: None }))
     }
 
     fn compile(&mut self, program: &Verified) -> Result<(), JitError> {
-        self.run = Some(Ok(Unit::new(&self.func, program.module(), Shape::Run)?));
+        self.run = Some(Ok(Arc::new(Unit::new(&self.func, program.module(), Shape::Run)?)));
         Ok(())
     }
 
@@ -75,7 +79,7 @@ impl Handler {
         if self.run.is_none() && self.compile(program).is_err() {
             self.run = Some(Err(NotCompiled));
         }
-        self.run.as_ref()?.as_ref().ok()
+        self.run.as_ref()?.as_deref().ok()
     }
 }
 
@@ -86,6 +90,18 @@ impl Engine for JitEngine {
 
     fn program(&self) -> &Arc<Verified> {
         &self.program
+    }
+
+    fn another(&self) -> Box<dyn Engine> {
+        Box::new(Self {
+            program: Arc::clone(&self.program),
+            interpreter: Interpreter::new(Arc::clone(&self.program)),
+            push: self.push.clone(),
+            pull: self.pull.clone(),
+            select: self.select.clone(),
+            wire_lens: Vec::new(),
+            times: Vec::new(),
+        })
     }
 
     fn init(&mut self, state: &mut State) -> Result<(), Disposition> {

@@ -76,6 +76,15 @@ impl Filter {
         &self.compiled
     }
 
+    /// The same filter for another thread; what was compiled is shared.
+    ///
+    /// # Errors
+    /// A coprocessor has no implementation.
+    pub fn another(&self) -> Result<Self, Error> {
+        let compiled = self.compiled.iter().map(Compiled::another).collect::<Result<_, _>>()?;
+        Ok(Self { source: self.source.clone(), engine: self.engine, compiled, wire_len: Vec::new(), time_ns: Vec::new() })
+    }
+
     /// Compiles the filter for a link type, unless that was done.
     ///
     /// # Errors
@@ -141,6 +150,12 @@ impl Compiled {
         let state = fresh_state(&program)?;
         let engine = engine.make(Arc::clone(&program))?;
         Ok(Self { link, program, took: start.elapsed(), big_endian, engine, state })
+    }
+
+    fn another(&self) -> Result<Self, Error> {
+        let (program, engine) = (Arc::clone(&self.program), self.engine.another());
+        let state = fresh_state(&program)?;
+        Ok(Self { link: self.link, program, took: self.took, big_endian: self.big_endian, engine, state })
     }
 
     /// The name of the engine that runs it.

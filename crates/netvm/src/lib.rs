@@ -19,6 +19,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod ahead;
 pub mod emit;
 pub mod engines;
 mod error;
@@ -27,6 +28,7 @@ pub mod frontends;
 pub mod load;
 mod session;
 
+pub use ahead::Ahead;
 pub use compiler::{Engine, passes};
 pub use error::{Error, Status};
 pub use filter::{Compiled, Filter};

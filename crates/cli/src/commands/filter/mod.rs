@@ -6,17 +6,18 @@ mod sink;
 
 use super::shared::{self, EngineArg, Expression};
 use crate::failure::{Failure, Outcome};
-use crate::input::{Consumer, Flow, Inputs};
+use crate::input::{Consumer, Flow, Inputs, Watch};
 use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use clap::ArgAction;
 use look::Look;
-use netvm::io::{Burst, LinkType};
+use netvm::io::{Burst, Capture, LinkType};
 use netvm::netil::exec::Selection;
-use netvm::{Filter, emit};
+use netvm::{Ahead, Filter, emit};
 use report::{Totals, report};
 use sink::Sink;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -54,6 +55,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     engine: EngineArg,
 
+    /// Threads that read and filter, where the input is a file that allows it [default: as many as there are processors, at most 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
+
     /// Tell on standard error how many packets and bytes there were and how long it took
     #[arg(long)]
     stats: bool,
@@ -73,6 +78,16 @@ pub(crate) struct Args {
     #[arg(short = 'y', long = "link-type", value_name = "TYPE", value_parser = shared::link_type, help_heading = "tcpdump's habits")]
     link_type: Option<LinkType>,
 }
+
+impl Args {
+    fn threads(&self) -> usize {
+        let there_are = || std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS));
+        self.threads.map_or_else(there_are, usize::from)
+    }
+}
+
+/// The threads that are used unasked: what reads memory does not go much faster with more.
+const MAX_THREADS: usize = 4;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -99,7 +114,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let sink = Sink::new(args, &inputs)?;
     let quiet_screen = !(matches!(sink, Sink::Lines { .. } | Sink::Json { .. }) && Out::is_terminal());
     let mut bar = Progress::new(quiet_screen);
-    let mut work = Work { filter, sink, selection: Selection::default(), left: args.max, totals: Totals::default(), measure: args.stats };
+    let mut work = Work {
+        filter,
+        sink,
+        selection: Selection::default(),
+        threads: args.threads(),
+        left: args.max,
+        totals: Totals::default(),
+        measure: args.stats,
+    };
     let fed = inputs.feed(&mut work, &signals, &mut bar);
     bar.clear();
     let whole = fed?;
@@ -127,6 +150,7 @@ struct Work {
     filter: Filter,
     sink: Sink,
     selection: Selection,
+    threads: usize,
     /// Packets that may still be selected.
     left: Option<u64>,
     totals: Totals,
@@ -135,23 +159,22 @@ struct Work {
 }
 
 impl Consumer for Work {
-    fn burst(&mut self, _: usize, mut burst: Burst<'_>) -> Outcome<Flow> {
-        self.filter.select(&burst, &mut self.selection)?;
-        let mut found = self.selection.count();
-        if let Some(left) = &mut self.left {
-            if found >= *left {
-                let last = nth_selected(&self.selection, *left);
-                burst.truncate(last + 1);
-                clear_after(&mut self.selection, last);
-                found = *left;
-            }
-            *left -= found;
-        }
-        self.count(&burst, found);
-        if found > 0 {
-            self.sink.take(&burst, &self.selection, self.totals.selected.packets - found)?;
-        }
-        Ok(if self.left == Some(0) { Flow::Enough } else { Flow::More })
+    fn burst(&mut self, _: usize, burst: Burst<'_>) -> Outcome<Flow> {
+        let mut selection = std::mem::take(&mut self.selection);
+        self.filter.select(&burst, &mut selection)?;
+        let flow = self.take(burst, &mut selection);
+        self.selection = selection;
+        flow
+    }
+
+    fn ahead(&mut self, _: usize, capture: &mut Capture, watch: &mut Watch<'_>) -> Outcome<Flow> {
+        let (filter, ahead) = (self.filter.another()?, Ahead { threads: self.threads });
+        let flow = ahead.run(&filter, capture, |burst, selection, end| match self.take(burst, selection) {
+            Ok(Flow::More) if watch.at(end) => ControlFlow::Continue(()),
+            Ok(_) => ControlFlow::Break(Ok(Flow::Enough)),
+            Err(failure) => ControlFlow::Break(Err(failure)),
+        })?;
+        flow.break_value().unwrap_or(Ok(Flow::More))
     }
 
     fn idle(&mut self) -> Outcome {
@@ -160,13 +183,32 @@ impl Consumer for Work {
 }
 
 impl Work {
-    fn count(&mut self, burst: &Burst<'_>, found: u64) {
+    /// Takes what was selected of a burst.
+    fn take(&mut self, mut burst: Burst<'_>, selection: &mut Selection) -> Outcome<Flow> {
+        let mut found = selection.count();
+        if let Some(left) = &mut self.left {
+            if found >= *left {
+                let last = nth_selected(selection, *left);
+                burst.truncate(last + 1);
+                clear_after(selection, last);
+                found = *left;
+            }
+            *left -= found;
+        }
+        self.count(&burst, selection, found);
+        if found > 0 {
+            self.sink.take(&burst, selection, self.totals.selected.packets - found)?;
+        }
+        Ok(if self.left == Some(0) { Flow::Enough } else { Flow::More })
+    }
+
+    fn count(&mut self, burst: &Burst<'_>, selection: &Selection, found: u64) {
         self.totals.read.packets += burst.len() as u64;
         self.totals.selected.packets += found;
         if self.measure {
             for (i, packet) in burst.packets().iter().enumerate() {
                 self.totals.read.bytes += packet.len() as u64;
-                self.totals.selected.bytes += if self.selection.get(i) { packet.len() as u64 } else { 0 };
+                self.totals.selected.bytes += if selection.get(i) { packet.len() as u64 } else { 0 };
             }
         }
     }

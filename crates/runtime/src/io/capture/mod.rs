@@ -29,6 +29,7 @@ pub mod options;
 mod pcap;
 mod pcapng;
 mod source;
+mod split;
 
 use std::{
     fs::File,
@@ -43,6 +44,7 @@ pub use burst::{Burst, Record};
 pub use error::{Damage, ReadError};
 pub(in crate::io) use pcap::Pcap;
 pub use pcapng::Interface;
+pub use split::{Split, Stretch};
 pub(in crate::io) use pcapng::{BYTE_ORDER, ENHANCED, INTERFACE, SECTION, Section};
 
 use self::{
@@ -231,6 +233,27 @@ impl Capture {
         let seen = if noted.0 == section.number { noted.1 } else { 0 };
         section.interfaces.iter().skip(seen).for_each(|interface| info.note(interface));
         *noted = (section.number, section.interfaces.len());
+    }
+
+    /// The packets not read yet, for several threads; `None` where they can only be read one after the other: from pipes, compressed
+    /// files and pcapng.
+    pub fn split(&self) -> Option<Split> {
+        match (&self.parser, &self.again) {
+            (Parser::Pcap(pcap), Some(file)) if self.source.is_plain() => {
+                let begin = self.source.offset() + self.taken as u64;
+                Split::new(file.clone(), pcap.clone(), begin, self.id).ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// Goes on with the record at `offset`, as told by a [`Stretch`] of this capture, after so many more packets were read. Nothing happens where there is
+    /// no [`Capture::split`].
+    pub fn skip_to(&mut self, offset: u64, packets: u64) {
+        if let Some(file) = self.again.as_ref().filter(|_| self.source.is_plain()) {
+            self.source = Source::rest(file.clone(), offset);
+            (self.taken, self.packets) = (0, self.packets + packets);
+        }
     }
 
     /// Bytes of the input read so far (compressed ones, if it is) and how many there are, if that is known.

@@ -130,6 +130,35 @@ impl Pcap {
         }
     }
 
+    /// Bytes before each packet.
+    pub(super) fn record_header(&self) -> usize {
+        self.record_header
+    }
+
+    /// Bytes of the packet of a record, of which at least the header is there; `None` if it is too long to be one.
+    #[inline(always)]
+    pub(super) fn captured(&self, record: &[u8]) -> Option<usize> {
+        let ordinary = self.lengths == Lengths::CapturedFirst && !self.swapped;
+        let length = if ordinary { u32_at(record, 8, false) } else { self.lengths_of(record).0 };
+        (length <= self.limit).then_some(length as usize)
+    }
+
+    /// The length of what looks like a record, within a day of another one's `seconds`; `None` if it does not. A guess: true
+    /// records may look odd, other bytes like records.
+    pub(super) fn plausible(&self, record: &[u8], seconds: Option<i64>) -> Option<usize> {
+        const DAY: u64 = 86_400;
+        let (captured, wire) = self.lengths_of(record);
+        let parts = if self.precision == Precision::Nano { 1_000_000_000 } else { 1_000_000 };
+        let near = seconds.is_none_or(|other| i64::from(self.field(record, 0)).abs_diff(other) < DAY);
+        let sane = captured > 0 && captured <= self.limit && captured <= wire && self.field(record, 4) < parts;
+        (near && sane).then_some(self.record_header + captured as usize)
+    }
+
+    /// Whole seconds of a record's time.
+    pub(super) fn seconds(&self, record: &[u8]) -> i64 {
+        i64::from(self.field(record, 0))
+    }
+
     pub(super) fn timestamp(&self, record: &[u8]) -> Timestamp {
         let (secs, part) = (i64::from(self.field(record, 0)), self.field(record, 4));
         match self.precision {

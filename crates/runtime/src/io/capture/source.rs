@@ -50,6 +50,8 @@ pub(super) struct Stream {
     end: usize,
     /// Bytes of the stream before `buffer[0]`.
     base: u64,
+    /// Whether the bytes are the file's own.
+    plain: bool,
     /// Whether one refill may read several times: only where the reader says that it would wait.
     eager: bool,
     /// What the reader said after it gave some bytes.
@@ -68,8 +70,21 @@ pub(super) struct Region {
 impl Source {
     /// A regular file.
     pub(super) fn region(region: Region) -> io::Result<Self> {
-        let total = region.file.metadata()?.len().saturating_sub(region.at);
+        let total = region.size()?;
         Stream::open(region, Some(total)).map(Self::Stream)
+    }
+
+    /// The rest of a plain file, of which `base` bytes were read otherwise.
+    pub(super) fn rest(region: Region, base: u64) -> Self {
+        let total = region.size().ok();
+        let stream = Stream::plain(Region { at: region.at + base, ..region }, total);
+        stream.done.store(base, Ordering::Relaxed);
+        Self::Stream(Stream { base, ..stream })
+    }
+
+    /// True if bytes are handed on as they are in a file.
+    pub(super) fn is_plain(&self) -> bool {
+        matches!(self, Self::Stream(stream) if stream.plain)
     }
 
     /// A pipe, a terminal, a socket: whatever may make us wait.
@@ -134,14 +149,18 @@ impl Stream {
     fn open(mut reader: impl Read + Send + 'static, total: Option<u64>) -> io::Result<Self> {
         let magic = first_bytes(&mut reader)?;
         let coding = Coding::of(&magic);
+        let whole = io::Cursor::new(magic).chain(reader);
+        let Some(coding) = coding else { return Ok(Self::plain(whole, total)) };
         let done = Arc::new(AtomicU64::new(0));
-        let whole = Metered { reader: io::Cursor::new(magic).chain(reader), done: done.clone() };
-        let reader = match coding {
-            None => Box::new(whole) as Box<dyn Read + Send>,
-            Some(coding) => coding.decoder(whole)?,
-        };
+        let reader = coding.decoder(Metered { reader: whole, done: done.clone() })?;
+        Ok(Self { reader, done, plain: false, ..Self::plain(io::empty(), total) })
+    }
+
+    fn plain(reader: impl Read + Send + 'static, total: Option<u64>) -> Self {
+        let done = Arc::new(AtomicU64::new(0));
+        let reader = Box::new(Metered { reader, done: done.clone() });
         let buffer = vec![0; BUFFER];
-        Ok(Self { reader, buffer, start: 0, end: 0, base: 0, eager: true, later: None, done, total })
+        Self { reader, buffer, start: 0, end: 0, base: 0, plain: true, eager: true, later: None, done, total }
     }
 
     fn refill(&mut self) -> io::Result<Refill> {
@@ -208,6 +227,20 @@ impl Region {
         let meta = file.metadata()?;
         let regular = meta.is_file() && meta.len() > 0;
         if regular { Ok(Some(Self { file: Arc::new(file.try_clone()?), at })) } else { Ok(None) }
+    }
+
+    /// Bytes there are.
+    pub(super) fn size(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len().saturating_sub(self.at))
+    }
+
+    /// Fills `room` from `offset`, counted from the region's beginning, on; false where the file ends before.
+    pub(super) fn fill_at(&self, room: &mut [u8], offset: u64) -> io::Result<bool> {
+        match self.file.read_exact_at(room, self.at.saturating_add(offset)) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -1,0 +1,184 @@
+//! Filtering on several threads gives what filtering on one gives: the same packets, in order, and the same end.
+
+use netvm::io::synth::Mix;
+use netvm::io::{Capture, LinkType, Plan, Writer};
+use netvm::netil::exec::Selection;
+use netvm::{Ahead, Filter, engines};
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// A file that goes away.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(name: &str, bytes: &[u8]) -> Self {
+        let path = std::env::temp_dir().join(format!("netvm-ahead-{}-{name}.pcap", std::process::id()));
+        fs::write(&path, bytes).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Every packet's number, captured bytes and verdict, and how it ended.
+#[derive(PartialEq)]
+struct Seen {
+    packets: Vec<(u64, Vec<u8>, bool)>,
+    end: String,
+    ahead: usize,
+}
+
+fn read(path: &Path, expression: &str, threads: usize) -> Seen {
+    let mut filter = Filter::new(expression, &engines::AUTO).unwrap();
+    let mut capture = Capture::open(path).unwrap();
+    let mut packets = Vec::new();
+    let mut note = |burst: &netvm::io::Burst<'_>, selection: &Selection| {
+        let one = |i: usize| (burst.first_number() + i as u64, burst.record(i).raw.to_vec(), selection.get(i));
+        packets.extend((0..burst.len()).map(one));
+    };
+    let flow = Ahead { threads }.run(&filter, &mut capture, |burst, selection, _| {
+        note(&burst, selection);
+        ControlFlow::<()>::Continue(())
+    });
+    assert!(flow.unwrap().is_continue());
+    let ahead = capture.packets() as usize;
+    let mut selection = Selection::default();
+    let end = loop {
+        match capture.next_burst(256) {
+            Ok(Some(burst)) => {
+                filter.select(&burst, &mut selection).unwrap();
+                note(&burst, &selection);
+            }
+            Ok(None) => break "end".to_owned(),
+            Err(error) => break error.to_string(),
+        }
+    };
+    Seen { packets, end, ahead }
+}
+
+/// Compares, and gives how many packets were read by several threads.
+fn same(name: &str, bytes: &[u8]) -> usize {
+    let file = Temporary::new(name, bytes);
+    let one = read(&file.0, "tcp or len > 900", 1);
+    assert_eq!(one.ahead, 0);
+    let mut ahead = 0;
+    for threads in [2, 3] {
+        let several = read(&file.0, "tcp or len > 900", threads);
+        assert_eq!(several.packets.len(), one.packets.len(), "{name}: {}", several.end);
+        assert!(several.packets == one.packets, "{name}, {threads} threads");
+        assert_eq!(several.end, one.end, "{name}, {threads} threads");
+        ahead = several.ahead;
+    }
+    ahead
+}
+
+fn capture_of(frames: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
+    let path = std::env::temp_dir().join(format!("netvm-ahead-{}-{:?}-made.pcap", std::process::id(), std::thread::current().id()));
+    let mut writer = Writer::create(&path, &Plan::for_output(&path, &[])).unwrap();
+    for ((time, _), frame) in Mix::new(3).zip(frames) {
+        writer.write_packet(LinkType::EN10MB, time, frame.len() as u32, &frame).unwrap();
+    }
+    writer.finish().unwrap();
+    let bytes = fs::read(&path).unwrap();
+    fs::remove_file(path).unwrap();
+    bytes
+}
+
+fn mix(packets: usize) -> Vec<u8> {
+    capture_of(Mix::new(5).map(|(_, frame)| frame.to_vec()).take(packets))
+}
+
+/// Where record `n` begins.
+fn record(bytes: &[u8], n: usize) -> usize {
+    (0..n).fold(24, |at, _| at + 16 + u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap()) as usize)
+}
+
+#[test]
+fn traffic_is_read_by_several_threads_but_for_its_end() {
+    let bytes = mix(10_000);
+    assert!(bytes.len() > 5 << 20, "{}", bytes.len());
+    assert!(same("plain", &bytes) > 8_000);
+    assert!(same("cut", &bytes[..bytes.len() - 7]) > 8_000);
+    assert_eq!(same("short", &bytes[..bytes.len() / 8]), 0);
+}
+
+#[test]
+fn captures_of_the_other_byte_order_and_with_nanoseconds() {
+    let (mut swapped, mut nano) = (mix(6_000), mix(6_000));
+    let (mut at, count) = (24, 6_000);
+    for _ in 0..count {
+        let next = at + 16 + u32::from_le_bytes(swapped[at + 8..at + 12].try_into().unwrap()) as usize;
+        swapped[at..at + 16].chunks_mut(4).for_each(<[u8]>::reverse);
+        at = next;
+    }
+    for field in [0..4, 4..6, 6..8, 8..12, 12..16, 16..20, 20..24] {
+        swapped[field].reverse();
+    }
+    nano[0] = 0x4d;
+    nano[1] = 0x3c;
+    assert!(same("swapped", &swapped) > 4_000);
+    assert!(same("nano", &nano) > 4_000);
+}
+
+/// Packets that are captures themselves: wherever a stretch begins, records seem to begin that do not.
+#[test]
+fn captures_within_packets_mislead_nobody() {
+    let inner = mix(2_000);
+    let frames = (0..120).map(|i| inner[record(&inner, i)..][..60_000].to_vec());
+    assert!(same("nested", &capture_of(frames)) > 90);
+}
+
+#[test]
+fn records_longer_than_a_stretch_and_empty_ones() {
+    let frames = (0..3_000).map(|i| match i % 100 {
+        0 => vec![i as u8; 262_144],
+        1..50 => Vec::new(),
+        _ => vec![i as u8; 700],
+    });
+    same("long", &capture_of(frames));
+    // A link type whose packets may be longer than a stretch.
+    let mut usb = capture_of((0..8).map(|i| vec![i as u8; 250_000]));
+    let at = record(&usb, 3);
+    usb.truncate(at);
+    usb[20..24].copy_from_slice(&220u32.to_le_bytes());
+    usb.extend_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0x40, 0]);
+    usb.resize(usb.len() + (4 << 20), 7);
+    usb.extend_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 1, 2, 3]);
+    usb[16..20].copy_from_slice(&0x0800_0000u32.to_le_bytes());
+    let file = Temporary::new("usb", &usb);
+    let whole = |threads| read(&file.0, "", threads);
+    assert!(whole(1).packets == whole(2).packets && whole(1).packets.len() == 5);
+}
+
+#[test]
+fn damage_is_told_at_its_place_with_all_that_came_before() {
+    let mut bytes = mix(10_000);
+    let at = record(&bytes, 5_432);
+    bytes[at + 10] = 0xff;
+    bytes[at + 11] = 0x7f;
+    let ahead = same("damaged", &bytes);
+    assert!((4_000..=5_432).contains(&ahead), "{ahead}");
+    let zeros = [&mix(4_000)[..], &vec![0; 3 << 20]].concat();
+    same("zeros", &zeros);
+    let noise: Vec<u8> = (0..3_000_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    same("noise", &[&mix(4_000)[..], &noise].concat());
+}
+
+#[test]
+fn whoever_takes_may_end_it() {
+    let file = Temporary::new("early", &mix(10_000));
+    let filter = Filter::new("", &engines::AUTO).unwrap();
+    let mut capture = Capture::open(&file.0).unwrap();
+    let mut bursts = 0;
+    let flow = Ahead { threads: 2 }.run(&filter, &mut capture, |_, _, _| {
+        bursts += 1;
+        if bursts == 3 { ControlFlow::Break("enough") } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!(flow.unwrap().break_value(), Some("enough"));
+    assert_eq!(bursts, 3);
+}
