@@ -2,6 +2,7 @@
 
 use crate::frame::Frame;
 use crate::host::{Call, Host, Job};
+use netil::budget::Budget;
 use netil::wide;
 
 /// See [`crate::frame::CallFn`].
@@ -24,7 +25,9 @@ pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *const
         // SAFETY: a filter's packet and its length; the burst that holds it outlives the call of compiled code.
         None => unsafe { std::slice::from_raw_parts(frame.packet, frame.packet_len as usize) },
     };
-    let result = host.call(index, args, packet);
+    let mut budget = Budget(frame.budget);
+    let result = host.call(index, args, packet, &mut budget);
+    frame.budget = budget.0;
     if let Some(m) = &mut host.machine {
         refresh(frame, m.buffer);
     }

@@ -1,6 +1,7 @@
 //! The runtime's side of calls from compiled code, in safe Rust: the interpreter's [`Machine`] and digests.
 
 use compiler::mir::Helper;
+use netil::budget::Budget;
 use netil::exec::{TrapKind, random};
 pub(crate) use netil::machine::Machine;
 use netil::module::HandlerKind;
@@ -71,23 +72,23 @@ pub(crate) struct Host<'h, 'b> {
 
 impl Host<'_, '_> {
     /// Does the work of a call; `packet` is the packet of a filter.
-    pub fn call(&mut self, index: u32, args: &[u32], packet: &[u8]) -> Result<u32, TrapKind> {
+    pub fn call(&mut self, index: u32, args: &[u32], packet: &[u8], budget: &mut Budget) -> Result<u32, TrapKind> {
         let call = self.calls[index as usize];
         match (&mut self.machine, call) {
-            (None, Call::Helper(helper, _)) => read_only(helper, args, packet),
+            (None, Call::Helper(helper, _)) => read_only(helper, args, packet, budget),
             (None, Call::Random(_)) => Ok(0),
             (Some(m), Call::Random(site)) => Ok(random(m.state.seed, m.state.packet_number, self.kind, site)),
-            (Some(m), Call::Helper(helper, _)) => run(m, self.program, helper, args),
+            (Some(m), Call::Helper(helper, _)) => run(m, self.program, helper, args, budget),
         }
     }
 }
 
 /// Helpers that only read the packet.
-fn read_only(helper: Helper, args: &[u32], packet: &[u8]) -> Result<u32, TrapKind> {
-    let bytes = || machine::field(packet, args[0], args[1]);
+fn read_only(helper: Helper, args: &[u32], packet: &[u8], budget: &mut Budget) -> Result<u32, TrapKind> {
+    let mut bytes = || machine::field(packet, args[0], args[1], budget);
     Ok(match helper {
-        Helper::Scan(size) => machine::scan(packet, size, args[0], args[1])?,
-        Helper::FieldCmp(op) => machine::compare_fields(packet, op, [args[0], args[1], args[2]])?.into(),
+        Helper::Scan(size) => machine::scan(packet, size, args[0], args[1], budget)?,
+        Helper::FieldCmp(op) => machine::compare_fields(packet, op, [args[0], args[1], args[2]], budget)?.into(),
         Helper::Checksum => digest::internet_checksum(bytes()?).into(),
         Helper::ChecksumValid => (digest::ones_sum(bytes()?) == 0xffff).into(),
         Helper::CrcPacket(kind) => digest::crc(kind, bytes()?).unwrap_or(0),
@@ -100,23 +101,23 @@ fn read_only(helper: Helper, args: &[u32], packet: &[u8]) -> Result<u32, TrapKin
 }
 
 /// Helpers of handlers other than filters.
-fn run(m: &mut Machine<'_, '_>, program: &Verified, helper: Helper, args: &[u32]) -> Result<u32, TrapKind> {
+fn run(m: &mut Machine<'_, '_>, program: &Verified, helper: Helper, args: &[u32], budget: &mut Budget) -> Result<u32, TrapKind> {
     match helper {
-        Helper::Copy(from, to) => m.copy(program, [from, to], [args[0], args[1], args[2]])?,
-        Helper::InfoClear => m.buffer.info.fill(0),
-        Helper::SendCopy(port) => m.send_copy(port)?,
+        Helper::Copy(from, to) => m.copy(program, [from, to], [args[0], args[1], args[2]], budget)?,
+        Helper::InfoClear => m.clear_info(budget)?,
+        Helper::SendCopy(port) => m.send_copy(port, budget)?,
         Helper::Receive(port) => return Ok(receive(m, program, port).into()),
-        Helper::Create => m.create(args[0])?,
+        Helper::Create => m.create(args[0], budget)?,
         Helper::Delete => m.buffer.delete(),
-        Helper::PushHead => m.buffer.push(args[0])?,
+        Helper::PushHead => m.push_head(args[0], budget)?,
         Helper::PullHead => m.buffer.pull(args[0])?,
         Helper::TrimTail => m.buffer.trim(args[0])?,
-        Helper::GrowTail => m.buffer.grow(args[0])?,
+        Helper::GrowTail => m.grow_tail(args[0], budget)?,
         Helper::CoproIn(unit, register) => return Ok(*m.register(unit, register)),
         Helper::CoproOut(unit, register) => *m.register(unit, register) = args[0],
-        Helper::CoproInvoke(unit, operation) => m.invoke(unit, operation)?,
+        Helper::CoproInvoke(unit, operation) => m.invoke(unit, operation, budget)?,
         Helper::CoproShow(unit) => m.show(unit),
-        _ => return read_only(helper, args, m.buffer.bytes()),
+        _ => return read_only(helper, args, m.buffer.bytes(), budget),
     }
     Ok(0)
 }

@@ -1,6 +1,7 @@
 //! What a hostile program asks of the compiler, and a caller of compiled code: an answer in bounded time, memory and stack, the interpreter's.
 
 use compiler::Engine;
+use netil::arbitrary::mixer;
 use netil::asm::assemble;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, State, Trap, TrapKind};
 use netil::module::{Extra, Handler, HandlerKind, Inst, Module, Switch};
@@ -166,6 +167,85 @@ fn calls_in_calls() {
     }
     code.extend([Inst::new(Op::Inc1), Inst::new(Op::Ret)]);
     let _ = soon("calls", push(code, 1));
+}
+
+/// What a run with that budget leaves: disposition, packet, info memory, data, shared memory, clones.
+fn left(engine: &mut dyn Engine, budget: u32) -> impl PartialEq + std::fmt::Debug + use<> {
+    let mut state = State::new(&Arc::clone(engine.program()), &mixer).unwrap();
+    state.budget = budget;
+    [&mut state.data, &mut state.shared].into_iter().flatten().enumerate().for_each(|(i, b)| *b = i as u8);
+    let packet: Vec<u8> = (0..600).map(|i| (i / 3) as u8).collect();
+    let (mut burst, mut out) = ([ExchangeBuffer::borrowed(&packet)], Outcome::default());
+    engine.run(HandlerKind::Push, &mut burst, &mut state, &mut out);
+    let clones: Vec<Vec<u8>> = out.clones.iter().map(|c| c.buffer.bytes().to_vec()).collect();
+    let memories = [burst[0].bytes().to_vec(), burst[0].info.clone(), state.data, state.shared];
+    (out.dispositions[0], memories, clones, state.coprocessors[0].unit.fingerprint())
+}
+
+#[test]
+fn bulk_instructions_are_paid_for_alike() {
+    let bodies = [
+        "inc1 dup push 0 push 600 dpcopy",
+        "inc1 dup push 0 push 500 ppcopy",
+        "inc1 push 0 push 3 push 700 dscopy",
+        "inc1 dup push 0 push 300 jfield.gt again",
+        "inc1 dup push 400 chksum.calc pop",
+        "inc1 push 0 push 600 chksum.jump again",
+        "inc1 dup push 300 crc.calcpkt 2 pop",
+        "inc1 dup push 0xc7 pscan.8 push 9 jcmp.l again",
+        "info.clr pkt.senddup 1",
+        "push 300 exbuf.create pkt.senddup 1",
+        "push 90 pkt.push push 200 pkt.grow",
+        "push 290 pkt.grow push 280 pkt.pull",
+        "copro.exbuf lookup, 0 copro.invoke lookup, 1 copro.invoke lookup, 2",
+    ];
+    for body in bodies {
+        let program = program(&format!(
+            "segment .metadata .datamem_size 1000 .info_size 300 .use_coprocessor lookup ends
+             segment .init .maxstacksize 0 set.share 1000 exit 0 ends
+             segment .push .maxstacksize 8 again: {body} jump again ends"
+        ));
+        let (mut interpreter, mut jit) = (Interpreter::new(Arc::clone(&program)), JitEngine::new(program).unwrap());
+        for budget in (0..60).chain([1000]) {
+            let (wanted, got) = (left(&mut interpreter, budget), left(&mut jit, budget));
+            assert_eq!(wanted, got, "{body} with {budget}");
+        }
+    }
+}
+
+#[test]
+fn filters_pay_for_each_packet_anew() {
+    let (short, long) = ([1; 60], [1; 1000]);
+    let frames = [&short[..], &long, &short, &long, &short];
+    let packets = Packets { frames: &frames, wire_len: &[], time_ns: &[] };
+    let text = "segment .push .locals 1 .maxstacksize 4 pop push 30 locstore 0
+        again: push 0 pbl chksum.calc pop locload 0 dec1 dup locstore 0 push 0 jcmp.neq again ret 1 ends";
+    let program = program(text);
+    assert!(program.is_filter());
+    let selected = |engine: &mut dyn Engine| {
+        let (mut state, mut out) = (State::plain(&program).unwrap(), Selection::default());
+        // 29 branches, and 30 checksums of 1 or of 4 pieces.
+        state.budget = 59;
+        engine.select(&packets, &mut state, &mut out);
+        out.bits
+    };
+    assert_eq!(selected(&mut Interpreter::new(Arc::clone(&program))), [0b10101]);
+    assert_eq!(selected(&mut JitEngine::new(Arc::clone(&program)).unwrap()), [0b10101]);
+}
+
+#[test]
+fn long_copies_in_a_short_loop_end_soon() {
+    let size = 64 << 20;
+    let program = program(&format!(
+        "segment .metadata .datamem_size {size} ends segment .init .maxstacksize 0 set.share {size} exit 0 ends
+         segment .push .maxstacksize 8 pop again: push 0 push 0 push {size} dscopy jump again ends"
+    ));
+    let mut state = State::plain(&program).unwrap();
+    let mut jit = JitEngine::new(program).unwrap();
+    let start = Instant::now();
+    let disposition = run_one(&mut jit, &mut state, ExchangeBuffer::borrowed(&[0; 60]));
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    assert_eq!(disposition, Disposition::Trap(Trap { kind: TrapKind::Budget, handler: HandlerKind::Push, inst: 4 }));
 }
 
 #[test]

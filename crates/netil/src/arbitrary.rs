@@ -95,6 +95,14 @@ impl Coprocessor for Mixer {
         Ok(())
     }
 
+    fn init_work(&self, data: &[u8]) -> u64 {
+        data.len() as u64
+    }
+
+    fn work(&self, operation: u32, _: &Registers, packet: Option<&[u8]>) -> u64 {
+        packet.map_or(0, |p| p.len() as u64 * u64::from(operation))
+    }
+
     fn fingerprint(&self) -> u64 {
         self.state
     }

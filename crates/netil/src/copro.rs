@@ -109,6 +109,20 @@ pub trait Coprocessor: Send {
     /// Runs an operation. `packet` is there if the handler showed it with `copro.exbuf`.
     fn invoke(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError>;
 
+    /// What [`Self::init`] would cost on that data, in bytes handled in bulk: the handler pays for them before ([`crate::budget`]).
+    /// 0 where it takes a short time whatever the data.
+    fn init_work(&self, data: &[u8]) -> u64 {
+        let _ = data;
+        0
+    }
+
+    /// What [`Self::invoke`] would cost with those registers and that packet, in bytes handled in bulk: the handler pays for them before.
+    /// 0 where the operation takes a short time whatever the packet. Must depend on nothing but what the instance remembers and is given.
+    fn work(&self, operation: u32, registers: &Registers, packet: Option<&[u8]>) -> u64 {
+        let _ = (operation, registers, packet);
+        0
+    }
+
     /// All that the instance remembers, for comparing engines; equal states behave equally.
     fn fingerprint(&self) -> u64;
 }

@@ -14,11 +14,12 @@ use std::fmt;
 pub const MAX_PACKET: u32 = 65_535;
 /// Free bytes before and after a packet that a program may change.
 pub const ROOM: usize = 128;
-/// The most copies that one handler run may send.
+/// The most copies that one handler run may send. It bounds the memory of what waits to be sent, to 64 MiB a packet; the budget is a
+/// bound on time, and one that pays for that much leaves room for many times as much memory.
 pub const MAX_COPIES: u32 = 1024;
 /// Words in a NetPE's exception table.
 pub const EXCEPTIONS: usize = 16;
-/// Backward branches and calls that one handler run may take, unless the state says otherwise.
+/// What one handler run may spend ([`crate::budget`]), unless the state says otherwise.
 pub const DEFAULT_BUDGET: u32 = 1 << 20;
 
 /// One packet with what belongs to it. Borrowed until something writes to it.
@@ -169,7 +170,8 @@ impl<'a> ExchangeBuffer<'a> {
         (*buffer, *head) = (larger, before + ROOM);
     }
 
-    fn growth(&self, n: u32) -> Result<usize, TrapKind> {
+    /// Whether the packet can grow by so much.
+    pub(crate) fn growth(&self, n: u32) -> Result<usize, TrapKind> {
         if !self.is_present() {
             return Err(TrapKind::NoPacket);
         }
@@ -207,7 +209,7 @@ pub enum TrapKind {
     Overflow,
     /// A zero divisor.
     DivisionByZero,
-    /// More backward branches and calls than the budget allows.
+    /// More backward branches, calls and bytes in bulk than the budget allows.
     Budget,
     /// The packet would be longer than [`MAX_PACKET`].
     NoRoom,
@@ -259,7 +261,7 @@ impl fmt::Display for TrapKind {
             Self::OutOfBounds(space) => write!(f, "access outside {}", space.name()),
             Self::Overflow => f.write_str("overflow"),
             Self::DivisionByZero => f.write_str("division by zero"),
-            Self::Budget => f.write_str("budget of backward branches and calls used up"),
+            Self::Budget => f.write_str("budget of backward branches, calls and bytes used up"),
             Self::NoRoom => write!(f, "no room: packet would exceed {MAX_PACKET} bytes"),
             Self::NoPacket => f.write_str("no packet"),
             Self::Copies => write!(f, "more than {MAX_COPIES} copies"),
@@ -407,7 +409,7 @@ pub struct State {
     pub seed: u64,
     /// Number of the next packet, from 0.
     pub packet_number: u64,
-    /// Backward branches and calls that one handler run may take.
+    /// What one handler run may spend ([`crate::budget`]).
     pub budget: u32,
     /// Packets waiting at each input port for `pkt.receive`.
     pub inputs: Vec<VecDeque<ExchangeBuffer<'static>>>,

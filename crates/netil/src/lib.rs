@@ -12,6 +12,7 @@
 //! - [`module`], [`set`], [`copro`]: what a program consists of
 //! - [`mod@verify`]: the only way to a [`Verified`]; its header lists what is checked
 //! - [`exec`]: exchange buffers, dispositions, traps and state, the same for every engine
+//! - [`budget`]: what ends runaway loops
 //! - [`machine`]: what instructions do to memories, exchange buffers and coprocessors, the same for every engine
 //! - [`interp`]: the reference interpreter
 //! - [`manual`]: `docs/netil.md`, from the table
@@ -21,6 +22,7 @@
 #![forbid(unsafe_code)]
 pub mod arbitrary;
 pub mod asm;
+pub mod budget;
 pub mod codec;
 pub mod copro;
 pub mod digest;

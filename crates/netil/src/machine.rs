@@ -1,10 +1,12 @@
 //! What instructions do beyond computing values: to memories, to the exchange buffer, with copies and coprocessors.
 //!
 //! One definition for every engine: the interpreter and the runtime's side of compiled code call it. Every access is checked against the
-//! memory's size, which is what the program declares even where the state's memory is larger; nothing is changed where there is a trap.
+//! memory's size, which is what the program declares even where the state's memory is larger; bulk instructions pay for their bytes
+//! ([`crate::budget`]); nothing is changed where there is a trap.
 //! Source: NetVM paper, sections 3.1.2 (memories) and 3.1.3 (coprocessors). Leaves out what engines do each in their way: values,
 //! branches, plain loads and stores.
 
+use crate::budget::Budget;
 use crate::exec::{CloneOut, ExchangeBuffer, MAX_COPIES, MAX_PACKET, State, TrapKind};
 use crate::ops::CmpOp;
 use crate::table::Space;
@@ -60,9 +62,16 @@ impl Machine<'_, '_> {
 
     /// Copies `len` bytes from an address of one memory to an address of another or the same, as if all were read before one is
     /// written. The source is checked first.
-    pub fn copy(&mut self, program: &Verified, [from, to]: [Space; 2], [source, target, len]: [u32; 3]) -> Result<(), TrapKind> {
+    pub fn copy(
+        &mut self,
+        program: &Verified,
+        [from, to]: [Space; 2],
+        [source, target, len]: [u32; 3],
+        budget: &mut Budget,
+    ) -> Result<(), TrapKind> {
         let source = self.range(program, from, source, len)?;
         let target = self.range(program, to, target, len)?;
+        budget.bytes(len.into())?;
         if from == to {
             self.memory_mut(program, to).copy_within(source, target.start);
         } else {
@@ -84,14 +93,22 @@ impl Machine<'_, '_> {
         }
     }
 
+    /// `info.clear`.
+    pub fn clear_info(&mut self, budget: &mut Budget) -> Result<(), TrapKind> {
+        budget.bytes(self.buffer.info.len() as u64)?;
+        self.buffer.info.fill(0);
+        Ok(())
+    }
+
     /// `pkt.senddup`.
-    pub fn send_copy(&mut self, port: u32) -> Result<(), TrapKind> {
+    pub fn send_copy(&mut self, port: u32, budget: &mut Budget) -> Result<(), TrapKind> {
         if !self.buffer.is_present() {
             return Err(TrapKind::NoPacket);
         }
         if self.copies == MAX_COPIES {
             return Err(TrapKind::Copies);
         }
+        budget.bytes(self.bytes_of_packet())?;
         self.copies += 1;
         let buffer = self.buffer.clone().into_owned();
         self.clones.push(CloneOut { source: self.index, port, buffer });
@@ -108,12 +125,35 @@ impl Machine<'_, '_> {
     }
 
     /// `exbuf.create`.
-    pub fn create(&mut self, len: u32) -> Result<(), TrapKind> {
+    pub fn create(&mut self, len: u32, budget: &mut Budget) -> Result<(), TrapKind> {
         if len > MAX_PACKET {
             return Err(TrapKind::NoRoom);
         }
+        budget.bytes(u64::from(len) + self.buffer.info.len() as u64)?;
         self.buffer.create(len);
         Ok(())
+    }
+
+    /// `pkt.push`. The whole packet may have to move.
+    pub fn push_head(&mut self, n: u32, budget: &mut Budget) -> Result<(), TrapKind> {
+        self.pay_for_growth(n, budget)?;
+        self.buffer.push(n)
+    }
+
+    /// `pkt.grow`. The whole packet may have to move.
+    pub fn grow_tail(&mut self, n: u32, budget: &mut Budget) -> Result<(), TrapKind> {
+        self.pay_for_growth(n, budget)?;
+        self.buffer.grow(n)
+    }
+
+    fn pay_for_growth(&self, n: u32, budget: &mut Budget) -> Result<(), TrapKind> {
+        self.buffer.growth(n)?;
+        budget.bytes(u64::from(n) + self.buffer.bytes().len() as u64)
+    }
+
+    /// Packet and info memory.
+    fn bytes_of_packet(&self) -> u64 {
+        self.buffer.bytes().len() as u64 + self.buffer.info.len() as u64
     }
 
     /// A register of a coprocessor.
@@ -127,15 +167,18 @@ impl Machine<'_, '_> {
     }
 
     /// `copro.init` with the initialised data from that offset; the unit's answer.
-    pub fn init(&mut self, program: &Verified, unit: u32, offset: u32) -> u32 {
+    pub fn init(&mut self, program: &Verified, unit: u32, offset: u32, budget: &mut Budget) -> Result<u32, TrapKind> {
         let data = program.module().data.get(offset as usize..).unwrap_or_default();
-        self.state.coprocessors[unit as usize].unit.init(data)
+        let unit = &mut self.state.coprocessors[unit as usize].unit;
+        budget.bytes(unit.init_work(data))?;
+        Ok(unit.init(data))
     }
 
-    /// `copro.invoke`.
-    pub fn invoke(&mut self, unit: u32, operation: u32) -> Result<(), TrapKind> {
+    /// `copro.invoke`. What the unit refuses is paid for.
+    pub fn invoke(&mut self, unit: u32, operation: u32, budget: &mut Budget) -> Result<(), TrapKind> {
         let packet = (self.shown >> unit & 1 == 1).then(|| self.buffer.bytes());
         let copro = &mut self.state.coprocessors[unit as usize];
+        budget.bytes(copro.unit.work(operation, &copro.registers, packet))?;
         let done = copro.unit.invoke(operation, &mut copro.registers, packet);
         done.map_err(|e| TrapKind::Coprocessor(unit as u8, e))
     }
@@ -146,22 +189,28 @@ fn range(memory: &[u8], space: Space, at: u32, len: u32) -> Result<Range<usize>,
     if end > memory.len() as u64 { Err(TrapKind::OutOfBounds(space)) } else { Ok(at as usize..end as usize) }
 }
 
-/// The bytes `at..at + len` of a packet, or the trap.
-pub fn field(packet: &[u8], at: u32, len: u32) -> Result<&[u8], TrapKind> {
-    Ok(&packet[range(packet, Space::Packet, at, len)?])
+/// The bytes `at..at + len` of a packet, to be read once, or the trap.
+pub fn field<'p>(packet: &'p [u8], at: u32, len: u32, budget: &mut Budget) -> Result<&'p [u8], TrapKind> {
+    let range = range(packet, Space::Packet, at, len)?;
+    budget.bytes(len.into())?;
+    Ok(&packet[range])
 }
 
 /// `jfield.eq` and its kin: how two fields of `len` bytes compare. Field 1 is checked first.
-pub fn compare_fields(packet: &[u8], op: CmpOp, [first, second, len]: [u32; 3]) -> Result<bool, TrapKind> {
-    let order = field(packet, first, len)?.cmp(field(packet, second, len)?);
+pub fn compare_fields(packet: &[u8], op: CmpOp, [first, second, len]: [u32; 3], budget: &mut Budget) -> Result<bool, TrapKind> {
+    let first = range(packet, Space::Packet, first, len)?;
+    let second = field(packet, second, len, budget)?;
+    let order = packet[first].cmp(second);
     Ok(op.holds(order, order))
 }
 
-/// `pscan.8` and its kin: where the low `size` bytes of a value first stand in the packet at or behind `at`, or 2^32 − 1. `at` must lie inside the packet.
-pub fn scan(packet: &[u8], size: u8, at: u32, value: u32) -> Result<u32, TrapKind> {
-    let start = range(packet, Space::Packet, at, 1)?.start;
+/// `pscan.8` and its kin: where the low `size` bytes of a value first stand in the packet at or behind `at`, or 2^32 − 1. `at` must lie
+/// inside the packet. Paid for is the way to the packet's end.
+pub fn scan(packet: &[u8], size: u8, at: u32, value: u32, budget: &mut Budget) -> Result<u32, TrapKind> {
+    let rest = &packet[range(packet, Space::Packet, at, 1)?.start..];
+    budget.bytes(rest.len() as u64)?;
     let wanted = &value.to_be_bytes()[4 - usize::from(size)..];
-    let found = packet[start..].windows(wanted.len()).position(|w| w == wanted);
+    let found = rest.windows(wanted.len()).position(|w| w == wanted);
     Ok(found.map_or(u32::MAX, |i| at + i as u32))
 }
 
@@ -191,11 +240,12 @@ mod tests {
     fn copies_are_as_if_all_were_read_first() {
         let program = program(5000);
         for (source, target, len) in [(0, 1, 4000), (1000, 0, 4000), (7, 7, 10), (0, 2500, 2500), (0, 0, 0)] {
-            let (state, _) = with(&program, |m| m.copy(&program, [Space::Data; 2], [source, target, len]).unwrap());
+            let (state, _) = with(&program, |m| m.copy(&program, [Space::Data; 2], [source, target, len], &mut Budget(99)).unwrap());
             let mut wanted: Vec<u8> = (0..5000).map(|i| i as u8).collect();
             wanted.copy_within(source as usize..(source + len) as usize, target as usize);
             assert_eq!(state.data, wanted, "{source} {target} {len}");
-            let (state, _) = with(&program, |m| m.copy(&program, [Space::Data, Space::Shared], [source, target, len]).unwrap());
+            let (state, _) =
+                with(&program, |m| m.copy(&program, [Space::Data, Space::Shared], [source, target, len], &mut Budget(99)).unwrap());
             let copied = state.shared[target as usize..(target + len) as usize].iter();
             assert!(copied.eq(&state.data[source as usize..(source + len) as usize]), "{source} {target} {len}");
             assert_eq!(
@@ -208,7 +258,7 @@ mod tests {
     #[test]
     fn the_source_is_checked_first_and_nothing_written() {
         let program = program(100);
-        let copy = |spaces, args| with(&program, |m| m.copy(&program, spaces, args));
+        let copy = |spaces, args| with(&program, |m| m.copy(&program, spaces, args, &mut Budget(99)));
         let outside = |space| Err(TrapKind::OutOfBounds(space));
         assert_eq!(copy([Space::Data, Space::Shared], [1, 1, 100]).1, outside(Space::Data));
         let (state, result) = copy([Space::Data, Space::Shared], [0, 1, 100]);
@@ -220,12 +270,12 @@ mod tests {
     #[test]
     fn scans_find_the_first() {
         let packet = [1, 2, 3, 1, 2, 4];
-        assert_eq!(scan(&packet, 1, 1, 0xffff_ff01), Ok(3));
-        assert_eq!(scan(&packet, 2, 0, 0x0102), Ok(0));
-        assert_eq!(scan(&packet, 2, 5, 0x0400), Ok(u32::MAX));
-        assert_eq!(scan(&packet, 1, 6, 4), Err(TrapKind::OutOfBounds(Space::Packet)));
-        assert_eq!(compare_fields(&packet, CmpOp::Eq, [0, 3, 2]), Ok(true));
-        assert_eq!(compare_fields(&packet, CmpOp::Lt, [0, 3, 3]), Ok(true));
-        assert_eq!(compare_fields(&packet, CmpOp::Lt, [0, 3, 4]), Err(TrapKind::OutOfBounds(Space::Packet)));
+        assert_eq!(scan(&packet, 1, 1, 0xffff_ff01, &mut Budget(1)), Ok(3));
+        assert_eq!(scan(&packet, 2, 0, 0x0102, &mut Budget(1)), Ok(0));
+        assert_eq!(scan(&packet, 2, 5, 0x0400, &mut Budget(1)), Ok(u32::MAX));
+        assert_eq!(scan(&packet, 1, 6, 4, &mut Budget(0)), Err(TrapKind::OutOfBounds(Space::Packet)));
+        assert_eq!(compare_fields(&packet, CmpOp::Eq, [0, 3, 2], &mut Budget(1)), Ok(true));
+        assert_eq!(compare_fields(&packet, CmpOp::Lt, [0, 3, 3], &mut Budget(1)), Ok(true));
+        assert_eq!(compare_fields(&packet, CmpOp::Lt, [0, 3, 4], &mut Budget(0)), Err(TrapKind::OutOfBounds(Space::Packet)));
     }
 }

@@ -437,7 +437,7 @@ impl Op {
         matches!(self.row().imms.first(), Some(Imm::Label | Imm::ShortLabel))
     }
 
-    /// For `inc.1` to `dec.4`: the element, 1 being the top of the stack, and what is added to it modulo 2^32.
+    /// For `inc1` to `dec4`: the element, 1 being the top of the stack, and what is added to it modulo 2^32.
     pub fn step(self) -> Option<(usize, u32)> {
         Some(match self {
             Self::Inc1 => (1, 1),

@@ -1,5 +1,6 @@
 //! What a hostile module, or a caller with the wrong state, asks for: an answer in bounded time and memory, never a crash.
 
+use netil::arbitrary::mixer;
 use netil::asm::assemble;
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, MAX_COPIES, MAX_PACKET, Outcome, Packets, Selection, State, Trap, TrapKind};
 use netil::module::{Extra, Handler, HandlerKind, InfoField, Inst, Label, Module, Port, PortKind, Switch};
@@ -65,6 +66,115 @@ fn copies_are_bounded() {
     let trap = Disposition::Trap(Trap { kind: TrapKind::Copies, handler: HandlerKind::Push, inst: 1 });
     assert_eq!(out.dispositions, [trap; 2]);
     assert_eq!(out.clones.len(), 2 * MAX_COPIES as usize);
+}
+
+/// Straight code, the index of its bulk instruction and what that costs with a packet of 600 bytes and info memory of 300.
+const BULK: [(&str, u32, u32); 17] = [
+    ("push 0 push 0 push 600 dpcopy", 4, 3),
+    ("push 0 push 0 push 600 pdcopy", 4, 3),
+    ("push 0 push 1 push 257 ppcopy", 4, 2),
+    ("push 0 push 0 push 256 dscopy", 4, 1),
+    ("push 0 push 0 push 0 dscopy", 4, 0),
+    ("push 0 push 300 push 300 jfield.eq next next:", 4, 2),
+    ("push 0 push 600 chksum.calc", 3, 3),
+    ("push 0 push 600 chksum.jump next next:", 3, 3),
+    ("push 88 push 512 crc.calcpkt 0", 3, 2),
+    ("push 0 push 7 pscan.8", 3, 3),
+    ("push 100 push 7 pscan.32", 3, 2),
+    ("info.clr", 1, 2),
+    ("pkt.senddup 1", 1, 4),
+    ("push 700 exbuf.create", 2, 4),
+    ("push 200 pkt.push", 2, 4),
+    ("push 170 pkt.grow", 2, 4),
+    ("push 500 pkt.pull push 50 pkt.trim", 2, 0),
+];
+
+/// What a run leaves behind.
+#[derive(Debug, PartialEq)]
+struct Left {
+    disposition: Disposition,
+    packet: Vec<u8>,
+    info: Vec<u8>,
+    memories: [Vec<u8>; 2],
+    clones: usize,
+}
+
+fn run_with(program: &Arc<Verified>, budget: u32) -> Left {
+    let mut state = State::plain(program).unwrap();
+    state.budget = budget;
+    [&mut state.data, &mut state.shared].into_iter().flatten().enumerate().for_each(|(i, b)| *b = i as u8);
+    let packet: Vec<u8> = (0..600).map(|i| (i / 3) as u8).collect();
+    let (mut buffer, mut out) = (ExchangeBuffer::borrowed(&packet), Outcome::default());
+    buffer.info = vec![9; 300];
+    let mut burst = [buffer];
+    Interpreter::new(Arc::clone(program)).run(HandlerKind::Push, &mut burst, &mut state, &mut out);
+    let [buffer] = burst;
+    Left {
+        disposition: out.dispositions[0],
+        packet: buffer.bytes().to_vec(),
+        info: buffer.info,
+        memories: [state.data, state.shared],
+        clones: out.clones.len(),
+    }
+}
+
+#[test]
+fn bulk_instructions_pay_before_they_act() {
+    for (code, inst, price) in BULK {
+        let text = |code: &str| {
+            program(&format!(
+                "segment .metadata .datamem_size 1000 .info_size 300 ends segment .init .maxstacksize 0 set.share 1000 exit 0 ends
+                 segment .push .maxstacksize 8 pop {code} exit 7 ends"
+            ))
+        };
+        let (full, nothing) = (text(code), text(""));
+        assert_eq!(run_with(&full, price).disposition, Disposition::Drop(DropReason::Program(7)), "{code}");
+        if price > 0 {
+            let trap = Disposition::Trap(Trap { kind: TrapKind::Budget, handler: HandlerKind::Push, inst });
+            assert_eq!(run_with(&full, price - 1), Left { disposition: trap, ..run_with(&nothing, 0) }, "{code}");
+        }
+    }
+}
+
+#[test]
+fn bounds_come_before_the_price() {
+    for (code, inst) in [("push 0 push 1 push 600 ppcopy", 4), ("push 1 push 600 chksum.calc", 3), ("push 600 push 7 pscan.8", 3)] {
+        let program = program(&format!("segment .push .maxstacksize 8 pop {code} exit 7 ends"));
+        let trap = Trap { kind: TrapKind::OutOfBounds(Space::Packet), handler: HandlerKind::Push, inst };
+        assert_eq!(run_with(&program, 0).disposition, Disposition::Trap(trap), "{code}");
+    }
+}
+
+#[test]
+fn coprocessors_are_paid_for() {
+    let text = "segment .metadata .use_coprocessor lookup ends segment .data x db 1, 2, 3 ends
+        segment .init .maxstacksize 2 copro.init lookup, x ret ends
+        segment .push .maxstacksize 2 pop copro.invoke lookup, 3 copro.exbuf lookup, 0 copro.invoke lookup, 2 exit 7 ends";
+    let program = program(text);
+    // The unit asks for a byte for each of the data's, and for the packet's as many times as the operation's number says.
+    let mut state = State::new(&program, &mixer).unwrap();
+    let trap = |handler, inst| Disposition::Trap(Trap { kind: TrapKind::Budget, handler, inst });
+    let mut run = |budget: u32, len: usize| {
+        state.budget = budget;
+        let before = state.coprocessors[0].unit.fingerprint();
+        let init = Interpreter::new(Arc::clone(&program)).init(&mut state);
+        (init, before == state.coprocessors[0].unit.fingerprint(), run_one(&program, &mut state, ExchangeBuffer::borrowed(&vec![0; len])))
+    };
+    assert_eq!(run(0, 0), (Err(trap(HandlerKind::Init, 0)), true, Disposition::Drop(DropReason::Program(7))));
+    assert_eq!(run(4, 600), (Ok(()), false, trap(HandlerKind::Push, 3)));
+    assert_eq!(run(5, 600).2, Disposition::Drop(DropReason::Program(7)));
+}
+
+#[test]
+fn long_copies_in_a_short_loop_end_soon() {
+    let size = 64 << 20;
+    let program = program(&format!(
+        "segment .metadata .datamem_size {size} ends segment .init .maxstacksize 0 set.share {size} exit 0 ends
+         segment .push .maxstacksize 8 pop again: push 0 push 0 push {size} dscopy jump again ends"
+    ));
+    let mut state = State::plain(&program).unwrap();
+    let disposition = soon("a loop of copies", || run_one(&program, &mut state, ExchangeBuffer::borrowed(&[0; 60])));
+    assert_eq!(disposition, Disposition::Trap(Trap { kind: TrapKind::Budget, handler: HandlerKind::Push, inst: 4 }));
 }
 
 #[test]

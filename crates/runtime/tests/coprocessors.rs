@@ -35,6 +35,46 @@ impl Netpe {
 }
 
 #[test]
+fn searches_in_a_loop_end_with_the_budget() {
+    let source = "
+segment .metadata
+    .use_coprocessor regexp
+    .datamem_size 4
+ends
+segment .data
+    .byte_order little_endian
+    expressions dw 1, 0, 4
+                db \"evil\"
+ends
+segment .init
+    .maxstacksize 2
+    copro.init regexp, expressions
+    ret
+ends
+segment .push
+    .maxstacksize 4
+    copro.exbuf regexp, 0
+again:
+    push 0
+    copro.out regexp, 0
+    push 1000
+    copro.out regexp, 2
+    copro.invoke regexp, match
+    push 0
+    umload.8
+    inc1
+    push 0
+    mstore.8
+    jump again
+ends";
+    let mut netpe = Netpe::new(source);
+    // A search of 1,000 bytes at 16 each takes 63, going back 1.
+    netpe.state.budget = 640;
+    let Disposition::Trap(trap) = netpe.push(&[0; 2000]).0 else { panic!("it went on") };
+    assert_eq!((trap.kind, trap.inst, netpe.state.data[0]), (TrapKind::Budget, 5, 10));
+}
+
+#[test]
 fn lookup_lets_each_flow_pass_once() {
     let source = "
 segment .metadata

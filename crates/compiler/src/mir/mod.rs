@@ -397,11 +397,13 @@ impl Helper {
         let pure = Effects::default();
         match self {
             Self::Crc(_) | Self::ChecksumAdd | Self::ChecksumSub | Self::Hash => pure,
+            // What is written is the budget.
             Self::Scan(_) | Self::FieldCmp(_) | Self::Checksum | Self::ChecksumValid | Self::CrcPacket(_) => {
-                Effects { traps: true, reads: true, ..pure }
+                Effects { traps: true, reads: true, writes: true, geometry: false }
             }
             Self::CoproIn(..) => Effects { reads: true, ..pure },
-            Self::InfoClear | Self::CoproOut(..) | Self::CoproShow(_) => Effects { writes: true, ..pure },
+            Self::InfoClear => Effects { traps: true, writes: true, ..pure },
+            Self::CoproOut(..) | Self::CoproShow(_) => Effects { writes: true, ..pure },
             Self::Copy(..) | Self::SendCopy(_) | Self::CoproInvoke(..) => {
                 Effects { traps: true, reads: true, writes: true, geometry: false }
             }

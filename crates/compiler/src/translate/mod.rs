@@ -2,7 +2,8 @@
 //!
 //! The stack becomes values: at every place where paths may meet, a block takes the whole stack and the locals as parameters; passes remove
 //! those that are not needed. Calls are inlined, each under a context of its own. The interpreter says what an instruction means; this
-//! file and its children say the same in operations, with checks apart from accesses and the budget on backward branches and calls.
+//! file and its children say the same in operations, with checks apart from accesses and the budget on backward branches and calls; what bulk instructions
+//! pay is the runtime's side's, which does their work.
 
 mod inst;
 mod memory;

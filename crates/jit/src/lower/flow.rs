@@ -462,7 +462,8 @@ impl Needs {
         let mut needs = Self::default();
         for op in func.blocks.iter().flat_map(|b| &b.ops).filter_map(|v| func.op(*v)) {
             match op {
-                mir::Op::Helper(..) => needs.calls = true,
+                // Calls may pay for bytes.
+                mir::Op::Helper(..) => (needs.calls, needs.budget) = (true, true),
                 mir::Op::WireLen => needs.wire_len = true,
                 mir::Op::TimeSeconds | mir::Op::TimeMicros => needs.time = true,
                 mir::Op::Budget(_) => needs.budget = true,

@@ -52,7 +52,7 @@ impl Run<'_, '_> {
     /// Pops length, destination, source.
     pub(super) fn copy(&mut self, from: Space, to: Space) -> Result<(), TrapKind> {
         let (len, target, source) = (self.pop(), self.pop(), self.pop());
-        self.machine.copy(self.program, [from, to], [source, target, len])
+        self.machine.copy(self.program, [from, to], [source, target, len], &mut self.budget)
     }
 }
 

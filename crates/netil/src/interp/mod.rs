@@ -11,6 +11,7 @@ mod packet;
 mod step;
 mod wide_ops;
 
+use crate::budget::Budget;
 use crate::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Outcome, Packets, Selection, State, Trap, TrapKind};
 use crate::machine::Machine;
 use crate::module::{Extra, Handler, HandlerKind, Inst};
@@ -121,7 +122,7 @@ impl Interpreter {
         if kind != HandlerKind::Init {
             self.stack.push(buffer.port.into());
         }
-        let budget = state.budget;
+        let budget = Budget(state.budget);
         let machine = Machine { buffer, state, clones, index, shown: 0, copies: 0 };
         let (stack, locals) = (&mut self.stack, &mut self.locals);
         let run = Run { program: &program, kind, handler, facts, plan, machine, stack, locals, calls: Vec::new(), at: 0, budget };
@@ -147,7 +148,7 @@ struct Run<'r, 'b> {
     locals: &'r mut Vec<u64>,
     calls: Vec<u32>,
     at: u32,
-    budget: u32,
+    budget: Budget,
 }
 
 /// Where control goes after an instruction.
@@ -178,18 +179,13 @@ impl Run<'_, '_> {
             Next::Go(target) => self.at = target,
             Next::Branch(target) => {
                 if target <= self.at {
-                    self.spend()?;
+                    self.budget.step()?;
                 }
                 self.at = target;
             }
             Next::End(disposition) => return Ok(Some(disposition)),
         }
         Ok(None)
-    }
-
-    fn spend(&mut self) -> Result<(), TrapKind> {
-        self.budget = self.budget.checked_sub(1).ok_or(TrapKind::Budget)?;
-        Ok(())
     }
 
     fn pop(&mut self) -> u32 {

@@ -15,12 +15,12 @@ impl Run<'_, '_> {
         let n = inst.imm[0];
         match inst.op {
             Op::IpLen => self.ip_len()?,
-            Op::InfoClr => self.machine.buffer.info.fill(0),
+            Op::InfoClr => self.machine.clear_info(&mut self.budget)?,
             Op::Pbl => self.push(self.machine.buffer.bytes().len() as u32),
             Op::PblOrig => self.push(self.machine.buffer.orig_len),
             Op::TstampS => self.push((self.machine.buffer.time_ns / NANOS) as u32),
             Op::TstampU => self.push((self.machine.buffer.time_ns % NANOS / 1000) as u32),
-            Op::PktSendDup => self.machine.send_copy(n)?,
+            Op::PktSendDup => self.machine.send_copy(n, &mut self.budget)?,
             Op::ExbufCreate => self.create()?,
             Op::ExbufDelete => self.machine.buffer.delete(),
             Op::PktPush | Op::PktPull | Op::PktTrim | Op::PktGrow => self.geometry(inst.op)?,
@@ -35,7 +35,7 @@ impl Run<'_, '_> {
         let [unit, operand, _] = inst.imm;
         match inst.op {
             Op::CoproInit => {
-                let result = self.machine.init(self.program, unit, operand);
+                let result = self.machine.init(self.program, unit, operand, &mut self.budget)?;
                 self.push(result);
             }
             Op::CoproIn => {
@@ -44,7 +44,7 @@ impl Run<'_, '_> {
             }
             Op::CoproOut => *self.machine.register(unit, operand) = self.pop(),
             Op::CoproExbuf => self.machine.show(unit),
-            _ => self.machine.invoke(unit, operand)?,
+            _ => self.machine.invoke(unit, operand, &mut self.budget)?,
         }
         Ok(())
     }
@@ -59,16 +59,16 @@ impl Run<'_, '_> {
 
     fn create(&mut self) -> Result<(), TrapKind> {
         let len = self.pop();
-        self.machine.create(len)
+        self.machine.create(len, &mut self.budget)
     }
 
     fn geometry(&mut self, op: Op) -> Result<(), TrapKind> {
         let n = self.pop();
         match op {
-            Op::PktPush => self.machine.buffer.push(n),
+            Op::PktPush => self.machine.push_head(n, &mut self.budget),
             Op::PktPull => self.machine.buffer.pull(n),
             Op::PktTrim => self.machine.buffer.trim(n),
-            _ => self.machine.buffer.grow(n),
+            _ => self.machine.grow_tail(n, &mut self.budget),
         }
     }
 
@@ -81,7 +81,7 @@ impl Run<'_, '_> {
 
     fn over_packet(&mut self, f: impl Fn(&[u8]) -> u32) -> Result<(), TrapKind> {
         let (len, at) = (self.pop(), self.pop());
-        let v = f(machine::field(self.machine.buffer.bytes(), at, len)?);
+        let v = f(machine::field(self.machine.buffer.bytes(), at, len, &mut self.budget)?);
         self.push(v);
         Ok(())
     }
@@ -94,14 +94,14 @@ impl Run<'_, '_> {
     /// Pops length, offset 2, offset 1.
     pub(super) fn jump_field(&mut self, inst: &Inst, op: CmpOp) -> Result<Next, TrapKind> {
         let (len, second, first) = (self.pop(), self.pop(), self.pop());
-        let holds = machine::compare_fields(self.machine.buffer.bytes(), op, [first, second, len])?;
+        let holds = machine::compare_fields(self.machine.buffer.bytes(), op, [first, second, len], &mut self.budget)?;
         Ok(jump_if(holds, inst))
     }
 
     /// Pops value, offset.
     pub(super) fn scan(&mut self, bytes: u8) -> Result<(), TrapKind> {
         let (value, at) = (self.pop(), self.pop());
-        let found = machine::scan(self.machine.buffer.bytes(), bytes, at, value)?;
+        let found = machine::scan(self.machine.buffer.bytes(), bytes, at, value, &mut self.budget)?;
         self.push(found);
         Ok(())
     }

@@ -90,7 +90,7 @@ impl Run<'_, '_> {
     }
 
     fn call(&mut self, target: u32) -> Result<Next, TrapKind> {
-        self.spend()?;
+        self.budget.step()?;
         self.calls.push(self.at + 1);
         Ok(Next::Go(target))
     }

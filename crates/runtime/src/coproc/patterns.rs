@@ -13,6 +13,12 @@ pub trait Pattern: Sized + Send {
     /// The matches in the order in which `get_result` gives them, a bounded number.
     fn find<'a>(&'a self, haystack: &'a [u8]) -> impl Iterator<Item = Match> + 'a;
 
+    /// What a search costs for each byte searched, in bytes handled in bulk: with the packet that makes it slowest.
+    fn price(&self) -> u64;
+
+    /// What loading that data costs, in bytes handled in bulk.
+    fn load_price(data: &[u8]) -> u64;
+
     /// `get_result`.
     fn result(matches: &mut VecDeque<Match>, registers: &mut Registers);
 }
@@ -64,6 +70,18 @@ impl<P: Pattern> Coprocessor for Searcher<P> {
             _ => P::result(&mut self.matches, registers),
         }
         Ok(())
+    }
+
+    fn init_work(&self, data: &[u8]) -> u64 {
+        P::load_price(data)
+    }
+
+    fn work(&self, operation: u32, registers: &Registers, packet: Option<&[u8]>) -> u64 {
+        let pattern = self.loaded.as_ref().and_then(|l| l.patterns.get(registers[0] as usize));
+        match (operation, pattern, packet) {
+            (1 | 2, Some(pattern), Some(packet)) => pattern.price().saturating_mul(haystack(operation, registers, packet).len() as u64),
+            _ => 0,
+        }
     }
 
     fn fingerprint(&self) -> u64 {

@@ -59,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0)]
     seed: u64,
 
-    /// Backward branches and calls that one packet may take before it is a trap
+    /// Backward branches, calls and 256-byte pieces of bulk work that one packet may take before it is a trap
     #[arg(long, value_name = "N", default_value_t = Settings::default().budget)]
     budget: u32,
 
