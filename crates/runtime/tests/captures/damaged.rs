@@ -62,6 +62,16 @@ fn cut_anywhere_a_stream_gives_more_and_more() {
 }
 
 #[test]
+fn cut_after_its_first_bytes_a_gzip_stream_is_cut_off_and_no_other_thing() {
+    for cut in 2..10 {
+        let bytes = &compressed("x.gz", &sample(1))[..cut];
+        let (memory, stream) = (read_bytes(bytes).1, read_stream(bytes, 1).1);
+        assert_eq!(format!("{memory:?}"), format!("{stream:?}"));
+        assert!(matches!(memory, Some(ReadError::Damaged { damage: Damage::Compressed(_), .. })), "{cut}: {memory:?}");
+    }
+}
+
+#[test]
 fn damage_anywhere_keeps_what_was_before() {
     let whole = sample(9);
     for name in NAMES {

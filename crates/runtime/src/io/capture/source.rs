@@ -94,7 +94,7 @@ impl Source {
 
     /// Bytes in memory; streamed all the same where they are compressed.
     pub(super) fn memory(bytes: Vec<u8>) -> io::Result<Self> {
-        match Coding::of(bytes.get(..4).unwrap_or_default()) {
+        match Coding::of(&bytes) {
             Some(_) => Self::reader(io::Cursor::new(bytes)),
             None => Ok(Self::Memory { bytes, at: 0 }),
         }
