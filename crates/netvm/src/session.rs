@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct Settings {
     /// Seed of the random numbers.
     pub seed: u64,
-    /// Backward branches and calls that one handler run may take.
+    /// What one handler run may spend ([`netil::budget`]).
     pub budget: u32,
 }
 

@@ -365,11 +365,11 @@ impl Parser {
     }
 
     /// The reserved word that the next token nearly is.
-    fn misspelt(&self) -> Option<&'static str> {
+    pub(super) fn misspelt(&self) -> Option<&'static str> {
         (self.peek() == Tok::Name).then(|| super::suggest::word(self.ast.text(self.span()))).flatten()
     }
 
-    fn unknown_word(&mut self) -> Error {
+    pub(super) fn unknown_word(&mut self) -> Error {
         let text = self.ast.text(self.span()).to_owned();
         let error = Error::new(self.span(), format!("unknown word `{text}`"));
         if let Some((word, rest)) = text.split_once('-').filter(|(word, _)| super::suggest::is_word(word)) {

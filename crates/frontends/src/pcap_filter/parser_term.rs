@@ -181,6 +181,9 @@ impl Parser {
 
     /// An identifier that is not a number.
     pub(super) fn name_or_address(&mut self, lent: Lent) -> Res<Item> {
+        if lent.is_none() && self.misspelt().is_some() {
+            return Err(self.unknown_word());
+        }
         let token = self.bump();
         let id = match token.kind {
             Tok::Dotted => self.dotted(token.span)?,
