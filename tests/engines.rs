@@ -3,7 +3,9 @@
 use compiler::Engine;
 #[cfg(feature = "jit")]
 use jit::JitEngine;
-use netil::arbitrary::{Options, arbitrary_module, mixer, seeded_packet};
+#[cfg(feature = "jit")]
+use netil::arbitrary::mixer;
+use netil::arbitrary::{Options, arbitrary_module, seeded_packet};
 use netil::codec::{DecodeLimits, HEADER, MAGIC, VERSION};
 use netil::copro::Coprocessor;
 use netil::digest::crc32;
