@@ -51,12 +51,13 @@ impl Writer {
     }
 
     fn operand(&mut self, depth: u32) -> String {
-        match self.random.below(12) {
+        match self.random.below(13) {
             0 => format!("not {}", self.operand(depth)),
             1 | 2 if depth < 3 => format!("({})", self.filter(depth + 1)),
             3 | 4 => self.list(),
             5 => self.encapsulation(),
             6 | 7 => self.relation(),
+            8 => self.alike(),
             _ => self.term(),
         }
     }
@@ -76,6 +77,25 @@ impl Writer {
             .map(|i| {
                 let id = self.pick(ids);
                 if sticky && i > 0 { format!("{not}{id}") } else { format!("{not}{head} {id}") }
+            })
+            .collect();
+        terms.join(join)
+    }
+
+    /// Conjunctions with a part in common, in front, behind or both: what merging takes out.
+    fn alike(&mut self) -> String {
+        let (front, back) = (self.term(), self.term());
+        let (in_front, behind) = *self.random.pick(&[(true, false), (false, true), (true, true)]);
+        let (join, not) = if self.random.one_in(5) { (" and ", "not ") } else { (" or ", "") };
+        let terms: Vec<String> = (0..2 + self.random.below(4))
+            .map(|_| {
+                let own = if self.random.one_in(4) { format!("({})", self.list()) } else { self.term() };
+                match (in_front, behind) {
+                    _ if self.random.one_in(9) => self.term(),
+                    (true, false) => format!("{not}({front} and {own})"),
+                    (false, _) => format!("{not}({own} and {back})"),
+                    _ => format!("{not}({front} and {own} and {back})"),
+                }
             })
             .collect();
         terms.join(join)

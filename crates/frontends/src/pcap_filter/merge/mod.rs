@@ -22,7 +22,13 @@
 //! all its fields, and shorter ones go through a table in the original order ([`Node::ByLength`], [`super::ir::Scan`]). Such terms are
 //! merged with their neighbours only, unless all other terms of the chain ask for other values of the same type field: then on
 //! any packet either these or those are false at once, and order between them means nothing.
+//!
+//! Terms whose `Elem`s do not decide may have a part in common that can be taken out, see `factor`.
+//!
+//! Left as they are: lists such as `src and dst host a or src and dst host b`, where the fields of one term must agree with each other, which a
+//! set for each field does not say.
 
+mod factor;
 mod shape;
 
 use std::collections::{HashMap, HashSet};
@@ -39,11 +45,13 @@ pub(crate) fn merge(ir: &mut Ir) -> Option<IrId> {
     if ir.uses_last {
         return Some(root);
     }
-    Some(Merger { ir }.node(root))
+    Some(Merger { ir, depth: 0 }.node(root, true))
 }
 
 struct Merger<'i> {
     ir: &'i mut Ir,
+    /// How often a common part was taken out around what is merged now.
+    depth: u32,
 }
 
 /// A term of a chain: its place and which shape it has.
@@ -54,27 +62,29 @@ struct Term {
 }
 
 impl Merger<'_> {
-    /// Recursion is as deep as the parser allows.
-    fn node(&mut self, id: IrId) -> IrId {
+    /// `rejects`: where the node is false the packet is rejected, as it is where the node is cut off. Recursion is as deep as the parser
+    /// allows.
+    fn node(&mut self, id: IrId, rejects: bool) -> IrId {
         match self.ir.node(id) {
-            Node::Chain(first, rest) => self.chain(first, rest),
+            Node::Chain(first, rest) => self.chain(first, rest, rejects),
             Node::Not(inner) => {
-                let merged = self.node(inner);
+                let merged = self.node(inner, false);
                 if merged == inner { id } else { self.ir.push(Node::Not(merged)) }
             }
             Node::Test(_) | Node::Elem(_) | Node::Guarded { .. } | Node::ByLength { .. } => id,
         }
     }
 
-    fn chain(&mut self, first: IrId, rest: Links) -> IrId {
+    fn chain(&mut self, first: IrId, rest: Links, rejects: bool) -> IrId {
         let rest = self.ir.links(rest);
         // The first term may be said to be joined by either word; that of the second lets it begin a run.
         let join = rest.first().map_or(Join::Or, |&(join, _)| join);
         let terms: Vec<(Join, IrId)> = std::iter::once((join, first)).chain(rest.iter().copied()).collect();
         let mut out: Vec<(Join, IrId)> = Vec::new();
+        let last_or = terms.iter().rposition(|&(join, _)| join == Join::Or).unwrap_or(0);
         let mut at = 0;
         while at < terms.len() {
-            let (taken, merged) = self.run(&terms[at..]);
+            let (taken, merged) = self.run(&terms[at..], rejects.then_some(last_or.saturating_sub(at)));
             out.push((terms[at].0, merged));
             at += taken;
         }
@@ -83,7 +93,8 @@ impl Merger<'_> {
     }
 
     /// The terms at the front that are joined alike, as one; of an `and` those under `not`, by De Morgan. With their number.
-    fn run(&mut self, terms: &[(Join, IrId)]) -> (usize, IrId) {
+    /// `rejecting`: the first term, if any, that rejects the packet where it is false.
+    fn run(&mut self, terms: &[(Join, IrId)], rejecting: Option<usize>) -> (usize, IrId) {
         let (join, first) = terms[0];
         let body = |id: IrId| match (join, self.ir.node(id)) {
             (Join::Or, _) => Some(id),
@@ -91,21 +102,31 @@ impl Merger<'_> {
             (Join::And, _) => None,
         };
         let bodies: Vec<IrId> = terms.iter().take_while(|term| term.0 == join).map_while(|&(_, id)| body(id)).collect();
+        let rejects = |taken: usize| rejecting.is_some_and(|at| taken > at);
         if bodies.len() < 2 {
-            return (1, self.node(first));
+            return (1, self.node(first, rejects(1)));
         }
-        let merged = self.alternatives(&bodies);
+        let merged = self.alternatives(&bodies, join == Join::Or && rejects(bodies.len()));
         let merged = if join == Join::And { self.ir.push(Node::Not(merged)) } else { merged };
         (bodies.len(), merged)
     }
 
-    /// `a or b or …`
-    fn alternatives(&mut self, bodies: &[IrId]) -> IrId {
+    /// `a or b or …`; `rejects`: where none holds the packet is rejected.
+    fn alternatives(&mut self, bodies: &[IrId], rejects: bool) -> IrId {
         let (terms, shapes) = self.shapes(bodies);
+        let tail = if rejects { self.tail(bodies) } else { terms.len() };
         let mut out = Vec::new();
         let mut seen = HashSet::new();
-        let mut at = 0;
+        let (mut at, mut open) = (0, 0);
         while at < terms.len() {
+            // Those before it decide nothing by an element.
+            open = open.max(at);
+            open += terms[open..].iter().take_while(|term| !shapes[term.shape].decides).count();
+            if let Some((taken, node)) = self.factored(&terms[at..open], at >= tail && open == terms.len()) {
+                out.push(node);
+                at += taken;
+                continue;
+            }
             at += if shapes[terms[at].shape].stepwise {
                 self.neighbours(&terms[at..], &shapes, &mut seen, &mut out)
             } else {
@@ -140,7 +161,7 @@ impl Merger<'_> {
     fn stretch(&mut self, terms: &[Term], shapes: &[Shape], seen: &mut HashSet<usize>, out: &mut Vec<IrId>) -> usize {
         let first = terms[0];
         if !shapes[first.shape].decides {
-            out.push(self.node(first.id));
+            out.push(self.node(first.id, false));
             return 1;
         }
         let new = seen.insert(first.shape);
@@ -155,7 +176,7 @@ impl Merger<'_> {
         for (i, (shape, ids)) in kinds.iter().enumerate() {
             let guarded = new && i == 0;
             match (guarded, ids.len(), shapes[*shape].elems) {
-                (true, 1, _) | (true, _, 0) => out.push(self.node(ids[0])),
+                (true, 1, _) | (true, _, 0) => out.push(self.node(ids[0], false)),
                 // A like term without sets is the same term, and was false.
                 (false, _, 0) => {}
                 _ => out.push(self.merged(ids, guarded)),
@@ -188,7 +209,7 @@ impl Merger<'_> {
                 alike.len()
             }
             None => {
-                out.push(self.node(terms[0].id));
+                out.push(self.node(terms[0].id, false));
                 1
             }
         }
