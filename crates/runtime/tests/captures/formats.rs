@@ -165,11 +165,66 @@ fn copying_a_pcapng_keeps_options() {
     copy(&mut Capture::from_bytes(varied_pcapng()).unwrap(), &path);
     let written = std::fs::read(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
-    for text in [&b"maker"[..], b"eth0", b"a comment"] {
+    for text in [&b"maker"[..], b"eth0", b"a comment", b"name resolution"] {
         assert!(written.windows(text.len()).any(|window| window == text));
     }
-    // All but the two blocks that describe neither interfaces nor packets.
-    assert_eq!(written.len(), varied_pcapng().len() - 28 - 20);
+    // All but the custom block.
+    assert_eq!(written.len(), varied_pcapng().len() - 20);
+}
+
+#[test]
+fn copying_a_pcapng_keeps_names_and_secrets_in_their_places() {
+    let order = Order::Big;
+    let packet = |text: &[u8]| order.enhanced(0, 1, 3, text, &[]);
+    let kept = [
+        order.section(&[]),
+        order.block(10, b"secrets before interfaces"),
+        order.interface(1, 100, &[]),
+        packet(b"one"),
+        order.block(4, b"names"),
+        order.block(10, b"more secrets"),
+        packet(b"two"),
+        order.interface(101, 100, &[]),
+        order.block(4, b"more names"),
+        packet(b"red"),
+        order.section(&[]),
+        order.interface(1, 100, &[]),
+        order.block(4, b"names of another section"),
+        packet(b"six"),
+    ]
+    .concat();
+    let left_out = [order.block(5, b"statistics"), order.block(0xbad, b"custom"), order.block(10, b"secrets for no packet")].concat();
+    let path = std::env::temp_dir().join(format!("netvm-secrets-{}.pcapng", std::process::id()));
+    let written = |max: usize, bits: u64| {
+        let mut capture = Capture::from_bytes([kept.clone(), left_out.clone()].concat()).unwrap();
+        let mut writer = Writer::create(&path, &Plan::for_output(&path, &[])).unwrap();
+        while let Some(burst) = capture.next_burst(max).unwrap() {
+            writer.write_selected(&burst, &[bits]).unwrap();
+        }
+        writer.finish().unwrap();
+        std::fs::read(&path).unwrap()
+    };
+    for max in [1, 2, 256] {
+        assert!(written(max, u64::MAX) == kept, "bursts of {max}");
+        let without_packets = written(max, 0);
+        let packets = ["one", "two", "red", "six"].iter().map(|text| packet(text.as_bytes()).len()).sum::<usize>();
+        assert_eq!(without_packets.len(), kept.len() - packets);
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn secrets_without_end_are_kept_up_to_a_limit() {
+    let order = Order::Little;
+    let secrets = order.block(10, &vec![7; (1 << 20) - 12]);
+    let begin = [order.section(&[]), order.interface(1, 0, &[])].concat();
+    let end = [order.interface(101, 0, &[]), order.enhanced(1, 1, 3, b"one", &[])].concat();
+    let input = [begin.clone(), secrets.repeat(20), end.clone()].concat();
+    let path = std::env::temp_dir().join(format!("netvm-many-secrets-{}.pcapng", std::process::id()));
+    copy(&mut Capture::from_bytes(input).unwrap(), &path);
+    let written = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert!(written == [begin, secrets.repeat(16), end].concat());
 }
 
 pub fn copy(capture: &mut Capture, path: &std::path::Path) {

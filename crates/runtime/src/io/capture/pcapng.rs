@@ -1,11 +1,13 @@
 //! pcapng: sections of blocks. A section header fixes the byte order; interface descriptions fix link type, snapshot
-//! length and clock; packet blocks (enhanced, simple, and the obsolete first kind) carry packets; all else is skipped.
+//! length and clock; packet blocks (enhanced, simple, and the obsolete first kind) carry packets; names and secrets are kept for copies
+//! of the capture; all else is skipped.
 //!
 //! Every section may have another byte order and every interface another link type. Limits are libpcap's: a block of at
 //! most 16 MiB (more where the link type's packets are larger), a section header of at most 1 MiB, a packet of at most
-//! its interface's snapshot length. Descriptions of a section's interfaces are kept, at most 16 MiB of them.
+//! its interface's snapshot length. Descriptions of a section's interfaces are kept, at most 16 MiB of them; of its names and secrets the
+//! first 16 MiB, the rest is skipped.
 //!
-//! Source: draft-ietf-opsawg-pcapng. Leaves out: name resolution, statistics, secrets and custom blocks; `section_length`.
+//! Source: draft-ietf-opsawg-pcapng. Leaves out: statistics and custom blocks, what names and secrets say; `section_length`.
 
 use std::ops::Range;
 
@@ -21,11 +23,16 @@ pub(in crate::io) const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 pub(in crate::io) const INTERFACE: u32 = 1;
 pub(in crate::io) const OBSOLETE: u32 = 2;
 pub(in crate::io) const SIMPLE: u32 = 3;
+/// Name resolution.
+const NAMES: u32 = 4;
 pub(in crate::io) const ENHANCED: u32 = 6;
+/// Decryption secrets.
+const SECRETS: u32 = 10;
 
 const MAX_BLOCK: u32 = 16 << 20;
 const MAX_SECTION_HEADER: u32 = 1 << 20;
 const MAX_DESCRIPTIONS: usize = 16 << 20;
+const MAX_KEPT: usize = 16 << 20;
 /// Room for options beside the longest packet of a link type.
 const OPTION_ROOM: u32 = (128 << 10) + 32;
 
@@ -37,7 +44,10 @@ pub(in crate::io) struct Section {
     pub(in crate::io) swapped: bool,
     pub(in crate::io) header: Vec<u8>,
     pub(in crate::io) interfaces: Vec<Interface>,
-    descriptions: Vec<u8>,
+    /// Interface descriptions, names and secrets as in the file.
+    blocks: Vec<u8>,
+    /// Bytes of it that are names and secrets.
+    kept: usize,
     max_block: u32,
     /// The finest of its interfaces' clocks.
     pub(in crate::io) precision: Precision,
@@ -54,7 +64,6 @@ pub struct Interface {
     pub resolution: Resolution,
     /// Seconds to add to its clock.
     pub offset: i64,
-    block: Range<usize>,
 }
 
 /// The parts of a packet block.
@@ -76,13 +85,14 @@ enum Block {
 
 impl Section {
     pub(super) fn none() -> Self {
-        let (header, interfaces, descriptions) = (Vec::new(), Vec::new(), Vec::new());
-        Self { number: 0, swapped: false, header, interfaces, descriptions, max_block: MAX_BLOCK, precision: Precision::Micro }
+        let (header, interfaces, blocks) = (Vec::new(), Vec::new(), Vec::new());
+        Self { number: 0, swapped: false, header, interfaces, blocks, kept: 0, max_block: MAX_BLOCK, precision: Precision::Micro }
     }
 
-    /// The description of an interface, as in the file: the whole block.
-    pub(in crate::io) fn description(&self, interface: &Interface) -> &[u8] {
-        self.descriptions.get(interface.block.clone()).unwrap_or_default()
+    /// The blocks before the packets at hand that a copy needs: descriptions of interfaces, names and secrets, whole and in their order.
+    /// More may follow them as reading goes on.
+    pub(in crate::io) fn blocks(&self) -> &[u8] {
+        &self.blocks
     }
 
     /// Reads blocks up to the next packet and counts the bytes that are done with in `done`.
@@ -98,6 +108,10 @@ impl Section {
             let read = match kind {
                 SECTION => self.begin(block),
                 INTERFACE => self.describe(block),
+                NAMES | SECRETS => {
+                    self.keep(block);
+                    Ok(())
+                }
                 ENHANCED | SIMPLE | OBSOLETE => return self.packet(block).map_or_else(Step::Damaged, |_| Step::Packet),
                 _ => Ok(()),
             };
@@ -117,7 +131,7 @@ impl Section {
             let Block::Whole { kind, len } = self.block(rest) else { break };
             let Some((block, after)) = rest.split_at_checked(len) else { break };
             match kind {
-                SECTION | INTERFACE => break,
+                SECTION | INTERFACE | NAMES | SECRETS => break,
                 ENHANCED | SIMPLE | OBSOLETE => {
                     let Ok(packet) = self.packet(block) else { break };
                     let Some(of) = self.interface(packet.interface).map(|i| i.link) else { break };
@@ -176,18 +190,25 @@ impl Section {
 
     fn describe(&mut self, block: &[u8]) -> Result<(), Damage> {
         let options = block.get(16..block.len() - 4).ok_or(Damage::BlockTooShort { kind: INTERFACE })?;
-        let start = self.descriptions.len();
-        if start + block.len() > MAX_DESCRIPTIONS {
+        if self.blocks.len() - self.kept + block.len() > MAX_DESCRIPTIONS {
             return Err(Damage::TooManyInterfaces(MAX_DESCRIPTIONS));
         }
         let link = LinkType::from_file(u32::from(u16_at(block, 8, self.swapped)));
         let (resolution, offset) = self.clock(options)?;
-        self.descriptions.extend_from_slice(block);
-        let (snaplen, block) = (snapshot(u32_at(block, 12, self.swapped), link), start..self.descriptions.len());
-        self.interfaces.push(Interface { link, snaplen, resolution, offset, block });
+        self.blocks.extend_from_slice(block);
+        let snaplen = snapshot(u32_at(block, 12, self.swapped), link);
+        self.interfaces.push(Interface { link, snaplen, resolution, offset });
         self.precision = self.precision.max(resolution.precision());
         self.max_block = self.max_block.max(link.max_packet().saturating_add(OPTION_ROOM));
         Ok(())
+    }
+
+    /// Keeps a block that copies are to have, while there is room.
+    fn keep(&mut self, block: &[u8]) {
+        if self.kept + block.len() <= MAX_KEPT {
+            self.kept += block.len();
+            self.blocks.extend_from_slice(block);
+        }
     }
 
     fn clock(&self, options: &[u8]) -> Result<(Resolution, i64), Damage> {

@@ -1,10 +1,11 @@
 //! Writing pcapng.
 //!
-//! What comes from a pcapng is copied block by block: section headers and interface descriptions with their options,
-//! packets with options and comments, in the byte order and clock resolution they have. What comes from elsewhere goes
+//! What comes from a pcapng is copied block by block: section headers and interface descriptions with their options, names and
+//! secrets, packets with options and comments, in the byte order and clock resolution they have. What comes from elsewhere goes
 //! into a section of this machine's byte order, with one interface for each link type, precision and snapshot length.
 //!
-//! Source: draft-ietf-opsawg-pcapng. Leaves out: blocks that describe neither interfaces nor packets.
+//! Source: draft-ietf-opsawg-pcapng. Leaves out: interface statistics, which count what was captured and not what is written; custom blocks; names and
+//! secrets that no packet of their section follows.
 
 use std::{collections::BTreeMap, io};
 
@@ -19,8 +20,8 @@ use crate::io::{
 pub(super) enum Ng {
     #[default]
     Nothing,
-    /// A copied one: which it is, and how many of its interfaces are described.
-    Copied { identity: (u64, u32), described: usize },
+    /// A copied one: which it is, and how many bytes of [`Section::blocks`] were written.
+    Copied { identity: (u64, u32), written: usize },
     /// One made here, with its interfaces' numbers.
     Made(BTreeMap<(LinkType, Precision, u32), u32>),
 }
@@ -29,17 +30,15 @@ impl Ng {
     /// Whether the records of a burst can be copied as they are; writes what they need before them.
     pub(super) fn copies(&mut self, sink: &mut Sink, burst: &Burst<'_>) -> io::Result<bool> {
         let Origin::Pcapng(section) = burst.origin() else { return Ok(false) };
-        let described = match self {
-            Self::Copied { identity, described } if *identity == burst.identity() => *described,
+        let written = match self {
+            Self::Copied { identity, written } if *identity == burst.identity() => *written,
             _ => {
                 put_section(sink, section)?;
                 0
             }
         };
-        for interface in section.interfaces.iter().skip(described) {
-            sink.put(section.description(interface))?;
-        }
-        *self = Self::Copied { identity: burst.identity(), described: section.interfaces.len() };
+        sink.put(section.blocks().get(written..).unwrap_or_default())?;
+        *self = Self::Copied { identity: burst.identity(), written: section.blocks().len() };
         Ok(true)
     }
 
