@@ -9,12 +9,19 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::{Decompress, FlushDecompress, Status};
-use zstd::stream::raw::{self, InBuffer, Operation, OutBuffer};
+use zstd::{
+    stream::raw::{self, InBuffer, Operation, OutBuffer},
+    zstd_safe,
+};
 
 /// How much of the input is read at a time.
 const INPUT: usize = 64 << 10;
 /// The largest window of deflate, as a power of two.
 const WINDOW_BITS: u8 = 15;
+/// Bytes of the header of a block of zstd.
+const BLOCK_HEADER: usize = 3;
+/// The second byte of a skippable frame of zstd.
+const SKIPPABLE: u8 = 0x2a;
 
 /// How a capture is compressed.
 #[derive(Clone, Copy)]
@@ -154,26 +161,113 @@ struct Zstd {
     decoder: raw::Decoder<'static>,
     /// Whether the last frame was taken in to its end, and handed on.
     between: bool,
+    place: Place,
+    /// What was taken in of the present header.
+    header: Vec<u8>,
+    /// Bytes that the frame still has to give, by its header.
+    content: u64,
+}
+
+/// Where in a frame the next byte of input is.
+#[derive(Clone, Copy)]
+enum Place {
+    FrameHeader,
+    BlockHeader,
+    /// In a block, `left` bytes before its end.
+    Block {
+        left: usize,
+        raw: bool,
+        last: bool,
+    },
+    /// In a skippable frame, or behind the last block.
+    Rest,
 }
 
 impl Zstd {
     fn new() -> io::Result<Self> {
-        Ok(Self { decoder: raw::Decoder::new()?, between: true })
+        let decoder = raw::Decoder::new()?;
+        Ok(Self { decoder, between: true, place: Place::FrameHeader, header: Vec::new(), content: 0 })
+    }
+
+    /// How much input may go in at once. Of a raw block zstd hands on any part, but nothing of a part that exceeds what the
+    /// frame's header announced, nor of one that ends the frame where more was announced.
+    fn most(&self) -> usize {
+        match self.place {
+            Place::FrameHeader => 1,
+            Place::BlockHeader => BLOCK_HEADER - self.header.len(),
+            Place::Block { left, raw: true, .. } => usize::try_from(self.content).unwrap_or(usize::MAX).min(left - 1).max(1),
+            Place::Block { left, .. } => left,
+            Place::Rest => usize::MAX,
+        }
     }
 
     /// Decodes up to the end of a block, if all of it is there.
     fn take_in(&mut self, input: &[u8]) -> Result<usize, String> {
-        let mut input = InBuffer::around(input);
-        let hint = self.decoder.run(&mut input, &mut OutBuffer::around(&mut [][..]));
-        self.between = hint.map_err(|error| error.to_string())? == 0;
-        Ok(input.pos())
+        let input = input.get(..self.most()).unwrap_or(input);
+        let mut buffer = InBuffer::around(input);
+        let hint = self.decoder.run(&mut buffer, &mut OutBuffer::around(&mut [][..]));
+        let hint = hint.map_err(|error| error.to_string())?;
+        self.between = hint == 0;
+        let used = buffer.pos();
+        self.place = if self.between { Place::FrameHeader } else { self.after(input.get(..used).unwrap_or_default(), hint) };
+        if self.between {
+            self.header.clear();
+        }
+        Ok(used)
+    }
+
+    /// The place behind what was taken in.
+    fn after(&mut self, taken: &[u8], hint: usize) -> Place {
+        match self.place {
+            Place::FrameHeader => self.after_frame_header(taken, hint),
+            Place::BlockHeader => self.after_block_header(taken),
+            Place::Block { left, raw, last } => Place::in_block(left - taken.len(), raw, last),
+            Place::Rest => Place::Rest,
+        }
+    }
+
+    /// zstd asks for no more than a block's header once it has the whole of the frame's.
+    fn after_frame_header(&mut self, taken: &[u8], hint: usize) -> Place {
+        self.header.extend_from_slice(taken);
+        if self.header.len() == 4 && self.header[1] == SKIPPABLE {
+            self.header.clear();
+            return Place::Rest;
+        }
+        if hint > BLOCK_HEADER {
+            return Place::FrameHeader;
+        }
+        self.content = zstd_safe::get_frame_content_size(&self.header).ok().flatten().unwrap_or(u64::MAX);
+        self.header.clear();
+        Place::BlockHeader
+    }
+
+    /// One bit tells the last block, two its kind, 21 its size; a repeated byte is one byte whatever the size.
+    fn after_block_header(&mut self, taken: &[u8]) -> Place {
+        self.header.extend_from_slice(taken);
+        let [a, b, c] = self.header[..] else { return Place::BlockHeader };
+        self.header.clear();
+        let fields = u32::from_le_bytes([a, b, c, 0]);
+        let (last, kind, size) = (fields & 1 == 1, fields >> 1 & 3, (fields >> 3) as usize);
+        Place::in_block(if kind == 1 { 1 } else { size }, kind == 0, last)
     }
 
     /// Hands on what is left of the last block.
     fn hand_on(&mut self, room: &mut [u8]) -> Result<usize, String> {
         let mut room = OutBuffer::around(room);
         let hint = self.decoder.run(&mut InBuffer::around(&[]), &mut room);
-        hint.map(|_| room.pos()).map_err(|error| error.to_string())
+        hint.map_err(|error| error.to_string())?;
+        self.content = self.content.saturating_sub(room.pos() as u64);
+        Ok(room.pos())
+    }
+}
+
+impl Place {
+    fn in_block(left: usize, raw: bool, last: bool) -> Self {
+        match (left, last) {
+            (0, true) => Self::Rest,
+            (0, false) => Self::BlockHeader,
+            _ => Self::Block { left, raw, last },
+        }
     }
 }
 
@@ -291,6 +385,28 @@ mod tests {
                     assert_eq!(before, expected);
                 }
             }
+        }
+    }
+
+    /// Bytes that cannot be compressed, so that zstd stores them, with their number in the frame's header.
+    #[test]
+    fn no_stored_byte_before_damage_is_lost() {
+        let noise: Vec<u8> = (0..1000u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 13) as u8 ^ (i * i >> 3) as u8).collect();
+        let bytes = zstd::bulk::compress(&noise, 1).unwrap();
+        assert!(bytes.ends_with(&noise[1..]), "it was compressed");
+        let start = bytes.len() - noise.len();
+        for at in 4..start {
+            for bit in 0..8 {
+                let mut bad = bytes.clone();
+                bad[at] ^= 1 << bit;
+                let piecewise = Pauses(bad.iter().map(|byte| vec![*byte]).collect());
+                let (got, _) = decoded(piecewise, Coding::Zstd, 1 << 20);
+                assert_eq!(decoded(io::Cursor::new(bad.clone()), Coding::Zstd, 1 << 20).0, got, "byte {at} bit {bit}");
+                assert!(got.starts_with(&bytewise(&bad, Coding::Zstd)), "byte {at} bit {bit}");
+            }
+        }
+        for cut in start..bytes.len() {
+            assert_eq!(decoded(io::Cursor::new(bytes[..cut].to_vec()), Coding::Zstd, 1 << 20).0, &noise[..cut - start]);
         }
     }
 
