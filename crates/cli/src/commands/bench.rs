@@ -5,7 +5,7 @@ use crate::failure::{self, Failure, Outcome};
 use crate::input::{BURST, Inputs};
 use crate::out::Out;
 use netvm::io::capture::MAX_BURST;
-use netvm::io::{Capture, LinkType};
+use netvm::io::{Capture, LinkType, Record};
 use netvm::netil::exec::{Packets, Selection};
 use netvm::{Compiled, Filter, engines};
 use serde::Serialize;
@@ -38,7 +38,7 @@ struct FilterArgs {
     #[command(flatten)]
     expression: Expression,
 
-    /// Capture with the packets; packets of the first one's link type are taken
+    /// Capture with the packets; those of different link types are measured one link type after the other
     #[arg(short = 'r', long = "read", value_name = "IN", required = true, value_hint = clap::ValueHint::FilePath)]
     read: Vec<PathBuf>,
 
@@ -63,12 +63,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let What::Filter(args) = &args.what;
     let source = args.expression.text()?;
     let trace = Trace::read(&args.read, args.packets)?;
-    let mut subjects = subjects(&source, trace.link)?;
+    let mut subjects = subjects(&source, &trace.links())?;
     let matched = compare(&mut subjects, &trace, args.burst as usize)?;
     measure(&mut subjects, &trace, args);
     let report = Report {
         filter: &source,
-        link_type: trace.link.to_string(),
+        link_types: trace.links().iter().map(LinkType::to_string).collect(),
         packets: trace.len(),
         matched,
         engines: subjects.iter_mut().map(Subject::figures).collect(),
@@ -81,8 +81,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     out.flush()
 }
 
-/// Packets in memory, one after the other.
+/// Packets in memory, those of each link type together.
 struct Trace {
+    parts: Vec<Part>,
+}
+
+/// Packets of one link type, one after the other.
+struct Part {
     link: LinkType,
     bytes: Vec<u8>,
     /// Where each packet ends.
@@ -94,33 +99,66 @@ struct Trace {
 impl Trace {
     fn read(paths: &[PathBuf], max: u64) -> Outcome<Self> {
         let mut inputs = Inputs::open(paths)?;
-        let link = inputs.infos().iter().find_map(|i| i.link_types.first().copied()).unwrap_or(LinkType::EN10MB);
-        let mut trace = Self { link, bytes: Vec::new(), ends: Vec::new(), wire_len: Vec::new(), time_ns: Vec::new() };
+        let mut trace = Self { parts: Vec::new() };
         for (path, capture) in inputs.captures() {
             let told = |error| Failure::failed(format_args!("{}: {error}", path.display()));
             trace.take(capture, max as usize).map_err(told)?;
         }
-        if trace.ends.is_empty() {
+        if trace.parts.is_empty() {
             return Err(Failure::failed("no packets to measure on"));
         }
         Ok(trace)
     }
 
     fn take(&mut self, capture: &mut Capture, max: usize) -> Result<(), netvm::io::ReadError> {
-        while self.ends.len() < max {
-            let Some(burst) = capture.next_burst(MAX_BURST.min(max - self.ends.len()))? else { break };
-            for record in burst.records().filter(|r| r.link_type() == self.link) {
-                self.bytes.extend_from_slice(record.data);
-                self.ends.push(self.bytes.len());
-                self.wire_len.push(record.wire_len());
-                self.time_ns.push(u64::try_from(record.timestamp().as_nanos()).unwrap_or(0));
-            }
+        while self.len() < max {
+            let Some(burst) = capture.next_burst(MAX_BURST.min(max - self.len()))? else { break };
+            let part = self.part(burst.link_type());
+            burst.records().for_each(|record| part.push(&record));
         }
         Ok(())
     }
 
+    fn part(&mut self, link: LinkType) -> &mut Part {
+        let at = self.parts.iter().position(|part| part.link == link).unwrap_or_else(|| {
+            self.parts.push(Part { link, bytes: Vec::new(), ends: Vec::new(), wire_len: Vec::new(), time_ns: Vec::new() });
+            self.parts.len() - 1
+        });
+        &mut self.parts[at]
+    }
+
     fn len(&self) -> usize {
-        self.ends.len()
+        self.parts.iter().map(|part| part.ends.len()).sum()
+    }
+
+    fn links(&self) -> Vec<LinkType> {
+        self.parts.iter().map(|part| part.link).collect()
+    }
+
+    /// Which packet one is in words: by its burst, its number in it, and how long bursts are.
+    fn place(&self, mut burst: usize, packet: usize, length: usize) -> String {
+        for part in &self.parts {
+            let bursts = part.ends.len().div_ceil(length);
+            if burst < bursts {
+                return format!("packet {} of those with link type {}", burst * length + packet + 1, part.link);
+            }
+            burst -= bursts;
+        }
+        "no packet".to_owned()
+    }
+
+    /// The packets of each part.
+    fn frames(&self) -> Vec<Vec<&[u8]>> {
+        self.parts.iter().map(Part::frames).collect()
+    }
+}
+
+impl Part {
+    fn push(&mut self, record: &Record<'_>) {
+        self.bytes.extend_from_slice(record.data);
+        self.ends.push(self.bytes.len());
+        self.wire_len.push(record.wire_len());
+        self.time_ns.push(u64::try_from(record.timestamp().as_nanos()).unwrap_or(0));
     }
 
     fn frames(&self) -> Vec<&[u8]> {
@@ -132,35 +170,44 @@ impl Trace {
 /// An engine being measured.
 struct Subject {
     name: &'static str,
-    compiled: Compiled,
+    /// For the link type of each part of the trace.
+    compiled: Vec<Compiled>,
     compile: Duration,
     /// Nanoseconds per packet of each round.
     rounds: Vec<f64>,
 }
 
-fn subjects(source: &str, link: LinkType) -> Outcome<Vec<Subject>> {
+fn subjects(source: &str, links: &[LinkType]) -> Outcome<Vec<Subject>> {
     let subject = |engine: &'static engines::EngineInfo| {
-        let mut best = None::<Compiled>;
-        for _ in 0..COMPILATIONS {
-            let compiled = Filter::compile(source, link, engine)?;
-            if best.as_ref().is_none_or(|b| compiled.took < b.took) {
-                best = Some(compiled);
-            }
-        }
-        let compiled = best.ok_or_else(Failure::told)?;
-        Ok(Subject { name: engine.name, compile: compiled.took, compiled, rounds: Vec::new() })
+        let compiled: Vec<Compiled> = links.iter().map(|link| fastest(source, *link, engine)).collect::<Outcome<_>>()?;
+        let compile = compiled.iter().map(|c| c.took).sum();
+        Ok(Subject { name: engine.name, compile, compiled, rounds: Vec::new() })
     };
     engines::ALL.iter().map(subject).collect()
 }
 
+/// Of several compilations the one that took the least time.
+fn fastest(source: &str, link: LinkType, engine: &'static engines::EngineInfo) -> Outcome<Compiled> {
+    let mut best = None::<Compiled>;
+    for _ in 0..COMPILATIONS {
+        let compiled = Filter::compile(source, link, engine)?;
+        if best.as_ref().is_none_or(|b| compiled.took < b.took) {
+            best = Some(compiled);
+        }
+    }
+    best.ok_or_else(Failure::told)
+}
+
 impl Subject {
     /// Goes once over all packets; the verdicts of each burst go to `each`.
-    fn pass(&mut self, frames: &[&[u8]], trace: &Trace, burst: usize, selection: &mut Selection, mut each: impl FnMut(&Selection)) {
-        for (at, frames) in frames.chunks(burst).enumerate() {
-            let range = at * burst..at * burst + frames.len();
-            let packets = Packets { frames, wire_len: &trace.wire_len[range.clone()], time_ns: &trace.time_ns[range] };
-            self.compiled.select(&packets, selection);
-            each(selection);
+    fn pass(&mut self, frames: &[Vec<&[u8]>], trace: &Trace, burst: usize, selection: &mut Selection, mut each: impl FnMut(&Selection)) {
+        for ((frames, part), compiled) in frames.iter().zip(&trace.parts).zip(&mut self.compiled) {
+            for (at, frames) in frames.chunks(burst).enumerate() {
+                let range = at * burst..at * burst + frames.len();
+                let packets = Packets { frames, wire_len: &part.wire_len[range.clone()], time_ns: &part.time_ns[range] };
+                compiled.select(&packets, selection);
+                each(selection);
+            }
         }
     }
 
@@ -176,29 +223,30 @@ impl Subject {
 }
 
 /// Holds all verdicts against those of the first engine; how many packets match.
-fn compare(subjects: &mut [Subject], trace: &Trace, burst: usize) -> Outcome<u64> {
+fn compare(subjects: &mut [Subject], trace: &Trace, length: usize) -> Outcome<u64> {
     let frames = trace.frames();
     let mut selection = Selection::default();
     let mut verdicts: Vec<Vec<Selection>> = Vec::new();
     for subject in subjects.iter_mut() {
         let mut all = Vec::new();
-        subject.pass(&frames, trace, burst, &mut selection, |verdict| all.push(verdict.clone()));
+        subject.pass(&frames, trace, length, &mut selection, |verdict| all.push(verdict.clone()));
         verdicts.push(all);
     }
     let Some((first, others)) = verdicts.split_first() else { return Ok(0) };
     for (subject, other) in subjects.iter().skip(1).zip(others) {
-        if let Some(packet) = difference(first, other, burst) {
-            failure::error(&format!("{} and {} differ on packet {}", subjects[0].name, subject.name, packet + 1));
+        if let Some((burst, packet)) = difference(first, other) {
+            let place = trace.place(burst, packet, length);
+            failure::error(&format!("{} and {} differ on {place}", subjects[0].name, subject.name));
             return Err(Failure::told());
         }
     }
     Ok(first.iter().map(Selection::count).sum())
 }
 
-/// The first packet that two engines judge differently.
-fn difference(a: &[Selection], b: &[Selection], burst: usize) -> Option<usize> {
+/// The first packet that two engines judge differently: the number of its burst and its own within it.
+fn difference(a: &[Selection], b: &[Selection]) -> Option<(usize, usize)> {
     let at = a.iter().zip(b).position(|(a, b)| a != b)?;
-    (0..burst).find(|&i| a[at].get(i) != b[at].get(i)).map(|i| at * burst + i)
+    (0..64 * a[at].bits.len()).find(|&i| a[at].get(i) != b[at].get(i)).map(|i| (at, i))
 }
 
 /// Rounds in turn, so that what else the machine does hits all engines alike.
@@ -222,7 +270,7 @@ fn measure(subjects: &mut [Subject], trace: &Trace, args: &FilterArgs) {
 #[derive(Serialize)]
 struct Report<'a> {
     filter: &'a str,
-    link_type: String,
+    link_types: Vec<String>,
     packets: usize,
     matched: u64,
     engines: Vec<Figures>,
@@ -241,7 +289,7 @@ impl Report<'_> {
         let mut text = format!(
             "{} packets ({}), {} match; all engines agree on every one\n",
             grouped(self.packets as u64),
-            self.link_type,
+            self.link_types.join(", "),
             shared::grouped(self.matched)
         );
         text += "engine    ns/packet   median    against the first   source to ready\n";
@@ -273,7 +321,18 @@ mod tests {
             s
         };
         let (a, b) = ([made(&[1]), made(&[3, 70])], [made(&[1]), made(&[3])]);
-        assert_eq!(difference(&a, &b, 100), Some(170));
-        assert_eq!(difference(&a, &a, 100), None);
+        assert_eq!(difference(&a, &b), Some((1, 70)));
+        assert_eq!(difference(&a, &a), None);
+    }
+
+    #[test]
+    fn a_packet_is_told_by_its_link_type_and_number() {
+        let mut trace = Trace { parts: Vec::new() };
+        trace.part(LinkType::EN10MB).ends = vec![0; 5];
+        trace.part(LinkType::RAW).ends = vec![0; 5];
+        let places = [(0, 1), (2, 0), (3, 1), (5, 0), (6, 0)].map(|(burst, packet)| trace.place(burst, packet, 2));
+        let told = |n, link| format!("packet {n} of those with link type {link}");
+        assert_eq!(places[..4], [told(2, "EN10MB"), told(5, "EN10MB"), told(2, "RAW"), told(5, "RAW")]);
+        assert_eq!(places[4], "no packet");
     }
 }
