@@ -391,7 +391,7 @@ mod tests {
     /// Bytes that cannot be compressed, so that zstd stores them, with their number in the frame's header.
     #[test]
     fn no_stored_byte_before_damage_is_lost() {
-        let noise: Vec<u8> = (0..1000u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 13) as u8 ^ (i * i >> 3) as u8).collect();
+        let noise: Vec<u8> = (0..1000u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 13) as u8 ^ ((i * i) >> 3) as u8).collect();
         let bytes = zstd::bulk::compress(&noise, 1).unwrap();
         assert!(bytes.ends_with(&noise[1..]), "it was compressed");
         let start = bytes.len() - noise.len();
