@@ -44,8 +44,8 @@ pub use burst::{Burst, Record};
 pub use error::{Damage, ReadError};
 pub(in crate::io) use pcap::Pcap;
 pub use pcapng::Interface;
-pub use split::{Split, Stretch};
 pub(in crate::io) use pcapng::{BYTE_ORDER, ENHANCED, INTERFACE, SECTION, Section};
+pub use split::{Split, Stretch};
 
 use self::{
     decode::Corrupt,
