@@ -94,7 +94,7 @@ impl Side {
 
 fn sides(which: usize, expression: &str) -> Result<Vec<Side>, String> {
     let mut sides = Vec::new();
-    for engine in engines::ALL {
+    for engine in engines::ALL.iter().filter(|engine| engine.quick).chain(engines::forms()) {
         let compiled = Filter::compile(expression, LinkType::EN10MB, engine).map_err(|e| e.to_string())?;
         sides.push(Side::Netvm(engine.name, Box::new(compiled)));
     }

@@ -11,6 +11,11 @@ pub trait Engine: Send {
     /// The name in `--engine`.
     fn name(&self) -> &'static str;
 
+    /// What runs the program at the moment, in words.
+    fn detail(&self) -> String {
+        self.name().to_owned()
+    }
+
     /// The program.
     fn program(&self) -> &Arc<Verified>;
 

@@ -10,6 +10,7 @@
 //! - [`passes`]: the optimiser
 //! - [`sets`]: how a set is tested, chosen by its size and density
 #![forbid(unsafe_code)]
+pub mod backends;
 pub mod engine;
 pub mod mir;
 pub mod passes;

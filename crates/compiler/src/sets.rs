@@ -55,17 +55,19 @@ pub enum Plan {
     },
 }
 
-/// A perfect hash: `slot = ((v ^ displace[(v · multiplier) >> bucket_shift]) · multiplier) >> slot_shift`, in 64-bit arithmetic, and v is in the set if
+/// A perfect hash: `slot = ((v ^ displace[(v · multiplier) >> bucket_shift]) · multiplier) >> slot_shift`, modulo 2^bits, and v is in the set if
 /// `keys[slot] = v`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hash {
-    /// Odd.
+    /// 32 for sets of at most 32 bits, so that a vector holds many; else 64.
+    pub bits: u32,
+    /// Odd, below 2^bits.
     pub multiplier: u64,
-    /// 64 − log2 of the number of buckets.
+    /// `bits` − log2 of the number of buckets.
     pub bucket_shift: u32,
-    /// Per bucket; empty if there is no displacement.
+    /// Per bucket, below 2^bits; empty if there is no displacement.
     pub displace: Vec<u64>,
-    /// 64 − log2 of the number of slots.
+    /// `bits` − log2 of the number of slots.
     pub slot_shift: u32,
     /// A key per slot; an unused slot holds a key whose slot is another.
     pub keys: Vec<u64>,
@@ -88,7 +90,9 @@ impl Plan {
                 let words = (most / 64 + 1) as usize;
                 Self::Bitmap { low, span: most + 1, words: bitmap(&ranges, low, words) }
             }
-            () => singles(&ranges).and_then(|keys| Hash::new(&keys)).map_or_else(|| search(&ranges), Self::Hash),
+            () => singles(&ranges)
+                .and_then(|keys| Hash::new(&keys, if set.width() > 32 { 64 } else { 32 }))
+                .map_or_else(|| search(&ranges), Self::Hash),
         })
     }
 
@@ -149,45 +153,41 @@ fn search(ranges: &[(u64, u64)]) -> Plan {
 impl Hash {
     /// Tries without displacement first, then buckets; gives up after a bounded number of multipliers and of probes, as keys may be chosen
     /// to collide.
-    fn new(keys: &[u64]) -> Option<Self> {
+    fn new(keys: &[u64], bits: u32) -> Option<Self> {
         const MULTIPLIERS: u64 = 64;
-        let multipliers = (1..=MULTIPLIERS).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let multiplier = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits) | 1;
+        let multipliers = (1..=MULTIPLIERS).map(multiplier);
         if keys.len() <= 64 {
             let slots = (8 * keys.len()).next_power_of_two();
-            if let Some(found) = multipliers
-                .clone()
-                .chain((65..4096).map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1))
-                .find_map(|m| Self::direct(keys, m, slots))
-            {
+            if let Some(found) = multipliers.clone().chain((65..4096).map(multiplier)).find_map(|m| Self::direct(keys, bits, m, slots)) {
                 return Some(found);
             }
         }
         let mut probes = PROBES * keys.len() as u64;
-        multipliers.into_iter().find_map(|m| Self::displaced(keys, m, &mut probes))
+        multipliers.into_iter().find_map(|m| Self::displaced(keys, bits, m, &mut probes))
     }
 
-    fn direct(keys: &[u64], multiplier: u64, slots: usize) -> Option<Self> {
-        let slot_shift = 64 - slots.ilog2();
+    fn direct(keys: &[u64], bits: u32, multiplier: u64, slots: usize) -> Option<Self> {
+        let slot_shift = bits - slots.ilog2();
+        let mut hash = Self { bits, multiplier, bucket_shift: bits - 1, displace: Vec::new(), slot_shift, keys: Vec::new() };
         let mut used = vec![None; slots];
         for key in keys {
-            let slot = &mut used[(key.wrapping_mul(multiplier) >> slot_shift) as usize];
-            if slot.replace(*key).is_some() {
+            if used[hash.slot(*key)].replace(*key).is_some() {
                 return None;
             }
         }
-        let mut hash = Self { multiplier, bucket_shift: 63, displace: Vec::new(), slot_shift, keys: Vec::new() };
         hash.fill(&used, keys);
         Some(hash)
     }
 
     /// Buckets of about four keys; the fullest choose their displacement first.
-    fn displaced(keys: &[u64], multiplier: u64, probes: &mut u64) -> Option<Self> {
+    fn displaced(keys: &[u64], bits: u32, multiplier: u64, probes: &mut u64) -> Option<Self> {
         let slots = (2 * keys.len()).next_power_of_two();
         let buckets = (keys.len() / 4 + 1).next_power_of_two().max(2);
-        let bucket_shift = 64 - buckets.ilog2();
-        let mut hash = Self { multiplier, bucket_shift, displace: vec![0; buckets], slot_shift: 64 - slots.ilog2(), keys: Vec::new() };
+        let (bucket_shift, slot_shift) = (bits - buckets.ilog2(), bits - slots.ilog2());
+        let mut hash = Self { bits, multiplier, bucket_shift, displace: vec![0; buckets], slot_shift, keys: Vec::new() };
         let mut by_bucket = vec![Vec::new(); buckets];
-        keys.iter().for_each(|k| by_bucket[(k.wrapping_mul(multiplier) >> bucket_shift) as usize].push(*k));
+        keys.iter().for_each(|k| by_bucket[hash.bucket(*k)].push(*k));
         let mut order: Vec<usize> = (0..buckets).collect();
         order.sort_by_key(|b| std::cmp::Reverse(by_bucket[*b].len()));
         let mut used = vec![None; slots];
@@ -204,11 +204,11 @@ impl Hash {
             return None;
         }
         'displacement: for d in 0..TRIES {
-            let d = d.wrapping_mul(0xd1b5_4a32_d192_ed03);
+            let d = d.wrapping_mul(0xd1b5_4a32_d192_ed03) >> (64 - self.bits);
             let mut taken: Vec<usize> = Vec::with_capacity(keys.len());
             for key in keys {
                 *probes = probes.checked_sub(1)?;
-                let slot = ((key ^ d).wrapping_mul(self.multiplier) >> self.slot_shift) as usize;
+                let slot = self.scale(key ^ d, self.slot_shift);
                 if used[slot].is_some() || taken.contains(&slot) {
                     continue 'displacement;
                 }
@@ -231,8 +231,17 @@ impl Hash {
 
     /// The slot where a value would be.
     pub fn slot(&self, v: u64) -> usize {
-        let d = self.displace.get((v.wrapping_mul(self.multiplier) >> self.bucket_shift) as usize).copied().unwrap_or(0);
-        ((v ^ d).wrapping_mul(self.multiplier) >> self.slot_shift) as usize
+        let d = self.displace.get(self.bucket(v)).copied().unwrap_or(0);
+        self.scale(v ^ d, self.slot_shift)
+    }
+
+    fn bucket(&self, v: u64) -> usize {
+        self.scale(v, self.bucket_shift)
+    }
+
+    /// The high bits of the product.
+    fn scale(&self, v: u64, shift: u32) -> usize {
+        ((v.wrapping_mul(self.multiplier) & netil::ops::mask(self.bits as u16)) >> shift) as usize
     }
 }
 

@@ -162,7 +162,7 @@ impl Engine for JitEngine {
 }
 
 /// The array that was given, or one that continues it where it is too short.
-fn filled<T: Copy>(own: &mut Vec<T>, given: &[T], frames: &[&[u8]], f: impl Fn(&[u8]) -> T) -> *const T {
+pub fn filled<T: Copy>(own: &mut Vec<T>, given: &[T], frames: &[&[u8]], f: impl Fn(&[u8]) -> T) -> *const T {
     if given.len() >= frames.len() {
         return given.as_ptr();
     }
@@ -248,7 +248,10 @@ fn disposition(result: u64, kind: HandlerKind, inst: u32) -> Disposition {
 }
 
 /// Compiled code reads `[&[u8]]` as pairs of address and length, which the language does not promise: see that it is so.
-fn check_slices() -> Result<(), JitError> {
+///
+/// # Errors
+/// It is not so.
+pub fn check_slices() -> Result<(), JitError> {
     let slice: &[u8] = &[1, 2, 3];
     // SAFETY: a reference to a slice has the size of two addresses and any bits of it are numbers.
     let pair: [usize; 2] = unsafe { std::mem::transmute(slice) };

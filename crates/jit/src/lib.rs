@@ -18,7 +18,7 @@ mod lower;
 mod memory;
 mod unit;
 
-pub use engine::JitEngine;
+pub use engine::{JitEngine, check_slices, filled};
 pub use unit::{Emit, emit};
 
 use std::fmt;

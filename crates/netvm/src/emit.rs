@@ -14,12 +14,16 @@ pub enum Stage {
     Netil,
     /// MIR as it is translated.
     Mir,
+    /// MIR after the first pass of that name.
+    MirAfter(&'static str),
     /// MIR after the passes.
     MirOpt,
     /// Cranelift's IR.
     Clif,
     /// Machine code.
     Asm,
+    /// C, of a filter.
+    C,
 }
 
 /// All stages with their names, first to last.
@@ -29,24 +33,39 @@ pub const ALL: &[(&str, Stage, &str)] = &[
     ("mir-opt", Stage::MirOpt, "the same after all passes"),
     ("clif", Stage::Clif, "the code generator's input (Cranelift IR)"),
     ("asm", Stage::Asm, "machine code, disassembled"),
+    ("c", Stage::C, "C11 for the system's compiler, of a filter"),
 ];
 
-/// The stage with that name.
+/// The stage with that name; `mir:PASS` is MIR after that pass.
 pub fn find(name: &str) -> Option<Stage> {
+    if let Some(pass) = name.strip_prefix("mir:") {
+        return passes::ALL.iter().find(|p| p.name == pass).map(|p| Stage::MirAfter(p.name));
+    }
     ALL.iter().find(|(n, ..)| *n == name).map(|(_, stage, _)| *stage)
 }
 
 /// The program at a stage: all its handlers, one after the other.
 ///
 /// # Errors
-/// The program is too large to compile.
+/// The program is too large to compile, or no filter and C is asked for.
 pub fn emit(program: &Verified, stage: Stage) -> Result<String, Error> {
+    emit_without(program, stage, &[])
+}
+
+/// The same with passes left out, by their names.
+///
+/// # Errors
+/// As [`emit`].
+pub fn emit_without(program: &Verified, stage: Stage, disabled: &[String]) -> Result<String, Error> {
+    let stop_after = if let Stage::MirAfter(pass) = stage { Some(pass.to_owned()) } else { None };
+    let options = passes::Options { stop_after, disabled: disabled.to_vec() };
     match stage {
         Stage::Netil => Ok(netil::disasm::disassemble(program.module())),
         Stage::Mir => each(|kind| Ok(translate(program, kind).map_err(too_large)?.map(|func| func.to_string()))),
-        Stage::MirOpt => each(|kind| Ok(optimised(program, kind)?.map(|(func, _)| func.to_string()))),
-        Stage::Clif => each(|kind| code(program, kind, jit::Emit::Clif)),
-        Stage::Asm => each(|kind| code(program, kind, jit::Emit::Asm)),
+        Stage::MirOpt | Stage::MirAfter(_) => each(|kind| Ok(optimised(program, kind, &options)?.map(|(func, _)| func.to_string()))),
+        Stage::Clif => each(|kind| code(program, kind, &options, jit::Emit::Clif)),
+        Stage::Asm => each(|kind| code(program, kind, &options, jit::Emit::Asm)),
+        Stage::C => c(program, &options),
     }
 }
 
@@ -73,6 +92,7 @@ pub struct Sizes {
 /// The program is too large to compile.
 pub fn sizes(program: &Verified) -> Result<Sizes, Error> {
     let mut sizes = Sizes::default();
+    let all = passes::Options::default();
     let operations = |func: &Func| func.blocks.iter().map(|block| block.ops.len() + 1).sum::<usize>();
     for kind in COMPILED {
         let Some(handler) = program.module().handler(kind) else { continue };
@@ -80,11 +100,11 @@ pub fn sizes(program: &Verified) -> Result<Sizes, Error> {
         if let Some(func) = translate(program, kind).map_err(too_large)? {
             (sizes.mir, sizes.mir_blocks) = (sizes.mir + operations(&func), sizes.mir_blocks + func.blocks.len());
         }
-        if let Some((func, _)) = optimised(program, kind)? {
+        if let Some((func, _)) = optimised(program, kind, &all)? {
             sizes.optimised += operations(&func);
             sizes.optimised_blocks += func.blocks.len();
         }
-        sizes.machine += code(program, kind, jit::Emit::Asm)?.map_or(0, |text| instructions(&text));
+        sizes.machine += code(program, kind, &all, jit::Emit::Asm)?.map_or(0, |text| instructions(&text));
     }
     Ok(sizes)
 }
@@ -101,7 +121,7 @@ fn instructions(text: &str) -> usize {
 pub fn time_passes(program: &Verified) -> Result<Vec<passes::Timing>, Error> {
     let mut timings = Vec::new();
     for kind in COMPILED {
-        timings.extend(optimised(program, kind)?.into_iter().flat_map(|(_, timings)| timings));
+        timings.extend(optimised(program, kind, &passes::Options::default())?.into_iter().flat_map(|(_, timings)| timings));
     }
     Ok(timings)
 }
@@ -114,14 +134,21 @@ fn each(text: impl Fn(HandlerKind) -> Result<Option<String>, Error>) -> Result<S
     Ok(texts.into_iter().flatten().collect())
 }
 
-fn optimised(program: &Verified, kind: HandlerKind) -> Result<Option<(Func, Vec<passes::Timing>)>, Error> {
-    compiler::optimised(program, kind, &passes::Options::default()).map_err(too_large)
+fn optimised(program: &Verified, kind: HandlerKind, options: &passes::Options) -> Result<Option<(Func, Vec<passes::Timing>)>, Error> {
+    compiler::optimised(program, kind, options).map_err(too_large)
 }
 
-fn code(program: &Verified, kind: HandlerKind, stage: jit::Emit) -> Result<Option<String>, Error> {
-    let Some((func, _)) = optimised(program, kind)? else { return Ok(None) };
+fn code(program: &Verified, kind: HandlerKind, options: &passes::Options, stage: jit::Emit) -> Result<Option<String>, Error> {
+    let Some((func, _)) = optimised(program, kind, options)? else { return Ok(None) };
     let refused = |error: jit::JitError| Error::Engine { engine: "jit", reason: error.to_string() };
     jit::emit(program, kind, &func, stage).map(Some).map_err(refused)
+}
+
+fn c(program: &Verified, options: &passes::Options) -> Result<String, Error> {
+    let refused = |reason: String| Error::Engine { engine: "aot", reason };
+    let (func, _) =
+        optimised(program, HandlerKind::Push, options)?.ok_or_else(|| refused("no C for a program without push handler".to_owned()))?;
+    compiler::backends::c::emit(program, &func).map_err(|e| refused(e.to_string()))
 }
 
 fn too_large(error: TooLarge) -> Error {

@@ -1,7 +1,7 @@
 //! A filter expression, compiled for each link type that its packets have.
 
 use crate::Error;
-use crate::engines::EngineInfo;
+use crate::engines::{EngineInfo, Settings};
 use crate::frontends::pcap_filter::{self, explain::Explainer};
 use crate::session::fresh_state;
 use compiler::Engine;
@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 pub struct Filter {
     source: String,
     engine: &'static EngineInfo,
+    settings: Settings,
     compiled: Vec<Compiled>,
     wire_len: Vec<u32>,
     time_ns: Vec<u64>,
@@ -41,7 +42,13 @@ impl Filter {
     /// The expression is wrong whatever the link type.
     pub fn new(source: &str, engine: &'static EngineInfo) -> Result<Self, Error> {
         pcap_filter::parse(source).map_err(|errors| Error::Filter { source: source.to_owned(), errors })?;
-        Ok(Self { source: source.to_owned(), engine, compiled: Vec::new(), wire_len: Vec::new(), time_ns: Vec::new() })
+        let settings = Settings::default();
+        Ok(Self { source: source.to_owned(), engine, settings, compiled: Vec::new(), wire_len: Vec::new(), time_ns: Vec::new() })
+    }
+
+    /// The same with other settings for the engine, which count for what is compiled from now on.
+    pub fn with_settings(self, settings: Settings) -> Self {
+        Self { settings, ..self }
     }
 
     /// A filter for one link type alone.
@@ -49,7 +56,15 @@ impl Filter {
     /// # Errors
     /// As [`Filter::new`] and [`Filter::prepare`].
     pub fn compile(source: &str, link: LinkType, engine: &'static EngineInfo) -> Result<Compiled, Error> {
-        Compiled::new(source, link, false, engine)
+        Compiled::new(source, link, false, engine, Settings::default())
+    }
+
+    /// The same with other settings for the engine.
+    ///
+    /// # Errors
+    /// As [`Filter::compile`].
+    pub fn compile_with(source: &str, link: LinkType, engine: &'static EngineInfo, settings: Settings) -> Result<Compiled, Error> {
+        Compiled::new(source, link, false, engine, settings)
     }
 
     /// What tells in words what a filter does, and why it takes or leaves a packet.
@@ -82,7 +97,14 @@ impl Filter {
     /// A coprocessor has no implementation.
     pub fn another(&self) -> Result<Self, Error> {
         let compiled = self.compiled.iter().map(Compiled::another).collect::<Result<_, _>>()?;
-        Ok(Self { source: self.source.clone(), engine: self.engine, compiled, wire_len: Vec::new(), time_ns: Vec::new() })
+        Ok(Self {
+            source: self.source.clone(),
+            engine: self.engine,
+            settings: self.settings,
+            compiled,
+            wire_len: Vec::new(),
+            time_ns: Vec::new(),
+        })
     }
 
     /// Compiles the filter for a link type, unless that was done.
@@ -138,17 +160,17 @@ impl Filter {
         if let Some(at) = self.compiled.iter().position(|c| c.link == link && c.big_endian == big_endian) {
             return Ok(at);
         }
-        self.compiled.push(Compiled::new(&self.source, link, big_endian, self.engine)?);
+        self.compiled.push(Compiled::new(&self.source, link, big_endian, self.engine, self.settings)?);
         Ok(self.compiled.len() - 1)
     }
 }
 
 impl Compiled {
-    fn new(source: &str, link: LinkType, big_endian: bool, engine: &EngineInfo) -> Result<Self, Error> {
+    fn new(source: &str, link: LinkType, big_endian: bool, engine: &EngineInfo, settings: Settings) -> Result<Self, Error> {
         let start = Instant::now();
         let program = Arc::new(program(source, link, big_endian)?);
         let state = fresh_state(&program)?;
-        let engine = engine.make(Arc::clone(&program))?;
+        let engine = engine.make(Arc::clone(&program), settings)?;
         Ok(Self { link, program, took: start.elapsed(), big_endian, engine, state })
     }
 
@@ -161,6 +183,11 @@ impl Compiled {
     /// The name of the engine that runs it.
     pub fn engine(&self) -> &'static str {
         self.engine.name()
+    }
+
+    /// What runs it at the moment, in words.
+    pub fn detail(&self) -> String {
+        self.engine.detail()
     }
 
     /// Selects packets of this link type; `out` is overwritten.

@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod ahead;
+mod auto;
 pub mod emit;
 pub mod engines;
 mod error;

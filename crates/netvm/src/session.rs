@@ -1,7 +1,7 @@
 //! A NetIL program being run: an engine, its state, and the packets that wait for it.
 
 use crate::Error;
-use crate::engines::EngineInfo;
+use crate::engines::{self, EngineInfo};
 use compiler::Engine;
 use netil::Verified;
 use netil::exec::{DEFAULT_BUDGET, Disposition, DropReason, ExchangeBuffer, Outcome, State};
@@ -15,11 +15,13 @@ pub struct Settings {
     pub seed: u64,
     /// What one handler run may spend ([`netil::budget`]).
     pub budget: u32,
+    /// How the engine is made.
+    pub engine: engines::Settings,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { seed: 0, budget: DEFAULT_BUDGET }
+        Self { seed: 0, budget: DEFAULT_BUDGET, engine: engines::Settings::default() }
     }
 }
 
@@ -44,7 +46,7 @@ impl Session {
     pub fn start(program: Arc<Verified>, engine: &EngineInfo, settings: Settings) -> Result<Self, Error> {
         let mut state = fresh_state(&program)?;
         (state.seed, state.budget) = (settings.seed, settings.budget);
-        let mut engine = engine.make(Arc::clone(&program))?;
+        let mut engine = engine.make(Arc::clone(&program), settings.engine)?;
         engine.init(&mut state).map_err(|how| Error::Init(describe(&program, how)))?;
         Ok(Self { program, engine, state, outcome: Outcome::default() })
     }
@@ -106,7 +108,7 @@ fn describe(program: &Verified, disposition: Disposition) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{engines, load};
+    use crate::load;
 
     fn start(source: &str) -> Result<Session, Error> {
         let program = load::verify(load::module_from(source.as_bytes(), "t.netil")?, "t.netil")?;

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use netvm::emit::{self, Stage};
 use netvm::io::LinkType;
 use netvm::netil::Verified;
-use netvm::{Filter, engines, load};
+use netvm::{Filter, engines, load, passes};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,9 +28,13 @@ pub(crate) struct Args {
     #[arg(short = 'y', long, value_name = "NAME", value_parser = shared::link_type, default_value = "EN10MB", requires = "filter")]
     link_type: LinkType,
 
-    /// The stage
+    /// The stage; mir:PASS is the intermediate representation after that pass
     #[arg(long, value_name = "STAGE", value_parser = stage_parser(), default_value = "netil")]
     emit: Stage,
+
+    /// Leave an optimiser's pass out; may be given several times
+    #[arg(long, value_name = "PASS", value_parser = pass_parser())]
+    without: Vec<String>,
 
     /// Tell on standard error how long each pass took
     #[arg(long)]
@@ -43,14 +47,19 @@ pub(crate) struct Args {
 
 fn stage_parser() -> impl clap::builder::TypedValueParser<Value = Stage> {
     let values = emit::ALL.iter().map(|(name, _, help)| PossibleValue::new(name).help(help));
-    PossibleValuesParser::new(values).map(|name| emit::find(&name).unwrap_or(Stage::Netil))
+    let after = passes::ALL.iter().map(|pass| PossibleValue::new(format!("mir:{}", pass.name)).hide(true));
+    PossibleValuesParser::new(values.chain(after)).map(|name| emit::find(&name).unwrap_or(Stage::Netil))
+}
+
+fn pass_parser() -> PossibleValuesParser {
+    PossibleValuesParser::new(passes::ALL.iter().map(|pass| PossibleValue::new(pass.name).help(pass.doc)))
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let start = Instant::now();
     let program = program(args)?;
     let front = start.elapsed();
-    let text = emit::emit(&program, args.emit)?;
+    let text = emit::emit_without(&program, args.emit, &args.without)?;
     if args.time_passes {
         times(&program, front)?;
     }

@@ -13,9 +13,18 @@ pub(crate) struct EngineArg {
     /// How to run the program; all engines give the same results
     #[arg(long, value_name = "ENGINE", value_parser = engine_parser(), default_value = engines::AUTO.name)]
     engine: &'static str,
+
+    /// Do not keep code that a C compiler made in the cache (~/.cache/netvm), nor take it from there
+    #[arg(long)]
+    no_cache: bool,
 }
 
 impl EngineArg {
+    pub(crate) fn settings(&self) -> engines::Settings {
+        let default = engines::Settings::default();
+        engines::Settings { no_cache: self.no_cache || default.no_cache }
+    }
+
     pub(crate) fn get(&self) -> &'static EngineInfo {
         engines::find(self.engine).unwrap_or(&engines::AUTO)
     }
@@ -23,7 +32,8 @@ impl EngineArg {
 
 fn engine_parser() -> impl clap::builder::TypedValueParser<Value = &'static str> {
     let values = [&engines::AUTO].into_iter().chain(engines::ALL).map(|e| clap::builder::PossibleValue::new(e.name).help(e.description));
-    PossibleValuesParser::new(values).map(|name| engines::find(&name).unwrap_or(&engines::AUTO).name)
+    let forms = engines::FORMS.iter().map(|e| clap::builder::PossibleValue::new(e.name).hide(true));
+    PossibleValuesParser::new(values.chain(forms)).map(|name| engines::find(&name).unwrap_or(&engines::AUTO).name)
 }
 
 /// A filter expression: words, or a file.

@@ -14,7 +14,7 @@ pub(super) enum Test {
     Compare(Vec<(u64, u64)>),
     Bits { low: u64, mask: u64 },
     Bitmap { low: u64, span: u64, words: usize },
-    Hash { multiplier: u64, displace: Option<(u32, usize)>, slot_shift: u32, keys: usize },
+    Hash { bits: u32, multiplier: u64, displace: Option<(u32, usize)>, slot_shift: u32, keys: usize },
     Search { len: usize, lows: usize, highs: usize },
 }
 
@@ -34,7 +34,10 @@ impl Lower<'_> {
                 self.bit_and(bit, inside)
             }
             Test::Bitmap { low, span, words } => self.bitmap(v, low, span, words),
-            Test::Hash { multiplier, displace, slot_shift, keys } => self.hash(v, multiplier, displace, slot_shift, keys),
+            Test::Hash { bits, multiplier, displace, slot_shift, keys } => {
+                let v = if bits == 32 { self.resize(v, types::I32) } else { v };
+                self.hash(v, multiplier, displace, slot_shift, keys)
+            }
             Test::Search { len, lows, highs } => self.search(v, len, lows, highs),
         })
     }
@@ -50,7 +53,7 @@ impl Lower<'_> {
             Some(Plan::Bitmap { low, span, words }) => Test::Bitmap { low, span, words: self.table(words) },
             Some(Plan::Hash(h)) => {
                 let displace = (!h.displace.is_empty()).then(|| (h.bucket_shift, self.table(h.displace)));
-                Test::Hash { multiplier: h.multiplier, displace, slot_shift: h.slot_shift, keys: self.table(h.keys) }
+                Test::Hash { bits: h.bits, multiplier: h.multiplier, displace, slot_shift: h.slot_shift, keys: self.table(h.keys) }
             }
             Some(Plan::Search { lows, highs }) => Test::Search { len: lows.len(), lows: self.table(lows), highs: self.table(highs) },
         });
@@ -106,6 +109,7 @@ impl Lower<'_> {
 
     /// An entry of the table with that number.
     fn entry(&mut self, table: usize, index: ir::Value) -> ir::Value {
+        let index = self.resize(index, types::I64);
         let tables = self.field(frame::TABLES, types::I64, constant());
         let table = self.b.ins().load(types::I64, constant(), tables, 8 * table as i32);
         let at = self.b.ins().ishl_imm_u(index, 3);
@@ -113,18 +117,22 @@ impl Lower<'_> {
         self.b.ins().load(types::I64, constant(), at, 0)
     }
 
+    /// In the arithmetic of the value's register.
     fn hash(&mut self, v: ir::Value, multiplier: u64, displace: Option<(u32, usize)>, slot_shift: u32, keys: usize) -> ir::Value {
-        let multiplier = self.iconst(types::I64, multiplier);
+        let ty = self.b.func.dfg.value_type(v);
+        let multiplier = self.iconst(ty, multiplier);
         let mut key = v;
         if let Some((bucket_shift, displace)) = displace {
             let product = self.b.ins().imul(v, multiplier);
             let bucket = self.b.ins().ushr_imm_u(product, i64::from(bucket_shift));
             let displacement = self.entry(displace, bucket);
+            let displacement = self.resize(displacement, ty);
             key = self.b.ins().bxor(v, displacement);
         }
         let product = self.b.ins().imul(key, multiplier);
         let slot = self.b.ins().ushr_imm_u(product, i64::from(slot_shift));
         let there = self.entry(keys, slot);
+        let there = self.resize(there, ty);
         self.b.ins().icmp(IntCC::Equal, there, v)
     }
 

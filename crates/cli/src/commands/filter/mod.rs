@@ -98,7 +98,7 @@ Examples:
   ssh host tcpdump -U -w - | netvm filter -r - icmp";
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let mut filter = Filter::new(&args.expression.text()?, args.engine.get())?;
+    let mut filter = Filter::new(&args.expression.text()?, args.engine.get())?.with_settings(args.engine.settings());
     if args.dump_program > 0 {
         return dump_program(args, &mut filter);
     }

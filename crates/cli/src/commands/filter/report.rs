@@ -43,6 +43,8 @@ struct Statistics {
 struct CompileTime {
     link_type: String,
     engine: &'static str,
+    /// What ran at the end.
+    detail: String,
     microseconds: f64,
 }
 
@@ -75,8 +77,12 @@ fn say(on_stdout: bool, text: &str) -> Outcome {
 }
 
 fn statistics(filter: &Filter, totals: &Totals, took: Duration) -> Statistics {
-    let time =
-        |c: &netvm::Compiled| CompileTime { link_type: c.link.to_string(), engine: c.engine(), microseconds: c.took.as_secs_f64() * 1e6 };
+    let time = |c: &netvm::Compiled| CompileTime {
+        link_type: c.link.to_string(),
+        engine: c.engine(),
+        detail: c.detail(),
+        microseconds: c.took.as_secs_f64() * 1e6,
+    };
     Statistics {
         read: totals.read,
         selected: totals.selected,
@@ -93,7 +99,7 @@ fn statistics_text(filter: &Filter, totals: &Totals, took: Duration) -> String {
     let rate = totals.read.packets as f64 / seconds / 1e6;
     let speed = totals.read.bytes as f64 / seconds / 1e6;
     text += &format!("took      {seconds:.3} s: {rate:.2} million packets/s, {speed:.0} MB/s\n");
-    let one = |c: &netvm::Compiled| format!("{:.0} µs for {} ({})", c.took.as_secs_f64() * 1e6, c.link, c.engine());
+    let one = |c: &netvm::Compiled| format!("{:.0} µs for {} ({})", c.took.as_secs_f64() * 1e6, c.link, c.detail());
     let compiled: Vec<String> = filter.compiled().iter().map(one).collect();
     text + &match compiled.is_empty() {
         true => "compiled  nothing: every packet is selected".to_owned(),

@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let signals = Signals::watch()?;
     let merge = Merge::open(&inputs)?;
     let infos = merge.infos()?;
-    let settings = Settings { seed: args.seed, budget: args.budget };
+    let settings = Settings { seed: args.seed, budget: args.budget, engine: args.engine.settings() };
     let session = Session::start(Arc::clone(&program), args.engine.get(), settings)?;
     let outputs = Outputs::create(&outputs, &infos)?;
     let mut work = Work {

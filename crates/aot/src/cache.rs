@@ -1,0 +1,199 @@
+//! Where compiled code is kept: `$XDG_CACHE_HOME/netvm/aot`, or `~/.cache/netvm/aot`.
+//!
+//! - The directory has mode 0700 and belongs to the effective user; otherwise it is not used.
+//! - A file that does not belong to the effective user, or that others may write, is refused.
+//! - A file gets its name when it is complete.
+//! - The least recently used files go when all together are larger than [`LIMIT`].
+
+use crate::{AotError, io_error};
+use rustix::process::geteuid;
+use sha2::{Digest, Sha256};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::SystemTime;
+
+/// Bytes of all files together.
+const LIMIT: u64 = 128 << 20;
+
+/// A directory of compiled code.
+pub struct Cache {
+    directory: PathBuf,
+    /// Removed at the end.
+    passing: bool,
+}
+
+/// What decides which code it is.
+pub fn key(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Cache {
+    /// The user's cache.
+    ///
+    /// # Errors
+    /// There is no place for it, or it is not the user's alone.
+    pub fn user() -> Result<Self, AotError> {
+        let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+        let base =
+            base.ok_or_else(|| io_error("the cache")(io::Error::new(io::ErrorKind::NotFound, "neither XDG_CACHE_HOME nor HOME is set")))?;
+        Self::at(base.join("netvm").join("aot"))
+    }
+
+    /// A cache in that directory, made if it does not exist.
+    ///
+    /// # Errors
+    /// It cannot be made, or is not the user's alone.
+    pub fn at(directory: PathBuf) -> Result<Self, AotError> {
+        let wrong = |error| io_error(directory.display().to_string())(error);
+        DirBuilder::new().recursive(true).mode(0o700).create(&directory).map_err(wrong)?;
+        let meta = fs::symlink_metadata(&directory).map_err(wrong)?;
+        if !meta.is_dir() || meta.uid() != geteuid().as_raw() || meta.mode() & 0o077 != 0 {
+            return Err(wrong(io::Error::new(io::ErrorKind::PermissionDenied, "not a directory of this user with mode 0700")));
+        }
+        Ok(Self { directory, passing: false })
+    }
+
+    /// A directory for this process, which goes away with this value.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn passing() -> Result<Self, AotError> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("netvm-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let directory = std::env::temp_dir().join(name);
+        DirBuilder::new().mode(0o700).create(&directory).map_err(io_error(directory.display().to_string()))?;
+        Ok(Self { directory, passing: true })
+    }
+
+    /// Where that is which is kept under a key, if anything is. Nobody else can put another file in its place: the directory is this user's.
+    ///
+    /// # Errors
+    /// It is there, but not only this user can have written it.
+    pub fn find(&self, key: &str) -> Result<Option<PathBuf>, AotError> {
+        let path = self.path(key);
+        let wrong = |error| io_error(path.display().to_string())(error);
+        let meta = match fs::symlink_metadata(&path) {
+            Ok(meta) => meta,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(wrong(error)),
+        };
+        if !meta.is_file() || meta.uid() != geteuid().as_raw() || meta.mode() & 0o022 != 0 {
+            return Err(wrong(io::Error::new(io::ErrorKind::PermissionDenied, "not a file that only this user can write")));
+        }
+        // The time of last use decides what goes first; a cache on a read-only file system works as well.
+        let _ = OpenOptions::new().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        Ok(Some(path))
+    }
+
+    /// Keeps what `make` writes to the path it is given.
+    ///
+    /// # Errors
+    /// Those of `make`; the file cannot be written.
+    pub fn keep(&self, key: &str, make: impl FnOnce(&Path) -> Result<(), AotError>) -> Result<(), AotError> {
+        let unfinished = self.directory.join(format!(".{key}.{}", std::process::id()));
+        let done = make(&unfinished).and_then(|()| self.finish(&unfinished, key));
+        if done.is_err() {
+            // Whatever is left of it.
+            let _ = fs::remove_file(&unfinished);
+        }
+        self.shrink(LIMIT);
+        done
+    }
+
+    fn finish(&self, unfinished: &Path, key: &str) -> Result<(), AotError> {
+        let path = self.path(key);
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        let named = fs::set_permissions(unfinished, private).and_then(|()| fs::rename(unfinished, &path));
+        named.map_err(io_error(path.display().to_string()))
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        self.directory.join(format!("{key}.so"))
+    }
+
+    /// Removes the least recently used files until all are within `limit` bytes.
+    fn shrink(&self, limit: u64) {
+        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        let known = |entry: fs::DirEntry| Some((entry.metadata().ok()?.modified().ok()?, entry.metadata().ok()?.len(), entry.path()));
+        let mut files: Vec<_> = entries.filter_map(known).collect();
+        files.sort();
+        let mut total: u64 = files.iter().map(|file| file.1).sum();
+        for (_, size, path) in files {
+            if total <= limit {
+                break;
+            }
+            // Another process may be as quick.
+            let _ = fs::remove_file(path);
+            total -= size;
+        }
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        if self.passing {
+            let _ = fs::remove_dir_all(&self.directory);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn write(path: &Path, bytes: &[u8]) -> Result<(), AotError> {
+        fs::write(path, bytes).map_err(io_error("test"))
+    }
+
+    #[test]
+    fn what_is_kept_is_found_until_it_is_too_much() {
+        let cache = Cache::passing().unwrap();
+        assert!(cache.find("a").unwrap().is_none());
+        for (age, name) in [(30, "a"), (20, "b"), (10, "c")] {
+            cache.keep(name, |path| write(path, &[0; 1000])).unwrap();
+            let file = OpenOptions::new().append(true).open(cache.path(name)).unwrap();
+            file.set_modified(SystemTime::now() - std::time::Duration::from_secs(age)).unwrap();
+        }
+        // Its use makes it young again.
+        assert!(cache.find("a").unwrap().is_some());
+        cache.shrink(2_500);
+        let there = |name| cache.find(name).unwrap().is_some();
+        assert_eq!([there("a"), there("b"), there("c")], [true, false, true]);
+    }
+
+    #[test]
+    fn a_failed_compilation_leaves_nothing() {
+        let cache = Cache::passing().unwrap();
+        let failed = cache.keep("x", |path| write(path, b"half").and(Err(AotError::NoCompiler)));
+        assert!(matches!(failed, Err(AotError::NoCompiler)));
+        assert_eq!(fs::read_dir(&cache.directory).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_others_may_write_is_refused() {
+        let cache = Cache::passing().unwrap();
+        cache.keep("x", |path| write(path, b"code")).unwrap();
+        fs::set_permissions(cache.path("x"), fs::Permissions::from_mode(0o620)).unwrap();
+        assert!(cache.find("x").is_err());
+        fs::set_permissions(cache.path("x"), fs::Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink(cache.path("x"), cache.path("y")).unwrap();
+        assert!(cache.find("y").is_err());
+        fs::set_permissions(&cache.directory, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(Cache::at(cache.directory.clone()).is_err());
+    }
+
+    #[test]
+    fn keys_do_not_run_together() {
+        assert_ne!(key(&["ab", "c"]), key(&["a", "bc"]));
+    }
+}

@@ -1,0 +1,419 @@
+//! The filter for many packets at once: every block runs for the lanes that reach it, without jumps between them.
+//!
+//! Idea: scalar code loses half its time on mixed traffic to branches that go now one way, now the other; here a branch divides a set
+//! of lanes in two, and a block that few packets reach is stepped over when no lane does. Loads are gathers of four bytes that serve
+//! several fields (see [`super::plan`]). Lanes in a shape that is rare or hard leave for the scalar function.
+//! Form: the dominator tree is written from the root; a block's lanes are known when all blocks before it are written.
+//! The text has `$` where the names of a width begin.
+
+use super::plan::{Plan, Window, most};
+use super::tables::Tables;
+use crate::mir::{Block, Edge, Extent, Func, Op, Order, Terminator, Value};
+use netil::ops::{BinOp, CmpOp, mask};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+/// What fetching from packets or tables costs, and what a mispredicted branch does, both ways, in operations on lanes.
+const FETCH: f64 = 20.0;
+const MISS: f64 = 36.0;
+/// Lanes that the choice assumes.
+const TYPICAL: i32 = 16;
+/// Packets ahead of the present one whose first bytes are asked for.
+const AHEAD: usize = 32;
+
+/// The functions for all widths; `None` where lanes would leave at once.
+pub(super) fn emit(func: &Func, tables: &Tables) -> Option<String> {
+    let plan = Plan::new(func, tables)?;
+    let first = plan.windows.iter().filter(|w| w.base.is_none()).map(|w| w.offset).min().unwrap_or(0);
+    let mut lanes = Lanes { func, plan: &plan, values: HashMap::new(), lengths: plan.lengths.clone(), text: String::new(), depth: 1 };
+    lanes.block(Block(0));
+    let mut text = tables.lanes();
+    text += "\n@TARGET static inline uint32_t $many(const struct nv_burst *b, uint64_t i)\n{\n";
+    text += "    $p p;\n    $v len;\n    $packets(b->packets + i, &p, &len);\n";
+    text += "    $m k0 = $every(), yes = $none(), leave = $none();\n    (void)p, (void)len;\n";
+    text += &lanes.text;
+    text += "    uint32_t bits = $bits(yes);\n";
+    text += LEAVE;
+    Some(text + &BURST.replace("FIRST", &first.to_string()).replace("AHEAD", &AHEAD.to_string()))
+}
+
+const LEAVE: &str = "\
+    for (uint32_t left = $bits(leave); NV_RARELY(left != 0); left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        bits |= (uint32_t)one(b, i + lane) << lane;
+    }
+    return bits;
+}
+";
+
+const BURST: &str = "
+@TARGET void @FUNCTION(const struct nv_burst *b)
+{
+    enum { LANES = sizeof($v) / 4 };
+    uint64_t word = 0, i = 0;
+    for (; i + LANES <= b->count; i += LANES) {
+        if (i + AHEAD + LANES <= b->count)
+            for (int j = 0; j < LANES; j++)
+                __builtin_prefetch(b->packets[i + AHEAD + j].data + FIRST);
+        word |= (uint64_t)$many(b, i) << i % 64;
+        if ((i + LANES) % 64 == 0) {
+            b->selected[i / 64] = word;
+            word = 0;
+        }
+    }
+    for (; i < b->count; i++)
+        word |= (uint64_t)one(b, i) << i % 64;
+    if (b->count % 64)
+        b->selected[b->count / 64] = word;
+}
+";
+
+/// Where a value is.
+#[derive(Clone, Debug)]
+enum Place {
+    Const(u64),
+    /// A variable of lanes.
+    Lanes(String),
+    /// A set of lanes: a value of one bit.
+    Set(String),
+    /// Bits of a window: shifted right, then masked.
+    Field {
+        window: String,
+        shift: u32,
+        mask: u64,
+    },
+}
+
+struct Lanes<'a> {
+    func: &'a Func,
+    plan: &'a Plan,
+    values: HashMap<Value, Place>,
+    /// Packets are at least so long in the blocks written so far.
+    lengths: Vec<u32>,
+    text: String,
+    depth: usize,
+}
+
+impl Lanes<'_> {
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.text, "{}{text}", "    ".repeat(self.depth));
+    }
+
+    /// A block and all that it dominates. Its set of lanes has a variable that is complete now.
+    fn block(&mut self, block: Block) {
+        let at = block.0 as usize;
+        if self.plan.leaves[at] {
+            return self.line(&format!("leave = $either(leave, k{at});"));
+        }
+        self.lengths[at] = self.lengths[at].max(self.lengths[self.plan.cfg.idom[at].0 as usize]);
+        let children: Vec<Block> = self.plan.children[at].iter().copied().filter(|b| self.plan.reached[b.0 as usize]).collect();
+        self.fetch(block, None);
+        for v in self.func.block(block).ops.clone() {
+            self.op(block, v);
+        }
+        for child in &children {
+            self.line(&format!("$m k{} = $none();", child.0));
+            for param in self.params(*child) {
+                self.param(param);
+            }
+        }
+        self.end(block);
+        for child in children {
+            self.child(child);
+        }
+    }
+
+    fn child(&mut self, child: Block) {
+        if !self.worth_a_test(child) {
+            return self.block(child);
+        }
+        self.line(&format!("if ($any(k{})) {{", child.0));
+        self.depth += 1;
+        self.block(child);
+        self.depth -= 1;
+        self.line("}");
+    }
+
+    /// A block's parameters; lanes that leave need none.
+    fn params(&self, block: Block) -> Vec<Value> {
+        if self.plan.leaves[block.0 as usize] { Vec::new() } else { self.func.block(block).params.clone() }
+    }
+
+    /// Whether stepping over a block, and what it dominates, when no lane reaches it, saves more than the test may cost.
+    fn worth_a_test(&self, block: Block) -> bool {
+        let none = (1.0 - self.plan.share[block.0 as usize].min(1.0)).powi(TYPICAL);
+        none * self.cost(block) > none.min(1.0 - none) * MISS
+    }
+
+    /// Of a block and all that it dominates.
+    fn cost(&self, block: Block) -> f64 {
+        if self.plan.leaves[block.0 as usize] {
+            return 1.0;
+        }
+        let ops = &self.func.block(block).ops;
+        let windows = self.plan.windows.iter().filter(|w| w.block == block).count();
+        let sets = ops.iter().filter(|v| matches!(self.func.op(**v), Some(Op::SetHas(..)))).count();
+        let children = self.plan.children[block.0 as usize].iter().filter(|b| self.plan.reached[b.0 as usize]);
+        ops.len() as f64 + FETCH * (windows + sets) as f64 + children.map(|child| self.cost(*child)).sum::<f64>()
+    }
+
+    fn param(&mut self, param: Value) {
+        let place = if self.func.width(param) == 1 {
+            self.line(&format!("$m {param:?} = $none();"));
+            Place::Set(format!("{param:?}"))
+        } else {
+            self.line(&format!("$v {param:?} = $all(0);"));
+            Place::Lanes(format!("{param:?}"))
+        };
+        self.values.insert(param, place);
+    }
+
+    /// Fetches the windows of a block that begin at `base`, for which packets that are too short leave.
+    fn fetch(&mut self, block: Block, base: Option<Value>) {
+        let here = |w: &Window| w.block == block && self.begins(w, block, base);
+        let windows: Vec<(usize, Window)> = self.plan.windows.iter().copied().enumerate().filter(|(_, w)| here(w)).collect();
+        let mut ends: Vec<(Option<Value>, u32)> = Vec::new();
+        for (_, window) in &windows {
+            match ends.iter_mut().find(|(base, _)| *base == window.base) {
+                Some((_, end)) => *end = (*end).max(window.end()),
+                None => ends.push((window.base, window.end())),
+            }
+        }
+        for (base, end) in ends {
+            self.long_enough(block, base, end);
+        }
+        for (number, window) in windows {
+            let gather = match window.base {
+                None => format!("$gather(k{}, p, {})", block.0, window.offset),
+                Some(base) => format!("$gather_at(k{}, p, {}, {})", block.0, self.lanes(base), window.offset),
+            };
+            self.line(&format!("$v w{number} = {gather};"));
+            if self.is_swapped(number) {
+                self.line(&format!("$v s{number} = $swap(w{number});"));
+            }
+        }
+    }
+
+    /// Whether a window is fetched when `base` becomes known, or, if that is None, at the block's beginning.
+    fn begins(&self, window: &Window, block: Block, base: Option<Value>) -> bool {
+        let made_here = window.base.filter(|v| self.func.block(block).ops.contains(v));
+        made_here == base
+    }
+
+    fn long_enough(&mut self, block: Block, base: Option<Value>, end: u32) {
+        let k = format!("k{}", block.0);
+        let need = match base {
+            None if self.lengths[block.0 as usize] >= end => return,
+            None => {
+                self.lengths[block.0 as usize] = end;
+                format!("$all({end})")
+            }
+            Some(base) => format!("$add({}, $all({end}))", self.lanes(base)),
+        };
+        self.line(&format!("leave = $either(leave, $both({k}, $lt(len, {need})));"));
+        self.line(&format!("{k} = $but({k}, leave);"));
+    }
+
+    fn op(&mut self, block: Block, v: Value) {
+        let Some(op) = self.func.op(v).cloned() else { return };
+        let place = match &op {
+            Op::Proved(..) | Op::Present(_) => return,
+            Op::Check(_, extents) => return extents.iter().for_each(|e| self.check(block, e)),
+            Op::Const(c) => Place::Const(*c),
+            Op::PacketLen => Place::Lanes("len".to_owned()),
+            Op::WireLen => Place::Lanes("$load(b->wire_len + i)".to_owned()),
+            Op::Load(_, order, ..) => self.load(v, *order),
+            Op::Zext(a) if self.func.width(*a) > 1 => self.values[a].clone(),
+            Op::Trunc(a) => self.sliced(*a, 0, self.func.width(v)),
+            Op::Slice(a, low) => self.sliced(*a, *low, self.func.width(v)),
+            Op::Bin(BinOp::And, a, b) if self.masked(*a, *b).is_some() => self.masked(*a, *b).unwrap_or(Place::Const(0)),
+            _ => self.computed(block, v, &op),
+        };
+        self.values.insert(v, place);
+        if self.plan.windows.iter().any(|w| w.base == Some(v)) {
+            self.fetch(block, Some(v));
+        }
+    }
+
+    /// A trap drops the packet.
+    fn check(&mut self, block: Block, extent: &Extent) {
+        let (k, end) = (format!("k{}", block.0), format!("$all({:#x})", extent.end()));
+        let need = match self.func.constant(extent.addr) {
+            Some(addr) => format!("$all({:#x})", addr + extent.end()),
+            None => format!("$add({}, {end})", self.lanes(extent.addr)),
+        };
+        debug_assert!(most(self.func, extent.addr) + extent.end() <= u64::from(u32::MAX));
+        self.line(&format!("{k} = $both({k}, $le({need}, len));"));
+    }
+
+    /// Part of a window, in the byte order of the load.
+    fn load(&mut self, v: Value, order: Order) -> Place {
+        let (number, at) = self.plan.loads[&v];
+        let bits = u32::from(self.func.width(v));
+        let mask = mask(bits as u16);
+        if order == Order::Little || bits == 8 {
+            return Place::Field { window: format!("w{number}"), shift: 8 * at, mask };
+        }
+        Place::Field { window: format!("s{number}"), shift: 32 - 8 * at - bits, mask }
+    }
+
+    /// Whether a window is also needed with its bytes in the other order.
+    fn is_swapped(&self, number: usize) -> bool {
+        let big = |v: &Value| matches!(self.func.op(*v), Some(Op::Load(_, Order::Big, ..))) && self.func.width(*v) > 8;
+        self.plan.loads.iter().any(|(v, (n, _))| *n == number && big(v))
+    }
+
+    /// A constant mask narrows a field.
+    fn masked(&self, a: Value, b: Value) -> Option<Place> {
+        let (Place::Field { window, shift, mask }, Place::Const(c)) = (self.values.get(&a)?, self.values.get(&b)?) else { return None };
+        Some(Place::Field { window: window.clone(), shift: *shift, mask: mask & c })
+    }
+
+    fn sliced(&mut self, a: Value, low: u16, width: u16) -> Place {
+        match self.values[&a].clone() {
+            Place::Field { window, shift, mask: old } => {
+                let mask = old >> low & mask(width);
+                Place::Field { window, shift: shift + u32::from(low), mask }
+            }
+            Place::Const(c) => Place::Const(c >> low & mask(width)),
+            _ => {
+                let a = self.lanes(a);
+                Place::Lanes(format!("$and($shr({a}, $all({low})), $all({:#x}))", mask(width)))
+            }
+        }
+    }
+
+    /// Values that get a variable.
+    fn computed(&mut self, block: Block, v: Value, op: &Op) -> Place {
+        let set = self.func.width(v) == 1;
+        let text = if set { self.set_of(block, v, op) } else { self.number_of(v, op) };
+        let name = format!("{v:?}");
+        self.line(&format!("{} {name} = {text};", if set { "$m" } else { "$v" }));
+        if set { Place::Set(name) } else { Place::Lanes(name) }
+    }
+
+    fn set_of(&mut self, block: Block, v: Value, op: &Op) -> String {
+        match op {
+            Op::Cmp(op, a, b) => self.compare(*op, *a, *b),
+            Op::SetHas(set, a) => format!("$set{set}(k{}, {})", block.0, self.lanes(*a)),
+            Op::Bin(BinOp::And, a, b) => format!("$both({}, {})", self.set(*a), self.set(*b)),
+            Op::Bin(BinOp::Or, a, b) => format!("$either({}, {})", self.set(*a), self.set(*b)),
+            Op::Bin(_, a, b) => format!("$one({}, {})", self.set(*a), self.set(*b)),
+            Op::Select(c, a, b) => {
+                let (c, a, b) = (self.set(*c), self.set(*a), self.set(*b));
+                format!("$either($both({c}, {a}), $but({b}, {c}))")
+            }
+            other => unreachable!("{v:?} = {other} is not for lanes"),
+        }
+    }
+
+    fn number_of(&mut self, v: Value, op: &Op) -> String {
+        match op {
+            Op::Bin(op, a, b) => {
+                let name = match op {
+                    BinOp::Add => "add",
+                    BinOp::Sub => "sub",
+                    BinOp::Mul => "mul",
+                    BinOp::And => "and",
+                    BinOp::Or => "or",
+                    BinOp::Xor => "xor",
+                    BinOp::Shl => "shl",
+                    _ => "shr",
+                };
+                let text = format!("${name}({}, {})", self.lanes(*a), self.lanes(*b));
+                let exact = matches!(op, BinOp::And | BinOp::Or | BinOp::Xor | BinOp::UShr) || self.func.width(v) == 32;
+                if exact { text } else { format!("$and({text}, $all({:#x}))", mask(self.func.width(v))) }
+            }
+            Op::Zext(a) => format!("$select({}, $all(1), $all(0))", self.set(*a)),
+            Op::Select(c, a, b) => format!("$select({}, {}, {})", self.set(*c), self.lanes(*a), self.lanes(*b)),
+            other => unreachable!("{v:?} = {other} is not for lanes"),
+        }
+    }
+
+    fn compare(&mut self, op: CmpOp, a: Value, b: Value) -> String {
+        let equal = |this: &mut Self| this.field_is(a, b).unwrap_or_else(|| format!("$eq({}, {})", this.lanes(a), this.lanes(b)));
+        match op {
+            CmpOp::Eq => equal(self),
+            CmpOp::Ne => format!("$but($every(), {})", equal(self)),
+            CmpOp::Lt => format!("$lt({}, {})", self.lanes(a), self.lanes(b)),
+            CmpOp::Le => format!("$le({}, {})", self.lanes(a), self.lanes(b)),
+            CmpOp::Gt => format!("$lt({}, {})", self.lanes(b), self.lanes(a)),
+            _ => format!("$le({}, {})", self.lanes(b), self.lanes(a)),
+        }
+    }
+
+    /// A field is compared with a constant where it stands: the constant is shifted instead.
+    fn field_is(&self, a: Value, b: Value) -> Option<String> {
+        let (Place::Field { window, shift, mask }, Place::Const(c)) = (&self.values[&a], &self.values[&b]) else { return None };
+        if c & !mask != 0 {
+            return Some("$none()".to_owned());
+        }
+        let (mask, c) = ((mask << shift) as u32, (c << shift) as u32);
+        let field = if mask == u32::MAX { window.clone() } else { format!("$and({window}, $all({mask:#x}))") };
+        Some(format!("$eq({field}, $all({c:#x}))"))
+    }
+
+    /// A number as lanes.
+    fn lanes(&self, v: Value) -> String {
+        match &self.values[&v] {
+            Place::Const(c) => format!("$all({c:#x})"),
+            Place::Lanes(name) => name.clone(),
+            Place::Set(name) => format!("$select({name}, $all(1), $all(0))"),
+            Place::Field { window, shift, mask } => {
+                let shifted = if *shift == 0 { window.clone() } else { format!("$shr({window}, $all({shift}))") };
+                let rest = u64::from(u32::MAX >> (*shift).min(31));
+                if mask & rest == rest { shifted } else { format!("$and({shifted}, $all({mask:#x}))") }
+            }
+        }
+    }
+
+    /// One bit as a set of lanes.
+    fn set(&self, v: Value) -> String {
+        match &self.values[&v] {
+            Place::Const(0) => "$none()".to_owned(),
+            Place::Const(_) => "$every()".to_owned(),
+            Place::Set(name) => name.clone(),
+            other => unreachable!("{v:?} is no set: {other:?}"),
+        }
+    }
+
+    fn end(&mut self, block: Block) {
+        let k = format!("k{}", block.0);
+        match self.func.block(block).end.clone() {
+            Terminator::Jump(e) => self.go(&e, &k),
+            Terminator::Branch(c, yes, no) => {
+                let c = self.set(c);
+                self.go(&yes, &format!("$both({k}, {c})"));
+                self.go(&no, &format!("$but({k}, {c})"));
+            }
+            Terminator::Switch(v, cases, default) => {
+                let v = self.lanes(v);
+                for (key, e) in &cases {
+                    self.line(&format!("$m is{}_{key:x} = $both({k}, $eq({v}, $all({key:#x})));", block.0));
+                    self.go(e, &format!("is{}_{key:x}", block.0));
+                }
+                let taken = cases.iter().fold(k, |rest, (key, _)| format!("$but({rest}, is{}_{key:x})", block.0));
+                self.go(&default, &taken);
+            }
+            Terminator::Send(_) => self.line(&format!("yes = $either(yes, {k});")),
+            Terminator::Drop(_) => {}
+        }
+    }
+
+    /// Lanes go to another block, with values for its parameters.
+    fn go(&mut self, e: &Edge, lanes: &str) {
+        let target = self.func.block(e.block);
+        if matches!(target.end, Terminator::Drop(_)) && target.ops.is_empty() {
+            return;
+        }
+        let params: Vec<(Value, Value)> = self.params(e.block).into_iter().zip(e.args.iter().copied()).collect();
+        for (param, arg) in params {
+            let text = match self.func.width(param) {
+                1 => format!("{param:?} = $either($both({lanes}, {}), $but({param:?}, {lanes}));", self.set(arg)),
+                _ => format!("{param:?} = $select({lanes}, {}, {param:?});", self.lanes(arg)),
+            };
+            self.line(&text);
+        }
+        self.line(&format!("k{0} = $either(k{0}, {lanes});", e.block.0));
+    }
+}

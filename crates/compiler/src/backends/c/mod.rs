@@ -1,0 +1,118 @@
+//! C11 for a filter: readable, one file, for the system's compiler. It has the whole-burst function in several forms, from which the loader
+//! takes what the processor can run:
+//!
+//! - `netvm_select_scalar`: one packet after the other;
+//! - `netvm_select_avx512`, `netvm_select_avx2` (x86-64), `netvm_select_any`: many packets at once ([`lanes`](self::lanes)), absent where the
+//!   program's shape does not allow it.
+//!
+//! All take a `struct nv_burst` (see `prelude.c`) and set the bit of each selected packet. A trap is a packet not selected, as in every
+//! engine's `select`. The text holds numbers and names of ours, nothing that a program's author wrote.
+//!
+//! Leaves out: handlers that are no filters, values of more than 128 bits, and what other engines leave to the runtime (checksums, hashes,
+//! scans): [`Unsupported`].
+
+mod lanes;
+mod plan;
+mod scalar;
+mod tables;
+
+use crate::mir::Func;
+use netil::Verified;
+use std::fmt;
+
+/// What C cannot be made of, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported(pub String);
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no C for {}", self.0)
+    }
+}
+
+impl std::error::Error for Unsupported {}
+
+/// Defined for the preprocessor: no forms but those that any machine can run.
+pub const PLAIN: &str = "NV_PLAIN";
+
+/// The function for one packet after the other.
+pub const SCALAR: &str = "netvm_select_scalar";
+
+/// A way to treat many packets at once.
+pub struct Lanes {
+    /// Name for options and reports.
+    pub name: &'static str,
+    /// The function.
+    pub function: &'static str,
+    /// Packets at once.
+    pub width: usize,
+    /// Begins its names, in small letters and as macro.
+    prefix: &'static str,
+    attribute: &'static str,
+    target: &'static str,
+    /// When the preprocessor keeps it.
+    condition: &'static str,
+    prelude: &'static str,
+}
+
+/// All of them, the widest first.
+pub const LANES: &[Lanes] = &[
+    Lanes {
+        name: "avx512",
+        function: "netvm_select_avx512",
+        width: 16,
+        prefix: "nv512_",
+        attribute: "NV512",
+        target: "__attribute__((target(\"avx512f,avx512bw,avx512dq,avx512vl\"))) ",
+        condition: "defined(__x86_64__) && !defined(NV_PLAIN)",
+        prelude: include_str!("lanes_avx512.c"),
+    },
+    Lanes {
+        name: "avx2",
+        function: "netvm_select_avx2",
+        width: 8,
+        prefix: "nv256_",
+        attribute: "NV256",
+        target: "__attribute__((target(\"avx2\"))) ",
+        condition: "defined(__x86_64__) && !defined(NV_PLAIN)",
+        prelude: include_str!("lanes_avx2.c"),
+    },
+    Lanes {
+        name: "any",
+        function: "netvm_select_any",
+        width: 8,
+        prefix: "nvany_",
+        attribute: "NVANY",
+        target: "",
+        condition: "!defined(__x86_64__) || defined(NV_PLAIN)",
+        prelude: include_str!("lanes_any.c"),
+    },
+];
+
+/// The C text of a filter.
+///
+/// # Errors
+/// The program is no filter, or does what C is not made for.
+pub fn emit(program: &Verified, func: &Func) -> Result<String, Unsupported> {
+    if !program.is_filter() {
+        return Err(Unsupported("a program that is no filter".to_owned()));
+    }
+    let sets = tables::Tables::new(program.module(), func)?;
+    let mut text = String::from("/* Made by netvm from a verified program. */\n");
+    text += include_str!("prelude.c");
+    text += &sets.scalar();
+    text += &scalar::emit(func, program.module())?;
+    if let Some(body) = lanes::emit(func, &sets) {
+        for lanes in LANES {
+            text += &format!("\n#if {}\n", lanes.condition);
+            text += lanes.prelude;
+            text += &body
+                .replace("@LANES", lanes.attribute)
+                .replace("@TARGET ", lanes.target)
+                .replace("@FUNCTION", lanes.function)
+                .replace('$', lanes.prefix);
+            text += "#endif\n";
+        }
+    }
+    Ok(text)
+}

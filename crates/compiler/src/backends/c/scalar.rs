@@ -1,0 +1,320 @@
+//! The filter for one packet, as a function of labels and jumps, one label per block of MIR.
+
+use super::Unsupported;
+use crate::mir::cfg::Cfg;
+use crate::mir::{Block, Edge, Extent, Func, Op, Order, Terminator, Type, Value};
+use netil::Module;
+use netil::ops::{BinOp, CmpOp, UnOp, mask};
+use netil::table::Space;
+use std::fmt::Write as _;
+
+/// The function `one`, and the burst function made of it.
+pub(super) fn emit(func: &Func, module: &Module) -> Result<String, Unsupported> {
+    let mut scalar = Scalar { func, module, body: String::new() };
+    let cfg = Cfg::new(func);
+    for block in &cfg.order {
+        scalar.block(*block)?;
+    }
+    let mut text = String::from("\n/* The filter for packet i. */\nstatic inline int one(const struct nv_burst *b, uint64_t i)\n{\n");
+    text += "    const uint8_t *p = b->packets[i].data;\n    uint32_t len = nv_len(b->packets[i].len), budget = b->budget;\n";
+    text += &scalar.variables(&cfg);
+    text += "    (void)p, (void)len, (void)budget;\n";
+    for param in &func.block(Block(0)).params {
+        let _ = writeln!(text, "    {param:?} = 0;");
+    }
+    text += &scalar.body;
+    text += "reject:\n    __attribute__((unused));\n    return 0;\n}\n";
+    Ok(text + BURST)
+}
+
+const BURST: &str = "
+void netvm_select_scalar(const struct nv_burst *b)
+{
+    uint64_t word = 0;
+    for (uint64_t i = 0; i < b->count; i++) {
+        word |= (uint64_t)one(b, i) << i % 64;
+        if (i % 64 == 63) {
+            b->selected[i / 64] = word;
+            word = 0;
+        }
+    }
+    if (b->count % 64)
+        b->selected[b->count / 64] = word;
+}
+";
+
+struct Scalar<'a> {
+    func: &'a Func,
+    module: &'a Module,
+    body: String,
+}
+
+impl Scalar<'_> {
+    /// Declarations of everything that is assigned.
+    fn variables(&self, cfg: &Cfg) -> String {
+        let mut text = String::new();
+        let all = cfg.order.iter().flat_map(|b| self.func.block(*b).params.iter().chain(&self.func.block(*b).ops));
+        for v in all.filter(|v| matches!(self.func.ty(**v), Type::Int(_)) && self.inline(**v).is_none()) {
+            let _ = writeln!(text, "    {} {v:?};", ctype(self.func.width(*v)));
+        }
+        text
+    }
+
+    fn block(&mut self, block: Block) -> Result<(), Unsupported> {
+        let _ = writeln!(self.body, "block{}:\n    __attribute__((unused));", block.0);
+        for v in &self.func.block(block).ops {
+            self.op(*v)?;
+        }
+        self.end(block);
+        Ok(())
+    }
+
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.body, "    {text}");
+    }
+
+    /// What is written out where it is used.
+    fn inline(&self, v: Value) -> Option<String> {
+        match self.func.op(v)? {
+            Op::Const(c) => Some(number(*c, self.func.width(v))),
+            Op::WideConst(limbs) => {
+                let limb = |i: usize| limbs.get(i).copied().unwrap_or(0);
+                Some(format!("((unsigned __int128){:#x}u << 64 | {:#x}u)", limb(1), limb(0)))
+            }
+            Op::PacketLen => Some("len".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn val(&self, v: Value) -> String {
+        self.inline(v).unwrap_or_else(|| format!("{v:?}"))
+    }
+
+    fn op(&mut self, v: Value) -> Result<(), Unsupported> {
+        let Some(op) = self.func.op(v) else { return Ok(()) };
+        if self.func.width(v) > 128 {
+            return Err(Unsupported(format!("a value of {} bits", self.func.width(v))));
+        }
+        match op {
+            Op::Check(space, extents) => {
+                for extent in extents {
+                    let test = self.outside(*space, extent);
+                    self.line(&format!("if ({test}) goto reject;"));
+                }
+            }
+            Op::NonZero(a, _) => {
+                let a = self.val(*a);
+                self.line(&format!("if ({a} == 0) goto reject;"));
+            }
+            Op::Budget(_) => self.line("if (budget-- == 0) goto reject;"),
+            Op::Checked(op, signed, a, b, _) => self.checked(v, *op, *signed, *a, *b),
+            Op::Proved(..) | Op::Present(_) => {}
+            _ if self.inline(v).is_some() => {}
+            _ => {
+                let value = self.value(v, op)?;
+                self.line(&format!("{v:?} = {value};"));
+            }
+        }
+        Ok(())
+    }
+
+    fn outside(&self, space: Space, extent: &Extent) -> String {
+        let len = match space {
+            Space::Packet => "len".to_owned(),
+            _ => format!("{}u", self.module.data.len()),
+        };
+        format!("(uint64_t){} + {} > {len}", self.val(extent.addr), extent.end())
+    }
+
+    fn checked(&mut self, v: Value, op: BinOp, signed: bool, a: Value, b: Value) {
+        let ty = if signed { "int32_t" } else { "uint32_t" };
+        let sign = match op {
+            BinOp::Add => '+',
+            BinOp::Sub => '-',
+            _ => '*',
+        };
+        let (a, b) = (self.val(a), self.val(b));
+        self.line(&format!("{v:?} = (uint32_t)({a} {sign} {b});"));
+        let exact = format!("(__int128)({ty}){a} {sign} (__int128)({ty}){b}");
+        self.line(&format!("if ({exact} != ({ty}){v:?}) goto reject;"));
+    }
+
+    fn value(&self, v: Value, op: &Op) -> Result<String, Unsupported> {
+        let width = self.func.width(v);
+        let (ty, val) = (ctype(width), |v: &Value| self.val(*v));
+        Ok(match op {
+            Op::Bin(op, a, b) | Op::Div(op, a, b, _) => self.bin(*op, width, *a, *b)?,
+            Op::Un(op, a) => un(*op, width, &val(a))?,
+            Op::Cmp(op, a, b) => self.cmp(*op, *a, *b)?,
+            Op::Zext(a) => format!("({ty}){}", val(a)),
+            Op::Sext(a) => {
+                narrow(width)?;
+                format!("({ty})((uint64_t)nv_signed({}, {}) & {:#x}u)", val(a), self.func.width(*a), mask(width))
+            }
+            Op::Trunc(a) => cut(&val(a), width),
+            Op::Slice(a, low) => cut(&format!("({} >> {low})", val(a)), width),
+            Op::Concat(high, low) => format!("({ty}){} << {} | {}", val(high), self.func.width(*low), val(low)),
+            Op::Select(c, a, b) => format!("{} ? {} : {}", val(c), val(a), val(b)),
+            Op::SetHas(set, a) => format!("(uint32_t)set{set}({})", val(a)),
+            Op::Load(space, order, addr, offset, _) => self.load(*space, *order, *addr, *offset, width),
+            Op::WireLen => "b->wire_len[i]".to_owned(),
+            Op::TimeSeconds => "(uint32_t)(b->time_ns[i] / 1000000000)".to_owned(),
+            Op::TimeMicros => "(uint32_t)(b->time_ns[i] % 1000000000 / 1000)".to_owned(),
+            other => return Err(Unsupported(format!("'{other}'"))),
+        })
+    }
+
+    fn bin(&self, op: BinOp, width: u16, a: Value, b: Value) -> Result<String, Unsupported> {
+        let (a, b) = (self.val(a), self.val(b));
+        let plain = |sign: &str| Ok(format!("{a} {sign} {b}"));
+        match op {
+            BinOp::And => return plain("&"),
+            BinOp::Or => return plain("|"),
+            BinOp::Xor => return plain("^"),
+            BinOp::Add => return Ok(cut(&format!("({a} + {b})"), width)),
+            BinOp::Sub => return Ok(cut(&format!("({a} - {b})"), width)),
+            BinOp::Mul => return Ok(cut(&format!("({a} * {b})"), width)),
+            _ => narrow(width)?,
+        }
+        let (ty, both) = (ctype(width), |sign: &str| format!("(__int128)nv_signed({a}, {width}) {sign} nv_signed({b}, {width})"));
+        Ok(match op {
+            BinOp::Div => format!("{a} / {b}"),
+            BinOp::Mod => format!("{a} % {b}"),
+            BinOp::Shl => format!("({ty})nv_shl({a}, {width}, {b})"),
+            BinOp::UShr => format!("({ty})nv_shr({a}, {width}, {b})"),
+            BinOp::Shr => format!("({ty})nv_sar({a}, {width}, {b})"),
+            BinOp::Rol => format!("({ty})nv_rol({a}, {width}, {b})"),
+            BinOp::Ror => format!("({ty})nv_rol({a}, {width}, {width} - {b} % {width})"),
+            BinOp::AddSatS => format!("({ty})nv_clamp({}, {width})", both("+")),
+            BinOp::SubSatS => format!("({ty})nv_clamp({}, {width})", both("-")),
+            BinOp::SubSatU => format!("{a} < {b} ? 0 : {a} - {b}"),
+            _ => format!("({ty})((unsigned __int128){a} + {b} > {most:#x}u ? {most:#x}u : {a} + {b})", most = mask(width)),
+        })
+    }
+
+    fn cmp(&self, op: CmpOp, a: Value, b: Value) -> Result<String, Unsupported> {
+        let width = self.func.width(a);
+        let (a, b) = (self.val(a), self.val(b));
+        let signed = |sign: &str| {
+            narrow(width)?;
+            Ok(format!("nv_signed({a}, {width}) {sign} nv_signed({b}, {width})"))
+        };
+        Ok(match op {
+            CmpOp::Eq => format!("{a} == {b}"),
+            CmpOp::Ne => format!("{a} != {b}"),
+            CmpOp::Lt => format!("{a} < {b}"),
+            CmpOp::Le => format!("{a} <= {b}"),
+            CmpOp::Gt => format!("{a} > {b}"),
+            CmpOp::Ge => format!("{a} >= {b}"),
+            CmpOp::Lts => signed("<")?,
+            CmpOp::Les => signed("<=")?,
+            CmpOp::Gts => signed(">")?,
+            CmpOp::Ges => signed(">=")?,
+        })
+    }
+
+    fn load(&self, space: Space, order: Order, addr: Value, offset: u32, width: u16) -> String {
+        let base = if space == Space::Packet { "p" } else { "b->data" };
+        let at = match self.func.constant(addr) {
+            Some(addr) => format!("{base} + {}", addr + u64::from(offset)),
+            None => format!("{base} + {} + {offset}", self.val(addr)),
+        };
+        let read = if order == Order::Big { "nv_be" } else { "nv_le" };
+        let bytes = width / 8;
+        if bytes <= 8 {
+            return format!("({}){read}({at}, {bytes})", ctype(width));
+        }
+        // The first eight bytes, then the others.
+        let (first, second) = (format!("(unsigned __int128){read}({at}, 8)"), format!("{read}({at} + 8, {})", bytes - 8));
+        match order {
+            Order::Big => format!("{first} << {} | {second}", width - 64),
+            Order::Little => format!("(unsigned __int128){second} << 64 | {first}"),
+        }
+    }
+
+    fn end(&mut self, block: Block) {
+        match &self.func.block(block).end {
+            Terminator::Jump(e) => {
+                let go = self.go(e);
+                self.line(&go);
+            }
+            Terminator::Branch(c, yes, no) => {
+                let (c, yes, no) = (self.val(*c), self.go(yes), self.go(no));
+                self.line(&format!("if ({c})\n        {yes}\n    else\n        {no}"));
+            }
+            Terminator::Switch(v, cases, default) => {
+                let mut text = format!("switch ({}) {{\n", self.val(*v));
+                for (key, e) in cases {
+                    let _ = writeln!(text, "    case {key:#x}u: {}", self.go(e));
+                }
+                let _ = write!(text, "    default: {}\n    }}", self.go(default));
+                self.line(&text);
+            }
+            Terminator::Send(_) => self.line("return 1;"),
+            Terminator::Drop(_) => self.line("return 0;"),
+        }
+    }
+
+    /// A jump; all arguments are read before a parameter is written.
+    fn go(&self, e: &Edge) -> String {
+        let target = format!("goto block{};", e.block.0);
+        let pairs = || self.func.block(e.block).params.iter().zip(&e.args).filter(|(param, arg)| param != arg);
+        if pairs().next().is_none() {
+            return target;
+        }
+        let mut text = String::from("{ ");
+        for (param, arg) in pairs() {
+            let _ = write!(text, "{} to_{param:?} = {}; ", ctype(self.func.width(*param)), self.val(*arg));
+        }
+        for (param, _) in pairs() {
+            let _ = write!(text, "{param:?} = to_{param:?}; ");
+        }
+        text + &target + " }"
+    }
+}
+
+fn ctype(width: u16) -> &'static str {
+    match width {
+        ..=32 => "uint32_t",
+        33..=64 => "uint64_t",
+        _ => "unsigned __int128",
+    }
+}
+
+fn number(value: u64, width: u16) -> String {
+    let small = if value < 10 { format!("{value}") } else { format!("{value:#x}") };
+    match width {
+        ..=32 => small + "u",
+        33..=64 => small + "ull",
+        _ => format!("(unsigned __int128){small}ull"),
+    }
+}
+
+/// The low bits of an expression.
+fn cut(expression: &str, width: u16) -> String {
+    let ty = ctype(width);
+    match width {
+        32 | 64 | 128 => format!("({ty}){expression}"),
+        ..=63 => format!("({ty}){expression} & {:#x}u", mask(width)),
+        _ => format!("({ty}){expression} & ((unsigned __int128)1 << {width}) - 1"),
+    }
+}
+
+fn un(op: UnOp, width: u16, a: &str) -> Result<String, Unsupported> {
+    match op {
+        UnOp::Neg => return Ok(cut(&format!("-({}){a}", ctype(width)), width)),
+        UnOp::Not => return Ok(cut(&format!("~({}){a}", ctype(width)), width)),
+        _ => narrow(width)?,
+    }
+    let ty = ctype(width);
+    Ok(match op {
+        UnOp::Bswap => format!("({ty})(__builtin_bswap64({a}) >> {})", 64 - width),
+        UnOp::Clz => format!("({ty})nv_clz({a}, {width})"),
+        _ => format!("({ty})nv_find_bit({a}, {width})"),
+    })
+}
+
+/// The helpers of the prelude take at most 64 bits.
+fn narrow(width: u16) -> Result<(), Unsupported> {
+    if width > 64 { Err(Unsupported(format!("this operation on {width} bits"))) } else { Ok(()) }
+}

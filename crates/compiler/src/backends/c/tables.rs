@@ -1,0 +1,158 @@
+//! The tests of sets, in the form that [`crate::sets`] chose, for one value and for lanes.
+
+use super::Unsupported;
+use crate::mir::{Func, Op};
+use crate::sets::{Hash, Plan};
+use netil::Module;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// The sets that a function tests.
+pub(super) struct Tables {
+    sets: BTreeMap<u32, (Plan, u16)>,
+}
+
+impl Tables {
+    pub(super) fn new(module: &Module, func: &Func) -> Result<Self, Unsupported> {
+        let mut sets = BTreeMap::new();
+        for op in func.blocks.iter().flat_map(|b| &b.ops).filter_map(|v| func.op(*v)) {
+            if let Op::SetHas(index, _) = op
+                && !sets.contains_key(index)
+            {
+                let set = &module.sets[*index as usize];
+                let plan = Plan::choose(set).ok_or_else(|| Unsupported(format!("a set of {} bits", set.width())))?;
+                sets.insert(*index, (plan, set.width()));
+            }
+        }
+        Ok(Self { sets })
+    }
+
+    /// Whether lanes, of 32 bits, can test a set.
+    pub(super) fn fits_lanes(&self, set: u32) -> bool {
+        self.sets.get(&set).is_some_and(|(_, width)| *width <= 32)
+    }
+
+    /// Tables, and a function `setN` for each.
+    pub(super) fn scalar(&self) -> String {
+        let mut text = String::new();
+        for (index, (plan, width)) in &self.sets {
+            let wide = *width > 32;
+            let _ = write!(text, "\n/* set {index}: {} */\n{}", plan.describe(), data(*index, plan, wide));
+            let ty = if wide { "uint64_t" } else { "uint32_t" };
+            let _ = write!(text, "NV_INLINE int set{index}({ty} v)\n{{\n{}}}\n", one(*index, plan, ty));
+        }
+        text
+    }
+
+    /// A function `$setN` for each that lanes can test.
+    pub(super) fn lanes(&self) -> String {
+        let mut text = String::new();
+        for (index, (plan, _)) in self.sets.iter().filter(|(index, _)| self.fits_lanes(**index)) {
+            let _ = write!(text, "\n@LANES $m $set{index}($m k, $v v)\n{{\n{}}}\n", many(*index, plan));
+        }
+        text
+    }
+}
+
+/// The tables of a set. Bitmaps are in words of 32 bits, for lanes as well.
+fn data(index: u32, plan: &Plan, wide: bool) -> String {
+    let ty = if wide { "uint64_t" } else { "uint32_t" };
+    match plan {
+        Plan::Compare(_) => String::new(),
+        Plan::Bits { mask, .. } => array("uint32_t", index, "words", &halves(&[*mask])),
+        Plan::Bitmap { words, .. } => array("uint32_t", index, "words", &halves(words)),
+        Plan::Hash(hash) => {
+            let displace = if hash.displace.is_empty() { String::new() } else { array(ty, index, "displace", &hash.displace) };
+            displace + &array(ty, index, "keys", &hash.keys)
+        }
+        Plan::Search { lows, highs } => array(ty, index, "lows", lows) + &array(ty, index, "highs", highs),
+    }
+}
+
+fn halves(words: &[u64]) -> Vec<u64> {
+    words.iter().flat_map(|word| [word & 0xffff_ffff, word >> 32]).collect()
+}
+
+fn array(ty: &str, index: u32, name: &str, values: &[u64]) -> String {
+    let mut text = format!("static const {ty} set{index}_{name}[{}] __attribute__((aligned(64))) = {{", values.len());
+    for (i, value) in values.iter().enumerate() {
+        let _ = write!(text, "{}{value:#x}{},", if i % 8 == 0 { "\n    " } else { " " }, if ty == "uint64_t" { "u" } else { "" });
+    }
+    text + "\n};\n"
+}
+
+/// The body of the test for one value.
+fn one(index: u32, plan: &Plan, ty: &str) -> String {
+    let set = format!("set{index}");
+    match plan {
+        Plan::Compare(ranges) => {
+            let each = |(low, high): &(u64, u64)| match low == high {
+                true => format!("v == {low:#x}u"),
+                false => format!("v - {low:#x}u <= {:#x}u", high - low),
+            };
+            let tests: Vec<String> = ranges.iter().map(each).collect();
+            format!("    (void)v;\n    return {};\n", if tests.is_empty() { "0".to_owned() } else { tests.join(" || ") })
+        }
+        Plan::Bits { low, .. } => bit(&set, *low, 64, ty),
+        Plan::Bitmap { low, span, .. } => bit(&set, *low, *span, ty),
+        Plan::Hash(hash) => {
+            let Hash { multiplier, bucket_shift, slot_shift, displace, .. } = hash;
+            let displaced = match displace.is_empty() {
+                true => "v".to_owned(),
+                false => format!("(v ^ {set}_displace[({ty})(v * {multiplier:#x}u) >> {bucket_shift}])"),
+            };
+            format!("    return {set}_keys[({ty})({displaced} * {multiplier:#x}u) >> {slot_shift}] == v;\n")
+        }
+        Plan::Search { lows, .. } => {
+            let steps = format!("    unsigned at = 0;\n    for (unsigned step = {}; step > 0; step /= 2)\n", lows.len() / 2);
+            steps
+                + &format!(
+                    "        at += {set}_lows[at + step] <= v ? step : 0;\n    return {set}_lows[at] <= v && v <= {set}_highs[at];\n"
+                )
+        }
+    }
+}
+
+fn bit(set: &str, low: u64, span: u64, ty: &str) -> String {
+    format!("    {ty} i = v - {low:#x}u;\n    return i < {span} && ({set}_words[i / 32] >> i % 32 & 1);\n")
+}
+
+/// The body of the test for lanes; lanes outside `k` may answer anything.
+fn many(index: u32, plan: &Plan) -> String {
+    let set = format!("set{index}");
+    match plan {
+        Plan::Compare(ranges) => {
+            let each = |(low, high): &(u64, u64)| match low == high {
+                true => format!("$eq(v, $all({low:#x}))"),
+                false => format!("$le($sub(v, $all({low:#x})), $all({:#x}))", high - low),
+            };
+            let any = ranges.iter().map(each).reduce(|a, b| format!("$either({a},\n        {b})"));
+            format!("    (void)k, (void)v;\n    return {};\n", any.unwrap_or_else(|| "$none()".to_owned()))
+        }
+        Plan::Bits { low, .. } => bits(&set, *low, 64),
+        Plan::Bitmap { low, span, .. } => bits(&set, *low, *span),
+        Plan::Hash(hash) => {
+            let Hash { multiplier, bucket_shift, slot_shift, displace, .. } = hash;
+            let scaled = |v: &str, shift: &u32| format!("$shr($mul({v}, $all({multiplier:#x})), $all({shift}))");
+            let displaced = match displace.is_empty() {
+                true => "v".to_owned(),
+                false => format!("$xor(v, $table(k, {set}_displace, {}))", scaled("v", bucket_shift)),
+            };
+            format!("    $v slot = {};\n    return $eq($table(k, {set}_keys, slot), v);\n", scaled(&displaced, slot_shift))
+        }
+        Plan::Search { lows, .. } => {
+            let steps = format!("    $v at = $all(0);\n    for (unsigned step = {}; step > 0; step /= 2) {{\n", lows.len() / 2);
+            steps
+                + &format!(
+                    "        $v next = $add(at, $all(step));\n        at = $select($le($table(k, {set}_lows, next), v), next, at);\n    }}\n"
+                )
+                + &format!("    return $both($le($table(k, {set}_lows, at), v), $le(v, $table(k, {set}_highs, at)));\n")
+        }
+    }
+}
+
+fn bits(set: &str, low: u64, span: u64) -> String {
+    let inside = format!("    $v i = $sub(v, $all({low:#x}));\n    $m inside = $both(k, $lt(i, $all({span})));\n");
+    let word = format!("    $v word = $table(inside, {set}_words, $shr(i, $all(5)));\n");
+    inside + &word + "    $v bit = $and($shr(word, $and(i, $all(31))), $all(1));\n    return $both(inside, $eq(bit, $all(1)));\n"
+}

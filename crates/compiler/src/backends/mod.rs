@@ -1,0 +1,5 @@
+//! Back ends that emit text: one directory each.
+//!
+//! A back end takes optimised MIR. Where it cannot express an operation it says so, and whoever asked uses another engine.
+
+pub mod c;
