@@ -161,3 +161,16 @@ static void (*const INLINED_FILTERS[])(const struct packet *, size_t, uint64_t *
 
 /* Runs filter number `which` (from 0), inlined into a loop of its own. */
 void hand_inlined(uint32_t which, const struct packet *packets, size_t n, uint64_t *bits) { INLINED_FILTERS[which](packets, n, bits); }
+
+/* Touches a byte of each packet, asking for later ones ahead. The bits are no verdicts. */
+void touch_each(const struct packet *packets, size_t n, uint64_t *bits)
+{
+    enum { AHEAD = 32 };
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i + AHEAD < n)
+            __builtin_prefetch(packets[i + AHEAD].bytes);
+        sum += packets[i].len > ETHERTYPE ? packets[i].bytes[ETHERTYPE] : 0;
+    }
+    bits[0] = sum;
+}

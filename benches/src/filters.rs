@@ -24,6 +24,22 @@ pub fn hosts(n: u32) -> String {
     (0..n).map(|i| format!("host 172.16.{}.{}", i / 7 % 256, 10 + i % 240)).collect::<Vec<_>>().join(" or ")
 }
 
+/// Filters with large sets, by name: hosts, nets of mixed length, ports, and all of them.
+pub fn large() -> Vec<(&'static str, String)> {
+    let scattered = |n: u32| (0..n).map(|i| i.wrapping_mul(2_654_435_761));
+    let or = |terms: Vec<String>| terms.join(" or ");
+    let host = |a: u32| format!("host {}", std::net::Ipv4Addr::from(a));
+    let net = |a: u32| {
+        let bits = 12 + a % 13;
+        format!("net {}/{bits}", std::net::Ipv4Addr::from(a & (u32::MAX << (32 - bits))))
+    };
+    let hosts = or(scattered(10_000).map(host).collect());
+    let nets = or(scattered(1_000).map(net).collect());
+    let ports = or(scattered(500).map(|p| format!("port {}", p >> 16)).collect());
+    let all = format!("({hosts} or {nets}) and ({ports})");
+    vec![("10k hosts", hosts), ("1k nets", nets), ("500 ports", ports), ("all", all)]
+}
+
 /// A packet that filter number `which` (from 0) selects.
 pub fn packet(which: usize) -> Vec<u8> {
     const A: [u8; 4] = [10, 1, 1, 1];

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Command;
 
 /// What a record needs to be understood later.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct Machine {
     /// Day of the run.
     pub date: String,

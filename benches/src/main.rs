@@ -61,16 +61,25 @@ struct Args {
 enum Section {
     Single,
     Mixed,
+    /// 77 MB
+    Large,
+    /// 1.3 GB
+    Cold,
+    /// Large sets, on the mixed trace
+    Sets,
     Compile,
     Programs,
 }
 
 /// All figures of a run.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Results {
     machine: Machine,
     single: Vec<engines::Row>,
     mixed: Vec<engines::Row>,
+    large: Vec<engines::Row>,
+    cold: Vec<engines::Row>,
+    sets: Vec<engines::Row>,
     compile: Vec<compile::Row>,
     programs: Option<programs::Report>,
 }
@@ -102,17 +111,33 @@ fn run(args: &Args) -> Result<(), String> {
 
 fn measure(args: &Args) -> Result<Results, String> {
     let wants = |section| args.sections.is_empty() || args.sections.contains(&section);
-    let mut results = Results { machine: Machine::here(), single: Vec::new(), mixed: Vec::new(), compile: Vec::new(), programs: None };
+    let mut results = Results { machine: Machine::here(), ..Results::default() };
     let processors = machine::pin();
+    let rounds = args.rounds as usize;
     let chosen = || args.filters.iter().map(|n| *n as usize - 1);
     if wants(Section::Single) {
-        let one = |which| engines::measure(which, &Memory::single(filters::packet(which)).trace(), args.rounds as usize);
+        let one = |which| engines::measure(which, &Memory::single(filters::packet(which)).trace(), rounds);
         results.single = chosen().map(one).collect::<Result<_, _>>()?;
     }
+    let on = |memory: &Memory| {
+        eprintln!("{} MB of packets", memory.size() / 1_000_000);
+        let trace = memory.trace();
+        chosen().map(|which| engines::measure(which, &trace, rounds)).collect::<Result<Vec<_>, _>>()
+    };
     if wants(Section::Mixed) {
+        results.mixed = on(&Memory::mixed(args.packets as usize))?;
+    }
+    if wants(Section::Large) {
+        results.large = on(&Memory::large())?;
+    }
+    if wants(Section::Cold) {
+        results.cold = on(&Memory::cold())?;
+    }
+    if wants(Section::Sets) {
         let memory = Memory::mixed(args.packets as usize);
         let trace = memory.trace();
-        results.mixed = chosen().map(|which| engines::measure(which, &trace, args.rounds as usize)).collect::<Result<_, _>>()?;
+        let one = |(name, expression): &(&str, String)| engines::measure_own(name, expression, &trace, rounds);
+        results.sets = filters::large().iter().map(one).collect::<Result<_, _>>()?;
     }
     if wants(Section::Compile) {
         results.compile = compile::measure()?;

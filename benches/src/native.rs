@@ -24,6 +24,7 @@ impl<'a> CPacket<'a> {
 unsafe extern "C" {
     fn hand_called(which: u32, packets: *const CPacket<'_>, n: usize, bits: *mut u64);
     fn hand_inlined(which: u32, packets: *const CPacket<'_>, n: usize, bits: *mut u64);
+    fn touch_each(packets: *const CPacket<'_>, n: usize, bits: *mut u64);
 }
 
 /// Runs the hand-written filter number `which` (from 0) on packets; `inlined` into the loop, or called through a pointer. A bit per
@@ -33,6 +34,29 @@ pub fn hand(which: usize, inlined: bool, packets: &[CPacket<'_>], bits: &mut [u6
     let run = if inlined { hand_inlined } else { hand_called };
     // SAFETY: there are COUNT filters; the packets are valid slices as long as they are borrowed; the assertion leaves a bit for each.
     unsafe { run(which as u32, packets.as_ptr(), packets.len(), bits.as_mut_ptr()) }
+}
+
+/// Touches one byte of each packet, asking for later ones ahead: what no filter can be quicker than.
+pub fn touch(packets: &[CPacket<'_>], bits: &mut [u64]) {
+    assert!(packets.len() <= bits.len() * 64);
+    // SAFETY: the packets are valid slices as long as they are borrowed, and are read within their length; the assertion leaves a bit for each.
+    unsafe { touch_each(packets.as_ptr(), packets.len(), bits.as_mut_ptr()) }
+}
+
+/// Zeros, in large pages where the system has them to give: small ones make every packet a miss of the address cache.
+pub fn huge(size: usize) -> Vec<u8> {
+    const PAGE: usize = 2 << 20;
+    let mut bytes: Vec<u8> = Vec::with_capacity(size);
+    let first = bytes.as_ptr().align_offset(PAGE);
+    if size > first + PAGE {
+        let whole = (size - first) / PAGE * PAGE;
+        let at = bytes.as_mut_ptr().wrapping_add(first).cast();
+        // Where that cannot be had, pages are small.
+        // SAFETY: the range lies inside the allocation; the advice changes no contents.
+        let _ = unsafe { rustix::mm::madvise(at, whole, rustix::mm::Advice::LinuxHugepage) };
+    }
+    bytes.resize(size, 0);
+    bytes
 }
 
 #[cfg(libpcap)]
