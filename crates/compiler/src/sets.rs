@@ -8,7 +8,7 @@
 //! - a span of at most [`BITMAP_SPAN`] values: one bit of a table;
 //! - single values: a perfect hash, one multiplication, at most two loads, one comparison (hash and displace: Belazzougui, Botelho,
 //!   Dietzfelbinger, "Hash, displace, and compress", 2009);
-//! - else: binary search without branches over the ranges' ends.
+//! - else: a table by the highest bits says where to begin, and a short binary search without branches finds the range.
 
 use netil::set::Set;
 
@@ -18,6 +18,8 @@ pub const COMPARE_RANGES: usize = 4;
 pub const BITMAP_SPAN: u64 = 1 << 16;
 /// Probes for a slot of a hash, per key, before a search is built instead; a few are enough for keys that nobody chose to collide.
 const PROBES: u64 = 256;
+/// log2 of the most buckets of an index.
+const MOST_BUCKETS: u16 = 16;
 /// The most values in a hash: its tables take about 32 bytes a value while they are built.
 const MOST_HASHED: u64 = 1 << 20;
 /// Keys in the fullest bucket; a random one has about four.
@@ -47,12 +49,23 @@ pub enum Plan {
     /// A perfect hash of single values.
     Hash(Hash),
     /// The last range whose low end is not above v, and v not above its high end.
-    Search {
-        /// Low ends, sorted, a power of two of them: the first stands again for the missing ones in front.
-        lows: Vec<u64>,
-        /// High ends.
-        highs: Vec<u64>,
-    },
+    Search(Search),
+}
+
+/// `at = index[v >> shift]`; then, for each power of two from `step` down to 1, `at` goes that far on if the low end there is not above v; v is in the set
+/// if `lows[at] <= v <= highs[at]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Search {
+    /// Width less log2 of the index's size.
+    pub shift: u32,
+    /// The last range that begins not after the least value of each bucket, or the first one.
+    pub index: Vec<u64>,
+    /// 0 if the index alone finds the range.
+    pub step: usize,
+    /// Low ends, sorted; then, for whoever looks too far, the greatest value there is.
+    pub lows: Vec<u64>,
+    /// High ends; then the last one again.
+    pub highs: Vec<u64>,
 }
 
 /// A perfect hash: `slot = ((v ^ displace[(v · multiplier) >> bucket_shift]) · multiplier) >> slot_shift`, modulo 2^bits, and v is in the set if
@@ -92,7 +105,7 @@ impl Plan {
             }
             () => singles(&ranges)
                 .and_then(|keys| Hash::new(&keys, if set.width() > 32 { 64 } else { 32 }))
-                .map_or_else(|| search(&ranges), Self::Hash),
+                .map_or_else(|| Self::Search(Search::new(&ranges, set.width())), Self::Hash),
         })
     }
 
@@ -106,15 +119,7 @@ impl Plan {
                 i < *span && words[(i / 64) as usize] >> (i % 64) & 1 == 1
             }
             Self::Hash(hash) => hash.keys[hash.slot(v)] == v,
-            Self::Search { lows, highs } => {
-                let mut at = 0;
-                let mut step = lows.len() / 2;
-                while step > 0 {
-                    at += if lows[at + step] <= v { step } else { 0 };
-                    step /= 2;
-                }
-                lows[at] <= v && v <= highs[at]
-            }
+            Self::Search(search) => search.contains(v),
         }
     }
 
@@ -125,7 +130,7 @@ impl Plan {
             Self::Bits { .. } => "bit test".to_owned(),
             Self::Bitmap { words, .. } => format!("bitmap of {} bytes", 8 * words.len()),
             Self::Hash(h) => format!("perfect hash of {} slots, {} displacements", h.keys.len(), h.displace.len()),
-            Self::Search { lows, .. } => format!("binary search of {} ranges", lows.len()),
+            Self::Search(s) => format!("index of {} buckets, then {} steps to a range", s.index.len(), s.steps().count()),
         }
     }
 }
@@ -144,10 +149,34 @@ fn singles(ranges: &[(u64, u64)]) -> Option<Vec<u64>> {
     (total <= 4 * ranges.len() as u64 && total <= MOST_HASHED).then(|| ranges.iter().flat_map(|(a, b)| *a..=*b).collect())
 }
 
-fn search(ranges: &[(u64, u64)]) -> Plan {
-    let missing = ranges.len().next_power_of_two() - ranges.len();
-    let padded: Vec<_> = std::iter::repeat_n(ranges[0], missing).chain(ranges.iter().copied()).collect();
-    Plan::Search { lows: padded.iter().map(|r| r.0).collect(), highs: padded.iter().map(|r| r.1).collect() }
+impl Search {
+    fn new(ranges: &[(u64, u64)], width: u16) -> Self {
+        let buckets = (2 * ranges.len()).next_power_of_two().min(1 << width.min(MOST_BUCKETS)) as u64;
+        let shift = u32::from(width) - buckets.ilog2();
+        let begun = |v: u64| ranges.partition_point(|(low, _)| *low <= v);
+        let index: Vec<u64> = (0..buckets).map(|b| begun(b << shift).saturating_sub(1) as u64).collect();
+        let last = |b: u64| begun(b << shift | ((1u64 << shift) - 1)).saturating_sub(1) as u64;
+        let furthest = (0..buckets).zip(&index).map(|(b, first)| last(b) - first).max().unwrap_or(0);
+        let step = if furthest == 0 { 0 } else { 1usize << furthest.ilog2() };
+        let (most, end) = (netil::ops::mask(width), ranges[ranges.len() - 1].1);
+        let pads = 2 * step;
+        let lows = ranges.iter().map(|r| r.0).chain(std::iter::repeat_n(most, pads)).collect();
+        let highs = ranges.iter().map(|r| r.1).chain(std::iter::repeat_n(end, pads)).collect();
+        Self { shift, index, step, lows, highs }
+    }
+
+    /// The steps of the search, the longest first.
+    pub fn steps(&self) -> impl Iterator<Item = usize> + use<> {
+        std::iter::successors(Some(self.step), |step| Some(step / 2)).take_while(|step| *step > 0)
+    }
+
+    fn contains(&self, v: u64) -> bool {
+        let mut at = self.index[(v >> self.shift) as usize] as usize;
+        for step in self.steps() {
+            at += if self.lows[at + step] <= v { step } else { 0 };
+        }
+        self.lows[at] <= v && v <= self.highs[at]
+    }
 }
 
 impl Hash {
@@ -277,10 +306,10 @@ mod tests {
         assert!(matches!(agrees(32, &hosts(1000)), Plan::Hash(h) if !h.displace.is_empty()));
         assert!(matches!(agrees(32, &hosts(10_000)), Plan::Hash(_)));
         let nets: Vec<_> = (0..1000).map(|i| (i << 22, (i << 22) + 0xffff)).collect();
-        assert!(matches!(agrees(32, &nets), Plan::Search { .. }));
+        assert!(matches!(agrees(32, &nets), Plan::Search(_)));
         assert!(matches!(
             agrees(64, &[(0, 0), (u64::MAX, u64::MAX), (5, 1 << 40), (1 << 50, 1 << 60), (1 << 61, 1 << 62)]),
-            Plan::Search { .. }
+            Plan::Search(_)
         ));
         agrees(48, &(0..300).map(|i| (i * 0x1_0000_0001, i * 0x1_0000_0001)).collect::<Vec<_>>());
     }
@@ -302,6 +331,9 @@ mod tests {
     fn full_and_touching_ends() {
         agrees(8, &[(0, 255)]);
         agrees(64, &[(0, u64::MAX)]);
+        agrees(32, &(0..900).map(|i| (i * i * 5000, i * i * 5000 + 4)).chain([(0xffff_0000, 0xffff_ffff)]).collect::<Vec<_>>());
+        agrees(33, &(0..70).map(|i| (i << 26, (i << 26) + 9)).chain([((1 << 33) - 1, (1 << 33) - 1)]).collect::<Vec<_>>());
+        agrees(32, &(0..600).map(|i| (0xff00_0000 + 9 * i, 0xff00_0000 + 9 * i + 6)).collect::<Vec<_>>());
         agrees(16, &[(0, 0), (65535, 65535)]);
     }
 }

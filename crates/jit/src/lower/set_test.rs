@@ -15,7 +15,7 @@ pub(super) enum Test {
     Bits { low: u64, mask: u64 },
     Bitmap { low: u64, span: u64, words: usize },
     Hash { bits: u32, multiplier: u64, displace: Option<(u32, usize)>, slot_shift: u32, keys: usize },
-    Search { len: usize, lows: usize, highs: usize },
+    Search { shift: u32, steps: Vec<usize>, index: usize, lows: usize, highs: usize },
 }
 
 impl Lower<'_> {
@@ -38,7 +38,7 @@ impl Lower<'_> {
                 let v = if bits == 32 { self.resize(v, types::I32) } else { v };
                 self.hash(v, multiplier, displace, slot_shift, keys)
             }
-            Test::Search { len, lows, highs } => self.search(v, len, lows, highs),
+            Test::Search { shift, ref steps, index, lows, highs } => self.search(v, shift, steps, [index, lows, highs]),
         })
     }
 
@@ -55,7 +55,10 @@ impl Lower<'_> {
                 let displace = (!h.displace.is_empty()).then(|| (h.bucket_shift, self.table(h.displace)));
                 Test::Hash { bits: h.bits, multiplier: h.multiplier, displace, slot_shift: h.slot_shift, keys: self.table(h.keys) }
             }
-            Some(Plan::Search { lows, highs }) => Test::Search { len: lows.len(), lows: self.table(lows), highs: self.table(highs) },
+            Some(Plan::Search(s)) => {
+                let steps = s.steps().collect();
+                Test::Search { shift: s.shift, steps, index: self.table(s.index), lows: self.table(s.lows), highs: self.table(s.highs) }
+            }
         });
         self.tests.insert(set, Rc::clone(&test));
         test
@@ -137,15 +140,14 @@ impl Lower<'_> {
     }
 
     /// Halves the range without a branch.
-    fn search(&mut self, v: ir::Value, len: usize, lows: usize, highs: usize) -> ir::Value {
-        let mut step = len / 2;
-        let mut at = self.iconst(types::I64, 0);
-        while step > 0 {
-            let further = self.b.ins().iadd_imm_s(at, step as i64);
+    fn search(&mut self, v: ir::Value, shift: u32, steps: &[usize], [index, lows, highs]: [usize; 3]) -> ir::Value {
+        let bucket = self.b.ins().ushr_imm_u(v, i64::from(shift));
+        let mut at = self.entry(index, bucket);
+        for step in steps {
+            let further = self.b.ins().iadd_imm_s(at, *step as i64);
             let low = self.entry(lows, further);
             let reached = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, low, v);
             at = self.b.ins().select(reached, further, at);
-            step /= 2;
         }
         let (low, high) = (self.entry(lows, at), self.entry(highs, at));
         let above = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, low, v);

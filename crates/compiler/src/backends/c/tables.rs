@@ -65,7 +65,9 @@ fn data(index: u32, plan: &Plan, wide: bool) -> String {
             let displace = if hash.displace.is_empty() { String::new() } else { array(ty, index, "displace", &hash.displace) };
             displace + &array(ty, index, "keys", &hash.keys)
         }
-        Plan::Search { lows, highs } => array(ty, index, "lows", lows) + &array(ty, index, "highs", highs),
+        Plan::Search(s) => {
+            array("uint32_t", index, "index", &s.index) + &array(ty, index, "lows", &s.lows) + &array(ty, index, "highs", &s.highs)
+        }
     }
 }
 
@@ -103,9 +105,10 @@ fn one(index: u32, plan: &Plan, ty: &str) -> String {
             };
             format!("    return {set}_keys[({ty})({displaced} * {multiplier:#x}u) >> {slot_shift}] == v;\n")
         }
-        Plan::Search { lows, .. } => {
-            let steps = format!("    unsigned at = 0;\n    for (unsigned step = {}; step > 0; step /= 2)\n", lows.len() / 2);
-            steps
+        Plan::Search(s) => {
+            let first = format!("    uint32_t at = {set}_index[v >> {}];\n", s.shift);
+            first
+                + &format!("    for (uint32_t step = {}; step > 0; step /= 2)\n", s.step)
                 + &format!(
                     "        at += {set}_lows[at + step] <= v ? step : 0;\n    return {set}_lows[at] <= v && v <= {set}_highs[at];\n"
                 )
@@ -140,9 +143,10 @@ fn many(index: u32, plan: &Plan) -> String {
             };
             format!("    $v slot = {};\n    return $eq($table(k, {set}_keys, slot), v);\n", scaled(&displaced, slot_shift))
         }
-        Plan::Search { lows, .. } => {
-            let steps = format!("    $v at = $all(0);\n    for (unsigned step = {}; step > 0; step /= 2) {{\n", lows.len() / 2);
-            steps
+        Plan::Search(s) => {
+            let first = format!("    $v at = $table(k, {set}_index, $shr(v, $all({})));\n", s.shift);
+            first
+                + &format!("    for (uint32_t step = {}; step > 0; step /= 2) {{\n", s.step)
                 + &format!(
                     "        $v next = $add(at, $all(step));\n        at = $select($le($table(k, {set}_lows, next), v), next, at);\n    }}\n"
                 )
