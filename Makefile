@@ -3,6 +3,7 @@
 .PHONY: help demo test lint bench fuzz docs install clean
 
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 SECONDS ?= 60
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 NETVM = $(CARGO_TARGET_DIR)/release/netvm
@@ -33,15 +34,17 @@ bench: ## measure against libpcap, tcpdump and hand-written C (ARGS='--help' for
 fuzz: ## run every fuzz target for SECONDS each (default 60), or TARGETS='asm_text …'
 	@scripts/fuzz $(SECONDS) $(TARGETS)
 
-docs: ## docs/netil.md, manual pages, completions, and the crates' documentation
+docs: ## docs/netil.md, netvm.h, manual pages, completions, and the crates' documentation
 	NETVM_BLESS=1 cargo test --quiet -p netil --test manual
+	NETVM_BLESS=1 cargo test --quiet -p netvm-capi --test header
 	cargo run --quiet -p xtask -- man $(CARGO_TARGET_DIR)/man
 	cargo run --quiet -p xtask -- completions $(CARGO_TARGET_DIR)/completions
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
 	@echo 'docs/netil.md, $(CARGO_TARGET_DIR)/man, $(CARGO_TARGET_DIR)/completions, $(CARGO_TARGET_DIR)/doc/netvm/index.html'
 
-install: ## netvm, its manual pages and completions under PREFIX (default /usr/local)
+install: ## netvm, its manual pages and completions, and the C library under PREFIX (default /usr/local)
 	cargo build --release --quiet -p netvm-cli
+	cargo rustc --release --quiet -p netvm-capi --lib --crate-type cdylib,staticlib
 	cargo run --quiet -p xtask -- man $(CARGO_TARGET_DIR)/man
 	cargo run --quiet -p xtask -- completions $(CARGO_TARGET_DIR)/completions
 	install -D -m 755 $(NETVM) $(DESTDIR)$(PREFIX)/bin/netvm
@@ -50,6 +53,7 @@ install: ## netvm, its manual pages and completions under PREFIX (default /usr/l
 	install -D -m 644 $(CARGO_TARGET_DIR)/completions/netvm.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/netvm
 	install -D -m 644 $(CARGO_TARGET_DIR)/completions/_netvm $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_netvm
 	install -D -m 644 $(CARGO_TARGET_DIR)/completions/netvm.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/netvm.fish
+	DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' scripts/install-lib $(CARGO_TARGET_DIR)/release $(PREFIX)
 
 clean: ## remove what was built
 	cargo clean

@@ -1,7 +1,7 @@
 //! A filter expression, compiled for each link type that its packets have.
 
 use crate::Error;
-use crate::engines::{EngineInfo, Settings};
+use crate::engines::{AUTO, EngineInfo, Settings};
 use crate::frontends::pcap_filter::{self, explain::Explainer};
 use crate::session::fresh_state;
 use compiler::Engine;
@@ -33,6 +33,8 @@ pub struct Compiled {
     big_endian: bool,
     engine: Box<dyn Engine>,
     state: State,
+    /// What [`Compiled::matches`] selected last.
+    matched: Selection,
 }
 
 impl Filter {
@@ -49,6 +51,22 @@ impl Filter {
     /// The same with other settings for the engine, which count for what is compiled from now on.
     pub fn with_settings(self, settings: Settings) -> Self {
         Self { settings, ..self }
+    }
+
+    /// A filter for Ethernet alone, with the engine that suits the input: what a program that embeds filters mostly wants.
+    ///
+    /// ```
+    /// let mut filter = netvm::Filter::ethernet("ether multicast and greater 100")?;
+    /// let (near, far): (&[u8], &[u8]) = (&[0; 120], &[0xff; 120]);
+    /// let hits = filter.matches(&[near, far]);
+    /// assert!(!hits.get(0) && hits.get(1));
+    /// # Ok::<(), netvm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Filter::compile`].
+    pub fn ethernet(source: &str) -> Result<Compiled, Error> {
+        Self::compile(source, LinkType::EN10MB, &AUTO)
     }
 
     /// A filter for one link type alone.
@@ -151,7 +169,7 @@ impl Filter {
             return Ok(true);
         }
         let at = self.index(link, false)?;
-        Ok(self.compiled[at].matches(packet, wire_len))
+        Ok(self.compiled[at].one(packet, wire_len))
     }
 
     /// BSD loopback headers are in the byte order of the machine that wrote the capture.
@@ -171,13 +189,18 @@ impl Compiled {
         let program = Arc::new(program(source, link, big_endian)?);
         let state = fresh_state(&program)?;
         let engine = engine.make(Arc::clone(&program), settings)?;
-        Ok(Self { link, program, took: start.elapsed(), big_endian, engine, state })
+        Ok(Self { link, program, took: start.elapsed(), big_endian, engine, state, matched: Selection::default() })
     }
 
-    fn another(&self) -> Result<Self, Error> {
+    /// The same filter for another thread; what was compiled is shared.
+    ///
+    /// # Errors
+    /// A coprocessor has no implementation.
+    pub fn another(&self) -> Result<Self, Error> {
         let (program, engine) = (Arc::clone(&self.program), self.engine.another());
         let state = fresh_state(&program)?;
-        Ok(Self { link: self.link, program, took: self.took, big_endian: self.big_endian, engine, state })
+        let (link, took, big_endian) = (self.link, self.took, self.big_endian);
+        Ok(Self { link, program, took, big_endian, engine, state, matched: Selection::default() })
     }
 
     /// The name of the engine that runs it.
@@ -195,10 +218,20 @@ impl Compiled {
         self.engine.select(packets, &mut self.state, out);
     }
 
-    fn matches(&mut self, packet: &[u8], wire_len: u32) -> bool {
-        let mut out = Selection::default();
-        self.select(&Packets { frames: &[packet], wire_len: &[wire_len], time_ns: &[0] }, &mut out);
-        out.get(0)
+    /// Which packets of a burst match: a bit for each, in their order. The packets are of this link type and were captured whole, so that
+    /// their lengths are those on the wire; for others, and to keep several selections, there is [`Compiled::select`].
+    ///
+    /// Some hundred packets at a time are best: what a call costs is then shared, and the packets stay in the cache.
+    pub fn matches(&mut self, frames: &[&[u8]]) -> &Selection {
+        let packets = Packets { frames, wire_len: &[], time_ns: &[] };
+        self.engine.select(&packets, &mut self.state, &mut self.matched);
+        &self.matched
+    }
+
+    fn one(&mut self, packet: &[u8], wire_len: u32) -> bool {
+        let packets = Packets { frames: &[packet], wire_len: &[wire_len], time_ns: &[0] };
+        self.engine.select(&packets, &mut self.state, &mut self.matched);
+        self.matched.get(0)
     }
 }
 

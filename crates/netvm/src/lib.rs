@@ -9,14 +9,24 @@
 //! The lists of what there is, [`frontends::ALL`] and [`engines::ALL`], are here and nowhere else: every run-test, differential
 //! test and benchmark goes over them.
 //!
-//! ```
-//! use netvm::{Filter, engines, io::LinkType};
+//! To embed a filter, compile it once and hand it bursts of packets; what comes back is a bit for each:
 //!
-//! let mut filter = Filter::new("tcp port 80", &engines::AUTO)?;
-//! let short: &[u8] = &[0; 14];
-//! assert!(!filter.matches(LinkType::EN10MB, short, 14)?);
+//! ```
+//! let frames: Vec<Vec<u8>> = netvm::io::synth::mixed_trace(1, 256).into_iter().map(|(_, frame)| frame).collect();
+//! let burst: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
+//!
+//! let mut web = netvm::Filter::ethernet("tcp port 80 or tcp port 443")?;
+//! let hits = web.matches(&burst);
+//! for (i, frame) in burst.iter().enumerate().filter(|(i, _)| hits.get(*i)) {
+//!     println!("packet {i}: {} bytes", frame.len());
+//! }
+//! assert!((1..256).contains(&hits.count()));
 //! # Ok::<(), netvm::Error>(())
 //! ```
+//!
+//! [`Filter::compile`] takes other link types and engines, [`Compiled::select`] packets that were cut short, [`Filter`] the bursts of a
+//! capture ([`io::Capture`]) whatever its link types. A filter is one thread's; [`Compiled::another`] makes one for the next thread. C
+//! programs use `crates/capi`.
 #![forbid(unsafe_code)]
 
 mod ahead;

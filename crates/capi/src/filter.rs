@@ -1,0 +1,207 @@
+//! What a `netvm_filter` is, and the way from the pointers and counts of C to slices.
+//!
+//! Invariant: nothing of a caller's memory is kept after a call.
+
+use crate::{NETVM_ARGUMENT, NETVM_ENGINE, NETVM_EXPRESSION, Packet};
+use netvm::io::LinkType;
+use netvm::netil::exec::{Packets, Selection};
+use netvm::{Compiled, Error, Filter, engines};
+use std::ffi::{CStr, c_char, c_int};
+use std::mem::{MaybeUninit, take};
+
+/// Packets that the engine gets at a time: a multiple of 64, and few enough for their slices to stay in the first-level cache.
+const CHUNK: usize = 512;
+
+/// A compiled filter: `netvm_filter` in C.
+pub struct Handle {
+    compiled: Compiled,
+    selection: Selection,
+    /// Room for the slices of a chunk; empty between calls.
+    frames: Vec<&'static [u8]>,
+    /// Room for the lengths of a chunk.
+    wire_len: Vec<u32>,
+}
+
+crate::abi::c_types!(Handle = "netvm_filter");
+
+/// Why a call failed.
+pub(crate) struct Fault {
+    pub(crate) status: c_int,
+    /// Lines that end with a newline.
+    pub(crate) message: String,
+}
+
+impl Fault {
+    fn argument(what: &str) -> Self {
+        Self { status: NETVM_ARGUMENT, message: format!("error: {what}\n") }
+    }
+
+    pub(crate) fn null(what: &str) -> Self {
+        Self::argument(&format!("{what} is a null pointer"))
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        let status = if matches!(error, Error::Filter { .. }) { NETVM_EXPRESSION } else { NETVM_ENGINE };
+        let text = error.render(false);
+        let message = if status == NETVM_EXPRESSION { text } else { format!("error: {text}") };
+        Self { status, message }
+    }
+}
+
+/// Compiles an expression.
+///
+/// # Safety
+/// Each pointer is null or points to a string that ends with NUL.
+pub(crate) unsafe fn compile(expression: *const c_char, link_type: u32, engine: *const c_char) -> Result<Handle, Fault> {
+    // SAFETY: as this function's.
+    let source = unsafe { text(expression, "the expression") }?.ok_or(Fault::null("the expression"))?;
+    // SAFETY: as this function's.
+    let name = unsafe { text(engine, "the engine's name") }?.unwrap_or(engines::AUTO.name);
+    let engine = engines::find(name).ok_or_else(|| Fault::argument(&no_engine(name)))?;
+    Ok(Handle::new(Filter::compile(source, LinkType::from_file(link_type), engine)?))
+}
+
+fn no_engine(name: &str) -> String {
+    let names: Vec<_> = engines::ALL.iter().map(|engine| engine.name).collect();
+    format!("no engine is called `{name}`; there are {}", names.join(", "))
+}
+
+/// The text at a pointer, none if that is null.
+///
+/// # Safety
+/// It is null, or points to a string that ends with NUL.
+unsafe fn text<'a>(at: *const c_char, what: &str) -> Result<Option<&'a str>, Fault> {
+    if at.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: not null, so a string.
+    let bytes = unsafe { CStr::from_ptr(at) };
+    bytes.to_str().map(Some).map_err(|_| Fault::argument(&format!("{what} is not UTF-8")))
+}
+
+/// The array at a pointer, which may be null if there is nothing in it.
+///
+/// # Safety
+/// The pointer is null or points to so many values.
+unsafe fn array<'a, T>(at: *const T, count: usize, what: &str) -> Result<&'a [T], Fault> {
+    match count {
+        0 => Ok(&[]),
+        _ if at.is_null() => Err(Fault::null(what)),
+        _ if !at.is_aligned() || count > isize::MAX as usize / size_of::<T>() => {
+            Err(Fault::argument(&format!("{what} cannot be an array")))
+        }
+        // SAFETY: neither null nor crooked, and of a size that an array may have.
+        _ => Ok(unsafe { std::slice::from_raw_parts(at, count) }),
+    }
+}
+
+/// The same, to be written.
+///
+/// # Safety
+/// The pointer is null or points to so many values, to which nothing else points.
+unsafe fn array_mut<'a, T>(at: *mut T, count: usize, what: &str) -> Result<&'a mut [MaybeUninit<T>], Fault> {
+    // SAFETY: as this function's; values that may be without a value are always valid.
+    unsafe { array(at.cast::<MaybeUninit<T>>(), count, what) }?;
+    match count {
+        0 => Ok(&mut []),
+        // SAFETY: `array` found it to be one.
+        _ => Ok(unsafe { std::slice::from_raw_parts_mut(at.cast(), count) }),
+    }
+}
+
+impl Packet {
+    /// # Safety
+    /// The pointer is null or points to `len` bytes.
+    unsafe fn bytes<'a>(&self) -> Result<&'a [u8], Fault> {
+        // SAFETY: as this function's.
+        unsafe { array(self.data, self.len as usize, "a packet's data") }
+    }
+
+    fn on_wire(&self) -> u32 {
+        if self.wire_len == 0 { self.len } else { self.wire_len }
+    }
+}
+
+impl Handle {
+    fn new(compiled: Compiled) -> Self {
+        Self { compiled, selection: Selection::default(), frames: Vec::new(), wire_len: Vec::new() }
+    }
+
+    pub(crate) fn another(&self) -> Result<Self, Fault> {
+        Ok(Self::new(self.compiled.another()?))
+    }
+
+    pub(crate) fn detail(&self) -> String {
+        self.compiled.detail()
+    }
+
+    /// A bit per packet.
+    ///
+    /// # Safety
+    /// The arrays are null, or there are so many packets, their bytes, and words for their bits, to which nothing else points.
+    pub(crate) unsafe fn select(&mut self, packets: *const Packet, count: usize, words: *mut u64) -> Result<(), Fault> {
+        // SAFETY: as this function's.
+        let packets = unsafe { array(packets, count, "the array of packets") }?;
+        // SAFETY: as this function's.
+        let words = unsafe { array_mut(words, count.div_ceil(64), "the array of words") }?;
+        for (packets, words) in packets.chunks(CHUNK).zip(words.chunks_mut(CHUNK / 64)) {
+            // SAFETY: as this function's.
+            unsafe { self.chunk(packets) }?;
+            for (word, bits) in words.iter_mut().zip(&self.selection.bits) {
+                word.write(*bits);
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// The bytes of the packets are there.
+    unsafe fn chunk(&mut self, packets: &[Packet]) -> Result<(), Fault> {
+        let mut frames = emptied(take(&mut self.frames));
+        self.wire_len.clear();
+        self.wire_len.extend(packets.iter().map(Packet::on_wire));
+        for packet in packets {
+            // SAFETY: as this function's.
+            frames.push(unsafe { packet.bytes() }?);
+        }
+        self.compiled.select(&Packets { frames: &frames, wire_len: &self.wire_len, time_ns: &[] }, &mut self.selection);
+        self.frames = emptied(frames);
+        Ok(())
+    }
+
+    /// The verdict on one packet.
+    ///
+    /// # Safety
+    /// The pointer is null, or points to a packet whose bytes are there.
+    pub(crate) unsafe fn matches(&mut self, packet: *const Packet) -> Result<bool, Fault> {
+        // SAFETY: as this function's.
+        let [packet] = unsafe { array(packet, 1, "the packet") }? else { return Ok(false) };
+        // SAFETY: as this function's.
+        let frame = unsafe { packet.bytes() }?;
+        let packets = Packets { frames: &[frame], wire_len: &[packet.on_wire()], time_ns: &[] };
+        self.compiled.select(&packets, &mut self.selection);
+        Ok(self.selection.get(0))
+    }
+}
+
+/// The room of a vector for slices that live otherwise: collecting what was a vector of the same size keeps its memory.
+fn emptied<'b>(mut room: Vec<&[u8]>) -> Vec<&'b [u8]> {
+    room.clear();
+    room.into_iter().map(|_| -> &'b [u8] { &[] }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_kept() {
+        let bytes = [1u8, 2];
+        let mut room: Vec<&[u8]> = Vec::with_capacity(100);
+        room.push(&bytes);
+        let (at, kept) = (room.as_ptr() as usize, emptied(room));
+        assert!(kept.is_empty() && kept.capacity() == 100 && kept.as_ptr() as usize == at);
+    }
+}

@@ -1,0 +1,75 @@
+//! `include/netvm.h`, made of the table of the interface (`abi.rs`).
+//!
+//! The test in `tests/header.rs` compares the result with the file in the repository, and writes that file when the environment says
+//! `NETVM_BLESS=1`.
+
+use crate::abi::{Constant, Function, Struct, Variable};
+use crate::{CONSTANTS, FUNCTIONS, STRUCTS};
+use std::fmt::Write;
+
+const BEGIN: &str = r#"#ifndef NETVM_H
+#define NETVM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this header; that of the library is netvm_version(). */
+"#;
+
+const MIDDLE: &str = r"
+/* The number of words that hold a bit for each of so many packets. */
+#define NETVM_WORDS(count) (((size_t)(count) + 63) / 64)
+
+/* A compiled filter. */
+typedef struct netvm_filter netvm_filter;
+";
+
+const END: &str = r"
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+";
+
+/// The text of `include/netvm.h`.
+pub fn text() -> String {
+    let mut out = comment("", &include_str!("netvm.h.txt").lines().collect::<Vec<_>>());
+    out += BEGIN;
+    let _ = writeln!(out, "#define NETVM_VERSION \"{}\"", env!("CARGO_PKG_VERSION"));
+    out += &constants(CONSTANTS);
+    out += MIDDLE;
+    out.extend(STRUCTS.iter().map(structure));
+    out.extend(FUNCTIONS.iter().map(function));
+    out + END
+}
+
+fn constants(all: &[Constant]) -> String {
+    let rows = all.iter().map(|c| format!("{}    {} = {},\n", comment("    ", c.docs), c.name, c.value));
+    format!("\n/* What functions return that can fail. */\nenum {{\n{}}};\n", rows.collect::<String>())
+}
+
+fn structure(of: &Struct) -> String {
+    let fields = of.fields.iter().map(|field| format!("{}    {};\n", comment("    ", field.docs), variable(field)));
+    format!("\n{}typedef struct {} {{\n{}}} {};\n", comment("", of.docs), of.name, fields.collect::<String>(), of.name)
+}
+
+fn function(of: &Function) -> String {
+    let arguments: Vec<_> = of.arguments.iter().map(variable).collect();
+    let arguments = if arguments.is_empty() { "void".to_owned() } else { arguments.join(", ") };
+    format!("\n{}{}{}({arguments});\n", comment("", of.docs), (of.result)(), of.name)
+}
+
+fn variable(of: &Variable) -> String {
+    format!("{}{}", (of.of)(), of.name)
+}
+
+/// Lines, each of which begins with a space, as a comment; what is code in the documentation of Rust has no marks in C.
+fn comment(indent: &str, lines: &[&str]) -> String {
+    let lines: Vec<_> = lines.iter().map(|line| line.trim_end().replace('`', "")).collect();
+    format!("{indent}/*{} */\n", lines.join(&format!("\n{indent} *")))
+}

@@ -1,0 +1,155 @@
+//! The C interface of netvm: filters for programs in C and whatever calls C.
+//!
+//! ```text
+//! abi!: one row per function ──┬──▶ the functions ──▶ libnetvm.so, libnetvm.a
+//!                              └──[`header::text`]──▶ include/netvm.h
+//! ```
+//!
+//! Installed by `make install` as `libnetvm` with `netvm.h` and `netvm.pc`; `examples/count.c` shows the use. Invariants: no function unwinds
+//! into its caller, none follows a null pointer, and within a minor version (0.x) or major one (later) functions, structures and
+//! constants only are added. Leaves out: captures, programs other than filters, time (no filter asks for it).
+#![allow(unsafe_code, reason = "pointers come from callers in C")]
+
+mod abi;
+mod filter;
+pub mod header;
+
+use abi::{constants, functions, structure};
+use filter::Fault;
+pub use filter::Handle;
+use std::ffi::{CString, c_char, c_int};
+
+constants! {
+    /// Done.
+    NETVM_OK = 0;
+    /// An argument is wrong: null where it may not be, not UTF-8, no such engine.
+    NETVM_ARGUMENT = -1;
+    /// The expression is wrong, or has no meaning on the link type.
+    NETVM_EXPRESSION = -2;
+    /// The engine cannot run it: for aot, because there is no C compiler, or it failed.
+    NETVM_ENGINE = -3;
+    /// A bug in netvm.
+    NETVM_PANIC = -4;
+}
+
+structure! {
+    /// A packet, lent for the time of a call.
+    struct Packet as "netvm_packet" {
+        /// Its captured bytes; may be null if there are none.
+        data: *const u8,
+        /// Their number.
+        len: u32,
+        /// The number of bytes it had on the wire, for `len`, `greater` and `less`; 0 says that it was captured whole.
+        wire_len: u32,
+    }
+}
+
+functions! {
+    /// The version of the library, such as "0.1.0"; not to be freed.
+    fn netvm_version() -> *const c_char {
+        const { concat!(env!("CARGO_PKG_VERSION"), "\0") }.as_ptr().cast()
+    }
+
+    /// Compiles an expression for packets of a link type (DLT, such as 1 for Ethernet) and puts the filter into `*filter`, to be freed
+    /// by `netvm_filter_free`. `engine` is the name of an engine (`interp`, `jit`, `aot`), or null for the one that suits.
+    ///
+    /// On failure `*filter` is null, and `*error` what is wrong, in lines for people that end with a newline, to be freed by
+    /// `netvm_string_free`. On success `*error` is null. `error` itself may be null.
+    fn netvm_filter_compile(
+        expression: *const c_char,
+        link_type: u32,
+        engine: *const c_char,
+        filter: *mut *mut Handle,
+        error: *mut *mut c_char
+    ) -> c_int {
+        // SAFETY: the caller's pointers are null or point to strings and to variables.
+        let made = unsafe { filter::compile(expression, link_type, engine) };
+        // SAFETY: as above.
+        unsafe { give(made, filter, error) }
+    }
+
+    /// Makes the same filter for another thread and puts it into `*other`, to be freed by `netvm_filter_free` like the first, in
+    /// any order. `*error` is as in `netvm_filter_compile`.
+    fn netvm_filter_another(filter: *const Handle, other: *mut *mut Handle, error: *mut *mut c_char) -> c_int {
+        // SAFETY: null, or a filter that nobody changes meanwhile.
+        let filter = unsafe { filter.as_ref() };
+        let made = filter.ok_or(Fault::null("filter")).and_then(Handle::another);
+        // SAFETY: the caller's pointers are null or point to variables.
+        unsafe { give(made, other, error) }
+    }
+
+    /// Selects packets of a burst: bit i % 64 of `words[i / 64]` is set if packet i matches, and clear if not. `words` has room for
+    /// `NETVM_WORDS(count)` words; what is in them before does not matter, and bits past the last packet are clear afterwards. If the
+    /// function fails, the words say nothing. Both arrays may be null if `count` is 0. Some hundred packets at a time are best.
+    fn netvm_filter_select(filter: *mut Handle, packets: *const Packet, count: usize, words: *mut u64) -> c_int {
+        // SAFETY: null, or a filter that is this thread's for the call.
+        let filter = unsafe { filter.as_mut() };
+        // SAFETY: the caller's arrays are null or as long as it says.
+        filter.map_or(NETVM_ARGUMENT, |filter| status(unsafe { filter.select(packets, count, words) }))
+    }
+
+    /// 1 if the packet matches, 0 if not, negative on failure.
+    fn netvm_filter_matches(filter: *mut Handle, packet: *const Packet) -> c_int {
+        // SAFETY: null, or a filter that is this thread's for the call.
+        let filter = unsafe { filter.as_mut() };
+        // SAFETY: null, or a packet whose bytes are there.
+        let verdict = filter.map(|filter| unsafe { filter.matches(packet) });
+        verdict.map_or(NETVM_ARGUMENT, |verdict| verdict.map_or_else(|fault| fault.status, c_int::from))
+    }
+
+    /// What runs the filter at the moment, in words, such as "jit", to be freed by `netvm_string_free`; null if `filter` is null.
+    fn netvm_filter_detail(filter: *const Handle) -> *mut c_char {
+        // SAFETY: null, or a filter that nobody changes meanwhile.
+        let filter = unsafe { filter.as_ref() };
+        filter.map_or(std::ptr::null_mut(), |filter| string(filter.detail()))
+    }
+
+    /// Frees a filter; null is allowed.
+    fn netvm_filter_free(filter: *mut Handle) -> () {
+        if !filter.is_null() {
+            // SAFETY: it was made by `give`, and the caller gives it back.
+            drop(unsafe { Box::from_raw(filter) });
+        }
+    }
+
+    /// Frees a string that this library made; null is allowed.
+    fn netvm_string_free(string: *mut c_char) -> () {
+        if !string.is_null() {
+            // SAFETY: it was made by `string`, and the caller gives it back.
+            drop(unsafe { CString::from_raw(string) });
+        }
+    }
+}
+
+fn status(done: Result<(), Fault>) -> c_int {
+    done.map_or_else(|fault| fault.status, |()| NETVM_OK)
+}
+
+/// A string for C, which ends at the first NUL.
+fn string(text: String) -> *mut c_char {
+    let mut bytes = text.into_bytes();
+    bytes.truncate(bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len()));
+    CString::new(bytes).unwrap_or_default().into_raw()
+}
+
+/// Hands out a filter, or why there is none.
+///
+/// # Safety
+/// Both pointers are null or point to variables.
+unsafe fn give(made: Result<Handle, Fault>, to: *mut *mut Handle, error: *mut *mut c_char) -> c_int {
+    let made = if to.is_null() { Err(Fault::null("the place of the filter")) } else { made };
+    let (status, handle, message) = match made {
+        Ok(handle) => (NETVM_OK, Box::into_raw(Box::new(handle)), std::ptr::null_mut()),
+        Err(fault) if error.is_null() => (fault.status, std::ptr::null_mut(), std::ptr::null_mut()),
+        Err(fault) => (fault.status, std::ptr::null_mut(), string(fault.message)),
+    };
+    if !to.is_null() {
+        // SAFETY: not null, so a variable.
+        unsafe { to.write(handle) };
+    }
+    if !error.is_null() {
+        // SAFETY: not null, so a variable.
+        unsafe { error.write(message) };
+    }
+    status
+}

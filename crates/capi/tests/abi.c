@@ -1,0 +1,101 @@
+/* The interface as C sees it: sizes, places and signatures, written down once more by hand, so that a change of the table that breaks
+ * programs shows; and calls that are wrong. Prints nothing and returns 0 if all is right, otherwise the line. */
+#include <netvm.h>
+#include <string.h>
+
+#define HOLDS(condition) \
+    do { \
+        if (!(condition)) \
+            return __LINE__; \
+    } while (0)
+
+static int layout(void)
+{
+    const char *(*version)(void) = netvm_version;
+    int (*compile)(const char *, uint32_t, const char *, netvm_filter **, char **) = netvm_filter_compile;
+    int (*another)(const netvm_filter *, netvm_filter **, char **) = netvm_filter_another;
+    int (*select)(netvm_filter *, const netvm_packet *, size_t, uint64_t *) = netvm_filter_select;
+    int (*matches)(netvm_filter *, const netvm_packet *) = netvm_filter_matches;
+    char *(*detail)(const netvm_filter *) = netvm_filter_detail;
+    void (*free_filter)(netvm_filter *) = netvm_filter_free;
+    void (*free_string)(char *) = netvm_string_free;
+    HOLDS(version && compile && another && select && matches && detail && free_filter && free_string);
+    HOLDS(sizeof(netvm_packet) == sizeof(void *) + 8);
+    HOLDS(offsetof(netvm_packet, data) == 0);
+    HOLDS(offsetof(netvm_packet, len) == sizeof(void *));
+    HOLDS(offsetof(netvm_packet, wire_len) == sizeof(void *) + 4);
+    HOLDS(sizeof(((netvm_packet *)0)->len) == 4 && sizeof(((netvm_packet *)0)->wire_len) == 4);
+    HOLDS(NETVM_OK == 0 && NETVM_ARGUMENT == -1 && NETVM_EXPRESSION == -2 && NETVM_ENGINE == -3 && NETVM_PANIC == -4);
+    HOLDS(NETVM_WORDS(0) == 0 && NETVM_WORDS(1) == 1 && NETVM_WORDS(64) == 1 && NETVM_WORDS(65) == 2);
+    HOLDS(strcmp(netvm_version(), NETVM_VERSION) == 0);
+    return 0;
+}
+
+static int wrong(void)
+{
+    netvm_filter *filter = (netvm_filter *)1;
+    char *error = NULL;
+    HOLDS(netvm_filter_compile("prot 80", 1, NULL, &filter, &error) == NETVM_EXPRESSION);
+    HOLDS(filter == NULL && error != NULL && strstr(error, "unknown word `prot`"));
+    netvm_string_free(error);
+    HOLDS(netvm_filter_compile("tcp", 1, "gpu", &filter, &error) == NETVM_ARGUMENT);
+    HOLDS(filter == NULL && error != NULL && strcmp(error, "error: no engine is called `gpu`; there are interp, jit, aot\n") == 0);
+    netvm_string_free(error);
+    HOLDS(netvm_filter_compile(NULL, 1, NULL, &filter, NULL) == NETVM_ARGUMENT);
+    HOLDS(netvm_filter_compile("\xff", 1, NULL, &filter, NULL) == NETVM_ARGUMENT);
+    HOLDS(netvm_filter_compile("tcp", 1, NULL, NULL, NULL) == NETVM_ARGUMENT);
+    HOLDS(netvm_filter_compile("tcp", 65000, NULL, &filter, NULL) == NETVM_EXPRESSION);
+    HOLDS(netvm_filter_another(NULL, &filter, &error) == NETVM_ARGUMENT && filter == NULL && error != NULL);
+    netvm_string_free(error);
+    HOLDS(netvm_filter_select(NULL, NULL, 0, NULL) == NETVM_ARGUMENT);
+    HOLDS(netvm_filter_matches(NULL, NULL) == NETVM_ARGUMENT);
+    HOLDS(netvm_filter_detail(NULL) == NULL);
+    netvm_filter_free(NULL);
+    netvm_string_free(NULL);
+    return 0;
+}
+
+static int right(void)
+{
+    static const uint8_t arp[60] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1, 8, 6};
+    netvm_packet packets[65] = {{NULL, 0, 0}};
+    uint64_t words[2] = {~(uint64_t)0, ~(uint64_t)0};
+    netvm_filter *filter = NULL, *other = NULL;
+    char *error = (char *)1;
+    char *detail;
+    packets[0].data = packets[64].data = arp;
+    packets[0].len = packets[64].len = sizeof arp;
+    packets[64].wire_len = 1500;
+    HOLDS(netvm_filter_compile("arp", 1, "jit", &filter, &error) == NETVM_OK && filter != NULL && error == NULL);
+    HOLDS(netvm_filter_select(filter, packets, 65, words) == NETVM_OK && words[0] == 1 && words[1] == 1);
+    HOLDS(netvm_filter_select(filter, NULL, 0, NULL) == NETVM_OK);
+    HOLDS(netvm_filter_select(filter, NULL, 1, words) == NETVM_ARGUMENT);
+    HOLDS(netvm_filter_select(filter, packets, 1, NULL) == NETVM_ARGUMENT);
+    HOLDS(netvm_filter_select(filter, packets, SIZE_MAX, words) == NETVM_ARGUMENT);
+    HOLDS(netvm_filter_matches(filter, &packets[0]) == 1 && netvm_filter_matches(filter, &packets[1]) == 0);
+    HOLDS(netvm_filter_matches(filter, NULL) == NETVM_ARGUMENT);
+    packets[1].len = 1;
+    HOLDS(netvm_filter_matches(filter, &packets[1]) == NETVM_ARGUMENT);
+    HOLDS(netvm_filter_select(filter, packets, 65, words) == NETVM_ARGUMENT);
+    HOLDS(netvm_filter_another(filter, &other, &error) == NETVM_OK && other != NULL && error == NULL);
+    detail = netvm_filter_detail(filter);
+    HOLDS(detail != NULL && strcmp(detail, "jit") == 0);
+    netvm_string_free(detail);
+    netvm_filter_free(filter);
+    HOLDS(netvm_filter_matches(other, &packets[64]) == 1);
+    netvm_filter_free(other);
+    HOLDS(netvm_filter_compile("greater 1000", 1, NULL, &filter, NULL) == NETVM_OK);
+    HOLDS(netvm_filter_matches(filter, &packets[64]) == 1 && netvm_filter_matches(filter, &packets[0]) == 0);
+    netvm_filter_free(filter);
+    HOLDS(netvm_filter_compile("", 1, NULL, &filter, NULL) == NETVM_OK);
+    HOLDS(netvm_filter_matches(filter, &packets[0]) == 1);
+    netvm_filter_free(filter);
+    return 0;
+}
+
+int main(void)
+{
+    int line = layout();
+    line = line ? line : wrong();
+    return line ? line : right();
+}
