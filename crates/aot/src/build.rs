@@ -1,7 +1,7 @@
 //! Runs the system's C compiler.
 //!
 //! The compiler is what `NETVM_CC` names (with arguments, if any), else the first of `cc`, `gcc` and `clang` that can be run. It reads the text from its
-//! standard input and writes a shared object; it is stopped after [`PATIENCE`].
+//! standard input and writes a shared object; it is stopped after `PATIENCE`.
 
 use crate::{AotError, io_error};
 use std::io::{Read, Write};

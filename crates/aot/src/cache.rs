@@ -3,7 +3,7 @@
 //! - The directory has mode 0700 and belongs to the effective user; otherwise it is not used.
 //! - A file that does not belong to the effective user, or that others may write, is refused.
 //! - A file gets its name when it is complete.
-//! - The least recently used files go when all together are larger than [`LIMIT`].
+//! - The least recently used files go when all together are larger than `LIMIT`.
 
 use crate::{AotError, io_error};
 use rustix::process::geteuid;

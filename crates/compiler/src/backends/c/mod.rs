@@ -2,7 +2,7 @@
 //! takes what the processor can run:
 //!
 //! - `netvm_select_scalar`: one packet after the other;
-//! - `netvm_select_avx512`, `netvm_select_avx2` (x86-64), `netvm_select_any`: many packets at once ([`lanes`](self::lanes)), absent where the
+//! - `netvm_select_avx512`, `netvm_select_avx2` (x86-64), `netvm_select_any`: many packets at once (`lanes.rs`), absent where the
 //!   program's shape does not allow it.
 //!
 //! All take a `struct nv_burst` (see `prelude.c`) and set the bit of each selected packet. A trap is a packet not selected, as in every
