@@ -10,6 +10,7 @@ mod engines;
 mod filters;
 mod machine;
 mod native;
+mod plot;
 mod programs;
 mod report;
 mod traces;
@@ -105,6 +106,9 @@ fn run(args: &Args) -> Result<(), String> {
         let path = record(&results.machine);
         std::fs::write(&path, json + "\n").map_err(|e| format!("{}: {e}", path.display()))?;
         eprintln!("recorded in {}", path.display());
+        if !results.mixed.is_empty() {
+            plot::draw(&results.mixed, &path.with_file_name("mixed.svg"))?;
+        }
     }
     Ok(())
 }

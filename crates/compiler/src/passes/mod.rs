@@ -64,8 +64,9 @@ pub const PIPELINE: &[Pass] = &[
     BRANCHES,
     UNREACHABLE,
     COALESCE,
-    BYTESWAP,
     DCE, // what follows from it
+    BYTESWAP,
+    DCE, // whose uses must all be known; the constants it replaced
 ];
 
 /// How to run the pipeline.

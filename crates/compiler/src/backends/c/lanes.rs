@@ -37,8 +37,7 @@ pub(super) fn emit(func: &Func, tables: &Tables) -> Option<String> {
     Some(text + &BURST.replace("FIRST", &first.to_string()).replace("AHEAD", &AHEAD.to_string()))
 }
 
-const LEAVE: &str = "\
-    for (uint32_t left = $bits(leave); NV_RARELY(left != 0); left &= left - 1) {
+const LEAVE: &str = "    for (uint32_t left = $bits(leave); NV_RARELY(left != 0); left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         bits |= (uint32_t)one(b, i + lane) << lane;
     }

@@ -278,17 +278,16 @@ fn likelihood(func: &Func, condition: Value) -> f64 {
     }
 }
 
-/// Of an equality with a constant, by the constant's bits that are compared; the EtherTypes of IP are known.
+/// Of an equality with a constant: by the constant's bits that are compared; EtherTypes are known, in either byte order.
 fn equal(func: &Func, a: Value, b: Value) -> f64 {
-    const SWAPPED: [u64; 2] = [0x0008, 0xdd86];
     let compared = match func.op(a) {
         Some(Op::Bin(BinOp::And, _, m)) => func.constant(*m).map_or(32, u64::count_ones),
         _ => u32::from(func.width(a)),
     };
     match (func.constant(b), compared) {
-        (Some(0x0800), 16) => 0.8,
-        (Some(0x86dd), 16) => 0.2,
-        (Some(c), 16) if SWAPPED.contains(&c) => 0.5,
+        (Some(0x0800 | 0x0008), 16) => 0.8,
+        (Some(0x86dd | 0xdd86), 16) => 0.2,
+        (Some(0x0806 | 0x0608 | 0x8035 | 0x3580), 16) => 0.02,
         (Some(0), 13 | 14) => 0.95,
         (_, ..=8) => 0.4,
         (_, 9..=16) => 0.08,
