@@ -15,7 +15,7 @@ demo: ## make a small realistic capture, filter it, show what came of it
 	@scripts/demo
 
 test: ## everything that must pass: format, lints, tests, documentation
-	@scripts/packages libpcap-dev tcpdump zstd
+	@scripts/packages libpcap-dev tcpdump zstd iproute2
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo test --workspace --quiet

@@ -62,6 +62,11 @@ impl Inputs {
         Ok(Self { captures: paths.iter().map(open).collect::<Outcome<_>>()? })
     }
 
+    /// A capture that was opened otherwise, by that name in messages.
+    pub(crate) fn one(name: &str, capture: Capture) -> Self {
+        Self { captures: vec![(name.into(), capture)] }
+    }
+
     /// What is known of each, pipes apart before any packet is read.
     pub(crate) fn survey(&self) -> Outcome<Vec<Info>> {
         self.captures.iter().map(|(path, capture)| capture.survey().map_err(|e| told(path, e))).collect()
@@ -85,16 +90,20 @@ impl Inputs {
             if let Flow::Enough = consumer.ahead(number, capture, &mut Watch { signals, bar, total })? {
                 return Ok(whole);
             }
+            let mut fresh = false;
             loop {
                 if signals.stop() {
                     return Ok(whole);
                 }
                 match capture.poll_burst(BURST) {
                     Ok(Progress::Burst(burst)) => {
+                        fresh = true;
                         if let Flow::Enough = consumer.burst(number, burst)? {
                             return Ok(whole);
                         }
                     }
+                    // A pause may be told more than once.
+                    Ok(Progress::Idle) if !std::mem::take(&mut fresh) => {}
                     Ok(Progress::Idle) => consumer.idle()?,
                     Ok(Progress::End) => break,
                     Err(error) => {

@@ -43,6 +43,7 @@ Examples:
   netvm filter -r trace.pcap tcp port 443            print the packets that match, one line each
   netvm filter -r trace.pcapng -w web.pcap port 80   write them to a capture
   netvm filter -r trace.pcap.gz --count udp          only count them
+  netvm filter -i eth0 host 10.0.0.1 and icmp        print what passes an interface
   netvm explain 'tcp port 80 or 443'                 what a filter does
   netvm explain 'tcp port 80' -r trace.pcap --packet 7
                                                      why packet 7 matches, or does not
@@ -56,7 +57,8 @@ pub const EXIT_STATUS: &str = "\
 1    an input is damaged or cannot be read, an output cannot be written, a program is refused or its
      init handler failed; what came before damage was done
 2    a wrong command line or filter expression
-130  ended by an interrupt (^C), 143 by a request to terminate; what was done so far is complete
+130  ended by an interrupt (^C), 143 by a request to terminate; what was done so far is complete.
+     A capture on an interface has no other end: its status is then 0
 141  the reader of the output went away";
 
 /// The environment variables that count; a line each.

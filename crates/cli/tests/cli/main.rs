@@ -7,6 +7,7 @@ mod explain;
 mod filter;
 mod formats;
 mod help;
+mod live;
 mod pipes;
 mod print;
 mod programs;

@@ -3,19 +3,21 @@
 //! ```text
 //!  file ──read──┐                                 ┌─ pcap ──┐
 //!  pipe ──poll──┼─▶ magic ─▶ gunzip/unzstd ▶ walk │         ├─▶ Burst ─▶ (filter) ─▶ Writer ─▶ compress ─▶ file, pipe
+//!  ring ────────┤
 //!  bytes ───────┘                                 └─ pcapng ┘
 //! ```
 //!
 //! - [`capture`]: [`Capture`] reads, [`Burst`] is what it hands on: packets that are borrowed, never copied.
+//! - [`live`]: an interface's packets as a [`Capture`].
 //! - [`mod@write`]: [`Writer`] writes; a file is complete or absent.
 //! - [`link`], [`time`]: link types and timestamps.
 //! - [`synth`]: a seeded maker of realistic traffic for the demo, tests and benchmarks.
 
-#![forbid(unsafe_code)]
-
 pub mod capture;
 pub mod link;
+pub mod live;
 pub mod synth;
+mod sys;
 pub mod time;
 pub mod write;
 

@@ -1,5 +1,6 @@
 //! `netvm filter`: select packets; print, count or write them.
 
+mod live;
 mod look;
 mod report;
 mod sink;
@@ -11,6 +12,7 @@ use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use clap::ArgAction;
+use live::Live;
 use look::Look;
 use netvm::io::{Burst, Capture, LinkType};
 use netvm::netil::exec::Selection;
@@ -21,7 +23,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Select packets of captures: print them, count them, or write them to a capture
+/// Select packets of captures or of an interface: print them, count them, or write them to a capture
 ///
 /// Reads pcap and pcapng, plain or compressed with gzip or zstd; the expression is compiled for the captures' link types. Prints one line
 /// per packet as `tcpdump -nn` does: nothing is ever looked up. What is damaged is read up to the damage, which is told; the exit
@@ -30,6 +32,11 @@ use std::time::Instant;
 /// Options that tcpdump has mean what they mean there: `-n`, `-e`, `-x`, `-X`, `-A`, `-t`, `-v`, `-q`, `-S`, `-d`, `-#`, `-c`, `-F`, `-l`.
 /// An output is a classic pcap in the inputs' precision, or a pcapng if its name ends in `.pcapng` or the inputs mix link
 /// types; it is compressed if the name ends in `.gz` or `.zst`. It appears under its name when it is complete.
+///
+/// With `-i` packets come from an interface, until an interrupt (^C), a request to terminate or `-c` ends it: the exit status is then 0, and how
+/// many packets were captured, received and dropped by the kernel is told on standard error. This needs CAP_NET_RAW: be root, or let
+/// root say `setcap cap_net_raw+ep $(command -v netvm)` once. All packets come to the filter, VLAN tags in their place, so that a file
+/// written without a filter and filtered later gives the same.
 #[derive(clap::Args)]
 #[command(next_line_help = false, verbatim_doc_comment, after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -37,8 +44,16 @@ pub(crate) struct Args {
     expression: Expression,
 
     /// Capture to read, - for standard input; several are read one after the other
-    #[arg(short = 'r', long = "read", value_name = "IN", required_unless_present = "dump_program", value_hint = clap::ValueHint::FilePath)]
+    #[arg(short = 'r', long = "read", value_name = "IN", required_unless_present_any = ["interface", "dump_program"], value_hint = clap::ValueHint::FilePath)]
     read: Vec<PathBuf>,
+
+    /// Interface to capture on; its packets are those of this machine and, in promiscuous mode, of others
+    #[arg(short = 'i', long = "interface", value_name = "IF", conflicts_with = "read", value_hint = clap::ValueHint::Other)]
+    interface: Option<String>,
+
+    /// Do not put the interface into promiscuous mode
+    #[arg(short = 'p', long = "no-promiscuous-mode", conflicts_with = "read")]
+    not_promiscuous: bool,
 
     /// Write the selected packets to a capture, - for standard output
     #[arg(short = 'w', long = "write", value_name = "OUT", value_hint = clap::ValueHint::FilePath)]
@@ -70,7 +85,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     look: Look,
 
-    /// Print the compiled program (NetIL) and end; the link type is that of the first input, or -y
+    /// Print the compiled program (NetIL) and end; the link type is that of the interface or first input, or -y
     #[arg(short = 'd', action = ArgAction::Count, help_heading = "tcpdump's habits")]
     dump_program: u8,
 
@@ -95,6 +110,7 @@ Examples:
   netvm filter -r trace.pcap -e -tttt 'vlan 5 and (host 10.0.0.1 or net 192.168.0.0/16)'
   netvm filter -r a.pcap -r b.pcap.gz -w dns.pcapng udp port 53
   netvm filter -r trace.pcap --count --json 'tcp[tcpflags] & tcp-syn != 0'
+  netvm filter -i eth0 -w dns.pcap 'udp port 53'
   ssh host tcpdump -U -w - | netvm filter -r - icmp";
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -104,7 +120,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let start = Instant::now();
     let signals = Signals::watch()?;
-    let mut inputs = Inputs::open(&args.read)?;
+    let (mut inputs, live) = open(args)?;
     for link in inputs.infos().iter().flat_map(|info| info.link_types.clone()) {
         // A wrong expression is told before any output exists.
         if !filter.is_empty() {
@@ -112,6 +128,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
     }
     let sink = Sink::new(args, &inputs)?;
+    if let Some(live) = &live {
+        live.begin();
+    }
     let quiet_screen = !(matches!(sink, Sink::Lines { .. } | Sink::Json { .. }) && Out::is_terminal());
     let mut bar = Progress::new(quiet_screen);
     let mut work = Work {
@@ -129,15 +148,28 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let Work { filter, sink, totals, .. } = work;
     sink.finish()?;
     report(args, &filter, &totals, start.elapsed())?;
-    signals.result()?;
+    match live {
+        // Nothing else ends a capture on an interface.
+        Some(live) => live.end(totals.selected.packets)?,
+        None => signals.result()?,
+    }
     if whole { Ok(()) } else { Err(Failure::told()) }
 }
 
+/// Opens what is to be read.
+fn open(args: &Args) -> Outcome<(Inputs, Option<Live>)> {
+    match &args.interface {
+        Some(name) => Live::open(name, !args.not_promiscuous).map(|(inputs, live)| (inputs, Some(live))),
+        None => Ok((Inputs::open(&args.read)?, None)),
+    }
+}
+
 fn dump_program(args: &Args, filter: &mut Filter) -> Outcome {
-    let link = match (args.link_type, args.read.first()) {
-        (Some(link), _) => link,
-        (None, Some(path)) => crate::input::open(path)?.info().link_types.first().copied().unwrap_or(LinkType::EN10MB),
-        (None, None) => LinkType::EN10MB,
+    let link = match (args.link_type, &args.interface, args.read.first()) {
+        (Some(link), ..) => link,
+        (None, Some(interface), _) => live::link_type(interface)?,
+        (None, None, Some(path)) => crate::input::open(path)?.info().link_types.first().copied().unwrap_or(LinkType::EN10MB),
+        (None, None, None) => LinkType::EN10MB,
     };
     let text = emit::emit(&filter.prepare(link)?.program, emit::Stage::Netil)?;
     let mut out = Out::new();

@@ -1,0 +1,267 @@
+//! `netvm filter -i`: in a network namespace with a pair of virtual interfaces, where the tests may make one (root, iproute2).
+
+use super::tools::{Dir, Ended, ended, netvm, run};
+use netvm::io::live::Injector;
+use netvm::io::{Capture, Precision, synth};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::net::UdpSocket;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+/// What the frames of these tests come from, whatever else the kernel sends.
+const OURS: &str = "ether src 02:00:00:00:00:07";
+const SOURCE: [u8; 6] = [2, 0, 0, 0, 0, 7];
+
+/// A network namespace with the interfaces `left` and `right`, which are connected.
+struct Space(String);
+
+impl Space {
+    /// Makes one; tells why not, where that cannot be.
+    fn new(name: &str) -> Option<Self> {
+        let space = Self(format!("netvm-{}-{name}", std::process::id()));
+        if !rustix::process::geteuid().is_root() || !ip(&["netns", "add", &space.0]) {
+            eprintln!("skipped: a network namespace needs root and iproute2");
+            return None;
+        }
+        let veth = ["link", "add", "left", "mtu", "9000", "type", "veth", "peer", "name", "right", "mtu", "9000"];
+        let made = space.ip(&veth) && ["lo", "left", "right"].iter().all(|link| space.ip(&["link", "set", link, "up"]));
+        if !made {
+            eprintln!("skipped: the kernel has no virtual Ethernet pairs");
+        }
+        made.then_some(space)
+    }
+
+    fn ip(&self, args: &[&str]) -> bool {
+        ip(&[&["-n", &self.0], args].concat())
+    }
+
+    /// Does something inside; programs that are started there are inside, too.
+    fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        let space = File::open(format!("/run/netns/{}", self.0)).expect("the namespace");
+        std::thread::scope(|scope| {
+            let work = || {
+                move_into_link_name_space(space.as_fd(), Some(LinkNameSpaceType::Network)).expect("the thread moves");
+                work()
+            };
+            scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+}
+
+impl Drop for Space {
+    fn drop(&mut self) {
+        ip(&["netns", "del", &self.0]);
+    }
+}
+
+fn ip(args: &[&str]) -> bool {
+    Command::new("ip").args(args).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+/// A program that captures, from the moment on when it does.
+struct Capturing {
+    child: Child,
+    out: mpsc::Receiver<String>,
+    err: mpsc::Receiver<String>,
+}
+
+impl Capturing {
+    fn begin(mut command: Command) -> Self {
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        let (out, err) = (lines(child.stdout.take()), lines(child.stderr.take()));
+        loop {
+            let line = err.recv_timeout(PATIENCE).expect("the program captures");
+            if line.contains("listening on") {
+                return Self { child, out, err };
+            }
+        }
+    }
+
+    fn line(&self) -> String {
+        self.out.recv_timeout(PATIENCE).expect("a line comes while the program goes on")
+    }
+
+    fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().expect("kill").success());
+    }
+
+    /// The end, which must come soon.
+    fn end(mut self) -> Ended {
+        let rest = |lines: &mpsc::Receiver<String>| {
+            let mut text = String::new();
+            while let Ok(line) = lines.recv_timeout(PATIENCE) {
+                text += &line;
+                text.push('\n');
+            }
+            text
+        };
+        let (out, err) = (rest(&self.out), rest(&self.err));
+        // One that closed its streams has its status already; one that did not is stuck.
+        let _ = self.child.kill();
+        let status = self.child.wait().expect("it ends").code().unwrap_or(-1);
+        Ended { status, out, err }
+    }
+}
+
+fn lines(stream: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    let stream = BufReader::new(stream.expect("a pipe"));
+    std::thread::spawn(move || stream.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    receiver
+}
+
+/// Frames of all sorts, some with one VLAN tag, some with two.
+fn frames() -> Vec<Vec<u8>> {
+    let tag = |frame: &mut Vec<u8>, tag: [u8; 4]| drop(frame.splice(12..12, tag));
+    let mut frames: Vec<Vec<u8>> = synth::mixed_trace(5, 700).into_iter().map(|(_, frame)| frame).collect();
+    for (i, frame) in frames.iter_mut().enumerate() {
+        frame[6..12].copy_from_slice(&SOURCE);
+        if i % 3 == 0 {
+            tag(frame, [0x81, 0, 0xa0, (i % 7) as u8]);
+        }
+        if i % 6 == 0 {
+            tag(frame, [0x88, 0xa8, 0, 9]);
+        }
+    }
+    frames
+}
+
+/// Captured bytes and length on the wire of each packet.
+fn packets(path: &str) -> Vec<(Vec<u8>, u32)> {
+    let mut capture = Capture::open(path).expect("a capture");
+    let mut all = Vec::new();
+    while let Some(burst) = capture.next_burst(4096).expect("a whole one") {
+        assert_eq!(burst.precision(), Precision::Nano);
+        all.extend(burst.records().map(|record| (record.data.to_vec(), record.wire_len())));
+    }
+    all
+}
+
+fn filter(args: &[&str]) -> Command {
+    netvm([&["filter"], args].concat())
+}
+
+fn tcpdump(args: &[&str]) -> Option<Command> {
+    Command::new("tcpdump").arg("--version").output().ok()?;
+    let mut command = Command::new("tcpdump");
+    command.args(["-Z", "root", "--nano", "-U"]).args(args);
+    Some(command)
+}
+
+#[test]
+fn what_was_sent_is_captured_as_by_tcpdump() {
+    let Some(space) = Space::new("veth") else { return };
+    let dir = Dir::new("live");
+    let (ours, theirs) = (dir.file("ours.pcap"), dir.file("theirs.pcap"));
+    let frames = frames();
+    let count = frames.len().to_string();
+    let tags = frames.iter().filter(|frame| matches!(frame[12..14], [0x81, 0] | [0x88, 0xa8])).count();
+    assert!(tags >= 234);
+    let tagged = format!("{OURS} and vlan");
+    let (first, lines) = space.inside(|| {
+        let first = Capturing::begin(filter(&["-i", "right", "-w", &ours, "-c", &count, OURS]));
+        let reference = tcpdump(&["-i", "right", "-w", &theirs, "-c", &count, OURS]).map(Capturing::begin);
+        let lines = Capturing::begin(filter(&["-i", "right", "-p", "-t", "-e", &tagged]));
+        let injector = Injector::open("left").expect("an interface to send on");
+        frames.iter().for_each(|frame| injector.send(frame).expect("a frame is sent"));
+        if let Some(reference) = reference {
+            assert_eq!(reference.end().status, 0);
+        }
+        let first = first.end();
+        // They are in the ring, but may be handed over a little later than those of the others.
+        let mut text: String = (0..tags).map(|_| lines.line() + "\n").collect();
+        lines.signal("-TERM");
+        let lines = lines.end();
+        text += &lines.out;
+        (first, Ended { out: text, ..lines })
+    });
+    assert_eq!((first.status, first.out.as_str()), (0, ""), "{}", first.err);
+    let got = packets(&ours);
+    let expected: Vec<_> = frames.into_iter().map(|frame| (frame.len() as u32, frame)).map(|(len, frame)| (frame, len)).collect();
+    assert!(got == expected, "{} packets of {}", got.len(), expected.len());
+    match fs::exists(&theirs).expect("a look") {
+        true => assert!(got == packets(&theirs), "tcpdump captured something else"),
+        false => eprintln!("skipped: the comparison with tcpdump, which is not there"),
+    }
+    assert_eq!(lines.status, 0, "{}", lines.err);
+    assert_eq!(lines.out, run(&format!("filter -t -e -r {ours} {tagged}")).good(), "live and file agree");
+}
+
+#[test]
+fn lines_come_at_once_and_an_interrupt_is_a_good_end() {
+    let Some(space) = Space::new("lo") else { return };
+    let ended = space.inside(|| {
+        let capturing = Capturing::begin(filter(&["-i", "lo", "-t", "udp port 9"]));
+        let socket = UdpSocket::bind("127.0.0.1:4000").expect("a socket");
+        for size in [1, 2] {
+            // Nobody listens there, which the second send may tell.
+            let _ = socket.send_to(&[0; 9][..size], "127.0.0.1:9").or_else(|_| socket.send_to(&[0; 9][..size], "127.0.0.1:9"));
+            assert_eq!(capturing.line(), format!("IP 127.0.0.1.4000 > 127.0.0.1.9: UDP, length {size}"));
+        }
+        capturing.signal("-INT");
+        capturing.end()
+    });
+    assert_eq!((ended.status, ended.out.as_str()), (0, ""), "no packet twice; {}", ended.err);
+    let told: Vec<&str> = ended.err.lines().collect();
+    assert_eq!((told[0], told[2]), ("2 packets captured", "0 packets dropped by kernel"));
+    let received = told[1].strip_suffix(" packets received by filter").expect("what was received");
+    assert!(received.parse::<u32>().expect("a number") >= 4, "those of other kinds and going out, too: {received}");
+}
+
+#[test]
+fn an_interface_that_goes_away_ends_the_capture() {
+    let Some(space) = Space::new("gone") else { return };
+    let dir = Dir::new("gone");
+    let out = dir.file("out.pcap");
+    let ended = space.inside(|| {
+        let capturing = Capturing::begin(filter(&["-i", "right", "-w", &out, OURS]));
+        let injector = Injector::open("left").expect("an interface to send on");
+        injector.send(&[&[0xff; 6][..], &SOURCE, &[0x88, 0xb5], &[1; 50]].concat()).expect("a frame is sent");
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(space.ip(&["link", "set", "right", "down"]));
+        std::thread::sleep(Duration::from_millis(400));
+        assert!(space.ip(&["link", "set", "right", "up"]), "to go down is not the end");
+        injector.send(&[&[0xff; 6][..], &SOURCE, &[0x88, 0xb5], &[2; 50]].concat()).expect("a frame is sent");
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(space.ip(&["link", "del", "left"]));
+        capturing.end()
+    });
+    assert_eq!(ended.status, 1);
+    assert!(ended.err.contains("right: the interface is gone"), "{}", ended.err);
+    assert_eq!(packets(&out).len(), 2, "what came before is whole");
+}
+
+#[test]
+fn what_is_wrong_with_an_interface_is_told() {
+    assert!(run("filter -i nosuch0 tcp").bad(1).contains("nosuch0: there is no such interface"));
+    assert!(run("filter -i an-interface-with-a-long-name").bad(1).contains("there is no such interface"));
+    assert!(run("filter -i any tcp").bad(2).contains("any: packets of several interfaces"));
+    assert!(run("filter -i lo -r a.pcap").bad(2).contains("cannot be used with"));
+    assert!(run("filter -p -r a.pcap").bad(2).contains("cannot be used with"));
+    let Some(space) = Space::new("down") else { return };
+    assert!(space.ip(&["link", "set", "right", "down"]));
+    assert!(space.inside(|| run("filter -i right")).bad(1).contains("right: the interface is down"));
+    assert_eq!(space.inside(|| run("filter -d -i right tcp")).good(), run("filter -d tcp").good());
+}
+
+#[test]
+fn without_privilege_the_remedy_is_told() {
+    let mut command = filter(&["-i", "lo", "-c", "1"]);
+    if rustix::process::geteuid().is_root() {
+        command.uid(65_534).gid(65_534);
+    }
+    match command.output() {
+        Ok(output) => {
+            let told = ended(output).bad(1);
+            assert!(told.contains("lo: capturing needs CAP_NET_RAW: run as root or `setcap cap_net_raw+ep $(command -v netvm)`"), "{told}");
+        }
+        Err(error) => eprintln!("skipped: nobody else may run the program: {error}"),
+    }
+}

@@ -1,0 +1,220 @@
+//! Live captures: [`open`] gives an interface's packets as a [`Capture`], and [`Injector`] sends some.
+//!
+//! ```text
+//!  kernel ─▶ ring of blocks ─▶ walk: checked, tags put back ─▶ pcap records in the capture's buffer ─▶ Burst
+//! ```
+//!
+//! - The capture is a classic pcap with nanoseconds, made as it goes: whatever takes captures takes this one, and what is written of
+//!   it is what a reader of the file gets.
+//! - Packets are copied out of the ring, once: a tag that is put back moves bytes anyway, the block goes back to the kernel before
+//!   anything slow is done with its packets, and the copy is small beside what the kernel does for each packet.
+//! - A block that fills slowly comes after 50 ms. A pause is told ([`Progress::Idle`](super::Progress)) when it begins and every quarter of a
+//!   second, so that a program sees its signals.
+//! - On the loopback interface a packet is seen twice, going out and coming in; only the latter counts, as in libpcap.
+//!
+//! Leaves out: several interfaces at once (`any`) and interfaces whose packets need made-up headers, such as PPP.
+
+mod block;
+mod error;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    io::{self, ErrorKind, Read},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+pub use error::LiveError;
+
+use self::block::{Rules, Walk};
+use super::{
+    Capture, LinkType, ReadError,
+    sys::packet::{Interface, Ring, Socket},
+};
+
+/// Packets are cut to so many bytes: tcpdump's default, and the most that a classic pcap of most link types may have.
+pub const SNAPLEN: u32 = 262_144;
+/// How long a wait lasts at most.
+const WAIT: Duration = Duration::from_millis(250);
+
+const ETHER: u16 = 1;
+const LOOPBACK: u16 = 772;
+/// Kinds of interfaces whose packets begin with the IP header: tunnels, WireGuard, modems.
+const IP: [u16; 5] = [519, 768, 769, 776, 0xfffe];
+
+/// Begins to capture on an interface, with what is addressed to others if `promiscuous`. The capture ends with an error if the
+/// interface goes away, and not by itself.
+///
+/// Errors: there is no such interface, it is down, it has a link type that is not supported, or the process lacks CAP_NET_RAW.
+pub fn open(interface: &str, promiscuous: bool) -> Result<(Capture, Counters), LiveError> {
+    let (found, link) = find(interface)?;
+    let socket = Arc::new(Socket::new()?);
+    let counters = Counters(Arc::new(Count { socket: Arc::clone(&socket), received: AtomicU64::new(0), dropped: AtomicU64::new(0) }));
+    let ring = Ring::open(socket, found, promiscuous)?;
+    let rules = Rules { tags: link == LinkType::EN10MB, incoming_only: found.hardware == LOOPBACK, snaplen: SNAPLEN };
+    let tap = Tap {
+        ring,
+        counters: counters.clone(),
+        interface: (interface.to_owned(), found),
+        rules,
+        block: 0,
+        walk: Walk::default(),
+        told: false,
+        down: false,
+    };
+    let capture = Capture::from_reader(io::Cursor::new(file_header(link)).chain(tap)).map_err(|error| match error {
+        ReadError::Io(error) => LiveError::from(error),
+        other => LiveError::Io(io::Error::other(other)),
+    })?;
+    Ok((capture, counters))
+}
+
+/// The link type that a capture on an interface has. Needs no privilege.
+pub fn link_type(interface: &str) -> Result<LinkType, LiveError> {
+    find(interface).map(|(_, link)| link)
+}
+
+/// What the kernel counted since the capture began; may be asked at any time.
+#[derive(Clone)]
+pub struct Counters(Arc<Count>);
+
+/// Numbers of packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets that came in on the interface or went out, those dropped included; on loopback, each twice.
+    pub received: u64,
+    /// Packets of them that were lost, since the ring was full.
+    pub dropped: u64,
+}
+
+struct Count {
+    socket: Arc<Socket>,
+    received: AtomicU64,
+    dropped: AtomicU64,
+}
+
+impl Counters {
+    /// The numbers up to now.
+    pub fn read(&self) -> io::Result<Counts> {
+        let Count { socket, received, dropped } = &*self.0;
+        // The kernel's numbers have 32 bits and begin anew with each call.
+        let new = socket.count()?;
+        let add = |sum: &AtomicU64, more: u32| sum.fetch_add(u64::from(more), Ordering::Relaxed) + u64::from(more);
+        Ok(Counts { received: add(received, new.packets), dropped: add(dropped, new.drops) })
+    }
+}
+
+/// Sends frames on an interface, link-layer header and all.
+pub struct Injector(Socket);
+
+impl Injector {
+    /// Opens an interface for sending.
+    ///
+    /// Errors: there is no such interface, it is down, or the process lacks CAP_NET_RAW.
+    pub fn open(interface: &str) -> Result<Self, LiveError> {
+        let (found, _) = find(interface)?;
+        let socket = Socket::new()?;
+        socket.bind(found, false)?;
+        Ok(Self(socket))
+    }
+
+    /// Sends a frame. Errors: it is shorter than a header or longer than the interface allows, or there is no room for it now.
+    pub fn send(&self, frame: &[u8]) -> io::Result<()> {
+        self.0.send(frame)
+    }
+}
+
+fn find(interface: &str) -> Result<(Interface, LinkType), LiveError> {
+    if interface == "any" {
+        return Err(LiveError::Any);
+    }
+    let found = Interface::find(interface)?;
+    let link = match found.hardware {
+        ETHER | LOOPBACK => LinkType::EN10MB,
+        kind if IP.contains(&kind) => LinkType::RAW,
+        kind => return Err(LiveError::Hardware(kind)),
+    };
+    Ok((found, link))
+}
+
+/// The header of a classic pcap with nanoseconds.
+fn file_header(link: LinkType) -> Vec<u8> {
+    let version = [2u16, 4].map(u16::to_ne_bytes);
+    let rest = [0, 0, SNAPLEN, link.number()].map(u32::to_ne_bytes);
+    [&0xa1b2_3c4d_u32.to_ne_bytes(), version.as_flattened(), rest.as_flattened()].concat()
+}
+
+/// The ring as a stream of records. It says once, by [`ErrorKind::WouldBlock`], that it has nothing yet, and waits when asked again.
+struct Tap {
+    ring: Ring,
+    counters: Counters,
+    interface: (String, Interface),
+    rules: Rules,
+    /// The block that comes next, or is being read.
+    block: usize,
+    walk: Walk,
+    told: bool,
+    /// The interface went down; it may come up again.
+    down: bool,
+}
+
+impl Tap {
+    /// Copies records that are there.
+    fn fill(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while let Some(room) = room.get_mut(filled..).filter(|room| !room.is_empty()) {
+            let Some(block) = self.ring.block(self.block) else { break };
+            match self.walk.read(block, &self.rules, room) {
+                Ok(count) => filled += count,
+                // It comes up again after what is there was handed on.
+                Err(_) if filled > 0 => break,
+                Err(malformed) => return Err(io::Error::new(ErrorKind::InvalidData, malformed)),
+            }
+            if self.walk.is_done() {
+                self.next_block()?;
+            }
+        }
+        self.told &= filled == 0;
+        Ok(filled)
+    }
+
+    fn next_block(&mut self) -> io::Result<()> {
+        self.ring.release(self.block);
+        self.walk = Walk::default();
+        self.block = (self.block + 1) % self.ring.blocks().max(1);
+        // Once a turn is often enough for numbers of 32 bits.
+        if self.block == 0 { self.counters.read().map(drop) } else { Ok(()) }
+    }
+
+    fn wait(&mut self) -> io::Result<()> {
+        match self.ring.socket().wait(WAIT) {
+            Err(error) if error.kind() == ErrorKind::NetworkDown => self.down = true,
+            Err(error) => return Err(error),
+            Ok(came) => self.down &= !came,
+        }
+        let (name, interface) = &self.interface;
+        match self.down && Interface::find(name).ok() != Some(*interface) {
+            true => Err(io::Error::other(LiveError::Gone)),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Read for Tap {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let mut count = self.fill(room)?;
+        if count == 0 && self.told {
+            self.wait()?;
+            count = self.fill(room)?;
+        }
+        if count == 0 && !room.is_empty() {
+            self.told = true;
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        Ok(count)
+    }
+}
