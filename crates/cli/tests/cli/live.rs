@@ -76,12 +76,9 @@ impl Capturing {
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let (out, err) = (lines(child.stdout.take()), lines(child.stderr.take()));
-        loop {
-            let line = err.recv_timeout(PATIENCE).expect("the program captures");
-            if line.contains("listening on") {
-                return Self { child, out, err };
-            }
-        }
+        let capturing = Self { child, out, err };
+        while !capturing.err.recv_timeout(PATIENCE).expect("the program captures").contains("listening on") {}
+        capturing
     }
 
     fn line(&self) -> String {
@@ -107,6 +104,14 @@ impl Capturing {
         let _ = self.child.kill();
         let status = self.child.wait().expect("it ends").code().unwrap_or(-1);
         Ended { status, out, err }
+    }
+}
+
+/// A test that fails leaves no program behind.
+impl Drop for Capturing {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
