@@ -55,3 +55,13 @@ fn made_up_filters() {
     }
     assert!(many * 2 > count, "only {many} of {count} filters are for many packets at once");
 }
+
+#[test]
+fn a_program_too_large_for_a_c_compiler_is_left_to_the_other_engine() {
+    let tests: String = (0..6_000).map(|i| format!(" push {}\n upload.16\n push {i}\n jcmp.eq in\n", i % 60)).collect();
+    let program = program(&format!("segment .push\n pop\n{tests} push 0\n ret\nin:\n push 1\n ret\nends\n"));
+    let mut engine = engine(&program, "any");
+    assert!(engine.code().is_none());
+    let packets = packets();
+    assert_eq!(select(&mut engine, &packets), select(&mut Interpreter::new(program), &packets));
+}

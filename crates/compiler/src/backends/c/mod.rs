@@ -20,6 +20,9 @@ use crate::mir::Func;
 use netil::Verified;
 use std::fmt;
 
+/// The most operations and branches: compilers' time grows faster than these.
+const MAX_SIZE: usize = 1 << 14;
+
 /// What C cannot be made of, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported(pub String);
@@ -96,6 +99,10 @@ pub const LANES: &[Lanes] = &[
 pub fn emit(program: &Verified, func: &Func) -> Result<String, Unsupported> {
     if !program.is_filter() {
         return Err(Unsupported("a program that is no filter".to_owned()));
+    }
+    let size = func.blocks.iter().map(|b| b.ops.len() + b.end.edges().len()).sum::<usize>();
+    if size > MAX_SIZE {
+        return Err(Unsupported(format!("a program of {size} operations and branches; {MAX_SIZE} are the most")));
     }
     let sets = tables::Tables::new(program.module(), func)?;
     let mut text = String::from("/* Made by netvm from a verified program. */\n");
