@@ -123,11 +123,7 @@ fn measure(args: &Args) -> Result<Results, String> {
         let one = |which| engines::measure(which, &Memory::single(filters::packet(which)).trace(), rounds);
         results.single = chosen().map(one).collect::<Result<_, _>>()?;
     }
-    let on = |memory: &Memory| {
-        eprintln!("{} MB of packets", memory.size() / 1_000_000);
-        let trace = memory.trace();
-        chosen().map(|which| engines::measure(which, &trace, rounds)).collect::<Result<Vec<_>, _>>()
-    };
+    let on = |memory: &Memory| all_on(memory, chosen(), rounds);
     if wants(Section::Mixed) {
         results.mixed = on(&Memory::mixed(args.packets as usize))?;
     }
@@ -138,10 +134,7 @@ fn measure(args: &Args) -> Result<Results, String> {
         results.cold = on(&Memory::cold())?;
     }
     if wants(Section::Sets) {
-        let memory = Memory::mixed(args.packets as usize);
-        let trace = memory.trace();
-        let one = |(name, expression): &(&str, String)| engines::measure_own(name, expression, &trace, rounds);
-        results.sets = filters::large().iter().map(one).collect::<Result<_, _>>()?;
+        results.sets = sets_on(&Memory::mixed(args.packets as usize), rounds)?;
     }
     if wants(Section::Compile) {
         results.compile = compile::measure()?;
@@ -155,6 +148,17 @@ fn measure(args: &Args) -> Result<Results, String> {
         _ => {}
     }
     Ok(results)
+}
+
+fn all_on(memory: &Memory, chosen: impl Iterator<Item = usize>, rounds: usize) -> Result<Vec<engines::Row>, String> {
+    eprintln!("{} MB of packets", memory.size() / 1_000_000);
+    let trace = memory.trace();
+    chosen.map(|which| engines::measure(which, &trace, rounds)).collect()
+}
+
+fn sets_on(memory: &Memory, rounds: usize) -> Result<Vec<engines::Row>, String> {
+    let trace = memory.trace();
+    filters::large().iter().map(|(name, expression)| engines::measure_own(name, expression, &trace, rounds)).collect()
 }
 
 /// A file of its own for today, this revision, and this kind of processor.

@@ -4,7 +4,7 @@ use crate::failure::{self, Failure, Outcome};
 use crate::progress;
 use crate::signals::Signals;
 use netvm::io::capture::Progress;
-use netvm::io::{Burst, Capture, Info};
+use netvm::io::{Burst, Capture, Info, ReadError};
 use std::path::{Path, PathBuf};
 
 /// Packets in a burst: the engines' unit of work, small enough that its packets stay in the cache.
@@ -86,38 +86,59 @@ impl Inputs {
     pub(crate) fn feed(&mut self, consumer: &mut impl Consumer, signals: &Signals, bar: &mut progress::Progress) -> Outcome<bool> {
         let mut whole = true;
         for (number, (path, capture)) in self.captures.iter_mut().enumerate() {
-            let total = capture.progress().1;
-            if let Flow::Enough = consumer.ahead(number, capture, &mut Watch { signals, bar, total })? {
-                return Ok(whole);
-            }
-            let mut fresh = false;
-            loop {
-                if signals.stop() {
-                    return Ok(whole);
+            match feed_one(number, capture, consumer, signals, bar)? {
+                Fed::Enough => return Ok(whole),
+                Fed::All => {}
+                Fed::Damaged(error) => {
+                    bar.clear();
+                    failure::error(&format!("{}: {error}", shown(path)));
+                    whole = false;
                 }
-                match capture.poll_burst(BURST) {
-                    Ok(Progress::Burst(burst)) => {
-                        fresh = true;
-                        if let Flow::Enough = consumer.burst(number, burst)? {
-                            return Ok(whole);
-                        }
-                    }
-                    // A pause may be told more than once.
-                    Ok(Progress::Idle) if !std::mem::take(&mut fresh) => {}
-                    Ok(Progress::Idle) => consumer.idle()?,
-                    Ok(Progress::End) => break,
-                    Err(error) => {
-                        bar.clear();
-                        failure::error(&format!("{}: {error}", shown(path)));
-                        whole = false;
-                        break;
-                    }
-                }
-                bar.at(capture.progress());
             }
             bar.next(capture.progress());
         }
         Ok(whole)
+    }
+}
+
+/// How feeding one capture ended.
+enum Fed {
+    All,
+    /// The consumer wants no more, or the program is to stop.
+    Enough,
+    Damaged(ReadError),
+}
+
+fn feed_one(
+    number: usize,
+    capture: &mut Capture,
+    consumer: &mut impl Consumer,
+    signals: &Signals,
+    bar: &mut progress::Progress,
+) -> Outcome<Fed> {
+    let total = capture.progress().1;
+    if let Flow::Enough = consumer.ahead(number, capture, &mut Watch { signals, bar, total })? {
+        return Ok(Fed::Enough);
+    }
+    let mut fresh = false;
+    loop {
+        if signals.stop() {
+            return Ok(Fed::Enough);
+        }
+        match capture.poll_burst(BURST) {
+            Ok(Progress::Burst(burst)) => {
+                fresh = true;
+                if let Flow::Enough = consumer.burst(number, burst)? {
+                    return Ok(Fed::Enough);
+                }
+            }
+            // A pause may be told more than once.
+            Ok(Progress::Idle) if !std::mem::take(&mut fresh) => {}
+            Ok(Progress::Idle) => consumer.idle()?,
+            Ok(Progress::End) => return Ok(Fed::All),
+            Err(error) => return Ok(Fed::Damaged(error)),
+        }
+        bar.at(capture.progress());
     }
 }
 
@@ -126,7 +147,7 @@ pub(crate) fn open(path: &Path) -> Outcome<Capture> {
     Capture::open(path).map_err(|error| told(path, error))
 }
 
-fn told(path: &Path, error: netvm::io::ReadError) -> Failure {
+fn told(path: &Path, error: ReadError) -> Failure {
     Failure::failed(format_args!("{}: {error}", shown(path)))
 }
 
