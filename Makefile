@@ -26,8 +26,8 @@ lint: ## format and lints only
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
-bench: ## measure against libpcap, tcpdump and hand-written C (ARGS='--help' for sections and records)
-	@scripts/packages libpcap-dev tcpdump
+bench: ## measure against libpcap, tcpdump, the kernel and hand-written C (ARGS='--help' for sections and records)
+	@scripts/packages libpcap-dev tcpdump clang
 	@cargo build --release --quiet -p netvm-cli
 	@cargo run --release --quiet -p netvm-bench -- --netvm $(NETVM) $(ARGS)
 

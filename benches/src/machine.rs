@@ -1,6 +1,6 @@
 //! Where and with what a measurement was made.
 
-use crate::native;
+use crate::{dpdk, native};
 use serde::Serialize;
 use std::fs;
 use std::process::Command;
@@ -22,8 +22,12 @@ pub struct Machine {
     pub system: String,
     /// libpcap.
     pub libpcap: String,
+    /// DPDK.
+    pub dpdk: String,
     /// The C compiler.
     pub compiler: &'static str,
+    /// The other C compiler.
+    pub clang: &'static str,
     /// Load average when the run began.
     pub load: String,
 }
@@ -40,7 +44,9 @@ impl Machine {
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             system: output("uname", &["-sr"]),
             libpcap: native::version(),
+            dpdk: dpdk::version(),
             compiler: env!("NETVM_BENCH_CC"),
+            clang: env!("NETVM_BENCH_CLANG"),
             load: fs::read_to_string("/proc/loadavg").unwrap_or_default().split(' ').take(3).collect::<Vec<_>>().join(" "),
         }
     }

@@ -1,4 +1,4 @@
-//! `netvm-bench`: netvm beside libpcap, tcpdump and hand-written C, all from one run.
+//! `netvm-bench`: netvm beside libpcap, tcpdump, the kernel's and DPDK's compilers, and hand-written C, all from one run.
 //!
 //! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
 //! packet; `compile` times what it takes until a filter runs; `programs` times whole programs on a large capture in
@@ -6,8 +6,12 @@
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
 mod compile;
+mod dpdk;
 mod engines;
 mod filters;
+#[cfg(any(xdp, test))]
+mod image;
+mod kernel;
 mod machine;
 mod native;
 mod plot;
@@ -22,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use traces::Memory;
 
-/// Measure netvm beside libpcap, tcpdump and hand-written C.
+/// Measure netvm beside libpcap, tcpdump, the kernel, DPDK and hand-written C.
 #[derive(Parser)]
 struct Args {
     /// What to measure [default: everything]

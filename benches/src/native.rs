@@ -1,4 +1,4 @@
-//! The C sides behind safe functions: hand-written filters, and libpcap where it was there at build time.
+//! C behind safe functions: hand-written filters, and libpcap where it was there at build time.
 
 #![allow(unsafe_code, reason = "calling C is what this file is for")]
 
@@ -21,19 +21,74 @@ impl<'a> CPacket<'a> {
     }
 }
 
+/// A hand-written filter in one of its shapes.
+#[derive(Clone, Copy)]
+pub struct Hand {
+    /// Which one, from 0: f1 to f9, then [`F9_SWITCH`].
+    pub which: usize,
+    /// Inlined into the loop over the burst, or called through a pointer.
+    pub inlined: bool,
+    /// Who compiled it.
+    pub compiler: Compiler,
+}
+
+/// Who compiled the hand-written filters.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Compiler {
+    /// The system's compiler.
+    System,
+    /// clang, if it was there at build time.
+    #[cfg_attr(not(clang), expect(dead_code, reason = "there was no clang"))]
+    Clang,
+}
+
+/// f9 by a switch, among the hand-written filters.
+pub const F9_SWITCH: usize = crate::filters::COUNT;
+
+type Run = unsafe extern "C" fn(u32, *const CPacket<'_>, usize, *mut u64);
+
 unsafe extern "C" {
     fn hand_called(which: u32, packets: *const CPacket<'_>, n: usize, bits: *mut u64);
     fn hand_inlined(which: u32, packets: *const CPacket<'_>, n: usize, bits: *mut u64);
     fn touch_each(packets: *const CPacket<'_>, n: usize, bits: *mut u64);
 }
 
-/// Runs the hand-written filter number `which` (from 0) on packets; `inlined` into the loop, or called through a pointer. A bit per
-/// packet.
-pub fn hand(which: usize, inlined: bool, packets: &[CPacket<'_>], bits: &mut [u64]) {
-    assert!(which < crate::filters::COUNT && packets.len() <= bits.len() * 64);
-    let run = if inlined { hand_inlined } else { hand_called };
-    // SAFETY: there are COUNT filters; the packets are valid slices as long as they are borrowed; the assertion leaves a bit for each.
-    unsafe { run(which as u32, packets.as_ptr(), packets.len(), bits.as_mut_ptr()) }
+#[cfg(clang)]
+mod by_clang {
+    use super::CPacket;
+    unsafe extern "C" {
+        pub fn hand_called_clang(which: u32, packets: *const CPacket<'_>, n: usize, bits: *mut u64);
+        pub fn hand_inlined_clang(which: u32, packets: *const CPacket<'_>, n: usize, bits: *mut u64);
+    }
+}
+
+/// The compilers that there are hand-written filters by.
+pub fn compilers() -> &'static [Compiler] {
+    #[cfg(clang)]
+    return &[Compiler::System, Compiler::Clang];
+    #[cfg(not(clang))]
+    &[Compiler::System]
+}
+
+impl Hand {
+    /// Runs it on packets; a bit per packet.
+    pub fn run(self, packets: &[CPacket<'_>], bits: &mut [u64]) {
+        assert!(self.which <= F9_SWITCH && packets.len() <= bits.len() * 64);
+        let run = self.function();
+        // SAFETY: there are F9_SWITCH + 1 filters; the packets are valid slices as long as they are borrowed; the assertion leaves a bit for each.
+        unsafe { run(self.which as u32, packets.as_ptr(), packets.len(), bits.as_mut_ptr()) }
+    }
+
+    fn function(self) -> Run {
+        match (self.compiler, self.inlined) {
+            #[cfg(clang)]
+            (Compiler::Clang, false) => by_clang::hand_called_clang,
+            #[cfg(clang)]
+            (Compiler::Clang, true) => by_clang::hand_inlined_clang,
+            (_, false) => hand_called,
+            (_, true) => hand_inlined,
+        }
+    }
 }
 
 /// Touches one byte of each packet, asking for later ones ahead: what no filter can be quicker than.

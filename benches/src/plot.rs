@@ -5,8 +5,10 @@ use plotters::prelude::*;
 use std::path::Path;
 
 /// What is shown, from the slowest to the quickest, with its colour.
-const SHOWN: [(&str, &str, RGBColor); 5] = [
+const SHOWN: [(&str, &str, RGBColor); 7] = [
     ("libpcap", "libpcap bpf_filter", RGBColor(150, 150, 150)),
+    ("dpdk jit", "DPDK rte_bpf", RGBColor(204, 121, 167)),
+    ("kernel jit", "kernel's eBPF compiler (XDP)", RGBColor(0, 158, 115)),
     ("jit", "netvm jit", RGBColor(230, 159, 0)),
     ("C inlined", "hand-written C, gcc -O3", RGBColor(86, 180, 233)),
     ("aot-avx512", "netvm aot, AVX-512", RGBColor(0, 114, 178)),
@@ -40,7 +42,7 @@ fn picture<'p>(rows: &[Row], path: &'p Path) -> Result<(), Box<dyn std::error::E
     for (n, (engine, name, colour)) in SHOWN.into_iter().enumerate() {
         let wide = FILLED / SHOWN.len() as f64;
         let bar = |(at, row): (usize, &Row)| {
-            let ns = row.engines.iter().find(|e| e.engine == engine)?.median_ns;
+            let ns = row.engines.iter().find(|e| e.engine == engine && e.wrong.is_none())?.median_ns;
             let left = at as f64 + (1.0 - FILLED) / 2.0 + n as f64 * wide;
             Some(Rectangle::new([(left, FOOT), (left + wide * 0.9, ns)], colour.filled()))
         };

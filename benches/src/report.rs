@@ -7,8 +7,8 @@ use std::fmt::Write;
 pub fn text(results: &Results) -> String {
     let m = &results.machine;
     let mut out = format!(
-        "netvm {} on {} (L2 {}, {} processors), {}, {}\n{}; {}; load {}\n",
-        m.revision, m.processor, m.l2, m.processors, m.system, m.date, m.libpcap, m.compiler, m.load
+        "netvm {} on {} (L2 {}, {} processors), {}, {}\n{}; {}; {}; clang: {}; load {}\n",
+        m.revision, m.processor, m.l2, m.processors, m.system, m.date, m.libpcap, m.dpdk, m.compiler, m.clang, m.load
     );
     let sections = [
         ("one packet repeated", &results.single),
@@ -34,39 +34,69 @@ pub fn text(results: &Results) -> String {
 fn table(out: &mut String, title: &str, rows: &[engines::Row]) {
     let names: String = rows.iter().map(|row| format!("{:>10}", row.filter)).collect();
     let _ = write!(out, "\nns/packet, {title} (median)\n{:22}{names}\n", "");
-    for (i, first) in rows[0].engines.iter().enumerate() {
-        line(out, first.engine, 2, &rows.iter().map(|row| row.engines[i].median_ns).collect::<Vec<_>>(), "");
+    for name in names_of(rows) {
+        let cells: Vec<String> = rows.iter().map(|row| cell(row, name)).collect();
+        line(out, name, &cells, "");
     }
-    let share = rows.iter().map(|row| 100.0 * row.selected as f64 / row.packets as f64);
-    line(out, "selected %", 1, &share.collect::<Vec<_>>(), "");
-    const RATIOS: [(&str, &str); 6] = [
-        ("jit", "libpcap"),
-        ("jit", "C called"),
-        ("jit", "C inlined"),
-        ("aot-avx512", "C inlined"),
-        ("aot-avx2", "C inlined"),
-        ("aot-avx512", "touch"),
-    ];
+    let share: Vec<_> = rows.iter().map(|row| format!("{:.1}", 100.0 * row.selected as f64 / row.packets as f64)).collect();
+    line(out, "selected %", &share, "");
     for (over, under) in RATIOS {
-        let ratios: Vec<f64> = rows.iter().filter_map(|row| Some(ns(row, over)? / ns(row, under)?)).collect();
-        if ratios.len() == rows.len() {
-            line(out, &format!("{over}/{under}"), 2, &ratios, &summary(&ratios));
+        let ratios: Vec<_> = rows.iter().map(|row| Some(ns(row, over)? / ns(row, under)?)).collect();
+        if ratios.iter().any(Option::is_some) {
+            let cells: Vec<_> = ratios.iter().map(|ratio| ratio.map_or(NONE.to_owned(), |r| format!("{r:.2}"))).collect();
+            line(out, &format!("{over}/{under}"), &cells, &summary(&ratios));
         }
     }
 }
 
-fn line(out: &mut String, name: &str, digits: usize, values: &[f64], end: &str) {
-    let cells: String = values.iter().map(|v| format!("{v:>10.digits$}")).collect();
+const NONE: &str = "–";
+
+/// What is told as a ratio.
+const RATIOS: [(&str, &str); 9] = [
+    ("jit", "libpcap"),
+    ("jit", "kernel jit"),
+    ("jit", "dpdk jit"),
+    ("jit", "C called"),
+    ("jit", "C inlined"),
+    ("jit", "C switch called"),
+    ("aot-avx512", "C inlined"),
+    ("aot-avx2", "C inlined"),
+    ("aot-avx512", "touch"),
+];
+
+/// The engines, in order; not all are there for every filter.
+fn names_of(rows: &[engines::Row]) -> Vec<&'static str> {
+    let mut longest_first: Vec<_> = rows.iter().collect();
+    longest_first.sort_by_key(|row| std::cmp::Reverse(row.engines.len()));
+    let mut names = Vec::new();
+    for timing in longest_first.iter().flat_map(|row| &row.engines) {
+        if !names.contains(&timing.engine) {
+            names.push(timing.engine);
+        }
+    }
+    names
+}
+
+fn cell(row: &engines::Row, engine: &str) -> String {
+    match row.engines.iter().find(|e| e.engine == engine) {
+        Some(timing) if timing.wrong.is_some() => "wrong".to_owned(),
+        Some(timing) => format!("{:.2}", timing.median_ns),
+        None => NONE.to_owned(),
+    }
+}
+
+fn line(out: &mut String, name: &str, cells: &[String], end: &str) {
+    let cells: String = cells.iter().map(|cell| format!("{cell:>10}")).collect();
     let _ = writeln!(out, "{name:22}{cells}{end}");
 }
 
 /// The medians over f1 to f8 and f2 to f8, when all nine filters are there.
-fn summary(ratios: &[f64]) -> String {
-    if ratios.len() < filters::COUNT {
+fn summary(ratios: &[Option<f64>]) -> String {
+    let Some(all) = ratios.iter().copied().collect::<Option<Vec<f64>>>().filter(|all| all.len() == filters::COUNT) else {
         return String::new();
-    }
+    };
     let sorted = |range: std::ops::Range<usize>| {
-        let mut part = ratios[range].to_vec();
+        let mut part = all[range].to_vec();
         part.sort_by(f64::total_cmp);
         part
     };
@@ -74,8 +104,9 @@ fn summary(ratios: &[f64]) -> String {
     format!("   median f1–f8 {:.2}, f2–f8 {:.2}", (eight[3] + eight[4]) / 2.0, seven[3])
 }
 
+/// What an engine takes that judges all packets alike.
 fn ns(row: &engines::Row, engine: &str) -> Option<f64> {
-    row.engines.iter().find(|e| e.engine == engine).map(|e| e.median_ns)
+    row.engines.iter().find(|e| e.engine == engine && e.wrong.is_none()).map(|e| e.median_ns)
 }
 
 fn compilation(out: &mut String, rows: &[compile::Row]) {
@@ -94,5 +125,30 @@ fn whole(out: &mut String, report: &programs::Report) {
     let _ = writeln!(out, "{:12}{:>12}{:>12}{:>12}", "", "netvm", "tcpdump", "ratio");
     for row in &report.rows {
         let _ = writeln!(out, "{:12}{:>12.3}{:>12.3}{:>12.2}", row.task, row.netvm_s, row.tcpdump_s, row.ratio);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engines::{Row, Timing};
+
+    fn row(filter: &str, engines: &[(&'static str, f64, Option<u64>)]) -> Row {
+        let timing = |&(engine, median_ns, wrong): &_| Timing { engine, median_ns, minimum_ns: median_ns, wrong };
+        Row { filter: filter.to_owned(), selected: 1, packets: 4, engines: engines.iter().map(timing).collect() }
+    }
+
+    #[test]
+    fn wrong_and_missing_cells_are_told_and_have_no_ratio() {
+        let first = row("f1", &[("jit", 2.0, None), ("dpdk jit", 4.0, Some(7))]);
+        let second = row("f2", &[("jit", 3.0, None), ("dpdk jit", 6.0, None), ("C inlined", 1.5, None)]);
+        let mut out = String::new();
+        table(&mut out, "title", &[first, second]);
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let lines: Vec<_> = out.lines().map(words).collect();
+        for expected in ["dpdk jit wrong 6.00", "C inlined – 1.50", "selected % 25.0 25.0", "jit/dpdk jit – 0.50", "jit/C inlined – 2.00"]
+        {
+            assert!(lines.contains(&words(expected)), "{expected} is not in\n{out}");
+        }
     }
 }

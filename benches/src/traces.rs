@@ -61,6 +61,13 @@ impl Memory {
         Self::new(traffic(131_072), &Layout { stride: Some(2048), copies: 5, references: None })
     }
 
+    /// Every beginning of a packet, from nothing of it to all.
+    #[cfg(test)]
+    pub fn beginnings(packet: &[u8]) -> Self {
+        let cut = (0..=packet.len()).map(|len| packet[..len].to_vec());
+        Self::new(cut, &Layout { stride: Some(2 * LINE), copies: 1, references: None })
+    }
+
     fn new(packets: impl IntoIterator<Item = Vec<u8>>, layout: &Layout) -> Self {
         let all: Vec<Vec<u8>> = packets.into_iter().collect();
         let cut = |packet: &[u8]| packet.len().min(layout.stride.unwrap_or(usize::MAX));
