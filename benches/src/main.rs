@@ -1,7 +1,7 @@
 //! `netvm-bench`: netvm beside libpcap, tcpdump, the kernel's and DPDK's compilers, and hand-written C, all from one run.
 //!
 //! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
-//! packet; `compile` times what it takes until a filter runs; `programs` times whole programs on a large capture in
+//! packet; `compile` times what it takes until a filter runs; `programs` times whole programs on large captures in
 //! memory. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
@@ -49,8 +49,8 @@ struct Args {
     #[arg(long, default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..))]
     packets: u32,
 
-    /// Size in MB of the capture for whole programs
-    #[arg(long, value_name = "MB", default_value_t = 600)]
+    /// Size in MB of each capture for whole programs
+    #[arg(long, value_name = "MB", default_value_t = 1000)]
     capture: u64,
 
     /// Print JSON
@@ -86,7 +86,7 @@ struct Results {
     cold: Vec<engines::Row>,
     sets: Vec<engines::Row>,
     compile: Vec<compile::Row>,
-    programs: Option<programs::Report>,
+    programs: Vec<programs::Report>,
 }
 
 fn main() -> ExitCode {

@@ -1,4 +1,5 @@
-//! Whole programs on a large capture in memory: `netvm filter` beside tcpdump, in turns, every output a fresh file.
+//! Whole programs on large captures in memory: `netvm filter`, on all processors and on one thread, beside tcpdump; in turns, every output a fresh
+//! file. One capture has the mix of sizes, one only its small packets, of which there are some twelve million in a gigabyte.
 
 use crate::filters;
 use netvm::io::synth::Mix;
@@ -9,22 +10,30 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// f6 on one task.
+/// A filter on one task.
 #[derive(Serialize)]
 pub struct Row {
+    /// Which filter.
+    pub filter: String,
     /// What was asked.
     pub task: &'static str,
     /// Median wall time of netvm, seconds.
     pub netvm_s: f64,
+    /// The same on one thread.
+    pub one_thread_s: f64,
     /// Median wall time of tcpdump, seconds.
     pub tcpdump_s: f64,
-    /// The one over the other.
+    /// netvm's over tcpdump's.
     pub ratio: f64,
+    /// That of netvm on one thread.
+    pub one_thread_ratio: f64,
 }
 
 /// The capture that was read.
 #[derive(Serialize)]
 pub struct Report {
+    /// Of what packets.
+    pub of: &'static str,
     /// Size of the capture in bytes.
     pub bytes: u64,
     /// Packets in it.
@@ -32,6 +41,11 @@ pub struct Report {
     /// The tasks.
     pub rows: Vec<Row>,
 }
+
+/// Captures by what is in them: the most bytes that a frame may have.
+const CAPTURES: [(&str, usize); 2] = [("mixed", usize::MAX), ("small", 100)];
+/// Filters, from 0, and what is asked of them.
+const TASKS: [(usize, &str); 3] = [(5, "-w OUT"), (6, "-w OUT"), (5, "--count")];
 
 /// A directory in memory that goes away with what is in it.
 struct Place(PathBuf);
@@ -56,28 +70,32 @@ impl Drop for Place {
     }
 }
 
-/// Runs all tasks on a capture of at least that many bytes; `None`, with a line that says why, if tcpdump is missing.
+/// Runs all tasks on captures of at least that many bytes; nothing, with a line that says why, if tcpdump is missing.
 ///
 /// # Errors
-/// A program failed, or the two wrote different files.
-pub fn measure(netvm: &Path, bytes: u64, rounds: usize) -> Result<Option<Report>, String> {
+/// A program failed, or two wrote different files.
+pub fn measure(netvm: &Path, bytes: u64, rounds: usize) -> Result<Vec<Report>, String> {
     if Command::new("tcpdump").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
         eprintln!("skipped: tcpdump is not installed");
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    let place = Place::new()?;
-    let big = place.file("big.pcap");
-    let packets = make(&big, bytes).map_err(|e| e.to_string())?;
-    let bench = Bench { netvm, place: &place, big: &big, filter: &filters::all()[5] };
-    let rows = vec![bench.task("-w OUT", true, rounds)?, bench.task("--count", false, rounds)?];
-    let size = fs::metadata(&big).map_err(|e| e.to_string())?.len();
-    Ok(Some(Report { bytes: size, packets, rows }))
+    CAPTURES.into_iter().map(|(of, most)| on(netvm, of, most, bytes, rounds)).collect()
 }
 
-fn make(path: &Path, bytes: u64) -> Result<u64, netvm::io::WriteError> {
+fn on(netvm: &Path, of: &'static str, most: usize, bytes: u64, rounds: usize) -> Result<Report, String> {
+    let place = Place::new()?;
+    let big = place.file("big.pcap");
+    let packets = make(&big, most, bytes).map_err(|e| e.to_string())?;
+    let bench = Bench { netvm, place: &place, big: &big };
+    let rows = TASKS.into_iter().map(|(which, task)| bench.task(which, task, rounds)).collect::<Result<_, _>>()?;
+    let size = fs::metadata(&big).map_err(|e| e.to_string())?.len();
+    Ok(Report { of, bytes: size, packets, rows })
+}
+
+fn make(path: &Path, most: usize, bytes: u64) -> Result<u64, netvm::io::WriteError> {
     let mut writer = Writer::create(path, &Plan::for_output(path, &[]))?;
     let mut written = 0;
-    for (time, frame) in Mix::new(7) {
+    for (time, frame) in Mix::new(7).filter(|(_, frame)| frame.len() <= most) {
         if written >= bytes {
             break;
         }
@@ -93,44 +111,54 @@ struct Bench<'a> {
     netvm: &'a Path,
     place: &'a Place,
     big: &'a Path,
-    filter: &'a str,
 }
 
 impl Bench<'_> {
-    fn task(&self, task: &'static str, writes: bool, rounds: usize) -> Result<Row, String> {
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    fn task(&self, which: usize, task: &'static str, rounds: usize) -> Result<Row, String> {
+        let writes = task != "--count";
+        let filter = &filters::all()[which];
+        let mut times: [Vec<f64>; 3] = Default::default();
         for round in 0..=rounds {
-            let outputs = ["netvm", "tcpdump"].map(|who| self.place.file(&format!("{who}-{round}.pcap")));
-            let times = [self.run(Command::new(self.netvm).arg("filter"), writes, &outputs[0])?, self.tcpdump(writes, &outputs[1])?];
+            let mut outputs = Vec::new();
+            for (n, (mut command, times)) in self.commands().into_iter().zip(&mut times).enumerate() {
+                let out = self.place.file(&format!("{n}-{round}.pcap"));
+                let took = self.run(&mut command, filter, writes.then_some(&out))?;
+                outputs.push(out);
+                // The first round warms up.
+                if round > 0 {
+                    times.push(took);
+                }
+            }
             if writes {
                 same(&outputs)?;
             }
-            // The first round warms up.
-            if round > 0 {
-                ours.push(times[0]);
-                theirs.push(times[1]);
-            }
         }
-        let (netvm_s, tcpdump_s) = (median(ours), median(theirs));
-        Ok(Row { task, netvm_s, tcpdump_s, ratio: netvm_s / tcpdump_s })
+        let [netvm_s, one_thread_s, tcpdump_s] = times.map(median);
+        let (ratio, one_thread_ratio) = (netvm_s / tcpdump_s, one_thread_s / tcpdump_s);
+        Ok(Row { filter: format!("f{}", which + 1), task, netvm_s, one_thread_s, tcpdump_s, ratio, one_thread_ratio })
     }
 
-    fn tcpdump(&self, writes: bool, out: &Path) -> Result<f64, String> {
-        let mut command = Command::new("tcpdump");
-        if rustix::process::geteuid().is_root() {
-            command.args(["-Z", "root"]); // or it gives up the right to write here
-        }
-        self.run(&mut command, writes, out)
-    }
-
-    fn run(&self, command: &mut Command, writes: bool, out: &Path) -> Result<f64, String> {
-        command.arg("-r").arg(self.big);
-        if writes {
-            command.arg("-w").arg(out)
-        } else {
-            command.arg("--count")
+    /// netvm, netvm on one thread, tcpdump.
+    fn commands(&self) -> [Command; 3] {
+        let netvm = |arguments: &[&str]| {
+            let mut command = Command::new(self.netvm);
+            command.arg("filter").args(arguments);
+            command
         };
-        command.arg(self.filter).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut tcpdump = Command::new("tcpdump");
+        if rustix::process::geteuid().is_root() {
+            tcpdump.args(["-Z", "root"]); // or it gives up the right to write here
+        }
+        [netvm(&[]), netvm(&["--threads", "1"]), tcpdump]
+    }
+
+    fn run(&self, command: &mut Command, filter: &str, out: Option<&PathBuf>) -> Result<f64, String> {
+        command.arg("-r").arg(self.big);
+        match out {
+            Some(out) => command.arg("-w").arg(out),
+            None => command.arg("--count"),
+        };
+        command.arg(filter).stdout(Stdio::null()).stderr(Stdio::null());
         let start = Instant::now();
         let status = command.status().map_err(|e| format!("{}: {e}", command.get_program().display()))?;
         let took = start.elapsed().as_secs_f64();
@@ -139,13 +167,16 @@ impl Bench<'_> {
 }
 
 /// Compares the outputs, but for the header's snapshot length and the like, and removes them.
-fn same(outputs: &[PathBuf; 2]) -> Result<(), String> {
-    let [ours, theirs] = outputs.each_ref().map(|path| fs::read(path).map_err(|e| format!("{}: {e}", path.display())));
-    let same = ours?.get(24..) == theirs?.get(24..);
+fn same(outputs: &[PathBuf]) -> Result<(), String> {
+    let read = |path: &PathBuf| fs::read(path).map_err(|e| format!("{}: {e}", path.display()));
+    let first = read(&outputs[0])?;
     for path in outputs {
+        if read(path)?.get(24..) != first.get(24..) {
+            return Err("netvm and tcpdump wrote different packets".to_owned());
+        }
         fs::remove_file(path).map_err(|e| e.to_string())?;
     }
-    if same { Ok(()) } else { Err("netvm and tcpdump wrote different packets".to_owned()) }
+    Ok(())
 }
 
 fn median(mut times: Vec<f64>) -> f64 {

@@ -25,9 +25,7 @@ pub fn text(results: &Results) -> String {
     if !results.compile.is_empty() {
         compilation(&mut out, &results.compile);
     }
-    if let Some(report) = &results.programs {
-        whole(&mut out, report);
-    }
+    results.programs.iter().for_each(|report| whole(&mut out, report));
     out
 }
 
@@ -121,10 +119,12 @@ fn compilation(out: &mut String, rows: &[compile::Row]) {
 
 fn whole(out: &mut String, report: &programs::Report) {
     let mb = report.bytes as f64 / 1e6;
-    let _ = writeln!(out, "\nwhole programs, f6, {mb:.0} MB, {} packets, in memory (median seconds)", report.packets);
-    let _ = writeln!(out, "{:12}{:>12}{:>12}{:>12}", "", "netvm", "tcpdump", "ratio");
+    let _ = writeln!(out, "\nwhole programs, {} packets, {mb:.0} MB, {} of them, in memory (median seconds)", report.of, report.packets);
+    let _ = writeln!(out, "{:12}{:>12}{:>12}{:>12}{:>12}{:>14}", "", "netvm", "one thread", "tcpdump", "ratio", "of one thread");
     for row in &report.rows {
-        let _ = writeln!(out, "{:12}{:>12.3}{:>12.3}{:>12.2}", row.task, row.netvm_s, row.tcpdump_s, row.ratio);
+        let task = format!("{} {}", row.filter, row.task);
+        let times = [row.netvm_s, row.one_thread_s, row.tcpdump_s].map(|s| format!("{s:>12.3}")).concat();
+        let _ = writeln!(out, "{task:12}{times}{:>12.2}{:>14.2}", row.ratio, row.one_thread_ratio);
     }
 }
 
