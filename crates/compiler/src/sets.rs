@@ -109,6 +109,14 @@ impl Plan {
         })
     }
 
+    /// A form with smaller tables for code that holds them in registers: more work, less to fetch. None where there is none.
+    pub fn compact(&self, set: &Set) -> Option<Self> {
+        let Self::Hash(hash @ Hash { bits: 32, .. }) = self else { return None };
+        let keys: Vec<u64> = set.small_ranges().flat_map(|(a, b)| a..=b).collect();
+        (hash.displace.is_empty())
+            .then(|| Hash::displaced(&keys, 32, hash.multiplier, &mut (PROBES * keys.len() as u64)).map(Self::Hash))?
+    }
+
     /// The answer, as compiled code computes it.
     pub fn contains(&self, v: u64) -> bool {
         match self {

@@ -1,11 +1,13 @@
 //! Programs of `tests/filetests/mir`: the push handler after translation and after every pass that changes it, as text, compared with the file
 //! beside the program. `NETVM_BLESS=1` writes those files.
 //!
-//! A first line `; passes: a b` shows only those passes; the others run unseen.
+//! A first line `; passes: a b` shows only those passes; the others run unseen. `lanes` among them shows, at the end, a filter as it is run for
+//! many packets at once.
 
 use netil::asm::assemble;
 use netil::module::HandlerKind;
 use netil::verify;
+use netvm_compiler::backends::c::for_lanes;
 use netvm_compiler::mir::Order;
 use netvm_compiler::passes::{Context, PIPELINE};
 use netvm_compiler::translate::translate;
@@ -36,6 +38,10 @@ fn stages(path: &Path) -> String {
             write!(out, "== {}\n{after}", pass.name).unwrap();
         }
         before = after;
+    }
+    if shown.is_some_and(|s| s.contains(&"lanes")) {
+        let lanes = for_lanes(&program, &func).unwrap();
+        write!(out, "== lanes\n{}", lanes.map_or("not for lanes\n".to_owned(), |func| func.to_string())).unwrap();
     }
     out
 }

@@ -22,6 +22,8 @@ pub enum Stage {
     Clif,
     /// Machine code.
     Asm,
+    /// MIR of a filter as it is run for many packets at once.
+    Lanes,
     /// C, of a filter.
     C,
 }
@@ -33,6 +35,7 @@ pub const ALL: &[(&str, Stage, &str)] = &[
     ("mir-opt", Stage::MirOpt, "the same after all passes"),
     ("clif", Stage::Clif, "the code generator's input (Cranelift IR)"),
     ("asm", Stage::Asm, "machine code, disassembled"),
+    ("mir-lanes", Stage::Lanes, "the same of a filter for many packets at once, as C is made of it"),
     ("c", Stage::C, "C11 for the system's compiler, of a filter"),
 ];
 
@@ -65,6 +68,7 @@ pub fn emit_without(program: &Verified, stage: Stage, disabled: &[String]) -> Re
         Stage::MirOpt | Stage::MirAfter(_) => each(|kind| Ok(optimised(program, kind, &options)?.map(|(func, _)| func.to_string()))),
         Stage::Clif => each(|kind| code(program, kind, &options, jit::Emit::Clif)),
         Stage::Asm => each(|kind| code(program, kind, &options, jit::Emit::Asm)),
+        Stage::Lanes => lanes(program, &options),
         Stage::C => c(program, &options),
     }
 }
@@ -145,10 +149,22 @@ fn code(program: &Verified, kind: HandlerKind, options: &passes::Options, stage:
 }
 
 fn c(program: &Verified, options: &passes::Options) -> Result<String, Error> {
-    let refused = |reason: String| Error::Engine { engine: "aot", reason };
-    let (func, _) =
-        optimised(program, HandlerKind::Push, options)?.ok_or_else(|| refused("no C for a program without push handler".to_owned()))?;
-    compiler::backends::c::emit(program, &func).map_err(|e| refused(e.to_string()))
+    compiler::backends::c::emit(program, &filter(program, options)?).map_err(|e| refused(e.to_string()))
+}
+
+fn lanes(program: &Verified, options: &passes::Options) -> Result<String, Error> {
+    let func = compiler::backends::c::for_lanes(program, &filter(program, options)?).map_err(|e| refused(e.to_string()))?;
+    func.map(|func| func.to_string()).ok_or_else(|| refused("its shape is not for many packets at once".to_owned()))
+}
+
+/// The one handler that C is made of.
+fn filter(program: &Verified, options: &passes::Options) -> Result<Func, Error> {
+    let push = optimised(program, HandlerKind::Push, options)?;
+    push.map(|(func, _)| func).ok_or_else(|| refused("no C for a program without push handler".to_owned()))
+}
+
+fn refused(reason: String) -> Error {
+    Error::Engine { engine: "aot", reason }
 }
 
 fn too_large(error: TooLarge) -> Error {

@@ -296,7 +296,7 @@ fn stages_text(report: &Report) -> String {
     let name = shell_quoted(&report.filter);
     format!(
         "\nStages:\n  NetIL         {:>6} instructions\n  MIR           {:>6} operations in {} blocks\n  after passes  {:>6} operations in {} blocks\n  \
-         machine code  {:>6} instructions\nSee them: netvm compile --filter {name} --emit netil|mir|mir-opt|clif|asm\n",
+         machine code  {:>6} instructions\nSee them: netvm compile --filter {name} --emit netil|mir|mir-opt|clif|asm|c\n",
         s.netil_instructions, s.mir_operations, s.mir_blocks, s.optimised_operations, s.optimised_blocks, s.machine_instructions
     )
 }

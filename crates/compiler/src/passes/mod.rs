@@ -69,6 +69,17 @@ pub const PIPELINE: &[Pass] = &[
     DCE, // whose uses must all be known; the constants it replaced
 ];
 
+/// What follows from a change that decides tests.
+const CLEAN: &[Pass] = &[CHECKS, FOLD, BRANCHES, UNREACHABLE, COALESCE, GVN, BRANCHES, UNREACHABLE, DCE];
+
+/// Tidies up after a back end's own changes.
+pub(crate) fn clean(func: &mut Func, context: &Context<'_>) {
+    for pass in CLEAN {
+        (pass.run)(func, context);
+        debug_assert_eq!(check::check(func), Ok(()), "cleaning, after {}:\n{func}", pass.name);
+    }
+}
+
 /// How to run the pipeline.
 #[derive(Clone, Debug, Default)]
 pub struct Options {

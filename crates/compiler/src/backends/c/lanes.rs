@@ -1,43 +1,58 @@
 //! The filter for many packets at once: every block runs for the lanes that reach it, without jumps between them.
 //!
 //! Idea: scalar code loses half its time on mixed traffic to branches that go now one way, now the other; here a branch divides a set
-//! of lanes in two, and a block that few packets reach is stepped over when no lane does. Loads are gathers of four bytes that serve
-//! several fields (see [`super::plan`]). Lanes in a shape that is rare or hard leave for the scalar function.
+//! of lanes in two, and a block that few packets reach is stepped over when no lane does. Sixteen bytes of each packet are fetched at once
+//! and serve several fields (see [`super::windows`]). Lanes in a shape that is rare or hard leave for the scalar function.
 //! Form: the dominator tree is written from the root; a block's lanes are known when all blocks before it are written.
 //! The text has `$` where the names of a width begin.
 
-use super::plan::{Plan, Window, most};
+use super::plan::Plan;
+use super::shape::LEAVE;
 use super::tables::Tables;
+use super::windows::Window;
 use crate::mir::{Block, Edge, Extent, Func, Op, Order, Terminator, Value};
 use netil::ops::{BinOp, CmpOp, mask};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// What fetching from packets or tables costs, and what a mispredicted branch does, both ways, in operations on lanes.
-const FETCH: f64 = 20.0;
+const FETCH: f64 = 12.0;
 const MISS: f64 = 36.0;
+/// How often at least a block must have no lane for a test to be worth its place.
+const SELDOM: f64 = 0.02;
 /// Lanes that the choice assumes.
 const TYPICAL: i32 = 16;
 /// Packets ahead of the present one whose first bytes are asked for.
 const AHEAD: usize = 32;
+/// What stands in for a packet that is too short; no window at the beginning ends later.
+const ZEROS: u32 = 256;
 
 /// The functions for all widths; `None` where lanes would leave at once.
 pub(super) fn emit(func: &Func, tables: &Tables) -> Option<String> {
     let plan = Plan::new(func, tables)?;
-    let first = plan.windows.iter().filter(|w| w.base.is_none()).map(|w| w.offset).min().unwrap_or(0);
-    let mut lanes = Lanes { func, plan: &plan, values: HashMap::new(), lengths: plan.lengths.clone(), text: String::new(), depth: 1 };
+    let first = plan.windows.first_byte();
+    let (values, lengths) = (HashMap::new(), plan.lengths.clone());
+    let mut lanes = Lanes { func, plan: &plan, values, lengths, safe: 0, text: String::new(), depth: 1 };
     lanes.block(Block(0));
     let mut text = tables.lanes();
     text += "\n@TARGET static inline uint32_t $many(const struct nv_burst *b, uint64_t i)\n{\n";
-    text += "    $p p;\n    $v len;\n    $packets(b->packets + i, &p, &len);\n";
-    text += "    $m k0 = $every(), yes = $none(), leave = $none();\n    (void)p, (void)len;\n";
+    text += BEGIN;
     text += &lanes.text;
     text += "    uint32_t bits = $bits(yes);\n";
-    text += LEAVE;
+    text += FINISH;
     Some(text + &BURST.replace("FIRST", &first.to_string()).replace("AHEAD", &AHEAD.to_string()))
 }
 
-const LEAVE: &str = "    for (uint32_t left = $bits(leave); NV_RARELY(left != 0); left &= left - 1) {
+const BEGIN: &str = "    const struct nv_packet *q = b->packets + i;
+    struct nv_packet safe[sizeof($v) / 4];
+    $p p;
+    $v len;
+    $packets(q, &p, &len);
+    $m k0 = $every(), yes = $none(), leave = $none();
+    (void)p, (void)len, (void)safe;
+";
+
+const FINISH: &str = "    for (uint32_t left = $bits(leave); NV_RARELY(left != 0); left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         bits |= (uint32_t)one(b, i + lane) << lane;
     }
@@ -75,9 +90,9 @@ enum Place {
     Lanes(String),
     /// A set of lanes: a value of one bit.
     Set(String),
-    /// Bits of a window: shifted right, then masked.
+    /// Bits of a cell: shifted right, then masked.
     Field {
-        window: String,
+        cell: String,
         shift: u32,
         mask: u64,
     },
@@ -89,6 +104,8 @@ struct Lanes<'a> {
     values: HashMap<Value, Place>,
     /// Packets are at least so long in the blocks written so far.
     lengths: Vec<u32>,
+    /// The first so many bytes of every lane's `q` can be read, whatever its packet.
+    safe: u32,
     text: String,
     depth: usize,
 }
@@ -141,7 +158,7 @@ impl Lanes<'_> {
     /// Whether stepping over a block, and what it dominates, when no lane reaches it, saves more than the test may cost.
     fn worth_a_test(&self, block: Block) -> bool {
         let none = (1.0 - self.plan.share[block.0 as usize].min(1.0)).powi(TYPICAL);
-        none * self.cost(block) > none.min(1.0 - none) * MISS
+        none > SELDOM && none * self.cost(block) > none.min(1.0 - none) * MISS
     }
 
     /// Of a block and all that it dominates.
@@ -150,7 +167,7 @@ impl Lanes<'_> {
             return 1.0;
         }
         let ops = &self.func.block(block).ops;
-        let windows = self.plan.windows.iter().filter(|w| w.block == block).count();
+        let windows = self.plan.windows.list.iter().filter(|w| w.block == block).count();
         let sets = ops.iter().filter(|v| matches!(self.func.op(**v), Some(Op::SetHas(..)))).count();
         let children = self.plan.children[block.0 as usize].iter().filter(|b| self.plan.reached[b.0 as usize]);
         ops.len() as f64 + FETCH * (windows + sets) as f64 + children.map(|child| self.cost(*child)).sum::<f64>()
@@ -169,26 +186,40 @@ impl Lanes<'_> {
 
     /// Fetches the windows of a block that begin at `base`, for which packets that are too short leave.
     fn fetch(&mut self, block: Block, base: Option<Value>) {
-        let here = |w: &Window| w.block == block && self.begins(w, block, base);
-        let windows: Vec<(usize, Window)> = self.plan.windows.iter().copied().enumerate().filter(|(_, w)| here(w)).collect();
+        let here = |w: &&Window| w.block == block && self.begins(w, block, base);
+        let windows: Vec<Window> = self.plan.windows.list.iter().filter(here).cloned().collect();
         let mut ends: Vec<(Option<Value>, u32)> = Vec::new();
-        for (_, window) in &windows {
+        for window in &windows {
             match ends.iter_mut().find(|(base, _)| *base == window.base) {
-                Some((_, end)) => *end = (*end).max(window.end()),
-                None => ends.push((window.base, window.end())),
+                Some((_, end)) => *end = (*end).max(window.end),
+                None => ends.push((window.base, window.end)),
             }
         }
         for (base, end) in ends {
             self.long_enough(block, base, end);
         }
-        for (number, window) in windows {
-            let gather = match window.base {
-                None => format!("$gather(k{}, p, {})", block.0, window.offset),
-                Some(base) => format!("$gather_at(k{}, p, {}, {})", block.0, self.lanes(base), window.offset),
-            };
-            self.line(&format!("$v w{number} = {gather};"));
-            if self.is_swapped(number) {
-                self.line(&format!("$v s{number} = $swap(w{number});"));
+        for window in &windows {
+            self.window(block, window);
+        }
+    }
+
+    /// Fetches a window; its cells get variables.
+    fn window(&mut self, block: Block, window: &Window) {
+        let (first, start) = (window.cells[0], window.start);
+        let rows = match window.base {
+            None if window.end <= self.safe => format!("$fetch(q, {start})"),
+            None => format!("$fetch_in(k{}, p, {start})", block.0),
+            Some(base) => format!("$fetch_at(k{}, p, {}, {start})", block.0, self.lanes(base)),
+        };
+        let rows = match self.plan.windows.arrangement(window) {
+            None => rows,
+            Some(order) => format!("$arrange({rows}, {})", order.map(|cell| format!("{cell:#010x}")).join(", ")),
+        };
+        self.line(&format!("$r r{first} = {rows};"));
+        for (place, cell) in self.plan.windows.columns(window) {
+            self.line(&format!("$v w{cell} = $cell{place}(r{first});"));
+            if self.is_swapped(cell) {
+                self.line(&format!("$v s{cell} = $swap(w{cell});"));
             }
         }
     }
@@ -211,6 +242,11 @@ impl Lanes<'_> {
         };
         self.line(&format!("leave = $either(leave, $both({k}, $lt(len, {need})));"));
         self.line(&format!("{k} = $but({k}, leave);"));
+        if block.0 == 0 && base.is_none() && end <= ZEROS {
+            self.safe = end;
+            self.line("if (NV_RARELY($any(leave)))");
+            self.line("    q = nv_safe(safe, q, sizeof($v) / 4, $bits(leave));");
+        }
     }
 
     fn op(&mut self, block: Block, v: Value) {
@@ -229,7 +265,7 @@ impl Lanes<'_> {
             _ => self.computed(block, v, &op),
         };
         self.values.insert(v, place);
-        if self.plan.windows.iter().any(|w| w.base == Some(v)) {
+        if self.plan.windows.list.iter().any(|w| w.base == Some(v)) {
             self.fetch(block, Some(v));
         }
     }
@@ -241,38 +277,37 @@ impl Lanes<'_> {
             Some(addr) => format!("$all({:#x})", addr + extent.end()),
             None => format!("$add({}, {end})", self.lanes(extent.addr)),
         };
-        debug_assert!(most(self.func, extent.addr) + extent.end() <= u64::from(u32::MAX));
         self.line(&format!("{k} = $both({k}, $le({need}, len));"));
     }
 
-    /// Part of a window, in the byte order of the load.
+    /// Part of a cell, in the byte order of the load.
     fn load(&mut self, v: Value, order: Order) -> Place {
-        let (number, at) = self.plan.loads[&v];
+        let (number, at) = self.plan.windows.loads[&v];
         let bits = u32::from(self.func.width(v));
         let mask = mask(bits as u16);
         if order == Order::Little || bits == 8 {
-            return Place::Field { window: format!("w{number}"), shift: 8 * at, mask };
+            return Place::Field { cell: format!("w{number}"), shift: 8 * at, mask };
         }
-        Place::Field { window: format!("s{number}"), shift: 32 - 8 * at - bits, mask }
+        Place::Field { cell: format!("s{number}"), shift: 32 - 8 * at - bits, mask }
     }
 
-    /// Whether a window is also needed with its bytes in the other order.
+    /// Whether a cell is also needed with its bytes in the other order.
     fn is_swapped(&self, number: usize) -> bool {
         let big = |v: &Value| matches!(self.func.op(*v), Some(Op::Load(_, Order::Big, ..))) && self.func.width(*v) > 8;
-        self.plan.loads.iter().any(|(v, (n, _))| *n == number && big(v))
+        self.plan.windows.loads.iter().any(|(v, (n, _))| *n == number && big(v))
     }
 
     /// A constant mask narrows a field.
     fn masked(&self, a: Value, b: Value) -> Option<Place> {
-        let (Place::Field { window, shift, mask }, Place::Const(c)) = (self.values.get(&a)?, self.values.get(&b)?) else { return None };
-        Some(Place::Field { window: window.clone(), shift: *shift, mask: mask & c })
+        let (Place::Field { cell, shift, mask }, Place::Const(c)) = (self.values.get(&a)?, self.values.get(&b)?) else { return None };
+        Some(Place::Field { cell: cell.clone(), shift: *shift, mask: mask & c })
     }
 
     fn sliced(&mut self, a: Value, low: u16, width: u16) -> Place {
         match self.values[&a].clone() {
-            Place::Field { window, shift, mask: old } => {
+            Place::Field { cell, shift, mask: old } => {
                 let mask = old >> low & mask(width);
-                Place::Field { window, shift: shift + u32::from(low), mask }
+                Place::Field { cell, shift: shift + u32::from(low), mask }
             }
             Place::Const(c) => Place::Const(c >> low & mask(width)),
             _ => {
@@ -343,12 +378,12 @@ impl Lanes<'_> {
 
     /// A field is compared with a constant where it stands: the constant is shifted instead.
     fn field_is(&self, a: Value, b: Value) -> Option<String> {
-        let (Place::Field { window, shift, mask }, Place::Const(c)) = (&self.values[&a], &self.values[&b]) else { return None };
+        let (Place::Field { cell, shift, mask }, Place::Const(c)) = (&self.values[&a], &self.values[&b]) else { return None };
         if c & !mask != 0 {
             return Some("$none()".to_owned());
         }
         let (mask, c) = ((mask << shift) as u32, (c << shift) as u32);
-        let field = if mask == u32::MAX { window.clone() } else { format!("$and({window}, $all({mask:#x}))") };
+        let field = if mask == u32::MAX { cell.clone() } else { format!("$and({cell}, $all({mask:#x}))") };
         Some(format!("$eq({field}, $all({c:#x}))"))
     }
 
@@ -358,8 +393,8 @@ impl Lanes<'_> {
             Place::Const(c) => format!("$all({c:#x})"),
             Place::Lanes(name) => name.clone(),
             Place::Set(name) => format!("$select({name}, $all(1), $all(0))"),
-            Place::Field { window, shift, mask } => {
-                let shifted = if *shift == 0 { window.clone() } else { format!("$shr({window}, $all({shift}))") };
+            Place::Field { cell, shift, mask } => {
+                let shifted = if *shift == 0 { cell.clone() } else { format!("$shr({cell}, $all({shift}))") };
                 let rest = u64::from(u32::MAX >> (*shift).min(31));
                 if mask & rest == rest { shifted } else { format!("$and({shifted}, $all({mask:#x}))") }
             }
@@ -394,6 +429,7 @@ impl Lanes<'_> {
                 let taken = cases.iter().fold(k, |rest, (key, _)| format!("$but({rest}, is{}_{key:x})", block.0));
                 self.go(&default, &taken);
             }
+            LEAVE => self.line(&format!("leave = $either(leave, {k});")),
             Terminator::Send(_) => self.line(&format!("yes = $either(yes, {k});")),
             Terminator::Drop(_) => {}
         }
@@ -402,6 +438,9 @@ impl Lanes<'_> {
     /// Lanes go to another block, with values for its parameters.
     fn go(&mut self, e: &Edge, lanes: &str) {
         let target = self.func.block(e.block);
+        if target.end == LEAVE && target.ops.is_empty() {
+            return self.line(&format!("leave = $either(leave, {lanes});"));
+        }
         if matches!(target.end, Terminator::Drop(_)) && target.ops.is_empty() {
             return;
         }

@@ -53,10 +53,52 @@ NVANY nvany_m nvany_eq(nvany_v a, nvany_v b) { NVANY_EACH(nvany_m, a.a[i] == b.a
 NVANY nvany_m nvany_lt(nvany_v a, nvany_v b) { NVANY_EACH(nvany_m, a.a[i] < b.a[i]); }
 NVANY nvany_m nvany_le(nvany_v a, nvany_v b) { NVANY_EACH(nvany_m, a.a[i] <= b.a[i]); }
 NVANY nvany_v nvany_swap(nvany_v a) { NVANY_EACH(nvany_v, __builtin_bswap32(a.a[i])); }
-/* Four bytes of each packet in k, at a place that all share, or at one of each. */
-NVANY nvany_v nvany_gather(nvany_m k, nvany_p p, uint32_t at) { NVANY_EACH(nvany_v, k.a[i] ? (uint32_t)nv_le(p.a[i] + at, 4) : 0); }
-NVANY nvany_v nvany_gather_at(nvany_m k, nvany_p p, nvany_v at, uint32_t offset)
+
+/* Sixteen bytes of each packet. */
+typedef struct {
+    uint8_t row[8][16];
+} nvany_r;
+
+NVANY nvany_r nvany_fetch(const struct nv_packet *p, int64_t start)
 {
-    NVANY_EACH(nvany_v, k.a[i] ? (uint32_t)nv_le(p.a[i] + at.a[i] + offset, 4) : 0);
+    nvany_r r;
+    for (int i = 0; i < 8; i++)
+        memcpy(r.row[i], p[i].data + start, 16);
+    return r;
 }
-NVANY nvany_v nvany_table(nvany_m k, const uint32_t *table, nvany_v index) { NVANY_EACH(nvany_v, k.a[i] ? table[index.a[i]] : 0); }
+/* Of packets in k only, from a place that all share, or from one of each. */
+NVANY nvany_r nvany_fetch_in(nvany_m k, nvany_p p, int64_t start)
+{
+    nvany_r r;
+    for (int i = 0; i < 8; i++)
+        memcpy(r.row[i], k.a[i] ? p.a[i] + start : nv_zeros, 16);
+    return r;
+}
+NVANY nvany_r nvany_fetch_at(nvany_m k, nvany_p p, nvany_v base, int64_t start)
+{
+    nvany_r r;
+    for (int i = 0; i < 8; i++)
+        memcpy(r.row[i], k.a[i] ? p.a[i] + base.a[i] + start : nv_zeros, 16);
+    return r;
+}
+/* Rows whose columns are made of these bytes, the first lowest; 0x80 gives 0. */
+NVANY nvany_r nvany_arrange(nvany_r r, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    const uint32_t columns[4] = { a, b, c, d };
+    nvany_r to;
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 16; j++) {
+            uint32_t from = columns[j / 4] >> 8 * (j % 4) & 0xff;
+            to.row[i][j] = from < 16 ? r.row[i][from] : 0;
+        }
+    return to;
+}
+NVANY nvany_v nvany_cell0(nvany_r rows) { NVANY_EACH(nvany_v, (uint32_t)nv_le(rows.row[i], 4)); }
+NVANY nvany_v nvany_cell1(nvany_r rows) { NVANY_EACH(nvany_v, (uint32_t)nv_le(rows.row[i] + 4, 4)); }
+NVANY nvany_v nvany_cell2(nvany_r rows) { NVANY_EACH(nvany_v, (uint32_t)nv_le(rows.row[i] + 8, 4)); }
+NVANY nvany_v nvany_cell3(nvany_r rows) { NVANY_EACH(nvany_v, (uint32_t)nv_le(rows.row[i] + 12, 4)); }
+NVANY nvany_v nvany_table(nvany_m k, const uint32_t *table, unsigned n, nvany_v index)
+{
+    (void)n;
+    NVANY_EACH(nvany_v, k.a[i] ? table[index.a[i]] : 0);
+}

@@ -49,21 +49,82 @@ NV256 nv256_v nv256_swap(nv256_v a)
     const __m128i order = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
     return _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(order));
 }
-/* Four bytes of each packet in k, at a place that all share, or at one of each. */
-NV256 nv256_v nv256_gather(nv256_m k, nv256_p p, uint32_t at)
+
+/* Sixteen bytes of each packet: those of packets i and i + 4 in row i, so that columns have the packets in order. */
+typedef struct {
+    __m256i row[4];
+} nv256_r;
+
+NV256 nv256_r nv256_rows(const uint8_t *const *at)
 {
-    const int *base = (const int *)(uintptr_t)at;
-    __m128i low = _mm256_mask_i64gather_epi32(_mm_setzero_si128(), base, p.low, _mm256_castsi256_si128(k), 1);
-    __m128i high = _mm256_mask_i64gather_epi32(_mm_setzero_si128(), base, p.high, _mm256_extracti128_si256(k, 1), 1);
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+    nv256_r r;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        __m128i low = _mm_loadu_si128((const void *)at[i]), high = _mm_loadu_si128((const void *)at[i + 4]);
+        r.row[i] = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+    }
+    return r;
 }
-NV256 nv256_v nv256_gather_at(nv256_m k, nv256_p p, nv256_v at, uint32_t offset)
+NV256 nv256_r nv256_fetch(const struct nv_packet *p, int64_t start)
 {
-    p.low = _mm256_add_epi64(p.low, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(at)));
-    p.high = _mm256_add_epi64(p.high, _mm256_cvtepu32_epi64(_mm256_extracti128_si256(at, 1)));
-    return nv256_gather(k, p, offset);
+    const uint8_t *at[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++)
+        at[i] = p[i].data + start;
+    return nv256_rows(at);
 }
-NV256 nv256_v nv256_table(nv256_m k, const uint32_t *table, nv256_v index)
+/* Of packets in k only, from a place that all share, or from one of each. */
+NV256 nv256_r nv256_fetch_in(nv256_m k, nv256_p p, int64_t start)
 {
-    return _mm256_mask_i32gather_epi32(_mm256_setzero_si256(), (const int *)table, index, k, 4);
+    const __m256i none = _mm256_set1_epi64x((int64_t)(uintptr_t)nv_zeros), from = _mm256_set1_epi64x(start);
+    const __m256i low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(k)), high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256(k, 1));
+    const uint8_t *at[8] __attribute__((aligned(32)));
+    _mm256_store_si256((void *)at, _mm256_blendv_epi8(none, _mm256_add_epi64(p.low, from), low));
+    _mm256_store_si256((void *)(at + 4), _mm256_blendv_epi8(none, _mm256_add_epi64(p.high, from), high));
+    return nv256_rows(at);
+}
+NV256 nv256_r nv256_fetch_at(nv256_m k, nv256_p p, nv256_v base, int64_t start)
+{
+    p.low = _mm256_add_epi64(p.low, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(base)));
+    p.high = _mm256_add_epi64(p.high, _mm256_cvtepu32_epi64(_mm256_extracti128_si256(base, 1)));
+    return nv256_fetch_in(k, p, start);
+}
+/* Rows whose columns are made of these bytes, the first lowest; 0x80 gives 0. */
+NV256 nv256_r nv256_arrange(nv256_r r, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    const __m256i order = _mm256_broadcastsi128_si256(_mm_set_epi32((int)d, (int)c, (int)b, (int)a));
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+        r.row[i] = _mm256_shuffle_epi8(r.row[i], order);
+    return r;
+}
+NV256 nv256_v nv256_cell0(nv256_r r)
+{
+    return _mm256_unpacklo_epi64(_mm256_unpacklo_epi32(r.row[0], r.row[1]), _mm256_unpacklo_epi32(r.row[2], r.row[3]));
+}
+NV256 nv256_v nv256_cell1(nv256_r r)
+{
+    return _mm256_unpackhi_epi64(_mm256_unpacklo_epi32(r.row[0], r.row[1]), _mm256_unpacklo_epi32(r.row[2], r.row[3]));
+}
+NV256 nv256_v nv256_cell2(nv256_r r)
+{
+    return _mm256_unpacklo_epi64(_mm256_unpackhi_epi32(r.row[0], r.row[1]), _mm256_unpackhi_epi32(r.row[2], r.row[3]));
+}
+NV256 nv256_v nv256_cell3(nv256_r r)
+{
+    return _mm256_unpackhi_epi64(_mm256_unpackhi_epi32(r.row[0], r.row[1]), _mm256_unpackhi_epi32(r.row[2], r.row[3]));
+}
+/* A word of a table of n for each packet in k; tables that registers hold are permuted, which is quicker than a gather. */
+NV256 nv256_v nv256_table(nv256_m k, const uint32_t *table, unsigned n, nv256_v index)
+{
+    if (n > 32)
+        return _mm256_mask_i32gather_epi32(_mm256_setzero_si256(), (const int *)table, index, k, 4);
+    const __m256i *t = (const void *)table;
+    nv256_v r = _mm256_permutevar8x32_epi32(t[0], index);
+#pragma GCC unroll 4
+    for (unsigned i = 8; i < n; i += 8) {
+        nv256_v next = _mm256_permutevar8x32_epi32(t[i / 8], index);
+        r = _mm256_blendv_epi8(r, next, _mm256_cmpgt_epi32(index, _mm256_set1_epi32((int)i - 1)));
+    }
+    return r;
 }

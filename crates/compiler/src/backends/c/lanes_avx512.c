@@ -46,21 +46,83 @@ NV512 nv512_v nv512_swap(nv512_v a)
     const __m128i order = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
     return _mm512_shuffle_epi8(a, _mm512_broadcast_i32x4(order));
 }
-/* Four bytes of each packet in k, at a place that all share, or at one of each. */
-NV512 nv512_v nv512_gather(nv512_m k, nv512_p p, uint32_t at)
+
+/* Sixteen bytes of each packet: those of packets i, i + 4, i + 8, i + 12 in row i, so that columns have the packets in order. */
+typedef struct {
+    __m512i row[4];
+} nv512_r;
+
+NV512 nv512_r nv512_rows(const uint8_t *const *at)
 {
-    const void *base = (const void *)(uintptr_t)at;
-    __m256i low = _mm512_mask_i64gather_epi32(_mm256_setzero_si256(), (__mmask8)k, p.low, base, 1);
-    __m256i high = _mm512_mask_i64gather_epi32(_mm256_setzero_si256(), (__mmask8)(k >> 8), p.high, base, 1);
-    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+    nv512_r r;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        r.row[i] = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)at[i]));
+        r.row[i] = _mm512_mask_broadcast_i32x4(r.row[i], 0x00f0, _mm_loadu_si128((const void *)at[i + 4]));
+        r.row[i] = _mm512_mask_broadcast_i32x4(r.row[i], 0x0f00, _mm_loadu_si128((const void *)at[i + 8]));
+        r.row[i] = _mm512_mask_broadcast_i32x4(r.row[i], 0xf000, _mm_loadu_si128((const void *)at[i + 12]));
+    }
+    return r;
 }
-NV512 nv512_v nv512_gather_at(nv512_m k, nv512_p p, nv512_v at, uint32_t offset)
+NV512 nv512_r nv512_fetch(const struct nv_packet *p, int64_t start)
 {
-    p.low = _mm512_add_epi64(p.low, _mm512_cvtepu32_epi64(_mm512_castsi512_si256(at)));
-    p.high = _mm512_add_epi64(p.high, _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(at, 1)));
-    return nv512_gather(k, p, offset);
+    const uint8_t *at[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++)
+        at[i] = p[i].data + start;
+    return nv512_rows(at);
 }
-NV512 nv512_v nv512_table(nv512_m k, const uint32_t *table, nv512_v index)
+/* Of packets in k only, from a place that all share, or from one of each. */
+NV512 nv512_r nv512_fetch_in(nv512_m k, nv512_p p, int64_t start)
 {
-    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), k, index, table, 4);
+    const __m512i none = _mm512_set1_epi64((int64_t)(uintptr_t)nv_zeros);
+    const uint8_t *at[16] __attribute__((aligned(64)));
+    _mm512_store_si512(at, _mm512_mask_add_epi64(none, (__mmask8)k, p.low, _mm512_set1_epi64(start)));
+    _mm512_store_si512(at + 8, _mm512_mask_add_epi64(none, (__mmask8)(k >> 8), p.high, _mm512_set1_epi64(start)));
+    return nv512_rows(at);
+}
+NV512 nv512_r nv512_fetch_at(nv512_m k, nv512_p p, nv512_v base, int64_t start)
+{
+    p.low = _mm512_add_epi64(p.low, _mm512_cvtepu32_epi64(_mm512_castsi512_si256(base)));
+    p.high = _mm512_add_epi64(p.high, _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(base, 1)));
+    return nv512_fetch_in(k, p, start);
+}
+/* Rows whose columns are made of these bytes, the first lowest; 0x80 gives 0. */
+NV512 nv512_r nv512_arrange(nv512_r r, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    const __m512i order = _mm512_broadcast_i32x4(_mm_set_epi32((int)d, (int)c, (int)b, (int)a));
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+        r.row[i] = _mm512_shuffle_epi8(r.row[i], order);
+    return r;
+}
+NV512 nv512_v nv512_cell0(nv512_r r)
+{
+    return _mm512_unpacklo_epi64(_mm512_unpacklo_epi32(r.row[0], r.row[1]), _mm512_unpacklo_epi32(r.row[2], r.row[3]));
+}
+NV512 nv512_v nv512_cell1(nv512_r r)
+{
+    return _mm512_unpackhi_epi64(_mm512_unpacklo_epi32(r.row[0], r.row[1]), _mm512_unpacklo_epi32(r.row[2], r.row[3]));
+}
+NV512 nv512_v nv512_cell2(nv512_r r)
+{
+    return _mm512_unpacklo_epi64(_mm512_unpackhi_epi32(r.row[0], r.row[1]), _mm512_unpackhi_epi32(r.row[2], r.row[3]));
+}
+NV512 nv512_v nv512_cell3(nv512_r r)
+{
+    return _mm512_unpackhi_epi64(_mm512_unpackhi_epi32(r.row[0], r.row[1]), _mm512_unpackhi_epi32(r.row[2], r.row[3]));
+}
+/* A word of a table of n for each packet in k; tables that registers hold are permuted, which is quicker than a gather. */
+NV512 nv512_v nv512_table(nv512_m k, const uint32_t *table, unsigned n, nv512_v index)
+{
+    if (n > 128)
+        return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), k, index, table, 4);
+    const __m512i *t = (const void *)table;
+    nv512_v r = _mm512_permutex2var_epi32(t[0], index, t[1]);
+#pragma GCC unroll 4
+    for (unsigned i = 32; i < n; i += 32) {
+        nv512_v next = _mm512_permutex2var_epi32(t[i / 16], index, t[i / 16 + 1]);
+        r = _mm512_mask_mov_epi32(r, _mm512_cmpge_epu32_mask(index, _mm512_set1_epi32((int)i)), next);
+    }
+    return r;
 }

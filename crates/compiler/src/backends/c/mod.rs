@@ -11,10 +11,14 @@
 //! Leaves out: handlers that are no filters, values of more than 128 bits, and what other engines leave to the runtime (checksums, hashes,
 //! scans): [`Unsupported`].
 
+mod bounds;
 mod lanes;
 mod plan;
 mod scalar;
+mod shape;
 mod tables;
+mod twins;
+mod windows;
 
 use crate::mir::Func;
 use netil::Verified;
@@ -92,6 +96,15 @@ pub const LANES: &[Lanes] = &[
     },
 ];
 
+/// A filter as it is run for many packets at once; `None` where its shape does not allow that.
+///
+/// # Errors
+/// The program does what C is not made for.
+pub fn for_lanes(program: &Verified, func: &Func) -> Result<Option<Func>, Unsupported> {
+    let sets = tables::Tables::new(program.module(), func)?;
+    Ok(shape::for_lanes(func, &sets, program))
+}
+
 /// The C text of a filter.
 ///
 /// # Errors
@@ -109,7 +122,8 @@ pub fn emit(program: &Verified, func: &Func) -> Result<String, Unsupported> {
     text += include_str!("prelude.c");
     text += &sets.scalar();
     text += &scalar::emit(func, program.module())?;
-    if let Some(body) = lanes::emit(func, &sets) {
+    if let Some(body) = shape::for_lanes(func, &sets, program).and_then(|func| lanes::emit(&func, &sets)) {
+        text += &sets.for_lanes();
         for lanes in LANES {
             text += &format!("\n#if {}\n", lanes.condition);
             text += lanes.prelude;

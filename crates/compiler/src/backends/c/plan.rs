@@ -2,48 +2,21 @@
 //!
 //! - A lane **leaves** for the scalar function at a block that lanes cannot run: one with an operation that they lack, or the beginning
 //!   of a loop. It is then judged anew there, so a lane may also leave where that is only likely to be quicker.
-//! - A **window** is four consecutive bytes of a packet, fetched at once for all loads that lie in them, in the nearest block that dominates
-//!   these loads. Lanes whose packet ends within the window leave there.
+//! - Loads are grouped into windows of the packet ([`super::windows`]); lanes whose packet ends within a window leave where it is fetched.
 
+use super::bounds::Bounds;
 use super::tables::Tables;
+use super::windows::{Windows, place};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Edge, Func, Op, Terminator, Type, Value};
-use netil::ops::{BinOp, CmpOp, mask};
+use netil::ops::{BinOp, CmpOp};
 use netil::table::Space;
-use std::collections::{BTreeMap, HashMap};
 
-/// Bytes of a window.
-const WINDOW: u64 = 4;
 /// The most cases of a `switch` that lanes compare one by one.
 const MAX_CASES: usize = 8;
 
 /// The most blocks: lanes run all of them, and they are written by recursion.
 const MAX_BLOCKS: usize = 1024;
-
-/// Four bytes of each packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Window {
-    /// Added to the offset, where the place depends on the packet.
-    pub base: Option<Value>,
-    pub offset: u32,
-    /// Where it is fetched.
-    pub block: Block,
-}
-
-impl Window {
-    /// One past its last byte, without the base.
-    pub fn end(&self) -> u32 {
-        self.offset + WINDOW as u32
-    }
-}
-
-/// A load from the packet.
-struct Load {
-    offset: u32,
-    size: u32,
-    value: Value,
-    block: Block,
-}
 
 /// What was found out about a function.
 pub(super) struct Plan {
@@ -54,9 +27,7 @@ pub(super) struct Plan {
     order: Vec<Block>,
     pub reached: Vec<bool>,
     pub children: Vec<Vec<Block>>,
-    pub windows: Vec<Window>,
-    /// The window of each load, and the load's place in it.
-    pub loads: HashMap<Value, (usize, u32)>,
+    pub windows: Windows,
     /// Packets are at least so long where a block begins.
     pub lengths: Vec<u32>,
     /// The share of lanes that reach each block: a guess.
@@ -67,25 +38,17 @@ impl Plan {
     /// None where lanes would leave at once.
     pub fn new(func: &Func, tables: &Tables) -> Option<Self> {
         let cfg = Cfg::new(func);
-        let leaves = leaves(func, &cfg, tables);
+        let bounds = Bounds::new(func, &cfg);
+        let leaves = leaves(func, &cfg, &bounds, tables);
         let reached = reached(func, &cfg, &leaves);
         let order: Vec<Block> = cfg.order.iter().copied().filter(|b| reached[b.0 as usize]).collect();
         let children = cfg.children();
-        let mut plan = Self {
-            leaves,
-            order,
-            reached,
-            children,
-            windows: Vec::new(),
-            loads: HashMap::new(),
-            lengths: Vec::new(),
-            share: Vec::new(),
-            cfg,
-        };
+        let mut plan = Self { leaves, order, reached, children, windows: Windows::default(), lengths: Vec::new(), share: Vec::new(), cfg };
         if plan.leaves[0] || plan.order.len() > MAX_BLOCKS {
             return None;
         }
-        plan.find_windows(func);
+        let running = plan.order.iter().copied().filter(|b| plan.runs(*b));
+        plan.windows = Windows::new(func, &plan.cfg, &bounds, running);
         plan.lengths = plan.find_lengths(func);
         plan.share = plan.guess_shares(func);
         Some(plan)
@@ -93,50 +56,6 @@ impl Plan {
 
     fn runs(&self, block: Block) -> bool {
         !self.leaves[block.0 as usize]
-    }
-
-    fn find_windows(&mut self, func: &Func) {
-        let mut by_base: BTreeMap<Option<Value>, Vec<Load>> = BTreeMap::new();
-        for block in self.order.iter().filter(|b| self.runs(**b)) {
-            for v in &func.block(*block).ops {
-                if let Some((base, offset)) = place(func, *v) {
-                    let load = Load { offset, size: u32::from(func.width(*v) / 8), value: *v, block: *block };
-                    by_base.entry(base).or_default().push(load);
-                }
-            }
-        }
-        for (base, mut loads) in by_base {
-            loads.sort_unstable_by_key(|load| (load.offset, load.size));
-            let mut rest = loads.as_slice();
-            while let Some(first) = rest.first() {
-                rest = self.window(base, first.offset, rest);
-            }
-        }
-    }
-
-    /// Makes a window for the loads that fit in; gives those that are left.
-    fn window<'l>(&mut self, base: Option<Value>, offset: u32, loads: &'l [Load]) -> &'l [Load] {
-        let fits = |load: &&Load| u64::from(load.offset) + u64::from(load.size) <= u64::from(offset) + WINDOW;
-        let (taken, rest) = loads.split_at(loads.iter().take_while(fits).count().max(1));
-        let block = taken.iter().map(|load| load.block).reduce(|a, b| self.common(a, b)).unwrap_or(Block(0));
-        for load in taken {
-            self.loads.insert(load.value, (self.windows.len(), load.offset - offset));
-        }
-        self.windows.push(Window { base, offset, block });
-        rest
-    }
-
-    /// The nearest block that dominates both.
-    fn common(&self, mut a: Block, mut b: Block) -> Block {
-        let position = |b: Block| self.cfg.position[b.0 as usize];
-        while a != b {
-            if position(a) > position(b) {
-                a = self.cfg.idom[a.0 as usize];
-            } else {
-                b = self.cfg.idom[b.0 as usize];
-            }
-        }
-        a
     }
 
     /// From comparisons of the packet's length with constants on the way to a block.
@@ -177,41 +96,12 @@ impl Plan {
     }
 }
 
-/// The packet place that a value is loaded from, if lanes can do that: offset, and the value it is added to.
-fn place(func: &Func, v: Value) -> Option<(Option<Value>, u32)> {
-    let Some(Op::Load(Space::Packet, _, addr, offset, _)) = func.op(v) else { return None };
-    if func.width(v) > 32 {
-        return None;
-    }
-    let (base, offset) = match func.constant(*addr) {
-        Some(constant) => (None, constant + u64::from(*offset)),
-        None => (Some(*addr), u64::from(*offset)),
-    };
-    let most = base.map_or(0, |base| most(func, base)) + offset + WINDOW;
-    (most <= u64::from(u32::MAX)).then_some((base, offset as u32))
-}
-
-/// An upper bound of a value.
-pub(super) fn most(func: &Func, v: Value) -> u64 {
-    let width = mask(func.width(v).min(64));
-    let Some(op) = func.op(v) else { return width };
-    let bound = match op {
-        Op::Const(c) => *c,
-        Op::Zext(a) => most(func, *a),
-        Op::Bin(BinOp::And, a, b) => most(func, *a).min(most(func, *b)),
-        Op::Bin(BinOp::Add, a, b) => most(func, *a).saturating_add(most(func, *b)),
-        Op::Bin(BinOp::Shl, a, by) => func.constant(*by).and_then(|by| most(func, *a).checked_mul(1 << by.min(63))).unwrap_or(width),
-        _ => width,
-    };
-    if bound <= width { bound } else { width }
-}
-
-fn leaves(func: &Func, cfg: &Cfg, tables: &Tables) -> Vec<bool> {
+fn leaves(func: &Func, cfg: &Cfg, bounds: &Bounds, tables: &Tables) -> Vec<bool> {
     let mut leaves = vec![false; func.blocks.len()];
     for block in &cfg.order {
         let data = func.block(*block);
         let wide = |v: &Value| matches!(func.ty(*v), Type::Int(w) if w > 32);
-        let lacking = data.params.iter().any(wide) || data.ops.iter().any(|v| wide(v) || !can(func, *v, tables));
+        let lacking = data.params.iter().any(wide) || data.ops.iter().any(|v| wide(v) || !can(func, *v, bounds, tables));
         leaves[block.0 as usize] |= lacking || matches!(&data.end, Terminator::Switch(_, cases, _) if cases.len() > MAX_CASES);
         for Edge { block: to, .. } in data.end.edges() {
             leaves[to.0 as usize] |= cfg.position[to.0 as usize] <= cfg.position[block.0 as usize];
@@ -221,13 +111,15 @@ fn leaves(func: &Func, cfg: &Cfg, tables: &Tables) -> Vec<bool> {
 }
 
 /// Whether lanes have an operation whose result fits them.
-fn can(func: &Func, v: Value, tables: &Tables) -> bool {
+fn can(func: &Func, v: Value, bounds: &Bounds, tables: &Tables) -> bool {
     let Some(op) = func.op(v) else { return true };
     let narrow = |v: &Value| func.width(*v) <= 32;
     match op {
         Op::Const(_) | Op::Proved(..) | Op::PacketLen | Op::WireLen | Op::Present(_) => true,
-        Op::Load(..) => place(func, v).is_some(),
-        Op::Check(space, extents) => *space == Space::Packet && extents.iter().all(|e| most(func, e.addr) + e.end() <= u64::from(u32::MAX)),
+        Op::Load(..) => place(func, bounds, v).is_some(),
+        Op::Check(space, extents) => {
+            *space == Space::Packet && extents.iter().all(|e| bounds.most(e.addr) + e.end() <= u64::from(u32::MAX))
+        }
         Op::Bin(op, ..) => match op {
             BinOp::And | BinOp::Or | BinOp::Xor => true,
             BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl | BinOp::UShr => func.width(v) > 1,

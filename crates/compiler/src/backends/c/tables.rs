@@ -7,9 +7,25 @@ use netil::Module;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+/// Tables are as long as a multiple of this: what registers hold is loaded whole.
+const ROUND: usize = 32;
+
 /// The sets that a function tests.
 pub(super) struct Tables {
-    sets: BTreeMap<u32, (Plan, u16)>,
+    sets: BTreeMap<u32, Tested>,
+}
+
+/// A set: how one value is tested, and how lanes are, if otherwise.
+struct Tested {
+    plan: Plan,
+    for_lanes: Option<Plan>,
+    width: u16,
+}
+
+impl Tested {
+    fn by_lanes(&self) -> &Plan {
+        self.for_lanes.as_ref().unwrap_or(&self.plan)
+    }
 }
 
 impl Tables {
@@ -21,7 +37,8 @@ impl Tables {
             {
                 let set = &module.sets[*index as usize];
                 let plan = Plan::choose(set).ok_or_else(|| Unsupported(format!("a set of {} bits", set.width())))?;
-                sets.insert(*index, (plan, set.width()));
+                let for_lanes = plan.compact(set);
+                sets.insert(*index, Tested { plan, for_lanes, width: set.width() });
             }
         }
         Ok(Self { sets })
@@ -29,44 +46,53 @@ impl Tables {
 
     /// Whether lanes, of 32 bits, can test a set.
     pub(super) fn fits_lanes(&self, set: u32) -> bool {
-        self.sets.get(&set).is_some_and(|(_, width)| *width <= 32)
+        self.sets.get(&set).is_some_and(|set| set.width <= 32)
     }
 
     /// Tables, and a function `setN` for each.
     pub(super) fn scalar(&self) -> String {
         let mut text = String::new();
-        for (index, (plan, width)) in &self.sets {
-            let wide = *width > 32;
-            let _ = write!(text, "\n/* set {index}: {} */\n{}", plan.describe(), data(*index, plan, wide));
+        for (index, Tested { plan, width, .. }) in &self.sets {
+            let (wide, name) = (*width > 32, format!("set{index}"));
+            let _ = write!(text, "\n/* set {index}: {} */\n{}", plan.describe(), data(&name, plan, wide));
             let ty = if wide { "uint64_t" } else { "uint32_t" };
-            let _ = write!(text, "NV_INLINE int set{index}({ty} v)\n{{\n{}}}\n", one(*index, plan, ty));
+            let _ = write!(text, "NV_INLINE int {name}({ty} v)\n{{\n{}}}\n", one(&name, plan, ty));
         }
         text
+    }
+
+    /// What lanes need besides: tables that are the same for all widths.
+    pub(super) fn for_lanes(&self) -> String {
+        let others = self.sets.iter().filter_map(|(index, set)| set.for_lanes.as_ref().map(|plan| (index, plan)));
+        let table =
+            |(index, plan): (&u32, &Plan)| format!("\n/* {} */\n{}", plan.describe(), data(&format!("set{index}_lanes"), plan, false));
+        others.map(table).collect()
     }
 
     /// A function `$setN` for each that lanes can test.
     pub(super) fn lanes(&self) -> String {
         let mut text = String::new();
-        for (index, (plan, _)) in self.sets.iter().filter(|(index, _)| self.fits_lanes(**index)) {
-            let _ = write!(text, "\n@LANES $m $set{index}($m k, $v v)\n{{\n{}}}\n", many(*index, plan));
+        for (index, set) in self.sets.iter().filter(|(index, _)| self.fits_lanes(**index)) {
+            let name = if set.for_lanes.is_some() { format!("set{index}_lanes") } else { format!("set{index}") };
+            let _ = write!(text, "\n@LANES $m $set{index}($m k, $v v)\n{{\n{}}}\n", many(&name, set.by_lanes()));
         }
         text
     }
 }
 
 /// The tables of a set. Bitmaps are in words of 32 bits, for lanes as well.
-fn data(index: u32, plan: &Plan, wide: bool) -> String {
+fn data(set: &str, plan: &Plan, wide: bool) -> String {
     let ty = if wide { "uint64_t" } else { "uint32_t" };
     match plan {
         Plan::Compare(_) => String::new(),
-        Plan::Bits { mask, .. } => array("uint32_t", index, "words", &halves(&[*mask])),
-        Plan::Bitmap { words, .. } => array("uint32_t", index, "words", &halves(words)),
+        Plan::Bits { mask, .. } => array("uint32_t", set, "words", &halves(&[*mask])),
+        Plan::Bitmap { words, .. } => array("uint32_t", set, "words", &halves(words)),
         Plan::Hash(hash) => {
-            let displace = if hash.displace.is_empty() { String::new() } else { array(ty, index, "displace", &hash.displace) };
-            displace + &array(ty, index, "keys", &hash.keys)
+            let displace = if hash.displace.is_empty() { String::new() } else { array(ty, set, "displace", &hash.displace) };
+            displace + &array(ty, set, "keys", &hash.keys)
         }
         Plan::Search(s) => {
-            array("uint32_t", index, "index", &s.index) + &array(ty, index, "lows", &s.lows) + &array(ty, index, "highs", &s.highs)
+            array("uint32_t", set, "index", &s.index) + &array(ty, set, "lows", &s.lows) + &array(ty, set, "highs", &s.highs)
         }
     }
 }
@@ -75,17 +101,25 @@ fn halves(words: &[u64]) -> Vec<u64> {
     words.iter().flat_map(|word| [word & 0xffff_ffff, word >> 32]).collect()
 }
 
-fn array(ty: &str, index: u32, name: &str, values: &[u64]) -> String {
-    let mut text = format!("static const {ty} set{index}_{name}[{}] __attribute__((aligned(64))) = {{", values.len());
+fn array(ty: &str, set: &str, name: &str, values: &[u64]) -> String {
+    let mut text = format!("static const {ty} {set}_{name}[{}] __attribute__((aligned(64))) = {{", round(values.len()));
     for (i, value) in values.iter().enumerate() {
         let _ = write!(text, "{}{value:#x}{},", if i % 8 == 0 { "\n    " } else { " " }, if ty == "uint64_t" { "u" } else { "" });
     }
     text + "\n};\n"
 }
 
+fn round(length: usize) -> usize {
+    length.next_multiple_of(ROUND)
+}
+
+/// A word of a table for each lane; the table's length says how.
+fn table(k: &str, set: &str, name: &str, length: usize, index: &str) -> String {
+    format!("$table({k}, {set}_{name}, {}, {index})", round(length))
+}
+
 /// The body of the test for one value.
-fn one(index: u32, plan: &Plan, ty: &str) -> String {
-    let set = format!("set{index}");
+fn one(set: &str, plan: &Plan, ty: &str) -> String {
     match plan {
         Plan::Compare(ranges) => {
             let each = |(low, high): &(u64, u64)| match low == high {
@@ -95,8 +129,8 @@ fn one(index: u32, plan: &Plan, ty: &str) -> String {
             let tests: Vec<String> = ranges.iter().map(each).collect();
             format!("    (void)v;\n    return {};\n", if tests.is_empty() { "0".to_owned() } else { tests.join(" || ") })
         }
-        Plan::Bits { low, .. } => bit(&set, *low, 64, ty),
-        Plan::Bitmap { low, span, .. } => bit(&set, *low, *span, ty),
+        Plan::Bits { low, .. } => bit(set, *low, 64, ty),
+        Plan::Bitmap { low, span, .. } => bit(set, *low, *span, ty),
         Plan::Hash(hash) => {
             let Hash { multiplier, bucket_shift, slot_shift, displace, .. } = hash;
             let displaced = match displace.is_empty() {
@@ -121,8 +155,7 @@ fn bit(set: &str, low: u64, span: u64, ty: &str) -> String {
 }
 
 /// The body of the test for lanes; lanes outside `k` may answer anything.
-fn many(index: u32, plan: &Plan) -> String {
-    let set = format!("set{index}");
+fn many(set: &str, plan: &Plan) -> String {
     match plan {
         Plan::Compare(ranges) => {
             let each = |(low, high): &(u64, u64)| match low == high {
@@ -132,31 +165,33 @@ fn many(index: u32, plan: &Plan) -> String {
             let any = ranges.iter().map(each).reduce(|a, b| format!("$either({a},\n        {b})"));
             format!("    (void)k, (void)v;\n    return {};\n", any.unwrap_or_else(|| "$none()".to_owned()))
         }
-        Plan::Bits { low, .. } => bits(&set, *low, 64),
-        Plan::Bitmap { low, span, .. } => bits(&set, *low, *span),
+        Plan::Bits { low, .. } => bits(set, *low, 64),
+        Plan::Bitmap { low, span, .. } => bits(set, *low, *span),
         Plan::Hash(hash) => {
-            let Hash { multiplier, bucket_shift, slot_shift, displace, .. } = hash;
+            let Hash { multiplier, bucket_shift, slot_shift, displace, keys, .. } = hash;
             let scaled = |v: &str, shift: &u32| format!("$shr($mul({v}, $all({multiplier:#x})), $all({shift}))");
             let displaced = match displace.is_empty() {
                 true => "v".to_owned(),
-                false => format!("$xor(v, $table(k, {set}_displace, {}))", scaled("v", bucket_shift)),
+                false => format!("$xor(v, {})", table("k", set, "displace", displace.len(), &scaled("v", bucket_shift))),
             };
-            format!("    $v slot = {};\n    return $eq($table(k, {set}_keys, slot), v);\n", scaled(&displaced, slot_shift))
+            let key = table("k", set, "keys", keys.len(), "slot");
+            format!("    $v slot = {};\n    return $eq({key}, v);\n", scaled(&displaced, slot_shift))
         }
         Plan::Search(s) => {
-            let first = format!("    $v at = $table(k, {set}_index, $shr(v, $all({})));\n", s.shift);
+            let of = |name: &str, values: &[u64], at: &str| table("k", set, name, values.len(), at);
+            let first = format!("    $v at = {};\n", of("index", &s.index, &format!("$shr(v, $all({}))", s.shift)));
+            let closer = format!("at = $select($le({}, v), next, at)", of("lows", &s.lows, "next"));
             first
                 + &format!("    for (uint32_t step = {}; step > 0; step /= 2) {{\n", s.step)
-                + &format!(
-                    "        $v next = $add(at, $all(step));\n        at = $select($le($table(k, {set}_lows, next), v), next, at);\n    }}\n"
-                )
-                + &format!("    return $both($le($table(k, {set}_lows, at), v), $le(v, $table(k, {set}_highs, at)));\n")
+                + &format!("        $v next = $add(at, $all(step));\n        {closer};\n    }}\n")
+                + &format!("    return $both($le({}, v), $le(v, {}));\n", of("lows", &s.lows, "at"), of("highs", &s.highs, "at"))
         }
     }
 }
 
 fn bits(set: &str, low: u64, span: u64) -> String {
     let inside = format!("    $v i = $sub(v, $all({low:#x}));\n    $m inside = $both(k, $lt(i, $all({span})));\n");
-    let word = format!("    $v word = $table(inside, {set}_words, $shr(i, $all(5)));\n");
+    let words = 2 * span.div_ceil(64) as usize;
+    let word = format!("    $v word = {};\n", table("inside", set, "words", words, "$shr(i, $all(5))"));
     inside + &word + "    $v bit = $and($shr(word, $and(i, $all(31))), $all(1));\n    return $both(inside, $eq(bit, $all(1)));\n"
 }
