@@ -74,7 +74,7 @@ fn wanted(program: &Arc<Verified>, packets: &[Vec<u8>]) -> String {
 fn run(cc: &str, qemu: &str, text: &str, input: &[u8]) -> Vec<String> {
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("foreign-{qemu}-{}", std::process::id()));
     let mut compiler = Command::new(cc)
-        .args(["-std=gnu11", "-O2", "-static", "-fno-strict-aliasing", "-w", "-x", "c", "-", "-o"])
+        .args(["-std=gnu11", "-O2", "-static", "-fno-strict-aliasing", "-w", "-DNV_PLAIN", "-x", "c", "-", "-o"])
         .arg(&program)
         .stdin(Stdio::piped())
         .spawn()

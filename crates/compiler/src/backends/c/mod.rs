@@ -2,8 +2,8 @@
 //! takes what the processor can run:
 //!
 //! - `netvm_select_scalar`: one packet after the other;
-//! - `netvm_select_avx512`, `netvm_select_avx2` (x86-64), `netvm_select_any`: many packets at once (`lanes.rs`), absent where the
-//!   program's shape does not allow it.
+//! - `netvm_select_avx512`, `netvm_select_avx2` (x86-64): many packets at once (`lanes.rs`), absent where the program's shape does not allow it;
+//! - `netvm_select_any`: the same with lanes as arrays, slower than one by one; only for tests of the logic, with [`PLAIN`] defined.
 //!
 //! All take a `struct nv_burst` (see `prelude.c`) and set the bit of each selected packet. A trap is a packet not selected, as in every
 //! engine's `select`. The text holds numbers and names of ours, nothing that a program's author wrote.
@@ -91,7 +91,7 @@ pub const LANES: &[Lanes] = &[
         prefix: "nvany_",
         attribute: "NVANY",
         target: "",
-        condition: "!defined(__x86_64__) || defined(NV_PLAIN)",
+        condition: "defined(NV_PLAIN)",
         prelude: include_str!("lanes_any.c"),
     },
 ];
