@@ -282,7 +282,7 @@ impl Lanes<'_> {
 
     /// Part of a cell, in the byte order of the load.
     fn load(&mut self, v: Value, order: Order) -> Place {
-        let (number, at) = self.plan.windows.loads[&v];
+        let (number, at) = self.plan.windows.place_of(v);
         let bits = u32::from(self.func.width(v));
         let mask = mask(bits as u16);
         if order == Order::Little || bits == 8 {
@@ -293,8 +293,8 @@ impl Lanes<'_> {
 
     /// Whether a cell is also needed with its bytes in the other order.
     fn is_swapped(&self, number: usize) -> bool {
-        let big = |v: &Value| matches!(self.func.op(*v), Some(Op::Load(_, Order::Big, ..))) && self.func.width(*v) > 8;
-        self.plan.windows.loads.iter().any(|(v, (n, _))| *n == number && big(v))
+        let big = |v: Value| matches!(self.func.op(v), Some(Op::Load(_, Order::Big, ..))) && self.func.width(v) > 8;
+        self.plan.windows.served(number).any(big)
     }
 
     /// A constant mask narrows a field.

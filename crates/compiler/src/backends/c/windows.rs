@@ -40,10 +40,12 @@ pub(super) struct Window {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     /// Of its first byte, without the base.
-    pub offset: u32,
+    offset: u32,
     /// Bytes that are needed.
     size: u32,
     block: Block,
+    /// Bytes before it in its column.
+    skew: u32,
 }
 
 impl Cell {
@@ -58,7 +60,7 @@ pub(super) struct Windows {
     pub list: Vec<Window>,
     pub cells: Vec<Cell>,
     /// The cell of each load, and the load's place in it.
-    pub loads: HashMap<Value, (usize, u32)>,
+    loads: HashMap<Value, (usize, u32)>,
 }
 
 /// A load from the packet.
@@ -89,6 +91,17 @@ impl Windows {
         windows
     }
 
+    /// The cell of a load, and the load's place in the cell's column.
+    pub fn place_of(&self, load: Value) -> (usize, u32) {
+        let (cell, at) = self.loads[&load];
+        (cell, at + self.cells[cell].skew)
+    }
+
+    /// The loads that a cell serves.
+    pub fn served(&self, cell: usize) -> impl Iterator<Item = Value> + '_ {
+        self.loads.iter().filter(move |(_, (other, _))| *other == cell).map(|(load, _)| *load)
+    }
+
     /// The first byte of all at a fixed place.
     pub fn first_byte(&self) -> u32 {
         let fixed = self.list.iter().filter(|w| w.base.is_none());
@@ -104,7 +117,7 @@ impl Windows {
 
     /// The bytes of a window that make up each column, the first lowest, if cells do not stand in columns; 0x80 is none.
     pub fn arrangement(&self, window: &Window) -> Option<[u32; CELLS]> {
-        if window.cells.iter().all(|cell| self.place_in(window, *cell).is_multiple_of(CELL)) {
+        if window.cells.iter().all(|cell| self.in_column(window.start, *cell)) {
             return None;
         }
         let byte = |at: u32| if at < WINDOW { at } else { 0x80 };
@@ -113,6 +126,12 @@ impl Windows {
             (0..CELL).map(|b| byte(at + b) << (8 * b)).sum()
         };
         Some(std::array::from_fn(column))
+    }
+
+    /// Whether a cell lies in one column of a window that begins there.
+    fn in_column(&self, start: i64, cell: usize) -> bool {
+        let (cell, column) = (&self.cells[cell], |at: u32| (i64::from(at) - start) / i64::from(CELL));
+        column(cell.offset) == column(cell.end() - 1)
     }
 
     fn place_in(&self, window: &Window, cell: usize) -> u32 {
@@ -129,7 +148,7 @@ impl Windows {
                 cell.size = cell.size.max(load.offset + load.size - cell.offset);
                 cell.block = common(cfg, cell.block, load.block);
             } else {
-                self.cells.push(Cell { offset: load.offset, size: load.size, block: load.block });
+                self.cells.push(Cell { offset: load.offset, size: load.size, block: load.block, skew: 0 });
             }
             let number = self.cells.len() - 1;
             self.loads.insert(load.value, (number, load.offset - self.cells[number].offset));
@@ -149,13 +168,29 @@ impl Windows {
             }
             self.list.push(window);
         }
-        for window in &mut self.list[first..] {
-            window.start = (i64::from(window.end) - i64::from(WINDOW)).max(-lowest);
-            window.end = (window.start + i64::from(WINDOW)) as u32;
+        for at in first..self.list.len() {
+            let start = self.start(&self.list[at], lowest);
+            let window = &mut self.list[at];
+            window.start = start;
+            window.end = (start + i64::from(WINDOW)) as u32;
             if base.is_none() && window.end <= SHORTEST {
                 window.block = Block(0);
             }
+            if self.arrangement(&self.list[at]).is_none() {
+                for cell in self.list[at].cells.clone() {
+                    self.cells[cell].skew = self.place_in(&self.list[at], cell) % CELL;
+                }
+            }
         }
+    }
+
+    /// Where a window begins so that it ends with its last byte, or up to three bytes later if its cells then stand in columns.
+    fn start(&self, window: &Window, lowest: i64) -> i64 {
+        let start = (i64::from(window.end) - i64::from(WINDOW)).max(-lowest);
+        let (first, end) = (i64::from(self.cells[window.cells[0]].offset), |start: i64| start + i64::from(WINDOW));
+        let usual = |s: &i64| window.base.is_some() || end(start) > SHORTEST.into() || end(*s) <= SHORTEST.into();
+        let in_columns = |s: i64| window.cells.iter().all(|cell| self.in_column(s, *cell));
+        (start..start + i64::from(CELL)).filter(|s| *s <= first && in_columns(*s)).find(usual).unwrap_or(start)
     }
 
     /// A window with one more cell, if that fits and asks no more of packets than is usual.
