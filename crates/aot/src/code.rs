@@ -85,7 +85,7 @@ struct Source {
 
 impl Source {
     fn new(program: &Verified, options: &Options) -> Result<Self, AotError> {
-        let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
+        let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::lanes());
         let (func, _) = optimised.ok().flatten().ok_or_else(|| c::Unsupported("a program without code for packets".to_owned()))?;
         let plain = matches!(options.form, Some("any" | "scalar"));
         let text = c::emit(program, &func)?;

@@ -102,7 +102,7 @@ fn made_up_filters_on_other_machines() {
         for seed in first..first + count {
             let source = Source::text(seed);
             let program = program(&source);
-            let (func, _) = compiler::optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
+            let (func, _) = compiler::optimised(&program, HandlerKind::Push, &passes::Options::lanes()).unwrap().unwrap();
             let text = c::emit(&program, &func).unwrap();
             let (wanted, got) = (wanted(&program, &packets), run(cc, qemu, &text, &input));
             assert_eq!(got[0], wanted, "seed {seed}, {qemu}, one at a time\n{source}");

@@ -8,13 +8,14 @@
 //! - [`mir`]: the intermediate representation, its printer and its checker
 //! - [`translate`]: bytecode to MIR
 //! - [`passes`]: the optimiser
-//! - [`sets`]: how a set is tested, chosen by its size and density
+//! - [`sets`], [`switches`]: how a set is tested and a switch is lowered, chosen by size and density
 #![forbid(unsafe_code)]
 pub mod backends;
 pub mod engine;
 pub mod mir;
 pub mod passes;
 pub mod sets;
+pub mod switches;
 pub mod translate;
 
 pub use engine::Engine;
@@ -33,6 +34,7 @@ pub fn optimised(
 ) -> Result<Option<(mir::Func, Vec<passes::Timing>)>, translate::TooLarge> {
     let Some(mut func) = translate::translate(program, kind)? else { return Ok(None) };
     debug_assert_eq!(mir::check::check(&func), Ok(()), "after translation:\n{func}");
-    let timings = passes::optimise(&mut func, &passes::Context { program, native: NATIVE }, options);
+    let context = passes::Context { target: options.target, ..passes::Context::new(program, NATIVE) };
+    let timings = passes::optimise(&mut func, &context, options);
     Ok(Some((func, timings)))
 }

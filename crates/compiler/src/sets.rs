@@ -143,6 +143,27 @@ impl Plan {
     }
 }
 
+/// How a set is tested, and why so.
+pub fn why(set: &Set) -> String {
+    let Some(plan) = Plan::choose(set) else { return format!("searched by the runtime: values of {} bits", set.width()) };
+    format!("{}: {}", plan.describe(), shape(set))
+}
+
+/// Size, span and density.
+fn shape(set: &Set) -> String {
+    let mut ends = set.small_ranges();
+    let Some((low, high)) = ends.next().map(|first| (first.0, ends.last().unwrap_or(first).1)) else { return "nothing in it".to_owned() };
+    let values: u128 = set.small_ranges().map(|(low, high)| u128::from(high - low) + 1).sum();
+    let span = u128::from(high - low) + 1;
+    let density = 100.0 * values as f64 / span as f64;
+    format!("{values} values in {} ranges, span {span}, density {}%", set.ranges().len(), percent(density))
+}
+
+/// Two digits that matter.
+fn percent(density: f64) -> String {
+    if density >= 1.0 { format!("{density:.0}") } else { format!("{density:.1e}") }
+}
+
 fn bitmap(ranges: &[(u64, u64)], low: u64, words: usize) -> Vec<u64> {
     let mut bits = vec![0; words];
     for i in ranges.iter().flat_map(|(a, b)| a - low..=b - low) {
@@ -192,16 +213,23 @@ impl Hash {
     /// to collide.
     fn new(keys: &[u64], bits: u32) -> Option<Self> {
         const MULTIPLIERS: u64 = 64;
-        let multiplier = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits) | 1;
-        let multipliers = (1..=MULTIPLIERS).map(multiplier);
+        let multipliers = (1..=MULTIPLIERS).map(|i| multiplier(i, bits));
         if keys.len() <= 64 {
             let slots = (8 * keys.len()).next_power_of_two();
-            if let Some(found) = multipliers.clone().chain((65..4096).map(multiplier)).find_map(|m| Self::direct(keys, bits, m, slots)) {
+            if let Some(found) =
+                multipliers.clone().chain((65..4096).map(|i| multiplier(i, bits))).find_map(|m| Self::direct(keys, bits, m, slots))
+            {
                 return Some(found);
             }
         }
         let mut probes = PROBES * keys.len() as u64;
         multipliers.into_iter().find_map(|m| Self::displaced(keys, bits, m, &mut probes))
+    }
+
+    /// Without displacement, in as few slots as some multipliers find, at most eight times the fewest: for switches on 32 bits.
+    pub fn small(keys: &[u64]) -> Option<Self> {
+        let fewest = (2 * keys.len()).next_power_of_two();
+        (0..4).map(|k| fewest << k).find_map(|slots| (1..=64).find_map(|i| Self::direct(keys, 32, multiplier(i, 32), slots)))
     }
 
     fn direct(keys: &[u64], bits: u32, multiplier: u64, slots: usize) -> Option<Self> {
@@ -280,6 +308,11 @@ impl Hash {
     fn scale(&self, v: u64, shift: u32) -> usize {
         ((v.wrapping_mul(self.multiplier) & netil::ops::mask(self.bits as u16)) >> shift) as usize
     }
+}
+
+/// Odd numbers without pattern.
+fn multiplier(i: u64, bits: u32) -> u64 {
+    i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits) | 1
 }
 
 #[cfg(test)]

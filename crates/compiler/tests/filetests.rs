@@ -28,7 +28,7 @@ fn stages(path: &Path) -> String {
     let module = assemble(&source, "test").unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let program = verify(module).unwrap_or_else(|e| panic!("{}: {}", path.display(), e[0]));
     let mut func = translate(&program, HandlerKind::Push).unwrap().unwrap();
-    let context = Context { program: &program, native: Order::Little };
+    let context = Context::new(&program, Order::Little);
     let mut before = func.to_string();
     let mut out = if shown.is_none() { format!("== translated\n{before}") } else { String::new() };
     for pass in PIPELINE {

@@ -61,7 +61,7 @@ pub fn emit(program: &Verified, stage: Stage) -> Result<String, Error> {
 /// As [`emit`].
 pub fn emit_without(program: &Verified, stage: Stage, disabled: &[String]) -> Result<String, Error> {
     let stop_after = if let Stage::MirAfter(pass) = stage { Some(pass.to_owned()) } else { None };
-    let options = passes::Options { stop_after, disabled: disabled.to_vec() };
+    let options = passes::Options { stop_after, disabled: disabled.to_vec(), ..passes::Options::default() };
     match stage {
         Stage::Netil => Ok(netil::disasm::disassemble(program.module())),
         Stage::Mir => each(|kind| Ok(translate(program, kind).map_err(too_large)?.map(|func| func.to_string()))),
@@ -159,7 +159,8 @@ fn lanes(program: &Verified, options: &passes::Options) -> Result<String, Error>
 
 /// The one handler that C is made of.
 fn filter(program: &Verified, options: &passes::Options) -> Result<Func, Error> {
-    let push = optimised(program, HandlerKind::Push, options)?;
+    let options = passes::Options { target: passes::Target::Lanes, ..options.clone() };
+    let push = optimised(program, HandlerKind::Push, &options)?;
     push.map(|(func, _)| func).ok_or_else(|| refused("no C for a program without push handler".to_owned()))
 }
 

@@ -18,9 +18,11 @@ pub mod cfg;
 pub mod check;
 mod print;
 
+use netil::Module;
 use netil::exec::DropReason;
 use netil::module::HandlerKind;
 use netil::ops::{BinOp, CmpOp, UnOp};
+use netil::set::Set;
 use netil::table::Space;
 use std::fmt;
 
@@ -106,7 +108,7 @@ pub enum Op {
     Concat(Value, Value),
     /// The second operand if the first, an i1, is 1, else the third.
     Select(Value, Value, Value),
-    /// True if the set of the module with that index holds the value.
+    /// True if the set with that number holds the value: see [`Func::set`].
     SetHas(u32, Value),
     /// A token, or a trap at the first extent that is not inside the memory. If there are several, one covers all.
     Check(Space, Box<[Extent]>),
@@ -264,6 +266,10 @@ pub struct Func {
     pub blocks: Vec<BlockData>,
     /// The values; unused ones may be left over.
     pub values: Vec<ValueData>,
+    /// How many sets the module has; those numbered from there on are the function's.
+    pub module_sets: u32,
+    /// Sets that passes made.
+    pub sets: Vec<Set>,
 }
 
 impl Func {
@@ -331,6 +337,23 @@ impl Func {
             Some(Op::Const(c)) => Some(*c),
             _ => None,
         }
+    }
+
+    /// The set with that number.
+    pub fn set<'a>(&'a self, module: &'a Module, set: u32) -> &'a Set {
+        match set.checked_sub(self.module_sets) {
+            Some(own) => &self.sets[own as usize],
+            None => &module.sets[set as usize],
+        }
+    }
+
+    /// The number of a set, which is added unless it is there.
+    pub fn add_set(&mut self, set: Set) -> u32 {
+        let at = self.sets.iter().position(|s| *s == set).unwrap_or(self.sets.len());
+        if at == self.sets.len() {
+            self.sets.push(set);
+        }
+        self.module_sets + at as u32
     }
 
     /// All block ids.
@@ -430,6 +453,16 @@ impl Terminator {
         match (self, n) {
             (Self::Jump(e), 0) | (Self::Branch(_, e, _), 0) | (Self::Branch(_, _, e), 1) => Some(e),
             (Self::Switch(_, cases, default), n) => cases.get(n).map(|c| &c.1).or_else(|| (n == cases.len()).then_some(default)),
+            _ => None,
+        }
+    }
+
+    /// The same edge, to change.
+    pub fn edge_mut(&mut self, n: usize) -> Option<&mut Edge> {
+        match (self, n) {
+            (Self::Jump(e), 0) | (Self::Branch(_, e, _), 0) | (Self::Branch(_, _, e), 1) => Some(e),
+            (Self::Switch(_, cases, default), n) if n == cases.len() => Some(default),
+            (Self::Switch(_, cases, _), n) => cases.get_mut(n).map(|c| &mut c.1),
             _ => None,
         }
     }

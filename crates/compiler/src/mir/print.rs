@@ -7,6 +7,11 @@ use std::fmt::{self, Display, Formatter, Write};
 impl Display for Func {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "func .{} {{", self.kind.name())?;
+        for (i, set) in self.sets.iter().enumerate() {
+            let range = |(low, high): (u64, u64)| if low == high { format!("{low:#x}") } else { format!("{low:#x}-{high:#x}") };
+            let ranges: Vec<String> = set.small_ranges().map(range).collect();
+            writeln!(f, "    set{} = i{} {{{}}}", self.module_sets + i as u32, set.width(), ranges.join(", "))?;
+        }
         for (i, block) in self.blocks.iter().enumerate() {
             let params: Vec<String> = block.params.iter().map(|p| format!("{p:?}: {}", self.ty(*p))).collect();
             let list = if params.is_empty() { String::new() } else { format!("({})", params.join(", ")) };

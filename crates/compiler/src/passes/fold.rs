@@ -118,7 +118,7 @@ impl Fold<'_, '_> {
             Op::Select(c, a, b) => self.select(*c, *a, *b),
             Op::SetHas(set, a) => {
                 let value = self.limbs(*a)?;
-                Some(New::Const(self.context.program.module().sets[*set as usize].contains(&value).into()))
+                Some(New::Const(self.func.set(self.context.program.module(), *set).contains(&value).into()))
             }
             _ => None,
         }

@@ -6,18 +6,45 @@
 
 mod branches;
 mod byteswap;
+mod chains;
 mod checks;
 mod coalesce;
 mod dce;
+mod decisions;
+mod facts;
 mod fold;
 mod gvn;
+mod jumps;
 mod rewrite;
+mod switches;
 mod unreachable;
 mod values;
 
-use crate::mir::{Func, Order, check};
+use crate::mir::cfg::Cfg;
+use crate::mir::{Func, Op, Order, Terminator, check};
 use netil::Verified;
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
+
+/// How the code will run, for passes that weigh costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// One packet after the other, in registers of 64 bits.
+    #[default]
+    Packet,
+    /// Many packets at once in lanes of 32 bits: a branch divides the set of lanes, and a block that none reaches is stepped over.
+    Lanes,
+}
+
+impl Target {
+    /// The widest register in bits.
+    fn width(self) -> u16 {
+        match self {
+            Self::Packet => 64,
+            Self::Lanes => 32,
+        }
+    }
+}
 
 /// What passes may ask about the program and the machine.
 #[derive(Clone, Copy)]
@@ -26,6 +53,24 @@ pub struct Context<'a> {
     pub program: &'a Verified,
     /// Byte order of the machine that will run it.
     pub native: Order,
+    /// How it will run.
+    pub target: Target,
+    /// Where passes say what they did and why, if somebody asks.
+    pub notes: Option<&'a RefCell<Vec<String>>>,
+}
+
+impl<'a> Context<'a> {
+    /// For code that treats one packet after the other.
+    pub fn new(program: &'a Verified, native: Order) -> Self {
+        Self { program, native, target: Target::default(), notes: None }
+    }
+
+    /// Notes what a pass did and why.
+    fn note(&self, text: impl FnOnce() -> String) {
+        if let Some(notes) = self.notes {
+            notes.borrow_mut().push(text());
+        }
+    }
 }
 
 /// A transformation of a function.
@@ -42,6 +87,10 @@ const COALESCE: Pass = Pass { name: "coalesce", doc: "copy coalescing: removes b
 const FOLD: Pass = Pass { name: "fold", doc: "constant propagation and folding, algebraic simplification, reassociation", run: fold::run };
 const BRANCHES: Pass =
     Pass { name: "branches", doc: "branch simplification, jumps to jumps, straight lines into one block", run: branches::run };
+const JUMPS: Pass = Pass { name: "jumps", doc: "jump threading: steps over branches that the way to them decides", run: jumps::run };
+const CHAINS: Pass = Pass { name: "chains", doc: "if-chains of equalities to sets and switches", run: chains::run };
+const SWITCHES: Pass =
+    Pass { name: "switches", doc: "switch lowering: if-chain, set tests, jump table, perfect hash or binary search", run: switches::run };
 const UNREACHABLE: Pass = Pass { name: "unreachable", doc: "removes code that no path reaches", run: unreachable::run };
 const GVN: Pass = Pass { name: "gvn", doc: "value numbering: computes equal values once", run: gvn::run };
 const CHECKS: Pass = Pass { name: "checks", doc: "bounds checks: drops what is known to hold, merges neighbours", run: checks::run };
@@ -49,7 +98,7 @@ const BYTESWAP: Pass = Pass { name: "byteswap", doc: "swaps constants at compile
 const DCE: Pass = Pass { name: "dce", doc: "removes values nobody uses", run: dce::run };
 
 /// Every pass once, for options and tests.
-pub const ALL: &[Pass] = &[COALESCE, FOLD, BRANCHES, UNREACHABLE, GVN, CHECKS, BYTESWAP, DCE];
+pub const ALL: &[Pass] = &[COALESCE, FOLD, BRANCHES, JUMPS, CHAINS, SWITCHES, UNREACHABLE, GVN, CHECKS, BYTESWAP, DCE];
 
 /// The optimiser. The second round sees what the checks pass turned into constants.
 pub const PIPELINE: &[Pass] = &[
@@ -60,6 +109,9 @@ pub const PIPELINE: &[Pass] = &[
     COALESCE,
     GVN,
     CHECKS, // what holds on every path
+    JUMPS,
+    CHAINS,
+    SWITCHES,
     FOLD,
     BRANCHES,
     UNREACHABLE,
@@ -87,6 +139,30 @@ pub struct Options {
     pub stop_after: Option<String>,
     /// Leave these out.
     pub disabled: Vec<String>,
+    /// Run these, by name, instead of [`PIPELINE`]; names that no pass has are left out.
+    pub order: Option<Vec<String>>,
+    /// How the code will run.
+    pub target: Target,
+}
+
+impl Options {
+    /// For code that treats many packets at once.
+    pub fn lanes() -> Self {
+        Self { target: Target::Lanes, ..Self::default() }
+    }
+
+    /// The passes to run, in order.
+    fn passes(&self) -> Vec<&'static Pass> {
+        let mut passes: Vec<&Pass> = match &self.order {
+            None => PIPELINE.iter().collect(),
+            Some(names) => names.iter().filter_map(|name| ALL.iter().find(|p| p.name == name)).collect(),
+        };
+        passes.retain(|p| !self.disabled.iter().any(|d| d == p.name));
+        if let Some(last) = self.stop_after.as_ref().and_then(|name| passes.iter().position(|p| p.name == name)) {
+            passes.truncate(last + 1);
+        }
+        passes
+    }
 }
 
 /// Time spent in one pass.
@@ -98,17 +174,79 @@ pub struct Timing {
     pub time: Duration,
 }
 
+/// What one pass did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explained {
+    /// Its name.
+    pub pass: &'static str,
+    /// The function's size before.
+    pub before: Size,
+    /// And after.
+    pub after: Size,
+    /// True if it changed anything.
+    pub changed: bool,
+    /// What it did and why, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// How much of what a function has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Reachable blocks.
+    pub blocks: usize,
+    /// Operations in them that cost something: constants and tokens that are known do not.
+    pub operations: usize,
+    /// Loads among them.
+    pub loads: usize,
+    /// Bounds checks among them.
+    pub checks: usize,
+    /// Branches and switches.
+    pub branches: usize,
+}
+
+impl Size {
+    /// Of a function.
+    pub fn of(func: &Func) -> Self {
+        let cfg = Cfg::new(func);
+        let mut size = Self { blocks: cfg.order.len(), ..Self::default() };
+        for data in cfg.order.iter().map(|b| func.block(*b)) {
+            size.branches += usize::from(matches!(data.end, Terminator::Branch(..) | Terminator::Switch(..)));
+            for op in data.ops.iter().filter_map(|v| func.op(*v)) {
+                size.operations += usize::from(!matches!(op, Op::Const(_) | Op::WideConst(_) | Op::Proved(..)));
+                size.loads += usize::from(matches!(op, Op::Load(..)));
+                size.checks += usize::from(matches!(op, Op::Check(..)));
+            }
+        }
+        size
+    }
+}
+
 /// Runs the pipeline.
 pub fn optimise(func: &mut Func, context: &Context<'_>, options: &Options) -> Vec<Timing> {
-    let mut timings = Vec::new();
-    for pass in PIPELINE.iter().filter(|p| !options.disabled.iter().any(|d| d == p.name)) {
+    let run = |pass: &'static Pass| {
         let start = Instant::now();
         (pass.run)(func, context);
-        timings.push(Timing { pass: pass.name, time: start.elapsed() });
+        let timing = Timing { pass: pass.name, time: start.elapsed() };
         debug_assert_eq!(check::check(func), Ok(()), "after {}:\n{func}", pass.name);
-        if options.stop_after.as_deref() == Some(pass.name) {
-            break;
-        }
+        timing
+    };
+    options.passes().into_iter().map(run).collect()
+}
+
+/// Runs the pipeline, and says of each pass what it did.
+pub fn explain(func: &mut Func, context: &Context<'_>, options: &Options) -> Vec<Explained> {
+    let mut told = Vec::new();
+    for pass in options.passes() {
+        let (before, text) = (Size::of(func), func.to_string());
+        let notes = RefCell::default();
+        (pass.run)(func, &Context { notes: Some(&notes), ..*context });
+        told.push(Explained {
+            pass: pass.name,
+            before,
+            after: Size::of(func),
+            changed: func.to_string() != text,
+            notes: notes.into_inner(),
+        });
     }
-    timings
+    told
 }

@@ -37,7 +37,7 @@ pub fn translate(program: &Verified, kind: HandlerKind) -> Result<Option<Func>, 
     let Some((handler, _)) = program.handler(kind) else { return Ok(None) };
     let mut leaders = vec![false; handler.code.len()];
     handler.code.iter().flat_map(Inst::targets).for_each(|t| leaders[t as usize] = true);
-    let func = Func { kind, blocks: Vec::new(), values: Vec::new() };
+    let func = Func { kind, blocks: Vec::new(), values: Vec::new(), module_sets: program.module().sets.len() as u32, sets: Vec::new() };
     let mut t = Translator {
         program,
         handler,

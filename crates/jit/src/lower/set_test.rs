@@ -46,7 +46,7 @@ impl Lower<'_> {
         if let Some(known) = self.tests.get(&set) {
             return Rc::clone(known);
         }
-        let test = Rc::new(match Plan::choose(&self.module.sets[set as usize]) {
+        let test = Rc::new(match Plan::choose(self.func.set(self.module, set)) {
             None => Test::Never,
             Some(Plan::Compare(ranges)) => Test::Compare(ranges),
             Some(Plan::Bits { low, mask }) => Test::Bits { low, mask },

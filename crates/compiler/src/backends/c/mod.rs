@@ -21,7 +21,8 @@ mod twins;
 mod windows;
 
 use crate::mir::Func;
-use netil::Verified;
+use netil::{Module, Verified};
+use std::borrow::Cow;
 use std::fmt;
 
 /// The most operations and branches: compilers' time grows faster than these.
@@ -101,8 +102,18 @@ pub const LANES: &[Lanes] = &[
 /// # Errors
 /// The program does what C is not made for.
 pub fn for_lanes(program: &Verified, func: &Func) -> Result<Option<Func>, Unsupported> {
-    let sets = tables::Tables::new(program.module(), func)?;
+    let sets = tables::Tables::new(&with_sets(program.module(), func), func)?;
     Ok(shape::for_lanes(func, &sets, program))
+}
+
+/// The module with the sets that passes made after its own, as they are numbered.
+fn with_sets<'a>(module: &'a Module, func: &Func) -> Cow<'a, Module> {
+    if func.sets.is_empty() {
+        return Cow::Borrowed(module);
+    }
+    let mut module = module.clone();
+    module.sets.extend_from_slice(&func.sets);
+    Cow::Owned(module)
 }
 
 /// The C text of a filter.
@@ -117,7 +128,8 @@ pub fn emit(program: &Verified, func: &Func) -> Result<String, Unsupported> {
     if size > MAX_SIZE {
         return Err(Unsupported(format!("a program of {size} operations and branches; {MAX_SIZE} are the most")));
     }
-    let sets = tables::Tables::new(program.module(), func)?;
+    let module = with_sets(program.module(), func);
+    let sets = tables::Tables::new(&module, func)?;
     let mut text = String::from("/* Made by netvm from a verified program. */\n");
     text += include_str!("prelude.c");
     text += &sets.scalar();

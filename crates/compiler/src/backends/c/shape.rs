@@ -10,7 +10,7 @@ use super::tables::Tables;
 use super::twins;
 use super::windows::Window;
 use crate::mir::{Block, Edge, Func, Op, Order, Terminator, Type, Value};
-use crate::passes::{self, Context};
+use crate::passes::{self, Context, Target};
 use netil::Verified;
 use netil::exec::DropReason;
 use netil::ops::{BinOp, CmpOp};
@@ -21,7 +21,7 @@ pub(super) const LEAVE: Terminator = Terminator::Drop(DropReason::Program(u32::M
 /// The function for lanes; `None` where they would leave at once.
 pub(super) fn for_lanes(func: &Func, tables: &Tables, program: &Verified) -> Option<Func> {
     // Byte order matters to one pass, which is not run again.
-    let context = &Context { program, native: Order::Little };
+    let context = &Context { target: Target::Lanes, ..Context::new(program, Order::Little) };
     let plan = Plan::new(func, tables)?;
     let mut func = func.clone();
     guard(&mut func, &plan);
