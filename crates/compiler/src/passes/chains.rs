@@ -8,7 +8,7 @@
 //! Phases: collect chains, each block's only way in being the miss of the one before; what tests one value and leads to many places becomes a switch;
 //! runs with one hit become sets. Price: linear, and the sorting of constants.
 
-use super::decisions::{Decision, decision};
+use super::decisions::{Decision, decision, follow, quiet};
 use super::{Context, Target};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Edge, Func, Op, Terminator, Type, Value};
@@ -52,10 +52,7 @@ fn chain(func: &Func, context: &Context<'_>, cfg: &Cfg, first: Block) -> Vec<Lin
     while let Some(test) = decision(func, context, block) {
         let next = test.miss.block;
         links.push(Link { block, test });
-        let data = func.block(next);
-        let quiet = |op: &Op| !op.effects().traps && !op.effects().writes;
-        let only = next != Block(0) && cfg.predecessors[next.0 as usize].len() == 1 && data.params.is_empty();
-        if !only || !data.ops.iter().filter_map(|v| func.op(*v)).all(quiet) {
+        if !follow(func, cfg, next) || !quiet(func, next) {
             break;
         }
         block = next;

@@ -1,19 +1,18 @@
 //! Bounds checks.
 //!
 //! Idea: an access needs no test where the bytes are known to lie inside the memory: because its size is fixed and the address is bounded, or because
-//! an earlier check or an explicit length test on every path here says so. Facts are lower and upper bounds of the packet's length, relative to
-//! nothing (`len ≥ 34`) or to a value (`len ≥ v + 16`); they come from checks and from both sides of branches, and decide later length tests
-//! too. Checks that remain and stand together, with nothing between them that could be seen, become one: it tests what covers all, and only when that
+//! an earlier check or an explicit length test on every path here says so ([`super::bounds`]); the same decides later length tests. Checks that remain and stand together, with nothing between them that could be seen, become one: it tests what covers all, and only when that
 //! fails looks for the first that fails, so the trap's place is the interpreter's.
-//! Source: Bodík, Gupta, Sarkar, "ABCD" (2000) for the form of the facts; the rest follows architecture.md, "Checks".
+//! Source: Bodík, Gupta, Sarkar, "ABCD: Eliminating Array Bounds Checks on Demand" (2000).
 //! Phases: a walk over the dominator tree with scoped facts; then a walk over each block that merges.
 //! Price: linear. Facts about the packet are kept only where nothing in the function changes its geometry.
 
 use super::Context;
+use super::bounds::{Bounds, length_test};
 use super::rewrite::Replacements;
 use super::values::{Linear, linear, max};
 use crate::mir::cfg::Cfg;
-use crate::mir::{Block, Def, Extent, Func, Op, Terminator, Type, Value};
+use crate::mir::{Block, Def, Extent, Func, Op, Type, Value};
 use netil::ops::CmpOp;
 use netil::table::Space;
 use std::collections::HashMap;
@@ -26,7 +25,8 @@ pub(super) fn run(func: &mut Func, context: &Context<'_>) {
     // Constant addresses are offsets from one zero, so that they compare without looking behind values.
     let zero = func.new_value(Type::Int(32), Def::Op(Op::Const(0)));
     func.block_mut(Block(0)).ops.insert(0, zero);
-    let mut pass = Pass { zero, sizes, facts: Facts::default(), fixed: !func.changes_geometry(), replaced: Replacements::new(func), func };
+    let mut pass =
+        Pass { zero, sizes, bounds: Bounds::default(), fixed: !func.changes_geometry(), replaced: Replacements::new(func), func };
     pass.walk(&cfg);
     let Pass { mut replaced, func, .. } = pass;
     replaced.apply(func);
@@ -52,49 +52,11 @@ impl Sizes {
     }
 }
 
-/// What is known of the packet's length here, with what to undo when leaving.
-#[derive(Default)]
-struct Facts {
-    /// `len ≥ base + n`
-    at_least: HashMap<Option<Value>, u64>,
-    /// `len < base + n`
-    below: HashMap<Option<Value>, u64>,
-    undo: Vec<(bool, Option<Value>, Option<u64>)>,
-}
-
-impl Facts {
-    fn raise(&mut self, base: Option<Value>, n: u64) {
-        let old = self.at_least.get(&base).copied();
-        if old.is_none_or(|o| n > o) {
-            self.at_least.insert(base, n);
-            self.undo.push((true, base, old));
-        }
-    }
-
-    fn lower(&mut self, base: Option<Value>, n: u64) {
-        let old = self.below.get(&base).copied();
-        if old.is_none_or(|o| n < o) {
-            self.below.insert(base, n);
-            self.undo.push((false, base, old));
-        }
-    }
-
-    fn back_to(&mut self, mark: usize) {
-        for (least, base, old) in self.undo.drain(mark..).rev() {
-            let map = if least { &mut self.at_least } else { &mut self.below };
-            match old {
-                Some(n) => drop(map.insert(base, n)),
-                None => drop(map.remove(&base)),
-            }
-        }
-    }
-}
-
 struct Pass<'a> {
     func: &'a mut Func,
     zero: Value,
     sizes: Sizes,
-    facts: Facts,
+    bounds: Bounds,
     /// The packet's length never changes.
     fixed: bool,
     replaced: Replacements,
@@ -111,53 +73,16 @@ impl Pass<'_> {
         let mut stack = vec![Step::Enter(Block(0))];
         while let Some(step) = stack.pop() {
             match step {
-                Step::Leave(mark) => self.facts.back_to(mark),
+                Step::Leave(mark) => self.bounds.back_to(mark),
                 Step::Enter(b) => {
-                    stack.push(Step::Leave(self.facts.undo.len()));
-                    self.learn_from_branch(cfg, b);
+                    stack.push(Step::Leave(self.bounds.mark()));
+                    if self.fixed {
+                        self.bounds.enter(self.func, cfg, b);
+                    }
                     self.block(b);
                     stack.extend(children[b.0 as usize].iter().map(|c| Step::Enter(*c)));
                 }
             }
-        }
-    }
-
-    /// The one edge into a block says how its condition came out.
-    fn learn_from_branch(&mut self, cfg: &Cfg, b: Block) {
-        let [pred] = cfg.predecessors[b.0 as usize][..] else { return };
-        let Terminator::Branch(c, yes, no) = &self.func.block(pred).end else { return };
-        let (yes, no) = (yes.block == b, no.block == b);
-        let Some(Op::Cmp(op, x, y)) = self.func.op(*c) else { return };
-        if yes == no || !self.fixed {
-            return;
-        }
-        let op = if yes { *op } else { op.negated() };
-        if let Some((op, form)) = self.length_test(op, *x, *y) {
-            self.learn(op, form);
-        }
-    }
-
-    /// A comparison as `len op base + offset`.
-    fn length_test(&self, op: CmpOp, x: Value, y: Value) -> Option<(CmpOp, Linear)> {
-        let is_len = |v: Value| matches!(self.func.op(v), Some(Op::PacketLen));
-        match (is_len(x), is_len(y)) {
-            (true, false) => Some((op, linear(self.func, y))),
-            (false, true) => Some((op.swapped(), linear(self.func, x))),
-            _ => None,
-        }
-    }
-
-    fn learn(&mut self, op: CmpOp, Linear { base, offset }: Linear) {
-        match op {
-            CmpOp::Ge => self.facts.raise(base, offset),
-            CmpOp::Gt => self.facts.raise(base, offset + 1),
-            CmpOp::Lt => self.facts.lower(base, offset),
-            CmpOp::Le => self.facts.lower(base, offset + 1),
-            CmpOp::Eq => {
-                self.facts.raise(base, offset);
-                self.facts.lower(base, offset + 1);
-            }
-            _ => {}
         }
     }
 
@@ -192,10 +117,7 @@ impl Pass<'_> {
         let extents: Box<[Extent]> = extents.iter().map(|e| self.extent(e)).collect();
         let proved = extents.iter().all(|e| self.inside(space, e));
         if space == Space::Packet && self.fixed {
-            for e in &extents {
-                let form = self.form(e);
-                self.facts.raise(form.base, form.offset + u64::from(e.size));
-            }
+            self.bounds.checked(self.func, &extents);
         }
         self.func.set_op(v, if proved { Op::Proved(space, extents) } else { Op::Check(space, extents) });
     }
@@ -215,23 +137,16 @@ impl Pass<'_> {
         let end = form.offset + u64::from(e.size);
         match self.sizes.of(space) {
             Some(size) => form.base.map_or(0, |b| max(self.func, b)) + end <= u64::from(size),
-            None => self.long_enough(form.base, end),
+            None => self.bounds.long_enough(self.func, form.base, end),
         }
-    }
-
-    /// True if `len ≥ base + n` is known.
-    fn long_enough(&self, base: Option<Value>, n: u64) -> bool {
-        let known = |base: Option<Value>| self.facts.at_least.get(&base).copied();
-        let absolute = base.map_or(0, |b| max(self.func, b)).saturating_add(n);
-        known(base).is_some_and(|k| k >= n) || known(None).is_some_and(|k| k >= absolute)
     }
 
     /// A length test that is known to hold, or not to.
     fn compare(&mut self, v: Value, op: CmpOp, x: Value, y: Value) {
-        let Some((op, Linear { base, offset })) = self.length_test(op, x, y) else { return };
+        let Some((op, Linear { base, offset })) = length_test(self.func, op, x, y) else { return };
         let least = |n: u64| match () {
-            () if self.long_enough(base, n) => Some(true),
-            () if self.facts.below.get(&base).is_some_and(|b| *b <= n) => Some(false),
+            () if self.bounds.long_enough(self.func, base, n) => Some(true),
+            () if self.bounds.too_short(base, n) => Some(false),
             () => None,
         };
         let answer = match op {

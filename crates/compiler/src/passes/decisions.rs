@@ -1,6 +1,7 @@
 //! Branches as tests of a value against constants, shared by the passes that merge them.
 
 use super::Context;
+use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Edge, Func, Op, Terminator, Value};
 use netil::ops::CmpOp;
 
@@ -37,4 +38,15 @@ pub(super) fn decision(func: &Func, context: &Context<'_>, b: Block) -> Option<D
     let (hit, miss) = if holds { (yes, no) } else { (no, yes) };
     let fits = (2..=64).contains(&func.width(value)) && func.constant(value).is_none();
     (fits && hit != miss).then(|| Decision { value, ranges, hit: hit.clone(), miss: miss.clone() })
+}
+
+/// True if an edge into the block is the only one, and passes nothing.
+pub(super) fn follow(func: &Func, cfg: &Cfg, b: Block) -> bool {
+    b != Block(0) && cfg.predecessors[b.0 as usize].len() == 1 && func.block(b).params.is_empty()
+}
+
+/// True if nothing that a block's operations do can be seen: no trap, no effect.
+pub(super) fn quiet(func: &Func, b: Block) -> bool {
+    let quiet = |op: &Op| !op.effects().traps && !op.effects().writes;
+    func.block(b).ops.iter().filter_map(|v| func.op(*v)).all(quiet)
 }

@@ -68,13 +68,13 @@ fn block(func: &mut Func, b: Block, written: &Written, replaced: &mut Replacemen
 }
 
 /// What the function writes anywhere.
-struct Written {
+pub(super) struct Written {
     spaces: HashSet<Space>,
     geometry: bool,
 }
 
 impl Written {
-    fn new(func: &Func) -> Self {
+    pub fn new(func: &Func) -> Self {
         let mut written = Self { spaces: HashSet::new(), geometry: func.changes_geometry() };
         for op in func.blocks.iter().flat_map(|b| &b.ops).filter_map(|v| func.op(*v)) {
             match op {
@@ -86,14 +86,19 @@ impl Written {
         written
     }
 
+    /// True if a memory has the same bytes, in the same place, wherever the function reads them.
+    pub fn keeps(&self, space: Space) -> bool {
+        let moves = self.geometry && matches!(space, Space::Packet | Space::Info);
+        !moves && !self.spaces.contains(&space)
+    }
+
     /// The operation under which equal values are found; none if it must be done each time.
     fn number(&self, op: &Op) -> Option<Op> {
         match op {
             Op::Load(space, order, addr, offset, _) => {
-                let moves = self.geometry && matches!(space, Space::Packet | Space::Info);
                 // The token is left out: the dominating load's check covers the same bytes.
                 let bytes = Op::Load(*space, *order, *addr, *offset, Value(u32::MAX));
-                (!moves && !self.spaces.contains(space)).then_some(bytes)
+                self.keeps(*space).then_some(bytes)
             }
             Op::PacketLen | Op::WireLen | Op::TimeSeconds | Op::TimeMicros if self.geometry => None,
             Op::PacketLen => Some(Op::PacketLen),

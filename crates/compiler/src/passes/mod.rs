@@ -4,21 +4,25 @@
 //! the price. Every pass keeps the meaning: results, memory effects and the place of every trap. Adding one is a file and
 //! a line in [`ALL`], and a place in the pipeline.
 
+mod bounds;
 mod branches;
 mod byteswap;
 mod chains;
 mod checks;
 mod coalesce;
+mod compares;
 mod dce;
 mod decisions;
 mod facts;
 mod fold;
 mod gvn;
 mod jumps;
+mod lengths;
 mod rewrite;
 mod switches;
 mod unreachable;
 mod values;
+mod widen;
 
 use crate::mir::cfg::Cfg;
 use crate::mir::{Func, Op, Order, Terminator, check};
@@ -91,6 +95,10 @@ const JUMPS: Pass = Pass { name: "jumps", doc: "jump threading: steps over branc
 const CHAINS: Pass = Pass { name: "chains", doc: "if-chains of equalities to sets and switches", run: chains::run };
 const SWITCHES: Pass =
     Pass { name: "switches", doc: "switch lowering: if-chain, set tests, jump table, perfect hash or binary search", run: switches::run };
+const LENGTHS: Pass = Pass { name: "lengths", doc: "one length test for a header, not one for each of its fields", run: lengths::run };
+const WIDEN: Pass = Pass { name: "widen", doc: "load widening: bytes that are put together are loaded together", run: widen::run };
+const COMPARES: Pass =
+    Pass { name: "compares", doc: "compare merging: neighbouring fields are compared at once, masked where needed", run: compares::run };
 const UNREACHABLE: Pass = Pass { name: "unreachable", doc: "removes code that no path reaches", run: unreachable::run };
 const GVN: Pass = Pass { name: "gvn", doc: "value numbering: computes equal values once", run: gvn::run };
 const CHECKS: Pass = Pass { name: "checks", doc: "bounds checks: drops what is known to hold, merges neighbours", run: checks::run };
@@ -98,7 +106,8 @@ const BYTESWAP: Pass = Pass { name: "byteswap", doc: "swaps constants at compile
 const DCE: Pass = Pass { name: "dce", doc: "removes values nobody uses", run: dce::run };
 
 /// Every pass once, for options and tests.
-pub const ALL: &[Pass] = &[COALESCE, FOLD, BRANCHES, JUMPS, CHAINS, SWITCHES, UNREACHABLE, GVN, CHECKS, BYTESWAP, DCE];
+pub const ALL: &[Pass] =
+    &[COALESCE, FOLD, BRANCHES, JUMPS, CHAINS, SWITCHES, LENGTHS, WIDEN, COMPARES, UNREACHABLE, GVN, CHECKS, BYTESWAP, DCE];
 
 /// The optimiser. The second round sees what the checks pass turned into constants.
 pub const PIPELINE: &[Pass] = &[
@@ -112,11 +121,16 @@ pub const PIPELINE: &[Pass] = &[
     JUMPS,
     CHAINS,
     SWITCHES,
+    LENGTHS, // what follows from it
     FOLD,
     BRANCHES,
     UNREACHABLE,
     COALESCE,
-    DCE, // what follows from it
+    WIDEN,
+    COMPARES,
+    BRANCHES,
+    UNREACHABLE,
+    DCE, // now that blocks are few and constants in sight
     BYTESWAP,
     DCE, // whose uses must all be known; the constants it replaced
 ];
