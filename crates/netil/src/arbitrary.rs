@@ -14,6 +14,7 @@
 
 mod body;
 mod choices;
+mod decisions;
 mod ops;
 mod statements;
 mod values;
@@ -24,6 +25,7 @@ use crate::module::{CoproUse, Handler, HandlerKind, InfoField, Label, Module, Po
 use crate::set::{Range, Set};
 use crate::wide::{self, MAX_WIDTH};
 use choices::Choices;
+pub use decisions::{arbitrary_decisions, few_valued_packet, seeded_decisions};
 
 /// What to generate.
 #[derive(Clone, Copy, Debug)]

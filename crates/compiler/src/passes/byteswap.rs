@@ -1,28 +1,35 @@
 //! Constant byte swapping.
 //!
-//! Idea: a field that is only compared with constants for equality, masked or not, need not be brought into the machine's byte order: the
-//! constants are, at compile time. Source: NetVM paper, section 5.1, figure 8.
-//! Phases: collect the uses of each load in foreign order; where all of them allow it, turn the load and swap their constants.
-//! Price: linear.
+//! Idea: a field that is only compared with constants for equality, masked or not, or looked for in a set of single values, need not be brought into
+//! the machine's byte order: the constants are, at compile time. Source: NetVM paper, section 5.1, figure 8.
+//! Phases: collect the uses of each load in foreign order; where all of them allow it, turn the load and swap their constants. Sets that
+//! are tested by a bitmap stay: their values would not lie together any more.
+//! Price: linear, with sets of up to [`MOST_VALUES`] values copied.
 
 use super::Context;
 use crate::mir::{Block, Def, Func, Op, Order, Terminator, Type, Value};
-use netil::ops::{BinOp, CmpOp, UnOp};
+use crate::sets::{BITMAP_SPAN, COMPARE_RANGES};
+use netil::Module;
+use netil::ops::{BinOp, CmpOp, UnOp, mask};
+use netil::set::Set;
 use std::collections::HashMap;
 
+/// The most values of a set that is swapped.
+const MOST_VALUES: usize = 1 << 10;
+
 pub(super) fn run(func: &mut Func, context: &Context<'_>) {
-    let uses = uses(func);
+    let (uses, module) = (uses(func), context.program.module());
     let loads: Vec<Value> = func.blocks.iter().flat_map(|b| &b.ops).copied().filter(|v| foreign(func, *v, context.native)).collect();
     let mut swaps = Vec::new();
     let mut constants = HashMap::new();
     for load in loads {
-        if let Some(users) = swappable(func, &uses, load, true) {
+        if let Some(users) = swappable(func, module, &uses, load, true) {
             swaps.extend(users);
             turn(func, load, context.native);
         }
     }
     for (block, user) in swaps {
-        swap_constants(func, block, user, &mut constants);
+        swap_constants(func, module, block, user, &mut constants);
     }
     insert(func, &constants);
 }
@@ -55,7 +62,7 @@ fn foreign(func: &Func, v: Value, native: Order) -> bool {
 }
 
 /// The users whose constants must be swapped with the value; `None` if one of them needs the number itself.
-fn swappable(func: &Func, uses: &Uses, v: Value, through_masks: bool) -> Option<Vec<(Block, User)>> {
+fn swappable(func: &Func, module: &Module, uses: &Uses, v: Value, through_masks: bool) -> Option<Vec<(Block, User)>> {
     let mut users = Vec::new();
     for (b, user) in uses.get(&v)? {
         users.push((*b, *user));
@@ -67,13 +74,37 @@ fn swappable(func: &Func, uses: &Uses, v: Value, through_masks: bool) -> Option<
             User::Op(u) => match func.op(*u)? {
                 Op::Cmp(CmpOp::Eq | CmpOp::Ne, a, c) if *a == v && func.constant(*c).is_some() => {}
                 Op::Bin(BinOp::And, a, c) if *a == v && func.constant(*c).is_some() && through_masks => {
-                    users.extend(swappable(func, uses, *u, false)?);
+                    users.extend(swappable(func, module, uses, *u, false)?);
                 }
+                Op::SetHas(set, a) if *a == v && turns(func.set(module, *set), func.width(v)) => {}
+                Op::Zext(_) => users.extend(set_tests(func, module, uses, *u, func.width(v))?),
                 _ => return None,
             },
         }
     }
     Some(users)
+}
+
+/// The users of an extended field, if all of them look for it in sets that can be swapped.
+fn set_tests(func: &Func, module: &Module, uses: &Uses, v: Value, width: u16) -> Option<Vec<(Block, User)>> {
+    let users = uses.get(&v).cloned().unwrap_or_default();
+    let good = |user: &User| match user {
+        User::Op(u) => matches!(func.op(*u), Some(Op::SetHas(set, _)) if turns(func.set(module, *set), width)),
+        User::End => false,
+    };
+    users.iter().all(|(_, user)| good(user)).then_some(users)
+}
+
+/// True for a set of numbers of that width that stays as easy to test when their bytes are swapped.
+fn turns(set: &Set, width: u16) -> bool {
+    let (ranges, most) = (set.ranges().len(), mask(width));
+    if set.width() > 64 || ranges > MOST_VALUES || !set.small_ranges().all(|(low, high)| low == high && high <= most) {
+        return false;
+    }
+    let mut values = set.small_ranges().map(|(low, _)| low);
+    let Some(first) = values.next() else { return false };
+    let span = values.last().unwrap_or(first) - first;
+    if ranges <= COMPARE_RANGES { span >= 64 } else { span >= BITMAP_SPAN }
 }
 
 /// True if the value is an argument of an edge.
@@ -88,7 +119,7 @@ fn turn(func: &mut Func, load: Value, native: Order) {
 }
 
 /// Swaps the constants of a user; new ones are noted by their user.
-fn swap_constants(func: &mut Func, block: Block, user: User, constants: &mut HashMap<Value, Value>) {
+fn swap_constants(func: &mut Func, module: &Module, block: Block, user: User, constants: &mut HashMap<Value, Value>) {
     match user {
         User::End => {
             if let Terminator::Switch(_, cases, _) = &mut func.block_mut(block).end {
@@ -96,6 +127,7 @@ fn swap_constants(func: &mut Func, block: Block, user: User, constants: &mut Has
                 cases.sort_by_key(|case| case.0);
             }
         }
+        User::Op(u) if matches!(func.op(u), Some(Op::SetHas(..))) => swap_set(func, module, u),
         User::Op(u) => {
             let Some(Op::Cmp(_, _, c) | Op::Bin(_, _, c)) = func.op(u) else { return };
             let (width, Some(value)) = (func.width(*c), func.constant(*c)) else { return };
@@ -106,6 +138,17 @@ fn swap_constants(func: &mut Func, block: Block, user: User, constants: &mut Has
             constants.insert(u, swapped);
         }
     }
+}
+
+/// The same test of the field as it stands in memory.
+fn swap_set(func: &mut Func, module: &Module, test: Value) {
+    let Some(Op::SetHas(set, v)) = func.op(test).cloned() else { return };
+    let field = if let Some(Op::Zext(inner)) = func.op(v) { *inner } else { v };
+    let (width, set) = (func.width(field), func.set(module, set));
+    let values: Vec<u64> = set.small_ranges().map(|(low, _)| UnOp::Bswap.eval(width, low)).collect();
+    let Ok(set) = Set::of_values(&format!("{}_swapped", set.name()), width, values) else { return };
+    let set = func.add_set(set);
+    func.set_op(test, Op::SetHas(set, field));
 }
 
 /// Puts each new constant before its user.

@@ -19,6 +19,7 @@ mod gvn;
 mod jumps;
 mod lengths;
 mod rewrite;
+mod select;
 mod switches;
 mod unreachable;
 mod values;
@@ -99,6 +100,7 @@ const LENGTHS: Pass = Pass { name: "lengths", doc: "one length test for a header
 const WIDEN: Pass = Pass { name: "widen", doc: "load widening: bytes that are put together are loaded together", run: widen::run };
 const COMPARES: Pass =
     Pass { name: "compares", doc: "compare merging: neighbouring fields are compared at once, masked where needed", run: compares::run };
+const SELECT: Pass = Pass { name: "select", doc: "if-conversion: branches that only choose between values", run: select::run };
 const UNREACHABLE: Pass = Pass { name: "unreachable", doc: "removes code that no path reaches", run: unreachable::run };
 const GVN: Pass = Pass { name: "gvn", doc: "value numbering: computes equal values once", run: gvn::run };
 const CHECKS: Pass = Pass { name: "checks", doc: "bounds checks: drops what is known to hold, merges neighbours", run: checks::run };
@@ -107,7 +109,7 @@ const DCE: Pass = Pass { name: "dce", doc: "removes values nobody uses", run: dc
 
 /// Every pass once, for options and tests.
 pub const ALL: &[Pass] =
-    &[COALESCE, FOLD, BRANCHES, JUMPS, CHAINS, SWITCHES, LENGTHS, WIDEN, COMPARES, UNREACHABLE, GVN, CHECKS, BYTESWAP, DCE];
+    &[COALESCE, FOLD, BRANCHES, JUMPS, CHAINS, SWITCHES, LENGTHS, WIDEN, COMPARES, SELECT, UNREACHABLE, GVN, CHECKS, BYTESWAP, DCE];
 
 /// The optimiser. The second round sees what the checks pass turned into constants.
 pub const PIPELINE: &[Pass] = &[
@@ -126,8 +128,10 @@ pub const PIPELINE: &[Pass] = &[
     BRANCHES,
     UNREACHABLE,
     COALESCE,
+    DCE,
     WIDEN,
     COMPARES,
+    SELECT,
     BRANCHES,
     UNREACHABLE,
     DCE, // now that blocks are few and constants in sight

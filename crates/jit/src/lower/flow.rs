@@ -4,7 +4,7 @@ use super::{Lower, Place, Shape, args, constant, trusted};
 use crate::JitError;
 use crate::frame::{self, exit};
 use crate::host::Call;
-use compiler::mir::{self, Edge, Extent, Helper, Terminator, Type};
+use compiler::mir::{self, BlockData, Edge, Extent, Helper, Terminator, Type};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, StackSlotData, StackSlotKind, types};
 use cranelift_codegen::isa::CallConv;
@@ -221,6 +221,10 @@ impl Lower<'_> {
                 let (to, a) = self.edge(e)?;
                 self.b.ins().jump(to, &a);
             }
+            Terminator::Branch(c, yes, no) if self.verdicts(yes, no).is_some() => {
+                let selected = self.verdicts(yes, no).unwrap_or_default();
+                self.leave_if(*c, selected);
+            }
             Terminator::Branch(c, yes, no) => {
                 let c = self.reg(*c);
                 let ((yes, a), (no, b)) = (self.side_edge(yes)?, self.side_edge(no)?);
@@ -234,6 +238,25 @@ impl Lower<'_> {
             Terminator::Drop(DropReason::NoInput) => self.leave(exit::NO_INPUT, 0),
         }
         Ok(())
+    }
+
+    /// Select: what the first edge's packets come to, if those of the second come to the contrary and nothing is left to do.
+    fn verdicts(&self, yes: &Edge, no: &Edge) -> Option<bool> {
+        let verdict = |e: &Edge| match self.func.block(e.block) {
+            BlockData { end: Terminator::Send(_), ops, .. } if ops.is_empty() => Some(true),
+            BlockData { end: Terminator::Drop(_), ops, .. } if ops.is_empty() => Some(false),
+            _ => None,
+        };
+        let (yes, no) = (verdict(yes)?, verdict(no)?);
+        (self.exits.join.is_some() && yes != no).then_some(yes)
+    }
+
+    /// Ends the work on this packet without a branch: the condition, or its contrary, is its bit.
+    fn leave_if(&mut self, condition: mir::Value, selected: bool) {
+        let (Some(join), condition) = (self.exits.join, self.reg(condition)) else { return };
+        let condition = if selected { condition } else { self.b.ins().bxor_imm_u(condition, 1) };
+        let bit = self.b.ins().uextend(types::I64, condition);
+        self.b.ins().jump(join, &args(&[bit]));
     }
 
     /// An edge whose values in slots are copied here and now.

@@ -8,6 +8,9 @@ use netil::{Interpreter, Verified};
 use netvm_jit::JitEngine;
 use std::sync::Arc;
 
+/// Packets that one program sees one by one.
+const PACKETS: u64 = 6;
+
 /// All that one engine's run of a program shows.
 struct Seen {
     init: Result<(), Disposition>,
@@ -38,7 +41,7 @@ impl Seen {
     }
 }
 
-fn run(engine: &mut dyn Engine, seed: u64) -> Seen {
+fn run(engine: &mut dyn Engine, seed: u64, packet: fn(u64) -> Vec<u8>) -> Seen {
     let program = Arc::clone(engine.program());
     let mut state = State::new(&program, &mixer).unwrap();
     state.seed = seed;
@@ -52,7 +55,7 @@ fn run(engine: &mut dyn Engine, seed: u64) -> Seen {
         for queue in &mut state.inputs {
             queue.push_back(ExchangeBuffer::borrowed(&seeded_packet(seed ^ 77)).into_owned());
         }
-        let bytes: Vec<Vec<u8>> = (0..4).map(|i| seeded_packet(seed.wrapping_mul(5) + i)).collect();
+        let bytes: Vec<Vec<u8>> = (0..PACKETS).map(|i| packet(seed.wrapping_mul(PACKETS + 1) + i)).collect();
         let mut burst: Vec<ExchangeBuffer<'_>> = bytes.iter().map(|b| buffer(b, kind, seed)).collect();
         let mut out = Outcome::default();
         engine.run(kind, &mut burst, &mut state, &mut out);
@@ -82,18 +85,29 @@ fn buffer(bytes: &[u8], kind: HandlerKind, seed: u64) -> ExchangeBuffer<'_> {
 }
 
 /// What the JIT does otherwise than the interpreter on the packets of that seed.
-pub fn compare(mut jit: JitEngine, seed: u64) -> Result<(), String> {
+pub fn compare(jit: JitEngine, seed: u64) -> Result<(), String> {
+    compare_on(jit, seed, seeded_packet)
+}
+
+/// The same, on packets made otherwise.
+pub fn compare_on(mut jit: JitEngine, seed: u64, packet: fn(u64) -> Vec<u8>) -> Result<(), String> {
     let program = &Arc::clone(jit.program());
     let mut interpreter = Interpreter::new(Arc::clone(program));
-    let (wanted, got) = (run(&mut interpreter, seed), run(&mut jit, seed));
+    let (wanted, got) = (run(&mut interpreter, seed, packet), run(&mut jit, seed, packet));
     if let Some(what) = wanted.difference(&got) {
         return Err(what);
     }
-    if program.is_filter() { compare_selection(program, seed, &mut interpreter, &mut jit) } else { Ok(()) }
+    if program.is_filter() { compare_selection(program, seed, &mut interpreter, &mut jit, packet) } else { Ok(()) }
 }
 
-fn compare_selection(program: &Arc<Verified>, seed: u64, interpreter: &mut Interpreter, jit: &mut JitEngine) -> Result<(), String> {
-    let bytes: Vec<Vec<u8>> = (0..130).map(|i| seeded_packet(seed + i)).collect();
+fn compare_selection(
+    program: &Arc<Verified>,
+    seed: u64,
+    interpreter: &mut Interpreter,
+    jit: &mut JitEngine,
+    packet: fn(u64) -> Vec<u8>,
+) -> Result<(), String> {
+    let bytes: Vec<Vec<u8>> = (0..130).map(|i| packet(seed + i)).collect();
     let frames: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
     let wire_len: Vec<u32> = frames.iter().map(|f| f.len() as u32 + 3).collect();
     let time_ns: Vec<u64> = (0..130u64).map(|i| i * 1_234_567_891).collect();

@@ -1,0 +1,259 @@
+//! Filters that ask much of few fields: what optimisers merge, reorder and step over. Written as NetIL source.
+//!
+//! Fields lie near each other, constants and packets have few values, so that equalities hold now and then; lengths are tested beside the fields, some
+//! too late; the same field is asked again, in chains, switches and sets; numbers are put together of bytes; locals choose among them.
+
+use super::choices::Choices;
+use crate::asm::assemble;
+use crate::module::Module;
+use std::fmt::Write;
+
+/// Where conditional jumps of a statement may lead: on, or to an end.
+const ENDS: [&str; 4] = ["yes", "no", "mark", "other"];
+
+/// The filter that the bytes stand for.
+pub fn arbitrary_decisions(bytes: &[u8]) -> Module {
+    Decisions::new(Choices::of_bytes(bytes)).module()
+}
+
+/// The filter with that number.
+pub fn seeded_decisions(seed: u64) -> Module {
+    Decisions::new(Choices::of_seed(seed)).module()
+}
+
+/// A packet for such filters: few lengths, bytes mostly 0 or 1.
+pub fn few_valued_packet(seed: u64) -> Vec<u8> {
+    let mut c = Choices::of_seed(seed.wrapping_mul(0x9e37_79b9));
+    let length = *c.pick(&[0, 3, 8, 13, 16, 19, 20, 24, 24, 24, 30, 60]);
+    (0..length).map(|_| byte(&mut c)).collect()
+}
+
+fn byte(c: &mut Choices<'_>) -> u8 {
+    if c.chance(1, 12) { c.byte() } else { c.below(2) as u8 }
+}
+
+struct Decisions<'a> {
+    c: Choices<'a>,
+    text: String,
+    labels: u32,
+}
+
+impl<'a> Decisions<'a> {
+    fn new(c: Choices<'a>) -> Self {
+        Self { c, text: String::new(), labels: 0 }
+    }
+
+    fn module(mut self) -> Module {
+        self.text += "segment .metadata\n.datamem_size 64\nends\nsegment .ports\npush_input in\npush_output out\nends\n";
+        self.text += "segment .sets\n.set few, 32\n 0, 1, 0x100, 0x101, 0x10001\n.set near, 32\n 0-3, 9, 16-17\nends\n";
+        self.text += "segment .push\n.maxstacksize 8\n.locals 4\npop\n";
+        (0..4).for_each(|local| self.line(&format!("push {local}\nlocstore {local}")));
+        for _ in 0..3 + self.c.below(12) {
+            self.statement();
+        }
+        let end = *self.c.pick(&ENDS);
+        self.line(&format!("jump.w {end}"));
+        self.text += "other:\nlocload 1\npush 1\njcmp.eq yes\nlocload 2\npush 40\nmstore.32\nret 0\n";
+        self.text += "mark:\nlocload 3\npush 44\nmstore.32\npkt.send out\nyes:\npkt.send out\nno:\nret 0\nends\n";
+        assemble(&self.text, "decisions").unwrap_or_else(|e| panic!("{e}\n{}", self.text))
+    }
+
+    fn line(&mut self, text: &str) {
+        self.text += text;
+        self.text.push('\n');
+    }
+
+    fn label(&mut self) -> String {
+        self.labels += 1;
+        format!("l{}", self.labels)
+    }
+
+    fn statement(&mut self) {
+        match self.c.below(16) {
+            0..=3 => self.tests(),
+            4 => self.chain(),
+            5 => self.length(),
+            6 => self.switch(),
+            7 => self.bytes(),
+            8 => self.choice(),
+            9 => self.set(),
+            10 => self.effect(),
+            11 => self.header(),
+            12 => self.late(),
+            _ => self.field_to_local(),
+        }
+    }
+
+    /// An address near the others, sometimes relative to a local.
+    fn address(&mut self) {
+        let at = *self.c.pick(&[0, 2, 3, 4, 6, 7, 8, 10, 11, 12, 14, 16, 20]);
+        self.line(&format!("push {at}"));
+        if self.c.chance(1, 4) {
+            self.line("locload 0\nadd");
+        }
+    }
+
+    /// A field on the stack; its width in bits.
+    fn field(&mut self) -> u32 {
+        self.address();
+        let (name, width) = *self.c.pick(&[("upload.8", 8), ("upload.16", 16), ("spload.32", 32)]);
+        self.line(name);
+        if self.c.chance(1, 3) {
+            let mask = self.constant(width) | self.c.pick(&[1, 0xf, 0xff, 0xff00]);
+            self.line(&format!("push {mask}\nand"));
+        }
+        width
+    }
+
+    /// A number whose bytes are mostly 0 or 1.
+    fn constant(&mut self, width: u32) -> u32 {
+        (0..width / 8).fold(0, |v, _| v << 8 | u32::from(byte(&mut self.c)))
+    }
+
+    fn value(&mut self) -> u32 {
+        if self.c.chance(1, 3) {
+            let local = self.c.below(4);
+            self.line(&format!("locload {local}"));
+            return 32;
+        }
+        self.field()
+    }
+
+    fn compare(&mut self, width: u32, to: &str) {
+        let constant = self.constant(width);
+        let op = *self.c.pick(&["neq", "neq", "neq", "eq", "eq", "l", "ge", "g", "le", "gts"]);
+        self.line(&format!("push {constant}\njcmp.{op} {to}"));
+    }
+
+    /// Fields that must all be what they must be.
+    fn tests(&mut self) {
+        let to = *self.c.pick(&ENDS);
+        for _ in 0..1 + self.c.below(4) {
+            let width = self.value();
+            let constant = self.constant(width);
+            self.line(&format!("push {constant}\njcmp.neq {to}"));
+            if self.c.chance(1, 5) {
+                self.length_to(to);
+            }
+        }
+    }
+
+    /// Equalities of one or two values, to one place or several.
+    fn chain(&mut self) {
+        let (a, b) = (self.c.below(4), self.c.below(4));
+        let to = *self.c.pick(&ENDS);
+        let several = self.c.chance(1, 2);
+        for _ in 0..2 + self.c.below(7) {
+            let local = if self.c.chance(1, 4) { b } else { a };
+            let to = if several { *self.c.pick(&ENDS) } else { to };
+            let constant = *self.c.pick(&[0, 1, 2, 3, 4, 0x100, 0x101, 0x1_0000, 0x0101_0101, 7]);
+            self.line(&format!("locload {local}\npush {constant}\njcmp.eq {to}"));
+        }
+    }
+
+    fn length(&mut self) {
+        let to = *self.c.pick(&ENDS);
+        self.length_to(to);
+    }
+
+    fn length_to(&mut self, to: &str) {
+        let least = *self.c.pick(&[4, 8, 12, 14, 16, 20, 24, 28]);
+        if self.c.chance(1, 4) {
+            return self.line(&format!("locload 0\npush {least}\nadd\npbl\njcmp.g {to}"));
+        }
+        let op = *self.c.pick(&["l", "l", "le", "g"]);
+        self.line(&format!("pbl\npush {least}\njcmp.{op} {to}"));
+    }
+
+    fn switch(&mut self) {
+        let count = *self.c.pick(&[1, 2, 3, 5, 6, 9, 18]);
+        let stride = *self.c.pick(&[1, 1, 2, 3, 0x100, 0x0101_0001]);
+        let (first, local) = (self.c.below(3), self.c.below(4));
+        let few = self.c.chance(1, 3);
+        let on = self.label();
+        self.line(&format!("locload {local}\nswitch {count}:"));
+        for i in 0..count {
+            let to = if few { ENDS[i as usize % 2] } else { *self.c.pick(&[ENDS[0], ENDS[1], ENDS[2], ENDS[3], &on]) };
+            self.line(&format!("{}: {to}", first + stride * i));
+        }
+        self.line(&format!("default: {on}\n{on}:"));
+    }
+
+    /// A number put together of bytes or halves, neighbours mostly.
+    fn bytes(&mut self) {
+        let (at, bits) = (self.c.below(20), *self.c.pick(&[8, 8, 16]));
+        let count = 2 + self.c.below(if bits == 8 { 3 } else { 1 });
+        let (big, local) = (self.c.chance(1, 2), self.c.below(4));
+        for i in 0..count {
+            let shift = bits * if big { count - 1 - i } else { i };
+            let near = if self.c.chance(1, 12) { 1 } else { 0 };
+            self.line(&format!("push {}\nupload.{bits}\npush {shift}\nshl", at + near + i * bits / 8));
+            if i > 0 {
+                let op = *self.c.pick(&["or", "or", "add", "xor"]);
+                self.line(op);
+            }
+        }
+        self.line(&format!("locstore {local}"));
+    }
+
+    /// A branch that chooses between values.
+    fn choice(&mut self) {
+        let (arm, on, local) = (self.label(), self.label(), self.c.below(4));
+        let width = self.value();
+        self.compare(width, &arm);
+        let (a, b) = (self.c.below(5), self.c.below(5));
+        let extra = *self.c.pick(&["", "locload 1\nadd\n", "locload 2\nxor\npush 3\nand\n"]);
+        self.line(&format!("push {a}\n{extra}locstore {local}\njump.w {on}\n{arm}:\npush {b}\nlocstore {local}\n{on}:"));
+    }
+
+    fn set(&mut self) {
+        self.value();
+        let (set, to) = (*self.c.pick(&["few", "near"]), *self.c.pick(&ENDS));
+        self.line(&format!("set.has {set}\nj.ne {to}"));
+    }
+
+    /// What must stay where it is.
+    fn effect(&mut self) {
+        let (local, at) = (self.c.below(4), 4 * self.c.below(8));
+        match self.c.below(6) {
+            0 => self.line(&format!("locload {local}\npush {}\npstore.8", at / 4)),
+            _ => self.line(&format!("locload {local}\npush {at}\nmstore.32")),
+        }
+    }
+
+    /// A place that depends on the packet.
+    fn header(&mut self) {
+        let at = self.c.below(16);
+        self.line(&format!("push {at}\niplen\nlocstore 0"));
+    }
+
+    /// What is asked again further on.
+    fn late(&mut self) {
+        let (on, local) = (self.label(), self.c.below(4));
+        self.line(&format!("locload {local}"));
+        self.compare(8, &on);
+        let _ = writeln!(self.text, "push {}\nlocstore {}", self.c.below(3), self.c.below(4));
+        self.line(&format!("{on}:"));
+    }
+
+    fn field_to_local(&mut self) {
+        let local = self.c.below(4);
+        self.field();
+        self.line(&format!("locstore {local}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_verify_whatever_the_bytes() {
+        for seed in 0..2000 {
+            let module = seeded_decisions(seed);
+            assert!(crate::verify(module).is_ok(), "seed {seed}");
+        }
+        assert!(crate::verify(arbitrary_decisions(&[])).is_ok());
+        assert!(crate::verify(arbitrary_decisions(&[0xff; 300])).is_ok());
+    }
+}
