@@ -74,7 +74,7 @@ pub fn verify_run(bytes: &[u8]) {
     };
     if let Some(program) = module.and_then(|m| verify(m).ok()) {
         let mut interpreter = Interpreter::new(Arc::new(program));
-        Seen::of(&mut interpreter, &runtime::coproc::make);
+        Seen::of(&mut interpreter, &runtime::coproc::make, &packets());
     }
 }
 
@@ -85,12 +85,17 @@ pub fn jit_agrees(bytes: &[u8]) {
     let program = Arc::new(program);
     let Ok(mut jit) = JitEngine::new(Arc::clone(&program)) else { return };
     let mut interpreter = Interpreter::new(program);
-    assert_eq!(Seen::of(&mut jit, &mixer), Seen::of(&mut interpreter, &mixer));
+    assert_eq!(Seen::of(&mut jit, &mixer, &packets()), Seen::of(&mut interpreter, &mixer, &packets()));
+}
+
+/// What programs are run on.
+fn packets() -> Vec<Vec<u8>> {
+    (0..3).map(seeded_packet).collect()
 }
 
 /// All that a run leaves behind.
 #[derive(Debug, PartialEq)]
-struct Seen {
+pub(crate) struct Seen {
     init: Result<(), Disposition>,
     dispositions: Vec<Disposition>,
     packets: Vec<(Vec<u8>, Vec<u8>)>,
@@ -101,7 +106,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(engine: &mut dyn Engine, make: &dyn Fn(&str) -> Option<Box<dyn Coprocessor>>) -> Self {
+    pub(crate) fn of(engine: &mut dyn Engine, make: &dyn Fn(&str) -> Option<Box<dyn Coprocessor>>, packets: &[Vec<u8>]) -> Self {
         let program = Arc::clone(engine.program());
         let mut state = State::new(&program, make).expect("every coprocessor has a unit");
         state.budget = BUDGET;
@@ -116,7 +121,7 @@ impl Seen {
             coprocessors: Vec::new(),
         };
         for kind in [HandlerKind::Push, HandlerKind::Pull] {
-            seen.handler(engine, kind, &program, &mut state);
+            seen.handler(engine, kind, &program, &mut state, packets);
         }
         seen.exceptions = state.exceptions.to_vec();
         seen.coprocessors = state.coprocessors.iter().map(|c| (c.registers.to_vec(), c.unit.fingerprint())).collect();
@@ -124,11 +129,10 @@ impl Seen {
         seen
     }
 
-    fn handler(&mut self, engine: &mut dyn Engine, kind: HandlerKind, program: &Verified, state: &mut State) {
+    fn handler(&mut self, engine: &mut dyn Engine, kind: HandlerKind, program: &Verified, state: &mut State, bytes: &[Vec<u8>]) {
         if program.handler(kind).is_none() {
             return;
         }
-        let bytes: Vec<Vec<u8>> = (0..3).map(seeded_packet).collect();
         let pushed = |b| if kind == HandlerKind::Pull { ExchangeBuffer::none() } else { ExchangeBuffer::borrowed(b) };
         let mut burst: Vec<_> = bytes.iter().map(|b| pushed(b)).collect();
         state.inputs.iter_mut().for_each(|queue| queue.push_back(ExchangeBuffer::borrowed(&bytes[0]).into_owned()));

@@ -5,11 +5,15 @@
 #![forbid(unsafe_code)]
 
 mod engines;
+#[cfg(feature = "jit")]
+mod optimiser;
 mod text;
 
 #[cfg(feature = "jit")]
 pub use engines::jit_agrees;
 pub use engines::{module_loader, verify_run};
+#[cfg(feature = "jit")]
+pub use optimiser::passes_agree;
 pub use text::{asm_text, filter_parser};
 
 use runtime::io::Capture;
@@ -26,6 +30,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     #[cfg(feature = "jit")]
     ("jit_agrees", jit_agrees),
     ("module_loader", module_loader),
+    #[cfg(feature = "jit")]
+    ("passes_agree", passes_agree),
     ("verify_run", verify_run),
 ];
 

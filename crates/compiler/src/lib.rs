@@ -38,3 +38,15 @@ pub fn optimised(
     let timings = passes::optimise(&mut func, &context, options);
     Ok(Some((func, timings)))
 }
+
+/// The same, saying what each pass did.
+pub fn explained(
+    program: &Verified,
+    kind: HandlerKind,
+    options: &passes::Options,
+) -> Result<Option<(mir::Func, Vec<passes::Explained>)>, translate::TooLarge> {
+    let Some(mut func) = translate::translate(program, kind)? else { return Ok(None) };
+    let context = passes::Context { target: options.target, ..passes::Context::new(program, NATIVE) };
+    let told = passes::explain(&mut func, &context, options);
+    Ok(Some((func, told)))
+}

@@ -130,6 +130,31 @@ pub fn time_passes(program: &Verified) -> Result<Vec<passes::Timing>, Error> {
     Ok(timings)
 }
 
+/// What the optimiser did with a handler.
+pub struct Optimised {
+    /// Which handler.
+    pub handler: &'static str,
+    /// What each pass did, in the order in which they ran.
+    pub passes: Vec<passes::Explained>,
+    /// How each set and switch that is left is tested, and why.
+    pub tests: Vec<String>,
+}
+
+/// What the optimiser does with each handler, with passes left out by their names.
+///
+/// # Errors
+/// The program is too large to compile.
+pub fn explain(program: &Verified, disabled: &[String]) -> Result<Vec<Optimised>, Error> {
+    let options = passes::Options { disabled: disabled.to_vec(), ..passes::Options::default() };
+    let mut told = Vec::new();
+    for kind in COMPILED {
+        if let Some((func, passes)) = compiler::explained(program, kind, &options).map_err(too_large)? {
+            told.push(Optimised { handler: kind.name(), passes, tests: passes::tests(&func, program.module()) });
+        }
+    }
+    Ok(told)
+}
+
 /// The handlers that compilers compile; init runs once.
 const COMPILED: [HandlerKind; 2] = [HandlerKind::Push, HandlerKind::Pull];
 

@@ -40,6 +40,10 @@ pub(crate) struct Args {
     #[arg(long)]
     time_passes: bool,
 
+    /// Tell on standard error what each pass did, and how each set and switch is tested and why
+    #[arg(long)]
+    explain_opt: bool,
+
     /// Write to a file instead of standard output
     #[arg(short = 'o', long = "output", value_name = "OUT", value_hint = clap::ValueHint::FilePath)]
     output: Option<PathBuf>,
@@ -60,6 +64,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let program = program(args)?;
     let front = start.elapsed();
     let text = emit::emit_without(&program, args.emit, &args.without)?;
+    if args.explain_opt {
+        explain(&program, &args.without)?;
+    }
     if args.time_passes {
         times(&program, front)?;
     }
@@ -83,5 +90,14 @@ fn times(program: &Verified, front: Duration) -> Outcome {
     let timings = emit::time_passes(program)?;
     timings.iter().for_each(|t| show(t.pass, t.time));
     show("all passes", timings.iter().map(|t| t.time).sum());
+    Ok(())
+}
+
+fn explain(program: &Verified, without: &[String]) -> Outcome {
+    for of_handler in emit::explain(program, without)? {
+        failure::eprint_lossy(&format!(".{}", of_handler.handler));
+        of_handler.passes.iter().for_each(|pass| failure::eprint_lossy(&format!("  {}", pass.to_string().replace('\n', "\n  "))));
+        of_handler.tests.iter().for_each(|test| failure::eprint_lossy(&format!("  {test}")));
+    }
     Ok(())
 }

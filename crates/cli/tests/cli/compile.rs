@@ -41,6 +41,36 @@ fn passes_are_timed() {
 }
 
 #[test]
+fn the_optimiser_says_what_it_did_and_why() {
+    let filter = "ip src 10.1.1.1 and ip dst 10.2.2.2 and tcp src port 20 and tcp dst port 30";
+    let ended = run_args(&["compile", "--filter", filter, "--explain-opt"]);
+    assert_eq!((ended.status, ended.out.contains("segment .push")), (0, true));
+    let told = |sign: &str| assert!(ended.err.contains(sign), "{sign} is not in\n{}", ended.err);
+    ["lengths ", "length tests behind the one of", "compares ", "one of 8 bytes at 26", "one of 4 bytes at 20, masked"].map(told);
+    let less = run_args(&["compile", "--filter", filter, "--explain-opt", "--without", "compares"]);
+    assert!(!less.err.contains("compares"), "{}", less.err);
+}
+
+#[test]
+fn how_sets_and_switches_are_tested_is_told() {
+    let dir = Dir::new("explained");
+    let cases: String = (0..20).map(|i| format!("    {}: l{}\n", 100 + 2 * i, i % 3)).collect();
+    let ends: String = (0..3).map(|i| format!("l{i}:\n  push {i}\n  push 0\n  mstore.32\n  ret 0\n")).collect();
+    let source = format!(
+        "segment .metadata\n.datamem_size 4\nends\nsegment .sets\n.set few, 32\n  1, 5, 9, 60, 63\nends\nsegment .push\n.maxstacksize 4\n  pop\n  \
+         push 0\n  spload.32\n  set.has few\n  j.ne l0\n  push 4\n  spload.32\n  switch 20:\n{cases}    default: l0\n{ends}ends\n"
+    );
+    let file = dir.write("switch.netil", &source);
+    let told = run(&format!("compile {file} --explain-opt")).err;
+    for sign in [
+        "set0 'few': bit test: 5 values in 5 ranges, span 63, density 8%",
+        "jump table: 20 keys in 20 ranges to 3 places, span 39, density 51%",
+    ] {
+        assert!(told.contains(sign), "{sign} is not in\n{told}");
+    }
+}
+
+#[test]
 fn link_types_change_filters() {
     let of = |link: &str| run(&format!("compile --filter tcp --link-type {link}")).good();
     assert_ne!(of("EN10MB"), of("RAW"));

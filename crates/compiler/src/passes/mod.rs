@@ -13,6 +13,7 @@ mod coalesce;
 mod compares;
 mod dce;
 mod decisions;
+mod explain;
 mod facts;
 mod fold;
 mod gvn;
@@ -25,8 +26,9 @@ mod unreachable;
 mod values;
 mod widen;
 
-use crate::mir::cfg::Cfg;
-use crate::mir::{Func, Op, Order, Terminator, check};
+pub use explain::{Explained, Size, explain, tests};
+
+use crate::mir::{Func, Order, check};
 use netil::Verified;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -192,53 +194,6 @@ pub struct Timing {
     pub time: Duration,
 }
 
-/// What one pass did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explained {
-    /// Its name.
-    pub pass: &'static str,
-    /// The function's size before.
-    pub before: Size,
-    /// And after.
-    pub after: Size,
-    /// True if it changed anything.
-    pub changed: bool,
-    /// What it did and why, a sentence each.
-    pub notes: Vec<String>,
-}
-
-/// How much of what a function has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Size {
-    /// Reachable blocks.
-    pub blocks: usize,
-    /// Operations in them that cost something: constants and tokens that are known do not.
-    pub operations: usize,
-    /// Loads among them.
-    pub loads: usize,
-    /// Bounds checks among them.
-    pub checks: usize,
-    /// Branches and switches.
-    pub branches: usize,
-}
-
-impl Size {
-    /// Of a function.
-    pub fn of(func: &Func) -> Self {
-        let cfg = Cfg::new(func);
-        let mut size = Self { blocks: cfg.order.len(), ..Self::default() };
-        for data in cfg.order.iter().map(|b| func.block(*b)) {
-            size.branches += usize::from(matches!(data.end, Terminator::Branch(..) | Terminator::Switch(..)));
-            for op in data.ops.iter().filter_map(|v| func.op(*v)) {
-                size.operations += usize::from(!matches!(op, Op::Const(_) | Op::WideConst(_) | Op::Proved(..)));
-                size.loads += usize::from(matches!(op, Op::Load(..)));
-                size.checks += usize::from(matches!(op, Op::Check(..)));
-            }
-        }
-        size
-    }
-}
-
 /// Runs the pipeline.
 pub fn optimise(func: &mut Func, context: &Context<'_>, options: &Options) -> Vec<Timing> {
     let run = |pass: &'static Pass| {
@@ -249,22 +204,4 @@ pub fn optimise(func: &mut Func, context: &Context<'_>, options: &Options) -> Ve
         timing
     };
     options.passes().into_iter().map(run).collect()
-}
-
-/// Runs the pipeline, and says of each pass what it did.
-pub fn explain(func: &mut Func, context: &Context<'_>, options: &Options) -> Vec<Explained> {
-    let mut told = Vec::new();
-    for pass in options.passes() {
-        let (before, text) = (Size::of(func), func.to_string());
-        let notes = RefCell::default();
-        (pass.run)(func, &Context { notes: Some(&notes), ..*context });
-        told.push(Explained {
-            pass: pass.name,
-            before,
-            after: Size::of(func),
-            changed: func.to_string() != text,
-            notes: notes.into_inner(),
-        });
-    }
-    told
 }
