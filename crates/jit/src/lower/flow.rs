@@ -4,7 +4,8 @@ use super::{Lower, Place, Shape, args, constant, trusted};
 use crate::JitError;
 use crate::frame::{self, exit};
 use crate::host::Call;
-use compiler::mir::{self, BlockData, Edge, Extent, Helper, Terminator, Type};
+use compiler::NATIVE;
+use compiler::mir::{self, BlockData, Edge, Extent, Helper, Order, Terminator, Type};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, StackSlotData, StackSlotKind, types};
 use cranelift_codegen::isa::CallConv;
@@ -45,33 +46,58 @@ impl Lower<'_> {
         self.b.ins().jump(self.blocks[0], &args(&port));
     }
 
+    /// A loop over the packets of each word of bits, so that one comparison ends it; between words stands the rest.
     fn start_select(&mut self) {
-        let (head, body, join, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block(), self.b.create_block());
-        let zero = self.iconst(types::I64, 0);
-        self.b.ins().jump(head, &args(&[zero, zero]));
-        self.b.switch_to_block(head);
-        let (i, word) = (self.b.append_block_param(head, types::I64), self.b.append_block_param(head, types::I64));
-        let count = self.field(frame::COUNT, types::I64, constant());
-        let more = self.b.ins().icmp(IntCC::UnsignedLessThan, i, count);
-        self.b.ins().brif(more, body, &[], done, &[]);
-        self.select_packet(body, i);
-        self.select_join(head, join, i, word);
-        self.select_done(done, i, word);
+        let (body, join, between, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let [i, word, limit, pair] = [types::I64; 4].map(|ty| self.b.append_block_param(body, ty));
+        let (count, zero) = (self.field(frame::COUNT, types::I64, constant()), self.iconst(types::I64, 0));
+        let frames = self.field(frame::FRAMES, types::I64, constant());
+        let first = self.word_limit(zero, count);
+        self.b.ins().brif(count, body, &args(&[zero, zero, first, frames]), end, &[]);
+        self.select_packet(body, i, pair);
+
+        self.b.switch_to_block(join);
+        let bit = self.b.append_block_param(join, types::I64);
+        let placed = self.b.ins().ishl(bit, i);
+        let word = self.b.ins().bor(word, placed);
+        let (next, next_pair) = (self.b.ins().iadd_imm_s(i, 1), self.b.ins().iadd_imm_s(pair, 16));
+        let more = self.b.ins().icmp(IntCC::UnsignedLessThan, next, limit);
+        self.b.ins().brif(more, body, &args(&[next, word, limit, next_pair]), between, &[]);
+
+        self.b.switch_to_block(between);
+        self.b.set_cold_block(between);
+        self.store_word(i, word);
+        let (count, zero) = (self.field(frame::COUNT, types::I64, constant()), self.iconst(types::I64, 0));
+        let limit = self.word_limit(next, count);
+        let left = self.b.ins().icmp(IntCC::UnsignedLessThan, next, count);
+        self.b.ins().brif(left, body, &args(&[next, zero, limit, next_pair]), end, &[]);
+
+        self.b.switch_to_block(end);
+        self.b.ins().return_(&[]);
         self.exits.join = Some(join);
     }
 
-    /// Makes packet i the current one.
-    fn select_packet(&mut self, body: ir::Block, i: ir::Value) {
+    /// Where the word that begins at a packet ends.
+    fn word_limit(&mut self, first: ir::Value, count: ir::Value) -> ir::Value {
+        let behind = self.b.ins().iadd_imm_s(first, 64);
+        self.b.ins().umin(behind, count)
+    }
+
+    /// Makes packet i, whose place and length are a pair, the current one.
+    fn select_packet(&mut self, body: ir::Block, i: ir::Value, pair: ir::Value) {
         self.b.switch_to_block(body);
-        let frames = self.field(frame::FRAMES, types::I64, constant());
-        let at = self.b.ins().ishl_imm_u(i, 4);
-        let pair = self.b.ins().iadd(frames, at);
         let packet = self.b.ins().load(types::I64, trusted(), pair, 0);
-        let len = self.b.ins().load(types::I64, trusted(), pair, 8);
+        let (low, high) = if NATIVE == Order::Little { (8, 12) } else { (12, 8) };
+        let (short, more) = (self.b.ins().load(types::I32, trusted(), pair, low), self.b.ins().load(types::I32, trusted(), pair, high));
         // Addresses have 32 bits: what lies behind is left out.
-        let most = self.iconst(types::I64, u32::MAX.into());
-        let len = self.b.ins().umin(len, most);
-        let len = self.b.ins().ireduce(types::I32, len);
+        let (huge, on) = (self.b.create_block(), self.b.create_block());
+        let len = self.b.append_block_param(on, types::I32);
+        self.b.ins().brif(more, huge, &[], on, &args(&[short]));
+        self.b.switch_to_block(huge);
+        self.b.set_cold_block(huge);
+        let most = self.iconst(types::I32, u32::MAX.into());
+        self.b.ins().jump(on, &args(&[most]));
+        self.b.switch_to_block(on);
         self.b.def_var(self.shared.packet, packet);
         self.b.def_var(self.shared.packet_len, len);
         self.select_extras(i, packet, len);
@@ -111,23 +137,6 @@ impl Lower<'_> {
         self.b.ins().load(ty, trusted(), at, 0)
     }
 
-    /// Takes the packet's bit into the word and stores each full word.
-    fn select_join(&mut self, head: ir::Block, join: ir::Block, i: ir::Value, word: ir::Value) {
-        self.b.switch_to_block(join);
-        let bit = self.b.append_block_param(join, types::I64);
-        let placed = self.b.ins().ishl(bit, i);
-        let word = self.b.ins().bor(word, placed);
-        let next = self.b.ins().iadd_imm_s(i, 1);
-        let within = self.b.ins().band_imm_u(next, 63);
-        let full = self.b.create_block();
-        self.b.ins().brif(within, head, &args(&[next, word]), full, &[]);
-        self.b.switch_to_block(full);
-        self.b.set_cold_block(full);
-        self.store_word(i, word);
-        let zero = self.iconst(types::I64, 0);
-        self.b.ins().jump(head, &args(&[next, zero]));
-    }
-
     /// Stores the word that packet i is in.
     fn store_word(&mut self, i: ir::Value, word: ir::Value) {
         let bits = self.field(frame::BITS, types::I64, constant());
@@ -135,18 +144,6 @@ impl Lower<'_> {
         let at = self.b.ins().ishl_imm_u(index, 3);
         let at = self.b.ins().iadd(bits, at);
         self.b.ins().store(trusted(), word, at, 0);
-    }
-
-    fn select_done(&mut self, done: ir::Block, count: ir::Value, word: ir::Value) {
-        let (last, end) = (self.b.create_block(), self.b.create_block());
-        self.b.switch_to_block(done);
-        let within = self.b.ins().band_imm_u(count, 63);
-        self.b.ins().brif(within, last, &[], end, &[]);
-        self.b.switch_to_block(last);
-        self.store_word(count, word);
-        self.b.ins().jump(end, &[]);
-        self.b.switch_to_block(end);
-        self.b.ins().return_(&[]);
     }
 
     /// Takes packet and length from the frame.

@@ -55,9 +55,18 @@ impl Lower<'_> {
         }
     }
 
-    fn part(&mut self, base: ir::Value, offset: i32, part: &Part, order: Order) -> ir::Value {
-        let v = self.b.ins().load(access(part.bytes), trusted(), base, offset + part.at);
-        if order == NATIVE || part.bytes == 1 { v } else { self.b.ins().bswap(v) }
+    /// In a register of at least that type: loads that need no swap are extended by the way.
+    fn part(&mut self, base: ir::Value, offset: i32, part: &Part, order: Order, ty: ir::Type) -> ir::Value {
+        let at = offset + part.at;
+        match part.bytes {
+            1 => self.b.ins().uload8(ty, trusted(), base, at),
+            2 if order == NATIVE => self.b.ins().uload16(ty, trusted(), base, at),
+            4 if order == NATIVE && ty == types::I64 => self.b.ins().uload32(trusted(), base, at),
+            bytes => {
+                let v = self.b.ins().load(access(bytes), trusted(), base, at);
+                if order == NATIVE { v } else { self.b.ins().bswap(v) }
+            }
+        }
     }
 
     /// A value of at most 128 bits.
@@ -70,7 +79,7 @@ impl Lower<'_> {
         let ty = container(width);
         let mut value = None;
         for part in parts(u32::from(width / 8), order) {
-            let v = self.part(base, offset, &part, order);
+            let v = self.part(base, offset, &part, order, ty);
             let v = self.resize(v, ty);
             let v = if part.bit == 0 { v } else { self.b.ins().ishl_imm_u(v, i64::from(part.bit)) };
             value = Some(value.map_or(v, |low| self.b.ins().bor(low, v)));
@@ -82,7 +91,7 @@ impl Lower<'_> {
     fn load_limbs(&mut self, base: ir::Value, offset: i32, width: u16, order: Order) -> Vec<ir::Value> {
         let mut limbs: Vec<ir::Value> = Vec::new();
         for part in parts(u32::from(width / 8), order) {
-            let v = self.part(base, offset, &part, order);
+            let v = self.part(base, offset, &part, order, types::I64);
             let v = self.resize(v, types::I64);
             match (part.bit % 64, limbs.last_mut()) {
                 (0, _) | (_, None) => limbs.push(v),

@@ -13,7 +13,7 @@ pub(super) enum Test {
     Never,
     Compare(Vec<(u64, u64)>),
     Bits { low: u64, mask: u64 },
-    Bitmap { low: u64, span: u64, words: usize },
+    Bitmap { low: u64, span: u64, mask: u64, words: usize },
     Hash { bits: u32, multiplier: u64, displace: Option<(u32, usize)>, slot_shift: u32, keys: usize },
     Search { shift: u32, steps: Vec<usize>, index: usize, lows: usize, highs: usize },
 }
@@ -21,19 +21,21 @@ pub(super) enum Test {
 impl Lower<'_> {
     /// An i8: the set holds the value, of at most 64 bits.
     pub(super) fn set_has(&mut self, set: u32, v: mir::Value) -> Result<ir::Value, JitError> {
+        let narrow = self.func.width(v) <= 32;
         let v = self.reg(v);
         let v = self.resize(v, types::I64);
+        let small = if narrow { self.resize(v, types::I32) } else { v };
         let test = self.test(set);
         Ok(match *test {
             Test::Never => self.iconst(types::I8, 0),
-            Test::Compare(ref ranges) => self.compare(v, ranges),
+            Test::Compare(ref ranges) => self.compare(small, ranges),
             Test::Bits { low, mask } => {
-                let (i, mask) = (self.above(v, low), self.iconst(types::I64, mask));
+                let (i, mask) = (self.above(small, low), self.iconst(types::I64, mask));
                 let inside = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, i, 64);
                 let bit = self.b.ins().ushr(mask, i);
                 self.bit_and(bit, inside)
             }
-            Test::Bitmap { low, span, words } => self.bitmap(v, low, span, words),
+            Test::Bitmap { low, span, mask, words } => self.bitmap(small, low, (span, mask), words),
             Test::Hash { bits, multiplier, displace, slot_shift, keys } => {
                 let v = if bits == 32 { self.resize(v, types::I32) } else { v };
                 self.hash(v, multiplier, displace, slot_shift, keys)
@@ -50,7 +52,12 @@ impl Lower<'_> {
             None => Test::Never,
             Some(Plan::Compare(ranges)) => Test::Compare(ranges),
             Some(Plan::Bits { low, mask }) => Test::Bits { low, mask },
-            Some(Plan::Bitmap { low, span, words }) => Test::Bitmap { low, span, words: self.table(words) },
+            Some(Plan::Bitmap { low, span, mut words }) => {
+                // So that a mask keeps every index inside.
+                words.resize(words.len().next_power_of_two(), 0);
+                let mask = words.len() as u64 - 1;
+                Test::Bitmap { low, span, mask, words: self.table(words) }
+            }
             Some(Plan::Hash(h)) => {
                 let displace = (!h.displace.is_empty()).then(|| (h.bucket_shift, self.table(h.displace)));
                 Test::Hash { bits: h.bits, multiplier: h.multiplier, displace, slot_shift: h.slot_shift, keys: self.table(h.keys) }
@@ -74,7 +81,7 @@ impl Lower<'_> {
         if low == 0 {
             return v;
         }
-        let low = self.iconst(types::I64, low);
+        let low = self.iconst(self.b.func.dfg.value_type(v), low);
         self.b.ins().isub(v, low)
     }
 
@@ -85,13 +92,13 @@ impl Lower<'_> {
     }
 
     fn compare(&mut self, v: ir::Value, ranges: &[(u64, u64)]) -> ir::Value {
-        let mut any = None;
+        let (ty, mut any) = (self.b.func.dfg.value_type(v), None);
         for (low, high) in ranges {
             let held = if low == high {
-                let low = self.iconst(types::I64, *low);
+                let low = self.iconst(ty, *low);
                 self.b.ins().icmp(IntCC::Equal, v, low)
             } else {
-                let (i, most) = (self.above(v, *low), self.iconst(types::I64, high - low));
+                let (i, most) = (self.above(v, *low), self.iconst(ty, high - low));
                 self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, i, most)
             };
             any = Some(any.map_or(held, |a| self.b.ins().bor(a, held)));
@@ -99,12 +106,11 @@ impl Lower<'_> {
         any.unwrap_or_else(|| self.iconst(types::I8, 0))
     }
 
-    fn bitmap(&mut self, v: ir::Value, low: u64, span: u64, words: usize) -> ir::Value {
-        let (i, limit) = (self.above(v, low), self.iconst(types::I64, span));
-        let inside = self.b.ins().icmp(IntCC::UnsignedLessThan, i, limit);
-        let zero = self.iconst(types::I64, 0);
-        let i = self.b.ins().select(inside, i, zero);
+    fn bitmap(&mut self, v: ir::Value, low: u64, (span, mask): (u64, u64), words: usize) -> ir::Value {
+        let i = self.above(v, low);
+        let inside = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, i, span as i64);
         let word = self.b.ins().ushr_imm_u(i, 6);
+        let word = self.b.ins().band_imm_u(word, mask as i64);
         let word = self.entry(words, word);
         let bit = self.b.ins().ushr(word, i);
         self.bit_and(bit, inside)
