@@ -1,15 +1,15 @@
 //! Programs of `tests/filetests/mir`: the push handler after translation and after every pass that changes it, as text, compared with the file
 //! beside the program. `NETVM_BLESS=1` writes those files.
 //!
-//! A first line `; passes: a b` shows only those passes; the others run unseen. `lanes` among them shows, at the end, a filter as it is run for
-//! many packets at once.
+//! A first line `; passes: a b` shows only those passes; the others run unseen. `lanes` among them optimises for, and shows at the end, a filter as
+//! it is run for many packets at once.
 
 use netil::asm::assemble;
 use netil::module::HandlerKind;
 use netil::verify;
 use netvm_compiler::backends::c::for_lanes;
 use netvm_compiler::mir::Order;
-use netvm_compiler::passes::{Context, PIPELINE};
+use netvm_compiler::passes::{Context, PIPELINE, Target};
 use netvm_compiler::translate::translate;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,8 @@ fn stages(path: &Path) -> String {
     let module = assemble(&source, "test").unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let program = verify(module).unwrap_or_else(|e| panic!("{}: {}", path.display(), e[0]));
     let mut func = translate(&program, HandlerKind::Push).unwrap().unwrap();
-    let context = Context::new(&program, Order::Little);
+    let target = if shown.as_ref().is_some_and(|s| s.contains(&"lanes")) { Target::Lanes } else { Target::Packet };
+    let context = Context { target, ..Context::new(&program, Order::Little) };
     let mut before = func.to_string();
     let mut out = if shown.is_none() { format!("== translated\n{before}") } else { String::new() };
     for pass in PIPELINE {
