@@ -7,12 +7,11 @@
 //! Phases: a walk over the dominator tree with what is known of the packet's length; from each equality along the way on which tests succeed,
 //! taking in those whose bytes fit a register with the first ones', if all bytes of the wide load are known to lie in the packet there.
 //! Price: linear, [`REACH`] blocks for each equality.
-//! Leaves out: code for lanes, which fetch four bytes at a time anyway and where a test that few pass spares the others' work; memory that
-//! the function writes to.
+//! Leaves out: code for lanes, which fetch more bytes at a time anyway and where a test that few pass spares the others' work; functions
+//! that change the packet's geometry.
 
 use super::bounds::Bounds;
 use super::decisions::{follow, quiet};
-use super::gvn::Written;
 use super::values::max;
 use super::{Context, Target};
 use crate::mir::cfg::Cfg;
@@ -26,8 +25,7 @@ const REACH: usize = 16;
 const WIDEST: u32 = 8;
 
 pub(super) fn run(func: &mut Func, context: &Context<'_>) {
-    let written = Written::new(func);
-    if context.target == Target::Lanes || !written.keeps(Space::Packet) {
+    if context.target == Target::Lanes || func.changes_geometry() {
         return;
     }
     let cfg = Cfg::new(func);

@@ -1,7 +1,8 @@
 //! Programs, half of them filters, that ask much of few fields: what optimisers merge, reorder and step over. Written as NetIL source.
 //!
-//! Fields lie near each other, constants and packets have few values, so that equalities hold now and then; lengths are tested beside the fields, some
-//! too late; the same field is asked again, in chains, switches and sets; numbers are put together of bytes; locals choose among them.
+//! Fields lie near each other, constants and packets are mostly those of one pattern, so that most equalities hold; lengths are tested beside the
+//! fields, some too late; the same field is asked again, in chains, switches and sets; numbers are put together of bytes; locals choose
+//! among them.
 
 use super::choices::Choices;
 use crate::asm::assemble;
@@ -21,21 +22,30 @@ pub fn seeded_decisions(seed: u64) -> Module {
     Decisions::new(Choices::of_seed(seed)).module()
 }
 
-/// A packet for such programs: few lengths, bytes mostly 0 or 1.
+/// A packet for such programs: few lengths, and the pattern with a few changes.
 pub fn few_valued_packet(seed: u64) -> Vec<u8> {
     let mut c = Choices::of_seed(seed.wrapping_mul(0x9e37_79b9));
     let length = *c.pick(&[0, 3, 8, 13, 16, 19, 20, 24, 24, 24, 30, 60]);
-    (0..length).map(|_| byte(&mut c)).collect()
+    let rare = *c.pick(&[8, 20, 60, 250]);
+    (0..length).map(|at| if c.chance(1, rare) { c.below(4) as u8 } else { pattern(at) }).collect()
 }
 
-fn byte(c: &mut Choices<'_>) -> u8 {
-    if c.chance(1, 12) { c.byte() } else { c.below(2) as u8 }
+/// The byte that is mostly at that place. Headers are as long as multiples of four say, and the pattern with them.
+fn pattern(at: u32) -> u8 {
+    [1, 0, 2, 1][at as usize % 4]
+}
+
+/// The number of that many bits that is mostly there.
+fn mostly(at: u32, bits: u32) -> u32 {
+    (0..bits / 8).fold(0, |v, i| v << 8 | u32::from(pattern(at + i)))
 }
 
 struct Decisions<'a> {
     c: Choices<'a>,
     /// Nothing is stored: a filter.
     filter: bool,
+    /// What locals mostly hold.
+    locals: [u32; 4],
     text: String,
     labels: u32,
 }
@@ -43,7 +53,7 @@ struct Decisions<'a> {
 impl<'a> Decisions<'a> {
     fn new(mut c: Choices<'a>) -> Self {
         let filter = c.chance(1, 2);
-        Self { c, filter, text: String::new(), labels: 0 }
+        Self { c, filter, locals: [0, 1, 2, 3], text: String::new(), labels: 0 }
     }
 
     fn module(mut self) -> Module {
@@ -96,57 +106,63 @@ impl<'a> Decisions<'a> {
         }
     }
 
-    /// An address near the others, sometimes relative to a local.
-    fn address(&mut self) {
+    /// A field on the stack; its width in bits and what it mostly is. Its place is near the others', sometimes relative to a local.
+    fn field(&mut self) -> (u32, u32) {
         let at = *self.c.pick(&[0, 2, 3, 4, 6, 7, 8, 10, 11, 12, 14, 16, 20]);
         self.line(&format!("push {at}"));
         if self.c.chance(1, 4) {
             self.line("locload 0\nadd");
         }
-    }
-
-    /// A field on the stack; its width in bits.
-    fn field(&mut self) -> u32 {
-        self.address();
         let (name, width) = *self.c.pick(&[("upload.8", 8), ("upload.16", 16), ("spload.32", 32)]);
         self.line(name);
+        let mut mostly = mostly(at, width);
         if self.c.chance(1, 3) {
-            let mask = self.constant(width) | self.c.pick(&[1, 0xf, 0xff, 0xff00]);
+            let mask = *self.c.pick(&[1, 0xf, 0xff, 0xff00, 0x3ff, 0xff_0003, 0xffff_0000]);
             self.line(&format!("push {mask}\nand"));
+            mostly &= mask;
         }
-        width
+        (width, mostly)
     }
 
-    /// A number whose bytes are mostly 0 or 1.
-    fn constant(&mut self, width: u32) -> u32 {
-        (0..width / 8).fold(0, |v, _| v << 8 | u32::from(byte(&mut self.c)))
-    }
-
-    fn value(&mut self) -> u32 {
+    /// A local or a field.
+    fn value(&mut self) -> (u32, u32) {
         if self.c.chance(1, 3) {
             let local = self.c.below(4);
             self.line(&format!("locload {local}"));
-            return 32;
+            return (32, self.locals[local as usize]);
         }
         self.field()
     }
 
-    fn compare(&mut self, width: u32, to: &str) {
-        let constant = self.constant(width);
-        let op = *self.c.pick(&["neq", "neq", "neq", "eq", "eq", "l", "ge", "g", "le", "gts"]);
+    /// A number to compare with.
+    fn constant(&mut self, (width, mostly): (u32, u32)) -> u32 {
+        match self.c.below(12) {
+            0 => self.c.below(4),
+            1 => u32::from(self.c.byte()),
+            2 => mostly ^ 1 << self.c.below(width),
+            _ => mostly,
+        }
+    }
+
+    fn compare(&mut self, value: (u32, u32), to: &str) {
+        let constant = self.constant(value);
+        let op = *self.c.pick(&["neq", "neq", "neq", "eq", "l", "g", "g", "gts"]);
         self.line(&format!("push {constant}\njcmp.{op} {to}"));
     }
 
-    /// Fields that must all be what they must be.
+    /// Fields that must all be what they must be, and lengths among them.
     fn tests(&mut self) {
         let to = *self.c.pick(&ENDS);
-        for _ in 0..1 + self.c.below(4) {
-            let width = self.value();
-            let constant = self.constant(width);
-            self.line(&format!("push {constant}\njcmp.neq {to}"));
-            if self.c.chance(1, 5) {
+        for _ in 0..1 + self.c.below(5) {
+            if self.c.chance(1, 4) {
                 self.length_to(to);
+                continue;
             }
+            let value = self.value();
+            let constant = self.constant(value);
+            let (constant, op) = if self.c.chance(1, 6) { (constant ^ 1, "eq") } else { (constant, "neq") };
+            let to = if self.c.chance(1, 8) { *self.c.pick(&ENDS) } else { to };
+            self.line(&format!("push {constant}\njcmp.{op} {to}"));
         }
     }
 
@@ -158,7 +174,8 @@ impl<'a> Decisions<'a> {
         for _ in 0..2 + self.c.below(7) {
             let local = if self.c.chance(1, 4) { b } else { a };
             let to = if several { *self.c.pick(&ENDS) } else { to };
-            let constant = *self.c.pick(&[0, 1, 2, 3, 4, 0x100, 0x101, 0x1_0000, 0x0101_0101, 7]);
+            let other = *self.c.pick(&[0, 1, 2, 3, 4, 0x100, 0x201, 0x1_0000, 0x0100_0201, 7]);
+            let constant = if self.c.chance(1, 6) { self.locals[local as usize] } else { other };
             self.line(&format!("locload {local}\npush {constant}\njcmp.eq {to}"));
         }
     }
@@ -173,7 +190,7 @@ impl<'a> Decisions<'a> {
         if self.c.chance(1, 4) {
             return self.line(&format!("locload 0\npush {least}\nadd\npbl\njcmp.g {to}"));
         }
-        let op = *self.c.pick(&["l", "l", "le", "g"]);
+        let (op, least) = *self.c.pick(&[("l", least), ("l", least), ("le", least), ("g", least + 32)]);
         self.line(&format!("pbl\npush {least}\njcmp.{op} {to}"));
     }
 
@@ -205,14 +222,14 @@ impl<'a> Decisions<'a> {
                 self.line(op);
             }
         }
-        self.line(&format!("locstore {local}"));
+        self.store_local(local, mostly(at, 8 * count * bits / 8));
     }
 
     /// A branch that chooses between values.
     fn choice(&mut self) {
         let (arm, on, local) = (self.label(), self.label(), self.c.below(4));
-        let width = self.value();
-        self.compare(width, &arm);
+        let value = self.value();
+        self.compare(value, &arm);
         let (a, b) = (self.c.below(5), self.c.below(5));
         let extra = *self.c.pick(&["", "locload 1\nadd\n", "locload 2\nxor\npush 3\nand\n"]);
         self.line(&format!("push {a}\n{extra}locstore {local}\njump.w {on}\n{arm}:\npush {b}\nlocstore {local}\n{on}:"));
@@ -236,22 +253,28 @@ impl<'a> Decisions<'a> {
     /// A place that depends on the packet.
     fn header(&mut self) {
         let at = self.c.below(16);
-        self.line(&format!("push {at}\niplen\nlocstore 0"));
+        self.line(&format!("push {at}\niplen"));
+        self.store_local(0, 4 * u32::from(pattern(at)));
     }
 
     /// What is asked again further on.
     fn late(&mut self) {
         let (on, local) = (self.label(), self.c.below(4));
         self.line(&format!("locload {local}"));
-        self.compare(8, &on);
+        self.compare((8, self.locals[local as usize]), &on);
         let _ = writeln!(self.text, "push {}\nlocstore {}", self.c.below(3), self.c.below(4));
         self.line(&format!("{on}:"));
     }
 
     fn field_to_local(&mut self) {
         let local = self.c.below(4);
-        self.field();
+        let (_, mostly) = self.field();
+        self.store_local(local, mostly);
+    }
+
+    fn store_local(&mut self, local: u32, mostly: u32) {
         self.line(&format!("locstore {local}"));
+        self.locals[local as usize] = mostly;
     }
 }
 
