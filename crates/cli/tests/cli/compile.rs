@@ -46,7 +46,9 @@ fn the_optimiser_says_what_it_did_and_why() {
     let ended = run_args(&["compile", "--filter", filter, "--explain-opt"]);
     assert_eq!((ended.status, ended.out.contains("segment .push")), (0, true));
     let told = |sign: &str| assert!(ended.err.contains(sign), "{sign} is not in\n{}", ended.err);
-    ["lengths ", "length tests behind the one of", "compares ", "one of 8 bytes at 26", "one of 4 bytes at 20, masked"].map(told);
+    ["lengths ", "length tests behind the one of", "compares ", "one of 8 bytes at 26", "one of 4 bytes at 20, masked"]
+        .into_iter()
+        .for_each(told);
     let less = run_args(&["compile", "--filter", filter, "--explain-opt", "--without", "compares"]);
     assert!(!less.err.contains("compares"), "{}", less.err);
 }
