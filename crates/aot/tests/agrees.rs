@@ -56,6 +56,40 @@ fn made_up_filters() {
     assert!(many * 4 > count, "only {many} of {count} filters are for many packets at once");
 }
 
+/// Sets of every form, tested at the ends of their ranges, beside them and elsewhere.
+#[test]
+fn large_sets() {
+    if Compiler::system().is_err() {
+        println!("skipped: needs a C compiler");
+        return;
+    }
+    let scattered = |i: u32| i.wrapping_mul(2_654_435_761);
+    let net = |i: u32, bits: u32| (scattered(i) & (u32::MAX << (32 - bits)), scattered(i) | u32::MAX.checked_shr(bits).unwrap_or(0));
+    let sets: [(&str, Vec<(u32, u32)>); 6] = [
+        ("few", (0..40).map(|i| net(i, 32)).collect()),
+        ("hosts", (0..3_000).map(|i| net(i, 32)).collect()),
+        ("near", (0..50).map(|i| (7_000 + 37 * i, 7_000 + 37 * i)).collect()),
+        ("nets", (0..700).map(|i| net(i, 12 + i % 13)).collect()),
+        ("most", (0..5_000).map(|i| net(i, 29)).collect()),
+        ("span", (0..300).map(|i| (200 * i, 200 * i + i % 90)).collect()),
+    ];
+    for (name, ranges) in sets {
+        let list: Vec<String> = ranges.iter().map(|(low, high)| format!("{low}-{high}")).collect();
+        let source = format!(
+            "segment .sets\n .set s, 32\n {}\nends\nsegment .push\n.maxstacksize 4\n pop\n push 4\n spload.32\n set.has s\n ret\nends\n",
+            list.join(",\n ")
+        );
+        let program = program(&source);
+        let ends = ranges.iter().step_by(7).flat_map(|(low, high)| [*low, *high, low.wrapping_sub(1), high.wrapping_add(1)]);
+        let values = ends.chain((0..500).map(|i| scattered(i + 77_777))).chain(0..20);
+        let packets: Vec<Vec<u8>> = values.map(|v| [&[0; 4][..], &v.to_be_bytes(), &[0; 60]].concat()).collect();
+        let wanted = select(&mut Interpreter::new(Arc::clone(&program)), &packets);
+        for form in ["any", "avx512", "avx2", "scalar"].into_iter().filter(|form| has(form)) {
+            assert_eq!(select(&mut engine(&program, form), &packets), wanted, "{name}, {form}");
+        }
+    }
+}
+
 #[test]
 fn a_program_too_large_for_a_c_compiler_is_left_to_the_other_engine() {
     // None of these tests decides another, and they are no set.

@@ -66,7 +66,22 @@ pub struct Search {
     pub lows: Vec<u64>,
     /// High ends; then the last one again.
     pub highs: Vec<u64>,
+    /// For code that would rather look once: `v >> state_shift` is a bucket, and two bits say what the set has of it: [`NONE`], [`ALL`] or [`SOME`].
+    pub state_shift: u32,
+    /// Sixteen buckets a word of 32 bits, the first lowest; empty if one would have to search too often.
+    pub states: Vec<u64>,
 }
+
+/// The set has no value of a bucket.
+pub const NONE: u64 = 0;
+/// It has all of them.
+pub const ALL: u64 = 1;
+/// It has some, so one must search.
+pub const SOME: u64 = 2;
+/// Buckets a range.
+const STATES: usize = 64;
+/// One bucket in so many may be [`SOME`]; if more are, looking there first is in vain.
+const SELDOM: usize = 32;
 
 /// A perfect hash: `slot = ((v ^ displace[(v · multiplier) >> bucket_shift]) · multiplier) >> slot_shift`, modulo 2^bits, and v is in the set if
 /// `keys[slot] = v`.
@@ -191,7 +206,8 @@ impl Search {
         let pads = 2 * step;
         let lows = ranges.iter().map(|r| r.0).chain(std::iter::repeat_n(most, pads)).collect();
         let highs = ranges.iter().map(|r| r.1).chain(std::iter::repeat_n(end, pads)).collect();
-        Self { shift, index, step, lows, highs }
+        let (state_shift, states) = states(ranges, width);
+        Self { shift, index, step, lows, highs, state_shift, states }
     }
 
     /// The steps of the search, the longest first.
@@ -206,6 +222,27 @@ impl Search {
         }
         self.lows[at] <= v && v <= self.highs[at]
     }
+}
+
+/// What a set has of each bucket.
+fn states(ranges: &[(u64, u64)], width: u16) -> (u32, Vec<u64>) {
+    let buckets = (STATES * ranges.len()).next_power_of_two().min(1 << width.min(MOST_BUCKETS)).max(16);
+    let shift = u32::from(width) - buckets.ilog2();
+    let state = |bucket: usize| {
+        let (first, last) = ((bucket as u64) << shift, (bucket as u64) << shift | ((1u64 << shift) - 1));
+        match ranges[..ranges.partition_point(|(low, _)| *low <= last)].last() {
+            Some((_, high)) if *high < first => NONE,
+            Some((low, high)) if *low <= first && *high >= last => ALL,
+            Some(_) => SOME,
+            None => NONE,
+        }
+    };
+    let states: Vec<u64> = (0..buckets).map(state).collect();
+    if states.iter().filter(|state| **state == SOME).count() > buckets / SELDOM {
+        return (shift, Vec::new());
+    }
+    let word = |sixteen: &[u64]| sixteen.iter().enumerate().map(|(i, state)| state << (2 * i)).sum();
+    (shift, states.chunks(16).map(word).collect())
 }
 
 impl Hash {
@@ -332,8 +369,34 @@ mod tests {
         let plan = Plan::choose(&set).unwrap();
         for v in probes(&set, width) {
             assert_eq!(plan.contains(v), set.contains(&[v]), "{v:#x} in {}", plan.describe());
+            if let Plan::Search(search) = &plan
+                && let Some(state) = state_of(search, v)
+            {
+                assert!(state == SOME || (state == ALL) == set.contains(&[v]), "{v:#x}: state {state}");
+            }
+            if let Some(compact) = plan.compact(&set) {
+                assert_eq!(compact.contains(v), set.contains(&[v]), "{v:#x} in {}", compact.describe());
+            }
         }
         plan
+    }
+
+    fn state_of(search: &Search, v: u64) -> Option<u64> {
+        let bucket = (v >> search.state_shift) as usize;
+        search.states.get(bucket / 16).map(|word| word >> (2 * (bucket % 16)) & 3)
+    }
+
+    #[test]
+    fn states_are_kept_where_few_must_search() {
+        let nets =
+            |n: u64, bits: u32| (0..n).map(|i| i * 2654435761 % (1 << 32) >> bits << bits).collect::<std::collections::BTreeSet<_>>();
+        let of = |n: u64, bits: u32| {
+            let ranges: Vec<(u64, u64)> = nets(n, bits).into_iter().map(|low| (low, low + (1 << bits) - 1)).collect();
+            let Plan::Search(search) = agrees(32, &ranges) else { panic!("{n} nets are searched") };
+            search.states.len()
+        };
+        assert_eq!(of(1_000, 12), (1 << 16) / 16);
+        assert_eq!(of(10_000, 3), 0);
     }
 
     #[test]

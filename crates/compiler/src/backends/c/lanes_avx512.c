@@ -112,11 +112,27 @@ NV512 nv512_v nv512_cell3(nv512_r r)
 {
     return _mm512_unpackhi_epi64(_mm512_unpackhi_epi32(r.row[0], r.row[1]), _mm512_unpackhi_epi32(r.row[2], r.row[3]));
 }
-/* A word of a table of n for each packet in k; tables that registers hold are permuted, which is quicker than a gather. */
+/* Words of a table for four packets, whose indices two 64-bit numbers hold. */
+NV512 __m128i nv512_words(const uint32_t *table, uint64_t low, uint64_t high)
+{
+    __m128i r = _mm_cvtsi32_si128((int)table[(uint32_t)low]);
+    r = _mm_insert_epi32(r, (int)table[low >> 32], 1);
+    r = _mm_insert_epi32(r, (int)table[(uint32_t)high], 2);
+    return _mm_insert_epi32(r, (int)table[high >> 32], 3);
+}
+#define NV512_QUARTER(i, j) \
+    nv512_words(table, (uint64_t)_mm_cvtsi128_si64(_mm512_extracti32x4_epi32(i, j)), \
+                (uint64_t)_mm_extract_epi64(_mm512_extracti32x4_epi32(i, j), 1))
+/* A word of a table of n for each packet in k. A table that registers hold is permuted; else loads one by one are quicker than a gather
+   (on Zen 4, by a tenth to a sixth of whole filters). */
 NV512 nv512_v nv512_table(nv512_m k, const uint32_t *table, unsigned n, nv512_v index)
 {
-    if (n > 128)
-        return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), k, index, table, 4);
+    if (n > 128) {
+        __m512i i = _mm512_maskz_mov_epi32(k, index);
+        __m256i low = _mm256_set_m128i(NV512_QUARTER(i, 1), NV512_QUARTER(i, 0));
+        __m256i high = _mm256_set_m128i(NV512_QUARTER(i, 3), NV512_QUARTER(i, 2));
+        return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+    }
     const __m512i *t = (const void *)table;
     nv512_v r = _mm512_permutex2var_epi32(t[0], index, t[1]);
 #pragma GCC unroll 4

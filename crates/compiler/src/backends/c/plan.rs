@@ -165,6 +165,7 @@ fn likelihood(func: &Func, condition: Value) -> f64 {
         Some(Op::Cmp(CmpOp::Lt | CmpOp::Le, a, _)) if matches!(func.op(*a), Some(Op::PacketLen)) => 0.05,
         Some(Op::Cmp(CmpOp::Gt | CmpOp::Ge, _, b)) if matches!(func.op(*b), Some(Op::PacketLen)) => 0.05,
         Some(Op::Cmp(CmpOp::Gt | CmpOp::Ge, a, _)) if matches!(func.op(*a), Some(Op::PacketLen)) => 0.95,
+        Some(Op::SetHas(_, a)) if func.width(*a) == 32 => 0.03,
         Some(Op::SetHas(..)) => 0.1,
         _ => 0.5,
     }

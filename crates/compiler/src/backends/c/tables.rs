@@ -2,7 +2,7 @@
 
 use super::Unsupported;
 use crate::mir::{Func, Op};
-use crate::sets::{Hash, Plan};
+use crate::sets::{ALL, Hash, Plan, SOME, Search};
 use netil::Module;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -92,7 +92,9 @@ fn data(set: &str, plan: &Plan, wide: bool) -> String {
             displace + &array(ty, set, "keys", &hash.keys)
         }
         Plan::Search(s) => {
-            array("uint32_t", set, "index", &s.index) + &array(ty, set, "lows", &s.lows) + &array(ty, set, "highs", &s.highs)
+            let states = if wide || s.states.is_empty() { String::new() } else { array("uint32_t", set, "states", &s.states) };
+            let index = array("uint32_t", set, "index", &s.index);
+            states + &index + &array(ty, set, "lows", &s.lows) + &array(ty, set, "highs", &s.highs)
         }
     }
 }
@@ -177,16 +179,37 @@ fn many(set: &str, plan: &Plan) -> String {
             let key = table("k", set, "keys", keys.len(), "slot");
             format!("    $v slot = {};\n    return $eq({key}, v);\n", scaled(&displaced, slot_shift))
         }
-        Plan::Search(s) => {
-            let of = |name: &str, values: &[u64], at: &str| table("k", set, name, values.len(), at);
-            let first = format!("    $v at = {};\n", of("index", &s.index, &format!("$shr(v, $all({}))", s.shift)));
-            let closer = format!("at = $select($le({}, v), next, at)", of("lows", &s.lows, "next"));
-            first
-                + &format!("    for (uint32_t step = {}; step > 0; step /= 2) {{\n", s.step)
-                + &format!("        $v next = $add(at, $all(step));\n        {closer};\n    }}\n")
-                + &format!("    return $both($le({}, v), $le(v, {}));\n", of("lows", &s.lows, "at"), of("highs", &s.highs, "at"))
-        }
+        Plan::Search(s) => states(set, s) + &search(set, s),
     }
+}
+
+/// Most lanes are in or out with their whole bucket; the others search.
+fn states(set: &str, s: &Search) -> String {
+    if s.states.is_empty() {
+        return "    $m in = $none();\n".to_owned();
+    }
+    let word = table("k", set, "states", s.states.len(), "$shr(bucket, $all(4))");
+    format!(
+        "    $v bucket = $shr(v, $all({}));
+    $v state = $and($shr({word}, $shl($and(bucket, $all(15)), $all(1))), $all(3));
+    $m in = $eq(state, $all({ALL}));
+    k = $both(k, $eq(state, $all({SOME})));
+    if (!NV_RARELY($any(k)))
+        return in;
+",
+        s.state_shift
+    )
+}
+
+fn search(set: &str, s: &Search) -> String {
+    let of = |name: &str, values: &[u64], at: &str| table("k", set, name, values.len(), at);
+    let first = format!("    $v at = {};\n", of("index", &s.index, &format!("$shr(v, $all({}))", s.shift)));
+    let closer = format!("at = $select($le({}, v), next, at)", of("lows", &s.lows, "next"));
+    first
+        + &format!("    for (uint32_t step = {}; step > 0; step /= 2) {{\n", s.step)
+        + &format!("        $v next = $add(at, $all(step));\n        {closer};\n    }}\n")
+        + &format!("    $m found = $both($le({}, v), $le(v, {}));\n", of("lows", &s.lows, "at"), of("highs", &s.highs, "at"))
+        + "    return $either(in, $both(k, found));\n"
 }
 
 fn bits(set: &str, low: u64, span: u64) -> String {
