@@ -1,7 +1,7 @@
 //! The filter language of libpcap and tcpdump, pcap-filter(7), as a front end.
 //!
 //! ```text
-//! text ──lexer, parser──▶ Ast ──lower (link type)──▶ filter IR ──merge──▶ graph ──simplify──▶ graph ──codegen──▶ netil::Module
+//! text ──lexer, parser──▶ Ast ──lower (link type)──▶ filter IR ──merge, order──▶ graph ──simplify──▶ graph ──codegen──▶ netil::Module
 //!                          └─▶ words                     └─▶ eval: the meaning; explain
 //! ```
 //!
@@ -27,9 +27,11 @@ mod lower;
 mod merge;
 mod names;
 mod names_table;
+mod order;
 mod parser;
 mod parser_arith;
 mod parser_term;
+mod sample;
 mod shape;
 mod simplify;
 mod suggest;
@@ -39,6 +41,7 @@ pub use ast::Ast;
 pub use error::{Error, Errors, Span};
 pub use link::LinkType;
 pub use parser::parse;
+pub use sample::Profile;
 
 /// What a filter depends on besides its text and the link type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,10 +79,23 @@ impl Filter {
     /// # Errors
     /// Whatever is wrong with the filter, with places in `source`.
     pub fn compile(source: &str, link: LinkType, options: &Options) -> Result<Filter, Errors> {
+        Filter::ordered(source, link, options, None)
+    }
+
+    /// The same with its terms in the order that suits packets like those of a profile. It selects the same packets.
+    ///
+    /// # Errors
+    /// As [`Filter::compile`].
+    pub fn profiled(source: &str, link: LinkType, options: &Options, profile: &Profile) -> Result<Filter, Errors> {
+        Filter::ordered(source, link, options, Some(profile))
+    }
+
+    fn ordered(source: &str, link: LinkType, options: &Options, profile: Option<&Profile>) -> Result<Filter, Errors> {
         let ast = parse(source)?;
         let mut lowered = lower::lower(&ast, link, options)?;
         let merged = merge::merge(&mut lowered.ir);
-        let graph = graph::build(&mut lowered.ir, merged);
+        let ordered = order::order(&mut lowered.ir, merged, profile);
+        let graph = graph::build(&mut lowered.ir, ordered);
         let graph = simplify::simplify(&lowered.ir, graph);
         Ok(Filter { source: ast.source, lowered, graph })
     }

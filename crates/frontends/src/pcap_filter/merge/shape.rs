@@ -143,7 +143,7 @@ impl Ir {
     }
 
     /// A captured length at which nothing that the term may read is cut off; the greatest number if there is none.
-    pub(super) fn reach(&self, id: IrId) -> u32 {
+    pub(crate) fn reach(&self, id: IrId) -> u32 {
         match self.node(id) {
             Node::Test(test) => self.test_reach(self.test(test)),
             Node::Not(inner) => self.reach(inner),
