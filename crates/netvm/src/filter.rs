@@ -1,9 +1,9 @@
 //! A filter expression, compiled for each link type that its packets have.
 
-use crate::Error;
 use crate::engines::{AUTO, EngineInfo, Settings};
 use crate::frontends::pcap_filter::{self, explain::Explainer};
 use crate::session::fresh_state;
+use crate::{Error, Profile};
 use compiler::Engine;
 use netil::Verified;
 use netil::exec::{Packets, Selection, State};
@@ -16,6 +16,7 @@ pub struct Filter {
     source: String,
     engine: &'static EngineInfo,
     settings: Settings,
+    profile: Option<Arc<Profile>>,
     compiled: Vec<Compiled>,
     wire_len: Vec<u32>,
     time_ns: Vec<u64>,
@@ -44,13 +45,19 @@ impl Filter {
     /// The expression is wrong whatever the link type.
     pub fn new(source: &str, engine: &'static EngineInfo) -> Result<Self, Error> {
         pcap_filter::parse(source).map_err(|errors| Error::Filter { source: source.to_owned(), errors })?;
-        let settings = Settings::default();
-        Ok(Self { source: source.to_owned(), engine, settings, compiled: Vec::new(), wire_len: Vec::new(), time_ns: Vec::new() })
+        let (settings, source) = (Settings::default(), source.to_owned());
+        Ok(Self { source, engine, settings, profile: None, compiled: Vec::new(), wire_len: Vec::new(), time_ns: Vec::new() })
     }
 
     /// The same with other settings for the engine, which count for what is compiled from now on.
     pub fn with_settings(self, settings: Settings) -> Self {
         Self { settings, ..self }
+    }
+
+    /// The same with its terms in the order that suits packets like those, where some are of the link type that it is compiled for; counts for what
+    /// is compiled from now on.
+    pub fn with_profile(self, profile: Profile) -> Self {
+        Self { profile: Some(Arc::new(profile)), ..self }
     }
 
     /// A filter for Ethernet alone, with the engine that suits the input: what a program that embeds filters mostly wants.
@@ -74,7 +81,7 @@ impl Filter {
     /// # Errors
     /// As [`Filter::new`] and [`Filter::prepare`].
     pub fn compile(source: &str, link: LinkType, engine: &'static EngineInfo) -> Result<Compiled, Error> {
-        Compiled::new(source, link, false, engine, Settings::default())
+        Compiled::new(source, link, false, engine, Settings::default(), None)
     }
 
     /// The same with other settings for the engine.
@@ -82,7 +89,7 @@ impl Filter {
     /// # Errors
     /// As [`Filter::compile`].
     pub fn compile_with(source: &str, link: LinkType, engine: &'static EngineInfo, settings: Settings) -> Result<Compiled, Error> {
-        Compiled::new(source, link, false, engine, settings)
+        Compiled::new(source, link, false, engine, settings, None)
     }
 
     /// What tells in words what a filter does, and why it takes or leaves a packet.
@@ -124,6 +131,7 @@ impl Filter {
             source: self.source.clone(),
             engine: self.engine,
             settings: self.settings,
+            profile: self.profile.clone(),
             compiled,
             wire_len: Vec::new(),
             time_ns: Vec::new(),
@@ -183,15 +191,23 @@ impl Filter {
         if let Some(at) = self.compiled.iter().position(|c| c.link == link && c.big_endian == big_endian) {
             return Ok(at);
         }
-        self.compiled.push(Compiled::new(&self.source, link, big_endian, self.engine, self.settings)?);
+        let profile = self.profile.as_deref();
+        self.compiled.push(Compiled::new(&self.source, link, big_endian, self.engine, self.settings, profile)?);
         Ok(self.compiled.len() - 1)
     }
 }
 
 impl Compiled {
-    fn new(source: &str, link: LinkType, big_endian: bool, engine: &EngineInfo, settings: Settings) -> Result<Self, Error> {
+    fn new(
+        source: &str,
+        link: LinkType,
+        big_endian: bool,
+        engine: &EngineInfo,
+        settings: Settings,
+        profile: Option<&Profile>,
+    ) -> Result<Self, Error> {
         let start = Instant::now();
-        let program = Arc::new(program(source, link, big_endian)?);
+        let program = Arc::new(program(source, link, big_endian, profile)?);
         let state = fresh_state(&program)?;
         let engine = engine.make(Arc::clone(&program), settings)?;
         Ok(Self { link, program, took: start.elapsed(), big_endian, engine, state, matched: Selection::default() })
@@ -244,9 +260,13 @@ impl Compiled {
 ///
 /// # Errors
 /// The expression is wrong, or has no meaning on that link type.
-fn program(source: &str, link: LinkType, big_endian_file: bool) -> Result<Verified, Error> {
+fn program(source: &str, link: LinkType, big_endian_file: bool, profile: Option<&Profile>) -> Result<Verified, Error> {
     let wrong = |errors| Error::Filter { source: source.to_owned(), errors };
     let options = pcap_filter::Options { big_endian_file, ..pcap_filter::Options::default() };
-    let module = pcap_filter::compile(source, pcap_filter::LinkType(link.number()), &options).map_err(wrong)?;
-    crate::load::verify(module, "filter")
+    let of_link = pcap_filter::LinkType(link.number());
+    let filter = match profile.and_then(|profile| profile.of_link(link)) {
+        Some(profile) => pcap_filter::Filter::profiled(source, of_link, &options, profile),
+        None => pcap_filter::Filter::compile(source, of_link, &options),
+    };
+    crate::load::verify(filter.map_err(wrong)?.module(), "filter")
 }

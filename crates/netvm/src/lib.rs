@@ -37,6 +37,7 @@ mod error;
 mod filter;
 pub mod frontends;
 pub mod load;
+mod profile;
 mod session;
 
 pub use ahead::Ahead;
@@ -44,5 +45,6 @@ pub use compiler::{Engine, passes};
 pub use error::{Error, Status};
 pub use filter::{Compiled, Filter};
 pub use netil;
+pub use profile::Profile;
 pub use runtime::io;
 pub use session::{Session, Settings};

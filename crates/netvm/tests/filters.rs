@@ -7,7 +7,7 @@
 use netvm::engines;
 use netvm::io::{Capture, LinkType, synth};
 use netvm::netil::exec::{Packets, Selection};
-use netvm::{Compiled, Filter};
+use netvm::{Compiled, Filter, Profile};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -113,6 +113,25 @@ fn engines_agree_on_every_expression_and_capture() {
         }
     }
     assert!(compared > 500, "{compared}");
+}
+
+#[test]
+fn a_profile_changes_nothing_that_is_selected() {
+    let sample = made_up();
+    let mut profile = Profile::default();
+    let lengths = sample.frames.iter().zip(&sample.wire);
+    lengths.for_each(|(frame, wire)| profile.add(LinkType::EN10MB, frame, *wire));
+    let mut changed = 0;
+    for expression in expressions() {
+        let compiled = |filter: Filter| { filter }.prepare(LinkType::EN10MB)?.another();
+        let plain = Filter::new(&expression, engines::find("jit").unwrap());
+        let Ok(mut plain) = plain.and_then(compiled) else { continue };
+        let profiled = Filter::new(&expression, engines::find("jit").unwrap()).unwrap().with_profile(profile.clone());
+        let mut profiled = compiled(profiled).unwrap();
+        assert_eq!(select(&mut profiled, &sample), select(&mut plain, &sample), "`{expression}`");
+        changed += usize::from(profiled.program.module() != plain.program.module());
+    }
+    assert!(changed > 50, "{changed}");
 }
 
 /// tcpdump's count; none if it refuses the expression or is not there.

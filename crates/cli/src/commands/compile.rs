@@ -1,6 +1,6 @@
 //! `netvm compile`: any stage on the way from a program or filter to machine code.
 
-use super::shared;
+use super::shared::{self, ProfileArg};
 use crate::failure::{self, Failure, Outcome};
 use crate::out;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// The link type that the filter is compiled for
     #[arg(short = 'y', long, value_name = "NAME", value_parser = shared::link_type, default_value = "EN10MB", requires = "filter")]
     link_type: LinkType,
+
+    #[command(flatten)]
+    profile: ProfileArg,
 
     /// The stage; mir:PASS is the intermediate representation after that pass
     #[arg(long, value_name = "STAGE", value_parser = stage_parser(), default_value = "netil")]
@@ -75,9 +78,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 fn program(args: &Args) -> Outcome<Arc<Verified>> {
     match (&args.file, &args.filter) {
+        (Some(_), _) if args.profile.is_given() => Err(Failure::usage("--profile orders the terms of a --filter, not a program")),
         (Some(path), _) => Ok(Arc::new(load::program(path)?)),
         (None, Some(text)) => {
-            let mut filter = Filter::new(text, &engines::ALL[0])?;
+            let mut filter = args.profile.applied(Filter::new(text, &engines::ALL[0])?)?;
             Ok(Arc::clone(&filter.prepare(args.link_type)?.program))
         }
         (None, None) => Err(Failure::usage("give a FILE or --filter EXPR")),

@@ -1,10 +1,12 @@
 //! Arguments that several subcommands have.
 
 use crate::failure::{Failure, Outcome};
+use crate::input;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser as _;
 use netvm::engines::{self, EngineInfo};
 use netvm::io::LinkType;
+use netvm::{Filter, Profile};
 use std::path::{Path, PathBuf};
 
 /// The choice of an engine.
@@ -27,6 +29,35 @@ impl EngineArg {
 
     pub(crate) fn get(&self) -> &'static EngineInfo {
         engines::find(self.engine).unwrap_or(&engines::AUTO)
+    }
+}
+
+/// Packets by which a filter's terms are ordered.
+#[derive(clap::Args)]
+pub(crate) struct ProfileArg {
+    /// Order the filter's terms for packets like the first of this capture; never changes what is selected
+    #[arg(long, value_name = "CAPTURE", value_hint = clap::ValueHint::FilePath)]
+    profile: Option<PathBuf>,
+}
+
+impl ProfileArg {
+    /// True if there is one.
+    pub(crate) fn is_given(&self) -> bool {
+        self.profile.is_some()
+    }
+
+    /// The filter with the profile, if one is asked for.
+    pub(crate) fn applied(&self, filter: Filter) -> Outcome<Filter> {
+        let Some(path) = &self.profile else { return Ok(filter) };
+        if path == Path::new("-") {
+            return Err(Failure::usage("--profile reads a file, not standard input"));
+        }
+        let failed = |why: &dyn std::fmt::Display| Failure::failed(format_args!("--profile {}: {why}", path.display()));
+        let profile = Profile::of(&mut input::open(path)?).map_err(|error| failed(&error))?;
+        if profile.is_empty() {
+            return Err(failed(&"there are no packets in it to order terms by"));
+        }
+        Ok(filter.with_profile(profile))
     }
 }
 

@@ -10,5 +10,6 @@ mod help;
 mod live;
 mod pipes;
 mod print;
+mod profile;
 mod programs;
 mod tools;

@@ -5,7 +5,7 @@ mod look;
 mod report;
 mod sink;
 
-use super::shared::{self, EngineArg, Expression};
+use super::shared::{self, EngineArg, Expression, ProfileArg};
 use crate::failure::{Failure, Outcome};
 use crate::input::{Consumer, Flow, Inputs, Watch};
 use crate::out::Out;
@@ -70,6 +70,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     engine: EngineArg,
 
+    #[command(flatten)]
+    profile: ProfileArg,
+
     /// Threads that read and filter, where the input is a file that allows it [default: as many as there are processors, at most 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
@@ -117,7 +120,8 @@ Examples:
   ssh host tcpdump -U -w - | netvm filter -r - icmp";
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let mut filter = Filter::new(&args.expression.text()?, args.engine.get())?.with_settings(args.engine.settings());
+    let filter = Filter::new(&args.expression.text()?, args.engine.get())?.with_settings(args.engine.settings());
+    let mut filter = args.profile.applied(filter)?;
     if args.dump_program > 0 {
         return dump_program(args, &mut filter);
     }
