@@ -5,7 +5,7 @@ use crate::traces::{BURST, Trace};
 use crate::{dpdk, filters, kernel};
 use netvm::io::LinkType;
 use netvm::netil::exec::Selection;
-use netvm::{Compiled, Filter, engines};
+use netvm::{Compiled, Filter, Profile, engines};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
@@ -174,6 +174,23 @@ pub fn measure(which: usize, trace: &Trace<'_>, rounds: usize) -> Result<Row, St
 /// As [`measure`].
 pub fn measure_own(name: &str, expression: &str, trace: &Trace<'_>, rounds: usize) -> Result<Row, String> {
     timed(name.to_owned(), ours(expression)?, trace, rounds)
+}
+
+/// Measures a filter with its terms as they are written beside the same with its terms ordered by a profile.
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_profiled(name: &str, expression: &str, profile: &Profile, trace: &Trace<'_>, rounds: usize) -> Result<Row, String> {
+    let mut sides = Vec::new();
+    for (engine, plain, ordered) in [("jit", "jit", "jit profiled"), ("aot-avx512", "aot-avx512", "aot-avx512 profiled")] {
+        let Some(engine) = engines::find(engine) else { continue };
+        let filter = || Filter::new(expression, engine).map(|f| f.with_settings(engines::Settings { no_cache: true }));
+        let compiled = |filter: Filter| -> Result<_, netvm::Error> { { filter }.prepare(LinkType::EN10MB)?.another() };
+        let written = filter().and_then(compiled).map_err(|e| e.to_string())?;
+        let profiled = filter().map(|f| f.with_profile(profile.clone())).and_then(compiled).map_err(|e| e.to_string())?;
+        sides.extend([Side::Netvm(plain, Box::new(written)), Side::Netvm(ordered, Box::new(profiled))]);
+    }
+    timed(name.to_owned(), sides, trace, rounds)
 }
 
 fn timed(name: String, mut sides: Vec<Side>, trace: &Trace<'_>, rounds: usize) -> Result<Row, String> {

@@ -40,6 +40,20 @@ pub fn large() -> Vec<(&'static str, String)> {
     vec![("10k hosts", hosts), ("1k nets", nets), ("500 ports", ports), ("all", all)]
 }
 
+/// Filters of several terms, written as people write them: from the general to the particular.
+pub fn of_terms() -> Vec<(String, String)> {
+    const TERMS: [&str; 6] = [
+        "ip and tcp and host 10.4.4.4",
+        "tcp port 443 and net 10.0.0.0/8 and tcp[tcpflags] & tcp-syn != 0",
+        "ip and not tcp port 443 and not tcp port 80 and ip src 10.3.3.3",
+        "(tcp port 80 or tcp port 443) and host 172.16.0.10",
+        "not broadcast and not arp and udp port 53",
+        "tcp and (port 22 or port 25 or port 8080) and less 100",
+    ];
+    let plain = all().into_iter().enumerate().map(|(i, filter)| (format!("f{}", i + 1), filter));
+    plain.chain(TERMS.iter().enumerate().map(|(i, filter)| (format!("t{}", i + 1), (*filter).to_owned()))).collect()
+}
+
 /// A packet that filter number `which` (from 0) selects.
 pub fn packet(which: usize) -> Vec<u8> {
     const A: [u8; 4] = [10, 1, 1, 1];

@@ -72,6 +72,8 @@ enum Section {
     Cold,
     /// Large sets, on the mixed trace
     Sets,
+    /// Terms as written and as a profile orders them, on the mixed trace
+    Profiled,
     Compile,
     Programs,
 }
@@ -85,6 +87,7 @@ struct Results {
     large: Vec<engines::Row>,
     cold: Vec<engines::Row>,
     sets: Vec<engines::Row>,
+    profiled: Vec<engines::Row>,
     compile: Vec<compile::Row>,
     programs: Vec<programs::Report>,
 }
@@ -140,6 +143,9 @@ fn measure(args: &Args) -> Result<Results, String> {
     if wants(Section::Sets) {
         results.sets = sets_on(&Memory::mixed(args.packets as usize), rounds)?;
     }
+    if wants(Section::Profiled) {
+        results.profiled = profiled_on(&Memory::mixed(args.packets as usize), rounds)?;
+    }
     if wants(Section::Compile) {
         results.compile = compile::measure()?;
     }
@@ -163,6 +169,17 @@ fn all_on(memory: &Memory, chosen: impl Iterator<Item = usize>, rounds: usize) -
 fn sets_on(memory: &Memory, rounds: usize) -> Result<Vec<engines::Row>, String> {
     let trace = memory.trace();
     filters::large().iter().map(|(name, expression)| engines::measure_own(name, expression, &trace, rounds)).collect()
+}
+
+/// The profile is of other packets of the same mix.
+fn profiled_on(memory: &Memory, rounds: usize) -> Result<Vec<engines::Row>, String> {
+    let mut profile = netvm::Profile::default();
+    for (_, packet) in netvm::io::synth::mixed_trace(1, 2048) {
+        profile.add(netvm::io::LinkType::EN10MB, &packet, packet.len() as u32);
+    }
+    let trace = memory.trace();
+    let row = |(name, expression): &(String, String)| engines::measure_profiled(name, expression, &profile, &trace, rounds);
+    filters::of_terms().iter().map(row).collect()
 }
 
 /// A file of its own for today, this revision, and this kind of processor.

@@ -16,6 +16,7 @@ pub fn text(results: &Results) -> String {
         ("77 MB of packets, random order", &results.large),
         ("1.3 GB of packets, in order", &results.cold),
         ("large sets, mixed trace", &results.sets),
+        ("terms as written and as a profile orders them, mixed trace", &results.profiled),
     ];
     for (title, rows) in sections {
         if !rows.is_empty() {
@@ -50,7 +51,7 @@ fn table(out: &mut String, title: &str, rows: &[engines::Row]) {
 const NONE: &str = "–";
 
 /// What is told as a ratio.
-const RATIOS: [(&str, &str); 9] = [
+const RATIOS: [(&str, &str); 11] = [
     ("jit", "libpcap"),
     ("jit", "kernel jit"),
     ("jit", "dpdk jit"),
@@ -60,6 +61,8 @@ const RATIOS: [(&str, &str); 9] = [
     ("aot-avx512", "C inlined"),
     ("aot-avx2", "C inlined"),
     ("aot-avx512", "touch"),
+    ("jit profiled", "jit"),
+    ("aot-avx512 profiled", "aot-avx512"),
 ];
 
 /// The engines, in order; not all are there for every filter.
