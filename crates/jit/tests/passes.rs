@@ -7,7 +7,7 @@ use compiler::passes::{ALL, Options as Passes, Target};
 use netil::arbitrary::{Options, few_valued_packet, seeded_decisions, seeded_module};
 use netil::disasm::disassemble;
 use netil::verify;
-use netvm_jit::JitEngine;
+use netvm_jit::{JitEngine, JitError};
 use std::sync::Arc;
 use support::{cases, compare, compare_on};
 
@@ -62,6 +62,8 @@ fn each_pass_keeps_the_meaning() {
         for passes in pipelines().into_iter().chain([disordered(seed)]) {
             let found = match JitEngine::with_options(Arc::clone(&program), &passes) {
                 Ok(jit) => compare(jit, seed).err(),
+                // Without the passes that remove values there may be too many.
+                Err(JitError::TooLarge(..)) => None,
                 Err(e) => Some(e.to_string()),
             };
             if let Some(what) = found {

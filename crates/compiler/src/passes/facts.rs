@@ -214,3 +214,34 @@ impl Evaluator<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPS: [CmpOp; 6] = [CmpOp::Eq, CmpOp::Ne, CmpOp::Lt, CmpOp::Le, CmpOp::Gt, CmpOp::Ge];
+
+    /// What is decided of a value of three bits is so for all numbers that it can still be.
+    #[test]
+    fn what_is_known_is_true() {
+        let told = || OPS.iter().flat_map(|op| (0..8).map(move |c| (*op, c)));
+        let mut decided = 0;
+        for first in told() {
+            for second in told() {
+                let mut known = Known { low: 0, high: 7, not: Vec::new() };
+                let mut possible: Vec<u64> = (0..8).collect();
+                for (op, c) in [first, second] {
+                    known = known.narrowed(op, c).unwrap_or(known);
+                    possible.retain(|v| op.eval(3, *v, c));
+                }
+                for (op, c) in told().filter(|_| !possible.is_empty()) {
+                    if let Some(answer) = known.decide(op, c) {
+                        assert!(possible.iter().all(|v| op.eval(3, *v, c) == answer), "{first:?}, {second:?}: {op:?} {c}");
+                        decided += 1;
+                    }
+                }
+            }
+        }
+        assert!(decided > 20_000, "{decided}");
+    }
+}

@@ -220,7 +220,7 @@ impl Lower<'_> {
             }
             Terminator::Branch(c, yes, no) if self.verdicts(yes, no).is_some() => {
                 let selected = self.verdicts(yes, no).unwrap_or_default();
-                self.leave_if(*c, selected);
+                self.leave_if(*c, selected)?;
             }
             Terminator::Branch(c, yes, no) => {
                 let c = self.reg(*c);
@@ -249,11 +249,19 @@ impl Lower<'_> {
     }
 
     /// Ends the work on this packet without a branch: the condition, or its contrary, is its bit.
-    fn leave_if(&mut self, condition: mir::Value, selected: bool) {
-        let (Some(join), condition) = (self.exits.join, self.reg(condition)) else { return };
-        let condition = if selected { condition } else { self.b.ins().bxor_imm_u(condition, 1) };
-        let bit = self.b.ins().uextend(types::I64, condition);
+    fn leave_if(&mut self, condition: mir::Value, selected: bool) -> Result<(), JitError> {
+        let Some(join) = self.exits.join else { return Ok(()) };
+        let held = match self.func.op(condition) {
+            _ if selected => self.reg(condition),
+            Some(mir::Op::Cmp(op, x, y)) if self.func.width(*x) <= 64 => self.cmp(op.negated(), *x, *y)?,
+            _ => {
+                let condition = self.reg(condition);
+                self.b.ins().bxor_imm_u(condition, 1)
+            }
+        };
+        let bit = self.b.ins().uextend(types::I64, held);
         self.b.ins().jump(join, &args(&[bit]));
+        Ok(())
     }
 
     /// An edge whose values in slots are copied here and now.

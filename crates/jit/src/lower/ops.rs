@@ -244,7 +244,7 @@ impl Lower<'_> {
         self.mask(raw, width)
     }
 
-    fn cmp(&mut self, op: CmpOp, a: mir::Value, b: mir::Value) -> Result<ir::Value, JitError> {
+    pub(super) fn cmp(&mut self, op: CmpOp, a: mir::Value, b: mir::Value) -> Result<ir::Value, JitError> {
         let width = self.func.width(a);
         let (mut x, mut y) = (self.reg(a), self.reg(b));
         if matches!(op, CmpOp::Lts | CmpOp::Les | CmpOp::Gts | CmpOp::Ges) {

@@ -221,6 +221,9 @@ impl<'a> Decisions<'a> {
                 let op = *self.c.pick(&["or", "or", "add", "xor"]);
                 self.line(op);
             }
+            if self.c.chance(1, 12) {
+                self.store(&format!("push 9\npush {at}\npstore.8"));
+            }
         }
         self.store_local(local, mostly(at, 8 * count * bits / 8));
     }
