@@ -8,10 +8,11 @@
 //! taking in those whose bytes fit a register with the first ones', if all bytes of the wide load are known to lie in the packet there.
 //! Price: linear, [`REACH`] blocks for each equality.
 //! Leaves out: code for lanes, which fetch more bytes at a time anyway and where a test that few pass spares the others' work; functions
-//! that change the packet's geometry.
+//! that change the packet.
 
 use super::bounds::Bounds;
 use super::decisions::{follow, quiet};
+use super::gvn::Written;
 use super::values::max;
 use super::{Context, Target};
 use crate::mir::cfg::Cfg;
@@ -25,7 +26,8 @@ const REACH: usize = 16;
 const WIDEST: u32 = 8;
 
 pub(super) fn run(func: &mut Func, context: &Context<'_>) {
-    if context.target == Target::Lanes || func.changes_geometry() {
+    // A field may have been loaded long before it is compared; the wide load stands at the comparison.
+    if context.target == Target::Lanes || !Written::new(func).keeps(Space::Packet) {
         return;
     }
     let cfg = Cfg::new(func);

@@ -99,7 +99,7 @@ impl<'a> Decisions<'a> {
             7 => self.bytes(),
             8 => self.choice(),
             9 => self.set(),
-            10 => self.effect(),
+            10 | 13 => self.effect(),
             11 => self.header(),
             12 => self.late(),
             _ => self.field_to_local(),
@@ -247,7 +247,7 @@ impl<'a> Decisions<'a> {
     /// What must stay where it is.
     fn effect(&mut self) {
         let (local, at) = (self.c.below(4), 4 * self.c.below(8));
-        match self.c.below(6) {
+        match self.c.below(3) {
             0 => self.store(&format!("locload {local}\npush {}\npstore.8", at / 4)),
             _ => self.store(&format!("locload {local}\npush {at}\nmstore.32")),
         }
