@@ -102,6 +102,7 @@ impl<'a> Decisions<'a> {
             10 | 13 => self.effect(),
             11 => self.header(),
             12 => self.late(),
+            14 => self.stale(),
             _ => self.field_to_local(),
         }
     }
@@ -267,6 +268,23 @@ impl<'a> Decisions<'a> {
         self.compare((8, self.locals[local as usize]), &on);
         let _ = writeln!(self.text, "push {}\nlocstore {}", self.c.below(3), self.c.below(4));
         self.line(&format!("{on}:"));
+    }
+
+    /// Neighbours that are loaded before a store among them and compared after it.
+    fn stale(&mut self) {
+        let (at, to) = (*self.c.pick(&[0, 4, 8, 12]), *self.c.pick(&ENDS));
+        let (name, width) = *self.c.pick(&[("upload.8", 8), ("upload.16", 16)]);
+        let places = [(2, at), (3, at + width / 8)];
+        for (local, place) in places {
+            self.line(&format!("push {place}\n{name}"));
+            self.store_local(local, mostly(place, width));
+        }
+        if self.c.chance(1, 2) {
+            self.store(&format!("push 9\npush {at}\npstore.8"));
+        }
+        for (local, place) in places {
+            self.line(&format!("locload {local}\npush {}\njcmp.neq {to}", mostly(place, width)));
+        }
     }
 
     fn field_to_local(&mut self) {
