@@ -4,7 +4,6 @@ use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, Stat
 use netil::module::HandlerKind;
 use netil::{Interpreter, Verified};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A program made ready to run. Engines of one program are interchangeable: results, clones, memories and traps are those of
 /// [`Interpreter`].
@@ -19,9 +18,6 @@ pub trait Engine: Send {
 
     /// The program.
     fn program(&self) -> &Arc<Verified>;
-
-    /// Waits for what is being made for later use beside the work, but not longer than that: before a program ends, so that it need not be made again.
-    fn settle(&self, _patience: Duration) {}
 
     /// Another engine for the same program, for another thread; what was compiled is shared.
     fn another(&self) -> Box<dyn Engine>;

@@ -116,11 +116,6 @@ impl Filter {
         &self.compiled
     }
 
-    /// Waits, but not longer than that, until what is compiled beside the work is kept for the next time: for a program about to end.
-    pub fn settle(&self, patience: Duration) {
-        self.compiled.iter().for_each(|compiled| compiled.engine.settle(patience));
-    }
-
     /// The same filter for another thread; what was compiled is shared.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ use report::{Totals, report};
 use sink::Sink;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Select packets of captures or of an interface: print them, count them, or write them to a capture
 ///
@@ -107,9 +107,6 @@ impl Args {
 /// The threads that are used unasked: what reads memory does not go much faster with more.
 const MAX_THREADS: usize = 4;
 
-/// How long the end waits for a compiler that was started: longer than most filters take, shorter than anybody minds after eight million packets.
-const PATIENCE: Duration = Duration::from_millis(300);
-
 const EXAMPLES: &str = "\
 Examples:
   netvm filter -r trace.pcap tcp port 443
@@ -155,7 +152,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let Work { filter, sink, totals, .. } = work;
     sink.finish()?;
     report(args, &filter, &totals, start.elapsed())?;
-    filter.settle(PATIENCE);
     match live {
         // Nothing else ends a capture on an interface.
         Some(live) => live.end(totals.selected.packets)?,
