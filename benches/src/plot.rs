@@ -50,7 +50,7 @@ fn picture<'p>(rows: &[Row], path: &'p Path) -> Result<(), Box<dyn std::error::E
         let key = move |(x, y)| Rectangle::new([(x, y - 5), (x + 10, y + 5)], colour.filled());
         chart.draw_series(bars)?.label(name).legend(key);
     }
-    chart.configure_series_labels().position(SeriesLabelPosition::UpperMiddle).background_style(WHITE.mix(0.8)).draw()?;
+    chart.configure_series_labels().position(SeriesLabelPosition::UpperLeft).background_style(WHITE.mix(0.8)).draw()?;
     for (at, row) in rows.iter().enumerate() {
         let (x, y) = chart.backend_coord(&(at as f64 + 0.5, FOOT));
         area.draw(&Text::new(row.filter.as_str(), (x - 7, y + 8), ("sans-serif", 13)))?;
