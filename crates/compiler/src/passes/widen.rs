@@ -130,23 +130,8 @@ fn bytes(func: &Func, v: Value, reach: &mut u32) -> Option<Vec<Byte>> {
             let (bytes, k) = (of(*a)?, by(*k)?);
             Some((0..n).map(|i| bytes.get(i.saturating_add(k)).copied().unwrap_or(Byte::Zero)).collect())
         }
-        Op::Bin(BinOp::And, a, m) => {
-            let (bytes, mask) = (of(*a)?, func.constant(*m)?.to_le_bytes());
-            let kept = |i: usize| match mask[i] {
-                0xff => Some(bytes[i]),
-                0 => Some(Byte::Zero),
-                _ => None,
-            };
-            (0..n).map(kept).collect()
-        }
-        Op::Bin(BinOp::Or | BinOp::Xor | BinOp::Add, a, b) => {
-            let (a, b) = (of(*a)?, of(*b)?);
-            let one = |(a, b): (&Byte, &Byte)| match (a, b) {
-                (byte, Byte::Zero) | (Byte::Zero, byte) => Some(*byte),
-                _ => None,
-            };
-            a.iter().zip(&b).map(one).collect()
-        }
+        Op::Bin(BinOp::And, a, m) => kept(&of(*a)?, func.constant(*m)?),
+        Op::Bin(BinOp::Or | BinOp::Xor | BinOp::Add, a, b) => joined(&of(*a)?, &of(*b)?),
         _ => None,
     }
 }
@@ -175,4 +160,23 @@ fn replace(func: &mut Func, v: Value, wide: &Wide, before: &mut Vec<Value>) {
     let wider = emit(func, Type::Int(width), Op::Zext(load));
     let by = emit(func, Type::Int(32), Op::Const(wide.shift.into()));
     func.set_op(v, Op::Bin(BinOp::Shl, wider, by));
+}
+
+/// Bytes under a mask that keeps or clears whole ones.
+fn kept(bytes: &[Byte], mask: u64) -> Option<Vec<Byte>> {
+    let one = |(byte, mask): (&Byte, u8)| match mask {
+        0xff => Some(*byte),
+        0 => Some(Byte::Zero),
+        _ => None,
+    };
+    bytes.iter().zip(mask.to_le_bytes()).map(one).collect()
+}
+
+/// Bytes of two values of which one is zero in each place.
+fn joined(a: &[Byte], b: &[Byte]) -> Option<Vec<Byte>> {
+    let one = |(a, b): (&Byte, &Byte)| match (a, b) {
+        (byte, Byte::Zero) | (Byte::Zero, byte) => Some(*byte),
+        _ => None,
+    };
+    a.iter().zip(b).map(one).collect()
 }
