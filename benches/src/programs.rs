@@ -1,5 +1,6 @@
-//! Whole programs on large captures in memory: `netvm filter`, on all processors and on one thread, beside tcpdump; in turns, every output a fresh
-//! file. One capture has the mix of sizes, one only its small packets, of which there are some twelve million in a gigabyte.
+//! Whole programs on large captures: `netvm filter`, on all processors and on one thread, beside tcpdump; in turns, every output a fresh
+//! file in memory. One capture has the mix of sizes, one only its small packets, of which there are some twelve million in a gigabyte. Both are read
+//! from the page cache: of a file system in memory, which keeps files in small pages, and of the disk's, after the file was read from there once.
 
 use crate::filters;
 use netvm::io::synth::Mix;
@@ -34,6 +35,8 @@ pub struct Row {
 pub struct Report {
     /// Of what packets.
     pub of: &'static str,
+    /// Where it was: in memory or on disk.
+    pub on: &'static str,
     /// Size of the capture in bytes.
     pub bytes: u64,
     /// Packets in it.
@@ -47,14 +50,21 @@ const CAPTURES: [(&str, usize); 2] = [("mixed", usize::MAX), ("small", 100)];
 /// Filters, from 0, and what is asked of them.
 const TASKS: [(usize, &str); 3] = [(5, "-w OUT"), (6, "-w OUT"), (5, "--count")];
 
-/// A directory in memory that goes away with what is in it.
+/// A directory that goes away with what is in it.
 struct Place(PathBuf);
 
 impl Place {
-    fn new() -> Result<Self, String> {
+    fn in_memory() -> Result<Self, String> {
         let memory = Path::new("/dev/shm");
-        let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let path = parent.join(format!("netvm-bench-{}", std::process::id()));
+        Self::under(if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() }, "memory")
+    }
+
+    fn on_disk() -> Result<Self, String> {
+        Self::under(std::env::temp_dir(), "disk")
+    }
+
+    fn under(parent: PathBuf, what: &str) -> Result<Self, String> {
+        let path = parent.join(format!("netvm-bench-{what}-{}", std::process::id()));
         fs::create_dir(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         Ok(Self(path))
     }
@@ -79,17 +89,26 @@ pub fn measure(netvm: &Path, bytes: u64, rounds: usize) -> Result<Vec<Report>, S
         eprintln!("skipped: tcpdump is not installed");
         return Ok(Vec::new());
     }
-    CAPTURES.into_iter().map(|(of, most)| on(netvm, of, most, bytes, rounds)).collect()
+    let (memory, disk, mut reports) = (Place::in_memory()?, Place::on_disk()?, Vec::new());
+    for (of, most) in CAPTURES {
+        let (there, here) = (disk.file("big.pcap"), memory.file("big.pcap"));
+        let packets = make(&there, most, bytes).map_err(|e| e.to_string())?;
+        read_again(&there).and_then(|()| fs::copy(&there, &here)).map_err(|e| e.to_string())?;
+        for (on, big) in [("memory", &here), ("disk", &there)] {
+            let rows = Bench { netvm, place: &memory, big }.rows(rounds)?;
+            reports.push(Report { of, on, bytes: fs::metadata(big).map_err(|e| e.to_string())?.len(), packets, rows });
+            fs::remove_file(big).map_err(|e| e.to_string())?;
+        }
+    }
+    Ok(reports)
 }
 
-fn on(netvm: &Path, of: &'static str, most: usize, bytes: u64, rounds: usize) -> Result<Report, String> {
-    let place = Place::new()?;
-    let big = place.file("big.pcap");
-    let packets = make(&big, most, bytes).map_err(|e| e.to_string())?;
-    let bench = Bench { netvm, place: &place, big: &big };
-    let rows = TASKS.into_iter().map(|(which, task)| bench.task(which, task, rounds)).collect::<Result<_, _>>()?;
-    let size = fs::metadata(&big).map_err(|e| e.to_string())?.len();
-    Ok(Report { of, bytes: size, packets, rows })
+/// Lets the page cache have a file as it has one that was read, not written; in memory nothing changes.
+fn read_again(path: &Path) -> std::io::Result<()> {
+    let mut file = fs::File::open(path)?;
+    file.sync_all()?;
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
+    std::io::copy(&mut file, &mut std::io::sink()).map(drop)
 }
 
 fn make(path: &Path, most: usize, bytes: u64) -> Result<u64, netvm::io::WriteError> {
@@ -114,6 +133,10 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
+    fn rows(&self, rounds: usize) -> Result<Vec<Row>, String> {
+        TASKS.into_iter().map(|(which, task)| self.task(which, task, rounds)).collect()
+    }
+
     fn task(&self, which: usize, task: &'static str, rounds: usize) -> Result<Row, String> {
         let writes = task != "--count";
         let filter = &filters::all()[which];

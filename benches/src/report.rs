@@ -122,7 +122,11 @@ fn compilation(out: &mut String, rows: &[compile::Row]) {
 
 fn whole(out: &mut String, report: &programs::Report) {
     let mb = report.bytes as f64 / 1e6;
-    let _ = writeln!(out, "\nwhole programs, {} packets, {mb:.0} MB, {} of them, in memory (median seconds)", report.of, report.packets);
+    let _ = writeln!(
+        out,
+        "\nwhole programs, {} packets, {mb:.0} MB, {} of them, in the page cache, on {} (median seconds)",
+        report.of, report.packets, report.on
+    );
     let _ = writeln!(out, "{:12}{:>12}{:>12}{:>12}{:>12}{:>14}", "", "netvm", "one thread", "tcpdump", "ratio", "of one thread");
     for row in &report.rows {
         let task = format!("{} {}", row.filter, row.task);

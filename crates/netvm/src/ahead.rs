@@ -1,40 +1,42 @@
-//! Filtering a capture on several threads, with the result of one.
+//! Filtering a capture in groups of packets, on one thread or several, with the result of reading one packet after the other.
 //!
 //! ```text
-//!  stretch 0, 3, … ─ worker: read, walk, select ─┐
-//!  stretch 1, 4, … ─ worker: read, walk, select ─┼─▶ board ─▶ in order: begins where the last one ended? ─▶ `take`
-//!  stretch 2, 5, … ─ worker: read, walk, select ─┘                      no: read again from there
+//!  group 0, 3, … ─ worker: read, find, select ─┐
+//!  group 1, 4, … ─ worker: read, find, select ─┼─▶ board ─▶ in order: begins where the last one ended? ─▶ `take`
+//!  group 2, 5, … ─ worker: read, find, select ─┘                      no: found again from there
 //! ```
 //!
-//! Each worker does all the work on its stretch while it is in its own cache; only selections and the bytes of selected packets go
-//! to the thread that takes them. At most [`WINDOW`] stretches a worker are in memory. Whatever is odd (damage, a cut record, a file that
-//! shrinks) ends the work at the last good record; the capture is then read on from there as without threads.
+//! Each worker does all the work on its group while that is in its own cache; only slices, selections and the bytes of selected packets go
+//! to the thread that takes them. At most [`WINDOW`] groups a worker are under way. Whatever is odd (damage, a cut record, a file that
+//! shrinks) ends the work at the last good record; the capture is then read on from there in the ordinary way.
 
 use crate::{Error, Filter};
 use netil::exec::Selection;
-use runtime::io::Burst;
-use runtime::io::capture::{Capture, Split, Stretch};
+use runtime::io::capture::{Capture, Group, Split};
+use runtime::io::{Burst, Reading};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Stretches per worker that may be worked on or wait to be taken.
+/// Groups per worker that may be worked on or wait to be taken.
 const WINDOW: usize = 3;
 /// Packets in a burst: they and the slices that point to them stay in the first-level caches.
 const BURST: usize = 256;
 
 /// A way to filter the beginning of a capture.
 pub struct Ahead {
-    /// Workers.
+    /// Workers; with one, all is done on the thread that takes.
     pub threads: usize,
+    /// How files are read.
+    pub reading: Reading,
 }
 
-/// What a worker found.
+/// What was found in a group.
 #[derive(Default)]
 struct Found {
-    stretch: Stretch,
-    /// One for each [`BURST`] packets.
+    group: Group,
+    /// One for each burst.
     selections: Vec<Selection>,
     usable: bool,
 }
@@ -52,44 +54,62 @@ struct Board {
 struct Work {
     next: usize,
     done: BTreeMap<usize, Found>,
-    /// Stretches that were taken.
+    /// Groups that were taken.
     taken: usize,
     free: Vec<Found>,
     end: bool,
 }
 
 impl Ahead {
-    /// Filters as much of a capture as can be filtered in parallel, and leaves the capture at the first packet after it: none, where it is
+    /// Filters as much of a capture as can be read in groups, and leaves the capture at the first packet after it: none, where it is
     /// short, compressed, a pipe or a pcapng. `take` gets each burst in order, with what was selected of it, and the bytes of the capture
     /// that are behind it; it may end all early, after which the capture is of no more use.
     ///
     /// # Errors
-    /// The filter's, before anything is read. Later ones come up again where the capture is read on.
+    /// The filter's, before anything is read; later ones come up again where the capture is read on. [`Error::Shrunk`].
     pub fn run<B>(
         &self,
         filter: &Filter,
         capture: &mut Capture,
         mut take: impl FnMut(Burst<'_>, &mut Selection, u64) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Error> {
-        let Some(split) = capture.split().filter(|split| self.threads > 1 && split.len() > self.threads) else {
+        let Some(split) = capture.split(self.reading).filter(|split| self.is_worth(split)) else {
             return Ok(ControlFlow::Continue(()));
         };
-        let filters = (0..=self.threads).map(|_| filter.another()).collect::<Result<Vec<_>, _>>()?;
-        let board = Board { state: Mutex::default(), found: Condvar::new(), taken: Condvar::new() };
-        let mut filters = filters.into_iter();
-        let mut taker = Taker { split: &split, filter: filters.next(), at: split.begin(), packets: 0, before: capture.packets() };
-        let flow = thread::scope(|scope| {
-            let _end = Ending(&board);
-            let window = self.threads * WINDOW;
-            for filter in filters {
-                let (board, split) = (&board, &split);
-                scope.spawn(move || board.work(split, filter, window));
+        let mut taker =
+            Taker { split: &split, filter: filter.another()?, at: split.begin(), packets: 0, before: capture.packets(), torn: false };
+        let flow = match self.threads {
+            0 | 1 => taker.take_alone(&mut take),
+            threads => {
+                let filters = (0..threads).map(|_| filter.another()).collect::<Result<Vec<_>, _>>()?;
+                with_workers(filters, &split, |board| taker.take_all(board, &mut take))
             }
-            taker.take_all(&board, &mut take)
-        });
+        };
+        if taker.torn {
+            return Err(Error::Shrunk);
+        }
         capture.skip_to(taker.at, taker.packets);
         Ok(flow)
     }
+
+    /// One thread that copies is as quick without groups.
+    fn is_worth(&self, split: &Split) -> bool {
+        split.len() > self.threads && (self.threads > 1 || split.is_mapped())
+    }
+}
+
+/// Does something while a worker for each filter is at work.
+fn with_workers<T>(filters: Vec<Filter>, split: &Split, work: impl FnOnce(&Board) -> T) -> T {
+    let board = Board { state: Mutex::default(), found: Condvar::new(), taken: Condvar::new() };
+    let window = filters.len() * WINDOW;
+    thread::scope(|scope| {
+        let _end = Ending(&board);
+        for filter in filters {
+            let board = &board;
+            scope.spawn(move || board.work(split, filter, window));
+        }
+        work(&board)
+    })
 }
 
 /// Ends the workers however the taker ends.
@@ -129,7 +149,7 @@ impl Board {
         }
     }
 
-    /// The next stretch to work on, and buffers for it; none when there are no more, or all is to end.
+    /// The next group to work on, and memory for it; none when there are no more, or all is to end.
     fn job(&self, split: &Split, window: usize) -> Option<(usize, Found)> {
         let ready = |work: &mut Work| !work.end && work.next < split.len() && work.next >= work.taken + window;
         let mut work = self.taken.wait_while(self.lock(), ready).unwrap_or_else(PoisonError::into_inner);
@@ -140,7 +160,7 @@ impl Board {
         Some((work.next - 1, work.free.pop().unwrap_or_default()))
     }
 
-    /// What was found in a stretch, waiting for it.
+    /// What was found in a group, waiting for it.
     fn found(&self, index: usize) -> Found {
         let missing = |work: &mut Work| !work.end && !work.done.contains_key(&index);
         let mut work = self.found.wait_while(self.lock(), missing).unwrap_or_else(PoisonError::into_inner);
@@ -157,68 +177,93 @@ impl Board {
 }
 
 impl Found {
-    /// Reads a stretch and filters it.
+    /// Finds a group's packets and filters them.
     fn fill(&mut self, split: &Split, index: usize, from: Option<u64>, filter: &mut Filter) {
-        self.usable = split.read(index, from, &mut self.stretch).is_ok() && self.stretch.is_sound() && self.select(split, filter).is_ok();
+        split.read(index, from, &mut self.group);
+        self.usable = self.group.begin().is_some() && self.select(split, filter).is_ok() && split.is_whole();
     }
 
     fn select(&mut self, split: &Split, filter: &mut Filter) -> Result<(), Error> {
-        let bursts = self.stretch.len().div_ceil(BURST);
-        self.selections.resize_with(bursts, Selection::default);
-        for (at, selection) in (0..).step_by(BURST).zip(&mut self.selections) {
-            if let Some(burst) = self.stretch.burst(split, at, BURST, 0) {
-                filter.select(&burst, selection)?;
+        for (number, burst) in self.group.bursts(split, BURST, 0).enumerate() {
+            if self.selections.len() == number {
+                self.selections.push(Selection::default());
             }
+            filter.select(&burst, &mut self.selections[number])?;
         }
         Ok(())
     }
 }
 
-/// Puts the stretches together.
+/// Puts the groups together.
 struct Taker<'a> {
     split: &'a Split,
-    filter: Option<Filter>,
+    filter: Filter,
     /// Where the next record begins.
     at: u64,
     /// Packets taken.
     packets: u64,
     /// Packets read before.
     before: u64,
+    /// The file was made shorter, perhaps before all of what was taken was looked at.
+    torn: bool,
 }
 
 impl Taker<'_> {
+    /// Takes what workers find.
     fn take_all<B>(&mut self, board: &Board, take: &mut impl FnMut(Burst<'_>, &mut Selection, u64) -> ControlFlow<B>) -> ControlFlow<B> {
         for index in 0..self.split.len() {
             let mut found = board.found(index);
-            // A record of the stretches before may end in a later one.
-            if self.at < self.split.end_of(index) {
-                if !self.joins(&mut found, index) {
-                    break;
-                }
-                self.take(&mut found, take)?;
+            if !self.take_group(&mut found, index, take)? {
+                break;
             }
             board.give_back(found);
         }
         ControlFlow::Continue(())
     }
 
-    /// Whether a stretch can be taken: as it is, or read again from where the one before ended.
-    fn joins(&mut self, found: &mut Found, index: usize) -> bool {
-        if !(found.usable && found.stretch.begin() == self.at) {
-            let Some(filter) = &mut self.filter else { return false };
-            found.fill(self.split, index, Some(self.at), filter);
+    /// Finds and takes.
+    fn take_alone<B>(&mut self, take: &mut impl FnMut(Burst<'_>, &mut Selection, u64) -> ControlFlow<B>) -> ControlFlow<B> {
+        let mut found = Found::default();
+        for index in 0..self.split.len() {
+            if self.at < self.split.end_of(index) {
+                found.fill(self.split, index, Some(self.at), &mut self.filter);
+            }
+            if !self.take_group(&mut found, index, take)? {
+                break;
+            }
         }
-        found.usable
+        ControlFlow::Continue(())
+    }
+
+    /// False where nothing more can be taken.
+    fn take_group<B>(
+        &mut self,
+        found: &mut Found,
+        index: usize,
+        take: &mut impl FnMut(Burst<'_>, &mut Selection, u64) -> ControlFlow<B>,
+    ) -> ControlFlow<B, bool> {
+        // A record of the groups before may end in a later one.
+        if self.at >= self.split.end_of(index) {
+            return ControlFlow::Continue(true);
+        }
+        if !(found.usable && found.group.begin() == Some(self.at)) {
+            found.fill(self.split, index, Some(self.at), &mut self.filter);
+        }
+        if found.usable {
+            let flow = self.take(found, take);
+            self.torn = !self.split.is_whole();
+            flow?;
+        }
+        ControlFlow::Continue(found.usable && !found.group.is_ended() && !self.torn)
     }
 
     fn take<B>(&mut self, found: &mut Found, take: &mut impl FnMut(Burst<'_>, &mut Selection, u64) -> ControlFlow<B>) -> ControlFlow<B> {
-        let (number, end) = (self.before + self.packets, found.stretch.end());
-        (self.packets, self.at) = (self.packets + found.stretch.len() as u64, end);
-        for (at, selection) in (0..).step_by(BURST).zip(&mut found.selections) {
-            if let Some(burst) = found.stretch.burst(self.split, at, BURST, number) {
-                take(burst, selection, end)?;
-            }
+        let end = found.group.end().unwrap_or(self.at);
+        for (burst, selection) in found.group.bursts(self.split, BURST, self.before + self.packets).zip(&mut found.selections) {
+            self.packets += burst.len() as u64;
+            take(burst, selection, end)?;
         }
+        self.at = end;
         ControlFlow::Continue(())
     }
 }

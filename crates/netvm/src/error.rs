@@ -53,6 +53,8 @@ pub enum Error {
     },
     /// The program uses a coprocessor that nobody implements.
     Coprocessor(NoSuchCoprocessor),
+    /// A capture was made shorter by another program while it was read.
+    Shrunk,
     /// The program's init handler ended with `exit n` or a trap; in words.
     Init(String),
 }
@@ -100,7 +102,7 @@ impl std::error::Error for Error {
             Self::Io { error, .. } => Some(error),
             Self::Coprocessor(error) => Some(error),
             Self::Verify { errors, .. } => errors.first().map(|e| e as _),
-            Self::NotAProgram(_) | Self::Engine { .. } | Self::Init(_) => None,
+            Self::NotAProgram(_) | Self::Engine { .. } | Self::Shrunk | Self::Init(_) => None,
         }
     }
 }
@@ -117,6 +119,7 @@ impl fmt::Display for Error {
             Self::Io { name, error } => write!(f, "{name}: {error}"),
             Self::Engine { engine, reason } => write!(f, "engine {engine}: {reason}"),
             Self::Coprocessor(error) => write!(f, "{error}"),
+            Self::Shrunk => write!(f, "the input became shorter while it was read: what was selected last is not to be trusted"),
             Self::Init(how) => write!(f, "the init handler failed: {how}"),
         }
     }

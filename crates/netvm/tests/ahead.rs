@@ -1,7 +1,8 @@
-//! Filtering on several threads gives what filtering on one gives: the same packets, in order, and the same end.
+//! Filtering in groups, mapped or copied, on one thread or several, gives what reading packet after packet gives: the same packets, in order, and the
+//! same end.
 
 use netvm::io::synth::Mix;
-use netvm::io::{Capture, LinkType, Plan, Writer};
+use netvm::io::{Capture, LinkType, Plan, Reading, Writer};
 use netvm::netil::exec::Selection;
 use netvm::{Ahead, Filter, engines};
 use std::fs;
@@ -25,27 +26,29 @@ impl Drop for Temporary {
     }
 }
 
-/// Every packet's number, captured bytes and verdict, and how it ended.
+/// Every packet's number, record, bytes and verdict, and how it ended.
 #[derive(PartialEq)]
 struct Seen {
-    packets: Vec<(u64, Vec<u8>, bool)>,
+    packets: Vec<(u64, Vec<u8>, Vec<u8>, bool)>,
     end: String,
     ahead: usize,
 }
 
-fn read(path: &Path, expression: &str, threads: usize) -> Seen {
+fn read(path: &Path, expression: &str, ahead: Option<Ahead>) -> Seen {
     let mut filter = Filter::new(expression, &engines::AUTO).unwrap();
     let mut capture = Capture::open(path).unwrap();
     let mut packets = Vec::new();
     let mut note = |burst: &netvm::io::Burst<'_>, selection: &Selection| {
-        let one = |i: usize| (burst.first_number() + i as u64, burst.record(i).raw.to_vec(), selection.get(i));
+        let one = |i: usize| (burst.first_number() + i as u64, burst.record(i).raw.to_vec(), burst.packets()[i].to_vec(), selection.get(i));
         packets.extend((0..burst.len()).map(one));
     };
-    let flow = Ahead { threads }.run(&filter, &mut capture, |burst, selection, _| {
-        note(&burst, selection);
-        ControlFlow::<()>::Continue(())
-    });
-    assert!(flow.unwrap().is_continue());
+    if let Some(ahead) = ahead {
+        let flow = ahead.run(&filter, &mut capture, |burst, selection, _| {
+            note(&burst, selection);
+            ControlFlow::<()>::Continue(())
+        });
+        assert!(flow.unwrap().is_continue());
+    }
     let ahead = capture.packets() as usize;
     let mut selection = Selection::default();
     let end = loop {
@@ -61,20 +64,24 @@ fn read(path: &Path, expression: &str, threads: usize) -> Seen {
     Seen { packets, end, ahead }
 }
 
-/// Compares, and gives how many packets were read by several threads.
+/// All ways to read ahead.
+fn ways() -> impl Iterator<Item = (usize, Reading)> {
+    [(1, Reading::Mapped), (2, Reading::Mapped), (3, Reading::Mapped), (2, Reading::Copied), (3, Reading::Copied), (2, Reading::Quicker)]
+        .into_iter()
+}
+
+/// Compares, and gives how many packets were read ahead, at least.
 fn same(name: &str, bytes: &[u8]) -> usize {
     let file = Temporary::new(name, bytes);
-    let one = read(&file.0, "tcp or len > 900", 1);
-    assert_eq!(one.ahead, 0);
-    let mut ahead = 0;
-    for threads in [2, 3] {
-        let several = read(&file.0, "tcp or len > 900", threads);
-        assert_eq!(several.packets.len(), one.packets.len(), "{name}: {}", several.end);
-        assert!(several.packets == one.packets, "{name}, {threads} threads");
-        assert_eq!(several.end, one.end, "{name}, {threads} threads");
-        ahead = several.ahead;
-    }
-    ahead
+    let expected = read(&file.0, "tcp or len > 900", None);
+    let compared = ways().map(|(threads, reading)| {
+        let seen = read(&file.0, "tcp or len > 900", Some(Ahead { threads, reading }));
+        assert_eq!(seen.packets.len(), expected.packets.len(), "{name}: {}", seen.end);
+        assert!(seen.packets == expected.packets, "{name}, {threads} threads, {reading:?}");
+        assert_eq!(seen.end, expected.end, "{name}, {threads} threads, {reading:?}");
+        seen.ahead
+    });
+    compared.min().unwrap()
 }
 
 fn capture_of(frames: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
@@ -99,18 +106,21 @@ fn record(bytes: &[u8], n: usize) -> usize {
 }
 
 #[test]
-fn traffic_is_read_by_several_threads_but_for_its_end() {
-    let bytes = mix(10_000);
-    assert!(bytes.len() > 5 << 20, "{}", bytes.len());
-    assert!(same("plain", &bytes) > 8_000);
-    assert!(same("cut", &bytes[..bytes.len() - 7]) > 8_000);
-    assert_eq!(same("short", &bytes[..bytes.len() / 8]), 0);
+fn traffic_is_read_in_groups_to_its_end() {
+    let bytes = mix(30_000);
+    assert!(bytes.len() > 16 << 20, "{}", bytes.len());
+    assert_eq!(same("plain", &bytes), 30_000);
+    assert_eq!(same("cut", &bytes[..bytes.len() - 7]), 29_999);
+    assert_eq!(same("short", &bytes[..1 << 20]), 0);
+    let mut bytes = bytes;
+    bytes[16..20].copy_from_slice(&100u32.to_le_bytes());
+    assert_eq!(same("cut-by-snaplen", &bytes), 30_000);
 }
 
 #[test]
 fn captures_of_the_other_byte_order_and_with_nanoseconds() {
-    let (mut swapped, mut nano) = (mix(6_000), mix(6_000));
-    let (mut at, count) = (24, 6_000);
+    let (mut swapped, mut nano) = (mix(24_000), mix(24_000));
+    let (mut at, count) = (24, 24_000);
     for _ in 0..count {
         let next = at + 16 + u32::from_le_bytes(swapped[at + 8..at + 12].try_into().unwrap()) as usize;
         swapped[at..at + 16].chunks_mut(4).for_each(<[u8]>::reverse);
@@ -121,16 +131,16 @@ fn captures_of_the_other_byte_order_and_with_nanoseconds() {
     }
     nano[0] = 0x4d;
     nano[1] = 0x3c;
-    assert!(same("swapped", &swapped) > 4_000);
-    assert!(same("nano", &nano) > 4_000);
+    assert!(same("swapped", &swapped) == 24_000);
+    assert!(same("nano", &nano) == 24_000);
 }
 
 /// Packets that are captures themselves: wherever a stretch begins, records seem to begin that do not.
 #[test]
 fn captures_within_packets_mislead_nobody() {
     let inner = mix(2_000);
-    let frames = (0..120).map(|i| inner[record(&inner, i)..][..60_000].to_vec());
-    assert!(same("nested", &capture_of(frames)) > 90);
+    let frames = (0..300).map(|i| inner[record(&inner, i)..][..60_000].to_vec());
+    assert!(same("nested", &capture_of(frames)) == 300);
 }
 
 #[test]
@@ -146,40 +156,76 @@ fn records_longer_than_a_stretch_and_empty_ones() {
     let at = record(&usb, 3);
     usb.truncate(at);
     usb[20..24].copy_from_slice(&231u32.to_le_bytes());
-    usb.extend_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0x40, 0]);
-    usb.resize(usb.len() + (4 << 20), 7);
+    usb.extend_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0, 0, 0, 0xf0, 0]);
+    usb.resize(usb.len() + (15 << 20), 7);
     usb.extend_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 1, 2, 3]);
     usb[16..20].copy_from_slice(&0x0800_0000u32.to_le_bytes());
     let file = Temporary::new("usb", &usb);
-    let (one, two) = (read(&file.0, "", 1), read(&file.0, "", 2));
-    assert_eq!((one.packets.len(), two.packets.len()), (5, 5), "{}, {}", one.end, two.end);
-    assert!(one.packets == two.packets);
+    let one = read(&file.0, "", None);
+    assert_eq!(one.packets.len(), 5, "{}", one.end);
+    for (threads, reading) in ways() {
+        let seen = read(&file.0, "", Some(Ahead { threads, reading }));
+        assert!(seen.packets == one.packets && seen.ahead == 5, "{threads} threads, {reading:?}");
+    }
 }
 
 #[test]
 fn damage_is_told_at_its_place_with_all_that_came_before() {
-    let mut bytes = mix(10_000);
-    let at = record(&bytes, 5_432);
+    let mut bytes = mix(30_000);
+    let at = record(&bytes, 15_432);
     bytes[at + 10] = 0xff;
     bytes[at + 11] = 0x7f;
-    let ahead = same("damaged", &bytes);
-    assert!((4_000..=5_432).contains(&ahead), "{ahead}");
-    let zeros = [&mix(4_000)[..], &vec![0; 3 << 20]].concat();
+    assert_eq!(same("damaged", &bytes), 15_432);
+    // Too long for a packet, not for the file.
+    bytes[at + 8..at + 12].copy_from_slice(&300_000u32.to_le_bytes());
+    assert_eq!(same("too-long", &bytes), 15_432);
+    let zeros = [&mix(4_000)[..], &vec![0; 16 << 20]].concat();
     same("zeros", &zeros);
-    let noise: Vec<u8> = (0..3_000_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let noise: Vec<u8> = (0..16_000_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     same("noise", &[&mix(4_000)[..], &noise].concat());
 }
 
 #[test]
 fn whoever_takes_may_end_it() {
-    let file = Temporary::new("early", &mix(10_000));
+    let file = Temporary::new("early", &mix(30_000));
     let filter = Filter::new("", &engines::AUTO).unwrap();
     let mut capture = Capture::open(&file.0).unwrap();
     let mut bursts = 0;
-    let flow = Ahead { threads: 2 }.run(&filter, &mut capture, |_, _, _| {
+    let flow = Ahead { threads: 2, reading: Reading::Mapped }.run(&filter, &mut capture, |_, _, _| {
         bursts += 1;
         if bursts == 3 { ControlFlow::Break("enough") } else { ControlFlow::Continue(()) }
     });
     assert_eq!(flow.unwrap().break_value(), Some("enough"));
     assert_eq!(bursts, 3);
+}
+
+/// Another program makes the file shorter while its first packets are taken.
+fn shrunk(name: &str, len: u64) -> (Result<ControlFlow<()>, netvm::Error>, u64, String) {
+    let file = Temporary::new(name, &mix(30_000));
+    let filter = Filter::new("tcp", &engines::AUTO).unwrap();
+    let mut capture = Capture::open(&file.0).unwrap();
+    let mut sum = 0;
+    let flow = Ahead { threads: 1, reading: Reading::Mapped }.run(&filter, &mut capture, |burst, _, _| {
+        fs::OpenOptions::new().write(true).open(&file.0).unwrap().set_len(len).unwrap();
+        sum += burst.packets().iter().flat_map(|packet| packet.iter()).map(|&byte| u64::from(byte)).sum::<u64>();
+        ControlFlow::Continue(())
+    });
+    assert!(sum > 0);
+    let end = loop {
+        match capture.next_burst(256) {
+            Ok(Some(_)) => {}
+            Ok(None) => break "end".to_owned(),
+            Err(error) => break error.to_string(),
+        }
+    };
+    (flow, capture.packets(), end)
+}
+
+#[test]
+fn a_file_that_shrinks_is_an_error_or_ends_where_it_is_cut() {
+    let (flow, ..) = shrunk("gone", 1 << 20);
+    assert!(matches!(flow, Err(netvm::Error::Shrunk)));
+    let (flow, packets, end) = shrunk("cut-later", 9 << 20);
+    assert!(flow.unwrap().is_continue() && end.contains("cut off"), "{end}");
+    assert!((10_000..20_000).contains(&packets), "{packets}");
 }

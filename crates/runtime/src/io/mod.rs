@@ -21,7 +21,7 @@ mod sys;
 pub mod time;
 pub mod write;
 
-pub use capture::{Burst, Capture, Format, Info, Progress, ReadError, Record};
+pub use capture::{Burst, Capture, Format, Info, Progress, ReadError, Reading, Record};
 pub use link::LinkType;
 pub use time::{Precision, Resolution, Timestamp};
 pub use write::{Compression, Plan, WriteError, Writer};

@@ -14,7 +14,7 @@ use crate::signals::Signals;
 use clap::ArgAction;
 use live::Live;
 use look::Look;
-use netvm::io::{Burst, Capture, LinkType};
+use netvm::io::{Burst, Capture, LinkType, Reading};
 use netvm::netil::exec::Selection;
 use netvm::{Ahead, Filter, emit};
 use report::{Totals, report};
@@ -76,6 +76,10 @@ pub(crate) struct Args {
     /// Threads that read and filter, where the input is a file that allows it [default: as many as there are processors, at most 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
+
+    /// Copy files into memory piece by piece even where mapping them is quicker: for files that other programs change meanwhile
+    #[arg(long)]
+    no_mmap: bool,
 
     /// Tell on standard error how many packets and bytes there were and how long it took
     #[arg(long)]
@@ -142,6 +146,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         sink,
         selection: Selection::default(),
         threads: args.threads(),
+        reading: if args.no_mmap { Reading::Copied } else { Reading::Quicker },
         left: args.max,
         totals: Totals::default(),
         measure: args.stats,
@@ -187,6 +192,7 @@ struct Work {
     sink: Sink,
     selection: Selection,
     threads: usize,
+    reading: Reading,
     /// Packets that may still be selected.
     left: Option<u64>,
     totals: Totals,
@@ -204,7 +210,7 @@ impl Consumer for Work {
     }
 
     fn ahead(&mut self, _: usize, capture: &mut Capture, watch: &mut Watch<'_>) -> Outcome<Flow> {
-        let (filter, ahead) = (self.filter.another()?, Ahead { threads: self.threads });
+        let (filter, ahead) = (self.filter.another()?, Ahead { threads: self.threads, reading: self.reading });
         let flow = ahead.run(&filter, capture, |burst, selection, end| match self.take(burst, selection) {
             Ok(Flow::More) if watch.at(end) => ControlFlow::Continue(()),
             Ok(_) => ControlFlow::Break(Ok(Flow::Enough)),

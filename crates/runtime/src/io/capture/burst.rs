@@ -5,11 +5,12 @@
 
 use super::{Section, options::Options, pcap::Pcap, pcapng::Interface};
 use crate::io::{LinkType, Precision, Timestamp};
+use std::borrow::Cow;
 
 /// Consecutive packets of one link type. Valid until the capture is asked for the next ones.
 pub struct Burst<'a> {
-    pub(super) packets: Vec<&'a [u8]>,
-    pub(super) records: Vec<&'a [u8]>,
+    pub(super) packets: Cow<'a, [&'a [u8]]>,
+    pub(super) records: Records<'a>,
     pub(super) link: LinkType,
     pub(super) origin: Origin<'a>,
     pub(super) first: u64,
@@ -21,6 +22,14 @@ pub struct Burst<'a> {
 pub(in crate::io) enum Origin<'a> {
     Pcap(&'a Pcap),
     Pcapng(&'a Section),
+}
+
+/// Where the records of a burst's packets are.
+pub(super) enum Records<'a> {
+    /// In these bytes, of which the packets are slices: a classic capture's.
+    Around(&'a [u8]),
+    /// Here, one for each packet.
+    Blocks(Vec<&'a [u8]>),
 }
 
 /// One packet with all that the capture says about it.
@@ -70,7 +79,15 @@ impl<'a> Burst<'a> {
 
     /// Packet `i` with all that is known of it. Panics where `i` is no index, as a slice does.
     pub fn record(&self, i: usize) -> Record<'a> {
-        Record { data: self.packets[i], raw: self.records[i], link: self.link, origin: self.origin }
+        Record { data: self.packets[i], raw: self.raw(i), link: self.link, origin: self.origin }
+    }
+
+    fn raw(&self, i: usize) -> &'a [u8] {
+        match (&self.records, self.origin) {
+            (Records::Around(bytes), Origin::Pcap(pcap)) => pcap.record_of(bytes, self.packets[i]),
+            (Records::Blocks(blocks), _) => blocks[i],
+            (Records::Around(_), Origin::Pcapng(_)) => &[],
+        }
     }
 
     /// All packets with all that is known of them.
@@ -102,8 +119,10 @@ impl<'a> Burst<'a> {
 
     /// Forgets all but the first `len` packets.
     pub fn truncate(&mut self, len: usize) {
-        self.packets.truncate(len);
-        self.records.truncate(len);
+        match &mut self.packets {
+            Cow::Borrowed(packets) => *packets = packets.get(..len).unwrap_or(packets),
+            Cow::Owned(packets) => packets.truncate(len),
+        }
     }
 
     /// The precision that keeps all timestamps.

@@ -40,12 +40,13 @@ use std::{
 };
 
 pub(in crate::io) use burst::Origin;
+use burst::Records;
 pub use burst::{Burst, Record};
 pub use error::{Damage, ReadError};
 pub(in crate::io) use pcap::Pcap;
 pub use pcapng::Interface;
 pub(in crate::io) use pcapng::{BYTE_ORDER, ENHANCED, INTERFACE, SECTION, Section};
-pub use split::{Split, Stretch};
+pub use split::{Group, Reading, Split};
 
 use self::{
     decode::Corrupt,
@@ -144,8 +145,9 @@ enum Step {
 
 /// Packets being gathered into a burst.
 struct Spans<'a> {
-    records: Vec<&'a [u8]>,
     packets: Vec<&'a [u8]>,
+    /// Those of a pcapng's packets.
+    blocks: Vec<&'a [u8]>,
     bytes: usize,
 }
 
@@ -235,19 +237,19 @@ impl Capture {
         *noted = (section.number, section.interfaces.len());
     }
 
-    /// The packets not read yet, for several threads; `None` where they can only be read one after the other: from pipes, compressed
-    /// files and pcapng.
-    pub fn split(&self) -> Option<Split> {
+    /// The packets not read yet, in groups; `None` where they can only be read one after the other: from pipes,
+    /// compressed files and pcapng.
+    pub fn split(&self, reading: Reading) -> Option<Split> {
         match (&self.parser, &self.again) {
             (Parser::Pcap(pcap), Some(file)) if self.source.is_plain() => {
                 let begin = self.source.offset() + self.taken as u64;
-                Split::new(file.clone(), pcap.clone(), begin, self.id).ok()
+                Split::new(file, pcap.clone(), begin, self.id, reading).ok()
             }
             _ => None,
         }
     }
 
-    /// Goes on with the record at `offset`, as told by a [`Stretch`] of this capture, after so many more packets were read. Nothing happens where there is
+    /// Goes on with the record at `offset`, as told by a [`Group`] of this capture, after so many more packets were read. Nothing happens where there is
     /// no [`Capture::split`].
     pub fn skip_to(&mut self, offset: u64, packets: u64) {
         if let Some(file) = self.again.as_ref().filter(|_| self.source.is_plain()) {
@@ -326,11 +328,15 @@ impl Capture {
     fn collect(&mut self, max: usize) -> Result<Burst<'_>, ReadError> {
         let mut spans = Spans::with_room(max.clamp(1, MAX_BURST));
         let link = self.parser.collect(self.source.bytes(), max.clamp(1, MAX_BURST), &mut spans);
-        let Spans { records, packets, bytes } = spans;
+        let Spans { blocks, packets, bytes } = spans;
         let first = self.packets;
         self.taken = bytes;
         self.packets += packets.len() as u64;
-        Ok(Burst { packets, records, link, origin: self.parser.origin(), first, capture: self.id })
+        let records = match self.parser {
+            Parser::Pcap(_) => Records::Around(self.source.bytes()),
+            Parser::Pcapng(_) => Records::Blocks(blocks),
+        };
+        Ok(Burst { packets: packets.into(), records, link, origin: self.parser.origin(), first, capture: self.id })
     }
 
     /// The end of the input, where `need` bytes would be needed for another packet.
@@ -409,7 +415,7 @@ impl Parser {
 
 impl<'a> Spans<'a> {
     fn with_room(max: usize) -> Self {
-        Self { records: Vec::with_capacity(max), packets: Vec::with_capacity(max), bytes: 0 }
+        Self { packets: Vec::with_capacity(max), blocks: Vec::new(), bytes: 0 }
     }
 
     fn len(&self) -> usize {
@@ -417,9 +423,8 @@ impl<'a> Spans<'a> {
     }
 
     #[inline(always)]
-    fn push(&mut self, record: &'a [u8], packet: &'a [u8]) {
-        self.bytes += record.len();
-        self.records.push(record);
+    fn push(&mut self, record: usize, packet: &'a [u8]) {
+        self.bytes += record;
         self.packets.push(packet);
     }
 

@@ -18,7 +18,7 @@ const PATCHED: u32 = 0xa1b2_cd34;
 /// Bytes of the file header.
 pub(super) const FILE_HEADER: usize = 24;
 /// Bytes of an ordinary record header.
-const RECORD_HEADER: usize = 16;
+pub(super) const RECORD_HEADER: usize = 16;
 
 /// What the file header says.
 #[derive(Clone, Debug)]
@@ -125,9 +125,19 @@ impl Pcap {
             }
             let Some((record, after)) = rest.split_at_checked(header + length as usize) else { break };
             let data = &record[header..];
-            spans.push(record, &data[..data.len().min(snaplen)]);
+            spans.push(record.len(), &data[..data.len().min(snaplen)]);
             rest = after;
         }
+    }
+
+    /// The longest packet there may be.
+    pub(super) fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// Whether records are as today's programs write them, in this machine's byte order.
+    pub(super) fn is_ordinary(&self) -> bool {
+        self.copies_verbatim()
     }
 
     /// Bytes before each packet.
@@ -141,6 +151,14 @@ impl Pcap {
         let ordinary = self.lengths == Lengths::CapturedFirst && !self.swapped;
         let length = if ordinary { u32_at(record, 8, false) } else { self.lengths_of(record).0 };
         (length <= self.limit).then_some(length as usize)
+    }
+
+    /// The record of a packet that is a slice of `bytes`; empty where its header does not stand before it.
+    pub(super) fn record_of<'a>(&self, bytes: &'a [u8], packet: &[u8]) -> &'a [u8] {
+        let begin = packet.as_ptr().addr().wrapping_sub(bytes.as_ptr().addr()).wrapping_sub(self.record_header);
+        let record = bytes.get(begin..).unwrap_or_default();
+        let length = self.captured(record).unwrap_or(0);
+        record.get(..self.record_header + length).unwrap_or_default()
     }
 
     /// The length of what looks like a record, within a day of another one's `seconds`; `None` if it does not. A guess: true
@@ -172,7 +190,7 @@ impl Pcap {
     }
 
     /// Captured and wire length.
-    fn lengths_of(&self, record: &[u8]) -> (u32, u32) {
+    pub(super) fn lengths_of(&self, record: &[u8]) -> (u32, u32) {
         let (first, second) = (self.field(record, 8), self.field(record, 12));
         match self.lengths {
             Lengths::CapturedFirst => (first, second),

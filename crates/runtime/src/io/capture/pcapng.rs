@@ -138,7 +138,8 @@ impl Section {
                     if *link.get_or_insert(of) != of {
                         break;
                     }
-                    spans.push(block, block.get(packet.data).unwrap_or_default());
+                    spans.blocks.push(block);
+                    spans.push(len, block.get(packet.data).unwrap_or_default());
                 }
                 _ => spans.skip(len),
             }
