@@ -223,8 +223,11 @@ impl Lower<'_> {
                 self.leave_if(*c, selected)?;
             }
             Terminator::Branch(c, yes, no) => {
-                let c = self.reg(*c);
                 let ((yes, a), (no, b)) = (self.side_edge(yes)?, self.side_edge(no)?);
+                let c = match self.within(*c, no, &b) {
+                    Some(bit) => bit,
+                    None => self.reg(*c),
+                };
                 self.b.ins().brif(c, yes, &a, no, &b);
                 self.fill_side_edges()?;
             }

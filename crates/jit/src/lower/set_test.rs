@@ -109,11 +109,36 @@ impl Lower<'_> {
     fn bitmap(&mut self, v: ir::Value, low: u64, (span, mask): (u64, u64), words: usize) -> ir::Value {
         let i = self.above(v, low);
         let inside = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, i, span as i64);
+        let bit = self.bit_of(i, mask, words);
+        self.bit_and(bit, inside)
+    }
+
+    fn bit_of(&mut self, i: ir::Value, mask: u64, words: usize) -> ir::Value {
         let word = self.b.ins().ushr_imm_u(i, 6);
         let word = self.b.ins().band_imm_u(word, mask as i64);
         let word = self.entry(words, word);
-        let bit = self.b.ins().ushr(word, i);
-        self.bit_and(bit, inside)
+        self.b.ins().ushr(word, i)
+    }
+
+    /// For a branch on a bitmap's test: goes to `no` with values beyond its span, which most are, and gives the bit of others.
+    pub(super) fn within(&mut self, condition: mir::Value, no: ir::Block, args: &[ir::BlockArg]) -> Option<ir::Value> {
+        let Some(mir::Op::SetHas(set, v)) = self.func.op(condition) else { return None };
+        let (set, v) = (*set, *v);
+        let ty = match self.func.width(v) {
+            0..=32 => types::I32,
+            33..=64 => types::I64,
+            _ => return None,
+        };
+        let Test::Bitmap { low, span, mask, words } = *self.test(set) else { return None };
+        let v = self.reg(v);
+        let v = self.resize(v, ty);
+        let i = self.above(v, low);
+        let inside = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, i, span as i64);
+        let between = self.b.create_block();
+        self.b.ins().brif(inside, between, &[], no, args);
+        self.b.switch_to_block(between);
+        let bit = self.bit_of(i, mask, words);
+        Some(self.b.ins().band_imm_u(bit, 1))
     }
 
     /// An entry of the table with that number.
