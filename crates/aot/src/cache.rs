@@ -2,7 +2,8 @@
 //!
 //! - The directory has mode 0700 and belongs to the effective user; otherwise it is not used.
 //! - A file that does not belong to the effective user, or that others may write, is refused.
-//! - A file gets its name when it is complete.
+//! - A file gets its name when it is complete; until then its name begins with a dot. Whatever a compilation that was ended leaves under such a
+//!   name goes when it is older than `STALE`.
 //! - The least recently used files go when all together are larger than `LIMIT`.
 
 use crate::{AotError, io_error};
@@ -13,10 +14,12 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// Bytes of all files together.
 const LIMIT: u64 = 128 << 20;
+/// No compilation takes as long.
+const STALE: Duration = Duration::from_secs(3600);
 
 /// A directory of compiled code.
 pub struct Cache {
@@ -105,6 +108,7 @@ impl Cache {
             // Whatever is left of it.
             let _ = fs::remove_file(&unfinished);
         }
+        self.sweep();
         self.shrink(LIMIT);
         done
     }
@@ -120,11 +124,27 @@ impl Cache {
         self.directory.join(format!("{key}.so"))
     }
 
+    fn entries(&self) -> impl Iterator<Item = fs::DirEntry> {
+        fs::read_dir(&self.directory).into_iter().flatten().flatten()
+    }
+
+    /// Removes this user's unfinished files that nobody will finish.
+    fn sweep(&self) {
+        let stale = |entry: &fs::DirEntry| {
+            let unfinished = entry.file_name().as_encoded_bytes().starts_with(b".");
+            let meta = entry.metadata().ok().filter(|meta| unfinished && meta.is_file() && meta.uid() == geteuid().as_raw());
+            meta.and_then(|meta| meta.modified().ok()?.elapsed().ok()).is_some_and(|age| age > STALE)
+        };
+        for entry in self.entries().filter(stale) {
+            // Another process may be as quick.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+
     /// Removes the least recently used files until all are within `limit` bytes.
     fn shrink(&self, limit: u64) {
-        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
         let known = |entry: fs::DirEntry| Some((entry.metadata().ok()?.modified().ok()?, entry.metadata().ok()?.len(), entry.path()));
-        let mut files: Vec<_> = entries.filter_map(known).collect();
+        let mut files: Vec<_> = self.entries().filter_map(known).collect();
         files.sort();
         let mut total: u64 = files.iter().map(|file| file.1).sum();
         for (_, size, path) in files {
@@ -162,7 +182,7 @@ mod tests {
         for (age, name) in [(30, "a"), (20, "b"), (10, "c")] {
             cache.keep(name, |path| write(path, &[0; 1000])).unwrap();
             let file = OpenOptions::new().append(true).open(cache.path(name)).unwrap();
-            file.set_modified(SystemTime::now() - std::time::Duration::from_secs(age)).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
         }
         // Its use makes it young again.
         assert!(cache.find("a").unwrap().is_some());
@@ -177,6 +197,22 @@ mod tests {
         let failed = cache.keep("x", |path| write(path, b"half").and(Err(AotError::NoCompiler)));
         assert!(matches!(failed, Err(AotError::NoCompiler)));
         assert_eq!(fs::read_dir(&cache.directory).unwrap().count(), 0);
+    }
+
+    /// An old file that is finished is for `shrink` alone.
+    #[test]
+    fn what_ended_compilations_left_goes_after_an_hour() {
+        let cache = Cache::passing().unwrap();
+        for (name, minutes) in [(".a.1", 61), (".b.1", 59), ("c.so", 61)] {
+            let path = cache.directory.join(name);
+            write(&path, b"half").unwrap();
+            let file = OpenOptions::new().append(true).open(&path).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(60 * minutes)).unwrap();
+        }
+        cache.keep("d", |path| write(path, b"code")).unwrap();
+        let mut left: Vec<_> = cache.entries().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        left.sort();
+        assert_eq!(left, [".b.1", "c.so", "d.so"]);
     }
 
     #[test]
