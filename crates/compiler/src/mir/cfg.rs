@@ -44,6 +44,26 @@ impl Cfg {
         }
         children
     }
+
+    /// Goes over the dominator tree, each block before those it dominates: what `enter` gives for one goes to `leave` after the last of them.
+    pub fn walk<S, U>(&self, state: &mut S, mut enter: impl FnMut(&mut S, Block) -> U, mut leave: impl FnMut(&mut S, U)) {
+        let children = self.children();
+        let mut stack = vec![Step::Enter(Block(0))];
+        while let Some(step) = stack.pop() {
+            match step {
+                Step::Leave(undo) => leave(state, undo),
+                Step::Enter(b) => {
+                    stack.push(Step::Leave(enter(state, b)));
+                    stack.extend(children[b.0 as usize].iter().map(|c| Step::Enter(*c)));
+                }
+            }
+        }
+    }
+}
+
+enum Step<U> {
+    Enter(Block),
+    Leave(U),
 }
 
 /// Immediate dominators by position in reverse postorder: Lengauer and Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph"

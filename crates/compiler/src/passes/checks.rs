@@ -27,7 +27,7 @@ pub(super) fn run(func: &mut Func, context: &Context<'_>) {
     func.block_mut(Block(0)).ops.insert(0, zero);
     let mut pass =
         Pass { zero, sizes, bounds: Bounds::default(), fixed: !func.changes_geometry(), replaced: Replacements::new(func), func };
-    pass.walk(&cfg);
+    cfg.walk(&mut pass, |pass, b| pass.enter(&cfg, b), |pass, mark| pass.bounds.back_to(mark));
     let Pass { mut replaced, func, .. } = pass;
     replaced.apply(func);
     merge(func);
@@ -62,28 +62,15 @@ struct Pass<'a> {
     replaced: Replacements,
 }
 
-enum Step {
-    Enter(Block),
-    Leave(usize),
-}
-
 impl Pass<'_> {
-    fn walk(&mut self, cfg: &Cfg) {
-        let children = cfg.children();
-        let mut stack = vec![Step::Enter(Block(0))];
-        while let Some(step) = stack.pop() {
-            match step {
-                Step::Leave(mark) => self.bounds.back_to(mark),
-                Step::Enter(b) => {
-                    stack.push(Step::Leave(self.bounds.mark()));
-                    if self.fixed {
-                        self.bounds.enter(self.func, cfg, b);
-                    }
-                    self.block(b);
-                    stack.extend(children[b.0 as usize].iter().map(|c| Step::Enter(*c)));
-                }
-            }
+    /// Gives the mark of what was known before.
+    fn enter(&mut self, cfg: &Cfg, b: Block) -> usize {
+        let mark = self.bounds.mark();
+        if self.fixed {
+            self.bounds.enter(self.func, cfg, b);
         }
+        self.block(b);
+        mark
     }
 
     fn block(&mut self, b: Block) {

@@ -31,26 +31,14 @@ pub(super) fn run(func: &mut Func, context: &Context<'_>) {
         return;
     }
     let cfg = Cfg::new(func);
-    let children = cfg.children();
-    let mut bounds = Bounds::default();
-    let mut stack = vec![Step::Enter(Block(0))];
-    while let Some(step) = stack.pop() {
-        match step {
-            Step::Leave(mark) => bounds.back_to(mark),
-            Step::Enter(b) => {
-                stack.push(Step::Leave(bounds.mark()));
-                bounds.enter(func, &cfg, b);
-                bounds.pass(func, b);
-                merge(func, context, &cfg, &bounds, b);
-                stack.extend(children[b.0 as usize].iter().map(|c| Step::Enter(*c)));
-            }
-        }
-    }
-}
-
-enum Step {
-    Enter(Block),
-    Leave(usize),
+    let enter = |bounds: &mut Bounds, b| {
+        let mark = bounds.mark();
+        bounds.enter(func, &cfg, b);
+        bounds.pass(func, b);
+        merge(func, context, &cfg, bounds, b);
+        mark
+    };
+    cfg.walk(&mut Bounds::default(), enter, Bounds::back_to);
 }
 
 /// A branch that passes if bytes of the packet, as far as they count, are what they must be.

@@ -15,34 +15,15 @@ use std::collections::{HashMap, HashSet};
 pub(super) fn run(func: &mut Func, _: &Context<'_>) {
     let cfg = Cfg::new(func);
     let written = Written::new(func);
-    let children = cfg.children();
     let mut replaced = Replacements::new(func);
-    let mut table: HashMap<(Type, Op), Value> = HashMap::new();
-    let mut stack = vec![Step::Enter(Block(0))];
-    while let Some(step) = stack.pop() {
-        match step {
-            Step::Leave(keys) => {
-                for key in keys {
-                    table.remove(&key);
-                }
-            }
-            Step::Enter(b) => {
-                let added = block(func, b, &written, &mut replaced, &mut table);
-                stack.push(Step::Leave(added));
-                stack.extend(children[b.0 as usize].iter().map(|c| Step::Enter(*c)));
-            }
-        }
-    }
+    let enter = |table: &mut Table, b| block(func, b, &written, &mut replaced, table);
+    cfg.walk(&mut Table::new(), enter, |table, added| added.iter().for_each(|key| _ = table.remove(key)));
     replaced.apply(func);
-}
-
-enum Step {
-    Enter(Block),
-    Leave(Vec<(Type, Op)>),
 }
 
 type Table = HashMap<(Type, Op), Value>;
 
+/// Gives the keys that it added.
 fn block(func: &mut Func, b: Block, written: &Written, replaced: &mut Replacements, table: &mut Table) -> Vec<(Type, Op)> {
     let mut added = Vec::new();
     let mut kept = Vec::new();

@@ -43,7 +43,7 @@ fn round(func: &mut Func, context: &Context<'_>) -> (usize, usize) {
     let homes = homes(func);
     let only = only_edges(func, &cfg);
     let mut search = Search { func, context, homes: &homes, only, facts: Facts::default(), ends: Vec::new(), edges: Vec::new() };
-    search.walk(&cfg);
+    cfg.walk(&mut search, Search::enter, |search, mark| search.facts.back_to(mark));
     let Search { ends, edges, .. } = search;
     let edges = thread(func, &homes, &edges);
     for (block, edge) in &ends {
@@ -92,29 +92,16 @@ struct Search<'a> {
     edges: Vec<Passing>,
 }
 
-enum Step {
-    Enter(Block),
-    Leave(usize),
-}
-
 impl Search<'_> {
-    fn walk(&mut self, cfg: &Cfg) {
-        let children = cfg.children();
-        let mut stack = vec![Step::Enter(Block(0))];
-        while let Some(step) = stack.pop() {
-            match step {
-                Step::Leave(mark) => self.facts.back_to(mark),
-                Step::Enter(b) => {
-                    stack.push(Step::Leave(self.facts.mark()));
-                    // The one edge into a block says how its condition came out.
-                    if let Some((before, edge)) = self.only[b.0 as usize] {
-                        self.facts.learn_edge(self.func, &self.func.block(before).end, edge);
-                    }
-                    self.decide(b);
-                    stack.extend(children[b.0 as usize].iter().map(|c| Step::Enter(*c)));
-                }
-            }
+    /// Gives the mark of what was known before.
+    fn enter(&mut self, b: Block) -> usize {
+        let mark = self.facts.mark();
+        // The one edge into a block says how its condition came out.
+        if let Some((before, edge)) = self.only[b.0 as usize] {
+            self.facts.learn_edge(self.func, &self.func.block(before).end, edge);
         }
+        self.decide(b);
+        mark
     }
 
     fn decide(&mut self, b: Block) {
