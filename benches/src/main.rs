@@ -62,6 +62,12 @@ struct Args {
     record: bool,
 }
 
+impl Args {
+    fn wants(&self, section: Section) -> bool {
+        self.sections.is_empty() || self.sections.contains(&section)
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Section {
     Single,
@@ -121,9 +127,23 @@ fn run(args: &Args) -> Result<(), String> {
 }
 
 fn measure(args: &Args) -> Result<Results, String> {
-    let wants = |section| args.sections.is_empty() || args.sections.contains(&section);
     let mut results = Results { machine: Machine::here(), ..Results::default() };
     let processors = machine::pin();
+    in_memory(args, &mut results)?;
+    machine::unpin(processors);
+    match &args.netvm {
+        Some(netvm) if args.wants(Section::Programs) => {
+            results.programs = programs::measure(netvm, args.capture * 1_000_000, args.rounds as usize)?
+        }
+        None if args.sections.contains(&Section::Programs) => return Err("say where the program is: --netvm FILE".to_owned()),
+        _ => {}
+    }
+    Ok(results)
+}
+
+/// All sections but whole programs.
+fn in_memory(args: &Args, results: &mut Results) -> Result<(), String> {
+    let wants = |section| args.wants(section);
     let rounds = args.rounds as usize;
     let chosen = || args.filters.iter().map(|n| *n as usize - 1);
     if wants(Section::Single) {
@@ -149,15 +169,7 @@ fn measure(args: &Args) -> Result<Results, String> {
     if wants(Section::Compile) {
         results.compile = compile::measure()?;
     }
-    machine::unpin(processors);
-    match &args.netvm {
-        Some(netvm) if wants(Section::Programs) => {
-            results.programs = programs::measure(netvm, args.capture * 1_000_000, args.rounds as usize)?
-        }
-        None if args.sections.contains(&Section::Programs) => return Err("say where the program is: --netvm FILE".to_owned()),
-        _ => {}
-    }
-    Ok(results)
+    Ok(())
 }
 
 fn all_on(memory: &Memory, chosen: impl Iterator<Item = usize>, rounds: usize) -> Result<Vec<engines::Row>, String> {

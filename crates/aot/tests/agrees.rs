@@ -56,6 +56,13 @@ fn made_up_filters() {
     assert!(many * 4 > count, "only {many} of {count} filters are for many packets at once");
 }
 
+/// Selects packets whose second word lies in one of the ranges.
+fn member_of(ranges: &[(u32, u32)]) -> Arc<Verified> {
+    let list: Vec<String> = ranges.iter().map(|(low, high)| format!("{low}-{high}")).collect();
+    let code = "segment .push\n.maxstacksize 4\n pop\n push 4\n spload.32\n set.has s\n ret\nends\n";
+    program(&format!("segment .sets\n .set s, 32\n {}\nends\n{code}", list.join(",\n ")))
+}
+
 /// Sets of every form, tested at the ends of their ranges, beside them and elsewhere.
 #[test]
 fn large_sets() {
@@ -74,12 +81,7 @@ fn large_sets() {
         ("span", (0..300).map(|i| (200 * i, 200 * i + i % 90)).collect()),
     ];
     for (name, ranges) in sets {
-        let list: Vec<String> = ranges.iter().map(|(low, high)| format!("{low}-{high}")).collect();
-        let source = format!(
-            "segment .sets\n .set s, 32\n {}\nends\nsegment .push\n.maxstacksize 4\n pop\n push 4\n spload.32\n set.has s\n ret\nends\n",
-            list.join(",\n ")
-        );
-        let program = program(&source);
+        let program = member_of(&ranges);
         let ends = ranges.iter().step_by(7).flat_map(|(low, high)| [*low, *high, low.wrapping_sub(1), high.wrapping_add(1)]);
         let values = ends.chain((0..500).map(|i| scattered(i + 77_777))).chain(0..20);
         let packets: Vec<Vec<u8>> = values.map(|v| [&[0; 4][..], &v.to_be_bytes(), &[0; 60]].concat()).collect();

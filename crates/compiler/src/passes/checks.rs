@@ -153,35 +153,40 @@ impl Pass<'_> {
 fn merge(func: &mut Func) {
     let mut replaced = Replacements::new(func);
     for b in func.block_ids() {
-        let mut open: HashMap<Space, Value> = HashMap::new();
-        let mut before: HashMap<Value, usize> = HashMap::new();
-        let mut grown: HashMap<Value, Vec<Extent>> = HashMap::new();
-        let mut kept = Vec::new();
-        for (i, v) in std::mem::take(&mut func.block_mut(b).ops).into_iter().enumerate() {
-            before.insert(v, i);
-            let Some(op) = func.op(v) else { continue };
-            if let Op::Check(space, extents) = op {
-                if let Some(first) = open.get(space).copied().filter(|f| known_at(func, extents, &before, before[f])) {
-                    grown.entry(first).or_insert_with(|| extents_of(func, first)).extend_from_slice(extents);
-                    replaced.set(v, first);
-                    continue;
-                }
-                // Another memory's check must not be passed by one that may fail first.
-                open.clear();
-                open.insert(*space, v);
-            } else if op.effects().traps || op.effects().writes {
-                open.clear();
-            }
-            kept.push(v);
-        }
-        func.block_mut(b).ops = kept;
-        for (check, all) in grown {
+        for (check, all) in merge_in(func, b, &mut replaced) {
             if let Def::Op(Op::Check(_, extents)) = &mut func.values[check.0 as usize].def {
                 *extents = all.into();
             }
         }
     }
     replaced.apply(func);
+}
+
+/// Leaves the first ones of a block; gives what each of them is to test.
+fn merge_in(func: &mut Func, b: Block, replaced: &mut Replacements) -> HashMap<Value, Vec<Extent>> {
+    let mut open: HashMap<Space, Value> = HashMap::new();
+    let mut before: HashMap<Value, usize> = HashMap::new();
+    let mut grown: HashMap<Value, Vec<Extent>> = HashMap::new();
+    let mut kept = Vec::new();
+    for (i, v) in std::mem::take(&mut func.block_mut(b).ops).into_iter().enumerate() {
+        before.insert(v, i);
+        let Some(op) = func.op(v) else { continue };
+        if let Op::Check(space, extents) = op {
+            if let Some(first) = open.get(space).copied().filter(|f| known_at(func, extents, &before, before[f])) {
+                grown.entry(first).or_insert_with(|| extents_of(func, first)).extend_from_slice(extents);
+                replaced.set(v, first);
+                continue;
+            }
+            // Another memory's check must not be passed by one that may fail first.
+            open.clear();
+            open.insert(*space, v);
+        } else if op.effects().traps || op.effects().writes {
+            open.clear();
+        }
+        kept.push(v);
+    }
+    func.block_mut(b).ops = kept;
+    grown
 }
 
 /// True if the addresses are there before operation `at` of the block: defined elsewhere, or earlier.

@@ -168,15 +168,17 @@ impl Fold<'_, '_> {
                 let negative = self.emit(width, Op::Const(c.wrapping_neg() & ones));
                 New::Op(Op::Bin(BinOp::Add, a, negative))
             }
-            // zext(x) & c → zext(x & c)
-            (BinOp::And, c) => {
-                let Some(Op::Zext(x)) = self.func.op(a).cloned() else { return None };
-                let narrow = self.func.width(x);
-                let c = self.emit(narrow, Op::Const(c & mask(narrow)));
-                New::Op(Op::Zext(self.emit(narrow, Op::Bin(BinOp::And, x, c))))
-            }
+            (BinOp::And, c) => return self.and_narrow(a, c),
             _ => return None,
         })
+    }
+
+    /// `zext(x) & c → zext(x & c)`
+    fn and_narrow(&mut self, a: Value, c: u64) -> Option<New> {
+        let Some(Op::Zext(x)) = self.func.op(a).cloned() else { return None };
+        let narrow = self.func.width(x);
+        let c = self.emit(narrow, Op::Const(c & mask(narrow)));
+        Some(New::Op(Op::Zext(self.emit(narrow, Op::Bin(BinOp::And, x, c)))))
     }
 
     /// `(x op c1) op c2 → x op (c1 op c2)`

@@ -106,34 +106,26 @@ fn bytes(func: &Func, v: Value, reach: &mut u32) -> Option<Vec<Byte>> {
     }
     let n = usize::from(width / 8);
     let mut of = |v: Value| bytes(func, v, reach);
-    let by = |v: Value| func.constant(v).filter(|c| c.is_multiple_of(8)).map(|c| (c / 8) as usize);
+    let by = |v: Value| func.constant(v).filter(|c| c.is_multiple_of(8)).map(|c| (c / 8) as isize);
     match func.op(v)? {
         Op::Const(0) => Some(vec![Byte::Zero; n]),
         Op::Load(space, order, addr, offset, _) => {
             let place = |i: usize| if *order == Order::Little { i } else { n - 1 - i } as u32;
             (0..n).map(|i| Some(Byte::Memory(*space, *addr, offset.checked_add(place(i))?, v))).collect()
         }
-        Op::Zext(a) => {
-            let mut bytes = of(*a)?;
-            bytes.resize(n, Byte::Zero);
-            Some(bytes)
-        }
-        Op::Trunc(a) => of(*a).map(|mut bytes| {
-            bytes.truncate(n);
-            bytes
-        }),
-        Op::Bin(BinOp::Shl, a, k) => {
-            let (bytes, k) = (of(*a)?, by(*k)?);
-            Some((0..n).map(|i| i.checked_sub(k).map_or(Byte::Zero, |i| bytes[i])).collect())
-        }
-        Op::Bin(BinOp::UShr, a, k) => {
-            let (bytes, k) = (of(*a)?, by(*k)?);
-            Some((0..n).map(|i| bytes.get(i.saturating_add(k)).copied().unwrap_or(Byte::Zero)).collect())
-        }
+        Op::Zext(a) | Op::Trunc(a) => Some(moved(&of(*a)?, 0, n)),
+        Op::Bin(BinOp::Shl, a, k) => Some(moved(&of(*a)?, -by(*k)?, n)),
+        Op::Bin(BinOp::UShr, a, k) => Some(moved(&of(*a)?, by(*k)?, n)),
         Op::Bin(BinOp::And, a, m) => kept(&of(*a)?, func.constant(*m)?),
         Op::Bin(BinOp::Or | BinOp::Xor | BinOp::Add, a, b) => joined(&of(*a)?, &of(*b)?),
         _ => None,
     }
+}
+
+/// That many bytes from place `from` on; beyond the ends there are zeros.
+fn moved(bytes: &[Byte], from: isize, n: usize) -> Vec<Byte> {
+    let at = |i: usize| bytes.get(i.checked_add_signed(from)?).copied();
+    (0..n).map(|i| at(i).unwrap_or(Byte::Zero)).collect()
 }
 
 /// Makes the value that load; what it needs goes before it.

@@ -19,10 +19,7 @@ impl Lower<'_> {
         Ok(match op {
             Op::Const(c) => self.iconst(container(width), *c),
             Op::Bin(op, a, b) => self.bin(*op, width, *a, *b)?,
-            Op::Div(op, a, b, _) => {
-                let (a, b) = (self.reg(*a), self.reg(*b));
-                if *op == BinOp::Div { self.b.ins().udiv(a, b) } else { self.b.ins().urem(a, b) }
-            }
+            Op::Div(op, a, b, _) => self.divide(*op, *a, *b),
             Op::Checked(op, signed, a, b, site) => self.checked(*op, *signed, *a, *b, *site),
             Op::Un(op, a) => self.un(*op, width, *a),
             Op::Cmp(op, a, b) => self.cmp(*op, *a, *b)?,
@@ -31,11 +28,7 @@ impl Lower<'_> {
                 self.resize(a, container(width))
             }
             Op::Sext(a) => self.sext(*a, width),
-            Op::Trunc(a) => {
-                let a = self.reg(*a);
-                let cut = self.resize(a, container(width));
-                self.mask(cut, width)
-            }
+            Op::Trunc(a) => self.trunc(*a, width),
             Op::Slice(a, low) => self.slice(*a, *low, width)?,
             Op::Concat(high, low) => self.concat(*high, *low, width),
             Op::Select(c, a, b) => {
@@ -46,6 +39,18 @@ impl Lower<'_> {
             Op::Load(space, order, addr, offset, _) => self.load(*space, *order, *addr, *offset, width),
             _ => self.environment(op),
         })
+    }
+
+    /// The divisor is not zero.
+    fn divide(&mut self, op: BinOp, a: mir::Value, b: mir::Value) -> ir::Value {
+        let (a, b) = (self.reg(a), self.reg(b));
+        if op == BinOp::Div { self.b.ins().udiv(a, b) } else { self.b.ins().urem(a, b) }
+    }
+
+    fn trunc(&mut self, a: mir::Value, width: u16) -> ir::Value {
+        let a = self.reg(a);
+        let cut = self.resize(a, container(width));
+        self.mask(cut, width)
     }
 
     /// Values that come from outside.

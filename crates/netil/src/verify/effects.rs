@@ -121,28 +121,28 @@ fn special(module: &Module, handler: &Handler, inst: &Inst, s: &mut PathState) -
             s.push(I32);
         }
         Op::Pop | Op::Dup | Op::Swap | Op::PopI => return polymorphic(inst, s),
-        Op::LocLoad => {
-            if !s.written[n] {
-                return Err(Reason::Uninitialised(inst.imm[0]));
-            }
-            s.push(handler.locals[n]);
-        }
-        Op::LocStore => {
-            s.want(1, handler.locals[n])?;
-            s.pop()?;
-            s.written[n] = true;
-        }
+        Op::LocLoad | Op::LocStore => local(handler, inst, s)?,
         Op::SetHas => replace(s, module.sets[n].width(), I32)?,
         Op::WSlice => replace(s, inst.imm[0] as u16, (inst.imm[1] - inst.imm[2] + 1) as u16)?,
-        Op::WConcat => {
-            s.want(1, inst.imm[1] as u16)?;
-            s.want(2, inst.imm[0] as u16)?;
-            s.pop()?;
-            replace(s, inst.imm[0] as u16, (inst.imm[0] + inst.imm[1]) as u16)?;
-        }
+        Op::WConcat => concat(s, inst.imm[0] as u16, inst.imm[1] as u16)?,
         _ => {}
     }
     Ok([0; 2])
+}
+
+fn local(handler: &Handler, inst: &Inst, s: &mut PathState) -> Result<(), Reason> {
+    let n = inst.imm[0] as usize;
+    if inst.op == Op::LocStore {
+        s.want(1, handler.locals[n])?;
+        s.pop()?;
+        s.written[n] = true;
+        return Ok(());
+    }
+    if !s.written[n] {
+        return Err(Reason::Uninitialised(inst.imm[0]));
+    }
+    s.push(handler.locals[n]);
+    Ok(())
 }
 
 /// The elements down to the last position must be 32-bit; those at the positions (1 is the top) change.
@@ -161,6 +161,13 @@ fn replace(s: &mut PathState, from: u16, to: u16) -> Result<(), Reason> {
     s.pop()?;
     s.push(to);
     Ok(())
+}
+
+fn concat(s: &mut PathState, high: u16, low: u16) -> Result<(), Reason> {
+    s.want(1, low)?;
+    s.want(2, high)?;
+    s.pop()?;
+    replace(s, high, high + low)
 }
 
 fn polymorphic(inst: &Inst, s: &mut PathState) -> Result<[u16; 2], Reason> {
