@@ -223,6 +223,7 @@ fn apply(func: &mut Func, cfg: &Cfg, (a, b): (Block, Block), (region, difference
             param
         })
         .collect();
+    lift_constants(func, region);
     for block in region {
         rename(func, *block, differences, &params);
     }
@@ -239,6 +240,22 @@ fn apply(func: &mut Func, cfg: &Cfg, (a, b): (Block, Block), (region, difference
                 e.args.extend(&second);
             }
         }
+    }
+}
+
+/// Moves constants that a region takes from outside to the entry: equal ones are no difference, but those of the first stand where packets
+/// of the second do not come by.
+fn lift_constants(func: &mut Func, region: &HashSet<Block>) {
+    let mut used = HashSet::new();
+    for block in region {
+        func.block(*block).ops.iter().filter_map(|v| func.op(*v)).for_each(|op| op.operands(|v| used.extend([v])));
+        func.block(*block).end.values(|v| used.extend([v]));
+    }
+    for block in func.block_ids().filter(|b| *b != Block(0) && !region.contains(b)) {
+        let lifts = |v: &Value| used.contains(v) && func.constant(*v).is_some();
+        let (lifted, kept): (Vec<Value>, Vec<Value>) = func.block(block).ops.iter().partition(|v| lifts(v));
+        func.block_mut(block).ops = kept;
+        func.block_mut(Block(0)).ops.extend(lifted);
     }
 }
 
