@@ -4,6 +4,7 @@ use crate::build::Compiler;
 use crate::cache::{Cache, key};
 use crate::{AotError, io_error};
 use compiler::backends::c::{self, LANES};
+use compiler::mir::Func;
 use compiler::passes;
 use netil::Verified;
 use netil::module::HandlerKind;
@@ -85,8 +86,7 @@ struct Source {
 
 impl Source {
     fn new(program: &Verified, options: &Options) -> Result<Self, AotError> {
-        let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::lanes());
-        let (func, _) = optimised.ok().flatten().ok_or_else(|| c::Unsupported("a program without code for packets".to_owned()))?;
+        let func = optimised(program)?;
         let plain = matches!(options.form, Some("any" | "scalar"));
         let text = c::emit(program, &func)?;
         let compiler = Compiler::system()?.identity();
@@ -115,6 +115,24 @@ impl Source {
             None => Err(AotError::Load(format!("it has no form '{}' for this processor", options.form.unwrap_or("scalar")))),
         }
     }
+}
+
+/// What C is made of.
+fn optimised(program: &Verified) -> Result<Func, c::Unsupported> {
+    let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::lanes());
+    let (func, _) = optimised.ok().flatten().ok_or_else(|| c::Unsupported("a program without code for packets".to_owned()))?;
+    Ok(func)
+}
+
+/// What a filter costs as C for many packets at once, to compare forms of one filter with; `None` where it is not for that.
+pub fn weight(program: &Verified) -> Option<f64> {
+    c::weight(program, &optimised(program).ok()?).ok()?
+}
+
+/// Whether code of a form, or of the one chosen where none is named, treats many packets at once on this processor.
+pub fn treats_many(form: Option<&str>) -> bool {
+    let many = |lanes: &c::Lanes| form.map_or(lanes.name != "any", |form| form == lanes.name) && has(lanes.name);
+    LANES.iter().any(many)
 }
 
 /// Whether this processor can run a form.

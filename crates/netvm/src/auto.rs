@@ -7,9 +7,9 @@
 use aot::code::{Code, Options};
 use aot::{AotEngine, AotError};
 use compiler::Engine;
-use netil::Verified;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, State};
 use netil::module::HandlerKind;
+use netil::{Interpreter, Verified};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -28,6 +28,7 @@ pub(crate) struct Auto {
 }
 
 struct Job {
+    /// What C is made of; it uses of a burst what the program at work does.
     program: Arc<Verified>,
     options: Options,
     seen: AtomicU64,
@@ -37,12 +38,11 @@ struct Job {
 }
 
 impl Auto {
-    pub(crate) fn new(now: Box<dyn Engine>, options: Options) -> Self {
-        Self::with_marks(now, options, [LOOK, COMPILE])
+    pub(crate) fn new(now: Box<dyn Engine>, compiled: Arc<Verified>, options: Options) -> Self {
+        Self::with_marks(now, compiled, options, [LOOK, COMPILE])
     }
 
-    fn with_marks(now: Box<dyn Engine>, options: Options, marks: [u64; 2]) -> Self {
-        let program = Arc::clone(now.program());
+    fn with_marks(now: Box<dyn Engine>, program: Arc<Verified>, options: Options, marks: [u64; 2]) -> Self {
         let job = Job { program, options, seen: AtomicU64::new(0), marks, code: OnceLock::new() };
         Self { now, fast: None, job: Arc::new(job) }
     }
@@ -52,7 +52,9 @@ impl Auto {
         if self.fast.is_none()
             && let Some(Ok(code)) = self.job.code.get()
         {
-            self.fast = Some(AotEngine::with(Some(Arc::clone(code)), self.now.another()));
+            // The interpreter only says which program it is: all that is not the code's stays with `now`.
+            let other = Box::new(Interpreter::new(Arc::clone(&self.job.program)));
+            self.fast = Some(AotEngine::with(Some(Arc::clone(code)), other));
         }
     }
 }
@@ -138,10 +140,12 @@ mod tests {
             println!("skipped: needs a C compiler");
             return;
         }
-        let program = Filter::compile("tcp port 80 or udp", LinkType::EN10MB, &engines::ALL[0]).unwrap().program;
+        let [program, compiled] = ["tcp port 80 or udp", "udp or tcp port 80"]
+            .map(|text| Filter::compile(text, LinkType::EN10MB, &engines::ALL[0]).unwrap().program);
+        assert_ne!(program.module(), compiled.module());
         let mut state = fresh_state(&program).unwrap();
         let now = engines::find("jit").unwrap().make(Arc::clone(&program), engines::Settings::default()).unwrap();
-        let mut auto = Auto::with_marks(now, Options { no_cache: true, form: None }, [100, 5_000]);
+        let mut auto = Auto::with_marks(now, compiled, Options { no_cache: true, form: None }, [100, 5_000]);
         let trace = synth::mixed_trace(5, 300);
         let frames: Vec<&[u8]> = trace.iter().map(|(_, frame)| frame.as_slice()).collect();
         let mut select = |auto: &mut Auto| {
@@ -161,7 +165,7 @@ mod tests {
     fn without_a_compiler_the_work_goes_on() {
         let program = Filter::compile("tcp", LinkType::EN10MB, &engines::ALL[0]).unwrap().program;
         let now = engines::find("jit").unwrap().make(Arc::clone(&program), engines::Settings::default()).unwrap();
-        let auto = Auto::new(now, Options::default());
+        let auto = Auto::new(now, program, Options::default());
         let _ = auto.job.code.set(Err(AotError::NoCompiler));
         assert!(auto.detail().starts_with("jit; no C compiler was found"), "{}", auto.detail());
         assert_eq!(auto.another().detail(), auto.detail());

@@ -28,6 +28,13 @@ pub enum Stage {
     C,
 }
 
+impl Stage {
+    /// Whether it is a way to code for many packets at once: [`crate::Compiled::many`] then says more than the program.
+    pub fn treats_many(self) -> bool {
+        matches!(self, Self::Lanes | Self::C)
+    }
+}
+
 /// All stages with their names, first to last.
 pub const ALL: &[(&str, Stage, &str)] = &[
     ("netil", Stage::Netil, "NetIL source"),

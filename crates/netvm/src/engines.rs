@@ -31,7 +31,41 @@ impl Settings {
     }
 }
 
-type Make = fn(Arc<Verified>, Settings) -> Result<Box<dyn Engine>, Error>;
+/// How much lighter code for many packets at once must be in an order that was made for one packet after the other. Less may be chance.
+const LIGHTER: f64 = 0.95;
+
+/// A program as engines take it. A filter that a profile orders is two: the same verdicts, by terms in the order that suits the engine.
+#[derive(Clone)]
+pub struct Programs {
+    /// For code that treats one packet after the other.
+    pub(crate) one: Arc<Verified>,
+    /// For code that treats many packets at once; it uses the same of a burst.
+    pub(crate) many: Arc<Verified>,
+}
+
+impl From<Arc<Verified>> for Programs {
+    fn from(program: Arc<Verified>) -> Self {
+        Self { one: Arc::clone(&program), many: program }
+    }
+}
+
+impl Programs {
+    /// A filter with its terms as they were written and as they are ordered for one packet after the other. For many at once, whose branches cost
+    /// something else and whose fetches serve several terms, C tells which of both is lighter.
+    pub(crate) fn ordered(written: Arc<Verified>, ordered: Arc<Verified>) -> Self {
+        let keeps = written.module() != ordered.module() && written.uses() == ordered.uses();
+        let lighter = |than: f64| aot::code::weight(&ordered).is_some_and(|weight| weight < LIGHTER * than);
+        let keeps = keeps && aot::code::weight(&written).is_some_and(|weight| !lighter(weight));
+        Self { many: if keeps { written } else { Arc::clone(&ordered) }, one: ordered }
+    }
+
+    /// What C is made of.
+    fn ahead(&self, form: Option<&str>) -> &Arc<Verified> {
+        if aot::code::treats_many(form) { &self.many } else { &self.one }
+    }
+}
+
+type Make = fn(Programs, Settings) -> Result<Box<dyn Engine>, Error>;
 
 /// A way to run programs.
 pub struct EngineInfo {
@@ -97,29 +131,30 @@ pub static AUTO: EngineInfo = EngineInfo {
     make: automatic,
 };
 
-fn interpreter(program: Arc<Verified>, _: Settings) -> Result<Box<dyn Engine>, Error> {
-    Ok(Box::new(Interpreter::new(program)))
+fn interpreter(programs: Programs, _: Settings) -> Result<Box<dyn Engine>, Error> {
+    Ok(Box::new(Interpreter::new(programs.one)))
 }
 
-fn machine_code(program: Arc<Verified>, _: Settings) -> Result<Box<dyn Engine>, Error> {
+fn machine_code(programs: Programs, _: Settings) -> Result<Box<dyn Engine>, Error> {
     let refused = |error: JitError| Error::Engine { engine: "jit", reason: error.to_string() };
-    Ok(Box::new(JitEngine::new(program).map_err(refused)?))
+    Ok(Box::new(JitEngine::new(programs.one).map_err(refused)?))
 }
 
 /// What is ready at once.
-fn at_once(program: Arc<Verified>, settings: Settings) -> Result<Box<dyn Engine>, Error> {
-    machine_code(Arc::clone(&program), settings).or_else(|_| interpreter(program, settings))
+fn at_once(programs: Programs, settings: Settings) -> Result<Box<dyn Engine>, Error> {
+    machine_code(programs.clone(), settings).or_else(|_| interpreter(programs, settings))
 }
 
-fn automatic(program: Arc<Verified>, settings: Settings) -> Result<Box<dyn Engine>, Error> {
-    let filter = program.is_filter();
-    let now = at_once(program, settings)?;
-    Ok(if filter { Box::new(Auto::new(now, settings.options(None))) } else { now })
+fn automatic(programs: Programs, settings: Settings) -> Result<Box<dyn Engine>, Error> {
+    let compiled = Arc::clone(programs.ahead(None));
+    let now = at_once(programs, settings)?;
+    Ok(if compiled.is_filter() { Box::new(Auto::new(now, compiled, settings.options(None))) } else { now })
 }
 
-fn ahead(program: Arc<Verified>, settings: Settings, form: Option<&'static str>) -> Result<Box<dyn Engine>, Error> {
+fn ahead(programs: Programs, settings: Settings, form: Option<&'static str>) -> Result<Box<dyn Engine>, Error> {
     let refused = |error: AotError| Error::Engine { engine: "aot", reason: error.to_string() };
-    Ok(Box::new(AotEngine::new(at_once(program, settings)?, &settings.options(form)).map_err(refused)?))
+    let compiled = Arc::clone(programs.ahead(form));
+    Ok(Box::new(AotEngine::new(at_once(compiled.into(), settings)?, &settings.options(form)).map_err(refused)?))
 }
 
 impl EngineInfo {
@@ -127,8 +162,8 @@ impl EngineInfo {
     ///
     /// # Errors
     /// The program is valid but too large for this engine.
-    pub fn make(&self, program: Arc<Verified>, settings: Settings) -> Result<Box<dyn Engine>, Error> {
-        (self.make)(program, settings)
+    pub fn make(&self, program: impl Into<Programs>, settings: Settings) -> Result<Box<dyn Engine>, Error> {
+        (self.make)(program.into(), settings)
     }
 }
 
@@ -141,4 +176,37 @@ pub fn forms() -> impl Iterator<Item = &'static EngineInfo> {
 /// The engine with that name, [`AUTO`] included.
 pub fn find(name: &str) -> Option<&'static EngineInfo> {
     ALL.iter().chain(FORMS).chain([&AUTO]).find(|engine| engine.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Filter;
+    use runtime::io::LinkType;
+
+    fn program(text: &str) -> Arc<Verified> {
+        Filter::compile(text, LinkType::EN10MB, &ALL[0]).unwrap().program
+    }
+
+    #[test]
+    fn code_for_many_packets_keeps_the_lighter_order() {
+        let (particular, general) = ("ip src 10.3.3.3 and not tcp port 443", "not tcp port 443 and ip src 10.3.3.3");
+        let keeps = |written: &str, ordered: &str| {
+            let programs = Programs::ordered(program(written), program(ordered));
+            assert_eq!(programs.one.module(), program(ordered).module());
+            programs.many.module() == program(written).module()
+        };
+        assert!(!keeps(general, particular) && keeps(particular, general));
+        // No lighter, only other.
+        assert!(keeps("ip src 10.3.3.3", "ip src 10.3.3.4"));
+        // A division is not for many at once; bursts for `tcp` have no lengths.
+        assert!(!keeps("len / 3 = 100", "len / 3 = 200") && !keeps("tcp and len > 900", "tcp"));
+    }
+
+    #[test]
+    fn c_is_made_of_the_order_for_its_form() {
+        let programs = Programs { one: program("tcp"), many: program("udp") };
+        let of = |form| programs.ahead(Some(form));
+        assert!(Arc::ptr_eq(of("any"), &programs.many) && Arc::ptr_eq(of("scalar"), &programs.one));
+    }
 }

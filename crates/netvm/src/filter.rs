@@ -1,6 +1,6 @@
 //! A filter expression, compiled for each link type that its packets have.
 
-use crate::engines::{AUTO, EngineInfo, Settings};
+use crate::engines::{AUTO, EngineInfo, Programs, Settings};
 use crate::frontends::pcap_filter::{self, explain::Explainer};
 use crate::session::fresh_state;
 use crate::{Error, Profile};
@@ -26,8 +26,10 @@ pub struct Filter {
 pub struct Compiled {
     /// The link type.
     pub link: LinkType,
-    /// The program it became.
+    /// The program it became, as the engine runs it.
     pub program: Arc<Verified>,
+    /// The same as C for many packets at once is made of it: by a profile its terms may stand in another order.
+    pub many: Arc<Verified>,
     /// From text to something that runs.
     pub took: Duration,
     /// For captures of big-endian machines, where that makes a difference.
@@ -202,10 +204,12 @@ impl Compiled {
         profile: Option<&Profile>,
     ) -> Result<Self, Error> {
         let start = Instant::now();
-        let program = Arc::new(program(source, link, big_endian, profile)?);
+        let programs = programs(source, link, big_endian, profile)?;
+        let many = Arc::clone(&programs.many);
+        let engine = engine.make(programs, settings)?;
+        let program = Arc::clone(engine.program());
         let state = fresh_state(&program)?;
-        let engine = engine.make(Arc::clone(&program), settings)?;
-        Ok(Self { link, program, took: start.elapsed(), big_endian, engine, state, matched: Selection::default() })
+        Ok(Self { link, program, many, took: start.elapsed(), big_endian, engine, state, matched: Selection::default() })
     }
 
     /// The same filter for another thread; what was compiled is shared.
@@ -213,10 +217,10 @@ impl Compiled {
     /// # Errors
     /// A coprocessor has no implementation.
     pub fn another(&self) -> Result<Self, Error> {
-        let (program, engine) = (Arc::clone(&self.program), self.engine.another());
+        let (program, many, engine) = (Arc::clone(&self.program), Arc::clone(&self.many), self.engine.another());
         let state = fresh_state(&program)?;
         let (link, took, big_endian) = (self.link, self.took, self.big_endian);
-        Ok(Self { link, program, took, big_endian, engine, state, matched: Selection::default() })
+        Ok(Self { link, program, many, took, big_endian, engine, state, matched: Selection::default() })
     }
 
     /// The name of the engine that runs it.
@@ -251,17 +255,18 @@ impl Compiled {
     }
 }
 
-/// The program that an expression becomes for a link type.
+/// The program that an expression becomes for a link type; by a profile, one for each way to run it.
 ///
 /// # Errors
 /// The expression is wrong, or has no meaning on that link type.
-fn program(source: &str, link: LinkType, big_endian_file: bool, profile: Option<&Profile>) -> Result<Verified, Error> {
+fn programs(source: &str, link: LinkType, big_endian_file: bool, profile: Option<&Profile>) -> Result<Programs, Error> {
     let wrong = |errors| Error::Filter { source: source.to_owned(), errors };
     let options = pcap_filter::Options { big_endian_file, ..pcap_filter::Options::default() };
     let of_link = pcap_filter::LinkType(link.number());
-    let filter = match profile.and_then(|profile| profile.of_link(link)) {
-        Some(profile) => pcap_filter::Filter::profiled(source, of_link, &options, profile),
-        None => pcap_filter::Filter::compile(source, of_link, &options),
-    };
-    crate::load::verify(filter.map_err(wrong)?.module(), "filter")
+    let verified = |filter: Result<pcap_filter::Filter, _>| crate::load::verify(filter.map_err(wrong)?.module(), "filter").map(Arc::new);
+    let written = verified(pcap_filter::Filter::compile(source, of_link, &options))?;
+    match profile.and_then(|profile| profile.of_link(link)) {
+        None => Ok(written.into()),
+        Some(profile) => Ok(Programs::ordered(written, verified(pcap_filter::Filter::profiled(source, of_link, &options, profile))?)),
+    }
 }

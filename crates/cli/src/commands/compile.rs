@@ -82,7 +82,8 @@ fn program(args: &Args) -> Outcome<Arc<Verified>> {
         (Some(path), _) => Ok(Arc::new(load::program(path)?)),
         (None, Some(text)) => {
             let mut filter = args.profile.applied(Filter::new(text, &engines::ALL[0])?)?;
-            Ok(Arc::clone(&filter.prepare(args.link_type)?.program))
+            let compiled = filter.prepare(args.link_type)?;
+            Ok(Arc::clone(if args.emit.treats_many() { &compiled.many } else { &compiled.program }))
         }
         (None, None) => Err(Failure::usage("give a FILE or --filter EXPR")),
     }

@@ -19,6 +19,20 @@ fn a_profile_changes_the_program_and_not_what_is_selected() {
     assert!(!selected(&[]).is_empty());
 }
 
+/// Many at once fetch ports of IPv4 and IPv6 together, unless other terms come in between.
+#[test]
+fn code_for_many_packets_at_once_has_its_own_order() {
+    let dir = Dir::new("profile-many");
+    let example = dir.trace("example.pcap", 4, 2000);
+    let changed = |filter: &str, stage: &str| {
+        let program = |more: &[&str]| run_args(&[&["compile", "--emit", stage, "--filter", filter], more].concat()).good();
+        program(&[]) != program(&["--profile", &example])
+    };
+    let stages = |filter| ["netil", "mir-opt", "mir-lanes", "c"].map(|stage| changed(filter, stage));
+    assert_eq!(stages("not broadcast and not arp and udp port 53"), [true, true, false, false]);
+    assert_eq!(stages(FILTER), [true; 4]);
+}
+
 #[test]
 fn a_profile_of_another_link_type_has_no_effect() {
     let dir = Dir::new("profile-link");

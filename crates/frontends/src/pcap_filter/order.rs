@@ -10,7 +10,8 @@
 //!
 //! With a profile operands of operands stand in one list, equal ones once, and are chosen one by one: each time the one that costs least
 //! for each packet that it decides, among the packets that are still open. Costs are in the table of [`cost`]; a branch that goes either way
-//! costs more than any load, as the processor guesses it wrongly.
+//! costs more than any load, as the processor guesses it wrongly. That is so for one packet after the other; whether the order suits code for
+//! many at once is weighed where that is made (`compiler::backends::c::weight`).
 //!
 //! Left as they are: filters that set offsets on their way (`geneve`) or look at the last value, large filters with a profile, and what
 //! stands inside merged lists.

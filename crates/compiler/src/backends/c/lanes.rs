@@ -9,19 +9,13 @@
 use super::plan::Plan;
 use super::shape::LEAVE;
 use super::tables::Tables;
+use super::weights::Weights;
 use super::windows::Window;
 use crate::mir::{Block, Edge, Extent, Func, Op, Order, Terminator, Value};
 use netil::ops::{BinOp, CmpOp, mask};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-/// What fetching from packets or tables costs, and what a mispredicted branch does, both ways, in operations on lanes.
-const FETCH: f64 = 12.0;
-const MISS: f64 = 36.0;
-/// How often at least a block must have no lane for a test to be worth its place.
-const SELDOM: f64 = 0.02;
-/// Lanes that the choice assumes.
-const TYPICAL: i32 = 16;
 /// Packets ahead of the present one whose first bytes are asked for.
 const AHEAD: usize = 32;
 /// What stands in for a packet that is too short; no window at the beginning ends later.
@@ -32,7 +26,8 @@ pub(super) fn emit(func: &Func, tables: &Tables) -> Option<String> {
     let plan = Plan::new(func, tables)?;
     let first = plan.windows.first_byte();
     let (values, lengths) = (HashMap::new(), plan.lengths.clone());
-    let mut lanes = Lanes { func, plan: &plan, values, lengths, safe: 0, text: String::new(), depth: 1 };
+    let weights = Weights { func, plan: &plan };
+    let mut lanes = Lanes { func, plan: &plan, weights, values, lengths, safe: 0, text: String::new(), depth: 1 };
     lanes.block(Block(0));
     let mut text = tables.lanes();
     text += "\n@TARGET static inline uint32_t $many(const struct nv_burst *b, uint64_t i)\n{\n";
@@ -101,6 +96,7 @@ enum Place {
 struct Lanes<'a> {
     func: &'a Func,
     plan: &'a Plan,
+    weights: Weights<'a>,
     values: HashMap<Value, Place>,
     /// Packets are at least so long in the blocks written so far.
     lengths: Vec<u32>,
@@ -140,7 +136,7 @@ impl Lanes<'_> {
     }
 
     fn child(&mut self, child: Block) {
-        if !self.worth_a_test(child) {
+        if !self.weights.worth_a_test(child) {
             return self.block(child);
         }
         self.line(&format!("if ($any(k{})) {{", child.0));
@@ -153,24 +149,6 @@ impl Lanes<'_> {
     /// A block's parameters; lanes that leave need none.
     fn params(&self, block: Block) -> Vec<Value> {
         if self.plan.leaves[block.0 as usize] { Vec::new() } else { self.func.block(block).params.clone() }
-    }
-
-    /// Whether stepping over a block, and what it dominates, when no lane reaches it, saves more than the test may cost.
-    fn worth_a_test(&self, block: Block) -> bool {
-        let none = (1.0 - self.plan.share[block.0 as usize].min(1.0)).powi(TYPICAL);
-        none > SELDOM && none * self.cost(block) > none.min(1.0 - none) * MISS
-    }
-
-    /// Of a block and all that it dominates.
-    fn cost(&self, block: Block) -> f64 {
-        if self.plan.leaves[block.0 as usize] {
-            return 1.0;
-        }
-        let ops = &self.func.block(block).ops;
-        let windows = self.plan.windows.list.iter().filter(|w| w.block == block).count();
-        let sets = ops.iter().filter(|v| matches!(self.func.op(**v), Some(Op::SetHas(..)))).count();
-        let children = self.plan.children[block.0 as usize].iter().filter(|b| self.plan.reached[b.0 as usize]);
-        ops.len() as f64 + FETCH * (windows + sets) as f64 + children.map(|child| self.cost(*child)).sum::<f64>()
     }
 
     fn param(&mut self, param: Value) {

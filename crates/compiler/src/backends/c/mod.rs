@@ -18,6 +18,7 @@ mod scalar;
 mod shape;
 mod tables;
 mod twins;
+mod weights;
 mod windows;
 
 use crate::mir::Func;
@@ -104,6 +105,17 @@ pub const LANES: &[Lanes] = &[
 pub fn for_lanes(program: &Verified, func: &Func) -> Result<Option<Func>, Unsupported> {
     let sets = tables::Tables::new(&with_sets(program.module(), func), func)?;
     Ok(shape::for_lanes(func, &sets, program))
+}
+
+/// What a filter costs for as many packets as are treated at once, in operations; `None` where its shape does not allow that. To compare
+/// forms of one filter with.
+///
+/// # Errors
+/// As [`for_lanes`].
+pub fn weight(program: &Verified, func: &Func) -> Result<Option<f64>, Unsupported> {
+    let sets = tables::Tables::new(&with_sets(program.module(), func), func)?;
+    let Some(func) = shape::for_lanes(func, &sets, program) else { return Ok(None) };
+    Ok(plan::Plan::new(&func, &sets).map(|plan| weights::Weights { func: &func, plan: &plan }.expected()))
 }
 
 /// The module with the sets that passes made after its own, as they are numbered.
