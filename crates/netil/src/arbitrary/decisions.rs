@@ -279,7 +279,7 @@ impl<'a> Decisions<'a> {
             self.line(&format!("push {place}\n{name}"));
             self.store_local(local, mostly(place, width));
         }
-        if self.c.chance(1, 2) {
+        if self.c.chance(3, 4) {
             self.store(&format!("push 9\npush {at}\npstore.8"));
         }
         for (local, place) in places {
