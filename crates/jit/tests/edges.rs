@@ -61,19 +61,27 @@ impl Text {
         self.at += whole / 8;
     }
 
+    /// Classic instructions name no width.
+    fn operation(&mut self, row: &Row) {
+        match row.imms {
+            [] => self.add(row.mnemonic),
+            _ => self.add(&format!("{} {}", row.mnemonic, self.width)),
+        }
+    }
+
     fn binary(&mut self, row: &Row, second: &str) {
         self.operand(FIRST);
         match second {
             "" => self.operand(SECOND),
             amount => self.add(amount),
         }
-        self.add(&format!("{} {}", row.mnemonic, self.width));
+        self.operation(row);
         self.result(if matches!(row.sem, Sem::WideCmp(_)) { 32 } else { self.width });
     }
 
     fn unary(&mut self, row: &Row) {
         self.operand(FIRST);
-        self.add(&format!("{} {}", row.mnemonic, self.width));
+        self.operation(row);
         self.result(self.width);
     }
 
@@ -103,18 +111,19 @@ impl Text {
     /// What divides comes last, as it may trap.
     fn program(width: u32) -> String {
         let mut t = Self::new(width);
-        let divides = |row: &&Row| matches!(row.sem, Sem::WideBin(BinOp::Div | BinOp::Mod));
-        for row in TABLE.iter().filter(|row| !divides(row)) {
+        let fits = |row: &&Row| width == 32 || !matches!(row.sem, Sem::Bin(_) | Sem::Un(_));
+        let divides = |row: &&Row| matches!(row.sem, Sem::Bin(BinOp::Div | BinOp::Mod) | Sem::WideBin(BinOp::Div | BinOp::Mod));
+        for row in TABLE.iter().filter(|row| fits(row) && !divides(row)) {
             match row.sem {
-                Sem::WideBin(op) if op.is_shift() => t.shifts(row),
-                Sem::WideBin(_) | Sem::WideCmp(_) => t.binary(row, ""),
+                Sem::Bin(op) | Sem::WideBin(op) if op.is_shift() => t.shifts(row),
+                Sem::Bin(_) | Sem::WideBin(_) | Sem::WideCmp(_) => t.binary(row, ""),
                 Sem::WideUn(UnOp::Bswap) if !width.is_multiple_of(8) => {}
-                Sem::WideUn(_) => t.unary(row),
+                Sem::Un(_) | Sem::WideUn(_) => t.unary(row),
                 _ => {}
             }
         }
         t.widths();
-        TABLE.iter().filter(divides).for_each(|row| t.binary(row, ""));
+        TABLE.iter().filter(|row| fits(row) && divides(row)).for_each(|row| t.binary(row, ""));
         assert!((t.at as usize) < PACKET, "{width}: {}", t.at);
         t.text + "ret 1 ends"
     }

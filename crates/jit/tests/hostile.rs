@@ -233,6 +233,22 @@ fn filters_pay_for_each_packet_anew() {
     assert_eq!(selected(&mut JitEngine::new(Arc::clone(&program)).unwrap()), [0b10101]);
 }
 
+/// Without a branch nothing but the checksum takes from the budget.
+#[test]
+fn filters_pay_for_bulk_instructions_anew() {
+    let frames = [&[1; 1000][..]; 3];
+    let packets = Packets { frames: &frames, wire_len: &[], time_ns: &[] };
+    let program = program("segment .push .maxstacksize 4 pop push 0 pbl chksum.calc pop ret 1 ends");
+    for (budget, wanted) in [(4, 0b111), (3, 0)] {
+        for engine in [&mut Interpreter::new(Arc::clone(&program)) as &mut dyn Engine, &mut JitEngine::new(Arc::clone(&program)).unwrap()] {
+            let (mut state, mut out) = (State::plain(&program).unwrap(), Selection::default());
+            state.budget = budget;
+            engine.select(&packets, &mut state, &mut out);
+            assert_eq!(out.bits, [wanted], "{} with {budget}", engine.name());
+        }
+    }
+}
+
 #[test]
 fn long_copies_in_a_short_loop_end_soon() {
     let size = 64 << 20;
@@ -289,6 +305,16 @@ fn what_is_pushed_may_be_nothing() {
     let trap = Trap { kind: TrapKind::NoPacket, handler: HandlerKind::Push, inst: 0 };
     let mut jit = JitEngine::new(program).unwrap();
     assert_eq!(run_one(&mut jit, &mut state, ExchangeBuffer::none()), Disposition::Trap(trap));
+}
+
+#[test]
+fn what_was_given_up_is_not_sent() {
+    let program = program("segment .push .maxstacksize 4 pop exbuf.delete ret 1 ends");
+    let trap = Disposition::Trap(Trap { kind: TrapKind::NoPacket, handler: HandlerKind::Push, inst: 3 });
+    for engine in [&mut Interpreter::new(Arc::clone(&program)) as &mut dyn Engine, &mut JitEngine::new(Arc::clone(&program)).unwrap()] {
+        let mut state = State::plain(&program).unwrap();
+        assert_eq!(run_one(engine, &mut state, ExchangeBuffer::borrowed(&[0; 60])), trap, "{}", engine.name());
+    }
 }
 
 /// What both engines select.

@@ -240,10 +240,9 @@ impl Lower<'_> {
                 self.b.ins().isub(zeros, spare)
             }
             UnOp::FindBit => {
+                // Where no bit is set that is −1, all ones.
                 let (zeros, top) = (self.b.ins().clz(a), self.iconst(ty, u64::from(ty.bits()) - 1));
-                let (index, zero) = (self.b.ins().isub(top, zeros), self.iconst(ty, 0));
-                let (none, ones) = (self.b.ins().icmp(IntCC::Equal, a, zero), self.b.ins().bnot(zero));
-                self.b.ins().select(none, ones, index)
+                self.b.ins().isub(top, zeros)
             }
         };
         self.mask(raw, width)
