@@ -191,6 +191,21 @@ fn agrees(program: &Arc<Verified>, passes: &Passes, width: u32) {
     assert!(trapped > 0 && trapped < wanted.len(), "width {width}: {trapped} divisions by zero");
 }
 
+/// Wide values that change places around a loop, which are in memory: all are read before one is written.
+#[test]
+fn wide_values_change_places_at_once() {
+    let text = "segment .push .local 0, 256 .local 1, 256 .local 2, 256 .local 3, 32 .maxstacksize 4 pop
+        push 0 w.pload 256 locstore 0 push 32 w.pload 256 locstore 1 push 64 w.pload 256 locstore 2 push 5 locstore 3
+        again: locload 0 locload 1 locload 2 locstore 1 locstore 0 locstore 2
+        locload 3 dec1 dup locstore 3 push 0 jcmp.neq again
+        locload 0 push 0 w.pstore 256 locload 1 push 32 w.pstore 256 locload 2 push 64 w.pstore 256 ret 1 ends";
+    let program = Arc::new(verify(assemble(text, "test").unwrap()).unwrap_or_else(|e| panic!("{}", e[0])));
+    let packets = [(0..96).collect::<Vec<u8>>()];
+    let wanted = run(&mut Interpreter::new(Arc::clone(&program)), &packets);
+    assert_ne!(wanted[0].1, packets[0]);
+    assert_eq!(run(&mut JitEngine::new(program).unwrap(), &packets), wanted);
+}
+
 #[test]
 fn every_operation_at_the_edges_of_its_width() {
     let none = Passes { disabled: ALL.iter().map(|p| p.name.to_owned()).collect(), ..Passes::default() };
