@@ -108,6 +108,25 @@ fn many_branches() {
     }
 }
 
+/// Chains of equalities that are neither a switch nor a set, and tests of a large set by many values.
+#[test]
+fn long_chains() {
+    for n in [10_000, 40_000] {
+        // Of one value, to two places in turn.
+        let one = |k: u32| [Inst::new(Op::Dup), Inst::with(Op::Push, 3 * k), Inst::with(Op::JCmpEq, 3 * n + k % 2)];
+        let code: Vec<Inst> = (0..n).flat_map(one).chain([Inst::with(Op::Exit, 0), Inst::with(Op::Exit, 1)]).collect();
+        let _ = soon(&format!("chain of {n}"), push(code, 4));
+        // Each of another value, all to one place.
+        let n = n / 2;
+        let set = Set::of_ranges("s", 32, (0..4000).map(|i| (i * 1000, i * 1000 + i % 7))).unwrap();
+        let test = |k: u32| {
+            [Inst::new(Op::Dup), Inst::with(Op::Push, k), Inst::new(Op::Xor), Inst::with(Op::SetHas, 0), Inst::with(Op::JNe, 5 * n + 1)]
+        };
+        let code: Vec<Inst> = (0..n).flat_map(test).chain([Inst::with(Op::Exit, 0), Inst::with(Op::Exit, 1)]).collect();
+        let _ = soon(&format!("{n} values in one set"), Module { sets: vec![set], ..push(code, 4) });
+    }
+}
+
 /// All values of a first round are used again in a second: numbering keeps them alive in between.
 fn long_lives(n: u32, op: Op) -> Module {
     let round = |add: Op| (0..n).flat_map(move |k| [Inst::with(Op::Push, k), Inst::new(op), Inst::new(Op::Hash32), Inst::new(add)]);

@@ -22,6 +22,8 @@ const FEWEST_TESTS: usize = 3;
 const FEWEST_KEYS: usize = 4;
 /// More values of one test are left to a set.
 const MOST_VALUES: u64 = 64;
+/// Ranges of a chain's tests, which are held in memory: thousands of tests may each ask for a large set.
+const MOST_RANGES: usize = 1 << 16;
 
 pub(super) fn run(func: &mut Func, context: &Context<'_>) {
     let cfg = Cfg::new(func);
@@ -45,14 +47,15 @@ struct Link {
     test: Decision,
 }
 
-/// The tests that follow each other from a block on, each where the one before missed.
+/// The tests that follow each other from a block on, each where the one before missed. Behind [`MOST_RANGES`] another chain begins.
 fn chain(func: &Func, context: &Context<'_>, cfg: &Cfg, first: Block) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
-    let mut block = first;
+    let (mut block, mut ranges) = (first, 0);
     while let Some(test) = decision(func, context, block) {
         let next = test.miss.block;
+        ranges += test.ranges.len();
         links.push(Link { block, test });
-        if !follow(func, cfg, next) || !quiet(func, next) {
+        if ranges > MOST_RANGES || !follow(func, cfg, next) || !quiet(func, next) {
             break;
         }
         block = next;
@@ -62,16 +65,11 @@ fn chain(func: &Func, context: &Context<'_>, cfg: &Cfg, first: Block) -> Vec<Lin
 
 /// Makes a switch of the first links or, if that is not worth it, sets of those with the same hit. Gives the number of links dealt with.
 fn switch(func: &mut Func, context: &Context<'_>, links: &[Link]) -> usize {
-    let Some(first) = links.first() else { return 0 };
-    let value = first.test.value;
-    let fits = |link: &Link| link.test.value == value && values(&link.test) <= MOST_VALUES;
-    let movable = |link: &Link| func.block(link.block).ops.iter().filter_map(|v| func.op(*v)).all(Op::is_pure);
-    let length = 1 + links[1..].iter().take_while(|link| fits(link) && movable(link)).count();
-    let run = &links[..length];
+    let run = of_one_value(func, links);
     let hits: HashSet<&Edge> = run.iter().map(|link| &link.test.hit).collect();
     let keys: u64 = run.iter().map(|link| values(&link.test)).sum();
-    if !fits(first) || func.width(value) > 32 || hits.len() < FEWEST_TESTS || keys < FEWEST_KEYS as u64 {
-        return sets(func, context, links);
+    if hits.len() < FEWEST_TESTS || keys < FEWEST_KEYS as u64 {
+        return all_sets(func, context, links, run.len().max(1));
     }
     let mut cases: BTreeMap<u32, Edge> = BTreeMap::new();
     for link in run {
@@ -79,9 +77,29 @@ fn switch(func: &mut Func, context: &Context<'_>, links: &[Link]) -> usize {
             cases.entry(key as u32).or_insert_with(|| link.test.hit.clone());
         }
     }
+    let (length, value) = (run.len(), run[0].test.value);
     context.note(|| format!("{length} tests of {value:?} with {} hits: one switch of {} keys", hits.len(), cases.len()));
     put_switch(func, run, cases);
     length
+}
+
+/// The first links, as far as they test the value of the first one, have few keys each, and only compute what may be computed before. What reads
+/// memory stays behind the tests that spare it.
+fn of_one_value<'l>(func: &Func, links: &'l [Link]) -> &'l [Link] {
+    let value = links[0].test.value;
+    let fits = |link: &Link| link.test.value == value && func.width(value) <= 32 && values(&link.test) <= MOST_VALUES;
+    let movable = |link: &Link| func.block(link.block).ops.iter().filter_map(|v| func.op(*v)).all(Op::is_pure);
+    let length = links.iter().enumerate().take_while(|(i, link)| fits(link) && (*i == 0 || movable(link))).count();
+    &links[..length]
+}
+
+/// At least that many links become sets: no part of a run is worth a switch that the whole is not worth.
+fn all_sets(func: &mut Func, context: &Context<'_>, links: &[Link], least: usize) -> usize {
+    let mut done = 0;
+    while done < least {
+        done += sets(func, context, &links[done..]);
+    }
+    done
 }
 
 /// How many values a test hits.
@@ -109,7 +127,7 @@ fn sets(func: &mut Func, context: &Context<'_>, links: &[Link]) -> usize {
     let run = &links[..links.iter().take_while(|link| link.test.hit == *hit).count()];
     let mut by_value: BTreeMap<Value, Vec<&Link>> = BTreeMap::new();
     run.iter().for_each(|link| by_value.entry(link.test.value).or_default().push(link));
-    for (value, tests) in by_value {
+    for (value, tests) in by_value.into_iter().filter(|(_, tests)| tests.len() > 1) {
         merge(func, context, value, &tests);
     }
     run.len()
@@ -121,7 +139,7 @@ fn merge(func: &mut Func, context: &Context<'_>, value: Value, tests: &[&Link]) 
     let Ok(set) = Set::of_ranges(&name, width, ranges) else { return };
     let grows = tests.iter().any(|link| link.test.ranges.len() > 1) || set.ranges().len() == 1;
     let enough = tests.len() >= FEWEST_TESTS || grows || context.target == Target::Lanes;
-    if tests.len() < 2 || !enough {
+    if !enough {
         return;
     }
     context.note(|| format!("{} tests of {value:?} that lead to one place: one set, {}", tests.len(), sets::why(&set)));
@@ -131,5 +149,28 @@ fn merge(func: &mut Func, context: &Context<'_>, value: Value, tests: &[&Link]) 
     func.block_mut(first.block).end = Terminator::Branch(held, first.test.hit.clone(), first.test.miss.clone());
     for link in &tests[1..] {
         func.block_mut(link.block).end = Terminator::Jump(link.test.miss.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passes::Options;
+    use netil::asm::assemble;
+    use netil::module::HandlerKind;
+
+    #[test]
+    fn chains_of_large_sets_are_short() {
+        const RANGES: usize = 4000;
+        let tests: String = (0..40).map(|k| format!("dup push {k} xor set.has s j.ne yes ")).collect();
+        let text = format!("segment .sets .set s, 32 7 ends segment .push .maxstacksize 4 {tests} ret 0 yes: ret 1 ends");
+        let mut module = assemble(&text, "test").unwrap();
+        module.sets[0] = Set::of_values("s", 32, (0..RANGES as u64).map(|i| i * 1000)).unwrap();
+        let program = netil::verify(module).unwrap();
+        let options = Options { stop_after: Some("jumps".to_owned()), ..Options::default() };
+        let (func, _) = crate::optimised(&program, HandlerKind::Push, &options).unwrap().unwrap();
+        let (cfg, context) = (Cfg::new(&func), Context::new(&program, crate::NATIVE));
+        let longest = cfg.order.iter().map(|b| chain(&func, &context, &cfg, *b).len()).max();
+        assert_eq!(longest, Some(MOST_RANGES / RANGES + 1));
     }
 }
