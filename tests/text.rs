@@ -1,10 +1,12 @@
-//! Targets that take text: NetIL source and filter expressions.
+//! Targets that take text: NetIL source, filter expressions, Click configurations.
 
+use frontends::click;
 use frontends::pcap_filter::{Filter, LinkType, Options};
 use netil::asm::assemble;
 use netil::disasm::disassemble;
 use netil::exec::{Packets, Selection, State};
 use netil::{Interpreter, verify};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The link types that a filter can be for, and one that it cannot.
@@ -46,4 +48,18 @@ fn same_verdict(filter: &Filter, packet: &[u8]) {
     let wire_len = packet.len() as u32 + 4;
     Interpreter::new(program).select(&Packets { frames: &[packet], wire_len: &[wire_len], time_ns: &[0] }, &mut state, &mut selection);
     assert_eq!(selection.get(0), filter.matches(packet, wire_len));
+}
+
+/// A Click configuration either has faults that can be drawn, or means the same when it is printed without its shorthand.
+pub fn click_text(bytes: &[u8]) {
+    let source = String::from_utf8_lossy(bytes);
+    let flat = |text: &str| click::flatten(text, &BTreeMap::new());
+    match flat(&source) {
+        Err(faults) => assert!(!faults.0.is_empty() && !faults.render("fuzz", &source, false).is_empty()),
+        Ok(graph) => {
+            let text = graph.to_string();
+            let again = flat(&text).unwrap_or_else(|faults| panic!("{}", faults.render("printed", &text, false)));
+            assert_eq!(again.to_string(), text);
+        }
+    }
 }

@@ -14,4 +14,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod click;
+pub mod diagnostics;
 pub mod pcap_filter;

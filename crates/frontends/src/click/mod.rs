@@ -1,0 +1,51 @@
+//! The Click configuration language: text to a flat graph of elements.
+//!
+//! ```text
+//! text ──token, parse──▶ statements ──scope──▶ elements and connections of one scope ──expand──▶ graph
+//! ```
+//!
+//! The language is that of click(5): declarations, connections with all their shorthand, groups, compounds with parameters and alternatives,
+//! `elementclass`, `require`, `define`, and the older `connectiontunnel`. What classes there are, and what their ports and arguments mean, is not known here.
+//!
+//! ```
+//! use netvm_frontends::click;
+//!
+//! let graph = click::flatten("elementclass Two { $n | input -> Strip($n) -> Counter -> output } a :: Idle -> Two(14) -> Discard", &Default::default()).unwrap();
+//! assert_eq!(graph.to_string().lines().last().unwrap(), "a -> Two@2/Strip@1 -> Two@2/Counter@2 -> Discard@3;");
+//! ```
+
+pub mod ast;
+pub mod config;
+mod expand;
+pub mod graph;
+mod parse;
+mod scope;
+mod token;
+
+pub use graph::Graph;
+
+use crate::diagnostics::{Diagnostic, Diagnostics, Span};
+use std::collections::BTreeMap;
+
+/// The longest configuration, in bytes.
+const LONGEST: usize = 16 << 20;
+
+/// Reads a configuration and writes out all shorthand. `parameters` are values given from outside, without the dollar sign; they win over what the
+/// configuration itself defines in its outermost scope.
+///
+/// # Errors
+/// Everything that is wrong with the text, as far as it can be told without knowing the element classes.
+pub fn flatten(source: &str, parameters: &BTreeMap<String, String>) -> Result<Graph, Diagnostics> {
+    if source.len() > LONGEST {
+        return Err(Diagnostics(vec![Diagnostic::new(Span::default(), format!("configuration of more than {LONGEST} bytes"))]));
+    }
+    let (statements, faults) = parse::parse(source);
+    if !faults.is_empty() {
+        return Err(Diagnostics(faults));
+    }
+    let (graph, faults) = expand::expand(&statements, parameters);
+    if faults.is_empty() { Ok(graph) } else { Err(Diagnostics(faults)) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! What is wrong with a source text of several lines or files, and where: drawn as rustc draws it, by `annotate-snippets`.
+//!
+//! Invariant: rendering clamps spans to the source, so a wrong pairing of diagnostics and sources draws a wrong place and never panics.
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use std::fmt;
+use std::ops::Range;
+
+/// A half-open range of byte offsets into one source text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// Offset of the first byte.
+    pub start: u32,
+    /// Offset just past the last one.
+    pub end: u32,
+}
+
+impl Span {
+    /// From the beginning of `self` to the end of `last`.
+    #[must_use]
+    pub fn to(self, last: Self) -> Self {
+        Self { start: self.start, end: last.end.max(self.start) }
+    }
+
+    /// The part of the source that it covers; empty if it lies outside.
+    #[must_use]
+    pub fn text(self, source: &str) -> &str {
+        source.get(self.start as usize..self.end as usize).unwrap_or("")
+    }
+
+    /// The same, on character boundaries of the source.
+    fn clamped(self, source: &str) -> Range<usize> {
+        let end = source.floor_char_boundary((self.end as usize).min(source.len()));
+        source.floor_char_boundary((self.start as usize).min(end))..end
+    }
+}
+
+/// One fault: where, what, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The text at fault.
+    pub span: Span,
+    /// What is wrong, in lower case, without a full stop.
+    pub message: String,
+    /// Other places that matter, and why.
+    pub notes: Vec<(Span, String)>,
+    /// The remedy, if one is known.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    pub(crate) fn new(span: Span, message: impl Into<String>) -> Self {
+        Self { span, message: message.into(), notes: Vec::new(), help: None }
+    }
+
+    pub(crate) fn note(mut self, span: Span, why: impl Into<String>) -> Self {
+        self.notes.push((span, why.into()));
+        self
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// All faults found in one source, in the order in which they were found; never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostics(pub Vec<Diagnostic>);
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, fault) in self.0.iter().enumerate() {
+            let separator = if i == 0 { "" } else { "; " };
+            write!(f, "{separator}{} (at byte {})", fault.message, fault.span.start)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+impl Diagnostics {
+    /// Draws every fault: message, file and line, source with carets, notes, remedy. `color` adds ANSI colours and changes nothing else.
+    #[must_use]
+    pub fn render(&self, name: &str, source: &str, color: bool) -> String {
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+        self.0.iter().map(|fault| renderer.render(&[report(fault, name, source)]) + "\n").collect()
+    }
+}
+
+fn report<'a>(fault: &'a Diagnostic, name: &'a str, source: &'a str) -> annotate_snippets::Group<'a> {
+    let note = |(span, why): &'a (Span, String)| AnnotationKind::Context.span(span.clamped(source)).label(why.as_str());
+    let snippet = Snippet::source(source)
+        .path(name)
+        .annotation(AnnotationKind::Primary.span(fault.span.clamped(source)))
+        .annotations(fault.notes.iter().map(note));
+    let group = Level::ERROR.primary_title(fault.message.as_str()).element(snippet);
+    match &fault.help {
+        Some(help) => group.element(Level::HELP.message(help.as_str())),
+        None => group,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_drawn_and_wrong_ones_do_no_harm() {
+        let fault = Diagnostic::new(Span { start: 5, end: 8 }, "no such element `baz`")
+            .note(Span { start: 0, end: 1 }, "from here")
+            .help("say `bar`");
+        let drawn = Diagnostics(vec![fault]).render("a.click", "a -> baz", false);
+        assert!(drawn.starts_with("error: no such element `baz`\n"), "{drawn}");
+        assert!(
+            drawn.contains("a.click:1:6") && drawn.contains("^^^") && drawn.contains("from here") && drawn.contains("help: say `bar`"),
+            "{drawn}"
+        );
+        let wild = Diagnostic::new(Span { start: 7, end: 900 }, "far");
+        assert!(Diagnostics(vec![wild]).render("b", "ä", false).contains("far"));
+    }
+}
