@@ -185,6 +185,42 @@ fn damage_is_told_at_its_place_with_all_that_came_before() {
     same("noise", &[&mix(4_000)[..], &noise].concat());
 }
 
+/// Numbers without pattern.
+fn random(state: &mut u64, below: usize) -> usize {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) as usize % below
+}
+
+/// Headers with other lengths and times, many of which look right: guesses go wrong, and walks from them meet the true ones or do not.
+#[test]
+fn corrupted_headers_change_nothing_but_what_they_say() {
+    let good = mix(30_000);
+    let starts: Vec<usize> = std::iter::successors(Some(24), |&at| {
+        Some(at + 16 + u32::from_le_bytes(good[at + 8..at + 12].try_into().unwrap()) as usize).filter(|&next| next < good.len())
+    })
+    .collect();
+    let mut state = 42;
+    for round in 0..8 {
+        let mut bytes = good.clone();
+        for _ in 0..1 + random(&mut state, 40) {
+            let at = starts[starts.len() / 4 + random(&mut state, starts.len() * 3 / 4)];
+            match random(&mut state, 5) {
+                0 => bytes[at + random(&mut state, 16)] ^= 1 << random(&mut state, 8),
+                1 => bytes[at + 12..at + 16].copy_from_slice(&[0; 4]), // no bytes on the wire: not plausible, and yet right
+                2 => bytes[at..at + 4].copy_from_slice(&[0xff; 4]),
+                // Within a packet, something like a record that leads astray.
+                _ => {
+                    let (inside, header) = (at + 16 + random(&mut state, 30), bytes[at..at + 8].to_vec());
+                    bytes[inside..inside + 8].copy_from_slice(&header);
+                    let length = (random(&mut state, 70_000) as u32).to_le_bytes();
+                    bytes[inside + 8..inside + 16].copy_from_slice(&[length, length].concat());
+                }
+            }
+        }
+        same(&format!("corrupt-{round}"), &bytes);
+    }
+}
+
 #[test]
 fn whoever_takes_may_end_it() {
     let file = Temporary::new("early", &mix(30_000));
