@@ -129,28 +129,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let start = Instant::now();
     let signals = Signals::watch()?;
     let (mut inputs, live) = open(args)?;
-    for link in inputs.infos().iter().flat_map(|info| info.link_types.clone()) {
-        // A wrong expression is told before any output exists.
-        if !filter.is_empty() {
-            filter.prepare(link)?;
-        }
-    }
-    let sink = Sink::new(args, &inputs)?;
+    prepare(&mut filter, &inputs)?;
+    let mut work = Work::new(args, filter, Sink::new(args, &inputs)?);
     if let Some(live) = &live {
         live.begin();
     }
-    let quiet_screen = !(matches!(sink, Sink::Lines { .. } | Sink::Json { .. }) && Out::is_terminal());
+    let quiet_screen = !(matches!(work.sink, Sink::Lines { .. } | Sink::Json { .. }) && Out::is_terminal());
     let mut bar = Progress::new(quiet_screen);
-    let mut work = Work {
-        filter,
-        sink,
-        selection: Selection::default(),
-        threads: args.threads(),
-        reading: if args.no_mmap { Reading::Copied } else { Reading::Quicker },
-        left: args.max,
-        totals: Totals::default(),
-        measure: args.stats,
-    };
     let fed = inputs.feed(&mut work, &signals, &mut bar);
     bar.clear();
     let whole = fed?;
@@ -163,6 +148,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
         None => signals.result()?,
     }
     if whole { Ok(()) } else { Err(Failure::told()) }
+}
+
+/// Compiles the filter for what the inputs have: a wrong expression is told before any output exists.
+fn prepare(filter: &mut Filter, inputs: &Inputs) -> Outcome {
+    if !filter.is_empty() {
+        for link in inputs.infos().iter().flat_map(|info| info.link_types.clone()) {
+            filter.prepare(link)?;
+        }
+    }
+    Ok(())
 }
 
 /// Opens what is to be read.
@@ -225,6 +220,19 @@ impl Consumer for Work {
 }
 
 impl Work {
+    fn new(args: &Args, filter: Filter, sink: Sink) -> Self {
+        Self {
+            filter,
+            sink,
+            selection: Selection::default(),
+            threads: args.threads(),
+            reading: if args.no_mmap { Reading::Copied } else { Reading::Quicker },
+            left: args.max,
+            totals: Totals::default(),
+            measure: args.stats,
+        }
+    }
+
     /// Takes what was selected of a burst.
     fn take(&mut self, mut burst: Burst<'_>, selection: &mut Selection) -> Outcome<Flow> {
         let mut found = selection.count();
