@@ -5,11 +5,11 @@
 
 use super::{Section, options::Options, pcap::Pcap, pcapng::Interface};
 use crate::io::{LinkType, Precision, Timestamp};
-use std::borrow::Cow;
+use std::cell::OnceCell;
 
 /// Consecutive packets of one link type. Valid until the capture is asked for the next ones.
 pub struct Burst<'a> {
-    pub(super) packets: Cow<'a, [&'a [u8]]>,
+    pub(super) packets: Packets<'a>,
     pub(super) records: Records<'a>,
     pub(super) link: LinkType,
     pub(super) origin: Origin<'a>,
@@ -22,6 +22,31 @@ pub struct Burst<'a> {
 pub(in crate::io) enum Origin<'a> {
     Pcap(&'a Pcap),
     Pcapng(&'a Section),
+}
+
+/// Where the packets of a burst are.
+pub(super) enum Packets<'a> {
+    Slices(Vec<&'a [u8]>),
+    /// In these bytes; slices are made when all are asked for, since many callers want few of them.
+    Spans {
+        bytes: &'a [u8],
+        spans: &'a [Span],
+        slices: OnceCell<Vec<&'a [u8]>>,
+    },
+}
+
+/// Where a packet is in some bytes.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Span {
+    pub(super) at: u32,
+    pub(super) len: u32,
+}
+
+impl Span {
+    #[inline(always)]
+    fn of<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        bytes.get(self.at as usize..self.at as usize + self.len as usize).unwrap_or_default()
+    }
 }
 
 /// Where the records of a burst's packets are.
@@ -46,17 +71,30 @@ pub struct Record<'a> {
 impl<'a> Burst<'a> {
     /// How many packets there are: at least one.
     pub fn len(&self) -> usize {
-        self.packets.len()
+        match &self.packets {
+            Packets::Slices(slices) => slices.len(),
+            Packets::Spans { spans, .. } => spans.len(),
+        }
     }
 
     /// Whether there are none: never so as handed on by a capture, but after [`Burst::truncate`].
     pub fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.len() == 0
     }
 
     /// The captured bytes of each packet.
     pub fn packets(&self) -> &[&'a [u8]] {
-        &self.packets
+        match &self.packets {
+            Packets::Slices(slices) => slices,
+            Packets::Spans { bytes, spans, slices } => slices.get_or_init(|| spans.iter().map(|span| span.of(bytes)).collect()),
+        }
+    }
+
+    fn packet(&self, i: usize) -> &'a [u8] {
+        match &self.packets {
+            Packets::Slices(slices) => slices[i],
+            Packets::Spans { bytes, spans, .. } => spans[i].of(bytes),
+        }
     }
 
     /// The link type of all of them.
@@ -79,12 +117,12 @@ impl<'a> Burst<'a> {
 
     /// Packet `i` with all that is known of it. Panics where `i` is no index, as a slice does.
     pub fn record(&self, i: usize) -> Record<'a> {
-        Record { data: self.packets[i], raw: self.raw(i), link: self.link, origin: self.origin }
+        Record { data: self.packet(i), raw: self.raw(i), link: self.link, origin: self.origin }
     }
 
     fn raw(&self, i: usize) -> &'a [u8] {
         match (&self.records, self.origin) {
-            (Records::Around(bytes), Origin::Pcap(pcap)) => pcap.record_of(bytes, self.packets[i]),
+            (Records::Around(bytes), Origin::Pcap(pcap)) => pcap.record_of(bytes, self.packet(i)),
             (Records::Blocks(blocks), _) => blocks[i],
             (Records::Around(_), Origin::Pcapng(_)) => &[],
         }
@@ -120,8 +158,11 @@ impl<'a> Burst<'a> {
     /// Forgets all but the first `len` packets.
     pub fn truncate(&mut self, len: usize) {
         match &mut self.packets {
-            Cow::Borrowed(packets) => *packets = packets.get(..len).unwrap_or(packets),
-            Cow::Owned(packets) => packets.truncate(len),
+            Packets::Slices(slices) => slices.truncate(len),
+            Packets::Spans { spans, slices, .. } => {
+                *spans = spans.get(..len).unwrap_or(spans);
+                slices.take();
+            }
         }
     }
 

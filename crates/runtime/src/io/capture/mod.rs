@@ -40,8 +40,8 @@ use std::{
 };
 
 pub(in crate::io) use burst::Origin;
-use burst::Records;
 pub use burst::{Burst, Record};
+use burst::{Packets, Records};
 pub use error::{Damage, ReadError};
 pub(in crate::io) use pcap::Pcap;
 pub use pcapng::Interface;
@@ -336,7 +336,7 @@ impl Capture {
             Parser::Pcap(_) => Records::Around(self.source.bytes()),
             Parser::Pcapng(_) => Records::Blocks(blocks),
         };
-        Ok(Burst { packets: packets.into(), records, link, origin: self.parser.origin(), first, capture: self.id })
+        Ok(Burst { packets: Packets::Slices(packets), records, link, origin: self.parser.origin(), first, capture: self.id })
     }
 
     /// The end of the input, where `need` bytes would be needed for another packet.

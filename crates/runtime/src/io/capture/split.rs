@@ -16,12 +16,13 @@
 
 use super::{
     Burst, Step,
-    burst::{Origin, Records},
+    burst::{Origin, Packets, Records, Span},
     pcap::{self, Pcap},
     source::Region,
 };
 use crate::io::sys::{mapped::Mapping, prefetch};
 use std::{
+    cell::OnceCell,
     ops::Range,
     time::{Duration, Instant},
 };
@@ -107,13 +108,6 @@ struct Cursor<'s> {
     stop: usize,
     odd: bool,
     room: std::slice::IterMut<'s, Span>,
-}
-
-/// Where a packet is.
-#[derive(Clone, Copy, Default)]
-struct Span {
-    at: u32,
-    len: u32,
 }
 
 impl Split {
@@ -390,9 +384,8 @@ impl Group {
 }
 
 impl Split {
-    fn burst<'a>(&'a self, bytes: &'a [u8], spans: &[Span], first: u64) -> Burst<'a> {
-        let packet = |span: &Span| bytes.get(span.at as usize..span.at as usize + span.len as usize).unwrap_or_default();
-        let packets = spans.iter().map(packet).collect::<Vec<_>>().into();
+    fn burst<'a>(&'a self, bytes: &'a [u8], spans: &'a [Span], first: u64) -> Burst<'a> {
+        let packets = Packets::Spans { bytes, spans, slices: OnceCell::new() };
         let (records, origin) = (Records::Around(bytes), Origin::Pcap(&self.pcap));
         Burst { packets, records, link: self.pcap.link, origin, first, capture: self.capture }
     }
