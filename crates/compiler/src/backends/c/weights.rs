@@ -7,8 +7,9 @@
 use super::plan::Plan;
 use crate::mir::{Block, Func, Op};
 
-/// What fetching from packets or tables costs, and what a mispredicted branch does, both ways.
-const FETCH: f64 = 12.0;
+/// What fetching sixteen bytes of some of the packets costs, what looking a value up in a set does, and what a mispredicted branch does, both ways.
+const FETCH: f64 = 30.0;
+const SET: f64 = 12.0;
 const MISS: f64 = 36.0;
 /// How often at least a block must have no lane for a test to be worth its place.
 const SELDOM: f64 = 0.02;
@@ -59,7 +60,7 @@ impl Weights<'_> {
         let ops = &self.func.block(block).ops;
         let windows = self.plan.windows.list.iter().filter(|w| w.block == block).count();
         let sets = ops.iter().filter(|v| matches!(self.func.op(**v), Some(Op::SetHas(..)))).count();
-        ops.len() as f64 + FETCH * (windows + sets) as f64
+        ops.len() as f64 + FETCH * windows as f64 + SET * sets as f64
     }
 
     /// Blocks that it dominates, where lanes go on.
