@@ -52,7 +52,8 @@ pub enum Reading {
     /// In the quicker of the two ways.
     #[default]
     Quicker,
-    /// The file is mapped, if it can be.
+    /// The file is mapped, if it can be. The process gets a handler for SIGBUS, which other programs raise by making the file shorter; signals that are
+    /// not about mappings of netvm's go to the handler that was there before.
     Mapped,
     /// The file is copied into memory piece by piece. Nothing happens then to a packet that was found, whatever other programs do to the file.
     Copied,
