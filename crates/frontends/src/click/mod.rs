@@ -19,6 +19,7 @@ pub mod config;
 mod expand;
 pub mod graph;
 mod parse;
+pub mod processing;
 mod scope;
 mod token;
 
