@@ -16,6 +16,7 @@
 
 pub mod ast;
 pub mod config;
+pub mod cycles;
 mod expand;
 pub mod graph;
 mod parse;

@@ -20,8 +20,29 @@ pub struct Shape<'a> {
     pub flow: &'a str,
 }
 
+impl Shape<'_> {
+    /// What an input has in common with the outputs that its packets go to; `None` if they go to none.
+    pub(super) fn input_flow(&self, port: u32) -> Option<(char, u32)> {
+        self.flow_of(0, port)
+    }
+
+    /// What an output has in common with the inputs that its packets come from; `None` if they come from none.
+    pub(super) fn output_flow(&self, port: u32) -> Option<(char, u32)> {
+        self.flow_of(1, port)
+    }
+
+    fn flow_of(&self, side: usize, port: u32) -> Option<(char, u32)> {
+        let code = if self.flow.is_empty() { "x" } else { sides(self.flow)[side] };
+        match letter(code, port) {
+            '-' => None,
+            '#' => Some(('#', port)),
+            letter => Some((letter, 0)),
+        }
+    }
+}
+
 /// Which way packets move through a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The element before it acts.
     Push,
@@ -162,19 +183,14 @@ impl<'g> Solver<'g> {
 
     /// Adds an element's ports, and makes one of those agnostic ones between which packets flow.
     fn element(&mut self, element: usize, shape: &Shape<'_>, counts: [u32; 2]) {
-        let flows = if shape.flow.is_empty() { ["x", "x"] } else { sides(shape.flow) };
-        let mut by_letter: BTreeMap<(char, u32), usize> = BTreeMap::new();
-        for ((side, code), (flow, count)) in
-            [Side::Input, Side::Output].into_iter().zip(sides(shape.processing)).zip(flows.into_iter().zip(counts))
-        {
-            for port in 0..count {
+        let mut by_flow: BTreeMap<(char, u32), usize> = BTreeMap::new();
+        for (side, code) in [Side::Input, Side::Output].into_iter().zip(sides(shape.processing)) {
+            for port in 0..counts[side as usize] {
                 let number = self.add((side, Port { element, port }), kind_of(letter(code, port)));
-                let letter = letter(flow, port);
-                if self.kind[number].is_none() && letter != '-' {
-                    let other = *by_letter.entry((letter, if letter == '#' { port } else { 0 })).or_insert(number);
-                    let (a, b) = (self.root(number), self.root(other));
-                    self.first[a] = b;
-                }
+                let Some(flow) = shape.flow_of(side as usize, port).filter(|_| self.kind[number].is_none()) else { continue };
+                let other = *by_flow.entry(flow).or_insert(number);
+                let (a, b) = (self.root(number), self.root(other));
+                self.first[a] = b;
             }
         }
     }
