@@ -7,6 +7,8 @@ use crate::diagnostics::{Diagnostic, Span};
 
 /// How deeply braces and parentheses may be nested.
 const DEPTH: usize = 64;
+/// What cannot be a name.
+const KEYWORDS: [&str; 5] = ["elementclass", "connectiontunnel", "require", "provide", "define"];
 /// Ports of an element, at most.
 pub(super) const PORTS: u32 = 1 << 16;
 
@@ -72,10 +74,13 @@ impl Parser<'_> {
     }
 
     fn name(&mut self, what: &str) -> Parsed<Name> {
-        match self.take(Kind::Word) {
-            Some(span) => Ok(Name { text: span.text(self.lexer.source).to_owned(), span }),
-            None => self.expected(what),
+        let Some(span) = self.take(Kind::Word) else { return self.expected(what) };
+        let text = span.text(self.lexer.source).to_owned();
+        if KEYWORDS.contains(&text.as_str()) {
+            self.fault(Diagnostic::new(span, format!("expected {what}, found the keyword `{text}`")));
+            return Err(Stuck);
         }
+        Ok(Name { text, span })
     }
 
     /// A configuration string, if a parenthesis opens one here.

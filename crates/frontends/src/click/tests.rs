@@ -161,8 +161,15 @@ fn faults_are_told_all_at_once_with_their_places() {
         ]
     );
     assert_eq!(faults("7 :: Idle; b/8 :: Idle"), ["`7` cannot be an element's name", "`b/8` cannot be an element's name"]);
-    assert_eq!(faults("a :: Idle; a [70000] -> a; € ->"), ["`70000` is no port number", "`€` has no meaning here"]);
+    assert_eq!(
+        faults("a :: Idle; a [70000] -> a; € ->; $é"),
+        ["`70000` is no port number", "`€` has no meaning here", "`$` has no meaning here", "`é` has no meaning here"]
+    );
     assert_eq!(faults("{ a :: Idle"), ["expected `}`"]);
+    assert_eq!(
+        faults("a :: define; Idle -> require"),
+        ["expected an element class, found the keyword `define`", "expected an element, found the keyword `require`"]
+    );
     let drawn = flatten("a :: Idle;\na :: Queue", &BTreeMap::new()).unwrap_err().render("r.click", "a :: Idle;\na :: Queue", false);
     assert!(drawn.contains("r.click:2:1") && drawn.contains("first here"), "{drawn}");
 }
@@ -192,7 +199,7 @@ fn hostile_configurations_end() {
 /// Words and signs in any order: nothing panics, and what is flat stays as it is.
 #[test]
 fn any_text_is_flat_or_has_faults() {
-    const PIECES: [&str; 40] = [
+    const PIECES: [&str; 41] = [
         "a",
         "b",
         "c ",
@@ -219,6 +226,7 @@ fn any_text_is_flat_or_has_faults() {
         ",",
         "$a",
         "${a[0]}",
+        "$",
         "elementclass Foo ",
         "elementclass ",
         "connectiontunnel ",
@@ -235,7 +243,7 @@ fn any_text_is_flat_or_has_faults() {
         "é",
     ];
     let (mut state, mut flats) = (7u64, 0);
-    for _ in 0..40_000 {
+    for _ in 0..60_000 {
         let mut next = |below: usize| {
             state ^= state << 13;
             state ^= state >> 7;

@@ -82,8 +82,11 @@ impl<'a> Lexer<'a> {
         }
         let (kind, from) = if first == '$' { (Kind::Variable, 1) } else { (Kind::Word, 0) };
         let length = word(self.rest().get(from..)?);
+        if length == 0 {
+            return None;
+        }
         self.at += from + length;
-        (length > 0).then_some(kind)
+        Some(kind)
     }
 
     /// The text of a configuration string, from behind its left parenthesis to its right one, which is stepped over.
