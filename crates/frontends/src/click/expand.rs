@@ -153,10 +153,7 @@ impl<'a> Expander<'a> {
     ) -> (usize, usize) {
         let arguments = self.arguments(declared, values);
         let chosen = match &*declared.meaning {
-            Meaning::Tunnel => {
-                let node = self.node(None);
-                return (node, node);
-            }
+            Meaning::Tunnel => return self.nothing(),
             Meaning::Primitive(class) => Some(Chosen::Primitive(class.clone())),
             Meaning::Compound(definition) => self.choose(definition, declared, &arguments, used(links, number)),
         };
@@ -167,18 +164,24 @@ impl<'a> Expander<'a> {
                 let node = self.node(Some(self.elements.len() - 1));
                 (node, node)
             }
-            Some(Chosen::Body(body, values)) if depth < DEPTH => {
-                let nodes = self.place(body, &format!("{name}/"), &values, depth + 1);
-                (nodes[0].0, nodes[1].1)
-            }
-            other => {
-                if other.is_some() {
-                    self.fault(Diagnostic::new(declared.span, format!("compounds nested more than {DEPTH} deep")));
-                }
-                let node = self.node(None);
-                (node, node)
-            }
+            Some(Chosen::Body(body, values)) => self.compound(body, &name, &values, declared.span, depth),
+            None => self.nothing(),
         }
+    }
+
+    /// A node that is no element: a tunnel, or what stands for an element that could not be made.
+    fn nothing(&mut self) -> (usize, usize) {
+        let node = self.node(None);
+        (node, node)
+    }
+
+    fn compound(&mut self, body: Body<'a>, name: &str, values: &Rc<Values>, span: Span, depth: usize) -> (usize, usize) {
+        if depth == DEPTH {
+            self.fault(Diagnostic::new(span, format!("compounds nested more than {DEPTH} deep")));
+            return self.nothing();
+        }
+        let nodes = self.place(body, &format!("{name}/"), values, depth + 1);
+        (nodes[0].0, nodes[1].1)
     }
 
     fn arguments(&mut self, declared: &Declared<'a>, values: &Values) -> Vec<String> {

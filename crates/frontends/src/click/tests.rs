@@ -196,52 +196,15 @@ fn hostile_configurations_end() {
     assert!(faults("a :: Idle -> [0-65535,0-65535,0-65535] a")[0].contains("too many ports"));
 }
 
+/// What texts are made of.
+#[rustfmt::skip]
+const PIECES: [&str; 41] = [
+    "a", "b", "c ", " :: ", "Idle", "Foo", "(", ")", "{", "}", "[", "]", "0", "1", "-", "->", " -> ", "=>", "|", "||", "...", ";", ";\n", ",", "$a", "${a[0]}", "$", "elementclass Foo ", "elementclass ", "connectiontunnel ", "define($a 1 2)", "require(x)", "input", "output", "\"", "'", "\\", "/*", "*/", "//", "é",
+];
+
 /// Words and signs in any order: nothing panics, and what is flat stays as it is.
 #[test]
 fn any_text_is_flat_or_has_faults() {
-    const PIECES: [&str; 41] = [
-        "a",
-        "b",
-        "c ",
-        " :: ",
-        "Idle",
-        "Foo",
-        "(",
-        ")",
-        "{",
-        "}",
-        "[",
-        "]",
-        "0",
-        "1",
-        "-",
-        "->",
-        " -> ",
-        "=>",
-        "|",
-        "||",
-        "...",
-        ";",
-        ";\n",
-        ",",
-        "$a",
-        "${a[0]}",
-        "$",
-        "elementclass Foo ",
-        "elementclass ",
-        "connectiontunnel ",
-        "define($a 1 2)",
-        "require(x)",
-        "input",
-        "output",
-        "\"",
-        "'",
-        "\\",
-        "/*",
-        "*/",
-        "//",
-        "é",
-    ];
     let (mut state, mut flats) = (7u64, 0);
     for _ in 0..60_000 {
         let mut next = |below: usize| {

@@ -5,28 +5,7 @@
 
 use std::fmt::{self, Write};
 
-/// A half-open range of byte offsets into the filter's source text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Span {
-    /// Offset of the first byte.
-    pub start: u32,
-    /// Offset just past the last byte.
-    pub end: u32,
-}
-
-impl Span {
-    /// The span from the beginning of `self` to the end of `last`.
-    #[must_use]
-    pub fn to(self, last: Span) -> Span {
-        Span { start: self.start, end: last.end.max(self.start) }
-    }
-
-    /// The part of `source` that the span covers; empty if it lies outside.
-    #[must_use]
-    pub fn text(self, source: &str) -> &str {
-        source.get(self.start as usize..self.end as usize).unwrap_or("")
-    }
-}
+pub use crate::diagnostics::Span;
 
 /// One fault of a filter: where, what, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,8 @@
 //! in their place and in that of all that follows, and notes it: [`Mapping::is_whole`] tells. Signals from elsewhere go to whoever handled
 //! SIGBUS before. The technique is that of Wayland's shared buffers.
 //!
-//! Invariants: a slot names the bytes of a live mapping or none; the handler only loads and stores atomics and calls `mmap` and `sigaction`.
+//! Invariants: a slot names the bytes of a live mapping or none; the handler only loads and stores atomics and calls `sysconf`,
+//! `mmap`, `sigaction` and `signal`, which a handler may.
 //! Leaves out: another program that writes over bytes while they are read; what is read then is what either of them meant, or a mix.
 
 use memmap2::{Advice, Mmap};
