@@ -1,8 +1,8 @@
 //! Targets that take modules: the loader, the verifier with the interpreter, the JIT beside the interpreter.
 
-use compiler::Engine;
 #[cfg(feature = "jit")]
 use jit::JitEngine;
+use netil::Engine;
 #[cfg(feature = "jit")]
 use netil::arbitrary::mixer;
 use netil::arbitrary::{Options, arbitrary_module, seeded_packet};

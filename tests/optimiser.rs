@@ -1,9 +1,9 @@
 //! The target that chooses passes: any of them, in any order, as often as one likes.
 
 use crate::engines::Seen;
-use compiler::Engine;
 use compiler::passes::{ALL, Options as Passes, Target};
 use jit::JitEngine;
+use netil::Engine;
 use netil::arbitrary::{Options, arbitrary_decisions, arbitrary_module, few_valued_packet, mixer, seeded_packet};
 use netil::exec::{Packets, Selection, State};
 use netil::{Interpreter, Verified, verify};

@@ -2,7 +2,7 @@
 
 use crate::AotError;
 use crate::code::{Burst, Code, Options};
-use compiler::Engine;
+use netil::Engine;
 use netil::Verified;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, State};
 use netil::module::HandlerKind;

@@ -5,7 +5,7 @@
 
 mod support;
 
-use compiler::Engine;
+use netil::Engine;
 use netil::exec::{Packets, Selection, State};
 use netil::{Interpreter, Verified};
 use netvm_aot::AotEngine;

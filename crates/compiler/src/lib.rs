@@ -4,21 +4,17 @@
 //! Verified ──translate──▶ mir::Func ──passes::PIPELINE──▶ mir::Func ──▶ a back end (Cranelift in netvm-jit)
 //! ```
 //!
-//! - [`engine`]: what every engine does
 //! - [`mir`]: the intermediate representation, its printer and its checker
 //! - [`translate`]: bytecode to MIR
 //! - [`passes`]: the optimiser
 //! - [`sets`], [`switches`]: how a set is tested and a switch is lowered, chosen by size and density
 #![forbid(unsafe_code)]
 pub mod backends;
-pub mod engine;
 pub mod mir;
 pub mod passes;
 pub mod sets;
 pub mod switches;
 pub mod translate;
-
-pub use engine::Engine;
 
 use netil::Verified;
 use netil::module::HandlerKind;

@@ -3,8 +3,8 @@
 //!
 //! `NETVM_CASES` sets the number of programs, `NETVM_SEED` the first.
 
-use compiler::Engine;
 use compiler::passes::Options as Passes;
+use netil::Engine;
 use netil::asm::assemble;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, State};
 use netil::module::HandlerKind;

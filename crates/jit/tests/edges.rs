@@ -3,8 +3,8 @@
 //!
 //! Operands come from the packet, so that nothing is known of them before; results go there.
 
-use compiler::Engine;
 use compiler::passes::{ALL, Options as Passes};
+use netil::Engine;
 use netil::asm::assemble;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::HandlerKind;

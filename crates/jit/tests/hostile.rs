@@ -1,6 +1,6 @@
 //! What a hostile program asks of the compiler, and a caller of compiled code: an answer in bounded time, memory and stack, the interpreter's.
 
-use compiler::Engine;
+use netil::Engine;
 use netil::arbitrary::mixer;
 use netil::asm::assemble;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, State, Trap, TrapKind};

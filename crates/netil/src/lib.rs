@@ -14,12 +14,15 @@
 //! - [`exec`]: exchange buffers, dispositions, traps and state, the same for every engine
 //! - [`budget`]: what ends runaway loops
 //! - [`machine`]: what instructions do to memories, exchange buffers and coprocessors, the same for every engine
-//! - [`interp`]: the reference interpreter
+//! - [`interp`]: the reference interpreter; [`engine`]: what every engine does
+//! - [`tables`]: tables of entries and what they mean
+//! - [`app`]: applications, graphs of elements
 //! - [`manual`]: `docs/netil.md`, from the table
 //! - [`arbitrary`]: modules that verify, from a seed or a byte string, for tests
 //!
 //! No dependencies and no unsafe code: the packet and the program are both hostile.
 #![forbid(unsafe_code)]
+pub mod app;
 pub mod arbitrary;
 pub mod asm;
 pub mod budget;
@@ -27,6 +30,8 @@ pub mod codec;
 pub mod copro;
 pub mod digest;
 pub mod disasm;
+pub mod engine;
+pub mod event;
 pub mod exec;
 pub mod interp;
 pub mod machine;
@@ -35,9 +40,11 @@ pub mod module;
 pub mod ops;
 pub mod set;
 pub mod table;
+pub mod tables;
 pub mod verify;
 pub mod wide;
 
+pub use engine::Engine;
 pub use interp::Interpreter;
 pub use module::Module;
 pub use verify::{Verified, verify};

@@ -30,6 +30,12 @@ pub struct Module {
     pub data_labels: Vec<Label>,
     /// Read-only sets.
     pub sets: Vec<Set>,
+    /// Tables.
+    pub tables: Vec<Table>,
+    /// What can be read and written from outside; the runtime's business, no instruction sees them.
+    pub controls: Vec<Control>,
+    /// Names of drop reasons, for people: `at` is the number.
+    pub reasons: Vec<Label>,
     /// Runs once before the first packet.
     pub init: Option<Handler>,
     /// Runs for every packet that is pushed in.
@@ -140,6 +146,124 @@ pub struct InfoField {
     pub offset: u32,
     /// Size in bytes.
     pub size: u32,
+}
+
+/// A table of entries, see [`crate::tables`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// The name that code uses.
+    pub name: String,
+    /// How keys are matched.
+    pub kind: TableKind,
+    /// Width of a key in bits, a multiple of 8.
+    pub key_bits: u16,
+    /// Size of a value in bytes.
+    pub value_bytes: u32,
+    /// The most entries.
+    pub capacity: u32,
+    /// An entry that nothing refreshes for so long is gone, in nanoseconds of packet time; 0: none ever is.
+    pub timeout_ns: u64,
+    /// What is there from the start.
+    pub entries: Vec<Entry>,
+}
+
+/// How the keys of a table are matched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TableKind {
+    /// The same key.
+    Exact,
+    /// The longest prefix.
+    Prefix,
+    /// Key and mask; the highest priority.
+    Ternary,
+    /// A lowest and a highest key, both included; the highest priority.
+    Range,
+}
+
+impl TableKind {
+    /// The four kinds with their names in source.
+    pub const ALL: [(Self, &'static str); 4] =
+        [(Self::Exact, "exact"), (Self::Prefix, "prefix"), (Self::Ternary, "ternary"), (Self::Range, "range")];
+}
+
+/// An entry of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The key, in limbs of [`crate::wide`]; of a range the lowest one.
+    pub key: Box<[u64]>,
+    /// Of a prefix or ternary entry which bits matter, of a range the highest key, of an exact entry empty.
+    pub mask: Box<[u64]>,
+    /// Of ternary and range entries: the highest wins, among equals the one entered first. Else 0.
+    pub priority: u32,
+    /// The value, as many bytes as the table says.
+    pub value: Box<[u8]>,
+}
+
+/// What can be read or written from outside while the program runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// The name.
+    pub name: String,
+    /// It can be read.
+    pub read: bool,
+    /// It can be written.
+    pub write: bool,
+    /// What its text looks like.
+    pub ty: ControlType,
+    /// Where its value is in data memory.
+    pub at: u32,
+    /// The pull handler runs before it is read and after it is written, see [`crate::event`].
+    pub call: bool,
+}
+
+/// The text and size of a control's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ControlType {
+    /// An unsigned integer of that many bits.
+    Unsigned(u16),
+    /// A signed one.
+    Signed(u16),
+    /// A byte that is 0 or 1.
+    Bool,
+    /// An IPv4 address, a number of 32 bits.
+    Ip4,
+    /// An IPv6 address, a number of 128 bits.
+    Ip6,
+    /// An Ethernet address, a number of 48 bits.
+    Mac,
+    /// What the handler prints.
+    Text,
+    /// Nothing: a button.
+    None,
+}
+
+impl ControlType {
+    /// The bytes that its value takes in data memory.
+    pub fn size(self) -> u32 {
+        match self {
+            Self::Unsigned(bits) | Self::Signed(bits) => u32::from(bits) / 8,
+            Self::Bool => 1,
+            Self::Ip4 => 4,
+            Self::Ip6 => 16,
+            Self::Mac => 6,
+            Self::Text | Self::None => 0,
+        }
+    }
+}
+
+/// Marks the type of a reference to an entry of a table among the widths of stack elements and locals.
+pub const ENTRY: u16 = 0x8000;
+/// The most tables of a module.
+pub const MAX_TABLES: usize = 256;
+
+/// The type of a reference to an entry of that table.
+pub fn entry_type(table: u32) -> u16 {
+    ENTRY | table as u16
+}
+
+/// The stack slots that an element or local of that type takes.
+pub fn slots(ty: u16) -> usize {
+    if ty & ENTRY == 0 { crate::wide::limbs(ty) } else { 1 }
 }
 
 /// A coprocessor instance that the module uses.

@@ -6,7 +6,7 @@
 
 use aot::code::{Code, Options};
 use aot::{AotEngine, AotError};
-use compiler::Engine;
+use netil::Engine;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, State};
 use netil::module::HandlerKind;
 use netil::{Interpreter, Verified};

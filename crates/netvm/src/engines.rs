@@ -4,8 +4,8 @@ use crate::Error;
 use crate::auto::Auto;
 use aot::code::Options;
 use aot::{AotEngine, AotError};
-use compiler::Engine;
 use jit::{JitEngine, JitError};
+use netil::Engine;
 use netil::{Interpreter, Verified};
 use std::sync::Arc;
 

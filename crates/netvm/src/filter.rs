@@ -4,7 +4,7 @@ use crate::engines::{AUTO, EngineInfo, Programs, Settings};
 use crate::frontends::pcap_filter::{self, explain::Explainer};
 use crate::session::fresh_state;
 use crate::{Error, Profile};
-use compiler::Engine;
+use netil::Engine;
 use netil::Verified;
 use netil::exec::{Packets, Selection, State};
 use runtime::io::{Burst, LinkType};

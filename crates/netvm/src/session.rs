@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::engines::{self, EngineInfo};
-use compiler::Engine;
+use netil::Engine;
 use netil::Verified;
 use netil::exec::{DEFAULT_BUDGET, Disposition, DropReason, ExchangeBuffer, Outcome, State};
 use netil::module::HandlerKind;

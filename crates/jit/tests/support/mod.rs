@@ -1,6 +1,6 @@
 //! Runs a program on both engines and says what differs.
 
-use compiler::Engine;
+use netil::Engine;
 use netil::arbitrary::{mixer, seeded_packet};
 use netil::exec::{CloneOut, Disposition, ExchangeBuffer, Outcome, Packets, Selection, State};
 use netil::module::HandlerKind;

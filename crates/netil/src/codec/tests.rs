@@ -24,7 +24,7 @@ fn full() -> Module {
         sets: vec![Set::of_ranges("web", 16, [(80, 80), (443, 450)]).unwrap()],
         init: Some(Handler::default()),
         push: Some(Handler { code, locals: vec![32, 128], max_stack: 9, lines: vec![3, 3, 4], labels }),
-        pull: None,
+        ..Module::default()
     }
 }
 

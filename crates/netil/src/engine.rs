@@ -1,8 +1,8 @@
 //! What every engine does: a burst of exchange buffers and a state in, per packet a disposition and clones out.
 
-use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, State};
-use netil::module::HandlerKind;
-use netil::{Interpreter, Verified};
+use crate::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, State};
+use crate::module::HandlerKind;
+use crate::{Interpreter, Verified};
 use std::sync::Arc;
 
 /// A program made ready to run. Engines of one program are interchangeable: results, clones, memories and traps are those of

@@ -1,0 +1,168 @@
+//! An application: instances of elements, and the wires between their ports.
+//!
+//! Ports are counted per side, as Click does: a program's input k is its port k, its output k the port behind its inputs with that number.
+//! An application is what front ends make and the runtime executes; nothing in it has a name of a source language.
+//!
+//! Source: NetVM paper, section 3.1 (NetPEs and their connections); NP-Click paper, section 4.
+
+use crate::module::{InfoField, PortKind};
+use crate::verify::Verified;
+use std::fmt;
+use std::sync::Arc;
+
+/// A graph of elements.
+#[derive(Clone, Debug, Default)]
+pub struct Application {
+    /// The elements, in the order of their declaration.
+    pub instances: Vec<Instance>,
+    /// The connections.
+    pub wires: Vec<Wire>,
+    /// The fields of info memory, the same for all programs.
+    pub info: Vec<InfoField>,
+    /// Its size in bytes, which every program declares.
+    pub info_size: u32,
+}
+
+/// One element.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// Its name in the application.
+    pub name: String,
+    /// The name of its class.
+    pub class: String,
+    /// What it does.
+    pub body: Body,
+}
+
+/// What an element does.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// Runs a program.
+    Program(Arc<Verified>),
+    /// Is a device, queue or scheduler of the runtime, with these arguments.
+    Native(Vec<String>),
+}
+
+/// A port of an instance, counted among its inputs or outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct End {
+    /// The instance's number.
+    pub instance: u32,
+    /// The port's.
+    pub port: u32,
+}
+
+/// A connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Wire {
+    /// An output.
+    pub from: End,
+    /// An input.
+    pub to: End,
+    /// It leads packets back: they enter again before the next arrival, a limited number of times.
+    pub recirculates: bool,
+}
+
+/// Why an application cannot run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AppError {
+    /// A wire's end is no port of an instance.
+    NoPort(End),
+    /// A program's info memory is not the application's.
+    Info(u32),
+}
+
+impl fmt::Display for AppError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoPort(End { instance, port }) => write!(f, "a wire ends at port {port} of instance {instance}, which it does not have"),
+            Self::Info(instance) => write!(f, "the info memory of instance {instance} differs from the application's"),
+        }
+    }
+}
+
+impl std::error::Error for AppError {}
+
+impl Application {
+    /// Checks that wires end at ports and that all programs see the same info memory.
+    ///
+    /// # Errors
+    /// The first thing that is not so.
+    pub fn check(&self) -> Result<(), AppError> {
+        for wire in &self.wires {
+            self.check_end(wire.from, false)?;
+            self.check_end(wire.to, true)?;
+        }
+        let differs = |(_, i): &(usize, &Instance)| i.program().is_some_and(|p| p.module().info_size != self.info_size);
+        self.instances.iter().enumerate().find(differs).map_or(Ok(()), |(n, _)| Err(AppError::Info(n as u32)))
+    }
+
+    fn check_end(&self, end: End, input: bool) -> Result<(), AppError> {
+        let instance = self.instances.get(end.instance as usize).ok_or(AppError::NoPort(end))?;
+        let there = instance.program().is_none_or(|p| port_id(p, end.port, input).is_some());
+        if there { Ok(()) } else { Err(AppError::NoPort(end)) }
+    }
+}
+
+impl Instance {
+    /// Its program, if it has one.
+    pub fn program(&self) -> Option<&Arc<Verified>> {
+        match &self.body {
+            Body::Program(program) => Some(program),
+            Body::Native(_) => None,
+        }
+    }
+}
+
+/// The id of a program's n-th input or output.
+pub fn port_id(program: &Verified, n: u32, input: bool) -> Option<u32> {
+    let kinds = (0..).map_while(|id| program.module().port_kind(id).map(|kind| (id, kind)));
+    kinds.filter(|(_, kind): &(u32, PortKind)| kind.is_input() == input).nth(n as usize).map(|(id, _)| id)
+}
+
+/// The number of a port among the inputs or outputs of its program.
+pub fn port_number(program: &Verified, id: u32) -> Option<u32> {
+    let kind = program.module().port_kind(id)?;
+    let before = (0..id).filter_map(|id| program.module().port_kind(id));
+    Some(before.filter(|k| k.is_input() == kind.is_input()).count() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::asm::assemble;
+    use crate::verify;
+
+    fn application(info: u32) -> Application {
+        let text =
+            "segment .metadata .info_size 4 ends segment .ports push_output a push_input b push_output c ends segment .push ret ends";
+        let program = Arc::new(verify(assemble(text, "test").unwrap()).unwrap());
+        let instance = |body| Instance { name: "x".to_owned(), class: "X".to_owned(), body };
+        let instances = vec![instance(Body::Program(program)), instance(Body::Native(Vec::new()))];
+        Application { instances, info_size: info, ..Application::default() }
+    }
+
+    fn wire(from: (u32, u32), to: (u32, u32)) -> Wire {
+        let end = |(instance, port)| End { instance, port };
+        Wire { from: end(from), to: end(to), recirculates: false }
+    }
+
+    #[test]
+    fn ports_are_counted_by_side() {
+        let app = application(4);
+        let program = app.instances[0].program().unwrap();
+        assert_eq!([0, 1, 2].map(|n| port_id(program, n, false)), [Some(0), Some(2), None]);
+        assert_eq!([0, 1].map(|n| port_id(program, n, true)), [Some(1), None]);
+        assert_eq!([0, 1, 2, 3].map(|id| port_number(program, id)), [Some(0), Some(0), Some(1), None]);
+    }
+
+    #[test]
+    fn wires_end_at_ports() {
+        let with = |wires| Application { wires, ..application(4) }.check();
+        assert_eq!(with(vec![wire((0, 1), (1, 7)), wire((1, 3), (0, 0))]), Ok(()));
+        assert_eq!(with(vec![wire((0, 2), (1, 0))]), Err(AppError::NoPort(End { instance: 0, port: 2 })));
+        assert_eq!(with(vec![wire((1, 0), (0, 1))]), Err(AppError::NoPort(End { instance: 0, port: 1 })));
+        assert_eq!(with(vec![wire((2, 0), (0, 0))]), Err(AppError::NoPort(End { instance: 2, port: 0 })));
+        assert_eq!(application(8).check(), Err(AppError::Info(0)));
+    }
+}

@@ -1,0 +1,318 @@
+//! Tables: what they mean, and a plain implementation that says so.
+//!
+//! A table holds entries of a key and a value. What matches is the kind's business ([`TableKind`]); at most one entry is found. A program holds on to an
+//! entry by a handle, which ends at the next insertion into or deletion from that table; the verifier sees to it.
+//!
+//! Time is the packet's. An entry was last used when it was entered, or found by a lookup that refreshes; it is live while less than the table's timeout has
+//! passed since (time that goes back is no time passed), and what is not live is not there: not found, not counted, and new, with a value of zeros, when it is
+//! inserted again. Implementations may forget it when they like.
+//!
+//! [`Reference`] is the meaning, and slow; the runtime has implementations for use, tested against it.
+
+use crate::module::{Entry, Table as Declaration, TableKind};
+use crate::wide;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A table in use. Keys have the declared width, in limbs of [`wide`]. A handle is a number other than 0.
+pub trait Table: Send {
+    /// The entry that matches, or 0. `refresh` makes it used now.
+    fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32;
+
+    /// The entry of that key, used now; new and zero if there was none; 0 if the table is full, or not exact.
+    fn insert(&mut self, key: &[u64], now_ns: u64) -> u32;
+
+    /// Takes the entry of that key out, if the table is exact and has it.
+    fn delete(&mut self, key: &[u64], now_ns: u64) -> bool;
+
+    /// The value of an entry; `None` where there is no entry of that handle.
+    fn value(&self, entry: u32) -> Option<&[u8]>;
+
+    /// The same for writing.
+    fn value_mut(&mut self, entry: u32) -> Option<&mut [u8]>;
+
+    /// Enters from outside, used now; an entry of the same key, mask and priority gets the value.
+    ///
+    /// # Errors
+    /// There is no room.
+    fn add(&mut self, entry: &Entry, now_ns: u64) -> Result<(), Full>;
+
+    /// Takes out from outside; true if it was there.
+    fn remove(&mut self, key: &[u64], mask: &[u64], priority: u32, now_ns: u64) -> bool;
+
+    /// The live entries, ordered by key, mask and priority.
+    fn entries(&self, now_ns: u64) -> Vec<Entry>;
+
+    /// How many live entries there are.
+    fn len(&self, now_ns: u64) -> u64 {
+        self.entries(now_ns).len() as u64
+    }
+
+    /// True if there are none.
+    fn is_empty(&self, now_ns: u64) -> bool {
+        self.len(now_ns) == 0
+    }
+}
+
+/// The table has as many entries as it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the table is full")
+    }
+}
+
+impl std::error::Error for Full {}
+
+/// A table as plain as can be: every lookup of what is not exact looks at every entry.
+pub struct Reference {
+    kind: TableKind,
+    value_bytes: usize,
+    capacity: usize,
+    timeout_ns: u64,
+    slots: Vec<Option<Slot>>,
+    exact: BTreeMap<Box<[u64]>, usize>,
+    entered: u64,
+}
+
+struct Slot {
+    entry: Entry,
+    used_ns: u64,
+    /// Entries entered before it.
+    order: u64,
+}
+
+impl Reference {
+    /// A table as declared, with the entries that it has from the start.
+    pub fn new(declaration: &Declaration) -> Self {
+        let mut table = Self {
+            kind: declaration.kind,
+            value_bytes: declaration.value_bytes as usize,
+            capacity: declaration.capacity as usize,
+            timeout_ns: declaration.timeout_ns,
+            slots: Vec::new(),
+            exact: BTreeMap::new(),
+            entered: 0,
+        };
+        for entry in &declaration.entries {
+            // The verifier has counted them.
+            let _ = table.add(entry, 0);
+        }
+        table
+    }
+
+    fn live(&self, slot: &Slot, now_ns: u64) -> bool {
+        is_live(self.timeout_ns, slot.used_ns, now_ns)
+    }
+
+    /// Index of the slot that matches.
+    fn matching(&self, key: &[u64], now_ns: u64) -> Option<usize> {
+        if self.kind == TableKind::Exact {
+            return self.exact.get(key).copied().filter(|i| self.slots[*i].as_ref().is_some_and(|s| self.live(s, now_ns)));
+        }
+        let all = self.slots.iter().enumerate().filter_map(|(i, s)| s.as_ref().map(|s| (i, s)));
+        let matches = all.filter(|(_, s)| self.live(s, now_ns) && matches(self.kind, &s.entry, key));
+        matches.max_by_key(|(_, s)| (rank(self.kind, &s.entry), Reverse(s.order))).map(|(i, _)| i)
+    }
+
+    /// Index of the slot with just that key, mask and priority, live or not.
+    fn same(&self, key: &[u64], mask: &[u64], priority: u32) -> Option<usize> {
+        if self.kind == TableKind::Exact {
+            return self.exact.get(key).copied();
+        }
+        self.slots
+            .iter()
+            .position(|s| s.as_ref().is_some_and(|s| *s.entry.key == *key && *s.entry.mask == *mask && s.entry.priority == priority))
+    }
+
+    fn forget(&mut self, at: usize) {
+        if let Some(slot) = self.slots[at].take() {
+            self.exact.remove(&slot.entry.key);
+        }
+    }
+
+    /// A free slot, once what has expired is forgotten.
+    fn room(&mut self, now_ns: u64) -> Option<usize> {
+        let gone = |t: &Self, i: &usize| t.slots[*i].as_ref().is_some_and(|s| !t.live(s, now_ns));
+        let expired: Vec<usize> = (0..self.slots.len()).filter(|i| gone(self, i)).collect();
+        expired.into_iter().for_each(|i| self.forget(i));
+        let free = self.slots.iter().position(Option::is_none);
+        free.or_else(|| {
+            (self.slots.len() < self.capacity).then(|| {
+                self.slots.push(None);
+                self.slots.len() - 1
+            })
+        })
+    }
+
+    fn enter(&mut self, entry: Entry, now_ns: u64) -> Option<usize> {
+        if let Some(old) = self.same(&entry.key, &entry.mask, entry.priority) {
+            let slot = self.slots[old].as_mut()?;
+            if is_live(self.timeout_ns, slot.used_ns, now_ns) {
+                (slot.entry.value, slot.used_ns) = (entry.value, now_ns);
+                return Some(old);
+            }
+            self.forget(old);
+        }
+        let at = self.room(now_ns)?;
+        if self.kind == TableKind::Exact {
+            self.exact.insert(entry.key.clone(), at);
+        }
+        self.slots[at] = Some(Slot { entry, used_ns: now_ns, order: self.entered });
+        self.entered += 1;
+        Some(at)
+    }
+}
+
+/// Whether an entry is there at a time.
+pub fn is_live(timeout_ns: u64, used_ns: u64, now_ns: u64) -> bool {
+    timeout_ns == 0 || now_ns.saturating_sub(used_ns) < timeout_ns
+}
+
+/// Whether a key is one of an entry's.
+pub fn matches(kind: TableKind, entry: &Entry, key: &[u64]) -> bool {
+    match kind {
+        TableKind::Exact => *entry.key == *key,
+        TableKind::Prefix | TableKind::Ternary => key.iter().zip(&entry.key).zip(&entry.mask).all(|((k, e), m)| k & m == e & m),
+        TableKind::Range => wide::compare(&entry.key, key).is_le() && wide::compare(key, &entry.mask).is_le(),
+    }
+}
+
+/// What decides between entries that match.
+fn rank(kind: TableKind, entry: &Entry) -> u32 {
+    match kind {
+        TableKind::Prefix => entry.mask.iter().map(|limb| limb.count_ones()).sum(),
+        _ => entry.priority,
+    }
+}
+
+fn handle(at: Option<usize>) -> u32 {
+    at.map_or(0, |i| i as u32 + 1)
+}
+
+impl Table for Reference {
+    fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {
+        let found = self.matching(key, now_ns);
+        if let Some(slot) = found.filter(|_| refresh).and_then(|i| self.slots[i].as_mut()) {
+            slot.used_ns = now_ns;
+        }
+        handle(found)
+    }
+
+    fn insert(&mut self, key: &[u64], now_ns: u64) -> u32 {
+        if self.kind != TableKind::Exact {
+            return 0;
+        }
+        let found = self.find(key, now_ns, true);
+        if found != 0 {
+            return found;
+        }
+        let value = vec![0; self.value_bytes].into();
+        handle(self.enter(Entry { key: key.into(), mask: Box::default(), priority: 0, value }, now_ns))
+    }
+
+    fn delete(&mut self, key: &[u64], now_ns: u64) -> bool {
+        self.kind == TableKind::Exact && self.remove(key, &[], 0, now_ns)
+    }
+
+    fn value(&self, entry: u32) -> Option<&[u8]> {
+        self.slots.get((entry as usize).checked_sub(1)?)?.as_ref().map(|s| &*s.entry.value)
+    }
+
+    fn value_mut(&mut self, entry: u32) -> Option<&mut [u8]> {
+        self.slots.get_mut((entry as usize).checked_sub(1)?)?.as_mut().map(|s| &mut *s.entry.value)
+    }
+
+    fn add(&mut self, entry: &Entry, now_ns: u64) -> Result<(), Full> {
+        self.enter(entry.clone(), now_ns).map(|_| ()).ok_or(Full)
+    }
+
+    fn remove(&mut self, key: &[u64], mask: &[u64], priority: u32, now_ns: u64) -> bool {
+        let Some(at) = self.same(key, mask, priority) else { return false };
+        let there = self.slots[at].as_ref().is_some_and(|s| self.live(s, now_ns));
+        self.forget(at);
+        there
+    }
+
+    fn entries(&self, now_ns: u64) -> Vec<Entry> {
+        let live = self.slots.iter().flatten().filter(|s| self.live(s, now_ns));
+        let mut all: Vec<Entry> = live.map(|s| s.entry.clone()).collect();
+        all.sort_by(order);
+        all
+    }
+}
+
+/// The order in which entries are told: by key, mask, priority.
+pub fn order(a: &Entry, b: &Entry) -> std::cmp::Ordering {
+    let masks = || wide::compare(&a.mask, &b.mask);
+    wide::compare(&a.key, &b.key).then_with(masks).then_with(|| a.priority.cmp(&b.priority))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(kind: TableKind, capacity: u32, timeout_ns: u64) -> Reference {
+        let name = "t".to_owned();
+        Reference::new(&Declaration { name, kind, key_bits: 16, value_bytes: 1, capacity, timeout_ns, entries: Vec::new() })
+    }
+
+    fn entry(key: u64, mask: u64, priority: u32, value: u8) -> Entry {
+        Entry { key: Box::new([key]), mask: Box::new([mask]), priority, value: Box::new([value]) }
+    }
+
+    fn found(table: &mut Reference, key: u64) -> Option<u8> {
+        let entry = table.find(&[key], 0, false);
+        table.value(entry).map(|v| v[0])
+    }
+
+    #[test]
+    fn an_entry_lives_until_its_timeout_after_its_last_use() {
+        let mut t = table(TableKind::Exact, 2, 10);
+        let e = t.insert(&[7], 100);
+        t.value_mut(e).unwrap()[0] = 5;
+        assert_eq!((t.find(&[7], 109, false), t.find(&[7], 110, false)), (e, 0));
+        assert_ne!(t.find(&[7], 109, true), 0);
+        assert_eq!((t.find(&[7], 118, false), t.find(&[7], 3, false), t.len(119)), (e, e, 0));
+        let again = t.insert(&[7], 119);
+        assert_eq!(t.value(again), Some(&[0][..]), "what expired is new");
+        assert!(t.delete(&[7], 120) && !t.delete(&[7], 120));
+    }
+
+    #[test]
+    fn only_live_entries_fill_a_table() {
+        let mut t = table(TableKind::Exact, 2, 10);
+        assert!(t.insert(&[1], 0) != 0 && t.insert(&[2], 5) != 0);
+        assert_eq!(t.insert(&[3], 9), 0);
+        assert_ne!(t.insert(&[3], 10), 0);
+        assert_eq!((t.insert(&[4], 10), t.len(10)), (0, 2));
+    }
+
+    #[test]
+    fn the_longest_prefix_wins() {
+        let mut t = table(TableKind::Prefix, 9, 0);
+        for (key, mask, value) in [(0, 0, 1), (0x1200, 0xff00, 2), (0x1230, 0xfff0, 3)] {
+            t.add(&entry(key, mask, 0, value), 0).unwrap();
+        }
+        assert_eq!([0x1234, 0x1244, 0x2234].map(|k| found(&mut t, k)), [Some(3), Some(2), Some(1)]);
+        assert!(t.remove(&[0x1230], &[0xfff0], 0, 0));
+        assert_eq!((found(&mut t, 0x1234), t.insert(&[1], 0), t.delete(&[0], 0)), (Some(2), 0, false));
+    }
+
+    #[test]
+    fn the_highest_priority_wins_and_among_equals_the_first() {
+        let mut t = table(TableKind::Ternary, 9, 0);
+        for (key, mask, priority, value) in [(0x0012, 0x00ff, 1, 1), (0x3400, 0xff00, 1, 2), (0x3412, 0xffff, 0, 3)] {
+            t.add(&entry(key, mask, priority, value), 0).unwrap();
+        }
+        assert_eq!([0x3412, 0x3413, 0x4413].map(|k| found(&mut t, k)), [Some(1), Some(2), None]);
+        let mut t = table(TableKind::Range, 1, 0);
+        t.add(&entry(5, 9, 0, 1), 0).unwrap();
+        assert_eq!(t.add(&entry(5, 9, 1, 2), 0), Err(Full));
+        t.add(&entry(5, 9, 0, 4), 0).unwrap();
+        assert_eq!([4, 5, 9, 10].map(|k| found(&mut t, k)), [None, Some(4), Some(4), None]);
+    }
+}
