@@ -41,10 +41,11 @@ mod profile;
 mod session;
 
 pub use ahead::Ahead;
-pub use compiler::{Engine, passes};
+pub use compiler::passes;
 pub use error::{Error, Status};
 pub use filter::{Compiled, Filter};
 pub use netil;
+pub use netil::Engine;
 pub use profile::Profile;
 pub use runtime::io;
 pub use session::{Session, Settings};
