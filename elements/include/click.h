@@ -1,0 +1,161 @@
+/*
+ * click.h -- what the elements of this library share: packet headers, annotations, and what several elements do alike
+ *
+ * Header views are made with header(struct ip, offset); members have the names of the RFCs: 791 (ip), 8200 (ip6), 792 (icmp), 768 (udp), 9293 (tcp),
+ * 826 (arp). Annotations are info fields; those with a place in Click have the same meaning here. Positions of headers are kept so that
+ * they stay true when bytes are taken off the packet's head or put before it.
+ */
+#pragma once
+
+/* ---- Headers ---- */
+
+struct ether { mac_t dst; mac_t src; be16 type; };
+struct vlan { mac_t dst; mac_t src; be16 tpid; be16 tci; be16 type; };
+struct arp { be16 hardware; be16 protocol; u8 hardware_size; u8 protocol_size; be16 operation; mac_t sender_mac; be32 sender_ip; mac_t target_mac; be32 target_ip; };
+struct ip { u8 version_ihl; u8 tos; be16 length; be16 id; be16 fragment; u8 ttl; u8 protocol; be16 checksum; be32 src; be32 dst; };
+struct ip6 { be32 version_class_flow; be16 length; u8 next_header; u8 hop_limit; in6_t src; in6_t dst; };
+struct udp { be16 sport; be16 dport; be16 length; be16 checksum; };
+struct tcp { be16 sport; be16 dport; be32 seq; be32 ack; u8 data_offset; u8 flags; be16 window; be16 checksum; be16 urgent; };
+struct icmp { u8 type; u8 code; be16 checksum; be32 rest; };
+struct icmp_echo { u8 type; u8 code; be16 checksum; be16 id; be16 seq; };
+
+enum {
+    ETHERTYPE_IP = 0x0800, ETHERTYPE_ARP = 0x0806, ETHERTYPE_VLAN = 0x8100, ETHERTYPE_IP6 = 0x86dd, ETHERTYPE_QINQ = 0x88a8,
+};
+enum { PROTOCOL_ICMP = 1, PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, PROTOCOL_ICMP6 = 58 };
+enum { ARP_ETHER = 1, ARP_REQUEST = 1, ARP_REPLY = 2 };
+enum { IP_DONT_FRAGMENT = 0x4000, IP_MORE_FRAGMENTS = 0x2000, IP_OFFSET = 0x1fff };
+enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_PSH = 8, TCP_ACK = 16, TCP_URG = 32 };
+enum { ICMP_ECHO_REPLY = 0, ICMP_UNREACHABLE = 3, ICMP_SOURCE_QUENCH = 4, ICMP_REDIRECT = 5, ICMP_ECHO = 8, ICMP_TIME_EXCEEDED = 11,
+       ICMP_PARAMETER_PROBLEM = 12, ICMP_TIMESTAMP = 13, ICMP_TIMESTAMP_REPLY = 14, ICMP_INFO = 15, ICMP_INFO_REPLY = 16 };
+
+/* ---- Annotations ---- */
+
+/* How the frame was addressed, as far as the receiver cares. */
+enum { TO_HOST = 0, TO_BROADCAST = 1, TO_MULTICAST = 2, TO_OTHER = 3, FROM_HOST = 4 };
+
+INFO(u8, paint);
+INFO(u8, icmp_parameter_problem);   /* which byte of the IP header is wrong */
+INFO(u8, user18);
+INFO(u8, fix_ip_src);               /* the router's own address has to be put in as source */
+INFO(u8, user20);
+INFO(u8, user21);
+INFO(u8, user22);
+INFO(u8, user23);
+INFO(u16, vlan_tci);
+INFO(u8, packet_type);
+INFO(be32, dst_ip);                 /* where the packet goes next */
+INFO(in6_t, dst_ip6);
+INFO(i32, mac_header);              /* positions: offset + packet_moved() */
+INFO(i32, network_header);
+INFO(i32, transport_header);
+INFO(bool, has_mac_header);
+INFO(bool, has_network_header);
+INFO(bool, has_transport_header);
+
+/* One-byte annotations by their place in Click: 16 is paint, 17 the ICMP parameter problem, 19 fix_ip_src; 18 and 20 to 23 are free. */
+static inline u8 annotation(int place)
+{
+    switch (place) {
+    case 17: return info(icmp_parameter_problem);
+    case 18: return info(user18);
+    case 19: return info(fix_ip_src);
+    case 20: return info(user20);
+    case 21: return info(user21);
+    case 22: return info(user22);
+    case 23: return info(user23);
+    default: return info(paint);
+    }
+}
+
+static inline void set_annotation(int place, u8 value)
+{
+    switch (place) {
+    case 17: info(icmp_parameter_problem) = value; break;
+    case 18: info(user18) = value; break;
+    case 19: info(fix_ip_src) = value; break;
+    case 20: info(user20) = value; break;
+    case 21: info(user21) = value; break;
+    case 22: info(user22) = value; break;
+    case 23: info(user23) = value; break;
+    default: info(paint) = value; break;
+    }
+}
+
+/* ---- Positions of headers ---- */
+
+static inline void set_mac_header(u32 offset)
+{
+    info(mac_header) = (i32) offset + packet_moved();
+    info(has_mac_header) = true;
+}
+
+static inline void set_network_header(u32 offset)
+{
+    info(network_header) = (i32) offset + packet_moved();
+    info(has_network_header) = true;
+}
+
+static inline void set_transport_header(u32 offset)
+{
+    info(transport_header) = (i32) offset + packet_moved();
+    info(has_transport_header) = true;
+}
+
+/* The offset of a header that is not marked is beyond every packet's end, so that reading it is a trap. */
+enum { NO_HEADER = 0x7fffff00 };
+
+static inline u32 mac_offset(void)
+{
+    return info(has_mac_header) ? (u32) (info(mac_header) - packet_moved()) : NO_HEADER;
+}
+
+static inline u32 network_offset(void)
+{
+    return info(has_network_header) ? (u32) (info(network_header) - packet_moved()) : NO_HEADER;
+}
+
+static inline u32 transport_offset(void)
+{
+    return info(has_transport_header) ? (u32) (info(transport_header) - packet_moved()) : NO_HEADER;
+}
+
+/* ---- IP ---- */
+
+static inline u32 ip_header_length(const struct ip *ip)
+{
+    return (ip->version_ihl & 15u) * 4;
+}
+
+static inline bool ip_is_first_fragment(const struct ip *ip)
+{
+    return (ip->fragment & htons(IP_OFFSET)) == 0;
+}
+
+static inline bool ip_is_fragment(const struct ip *ip)
+{
+    return (ip->fragment & htons(IP_OFFSET | IP_MORE_FRAGMENTS)) != 0;
+}
+
+/* Marks an IP header and what follows it. */
+static inline void mark_ip(u32 offset)
+{
+    const struct ip *ip = header(struct ip, offset);
+
+    set_network_header(offset);
+    set_transport_header(offset + ip_header_length(ip));
+}
+
+/* ---- Text ---- */
+
+/* A number with spaces before it, to at least four places. */
+static inline void print_padded(u32 value)
+{
+    if (value < 1000)
+        print(" ");
+    if (value < 100)
+        print(" ");
+    if (value < 10)
+        print(" ");
+    print_uint(value);
+}

@@ -1,0 +1,203 @@
+/*
+ * netvm_native.h -- what stands behind netvm.h when gcc or clang compiles elements; netvm itself does not read this file
+ *
+ * An application is one translation unit, made by a generator (by hand: elements/native/example/paint.c). For each instance it defines
+ *
+ *   nv_self             as a macro: the name of the instance's struct nv_element
+ *   NINPUTS, NOUTPUTS   as macros
+ *   parameters          as `static const`: the declarations of PARAM then refer to them
+ *
+ * and a macro INSTANCE_name for every name at the file level of the element, so that two instances do not share it; then it includes the element.
+ * Such a macro also renames members and locals, evenly within the element, but not those of headers: a name at file level must not
+ * be that of a member in click.h. nv_info_NAME, the offset of an info field, is defined once for all instances.
+ *
+ * Info fields, header views and entries alias each other: compile with -fno-strict-aliasing and, for wrapping arithmetic, -fwrapv.
+ */
+#ifndef NETVM_NATIVE_H
+#define NETVM_NATIVE_H
+
+/* Most handlers have no use for the port. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+enum {
+    NV_INFO_BYTES = 256,
+    NV_TIMERS = 16,
+    NV_HELD = 4096,             /* packets held by one element */
+};
+
+struct nv_packet {
+    u8 *data;                   /* the first byte; within buffer */
+    u32 length, wire;
+    u64 time;
+    i32 moved;
+    u32 pulled;                 /* bytes before data that packet_unpull may bring back */
+    u8 *buffer;
+    u32 size;                   /* of buffer */
+    u32 queue;                  /* where it is held */
+    struct nv_packet *next;     /* the one held after it */
+    u8 info[NV_INFO_BYTES] __attribute__((aligned(8)));
+};
+
+struct nv_element;
+struct nv_output {
+    struct nv_element *to;      /* null: not connected */
+    int port;
+};
+
+struct nv_handler {
+    const char *name;
+    void (*run)(const char *text);
+    bool writes;
+    struct nv_handler *next;
+};
+
+struct nv_element {
+    const char *name;
+    void (*init)(void), (*packet)(int port), (*timer)(int n); /* null: none */
+    const struct nv_output *outputs;
+    int noutputs;
+    u64 timers[NV_TIMERS];
+    struct nv_packet *held;
+    u32 nheld;
+    struct nv_handler *handlers;
+    u64 drops, traps;
+};
+
+enum nv_kind { NV_EXACT, NV_PREFIX, NV_TERNARY, NV_RANGE };
+struct nv_table;
+
+/* The packet that the running handler has, or null. */
+extern struct nv_packet *nv_packet;
+/* The time of the last packet or timer. */
+extern u64 nv_clock;
+/* The instance, where no generator has made nv_self a macro: a file on its own, as an editor sees it. */
+extern struct nv_element nv_self;
+
+_Noreturn void nv_trap(const char *what);
+void nv_emit(struct nv_element *self, int port);
+void nv_drop(struct nv_element *self, const char *reason);
+void nv_clone(struct nv_element *self, int port);
+bool nv_hold(struct nv_element *self, u32 queue);
+bool nv_take(struct nv_element *self, u32 queue);
+bool nv_output_is_push(const struct nv_element *self, int port);
+bool nv_input_is_push(const struct nv_element *self, int port);
+u32 nv_hash(const u32 *words, size_t count);
+
+struct nv_table *nv_table_new(enum nv_kind kind, u32 key, u32 value, u32 capacity, u64 timeout);
+void *nv_table_find(struct nv_table *table, const void *key, bool refresh);
+void *nv_table_insert(struct nv_table *table, const void *key);
+bool nv_table_delete(struct nv_table *table, const void *key);
+/* Enters what configuration or a person says: mask is a prefix's or ternary entry's mask, or the high end of a range. Null: full. */
+void *nv_table_add(struct nv_table *table, const void *key, const void *mask, u32 priority, const void *value);
+
+void nv_register(struct nv_element *self, struct nv_handler *handler);
+u64 nv_parse_number(const char *text);
+bool nv_parse_bool(const char *text);
+be32 nv_parse_ip(const char *text);
+
+static inline u64 nv_now(void)
+{
+    return nv_packet ? nv_packet->time : nv_clock;
+}
+
+static inline u8 *nv_header(u32 offset, u64 size)
+{
+    if (!nv_packet || offset > nv_packet->length || size > nv_packet->length - offset)
+        nv_trap("access beyond the packet's end");
+    return nv_packet->data + offset;
+}
+
+#define NV_PASTE(a, b) a##b
+#define NV_CAT(a, b) NV_PASTE(a, b)
+/* Structs of elements are packed; the header structs of click.h have no gaps anyway, as their members may be at any address. */
+#define NV_PACK _Pragma("pack(1)")
+/* Takes the semicolon that follows a declaration. */
+#define NV_DECLARATION(word) struct nv_declaration
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define NV_BE16(x) ((u16) __builtin_bswap16(x))
+#define NV_BE32(x) ((u32) __builtin_bswap32(x))
+#define NV_BE64(x) ((u64) __builtin_bswap64(x))
+#else
+#define NV_BE16(x) ((u16) (x))
+#define NV_BE32(x) ((u32) (x))
+#define NV_BE64(x) ((u64) (x))
+#endif
+
+#define NV_EQUAL(a, b) __extension__ ({ \
+        const __typeof__(a) nv_a = (a), nv_b = (b); \
+        __builtin_memcmp(&nv_a, &nv_b, sizeof(nv_a)) == 0; })
+
+/* A table is a pointer with its key's and value's types beside it. */
+#define NV_TABLE(kind, name, K, V, capacity, timeout) \
+    static struct { struct nv_table *table; K *key; V *value; } name; \
+    __attribute__((constructor)) static void NV_CAT(name, _setup)(void) \
+    { \
+        name.table = nv_table_new(kind, sizeof(K), sizeof(V), capacity, timeout); \
+    } \
+    struct nv_declaration
+#define NV_KEY(t, k) (1 ? (k) : (t).key)
+
+#define NV_READ(id, title, show) \
+    NV_HANDLER(_read_, id, title, false, (void) text; show)
+#define NV_WRITE(id, title, set) \
+    NV_HANDLER(_write_, id, title, true, (void) text; set)
+#define NV_HANDLER(kind, id, title, is_write, does) \
+    static void NV_CAT(nv_self, kind##id)(const char *text) \
+    { \
+        does; \
+    } \
+    __attribute__((constructor)) static void NV_CAT(nv_self, kind##id##_setup)(void) \
+    { \
+        static struct nv_handler handler = { .name = title, .run = NV_CAT(nv_self, kind##id), .writes = is_write }; \
+        nv_register(&nv_self, &handler); \
+    } \
+    struct nv_declaration
+
+#define NV_SHOW_u8(x) print_uint(x)
+#define NV_SHOW_u16(x) print_uint(x)
+#define NV_SHOW_u32(x) print_uint(x)
+#define NV_SHOW_u64(x) print_uint(x)
+#define NV_SHOW_i8(x) print_int(x)
+#define NV_SHOW_i16(x) print_int(x)
+#define NV_SHOW_i32(x) print_int(x)
+#define NV_SHOW_i64(x) print_int(x)
+#define NV_SHOW_int(x) print_int(x)
+#define NV_SHOW_bool(x) print((x) ? "true" : "false")
+#define NV_SHOW__Bool(x) print((x) ? "true" : "false")
+#define NV_SHOW_be32(x) print_ip(x)
+#define NV_SHOW_in6_t(x) print_ip6(x)
+#define NV_SHOW_mac_t(x) print_mac(x)
+#define NV_SHOW_text(x) x
+
+#define NV_PARSE_u8(t) (u8) nv_parse_number(t)
+#define NV_PARSE_u16(t) (u16) nv_parse_number(t)
+#define NV_PARSE_u32(t) (u32) nv_parse_number(t)
+#define NV_PARSE_u64(t) nv_parse_number(t)
+#define NV_PARSE_i8(t) (i8) nv_parse_number(t)
+#define NV_PARSE_i16(t) (i16) nv_parse_number(t)
+#define NV_PARSE_i32(t) (i32) nv_parse_number(t)
+#define NV_PARSE_i64(t) (i64) nv_parse_number(t)
+#define NV_PARSE_int(t) (int) nv_parse_number(t)
+#define NV_PARSE_bool(t) nv_parse_bool(t)
+#define NV_PARSE__Bool(t) nv_parse_bool(t)
+#define NV_PARSE_be32(t) nv_parse_ip(t)
+#define NV_PARSE_none(t)
+
+/* What the generator has put before the element (functions, constants) or puts behind it (entries of tables). */
+#define NV_CONFIG_CLASSIFIER(name) int name(void)
+#define NV_CONFIG_IPCLASSIFIER(name) int name(void)
+#define NV_CONFIG_IPFILTER(name) int name(void)
+#define NV_CONFIG_IP_ROUTES(name) NV_DECLARATION(IP_ROUTES)
+#define NV_CONFIG_IP6_ROUTES(name) NV_DECLARATION(IP6_ROUTES)
+#define NV_CONFIG_RANGE_ROUTES(name) NV_DECLARATION(RANGE_ROUTES)
+#define NV_CONFIG_ARP_ENTRIES(name) NV_DECLARATION(ARP_ENTRIES)
+#ifdef NV_GENERATED
+#define NV_CONFIG_REWRITE(name) extern const struct rewrite_spec name[]
+#define NV_LIST(ctype, name) extern const ctype name[]
+#else
+#define NV_CONFIG_REWRITE(name) extern const struct rewrite_spec name[]; enum { NV_CAT(name, _count) = 1 }
+#define NV_LIST(ctype, name) extern const ctype name[]; enum { NV_CAT(name, _count) = 1 }
+#endif
+
+#endif
