@@ -1,0 +1,33 @@
+/*
+ * HashSwitch(OFFSET, LENGTH) -- sends packets with the same bytes to the same output
+ *
+ * The output is chosen by a hash (MurmurHash3) of the LENGTH bytes from OFFSET. Packets that end before leave by output 0.
+ *
+ * Example: packets with the same IP destination stay together:
+ *
+ *     CheckIPHeader -> h :: HashSwitch(16, 4);  h[0] -> first;  h[1] -> second;
+ *
+ * See also: Switch, RoundRobinSwitch.
+ */
+#include <netvm.h>
+
+ELEMENT(HashSwitch, "1/1-", "h/h");
+PARAM(u32, first_byte, "OFFSET", REQUIRED);
+PARAM(u32, nbytes, "LENGTH", REQUIRED);
+
+static u32 hash_bytes(void)
+{
+    const u8 *bytes = header_array(u8, first_byte, nbytes);
+    u32 hash = 0;
+
+    for (u32 i = 0; i < nbytes; i++)
+        hash = hash32(hash, bytes[i]);
+    return hash;
+}
+
+void push(int port)
+{
+    if (packet_length() < nbytes || packet_length() - nbytes < first_byte)
+        emit(0);
+    emit(hash_bytes() % (u32) NOUTPUTS);
+}
