@@ -14,6 +14,7 @@
 //! assert_eq!(graph.to_string().lines().last().unwrap(), "a -> Two@2/Strip@1 -> Two@2/Counter@2 -> Discard@3;");
 //! ```
 
+pub mod arguments;
 pub mod ast;
 pub mod config;
 pub mod cycles;
@@ -22,6 +23,7 @@ pub mod graph;
 mod parse;
 pub mod processing;
 mod scope;
+pub mod syntax;
 mod token;
 
 pub use graph::Graph;

@@ -34,7 +34,7 @@ mod parser_term;
 mod sample;
 mod shape;
 mod simplify;
-mod suggest;
+pub(crate) mod suggest;
 mod token;
 
 pub use ast::Ast;

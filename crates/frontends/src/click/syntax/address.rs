@@ -1,0 +1,43 @@
+//! IPv4 and IPv6 addresses, or the names that an `AddressInfo` gives them.
+
+use super::{Reading, Scope, Wrong, number};
+use crate::click::arguments::{Type, Value};
+use std::net::Ipv6Addr;
+
+pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    let address = parse(text, reading.names).ok_or("is not an IP address")?;
+    match reading.ty {
+        Type::Big(32) | Type::Integer { .. } => number(i128::from(address), reading.ty),
+        _ => Err("is an IP address, which the parameter is not".to_owned()),
+    }
+}
+
+pub(super) fn read_ip6(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    let address = parse_ip6(text, reading.names).ok_or("is not an IPv6 address")?;
+    Ok(Value::Bytes(address.to_be_bytes().to_vec()))
+}
+
+/// An address as a number.
+pub(in crate::click) fn parse(text: &str, names: &Scope<'_>) -> Option<u32> {
+    match octets(text) {
+        Some((bytes, 4)) => Some(u32::from_be_bytes(bytes)),
+        _ => names.ip(text),
+    }
+}
+
+/// An IPv6 address as a number.
+pub(in crate::click) fn parse_ip6(text: &str, names: &Scope<'_>) -> Option<u128> {
+    text.parse::<Ipv6Addr>().map(u128::from).ok().or_else(|| names.ip6(text))
+}
+
+/// One to four numbers with dots between them, and how many there are.
+pub(super) fn octets(text: &str) -> Option<([u8; 4], usize)> {
+    let mut bytes = [0; 4];
+    let mut count = 0;
+    for part in text.split('.') {
+        let digits = (1..=3).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+        *bytes.get_mut(count)? = part.parse().ok().filter(|_| digits)?;
+        count += 1;
+    }
+    Some((bytes, count))
+}

@@ -1,0 +1,14 @@
+//! Truth values: `true`, `yes`, `t`, `y`, `1`, and their opposites.
+//!
+//! Source: Click's manual of `BoolArg`.
+
+use super::{Reading, Wrong};
+use crate::click::arguments::Value;
+
+pub(super) fn read(text: &str, _: &Reading<'_>) -> Result<Value, Wrong> {
+    match text {
+        "true" | "yes" | "t" | "y" | "1" => Ok(Value::Int(1)),
+        "false" | "no" | "f" | "n" | "0" => Ok(Value::Int(0)),
+        _ => Err("is neither true nor false".to_owned()),
+    }
+}

@@ -1,0 +1,110 @@
+//! How arguments are written: one file for each syntax, one line for each in [`SYNTAXES`].
+//!
+//! A syntax reads one argument, quotes taken away, into a value of its parameter's type, or says what is wrong with it in words that follow the argument:
+//! "is not an IP address". What a syntax looks like is Click's business; its sources are the manuals of its elements and of its argument parsers.
+//!
+//! Invariant: text is hostile; reading takes time and memory linear in it.
+
+mod address;
+mod annotation;
+mod boolean;
+mod decimal;
+mod ethernet;
+mod integer;
+pub mod names;
+mod port;
+mod prefix;
+mod text;
+
+pub use names::{Names, Scope};
+
+use super::arguments::{Type, Value};
+
+/// What an argument is read for.
+pub struct Reading<'a> {
+    /// The parameter's type.
+    pub ty: &'a Type,
+    /// The argument as bytes, which need not be text.
+    pub bytes: &'a [u8],
+    /// The names that are known at this element.
+    pub names: &'a Scope<'a>,
+}
+
+/// Why an argument cannot be read: what it is not, or is.
+pub type Wrong = String;
+
+/// A way to write a value.
+pub struct Syntax {
+    /// Its name in `PARAM_AS`; lower case for those that go with a type.
+    pub name: &'static str,
+    read: fn(&str, &Reading<'_>) -> Result<Value, Wrong>,
+}
+
+/// All syntaxes of single arguments.
+pub const SYNTAXES: &[Syntax] = &[
+    Syntax { name: "integer", read: integer::read },
+    Syntax { name: "HEX", read: integer::read_hex },
+    Syntax { name: "ETHERTYPE", read: integer::read },
+    Syntax { name: "bool", read: boolean::read },
+    Syntax { name: "ip", read: address::read },
+    Syntax { name: "ip6", read: address::read_ip6 },
+    Syntax { name: "ethernet", read: ethernet::read },
+    Syntax { name: "prefix", read: prefix::read },
+    Syntax { name: "prefix6", read: prefix::read_ip6 },
+    Syntax { name: "string", read: text::read },
+    Syntax { name: "IPPORT", read: port::read },
+    Syntax { name: "SECONDS", read: decimal::read_seconds },
+    Syntax { name: "BANDWIDTH", read: decimal::read_bandwidth },
+    Syntax { name: "FIXEDPOINT16", read: decimal::read_fixed16 },
+    Syntax { name: "ANNO", read: annotation::read },
+];
+
+impl Syntax {
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        SYNTAXES.iter().find(|syntax| syntax.name == name)
+    }
+
+    /// The one that goes with a type.
+    pub fn of(ty: &Type) -> Option<&'static Self> {
+        Self::named(match ty {
+            Type::Bool => "bool",
+            Type::Integer { .. } | Type::Big(_) if *ty != Type::Big(32) => "integer",
+            Type::Big(_) | Type::Integer { .. } => "ip",
+            Type::Mac => "ethernet",
+            Type::In6 => "ip6",
+            Type::Prefix => "prefix",
+            Type::Prefix6 => "prefix6",
+            Type::Text => "string",
+        })
+    }
+
+    /// Reads an argument.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(&self, text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+        (self.read)(text, reading)
+    }
+}
+
+/// A number as a value of a type, if it is in range.
+pub(super) fn number(value: i128, ty: &Type) -> Result<Value, Wrong> {
+    let (bits, signed) = match *ty {
+        Type::Integer { bits, signed } => (u32::from(bits), signed),
+        Type::Big(bits) => (u32::from(bits), false),
+        Type::Bool => (1, false),
+        _ => return Err("is a number, which the parameter is not".to_owned()),
+    };
+    let (least, most) = if signed { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
+    if !(least..=most).contains(&value) {
+        return Err(format!("is out of range, {least} to {most}"));
+    }
+    Ok(match ty {
+        Type::Big(_) => Value::Bytes(value.to_be_bytes()[16 - bits as usize / 8..].to_vec()),
+        _ => Value::Int(value as u64),
+    })
+}
+
+#[cfg(test)]
+mod tests;

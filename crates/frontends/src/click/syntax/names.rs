@@ -1,0 +1,162 @@
+//! Names for addresses and ports, as `AddressInfo` and `PortInfo` give them.
+//!
+//! A name is known in the compound where it is declared and in those within. One name may stand for an address, a network, and an Ethernet address at the same
+//! time; `name:ip`, `:ipnet`, `:ip6`, `:ip6net`, `:eth`, `:bcast` and `:gw` say which. Names of the machine's devices have no addresses here: what a
+//! configuration means does not depend on where it is read.
+//!
+//! Source: Click's manuals of AddressInfo and PortInfo.
+
+use super::{ethernet, integer, prefix};
+use crate::click::config;
+use crate::click::graph::{Element, Graph};
+use crate::diagnostics::Diagnostic;
+use std::collections::HashMap;
+use std::net::Ipv6Addr;
+
+/// What a name stands for.
+#[derive(Clone, Debug, Default)]
+struct Meaning {
+    ip: Option<u32>,
+    net: Option<(u32, u32)>,
+    ip6: Option<u128>,
+    net6: Option<(u128, u128)>,
+    ethernet: Option<[u8; 6]>,
+    port: Option<u16>,
+}
+
+/// All names of a configuration.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// By the name with those of the compounds around it.
+    known: HashMap<String, Meaning>,
+}
+
+/// The names that an element knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'a> {
+    names: &'a Names,
+    /// The element's name, with those of its compounds.
+    element: &'a str,
+}
+
+impl Names {
+    /// What the elements of a configuration declare, and what is wrong with that.
+    pub fn of(graph: &Graph) -> (Self, Vec<Diagnostic>) {
+        let (mut names, mut faults) = (Self::default(), Vec::new());
+        for element in &graph.elements {
+            let declare = match element.class.as_str() {
+                "AddressInfo" => address,
+                "PortInfo" => port,
+                _ => continue,
+            };
+            for argument in &element.arguments {
+                if let Err(wrong) = names.declare(element, argument, declare) {
+                    faults.push(Diagnostic::new(element.span, format!("`{argument}` of `{element}`: {wrong}", element = element.name)));
+                }
+            }
+        }
+        (names, faults)
+    }
+
+    /// `NAME MEANING…`
+    fn declare(&mut self, element: &Element, argument: &str, add: fn(&str, &mut Meaning) -> Option<()>) -> Result<(), String> {
+        let argument = String::from_utf8_lossy(&config::unquote(argument)).into_owned();
+        let (name, rest) = config::first_word(&argument);
+        if rest.is_empty() {
+            return Err("expected `NAME VALUE`".to_owned());
+        }
+        let around = element.name.rfind('/').map_or("", |at| &element.name[..=at]);
+        let meaning = self.known.entry(format!("{around}{name}")).or_default();
+        rest.split_ascii_whitespace().try_for_each(|word| add(word, meaning).ok_or_else(|| format!("`{word}` is no value for a name")))
+    }
+
+    /// The names known at an element.
+    pub fn at<'a>(&'a self, element: &'a str) -> Scope<'a> {
+        Scope { names: self, element }
+    }
+}
+
+fn address(word: &str, meaning: &mut Meaning) -> Option<()> {
+    let nothing = Names::default();
+    let none = nothing.at("");
+    if let Some((address, mask)) = prefix::parse(word, true, &none) {
+        let host = address & !mask != 0 || mask == u32::MAX;
+        meaning.ip = if host { Some(address) } else { meaning.ip };
+        meaning.net = if word.contains('/') { Some((address & mask, mask)) } else { meaning.net };
+        return Some(());
+    }
+    if let Some(address) = ethernet::plain(word) {
+        meaning.ethernet = Some(address);
+        return Some(());
+    }
+    if let Ok(address) = word.parse::<Ipv6Addr>() {
+        meaning.ip6 = Some(address.into());
+        return Some(());
+    }
+    let (address, mask) = prefix::plain_ip6(word, |_| None)?;
+    meaning.ip6 = if address & !mask != 0 || mask == u128::MAX { Some(address) } else { meaning.ip6 };
+    meaning.net6 = Some((address & mask, mask));
+    Some(())
+}
+
+/// A port, or a port and a protocol, which makes no difference here.
+fn port(word: &str, meaning: &mut Meaning) -> Option<()> {
+    let (number, protocol) = word.split_once('/').unwrap_or((word, "tcp"));
+    let number = integer::parse(number, 0).ok().and_then(|number| u16::try_from(number).ok())?;
+    meaning.port = Some(number);
+    matches!(protocol, "tcp" | "udp").then_some(())
+}
+
+impl Scope<'_> {
+    /// The innermost meaning of a name that has what is asked for.
+    fn find<T>(&self, name: &str, of: impl Fn(&Meaning) -> Option<T>) -> Option<T> {
+        let mut around = self.element;
+        loop {
+            let end = around.rfind('/').map_or(0, |at| at + 1);
+            let known = self.names.known.get(&format!("{}{name}", &around[..end]));
+            if let Some(found) = known.and_then(&of) {
+                return Some(found);
+            }
+            if end == 0 {
+                return None;
+            }
+            around = &around[..end - 1];
+        }
+    }
+
+    /// The IPv4 address of a name.
+    pub fn ip(&self, name: &str) -> Option<u32> {
+        match name.rsplit_once(':') {
+            None => self.find(name, |meaning| meaning.ip),
+            Some((name, "ip")) => self.find(name, |meaning| meaning.ip),
+            Some((name, "bcast")) => self.find(name, |meaning| meaning.net.map(|(address, mask)| address | !mask)),
+            Some((name, "gw")) => self.find(name, |meaning| meaning.net.map(|(address, _)| address | 1)),
+            Some(_) => None,
+        }
+    }
+
+    /// The IPv4 network of a name.
+    pub fn net(&self, name: &str) -> Option<(u32, u32)> {
+        self.find(name.strip_suffix(":ipnet").unwrap_or(name), |meaning| meaning.net)
+    }
+
+    /// The IPv6 address of a name.
+    pub fn ip6(&self, name: &str) -> Option<u128> {
+        self.find(name.strip_suffix(":ip6").unwrap_or(name), |meaning| meaning.ip6)
+    }
+
+    /// The IPv6 network of a name.
+    pub fn net6(&self, name: &str) -> Option<(u128, u128)> {
+        self.find(name.strip_suffix(":ip6net").unwrap_or(name), |meaning| meaning.net6)
+    }
+
+    /// The Ethernet address of a name.
+    pub fn ethernet(&self, name: &str) -> Option<[u8; 6]> {
+        self.find(name.strip_suffix(":eth").unwrap_or(name), |meaning| meaning.ethernet)
+    }
+
+    /// The port of a name.
+    pub fn port(&self, name: &str) -> Option<u16> {
+        self.find(name, |meaning| meaning.port)
+    }
+}

@@ -1,0 +1,142 @@
+//! What arguments mean in each syntax, at the ends of ranges and beyond.
+
+use super::*;
+use crate::click::flatten;
+use std::collections::BTreeMap;
+
+const U32: Type = Type::Integer { bits: 32, signed: false };
+const U64: Type = Type::Integer { bits: 64, signed: false };
+
+fn read_with(names: &Scope<'_>, syntax: &str, ty: &Type, text: &str) -> Result<Value, Wrong> {
+    Syntax::named(syntax).unwrap().read(text, &Reading { ty, bytes: text.as_bytes(), names })
+}
+
+fn read(syntax: &str, ty: &Type, text: &str) -> Result<Value, Wrong> {
+    read_with(&Names::default().at("x"), syntax, ty, text)
+}
+
+fn int(syntax: &str, ty: &Type, text: &str) -> Result<i64, Wrong> {
+    read(syntax, ty, text).map(|value| match value {
+        Value::Int(number) => number as i64,
+        other => panic!("{other:?}"),
+    })
+}
+
+fn bytes(syntax: &str, ty: &Type, text: &str) -> Option<Vec<u8>> {
+    match read(syntax, ty, text) {
+        Ok(Value::Bytes(bytes)) => Some(bytes),
+        _ => None,
+    }
+}
+
+#[test]
+fn integers_have_bases_and_ranges() {
+    let i8 = Type::Integer { bits: 8, signed: true };
+    let all = ["0x1F", "0b101", "017", "1_000", "+5", "0", "0x0"].map(|text| int("integer", &U32, text));
+    assert_eq!(all, [Ok(31), Ok(5), Ok(15), Ok(1000), Ok(5), Ok(0), Ok(0)]);
+    assert_eq!([int("integer", &i8, "-128"), int("integer", &i8, "127")], [Ok(-128), Ok(127)]);
+    assert_eq!(int("integer", &i8, "128"), Err("is out of range, -128 to 127".to_owned()));
+    assert_eq!(int("integer", &U64, "18446744073709551615"), Ok(-1));
+    for text in ["", "-", "0x", "08", "1__0", "_1", "1_", "a", "1 2", "0b2", "--1", "1.0"] {
+        assert_eq!(int("integer", &U32, text), Err("is not an integer".to_owned()), "{text}");
+    }
+    for text in ["18446744073709551616", "-1", "99999999999999999999999999999999999999999999999999"] {
+        assert!(int("integer", &U64, text).unwrap_err().contains("out of range"), "{text}");
+    }
+    assert_eq!(int("HEX", &U32, "ff"), Ok(255));
+    assert_eq!(bytes("ETHERTYPE", &Type::Big(16), "0x0800"), Some(vec![8, 0]));
+}
+
+#[test]
+fn addresses_and_prefixes() {
+    assert_eq!(bytes("ip", &Type::Big(32), "18.26.4.9"), Some(vec![18, 26, 4, 9]));
+    for text in ["18.26.4", "18.26.4.9.1", "18.26.4.256", "18..4.9", "", ".", "1.2.3.4x", "+1.2.3.4"] {
+        assert_eq!(bytes("ip", &Type::Big(32), text), None, "{text}");
+    }
+    let prefix = |text| bytes("prefix", &Type::Prefix, text);
+    assert_eq!(prefix("10.0.0.1/8"), Some(vec![10, 0, 0, 1, 255, 0, 0, 0]));
+    assert_eq!(prefix("10.0.0.1/255.0.255.0"), Some(vec![10, 0, 0, 1, 255, 0, 255, 0]));
+    assert_eq!(prefix("18.26/16"), Some(vec![18, 26, 0, 0, 255, 255, 0, 0]));
+    assert_eq!(prefix("0.0.0.0/0"), Some(vec![0; 8]));
+    assert_eq!(prefix("1.2.3.4"), Some(vec![1, 2, 3, 4, 255, 255, 255, 255]));
+    assert_eq!(["18.26/17", "1.2.3.4/33", "1.2.3.4/", "/8", "1.2.3.4/-1", "1.2.3.4/+1"].map(prefix), [const { None }; 6]);
+    let mac = |text| bytes("ethernet", &Type::Mac, text);
+    assert_eq!(mac("0:1B-2:3:4:5"), None);
+    assert_eq!(mac("0:1B:2:3:4:ff"), Some(vec![0, 27, 2, 3, 4, 255]));
+    assert_eq!(mac("00-1b-02-03-04-05"), Some(vec![0, 27, 2, 3, 4, 5]));
+    assert_eq!(["0:1:2:3:4", "0:1:2:3:4:5:6", "0:1:2:3:4:", "0:1:2:3:4:123", "0:1:2:3:4:g"].map(mac), [const { None }; 5]);
+    assert_eq!(bytes("ip6", &Type::In6, "::1").unwrap()[15], 1);
+    assert_eq!(bytes("prefix6", &Type::Prefix6, "3ffe:1ce1:2::/48").unwrap()[16..23], [255, 255, 255, 255, 255, 255, 0]);
+    assert_eq!(bytes("prefix6", &Type::Prefix6, "::/0").unwrap(), [0; 32]);
+}
+
+#[test]
+fn times_and_rates_have_units() {
+    let seconds = |text| int("SECONDS", &U64, text);
+    let second = 1_000_000_000;
+    let all = ["1", "0.5", "3 ms", "5us", "7ns", "2m", "2 min", "1h", "1hr", "1d", "1.5sec", ".25", "2.", "0.0000000005"].map(seconds);
+    let expected = [second, second / 2, 3_000_000, 5_000, 7, 120 * second, 120 * second, 3600 * second, 3600 * second, 86_400 * second];
+    assert_eq!(all[..10], expected.map(Ok));
+    assert_eq!(all[10..], [Ok(3 * second / 2), Ok(second / 4), Ok(2 * second), Ok(1)]);
+    for text in ["", ".", "s", "1x", "1 2", "1..2", "0x10", "1e3", "five"] {
+        assert_eq!(seconds(text), Err("is not a time in seconds".to_owned()), "{text}");
+    }
+    let rate = |text| int("BANDWIDTH", &U64, text);
+    let all = ["1000", "8bps", "1kbps", "1 Mbps", "2.5Gbps", "1kBps", "9.6kbaud", "1MB/s", "1Kb/s"].map(rate);
+    assert_eq!(all, [1000, 1, 125, 125_000, 312_500_000, 1000, 1200, 1_000_000, 125].map(Ok));
+    assert_eq!(rate("1 parsec"), Err("is not a bandwidth".to_owned()));
+    assert_eq!(int("FIXEDPOINT16", &U32, "0.5"), Ok(32_768));
+    for text in ["999999999999999999999999999999999999999", "18446744074", "0.0000000000000000000000000001"] {
+        assert!(seconds(text).is_err_and(|wrong| wrong.contains("out of range")), "{text}");
+    }
+}
+
+#[test]
+fn ports_and_annotations_have_names() {
+    assert_eq!(bytes("IPPORT", &Type::Big(16), "www"), Some(vec![0, 80]));
+    assert_eq!(int("IPPORT", &Type::Integer { bits: 16, signed: false }, "65535"), Ok(65_535));
+    assert_eq!(int("IPPORT", &U32, "65536"), Err("is out of range, 0 to 65535".to_owned()));
+    assert_eq!(int("IPPORT", &U32, "wwww"), Err("is not a port".to_owned()));
+    let anno = |text| int("ANNO", &Type::Integer { bits: 32, signed: true }, text);
+    assert_eq!([anno("PAINT"), anno("23")], [Ok(16), Ok(23)]);
+    assert_eq!(anno("24"), Err("is out of range, 16 to 23".to_owned()));
+    assert_eq!(anno("PINT"), Err("is not an annotation".to_owned()));
+}
+
+#[test]
+fn names_are_known_where_they_are_declared_and_within() {
+    let source = "AddressInfo(a 1.0.0.2/24 00:01:02:03:04:05 ::7, n 10.0.0.0/8); PortInfo(p 99, q 7/udp);
+        c :: { AddressInfo(a 9.9.9.9); x :: Idle; d :: { y :: Idle } }; z :: Idle";
+    let graph = flatten(source, &BTreeMap::new()).unwrap();
+    let (names, faults) = Names::of(&graph);
+    assert_eq!(faults, []);
+    let ip = |element, name| names.at(element).ip(name).map(|ip| ip.to_be_bytes());
+    assert_eq!([ip("z", "a"), ip("c/x", "a"), ip("c/d/y", "a")], [Some([1, 0, 0, 2]), Some([9, 9, 9, 9]), Some([9, 9, 9, 9])]);
+    assert_eq!([ip("c/x", "a:bcast"), ip("z", "a:gw"), ip("z", "a:ip")], [Some([1, 0, 0, 255]), Some([1, 0, 0, 1]), Some([1, 0, 0, 2])]);
+    assert_eq!([ip("z", "n"), ip("z", "a:eth"), ip("z", "b")], [None; 3]);
+    let scope = names.at("c/x");
+    assert_eq!(scope.net("n"), Some((0x0a00_0000, 0xff00_0000)));
+    assert_eq!(scope.net("a:ipnet"), Some((0x0100_0000, 0xffff_ff00)));
+    assert_eq!((scope.ethernet("a"), scope.ip6("a:ip6")), (Some([0, 1, 2, 3, 4, 5]), Some(7)));
+    assert_eq!((scope.port("p"), scope.port("q"), scope.port("a")), (Some(99), Some(7), None));
+    assert_eq!(read_with(&scope, "prefix", &Type::Prefix, "a"), Ok(Value::Bytes(vec![9, 9, 9, 9, 255, 255, 255, 255])));
+    let graph = flatten("i :: AddressInfo(a, b nothing)", &BTreeMap::new()).unwrap();
+    let faults: Vec<_> = Names::of(&graph).1.into_iter().map(|fault| fault.message).collect();
+    assert_eq!(faults, ["`a` of `i`: expected `NAME VALUE`", "`b nothing` of `i`: `nothing` is no value for a name"]);
+}
+
+#[test]
+fn nonsense_does_no_harm() {
+    let signs = ["0", "1", "255", "x", ".", "/", ":", "-", "m", "s", "bps", " ", "ä", "_", "99999999999999999999", "a:bcast", "\0"];
+    let types = [U32, U64, Type::Big(16), Type::Big(32), Type::Bool, Type::Mac, Type::In6, Type::Prefix, Type::Prefix6, Type::Text];
+    let mut seed = 7u64;
+    for _ in 0..50_000 {
+        let mut next = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) as usize
+        };
+        let text: String = (0..next() % 7).map(|_| signs[next() % signs.len()]).collect();
+        let syntax = &SYNTAXES[next() % SYNTAXES.len()];
+        let _ = read(syntax.name, &types[next() % types.len()], &text);
+    }
+}
