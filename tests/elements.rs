@@ -46,3 +46,33 @@ fn every_element_is_plain_c_without_warnings() {
         assert!(output.status.success(), "{compiler}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+/// A pcap file (this machine's byte order, microseconds) of those packets, one a second.
+fn capture(packets: &[&[u8]]) -> Vec<u8> {
+    let header = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65535, 1].into_iter().flat_map(u32::to_ne_bytes);
+    let record = |(n, p): (usize, &&[u8])| {
+        let fields = [n as u32, 5, p.len() as u32, p.len() as u32].into_iter().flat_map(u32::to_ne_bytes);
+        fields.chain(p.to_vec()).collect::<Vec<_>>()
+    };
+    header.chain(packets.iter().enumerate().flat_map(record)).collect()
+}
+
+#[test]
+fn the_example_runs_as_a_program_of_its_own() {
+    let folder = std::env::temp_dir().join(format!("netvm-elements-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let (input, output) = (folder.join("in.pcap"), folder.join("out.pcap"));
+    fs::write(&input, capture(&[b"the first packet", b"2", b""])).unwrap();
+    let native = elements().join("native");
+    let make = Command::new("make").arg("-C").arg(&native).arg(format!("OUT={}", folder.display())).output().unwrap();
+    assert!(make.status.success(), "{}", String::from_utf8_lossy(&make.stderr));
+    let run = Command::new(folder.join("paint")).args([&input, &output]).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    assert_eq!(String::from_utf8_lossy(&run.stdout), "count.count: 3\npassed.count: 3\n");
+    let written = fs::read(&output).unwrap();
+    let nanoseconds: Vec<u8> = [0, 5000, 16, 16].into_iter().flat_map(u32::to_ne_bytes).collect();
+    assert_eq!(&written[24..40], nanoseconds);
+    assert_eq!(written[40..].split_at(16).0, b"the first packet");
+    assert_eq!(written.len(), 24 + 3 * 16 + 17);
+    fs::remove_dir_all(&folder).unwrap();
+}

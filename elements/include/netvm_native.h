@@ -61,6 +61,7 @@ struct nv_element {
     u32 nheld;
     struct nv_handler *handlers;
     u64 drops, traps;
+    const char *reason;         /* of the last drop */
 };
 
 enum nv_kind { NV_EXACT, NV_PREFIX, NV_TERNARY, NV_RANGE };

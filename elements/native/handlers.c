@@ -1,0 +1,168 @@
+/*
+ * handlers.c -- the native runtime's read and write handlers, and output for people
+ *
+ * What elements print goes to standard error; while a read handler runs, it is gathered and becomes the handler's value. IPv6 addresses are
+ * printed as RFC 5952 says.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "netvm_run.h"
+
+static FILE *gathered;
+
+static FILE *out(void)
+{
+    return gathered ? gathered : stderr;
+}
+
+/* ---- Handlers ---- */
+
+void nv_register(struct nv_element *self, struct nv_handler *handler)
+{
+    handler->next = self->handlers;
+    self->handlers = handler;
+}
+
+static const struct nv_handler *find(const struct nv_element *element, const char *name, bool writes)
+{
+    const struct nv_handler *handler = element->handlers;
+
+    while (handler && (handler->writes != writes || strcmp(handler->name, name) != 0))
+        handler = handler->next;
+    return handler;
+}
+
+char *nv_read_handler(struct nv_element *element, const char *name)
+{
+    const struct nv_handler *handler = find(element, name, false);
+    char *text = 0;
+    size_t length;
+
+    if (!handler)
+        return 0;
+    gathered = open_memstream(&text, &length);
+    if (!gathered)
+        return 0;
+    handler->run("");
+    fclose(gathered);
+    gathered = 0;
+    return text;
+}
+
+bool nv_write_handler(struct nv_element *element, const char *name, const char *text)
+{
+    const struct nv_handler *handler = find(element, name, true);
+
+    if (handler)
+        handler->run(text);
+    return handler != 0;
+}
+
+u64 nv_parse_number(const char *text)
+{
+    return *text == '-' ? (u64) strtoll(text, 0, 0) : strtoull(text, 0, 0);
+}
+
+bool nv_parse_bool(const char *text)
+{
+    return strcmp(text, "true") == 0 || strcmp(text, "yes") == 0 || strcmp(text, "1") == 0;
+}
+
+be32 nv_parse_ip(const char *text)
+{
+    unsigned a = 0, b = 0, c = 0, d = 0;
+
+    if (sscanf(text, "%u.%u.%u.%u", &a, &b, &c, &d) != 4)
+        return 0;
+    return htonl(a << 24 | b << 16 | c << 8 | d);
+}
+
+/* ---- Output ---- */
+
+void print(const char *literal)
+{
+    fputs(literal, out());
+}
+
+void print_text(string text)
+{
+    fputs(text, out());
+}
+
+void print_uint(u64 value)
+{
+    fprintf(out(), "%llu", (unsigned long long) value);
+}
+
+void print_int(i64 value)
+{
+    fprintf(out(), "%lld", (long long) value);
+}
+
+void print_hex(u64 value, int digits)
+{
+    fprintf(out(), "%0*llx", digits, (unsigned long long) value);
+}
+
+void print_ip(be32 address)
+{
+    u32 a = ntohl(address);
+
+    fprintf(out(), "%u.%u.%u.%u", a >> 24, a >> 16 & 255, a >> 8 & 255, a & 255);
+}
+
+static u32 group(in6_t address, int i)
+{
+    return (u32) address.byte[2 * i] << 8 | address.byte[2 * i + 1];
+}
+
+static int zeros_from(in6_t address, int start)
+{
+    int end = start;
+
+    while (end < 8 && group(address, end) == 0)
+        end += 1;
+    return end - start;
+}
+
+void print_ip6(in6_t address)
+{
+    int longest = 0;
+
+    for (int i = 1; i < 8; i++)
+        if (zeros_from(address, i) > zeros_from(address, longest))
+            longest = i;
+    for (int i = 0; i < 8;) {
+        bool skips = i == longest && zeros_from(address, i) > 1;
+
+        if (skips) {
+            print("::");
+            i += zeros_from(address, i);
+            continue;
+        }
+        fprintf(out(), "%s%x", i == 0 || (i == longest + zeros_from(address, longest) && zeros_from(address, longest) > 1) ? "" : ":", group(address, i));
+        i += 1;
+    }
+}
+
+void print_mac(mac_t address)
+{
+    for (int i = 0; i < 6; i++)
+        fprintf(out(), "%s%02X", i ? "-" : "", address.byte[i]);
+}
+
+void print_bytes(u32 offset, u32 length)
+{
+    const u8 *bytes = nv_header(offset, length);
+
+    for (u32 i = 0; i < length; i++)
+        fprintf(out(), "%s%02x", i && i % 4 == 0 ? " " : "", bytes[i]);
+}
+
+void print_time(u64 ns)
+{
+    fprintf(out(), "%llu.%06llu", (unsigned long long) (ns / 1000000000), (unsigned long long) (ns % 1000000000 / 1000));
+}

@@ -1,0 +1,30 @@
+/*
+ * netvm_run.h -- what a generated application calls to run its elements natively
+ */
+#ifndef NETVM_RUN_H
+#define NETVM_RUN_H
+
+#include <netvm.h>
+
+/* A packet of those bytes (zeros if null), with room to grow at both ends. */
+struct nv_packet *nv_packet_new(const void *bytes, u32 length, u32 wire, u64 time);
+void nv_packet_free(struct nv_packet *packet);
+
+/* Makes the application of its instances known and runs their init handlers. */
+void nv_start(struct nv_element *const *elements, size_t count);
+/* Sets the clock, runs the timers that are due, and hands the packet to that input; returns when it and all that came of it is done. */
+void nv_deliver(struct nv_element *to, int port, struct nv_packet *packet);
+/* Sets the clock and runs the timers that are due. */
+void nv_advance(u64 time);
+/* What the handler of that name prints, to be freed; null if there is none. */
+char *nv_read_handler(struct nv_element *element, const char *name);
+bool nv_write_handler(struct nv_element *element, const char *name, const char *text);
+
+/* Reads a pcap file in this machine's byte order, giving each packet to that input; false and a line on standard error if it is not one. */
+bool nv_read_capture(const char *path, struct nv_element *to, int port);
+/* Opens a pcap file; nv_capture_packet is then the handler of an element that writes its packets there. */
+bool nv_open_capture(const char *path, u32 link_type);
+void nv_capture_packet(int port);
+bool nv_close_capture(void);
+
+#endif
