@@ -3,7 +3,7 @@
  *
  * One line a packet: LABEL, the packet's length, and up to MAXLENGTH bytes (24 by default; negative: all). Packets leave unchanged.
  *
- *   CONTENTS   HEX (default) or NONE
+ *   CONTENTS   HEX (default) or NONE, also true or false
  *   TIMESTAMP  true: the arrival time too; false by default
  *   ACTIVE     false: nothing is printed; true by default
  *
@@ -50,7 +50,7 @@ static void print_packet(void)
         print(": ");
     }
     print_padded(packet_length());
-    if (!text_is(contents, "NONE")) {
+    if (!text_is(contents, "NONE") && !text_is(contents, "false")) {
         print(" | ");
         print_bytes(0, printed_length());
     }

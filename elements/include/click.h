@@ -146,6 +146,57 @@ static inline void mark_ip(u32 offset)
     set_transport_header(offset + ip_header_length(ip));
 }
 
+/* The address given or one of the list's; lists are short. */
+static inline bool ip_in_list(be32 address, const be32 *list, u32 count)
+{
+    for (u32 i = 0; i < count; i++)
+        if (list[i] == address)
+            return true;
+    return false;
+}
+
+static inline bool ip_is_multicast(be32 address)
+{
+    return (address & htonl(0xf0000000)) == htonl(0xe0000000);
+}
+
+/* ---- Checksums ---- */
+
+static inline u16 checksum_fold(u32 sum)
+{
+    sum = (sum & 0xffff) + (sum >> 16);
+    return (u16) ((sum & 0xffff) + (sum >> 16));
+}
+
+static inline u32 checksum_words(be32 number)
+{
+    return (ntohl(number) >> 16) + (ntohl(number) & 0xffff);
+}
+
+/* The checksum of a TCP or UDP segment with its pseudo-header (RFC 768, 9293), its checksum field included: 0 if that is right. */
+static inline u16 segment_checksum(const struct ip *ip, u32 offset, u32 length)
+{
+    u32 pseudo = checksum_words(ip->src) + checksum_words(ip->dst) + ip->protocol + length;
+    u16 bytes = (u16) ~checksum(offset, length);
+
+    return (u16) ~checksum_fold(pseudo + bytes);
+}
+
+/* The checksum once a 32-bit number has changed. */
+static inline u16 checksum_update32(u16 sum, u32 before, u32 after)
+{
+    sum = checksum_update(sum, (u16) (before >> 16), (u16) (after >> 16));
+    return checksum_update(sum, (u16) before, (u16) after);
+}
+
+static inline void ip_set_checksum(u32 offset)
+{
+    struct ip *ip = header(struct ip, offset);
+
+    ip->checksum = htons(0);
+    ip->checksum = htons(checksum(offset, ip_header_length(ip)));
+}
+
 /* ---- Text ---- */
 
 /* A number with spaces before it, to at least four places. */

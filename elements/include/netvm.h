@@ -59,6 +59,7 @@ struct rewrite_spec {
     be16 dport;                 /* 0 keeps it */
     bool sequential;            /* free ports are taken in order, not at random */
     u32 pattern;                /* inputs with the same pattern have the same number */
+    bool random;                /* a free port at random, not the packet's own first */
 };
 
 /* ---- The class ---- */
@@ -70,8 +71,13 @@ struct rewrite_spec {
 /* PARAM(ctype, name, "KEYWORD", MODE): an argument, a constant of that name and type. MODE is REQUIRED, OPTIONAL(default), KEYWORD(default),
  * KEYWORD_REQUIRED, or GIVEN (ctype bool: was that keyword's argument there?). */
 #define PARAM(ctype, name, keyword, mode) extern const ctype name
-/* PARAM_AS(SYNTAX, ctype, name, "KEYWORD", MODE): the same in a named syntax: SECONDS, BANDWIDTH, IPPORT, ETHERTYPE, ANNO, HEX, FIXEDPOINT16. */
+/* PARAM_AS(SYNTAX, ctype, name, "KEYWORD", MODE): the same in a named syntax: SECONDS (as nanoseconds), BANDWIDTH (as bytes a
+ * second), IPPORT, ETHERTYPE, IP_PROTOCOL, ICMP_TYPE, ICMP_CODE, ANNO (Click's place of an annotation), VLAN_TCI (the word ANNO is -1),
+ * IP_OR_ANNO (the word DST_ANNO is 0.0.0.0), HEX, FIXEDPOINT16. */
 #define PARAM_AS(syntax, ctype, name, keyword, mode) extern const ctype name
+/* PARAM_LIST(ctype, name, "KEYWORD", MODE): one argument that is a list separated by spaces, as `static const ctype name[]` of name_count values;
+ * defaults are written 0 and mean an empty list. */
+#define PARAM_LIST(ctype, name, keyword, mode) NV_LIST(ctype, name)
 /* CONFIG(SYNTAX, name): the remaining arguments as a whole; the named syntax makes functions, constants or table entries of them. */
 #define CONFIG(syntax, name) NV_CONFIG_##syntax(name)
 /* CONFIG_LIST(ctype, name): the remaining arguments as `static const ctype name[]` of name_count values. */
@@ -175,13 +181,13 @@ u16 crc16(u32 offset, u32 length);
 /* TABLE_RANGE(name, K, V, capacity): low to high; the highest priority. */
 #define TABLE_RANGE(name, K, V, capacity) NV_TABLE(NV_RANGE, name, K, V, capacity, 0)
 /* table_find(table, &key): a V * or 0. The entry counts as used now. It is valid until an insert or delete on the table, or the handler's end. */
-#define table_find(t, k) ((__typeof__((t).value)) nv_table_find(&(t).table, NV_KEY(t, k), true))
+#define table_find(t, k) ((__typeof__((t).value)) nv_table_find((t).table, NV_KEY(t, k), true))
 /* table_peek(table, &key): the same, but the entry does not count as used. */
-#define table_peek(t, k) ((__typeof__((t).value)) nv_table_find(&(t).table, NV_KEY(t, k), false))
+#define table_peek(t, k) ((__typeof__((t).value)) nv_table_find((t).table, NV_KEY(t, k), false))
 /* table_insert(table, &key): that key's entry, new and zero if there was none; 0 if the table is full. Exact tables only. */
-#define table_insert(t, k) ((__typeof__((t).value)) nv_table_insert(&(t).table, NV_KEY(t, k)))
+#define table_insert(t, k) ((__typeof__((t).value)) nv_table_insert((t).table, NV_KEY(t, k)))
 /* table_delete(table, &key): was it there? Exact tables only. */
-#define table_delete(t, k) nv_table_delete(&(t).table, NV_KEY(t, k))
+#define table_delete(t, k) nv_table_delete((t).table, NV_KEY(t, k))
 
 /* ---- Read and write handlers, for people and scripts ---- */
 

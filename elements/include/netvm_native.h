@@ -95,6 +95,7 @@ void nv_register(struct nv_element *self, struct nv_handler *handler);
 u64 nv_parse_number(const char *text);
 bool nv_parse_bool(const char *text);
 be32 nv_parse_ip(const char *text);
+mac_t nv_parse_mac(const char *text);
 
 static inline u64 nv_now(void)
 {
@@ -183,6 +184,7 @@ static inline u8 *nv_header(u32 offset, u64 size)
 #define NV_PARSE_bool(t) nv_parse_bool(t)
 #define NV_PARSE__Bool(t) nv_parse_bool(t)
 #define NV_PARSE_be32(t) nv_parse_ip(t)
+#define NV_PARSE_mac_t(t) nv_parse_mac(t)
 #define NV_PARSE_none(t)
 
 /* What the generator has put before the element (functions, constants) or puts behind it (entries of tables). */

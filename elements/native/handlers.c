@@ -80,6 +80,17 @@ be32 nv_parse_ip(const char *text)
     return htonl(a << 24 | b << 16 | c << 8 | d);
 }
 
+mac_t nv_parse_mac(const char *text)
+{
+    unsigned b[6];
+    mac_t mac = { { 0 } };
+
+    if (sscanf(text, "%x%*[:-]%x%*[:-]%x%*[:-]%x%*[:-]%x%*[:-]%x", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5]) == 6)
+        for (int i = 0; i < 6; i++)
+            mac.byte[i] = (u8) b[i];
+    return mac;
+}
+
 /* ---- Output ---- */
 
 void print(const char *literal)

@@ -1,0 +1,341 @@
+/*
+ * ARPQuerier(IP, ETH, keywords CAPACITY, TIMEOUT, POLL_TIMEOUT, BROADCAST, BROADCAST_POLL) -- finds Ethernet addresses by ARP
+ *
+ * IP packets come in on input 0 with their next hop as destination annotation, and leave by output 0 with an Ethernet header. If the hop's address
+ * is not known, a query leaves by output 1 (by output 0 if there is no other), at most ten a second for one address, and the packet waits.
+ * Input 1 takes ARP replies with their Ethernet header, learns from them, and sends what has waited.
+ *
+ *   IP, ETH         this host's addresses; IP/LEN also gives the network's broadcast address
+ *   CAPACITY        packets that wait at most, 2048 by default; more push out those of the address that has waited longest
+ *   TIMEOUT         how long an address is known, 5 minutes by default
+ *   POLL_TIMEOUT    age from which it is asked for again while it is still used, 1 minute by default; 0: never
+ *   BROADCAST       another broadcast address of this network
+ *   BROADCAST_POLL  true: such questions go to all, not to the known address; false by default
+ *
+ * Packets to 0.0.0.0 are dropped; those to broadcast addresses go to FF-FF-FF-FF-FF-FF, those to multicast addresses to 01-00-5E-xx-yy-zz (RFC 1112 6.4).
+ * Packets wait for at most 128 addresses, 32 packets each.
+ *
+ * Handlers: queries, responses, drops, length (read): queries sent, replies seen, packets lost, packets waiting.
+ *
+ * Example: `c :: Classifier(12/0806 20/0002, ...);  c[0] -> [1]arp :: ARPQuerier(18.26.4.24, 00:00:C0:AE:67:EF) -> ...`
+ *
+ * Source: RFC 826, RFC 1122 2.3.2. Tables shared between elements (TABLE) are left out. See also: ARPResponder, EtherEncap.
+ */
+#include <netvm.h>
+#include "click.h"
+
+ELEMENT(ARPQuerier, "2/1-2", "h/h");
+ELEMENT_FLOW("xy/x");
+PARAM(struct ip_prefix, my_network, "IP", REQUIRED);
+PARAM(mac_t, my_mac, "ETH", REQUIRED);
+PARAM(u32, capacity, "CAPACITY", KEYWORD(2048));
+PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
+PARAM_AS(SECONDS, u64, poll_timeout, "POLL_TIMEOUT", KEYWORD(60000000000));
+PARAM(be32, other_broadcast, "BROADCAST", KEYWORD(0));
+PARAM(bool, polls_all, "BROADCAST_POLL", KEYWORD(false));
+
+enum { NO_DESTINATION, NO_REPLY, TOO_MANY_WAIT };
+enum { SLOTS = 128, MOST_A_SLOT = 32, NO_SLOT = SLOTS, ASIDE = SLOTS, QUERY_INTERVAL_NS = 100000000 };
+
+struct neighbour { mac_t mac; u64 learned; u64 polled; };
+TABLE_EXACT(neighbours, be32, struct neighbour, 65536, timeout);
+
+/* Addresses that are asked for. Slots are taken in turn; packets wait in the holding queue of the slot's number. */
+struct slot { be32 address; u32 waiting; u64 asked; };
+static struct slot slots[SLOTS];
+static u32 next_slot, held;
+static u64 queries, responses, drops;
+
+static const u8 everybody[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+/* ---- Ethernet headers ---- */
+
+static void encapsulate(void)
+{
+    struct ether *ether;
+
+    packet_push(sizeof(struct ether));
+    ether = header(struct ether, 0);
+    ether->src = my_mac;
+    ether->type = htons(ETHERTYPE_IP);
+    set_mac_header(0);
+}
+
+static void encapsulate_to(mac_t mac)
+{
+    encapsulate();
+    header(struct ether, 0)->dst = mac;
+}
+
+static void encapsulate_to_all(void)
+{
+    encapsulate();
+    packet_write(0, everybody, sizeof(everybody));
+}
+
+struct group_mac { be16 prefix; be32 group; };
+
+/* 01-00-5E and the lower 23 bits of the address. */
+static void encapsulate_to_group(be32 address)
+{
+    struct group_mac *to;
+
+    encapsulate();
+    to = header(struct group_mac, 0);
+    to->prefix = htons(0x0100);
+    to->group = htonl(0x5e000000) | (address & htonl(0x007fffff));
+}
+
+static bool is_broadcast(be32 address)
+{
+    if (address == htonl(0xffffffff) || (other_broadcast != htonl(0) && address == other_broadcast))
+        return true;
+    return ntohl(my_network.mask) < 0xfffffffe && address == (my_network.addr | ~my_network.mask);
+}
+
+/* ---- Queries ---- */
+
+/* Makes the packet a query to everybody; a VLAN annotation stays. */
+static void make_query(be32 address, u16 tci)
+{
+    struct ether *ether;
+    struct arp *arp;
+
+    packet_create(sizeof(struct ether) + sizeof(struct arp));
+    packet_write(0, everybody, sizeof(everybody));
+    ether = header(struct ether, 0);
+    ether->src = my_mac;
+    ether->type = htons(ETHERTYPE_ARP);
+    arp = header(struct arp, sizeof(struct ether));
+    arp->hardware = htons(ARP_ETHER);
+    arp->protocol = htons(ETHERTYPE_IP);
+    arp->hardware_size = sizeof(mac_t);
+    arp->protocol_size = sizeof(be32);
+    arp->operation = htons(ARP_REQUEST);
+    arp->sender_mac = my_mac;
+    arp->sender_ip = my_network.addr;
+    arp->target_ip = address;
+    info(vlan_tci) = tci;
+    queries += 1;
+}
+
+static bool is_old(const struct neighbour *neighbour)
+{
+    u64 time = now();
+
+    return poll_timeout != 0 && time - neighbour->learned >= poll_timeout && time - neighbour->polled >= QUERY_INTERVAL_NS;
+}
+
+/* ---- Waiting ---- */
+
+static u32 slot_of(be32 address)
+{
+    for (u32 i = 0; i < SLOTS; i++)
+        if (slots[i].address == address)
+            return i;
+    return NO_SLOT;
+}
+
+static void empty_slot(u32 slot)
+{
+    while (packet_take(slot)) {
+        drops += 1;
+        held -= 1;
+    }
+    slots[slot].waiting = 0;
+}
+
+/* Takes the slot that was taken longest ago. The packet is put aside meanwhile: taking another would replace it. */
+static u32 new_slot(be32 address)
+{
+    u32 slot = next_slot;
+
+    next_slot = (slot + 1) % SLOTS;
+    if (slots[slot].waiting > 0 && packet_hold(ASIDE)) {
+        empty_slot(slot);
+        packet_take(ASIDE);
+    }
+    slots[slot].address = address;
+    slots[slot].asked = 0;
+    return slot;
+}
+
+/* Drops the packet that has waited longest, of the slot or, if that is NO_SLOT, of the oldest slot with packets; there must be no packet. */
+static void drop_oldest(u32 slot)
+{
+    for (u32 i = 0; slot == NO_SLOT && i < SLOTS; i++)
+        if (slots[(next_slot + i) % SLOTS].waiting > 0)
+            slot = (next_slot + i) % SLOTS;
+    if (slot != NO_SLOT && packet_take(slot)) {
+        slots[slot].waiting -= 1;
+        drops += 1;
+        held -= 1;
+    }
+}
+
+/* The packet waits; false if there is no room at all. */
+static bool wait(u32 slot)
+{
+    if (!packet_hold(slot))
+        return false;
+    slots[slot].waiting += 1;
+    held += 1;
+    if (slots[slot].waiting > MOST_A_SLOT)
+        drop_oldest(slot);
+    else if (held > capacity)
+        drop_oldest(NO_SLOT);
+    return true;
+}
+
+/* ---- Input 0: packets ---- */
+
+static int query_output(void)
+{
+    return NOUTPUTS > 1 ? 1 : 0;
+}
+
+/* Asks for an address that is known but old; the packet is put aside meanwhile. */
+static void poll(be32 address, mac_t mac)
+{
+    u16 tci = info(vlan_tci);
+
+    if (!packet_hold(ASIDE))
+        return;
+    make_query(address, tci);
+    if (!polls_all) {
+        header(struct ether, 0)->dst = mac;
+        header(struct arp, sizeof(struct ether))->target_mac = mac;
+    }
+    clone(query_output());
+    packet_take(ASIDE);
+}
+
+/* Puts the header before a packet whose hop's Ethernet address is known; false if it is not. */
+static bool resolve(be32 address)
+{
+    struct neighbour *neighbour = table_peek(neighbours, &address);
+    mac_t mac;
+    bool old;
+
+    if (!neighbour)
+        return false;
+    mac = neighbour->mac;
+    old = is_old(neighbour);
+    if (old)
+        neighbour->polled = now();
+    encapsulate_to(mac);
+    if (old)
+        poll(address, mac);
+    return true;
+}
+
+static bool send_now(be32 address)
+{
+    if (is_broadcast(address)) {
+        encapsulate_to_all();
+        return true;
+    }
+    if (ip_is_multicast(address)) {
+        encapsulate_to_group(address);
+        return true;
+    }
+    return resolve(address);
+}
+
+static bool may_ask(u32 slot)
+{
+    u64 time = now();
+
+    if (slots[slot].asked != 0 && time - slots[slot].asked < QUERY_INTERVAL_NS)
+        return false;
+    slots[slot].asked = time;
+    return true;
+}
+
+/* ---- Input 1: replies ---- */
+
+static bool is_reply(void)
+{
+    const struct ether *ether = header(struct ether, 0);
+    const struct arp *arp = header(struct arp, sizeof(struct ether));
+
+    return ether->type == htons(ETHERTYPE_ARP) && arp->hardware == htons(ARP_ETHER) && arp->protocol == htons(ETHERTYPE_IP)
+        && arp->hardware_size == sizeof(mac_t) && arp->protocol_size == sizeof(be32) && arp->operation == htons(ARP_REPLY)
+        && arp->sender_ip != htonl(0) && (*header(u8, sizeof(struct ether) + 8) & 1) == 0;
+}
+
+static void learn(be32 address, mac_t mac)
+{
+    struct neighbour *neighbour = table_insert(neighbours, &address);
+
+    responses += 1;
+    if (neighbour) {
+        neighbour->mac = mac;
+        neighbour->learned = now();
+        neighbour->polled = 0;
+    }
+}
+
+/* Sends what has waited but for the last, which becomes the packet; false if nothing has. */
+static bool send_waiting(u32 slot, mac_t mac)
+{
+    if (slot == NO_SLOT || slots[slot].waiting == 0)
+        return false;
+    for (; slots[slot].waiting > 1; slots[slot].waiting -= 1) {
+        packet_take(slot);
+        encapsulate_to(mac);
+        clone(0);
+        held -= 1;
+    }
+    packet_take(slot);
+    encapsulate_to(mac);
+    slots[slot].waiting = 0;
+    held -= 1;
+    return true;
+}
+
+/* Learns from the reply; true if the packet is now the last of those that waited for it. */
+static bool take_reply(void)
+{
+    const struct arp *arp = header(struct arp, sizeof(struct ether));
+    be32 address = arp->sender_ip;
+    mac_t mac = arp->sender_mac;
+
+    learn(address, mac);
+    return send_waiting(slot_of(address), mac);
+}
+
+/* ---- Handlers ---- */
+
+void push(int port)
+{
+    be32 address = info(dst_ip);
+    u16 tci = info(vlan_tci);
+    u32 slot;
+
+    if (port == 1) {
+        if (!is_reply())
+            drop(NO_REPLY);
+        if (take_reply())
+            emit(0);
+        return;
+    }
+    if (address == htonl(0))
+        drop(NO_DESTINATION);
+    if (send_now(address))
+        emit(0);
+    slot = slot_of(address);
+    if (slot == NO_SLOT)
+        slot = new_slot(address);
+    if (!wait(slot))
+        drop(TOO_MANY_WAIT);
+    if (may_ask(slot)) {
+        make_query(address, tci);
+        emit(query_output());
+    }
+}
+
+READ(queries, u64, queries);
+READ(responses, u64, responses);
+READ(drops, u64, drops);
+READ(length, u32, held);

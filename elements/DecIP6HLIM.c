@@ -1,0 +1,27 @@
+/*
+ * DecIP6HLIM -- counts down the hop limit of IPv6 packets
+ *
+ * A packet whose hop limit is over (1 or 0) leaves by output 1 if there is one, and is dropped otherwise. All others leave by output 0 with a hop limit
+ * that is one less. The header is where it was marked, else at the packet's head.
+ *
+ * See also: CheckIP6Header, DecIPTTL.
+ */
+#include <netvm.h>
+#include "click.h"
+
+ELEMENT(DecIP6HLIM, "1/1-2", "a/ah");
+
+enum { HOP_LIMIT_EXPIRED };
+
+void packet(int port)
+{
+    struct ip6 *ip6 = header(struct ip6, info(has_network_header) ? network_offset() : 0);
+
+    if (ip6->hop_limit > 1) {
+        ip6->hop_limit -= 1;
+        emit(0);
+    }
+    if (NOUTPUTS > 1)
+        emit(1);
+    drop(HOP_LIMIT_EXPIRED);
+}

@@ -1,0 +1,26 @@
+/*
+ * IPFilter(ACTION PATTERN, ..., ACTION PATTERN) -- lets IP packets pass or not, by tcpdump-like patterns
+ *
+ * The first filter whose pattern a packet matches decides: ACTION is `allow` (output 0), `deny` or `drop`, or the number of an output. A packet that
+ * matches none is dropped. Patterns are those of IPClassifier; the IP header must be marked.
+ *
+ * Example: `IPFilter(allow tcp && dst port www, allow icmp, deny all)`
+ *
+ * See also: IPClassifier, Classifier, CheckIPHeader, MarkIPHeader.
+ */
+#include <netvm.h>
+#include "click.h"
+
+ELEMENT(IPFilter, "1/-", "h/h");
+CONFIG(IPFILTER, classify);
+
+enum { DENIED };
+
+void push(int port)
+{
+    int output = classify();
+
+    if (output < 0)
+        drop(DENIED);
+    emit(output);
+}

@@ -1,0 +1,32 @@
+/*
+ * RangeIPLookup(ADDR/MASK [GATEWAY] OUT, ...) -- routes IP packets by ranges of addresses
+ *
+ * The routes are kept as ranges, those with longer masks before those with shorter. The destination annotation is looked up; if the route has a
+ * GATEWAY, that becomes the destination annotation. The packet leaves by output OUT, and is dropped if no route fits.
+ *
+ * Example: `RangeIPLookup(18.26.4.24/32 0, 18.26.4.0/24 1, 0.0.0.0/0 18.26.4.1 1)`
+ *
+ * See also: StaticIPLookup, RadixIPLookup, DirectIPLookup.
+ */
+#include <netvm.h>
+#include "click.h"
+
+ELEMENT(RangeIPLookup, "1/-", "h/h");
+
+struct route { be32 gateway; u32 port; };
+TABLE_RANGE(routes, be32, struct route, 65536);
+CONFIG(RANGE_ROUTES, routes);
+
+enum { NO_ROUTE };
+
+void push(int port)
+{
+    be32 address = info(dst_ip);
+    const struct route *route = table_find(routes, &address);
+
+    if (!route)
+        drop(NO_ROUTE);
+    if (route->gateway != htonl(0))
+        info(dst_ip) = route->gateway;
+    emit((int) route->port);
+}
