@@ -10,7 +10,7 @@ use netil::codec::{DecodeLimits, HEADER, MAGIC, VERSION};
 use netil::copro::Coprocessor;
 use netil::digest::crc32;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
-use netil::module::HandlerKind;
+use netil::module::{Entry, HandlerKind};
 use netil::{Interpreter, Module, Verified, verify};
 use std::sync::Arc;
 
@@ -98,11 +98,14 @@ fn packets() -> Vec<Vec<u8>> {
 pub(crate) struct Seen {
     init: Result<(), Disposition>,
     dispositions: Vec<Disposition>,
-    packets: Vec<(Vec<u8>, Vec<u8>)>,
+    packets: Vec<(Vec<u8>, Vec<u8>, u32, u64)>,
     clones: Vec<(u32, u32, Vec<u8>)>,
     memories: [Vec<u8>; 2],
     exceptions: Vec<u32>,
     coprocessors: Vec<(Vec<u32>, u64)>,
+    tables: Vec<Vec<Entry>>,
+    timers: Vec<u64>,
+    held: Vec<(u32, Vec<u8>, u32)>,
 }
 
 impl Seen {
@@ -119,12 +122,18 @@ impl Seen {
             memories: Default::default(),
             exceptions: Vec::new(),
             coprocessors: Vec::new(),
+            tables: Vec::new(),
+            timers: Vec::new(),
+            held: Vec::new(),
         };
         for kind in [HandlerKind::Push, HandlerKind::Pull] {
             seen.handler(engine, kind, &program, &mut state, packets);
         }
         seen.exceptions = state.exceptions.to_vec();
         seen.coprocessors = state.coprocessors.iter().map(|c| (c.registers.to_vec(), c.unit.fingerprint())).collect();
+        seen.tables = state.tables.iter().map(|t| t.entries(0)).collect();
+        seen.timers = state.timers.to_vec();
+        seen.held = state.held.iter().map(|(queue, p)| (queue, p.bytes().to_vec(), p.moved())).collect();
         seen.memories = [state.data, state.shared];
         seen
     }
@@ -139,7 +148,7 @@ impl Seen {
         let mut out = Outcome::default();
         engine.run(kind, &mut burst, state, &mut out);
         self.dispositions.extend(out.dispositions);
-        self.packets.extend(burst.iter().map(|b| (b.bytes().to_vec(), b.info.clone())));
+        self.packets.extend(burst.iter().map(|b| (b.bytes().to_vec(), b.info.clone(), b.moved(), b.time_ns)));
         self.clones.extend(out.clones.iter().map(|c| (c.source, c.port, c.buffer.bytes().to_vec())));
     }
 }

@@ -5,11 +5,15 @@ use crate::host::{Call, Host, Job};
 use netil::budget::Budget;
 use netil::wide;
 
+/// Bytes of the slot for a call's arguments.
+pub(crate) const ARGUMENTS: usize = 1024;
+
 /// See [`crate::frame::CallFn`].
 ///
 /// # Safety
-/// Called only by compiled code: `frame` is the frame it was given, `index` a call of its table, `args` holds that call's arguments.
-pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *const u32) -> u64 {
+/// Called only by compiled code: `frame` is the frame it was given, `index` a call of its table, `args` holds that call's
+/// arguments; those of a wide call are in a slot of [`ARGUMENTS`] bytes, which the result goes to.
+pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u32) -> u64 {
     // SAFETY: the frame outlives the call of compiled code, which does not run while this function does.
     let frame = unsafe { &mut *frame };
     // SAFETY: `Jit::enter` stored a host that nothing else uses before compiled code returns.
@@ -17,6 +21,15 @@ pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *const
     let n = match host.calls[index as usize] {
         Call::Helper(_, n) => n,
         Call::Random(_) => 0,
+        Call::Wide(helper, widths, result) => {
+            // SAFETY: the lowering made a slot of 1,024 bytes, aligned for 64-bit limbs, that nothing else uses during the call.
+            let slot = unsafe { std::slice::from_raw_parts_mut(args.cast::<u64>(), ARGUMENTS / 8) };
+            let result = host.wide(helper, widths, result, slot);
+            if let Some(m) = &mut host.machine {
+                refresh(frame, m.buffer);
+            }
+            return result.map_or_else(|trap| u64::from(trap.code()) << 32, u64::from);
+        }
     };
     // SAFETY: the lowering stored that call's n arguments there.
     let args = unsafe { std::slice::from_raw_parts(args, n) };

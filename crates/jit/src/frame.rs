@@ -34,7 +34,7 @@ pub(crate) struct Frame {
 }
 
 /// Calls the runtime: frame, index of the call, its 32-bit arguments; gives the value, and a trap code in the high half.
-pub(crate) type CallFn = unsafe extern "C" fn(*mut Frame, u32, *const u32) -> u64;
+pub(crate) type CallFn = unsafe extern "C" fn(*mut Frame, u32, *mut u32) -> u64;
 /// Wide arithmetic in the runtime: frame, index of the job, addresses of the operands, address of the result; gives a flag.
 pub(crate) type WideFn = unsafe extern "C" fn(*mut Frame, u32, *const *const u64, *mut u64) -> u32;
 

@@ -14,6 +14,8 @@ use netil::{Verified, digest, machine, wide};
 pub(crate) enum Call {
     /// With that many arguments.
     Helper(Helper, usize),
+    /// With operands of these widths, 0 for none, and a result of that width.
+    Wide(Helper, [u16; 2], u16),
     /// The random number of that site.
     Random(u32),
 }
@@ -78,8 +80,45 @@ impl Host<'_, '_> {
             (None, Call::Helper(helper, _)) => read_only(helper, args, packet, budget),
             (None, Call::Random(_)) => Ok(0),
             (Some(m), Call::Random(site)) => Ok(random(m.state.seed, m.state.packet_number, self.kind, site)),
+            (_, Call::Wide(..)) => unreachable!("wide calls are `Host::wide`'s"),
             (Some(m), Call::Helper(helper, _)) => run(m, self.program, helper, args, budget),
         }
+    }
+}
+
+impl Host<'_, '_> {
+    /// Does the work of a call whose operands are of any width; the result goes where they are.
+    pub fn wide(&mut self, helper: Helper, widths: [u16; 2], result: u16, slot: &mut [u64]) -> Result<u32, TrapKind> {
+        // Nothing wide is done for filters.
+        let Some(m) = &mut self.machine else { return Ok(0) };
+        let first = wide::limbs(widths[0]);
+        let bytes = |width: u16| u32::from(width / 8);
+        let value = match helper {
+            Helper::SetTime => {
+                m.buffer.time_ns = slot[0];
+                return Ok(0);
+            }
+            Helper::SetTimer(n) => {
+                m.state.timers[n as usize] = slot[0];
+                return Ok(0);
+            }
+            Helper::EntryStore(table, at) => {
+                let (value, entry) = slot.split_at(first);
+                wide::to_le_bytes(value, m.entry_mut(table, entry[0] as u32, at, bytes(widths[0]))?);
+                return Ok(0);
+            }
+            Helper::EntryLoad(table, at) => {
+                let value = wide::from_le_bytes(m.entry(table, slot[0] as u32, at, bytes(result))?);
+                slot[..value.len()].copy_from_slice(&value);
+                return Ok(0);
+            }
+            Helper::Find(table) | Helper::Peek(table) => m.find(table, &slot[..first], matches!(helper, Helper::Find(_))),
+            Helper::Insert(table) => m.insert(table, &slot[..first]),
+            Helper::DeleteEntry(table) => m.delete_entry(table, &slot[..first]).into(),
+            other => unreachable!("{other} has operands of 32 bits"),
+        };
+        slot[0] = value.into();
+        Ok(0)
     }
 }
 
@@ -96,6 +135,7 @@ fn read_only(helper: Helper, args: &[u32], packet: &[u8], budget: &mut Budget) -
         Helper::ChecksumAdd => digest::checksum_add(args[0] as u16, args[1] as u16).into(),
         Helper::ChecksumSub => digest::checksum_sub(args[0] as u16, args[1] as u16).into(),
         Helper::Hash => digest::murmur3(args),
+        Helper::Inside => machine::inside(packet, args[0], args[1]).map(|()| 0)?,
         other => unreachable!("{other} is not for filters"),
     })
 }
@@ -110,6 +150,11 @@ fn run(m: &mut Machine<'_, '_>, program: &Verified, helper: Helper, args: &[u32]
         Helper::Create => m.create(args[0], budget)?,
         Helper::Delete => m.buffer.delete(),
         Helper::PushHead => m.push_head(args[0], budget)?,
+        Helper::Unpull => m.buffer.unpull(args[0])?,
+        Helper::Moved => return Ok(m.buffer.moved()),
+        Helper::IsPresent => return Ok(m.buffer.is_present().into()),
+        Helper::Hold => return m.hold(program, args[0], budget),
+        Helper::Take => return Ok(take(m, program, args[0])),
         Helper::PullHead => m.buffer.pull(args[0])?,
         Helper::TrimTail => m.buffer.trim(args[0])?,
         Helper::GrowTail => m.grow_tail(args[0], budget)?,
@@ -120,6 +165,15 @@ fn run(m: &mut Machine<'_, '_>, program: &Verified, helper: Helper, args: &[u32]
         _ => return read_only(helper, args, m.buffer.bytes(), budget),
     }
     Ok(0)
+}
+
+fn take(m: &mut Machine<'_, '_>, program: &Verified, queue: u32) -> u32 {
+    let taken = m.take(program, queue);
+    if taken != 0 {
+        // Compiled code may write to it.
+        m.buffer.bytes_mut();
+    }
+    taken
 }
 
 fn receive(m: &mut Machine<'_, '_>, program: &Verified, port: u32) -> bool {

@@ -17,6 +17,7 @@ mod choices;
 mod decisions;
 mod ops;
 mod statements;
+mod tables;
 mod values;
 
 use crate::codec;
@@ -158,6 +159,7 @@ impl<'a> Builder<'a> {
             let set = self.set(i);
             self.module.sets.push(set);
         }
+        self.tables();
     }
 
     fn names(&mut self) {

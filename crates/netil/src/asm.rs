@@ -18,6 +18,7 @@ mod lex;
 mod literal;
 mod parse;
 mod sets;
+mod tables;
 
 pub use error::{AsmError, AsmErrors, MAX_ERRORS};
 

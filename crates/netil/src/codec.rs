@@ -8,7 +8,11 @@
 //! coprocs  = u32 n, n × (text alias, text name)
 //! data     = bytes
 //! sets     = u32 n, n × (text name, u16 width, u32 m, m × (low, high))            values of ceil(width / 8) bytes
+//! tables   = u32 n, n × (text name, u8 kind, u16 key bits, u32 value bytes, u32 capacity, u64 timeout, u32 m, m × (key, mask, u32 priority, value))
+//!            keys and masks of key bits / 8 bytes; no mask in exact tables
 //! handler  = u32 max stack, u32 locals, locals × u16 width, u32 n, bytes of n instructions       one section per handler
+//! controls = u32 n, n × (text name, u8 bits: 1 read, 2 write, 4 call, u8 type, u16 width, u32 offset)
+//! reasons  = u32 n, n × (text name, u32 number)                                                  skippable, as the following
 //! source   = text                     fields = u32 n, n × (text name, u32 offset, u32 size)      skippable, as the following
 //! lines    = u32 n, n × u32           labels = u32 n, n × (text name, u32 at)      one per handler; labels also for the data
 //! text     = u32 length, UTF-8        all numbers little-endian
@@ -24,6 +28,7 @@
 mod decode;
 mod encode;
 mod error;
+mod tables;
 
 pub use error::{DecodeError, DecodeReason, EncodeError, EncodeReason};
 
@@ -49,9 +54,12 @@ mod section {
     pub const SETS: u16 = 5;
     /// Plus the number of the handler, 0 to 2, here and below.
     pub const HANDLER: u16 = 6;
+    pub const TABLES: u16 = 9;
+    pub const CONTROLS: u16 = 10;
     pub const SOURCE: u16 = 0x8001;
     pub const FIELDS: u16 = 0x8002;
     pub const DATA_LABELS: u16 = 0x8003;
+    pub const REASONS: u16 = 0x8004;
     pub const LINES: u16 = 0x8010;
     pub const LABELS: u16 = 0x8020;
 }
@@ -65,11 +73,11 @@ pub struct DecodeLimits {
     pub instructions: u32,
     /// Cases of switches.
     pub switch_cases: u32,
-    /// Ranges of sets.
+    /// Ranges of sets and entries of tables.
     pub set_ranges: u32,
     /// Bytes of initialised data.
     pub data: u32,
-    /// Ports, coprocessors, sets, fields, labels and locals.
+    /// Ports, coprocessors, sets, tables, controls, fields, labels and locals.
     pub names: u32,
 }
 

@@ -30,9 +30,9 @@ pub struct Descriptor {
 /// The registers of one coprocessor.
 pub type Registers = [u32; MAX_REGISTERS];
 
-/// The descriptors of the coprocessors that every netvm has: those of the original NetVM with the meaning that its programs rely on, and
-/// with an answer where it went astray. Numbers in initialised data are little-endian, whatever the packet's are.
-pub const BUILTIN: &[Descriptor] = &[LOOKUP, LOOKUPNEW, ASSOCIATIVE, STRINGMATCHING, REGEXP];
+/// The descriptors of the coprocessors that every netvm has: those of the original NetVM with the meaning that its programs rely on and
+/// with an answer where it went astray, and one for messages. Numbers in initialised data are little-endian, whatever the packet's are.
+pub const BUILTIN: &[Descriptor] = &[LOOKUP, LOOKUPNEW, ASSOCIATIVE, STRINGMATCHING, REGEXP, CONSOLE];
 
 /// Exact lookup, key built word by word.
 pub const LOOKUP: Descriptor = Descriptor {
@@ -95,6 +95,19 @@ pub const REGEXP: Descriptor = Descriptor {
           register 3 = its length; else registers 1 to 3 are 0.",
 };
 
+/// Text for people.
+pub const CONSOLE: Descriptor = Descriptor {
+    name: "console",
+    registers: 4,
+    operations: &["text", "unsigned", "signed", "hex", "ip4", "ip6", "mac", "packet"],
+    cost: 200,
+    doc: "Text for people, which the runtime takes after each run of a handler; what exceeds 65,536 bytes in a run is lost. Initialised data: all of it. \
+          text appends register 1 bytes of initialised data from register 0; unsigned and signed the 64-bit number whose high half is in register 1 in decimal; \
+          hex that number in at least register 2 hexadecimal digits; ip4 the IPv4 address in register 0; ip6 the IPv6 address in registers 0 to 3, most \
+          significant first; mac the Ethernet address whose high 16 bits are in register 0 and low 32 bits in register 1, as 00-11-22-33-44-55; packet register 1 \
+          bytes of the packet from register 0 in hexadecimal, a blank behind every fourth byte.",
+};
+
 /// The descriptor with that name among the built-in ones.
 pub fn builtin(name: &str) -> Option<&'static Descriptor> {
     BUILTIN.iter().find(|d| d.name == name)
@@ -121,6 +134,11 @@ pub trait Coprocessor: Send {
     fn work(&self, operation: u32, registers: &Registers, packet: Option<&[u8]>) -> u64 {
         let _ = (operation, registers, packet);
         0
+    }
+
+    /// What it has written for people since it was last asked.
+    fn drain(&mut self) -> Vec<u8> {
+        Vec::new()
     }
 
     /// All that the instance remembers, for comparing engines; equal states behave equally.

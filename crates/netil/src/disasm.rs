@@ -4,10 +4,12 @@
 //! assembler gives: names, labels and source lines survive; comments, constants and expressions are no part of a module. Targets
 //! without a label are written `@n`, which the assembler does not keep. Other modules, too, get a text, which may not assemble.
 
+mod tables;
+
 use crate::asm::is_bare;
 use crate::codec;
 use crate::copro;
-use crate::module::{Extra, Handler, HandlerKind, Inst, Label, Module, PortKind, Switch};
+use crate::module::{ENTRY, Extra, Handler, HandlerKind, Inst, Label, Module, PortKind, Switch};
 use crate::set::Set;
 use crate::table::{Imm, Op};
 use crate::wide;
@@ -34,6 +36,7 @@ pub fn disassemble(module: &Module) -> String {
     }
     data(&mut out, module);
     sets(&mut out, &module.sets);
+    tables::write(&mut out, module);
     for kind in HandlerKind::ALL {
         if let Some(h) = module.handler(kind) {
             handler(&mut out, module, kind, h);
@@ -62,6 +65,8 @@ pub fn normalise(module: &Module) -> Module {
     unique(m.info_fields.iter_mut().map(|f| &mut f.name));
     let mut sets: Vec<String> = m.sets.iter().map(|s| s.name().to_owned()).collect();
     unique(sets.iter_mut());
+    unique(m.tables.iter_mut().map(|t| &mut t.name));
+    unique(m.controls.iter_mut().map(|c| &mut c.name));
     m.sets = m.sets.iter().zip(&sets).map(|(s, name)| renamed(s, name)).collect();
     tidy_labels(&mut m.data_labels, module.data.len());
     for kind in HandlerKind::ALL {
@@ -246,7 +251,10 @@ fn handler(out: &mut String, m: &Module, kind: HandlerKind, h: &Handler) {
         line(out, format_args!(".locals {}", h.locals.len()));
     }
     for (i, width) in h.locals.iter().enumerate().filter(|(_, w)| **w != 32) {
-        line(out, format_args!(".local {i}, {width}"));
+        match m.tables.get(usize::from(width ^ ENTRY)) {
+            Some(table) => line(out, format_args!(".local {i}, entry {}", name(&table.name))),
+            None => line(out, format_args!(".local {i}, {width}")),
+        }
     }
     line(out, format_args!(".lines {}", lines(&h.lines)));
     let labels = labels(h);
@@ -311,6 +319,7 @@ fn operand(m: &Module, inst: &Inst, k: usize, imm: Imm, label: &dyn Fn(u32) -> S
         Imm::Copro => named(m.coprocessors.get(v as usize).map(|c| name(&c.alias))),
         Imm::CoproOp => named(operation(m, inst.imm[0], v)),
         Imm::Offset => named(m.data_labels.iter().find(|l| l.at == v).map(|l| name(&l.name))),
+        Imm::Table => named(m.tables.get(v as usize).map(|t| name(&t.name))),
         Imm::Set => named(m.sets.get(v as usize).map(|s| name(s.name()))),
         Imm::Const => match &inst.extra {
             Extra::Const(limbs) => wide_number(limbs),
@@ -321,7 +330,7 @@ fn operand(m: &Module, inst: &Inst, k: usize, imm: Imm, label: &dyn Fn(u32) -> S
             _ => "0:".to_owned(),
         },
         Imm::U32 if matches!(inst.op, Op::Push | Op::Push2) => number(v),
-        Imm::U32 | Imm::U8 | Imm::Width | Imm::Reg | Imm::Local => v.to_string(),
+        Imm::U32 | Imm::U8 | Imm::Width | Imm::Reg | Imm::Local | Imm::Timer => v.to_string(),
     }
 }
 

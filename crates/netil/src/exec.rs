@@ -4,16 +4,22 @@
 //! Source: NetVM paper, sections 3.1.2 (memories), 3.1.5 (sequential processing), 3.3 (safety).
 
 use crate::copro::{CoproError, Coprocessor, MAX_REGISTERS, Registers};
-use crate::module::HandlerKind;
+use crate::event::TIMERS;
+use crate::module::{HandlerKind, Table as Declaration};
 use crate::table::Space;
+use crate::tables::{Reference, Table};
 use crate::verify::Verified;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
 /// The longest packet that a program may make, in bytes.
 pub const MAX_PACKET: u32 = 65_535;
 /// Free bytes before and after a packet that a program may change.
 pub const ROOM: usize = 128;
+/// Bytes pulled from a packet's head that can be brought back.
+pub const FRONT: usize = 1024;
+/// The most packets that a NetPE may hold back.
+pub const MAX_HELD: usize = 4096;
 /// The most copies that one handler run may send. It bounds the memory of what waits to be sent, to 64 MiB a packet; the budget is a
 /// bound on time, and one that pays for that much leaves room for many times as much memory.
 pub const MAX_COPIES: u32 = 1024;
@@ -26,6 +32,10 @@ pub const DEFAULT_BUDGET: u32 = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct ExchangeBuffer<'a> {
     store: Store<'a>,
+    /// Bytes before the head that were pulled and are still there.
+    front: usize,
+    /// Bytes pulled less bytes pushed since the packet came into being.
+    moved: u32,
     /// Info memory; its size is the module's.
     pub info: Vec<u8>,
     /// Id of the port the packet came in by.
@@ -38,8 +48,16 @@ pub struct ExchangeBuffer<'a> {
 
 #[derive(Clone, Debug)]
 enum Store<'a> {
-    Borrowed(&'a [u8]),
-    Owned { buffer: Vec<u8>, head: usize, len: usize },
+    /// The bytes before the head were pulled.
+    Borrowed {
+        bytes: &'a [u8],
+        head: usize,
+    },
+    Owned {
+        buffer: Vec<u8>,
+        head: usize,
+        len: usize,
+    },
     Gone,
 }
 
@@ -47,19 +65,27 @@ impl<'a> ExchangeBuffer<'a> {
     /// A packet read in place; what lies behind its first 2^32 − 1 bytes is left out, as addresses have 32 bits.
     pub fn borrowed(bytes: &'a [u8]) -> Self {
         let bytes = bytes.get(..u32::MAX as usize).unwrap_or(bytes);
-        Self { store: Store::Borrowed(bytes), info: Vec::new(), port: 0, time_ns: 0, orig_len: wire_len(bytes) }
+        Self {
+            store: Store::Borrowed { bytes, head: 0 },
+            front: 0,
+            moved: 0,
+            info: Vec::new(),
+            port: 0,
+            time_ns: 0,
+            orig_len: wire_len(bytes),
+        }
     }
 
     /// A packet of zeros.
     pub fn zeroed(len: u32) -> Self {
         let len = len as usize;
         let store = Store::Owned { buffer: vec![0; len + 2 * ROOM], head: ROOM, len };
-        Self { store, info: Vec::new(), port: 0, time_ns: 0, orig_len: len as u32 }
+        Self { store, front: 0, moved: 0, info: Vec::new(), port: 0, time_ns: 0, orig_len: len as u32 }
     }
 
     /// No packet: what a pull handler starts with.
     pub fn none() -> Self {
-        Self { store: Store::Gone, info: Vec::new(), port: 0, time_ns: 0, orig_len: 0 }
+        Self { store: Store::Gone, front: 0, moved: 0, info: Vec::new(), port: 0, time_ns: 0, orig_len: 0 }
     }
 
     /// False after `exbuf.delete` and before a pull handler's `pkt.receive`.
@@ -75,7 +101,7 @@ impl<'a> ExchangeBuffer<'a> {
     /// The captured bytes; none if the packet is gone.
     pub fn bytes(&self) -> &[u8] {
         match &self.store {
-            Store::Borrowed(b) => b,
+            Store::Borrowed { bytes, head } => &bytes[*head..],
             Store::Owned { buffer, head, len } => &buffer[*head..*head + *len],
             Store::Gone => &[],
         }
@@ -93,13 +119,23 @@ impl<'a> ExchangeBuffer<'a> {
     /// Replaces the packet by zeros; arrival time and port stay, info memory becomes zero.
     pub fn create(&mut self, len: u32) {
         self.store = Self::zeroed(len).store;
-        self.orig_len = len;
+        (self.front, self.moved, self.orig_len) = (0, 0, len);
         self.info.fill(0);
     }
 
     /// Gives the packet up.
     pub fn delete(&mut self) {
         self.store = Store::Gone;
+    }
+
+    /// The packet with all that belongs to it; none is left here.
+    pub fn take(&mut self) -> Self {
+        std::mem::replace(self, Self { time_ns: self.time_ns, ..Self::none() })
+    }
+
+    /// Bytes pulled from the head less bytes pushed since the packet came into being, modulo 2^32.
+    pub fn moved(&self) -> u32 {
+        self.moved
     }
 
     /// The same packet with memory of its own.
@@ -109,7 +145,8 @@ impl<'a> ExchangeBuffer<'a> {
             Store::Owned { buffer, head, len } => Store::Owned { buffer, head, len },
             _ => Store::Gone,
         };
-        ExchangeBuffer { store, info: self.info, port: self.port, time_ns: self.time_ns, orig_len: self.orig_len }
+        let Self { front, moved, info, port, time_ns, orig_len, .. } = self;
+        ExchangeBuffer { store, front, moved, info, port, time_ns, orig_len }
     }
 
     /// Grows the packet by `n` zero bytes at its head.
@@ -121,6 +158,8 @@ impl<'a> ExchangeBuffer<'a> {
         *head -= n;
         *len += n;
         buffer[*head..*head + n].fill(0);
+        self.front = self.front.saturating_sub(n);
+        self.moved = self.moved.wrapping_sub(n as u32);
         Ok(())
     }
 
@@ -140,10 +179,28 @@ impl<'a> ExchangeBuffer<'a> {
     pub fn pull(&mut self, n: u32) -> Result<(), TrapKind> {
         let n = self.shrinkage(n)?;
         match &mut self.store {
-            Store::Borrowed(b) => *b = &b[n..],
+            Store::Borrowed { head, .. } => *head += n,
             Store::Owned { head, len, .. } => (*head, *len) = (*head + n, *len - n),
             Store::Gone => {}
         }
+        self.front = (self.front + n).min(FRONT);
+        self.moved = self.moved.wrapping_add(n as u32);
+        Ok(())
+    }
+
+    /// Brings back `n` bytes that were pulled.
+    pub fn unpull(&mut self, n: u32) -> Result<(), TrapKind> {
+        let n = self.growth(n)?;
+        if n > self.front {
+            return Err(TrapKind::OutOfBounds(Space::Packet));
+        }
+        match &mut self.store {
+            Store::Borrowed { head, .. } => *head -= n,
+            Store::Owned { head, len, .. } => (*head, *len) = (*head - n, *len + n),
+            Store::Gone => {}
+        }
+        self.front -= n;
+        self.moved = self.moved.wrapping_sub(n as u32);
         Ok(())
     }
 
@@ -151,7 +208,7 @@ impl<'a> ExchangeBuffer<'a> {
     pub fn trim(&mut self, n: u32) -> Result<(), TrapKind> {
         let n = self.shrinkage(n)?;
         match &mut self.store {
-            Store::Borrowed(b) => *b = &b[..b.len() - n],
+            Store::Borrowed { bytes, .. } => *bytes = &bytes[..bytes.len() - n],
             Store::Owned { len, .. } => *len -= n,
             Store::Gone => {}
         }
@@ -165,9 +222,10 @@ impl<'a> ExchangeBuffer<'a> {
         if *head >= before && buffer.len() - *head - *len >= after {
             return;
         }
-        let mut larger = vec![0; before + *len + after + 2 * ROOM];
-        larger[before + ROOM..before + ROOM + *len].copy_from_slice(&buffer[*head..*head + *len]);
-        (*buffer, *head) = (larger, before + ROOM);
+        let start = before + ROOM + self.front;
+        let mut larger = vec![0; start + *len + after + ROOM];
+        larger[start - self.front..start + *len].copy_from_slice(&buffer[*head - self.front..*head + *len]);
+        (*buffer, *head) = (larger, start);
     }
 
     /// Whether the packet can grow by so much.
@@ -188,10 +246,11 @@ impl<'a> ExchangeBuffer<'a> {
     }
 
     fn own(&mut self) {
-        if let Store::Borrowed(b) = self.store {
-            let mut buffer = vec![0; b.len() + 2 * ROOM];
-            buffer[ROOM..ROOM + b.len()].copy_from_slice(b);
-            self.store = Store::Owned { buffer, head: ROOM, len: b.len() };
+        if let Store::Borrowed { bytes, head } = self.store {
+            let kept = &bytes[head - self.front..];
+            let mut buffer = vec![0; kept.len() + 2 * ROOM];
+            buffer[ROOM..ROOM + kept.len()].copy_from_slice(kept);
+            self.store = Store::Owned { buffer, head: ROOM + self.front, len: bytes.len() - head };
         }
     }
 }
@@ -217,6 +276,8 @@ pub enum TrapKind {
     NoPacket,
     /// The handler would send more than [`MAX_COPIES`] copies.
     Copies,
+    /// There is no entry to load from or store to.
+    NoEntry,
     /// A coprocessor refused; its index.
     Coprocessor(u8, CoproError),
 }
@@ -232,6 +293,7 @@ impl TrapKind {
             Self::NoRoom => 5,
             Self::NoPacket => 6,
             Self::Copies => 8,
+            Self::NoEntry => 9,
             Self::Coprocessor(unit, error) => 7 | u32::from(unit) << 8 | (error as u32) << 16,
         }
     }
@@ -249,6 +311,7 @@ impl TrapKind {
             5 => Self::NoRoom,
             6 => Self::NoPacket,
             8 => Self::Copies,
+            9 => Self::NoEntry,
             7 => Self::Coprocessor(detail, *ERRORS.get((code >> 16) as usize)?),
             _ => return None,
         })
@@ -265,6 +328,7 @@ impl fmt::Display for TrapKind {
             Self::NoRoom => write!(f, "no room: packet would exceed {MAX_PACKET} bytes"),
             Self::NoPacket => f.write_str("no packet"),
             Self::Copies => write!(f, "more than {MAX_COPIES} copies"),
+            Self::NoEntry => f.write_str("no entry"),
             Self::Coprocessor(unit, error) => write!(f, "coprocessor {unit}: {error}"),
         }
     }
@@ -405,6 +469,12 @@ pub struct State {
     pub exceptions: [u32; EXCEPTIONS],
     /// Coprocessors in the order of the module.
     pub coprocessors: Vec<CoproState>,
+    /// Tables in the order of the module.
+    pub tables: Vec<Box<dyn Table>>,
+    /// When each timer is due, in nanoseconds since 1970; 0: never.
+    pub timers: [u64; TIMERS],
+    /// Packets held back.
+    pub held: Held,
     /// Seed of the random numbers.
     pub seed: u64,
     /// Number of the next packet, from 0.
@@ -413,6 +483,44 @@ pub struct State {
     pub budget: u32,
     /// Packets waiting at each input port for `pkt.receive`.
     pub inputs: Vec<VecDeque<ExchangeBuffer<'static>>>,
+}
+
+/// Packets that a NetPE holds back, in queues.
+#[derive(Default)]
+pub struct Held {
+    queues: HashMap<u32, VecDeque<ExchangeBuffer<'static>>>,
+    count: usize,
+}
+
+impl Held {
+    /// True if no more packets may be held.
+    pub fn is_full(&self) -> bool {
+        self.count >= MAX_HELD
+    }
+
+    /// Puts a packet at the end of a queue.
+    pub fn push(&mut self, queue: u32, packet: ExchangeBuffer<'static>) {
+        self.queues.entry(queue).or_default().push_back(packet);
+        self.count += 1;
+    }
+
+    /// Takes the first packet of a queue.
+    pub fn pop(&mut self, queue: u32) -> Option<ExchangeBuffer<'static>> {
+        let waiting = self.queues.get_mut(&queue)?;
+        let first = waiting.pop_front();
+        if waiting.is_empty() {
+            self.queues.remove(&queue);
+        }
+        self.count -= usize::from(first.is_some());
+        first
+    }
+
+    /// Every packet with its queue, queues in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &ExchangeBuffer<'static>)> {
+        let mut queues: Vec<_> = self.queues.iter().collect();
+        queues.sort_by_key(|(n, _)| **n);
+        queues.into_iter().flat_map(|(n, packets)| packets.iter().map(|p| (*n, p)))
+    }
 }
 
 /// Why a state could not be made: no implementation of that coprocessor.
@@ -440,6 +548,9 @@ impl State {
             shared: vec![0; program.shared_size() as usize],
             exceptions: [0; EXCEPTIONS],
             coprocessors: module.coprocessors.iter().map(|c| unit(&c.name)).collect::<Result<_, _>>()?,
+            tables: module.tables.iter().map(reference).collect(),
+            timers: [0; TIMERS],
+            held: Held::default(),
             seed: 0,
             packet_number: 0,
             budget: DEFAULT_BUDGET,
@@ -447,8 +558,15 @@ impl State {
         })
     }
 
+    /// The same with tables of another make, as they are from the start.
+    #[must_use]
+    pub fn with_tables(mut self, program: &Verified, make: &dyn Fn(&Declaration) -> Box<dyn Table>) -> Self {
+        self.tables = program.module().tables.iter().map(make).collect();
+        self
+    }
+
     /// Makes the state one that the program can run on, whoever made it and whatever was done to it: memories that are too small grow
-    /// by zeros, and where a coprocessor is missing one is put that refuses every operation as not initialised. Engines do this first.
+    /// by zeros, missing tables are as they are from the start, and where a coprocessor is missing one is put that refuses every operation as not initialised. Engines do this first.
     pub fn fit(&mut self, program: &Verified) {
         let (data, shared) = (program.module().data_size as usize, program.shared_size() as usize);
         self.data.resize(self.data.len().max(data), 0);
@@ -456,12 +574,18 @@ impl State {
         while self.coprocessors.len() < program.module().coprocessors.len() {
             self.coprocessors.push(CoproState { registers: [0; MAX_REGISTERS], unit: Box::new(Missing) });
         }
+        let missing = program.module().tables.iter().skip(self.tables.len());
+        self.tables.extend(missing.map(reference));
     }
 
     /// A state for a program without coprocessors.
     pub fn plain(program: &Verified) -> Result<Self, NoSuchCoprocessor> {
         Self::new(program, &|_| None)
     }
+}
+
+fn reference(declaration: &Declaration) -> Box<dyn Table> {
+    Box::new(Reference::new(declaration))
 }
 
 /// Stands where a state has no coprocessor.
@@ -531,6 +655,7 @@ mod tests {
             TrapKind::NoRoom,
             TrapKind::NoPacket,
             TrapKind::Copies,
+            TrapKind::NoEntry,
         ]);
         kinds.extend([CoproError::NoPacket, CoproError::Full].map(|e| TrapKind::Coprocessor(9, e)));
         for kind in kinds {

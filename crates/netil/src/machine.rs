@@ -156,6 +156,56 @@ impl Machine<'_, '_> {
         self.buffer.bytes().len() as u64 + self.buffer.info.len() as u64
     }
 
+    /// `t.find` and `t.peek`.
+    pub fn find(&mut self, table: u32, key: &[u64], refresh: bool) -> u32 {
+        self.state.tables[table as usize].find(key, self.buffer.time_ns, refresh)
+    }
+
+    /// `t.insert`.
+    pub fn insert(&mut self, table: u32, key: &[u64]) -> u32 {
+        self.state.tables[table as usize].insert(key, self.buffer.time_ns)
+    }
+
+    /// `t.delete`.
+    pub fn delete_entry(&mut self, table: u32, key: &[u64]) -> bool {
+        self.state.tables[table as usize].delete(key, self.buffer.time_ns)
+    }
+
+    /// `t.load`: the bytes at a place of an entry.
+    pub fn entry(&self, table: u32, entry: u32, at: u32, len: u32) -> Result<&[u8], TrapKind> {
+        let value = self.state.tables[table as usize].value(entry).ok_or(TrapKind::NoEntry)?;
+        // The verifier has compared them with the size of values.
+        value.get(at as usize..(at + len) as usize).ok_or(TrapKind::NoEntry)
+    }
+
+    /// `t.store`: the same for writing.
+    pub fn entry_mut(&mut self, table: u32, entry: u32, at: u32, len: u32) -> Result<&mut [u8], TrapKind> {
+        let value = self.state.tables[table as usize].value_mut(entry).ok_or(TrapKind::NoEntry)?;
+        value.get_mut(at as usize..(at + len) as usize).ok_or(TrapKind::NoEntry)
+    }
+
+    /// `pkt.hold`: 1 if there was room.
+    pub fn hold(&mut self, program: &Verified, queue: u32, budget: &mut Budget) -> Result<u32, TrapKind> {
+        if !self.buffer.is_present() {
+            return Err(TrapKind::NoPacket);
+        }
+        if self.state.held.is_full() {
+            return Ok(0);
+        }
+        budget.bytes(self.bytes_of_packet())?;
+        self.state.held.push(queue, self.buffer.take().into_owned());
+        self.buffer.info.resize(program.module().info_size as usize, 0);
+        Ok(1)
+    }
+
+    /// `pkt.take`: 1 if there was a packet.
+    pub fn take(&mut self, program: &Verified, queue: u32) -> u32 {
+        let Some(packet) = self.state.held.pop(queue) else { return 0 };
+        *self.buffer = packet;
+        self.buffer.info.resize(program.module().info_size as usize, 0);
+        1
+    }
+
     /// A register of a coprocessor.
     pub fn register(&mut self, unit: u32, register: u32) -> &mut u32 {
         &mut self.state.coprocessors[unit as usize].registers[register as usize]
@@ -187,6 +237,11 @@ impl Machine<'_, '_> {
 fn range(memory: &[u8], space: Space, at: u32, len: u32) -> Result<Range<usize>, TrapKind> {
     let end = u64::from(at) + u64::from(len);
     if end > memory.len() as u64 { Err(TrapKind::OutOfBounds(space)) } else { Ok(at as usize..end as usize) }
+}
+
+/// `pkt.check`: whether the bytes `at..at + len` lie inside a packet.
+pub fn inside(packet: &[u8], at: u32, len: u32) -> Result<(), TrapKind> {
+    range(packet, Space::Packet, at, len).map(|_| ())
 }
 
 /// The bytes `at..at + len` of a packet, to be read once, or the trap.

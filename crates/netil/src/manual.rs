@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::ops::RangeInclusive;
 
 /// The groups of the manual; each is a range of the table.
-const GROUPS: [(&str, RangeInclusive<Op>); 13] = [
+const GROUPS: [(&str, RangeInclusive<Op>); 14] = [
     ("Load and store", Op::SpLoad8..=Op::InfoClr),
     ("Arithmetic and logic", Op::Add..=Op::IeSwap),
     ("Flow control", Op::JCmpEq..=Op::Exit),
@@ -20,7 +20,8 @@ const GROUPS: [(&str, RangeInclusive<Op>); 13] = [
     ("Checksum, CRC, hash", Op::ChksumAdd..=Op::Hash),
     ("Initialisation and miscellany", Op::SetShare..=Op::Break),
     ("Coprocessors", Op::CoproInit..=Op::CoproExbuf),
-    ("Extensions: packet geometry, copies, sets", Op::PblOrig..=Op::SetHas),
+    ("Extensions: time, packet geometry, copies, sets", Op::PblOrig..=Op::SetHas),
+    ("Extensions: tables", Op::TFind..=Op::TStore),
     ("Extensions: values of any width", Op::WPush..=Op::WGes),
     ("Extensions: wide loads and stores", Op::WpLoad..=Op::WiStore),
 ];
@@ -81,6 +82,8 @@ fn form(row: &Row) -> String {
         Imm::Offset => "place",
         Imm::Local => "local",
         Imm::Set => "set",
+        Imm::Table => "table",
+        Imm::Timer => "timer",
         Imm::Const => "value",
         Imm::Switch => "n: pairs",
     };
@@ -122,6 +125,14 @@ fn special(op: Op) -> &'static str {
         Op::XmFindBit => "n×i32 i32 → n×i32",
         Op::Hash => "n×i32 → i32",
         Op::SetHas => "the set's type → i32",
+        Op::TimeNs => "→ i64",
+        Op::TimeSet | Op::TimerSet => "i64 →",
+        Op::TFind | Op::TPeek | Op::TInsert => "key → entry",
+        Op::TDelete => "key → i32",
+        Op::TNone => "→ entry",
+        Op::TValid => "entry → i32",
+        Op::TLoad => "entry → iN",
+        Op::TStore => "iN entry →",
         Op::WSlice => "iN → i(high − low + 1)",
         Op::WConcat => "iN iM → i(N + M)",
         _ => "",

@@ -238,6 +238,10 @@ pub enum ControlType {
 }
 
 impl ControlType {
+    /// Those without a size, with their names in source.
+    pub const PLAIN: [(Self, &'static str); 6] =
+        [(Self::Bool, "bool"), (Self::Ip4, "ip4"), (Self::Ip6, "ip6"), (Self::Mac, "mac"), (Self::Text, "text"), (Self::None, "none")];
+
     /// The bytes that its value takes in data memory.
     pub fn size(self) -> u32 {
         match self {
@@ -259,6 +263,11 @@ pub const MAX_TABLES: usize = 256;
 /// The type of a reference to an entry of that table.
 pub fn entry_type(table: u32) -> u16 {
     ENTRY | table as u16
+}
+
+/// True for the type of a reference to an entry, and the table's number.
+pub fn as_entry(ty: u16) -> Option<u32> {
+    (ty & ENTRY != 0).then_some(u32::from(ty ^ ENTRY))
 }
 
 /// The stack slots that an element or local of that type takes.

@@ -53,6 +53,10 @@ pub enum Imm {
     Local,
     /// A read-only set of the module.
     Set,
+    /// A table of the module.
+    Table,
+    /// A timer of the NetPE.
+    Timer,
     /// A constant of the width that the first immediate gives.
     Const,
     /// The pairs and default of a `switch`.
@@ -357,16 +361,33 @@ table! {
 
     // Extensions.
     PblOrig = 0xef00 "pbl.orig" [] { () -> (i) } Packet Own; "Push the length in bytes that the packet had on the wire."
+    TimeNs   = 0xef02 "time.ns"   [] { special } Packet Own; "Push the packet's arrival time in nanoseconds since 1970, an i64."
+    TimeSet  = 0xef03 "time.set"  [] { special } Packet Own; "Pop an i64 and make it the packet's arrival time."
+    TimerSet = 0xef04 "timer.set" [Timer] { special } Any Own; "Pop an i64: the timer is due when the clock has reached that time in nanoseconds since 1970; 0 turns it off."
+    PktMoved = 0xef05 "pkt.moved" [] { () -> (i) } Packet Own; "Push the bytes pulled from the packet's head less those pushed since it came into being, modulo 2^32."
     Div     = 0xef01 "div"      [] { (i i) -> (i) } Any Bin(BinOp::Div); "Unsigned quotient of second by top; traps `division by zero`."
     PktPush = 0xef10 "pkt.push" [] { (i) -> () } Packet Own; "Pop a length; grow the packet at its head by that many zero bytes. Traps `no room` past 65,535 bytes."
     PktPull = 0xef11 "pkt.pull" [] { (i) -> () } Packet Own; "Pop a length; remove that many bytes from the packet's head."
     PktTrim = 0xef12 "pkt.trim" [] { (i) -> () } Packet Own; "Pop a length; remove that many bytes from the packet's tail."
     PktGrow = 0xef13 "pkt.grow" [] { (i) -> () } Packet Own; "Pop a length; grow the packet at its tail by that many zero bytes. Traps `no room` past 65,535 bytes."
     PktDrop = 0xef14 "pkt.drop" [U32] { () -> () } Packet Own; "Drop the packet with the number as the reason; ends the handler."
+    PktHold = 0xef15 "pkt.hold" [] { (i) -> (i) } Packet Own; "Pop the number of a holding queue and put the packet at its end; push 1, or 0 if 4,096 packets are held, which leaves the packet where it is."
+    PktTake = 0xef16 "pkt.take" [] { (i) -> (i) } Packet Own; "Pop the number of a holding queue and replace the exchange buffer by its first packet; push 1, or 0 if it is empty."
+    PktCheck = 0xef17 "pkt.check" [] { (i i) -> () } Packet Own; "Pop length, offset; trap unless those bytes lie inside the packet."
+    PktUnpull = 0xef18 "pkt.unpull" [] { (i) -> () } Packet Own; "Pop a length; bring back that many bytes that were pulled from the head, were not overwritten by `pkt.push`, and are among the last 1,024 such. Traps out of bounds if there are not so many."
+    PktPresent = 0xef19 "pkt.present" [] { () -> (i) } Packet Own; "Push 1 if there is a packet, else 0."
     PpCopy  = 0xef20 "ppcopy"   [] { (i i i) -> () } Packet Cp(Packet, Packet); "Pop length, destination, source; copy within the packet, overlap allowed."
     PiCopy  = 0xef21 "picopy"   [] { (i i i) -> () } Packet Cp(Packet, Info); "Pop length, destination, source; copy from the packet to info memory."
     NpCopy  = 0xef22 "npcopy"   [] { (i i i) -> () } Packet Cp(Info, Packet); "Pop length, destination, source; copy from info memory to the packet."
     SetHas  = 0xef30 "set.has"  [Set] { special } Any Own; "Pop a value of the set's width; push 1 if the set holds it, else 0."
+    TFind   = 0xef90 "t.find"   [Table] { special } Any Own; "Pop a key; push the entry that it finds, or none. The entry is used now."
+    TPeek   = 0xef91 "t.peek"   [Table] { special } Any Own; "As `t.find`, without using the entry."
+    TInsert = 0xef92 "t.insert" [Table] { special } Any Own; "Pop a key; push the entry of that key, new and zero if there was none, or none if the table is full. Only of exact tables. Ends other references to entries of the table."
+    TDelete = 0xef93 "t.delete" [Table] { special } Any Own; "Pop a key and take its entry out; push 1, or 0 if there was none. Only of exact tables. Ends references to entries of the table."
+    TNone   = 0xef94 "t.none"   [Table] { special } Any Own; "Push no entry of the table."
+    TValid  = 0xef95 "t.valid"  [Table] { special } Any Own; "Pop an entry; push 1, or 0 if it is none."
+    TLoad   = 0xef96 "t.load"   [Table Width U32] { special } Any Own; "Pop an entry; push the value of that width (a multiple of 8) that begins at that byte of it, little-endian. Traps `no entry` on none."
+    TStore  = 0xef97 "t.store"  [Table Width U32] { special } Any Own; "Pop an entry, then a value of that width (a multiple of 8), and store it at that byte of the entry. Traps `no entry` on none."
     WPush   = 0xef40 "w.push"   [Width Const] { () -> (w) } Any Own; "Push a constant of that width."
     WZext   = 0xef41 "w.zext"   [Width Width] { (w) -> (v) } Any Own; "Extend from the first width to the second, larger one with zeros."
     WSext   = 0xef42 "w.sext"   [Width Width] { (w) -> (v) } Any Own; "Extend from the first width to the second, larger one with copies of the sign."

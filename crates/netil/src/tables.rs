@@ -3,8 +3,9 @@
 //! A table holds entries of a key and a value. What matches is the kind's business ([`TableKind`]); at most one entry is found. A program holds on to an
 //! entry by a handle, which ends at the next insertion into or deletion from that table; the verifier sees to it.
 //!
-//! Time is the packet's. An entry was last used when it was entered, or found by a lookup that refreshes; it is live while less than the table's timeout has
-//! passed since (time that goes back is no time passed), and what is not live is not there: not found, not counted, and new, with a value of zeros, when it is
+//! Time is the packet's, and a table's clock does not go back with it: it shows the latest time that an operation which may change the table was given. An
+//! entry was last used when it was entered, or found by a lookup that refreshes; it is live while less than the table's timeout has passed since, an
+//! entry that was there from the start for ever. What is not live is not there: not found, not counted, and new, with a value of zeros, when it is
 //! inserted again. Implementations may forget it when they like.
 //!
 //! [`Reference`] is the meaning, and slow; the runtime has implementations for use, tested against it.
@@ -67,6 +68,9 @@ impl fmt::Display for Full {
 
 impl std::error::Error for Full {}
 
+/// The time of last use of an entry that was there from the start.
+pub const FOR_EVER: u64 = u64::MAX;
+
 /// A table as plain as can be: every lookup of what is not exact looks at every entry.
 pub struct Reference {
     kind: TableKind,
@@ -76,6 +80,7 @@ pub struct Reference {
     slots: Vec<Option<Slot>>,
     exact: BTreeMap<Box<[u64]>, usize>,
     entered: u64,
+    clock_ns: u64,
 }
 
 struct Slot {
@@ -96,16 +101,22 @@ impl Reference {
             slots: Vec::new(),
             exact: BTreeMap::new(),
             entered: 0,
+            clock_ns: 0,
         };
         for entry in &declaration.entries {
-            // The verifier has counted them.
-            let _ = table.add(entry, 0);
+            table.enter(entry.clone(), FOR_EVER);
         }
         table
     }
 
     fn live(&self, slot: &Slot, now_ns: u64) -> bool {
         is_live(self.timeout_ns, slot.used_ns, now_ns)
+    }
+
+    /// Moves the clock on, if that is later.
+    fn tick(&mut self, now_ns: u64) -> u64 {
+        self.clock_ns = self.clock_ns.max(now_ns);
+        self.clock_ns
     }
 
     /// Index of the slot that matches.
@@ -152,7 +163,7 @@ impl Reference {
         if let Some(old) = self.same(&entry.key, &entry.mask, entry.priority) {
             let slot = self.slots[old].as_mut()?;
             if is_live(self.timeout_ns, slot.used_ns, now_ns) {
-                (slot.entry.value, slot.used_ns) = (entry.value, now_ns);
+                (slot.entry.value, slot.used_ns) = (entry.value, slot.used_ns.max(now_ns));
                 return Some(old);
             }
             self.forget(old);
@@ -195,9 +206,10 @@ fn handle(at: Option<usize>) -> u32 {
 
 impl Table for Reference {
     fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {
+        let now_ns = self.tick(now_ns);
         let found = self.matching(key, now_ns);
         if let Some(slot) = found.filter(|_| refresh).and_then(|i| self.slots[i].as_mut()) {
-            slot.used_ns = now_ns;
+            slot.used_ns = slot.used_ns.max(now_ns);
         }
         handle(found)
     }
@@ -211,7 +223,7 @@ impl Table for Reference {
             return found;
         }
         let value = vec![0; self.value_bytes].into();
-        handle(self.enter(Entry { key: key.into(), mask: Box::default(), priority: 0, value }, now_ns))
+        handle(self.enter(Entry { key: key.into(), mask: Box::default(), priority: 0, value }, self.clock_ns))
     }
 
     fn delete(&mut self, key: &[u64], now_ns: u64) -> bool {
@@ -227,10 +239,12 @@ impl Table for Reference {
     }
 
     fn add(&mut self, entry: &Entry, now_ns: u64) -> Result<(), Full> {
+        let now_ns = self.tick(now_ns);
         self.enter(entry.clone(), now_ns).map(|_| ()).ok_or(Full)
     }
 
     fn remove(&mut self, key: &[u64], mask: &[u64], priority: u32, now_ns: u64) -> bool {
+        let now_ns = self.tick(now_ns);
         let Some(at) = self.same(key, mask, priority) else { return false };
         let there = self.slots[at].as_ref().is_some_and(|s| self.live(s, now_ns));
         self.forget(at);
@@ -238,6 +252,7 @@ impl Table for Reference {
     }
 
     fn entries(&self, now_ns: u64) -> Vec<Entry> {
+        let now_ns = now_ns.max(self.clock_ns);
         let live = self.slots.iter().flatten().filter(|s| self.live(s, now_ns));
         let mut all: Vec<Entry> = live.map(|s| s.entry.clone()).collect();
         all.sort_by(order);
@@ -255,9 +270,12 @@ pub fn order(a: &Entry, b: &Entry) -> std::cmp::Ordering {
 mod tests {
     use super::*;
 
+    fn declared(kind: TableKind, capacity: u32, timeout_ns: u64) -> Declaration {
+        Declaration { name: "t".to_owned(), kind, key_bits: 16, value_bytes: 1, capacity, timeout_ns, entries: Vec::new() }
+    }
+
     fn table(kind: TableKind, capacity: u32, timeout_ns: u64) -> Reference {
-        let name = "t".to_owned();
-        Reference::new(&Declaration { name, kind, key_bits: 16, value_bytes: 1, capacity, timeout_ns, entries: Vec::new() })
+        Reference::new(&declared(kind, capacity, timeout_ns))
     }
 
     fn entry(key: u64, mask: u64, priority: u32, value: u8) -> Entry {
@@ -274,12 +292,19 @@ mod tests {
         let mut t = table(TableKind::Exact, 2, 10);
         let e = t.insert(&[7], 100);
         t.value_mut(e).unwrap()[0] = 5;
-        assert_eq!((t.find(&[7], 109, false), t.find(&[7], 110, false)), (e, 0));
-        assert_ne!(t.find(&[7], 109, true), 0);
-        assert_eq!((t.find(&[7], 118, false), t.find(&[7], 3, false), t.len(119)), (e, e, 0));
+        assert_eq!((t.find(&[7], 109, true), t.find(&[7], 118, false), t.len(119)), (e, e, 0));
+        assert_eq!((t.find(&[7], 119, false), t.find(&[7], 109, false)), (0, 0), "the clock does not go back");
         let again = t.insert(&[7], 119);
         assert_eq!(t.value(again), Some(&[0][..]), "what expired is new");
         assert!(t.delete(&[7], 120) && !t.delete(&[7], 120));
+    }
+
+    #[test]
+    fn what_was_there_from_the_start_stays() {
+        let mut declaration = declared(TableKind::Exact, 2, 10);
+        declaration.entries = vec![Entry { mask: Box::default(), ..entry(7, 0, 0, 3) }];
+        let mut t = Reference::new(&declaration);
+        assert!(t.find(&[7], 1000, true) != 0 && t.len(2000) == 1);
     }
 
     #[test]

@@ -126,6 +126,8 @@ pub enum Op {
     TimeSeconds,
     /// Arrival time, microseconds within the second.
     TimeMicros,
+    /// Arrival time, nanoseconds in 64 bits.
+    TimeNanos,
     /// The random number of that site.
     Random(Site),
     /// An entry of the exception table.
@@ -140,7 +142,8 @@ pub enum Op {
     Helper(Helper, Box<[Value]>, Site),
 }
 
-/// Work that compiled code leaves to the runtime. Operands are 32-bit, in the order in which the instruction's were pushed.
+/// Work that compiled code leaves to the runtime. Operands are in the order in which the instruction's were pushed; of 32 bits, unless something else is
+/// said. A reference to an entry is a number of 32 bits, 0 for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Helper {
     /// offset, value → where found
@@ -181,6 +184,34 @@ pub enum Helper {
     TrimTail,
     /// length
     GrowTail,
+    /// length
+    Unpull,
+    /// → bytes pulled less bytes pushed
+    Moved,
+    /// → 1 if there is a packet
+    IsPresent,
+    /// queue → 1 if there was room
+    Hold,
+    /// queue → 1 if there was a packet
+    Take,
+    /// offset, length
+    Inside,
+    /// time of 64 bits
+    SetTime,
+    /// timer; time of 64 bits
+    SetTimer(u32),
+    /// table; key of its width → entry
+    Find(u32),
+    /// The same without using the entry.
+    Peek(u32),
+    /// table; key → entry
+    Insert(u32),
+    /// table; key → 1 if it was there
+    DeleteEntry(u32),
+    /// table, byte; entry → value of any width
+    EntryLoad(u32, u32),
+    /// table, byte; value of any width, entry
+    EntryStore(u32, u32),
     /// unit, register → value
     CoproIn(u32, u32),
     /// unit, register; value
@@ -384,7 +415,8 @@ impl Op {
     pub fn map_operands(&mut self, mut f: impl FnMut(Value) -> Value) {
         let mut each = |vs: &mut [&mut Value]| vs.iter_mut().for_each(|v| **v = f(**v));
         match self {
-            Self::Const(_) | Self::WideConst(_) | Self::PacketLen | Self::WireLen | Self::TimeSeconds | Self::TimeMicros => {}
+            Self::Const(_) | Self::WideConst(_) | Self::PacketLen | Self::WireLen => {}
+            Self::TimeSeconds | Self::TimeMicros | Self::TimeNanos => {}
             Self::Random(_) | Self::ExceptionLoad(_) | Self::Budget(_) | Self::Present(_) => {}
             Self::NonZero(a, _) | Self::Un(_, a) | Self::Zext(a) | Self::Sext(a) | Self::Trunc(a) | Self::Slice(a, _) => each(&mut [a]),
             Self::SetHas(_, a) | Self::ExceptionStore(_, a) => each(&mut [a]),
@@ -416,6 +448,21 @@ impl Op {
 }
 
 impl Helper {
+    /// True where an operand or the result may be of another width than 32 bits.
+    pub fn is_wide(self) -> bool {
+        matches!(
+            self,
+            Self::SetTime
+                | Self::SetTimer(_)
+                | Self::Find(_)
+                | Self::Peek(_)
+                | Self::Insert(_)
+                | Self::DeleteEntry(_)
+                | Self::EntryLoad(..)
+                | Self::EntryStore(..)
+        )
+    }
+
     fn effects(self) -> Effects {
         let pure = Effects::default();
         match self {
@@ -430,6 +477,16 @@ impl Helper {
             Self::Copy(..) | Self::SendCopy(_) | Self::CoproInvoke(..) => {
                 Effects { traps: true, reads: true, writes: true, geometry: false }
             }
+            Self::Moved | Self::IsPresent => Effects { reads: true, ..pure },
+            Self::Inside => Effects { traps: true, reads: true, ..pure },
+            Self::SetTimer(_) => Effects { writes: true, ..pure },
+            // Even a lookup that leaves the entry as it is moves the table's clock.
+            Self::Find(_) | Self::Peek(_) | Self::Insert(_) | Self::DeleteEntry(_) => Effects { reads: true, writes: true, ..pure },
+            Self::EntryLoad(..) => Effects { traps: true, reads: true, ..pure },
+            Self::EntryStore(..) => Effects { traps: true, writes: true, ..pure },
+            // The time is the exchange buffer's, as its place is.
+            Self::SetTime => Effects { writes: true, geometry: true, ..pure },
+            Self::Hold | Self::Take | Self::Unpull => Effects { traps: true, reads: true, writes: true, geometry: true },
             Self::Receive(_) | Self::Create | Self::Delete | Self::PushHead | Self::PullHead | Self::TrimTail | Self::GrowTail => {
                 Effects { traps: true, reads: true, writes: true, geometry: true }
             }

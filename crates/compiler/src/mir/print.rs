@@ -124,6 +124,7 @@ impl Op {
             Self::WireLen => f.write_str("wire.len"),
             Self::TimeSeconds => f.write_str("time.s"),
             Self::TimeMicros => f.write_str("time.us"),
+            Self::TimeNanos => f.write_str("time.ns"),
             Self::Random(site) => write!(f, "random @{site}"),
             Self::ExceptionLoad(k) => write!(f, "exception {k}"),
             Self::ExceptionStore(k, v) => write!(f, "exception {k}, {v:?}"),

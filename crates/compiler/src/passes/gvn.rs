@@ -81,7 +81,7 @@ impl Written {
                 let bytes = Op::Load(*space, *order, *addr, *offset, Value(u32::MAX));
                 self.keeps(*space).then_some(bytes)
             }
-            Op::PacketLen | Op::WireLen | Op::TimeSeconds | Op::TimeMicros if self.geometry => None,
+            Op::PacketLen | Op::WireLen | Op::TimeSeconds | Op::TimeMicros | Op::TimeNanos if self.geometry => None,
             Op::PacketLen => Some(Op::PacketLen),
             // The site of a check that cannot fail again does not matter; one that may must not move, so only tokens of
             // equal checks are shared by the checks pass.

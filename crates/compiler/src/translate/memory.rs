@@ -74,6 +74,19 @@ impl Translator<'_> {
             N::PblOrig => self.push_int(c, Op::WireLen),
             N::TstampS => self.push_int(c, Op::TimeSeconds),
             N::TstampU => self.push_int(c, Op::TimeMicros),
+            N::TimeNs => {
+                let v = self.int(c, 64, Op::TimeNanos);
+                c.push(v);
+            }
+            N::TimeSet => self.helper_void(c, Helper::SetTime, 1),
+            N::TimerSet => self.helper_void(c, Helper::SetTimer(n), 1),
+            N::PktMoved => self.helper_push(c, Helper::Moved, 0),
+            N::PktPresent => self.helper_push(c, Helper::IsPresent, 0),
+            N::PktHold => self.helper_push(c, Helper::Hold, 1),
+            N::PktTake => self.helper_push(c, Helper::Take, 1),
+            N::PktUnpull => self.helper_void(c, Helper::Unpull, 1),
+            N::PktCheck => self.inside(c),
+            N::TFind | N::TPeek | N::TInsert | N::TDelete | N::TNone | N::TValid | N::TLoad | N::TStore => self.table(c, inst),
             N::Rnd => self.push_int(c, Op::Random(c.site())),
             N::LoadE => self.push_int(c, Op::ExceptionLoad(n)),
             N::StoreE => {
@@ -101,6 +114,37 @@ impl Translator<'_> {
             N::CoproExbuf => self.helper_void(c, Helper::CoproShow(n), 0),
             other => unreachable!("{other:?} has an arm of its own"),
         }
+    }
+
+    fn table(&mut self, c: &mut Cursor, inst: &Inst) {
+        let [table, width, at] = inst.imm;
+        match inst.op {
+            N::TFind => self.helper_push(c, Helper::Find(table), 1),
+            N::TPeek => self.helper_push(c, Helper::Peek(table), 1),
+            N::TInsert => self.helper_push(c, Helper::Insert(table), 1),
+            N::TDelete => self.helper_push(c, Helper::DeleteEntry(table), 1),
+            N::TNone => self.push_int(c, Op::Const(0)),
+            N::TLoad => {
+                let v = self.helper(c, Helper::EntryLoad(table, at), 1, Type::Int(width as u16));
+                c.push(v);
+            }
+            N::TStore => self.helper_void(c, Helper::EntryStore(table, at), 2),
+            _ => {
+                let entry = c.pop();
+                let flag = self.not_zero(c, entry);
+                self.push_int(c, Op::Zext(flag));
+            }
+        }
+    }
+
+    /// A check like that of a load where the length is known.
+    fn inside(&mut self, c: &mut Cursor) {
+        let len = c.frame.stack.last().and_then(|v| self.func.constant(*v));
+        let Some(len) = len else { return self.helper_void(c, Helper::Inside, 2) };
+        c.pop();
+        let addr = c.pop();
+        let extent = Extent { addr, offset: 0, size: len as u32, site: c.site() };
+        self.op(c, Type::Token, Op::Check(Space::Packet, Box::new([extent])));
     }
 
     fn push_int(&mut self, c: &mut Cursor, op: Op) {

@@ -10,7 +10,7 @@ mod memory;
 
 use crate::mir::{Block, Edge, Func, Op, Site, Terminator, Type, Value};
 use netil::exec::DropReason;
-use netil::module::{Handler, HandlerKind, Inst};
+use netil::module::{Handler, HandlerKind, Inst, as_entry};
 use netil::{Verified, table};
 use std::collections::HashMap;
 use std::fmt;
@@ -161,7 +161,7 @@ impl Translator<'_> {
         }
         let target = &self.blocks[&place];
         let carried = target.locals.iter().zip(&frame.locals).zip(&self.handler.locals).filter(|((l, _), _)| **l);
-        let wanted: Vec<(Option<Value>, u16)> = carried.map(|((_, v), width)| (*v, *width)).collect();
+        let wanted: Vec<(Option<Value>, u16)> = carried.map(|((_, v), ty)| (*v, width_of(*ty))).collect();
         let block = target.block;
         self.arguments += frame.stack.len() + wanted.len();
         if self.arguments > MAX_ARGUMENTS {
@@ -277,6 +277,11 @@ impl Cursor {
     fn site(&self) -> Site {
         self.place.at
     }
+}
+
+/// The width of a local's values: a reference to an entry is a number.
+fn width_of(ty: u16) -> u16 {
+    if as_entry(ty).is_some() { 32 } else { ty }
 }
 
 /// True where a memory's bytes are in network order.

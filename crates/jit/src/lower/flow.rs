@@ -147,7 +147,7 @@ impl Lower<'_> {
     }
 
     /// Takes packet and length from the frame.
-    fn reload_packet(&mut self) {
+    pub(super) fn reload_packet(&mut self) {
         let packet = self.field(frame::PACKET, types::I64, trusted());
         self.b.def_var(self.shared.packet, packet);
         let len = self.field(frame::PACKET_LEN, types::I32, trusted());
@@ -428,7 +428,7 @@ impl Lower<'_> {
         })
     }
 
-    fn trap_of_call(&mut self, result: ir::Value, site: u32) {
+    pub(super) fn trap_of_call(&mut self, result: ir::Value, site: u32) {
         let code = self.b.ins().ushr_imm_u(result, 32);
         let next = self.b.create_block();
         if self.shape == Shape::Select {
@@ -443,15 +443,13 @@ impl Lower<'_> {
     }
 
     /// One slot serves the arguments of all calls: the most is 255 words, of a `hash`.
-    fn arguments_slot(&mut self) -> ir::StackSlot {
-        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 1024, 3);
+    pub(super) fn arguments_slot(&mut self) -> ir::StackSlot {
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, crate::calls::ARGUMENTS as u32, 3);
         *self.arguments.get_or_insert_with(|| self.b.create_sized_stack_slot(data))
     }
 
     /// Calls the runtime: value in the low half, trap code in the high half.
     pub(super) fn call(&mut self, call: Call, values: &[ir::Value]) -> ir::Value {
-        let index = self.calls.len() as u64;
-        self.calls.push(call);
         let at = if values.is_empty() {
             self.shared.frame
         } else {
@@ -462,6 +460,13 @@ impl Lower<'_> {
             }
             at
         };
+        self.call_at(call, at)
+    }
+
+    /// The same with arguments that are at an address already.
+    pub(super) fn call_at(&mut self, call: Call, at: ir::Value) -> ir::Value {
+        let index = self.calls.len() as u64;
+        self.calls.push(call);
         let index = self.iconst(types::I32, index);
         self.call_frame(frame::CALL, &[self.shared.frame, index, at], types::I64)
     }
@@ -496,7 +501,7 @@ impl Needs {
                 // Calls may pay for bytes.
                 mir::Op::Helper(..) => (needs.calls, needs.budget) = (true, true),
                 mir::Op::WireLen => needs.wire_len = true,
-                mir::Op::TimeSeconds | mir::Op::TimeMicros => needs.time = true,
+                mir::Op::TimeSeconds | mir::Op::TimeMicros | mir::Op::TimeNanos => needs.time = true,
                 mir::Op::Budget(_) => needs.budget = true,
                 _ => {}
             }

@@ -225,6 +225,7 @@ impl Lower<'_> {
                 self.b.ins().store(trusted(), a, table, 4 * *k as i32);
                 return Ok(());
             }
+            Op::Helper(helper, args, site) if helper.is_wide() => return self.wide_helper(v, *helper, args, *site),
             Op::Helper(helper, args, site) => self.helper(*helper, args, *site, self.func.ty(v))?,
             _ => match self.narrow_of_wide(v, op)? {
                 Some(value) => Some(value),

@@ -58,6 +58,7 @@ impl Lower<'_> {
         match op {
             Op::PacketLen => self.b.use_var(self.shared.packet_len),
             Op::WireLen => self.field(frame::WIRE_LEN, types::I32, super::trusted()),
+            Op::TimeNanos => self.field(frame::TIME_NS, types::I64, super::trusted()),
             Op::TimeSeconds | Op::TimeMicros => {
                 let (time, second) = (self.field(frame::TIME_NS, types::I64, super::trusted()), self.iconst(types::I64, NANOS));
                 let time = if matches!(op, Op::TimeSeconds) {

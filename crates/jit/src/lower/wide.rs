@@ -3,8 +3,8 @@
 use super::{Lower, Place, container, trusted};
 use crate::JitError;
 use crate::frame;
-use crate::host::Job;
-use compiler::mir::{self, Edge, Op};
+use crate::host::{Call, Job};
+use compiler::mir::{self, Edge, Helper, Op};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, StackSlot, StackSlotData, StackSlotKind, types};
 use netil::ops::BinOp;
@@ -51,6 +51,73 @@ impl Lower<'_> {
                 self.resize(low, container(width))
             }
         }))
+    }
+
+    /// Calls the runtime with operands of any width, limb by limb, and takes a result of any width from where they were.
+    pub(super) fn wide_helper(&mut self, v: mir::Value, helper: Helper, operands: &[mir::Value], site: u32) -> Result<(), JitError> {
+        let slot = self.arguments_slot();
+        let (mut at, mut widths) = (0, [0; 2]);
+        for (operand, width) in operands.iter().zip(&mut widths) {
+            *width = self.func.width(*operand);
+            self.limbs_to_slot(*operand, slot, at);
+            at += 8 * limbs(*width) as i32;
+        }
+        let effects = Op::Helper(helper, Box::new([]), site).effects();
+        let address = self.b.ins().stack_addr(types::I64, slot, 0);
+        let result = self.call_at(Call::Wide(helper, widths, self.func.width(v)), address);
+        if effects.traps {
+            self.trap_of_call(result, site);
+        }
+        if effects.geometry {
+            self.reload_packet();
+        }
+        self.limbs_from_slot(v, slot)
+    }
+
+    /// Stores a value in a slot from that byte on.
+    fn limbs_to_slot(&mut self, v: mir::Value, slot: StackSlot, at: i32) {
+        let limb = |low: &mut Self, value, n: i32| {
+            low.b.ins().stack_store(types::I64, value, slot, at + 8 * n);
+        };
+        if let Place::Slot(from) = self.places[v.0 as usize] {
+            for n in 0..limbs(self.func.width(v)) as i32 {
+                let value = self.b.ins().stack_load(types::I64, types::I64, from, 8 * n);
+                limb(self, value, n);
+            }
+            return;
+        }
+        let value = self.reg(v);
+        if self.b.func.dfg.value_type(value) == types::I128 {
+            let (low, high) = self.b.ins().isplit(value);
+            limb(self, low, 0);
+            limb(self, high, 1);
+        } else {
+            let value = self.resize(value, types::I64);
+            limb(self, value, 0);
+        }
+    }
+
+    /// Makes a slot's contents the value of an operation, if it has one.
+    fn limbs_from_slot(&mut self, v: mir::Value, slot: StackSlot) -> Result<(), JitError> {
+        let width = self.func.width(v);
+        if width > 128 {
+            let own = self.own_slot(v)?;
+            let at = self.b.ins().stack_addr(types::I64, slot, 0);
+            self.copy_limbs(at, own, width);
+            return Ok(());
+        }
+        if width == 0 {
+            return Ok(());
+        }
+        let low = self.b.ins().stack_load(types::I64, types::I64, slot, 0);
+        let value = if width > 64 {
+            let high = self.b.ins().stack_load(types::I64, types::I64, slot, 8);
+            self.b.ins().iconcat(low, high)
+        } else {
+            self.resize(low, container(width))
+        };
+        self.places[v.0 as usize] = Place::Reg(value);
+        Ok(())
     }
 
     fn own_slot(&mut self, v: mir::Value) -> Result<StackSlot, JitError> {

@@ -3,7 +3,7 @@
 use netil::Engine;
 use netil::arbitrary::{mixer, seeded_packet};
 use netil::exec::{CloneOut, Disposition, ExchangeBuffer, Outcome, Packets, Selection, State};
-use netil::module::HandlerKind;
+use netil::module::{Entry, HandlerKind};
 use netil::{Interpreter, Verified};
 use netvm_jit::JitEngine;
 use std::sync::Arc;
@@ -15,12 +15,15 @@ const PACKETS: u64 = 6;
 struct Seen {
     init: Result<(), Disposition>,
     dispositions: Vec<Disposition>,
-    packets: Vec<(Vec<u8>, Vec<u8>, bool)>,
+    packets: Vec<(Vec<u8>, Vec<u8>, bool, u32, u64)>,
     clones: Vec<(u32, u32, Vec<u8>, Vec<u8>)>,
     data: Vec<u8>,
     shared: Vec<u8>,
     exceptions: Vec<u32>,
     coprocessors: Vec<(Vec<u32>, u64)>,
+    tables: Vec<Vec<Entry>>,
+    timers: Vec<u64>,
+    held: Vec<(u32, Vec<u8>, u32)>,
 }
 
 impl Seen {
@@ -38,6 +41,9 @@ impl Seen {
             .or_else(|| differ("shared", &self.shared, &other.shared))
             .or_else(|| differ("exceptions", &self.exceptions, &other.exceptions))
             .or_else(|| differ("coprocessors", &self.coprocessors, &other.coprocessors))
+            .or_else(|| differ("tables", &self.tables, &other.tables))
+            .or_else(|| differ("timers", &self.timers, &other.timers))
+            .or_else(|| differ("held packets", &self.held, &other.held))
     }
 }
 
@@ -60,7 +66,7 @@ fn run(engine: &mut dyn Engine, seed: u64, packet: fn(u64) -> Vec<u8>) -> Seen {
         let mut out = Outcome::default();
         engine.run(kind, &mut burst, &mut state, &mut out);
         dispositions.extend(out.dispositions);
-        packets.extend(burst.iter().map(|b| (b.bytes().to_vec(), b.info.clone(), b.is_present())));
+        packets.extend(burst.iter().map(|b| (b.bytes().to_vec(), b.info.clone(), b.is_present(), b.moved(), b.time_ns)));
         clones.extend(out.clones.iter().map(|c: &CloneOut| (c.source, c.port, c.buffer.bytes().to_vec(), c.buffer.info.clone())));
     }
     let coprocessors = state.coprocessors.iter().map(|c| (c.registers.to_vec(), c.unit.fingerprint())).collect();
@@ -69,6 +75,9 @@ fn run(engine: &mut dyn Engine, seed: u64, packet: fn(u64) -> Vec<u8>) -> Seen {
         dispositions,
         packets,
         clones,
+        tables: state.tables.iter().map(|t| t.entries(0)).collect(),
+        timers: state.timers.to_vec(),
+        held: state.held.iter().map(|(queue, p)| (queue, p.bytes().to_vec(), p.moved())).collect(),
         data: state.data,
         shared: state.shared,
         exceptions: state.exceptions.to_vec(),

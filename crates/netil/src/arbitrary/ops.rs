@@ -173,9 +173,39 @@ impl Body<'_, '_> {
             Op::XFindBit | Op::XmFindBit | Op::Hash | Op::CrcCalc | Op::CrcCalcPkt | Op::ChksumCalc => self.digest(op),
             Op::LoadE | Op::StoreE => self.exception(op),
             Op::CoproInit | Op::CoproIn | Op::CoproOut | Op::CoproInvoke | Op::CoproExbuf => self.coprocessor(op),
+            Op::TimeNs => self.op(Inst::new(op), 0, &[64]),
+            Op::TimeSet | Op::TimerSet => self.set_time(op),
+            Op::PktMoved | Op::PktPresent => self.op(Inst::new(op), 0, &[32]),
+            Op::PktHold | Op::PktTake | Op::PktUnpull | Op::PktCheck => self.keep(op),
+            Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::TNone | Op::TValid | Op::TLoad | Op::TStore => self.table_op(op),
             Op::SetHas => self.set_has(),
             Op::WPush | Op::WZext | Op::WSext | Op::WTrunc | Op::WSlice | Op::WConcat | Op::WSelect => self.width_op(op),
             _ => self.packet_op(op),
+        }
+    }
+
+    fn set_time(&mut self, op: Op) {
+        let time = *self.b.c.pick(&[0, 1, 999, 1 << 40, u64::MAX]);
+        self.wide_constant(64, Box::new([time]));
+        let timer = self.b.c.below(crate::event::TIMERS as u32);
+        self.op(if op == Op::TimerSet { Inst::with(op, timer) } else { Inst::new(op) }, 1, &[]);
+    }
+
+    /// Holding packets back, and checks and moves of the head. A packet that is held is mostly taken back at once, since little can be done without.
+    fn keep(&mut self, op: Op) {
+        if op == Op::PktCheck {
+            self.span();
+            return self.op(Inst::new(op), 2, &[]);
+        }
+        let n = self.b.c.below(3);
+        self.number(n);
+        match op {
+            Op::PktUnpull => self.op(Inst::new(op), 1, &[]),
+            _ => self.op(Inst::new(op), 1, &[32]),
+        }
+        if op == Op::PktHold && self.b.c.chance(3, 4) {
+            self.number(n);
+            self.op(Inst::new(Op::PktTake), 1, &[32]);
         }
     }
 

@@ -91,6 +91,9 @@ impl<'s> Parser<'s> {
         let token = self.peek();
         let index = self.value("the number of a local variable")?;
         self.comma()?;
+        if self.at_word("entry") {
+            return self.entry_local(draft, index, token);
+        }
         let width = self.width()?;
         if index >= MAX_LOCALS {
             return Err(self.error(token, format!("there are at most {MAX_LOCALS} local variables")));
@@ -100,7 +103,19 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    fn width(&mut self) -> Result<u16, Failed> {
+    /// `.local N, entry TABLE`: the table's number is resolved at the end.
+    fn entry_local(&mut self, draft: &mut Draft, index: u32, token: Token) -> Result<(), Failed> {
+        self.next();
+        let (_, name) = self.name("the name of a table")?;
+        if index >= MAX_LOCALS {
+            return Err(self.error(token, format!("there are at most {MAX_LOCALS} local variables")));
+        }
+        grow_locals(&mut draft.handler, index as usize + 1);
+        self.entry_locals.push((draft.kind, index, name));
+        Ok(())
+    }
+
+    pub(super) fn width(&mut self) -> Result<u16, Failed> {
         let expr = self.expr("a width in bits")?;
         self.evaluate(&expr, 1..=MAX_WIDTH.into()).map(|w| w as u16)
     }
@@ -243,7 +258,7 @@ impl<'s> Parser<'s> {
 
     /// Notes an operand of the last instruction; a plain number is settled at once.
     fn operand(&mut self, draft: &mut Draft, k: usize, imm: Imm, expr: Expr) {
-        let plain = matches!(imm, Imm::U32 | Imm::Local | Imm::Reg).then(|| expr.value(|_| None).ok()).flatten();
+        let plain = matches!(imm, Imm::U32 | Imm::Local | Imm::Reg | Imm::Timer).then(|| expr.value(|_| None).ok()).flatten();
         match plain.and_then(|v| u32::try_from(v).ok()) {
             Some(v) => last(draft).imm[k] = v,
             None => self.note(draft, Slot::Immediate(k, imm), expr),
@@ -263,7 +278,7 @@ impl<'s> Parser<'s> {
     }
 
     /// A value of `width` bits: a literal of any form, or an expression.
-    fn wide_value(&mut self, width: u16) -> Result<Box<[u64]>, Failed> {
+    pub(super) fn wide_value(&mut self, width: u16) -> Result<Box<[u64]>, Failed> {
         let first = self.peek();
         let negative = first.kind == Kind::Mark(b'-');
         let word = self.peek_raw();
@@ -362,6 +377,8 @@ fn wanted(op: Op, imm: Imm) -> String {
         Imm::Offset => "a data label",
         Imm::Local => "a local variable",
         Imm::Set => "a set",
+        Imm::Table => "a table",
+        Imm::Timer => "a timer",
         _ => "a number",
     };
     format!("{what} for `{}`", op.row().mnemonic)

@@ -6,7 +6,7 @@ use super::lex::{Kind, Token};
 use super::parse::{Failed, Parser};
 use crate::codec;
 use crate::copro;
-use crate::module::{Extra, Handler, HandlerKind, Inst, Module};
+use crate::module::{Extra, Handler, HandlerKind, Inst, Module, entry_type};
 use crate::table::{Imm, Op};
 use std::collections::HashMap;
 
@@ -35,6 +35,7 @@ struct Names {
     ports: HashMap<String, u32>,
     coprocessors: HashMap<String, u32>,
     sets: HashMap<String, u32>,
+    tables: HashMap<String, u32>,
     data: HashMap<String, u32>,
 }
 
@@ -50,6 +51,7 @@ impl Names {
             ports: module.all_ports().into_iter().map(|(id, p)| (p.name, id)).collect(),
             coprocessors,
             sets: module.sets.iter().map(|s| s.name().to_owned()).enumerate().map(number).collect(),
+            tables: module.tables.iter().map(|t| t.name.clone()).enumerate().map(number).collect(),
             data: module.data_labels.iter().map(|l| (l.name.clone(), l.at)).collect(),
         }
     }
@@ -68,6 +70,13 @@ impl Parser<'_> {
             }
             if let Ok(value) = self.resolve(&names, &fixup) {
                 self.patch(&fixup, value);
+            }
+        }
+        for (kind, index, name) in std::mem::take(&mut self.entry_locals) {
+            let Ok(table) = self.named(name, "table", &names.tables) else { continue };
+            let local = self.module.handler_mut(kind).as_mut().and_then(|h| h.locals.get_mut(index as usize));
+            if let Some(ty) = local {
+                *ty = entry_type(table);
             }
         }
         if let Some(errors) = self.take_errors() {
@@ -91,6 +100,7 @@ impl Parser<'_> {
             (Imm::Label | Imm::ShortLabel, _) => self.target(fixup),
             (Imm::Port, Some(name)) => self.named(name, "port", &names.ports),
             (Imm::Copro, Some(name)) => self.named(name, "coprocessor", &names.coprocessors),
+            (Imm::Table, Some(name)) => self.named(name, "table", &names.tables),
             (Imm::Set, Some(name)) => self.named(name, "set", &names.sets),
             (Imm::Offset, Some(name)) => self.named(name, "data label", &names.data),
             (Imm::CoproOp, Some(name)) if self.constant_named(name).is_none() => self.operation(name, fixup, k),
@@ -148,6 +158,7 @@ impl Parser<'_> {
             "port" => "declare it in segment .ports",
             "coprocessor" => "declare it in segment .metadata with .use_coprocessor",
             "set" => "declare it in segment .sets",
+            "table" => "declare it in segment .tables",
             _ => "declare it in segment .data",
         };
         self.help_near(text, map.keys().map(String::as_str), remedy);

@@ -33,6 +33,8 @@ pub(super) struct Parser<'s> {
     pub data_fixups: Vec<(usize, usize, Expr)>,
     pub data_labels: HashMap<String, u32>,
     pub shared_size: Option<u32>,
+    /// Locals that refer to entries: handler, number, the table's name.
+    pub entry_locals: Vec<(HandlerKind, u32, Token)>,
     /// Limbs of the members of all sets.
     pub set_limbs: usize,
     little_endian: bool,
@@ -60,6 +62,7 @@ impl<'s> Parser<'s> {
             data_fixups: Vec::new(),
             data_labels: HashMap::new(),
             shared_size: None,
+            entry_locals: Vec::new(),
             set_limbs: 0,
             little_endian: false,
             seen: HashMap::new(),
@@ -115,13 +118,15 @@ impl<'s> Parser<'s> {
             (Kind::Directive, ".metadata" | ".coprocessors") => self.body(opening, Self::metadata),
             (Kind::Directive, ".data") => self.once(".data", name).and_then(|()| self.body(opening, Self::data)),
             (Kind::Directive, ".sets") => self.body(opening, Self::set_statement),
+            (Kind::Directive, ".tables") => self.body(opening, Self::table_statement),
+            (Kind::Directive, ".controls") => self.body(opening, Self::control_statement),
             (Kind::Directive, ".init") => self.once(".init", name).and_then(|()| self.handler(HandlerKind::Init, opening)),
             (Kind::Directive, ".push") => self.once(".push", name).and_then(|()| self.handler(HandlerKind::Push, opening)),
             (Kind::Directive, ".pull") => self.once(".pull", name).and_then(|()| self.handler(HandlerKind::Pull, opening)),
             (_, text) => {
-                let names = [".ports", ".metadata", ".data", ".sets", ".init", ".push", ".pull"];
+                let names = [".ports", ".metadata", ".data", ".sets", ".tables", ".controls", ".init", ".push", ".pull"];
                 let failed = self.error(name, format!("unknown segment `{text}`"));
-                self.help_near(text, names, "the segments are .ports .metadata .data .sets .init .push .pull");
+                self.help_near(text, names, "the segments are .ports .metadata .data .sets .tables .controls .init .push .pull");
                 Err(failed)
             }
         }

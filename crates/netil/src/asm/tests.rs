@@ -242,7 +242,7 @@ fn errors_of_other_segments() {
         ("segment .sets .set a, 32 10.0.0.0/33 ends", "a prefix length of this set is 0 to 32"),
         ("segment .sets .set a, 32 b ends", "expected a value, `low-high` or `value/length` without blanks, found `b`"),
         ("push 1", "expected `segment .name` or `name equ value`, found `push`"),
-        ("segment", "unknown segment `` (the segments are .ports .metadata .data .sets .init .push .pull)"),
+        ("segment", "unknown segment `` (the segments are .ports .metadata .data .sets .tables .controls .init .push .pull)"),
         ("segment .push \"open", "this string is not closed"),
     ] {
         assert!(errors(source).iter().any(|e| e.2 == message), "{source}: {:?}", errors(source));

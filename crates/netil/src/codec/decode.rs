@@ -1,7 +1,7 @@
 //! Bytes to module. The bytes may be hostile: every count is checked against what is left and against the limits before
 //! anything is allocated for it.
 
-use super::{DecodeError, DecodeLimits, DecodeReason, HEADER, MAGIC, SKIPPABLE, VERSION, section};
+use super::{DecodeError, DecodeLimits, DecodeReason, HEADER, MAGIC, SKIPPABLE, VERSION, section, tables};
 use crate::digest;
 use crate::module::{CoproUse, Extra, Handler, HandlerKind, InfoField, Inst, Label, Module, Port, PortKind, Switch};
 use crate::set::{Range, Set};
@@ -9,7 +9,7 @@ use crate::table::{EXTENSION, Imm, Op};
 use crate::wide;
 use std::sync::OnceLock;
 
-type Result<T> = std::result::Result<T, DecodeError>;
+pub(super) type Result<T> = std::result::Result<T, DecodeError>;
 
 pub(super) fn module(bytes: &[u8], limits: &DecodeLimits) -> Result<Module> {
     header(bytes, limits)?;
@@ -56,19 +56,19 @@ fn header(bytes: &[u8], limits: &DecodeLimits) -> Result<()> {
     Ok(())
 }
 
-fn error<T>(offset: usize, reason: DecodeReason) -> Result<T> {
+pub(super) fn error<T>(offset: usize, reason: DecodeReason) -> Result<T> {
     Err(DecodeError { offset, reason })
 }
 
 /// The bytes from `at` to `end`; offsets are those of the whole file.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     bytes: &'a [u8],
-    at: usize,
+    pub(super) at: usize,
     end: usize,
 }
 
 impl<'a> Reader<'a> {
-    fn take(&mut self, n: usize) -> Result<&'a [u8]> {
+    pub(super) fn take(&mut self, n: usize) -> Result<&'a [u8]> {
         if n > self.end - self.at {
             return error(self.at, DecodeReason::Truncated);
         }
@@ -76,21 +76,21 @@ impl<'a> Reader<'a> {
         Ok(&self.bytes[self.at - n..self.at])
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let mut a = [0; N];
         a.copy_from_slice(self.take(N)?);
         Ok(a)
     }
 
-    fn u8(&mut self) -> Result<u8> {
+    pub(super) fn u8(&mut self) -> Result<u8> {
         self.array().map(u8::from_le_bytes)
     }
 
-    fn u16(&mut self) -> Result<u16> {
+    pub(super) fn u16(&mut self) -> Result<u16> {
         self.array().map(u16::from_le_bytes)
     }
 
-    fn u32(&mut self) -> Result<u32> {
+    pub(super) fn u32(&mut self) -> Result<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
@@ -106,14 +106,14 @@ impl<'a> Reader<'a> {
         Ok(Self { bytes: self.bytes, at: start, end: self.at })
     }
 
-    fn text(&mut self) -> Result<String> {
+    pub(super) fn text(&mut self) -> Result<String> {
         let part = self.part()?;
         let text = std::str::from_utf8(&part.bytes[part.at..part.end]);
         text.map(str::to_owned).or_else(|e| error(part.at + e.valid_up_to(), DecodeReason::Text))
     }
 
     /// A count of items of at least `least` bytes each, taken from what the limit leaves.
-    fn count(&mut self, least: usize, left: &mut u32, what: &'static str) -> Result<usize> {
+    pub(super) fn count(&mut self, least: usize, left: &mut u32, what: &'static str) -> Result<usize> {
         let at = self.at;
         let n = self.u32()?;
         if n as usize > (self.end - self.at) / least {
@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A value of `width` bits; bits above must be 0.
-    fn value(&mut self, width: u16) -> Result<Box<[u64]>> {
+    pub(super) fn value(&mut self, width: u16) -> Result<Box<[u64]>> {
         let at = self.at;
         let v = wide::from_le_bytes(self.take(usize::from(width).div_ceil(8))?);
         let mut cut = v.clone();
@@ -151,6 +151,9 @@ impl Decoder {
             section::PORTS => m.ports = list(r, 5, names, port)?,
             section::COPROCESSORS => m.coprocessors = list(r, 8, names, |r| Ok(CoproUse { alias: r.text()?, name: r.text()? }))?,
             section::DATA => m.data = data(r, left.data)?,
+            section::TABLES => m.tables = list(r, 27, names, |r| tables::table(r, &mut left.set_ranges))?,
+            section::CONTROLS => m.controls = list(r, 12, names, tables::control)?,
+            section::REASONS => m.reasons = list(r, 8, names, label)?,
             section::SETS => m.sets = list(r, 10, names, |r| set(r, &mut left.set_ranges))?,
             section::SOURCE => m.source = source(at, r)?,
             section::FIELDS => m.info_fields = list(r, 12, names, field)?,
@@ -183,7 +186,7 @@ impl Decoder {
     fn handler(&mut self, r: &mut Reader<'_>) -> Result<Handler> {
         let max_stack = r.u32()?;
         let locals = r.count(2, &mut self.left.names, "locals")?;
-        let locals = (0..locals).map(|_| width(r)).collect::<Result<_>>()?;
+        let locals = (0..locals).map(|_| tables::local(r)).collect::<Result<_>>()?;
         let code = self.code(r)?;
         Ok(Handler { code, locals, max_stack, lines: Vec::new(), labels: Vec::new() })
     }
@@ -284,7 +287,7 @@ fn label(r: &mut Reader<'_>) -> Result<Label> {
     Ok(Label { name: r.text()?, at: r.u32()? })
 }
 
-fn width(r: &mut Reader<'_>) -> Result<u16> {
+pub(super) fn width(r: &mut Reader<'_>) -> Result<u16> {
     let at = r.at;
     let w = r.u16()?;
     if (1..=wide::MAX_WIDTH).contains(&w) { Ok(w) } else { error(at, DecodeReason::Number("a width")) }

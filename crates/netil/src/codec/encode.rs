@@ -16,16 +16,18 @@ pub(super) fn module(m: &Module) -> Result<Vec<u8>, EncodeError> {
             out.section(section::HANDLER + k as u16, |w| w.handler(h, &code))?;
         }
     }
+    out.list(section::TABLES, &m.tables, Writer::table)?;
+    out.list(section::CONTROLS, &m.controls, Writer::control)?;
     out.skippable(m)?;
     out.finish()
 }
 
-fn length(n: usize) -> Result<u32, EncodeError> {
+pub(super) fn length(n: usize) -> Result<u32, EncodeError> {
     u32::try_from(n).map_err(|_| EncodeError { handler: None, index: 0, reason: EncodeReason::Length })
 }
 
-struct Writer {
-    bytes: Vec<u8>,
+pub(super) struct Writer {
+    pub(super) bytes: Vec<u8>,
 }
 
 impl Writer {
@@ -65,6 +67,7 @@ impl Writer {
             Ok(())
         })?;
         self.list(section::DATA_LABELS, &m.data_labels, Self::label)?;
+        self.list(section::REASONS, &m.reasons, Self::label)?;
         for (k, kind) in HandlerKind::ALL.into_iter().enumerate() {
             let lines = m.handler(kind).map_or(&[][..], |h| &h.lines);
             self.list(section::LINES + k as u16, lines, |w, l| {
@@ -136,23 +139,23 @@ impl Writer {
         Ok(())
     }
 
-    fn text(&mut self, s: &str) -> Result<(), EncodeError> {
+    pub(super) fn text(&mut self, s: &str) -> Result<(), EncodeError> {
         self.u32(length(s.len())?);
         self.bytes.extend_from_slice(s.as_bytes());
         Ok(())
     }
 
-    fn u16(&mut self, v: u16) {
+    pub(super) fn u16(&mut self, v: u16) {
         self.bytes.extend_from_slice(&v.to_le_bytes());
     }
 
-    fn u32(&mut self, v: u32) {
+    pub(super) fn u32(&mut self, v: u32) {
         self.bytes.extend_from_slice(&v.to_le_bytes());
     }
 }
 
 /// Appends a value of `width` bits.
-fn value(out: &mut Vec<u8>, width: u32, limbs: &[u64]) {
+pub(super) fn value(out: &mut Vec<u8>, width: u32, limbs: &[u64]) {
     let start = out.len();
     out.resize(start + width.div_ceil(8) as usize, 0);
     wide::to_le_bytes(limbs, &mut out[start..]);

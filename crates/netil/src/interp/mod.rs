@@ -4,17 +4,18 @@
 //! of the stack, branch targets, the existence of what immediates name. Everything else is tested here. Every other engine must give what
 //! it gives: dispositions, clones, packets, memories and the place of a trap.
 //!
-//! A value takes [`wide::limbs`] stack slots, its lowest limb deepest.
+//! A value takes [`wide::limbs`] stack slots, its lowest limb deepest; a reference to an entry takes one.
 
 mod memory;
 mod packet;
 mod step;
+mod tables;
 mod wide_ops;
 
 use crate::budget::Budget;
 use crate::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Outcome, Packets, Selection, State, Trap, TrapKind};
 use crate::machine::Machine;
-use crate::module::{Extra, Handler, HandlerKind, Inst};
+use crate::module::{Extra, Handler, HandlerKind, Inst, slots};
 use crate::verify::{Facts, Verified};
 use crate::wide;
 use std::collections::HashMap;
@@ -42,7 +43,7 @@ impl Plan {
         let Some(handler) = handler else { return Self::default() };
         let mut local_slots = vec![0];
         for width in &handler.locals {
-            local_slots.push(local_slots[local_slots.len() - 1] + wide::limbs(*width));
+            local_slots.push(local_slots[local_slots.len() - 1] + slots(*width));
         }
         let map = |inst: &Inst| match &inst.extra {
             Extra::Switch(s) => Some(s.cases.iter().copied().collect()),

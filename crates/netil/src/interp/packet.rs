@@ -23,7 +23,10 @@ impl Run<'_, '_> {
             Op::PktSendDup => self.machine.send_copy(n, &mut self.budget)?,
             Op::ExbufCreate => self.create()?,
             Op::ExbufDelete => self.machine.buffer.delete(),
-            Op::PktPush | Op::PktPull | Op::PktTrim | Op::PktGrow => self.geometry(inst.op)?,
+            Op::PktPush | Op::PktPull | Op::PktTrim | Op::PktGrow | Op::PktUnpull => self.geometry(inst.op)?,
+            Op::PktMoved => self.push(self.machine.buffer.moved()),
+            Op::PktPresent => self.push(self.machine.buffer.is_present().into()),
+            Op::PktHold | Op::PktTake | Op::PktCheck => self.keep(inst.op)?,
             Op::ChksumCalc => self.over_packet(|bytes| digest::internet_checksum(bytes).into())?,
             Op::CrcCalcPkt => self.over_packet(|bytes| digest::crc(n as u8, bytes).unwrap_or(0))?,
             _ => self.copro(inst)?,
@@ -68,8 +71,23 @@ impl Run<'_, '_> {
             Op::PktPush => self.machine.push_head(n, &mut self.budget),
             Op::PktPull => self.machine.buffer.pull(n),
             Op::PktTrim => self.machine.buffer.trim(n),
+            Op::PktUnpull => self.machine.buffer.unpull(n),
             _ => self.machine.grow_tail(n, &mut self.budget),
         }
+    }
+
+    fn keep(&mut self, op: Op) -> Result<(), TrapKind> {
+        let top = self.pop();
+        let result = match op {
+            Op::PktHold => self.machine.hold(self.program, top, &mut self.budget)?,
+            Op::PktTake => self.machine.take(self.program, top),
+            _ => {
+                let at = self.pop();
+                return machine::inside(self.machine.buffer.bytes(), at, top);
+            }
+        };
+        self.push(result);
+        Ok(())
     }
 
     fn ip_len(&mut self) -> Result<(), TrapKind> {

@@ -3,10 +3,9 @@
 use super::{Next, Run};
 use crate::digest;
 use crate::exec::{Disposition, DropReason, TrapKind, random};
-use crate::module::{Extra, HandlerKind, Inst};
+use crate::module::{Extra, HandlerKind, Inst, slots};
 use crate::ops::{BinOp, CmpOp, UnOp, checked32};
 use crate::table::{Op, Sem};
-use crate::wide;
 use std::cmp::Ordering;
 
 impl Run<'_, '_> {
@@ -54,6 +53,9 @@ impl Run<'_, '_> {
                 self.bits(inst)
             }
             Op::ChksumAdd | Op::ChksumSub | Op::CrcCalc | Op::Hash32 | Op::Hash => self.digest(inst),
+            Op::TimeSet | Op::TimerSet => self.set_time(inst),
+            Op::TimeNs => self.stack.push(self.machine.buffer.time_ns),
+            Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::TNone | Op::TValid | Op::TLoad | Op::TStore => self.table(inst)?,
             Op::Rnd => self.push(random(self.machine.state.seed, self.machine.state.packet_number, self.kind, self.at)),
             Op::LoadE => self.push(self.machine.state.exceptions[n as usize]),
             Op::StoreE => self.machine.state.exceptions[n as usize] = self.pop(),
@@ -125,17 +127,17 @@ impl Run<'_, '_> {
         let [top, second] = self.facts.widths[self.at as usize];
         let len = self.stack.len();
         let local = inst.imm[0] as usize;
-        let slots = |local: usize| self.plan.local_slots[local]..self.plan.local_slots[local + 1];
+        let places = |local: usize| self.plan.local_slots[local]..self.plan.local_slots[local + 1];
         match inst.op {
-            Op::Pop => self.stack.truncate(len - wide::limbs(top)),
+            Op::Pop => self.stack.truncate(len - slots(top)),
             Op::PopI => self.stack.truncate(len - usize::from(top)),
-            Op::Dup => self.stack.extend_from_within(len - wide::limbs(top)..),
-            Op::Swap => self.stack[len - wide::limbs(top) - wide::limbs(second)..].rotate_left(wide::limbs(second)),
-            Op::LocLoad => self.stack.extend_from_slice(&self.locals[slots(local)]),
+            Op::Dup => self.stack.extend_from_within(len - slots(top)..),
+            Op::Swap => self.stack[len - slots(top) - slots(second)..].rotate_left(slots(second)),
+            Op::LocLoad => self.stack.extend_from_slice(&self.locals[places(local)]),
             _ => {
-                let slots = slots(local);
-                let value = self.stack.split_off(len - slots.len());
-                self.locals[slots].copy_from_slice(&value);
+                let places = places(local);
+                let value = self.stack.split_off(len - places.len());
+                self.locals[places].copy_from_slice(&value);
             }
         }
     }

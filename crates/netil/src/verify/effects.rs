@@ -1,7 +1,8 @@
 //! Stack effects: how one instruction changes the types, known constants and initialised locals of a path.
 
 use super::Reason;
-use crate::module::{Extra, Handler, Inst, Module};
+use super::error::type_name;
+use crate::module::{ENTRY, Extra, Handler, Inst, Module, entry_type, slots};
 use crate::table::{Effect, Op, Sem, Slot, Space};
 use std::ops::RangeInclusive;
 
@@ -22,6 +23,10 @@ pub(super) struct PathState {
 }
 
 const I32: u16 = 32;
+const I64: u16 = 64;
+
+/// Marks the type of a reference to an entry that has ended.
+pub(super) const ENDED: u16 = 0x4000;
 
 impl PathState {
     pub fn push(&mut self, width: u16) {
@@ -57,15 +62,26 @@ impl PathState {
             return Err(Reason::Join(format!("{} and {} elements", self.stack.len(), other.stack.len())));
         }
         let pairs = || self.stack.iter().zip(&other.stack);
-        if let Some((a, b)) = pairs().find(|(a, b)| a.width != b.width) {
-            return Err(Reason::Join(format!("i{} and i{}", a.width, b.width)));
+        if let Some((a, b)) = pairs().find(|(a, b)| meet(a.width, b.width).is_none()) {
+            return Err(Reason::Join(format!("{} and {}", type_name(a.width), type_name(b.width))));
         }
-        let merged = |(a, b): (&Element, &Element)| Element { width: a.width, constant: a.constant.filter(|_| a.constant == b.constant) };
+        let merged = |(a, b): (&Element, &Element)| Element {
+            width: meet(a.width, b.width).unwrap_or(a.width),
+            constant: a.constant.filter(|_| a.constant == b.constant),
+        };
         let joined = Self {
             stack: pairs().map(merged).collect(),
             written: self.written.iter().zip(&other.written).map(|(a, b)| *a && *b).collect(),
         };
         Ok((joined != *self).then_some(joined))
+    }
+}
+
+/// The type of an element that has one of two; none if they do not go together.
+fn meet(a: u16, b: u16) -> Option<u16> {
+    match a == b {
+        true => Some(a),
+        false => (a & ENTRY != 0 && a | ENDED == b | ENDED).then_some(a | ENDED),
     }
 }
 
@@ -122,12 +138,50 @@ fn special(module: &Module, handler: &Handler, inst: &Inst, s: &mut PathState) -
         }
         Op::Pop | Op::Dup | Op::Swap | Op::PopI => return polymorphic(inst, s),
         Op::LocLoad | Op::LocStore => local(handler, inst, s)?,
+        Op::TimeNs => s.push(I64),
+        Op::TimeSet | Op::TimerSet => drop(take(s, I64)?),
+        Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::TNone | Op::TValid | Op::TLoad | Op::TStore => {
+            table(module, handler, inst, s)?;
+        }
         Op::SetHas => replace(s, module.sets[n].width(), I32)?,
         Op::WSlice => replace(s, inst.imm[0] as u16, (inst.imm[1] - inst.imm[2] + 1) as u16)?,
         Op::WConcat => concat(s, inst.imm[0] as u16, inst.imm[1] as u16)?,
         _ => {}
     }
     Ok([0; 2])
+}
+
+/// Instructions on tables; an insertion or deletion ends the references to the table's entries.
+fn table(module: &Module, handler: &Handler, inst: &Inst, s: &mut PathState) -> Result<(), Reason> {
+    let [n, width, _] = inst.imm;
+    let (key, entry) = (module.tables[n as usize].key_bits, entry_type(n));
+    if matches!(inst.op, Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete) {
+        take(s, key)?;
+    }
+    if matches!(inst.op, Op::TValid | Op::TLoad | Op::TStore) {
+        take(s, entry)?;
+    }
+    if matches!(inst.op, Op::TInsert | Op::TDelete) {
+        end_entries(handler, entry, s);
+    }
+    match inst.op {
+        Op::TDelete | Op::TValid => s.push(I32),
+        Op::TLoad => s.push(width as u16),
+        Op::TStore => drop(take(s, width as u16)?),
+        _ => s.push(entry),
+    }
+    Ok(())
+}
+
+fn end_entries(handler: &Handler, entry: u16, s: &mut PathState) {
+    s.stack.iter_mut().filter(|e| e.width == entry).for_each(|e| e.width |= ENDED);
+    s.written.iter_mut().zip(&handler.locals).filter(|(_, ty)| **ty == entry).for_each(|(written, _)| *written = false);
+}
+
+/// Pops an element of that type.
+fn take(s: &mut PathState, width: u16) -> Result<Element, Reason> {
+    s.want(1, width)?;
+    s.pop()
 }
 
 fn local(handler: &Handler, inst: &Inst, s: &mut PathState) -> Result<(), Reason> {
@@ -174,9 +228,9 @@ fn polymorphic(inst: &Inst, s: &mut PathState) -> Result<[u16; 2], Reason> {
     if inst.op == Op::PopI {
         let n = inst.imm[0] as usize;
         s.need(n)?;
-        let slots: usize = s.stack[s.stack.len() - n..].iter().map(|e| crate::wide::limbs(e.width)).sum();
+        let popped: usize = s.stack[s.stack.len() - n..].iter().map(|e| slots(e.width)).sum();
         s.stack.truncate(s.stack.len() - n);
-        return Ok([slots as u16, 0]);
+        return Ok([popped as u16, 0]);
     }
     let top = s.pop()?;
     match inst.op {

@@ -1,6 +1,7 @@
 //! What the verifier says: which instruction, near which label, on which line, and why.
 
-use crate::module::{HandlerKind, Module};
+use super::effects::ENDED;
+use crate::module::{HandlerKind, Module, as_entry};
 use crate::table::Space;
 use std::fmt;
 
@@ -99,7 +100,9 @@ impl fmt::Display for Reason {
             Self::Missing(what, n) => write!(f, "no {what} {n}"),
             Self::Underflow(wanted, there) => write!(f, "takes {wanted} stack elements, {there} there"),
             Self::Overflow(max) => write!(f, "stack exceeds the declared {max} elements (.maxstacksize)"),
-            Self::Type(wanted, found, depth) => write!(f, "wants i{wanted} at stack position {depth} from the top, finds i{found}"),
+            Self::Type(wanted, found, depth) => {
+                write!(f, "wants {} at stack position {depth} from the top, finds {}", type_name(*wanted), type_name(*found))
+            }
             Self::Join(how) => write!(f, "paths meet with different stacks: {how}"),
             Self::Polymorphic(a, b) => write!(f, "sees {} here, {} on another path", types(*a), types(*b)),
             Self::Uninitialised(local) => write!(f, "local {local} may be read before it is written"),
@@ -114,5 +117,14 @@ impl fmt::Display for Reason {
 
 /// The types of top and second, if the instruction looks at both.
 fn types([top, second]: [u16; 2]) -> String {
-    if second == 0 { format!("i{top}") } else { format!("i{top} on i{second}") }
+    if second == 0 { type_name(top) } else { format!("{} on {}", type_name(top), type_name(second)) }
+}
+
+/// A type in words.
+pub(super) fn type_name(ty: u16) -> String {
+    match (as_entry(ty), as_entry(ty & !ENDED)) {
+        (Some(_), Some(table)) if ty & ENDED != 0 => format!("an entry of table {table} that an insertion or deletion has ended"),
+        (Some(table), _) => format!("an entry of table {table}"),
+        (None, _) => format!("i{ty}"),
+    }
 }

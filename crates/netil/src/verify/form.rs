@@ -1,9 +1,12 @@
 //! Checks that need no knowledge of paths: declarations, immediates, places, branch targets.
 
+use super::error::type_name;
+use super::tables;
 use super::{Limits, Reason, VerifyError};
 use crate::copro::{MAX_COPROCESSORS, MAX_OPERATIONS, MAX_REGISTERS};
+use crate::event::TIMERS;
 use crate::exec::EXCEPTIONS;
-use crate::module::{Extra, Handler, HandlerKind, Inst, Module};
+use crate::module::{Extra, Handler, HandlerKind, Inst, MAX_TABLES, Module, as_entry};
 use crate::set::Set;
 use crate::table::{Imm, Op, Place, Sem};
 use crate::wide::{self, MAX_WIDTH};
@@ -14,6 +17,7 @@ const MAX_ERRORS: usize = 100;
 
 pub(super) fn check_declarations(module: &Module, limits: &Limits) -> Vec<VerifyError> {
     let ranges: usize = module.sets.iter().map(|s| s.ranges().len()).sum();
+    let entries: usize = module.tables.iter().map(|t| t.entries.len()).sum();
     let sizes = [
         ("data memory", u64::from(module.data_size), limits.data),
         ("info memory", module.info_size.into(), limits.info),
@@ -21,6 +25,9 @@ pub(super) fn check_declarations(module: &Module, limits: &Limits) -> Vec<Verify
         ("initialised data", module.data.len() as u64, limits.initialised),
         ("number of set ranges", ranges as u64, limits.set_ranges),
         ("number of ports", module.ports.len() as u64, limits.ports),
+        ("number of tables", module.tables.len() as u64, MAX_TABLES as u32),
+        ("number of controls", module.controls.len() as u64, limits.ports),
+        ("number of table entries", entries as u64, limits.set_ranges),
         ("number of coprocessors", module.coprocessors.len() as u64, MAX_COPROCESSORS as u32),
     ];
     let too_large = sizes.into_iter().filter(|(_, size, limit)| *size > u64::from(*limit));
@@ -48,6 +55,9 @@ fn names(module: &Module, limits: &Limits) -> Vec<String> {
     wrong.extend(duplicate("coprocessor", module.coprocessors.iter().map(|c| c.alias.as_str())));
     wrong.extend(duplicate("info field", module.info_fields.iter().map(|f| f.name.as_str())));
     wrong.extend(duplicate("set", module.sets.iter().map(Set::name)));
+    wrong.extend(duplicate("table", module.tables.iter().map(|t| t.name.as_str())));
+    wrong.extend(duplicate("control", module.controls.iter().map(|c| c.name.as_str())));
+    wrong.extend(tables::declarations(module));
     if module.push.is_none() && module.pull.is_none() {
         wrong.push("the module has neither a push nor a pull handler".to_owned());
     }
@@ -71,8 +81,10 @@ pub(super) fn check_handler(module: &Module, kind: HandlerKind, handler: &Handle
             return vec![VerifyError::at(module, kind, 0, Reason::TooLarge(what, size, limit.into()))];
         }
     }
-    if let Some(w) = handler.locals.iter().find(|w| !(1..=MAX_WIDTH).contains(*w)) {
-        let reason = Reason::Declaration(format!("a local of {w} bits; widths are 1 to {MAX_WIDTH}"));
+    let known = |ty: u16| as_entry(ty).map_or((1..=MAX_WIDTH).contains(&ty), |table| (table as usize) < module.tables.len());
+    if let Some(ty) = handler.locals.iter().find(|ty| !known(**ty)) {
+        let wrong = format!("a local of type {}; types are i1 to i{MAX_WIDTH} and entries of tables", type_name(*ty));
+        let reason = Reason::Declaration(wrong);
         return vec![VerifyError::at(module, kind, 0, reason)];
     }
     let check = Check { module, kind, handler, limits };
@@ -115,6 +127,8 @@ impl Check<'_> {
             Imm::Offset => below("offset in initialised data", self.module.data.len() + 1),
             Imm::Local => below("local", self.handler.locals.len()),
             Imm::Set => below("set", self.module.sets.len()),
+            Imm::Table => below("table", self.module.tables.len()).and_then(|()| tables::instruction(self.module, inst)),
+            Imm::Timer => below("timer", TIMERS),
             Imm::Const => constant(inst),
             Imm::Switch => self.switch(inst),
             Imm::U32 if matches!(inst.op, Op::LoadE | Op::StoreE) => below("exception table entry", EXCEPTIONS),
@@ -178,6 +192,7 @@ fn relations(inst: &Inst) -> Result<(), Reason> {
         Op::WSlice if b >= a || c > b => Some(format!("slice {b}..={c} of {a} bits")),
         Op::WConcat if a + b > u32::from(MAX_WIDTH) => Some(format!("concatenation of {} bits", a + b)),
         Op::CrcCalc | Op::CrcCalcPkt if a >= CRC_KINDS => Some(format!("CRC {a}; there are {CRC_KINDS}")),
+        Op::TLoad | Op::TStore if !b.is_multiple_of(8) => Some(format!("width {b} is not a multiple of 8")),
         op if whole_bytes(op) && !a.is_multiple_of(8) => Some(format!("width {a} is not a multiple of 8")),
         _ => None,
     };

@@ -12,7 +12,9 @@
 //! - accesses at constant addresses lie inside data, info, shared memory and initialised data;
 //! - ports, coprocessors, their registers and operations, locals and sets exist; sends go to outputs, receives come from inputs;
 //! - memories, code, stack, locals, sets and switches are within the declared limits; switch keys are distinct;
-//! - names of ports, coprocessors, info fields and sets are distinct.
+//! - references to entries of tables are used as such, and not behind an insertion into or a deletion from their table;
+//! - tables are of a possible shape, and hold no more than they may; controls lie inside data memory;
+//! - names of ports, coprocessors, info fields, sets, tables and controls are distinct.
 //!
 //! It does not check what only an execution can show: accesses at computed addresses, packet accesses, divisors, overflow of checked
 //! arithmetic, termination (the budget ends a loop), what a coprocessor makes of its registers. Those trap. It ignores
@@ -24,6 +26,7 @@ mod effects;
 mod error;
 mod flow;
 mod form;
+mod tables;
 
 pub use error::{Reason, VerifyError};
 
@@ -52,11 +55,11 @@ pub struct Limits {
     pub shared: u32,
     /// Initialised data, bytes.
     pub initialised: u32,
-    /// Ranges in all sets together.
+    /// Ranges in all sets together, and entries that all tables have from the start.
     pub set_ranges: u32,
     /// Cases in a switch.
     pub switch_cases: u32,
-    /// Ports.
+    /// Ports; controls.
     pub ports: u32,
     /// The coprocessors there are.
     pub coprocessors: &'static [Descriptor],
@@ -112,7 +115,7 @@ pub struct Uses {
     pub geometry: bool,
     /// Reads or writes info memory.
     pub info: bool,
-    /// Reads or writes data or shared memory, the exception table or a coprocessor.
+    /// Reads or writes data or shared memory, the exception table, a table, a coprocessor or another thing that lasts.
     pub state: bool,
     /// Sends copies.
     pub clones: bool,
@@ -154,13 +157,16 @@ impl Uses {
     fn add_own(&mut self, op: Op) {
         match op {
             Op::InfoClr => self.info = true,
-            Op::PktPush | Op::PktPull | Op::PktTrim | Op::PktGrow | Op::PktReceive | Op::ExbufCreate | Op::ExbufDelete => {
+            Op::PktHold | Op::PktTake => (self.geometry, self.state) = (true, true),
+            Op::PktUnpull | Op::PktPush | Op::PktPull | Op::PktTrim | Op::PktGrow | Op::PktReceive | Op::ExbufCreate | Op::ExbufDelete => {
                 self.geometry = true
             }
             Op::PktSendDup => self.clones = true,
             Op::PblOrig => self.wire_len = true,
-            Op::TstampS | Op::TstampU => self.time = true,
+            Op::TstampS | Op::TstampU | Op::TimeNs => self.time = true,
             Op::Rnd => self.random = true,
+            Op::TimeSet | Op::TimerSet | Op::PktMoved | Op::PktPresent => self.state = true,
+            Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::TLoad | Op::TStore => (self.state, self.time) = (true, true),
             Op::LoadE | Op::StoreE | Op::CoproIn | Op::CoproOut | Op::CoproInvoke | Op::CoproExbuf => self.state = true,
             _ => {}
         }

@@ -6,6 +6,7 @@
 //! Source: NetVM paper, section 3.1.3. To add one: its file, a row in [`ALL`], a descriptor.
 
 pub mod associative;
+pub mod console;
 pub mod lookup;
 pub mod lookupnew;
 mod patterns;
@@ -27,6 +28,7 @@ pub const ALL: &[(Descriptor, Make)] = &[
     (copro::ASSOCIATIVE, || Box::new(associative::Associative::default())),
     (copro::STRINGMATCHING, || Box::new(stringmatching::StringMatching::default())),
     (copro::REGEXP, || Box::new(regexp::Regexp::default())),
+    (copro::CONSOLE, || Box::new(console::Console::default())),
 ];
 
 /// A fresh unit of that name, for [`netil::exec::State::new`].

@@ -158,6 +158,7 @@ impl Scalar<'_> {
             Op::SetHas(set, a) => format!("(uint32_t)set{set}({})", val(a)),
             Op::Load(space, order, addr, offset, _) => self.load(*space, *order, *addr, *offset, width),
             Op::WireLen => "b->wire_len[i]".to_owned(),
+            Op::TimeNanos => "b->time_ns[i]".to_owned(),
             Op::TimeSeconds => "(uint32_t)(b->time_ns[i] / 1000000000)".to_owned(),
             Op::TimeMicros => "(uint32_t)(b->time_ns[i] % 1000000000 / 1000)".to_owned(),
             other => return Err(Unsupported(format!("'{other}'"))),

@@ -1,0 +1,100 @@
+//! Declarations of tables and controls, and instructions that name a table.
+
+use super::Reason;
+use crate::module::{Entry, Inst, Module, Table, TableKind};
+use crate::table::Op;
+use crate::wide::{self, MAX_WIDTH};
+use std::collections::HashSet;
+
+/// The largest value of an entry, in bytes.
+const MAX_VALUE: u32 = 4096;
+/// The most entries that a table may declare.
+const MAX_CAPACITY: u32 = 1 << 26;
+
+/// What is wrong with tables and controls, a few at most.
+pub(super) fn declarations(module: &Module) -> Vec<String> {
+    let tables = module.tables.iter().filter_map(|t| table(t).map(|wrong| format!("table '{}': {wrong}", t.name)));
+    let outside = module.controls.iter().filter(|c| u64::from(c.at) + u64::from(c.ty.size()) > module.data_size.into());
+    let deaf = module.controls.iter().filter(|c| c.call && module.pull.is_none());
+    tables
+        .chain(outside.map(|c| format!("control '{}' lies outside data memory of {} bytes", c.name, module.data_size)))
+        .chain(deaf.map(|c| format!("control '{}' calls the pull handler, and there is none", c.name)))
+        .take(10)
+        .collect()
+}
+
+fn table(t: &Table) -> Option<String> {
+    match () {
+        () if t.key_bits == 0 || t.key_bits > MAX_WIDTH || !t.key_bits.is_multiple_of(8) => {
+            Some(format!("keys of {} bits; the width is a multiple of 8 up to {MAX_WIDTH}", t.key_bits))
+        }
+        () if t.value_bytes == 0 || t.value_bytes > MAX_VALUE => {
+            Some(format!("values of {} bytes; 1 to {MAX_VALUE} are possible", t.value_bytes))
+        }
+        () if t.capacity == 0 || t.capacity > MAX_CAPACITY => {
+            Some(format!("a capacity of {}; 1 to {MAX_CAPACITY} are possible", t.capacity))
+        }
+        () if t.entries.len() > t.capacity as usize => {
+            Some(format!("{} entries, more than its capacity of {}", t.entries.len(), t.capacity))
+        }
+        () => entries(t),
+    }
+}
+
+fn entries(t: &Table) -> Option<String> {
+    let mut seen = HashSet::new();
+    for (n, e) in t.entries.iter().enumerate() {
+        if let Some(wrong) = entry(t, e) {
+            return Some(format!("entry {n} {wrong}"));
+        }
+        if !seen.insert((&e.key, &e.mask, e.priority)) {
+            return Some(format!("entry {n} is there twice"));
+        }
+    }
+    None
+}
+
+fn entry(t: &Table, e: &Entry) -> Option<&'static str> {
+    let fits = |v: &[u64]| {
+        let mut cut = v.to_vec();
+        wide::normalise(t.key_bits, &mut cut);
+        v.len() == wide::limbs(t.key_bits) && cut == v
+    };
+    let covered = || e.key.iter().zip(&e.mask).all(|(k, m)| k & !m == 0);
+    match t.kind {
+        _ if e.value.len() != t.value_bytes as usize => Some("has a value of another size"),
+        _ if !fits(&e.key) => Some("has a key of another width"),
+        TableKind::Exact if !e.mask.is_empty() => Some("has a mask in a table of exact keys"),
+        TableKind::Exact | TableKind::Prefix if e.priority != 0 => Some("has a priority in a table without"),
+        TableKind::Exact => None,
+        _ if !fits(&e.mask) => Some("has a mask of another width"),
+        TableKind::Range if wide::compare(&e.key, &e.mask).is_gt() => Some("is a range whose lowest key is above the highest"),
+        TableKind::Range => None,
+        _ if !covered() => Some("has key bits outside its mask"),
+        TableKind::Prefix if !is_prefix(t.key_bits, &e.mask) => Some("has a mask that is no prefix"),
+        _ => None,
+    }
+}
+
+/// Ones, then zeros, from the highest bit down.
+fn is_prefix(bits: u16, mask: &[u64]) -> bool {
+    let ones = (0..u32::from(bits)).rev().take_while(|i| wide::bit(mask, *i)).count() as u32;
+    mask.iter().map(|limb| limb.count_ones()).sum::<u32>() == ones
+}
+
+/// An instruction that names a table, which there is.
+pub(super) fn instruction(module: &Module, inst: &Inst) -> Result<(), Reason> {
+    let [n, width, at] = inst.imm;
+    let table = &module.tables[n as usize];
+    let end = u64::from(at) + u64::from(width / 8);
+    match inst.op {
+        Op::TInsert | Op::TDelete if table.kind != TableKind::Exact => {
+            Err(Reason::Immediate(format!("table '{}' is not exact; only its owner changes it", table.name)))
+        }
+        Op::TLoad | Op::TStore if end > table.value_bytes.into() => {
+            let wrong = format!("bytes {at}..{end} lie outside the values of table '{}', which have {}", table.name, table.value_bytes);
+            Err(Reason::Immediate(wrong))
+        }
+        _ => Ok(()),
+    }
+}
