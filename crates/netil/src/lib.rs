@@ -15,7 +15,7 @@
 //! - [`budget`]: what ends runaway loops
 //! - [`machine`]: what instructions do to memories, exchange buffers and coprocessors, the same for every engine
 //! - [`interp`]: the reference interpreter; [`engine`]: what every engine does
-//! - [`tables`]: tables of entries and what they mean
+//! - [`tables`]: tables of entries and what they mean; [`layout`]: how they lie in memory
 //! - [`app`]: applications, graphs of elements
 //! - [`manual`]: `docs/netil.md`, from the table
 //! - [`arbitrary`]: modules that verify, from a seed or a byte string, for tests
@@ -34,6 +34,7 @@ pub mod engine;
 pub mod event;
 pub mod exec;
 pub mod interp;
+pub mod layout;
 pub mod machine;
 pub mod manual;
 pub mod module;

@@ -6,10 +6,11 @@
 //! Time is the packet's, and a table's clock does not go back with it: it shows the latest time that an operation which may change the table was given. An
 //! entry was last used when it was entered, or found by a lookup that refreshes; it is live while less than the table's timeout has passed since, an
 //! entry that was there from the start for ever. What is not live is not there: not found, not counted, and new, with a value of zeros, when it is
-//! inserted again. Implementations may forget it when they like.
+//! inserted again. So implementations may forget it when they like, and nobody can tell. Times end with [`LATEST`].
 //!
 //! [`Reference`] is the meaning, and slow; the runtime has implementations for use, tested against it.
 
+use crate::layout::{LATEST, Parts};
 use crate::module::{Entry, Table as Declaration, TableKind};
 use crate::wide;
 use std::cmp::Reverse;
@@ -48,6 +49,11 @@ pub trait Table: Send {
     /// How many live entries there are.
     fn len(&self, now_ns: u64) -> u64 {
         self.entries(now_ns).len() as u64
+    }
+
+    /// Its memory, for code that looks keys up by itself, as [`crate::layout`] says; `None` where it has to ask.
+    fn parts(&mut self) -> Option<Parts<'_>> {
+        None
     }
 
     /// True if there are none.
@@ -115,7 +121,7 @@ impl Reference {
 
     /// Moves the clock on, if that is later.
     fn tick(&mut self, now_ns: u64) -> u64 {
-        self.clock_ns = self.clock_ns.max(now_ns);
+        self.clock_ns = self.clock_ns.max(now_ns.min(LATEST));
         self.clock_ns
     }
 
@@ -252,7 +258,7 @@ impl Table for Reference {
     }
 
     fn entries(&self, now_ns: u64) -> Vec<Entry> {
-        let now_ns = now_ns.max(self.clock_ns);
+        let now_ns = now_ns.min(LATEST).max(self.clock_ns);
         let live = self.slots.iter().flatten().filter(|s| self.live(s, now_ns));
         let mut all: Vec<Entry> = live.map(|s| s.entry.clone()).collect();
         all.sort_by(order);

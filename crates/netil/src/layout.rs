@@ -1,0 +1,132 @@
+//! How tables lie in memory, for compiled code that looks keys up by itself.
+//!
+//! The constants of a layout follow from the declaration alone, so that they can be written into code; what changes while the program runs is in the head, a few
+//! words that the table and the code share. [`crate::tables::Table::parts`] gives both when a burst begins; they stay where they are until the control plane
+//! touches the table. All words are little-endian.
+//!
+//! # Exact tables
+//! Slots of `stride` bytes: a state, the key's bytes as a number (least significant first), the value. A state is [`FREE`], [`DEAD`] (was taken
+//! out, probing goes on), or the time at which the entry ends, in the table's own time: nanoseconds + [`EPOCH`], [`NEVER`] at most. Where the table has no
+//! timeout the state is one byte, and [`u8::MAX`] stands for an entry. So an entry is live iff its state is greater than the time now, which is
+//! [`EPOCH`] where there is no timeout.
+//!
+//! To find a key: `b = hash & head[MASK]`; if `b >= head[BUCKETS]` then `b &= head[MASK] >> 1`; from slot `b * per_bucket` on, up to [`PROBES`] slots: the
+//! entry if its key is the same and it is live, none if the slot is free. After that many slots, or if `head[STASHED]` is not 0 and nothing was found, ask the table.
+//! The handle is the slot's number + 1. Where there is a timeout, first `head[CLOCK] = max(head[CLOCK], now)`, and a lookup that refreshes writes `head[CLOCK] +
+//! timeout` (saturating) into the state of what it found. Slots of up to a cache line do not straddle lines, and neither do buckets.
+//!
+//! Left out: insertion and deletion, which move entries and keep accounts; they are the table's.
+
+use crate::module::Table;
+
+/// The state of a slot that ends a search.
+pub const FREE: u64 = 0;
+/// The state of a slot that holds nothing but does not end a search.
+pub const DEAD: u64 = 1;
+/// What the table's time is ahead of the packet's, so that every entry's end differs from [`FREE`] and [`DEAD`].
+pub const EPOCH: u64 = 2;
+/// The end of an entry that has none. The time now is less, always.
+pub const NEVER: u64 = u64::MAX;
+/// The latest time there is, in nanoseconds; later ones count as this.
+pub const LATEST: u64 = NEVER - 1 - EPOCH;
+/// The most slots that a search looks at.
+pub const PROBES: usize = 64;
+/// A cache line, in bytes.
+pub const LINE: usize = 64;
+
+/// Words of an exact table's head.
+pub mod head {
+    /// The latest time that the table has seen.
+    pub const CLOCK: usize = 0;
+    /// A power of 2 less 1: bits of the hash that name a bucket.
+    pub const MASK: usize = 1;
+    /// Buckets that there are: more than half of the mask + 1, at most all.
+    pub const BUCKETS: usize = 2;
+    /// First half of the hash's seed.
+    pub const SEED0: usize = 3;
+    /// Second half.
+    pub const SEED1: usize = 4;
+    /// Entries that are elsewhere, found by asking the table.
+    pub const STASHED: usize = 5;
+    /// Words.
+    pub const WORDS: usize = 8;
+}
+
+/// A table's memory.
+pub struct Parts<'a> {
+    /// What changes.
+    pub head: &'a mut [u64],
+    /// The slots of an exact table.
+    pub slots: &'a mut [u8],
+}
+
+/// Where things are in an exact table, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exact {
+    /// The state is a byte if this is 1, else eight.
+    pub state_bytes: usize,
+    /// Size of a key, which follows the state.
+    pub key_bytes: usize,
+    /// From a slot's begin to the value.
+    pub value_at: usize,
+    /// Size of a value.
+    pub value_bytes: usize,
+    /// From slot to slot.
+    pub stride: usize,
+    /// Slots of a bucket: as many as a cache line holds, at least 1.
+    pub per_bucket: usize,
+}
+
+impl Exact {
+    /// Of the table declared.
+    pub fn of(declaration: &Table) -> Self {
+        let state_bytes = if declaration.timeout_ns == 0 { 1 } else { 8 };
+        let (key_bytes, value_bytes) = (usize::from(declaration.key_bits).div_ceil(8), declaration.value_bytes as usize);
+        let value_at = state_bytes + key_bytes;
+        let size = value_at + value_bytes;
+        let stride = if size <= LINE { size.next_power_of_two() } else { size.next_multiple_of(LINE) };
+        Self { state_bytes, key_bytes, value_at, value_bytes, stride, per_bucket: (LINE / stride).max(1) }
+    }
+}
+
+/// The hash of an exact table: words are taken in pairs, each XORed with what came before and with a secret, multiplied, and the product's halves XORed. Unlike a
+/// CRC's, its collisions depend on the seed.
+pub fn hash(seed: [u64; 2], key: &[u64]) -> u64 {
+    let pairs = key.chunks(2);
+    pairs.fold(seed[0], |h, pair| fold(pair[0] ^ h, pair.get(1).unwrap_or(&0) ^ seed[1]))
+}
+
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product >> 64) as u64 ^ product as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::module::TableKind;
+
+    fn layout(key_bits: u16, value_bytes: u32, timeout_ns: u64) -> Exact {
+        let (name, entries) = (String::new(), Vec::new());
+        Exact::of(&Table { name, kind: TableKind::Exact, key_bits, value_bytes, capacity: 1, timeout_ns, entries })
+    }
+
+    #[test]
+    fn slots_are_dense_and_keep_within_lines() {
+        let flow = layout(104, 11, 1);
+        assert_eq!((flow.value_at, flow.stride, flow.per_bucket), (21, 32, 2));
+        assert_eq!(layout(48, 4, 0), Exact { state_bytes: 1, key_bytes: 6, value_at: 7, value_bytes: 4, stride: 16, per_bucket: 4 });
+        assert_eq!((layout(8, 1, 0).stride, layout(256, 25, 1).stride, layout(256, 24, 1).stride), (4, 128, 64));
+        for (bits, value) in (1..=256).flat_map(|k| [1, 2, 40, 4096].map(|v| (8 * k, v))) {
+            let l = layout(bits, value, u64::from(value));
+            assert!(l.value_at + l.value_bytes <= l.stride && (LINE.is_multiple_of(l.stride) || l.stride.is_multiple_of(LINE)));
+        }
+    }
+
+    #[test]
+    fn the_hash_is_what_compiled_code_computes() {
+        assert_eq!(hash([1, 2], &[3]), 4);
+        assert_eq!(hash([5, 7], &[u64::MAX, 0]), (u64::MAX ^ 5).wrapping_mul(7) ^ 6);
+        assert_eq!(hash([5, 7], &[9, 8, 1]), hash([hash([5, 7], &[9, 8]), 7], &[1]));
+    }
+}
