@@ -12,6 +12,7 @@ pub mod lookupnew;
 mod patterns;
 pub mod regexp;
 pub mod stringmatching;
+pub mod tables;
 
 use netil::copro::{self, Coprocessor, Descriptor};
 

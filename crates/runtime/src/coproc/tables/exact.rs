@@ -1,0 +1,440 @@
+//! Exact tables: open addressing with entries inline, so that a hit costs one cache line as a rule ([`netil::layout`] says how they lie).
+//!
+//! - **Buckets** are cache lines' worth of slots; a key's bucket is in its hash, and from there slots are probed one after the other.
+//! - **Growth** is linear hashing: an insertion that finds the table too full splits the next bucket in turn, that is, moves about half of its keys to a new
+//!   one at the end. So no insertion does more than a little of it, and there is no second copy. Memory for the declared capacity is set aside at once, and used as it is written to.
+//! - **Deletion** moves a later entry of the run into the gap, again and again; after [`MOVES`] of these the last gap is marked [`DEAD`] instead.
+//! - **Expiry**: lookups judge each entry by its end. An insertion first takes out up to two entries that have ended, and all of them before it
+//!   answers that the table is full ([`Deadlines`] finds them). The table's time never goes back, so nobody can tell when that happens.
+//! - **Hostile keys**: the hash is seeded. A key that finds [`PROBES`] slots taken goes to the stash, slots of their own found by an ordered map, so that even
+//!   one who knows the seed makes a lookup no dearer than the probes and the map's logarithm.
+//!
+//! Invariants: between a key's home and its slot no slot is free, and fewer than [`PROBES`] lie; a key is in one slot at most; `filled` counts slots that hold one.
+//!
+//! Source: Litwin, Linear hashing, VLDB 1980; Knuth, TAOCP 6.4, algorithm R. Where the system has not the memory for the declared capacity, the table is full earlier.
+
+use super::area::Area;
+use super::deadlines::{Deadlines, FAN};
+use super::{splitmix, word};
+use netil::layout::{self, DEAD, EPOCH, FREE, LATEST, NEVER, PROBES, Parts, head};
+use netil::module::{Entry, Table as Declaration};
+use netil::tables::{self, Full, Table};
+use std::collections::BTreeMap;
+
+/// Slots per entry, in eighths, that growth keeps to.
+const ROOM: usize = 18;
+/// Buckets of an empty table.
+const BUCKETS: usize = 16;
+/// The most slots: handles have 32 bits.
+const SLOTS: usize = 1 << 31;
+/// The most entries that fill one gap after the other.
+const MOVES: usize = 16;
+/// Expired entries that an insertion takes out.
+const RECLAIMED: usize = 2;
+/// Blocks that it looks at for them.
+const LOOKS: usize = 4;
+/// Buckets that it splits at most.
+const SPLITS: usize = 4;
+
+/// The table.
+pub struct Exact {
+    shape: layout::Exact,
+    timeout: u64,
+    head: [u64; head::WORDS],
+    slots: Area,
+    /// Where there is a timeout.
+    deadlines: Option<Deadlines>,
+    capacity: usize,
+    filled: usize,
+    most_buckets: usize,
+    stash: Stash,
+}
+
+/// Entries whose neighbourhood was taken, in slots from `begin` on.
+#[derive(Default)]
+struct Stash {
+    begin: usize,
+    /// Slots that were ever used.
+    used: usize,
+    free: Vec<usize>,
+    slots: BTreeMap<Box<[u64]>, usize>,
+}
+
+/// What a search came to.
+enum Search {
+    /// The key's entry is live.
+    Live(usize),
+    /// The key's entry has ended.
+    Ended(usize),
+    /// It has none; a slot where one may be put, if there is one nearby.
+    Absent(Option<usize>),
+}
+
+impl Exact {
+    /// A table as declared, with the entries that it has from the start. The seed makes its collisions its own.
+    pub fn new(declaration: &Declaration, seed: u64) -> Self {
+        let mut capacity = declaration.capacity as usize;
+        let mut table = loop {
+            match Self::empty(declaration, capacity, seed) {
+                Some(table) => break table,
+                None => capacity /= 2,
+            }
+        };
+        for entry in &declaration.entries {
+            // The verifier has counted them.
+            let _ = table.add(entry, 0);
+        }
+        table
+    }
+
+    /// `None` if there is no memory for it, which is not so for few entries.
+    fn empty(declaration: &Declaration, capacity: usize, seed: u64) -> Option<Self> {
+        let shape = layout::Exact::of(declaration);
+        let most_buckets = (capacity * ROOM / 8).div_ceil(shape.per_bucket).max(1);
+        let begin = (most_buckets * shape.per_bucket + PROBES).next_multiple_of(FAN);
+        let all = begin + capacity;
+        let slots = if all < SLOTS { Area::new(all.checked_mul(shape.stride)? + 8)? } else { return None };
+        let deadlines = if declaration.timeout_ns > 0 { Some(Deadlines::new(all)?) } else { None };
+        let mut head = [0; head::WORDS];
+        let buckets = most_buckets.min(BUCKETS);
+        head[head::MASK] = buckets.next_power_of_two() as u64 - 1;
+        head[head::BUCKETS] = buckets as u64;
+        head[head::CLOCK] = EPOCH;
+        head[head::SEED0] = splitmix(seed);
+        head[head::SEED1] = splitmix(!seed);
+        let stash = Stash { begin, ..Stash::default() };
+        Some(Self { shape, timeout: declaration.timeout_ns, head, slots, deadlines, capacity, filled: 0, most_buckets, stash })
+    }
+
+    /// The table's time, which never goes back; it stands still where there is no timeout.
+    fn clock(&self, now_ns: u64) -> u64 {
+        if self.timeout == 0 { EPOCH } else { self.head[head::CLOCK].max(now_ns.min(LATEST) + EPOCH) }
+    }
+
+    fn tick(&mut self, now_ns: u64) -> u64 {
+        self.head[head::CLOCK] = self.clock(now_ns);
+        self.head[head::CLOCK]
+    }
+
+    /// When an entry used now ends.
+    fn end(&self, now: u64) -> u64 {
+        if self.timeout == 0 { NEVER } else { now.saturating_add(self.timeout) }
+    }
+
+    fn state(&self, slot: usize) -> u64 {
+        let at = slot * self.shape.stride;
+        match self.shape.state_bytes {
+            1 => match self.slots[at] {
+                u8::MAX => NEVER,
+                state => u64::from(state),
+            },
+            _ => word(&self.slots, at),
+        }
+    }
+
+    fn set_state(&mut self, slot: usize, state: u64) {
+        let (at, bytes) = (slot * self.shape.stride, self.shape.state_bytes);
+        self.slots[at..at + bytes].copy_from_slice(&state.to_le_bytes()[..bytes]);
+    }
+
+    /// An entry in that slot ends then.
+    fn set_end(&mut self, slot: usize, end: u64) {
+        self.set_state(slot, end);
+        if let Some(deadlines) = &mut self.deadlines {
+            deadlines.lower(slot, end);
+        }
+    }
+
+    fn key_is(&self, slot: usize, key: &[u64]) -> bool {
+        let at = slot * self.shape.stride + self.shape.state_bytes;
+        let spare = key.len() * 64 - self.shape.key_bytes * 8;
+        let (last, others) = key.split_last().unwrap_or((&0, &[]));
+        let same = others.iter().enumerate().all(|(i, limb)| word(&self.slots, at + 8 * i) == *limb);
+        same && word(&self.slots, at + 8 * others.len()) << spare == *last << spare
+    }
+
+    fn key(&self, slot: usize) -> Box<[u64]> {
+        let at = slot * self.shape.stride + self.shape.state_bytes;
+        netil::wide::from_le_bytes(&self.slots[at..at + self.shape.key_bytes]).into()
+    }
+
+    fn value_range(&self, slot: usize) -> std::ops::Range<usize> {
+        let at = slot * self.shape.stride + self.shape.value_at;
+        at..at + self.shape.value_bytes
+    }
+
+    /// The first slot of a key's bucket.
+    fn home(&self, key: &[u64]) -> usize {
+        let hash = layout::hash([self.head[head::SEED0], self.head[head::SEED1]], key);
+        let (mask, buckets) = (self.head[head::MASK], self.head[head::BUCKETS]);
+        let bucket = hash & mask;
+        let bucket = if bucket < buckets { bucket } else { bucket & mask >> 1 };
+        bucket as usize * self.shape.per_bucket
+    }
+
+    fn home_of(&self, slot: usize) -> usize {
+        let at = slot * self.shape.stride + self.shape.state_bytes;
+        let (bytes, mut key) = (self.shape.key_bytes, [0; 32]);
+        for (i, limb) in key[..bytes.div_ceil(8)].iter_mut().enumerate() {
+            let spare = 64 - (bytes - 8 * i).min(8) * 8;
+            *limb = word(&self.slots, at + 8 * i) << spare >> spare;
+        }
+        self.home(&key[..bytes.div_ceil(8)])
+    }
+
+    fn search(&self, key: &[u64], now: u64) -> Search {
+        let (mut room, home) = (None, self.home(key));
+        for slot in home..home + PROBES {
+            match self.state(slot) {
+                FREE => {
+                    room = room.or(Some(slot));
+                    break;
+                }
+                DEAD => room = room.or(Some(slot)),
+                end if self.key_is(slot, key) => return if end > now { Search::Live(slot) } else { Search::Ended(slot) },
+                end if end <= now => room = room.or(Some(slot)),
+                _ => {}
+            }
+        }
+        match self.stash.slots.get(key) {
+            Some(slot) if self.state(*slot) > now => Search::Live(*slot),
+            Some(slot) => Search::Ended(*slot),
+            None => Search::Absent(room),
+        }
+    }
+
+    /// Takes out some of what has ended, and all of it before it says that there is no room for one more.
+    fn make_room(&mut self, now: u64) -> bool {
+        let aim = self.filled.saturating_sub(RECLAIMED);
+        for _ in 0..LOOKS {
+            if self.filled <= aim || !self.reclaim(now) {
+                break;
+            }
+        }
+        while self.filled >= self.capacity {
+            if !self.reclaim(now) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Takes what has ended out of one block; false if there is none where anything may have.
+    fn reclaim(&mut self, now: u64) -> bool {
+        let Some(block) = self.deadlines.as_ref().and_then(|d| d.due(now)) else { return false };
+        for slot in block * FAN..(block + 1) * FAN {
+            // What moves into the gap may have ended as well.
+            while (DEAD + 1..=now).contains(&self.state_or_free(slot)) {
+                self.take_out(slot);
+            }
+        }
+        let ends = (block * FAN..(block + 1) * FAN).map(|slot| self.state_or_free(slot)).filter(|end| *end > DEAD);
+        let least = ends.min().unwrap_or(NEVER);
+        if let Some(deadlines) = &mut self.deadlines {
+            deadlines.raise(block, least);
+        }
+        true
+    }
+
+    fn state_or_free(&self, slot: usize) -> u64 {
+        if slot < self.stash.begin + self.capacity { self.state(slot) } else { FREE }
+    }
+
+    /// Puts an entry with a value of zeros where there is room, or into the stash.
+    fn put(&mut self, key: &[u64], room: Option<usize>, now: u64) -> usize {
+        let slot = room.unwrap_or_else(|| self.stash_slot(key.into()));
+        if self.state(slot) <= DEAD {
+            self.filled += 1;
+        }
+        let at = slot * self.shape.stride + self.shape.state_bytes;
+        let bytes = key.iter().flat_map(|limb| limb.to_le_bytes());
+        self.slots[at..at + self.shape.key_bytes].iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
+        self.renew(slot, now);
+        slot
+    }
+
+    /// The entry in that slot is new.
+    fn renew(&mut self, slot: usize, now: u64) {
+        let range = self.value_range(slot);
+        self.slots[range].fill(0);
+        self.set_end(slot, self.end(now));
+    }
+
+    fn stash_slot(&mut self, key: Box<[u64]>) -> usize {
+        let slot = self.stash.free.pop().unwrap_or_else(|| {
+            self.stash.used += 1;
+            self.stash.begin + self.stash.used - 1
+        });
+        self.stash.slots.insert(key, slot);
+        self.head[head::STASHED] = self.stash.slots.len() as u64;
+        slot
+    }
+
+    /// Takes an entry out.
+    fn take_out(&mut self, slot: usize) {
+        self.filled -= 1;
+        if slot < self.stash.begin {
+            return self.close(slot);
+        }
+        let key = self.key(slot);
+        self.stash.slots.remove(&key);
+        self.stash.free.push(slot);
+        self.head[head::STASHED] = self.stash.slots.len() as u64;
+        self.set_state(slot, FREE);
+    }
+
+    /// Makes a slot free and mends the run it is in.
+    fn close(&mut self, slot: usize) {
+        let mut gap = slot;
+        for _ in 0..MOVES {
+            let Some(from) = self.fits(gap) else { return self.set_state(gap, FREE) };
+            self.copy(from, gap);
+            gap = from;
+        }
+        self.set_state(gap, DEAD);
+    }
+
+    /// A later entry of the run that may move into a gap.
+    fn fits(&self, gap: usize) -> Option<usize> {
+        let run = (gap + 1..(gap + PROBES).min(self.stash.begin)).take_while(|slot| self.state(*slot) != FREE);
+        run.into_iter().find(|slot| self.state(*slot) != DEAD && self.home_of(*slot) <= gap)
+    }
+
+    fn copy(&mut self, from: usize, to: usize) {
+        let stride = self.shape.stride;
+        self.slots.copy_within(from * stride..(from + 1) * stride, to * stride);
+        self.set_end(to, self.state(to));
+    }
+
+    /// Splits buckets until there is room for one more, or enough was done for one insertion.
+    fn grow(&mut self) {
+        for _ in 0..SPLITS {
+            let buckets = self.head[head::BUCKETS] as usize;
+            if buckets == self.most_buckets || buckets * self.shape.per_bucket * 8 > self.filled * ROOM {
+                return;
+            }
+            self.split();
+        }
+    }
+
+    /// One bucket more; keys that belong there now move.
+    fn split(&mut self) {
+        let new = self.head[head::BUCKETS];
+        if new > self.head[head::MASK] {
+            self.head[head::MASK] = self.head[head::MASK] << 1 | 1;
+        }
+        self.head[head::BUCKETS] += 1;
+        let per_bucket = self.shape.per_bucket;
+        let (from, to) = ((new & self.head[head::MASK] >> 1) as usize * per_bucket, new as usize * per_bucket);
+        let mut gaps = [0; PROBES];
+        let mut count = 0;
+        for slot in from..(from + PROBES).min(to) {
+            match self.state(slot) {
+                FREE => break,
+                DEAD => continue,
+                _ if self.home_of(slot) != to => continue,
+                _ => self.move_to(slot, to),
+            }
+            self.set_state(slot, DEAD);
+            gaps[count] = slot;
+            count += 1;
+        }
+        gaps[..count].iter().rev().for_each(|gap| self.close(*gap));
+    }
+
+    /// Moves an entry near its new home.
+    fn move_to(&mut self, slot: usize, home: usize) {
+        let room = (home..home + PROBES).find(|to| self.state(*to) <= DEAD);
+        let to = room.unwrap_or_else(|| self.stash_slot(self.key(slot)));
+        self.copy(slot, to);
+    }
+
+    fn occupied(&self) -> impl Iterator<Item = usize> {
+        let buckets = self.head[head::BUCKETS] as usize;
+        let main = 0..buckets * self.shape.per_bucket + PROBES;
+        main.chain(self.stash.begin..self.stash.begin + self.stash.used).filter(|slot| self.state(*slot) > DEAD)
+    }
+
+    fn slot_of(&self, entry: u32) -> Option<usize> {
+        let slot = (entry as usize).checked_sub(1)?;
+        (slot < self.stash.begin + self.capacity && self.state(slot) > DEAD).then_some(slot)
+    }
+}
+
+impl Table for Exact {
+    fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {
+        let now = self.tick(now_ns);
+        let Search::Live(slot) = self.search(key, now) else { return 0 };
+        if refresh && self.timeout > 0 {
+            self.set_state(slot, self.end(now));
+        }
+        slot as u32 + 1
+    }
+
+    fn insert(&mut self, key: &[u64], now_ns: u64) -> u32 {
+        let found = self.find(key, now_ns, true);
+        let now = self.tick(now_ns);
+        if found != 0 {
+            return found;
+        }
+        if !self.make_room(now) {
+            return 0;
+        }
+        self.grow();
+        let slot = match self.search(key, now) {
+            Search::Live(slot) => slot,
+            Search::Ended(slot) => {
+                self.renew(slot, now);
+                slot
+            }
+            Search::Absent(room) => self.put(key, room, now),
+        };
+        slot as u32 + 1
+    }
+
+    fn delete(&mut self, key: &[u64], now_ns: u64) -> bool {
+        let now = self.tick(now_ns);
+        let Search::Live(slot) = self.search(key, now) else { return false };
+        self.take_out(slot);
+        true
+    }
+
+    fn value(&self, entry: u32) -> Option<&[u8]> {
+        self.slot_of(entry).map(|slot| &self.slots[self.value_range(slot)])
+    }
+
+    fn value_mut(&mut self, entry: u32) -> Option<&mut [u8]> {
+        let range = self.value_range(self.slot_of(entry)?);
+        Some(&mut self.slots[range])
+    }
+
+    fn add(&mut self, entry: &Entry, now_ns: u64) -> Result<(), Full> {
+        let at = self.insert(&entry.key, now_ns);
+        let value = self.value_mut(at).ok_or(Full)?;
+        value.iter_mut().zip(&entry.value).for_each(|(to, byte)| *to = *byte);
+        Ok(())
+    }
+
+    fn remove(&mut self, key: &[u64], _mask: &[u64], _priority: u32, now_ns: u64) -> bool {
+        self.delete(key, now_ns)
+    }
+
+    fn entries(&self, now_ns: u64) -> Vec<Entry> {
+        let now = self.clock(now_ns);
+        let live = self.occupied().filter(|slot| self.state(*slot) > now);
+        let entry =
+            |slot| Entry { key: self.key(slot), mask: Box::default(), priority: 0, value: self.slots[self.value_range(slot)].into() };
+        let mut all: Vec<Entry> = live.map(entry).collect();
+        all.sort_by(tables::order);
+        all
+    }
+
+    fn len(&self, now_ns: u64) -> u64 {
+        let now = self.clock(now_ns);
+        if self.timeout == 0 { self.filled as u64 } else { self.occupied().filter(|slot| self.state(*slot) > now).count() as u64 }
+    }
+
+    fn parts(&mut self) -> Option<Parts<'_>> {
+        Some(Parts { head: &mut self.head, slots: &mut self.slots })
+    }
+}

@@ -1,0 +1,244 @@
+//! The runtime's tables against [`netil::tables::Reference`]: random operations on every kind, in every shape that matters.
+//!
+//! `NETVM_CASES` says how many operations each case makes (in thousands), `NETVM_SEED` where the randomness begins.
+
+use netil::layout;
+use netil::module::{Entry, Table as Declaration, TableKind};
+use netil::tables::{Reference, Table};
+use netvm_runtime::coproc::tables;
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+}
+
+fn declare(kind: TableKind, key_bits: u16, value_bytes: u32, capacity: u32, timeout_ns: u64) -> Declaration {
+    Declaration { name: "t".to_owned(), kind, key_bits, value_bytes, capacity, timeout_ns, entries: Vec::new() }
+}
+
+/// Numbers that look random (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// From `low` to `high`, without `high`.
+    fn within(&mut self, low: u64, high: u64) -> u64 {
+        low + self.next() % (high - low)
+    }
+}
+
+/// Both tables, and the time.
+struct Pair {
+    plain: Reference,
+    fast: Box<dyn Table>,
+    random: Random,
+    now: u64,
+    value_bytes: usize,
+}
+
+impl Pair {
+    fn new(declaration: &Declaration, seed: u64) -> Self {
+        let (plain, fast) = (Reference::new(declaration), tables::make(declaration, seed));
+        Self { plain, fast, random: Random(seed), now: 0, value_bytes: declaration.value_bytes as usize }
+    }
+
+    /// Time mostly goes on, sometimes back, sometimes far.
+    fn step(&mut self, timeout: u64) {
+        let by = match self.random.within(0, 40) {
+            0 => self.random.within(0, 3 * timeout.min(1 << 40) + 1),
+            1..10 => self.random.within(0, timeout.min(1 << 40) / 50 + 2),
+            _ => 0,
+        };
+        self.now = match self.random.within(0, 20) {
+            0 => self.now.saturating_sub(by),
+            _ => self.now.saturating_add(by),
+        };
+    }
+
+    fn bytes(&mut self) -> Box<[u8]> {
+        (0..self.value_bytes).map(|_| self.random.within(0, 256) as u8).collect()
+    }
+
+    /// The same entry, or none, in both.
+    fn same(&mut self, plain: u32, fast: u32) {
+        assert_eq!(self.plain.value(plain), self.fast.value(fast), "at {}", self.now);
+    }
+
+    fn look_up(&mut self, key: &[u64], refresh: bool) {
+        let found = (self.plain.find(key, self.now, refresh), self.fast.find(key, self.now, refresh));
+        self.same(found.0, found.1);
+    }
+
+    fn insert(&mut self, key: &[u64]) {
+        let at = (self.plain.insert(key, self.now), self.fast.insert(key, self.now));
+        self.same(at.0, at.1);
+        let value = self.bytes();
+        for table_value in [self.plain.value_mut(at.0), self.fast.value_mut(at.1)].into_iter().flatten() {
+            table_value.copy_from_slice(&value);
+        }
+    }
+
+    fn add(&mut self, mut entry: Entry) {
+        entry.value = self.bytes();
+        assert_eq!(self.plain.add(&entry, self.now), self.fast.add(&entry, self.now));
+    }
+
+    fn remove(&mut self, entry: &Entry) {
+        let removed =
+            [&mut self.plain as &mut dyn Table, &mut *self.fast].map(|t| t.remove(&entry.key, &entry.mask, entry.priority, self.now));
+        assert_eq!(removed[0], removed[1]);
+    }
+
+    fn compare(&mut self) {
+        assert_eq!(self.plain.len(self.now), self.fast.len(self.now));
+        assert_eq!(self.plain.entries(self.now), self.fast.entries(self.now));
+    }
+}
+
+fn exact(key: Vec<u64>) -> Entry {
+    Entry { key: key.into(), mask: Box::default(), priority: 0, value: Box::default() }
+}
+
+/// Random operations on an exact table with keys from a pool.
+fn run_exact(declaration: &Declaration, seed: u64, operations: u64, pool: &[Vec<u64>]) {
+    let mut pair = Pair::new(declaration, seed);
+    for i in 0..operations {
+        pair.step(declaration.timeout_ns);
+        let key = &pool[pair.random.within(0, pool.len() as u64) as usize];
+        // Now and then many insertions, now and then many deletions.
+        let filling = i / 500 % 3 != 2;
+        match pair.random.within(0, 12) {
+            0..3 => pair.look_up(key, false),
+            3..6 => pair.look_up(key, true),
+            6..9 if filling => pair.insert(key),
+            9 if filling => pair.add(exact(key.clone())),
+            6..9 => assert_eq!(pair.plain.delete(key, pair.now), pair.fast.delete(key, pair.now)),
+            _ => pair.remove(&exact(key.clone())),
+        }
+        if i % 997 == 0 {
+            pair.compare();
+        }
+    }
+    pair.compare();
+}
+
+/// Keys that differ, of that width: some random, some small numbers, some with one bit more than others.
+fn pool(key_bits: u16, size: usize, random: &mut Random) -> Vec<Vec<u64>> {
+    let limbs = usize::from(key_bits).div_ceil(64);
+    let mut key = |i: usize| {
+        let mut key: Vec<u64> = match i % 3 {
+            0 => (0..limbs).map(|_| random.next()).collect(),
+            1 => (0..limbs).map(|limb| if limb == 0 { i as u64 } else { 0 }).collect(),
+            _ => (0..limbs).map(|limb| if limb == i / 64 % limbs { 1 << (i % 64) } else { 0 }).collect(),
+        };
+        netil::wide::normalise(key_bits, &mut key);
+        key
+    };
+    (0..size).map(&mut key).collect()
+}
+
+#[test]
+fn exact_tables_of_every_shape_mean_what_the_reference_means() {
+    let (thousands, seed) = (setting("NETVM_CASES", 3), setting("NETVM_SEED", 1));
+    let widths = [8, 16, 32, 48, 64, 72, 104, 128, 136, 296, 512, 2040, 2048];
+    let mut random = Random(seed);
+    for (i, key_bits) in widths.into_iter().enumerate() {
+        for (capacity, timeout) in [(1, 0), (1, 7), (40, 100), (300, 0), (300, 5_000), (300, u64::MAX)] {
+            let value_bytes = [1, 4, 11, 30, 64, 300, 4096][random.within(0, if i % 4 == 0 { 7 } else { 4 }) as usize];
+            let size = capacity as usize * 3 / 2 + 1;
+            let keys = pool(key_bits, size, &mut random);
+            run_exact(&declare(TableKind::Exact, key_bits, value_bytes, capacity, timeout), seed + i as u64, thousands * 1000, &keys);
+        }
+    }
+}
+
+/// Keys whose hashes end alike, as one would choose them who knows the table's seed.
+fn colliding(declaration: &Declaration, seed: u64, bits: u32, size: usize) -> Vec<Vec<u64>> {
+    let mut table = tables::make(declaration, seed);
+    let head = table.parts().unwrap().head;
+    let seed = [head[layout::head::SEED0], head[layout::head::SEED1]];
+    (0u64..).filter(|key| layout::hash(seed, &[*key]) % (1 << bits) == 3).map(|key| vec![key]).take(size).collect()
+}
+
+#[test]
+fn keys_chosen_to_collide_change_nothing_but_time() {
+    let (thousands, seed) = (setting("NETVM_CASES", 3), setting("NETVM_SEED", 1));
+    for timeout in [0, 60, 2_000] {
+        let declaration = declare(TableKind::Exact, 64, 11, 400, timeout);
+        for bits in [2, 5, 10] {
+            let keys = colliding(&declaration, seed, bits, 600);
+            run_exact(&declaration, seed, thousands * 1000, &keys);
+        }
+    }
+}
+
+#[test]
+fn an_entry_in_the_stash_ends_in_time_as_well() {
+    let declaration = declare(TableKind::Exact, 64, 1, 400, 10);
+    let keys = colliding(&declaration, 1, 10, 100);
+    let mut table = tables::make(&declaration, 1);
+    for key in &keys {
+        assert_ne!(table.insert(key, 0), 0);
+    }
+    assert!(table.parts().unwrap().head[layout::head::STASHED] > 0, "the test is of the stash");
+    let (refreshed, left) = keys.split_at(50);
+    assert!(keys.iter().all(|key| table.find(key, 9, false) != 0));
+    assert!(refreshed.iter().rev().all(|key| table.find(key, 9, true) != 0) && left.iter().all(|key| table.find(key, 10, true) == 0));
+    assert_eq!((table.len(10), table.len(19)), (50, 0));
+    assert!(keys.iter().all(|key| table.insert(key, 19) != 0) && table.len(19) == 100);
+}
+
+#[test]
+fn times_at_both_ends_are_times() {
+    for timeout in [1, 2, 1000, u64::MAX] {
+        let mut pair = Pair::new(&declare(TableKind::Exact, 8, 1, 4, timeout), 5);
+        for now in
+            [0, 1, 2, 3, timeout - 1, timeout, timeout.saturating_add(1), u64::MAX - 4, u64::MAX - 3, u64::MAX - 2, u64::MAX - 1, u64::MAX]
+        {
+            pair.now = now;
+            pair.look_up(&[1], false);
+            pair.insert(&[now % 7]);
+            pair.look_up(&[1], true);
+            pair.compare();
+        }
+    }
+}
+
+#[test]
+fn a_table_keeps_all_it_was_given_while_it_grows_and_shrinks() {
+    let capacity = setting("NETVM_CASES", 3) as u32 * 10_000;
+    let mut table = tables::make(&declare(TableKind::Exact, 104, 11, capacity, 1_000_000_000), 9);
+    let key = |i: u32| [u64::from(i), u64::from(i % 7)];
+    for i in 0..capacity {
+        let at = table.insert(&key(i), i.into());
+        table.value_mut(at).unwrap()[..4].copy_from_slice(&i.to_le_bytes());
+    }
+    assert_eq!(table.insert(&[u64::MAX, 1], 0), 0, "full");
+    for i in (0..capacity).step_by(3) {
+        assert!(table.delete(&key(i), 0));
+    }
+    for i in 0..capacity {
+        let at = table.find(&key(i), 0, true);
+        let expected = (i % 3 != 0).then(|| i.to_le_bytes());
+        assert_eq!(table.value(at).map(|v| &v[..4]), expected.as_ref().map(|e| &e[..]));
+    }
+    let later = 2_000_000_000;
+    assert_eq!((table.len(capacity.into()), table.len(later)), (u64::from(capacity - capacity.div_ceil(3)), 0));
+    for i in 0..capacity {
+        assert_ne!(table.insert(&key(i + 7), later), 0, "what has expired takes no room");
+    }
+    assert_eq!((table.len(later), table.insert(&key(0), later)), (capacity.into(), 0));
+}
+
+#[test]
+fn a_declared_capacity_beyond_all_memory_is_no_reason_to_stop() {
+    let mut table = tables::make(&declare(TableKind::Exact, 2048, 4096, u32::MAX, 5), 1);
+    let at = table.insert(&[7; 32], 0);
+    assert_eq!(table.value(at).map(<[u8]>::len), Some(4096));
+    assert!(table.delete(&[7; 32], 4) && table.is_empty(4));
+}
