@@ -12,8 +12,8 @@
 //!
 //! To find a key: `b = hash & head[MASK]`; if `b >= head[BUCKETS]` then `b &= head[MASK] >> 1`; from slot `b * per_bucket` on, up to [`PROBES`] slots: the
 //! entry if its key is the same and it is live, none if the slot is free. After that many slots, or if `head[STASHED]` is not 0 and nothing was found, ask the table.
-//! The handle is the slot's number + 1. Where there is a timeout, first `head[CLOCK] = max(head[CLOCK], now)`, and a lookup that refreshes writes `head[CLOCK] +
-//! timeout` (saturating) into the state of what it found. Slots of up to a cache line do not straddle lines, and neither do buckets.
+//! The handle is the slot's number + 1. Where there is a timeout, first `head[CLOCK] = max(head[CLOCK], now)`, and a lookup that refreshes makes the state of what it
+//! found `head[CLOCK] + timeout` (saturating), if that is more. Slots of up to a cache line do not straddle lines, and neither do buckets.
 //!
 //! Left out: insertion and deletion, which move entries and keep accounts; they are the table's.
 

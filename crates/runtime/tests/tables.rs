@@ -104,9 +104,17 @@ fn exact(key: Vec<u64>) -> Entry {
     Entry { key: key.into(), mask: Box::default(), priority: 0, value: Box::default() }
 }
 
+/// The first keys of a pool as what is there from the start.
+fn with_entries(declaration: &Declaration, pool: &[Vec<u64>]) -> Declaration {
+    let from_the_start =
+        |(i, key): (usize, &Vec<u64>)| Entry { value: vec![i as u8; declaration.value_bytes as usize].into(), ..exact(key.clone()) };
+    let distinct: std::collections::BTreeSet<_> = pool.iter().take(declaration.capacity as usize / 4).cloned().collect();
+    Declaration { entries: distinct.iter().enumerate().map(from_the_start).collect(), ..declaration.clone() }
+}
+
 /// Random operations on an exact table with keys from a pool.
 fn run_exact(declaration: &Declaration, seed: u64, operations: u64, pool: &[Vec<u64>]) {
-    let mut pair = Pair::new(declaration, seed);
+    let mut pair = Pair::new(&with_entries(declaration, pool), seed);
     for i in 0..operations {
         pair.step(declaration.timeout_ns);
         let key = &pool[pair.random.within(0, pool.len() as u64) as usize];

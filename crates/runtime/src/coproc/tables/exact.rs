@@ -82,7 +82,9 @@ impl Exact {
         };
         for entry in &declaration.entries {
             // The verifier has counted them.
-            let _ = table.add(entry, 0);
+            let at = table.insert(&entry.key, 0);
+            table.set_value(at, &entry.value);
+            table.keep(at);
         }
         table
     }
@@ -355,6 +357,18 @@ impl Exact {
         main.chain(self.stash.begin..self.stash.begin + self.stash.used).filter(|slot| self.state(*slot) > DEAD)
     }
 
+    fn set_value(&mut self, entry: u32, value: &[u8]) -> Option<()> {
+        self.value_mut(entry)?.iter_mut().zip(value).for_each(|(to, byte)| *to = *byte);
+        Some(())
+    }
+
+    /// An entry has no end.
+    fn keep(&mut self, entry: u32) {
+        if let Some(slot) = self.slot_of(entry) {
+            self.set_state(slot, NEVER);
+        }
+    }
+
     fn slot_of(&self, entry: u32) -> Option<usize> {
         let slot = (entry as usize).checked_sub(1)?;
         (slot < self.stash.begin + self.capacity && self.state(slot) > DEAD).then_some(slot)
@@ -366,7 +380,7 @@ impl Table for Exact {
         let now = self.tick(now_ns);
         let Search::Live(slot) = self.search(key, now) else { return 0 };
         if refresh && self.timeout > 0 {
-            self.set_state(slot, self.end(now));
+            self.set_state(slot, self.end(now).max(self.state(slot)));
         }
         slot as u32 + 1
     }
@@ -410,9 +424,7 @@ impl Table for Exact {
 
     fn add(&mut self, entry: &Entry, now_ns: u64) -> Result<(), Full> {
         let at = self.insert(&entry.key, now_ns);
-        let value = self.value_mut(at).ok_or(Full)?;
-        value.iter_mut().zip(&entry.value).for_each(|(to, byte)| *to = *byte);
-        Ok(())
+        self.set_value(at, &entry.value).ok_or(Full)
     }
 
     fn remove(&mut self, key: &[u64], _mask: &[u64], _priority: u32, now_ns: u64) -> bool {
