@@ -89,6 +89,94 @@ impl Diagnostics {
     }
 }
 
+/// Texts that belong together, such as a file and what it includes. Spans count through all of them: each text begins one byte after
+/// the end of the one before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sources(Vec<Text>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Text {
+    name: String,
+    text: String,
+    start: u32,
+}
+
+impl Sources {
+    /// Adds a text and gives the offset of its first byte.
+    pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> u32 {
+        let start = self.end();
+        self.0.push(Text { name: name.into(), text: text.into(), start });
+        start
+    }
+
+    /// Where the next text would begin.
+    #[must_use]
+    pub fn end(&self) -> u32 {
+        self.0.last().map_or(0, |last| last.start.saturating_add(last.text.len() as u32 + 1))
+    }
+
+    /// Number of the text that holds an offset.
+    #[must_use]
+    pub fn file(&self, at: u32) -> usize {
+        self.0.partition_point(|file| file.start <= at).saturating_sub(1)
+    }
+
+    /// Name of the text that holds an offset, and the line there, from 1.
+    #[must_use]
+    pub fn line(&self, at: u32) -> (&str, u32) {
+        let Some(file) = self.0.get(self.file(at)) else { return ("", 0) };
+        let before = file.text.as_bytes().get(..(at - file.start) as usize).unwrap_or(file.text.as_bytes());
+        (&file.name, 1 + before.iter().filter(|byte| **byte == b'\n').count() as u32)
+    }
+
+    /// What a span covers.
+    #[must_use]
+    pub fn text(&self, span: Span) -> &str {
+        self.0.get(self.file(span.start)).map_or("", |file| file.local(span).text(&file.text))
+    }
+
+    /// Draws faults whose places may lie in several of the texts.
+    #[must_use]
+    pub fn render(&self, faults: &[Diagnostic], color: bool) -> String {
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+        faults.iter().map(|fault| renderer.render(&[self.report(fault)]) + "\n").collect()
+    }
+
+    fn report<'a>(&'a self, fault: &'a Diagnostic) -> annotate_snippets::Group<'a> {
+        let first = self.file(fault.span.start);
+        let mut files = vec![first];
+        files.extend(fault.notes.iter().map(|(span, _)| self.file(span.start)).filter(|file| *file != first));
+        files.dedup();
+        let none: [annotate_snippets::Element<'_>; 0] = [];
+        let mut group = Level::ERROR.primary_title(fault.message.as_str()).elements(none);
+        for (n, file) in files.iter().enumerate() {
+            if let Some(text) = self.0.get(*file).filter(|_| !files[..n].contains(file)) {
+                group = group.element(self.snippet(text, *file, fault));
+            }
+        }
+        match &fault.help {
+            Some(help) => group.element(Level::HELP.message(help.as_str())),
+            None => group,
+        }
+    }
+
+    /// What a fault says of one of the texts.
+    fn snippet<'a>(&'a self, file: &'a Text, number: usize, fault: &'a Diagnostic) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+        let here = |span: Span| self.file(span.start) == number;
+        let range = |span: Span| file.local(span).clamped(&file.text);
+        let primary = here(fault.span).then(|| AnnotationKind::Primary.span(range(fault.span)));
+        let notes = fault.notes.iter().filter(|(span, _)| here(*span));
+        let notes = notes.map(|(span, why)| AnnotationKind::Context.span(range(*span)).label(why.as_str()));
+        Snippet::source(file.text.as_str()).path(file.name.as_str()).annotations(primary).annotations(notes)
+    }
+}
+
+impl Text {
+    fn local(&self, span: Span) -> Span {
+        Span { start: span.start.saturating_sub(self.start), end: span.end.saturating_sub(self.start) }
+    }
+}
+
 fn report<'a>(fault: &'a Diagnostic, name: &'a str, source: &'a str) -> annotate_snippets::Group<'a> {
     let note = |(span, why): &'a (Span, String)| AnnotationKind::Context.span(span.clamped(source)).label(why.as_str());
     let snippet = Snippet::source(source)

@@ -14,6 +14,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod c;
 pub mod click;
 pub mod diagnostics;
 pub mod pcap_filter;

@@ -1,0 +1,175 @@
+//! The functions of netvm.h: names, types, meaning. A row here is all that a function needs whose meaning is a few instructions; others have an
+//! arm in `lower::builtins`.
+
+use super::types::{INT, Type, U16, U32, U64};
+
+/// What an argument must be.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Takes {
+    /// A value of that type.
+    Value(Type),
+    /// As the one before, any number of times up to this many altogether.
+    More(usize),
+    /// The name of a type.
+    Type,
+    Table,
+    /// The address of a key of the table before.
+    Key,
+    /// A u8 array of the element's own.
+    Array,
+    /// A string in quotes.
+    Literal,
+    /// A string parameter.
+    Text,
+    /// Values of one type, whatever it is.
+    Any,
+}
+
+/// What a call is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Gives {
+    Value(Type),
+    /// A pointer to the type that is the first argument.
+    View,
+    /// A pointer to the value of the table, or 0.
+    Entry,
+}
+
+/// How it is done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Does {
+    /// The arguments in order, then these instructions: mnemonic and operand.
+    Ops(&'static [(&'static str, u32)]),
+    Own(Own),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Own {
+    Header,
+    HeaderArray,
+    Clone,
+    PacketCopy,
+    PacketRead,
+    PacketWrite,
+    ChecksumUpdate,
+    Hash,
+    Equal,
+    Find,
+    Peek,
+    Insert,
+    Delete,
+    TimerSet,
+    TextIs,
+    OutputIsPush,
+    InputIsPush,
+    Print,
+    PrintText,
+    PrintUint,
+    PrintInt,
+    PrintHex,
+    PrintIp,
+    PrintIp6,
+    PrintMac,
+    PrintBytes,
+    PrintTime,
+}
+
+/// A function of netvm.h.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    pub(super) takes: &'static [Takes],
+    pub(super) gives: Gives,
+    pub(super) does: Does,
+    /// It moves the packet's bytes, so that views of it end.
+    pub(super) moves: bool,
+}
+
+const BOOL: Type = Type::Bool;
+const BE16: Type = Type::Be(16);
+const BE32: Type = Type::Be(32);
+const BE64: Type = Type::Be(64);
+
+macro_rules! takes {
+    () => { &[] };
+    ($($take:expr),+) => { &[$($take),+] };
+}
+
+macro_rules! rows {
+    ($($name:ident ($($take:expr),*) $gives:expr, $does:expr $(, $moves:ident)?;)*) => {
+        /// All of them.
+        pub(super) static ROWS: &[Row] = &[$(Row {
+            name: stringify!($name), takes: takes!($($take),*), gives: $gives, does: $does, moves: false $(|| stringify!($moves).len() == 5)?,
+        }),*];
+    };
+}
+
+use Does::{Ops, Own as O};
+use Gives::{Entry, Value as G, View};
+use Takes::{Any, Array, Key, Literal, More, Table, Text, Type as T, Value as V};
+
+const VOID: Gives = G(Type::Void);
+
+rows! {
+    packet_length() G(U32), Ops(&[("pbl", 0)]);
+    wire_length() G(U32), Ops(&[("pbl.orig", 0)]);
+    now() G(U64), Ops(&[("time.ns", 0)]);
+    set_time(V(U64)) VOID, Ops(&[("time.set", 0)]);
+    random32() G(U32), Ops(&[("rnd", 0)]);
+    header(T, V(U32)) View, O(Own::Header);
+    header_array(T, V(U32), V(U32)) View, O(Own::HeaderArray);
+    packet_pull(V(U32)) VOID, Ops(&[("pkt.pull", 0)]), moves;
+    packet_unpull(V(U32)) VOID, Ops(&[("pkt.unpull", 0)]), moves;
+    packet_push(V(U32)) VOID, Ops(&[("pkt.push", 0)]), moves;
+    packet_trim(V(U32)) VOID, Ops(&[("pkt.trim", 0)]), moves;
+    packet_put(V(U32)) VOID, Ops(&[("pkt.grow", 0)]), moves;
+    packet_create(V(U32)) VOID, Ops(&[("exbuf.create", 0)]), moves;
+    packet_moved() G(INT), Ops(&[("pkt.moved", 0)]);
+    packet_present() G(BOOL), Ops(&[("pkt.present", 0)]);
+    packet_hold(V(U32)) G(BOOL), Ops(&[("pkt.hold", 0)]), moves;
+    packet_take(V(U32)) G(BOOL), Ops(&[("pkt.take", 0)]), moves;
+    packet_copy(V(U32), V(U32), V(U32)) VOID, O(Own::PacketCopy);
+    packet_read(Array, V(U32), V(U32)) VOID, O(Own::PacketRead);
+    packet_write(V(U32), Array, V(U32)) VOID, O(Own::PacketWrite);
+    clone(V(INT)) VOID, O(Own::Clone);
+    checksum(V(U32), V(U32)) G(U16), Ops(&[("chksum.calc", 0)]);
+    checksum_ok(V(U32), V(U32)) G(BOOL), Ops(&[("chksum.calc", 0), ("push_0", 0), ("w.eq", 32)]);
+    checksum_update(V(U16), V(U16), V(U16)) G(U16), O(Own::ChecksumUpdate);
+    crc32(V(U32), V(U32)) G(U32), Ops(&[("crc.calcpkt", 0)]);
+    crc32c(V(U32), V(U32)) G(U32), Ops(&[("crc.calcpkt", 2)]);
+    crc16(V(U32), V(U32)) G(U16), Ops(&[("crc.calcpkt", 1)]);
+    hash32(V(U32), More(8)) G(U32), O(Own::Hash);
+    ntohs(V(BE16)) G(U16), Ops(&[]);
+    ntohl(V(BE32)) G(U32), Ops(&[]);
+    ntohll(V(BE64)) G(U64), Ops(&[]);
+    htons(V(U16)) G(BE16), Ops(&[]);
+    htonl(V(U32)) G(BE32), Ops(&[]);
+    htonll(V(U64)) G(BE64), Ops(&[]);
+    equal(Any, Any) G(INT), O(Own::Equal);
+    text_is(Text, Literal) G(INT), O(Own::TextIs);
+    table_find(Table, Key) Entry, O(Own::Find);
+    table_peek(Table, Key) Entry, O(Own::Peek);
+    table_insert(Table, Key) Entry, O(Own::Insert);
+    table_delete(Table, Key) G(BOOL), O(Own::Delete);
+    timer_set(V(U32), V(U64)) VOID, O(Own::TimerSet);
+    output_is_push(V(INT)) G(BOOL), O(Own::OutputIsPush);
+    input_is_push(V(INT)) G(BOOL), O(Own::InputIsPush);
+    print(Literal) VOID, O(Own::Print);
+    print_text(Text) VOID, O(Own::PrintText);
+    print_uint(V(U64)) VOID, O(Own::PrintUint);
+    print_int(V(Type::Int { bits: 64, signed: true })) VOID, O(Own::PrintInt);
+    print_hex(V(U64), V(INT)) VOID, O(Own::PrintHex);
+    print_ip(V(BE32)) VOID, O(Own::PrintIp);
+    print_ip6(V(Type::In6)) VOID, O(Own::PrintIp6);
+    print_mac(V(Type::Mac)) VOID, O(Own::PrintMac);
+    print_bytes(V(U32), V(U32)) VOID, O(Own::PrintBytes);
+    print_time(V(U64)) VOID, O(Own::PrintTime);
+}
+
+/// Words of netvm.h that are no functions but look like them.
+pub(super) const FORMS: [&str; 3] = ["emit", "drop", "info"];
+
+/// The function with that name.
+pub(super) fn find(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.name == name)
+}

@@ -1,0 +1,162 @@
+//! Names, types and the rules of the language: the syntax tree to a checked program.
+//!
+//! One walk in the order of the text, as C has it: a name must be declared before its use. What is wrong is told once: it has the type
+//! [`Type::Error`], which goes with everything. Rules that need to know where control goes (views and entries that have ended) are `lower::flow`'s.
+
+mod call;
+mod class;
+mod convert;
+mod declare;
+mod expr;
+mod function;
+mod init;
+mod place;
+mod stmt;
+
+use super::ast::{self, Item, Name};
+use super::builtins;
+use super::fold::{Nothing, fold};
+use super::tree::{self, Function, Program};
+use super::types::{StructType, Type};
+use super::{Faults, similar};
+use crate::diagnostics::{Diagnostic, Span};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+enum Symbol {
+    /// An enumerator.
+    Constant(u128),
+    Typedef(Type),
+    Local(usize),
+    Static(usize),
+    Function(usize),
+    Param(usize),
+    Table(usize),
+}
+
+type Scope = HashMap<Arc<str>, (Symbol, Span)>;
+
+/// Checks a file.
+pub(super) fn check(items: &[Item], generated: bool, faults: &mut Faults) -> Program {
+    let mut checker = Checker::new(generated, faults);
+    for item in items {
+        checker.item(item);
+    }
+    checker.finish();
+    checker.program
+}
+
+struct Checker<'a> {
+    faults: &'a mut Faults,
+    program: Program,
+    scopes: Vec<Scope>,
+    structs: HashMap<Arc<str>, (Arc<StructType>, Span)>,
+    enums: HashMap<Arc<str>, Span>,
+    infos: HashMap<Arc<str>, (usize, Span)>,
+    next_struct: u32,
+    /// What CONFIG makes is there: without it its names are unknown.
+    generated: bool,
+    /// The function being checked.
+    current: Option<Current>,
+    element: Option<Span>,
+}
+
+/// A function being checked.
+struct Current {
+    function: Function,
+    handler: Option<usize>,
+    /// Labels of the switches around, with the type switched on.
+    switches: Vec<(Type, Vec<tree::Case>)>,
+    /// Loops around, and loops and switches around.
+    loops: u32,
+    breakable: u32,
+}
+
+impl<'a> Checker<'a> {
+    fn new(generated: bool, faults: &'a mut Faults) -> Self {
+        Self {
+            faults,
+            program: Program::default(),
+            scopes: vec![Scope::new()],
+            structs: HashMap::new(),
+            enums: HashMap::new(),
+            infos: HashMap::new(),
+            next_struct: 0,
+            generated,
+            current: None,
+            element: None,
+        }
+    }
+
+    fn item(&mut self, item: &Item) {
+        match item {
+            Item::Class(word, args, span) => self.class_word(word, args, *span),
+            Item::Declare(declaration) => self.declaration(declaration),
+            Item::Function(function) => self.function(function),
+            Item::Assert(condition, text) => self.assertion(condition, text.as_deref()),
+        }
+    }
+
+    fn fault(&mut self, span: Span, message: impl Into<String>) {
+        self.faults.add(Diagnostic::new(span, message));
+    }
+
+    fn fault_help(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
+        self.faults.add(Diagnostic::new(span, message).help(help));
+    }
+
+    /// Enters a name into the innermost scope.
+    fn declare(&mut self, name: &Name, symbol: Symbol) {
+        let scope = self.scopes.last_mut().expect("there is the file's scope");
+        if let Some((_, before)) = scope.insert(Arc::clone(&name.text), (symbol, name.span)) {
+            let fault = Diagnostic::new(name.span, format!("`{}` is declared twice", name.text));
+            self.faults.add(fault.note(before, "declared here already"));
+        }
+    }
+
+    fn lookup(&self, name: &str) -> Option<&(Symbol, Span)> {
+        self.scopes.iter().rev().find_map(|scope| scope.get(name))
+    }
+
+    /// A name that is not declared: says so, unless CONFIG will make it.
+    fn unknown(&mut self, name: &Name, what: &str) {
+        let config = self.program.class.config.as_ref();
+        if !self.generated && config.is_some_and(|config| name.text.starts_with(config.name.as_str())) {
+            return;
+        }
+        let fault = Diagnostic::new(name.span, format!("there is no {what} `{}`", name.text));
+        let known = self.scopes.iter().flat_map(HashMap::keys).map(|name| &**name);
+        let names = known.chain(builtins::ROWS.iter().map(|row| row.name)).chain(builtins::FORMS).chain(["NINPUTS", "NOUTPUTS"]);
+        let fault = similar(fault, &name.text, names, "");
+        self.faults.add(fault);
+    }
+
+    /// The value of a constant expression.
+    fn constant(&mut self, e: &ast::Expr, what: &str) -> Option<(u128, Type)> {
+        let checked = self.expr(e);
+        if checked.ty.is_error() {
+            return None;
+        }
+        match fold(&checked, &Nothing).filter(|_| checked.ty.is_scalar()) {
+            Some(value) => Some((value, checked.ty)),
+            None => {
+                self.fault(e.span, format!("{what} must be a constant"));
+                None
+            }
+        }
+    }
+
+    fn assertion(&mut self, condition: &ast::Expr, text: Option<&[u8]>) {
+        if let Some((0, _)) = self.constant(condition, "an assertion") {
+            let text = text.map_or(String::new(), |text| format!(": {}", String::from_utf8_lossy(text)));
+            self.fault(condition.span, format!("the assertion does not hold{text}"));
+        }
+    }
+
+    fn wrong_type(&mut self, span: Span, message: &str) -> Type {
+        self.fault(span, message);
+        Type::Error
+    }
+}

@@ -1,0 +1,213 @@
+//! The element language, restricted C: one class of elements in a file.
+//!
+//! ```text
+//! text ──token, preprocess──▶ tokens ──parse──▶ syntax tree (ast) ──check──▶ checked program (tree)
+//! ```
+//!
+//! [`describe`] says what a class declares. The names of `netvm.h` are known here (`builtins` has its functions); other headers come from the caller.
+//!
+//! Invariants: no text makes this panic or take long: nesting, what macros produce and what inlining produces are limited. Faults are told all at once, each
+//! with its place, and none because of another.
+//!
+//! ```
+//! use netvm_frontends::c::{self, Source};
+//!
+//! let text = "#include <netvm.h>\nELEMENT(Pass, \"1/1\", \"a/a\");\nvoid packet(int port) { emit(0); }\n";
+//! let class = c::describe(Source { name: "Pass.c", text }, &|_| None).unwrap();
+//! assert_eq!((class.name.as_str(), class.ports.as_str()), ("Pass", "1/1"));
+//! ```
+
+#![allow(dead_code, reason = "the checked program is complete; so far only what classes declare is taken from it")]
+
+mod ast;
+mod builtins;
+mod check;
+mod faults;
+mod fold;
+mod parse;
+mod preprocess;
+mod token;
+mod tree;
+mod types;
+
+pub use faults::Diagnostics;
+pub use types::{Member, StructType, Type};
+
+use crate::diagnostics::{Sources, Span};
+use faults::{Faults, similar};
+use netil::module::TableKind;
+use std::fmt::Write;
+
+/// What a class declares.
+#[derive(Clone, Debug, Default)]
+pub struct Class {
+    /// Its name.
+    pub name: String,
+    /// Click's code of how many inputs and outputs there are.
+    pub ports: String,
+    /// Click's code of what they do.
+    pub processing: String,
+    /// Click's code of which inputs packets go from to which outputs; empty if not given.
+    pub flow: String,
+    /// The first line of the manual.
+    pub summary: String,
+    /// The comment at the beginning of the file, without its stars.
+    pub manual: String,
+    /// Parameters in order.
+    pub params: Vec<Param>,
+    /// The syntax of the remaining arguments.
+    pub config: Option<Config>,
+    /// Tables.
+    pub tables: Vec<Table>,
+    /// Handlers for people.
+    pub handlers: Vec<Handler>,
+    /// Info fields with their sizes in bytes, those of included headers too.
+    pub info: Vec<(String, u32)>,
+}
+
+/// A parameter.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// The constant that it is.
+    pub name: String,
+    /// The keyword of its argument.
+    pub keyword: String,
+    /// Its type.
+    pub ctype: Type,
+    /// How its argument is written; empty: by its type.
+    pub syntax: String,
+    /// When it has an argument.
+    pub mode: Mode,
+    /// Where its name stands.
+    pub span: Span,
+}
+
+/// When a parameter has an argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Always, by position or keyword.
+    Required,
+    /// By position or keyword, if at all.
+    Optional(Option<Preset>),
+    /// By keyword, if at all.
+    Keyword(Option<Preset>),
+    /// Always, by keyword.
+    KeywordRequired,
+    /// It says whether an argument of that keyword is there.
+    Given,
+}
+
+/// A parameter's value where no argument is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// A number.
+    Const(Value),
+    /// Text as an argument would be.
+    Text(String),
+}
+
+/// The remaining arguments as a whole.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// How they are written; `LIST` for a list of `ctype`.
+    pub syntax: String,
+    /// What the names that come of them begin with.
+    pub name: String,
+    /// The type of a list's elements.
+    pub ctype: Option<Type>,
+    /// Where the name stands.
+    pub span: Span,
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// How keys are matched.
+    pub kind: TableKind,
+    /// The type of keys: in order, each scalar as a number, the first most significant.
+    pub key: Type,
+    /// The type of values: packed, numbers little-endian.
+    pub value: Type,
+}
+
+/// A handler for people.
+#[derive(Clone, Debug)]
+pub struct Handler {
+    /// Its name.
+    pub name: String,
+    /// It is written, not read.
+    pub write: bool,
+    /// What it takes or gives; none for text, and for what takes nothing.
+    pub ctype: Option<Type>,
+}
+
+/// A file.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// Its name, for messages.
+    pub name: &'a str,
+    /// What is in it.
+    pub text: &'a str,
+}
+
+/// A parameter's value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A number; in two's complement if it is negative.
+    Int(u64),
+    /// The bytes of an address or struct, as in memory: fields in network order first byte first, integers little-endian.
+    Bytes(Vec<u8>),
+    /// A text.
+    Text(String),
+}
+
+/// Stack of the thread that reads hostile nesting; only what is used of it takes memory.
+const STACK: usize = 256 << 20;
+
+/// Says what the class in a file declares. Functions that CONFIG would make are taken for granted.
+pub fn describe(source: Source<'_>, includes: &dyn Fn(&str) -> Option<String>) -> Result<Class, Diagnostics> {
+    let mut sources = Sources::default();
+    let mut faults = Faults::default();
+    let inputs = preprocess::Inputs { includes, generated: None };
+    let output = preprocess::preprocess(source.name, source.text, inputs, &mut sources, &mut faults);
+    let program = deep(|| {
+        let program = front(&output.tokens, false, &mut faults);
+        program.class
+    });
+    let (summary, manual) = manual(source.text);
+    faults.result(Class { summary, manual, ..program }, sources, &output.uses)
+}
+
+/// Tokens to a checked program.
+fn front(tokens: &[token::Token], generated: bool, faults: &mut Faults) -> tree::Program {
+    let items = parse::parse(tokens, faults);
+    check::check(&items, generated, faults)
+}
+
+/// Runs on a thread with a stack that is large enough for all that the limits allow.
+fn deep<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+        match thread.expect("a thread can be started").join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// The first line and the whole of the comment that a file begins with.
+fn manual(text: &str) -> (String, String) {
+    let Some(inside) = text.trim_start().strip_prefix("/*").and_then(|rest| rest.split_once("*/")) else {
+        return (String::new(), String::new());
+    };
+    let mut manual = String::new();
+    for line in inside.0.lines() {
+        let line = line.trim_start();
+        let line = line.strip_prefix("* ").or_else(|| line.strip_prefix('*')).unwrap_or(line);
+        let _ = writeln!(manual, "{}", line.trim_end());
+    }
+    let manual = manual.trim_matches('\n').to_owned();
+    (manual.lines().next().unwrap_or("").to_owned(), manual)
+}

@@ -1,0 +1,270 @@
+//! Declarations: types, declarators, initial values, parameters.
+
+use super::{Parsed, Parser};
+use crate::c::ast::{Base, BaseKind, Declaration, Declarator, Designator, Expr, Init, Name, Storage, TypeName};
+use crate::c::token::{Kind, Token, unquote};
+use crate::c::types::{INT, Type, U32};
+use crate::diagnostics::{Diagnostic, Span};
+use std::sync::Arc;
+
+/// Words of C that begin a type or say how it is kept.
+const WORDS: [&str; 11] = ["struct", "enum", "const", "static", "typedef", "int", "unsigned", "signed", "void", "inline", "extern"];
+/// Words of C that the language has not, with what to write.
+const ABSENT: [(&str, &str); 10] = [
+    ("char", "write u8 or i8; strings stand only in print(\"...\")"),
+    ("short", "write i16 or u16"),
+    ("long", "write i64 or u64"),
+    ("float", "there are no floating-point numbers"),
+    ("double", "there are no floating-point numbers"),
+    ("union", "there are no unions: write a struct for each form"),
+    ("volatile", "leave it out"),
+    ("register", "leave it out"),
+    ("restrict", "leave it out"),
+    ("_Atomic", "leave it out: an element handles one packet at a time"),
+];
+
+impl Parser<'_> {
+    /// What comes next begins a type or a declaration.
+    pub(super) fn begins_type(&self) -> bool {
+        let token = self.peek();
+        let known = |text: &str| WORDS.contains(&text) || Type::named(text).is_some() || ABSENT.iter().any(|(word, _)| *word == text);
+        token.kind == Kind::Name && (known(&token.text) || self.typedefs.contains(&token.text))
+    }
+
+    /// Storage and base type of a declaration.
+    pub(super) fn specifiers(&mut self) -> Parsed<(Storage, Base)> {
+        let start = self.peek().place();
+        let (mut storage, mut constant, mut kind) = (Storage::None, false, None);
+        loop {
+            let token = self.peek();
+            match &*token.text {
+                "static" => storage = Storage::Static,
+                "typedef" => storage = Storage::Typedef,
+                "const" => constant = true,
+                "inline" => {}
+                "extern" => return self.fail(Diagnostic::new(token.place(), "an element class is one file").help("leave `extern` out")),
+                _ if kind.is_none() && self.begins_type() => {
+                    kind = Some(self.base_kind()?);
+                    continue;
+                }
+                _ => break,
+            }
+            self.next();
+        }
+        match kind {
+            Some(kind) => Ok((storage, Base { kind, constant, span: self.since(start) })),
+            None => self.no_type(),
+        }
+    }
+
+    fn no_type<T>(&mut self) -> Parsed<T> {
+        let token = self.peek();
+        if token.kind != Kind::Name {
+            return self.unexpected("a declaration");
+        }
+        let fault = Diagnostic::new(token.place(), format!("`{}` is not a type", token.text));
+        let mut names: Vec<&str> = Type::names().chain(WORDS).collect();
+        names.extend(self.typedefs.iter().map(|name| &**name));
+        let fault = crate::c::similar(fault, &token.text, names.into_iter(), "");
+        self.fail(fault)
+    }
+
+    fn base_kind(&mut self) -> Parsed<BaseKind> {
+        let token = self.next();
+        if let Some((word, remedy)) = ABSENT.iter().find(|(word, _)| token.is_name(word)) {
+            return self.fail(Diagnostic::new(token.place(), format!("there is no `{word}` in the element language")).help(*remedy));
+        }
+        match &*token.text {
+            "void" => Ok(BaseKind::Known(Type::Void)),
+            "int" => Ok(BaseKind::Known(INT)),
+            "unsigned" | "signed" => {
+                self.eat_word("int");
+                Ok(BaseKind::Known(if token.is_name("unsigned") { U32 } else { INT }))
+            }
+            "struct" => self.deeper(Self::structure),
+            "enum" => self.enumeration(),
+            _ => Ok(self.named(token)),
+        }
+    }
+
+    fn named(&self, token: &Token) -> BaseKind {
+        match Type::named(&token.text).filter(|_| !self.typedefs.contains(&token.text)) {
+            Some(known) => BaseKind::Known(known),
+            None => BaseKind::Named(Name { text: Arc::clone(&token.text), span: token.place() }),
+        }
+    }
+
+    fn tag(&mut self) -> Parsed<Option<Name>> {
+        if self.peek().kind == Kind::Name { self.name("a tag").map(Some) } else { Ok(None) }
+    }
+
+    fn structure(&mut self) -> Parsed<BaseKind> {
+        let tag = self.tag()?;
+        if !self.eat("{") {
+            return if tag.is_some() { Ok(BaseKind::Struct(tag, None)) } else { self.unexpected("`{`") };
+        }
+        let mut members = Vec::new();
+        while !self.eat("}") {
+            let start = self.peek().place();
+            let (storage, base) = self.specifiers()?;
+            members.push(self.declarators(storage, base, start)?);
+        }
+        Ok(BaseKind::Struct(tag, Some(members)))
+    }
+
+    fn enumeration(&mut self) -> Parsed<BaseKind> {
+        let tag = self.tag()?;
+        if !self.eat("{") {
+            return if tag.is_some() { Ok(BaseKind::Enum(tag, None)) } else { self.unexpected("`{`") };
+        }
+        let mut list = Vec::new();
+        while !self.eat("}") {
+            let name = self.name("the name of a constant")?;
+            let value = if self.eat("=") { Some(self.conditional()?) } else { None };
+            list.push((name, value));
+            if !self.eat(",") && !self.peek().is("}") {
+                return self.unexpected("`,` or `}`");
+            }
+        }
+        Ok(BaseKind::Enum(tag, Some(list)))
+    }
+
+    /// What follows the base of a declaration, up to the semicolon.
+    pub(super) fn declarators(&mut self, storage: Storage, base: Base, start: Span) -> Parsed<Declaration> {
+        let mut declarators = Vec::new();
+        if !self.eat(";") {
+            loop {
+                let declarator = self.declarator(true)?;
+                if storage == Storage::Typedef {
+                    self.typedefs.extend(declarator.name.as_ref().map(|name| Arc::clone(&name.text)));
+                }
+                declarators.push(declarator);
+                if !self.eat(",") {
+                    break;
+                }
+            }
+            self.need(";")?;
+        }
+        Ok(Declaration { storage, base, declarators, span: self.since(start) })
+    }
+
+    fn declarator(&mut self, named: bool) -> Parsed<Declarator> {
+        let start = self.peek().place();
+        let mut pointers = 0;
+        while self.eat("*") {
+            self.eat_word("const");
+            pointers += 1;
+        }
+        if self.peek().is("(") {
+            let place = self.peek().place();
+            return self.fail(Diagnostic::new(place, "there are no function pointers and no parentheses in declarations"));
+        }
+        let name = if named || self.peek().kind == Kind::Name { Some(self.name("a name")?) } else { None };
+        let dimensions = self.dimensions()?;
+        if self.peek().is(":") {
+            let place = self.peek().place();
+            return self.fail(Diagnostic::new(place, "there are no bit-fields").help("use a mask and a shift"));
+        }
+        let init = if self.eat("=") { Some(self.init()?) } else { None };
+        Ok(Declarator { pointers, name, dimensions, init, span: self.since(start) })
+    }
+
+    fn dimensions(&mut self) -> Parsed<Vec<Option<Expr>>> {
+        let mut dimensions = Vec::new();
+        while self.eat("[") {
+            let size = if self.peek().is("]") { None } else { Some(self.conditional()?) };
+            self.need("]")?;
+            dimensions.push(size);
+        }
+        Ok(dimensions)
+    }
+
+    /// The name of a type, as in a cast.
+    pub(super) fn type_name(&mut self) -> Parsed<TypeName> {
+        let (storage, base) = self.specifiers()?;
+        if storage != Storage::None {
+            return self.fail(Diagnostic::new(base.span, "`static` and `typedef` have no meaning here"));
+        }
+        let start = self.peek().place();
+        let mut pointers = 0;
+        while self.eat("*") {
+            pointers += 1;
+        }
+        let dimensions = self.dimensions()?;
+        Ok(TypeName { base, declarator: Declarator { pointers, name: None, dimensions, init: None, span: start } })
+    }
+
+    /// An initial value.
+    pub(super) fn init(&mut self) -> Parsed<Init> {
+        let start = self.peek().place();
+        if !self.eat("{") {
+            return Ok(Init::Value(self.assignment()?));
+        }
+        let mut list = Vec::new();
+        while !self.eat("}") {
+            let designators = self.designators()?;
+            list.push((designators, self.deeper(Self::init)?));
+            if !self.eat(",") && !self.peek().is("}") {
+                return self.unexpected("`,` or `}`");
+            }
+        }
+        Ok(Init::List(list, self.since(start)))
+    }
+
+    fn designators(&mut self) -> Parsed<Vec<Designator>> {
+        let mut designators = Vec::new();
+        loop {
+            if self.eat(".") {
+                designators.push(Designator::Member(self.name("a member")?));
+            } else if self.eat("[") {
+                designators.push(Designator::Index(self.conditional()?));
+                self.need("]")?;
+            } else {
+                break;
+            }
+        }
+        if !designators.is_empty() {
+            self.need("=")?;
+        }
+        Ok(designators)
+    }
+
+    /// Parameters up to the closing parenthesis, which is read.
+    pub(super) fn params(&mut self) -> Parsed<Vec<(Base, Declarator)>> {
+        let mut params = Vec::new();
+        if self.eat(")") {
+            return Ok(params);
+        }
+        if self.peek().is_name("void") && self.ahead(1).is(")") {
+            self.next();
+            self.next();
+            return Ok(params);
+        }
+        loop {
+            if self.peek().is("...") {
+                let place = self.peek().place();
+                return self.fail(Diagnostic::new(place, "there are no functions with any number of arguments"));
+            }
+            let (_, base) = self.specifiers()?;
+            params.push((base, self.declarator(false)?));
+            if self.eat(")") {
+                return Ok(params);
+            }
+            self.need(",")?;
+        }
+    }
+
+    /// `(condition, "text");` of a static assertion.
+    pub(super) fn assertion(&mut self) -> Parsed<(Expr, Option<Vec<u8>>)> {
+        self.need("(")?;
+        let condition = self.conditional()?;
+        let mut text = None;
+        if self.eat(",") {
+            let token = self.next();
+            text = unquote(&token.text).ok().filter(|_| token.kind == Kind::Text);
+        }
+        self.need(")")?;
+        self.need(";")?;
+        Ok((condition, text))
+    }
+}

@@ -1,0 +1,193 @@
+//! Statements (C11, 6.8).
+
+use super::{MAX_CHAIN, Parsed, Parser};
+use crate::c::ast::{Expr, Stmt, StmtKind};
+use crate::c::token::Kind;
+use crate::diagnostics::Diagnostic;
+
+/// Statements of C that the language has not.
+const ABSENT: [(&str, &str); 3] =
+    [("goto", "use loops, `break` and `return`"), ("asm", "an element knows no machine"), ("__asm__", "an element knows no machine")];
+
+impl Parser<'_> {
+    /// Statements in braces.
+    pub(super) fn block(&mut self) -> Parsed<Vec<Stmt>> {
+        let open = self.peek().place();
+        self.need("{")?;
+        let mut list = Vec::new();
+        loop {
+            if self.eat("}") {
+                return Ok(list);
+            }
+            if self.peek().kind == Kind::End {
+                return self.fail(Diagnostic::new(open, "this brace is not closed").help("close it with `}`"));
+            }
+            let (start, depth) = (self.at, self.depth);
+            match self.statement() {
+                Ok(statement) => list.push(statement),
+                Err(_) => {
+                    self.depth = depth;
+                    self.recover_in_block(start);
+                }
+            }
+        }
+    }
+
+    /// Steps to behind the statement that a fault is in, but not out of the block.
+    fn recover_in_block(&mut self, start: usize) {
+        let mut depth = self.tokens[start..self.at].iter().fold(0i32, |depth, token| depth + super::brace(token));
+        while self.peek().kind != Kind::End {
+            if self.peek().is("}") && depth <= 0 {
+                return;
+            }
+            let token = self.next();
+            depth += super::brace(token);
+            if depth <= 0 && (token.is(";") || token.is("}")) {
+                return;
+            }
+        }
+    }
+
+    pub(super) fn statement(&mut self) -> Parsed<Stmt> {
+        self.deeper(Self::any_statement)
+    }
+
+    fn any_statement(&mut self) -> Parsed<Stmt> {
+        let token = self.peek();
+        let start = token.place();
+        if let Some((word, remedy)) = ABSENT.iter().find(|(word, _)| token.is_name(word)) {
+            return self.fail(Diagnostic::new(start, format!("there is no `{word}` in the element language")).help(*remedy));
+        }
+        let kind = match &*token.text {
+            "{" => StmtKind::Block(self.block()?),
+            ";" => self.word(StmtKind::Empty)?,
+            "if" => return self.condition(),
+            "while" => {
+                self.next();
+                let condition = self.parenthesis()?;
+                StmtKind::While(condition, Box::new(self.statement()?))
+            }
+            "do" => self.do_while()?,
+            "for" => self.for_loop()?,
+            "switch" => {
+                self.next();
+                let value = self.parenthesis()?;
+                StmtKind::Switch(value, Box::new(self.statement()?))
+            }
+            _ => self.simple()?,
+        };
+        Ok(Stmt { kind, span: self.since(start) })
+    }
+
+    fn word(&mut self, kind: StmtKind) -> Parsed<StmtKind> {
+        self.next();
+        Ok(kind)
+    }
+
+    /// Statements that hold no other.
+    fn simple(&mut self) -> Parsed<StmtKind> {
+        match &*self.peek().text {
+            "case" => {
+                self.next();
+                let value = self.conditional()?;
+                self.need(":")?;
+                Ok(StmtKind::Case(value))
+            }
+            "default" => {
+                self.next();
+                self.need(":")?;
+                Ok(StmtKind::Default)
+            }
+            "break" => self.ended(StmtKind::Break),
+            "continue" => self.ended(StmtKind::Continue),
+            "return" => {
+                self.next();
+                let value = if self.peek().is(";") { None } else { Some(self.expression()?) };
+                self.need(";")?;
+                Ok(StmtKind::Return(value))
+            }
+            "_Static_assert" => {
+                self.next();
+                let (condition, text) = self.assertion()?;
+                Ok(StmtKind::Assert(condition, text))
+            }
+            _ => self.declaration_or_expression(),
+        }
+    }
+
+    fn ended(&mut self, kind: StmtKind) -> Parsed<StmtKind> {
+        self.next();
+        self.need(";")?;
+        Ok(kind)
+    }
+
+    fn declaration_or_expression(&mut self) -> Parsed<StmtKind> {
+        let start = self.peek().place();
+        if self.begins_type() {
+            let (storage, base) = self.specifiers()?;
+            return Ok(StmtKind::Declare(self.declarators(storage, base, start)?));
+        }
+        if self.peek().kind == Kind::Name && self.ahead(1).kind == Kind::Name {
+            self.specifiers()?; // two names side by side begin with what should be a type
+        }
+        let value = self.expression()?;
+        self.need(";")?;
+        Ok(StmtKind::Expr(value))
+    }
+
+    fn parenthesis(&mut self) -> Parsed<Expr> {
+        self.need("(")?;
+        let inner = self.expression()?;
+        self.need(")")?;
+        Ok(inner)
+    }
+
+    /// `if`, with its `else if` in a loop, so that long chains do not nest.
+    fn condition(&mut self) -> Parsed<Stmt> {
+        let mut arms = Vec::new();
+        let last = loop {
+            let start = self.peek().place();
+            self.next();
+            let condition = self.parenthesis()?;
+            arms.push((start, condition, self.statement()?));
+            if arms.len() > MAX_CHAIN as usize {
+                return self.fail(Diagnostic::new(start, "too many `else if`").help("use a switch or a table"));
+            }
+            if !self.eat_word("else") {
+                break None;
+            }
+            if !self.peek().is_name("if") {
+                break Some(self.statement()?);
+            }
+        };
+        let end = self.last();
+        let whole = arms.into_iter().rev().fold(last, |otherwise, (start, condition, then)| {
+            Some(Stmt { kind: StmtKind::If(condition, Box::new(then), otherwise.map(Box::new)), span: start.to(end) })
+        });
+        Ok(whole.expect("there is one arm at least"))
+    }
+
+    fn do_while(&mut self) -> Parsed<StmtKind> {
+        self.next();
+        let body = Box::new(self.statement()?);
+        if !self.eat_word("while") {
+            return self.unexpected("`while`");
+        }
+        let condition = self.parenthesis()?;
+        self.need(";")?;
+        Ok(StmtKind::Do(body, condition))
+    }
+
+    fn for_loop(&mut self) -> Parsed<StmtKind> {
+        self.next();
+        self.need("(")?;
+        let start = self.peek().place();
+        let init = if self.eat(";") { None } else { Some(self.declaration_or_expression()?) };
+        let init = init.map(|kind| Box::new(Stmt { kind, span: self.since(start) }));
+        let condition = if self.peek().is(";") { None } else { Some(self.expression()?) };
+        self.need(";")?;
+        let step = if self.peek().is(")") { None } else { Some(self.expression()?) };
+        self.need(")")?;
+        Ok(StmtKind::For(init, condition, step, Box::new(self.statement()?)))
+    }
+}

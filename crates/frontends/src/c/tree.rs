@@ -1,0 +1,277 @@
+//! A checked program: names are resolved, every expression has its type, every conversion is written out.
+//!
+//! Numbers are kept as they are on NetIL's stack: integers of at most 32 bits are extended to 32 by their own sign, see [`normal`].
+
+use super::builtins;
+use super::types::Type;
+use crate::diagnostics::Span;
+use std::sync::Arc;
+
+#[derive(Clone, Debug)]
+pub(super) struct Expr {
+    pub(super) kind: Kind,
+    pub(super) ty: Type,
+    pub(super) span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Binary {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    And,
+    Or,
+    Xor,
+    Shl,
+    Shr,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compare {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Number(u128),
+    /// A string for `print`.
+    Text(Arc<[u8]>),
+    /// `NINPUTS`, or `NOUTPUTS` if true.
+    Ports(bool),
+    Load(Box<Place>),
+    Address(Box<Place>),
+    /// The pointer 0.
+    Null,
+    Negate(Box<Expr>),
+    Complement(Box<Expr>),
+    /// Both sides have the type of the whole; the right side of a shift has any integer type.
+    Binary(Binary, Box<Expr>, Box<Expr>),
+    /// Both sides have the same type.
+    Compare(Compare, Box<Expr>, Box<Expr>),
+    /// A pointer is not 0.
+    Valid(Box<Expr>),
+    /// 1 if the value is 0.
+    Not(Box<Expr>),
+    And(Box<Expr>, Box<Expr>),
+    Or(Box<Expr>, Box<Expr>),
+    Choose(Box<Expr>, Box<Expr>, Box<Expr>),
+    Comma(Box<Expr>, Box<Expr>),
+    /// Between integers.
+    Convert(Box<Expr>),
+    Assign(Box<Place>, Box<Expr>),
+    Update(Box<Update>),
+    Call(usize, Vec<Expr>),
+    Builtin(&'static builtins::Row, Vec<Arg>),
+    /// Two values that are no integers are the same.
+    Equal(Box<Expr>, Box<Expr>),
+    /// A value in braces: the hidden local that holds it.
+    Compound(usize, Vec<(u32, Type, Expr)>),
+    Error,
+}
+
+/// `place = (type of place) ((common) place op with)`
+#[derive(Clone, Debug)]
+pub(super) struct Update {
+    pub(super) place: Place,
+    pub(super) op: Binary,
+    pub(super) with: Expr,
+    /// The type in which it is computed.
+    pub(super) common: Type,
+    /// The value of the expression is that before.
+    pub(super) before: bool,
+}
+
+/// An argument of a builtin.
+#[derive(Clone, Debug)]
+pub(super) enum Arg {
+    Value(Expr),
+    Table(usize),
+    Type(Type),
+    /// A table's key.
+    Key(Place),
+}
+
+/// An object.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) kind: PlaceKind,
+    pub(super) ty: Type,
+    pub(super) span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum PlaceKind {
+    Local(usize),
+    Static(usize),
+    /// A parameter of the class.
+    Param(usize),
+    Info(usize),
+    /// What a pointer points to, or the n-th object from there.
+    Deref(Box<Expr>, Option<Box<Expr>>),
+    /// A part that begins so many bytes into the whole.
+    Member(Box<Place>, u32),
+    Element(Box<Place>, Box<Expr>),
+    /// A byte of a `mac_t` or `in6_t`.
+    Byte(Box<Place>, Box<Expr>),
+    /// What an expression gave.
+    Value(Box<Expr>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Stmt {
+    pub(super) kind: StmtKind,
+    pub(super) span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum StmtKind {
+    Expr(Expr),
+    Declare(usize, Init),
+    Block(Vec<Stmt>),
+    If(Expr, Box<Stmt>, Option<Box<Stmt>>),
+    While(Expr, Box<Stmt>),
+    Do(Box<Stmt>, Expr),
+    For(Option<Box<Stmt>>, Option<Expr>, Option<Expr>, Box<Stmt>),
+    Switch(Expr, Vec<Case>, Vec<Stmt>),
+    /// The place of the n-th label of the switch around.
+    Case(usize),
+    Break,
+    Continue,
+    Return(Option<Expr>),
+    Emit(Expr),
+    Drop(u32, Arc<str>),
+    Empty,
+}
+
+/// A label of a switch: none is the default.
+#[derive(Clone, Debug)]
+pub(super) struct Case {
+    pub(super) value: Option<u128>,
+    pub(super) span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Init {
+    None,
+    Value(Expr),
+    /// Scalars with their offsets; the rest is 0.
+    Parts(Vec<(u32, Type, Expr)>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Local {
+    pub(super) name: Arc<str>,
+    pub(super) ty: Type,
+    pub(super) span: Span,
+    pub(super) constant: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Function {
+    pub(super) name: Arc<str>,
+    pub(super) span: Span,
+    pub(super) result: Type,
+    /// How many of the locals are parameters.
+    pub(super) params: usize,
+    pub(super) locals: Vec<Local>,
+    pub(super) body: Option<Vec<Stmt>>,
+    /// Functions called, and where.
+    pub(super) calls: Vec<(usize, Span)>,
+    pub(super) end: Span,
+}
+
+/// A variable outside of functions, or `static` in one.
+#[derive(Clone, Debug)]
+pub(super) struct Static {
+    pub(super) name: Arc<str>,
+    pub(super) ty: Type,
+    pub(super) constant: bool,
+    pub(super) span: Span,
+    /// Scalars with their offsets, as constants; the rest is 0.
+    pub(super) init: Vec<(u32, Type, u128)>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct TableDecl {
+    pub(super) name: Arc<str>,
+    pub(super) kind: netil::module::TableKind,
+    pub(super) key: Type,
+    pub(super) value: Type,
+    pub(super) capacity: Expr,
+    pub(super) timeout: Option<Expr>,
+    pub(super) span: Span,
+}
+
+/// What a handler for people is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    Static(usize),
+    Call(usize),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct ControlDecl {
+    pub(super) name: Arc<str>,
+    pub(super) write: bool,
+    /// None for `text` and `none`.
+    pub(super) ty: Option<Type>,
+    pub(super) source: Source,
+}
+
+/// A whole class.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Program {
+    pub(super) class: super::Class,
+    pub(super) infos: Vec<(Arc<str>, Type)>,
+    pub(super) tables: Vec<TableDecl>,
+    pub(super) statics: Vec<Static>,
+    pub(super) functions: Vec<Function>,
+    pub(super) controls: Vec<ControlDecl>,
+    /// Of `init`, `packet`, `push`, `timer`.
+    pub(super) handlers: [Option<usize>; 4],
+}
+
+pub(super) const INIT: usize = 0;
+pub(super) const PACKET: usize = 1;
+pub(super) const PUSH: usize = 2;
+pub(super) const TIMER: usize = 3;
+pub(super) const HANDLERS: [&str; 4] = ["init", "packet", "push", "timer"];
+
+impl Expr {
+    pub(super) fn number(value: u128, ty: Type, span: Span) -> Self {
+        let value = normal(&ty, value);
+        Self { kind: Kind::Number(value), ty, span }
+    }
+
+    pub(super) fn error(span: Span) -> Self {
+        Self { kind: Kind::Error, ty: Type::Error, span }
+    }
+}
+
+/// A number as it is on the stack: cut to its type and extended to [`Type::width`].
+pub(super) fn normal(ty: &Type, value: u128) -> u128 {
+    let (bits, signed) = match ty {
+        Type::Bool => (1, false),
+        Type::Int { bits, signed } => (u32::from(*bits), *signed),
+        Type::Be(bits) => (u32::from(*bits), false),
+        other => (u32::from(other.width()), false),
+    };
+    let cut = value & (u128::MAX >> (128 - bits));
+    let negative = signed && cut >> (bits - 1) & 1 == 1;
+    let width = u32::from(ty.width());
+    if negative && width > bits { cut | (u128::MAX >> (128 - width)) & !(u128::MAX >> (128 - bits)) } else { cut }
+}
+
+/// The number that a value on the stack means.
+pub(super) fn meaning(ty: &Type, value: u128) -> i128 {
+    let width = u32::from(ty.width());
+    let negative = ty.is_signed() && value >> (width - 1) & 1 == 1;
+    if negative { value as i128 - (1i128 << width) } else { value as i128 }
+}

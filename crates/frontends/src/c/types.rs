@@ -1,0 +1,213 @@
+//! Types and their layout.
+//!
+//! Structs are packed. A size is that of gcc on a 64-bit machine with `#pragma pack(1)`, so that `sizeof` and offsets agree.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The most bytes of any object.
+pub(super) const MAX_BYTES: u32 = 32 << 20;
+
+/// The type of a value or object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// Of what is wrong and told already.
+    Error,
+    /// No value.
+    Void,
+    /// `bool`
+    Bool,
+    /// An integer, two's complement.
+    Int {
+        /// 8, 16, 32 or 64.
+        bits: u8,
+        /// It has a sign.
+        signed: bool,
+    },
+    /// `be16`, `be32`, `be64`: a number kept in network byte order.
+    Be(u8),
+    /// `mac_t`
+    Mac,
+    /// `in6_t`
+    In6,
+    /// `string`: only of parameters.
+    Text,
+    /// A struct.
+    Struct(Arc<StructType>),
+    /// Elements of a type.
+    Array(Arc<Type>, u32),
+    /// The place of an object.
+    Pointer(Arc<Type>),
+}
+
+/// A struct; two are the same type if they are the same declaration.
+#[derive(Clone, Debug)]
+pub struct StructType {
+    /// Its tag, empty if it has none.
+    pub name: String,
+    /// Members in order.
+    pub members: Vec<Member>,
+    /// Bytes.
+    pub size: u32,
+    pub(super) id: u32,
+}
+
+impl PartialEq for StructType {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id && self.name == other.name
+    }
+}
+
+impl Eq for StructType {}
+
+/// A member of a struct.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ctype: Type,
+    /// Bytes before it.
+    pub offset: u32,
+}
+
+pub(super) const INT: Type = Type::Int { bits: 32, signed: true };
+pub(super) const U8: Type = Type::Int { bits: 8, signed: false };
+pub(super) const U16: Type = Type::Int { bits: 16, signed: false };
+pub(super) const U32: Type = Type::Int { bits: 32, signed: false };
+pub(super) const U64: Type = Type::Int { bits: 64, signed: false };
+pub(super) const I64: Type = Type::Int { bits: 64, signed: true };
+
+/// Names of types in netvm.h and standard C.
+const NAMES: [(&str, Type); 25] = [
+    ("u8", U8),
+    ("u16", U16),
+    ("u32", U32),
+    ("u64", U64),
+    ("i8", Type::Int { bits: 8, signed: true }),
+    ("i16", Type::Int { bits: 16, signed: true }),
+    ("i32", INT),
+    ("i64", I64),
+    ("bool", Type::Bool),
+    ("_Bool", Type::Bool),
+    ("size_t", U64),
+    ("uint8_t", U8),
+    ("uint16_t", U16),
+    ("uint32_t", U32),
+    ("uint64_t", U64),
+    ("int8_t", Type::Int { bits: 8, signed: true }),
+    ("int16_t", Type::Int { bits: 16, signed: true }),
+    ("int32_t", INT),
+    ("int64_t", I64),
+    ("be16", Type::Be(16)),
+    ("be32", Type::Be(32)),
+    ("be64", Type::Be(64)),
+    ("mac_t", Type::Mac),
+    ("in6_t", Type::In6),
+    ("string", Type::Text),
+];
+
+impl Type {
+    /// The type with that name in netvm.h.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        NAMES.iter().find(|(known, _)| *known == name).map(|(_, found)| found.clone())
+    }
+
+    /// All names of types in netvm.h.
+    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().map(|(name, _)| *name)
+    }
+
+    /// Bytes of an object.
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        match self {
+            Self::Error | Self::Void | Self::Text => 0,
+            Self::Bool => 1,
+            Self::Int { bits, .. } | Self::Be(bits) => u32::from(*bits) / 8,
+            Self::Mac => 6,
+            Self::In6 => 16,
+            Self::Struct(found) => found.size,
+            Self::Array(of, count) => of.size().saturating_mul(*count),
+            Self::Pointer(_) => 8,
+        }
+    }
+
+    /// Bits of a value that is no struct; 32 for all smaller integers, as they are on the stack.
+    pub(super) fn width(&self) -> u16 {
+        match self {
+            Self::Int { bits: 64, .. } | Self::Be(64) => 64,
+            Self::Mac => 48,
+            Self::In6 => 128,
+            _ => 32,
+        }
+    }
+
+    /// An integer or bool: what arithmetic takes.
+    pub(super) fn is_int(&self) -> bool {
+        matches!(self, Self::Bool | Self::Int { .. })
+    }
+
+    pub(super) fn is_scalar(&self) -> bool {
+        matches!(self, Self::Bool | Self::Int { .. } | Self::Be(_) | Self::Mac | Self::In6)
+    }
+
+    pub(super) fn is_signed(&self) -> bool {
+        matches!(self, Self::Int { signed: true, .. })
+    }
+
+    pub(super) fn is_error(&self) -> bool {
+        *self == Self::Error
+    }
+
+    pub(super) fn pointer(to: Self) -> Self {
+        Self::Pointer(Arc::new(to))
+    }
+
+    /// The scalars that an object is made of, with their offsets, in order, but at most `limit`: none if there are more.
+    pub(super) fn leaves(&self, limit: usize) -> Option<Vec<(u32, Self)>> {
+        let mut leaves = Vec::new();
+        self.add_leaves(0, limit, &mut leaves).then_some(leaves)
+    }
+
+    fn add_leaves(&self, base: u32, limit: usize, out: &mut Vec<(u32, Self)>) -> bool {
+        match self {
+            Self::Struct(found) => found.members.iter().all(|m| m.ctype.add_leaves(base + m.offset, limit, out)),
+            Self::Array(of, count) => (0..*count).all(|n| of.add_leaves(base + n * of.size(), limit, out)),
+            scalar => {
+                out.push((base, scalar.clone()));
+                out.len() <= limit
+            }
+        }
+    }
+
+    /// It is or holds an array.
+    pub(super) fn has_array(&self) -> bool {
+        match self {
+            Self::Array(..) => true,
+            Self::Struct(found) => found.members.iter().any(|member| member.ctype.has_array()),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Error => write!(f, "?"),
+            Self::Void => write!(f, "void"),
+            Self::Bool => write!(f, "bool"),
+            Self::Int { bits: 32, signed: true } => write!(f, "int"),
+            Self::Int { bits, signed } => write!(f, "{}{bits}", if *signed { 'i' } else { 'u' }),
+            Self::Be(bits) => write!(f, "be{bits}"),
+            Self::Mac => write!(f, "mac_t"),
+            Self::In6 => write!(f, "in6_t"),
+            Self::Text => write!(f, "string"),
+            Self::Struct(found) if found.name.is_empty() => write!(f, "struct"),
+            Self::Struct(found) => write!(f, "struct {}", found.name),
+            Self::Array(of, count) => write!(f, "{of}[{count}]"),
+            Self::Pointer(to) => write!(f, "{to} *"),
+        }
+    }
+}
