@@ -125,7 +125,7 @@ pub fn resolve(parameters: &[Parameter], arguments: &[String], rest: bool, names
 /// An argument's value.
 fn read(parameter: &Parameter, argument: &str, names: &Scope<'_>) -> Result<Value, String> {
     let Parameter { keyword, ty, .. } = parameter;
-    let syntax = parameter.syntax.as_deref().map_or_else(|| Syntax::of(ty), Syntax::named);
+    let syntax = parameter.syntax.as_deref().map_or_else(|| Some(Syntax::of(ty)), Syntax::named);
     let Some(syntax) = syntax else {
         return Err(format!(
             "`{keyword}`: its class asks for the syntax {}, which there is not",

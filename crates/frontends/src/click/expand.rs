@@ -4,7 +4,7 @@
 //! change its text; limits on depth, elements and text keep hostile configurations from growing without end.
 
 use super::ast::{Alternative, Formal, Statement, Text};
-use super::config::{arguments, first_word, substitute};
+use super::config::{LONGEST, arguments, first_word, substitute};
 use super::graph::{Connection, Element, Graph, Port};
 use super::scope::{Body, Classes, Declared, Definition, Link, Meaning, Reader};
 use crate::diagnostics::{Diagnostic, Span};
@@ -15,8 +15,6 @@ use std::rc::Rc;
 const DEPTH: usize = 50;
 /// Elements of a configuration, at most, tunnels counted.
 const ELEMENTS: usize = 1 << 18;
-/// Bytes of a configuration string, at most, parameters put in.
-const TEXT: usize = 1 << 20;
 
 /// Parameters and their values, and those of the scope around.
 #[derive(Default)]
@@ -62,6 +60,8 @@ struct Expander<'a> {
     /// What each node is: an element's number, or a tunnel.
     nodes: Vec<Option<usize>>,
     edges: Vec<Edge>,
+    /// Bytes of configuration strings so far, parameters put in.
+    text: usize,
     faults: Vec<Diagnostic>,
 }
 
@@ -187,8 +187,9 @@ impl<'a> Expander<'a> {
     fn arguments(&mut self, declared: &Declared<'a>, values: &Values) -> Vec<String> {
         let Some(text) = declared.text else { return Vec::new() };
         let text = values.put_in(&text.text);
-        if text.len() > TEXT {
-            self.fault(Diagnostic::new(declared.span, format!("configuration string of more than {TEXT} bytes")));
+        self.text += text.len();
+        if self.text > LONGEST {
+            self.fault(Diagnostic::new(declared.span, format!("configuration strings of more than {LONGEST} bytes")));
             return Vec::new();
         }
         arguments(&text)

@@ -32,7 +32,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics, Span};
 use std::collections::BTreeMap;
 
 /// The longest configuration, in bytes.
-const LONGEST: usize = 16 << 20;
+const LONGEST: usize = 64 << 20;
 
 /// Reads a configuration and writes out all shorthand. `parameters` are values given from outside, without the dollar sign; they win over what the
 /// configuration itself defines in its outermost scope.

@@ -186,7 +186,9 @@ fn hostile_configurations_end() {
     let long = doubled(45, &|i| {
         if i == 0 { "elementclass C0 { $a | Idle($a) }".to_owned() } else { format!("elementclass C{i} {{ $a | C{}($a $a) }}", i - 1) }
     });
-    assert!(faults(&format!("{long} C44(xxxx)")).iter().any(|fault| fault.contains("configuration string of more than")));
+    assert!(faults(&format!("{long} C44(xxxx)")).iter().any(|fault| fault.contains("configuration strings of more than")));
+    let wide = format!("define($a {}); Idle({})", "x".repeat(1 << 20), "$a".repeat(100_000));
+    assert!(faults(&wide)[0].contains("configuration strings of more than"));
     let deep =
         doubled(3000, &|i| if i == 0 { "elementclass C0 { Idle }".to_owned() } else { format!("elementclass C{i} {{ C{} }}", i - 1) });
     assert!(faults(&format!("{deep} C2999"))[0].contains("compounds nested more than"));

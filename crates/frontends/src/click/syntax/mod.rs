@@ -11,10 +11,16 @@ mod boolean;
 mod decimal;
 mod ethernet;
 mod integer;
+pub(super) mod list;
 pub mod names;
+mod pattern;
 mod port;
 mod prefix;
+mod rewrite;
+mod routes;
 mod text;
+pub mod whole;
+mod words;
 
 pub use names::{Names, Scope};
 
@@ -57,6 +63,11 @@ pub const SYNTAXES: &[Syntax] = &[
     Syntax { name: "BANDWIDTH", read: decimal::read_bandwidth },
     Syntax { name: "FIXEDPOINT16", read: decimal::read_fixed16 },
     Syntax { name: "ANNO", read: annotation::read },
+    Syntax { name: "IP_PROTOCOL", read: words::read_protocol },
+    Syntax { name: "ICMP_TYPE", read: words::read_icmp_type },
+    Syntax { name: "ICMP_CODE", read: words::read_icmp_code },
+    Syntax { name: "VLAN_TCI", read: words::read_tag },
+    Syntax { name: "IP_OR_ANNO", read: words::read_address },
 ];
 
 impl Syntax {
@@ -66,17 +77,18 @@ impl Syntax {
     }
 
     /// The one that goes with a type.
-    pub fn of(ty: &Type) -> Option<&'static Self> {
-        Self::named(match ty {
+    pub fn of(ty: &Type) -> &'static Self {
+        let name = match ty {
             Type::Bool => "bool",
-            Type::Integer { .. } | Type::Big(_) if *ty != Type::Big(32) => "integer",
-            Type::Big(_) | Type::Integer { .. } => "ip",
+            Type::Big(32) => "ip",
+            Type::Integer { .. } | Type::Big(_) => "integer",
             Type::Mac => "ethernet",
             Type::In6 => "ip6",
             Type::Prefix => "prefix",
             Type::Prefix6 => "prefix6",
             Type::Text => "string",
-        })
+        };
+        Self::named(name).unwrap_or(&SYNTAXES[0])
     }
 
     /// Reads an argument.

@@ -1,10 +1,10 @@
-//! Names for addresses and ports, as `AddressInfo` and `PortInfo` give them.
+//! Names for addresses, ports and patterns, as `AddressInfo`, `PortInfo` and `IPRewriterPatterns` give them.
 //!
 //! A name is known in the compound where it is declared and in those within. One name may stand for an address, a network, and an Ethernet address at the same
 //! time; `name:ip`, `:ipnet`, `:ip6`, `:ip6net`, `:eth`, `:bcast` and `:gw` say which. Names of the machine's devices have no addresses here: what a
 //! configuration means does not depend on where it is read.
 //!
-//! Source: Click's manuals of AddressInfo and PortInfo.
+//! Source: Click's manuals of AddressInfo, PortInfo and IPRewriterPatterns.
 
 use super::{ethernet, integer, prefix};
 use crate::click::config;
@@ -22,6 +22,7 @@ struct Meaning {
     net6: Option<(u128, u128)>,
     ethernet: Option<[u8; 6]>,
     port: Option<u16>,
+    pattern: Option<String>,
 }
 
 /// All names of a configuration.
@@ -47,6 +48,7 @@ impl Names {
             let declare = match element.class.as_str() {
                 "AddressInfo" => address,
                 "PortInfo" => port,
+                "IPRewriterPatterns" => pattern,
                 _ => continue,
             };
             for argument in &element.arguments {
@@ -59,7 +61,7 @@ impl Names {
     }
 
     /// `NAME MEANING…`
-    fn declare(&mut self, element: &Element, argument: &str, add: fn(&str, &mut Meaning) -> Option<()>) -> Result<(), String> {
+    fn declare(&mut self, element: &Element, argument: &str, add: fn(&str, &mut Meaning) -> Result<(), String>) -> Result<(), String> {
         let argument = String::from_utf8_lossy(&config::unquote(argument)).into_owned();
         let (name, rest) = config::first_word(&argument);
         if rest.is_empty() {
@@ -67,7 +69,7 @@ impl Names {
         }
         let around = element.name.rfind('/').map_or("", |at| &element.name[..=at]);
         let meaning = self.known.entry(format!("{around}{name}")).or_default();
-        rest.split_ascii_whitespace().try_for_each(|word| add(word, meaning).ok_or_else(|| format!("`{word}` is no value for a name")))
+        add(rest, meaning)
     }
 
     /// The names known at an element.
@@ -76,7 +78,11 @@ impl Names {
     }
 }
 
-fn address(word: &str, meaning: &mut Meaning) -> Option<()> {
+fn address(text: &str, meaning: &mut Meaning) -> Result<(), String> {
+    text.split_ascii_whitespace().try_for_each(|word| one_address(word, meaning).ok_or_else(|| format!("`{word}` is not an address")))
+}
+
+fn one_address(word: &str, meaning: &mut Meaning) -> Option<()> {
     let nothing = Names::default();
     let none = nothing.at("");
     if let Some((address, mask)) = prefix::parse(word, true, &none) {
@@ -99,12 +105,18 @@ fn address(word: &str, meaning: &mut Meaning) -> Option<()> {
     Some(())
 }
 
-/// A port, or a port and a protocol, which makes no difference here.
-fn port(word: &str, meaning: &mut Meaning) -> Option<()> {
-    let (number, protocol) = word.split_once('/').unwrap_or((word, "tcp"));
-    let number = integer::parse(number, 0).ok().and_then(|number| u16::try_from(number).ok())?;
-    meaning.port = Some(number);
-    matches!(protocol, "tcp" | "udp").then_some(())
+/// A port, perhaps with its protocol, which makes no difference here.
+fn port(text: &str, meaning: &mut Meaning) -> Result<(), String> {
+    let (number, protocol) = text.split_once('/').unwrap_or((text, "tcp"));
+    let number = integer::parse(number, 0).ok().and_then(|number| u16::try_from(number).ok());
+    meaning.port = number.filter(|_| matches!(protocol, "tcp" | "udp"));
+    meaning.port.map(|_| ()).ok_or_else(|| format!("`{text}` is not a port"))
+}
+
+/// What is read where the name is used.
+fn pattern(text: &str, meaning: &mut Meaning) -> Result<(), String> {
+    meaning.pattern = Some(text.to_owned());
+    Ok(())
 }
 
 impl Scope<'_> {
@@ -158,5 +170,10 @@ impl Scope<'_> {
     /// The port of a name.
     pub fn port(&self, name: &str) -> Option<u16> {
         self.find(name, |meaning| meaning.port)
+    }
+
+    /// The pattern of a name.
+    pub fn pattern(&self, name: &str) -> Option<String> {
+        self.find(name, |meaning| meaning.pattern.clone())
     }
 }

@@ -46,10 +46,12 @@ pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
         Ok(port) => port,
         Err(_) => i128::from(named(text, reading.names).ok_or("is not a port")?),
     };
-    if !(0..=0xffff).contains(&port) {
-        return Err("is out of range, 0 to 65535".to_owned());
-    }
-    number(port, reading.ty)
+    number(in_range(port)?, reading.ty)
+}
+
+/// A number of 16 bits.
+pub(super) fn in_range(number: i128) -> Result<i128, Wrong> {
+    if (0..=0xffff).contains(&number) { Ok(number) } else { Err("is out of range, 0 to 65535".to_owned()) }
 }
 
 /// The port of a name.

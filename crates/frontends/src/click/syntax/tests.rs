@@ -122,7 +122,7 @@ fn names_are_known_where_they_are_declared_and_within() {
     assert_eq!(read_with(&scope, "prefix", &Type::Prefix, "a"), Ok(Value::Bytes(vec![9, 9, 9, 9, 255, 255, 255, 255])));
     let graph = flatten("i :: AddressInfo(a, b nothing)", &BTreeMap::new()).unwrap();
     let faults: Vec<_> = Names::of(&graph).1.into_iter().map(|fault| fault.message).collect();
-    assert_eq!(faults, ["`a` of `i`: expected `NAME VALUE`", "`b nothing` of `i`: `nothing` is no value for a name"]);
+    assert_eq!(faults, ["`a` of `i`: expected `NAME VALUE`", "`b nothing` of `i`: `nothing` is not an address"]);
 }
 
 #[test]
@@ -139,4 +139,125 @@ fn nonsense_does_no_harm() {
         let syntax = &SYNTAXES[next() % SYNTAXES.len()];
         let _ = read(syntax.name, &types[next() % types.len()], &text);
     }
+}
+
+/// What a syntax of whole lists writes for an element with two inputs and three outputs.
+fn whole(syntax: &str, ty: Option<&Type>, source: &str) -> Result<whole::Written, Vec<String>> {
+    let info = "AddressInfo(here 10.0.0.1/8 00:00:00:00:00:07); IPRewriterPatterns(nat 1.0.0.1 1024-65535# - -); ";
+    let graph = flatten(&format!("{info} x :: X({source})"), &BTreeMap::new()).unwrap();
+    let (names, _) = Names::of(&graph);
+    let arguments = &graph.elements.iter().find(|element| element.name == "x").unwrap().arguments;
+    let job = whole::Job { name: "list", arguments, names: names.at("x"), outputs: 3, inputs: 2, ty };
+    whole::Whole::named(syntax).unwrap().write(&job)
+}
+
+fn rows(syntax: &str, source: &str) -> Vec<String> {
+    let written = whole(syntax, None, source).unwrap_or_else(|faults| panic!("{faults:?}"));
+    let plain = |value: &Value| match value {
+        Value::Int(number) => number.to_string(),
+        Value::Bytes(bytes) | Value::Text(bytes) => format!("{bytes:?}"),
+    };
+    let values = |row: &whole::Row| row.values.iter().map(|(name, value)| format!("{name}={}", plain(value))).collect::<Vec<_>>().join(" ");
+    written.rows.iter().map(|row| format!("{:?} {:?} {} {}", row.key, row.mask, row.priority, values(row))).collect()
+}
+
+#[test]
+fn routes_fill_tables_and_later_ones_count() {
+    let routes = rows("IP_ROUTES", "10.1.2.3/8 1, 0.0.0.0/0 1.2.3.4 0, here:gw 2, 10.0.0.0/255.0.0.0 - 2");
+    assert_eq!(
+        routes,
+        [
+            "[10, 0, 0, 0] [255, 0, 0, 0] 0 gateway=[0, 0, 0, 0] port=2",
+            "[0, 0, 0, 0] [0, 0, 0, 0] 0 gateway=[1, 2, 3, 4] port=0",
+            "[10, 0, 0, 1] [255, 255, 255, 255] 0 gateway=[0, 0, 0, 0] port=2",
+        ]
+    );
+    assert_eq!(rows("RANGE_ROUTES", "10.128/9 1"), ["[10, 128, 0, 0] [10, 255, 255, 255] 9 gateway=[0, 0, 0, 0] port=1"]);
+    assert_eq!(rows("IP6_ROUTES", "::/0 ::1 1, 1::/16 0").len(), 2);
+    assert_eq!(
+        rows("ARP_ENTRIES", "here, 1.0.0.0/8 2.2.2.2 0:0:0:0:0:9, here:ipnet here:eth"),
+        [
+            "[10, 0, 0, 1] [255, 255, 255, 255] 0 =[0, 0, 0, 0, 0, 7]",
+            "[1, 0, 0, 0] [255, 0, 0, 0] 0 =[0, 0, 0, 0, 0, 9]",
+            "[2, 2, 2, 2] [255, 255, 255, 255] 0 =[0, 0, 0, 0, 0, 9]",
+            "[10, 0, 0, 0] [255, 0, 0, 0] 0 =[0, 0, 0, 0, 0, 7]",
+        ]
+    );
+    let faults = |syntax, source| whole(syntax, None, source).unwrap_err();
+    assert_eq!(
+        faults("IP_ROUTES", "10.0.0.0/8, 10.0.0.0/8 3, 10.0.0.0/255.0.255.0 1, x 1, 10.0.0.0/8 y 1, 10.0.0.0/8 z"),
+        [
+            "`10.0.0.0/8`: expected `ADDR/MASK [GATEWAY] OUTPUT`",
+            "`10.0.0.0/8 3`: there is no output 3",
+            "`10.0.0.0/255.0.255.0 1`: the mask of `10.0.0.0/255.0.255.0` is not a prefix",
+            "`x 1`: `x` is not an IP prefix",
+            "`10.0.0.0/8 y 1`: `y` is not an IP address",
+            "`10.0.0.0/8 z`: `z` is not an output's number",
+        ]
+    );
+    assert_eq!(faults("IP6_ROUTES", "::/0 1.2.3.4 1"), ["`::/0 1.2.3.4 1`: `1.2.3.4` is not an IPv6 address"]);
+    assert_eq!(
+        faults("ARP_ENTRIES", "1.1.1.1, 0:0:0:0:0:1, 1.1.1.1 0:0:0:0:0:1 0:0:0:0:0:2, x"),
+        [
+            "`1.1.1.1`: an Ethernet address is missing",
+            "`0:0:0:0:0:1`: an IP prefix is missing",
+            "`1.1.1.1 0:0:0:0:0:1 0:0:0:0:0:2`: more than one Ethernet address",
+            "`x`: `x` is neither an IP prefix nor an Ethernet address",
+        ]
+    );
+}
+
+#[test]
+fn rewriting_is_said_for_each_input() {
+    let text = whole("REWRITE", None, "pattern 1.0.0.1 1024-65535? - 80 0 1, keep 1 2").unwrap().source;
+    assert_eq!(
+        text,
+        "enum { list_count = 2 };\nstatic const struct rewrite_spec list[] = {\n    \
+         { REWRITE_PATTERN, 0, 1, htonl(0x1000001), htonl(0x0), 1024, 65535, htons(80), false, 0, true },\n    \
+         { REWRITE_KEEP, 1, 2, htonl(0x0), htonl(0x0), 0, 0, htons(0), false, 0, false },\n};\n"
+    );
+    let text = whole("REWRITE", None, "pattern nat 0 1, pattern 1.0.0.1 1024-65535# - - 2 1").unwrap().source;
+    assert_eq!(text.matches("1024, 65535, htons(0), true, 0, false").count(), 2, "{text}");
+    assert!(whole("REWRITE", None, "drop, pass 2").unwrap().source.contains("REWRITE_PASS, 2, 0,"));
+    let faults = |source: &str| whole("REWRITE", None, source).unwrap_err();
+    assert_eq!(faults("drop"), ["1 specifications for 2 inputs: each input needs one"]);
+    assert_eq!(
+        faults("keep 1 3, pattern x 1 2 3 0 0"),
+        ["`keep 1 3`: there is no output 3", "`pattern x 1 2 3 0 0`: `x` is not an IP address"]
+    );
+    for wrong in [
+        "pattern - 5-4 - - 0 1",
+        "pattern - 0 - - 0 1",
+        "pattern - 65536 - - 0 1",
+        "pattern - -# - - 0 1",
+        "pattern none 0 1",
+        "pattern 0 1",
+        "jump",
+    ] {
+        assert_eq!(faults(&format!("drop, {wrong}")).len(), 1, "{wrong}");
+    }
+}
+
+#[test]
+fn lists_are_arrays() {
+    let text =
+        |ty: Type, source| whole("LIST", Some(&ty), source).map(|written| written.source.split(" = {\n").nth(1).unwrap_or("").to_owned());
+    assert_eq!(text(Type::Integer { bits: 8, signed: true }, "1, -2").unwrap(), "    1,\n    -2,\n};\n");
+    assert_eq!(text(Type::Big(32), "here").unwrap(), "    htonl(0xa000001),\n};\n");
+    assert_eq!(text(Type::Prefix, "here:ipnet").unwrap(), "    { htonl(0xa000000), htonl(0xff000000) },\n};\n");
+    assert_eq!(text(Type::Mac, "here").unwrap(), "    { { 0x00, 0x00, 0x00, 0x00, 0x00, 0x07 } },\n};\n");
+    assert_eq!(text(Type::In6, "").unwrap(), "    { { 0 } },\n};\n");
+    assert_eq!(text(U32, "x").unwrap_err(), ["`x`: is not an integer"]);
+}
+
+#[test]
+fn words_stand_for_numbers() {
+    let u8 = Type::Integer { bits: 8, signed: false };
+    assert_eq!([int("IP_PROTOCOL", &u8, "udp"), int("ICMP_TYPE", &u8, "redirect"), int("ICMP_CODE", &u8, "host")], [Ok(17), Ok(5), Ok(1)]);
+    assert_eq!(int("IP_PROTOCOL", &u8, "256"), Err("is out of range, 0 to 255".to_owned()));
+    assert_eq!(int("ICMP_TYPE", &u8, "x"), Err("is not an ICMP type".to_owned()));
+    let i32 = Type::Integer { bits: 32, signed: true };
+    assert_eq!([int("VLAN_TCI", &i32, "ANNO"), int("VLAN_TCI", &i32, "0xffff")], [Ok(-1), Ok(65_535)]);
+    assert_eq!(int("VLAN_TCI", &i32, "65536"), Err("is out of range, 0 to 65535".to_owned()));
+    assert_eq!(bytes("IP_OR_ANNO", &Type::Big(32), "DST_ANNO"), Some(vec![0; 4]));
 }

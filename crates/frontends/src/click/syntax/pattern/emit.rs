@@ -1,0 +1,473 @@
+//! Patterns as C: a function that gives the first pattern's output.
+//!
+//! Idea: patterns are asked one after the other, but patterns in a row that ask for the same field are asked together, in a `switch` over it whose cases hold what
+//! else they ask; when no case returns, the patterns behind the row are next. Likewise for lengths: tests of fields stand under a test that the
+//! packet has them. The text is linear in the patterns, since nothing is written twice; what remains to be shared between rows the compiler finds.
+//!
+//! Invariant: every read of a field is under a test of the length that it needs.
+
+use super::formula::{Area, Fact, Field, Formula, IP_HEADER, Op, Test, fact, informed};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+/// Deeper than that, blocks are no longer divided.
+const DEPTH: usize = 24;
+/// As many conditions of a pattern are looked at when patterns are put together.
+const CONDITIONS: usize = 12;
+
+/// A pattern and its output, negative for none.
+pub(in crate::click) type Rule = (Formula, i64);
+
+/// How many bytes of each area are known to be there.
+type Known = [u32; 3];
+
+/// Writes `static int NAME(void)`, and what it needs with names that begin with it.
+pub(in crate::click) fn function(name: &str, rules: &[Rule]) -> String {
+    let mut rules: Vec<Rule> = rules.iter().map(|(formula, output)| (informed(formula.clone()), *output)).collect();
+    if let Some(last) = rules.iter().position(|(formula, _)| *formula == Formula::Is(true)) {
+        rules.truncate(last + 1);
+    }
+    rules.retain(|(formula, _)| *formula != Formula::Is(false));
+    let uses = Uses::of(&rules);
+    let mut writer = Writer { name, text: String::new() };
+    writer.helpers(&uses);
+    writer.line(0, &format!("static int {name}(void)\n{{"));
+    writer.beginning(&rules, &uses);
+    let known = [0, if uses.ip { IP_HEADER } else { 0 }, 0];
+    if !writer.rules(rules, known, 1) {
+        writer.line(1, "return -1;");
+    }
+    writer.text.push_str("}\n");
+    writer.text
+}
+
+/// What a set of patterns reads.
+#[derive(Default)]
+struct Uses {
+    widths: [bool; 5],
+    packet: bool,
+    ip: bool,
+    header: bool,
+    transport: bool,
+    options: bool,
+}
+
+impl Uses {
+    fn of(rules: &[Rule]) -> Self {
+        let mut uses = Self::default();
+        rules.iter().for_each(|(formula, _)| uses.formula(formula));
+        uses
+    }
+
+    fn formula(&mut self, formula: &Formula) {
+        match formula {
+            Formula::Is(_) => {}
+            Formula::Test(test) => self.test(test),
+            Formula::Not(of) => self.formula(of),
+            Formula::All(of) | Formula::Any(of) => of.iter().for_each(|of| self.formula(of)),
+            Formula::If(of) => of.iter().for_each(|of| self.formula(of)),
+        }
+    }
+
+    fn test(&mut self, test: &Test) {
+        self.packet |= test.field.area == Area::Packet;
+        self.ip |= test.field.area != Area::Packet;
+        self.transport |= test.field.area == Area::Transport;
+        self.options |= test.field.area == Area::Ip && test.needs() > IP_HEADER;
+        self.header |= test.field.area == Area::Transport || header_field(test.field).is_some();
+        if header_field(test.field).is_none() {
+            self.widths[read_width(test) as usize] = true;
+        }
+    }
+}
+
+/// How many of a field's bytes are read: those behind the mask need not be there.
+fn read_width(test: &Test) -> u32 {
+    let unused = (test.mask.trailing_zeros() / 8).min(test.field.bytes - 1);
+    test.field.bytes - unused
+}
+
+/// The name of a field of the IP header.
+fn header_field(field: Field) -> Option<&'static str> {
+    if field.area != Area::Ip {
+        return None;
+    }
+    Some(match (field.offset, field.bytes) {
+        (0, 1) => "ip->version_ihl",
+        (1, 1) => "ip->tos",
+        (2, 2) => "ntohs(ip->length)",
+        (4, 2) => "ntohs(ip->id)",
+        (6, 2) => "ntohs(ip->fragment)",
+        (8, 1) => "ip->ttl",
+        (9, 1) => "ip->protocol",
+        (10, 2) => "ntohs(ip->checksum)",
+        (12, 4) => "ntohl(ip->src)",
+        (16, 4) => "ntohl(ip->dst)",
+        _ => return None,
+    })
+}
+
+struct Writer<'a> {
+    name: &'a str,
+    text: String,
+}
+
+impl Writer<'_> {
+    fn line(&mut self, depth: usize, text: &str) {
+        let _ = writeln!(self.text, "{:indent$}{text}", "", indent = 4 * depth);
+    }
+
+    /// Functions that read a number at an offset.
+    fn helpers(&mut self, uses: &Uses) {
+        let name = self.name;
+        let wide = uses.widths[3];
+        for (bytes, called, ty, convert) in [(1, "byte", "u8", ""), (2, "half", "be16", "ntohs"), (4, "word", "be32", "ntohl")] {
+            if uses.widths[bytes] || wide && bytes < 4 {
+                let bits = 8 * bytes;
+                self.line(0, &format!("struct {name}_{bits} {{ {ty} value; }};"));
+                self.line(
+                    0,
+                    &format!("static u32 {name}_{called}(u32 at) {{ return {convert}(header(struct {name}_{bits}, at)->value); }}"),
+                );
+            }
+        }
+        if wide {
+            self.line(0, &format!("static u32 {name}_three(u32 at) {{ return {name}_half(at) << 8 | {name}_byte(at + 2); }}"));
+        }
+    }
+
+    /// Where headers are, and what becomes of packets without them.
+    fn beginning(&mut self, rules: &[Rule], uses: &Uses) {
+        if uses.packet || uses.ip {
+            self.line(1, "u32 length = packet_length();");
+        }
+        if !uses.ip {
+            return;
+        }
+        let otherwise = rules.iter().find(|(formula, _)| formula.without_bytes()).map_or(-1, |(_, output)| *output);
+        self.line(1, "u32 network = network_offset();\n");
+        self.line(1, &format!("if (network > length || length - network < {IP_HEADER})"));
+        self.line(2, &format!("return {};", output(otherwise)));
+        if uses.header {
+            self.line(1, "const struct ip *ip = header(struct ip, network);");
+        }
+        if uses.options {
+            self.line(1, "u32 header_length = length - network;");
+        }
+        if uses.transport {
+            self.line(1, "u32 transport = network + (ip->version_ihl & 15) * 4;");
+            self.line(1, "u32 rest = transport < length ? length - transport : 0;");
+        }
+        self.text.push('\n');
+    }
+
+    /// Writes patterns; true if one of them always returns.
+    fn rules(&mut self, mut rules: Vec<Rule>, known: Known, depth: usize) -> bool {
+        let mut at = 0;
+        while at < rules.len() {
+            if rules[at].0 == Formula::Is(true) {
+                self.line(depth, &format!("return {};", output(rules[at].1)));
+                return true;
+            }
+            let row = if depth < DEPTH { row(&rules[at..], known) } else { Row::One };
+            at += match row {
+                Row::Length(area, bytes, count) => {
+                    let inner =
+                        rules[at..at + count].iter_mut().map(|rule| (std::mem::replace(&mut rule.0, Formula::Is(false)), rule.1)).collect();
+                    self.length(area, bytes, inner, known, depth);
+                    count
+                }
+                Row::Field(field, mask, groups, count) => {
+                    self.field(field, mask, groups, known, depth);
+                    count
+                }
+                Row::One => {
+                    self.one(&rules[at], known, depth);
+                    1
+                }
+            };
+        }
+        false
+    }
+
+    /// `if (length >= bytes) { … }`
+    fn length(&mut self, area: Area, bytes: u32, rules: Vec<Rule>, mut known: Known, depth: usize) {
+        self.line(depth, &format!("if ({}) {{", has(area, bytes)));
+        known[area as usize] = bytes;
+        self.rules(rules, known, depth + 1);
+        self.line(depth, "}");
+    }
+
+    /// `switch (field) { case … }`, or `if (field == …) { … }` where that is shorter.
+    fn field(&mut self, field: Field, mask: u32, groups: Vec<Group>, known: Known, depth: usize) {
+        let test = Test { field, mask, op: Op::Equal, value: 0 };
+        let value = self.masked(&test);
+        let constant = |value: u32| constant(shifted(&test, value));
+        if let [group] = &groups[..]
+            && group.values.len() <= 2
+        {
+            let tests: Vec<String> = group.values.iter().map(|one| format!("{value} == {}", constant(*one))).collect();
+            self.line(depth, &format!("if ({}) {{", tests.join(" || ")));
+            self.rules(group.rules.clone(), known, depth + 1);
+            self.line(depth, "}");
+            return;
+        }
+        self.line(depth, &format!("switch ({value}) {{"));
+        for Group { values, rules } in groups {
+            values.iter().for_each(|value| self.line(depth, &format!("case {}:", constant(*value))));
+            if !self.rules(rules, known, depth + 1) {
+                self.line(depth + 1, "break;");
+            }
+        }
+        self.line(depth, "}");
+    }
+
+    /// `if (pattern) return output;`
+    fn one(&mut self, (formula, to): &Rule, known: Known, depth: usize) {
+        let condition = self.condition(formula, known);
+        self.line(depth, &format!("if ({condition})"));
+        self.line(depth + 1, &format!("return {};", output(*to)));
+    }
+
+    /// A condition as an expression that binds as tightly as its outermost operator.
+    fn condition(&self, formula: &Formula, known: Known) -> String {
+        match formula {
+            Formula::Is(is) => u8::from(*is).to_string(),
+            Formula::Test(test) => self.test(test, known),
+            Formula::Not(of) => format!("!({})", self.condition(of, known)),
+            Formula::All(of) => self.all(of, known),
+            Formula::Any(of) => of.iter().map(|of| self.closed(of, known)).collect::<Vec<_>>().join(" || "),
+            Formula::If(of) => {
+                let [a, b, c] = [0, 1, 2].map(|n: usize| self.closed(&of[n], known));
+                format!("({a} ? {b} : {c})")
+            }
+        }
+    }
+
+    /// The same in parentheses where it has `&&`, `||` or a comparison beside others.
+    fn closed(&self, formula: &Formula, known: Known) -> String {
+        let text = self.condition(formula, known);
+        let open = match formula {
+            Formula::All(_) | Formula::Any(_) => true,
+            Formula::Test(test) => !has_bytes(test, known),
+            _ => false,
+        };
+        if open { format!("({text})") } else { text }
+    }
+
+    /// Conditions joined by `&&`; what one says of lengths holds for those behind it.
+    fn all(&self, of: &[Formula], mut known: Known) -> String {
+        let mut parts = Vec::with_capacity(of.len());
+        for one in of {
+            parts.push(if matches!(one, Formula::Test(_)) { self.condition(one, known) } else { self.closed(one, known) });
+            if let Formula::Test(test) = one {
+                let bytes = &mut known[test.field.area as usize];
+                *bytes = test.needs().max(*bytes);
+            }
+        }
+        parts.join(" && ")
+    }
+
+    fn test(&self, test: &Test, known: Known) -> String {
+        let op = match test.op {
+            Op::Equal => "==",
+            Op::Differs => "!=",
+            Op::Above => ">",
+            Op::AtMost => "<=",
+        };
+        let comparison = format!("{} {op} {}", self.masked(test), constant(shifted(test, test.value)));
+        if has_bytes(test, known) { comparison } else { format!("{} && {comparison}", has(test.field.area, test.needs())) }
+    }
+
+    /// The field with its mask.
+    fn masked(&self, test: &Test) -> String {
+        let value = self.value(test);
+        let (mask, all) = match header_field(test.field) {
+            Some(_) => (test.mask, test.field.all()),
+            None => (shifted(test, test.mask), u32::MAX >> (32 - 8 * read_width(test))),
+        };
+        if mask == all { value } else { format!("({value} & {})", constant(mask)) }
+    }
+
+    /// The field, without the bytes that the mask leaves out at its end.
+    fn value(&self, test: &Test) -> String {
+        if let Some(named) = header_field(test.field) {
+            return named.to_owned();
+        }
+        let read = ["", "byte", "half", "three", "word"][read_width(test) as usize];
+        let base = ["", "network", "transport"][test.field.area as usize];
+        let at = match (base, test.field.offset) {
+            ("", offset) => offset.to_string(),
+            (base, 0) => base.to_owned(),
+            (base, offset) => format!("{base} + {offset}"),
+        };
+        format!("{}_{read}({at})", self.name)
+    }
+}
+
+/// A number of the field as one of the bytes that are read.
+fn shifted(test: &Test, number: u32) -> u32 {
+    if header_field(test.field).is_some() { number } else { number >> (8 * (test.field.bytes - read_width(test))) }
+}
+
+fn has_bytes(test: &Test, known: Known) -> bool {
+    known[test.field.area as usize] >= test.needs()
+}
+
+fn has(area: Area, bytes: u32) -> String {
+    format!("{} >= {bytes}", ["length", "header_length", "rest"][area as usize])
+}
+
+fn output(number: i64) -> i64 {
+    number.max(-1)
+}
+
+fn constant(value: u32) -> String {
+    if value < 10 { value.to_string() } else { format!("0x{value:x}") }
+}
+
+/// How the next patterns are asked.
+enum Row {
+    /// So many together under a test of a length.
+    Length(Area, u32, usize),
+    /// So many together by the values of a masked field.
+    Field(Field, u32, Vec<Group>, usize),
+    /// One alone.
+    One,
+}
+
+/// Patterns for the same values of a field, without what they say of it.
+struct Group {
+    values: Vec<u32>,
+    rules: Vec<Rule>,
+}
+
+/// The longest row of patterns from the first on.
+fn row(rules: &[Rule], known: Known) -> Row {
+    let length = length_row(rules, known);
+    let mut best = (if let Some((_, _, count)) = length { count - 1 } else { 1 }, None);
+    for key in keys(&rules[0].0) {
+        let there = has_bytes(&Test { field: key.0, mask: key.1, op: Op::Equal, value: 0 }, known);
+        let count = rules.iter().take_while(|(formula, _)| there && values(formula, key).is_some()).count();
+        if count > best.0 {
+            best = (count, Some(key));
+        }
+    }
+    if let Some(key) = best.1 {
+        let (groups, count) = grouped(&rules[..best.0], key);
+        if count > 1 {
+            return Row::Field(key.0, key.1, groups, count);
+        }
+    }
+    length.map_or(Row::One, |(area, bytes, count)| Row::Length(area, bytes, count))
+}
+
+/// Patterns that all need more of an area than is known to be there.
+fn length_row(rules: &[Rule], known: Known) -> Option<(Area, u32, usize)> {
+    let missing = |formula: &Formula, area: Option<Area>| {
+        let tests = formula.conjuncts().iter().take(CONDITIONS).filter_map(first_test);
+        let tests = tests.filter(|test| !has_bytes(test, known) && area.is_none_or(|area| area == test.field.area));
+        tests.map(|test| (test.field.area, test.needs())).min_by_key(|(_, needs)| *needs)
+    };
+    let (area, mut bytes) = missing(&rules[0].0, None)?;
+    let mut count = 0;
+    for (formula, _) in rules {
+        let Some((_, needs)) = missing(formula, Some(area)) else { break };
+        bytes = bytes.min(needs);
+        count += 1;
+    }
+    (count > 1).then_some((area, bytes, count))
+}
+
+/// A test without which the condition does not hold; of several alternatives the one that needs least.
+fn first_test(formula: &Formula) -> Option<&Test> {
+    match formula {
+        Formula::Test(test) => Some(test),
+        Formula::Any(of) => {
+            let tests: Vec<&Test> =
+                of.iter().take(CONDITIONS).map(|of| of.conjuncts().first().and_then(first_test)).collect::<Option<_>>()?;
+            let area = tests.first()?.field.area;
+            let same = of.len() <= CONDITIONS && tests.iter().all(|test| test.field.area == area);
+            tests.into_iter().filter(|_| same).min_by_key(|test| test.needs())
+        }
+        _ => None,
+    }
+}
+
+/// A field with a mask.
+type Key = (Field, u32);
+
+/// The fields whose values a pattern gives.
+fn keys(formula: &Formula) -> impl Iterator<Item = Key> {
+    formula.conjuncts().iter().take(CONDITIONS).filter_map(|one| match one {
+        Formula::Any(of) => fact(of.first()?).map(|fact| (fact.field, fact.mask)),
+        one => fact(one).map(|fact| (fact.field, fact.mask)),
+    })
+}
+
+/// Which of a pattern's conditions gives the values of a field, and the values.
+fn values(formula: &Formula, key: Key) -> Option<(usize, Vec<u32>)> {
+    let of = |one: &Formula| fact(one).filter(|fact| (fact.field, fact.mask) == key).map(|fact| fact.value);
+    formula.conjuncts().iter().take(CONDITIONS).enumerate().find_map(|(n, one)| match one {
+        Formula::Any(all) => Some((n, all.iter().map(of).collect::<Option<Vec<_>>>()?)),
+        one => Some((n, vec![of(one)?])),
+    })
+}
+
+/// Patterns by the values of a field, and how many: a pattern that would have to be written twice ends the row.
+fn grouped(rules: &[Rule], key: Key) -> (Vec<Group>, usize) {
+    let mut groups = Groups::default();
+    let count = rules.iter().take_while(|rule| values(&rule.0, key).is_some_and(|(at, values)| groups.add(rule, at, values))).count();
+    for group in &mut groups.all {
+        let alone = (group.values.len() == 1).then(|| Fact { field: key.0, mask: key.1, value: group.values[0] });
+        for (formula, _) in &mut group.rules {
+            let left = std::mem::replace(formula, Formula::Is(false));
+            *formula = informed(alone.map_or_else(|| left.clone(), |fact| left.given(&fact)));
+        }
+    }
+    (groups.all, count)
+}
+
+#[derive(Default)]
+struct Groups {
+    all: Vec<Group>,
+    of: HashMap<u32, usize>,
+}
+
+impl Groups {
+    /// Adds a pattern to the group of its values; false if it does not belong to one.
+    fn add(&mut self, (formula, output): &Rule, at: usize, mut values: Vec<u32>) -> bool {
+        // Values that a pattern before has taken.
+        values.retain(|value| self.of.get(value).is_none_or(|group| !self.all[*group].decided()));
+        let Some(first) = values.first().and_then(|value| self.of.get(value)).copied() else {
+            return values.iter().all(|value| !self.of.contains_key(value)) && self.begin(values, without(formula, at), *output);
+        };
+        let same = values.len() == self.all[first].values.len() && values.iter().all(|value| self.of.get(value) == Some(&first));
+        if same {
+            self.all[first].rules.push((without(formula, at), *output));
+        }
+        same
+    }
+
+    fn begin(&mut self, values: Vec<u32>, left: Formula, output: i64) -> bool {
+        if !values.is_empty() {
+            self.of.extend(values.iter().map(|value| (*value, self.all.len())));
+            self.all.push(Group { values, rules: vec![(left, output)] });
+        }
+        true
+    }
+}
+
+impl Group {
+    /// Whether one of its patterns asks nothing more.
+    fn decided(&self) -> bool {
+        self.rules.last().is_some_and(|(left, _)| *left == Formula::Is(true))
+    }
+}
+
+/// A pattern without one of its conditions.
+fn without(formula: &Formula, at: usize) -> Formula {
+    let mut left = formula.conjuncts().to_vec();
+    left.remove(at);
+    Formula::All(left).simple()
+}

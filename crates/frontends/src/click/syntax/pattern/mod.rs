@@ -1,0 +1,14 @@
+//! Patterns of packets, as `Classifier`, `IPClassifier` and `IPFilter` have them, to C functions that choose an output.
+
+mod classifier;
+mod emit;
+mod formula;
+mod ipfilter;
+mod primitive;
+mod words;
+
+pub(super) use classifier::write as classifier;
+pub(super) use ipfilter::{classifier as ip_classifier, filter as ip_filter};
+
+#[cfg(test)]
+mod tests;

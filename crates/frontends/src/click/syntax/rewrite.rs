@@ -1,0 +1,116 @@
+//! What IPRewriter does with the first packet of a flow, for each input: `drop`, `pass OUT`, `keep FOUT ROUT`,
+//! `pattern SADDR SPORT DADDR DPORT FOUT ROUT`.
+//!
+//! A source port may be a range, `1024-65535`; a free port of it is taken, the packet's own if it is one. `#` behind it: ports are taken in order; `?`: at random.
+//! A pattern may have the name that an `IPRewriterPatterns` gives it.
+//!
+//! Source: Click's manual of IPRewriter.
+
+use super::whole::{Job, Written};
+use super::{address, integer, routes};
+use crate::click::arguments::Value;
+use std::fmt::Write as _;
+
+/// What a pattern puts in: 0 keeps what is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Pattern {
+    saddr: u32,
+    daddr: u32,
+    sport: (u16, u16),
+    dport: u16,
+    sequential: bool,
+    random: bool,
+}
+
+/// Writes `static const struct rewrite_spec NAME[]` and `enum { NAME_count }`.
+pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
+    let (given, wanted) = (job.arguments.len(), job.inputs as usize);
+    if given != wanted {
+        return Err(vec![format!("{given} specifications for {wanted} inputs: each input needs one")]);
+    }
+    let mut patterns = Vec::new();
+    let rows = job.each(|_, argument| row(job, argument, &mut patterns))?;
+    let name = job.name;
+    let mut source = format!("enum {{ {name}_count = {given} }};\nstatic const struct rewrite_spec {name}[] = {{\n");
+    for row in rows {
+        let _ = writeln!(source, "    {{ {row} }},");
+    }
+    Ok(Written::source(source + "};\n"))
+}
+
+/// One specification as an initialiser; patterns that are the same have the same number.
+fn row(job: &Job<'_>, argument: &str, patterns: &mut Vec<Pattern>) -> Result<String, String> {
+    let words = Job::words(argument);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let output = |text: &str| match routes::output(job, text)? {
+        Value::Int(number) => Ok::<u64, String>(number),
+        _ => Err("an output is a number".to_owned()),
+    };
+    match words[..] {
+        ["drop" | "discard"] => Ok(initialiser("DROP", 0, 0, Pattern::default(), 0)),
+        ["pass" | "passthrough" | "nochange"] => Ok(initialiser("PASS", output("0")?, 0, Pattern::default(), 0)),
+        ["pass" | "passthrough" | "nochange", to] => Ok(initialiser("PASS", output(to)?, 0, Pattern::default(), 0)),
+        ["keep", forward, reply] => Ok(initialiser("KEEP", output(forward)?, output(reply)?, Pattern::default(), 0)),
+        ["pattern", ref fields @ .., forward, reply] => {
+            let pattern = pattern(job, fields)?;
+            let number = patterns.iter().position(|known| *known == pattern).unwrap_or(patterns.len());
+            if number == patterns.len() {
+                patterns.push(pattern);
+            }
+            Ok(initialiser("PATTERN", output(forward)?, output(reply)?, pattern, number))
+        }
+        _ => Err("expected `drop`, `pass OUT`, `keep FOUT ROUT` or `pattern SADDR SPORT DADDR DPORT FOUT ROUT`".to_owned()),
+    }
+}
+
+fn initialiser(kind: &str, forward: u64, reply: u64, pattern: Pattern, number: usize) -> String {
+    let Pattern { saddr, daddr, sport: (first, last), dport, sequential, random } = pattern;
+    format!(
+        "REWRITE_{kind}, {forward}, {reply}, htonl({saddr:#x}), htonl({daddr:#x}), {first}, {last}, htons({dport}), {sequential}, {number}, {random}"
+    )
+}
+
+/// `SADDR SPORT DADDR DPORT`, or a name.
+fn pattern(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, String> {
+    let [saddr, sport, daddr, dport] = match *fields {
+        [name] => {
+            let named = job.names.pattern(name).ok_or_else(|| format!("there is no pattern `{name}`"))?;
+            let fields: Vec<&str> = named.split_ascii_whitespace().collect();
+            let known =
+                <[&str; 4]>::try_from(fields.as_slice()).map_err(|_| format!("the pattern `{name}` is not SADDR SPORT DADDR DPORT"))?;
+            return four(job, known);
+        }
+        [saddr, sport, daddr, dport] => [saddr, sport, daddr, dport],
+        _ => return Err("a pattern is SADDR SPORT DADDR DPORT".to_owned()),
+    };
+    four(job, [saddr, sport, daddr, dport])
+}
+
+fn four(job: &Job<'_>, [saddr, sport, daddr, dport]: [&str; 4]) -> Result<Pattern, String> {
+    let address = |text: &str| match text {
+        "-" => Ok(0),
+        text => address::parse(text, &job.names).ok_or_else(|| format!("`{text}` is not an IP address")),
+    };
+    let dport = if dport == "-" { 0 } else { port(dport).ok_or_else(|| format!("`{dport}` is not a port"))? };
+    let (range, sequential, random) = match (sport.strip_suffix('#'), sport.strip_suffix('?')) {
+        (Some(range), _) => (range, true, false),
+        (None, Some(range)) => (range, false, true),
+        (None, None) => (sport, false, false),
+    };
+    let ports = match range {
+        "-" if range == sport => Some((0, 0)),
+        range => ports(range),
+    };
+    let sport = ports.ok_or_else(|| format!("`{sport}` is not a port or a range of ports"))?;
+    Ok(Pattern { saddr: address(saddr)?, daddr: address(daddr)?, sport, dport, sequential, random })
+}
+
+/// A port or two.
+fn ports(text: &str) -> Option<(u16, u16)> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    port(first).zip(port(last)).filter(|(first, last)| first <= last)
+}
+
+fn port(text: &str) -> Option<u16> {
+    integer::parse(text, 0).ok().and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0)
+}

@@ -1,0 +1,109 @@
+//! Syntaxes of all that is left of an element's arguments: they write restricted C, and entries of tables.
+
+use super::{Scope, list, pattern, rewrite, routes};
+use crate::click::arguments::{Type, Value};
+use crate::click::config::unquote;
+
+/// What is to be written.
+pub struct Job<'a> {
+    /// The name that the class gives it.
+    pub name: &'a str,
+    /// The arguments, quotes and all.
+    pub arguments: &'a [String],
+    /// The names that are known at this element.
+    pub names: Scope<'a>,
+    /// How many outputs it has.
+    pub outputs: u32,
+    /// How many inputs.
+    pub inputs: u32,
+    /// The type of a list's values.
+    pub ty: Option<&'a Type>,
+}
+
+/// What was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// C text: functions, constants and data with names that begin with the job's.
+    pub source: String,
+    /// Rows of the table that has the job's name.
+    pub rows: Vec<Row>,
+}
+
+/// An entry of a table, in the order of bytes in C.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The key's bytes.
+    pub key: Vec<u8>,
+    /// The mask's, or those of a range's end.
+    pub mask: Vec<u8>,
+    /// The priority in a table of ranges.
+    pub priority: u32,
+    /// What the value's members are; the empty name is the value itself.
+    pub values: Vec<(&'static str, Value)>,
+}
+
+/// A way to write a list of arguments.
+pub struct Whole {
+    /// Its name in `CONFIG`.
+    pub name: &'static str,
+    write: fn(&Job<'_>) -> Result<Written, Vec<String>>,
+}
+
+/// All syntaxes of lists of arguments.
+pub const WHOLES: &[Whole] = &[
+    Whole { name: "CLASSIFIER", write: pattern::classifier },
+    Whole { name: "IPCLASSIFIER", write: pattern::ip_classifier },
+    Whole { name: "IPFILTER", write: pattern::ip_filter },
+    Whole { name: "IP_ROUTES", write: routes::ip },
+    Whole { name: "IP6_ROUTES", write: routes::ip6 },
+    Whole { name: "RANGE_ROUTES", write: routes::range },
+    Whole { name: "ARP_ENTRIES", write: routes::arp },
+    Whole { name: "REWRITE", write: rewrite::write },
+    Whole { name: "LIST", write: list::write },
+];
+
+impl Whole {
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        WHOLES.iter().find(|whole| whole.name == name)
+    }
+
+    /// Writes what arguments mean.
+    ///
+    /// # Errors
+    /// All that is wrong with them.
+    pub fn write(&self, job: &Job<'_>) -> Result<Written, Vec<String>> {
+        (self.write)(job)
+    }
+}
+
+impl Written {
+    pub(super) fn source(source: String) -> Self {
+        Self { source, rows: Vec::new() }
+    }
+}
+
+impl Job<'_> {
+    /// As many arguments as outputs, or a fault.
+    pub(super) fn one_for_each_output(&self) -> Result<(), Vec<String>> {
+        let (given, wanted) = (self.arguments.len(), self.outputs as usize);
+        if given == wanted { Ok(()) } else { Err(vec![format!("{given} patterns for {wanted} outputs: each output needs one")]) }
+    }
+
+    /// Reads each argument; faults name it.
+    pub(super) fn each<T>(&self, mut read: impl FnMut(usize, &str) -> Result<T, String>) -> Result<Vec<T>, Vec<String>> {
+        let (mut all, mut faults) = (Vec::with_capacity(self.arguments.len()), Vec::new());
+        for (n, argument) in self.arguments.iter().enumerate() {
+            match read(n, argument) {
+                Ok(one) => all.push(one),
+                Err(wrong) => faults.push(format!("`{argument}`: {wrong}")),
+            }
+        }
+        if faults.is_empty() { Ok(all) } else { Err(faults) }
+    }
+
+    /// The words of an argument, quotes taken away.
+    pub(super) fn words(argument: &str) -> Vec<String> {
+        String::from_utf8_lossy(&unquote(argument)).split_ascii_whitespace().map(str::to_owned).collect()
+    }
+}

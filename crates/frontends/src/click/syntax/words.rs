@@ -1,0 +1,70 @@
+//! Numbers that have names in some places: protocols, ICMP types and codes, tags and addresses that annotations give.
+//!
+//! Source: Click's manuals of ICMPError, IPEncap and EtherVLANEncap; RFC 792.
+
+use super::{Reading, Wrong, address, integer, number, port};
+use crate::click::arguments::Value;
+
+const PROTOCOLS: [(&str, u8); 8] =
+    [("dccp", 33), ("gre", 47), ("icmp", 1), ("igmp", 2), ("ipip", 4), ("sctp", 132), ("tcp", 6), ("udp", 17)];
+/// Codes of all types have different names.
+const ICMP_CODES: [(&str, u8); 10] = [
+    ("erroratptr", 0),
+    ("host", 1),
+    ("length", 2),
+    ("missingopt", 1),
+    ("needfrag", 4),
+    ("net", 0),
+    ("port", 3),
+    ("protocol", 2),
+    ("reassembly", 1),
+    ("transit", 0),
+];
+pub(super) const ICMP_TYPES: [(&str, u8); 15] = [
+    ("echo", 8),
+    ("echo-reply", 0),
+    ("inforeq", 15),
+    ("inforeq-reply", 16),
+    ("maskreq", 17),
+    ("maskreq-reply", 18),
+    ("parameterproblem", 12),
+    ("redirect", 5),
+    ("routeradvert", 9),
+    ("routersolicit", 10),
+    ("sourcequench", 4),
+    ("timeexceeded", 11),
+    ("timestamp", 13),
+    ("timestamp-reply", 14),
+    ("unreachable", 3),
+];
+
+fn named(table: &[(&str, u8)], text: &str, reading: &Reading<'_>, what: &str) -> Result<Value, Wrong> {
+    let known = table.iter().find(|(name, _)| *name == text).map(|(_, value)| i128::from(*value));
+    let value = known.map_or_else(|| integer::parse(text, 0), Ok).map_err(|_| format!("is not {what}"))?;
+    number(value, reading.ty)
+}
+
+pub(super) fn read_protocol(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    named(&PROTOCOLS, text, reading, "an IP protocol")
+}
+
+pub(super) fn read_icmp_type(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    named(&ICMP_TYPES, text, reading, "an ICMP type")
+}
+
+pub(super) fn read_icmp_code(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    named(&ICMP_CODES, text, reading, "an ICMP code")
+}
+
+/// A tag, or `ANNO` for that of the annotation, which is -1.
+pub(super) fn read_tag(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    if text == "ANNO" {
+        return number(-1, reading.ty);
+    }
+    port::in_range(integer::parse(text, 0).map_err(|_| "is neither a VLAN tag nor ANNO")?).and_then(|tag| number(tag, reading.ty))
+}
+
+/// An address, or `DST_ANNO` for that of the annotation, which is 0.0.0.0.
+pub(super) fn read_address(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    if text == "DST_ANNO" { number(0, reading.ty) } else { address::read(text, reading) }
+}
