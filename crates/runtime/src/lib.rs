@@ -1,6 +1,7 @@
-//! What running programs need around them: captures in and out, and what sits behind virtual coprocessors.
+//! What running programs need around them: captures in and out, what sits behind virtual coprocessors, and graphs of elements.
 
 #![deny(unsafe_code)] // allowed in io::sys alone
 
 pub mod coproc;
+pub mod graph;
 pub mod io;

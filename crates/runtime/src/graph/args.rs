@@ -1,0 +1,127 @@
+//! Arguments of native elements: positional ones, and keywords in capitals with a value behind.
+
+use super::text;
+use std::collections::HashMap;
+
+/// Arguments by name.
+pub struct Args {
+    values: HashMap<&'static str, String>,
+}
+
+impl Args {
+    /// Sorts arguments: those that begin with one of the names in capitals are that, the others are `positional` in that order.
+    ///
+    /// # Errors
+    /// There are more than that, or one twice.
+    pub fn parse(arguments: &[String], positional: &[&'static str], keywords: &[&'static str]) -> Result<Self, String> {
+        let mut values = HashMap::new();
+        let mut others = Vec::new();
+        for argument in arguments {
+            let (word, rest) = text::shift_word(argument);
+            match positional.iter().chain(keywords).find(|name| **name == word) {
+                Some(name) => {
+                    if values.insert(*name, rest.to_owned()).is_some() {
+                        return Err(format!("{name} is given twice"));
+                    }
+                }
+                None => others.push(argument.trim().to_owned()),
+            }
+        }
+        let free: Vec<_> = positional.iter().copied().filter(|name| !values.contains_key(name)).collect();
+        if others.len() > free.len() {
+            return Err(format!("too many arguments: '{}'", others[free.len()]));
+        }
+        values.extend(free.into_iter().zip(others));
+        Ok(Self { values })
+    }
+
+    /// An argument as it stands.
+    pub fn raw(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// True if it is there.
+    pub fn has(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+
+    fn get<T>(&self, name: &str, otherwise: T, what: &str, read: impl Fn(&str) -> Option<T>) -> Result<T, String> {
+        match self.raw(name) {
+            Some(text) => read(&text::unquoted(text)).ok_or_else(|| format!("{name} should be {what}, not '{text}'")),
+            None => Ok(otherwise),
+        }
+    }
+
+    /// A whole number.
+    pub fn integer(&self, name: &str, otherwise: i64) -> Result<i64, String> {
+        self.get(name, otherwise, "a whole number", text::integer)
+    }
+
+    /// A number from 0 to a limit.
+    pub fn count(&self, name: &str, otherwise: u32, most: u32) -> Result<u32, String> {
+        let read = |text: &str| text::integer(text).and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= most);
+        self.get(name, otherwise, &format!("a number up to {most}"), read)
+    }
+
+    /// A truth value.
+    pub fn boolean(&self, name: &str, otherwise: bool) -> Result<bool, String> {
+        self.get(name, otherwise, "true or false", text::boolean)
+    }
+
+    /// A number with a fraction.
+    pub fn real(&self, name: &str, otherwise: f64) -> Result<f64, String> {
+        self.get(name, otherwise, "a number", text::real)
+    }
+
+    /// A duration in nanoseconds.
+    pub fn duration(&self, name: &str, otherwise: u64) -> Result<u64, String> {
+        self.get(name, otherwise, "a time", text::duration)
+    }
+
+    /// A rate in bytes a second.
+    pub fn bandwidth(&self, name: &str, otherwise: u64) -> Result<u64, String> {
+        self.get(name, otherwise, "a bandwidth", text::bandwidth)
+    }
+
+    /// A text without quotes.
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.raw(name).map(text::unquoted)
+    }
+
+    /// A string of bytes.
+    pub fn bytes(&self, name: &str) -> Option<Vec<u8>> {
+        self.raw(name).map(text::unquote)
+    }
+
+    /// A text that must be there.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn required(&self, name: &str) -> Result<String, String> {
+        self.text(name).ok_or_else(|| format!("{name} is missing"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(list: &[&str]) -> Result<Args, String> {
+        Args::parse(&list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>(), &["DATA", "LIMIT"], &["STOP"])
+    }
+
+    #[test]
+    fn keywords_and_places() {
+        let given = args(&["LIMIT 5", "\"x y\"", "STOP true"]).unwrap();
+        assert_eq!((given.integer("LIMIT", 0), given.text("DATA"), given.boolean("STOP", false)), (Ok(5), Some("x y".into()), Ok(true)));
+        assert_eq!(args(&[]).unwrap().integer("LIMIT", -1), Ok(-1));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told() {
+        assert_eq!(args(&["a", "1", "z"]).err().unwrap(), "too many arguments: 'z'");
+        assert_eq!(args(&["STOP true", "STOP false"]).err().unwrap(), "STOP is given twice");
+        assert_eq!(args(&["a", "many"]).unwrap().integer("LIMIT", 0).unwrap_err(), "LIMIT should be a whole number, not 'many'");
+        assert_eq!(args(&["a", "99"]).unwrap().count("LIMIT", 0, 9).unwrap_err(), "LIMIT should be a number up to 9, not '99'");
+    }
+}

@@ -1,0 +1,100 @@
+//! A token bucket by the clock of the run: so many tokens a second, at most so many at once.
+//!
+//! Tokens are counted in billionths, so that rates and times multiply exactly.
+
+const UNIT: u128 = 1_000_000_000;
+
+/// The bucket, full at the beginning.
+#[derive(Clone, Debug)]
+pub(super) struct Bucket {
+    rate: u64,
+    capacity: u64,
+    tokens: u128,
+    filled: Option<u64>,
+}
+
+impl Bucket {
+    /// A rate in tokens a second, and the most tokens it holds.
+    pub(super) fn new(rate: u64, capacity: u64) -> Self {
+        let capacity = capacity.max(1);
+        Self { rate, capacity, tokens: u128::from(capacity) * UNIT, filled: None }
+    }
+
+    /// The capacity that lets through what comes in so much time.
+    pub(super) fn burst(rate: u64, nanoseconds: u64) -> u64 {
+        let tokens = u128::from(rate) * u128::from(nanoseconds) / UNIT;
+        u64::try_from(tokens).unwrap_or(u64::MAX).max(1)
+    }
+
+    pub(super) fn rate(&self) -> u64 {
+        self.rate
+    }
+
+    pub(super) fn set_rate(&mut self, rate: u64, capacity: u64) {
+        *self = Self { filled: self.filled, ..Self::new(rate, capacity) };
+    }
+
+    fn fill(&mut self, now: u64) {
+        let passed = now.saturating_sub(self.filled.unwrap_or(now));
+        self.filled = Some(now);
+        let more = u128::from(self.rate) * u128::from(passed);
+        self.tokens = (self.tokens + more).min(u128::from(self.capacity) * UNIT);
+    }
+
+    /// Takes tokens, if there are so many.
+    pub(super) fn take(&mut self, tokens: u64, now: u64) -> bool {
+        self.fill(now);
+        let wanted = u128::from(tokens) * UNIT;
+        let enough = self.tokens >= wanted;
+        if enough {
+            self.tokens -= wanted;
+        }
+        enough
+    }
+
+    /// True if there are so many tokens.
+    pub(super) fn has(&mut self, tokens: u64, now: u64) -> bool {
+        self.fill(now);
+        self.tokens >= u128::from(tokens) * UNIT
+    }
+
+    /// How long until there are so many tokens, in nanoseconds; `None`: never.
+    pub(super) fn wait(&mut self, tokens: u64, now: u64) -> Option<u64> {
+        self.fill(now);
+        let missing = (u128::from(tokens.min(self.capacity)) * UNIT).saturating_sub(self.tokens);
+        if missing == 0 {
+            return Some(0);
+        }
+        let wait = missing.checked_add(u128::from(self.rate).saturating_sub(1))?.checked_div(u128::from(self.rate))?;
+        u64::try_from(wait).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_gives_its_rate_in_the_long_run() {
+        let mut bucket = Bucket::new(2, Bucket::burst(2, 20_000_000));
+        let (mut now, mut taken) = (7, 0);
+        while now < 10_000_000_007 {
+            match bucket.take(1, now) {
+                true => taken += 1,
+                false => now += bucket.wait(1, now).unwrap(),
+            }
+        }
+        assert_eq!(taken, 20);
+    }
+
+    #[test]
+    fn it_holds_no_more_than_its_capacity() {
+        let mut bucket = Bucket::new(1000, 5);
+        assert!(bucket.take(5, 0) && !bucket.take(1, 0));
+        assert!(bucket.take(5, u64::MAX) && !bucket.take(1, u64::MAX));
+        assert_eq!(Bucket::new(0, 1).wait(1, 0), Some(0));
+        let mut empty = Bucket::new(0, 1);
+        assert!(empty.take(1, 0));
+        assert_eq!(empty.wait(1, 9), None);
+    }
+}

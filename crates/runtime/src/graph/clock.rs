@@ -1,0 +1,68 @@
+//! The time of a run: that of captures, simulated, or a clock's.
+
+use super::Settings;
+
+/// Where simulated time begins: 1,000,000,000 seconds after 1970, as Click's does.
+const SIMULATED: u64 = 1_000_000_000_000_000_000;
+/// What a round of tasks takes in simulated time, in nanoseconds: without it, tasks that always have work would keep timers waiting for ever.
+const ROUND: u64 = 1_000;
+
+/// The present.
+#[derive(Debug)]
+pub(super) struct Clock {
+    kind: Kind,
+    now: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Goes on with arrivals and timers.
+    Captures,
+    /// Goes on with timers and a little with every round.
+    Simulated,
+    /// The host's.
+    Real,
+}
+
+impl Clock {
+    pub(super) fn new(settings: &Settings, captures: bool, real: Option<u64>) -> Self {
+        match real {
+            _ if settings.simulated => Self { kind: Kind::Simulated, now: SIMULATED },
+            _ if captures => Self { kind: Kind::Captures, now: 0 },
+            Some(now) => Self { kind: Kind::Real, now },
+            None => Self { kind: Kind::Simulated, now: SIMULATED },
+        }
+    }
+
+    pub(super) fn now(&self) -> u64 {
+        self.now
+    }
+
+    pub(super) fn is_real(&self) -> bool {
+        self.kind == Kind::Real
+    }
+
+    /// Goes on to a moment, never back.
+    pub(super) fn reach(&mut self, time: u64) {
+        self.now = self.now.max(time);
+    }
+
+    /// A packet of a capture comes: its time is the present. The first one tells when the run began.
+    pub(super) fn arrive(&mut self, time: u64) {
+        if self.kind == Kind::Captures {
+            self.reach(time);
+        }
+    }
+
+    /// True if arrivals come at the time that their captures say, false if they come as soon as they can.
+    pub(super) fn follows_captures(&self) -> bool {
+        self.kind == Kind::Captures
+    }
+
+    /// A round of tasks was done.
+    pub(super) fn round(&mut self) {
+        if self.kind == Kind::Simulated {
+            self.now = self.now.saturating_add(ROUND);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Packets moving: pushed from output to input, pulled from input to output.
+//!
+//! What an element emits goes on a stack, first emitted on top, and the top moves next: that is depth first, without recursion. A pull is a call, and
+//! what elements on its way push aside moves before the packet that was pulled.
+
+use super::native::Ctx;
+use super::{Body, Graph, MAX_PULL_DEPTH, MAX_ROUNDS, Packet, Push};
+
+/// Why packets are dropped that no element drops.
+const NOWHERE: &str = "output not connected";
+const TOO_OFTEN: &str = "led back too often";
+
+impl Graph {
+    /// Lets a packet leave an element by an output: on the stack, or in the queue of those led back.
+    pub(super) fn leave(&mut self, node: usize, port: u32, mut packet: Packet) {
+        let way = self.nodes[node].outputs.get(port as usize).and_then(|ways| ways.first()).copied();
+        let Some(way) = way else { return self.nodes[node].stats.drop(NOWHERE) };
+        let to = (way.to.instance as usize, way.to.port);
+        if !way.recirculates {
+            self.pending.push(Push { node: to.0, port: to.1, packet });
+        } else if packet.rounds >= MAX_ROUNDS {
+            self.nodes[node].stats.drop(TOO_OFTEN);
+        } else {
+            packet.rounds += 1;
+            self.recirculated.push_back(Push { node: to.0, port: to.1, packet });
+        }
+    }
+
+    /// Moves everything that is on its way, then what is led back.
+    pub(super) fn settle(&mut self) {
+        loop {
+            self.drain(0);
+            self.write_calls();
+            match self.recirculated.pop_front() {
+                Some(push) => self.pending.push(push),
+                None if self.pending.is_empty() => return,
+                None => {}
+            }
+        }
+    }
+
+    /// Moves what lies above `mark` on the stack.
+    fn drain(&mut self, mark: usize) {
+        while self.pending.len() > mark {
+            let Some(push) = self.pending.pop() else { return };
+            self.enter(push);
+        }
+    }
+
+    fn enter(&mut self, push: Push) {
+        self.moved = true;
+        self.nodes[push.node].stats.packets += 1;
+        match &self.nodes[push.node].body {
+            Body::Program(_) => self.push_program(push),
+            Body::Native(None) => self.recirculated.push_back(push),
+            Body::Native(Some(_)) => {
+                self.with_native(push.node, |native, ctx| native.push(push.port, push.packet, ctx));
+                self.write_calls();
+            }
+        }
+    }
+
+    fn push_program(&mut self, push: Push) {
+        let mark = self.pending.len();
+        let Push { node, port, mut packet } = push;
+        packet.buffer.port = port;
+        let now = self.clock.now();
+        let Body::Program(program) = &mut self.nodes[node].body else { return };
+        let ended = program.push(&mut packet, now);
+        self.after_program(node, &packet);
+        self.end(node, ended, packet);
+        self.pending[mark..].reverse();
+    }
+
+    /// What a program printed, and its copies, which leave before the packet.
+    fn after_program(&mut self, node: usize, packet: &Packet) {
+        let Body::Program(program) = &mut self.nodes[node].body else { return };
+        let printed = program.printed();
+        let clones: Vec<_> = program.clones().collect();
+        if !printed.is_empty() {
+            self.host.write(super::Stream::Err, &printed);
+        }
+        for (port, buffer) in clones {
+            self.leave(node, port, Packet { buffer, rounds: packet.rounds, link: packet.link });
+        }
+    }
+
+    fn end(&mut self, node: usize, ended: super::program::Ended, packet: Packet) {
+        match ended {
+            super::program::Ended::Leaves(port) => self.leave(node, port, packet),
+            // Held back by the program.
+            super::program::Ended::Dropped(_) if !packet.buffer.is_present() => {}
+            super::program::Ended::Dropped(reason) => self.nodes[node].stats.drop(&reason),
+            super::program::Ended::Trapped(reason) => {
+                self.nodes[node].stats.traps += 1;
+                self.nodes[node].stats.drop(&reason);
+            }
+            super::program::Ended::Nothing => {}
+        }
+    }
+
+    /// Asks what is before an input for a packet.
+    pub(super) fn pull_input(&mut self, node: usize, port: u32) -> Option<Packet> {
+        let from = *self.nodes[node].inputs.get(port as usize)?.first()?;
+        let packet = self.pull_output(from.instance as usize, from.port);
+        if packet.is_some() {
+            self.moved = true;
+            self.nodes[node].stats.packets += 1;
+        }
+        packet
+    }
+
+    fn pull_output(&mut self, node: usize, port: u32) -> Option<Packet> {
+        if self.pull_depth >= MAX_PULL_DEPTH {
+            self.nodes[node].stats.drop("pulled through too many elements");
+            return None;
+        }
+        self.pull_depth += 1;
+        let mark = self.pending.len();
+        let packet = match &self.nodes[node].body {
+            Body::Program(_) => self.pull_program(node, port),
+            Body::Native(..) => self.with_native(node, |native, ctx| native.pull(port, ctx)).flatten(),
+        };
+        self.drain(mark);
+        self.write_calls();
+        self.pull_depth -= 1;
+        packet
+    }
+
+    /// The packet before a program's input goes through its pull handler.
+    fn pull_program(&mut self, node: usize, port: u32) -> Option<Packet> {
+        let Body::Program(program) = &self.nodes[node].body else { return None };
+        let input = program.input_of(port);
+        let before = self.pull_input(node, input)?;
+        let (rounds, link) = (before.rounds, before.link);
+        let mark = self.pending.len();
+        let now = self.clock.now();
+        let Body::Program(program) = &mut self.nodes[node].body else { return None };
+        let (ended, buffer) = program.pull(port, input, before, now);
+        let packet = Packet { buffer, rounds, link };
+        self.after_program(node, &packet);
+        let result = match ended {
+            super::program::Ended::Leaves(left) if left == port => Some(packet),
+            ended => {
+                self.end(node, ended, packet);
+                None
+            }
+        };
+        self.pending[mark..].reverse();
+        result
+    }
+
+    /// Runs a program's handler for an event.
+    pub(super) fn program_event(&mut self, node: usize, event: u32, time: u64) {
+        let mark = self.pending.len();
+        let now = self.clock.now();
+        let Body::Program(program) = &mut self.nodes[node].body else { return };
+        let (ended, buffer) = program.event(event, time, now);
+        let packet = Packet { buffer, rounds: 0, link: crate::io::LinkType::EN10MB };
+        self.after_program(node, &packet);
+        self.end(node, ended, packet);
+        self.pending[mark..].reverse();
+    }
+
+    /// Does the writes that elements asked for, as far as those written to are not running.
+    pub(super) fn write_calls(&mut self) {
+        for _ in 0..self.calls.len() {
+            let Some((node, handler, text)) = self.calls.pop_front() else { return };
+            match self.is_running(&handler, node) {
+                true => self.calls.push_back((node, handler, text)),
+                false => {
+                    if let Err(message) = self.write(&handler, &text, Some(node)) {
+                        self.tell(node, &message);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A message of an element for people.
+    pub(super) fn tell(&mut self, node: usize, message: &str) {
+        let line = format!("{}: {message}\n", self.declared(node));
+        self.host.write(super::Stream::Err, line.as_bytes());
+    }
+
+    /// `name :: Class`.
+    pub(super) fn declared(&self, node: usize) -> String {
+        format!("{} :: {}", self.name(node), self.class(node))
+    }
+}
+
+impl Ctx<'_> {
+    /// Lets a packet leave by an output, after this element has returned.
+    pub fn emit(&mut self, port: u32, packet: Packet) {
+        self.graph.leave(self.node, port, packet);
+    }
+
+    /// Asks for a packet at a pull input.
+    pub fn pull(&mut self, port: u32) -> Option<Packet> {
+        self.graph.pull_input(self.node, port)
+    }
+}

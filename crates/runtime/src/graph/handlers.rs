@@ -1,0 +1,349 @@
+//! Handlers by name: an element's own, those that every element has, those of the whole run.
+
+use super::native::{Control, Ready};
+use super::{Body, Graph, Stats, native, text};
+use netil::event;
+use std::fmt::Write as _;
+
+/// Handlers of every element.
+const GENERIC: &[&str] = &["class", "config", "handlers", "name", "ports", "scheduled", "home_thread", "drops_by_reason"];
+/// Handlers of the run.
+const GLOBAL: &[&str] = &["classes", "config", "flatconfig", "handlers", "list", "requirements", "stop", "version", "driver"];
+
+/// How deep handlers may call each other.
+const MAX_HANDLER_DEPTH: u32 = 32;
+
+/// A handler found.
+enum Found {
+    Global(String),
+    Of(usize, String),
+}
+
+impl Graph {
+    /// Reads a handler: `element.handler` or one of the run's; `from` is the element that asks, in whose compound names are looked up first.
+    ///
+    /// # Errors
+    /// There is none, it cannot be read, or it refuses.
+    pub fn read(&mut self, handler: &str, text: &str, from: Option<usize>) -> Result<String, String> {
+        let found = self.find_handler(handler, from)?;
+        self.nested(|graph| match found {
+            Found::Global(name) => graph.read_global(&name),
+            Found::Of(node, name) => graph.read_of(node, &name, text),
+        })
+    }
+
+    /// Handlers call handlers, but not without end.
+    fn nested<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
+        if self.handler_depth >= MAX_HANDLER_DEPTH {
+            return Err("handlers call each other too deeply".to_owned());
+        }
+        self.handler_depth += 1;
+        let result = work(self);
+        self.handler_depth -= 1;
+        result
+    }
+
+    /// Writes a handler.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn write(&mut self, handler: &str, text: &str, from: Option<usize>) -> Result<(), String> {
+        match self.find_handler(handler, from)? {
+            Found::Global(name) if name == "stop" => {
+                self.stops += 1;
+                Ok(())
+            }
+            Found::Global(name) => Err(format!("no write handler '{name}'")),
+            Found::Of(node, name) => self.nested(|graph| graph.write_of(node, &name, text)),
+        }
+    }
+
+    /// True if that can be read.
+    pub(super) fn can_read(&self, handler: &str, from: Option<usize>) -> bool {
+        match self.find_handler(handler, from) {
+            Ok(Found::Global(name)) => GLOBAL.contains(&name.as_str()),
+            Ok(Found::Of(node, name)) => GENERIC.contains(&name.as_str()) || self.controls(node).iter().any(|c| c.read && c.name == name),
+            Err(_) => false,
+        }
+    }
+
+    /// True if the handler is one of an element that is running.
+    pub(super) fn is_running(&self, handler: &str, from: usize) -> bool {
+        let Ok(Found::Of(node, _)) = self.find_handler(handler, Some(from)) else { return false };
+        matches!(self.nodes[node].body, Body::Native(None))
+    }
+
+    /// The elements whose name or class matches a pattern of the shell's kind, in the order of declaration.
+    pub fn matching(&self, pattern: &str) -> Vec<usize> {
+        if let Some(node) = self.by_name.get(pattern) {
+            return vec![*node];
+        }
+        let fits = |node: &super::Node| text::glob(pattern, &node.name) || node.class == pattern;
+        self.nodes.iter().enumerate().filter(|(_, node)| fits(node)).map(|(index, _)| index).collect()
+    }
+
+    fn find_handler(&self, handler: &str, from: Option<usize>) -> Result<Found, String> {
+        let Some((element, name)) = handler.split_once('.') else {
+            return match from.filter(|_| !GLOBAL.contains(&handler)) {
+                Some(node) if self.controls(node).iter().any(|c| c.name == handler) => Ok(Found::Of(node, handler.to_owned())),
+                _ => Ok(Found::Global(handler.to_owned())),
+            };
+        };
+        if element.is_empty() {
+            return Ok(Found::Global(name.to_owned()));
+        }
+        let node = self.find_element(element, from).ok_or_else(|| format!("no element named '{element}'"))?;
+        Ok(Found::Of(node, name.to_owned()))
+    }
+
+    /// An element by its name, as seen from another one: in that one's compound first, then in those around it.
+    pub fn find_element(&self, name: &str, from: Option<usize>) -> Option<usize> {
+        let mut scope = from.map_or("", |node| self.nodes[node].name.as_str());
+        while let Some((outer, _)) = scope.rsplit_once('/') {
+            if let Some(node) = self.by_name.get(&format!("{outer}/{name}")) {
+                return Some(*node);
+            }
+            scope = outer;
+        }
+        self.by_name.get(name).copied()
+    }
+
+    fn answers_all(&self, node: usize) -> bool {
+        matches!(&self.nodes[node].body, Body::Native(Some(native)) if native.answers_all())
+    }
+
+    fn controls(&self, node: usize) -> Vec<Control> {
+        match &self.nodes[node].body {
+            Body::Native(Some(native)) => native.controls(),
+            Body::Native(None) => Vec::new(),
+            Body::Program(program) => program.controls(),
+        }
+    }
+
+    fn read_of(&mut self, node: usize, name: &str, text: &str) -> Result<String, String> {
+        let own = self.controls(node).into_iter().find(|control| control.name == name);
+        match own {
+            Some(control) if control.read => match &self.nodes[node].body {
+                Body::Native(..) => self.with_native(node, |native, ctx| native.read(name, text, ctx)).unwrap_or(Err(busy(name))),
+                Body::Program(_) => self.read_control(node, name),
+            },
+            None if self.answers_all(node) && !GENERIC.contains(&name) => {
+                self.with_native(node, |native, ctx| native.read(name, text, ctx)).unwrap_or(Err(busy(name)))
+            }
+            Some(_) if !GENERIC.contains(&name) => Err(format!("'{}.{name}' can only be written", self.nodes[node].name)),
+            _ => self.read_generic(node, name, text),
+        }
+    }
+
+    fn write_of(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {
+        let full = format!("{}.{name}", self.nodes[node].name);
+        let own = self.controls(node).into_iter().find(|control| control.name == name);
+        match (own, &self.nodes[node].body) {
+            (Some(control), _) if !control.write => Err(format!("'{full}' can only be read")),
+            (None, Body::Native(None)) => Err(busy(&full)),
+            (None, Body::Native(..)) if !self.answers_all(node) => Err(no_handler(&self.nodes[node].name, name)),
+            (_, Body::Native(..)) => self.with_native(node, |native, ctx| native.write(name, text, ctx)).unwrap_or(Err(busy(&full))),
+            (Some(_), Body::Program(_)) => self.write_control(node, name, text),
+            (None, Body::Program(_)) => self.write_table(node, name, text),
+        }
+    }
+
+    fn read_generic(&mut self, node: usize, name: &str, text: &str) -> Result<String, String> {
+        let it = &self.nodes[node];
+        Ok(match name {
+            "class" => it.class.clone(),
+            "name" => it.name.clone(),
+            "config" => it.arguments.join(", "),
+            "handlers" => self.handler_list(node),
+            "ports" => self.port_list(node),
+            "home_thread" => "0".to_owned(),
+            "scheduled" => match &it.body {
+                Body::Native(Some(native)) if native.is_task() => native.is_scheduled(&Ready { graph: self, node, depth: 0 }).to_string(),
+                _ => return Err(no_handler(&it.name, name)),
+            },
+            "drops_by_reason" => it.stats.drops.iter().fold(String::new(), |mut list, (reason, count)| {
+                let _ = writeln!(list, "{count} {reason}");
+                list
+            }),
+            _ => return self.read_table(node, name, text),
+        })
+    }
+
+    fn handler_list(&self, node: usize) -> String {
+        let generic = GENERIC.iter().map(|name| Control { name: (*name).to_owned(), read: true, write: false });
+        self.controls(node).into_iter().chain(generic).fold(String::new(), |mut list, control| {
+            let mode = [if control.read { "r" } else { "" }, if control.write { "w" } else { "" }].concat();
+            let _ = writeln!(list, "{}\t{mode}", control.name);
+            list
+        })
+    }
+
+    fn port_list(&self, node: usize) -> String {
+        let it = &self.nodes[node];
+        let plural = |n: usize, what: &str| format!("{n} {what}{}\n", if n == 1 { "" } else { "s" });
+        let mut list = plural(it.inputs.len(), "input");
+        for (port, from) in it.inputs.iter().enumerate() {
+            let kind = if it.pulled.get(port).copied().unwrap_or(false) { "pull" } else { "push" };
+            let ends: Vec<_> = from.iter().map(|end| format!("{} [{}]", self.name(end.instance as usize), end.port)).collect();
+            let _ = writeln!(list, "{kind}\t-\t{}", ends.join(", "));
+        }
+        list += &plural(it.outputs.len(), "output");
+        for ways in &it.outputs {
+            let pulled = |way: &super::Way| self.nodes[way.to.instance as usize].pulled.get(way.to.port as usize).copied().unwrap_or(false);
+            let kind = if ways.iter().any(pulled) { "pull" } else { "push" };
+            let ends: Vec<_> = ways.iter().map(|way| format!("[{}] {}", way.to.port, self.name(way.to.instance as usize))).collect();
+            let _ = writeln!(list, "{kind}\t-\t{}", ends.join(", "));
+        }
+        list
+    }
+
+    fn read_global(&mut self, name: &str) -> Result<String, String> {
+        Ok(match name {
+            "config" | "flatconfig" => self.settings.text.clone(),
+            "requirements" => lines(self.settings.requirements.iter()),
+            "list" => format!("{}\n{}", self.nodes.len(), lines(self.nodes.iter().map(|node| &node.name))),
+            "classes" => lines(native::ALL.iter().map(|class| class.name)),
+            "handlers" => lines(GLOBAL.iter()),
+            "version" => env!("CARGO_PKG_VERSION").to_owned(),
+            "driver" => "netvm".to_owned(),
+            "stop" => (self.stops > 0 || self.ended).to_string(),
+            _ => return Err(format!("no handler named '{name}'")),
+        })
+    }
+
+    /// A program's handler: its variable, after its function has run.
+    fn read_control(&mut self, node: usize, name: &str) -> Result<String, String> {
+        let Body::Program(program) = &mut self.nodes[node].body else { return Err(busy(name)) };
+        let Some((index, call)) = program.control(name) else { return Err(no_handler(&self.nodes[node].name, name)) };
+        let mut printed = Vec::new();
+        if call {
+            let now = self.clock.now();
+            program.event(event::CONTROL + index, now, now);
+            printed = program.printed();
+        }
+        Ok(program.value(index, &printed))
+    }
+
+    fn write_control(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {
+        let full = format!("{}.{name}", self.nodes[node].name);
+        let Body::Program(program) = &mut self.nodes[node].body else { return Err(busy(&full)) };
+        let Some((index, call)) = program.control(name) else { return Err(no_handler(&full, name)) };
+        program.set_value(index, text).map_err(|error| format!("{full}: {error}"))?;
+        if call {
+            let now = self.clock.now();
+            self.program_event(node, event::CONTROL + index, now);
+            self.settle_soon();
+        }
+        Ok(())
+    }
+
+    fn read_table(&mut self, node: usize, name: &str, text: &str) -> Result<String, String> {
+        let now = self.clock.now();
+        let none = no_handler(&self.nodes[node].name, name);
+        let Body::Program(program) = &mut self.nodes[node].body else { return Err(none) };
+        program.read_table(name, text, now).unwrap_or(Err(none))
+    }
+
+    fn write_table(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {
+        let now = self.clock.now();
+        let none = no_handler(&self.nodes[node].name, name);
+        let Body::Program(program) = &mut self.nodes[node].body else { return Err(none) };
+        program.write_table(name, text, now).unwrap_or(Err(none))
+    }
+
+    /// Moves what a handler emitted, if nothing else is moving.
+    fn settle_soon(&mut self) {
+        if self.pull_depth == 0 && !self.nodes.iter().any(|node| matches!(node.body, Body::Native(None))) {
+            self.settle();
+        }
+    }
+
+    /// What became of the packets, as lines for people.
+    pub fn stats_text(stats: &Stats) -> String {
+        let mut text = String::new();
+        for (name, class, node) in &stats.nodes {
+            let _ = writeln!(text, "{name} :: {class}: {} packets", node.packets);
+            for (reason, count) in &node.drops {
+                let _ = writeln!(text, "  {count} dropped: {reason}");
+            }
+        }
+        text
+    }
+}
+
+fn lines<T: std::fmt::Display>(items: impl Iterator<Item = T>) -> String {
+    items.fold(String::new(), |mut list, item| {
+        let _ = writeln!(list, "{item}");
+        list
+    })
+}
+
+fn busy(handler: &str) -> String {
+    format!("'{handler}' belongs to an element that is running")
+}
+
+fn no_handler(element: &str, name: &str) -> String {
+    format!("no handler named '{element}.{name}'")
+}
+
+impl Ready<'_> {
+    /// Whether something before any input may give a packet.
+    pub fn any_input(&self) -> bool {
+        (0..self.graph.nodes[self.node].inputs.len()).any(|port| self.input(port as u32))
+    }
+
+    /// Whether what is before an input may give a packet.
+    pub fn input(&self, port: u32) -> bool {
+        let node = &self.graph.nodes[self.node];
+        let Some(from) = node.inputs.get(port as usize).and_then(|ends| ends.first()) else { return false };
+        if !node.pulled.get(port as usize).copied().unwrap_or(false) || self.depth > super::MAX_PULL_DEPTH {
+            return false;
+        }
+        let before = Ready { graph: self.graph, node: from.instance as usize, depth: self.depth + 1 };
+        match &self.graph.nodes[before.node].body {
+            Body::Native(Some(native)) => native.is_ready(from.port, &before),
+            Body::Native(None) => true,
+            Body::Program(_) => before.any_input(),
+        }
+    }
+
+    /// True if every queue behind the outputs that tells when it is full is full, and there is one.
+    pub fn is_full_behind(&self) -> bool {
+        let queues = &self.graph.nodes[self.node].queues_behind;
+        let is_full =
+            |queue: &usize| matches!(&self.graph.nodes[*queue].body, Body::Native(Some(native)) if native.is_full() == Some(true));
+        !queues.is_empty() && queues.iter().all(is_full)
+    }
+}
+
+impl Graph {
+    /// The elements that are reached from an element by pushing and fit, no further than the first on each way.
+    pub(super) fn find_behind(&self, node: usize, fits: fn(&dyn native::Native) -> bool) -> Vec<usize> {
+        let next = |node: usize| {
+            let ways = self.nodes[node].outputs.iter().flatten().map(|way| (way.to.instance as usize, way.to.port as usize));
+            let pushed = |(to, port): &(usize, usize)| !self.nodes[*to].pulled.get(*port).copied().unwrap_or(false);
+            ways.filter(pushed).map(|(to, _)| to).collect()
+        };
+        self.nearest(node, &next, fits)
+    }
+
+    /// The same of those before it, by pulling.
+    pub(super) fn find_before(&self, node: usize, fits: fn(&dyn native::Native) -> bool) -> Vec<usize> {
+        let next = |node: usize| self.nodes[node].inputs.iter().flatten().map(|from| from.instance as usize).collect();
+        self.nearest(node, &next, fits)
+    }
+
+    fn nearest(&self, node: usize, next: &dyn Fn(usize) -> Vec<usize>, fits: fn(&dyn native::Native) -> bool) -> Vec<usize> {
+        let mut seen = std::collections::HashSet::from([node]);
+        let (mut open, mut found) = (vec![node], Vec::new());
+        while let Some(node) = open.pop() {
+            for other in next(node).into_iter().filter(|other| seen.insert(*other)) {
+                match &self.nodes[other].body {
+                    Body::Native(Some(native)) if fits(native.as_ref()) => found.push(other),
+                    _ => open.push(other),
+                }
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,365 @@
+//! Applications being run: elements joined by wires, packets moved between them.
+//!
+//! ```text
+//!  arrival ─▶ push, depth first ─▶ tasks in turn until none has work ─▶ the next event: an arrival or a timer
+//!                │    ▲                 │
+//!                ▼    └── recirculated ◀┘
+//!             elements: programs (an engine and a state) or native ones (Queue, FromDump, Script …)
+//! ```
+//!
+//! This is the reference schedule (architecture: the model), against which every other execution is judged. Invariants:
+//! - One packet at a time. Copies leave before the packet, in their order; each goes as far as it can before the next.
+//! - A native element never runs while it is running: what it emits moves on after it has returned.
+//! - A packet that leads back to an element before it waits until all else is done, at most [`MAX_ROUNDS`] times.
+//! - Time is that of arrivals; without captures it is simulated or, if the host gives one, a clock's ([`Host::clock`]).
+//! - Nothing grows without bound: queues have capacities, everything else is finished before the next packet comes in.
+//!
+//! Handlers are named `element.handler`, as Click has them (click(1), the elements' manuals). Leaves out: threads, hot swapping, device drivers.
+
+mod args;
+mod bucket;
+mod clock;
+mod control;
+mod flow;
+mod handlers;
+mod kinds;
+pub mod native;
+mod packet;
+mod program;
+mod schedule;
+mod script;
+mod stats;
+mod tables;
+mod text;
+
+pub use args::Args;
+pub use native::{Ctx, Native, NativeClass, Setup, Task};
+pub use packet::{Info, Packet};
+pub use stats::{NodeStats, Stats};
+
+use clock::Clock;
+use netil::Verified;
+use netil::app::{Application, Body as Source, End};
+use netil::copro::Coprocessor;
+use netil::engine::Engine;
+use netil::module::Table as Declaration;
+use netil::tables::Table;
+use program::Program;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How often a packet may be led back.
+pub const MAX_ROUNDS: u8 = 16;
+/// The longest path that a packet is pulled through.
+const MAX_PULL_DEPTH: u32 = 256;
+
+/// A stream of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// What elements print.
+    Out,
+    /// What they tell.
+    Err,
+}
+
+/// What surrounds a run: the graph itself prints nothing and knows no clock.
+pub trait Host {
+    /// Text that an element writes.
+    fn write(&mut self, stream: Stream, text: &[u8]);
+
+    /// The clock, in nanoseconds since 1970, if the run is to be in real time.
+    fn clock(&self) -> Option<u64> {
+        None
+    }
+
+    /// Waits so long, or until something interrupts.
+    fn sleep(&mut self, nanoseconds: u64) {
+        let _ = nanoseconds;
+    }
+}
+
+/// What makes the parts of programs.
+pub struct Factories<'f> {
+    /// An engine for a program.
+    pub engine: &'f dyn Fn(Arc<Verified>) -> Result<Box<dyn Engine>, String>,
+    /// A coprocessor by its name.
+    pub coprocessor: &'f dyn Fn(&str) -> Option<Box<dyn Coprocessor>>,
+    /// A table as it is declared; the seed is for its hashes.
+    pub table: &'f dyn Fn(&Declaration, u64) -> Box<dyn Table>,
+}
+
+/// What a run depends on besides the application.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// What one handler run may spend; none for the usual.
+    pub budget: Option<u32>,
+    /// Simulated time, whatever clock the host has.
+    pub simulated: bool,
+    /// Captures that are read as devices.
+    pub devices: BTreeMap<String, PathBuf>,
+    /// Captures that devices write.
+    pub outputs: BTreeMap<String, PathBuf>,
+    /// The configuration's text, for the handlers that show it.
+    pub text: String,
+    /// What it requires.
+    pub requirements: Vec<String>,
+}
+
+/// An element that cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The element's index.
+    pub instance: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// An application with all its state.
+pub struct Graph {
+    nodes: Vec<Node>,
+    by_name: HashMap<String, usize>,
+    /// Packets on their way; the last moves first.
+    pending: Vec<Push>,
+    /// Packets led back.
+    recirculated: VecDeque<Push>,
+    /// Writes to handlers that wait until the element that asks for them has returned: who asks, handler, text.
+    calls: VecDeque<(usize, String, String)>,
+    tasks: Vec<usize>,
+    sources: Vec<usize>,
+    clock: Clock,
+    host: Box<dyn Host>,
+    settings: Settings,
+    info: Info,
+    /// The element that decides when the run ends.
+    driver: Option<usize>,
+    /// Somebody asked for the end.
+    stops: u64,
+    ended: bool,
+    exhausted: bool,
+    /// A packet moved since this was last set to false.
+    moved: bool,
+    pull_depth: u32,
+    handler_depth: u32,
+    busy_rounds: u32,
+    arrivals: u64,
+}
+
+/// A packet about to enter an element.
+struct Push {
+    node: usize,
+    port: u32,
+    packet: Packet,
+}
+
+/// An element.
+struct Node {
+    name: String,
+    class: String,
+    arguments: Vec<String>,
+    body: Body,
+    /// Where packets go, by output.
+    outputs: Vec<Vec<Way>>,
+    /// Where packets come from, by input.
+    inputs: Vec<Vec<End>>,
+    /// True for the inputs that are pulled.
+    pulled: Vec<bool>,
+    /// When the timer of a native element is due; 0: never.
+    timer: u64,
+    /// The queues behind that tell when they are full, for sources.
+    queues_behind: Vec<usize>,
+    stats: NodeStats,
+}
+
+enum Body {
+    /// Absent while it runs.
+    Native(Option<Box<dyn Native>>),
+    Program(Box<Program>),
+}
+
+/// The other end of a wire.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    to: End,
+    recirculates: bool,
+}
+
+impl Graph {
+    /// Makes all elements of an application and runs the init handlers of its programs.
+    ///
+    /// # Errors
+    /// All elements that cannot be made, with the reasons.
+    pub fn new(application: &Application, factories: &Factories<'_>, settings: Settings, host: Box<dyn Host>) -> Result<Self, Vec<Fault>> {
+        let kinds = kinds::solve(application);
+        let info = Info::of(application);
+        let mut faults = Vec::new();
+        let mut nodes = Vec::new();
+        for (index, (instance, (outputs, inputs))) in application.instances.iter().zip(ends(application)).enumerate() {
+            let mut node = Node {
+                name: instance.name.clone(),
+                class: instance.class.clone(),
+                arguments: Vec::new(),
+                body: Body::Native(None),
+                pulled: (0..inputs.len()).map(|port| kinds.input_is_pull(index, port)).collect(),
+                outputs,
+                inputs,
+                timer: 0,
+                queues_behind: Vec::new(),
+                stats: NodeStats::default(),
+            };
+            let made = match &instance.body {
+                Source::Program(program) => Program::new(program, factories, &settings, index).map(|p| Body::Program(Box::new(p))),
+                Source::Native(arguments) => {
+                    node.arguments.clone_from(arguments);
+                    make_native(&node, &kinds, index, &info, &settings)
+                }
+            };
+            match made {
+                Ok(body) => node.body = body,
+                Err(message) => faults.push(Fault { instance: index, message }),
+            }
+            nodes.push(node);
+        }
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let mut graph = Self::of_nodes(nodes, settings, info, host);
+        graph.init().map_err(|fault| vec![fault])?;
+        Ok(graph)
+    }
+
+    fn of_nodes(nodes: Vec<Node>, settings: Settings, info: Info, host: Box<dyn Host>) -> Self {
+        let is = |what: fn(&dyn Native) -> bool| {
+            let holds = move |node: &Node| matches!(&node.body, Body::Native(Some(native)) if what(native.as_ref()));
+            nodes.iter().enumerate().filter(move |(_, node)| holds(node)).map(|(index, _)| index).collect::<Vec<_>>()
+        };
+        let tasks = is(|native| native.is_task());
+        let sources = is(|native| native.is_source());
+        let by_name = nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), index)).collect();
+        let clock = Clock::new(&settings, !sources.is_empty(), host.clock());
+        Self {
+            driver: is(|native| native.is_driver()).first().copied(),
+            nodes,
+            by_name,
+            pending: Vec::new(),
+            recirculated: VecDeque::new(),
+            calls: VecDeque::new(),
+            tasks,
+            sources,
+            clock,
+            host,
+            settings,
+            info,
+            stops: 0,
+            ended: false,
+            exhausted: false,
+            moved: false,
+            pull_depth: 0,
+            handler_depth: 0,
+            busy_rounds: 0,
+            arrivals: 0,
+        }
+    }
+
+    fn init(&mut self) -> Result<(), Fault> {
+        for index in 0..self.nodes.len() {
+            let fault = |message| Fault { instance: index, message };
+            let printed = match &mut self.nodes[index].body {
+                Body::Program(program) => Some(program.init().map_err(fault)?),
+                Body::Native(..) => None,
+            };
+            match printed {
+                Some(printed) => self.host.write(Stream::Err, &printed),
+                None => self.with_native(index, |native, ctx| native.init(ctx)).unwrap_or(Ok(())).map_err(fault)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes what elements write.
+    ///
+    /// # Errors
+    /// What could not be written, by element.
+    pub fn finish(&mut self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for instance in 0..self.nodes.len() {
+            if let Some(Err(message)) = self.with_native(instance, |native, ctx| native.finish(ctx)) {
+                faults.push(Fault { instance, message });
+            }
+        }
+        faults
+    }
+
+    /// The name of an element.
+    pub fn name(&self, instance: usize) -> &str {
+        self.nodes.get(instance).map_or("", |node| &node.name)
+    }
+
+    /// The class of an element.
+    pub fn class(&self, instance: usize) -> &str {
+        self.nodes.get(instance).map_or("", |node| &node.class)
+    }
+
+    /// Runs a native element with the graph around it; `None` if it is running already, or a program. What it emitted is on its way
+    /// afterwards, and what it asked to be written is written.
+    fn with_native<T>(&mut self, node: usize, work: impl FnOnce(&mut dyn Native, &mut Ctx<'_>) -> T) -> Option<T> {
+        let Body::Native(slot) = &mut self.nodes[node].body else { return None };
+        let mut native = slot.take()?;
+        let mark = self.pending.len();
+        let result = work(native.as_mut(), &mut Ctx::new(self, node));
+        if let Body::Native(slot) = &mut self.nodes[node].body {
+            *slot = Some(native);
+        }
+        self.pending[mark..].reverse();
+        Some(result)
+    }
+}
+
+/// The wires of an element, by output and by input.
+type Ends = (Vec<Vec<Way>>, Vec<Vec<End>>);
+
+fn ends(application: &Application) -> Vec<Ends> {
+    let mut ends: Vec<Ends> = application.instances.iter().map(|_| Default::default()).collect();
+    for wire in &application.wires {
+        if let Some((outputs, _)) = ends.get_mut(wire.from.instance as usize) {
+            at(outputs, wire.from.port).push(Way { to: wire.to, recirculates: wire.recirculates });
+        }
+        if let Some((_, inputs)) = ends.get_mut(wire.to.instance as usize) {
+            at(inputs, wire.to.port).push(wire.from);
+        }
+    }
+    ends
+}
+
+/// The most ports that an element of an application has.
+const MAX_PORTS: u32 = 65_536;
+
+fn at<T>(ports: &mut Vec<Vec<T>>, port: u32) -> &mut Vec<T> {
+    let port = port.min(MAX_PORTS) as usize;
+    while ports.len() <= port {
+        ports.push(Vec::new());
+    }
+    &mut ports[port]
+}
+
+fn make_native(node: &Node, kinds: &kinds::Kinds, index: usize, info: &Info, settings: &Settings) -> Result<Body, String> {
+    let class = native::find(&node.class).ok_or_else(|| format!("no class of elements is called '{}'", node.class))?;
+    let setup = Setup {
+        name: &node.name,
+        class: class.name,
+        arguments: &node.arguments,
+        inputs: node.inputs.len() as u32,
+        outputs: node.outputs.len() as u32,
+        pulled: &node.pulled,
+        output_pulled: (0..node.outputs.len()).map(|port| kinds.output_is_pull(index, port)).collect(),
+        info,
+        settings,
+        seed: settings.seed ^ (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+    };
+    Ok(Body::Native(Some((class.make)(&setup)?)))
+}
+
+#[cfg(test)]
+mod tests;

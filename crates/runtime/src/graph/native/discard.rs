@@ -1,0 +1,134 @@
+//! Where packets end: Discard, TimedSink, and Idle, which has none.
+
+use super::super::{Args, Packet};
+use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+
+pub(super) static DISCARD: NativeClass = NativeClass {
+    name: "Discard",
+    ports: "1/0",
+    processing: "a/a",
+    flow: "",
+    manual: "Discard([ACTIVE, BURST]) -- drops all packets\n\nBehind a pull output it pulls up to BURST packets (1) a turn while ACTIVE (true).\n\
+             Handlers: count r, active rw, reset_counts w.",
+    make: |setup| {
+        let args = Args::parse(setup.arguments, &[], &["ACTIVE", "BURST"])?;
+        Ok(Box::new(Discard {
+            pulls: setup.pulled.first() == Some(&true),
+            active: args.boolean("ACTIVE", true)?,
+            burst: args.count("BURST", 1, 1 << 16)?.max(1),
+            turn: 0,
+            count: 0,
+        }))
+    },
+};
+
+struct Discard {
+    pulls: bool,
+    active: bool,
+    burst: u32,
+    turn: u32,
+    count: u64,
+}
+
+impl Native for Discard {
+    fn push(&mut self, _: u32, _: Packet, _: &mut Ctx<'_>) {
+        self.count += 1;
+    }
+
+    fn is_task(&self) -> bool {
+        self.pulls
+    }
+
+    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        if !self.active || ctx.pull(0).is_none() {
+            self.turn = 0;
+            return Task::Idle;
+        }
+        self.count += 1;
+        self.turn = (self.turn + 1) % self.burst;
+        if self.turn == 0 { Task::Done } else { Task::Again }
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.active && ctx.any_input()
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&["count"], &["reset_counts"], &["active"])
+    }
+
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(if handler == "active" { self.active.to_string() } else { self.count.to_string() })
+    }
+
+    fn write(&mut self, handler: &str, text: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        match handler {
+            "active" => self.active = super::boolean(text)?,
+            _ => self.count = 0,
+        }
+        Ok(())
+    }
+}
+
+pub(super) static TIMED_SINK: NativeClass = NativeClass {
+    name: "TimedSink",
+    ports: "1/0",
+    processing: "l/a",
+    flow: "",
+    manual: "TimedSink([INTERVAL]) -- pulls a packet every INTERVAL (0.5 s) and drops it\n\nHandlers: interval rw.",
+    make: |setup| {
+        let interval = Args::parse(setup.arguments, &["INTERVAL"], &[])?.duration("INTERVAL", 500_000_000)?;
+        Ok(Box::new(TimedSink { interval: interval.max(1) }))
+    },
+};
+
+struct TimedSink {
+    interval: u64,
+}
+
+impl Native for TimedSink {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        ctx.wake_at(ctx.now().saturating_add(self.interval));
+        Ok(())
+    }
+
+    fn timer(&mut self, when: u64, ctx: &mut Ctx<'_>) {
+        ctx.pull(0);
+        ctx.wake_at(when.saturating_add(self.interval));
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&[], &[], &["interval"])
+    }
+
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(super::super::text::seconds(self.interval))
+    }
+
+    fn write(&mut self, _: &str, text: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        self.interval = super::super::text::duration(text).ok_or("expected a time")?.max(1);
+        Ok(())
+    }
+}
+
+pub(super) static IDLE: NativeClass = NativeClass {
+    name: "Idle",
+    ports: "-/-",
+    processing: "a/a",
+    flow: "x/y",
+    manual: "Idle -- drops what comes in and gives nothing",
+    make: |setup: &Setup<'_>| {
+        Args::parse(setup.arguments, &[], &[])?;
+        Ok(Box::new(Idle))
+    },
+};
+
+struct Idle;
+
+impl Native for Idle {
+    fn push(&mut self, _: u32, _: Packet, _: &mut Ctx<'_>) {}
+
+    fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
+        false
+    }
+}

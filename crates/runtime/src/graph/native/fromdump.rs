@@ -1,0 +1,340 @@
+//! FromDump, FromDevice, PollDevice: packets of captures.
+//!
+//! A device is a capture that the run's settings map its name to. Pushed packets arrive in the order of their times, those of all captures merged, and
+//! make the time of the run; with TIMING they arrive by the run's clock where that is another. Pulled packets come as they are asked for.
+
+use super::super::{Args, Packet, text};
+use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
+use crate::io::{Capture, LinkType};
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+/// Packets read ahead.
+const AHEAD: usize = 64;
+
+pub(super) static FROM_DUMP: NativeClass = NativeClass {
+    name: "FromDump",
+    ports: "0/1-2",
+    processing: "a/ah",
+    flow: "",
+    manual: "FromDump(FILENAME [, STOP, TIMING, SAMPLE, FORCE_IP, START, START_AFTER, END, END_AFTER, INTERVAL, END_CALL, ACTIVE]) -- the packets of a capture\n\n\
+             pcap and pcapng, compressed or not; - is standard input. At the end it asks for the end of the run (STOP true) or writes a handler (END_CALL). FORCE_IP \
+             marks IP headers and lets only IP packets go on, the others by output 1. SAMPLE is the part of packets that are taken.\n\
+             Handlers: count filename encap sampling_prob r, active rw, stop reset_counts w.",
+    make: |setup| make(setup, false),
+};
+
+pub(super) static FROM_DEVICE: NativeClass = NativeClass {
+    name: "FromDevice",
+    ports: "0/1-2",
+    processing: "a/ah",
+    flow: "",
+    manual: "FromDevice(DEVNAME, ...) -- the packets of a capture that stands for a device\n\nWhich one is told by --map DEVNAME=FILE; other arguments have no effect.\n\
+             Handlers: count filename encap r, active rw, reset_counts w.",
+    make: |setup| make(setup, true),
+};
+
+pub(super) static POLL_DEVICE: NativeClass = NativeClass {
+    name: "PollDevice",
+    ports: "0/1-2",
+    processing: "a/ah",
+    flow: "",
+    manual: "PollDevice(DEVNAME, ...) -- the same as FromDevice",
+    make: |setup| make(setup, true),
+};
+
+#[rustfmt::skip]
+const KEYWORDS: &[&str] = &[
+    "STOP", "TIMING", "SAMPLE", "FORCE_IP", "START", "START_AFTER", "END", "END_AFTER", "INTERVAL", "END_CALL", "ACTIVE", "FILEPOS", "MMAP",
+    "PROMISC", "SNAPLEN", "SNIFFER", "BPF_FILTER", "METHOD", "OUTBOUND", "HEADROOM", "BURST", "ENCAP", "TIMESTAMP",
+];
+
+fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
+    let args = Args::parse(setup.arguments, &["FILENAME"], KEYWORDS)?;
+    let name = args.required("FILENAME")?;
+    let path = match device {
+        true => {
+            setup.settings.devices.get(&name).cloned().ok_or_else(|| format!("no capture stands for device '{name}': --map {name}=FILE"))?
+        }
+        false => PathBuf::from(&name),
+    };
+    let time = |key| args.has(key).then(|| args.duration(key, 0)).transpose();
+    let pulled = setup.output_pulled.first() == Some(&true);
+    Ok(Box::new(FromDump {
+        capture: Some(Capture::open(&path).map_err(|error| format!("{name}: {error}"))?),
+        name,
+        ahead: VecDeque::new(),
+        pulled,
+        stop: args.boolean("STOP", false)?,
+        timing: args.boolean("TIMING", false)?,
+        sample: args.real("SAMPLE", 1.0)?.clamp(0.0, 1.0),
+        force_ip: args.boolean("FORCE_IP", false)?,
+        active: args.boolean("ACTIVE", true)?,
+        end_call: args.raw("END_CALL").map(str::to_owned),
+        window: Window {
+            start: time("START")?,
+            start_after: time("START_AFTER")?,
+            end: time("END")?,
+            end_after: time("END_AFTER")?,
+            interval: time("INTERVAL")?,
+            first: None,
+            begun: None,
+        },
+        offset: None,
+        count: 0,
+        seed: setup.seed,
+        over: false,
+        told: false,
+        fault: None,
+        link: LinkType::EN10MB,
+    }))
+}
+
+/// The stretch of time that is wanted, in nanoseconds: of the epoch, of the first packet, of the first one wanted.
+struct Window {
+    start: Option<u64>,
+    start_after: Option<u64>,
+    end: Option<u64>,
+    end_after: Option<u64>,
+    interval: Option<u64>,
+    first: Option<u64>,
+    begun: Option<u64>,
+}
+
+enum Place {
+    Before,
+    Within,
+    Behind,
+}
+
+impl Window {
+    fn place(&mut self, time: u64) -> Place {
+        let first = *self.first.get_or_insert(time);
+        let after = |limit: Option<u64>, from: u64| limit.map(|limit| from.saturating_add(limit));
+        if self.start.is_some_and(|start| time < start) || after(self.start_after, first).is_some_and(|start| time < start) {
+            return Place::Before;
+        }
+        let begun = *self.begun.get_or_insert(time);
+        let ends = [self.end, after(self.end_after, first), after(self.interval, begun)];
+        if ends.iter().flatten().any(|end| time >= *end) { Place::Behind } else { Place::Within }
+    }
+}
+
+struct FromDump {
+    name: String,
+    capture: Option<Capture>,
+    ahead: VecDeque<Packet>,
+    pulled: bool,
+    stop: bool,
+    timing: bool,
+    sample: f64,
+    force_ip: bool,
+    active: bool,
+    end_call: Option<String>,
+    window: Window,
+    /// Time of the run minus time of the packets, with TIMING.
+    offset: Option<u64>,
+    count: u64,
+    seed: u64,
+    over: bool,
+    told: bool,
+    fault: Option<String>,
+    link: LinkType,
+}
+
+impl FromDump {
+    /// Reads until there is a packet, or the end.
+    fn fill(&mut self, ctx: &mut Ctx<'_>) {
+        while self.ahead.is_empty() && !self.over {
+            let Some(capture) = &mut self.capture else { break };
+            match capture.next_burst(AHEAD) {
+                Ok(Some(burst)) => {
+                    for record in burst.records() {
+                        let time = u64::try_from(record.timestamp().as_nanos()).unwrap_or(0);
+                        let data = record.data.get(..netil::exec::MAX_PACKET as usize).unwrap_or(record.data);
+                        let mut packet = Packet::new(data, time, ctx.info());
+                        (packet.buffer.orig_len, packet.link) = (record.wire_len().max(data.len() as u32), record.link_type());
+                        self.ahead.push_back(packet);
+                    }
+                }
+                Ok(None) => self.over = true,
+                Err(error) => {
+                    self.fault = Some(format!("{}: {error}", self.name));
+                    ctx.tell(&error.to_string());
+                    self.over = true;
+                }
+            }
+        }
+    }
+
+    /// The next packet that is wanted stands first, if there is one.
+    fn prepare(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
+        loop {
+            self.fill(ctx);
+            let time = self.ahead.front()?.buffer.time_ns;
+            match self.window.place(time) {
+                Place::Within if self.sample >= 1.0 || self.random() < self.sample => return Some(time),
+                Place::Behind => {
+                    self.ahead.clear();
+                    self.over = true;
+                    return None;
+                }
+                _ => drop(self.ahead.pop_front()),
+            }
+        }
+    }
+
+    /// From 0 to 1.
+    fn random(&mut self) -> f64 {
+        self.seed = self.seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (self.seed >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Takes the packet that stands first; `None` where it goes another way.
+    fn take(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        let mut packet = self.ahead.pop_front()?;
+        self.count += 1;
+        self.link = packet.link;
+        if !self.force_ip || mark_ip(&mut packet, ctx) {
+            return Some(packet);
+        }
+        ctx.emit_or_drop(1, packet, "no IP packet");
+        None
+    }
+
+    /// At the end, once: what was asked for.
+    fn end(&mut self, ctx: &mut Ctx<'_>) {
+        if self.told || !self.over || !self.ahead.is_empty() || !self.active {
+            return;
+        }
+        self.told = true;
+        if self.stop {
+            ctx.stop();
+        }
+        if let Some(call) = &self.end_call {
+            ctx.write_later(call);
+        }
+    }
+
+    /// Whether the timer says when packets come.
+    fn by_timer(&self, ctx: &Ctx<'_>) -> bool {
+        self.timing && !ctx.follows_captures() && !self.pulled
+    }
+
+    fn schedule(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(time) = self.prepare(ctx).filter(|_| self.active) else { return self.end(ctx) };
+        let offset = *self.offset.get_or_insert(ctx.now().wrapping_sub(time));
+        ctx.wake_at(time.wrapping_add(offset).max(1));
+    }
+}
+
+/// Where the IP header is in packets of that link type, if they are IP's.
+fn ip_offset(packet: &Packet) -> Option<usize> {
+    let bytes = packet.buffer.bytes();
+    let ethertype = |at: usize| bytes.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]]));
+    let at = match packet.link {
+        LinkType::EN10MB if ethertype(12) == Some(0x8100) => (ethertype(16)? == 0x0800).then_some(18)?,
+        LinkType::EN10MB => (ethertype(12)? == 0x0800).then_some(14)?,
+        LinkType::LINUX_SLL => (ethertype(14)? == 0x0800).then_some(16)?,
+        LinkType::NULL | LinkType::LOOP => 4,
+        LinkType::RAW | LinkType::IPV4 => 0,
+        _ => return None,
+    };
+    let first = *bytes.get(at)?;
+    (first >> 4 == 4 && first & 15 >= 5 && bytes.len() >= at + 20).then_some(at)
+}
+
+/// Marks the IP header and what follows; false if there is none.
+fn mark_ip(packet: &mut Packet, ctx: &mut Ctx<'_>) -> bool {
+    let Some(at) = ip_offset(packet) else { return false };
+    let length = usize::from(packet.buffer.bytes()[at] & 15) * 4;
+    packet.mark_headers(ctx.info(), at, at + length);
+    true
+}
+
+impl Native for FromDump {
+    fn start(&mut self, ctx: &mut Ctx<'_>) {
+        if self.by_timer(ctx) {
+            self.schedule(ctx);
+        }
+    }
+
+    fn timer(&mut self, _: u64, ctx: &mut Ctx<'_>) {
+        if let Some(packet) = self.take(ctx) {
+            ctx.emit(0, packet);
+        }
+        self.schedule(ctx);
+    }
+
+    fn is_source(&self) -> bool {
+        !self.pulled
+    }
+
+    fn next_arrival(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
+        if !self.active || self.by_timer(ctx) {
+            return None;
+        }
+        let time = self.prepare(ctx);
+        self.end(ctx);
+        time
+    }
+
+    fn arrive(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(packet) = self.take(ctx) {
+            ctx.emit(0, packet);
+        }
+    }
+
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        while self.active && self.prepare(ctx).is_some() {
+            if let Some(packet) = self.take(ctx) {
+                return Some(packet);
+            }
+        }
+        self.end(ctx);
+        None
+    }
+
+    fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
+        self.active && !(self.over && self.ahead.is_empty())
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        self.capture.as_ref().map_or((0, None), Capture::progress)
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&["count", "filename", "encap", "sampling_prob"], &["stop", "reset_counts"], &["active"])
+    }
+
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(match handler {
+            "count" => self.count.to_string(),
+            "filename" => self.name.clone(),
+            "encap" => super::todump::encapsulation(self.link),
+            "sampling_prob" => text::shortest(self.sample),
+            _ => self.active.to_string(),
+        })
+    }
+
+    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        match handler {
+            "active" => {
+                self.active = super::boolean(value)?;
+                if self.by_timer(ctx) && ctx.wakes_at() == 0 {
+                    self.schedule(ctx);
+                }
+            }
+            "stop" => {
+                self.active = false;
+                ctx.stop();
+            }
+            _ => self.count = 0,
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), String> {
+        self.fault.take().map_or(Ok(()), Err)
+    }
+}

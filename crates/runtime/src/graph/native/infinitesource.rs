@@ -1,0 +1,187 @@
+//! InfiniteSource: packets as fast as they are taken.
+
+use super::super::{Args, Packet, text};
+use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+
+pub(super) static CLASS: NativeClass = NativeClass {
+    name: "InfiniteSource",
+    ports: "0/1",
+    processing: "a/a",
+    flow: "",
+    manual: "InfiniteSource([DATA, LIMIT, BURST, ACTIVE, LENGTH, STOP, END_CALL, TIMESTAMP]) -- makes packets whenever it has a turn\n\n\
+             LIMIT packets (-1: no end) of DATA, BURST (1) a turn, while ACTIVE (true); it waits while all queues behind it that tell so are full. LENGTH cuts DATA or \
+             repeats its last bytes as zeros. At the limit it asks for the end of the run (STOP true) or writes a handler (END_CALL).\n\
+             Handlers: count r, reset w, data limit burst active length rw.",
+    make: |setup| {
+        let args = Args::parse(setup.arguments, &["DATA", "LIMIT", "BURST", "ACTIVE"], &["LENGTH", "STOP", "END_CALL", "TIMESTAMP"])?;
+        let made = Made {
+            data: data(&args)?,
+            limit: args.integer("LIMIT", -1)?,
+            active: args.boolean("ACTIVE", true)?,
+            stop: args.boolean("STOP", false)?,
+            count: 0,
+        };
+        Ok(Box::new(InfiniteSource {
+            pulled: setup.output_pulled.first() == Some(&true),
+            burst: args.integer("BURST", 1)?.max(1) as u64,
+            turn: 0,
+            end_call: args.raw("END_CALL").map(str::to_owned),
+            timestamp: args.boolean("TIMESTAMP", true)?,
+            made,
+        }))
+    },
+};
+
+/// Packets that are made, up to a limit: what all sources of this kind have.
+pub(super) struct Made {
+    pub data: Vec<u8>,
+    /// Negative: none.
+    pub limit: i64,
+    pub active: bool,
+    pub stop: bool,
+    pub count: u64,
+}
+
+/// The bytes that an element's arguments ask for.
+pub(super) fn data(args: &Args) -> Result<Vec<u8>, String> {
+    let mut data = args.bytes("DATA").unwrap_or_else(|| b"Random bullshit in a packet, at least 64 bytes long. Well, now it is.".to_vec());
+    if args.has("LENGTH") {
+        data.resize(args.count("LENGTH", 0, netil::exec::MAX_PACKET)? as usize, 0);
+    }
+    data.truncate(netil::exec::MAX_PACKET as usize);
+    Ok(data)
+}
+
+impl Made {
+    pub(super) fn may(&self) -> bool {
+        self.active && (self.limit < 0 || self.count < self.limit as u64)
+    }
+
+    /// The next packet; at the limit the end of the run is asked for.
+    pub(super) fn packet(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        if !self.may() {
+            return None;
+        }
+        self.count += 1;
+        Some(ctx.packet(&self.data))
+    }
+
+    /// True if the last packet was the last of all.
+    pub(super) fn is_over(&self) -> bool {
+        self.limit >= 0 && self.count >= self.limit as u64
+    }
+
+    pub(super) fn read(&self, handler: &str) -> Option<String> {
+        Some(match handler {
+            "count" => self.count.to_string(),
+            "data" => text::quoted(&self.data),
+            "length" => self.data.len().to_string(),
+            "limit" => self.limit.to_string(),
+            "active" => self.active.to_string(),
+            _ => return None,
+        })
+    }
+
+    pub(super) fn write(&mut self, handler: &str, value: &str) -> Result<bool, String> {
+        match handler {
+            "reset" => self.count = 0,
+            "data" => self.data = text::unquote(value),
+            "length" => {
+                let length = text::integer(value).filter(|n| (0..=i64::from(netil::exec::MAX_PACKET)).contains(n));
+                self.data.resize(length.ok_or("expected a length")? as usize, 0);
+            }
+            "limit" => self.limit = text::integer(value).ok_or("expected a number")?,
+            "active" => self.active = super::boolean(value)?,
+            "stop" => self.active = false,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+struct InfiniteSource {
+    pulled: bool,
+    burst: u64,
+    turn: u64,
+    end_call: Option<String>,
+    timestamp: bool,
+    made: Made,
+}
+
+impl InfiniteSource {
+    fn packet(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        let mut packet = self.made.packet(ctx)?;
+        if !self.timestamp {
+            packet.buffer.time_ns = 0;
+        }
+        Some(packet)
+    }
+
+    /// What happens once the limit is reached.
+    fn end(&mut self, ctx: &mut Ctx<'_>) {
+        if self.made.stop {
+            ctx.stop();
+        }
+        if let Some(call) = &self.end_call {
+            ctx.write_later(call);
+        }
+    }
+}
+
+impl Native for InfiniteSource {
+    fn is_task(&self) -> bool {
+        !self.pulled
+    }
+
+    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        if ctx.is_full_behind() {
+            self.turn = 0;
+            return Task::Idle;
+        }
+        let Some(packet) = self.packet(ctx) else {
+            self.turn = 0;
+            return Task::Idle;
+        };
+        ctx.emit(0, packet);
+        self.turn = (self.turn + 1) % self.burst;
+        match self.made.is_over() {
+            true => {
+                self.end(ctx);
+                Task::Done
+            }
+            false if self.turn == 0 => Task::Done,
+            false => Task::Again,
+        }
+    }
+
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        let packet = self.packet(ctx)?;
+        if self.made.is_over() {
+            self.end(ctx);
+        }
+        Some(packet)
+    }
+
+    fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
+        self.made.may()
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.made.may() && !ctx.is_full_behind()
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&["count"], &["reset"], &["data", "length", "limit", "burst", "active"])
+    }
+
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(self.made.read(handler).unwrap_or_else(|| self.burst.to_string()))
+    }
+
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        if !self.made.write(handler, value)? {
+            self.burst = text::integer(value).filter(|n| *n > 0).ok_or("expected a positive number")? as u64;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,40 @@
+//! Message and Error: text when the run begins, or instead of it.
+
+use super::super::{Args, Stream};
+use super::{Ctx, Native, NativeClass};
+
+pub(super) static MESSAGE: NativeClass = NativeClass {
+    name: "Message",
+    ports: "0/0",
+    processing: "a/a",
+    flow: "",
+    manual: "Message(TEXT [, TYPE]) -- tells TEXT when the run begins\n\nTYPE is MESSAGE (no mark), WARNING or ERROR; an error keeps the run from beginning.",
+    make: |setup| {
+        let args = Args::parse(setup.arguments, &["MESSAGE", "TYPE"], &[])?;
+        let text = args.text("MESSAGE").unwrap_or_default();
+        match args.text("TYPE").as_deref() {
+            None | Some("MESSAGE") => Ok(Box::new(Message(text))),
+            Some("WARNING") => Ok(Box::new(Message(format!("warning: {text}")))),
+            Some("ERROR") => Err(text),
+            Some(other) => Err(format!("TYPE should be MESSAGE, WARNING or ERROR, not '{other}'")),
+        }
+    },
+};
+
+pub(super) static ERROR: NativeClass = NativeClass {
+    name: "Error",
+    ports: "0/0",
+    processing: "a/a",
+    flow: "",
+    manual: "Error(TEXT) -- keeps the run from beginning, with TEXT as the reason",
+    make: |setup| Err(Args::parse(setup.arguments, &["MESSAGE"], &[])?.text("MESSAGE").unwrap_or_else(|| "error".to_owned())),
+};
+
+struct Message(String);
+
+impl Native for Message {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        ctx.print(Stream::Err, format!("{}\n", self.0).as_bytes());
+        Ok(())
+    }
+}

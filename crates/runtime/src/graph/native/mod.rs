@@ -1,0 +1,389 @@
+//! Elements that the runtime knows itself: what is not a function of one packet. A class is a file here and a line in [`ALL`].
+
+mod discard;
+mod drivermanager;
+mod fromdump;
+mod infinitesource;
+mod information;
+mod message;
+mod pulltee;
+mod queue;
+mod ratedsource;
+mod ratedunqueue;
+mod red;
+mod scheds;
+mod shaper;
+mod timedsource;
+mod todump;
+mod unqueue;
+
+use super::{Graph, Info, Packet, Settings, Stream};
+
+/// All of them.
+#[rustfmt::skip]
+pub const ALL: &[&NativeClass] = &[
+    &discard::DISCARD, &discard::IDLE, &discard::TIMED_SINK,
+    &drivermanager::SCRIPT, &drivermanager::DRIVER_MANAGER,
+    &fromdump::FROM_DUMP, &fromdump::FROM_DEVICE, &fromdump::POLL_DEVICE,
+    &infinitesource::CLASS,
+    &information::ADDRESS_INFO, &information::PORT_INFO, &information::SCHEDULE_INFO, &information::ALIGNMENT_INFO,
+    &information::STATIC_THREAD_SCHED, &information::BALANCED_THREAD_SCHED,
+    &message::MESSAGE, &message::ERROR,
+    &pulltee::CLASS,
+    &queue::QUEUE, &queue::SIMPLE, &queue::NOTIFIER, &queue::FULL_NOTE, &queue::QUICK_NOTE, &queue::THREAD_SAFE, &queue::MIXED, &queue::FRONT_DROP,
+    &ratedsource::CLASS,
+    &ratedunqueue::RATED, &ratedunqueue::BANDWIDTH,
+    &red::CLASS,
+    &scheds::ROUND_ROBIN, &scheds::PRIO, &scheds::STRIDE, &scheds::SIMPLE_ROUND_ROBIN, &scheds::SIMPLE_PRIO, &scheds::PULL_SWITCH, &scheds::SIMPLE_PULL_SWITCH, &scheds::TIME_SORTED,
+    &shaper::SHAPER, &shaper::BANDWIDTH,
+    &timedsource::CLASS,
+    &todump::TO_DUMP, &todump::TO_DEVICE, &todump::TO_HOST,
+    &unqueue::CLASS,
+];
+
+/// What a class is.
+pub struct NativeClass {
+    /// Its name.
+    pub name: &'static str,
+    /// Port counts, Click's code.
+    pub ports: &'static str,
+    /// Push, pull or agnostic, Click's code.
+    pub processing: &'static str,
+    /// Between which ports packets flow, Click's code; empty: all.
+    pub flow: &'static str,
+    /// What it does, for people.
+    pub manual: &'static str,
+    /// Makes an element.
+    pub make: fn(&Setup<'_>) -> Result<Box<dyn Native>, String>,
+}
+
+/// The class of that name.
+pub fn find(name: &str) -> Option<&'static NativeClass> {
+    ALL.iter().copied().find(|class| class.name == name)
+}
+
+/// What an element is made of.
+pub struct Setup<'s> {
+    /// Its name.
+    pub name: &'s str,
+    /// Its class.
+    pub class: &'static str,
+    /// Its arguments.
+    pub arguments: &'s [String],
+    /// Inputs connected.
+    pub inputs: u32,
+    /// Outputs connected.
+    pub outputs: u32,
+    /// For each input, whether it is pulled.
+    pub pulled: &'s [bool],
+    /// For each output, whether it is pulled.
+    pub output_pulled: Vec<bool>,
+    /// Info memory.
+    pub info: &'s Info,
+    /// The run.
+    pub settings: &'s Settings,
+    /// A seed of its own.
+    pub seed: u64,
+}
+
+/// What came of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// There was no work.
+    Idle,
+    /// Some was done.
+    Done,
+    /// Some was done, and the turn goes on with more.
+    Again,
+}
+
+/// A handler that an element has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// Its name.
+    pub name: String,
+    /// It can be read.
+    pub read: bool,
+    /// It can be written.
+    pub write: bool,
+}
+
+/// Handlers by names: those that are read, written, both.
+pub fn controls(read: &[&str], write: &[&str], both: &[&str]) -> Vec<Control> {
+    let named =
+        |names: &[&str], read, write| names.iter().map(|name| Control { name: (*name).to_owned(), read, write }).collect::<Vec<_>>();
+    [named(read, true, false), named(write, false, true), named(both, true, true)].concat()
+}
+
+fn is_queue(native: &dyn Native) -> bool {
+    native.controls().iter().any(|control| control.name == "capacity")
+}
+
+/// A truth value that is written to a handler.
+fn boolean(text: &str) -> Result<bool, String> {
+    super::text::boolean(text).ok_or_else(|| format!("expected true or false, not '{text}'"))
+}
+
+/// An element that the runtime knows itself.
+pub trait Native {
+    /// Once, before anything runs.
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        let _ = ctx;
+        Ok(())
+    }
+
+    /// Once, when all elements are there.
+    fn start(&mut self, ctx: &mut Ctx<'_>) {
+        let _ = ctx;
+    }
+
+    /// A packet comes in at a push input.
+    fn push(&mut self, port: u32, packet: Packet, ctx: &mut Ctx<'_>) {
+        let _ = (port, packet, ctx);
+    }
+
+    /// A packet is asked for at a pull output.
+    fn pull(&mut self, port: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        let _ = (port, ctx);
+        None
+    }
+
+    /// True if [`Self::task`] is to be called.
+    fn is_task(&self) -> bool {
+        false
+    }
+
+    /// Its turn.
+    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        let _ = ctx;
+        Task::Idle
+    }
+
+    /// The timer set by [`Ctx::wake_at`] for that moment is due.
+    fn timer(&mut self, when: u64, ctx: &mut Ctx<'_>) {
+        let _ = (when, ctx);
+    }
+
+    /// True if packets arrive here from outside, in the order of their times.
+    fn is_source(&self) -> bool {
+        false
+    }
+
+    /// When the next packet arrives.
+    fn next_arrival(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
+        let _ = ctx;
+        None
+    }
+
+    /// It arrives.
+    fn arrive(&mut self, ctx: &mut Ctx<'_>) {
+        let _ = ctx;
+    }
+
+    /// Bytes read of its capture, and how many there are.
+    fn progress(&self) -> (u64, Option<u64>) {
+        (0, None)
+    }
+
+    /// True if it decides when the run ends.
+    fn is_driver(&self) -> bool {
+        false
+    }
+
+    /// Somebody asked for the end; only drivers hear it.
+    fn stopped(&mut self, ctx: &mut Ctx<'_>) {
+        let _ = ctx;
+    }
+
+    /// For queues that tell when they are full: whether it is.
+    fn is_full(&self) -> Option<bool> {
+        None
+    }
+
+    /// Whether a pull at an output may give a packet.
+    fn is_ready(&self, port: u32, ctx: &Ready<'_>) -> bool {
+        let _ = port;
+        ctx.any_input()
+    }
+
+    /// Whether its task waits to run, for the handler `scheduled`.
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        ctx.any_input()
+    }
+
+    /// Its own handlers.
+    fn controls(&self) -> Vec<Control> {
+        Vec::new()
+    }
+
+    /// True if it answers handlers of any name.
+    fn answers_all(&self) -> bool {
+        false
+    }
+
+    /// Reads one of them.
+    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
+        let _ = (text, ctx);
+        Err(format!("no read handler '{handler}'"))
+    }
+
+    /// Writes one of them.
+    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        let _ = (text, ctx);
+        Err(format!("no write handler '{handler}'"))
+    }
+
+    /// Completes what it writes.
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        let _ = ctx;
+        Ok(())
+    }
+}
+
+/// The graph around an element that runs.
+pub struct Ctx<'g> {
+    pub(super) graph: &'g mut Graph,
+    pub(super) node: usize,
+}
+
+impl<'g> Ctx<'g> {
+    pub(super) fn new(graph: &'g mut Graph, node: usize) -> Self {
+        Self { graph, node }
+    }
+
+    /// The time of the run in nanoseconds.
+    pub fn now(&self) -> u64 {
+        self.graph.clock.now()
+    }
+
+    /// True if arrivals make the time of the run.
+    pub fn follows_captures(&self) -> bool {
+        self.graph.clock.follows_captures()
+    }
+
+    /// `name :: Class` of this element.
+    pub fn declared(&self) -> String {
+        self.graph.declared(self.node)
+    }
+
+    /// True if that is this element's name, as it sees names itself.
+    pub fn is_me(&self, name: &str) -> bool {
+        self.graph.find_element(name, Some(self.node)) == Some(self.node)
+    }
+
+    /// True if there is such a handler to read.
+    pub fn can_read(&self, handler: &str) -> bool {
+        self.graph.can_read(handler, Some(self.node))
+    }
+
+    /// The names of the nearest queues that are reached by pushing.
+    pub fn queues_behind(&self) -> Vec<String> {
+        self.graph.find_behind(self.node, is_queue).into_iter().map(|node| self.graph.name(node).to_owned()).collect()
+    }
+
+    /// The names of the nearest queues that packets are pulled from.
+    pub fn queues_before(&self) -> Vec<String> {
+        self.graph.find_before(self.node, is_queue).into_iter().map(|node| self.graph.name(node).to_owned()).collect()
+    }
+
+    /// The element's arguments.
+    pub fn arguments(&self) -> &[String] {
+        &self.graph.nodes[self.node].arguments
+    }
+
+    /// Changes them, for the handler `config`.
+    pub fn set_arguments(&mut self, arguments: Vec<String>) {
+        self.graph.nodes[self.node].arguments = arguments;
+    }
+
+    /// Sets the element's timer; 0 is never.
+    pub fn wake_at(&mut self, when: u64) {
+        self.graph.nodes[self.node].timer = when;
+    }
+
+    /// When the element's timer is due; 0 is never.
+    pub fn wakes_at(&self) -> u64 {
+        self.graph.nodes[self.node].timer
+    }
+
+    /// Info memory of packets.
+    pub fn info(&self) -> &Info {
+        &self.graph.info
+    }
+
+    /// Sets a field of a packet's info memory, if there is one of that name.
+    pub fn set_info(&self, packet: &mut Packet, name: &str, value: u64) {
+        self.graph.info.set(packet, name, value);
+    }
+
+    /// A new packet at the present time.
+    pub fn packet(&self, bytes: &[u8]) -> Packet {
+        Packet::new(bytes, self.now(), &self.graph.info)
+    }
+
+    /// Asks for the end of the run.
+    pub fn stop(&mut self) {
+        self.graph.stops += 1;
+    }
+
+    /// Ends the run; for drivers.
+    pub fn end_run(&mut self) {
+        self.graph.end_run();
+    }
+
+    /// Counts a packet that goes nowhere.
+    pub fn drop_packet(&mut self, reason: &str) {
+        self.graph.nodes[self.node].stats.drop(reason);
+    }
+
+    /// Lets a packet leave by an output if that is connected; else it is dropped for that reason.
+    pub fn emit_or_drop(&mut self, port: u32, packet: Packet, reason: &str) {
+        match self.graph.nodes[self.node].outputs.get(port as usize).is_some_and(|ways| !ways.is_empty()) {
+            true => self.emit(port, packet),
+            false => self.drop_packet(reason),
+        }
+    }
+
+    /// Prints.
+    pub fn print(&mut self, stream: Stream, text: &[u8]) {
+        self.graph.host.write(stream, text);
+    }
+
+    /// Tells something about this element to people.
+    pub fn tell(&mut self, message: &str) {
+        self.graph.tell(self.node, message);
+    }
+
+    /// Reads a handler, its name as this element sees it, with arguments behind.
+    pub fn read_handler(&mut self, handler: &str, text: &str) -> Result<String, String> {
+        self.graph.read(handler, text, Some(self.node))
+    }
+
+    /// Writes a handler.
+    pub fn write_handler(&mut self, handler: &str, text: &str) -> Result<(), String> {
+        self.graph.write(handler, text, Some(self.node))
+    }
+
+    /// Writes a handler when this element has returned: `element.handler text`.
+    pub fn write_later(&mut self, call: &str) {
+        let (handler, text) = super::text::shift_word(call);
+        self.graph.calls.push_back((self.node, handler.to_owned(), text.to_owned()));
+    }
+
+    /// True if every queue behind the outputs that tells when it is full is full, and there is one.
+    pub fn is_full_behind(&self) -> bool {
+        Ready { graph: self.graph, node: self.node, depth: 0 }.is_full_behind()
+    }
+
+    /// What is before the element's pull inputs.
+    pub fn ready(&self) -> Ready<'_> {
+        Ready { graph: self.graph, node: self.node, depth: 0 }
+    }
+}
+
+/// The graph around an element that is asked whether it has packets.
+pub struct Ready<'g> {
+    pub(super) graph: &'g Graph,
+    pub(super) node: usize,
+    pub(super) depth: u32,
+}

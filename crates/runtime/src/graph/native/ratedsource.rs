@@ -1,0 +1,101 @@
+//! RatedSource: packets at a rate.
+
+use super::super::bucket::Bucket;
+use super::super::{Args, Packet, text};
+use super::infinitesource::{Made, data};
+use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+
+/// How long a source may be late and still make up for it.
+const BURST: u64 = 20_000_000;
+
+pub(super) static CLASS: NativeClass = NativeClass {
+    name: "RatedSource",
+    ports: "0/1",
+    processing: "a/a",
+    flow: "",
+    manual: "RatedSource([DATA, RATE, LIMIT, ACTIVE, LENGTH, BANDWIDTH, STOP]) -- makes RATE (10) packets of DATA a second\n\n\
+             BANDWIDTH says the rate in bytes of packets. LIMIT packets in all (-1: no end); then it asks for the end of the run if STOP is true.\n\
+             Handlers: count r, reset w, data rate limit active length rw.",
+    make: |setup| {
+        let args = Args::parse(setup.arguments, &["DATA", "RATE", "LIMIT", "ACTIVE"], &["LENGTH", "BANDWIDTH", "STOP"])?;
+        let made = Made {
+            data: data(&args)?,
+            limit: args.integer("LIMIT", -1)?,
+            active: args.boolean("ACTIVE", true)?,
+            stop: args.boolean("STOP", false)?,
+            count: 0,
+        };
+        let rate = match args.has("BANDWIDTH") {
+            true => args.bandwidth("BANDWIDTH", 0)? / (made.data.len() as u64).max(1),
+            false => u64::from(args.count("RATE", 10, u32::MAX)?),
+        };
+        let bucket = Bucket::new(rate, Bucket::burst(rate, BURST));
+        Ok(Box::new(RatedSource { pulled: setup.output_pulled.first() == Some(&true), bucket, made }))
+    },
+};
+
+struct RatedSource {
+    pulled: bool,
+    bucket: Bucket,
+    made: Made,
+}
+
+impl RatedSource {
+    /// The next packet if it is time for one; else the timer is set for when it is.
+    fn packet(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        if !self.made.may() {
+            return None;
+        }
+        let now = ctx.now();
+        if !self.bucket.take(1, now) {
+            let wait = self.bucket.wait(1, now);
+            ctx.wake_at(wait.map_or(0, |wait| now.saturating_add(wait)));
+            return None;
+        }
+        let packet = self.made.packet(ctx);
+        if self.made.is_over() && self.made.stop {
+            ctx.stop();
+        }
+        packet
+    }
+}
+
+impl Native for RatedSource {
+    fn is_task(&self) -> bool {
+        !self.pulled
+    }
+
+    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        let Some(packet) = self.packet(ctx) else { return Task::Idle };
+        ctx.emit(0, packet);
+        Task::Done
+    }
+
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        self.packet(ctx)
+    }
+
+    fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
+        self.made.may()
+    }
+
+    fn is_scheduled(&self, _: &Ready<'_>) -> bool {
+        self.made.may()
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&["count"], &["reset"], &["data", "length", "limit", "active", "rate"])
+    }
+
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(self.made.read(handler).unwrap_or_else(|| self.bucket.rate().to_string()))
+    }
+
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        if !self.made.write(handler, value)? {
+            let rate = text::integer(value).and_then(|rate| u64::try_from(rate).ok()).ok_or("expected a rate")?;
+            self.bucket.set_rate(rate, Bucket::burst(rate, BURST));
+        }
+        Ok(())
+    }
+}

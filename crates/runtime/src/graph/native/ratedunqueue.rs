@@ -1,0 +1,111 @@
+//! RatedUnqueue and BandwidthRatedUnqueue: pull packets at a rate and push them.
+
+use super::super::bucket::Bucket;
+use super::super::{Args, text};
+use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+
+pub(super) static RATED: NativeClass = NativeClass {
+    name: "RatedUnqueue",
+    ports: "1/1",
+    processing: "l/h",
+    flow: "",
+    manual: "RatedUnqueue(RATE [, BURST_DURATION, BURST_SIZE]) -- pulls RATE packets a second and pushes them\n\n\
+             What was not taken may be made up for: BURST_SIZE packets, or those of BURST_DURATION (20 ms).\nHandlers: rate rw.",
+    make: |setup| make(setup, false),
+};
+
+pub(super) static BANDWIDTH: NativeClass = NativeClass {
+    name: "BandwidthRatedUnqueue",
+    ports: "1/1",
+    processing: "l/h",
+    flow: "",
+    manual: "BandwidthRatedUnqueue(RATE [, BURST_DURATION, BURST_BYTES]) -- pulls packets of RATE bytes a second and pushes them\n\n\
+             RATE has a unit: 200kBps, 1Mbps. What was not taken may be made up for: BURST_BYTES, or those of BURST_DURATION (20 ms). A packet goes if a token is there, \
+             and then owes what it is longer.\nHandlers: rate rw.",
+    make: |setup| make(setup, true),
+};
+
+/// A bucket as the arguments of shapers and unqueues say.
+pub(super) fn bucket(args: &Args, bandwidth: bool) -> Result<Bucket, String> {
+    let rate = match bandwidth {
+        true => args.bandwidth("RATE", 0)?,
+        false => u64::from(args.count("RATE", 0, u32::MAX)?),
+    };
+    if !args.has("RATE") {
+        return Err("RATE is missing".to_owned());
+    }
+    let size = if bandwidth { "BURST_BYTES" } else { "BURST_SIZE" };
+    let capacity = match args.has(size) {
+        true => u64::from(args.count(size, 1, u32::MAX)?),
+        false => Bucket::burst(rate, args.duration("BURST_DURATION", 20_000_000)?),
+    };
+    Ok(Bucket::new(rate, capacity))
+}
+
+fn make(setup: &Setup<'_>, bandwidth: bool) -> Result<Box<dyn Native>, String> {
+    let args = Args::parse(setup.arguments, &["RATE"], &["BURST_DURATION", "BURST_SIZE", "BURST_BYTES"])?;
+    Ok(Box::new(RatedUnqueue { bucket: bucket(&args, bandwidth)?, bandwidth, owed: 0 }))
+}
+
+struct RatedUnqueue {
+    bucket: Bucket,
+    bandwidth: bool,
+    /// Bytes that the last packet was longer than there were tokens.
+    owed: u64,
+}
+
+impl RatedUnqueue {
+    /// Pays what is owed; true if a packet may go.
+    fn may(&mut self, now: u64) -> bool {
+        while self.owed > 0 && self.bucket.take(1, now) {
+            self.owed -= 1;
+        }
+        self.owed == 0 && self.bucket.has(1, now)
+    }
+
+    fn pay(&mut self, bytes: usize, now: u64) {
+        let price = if self.bandwidth { bytes as u64 } else { 1 };
+        if !self.bucket.take(price, now) {
+            self.owed = price;
+            self.may(now);
+        }
+    }
+}
+
+impl Native for RatedUnqueue {
+    fn is_task(&self) -> bool {
+        true
+    }
+
+    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        let now = ctx.now();
+        if !self.may(now) {
+            let wait = self.bucket.wait(self.owed.max(1), now);
+            ctx.wake_at(wait.map_or(0, |wait| now.saturating_add(wait + 1)));
+            return Task::Idle;
+        }
+        let Some(packet) = ctx.pull(0) else { return Task::Idle };
+        self.pay(packet.len(), now);
+        ctx.emit(0, packet);
+        Task::Done
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        ctx.any_input()
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&[], &[], &["rate"])
+    }
+
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(self.bucket.rate().to_string())
+    }
+
+    fn write(&mut self, _: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        let number = if self.bandwidth { text::bandwidth(value) } else { text::integer(value).and_then(|n| u64::try_from(n).ok()) };
+        let rate = number.ok_or("expected a rate")?;
+        self.bucket.set_rate(rate, Bucket::burst(rate, 20_000_000));
+        Ok(())
+    }
+}

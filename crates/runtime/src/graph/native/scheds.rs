@@ -1,0 +1,244 @@
+//! Schedulers: which input a packet is pulled from.
+
+use super::super::{Args, Packet, text};
+use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
+
+macro_rules! sched {
+    ($static:ident, $name:literal, $make:expr, $manual:literal) => {
+        pub(super) static $static: NativeClass =
+            NativeClass { name: $name, ports: "1-/1", processing: "l/l", flow: "", manual: $manual, make: $make };
+    };
+}
+
+sched!(
+    ROUND_ROBIN,
+    "RoundRobinSched",
+    |s| plain(s, Order::Round),
+    "RoundRobinSched -- pulls from its inputs in turn\n\nAn input that has nothing is left out."
+);
+sched!(SIMPLE_ROUND_ROBIN, "SimpleRoundRobinSched", |s| plain(s, Order::Round), "SimpleRoundRobinSched -- the same as RoundRobinSched");
+sched!(PRIO, "PrioSched", |s| plain(s, Order::First), "PrioSched -- pulls from the first input that has a packet");
+sched!(SIMPLE_PRIO, "SimplePrioSched", |s| plain(s, Order::First), "SimplePrioSched -- the same as PrioSched");
+sched!(
+    STRIDE,
+    "StrideSched",
+    stride,
+    "StrideSched(TICKETS0, TICKETS1, ...) -- pulls from its inputs in proportion to their tickets\n\nInputs that have nothing lose their turn. Handlers: tickets0 tickets1 ... rw."
+);
+sched!(
+    PULL_SWITCH,
+    "PullSwitch",
+    switch,
+    "PullSwitch([INPUT]) -- pulls from one of its inputs\n\nINPUT (0) is the one; -1 is none. Handlers: switch rw, config r."
+);
+sched!(SIMPLE_PULL_SWITCH, "SimplePullSwitch", switch, "SimplePullSwitch([INPUT]) -- the same as PullSwitch");
+sched!(
+    TIME_SORTED,
+    "TimeSortedSched",
+    time_sorted,
+    "TimeSortedSched([STOP, BUFFER]) -- pulls the packet with the earliest time of all inputs\n\nIt holds one packet of each input. With STOP true it asks for the end of the \
+     run when all inputs are at their end. Handlers: well_ordered r."
+);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    First,
+    Round,
+}
+
+fn plain(setup: &Setup<'_>, order: Order) -> Result<Box<dyn Native>, String> {
+    Args::parse(setup.arguments, &[], &[])?;
+    Ok(Box::new(Plain { inputs: setup.inputs, order, next: 0 }))
+}
+
+/// Inputs in a fixed order, or in turn.
+struct Plain {
+    inputs: u32,
+    order: Order,
+    next: u32,
+}
+
+impl Native for Plain {
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        for tried in 0..self.inputs {
+            let port = (self.next + tried) % self.inputs;
+            if let Some(packet) = ctx.pull(port) {
+                if self.order == Order::Round {
+                    self.next = (port + 1) % self.inputs;
+                }
+                return Some(packet);
+            }
+        }
+        None
+    }
+}
+
+/// What one ticket's stride is counted in.
+const STRIDE1: u64 = 1 << 16;
+
+fn stride(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
+    let tickets = |argument: &String| {
+        let number = text::integer(argument).filter(|n| (0..=STRIDE1 as i64).contains(n));
+        number.map(|n| n as u64).ok_or_else(|| format!("expected a number of tickets up to {STRIDE1}, not '{argument}'"))
+    };
+    let tickets: Vec<u64> = setup.arguments.iter().map(tickets).collect::<Result<_, _>>()?;
+    if tickets.len() != setup.inputs as usize {
+        return Err(format!("{} numbers of tickets for {} inputs", tickets.len(), setup.inputs));
+    }
+    let clients: Vec<_> = tickets.into_iter().enumerate().map(|(port, tickets)| Client { port: port as u32, tickets, pass: 0 }).collect();
+    Ok(Box::new(Stride { clients }))
+}
+
+struct Client {
+    port: u32,
+    tickets: u64,
+    pass: u64,
+}
+
+impl Client {
+    fn stride(&self) -> u64 {
+        STRIDE1 / self.tickets.max(1)
+    }
+}
+
+/// Inputs by their passes (Waldspurger and Weihl, Stride Scheduling, 1995); of equal ones the one that waits longest.
+struct Stride {
+    clients: Vec<Client>,
+}
+
+impl Native for Stride {
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        for _ in 0..self.clients.len() {
+            let first = (0..self.clients.len()).filter(|i| self.clients[*i].tickets > 0).min_by_key(|i| self.clients[*i].pass)?;
+            let mut client = self.clients.remove(first);
+            let packet = ctx.pull(client.port);
+            client.pass = client.pass.saturating_add(client.stride());
+            self.clients.push(client);
+            if packet.is_some() {
+                return packet;
+            }
+        }
+        None
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        let names: Vec<_> = (0..self.clients.len()).map(|port| format!("tickets{port}")).collect();
+        controls(&[], &[], &names.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(self.client(handler).map_or(0, |client| client.tickets).to_string())
+    }
+
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        let tickets = text::integer(value).filter(|n| (0..=STRIDE1 as i64).contains(n)).ok_or("expected a number of tickets")?;
+        if let Some(client) = self.client(handler) {
+            client.tickets = tickets as u64;
+        }
+        Ok(())
+    }
+}
+
+impl Stride {
+    fn client(&mut self, handler: &str) -> Option<&mut Client> {
+        let port = handler.strip_prefix("tickets")?.parse().ok();
+        self.clients.iter_mut().find(|client| Some(client.port) == port)
+    }
+}
+
+fn switch(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
+    let input = Args::parse(setup.arguments, &["INPUT"], &[])?.integer("INPUT", 0)?;
+    match input < i64::from(setup.inputs) {
+        true => Ok(Box::new(PullSwitch { input })),
+        false => Err(format!("there is no input {input}")),
+    }
+}
+
+struct PullSwitch {
+    input: i64,
+}
+
+impl PullSwitch {
+    fn port(&self) -> Option<u32> {
+        u32::try_from(self.input).ok()
+    }
+}
+
+impl Native for PullSwitch {
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        ctx.pull(self.port()?)
+    }
+
+    fn is_ready(&self, _: u32, ctx: &Ready<'_>) -> bool {
+        self.port().is_some_and(|port| ctx.input(port))
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&[], &[], &["switch"])
+    }
+
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(self.input.to_string())
+    }
+
+    fn write(&mut self, _: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        self.input = text::integer(value).ok_or_else(|| format!("expected an input, not '{value}'"))?.max(-1);
+        Ok(())
+    }
+}
+
+fn time_sorted(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
+    let args = Args::parse(setup.arguments, &[], &["STOP", "BUFFER"])?;
+    args.count("BUFFER", 1, u32::MAX)?;
+    Ok(Box::new(TimeSorted {
+        heads: (0..setup.inputs).map(|_| None).collect(),
+        stop: args.boolean("STOP", false)?,
+        stopped: false,
+        last: 0,
+        ordered: true,
+    }))
+}
+
+struct TimeSorted {
+    heads: Vec<Option<Packet>>,
+    stop: bool,
+    stopped: bool,
+    last: u64,
+    ordered: bool,
+}
+
+impl Native for TimeSorted {
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        for (port, head) in self.heads.iter_mut().enumerate() {
+            if head.is_none() {
+                *head = ctx.pull(port as u32);
+            }
+        }
+        let first = self.heads.iter_mut().filter(|head| head.is_some()).min_by_key(|head| head.as_ref().map(|p| p.buffer.time_ns));
+        let packet = first.and_then(Option::take);
+        match &packet {
+            Some(packet) => {
+                self.ordered &= packet.buffer.time_ns >= self.last;
+                (self.last, self.stopped) = (packet.buffer.time_ns, false);
+            }
+            None if self.stop && !self.stopped && !ctx.ready().any_input() => {
+                self.stopped = true;
+                ctx.stop();
+            }
+            None => {}
+        }
+        packet
+    }
+
+    fn is_ready(&self, _: u32, ctx: &Ready<'_>) -> bool {
+        self.heads.iter().any(Option::is_some) || ctx.any_input()
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&["well_ordered"], &[], &[])
+    }
+
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(self.ordered.to_string())
+    }
+}

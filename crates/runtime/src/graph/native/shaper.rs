@@ -1,0 +1,92 @@
+//! Shaper and BandwidthShaper: packets are pulled through at no more than a rate. DelayShaper and LinkUnqueue are left to the library.
+
+use super::super::bucket::Bucket;
+use super::super::{Args, Packet, text};
+use super::ratedunqueue::bucket;
+use super::{Control, Ctx, Native, NativeClass, Setup, controls};
+
+pub(super) static SHAPER: NativeClass = NativeClass {
+    name: "Shaper",
+    ports: "1/1-2",
+    processing: "l/l",
+    flow: "",
+    manual: "Shaper(RATE [, BURST_DURATION, BURST_SIZE]) -- lets no more than RATE packets a second be pulled\n\n\
+             Output 1, if it is there, gives packets that output 0 may not give now. Handlers: rate rw, reset w.",
+    make: |setup| make(setup, false),
+};
+
+pub(super) static BANDWIDTH: NativeClass = NativeClass {
+    name: "BandwidthShaper",
+    ports: "1/1-2",
+    processing: "l/l",
+    flow: "",
+    manual: "BandwidthShaper(RATE [, BURST_DURATION, BURST_BYTES]) -- lets no more than RATE bytes a second be pulled\n\n\
+             RATE has a unit: 200kBps, 1Mbps. Handlers: rate rw, reset w.",
+    make: |setup| make(setup, true),
+};
+
+fn make(setup: &Setup<'_>, bandwidth: bool) -> Result<Box<dyn Native>, String> {
+    let args = Args::parse(setup.arguments, &["RATE"], &["BURST_DURATION", "BURST_SIZE", "BURST_BYTES"])?;
+    Ok(Box::new(Shaper { bucket: bucket(&args, bandwidth)?, bandwidth, owed: 0 }))
+}
+
+struct Shaper {
+    bucket: Bucket,
+    bandwidth: bool,
+    owed: u64,
+}
+
+impl Shaper {
+    fn may(&mut self, now: u64) -> bool {
+        while self.owed > 0 && self.bucket.take(1, now) {
+            self.owed -= 1;
+        }
+        self.owed == 0 && self.bucket.has(1, now)
+    }
+
+    /// Wakes whoever pulls when a packet may go again.
+    fn wake(&mut self, ctx: &mut Ctx<'_>) {
+        let now = ctx.now();
+        let wait = self.bucket.wait(self.owed.max(1), now);
+        ctx.wake_at(wait.map_or(0, |wait| now.saturating_add(wait.max(1))));
+    }
+}
+
+impl Native for Shaper {
+    fn pull(&mut self, port: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        let now = ctx.now();
+        let may = self.may(now);
+        if port == 1 {
+            return if may { None } else { ctx.pull(0) };
+        }
+        if !may {
+            self.wake(ctx);
+            return None;
+        }
+        let packet = ctx.pull(0)?;
+        let price = if self.bandwidth { packet.len() as u64 } else { 1 };
+        if !self.bucket.take(price, now) {
+            self.owed = price;
+        }
+        Some(packet)
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&[], &["reset"], &["rate"])
+    }
+
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(self.bucket.rate().to_string())
+    }
+
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        let rate = match handler {
+            "reset" => self.bucket.rate(),
+            _ if self.bandwidth => text::bandwidth(value).ok_or("expected a rate")?,
+            _ => text::integer(value).and_then(|n| u64::try_from(n).ok()).ok_or("expected a rate")?,
+        };
+        self.owed = 0;
+        self.bucket.set_rate(rate, Bucket::burst(rate, 20_000_000));
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! TimedSource: a packet every so often.
+
+use super::super::{Args, text};
+use super::infinitesource::{Made, data};
+use super::{Control, Ctx, Native, NativeClass, controls};
+
+pub(super) static CLASS: NativeClass = NativeClass {
+    name: "TimedSource",
+    ports: "0/1",
+    processing: "h/h",
+    flow: "",
+    manual: "TimedSource([INTERVAL, DATA, LIMIT, STOP, ACTIVE, HEADROOM]) -- makes a packet of DATA every INTERVAL (0.5 s), the first after that time\n\n\
+             LIMIT packets in all (-1: no end); then it asks for the end of the run if STOP is true.\nHandlers: count r, reset w, data interval active limit length rw.",
+    make: |setup| {
+        let args = Args::parse(setup.arguments, &["INTERVAL", "DATA"], &["LIMIT", "STOP", "ACTIVE", "HEADROOM", "LENGTH"])?;
+        let made = Made {
+            data: data(&args)?,
+            limit: args.integer("LIMIT", -1)?,
+            active: args.boolean("ACTIVE", true)?,
+            stop: args.boolean("STOP", false)?,
+            count: 0,
+        };
+        Ok(Box::new(TimedSource { interval: args.duration("INTERVAL", 500_000_000)?.max(1), made }))
+    },
+};
+
+struct TimedSource {
+    interval: u64,
+    made: Made,
+}
+
+impl TimedSource {
+    fn schedule(&self, ctx: &mut Ctx<'_>) {
+        let when = if self.made.may() { ctx.now().saturating_add(self.interval) } else { 0 };
+        ctx.wake_at(when);
+    }
+}
+
+impl Native for TimedSource {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.schedule(ctx);
+        Ok(())
+    }
+
+    fn timer(&mut self, when: u64, ctx: &mut Ctx<'_>) {
+        let Some(packet) = self.made.packet(ctx) else { return };
+        ctx.emit(0, packet);
+        match self.made.may() {
+            true => ctx.wake_at(when.saturating_add(self.interval)),
+            false if self.made.stop => ctx.stop(),
+            false => {}
+        }
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&["count"], &["reset"], &["data", "length", "limit", "active", "interval"])
+    }
+
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(self.made.read(handler).unwrap_or_else(|| text::seconds(self.interval)))
+    }
+
+    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if !self.made.write(handler, value)? {
+            self.interval = text::duration(value).ok_or("expected a time")?.max(1);
+        }
+        if ctx.wakes_at() == 0 {
+            self.schedule(ctx);
+        }
+        Ok(())
+    }
+}

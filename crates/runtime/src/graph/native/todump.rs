@@ -1,0 +1,212 @@
+//! ToDump, ToDevice, ToHost: packets into captures.
+//!
+//! A device is a capture that the run's settings map its name to. A device that nothing is said of takes packets and keeps none, so that a
+//! configuration runs where only its sources are captures; statistics count what it took.
+
+use super::super::{Args, Packet};
+use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use crate::io::{Compression, Format, LinkType, Plan, Precision, Timestamp, Writer};
+use std::path::PathBuf;
+
+pub(super) static TO_DUMP: NativeClass = NativeClass {
+    name: "ToDump",
+    ports: "1/0-1",
+    processing: "a/a",
+    flow: "",
+    manual: "ToDump(FILENAME [, SNAPLEN, ENCAP, USE_ENCAP_FROM, EXTRA_LENGTH, NANO, UNBUFFERED]) -- writes packets into a capture\n\n\
+             SNAPLEN bytes of each at most (2000; 0: all). ENCAP says what packets begin with: ETHER (the default), IP, FDDI, ATM, 802_11, SLL, PPP, NULL; USE_ENCAP_FROM \
+             names an element whose handler encap says it. - is standard output. With an output packets go on there.\nHandlers: count filename r, reset_counts w.",
+    make: |setup| make(setup, false),
+};
+
+pub(super) static TO_DEVICE: NativeClass = NativeClass {
+    name: "ToDevice",
+    ports: "1/0-2",
+    processing: "a/h",
+    flow: "",
+    manual: "ToDevice(DEVNAME, ...) -- writes packets into a capture that stands for a device\n\nWhich one is told by --map DEVNAME=FILE for a device that no FromDevice \
+             reads, or by --map DEVNAME=IN,OUT; without, packets are taken and counted. Other arguments have no effect.\nHandlers: count r, reset_counts w.",
+    make: |setup| make(setup, true),
+};
+
+pub(super) static TO_HOST: NativeClass = NativeClass {
+    name: "ToHost",
+    ports: "1/0-1",
+    processing: "a/h",
+    flow: "",
+    manual: "ToHost([DEVNAME], ...) -- takes packets for the host; the same as ToDevice",
+    make: |setup| make(setup, true),
+};
+
+#[rustfmt::skip]
+const KEYWORDS: &[&str] = &[
+    "SNAPLEN", "ENCAP", "USE_ENCAP_FROM", "EXTRA_LENGTH", "NANO", "UNBUFFERED", "BURST", "METHOD", "DEBUG", "IGNORE_QUEUE_OVERFLOWS", "SNIFFERS", "TYPE", "QUIET", "ALLOW_NONEXISTENT",
+];
+
+/// Click's names of encapsulations and what they are in captures.
+const ENCAPSULATIONS: &[(&str, u32)] = &[
+    ("ETHER", 1),
+    ("IP", 101),
+    ("FDDI", 10),
+    ("ATM", 100),
+    ("802_11", 105),
+    ("SLL", 113),
+    ("AIRONET", 120),
+    ("HDLC", 104),
+    ("PPP_HDLC", 50),
+    ("PPP", 9),
+    ("SUNATM", 123),
+    ("PRISM", 119),
+    ("NULL", 0),
+];
+
+/// The name of a link type.
+pub(super) fn encapsulation(link: LinkType) -> String {
+    ENCAPSULATIONS.iter().find(|(_, number)| *number == link.number()).map_or_else(|| link.to_string(), |(name, _)| (*name).to_owned())
+}
+
+fn link_type(name: &str) -> Result<LinkType, String> {
+    let known = ENCAPSULATIONS.iter().find(|(known, _)| *known == name).map(|(_, number)| LinkType::from_file(*number));
+    known.or_else(|| LinkType::from_name(name)).ok_or_else(|| format!("ENCAP '{name}' is not known"))
+}
+
+fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
+    let args = Args::parse(setup.arguments, &["FILENAME"], KEYWORDS)?;
+    let name = if device { args.text("FILENAME").unwrap_or_default() } else { args.required("FILENAME")? };
+    let path = match device {
+        true => setup.settings.outputs.get(&name).cloned(),
+        false => Some(PathBuf::from(&name)),
+    };
+    let link = args.text("ENCAP").map(|name| link_type(&name)).transpose()?;
+    let snaplen = args.count("SNAPLEN", if device { 0 } else { 2000 }, u32::MAX)?;
+    Ok(Box::new(ToDump {
+        name,
+        path,
+        writer: None,
+        link,
+        use_from: args.text("USE_ENCAP_FROM"),
+        snaplen: if snaplen == 0 { netil::exec::MAX_PACKET } else { snaplen },
+        extra: args.boolean("EXTRA_LENGTH", true)?,
+        nano: args.boolean("NANO", true)?,
+        device,
+        pulls: setup.pulled.first() == Some(&true) && setup.output_pulled.is_empty(),
+        passes: !device && setup.outputs > 0,
+        count: 0,
+        fault: None,
+    }))
+}
+
+struct ToDump {
+    name: String,
+    path: Option<PathBuf>,
+    writer: Option<Writer>,
+    link: Option<LinkType>,
+    use_from: Option<String>,
+    snaplen: u32,
+    extra: bool,
+    nano: bool,
+    device: bool,
+    pulls: bool,
+    passes: bool,
+    count: u64,
+    fault: Option<String>,
+}
+
+impl ToDump {
+    fn plan(&self) -> Plan {
+        let usual = Plan::for_output(&self.name, &[]);
+        Plan {
+            format: if usual.format == Format::Pcapng { Format::Pcapng } else { Format::Pcap },
+            compression: if self.path.is_some() { usual.compression } else { Compression::None },
+            precision: if self.nano { Precision::Nano } else { Precision::Micro },
+            link_type: self.link.unwrap_or(LinkType::EN10MB),
+            snaplen: self.snaplen,
+            fcs: 0,
+        }
+    }
+
+    fn take(&mut self, packet: &Packet) {
+        self.count += 1;
+        let Some(writer) = &mut self.writer else { return };
+        let bytes = packet.buffer.bytes();
+        let kept = bytes.get(..self.snaplen as usize).unwrap_or(bytes);
+        let wire = if self.extra { packet.wire_len() } else { bytes.len() as u32 };
+        let time = Timestamp::from_nanos((packet.buffer.time_ns / 1_000_000_000) as i64, (packet.buffer.time_ns % 1_000_000_000) as u32);
+        let link = self.link.unwrap_or(if self.device { packet.link } else { LinkType::EN10MB });
+        if let Err(error) = writer.write_packet(link, time, wire.max(kept.len() as u32), kept) {
+            self.fault.get_or_insert(error.to_string());
+            self.writer = None;
+        }
+    }
+
+    fn link_from_others(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        for name in self.use_from.take().unwrap_or_default().split_whitespace() {
+            let link = link_type(ctx.read_handler(&format!("{name}.encap"), "")?.trim())?;
+            if self.link.is_some_and(|other| other != link) {
+                return Err("the elements of USE_ENCAP_FROM do not agree".to_owned());
+            }
+            self.link = Some(link);
+        }
+        Ok(())
+    }
+}
+
+impl Native for ToDump {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.link_from_others(ctx)?;
+        if let Some(path) = &self.path {
+            self.writer = Some(Writer::create(path, &self.plan()).map_err(|error| error.to_string())?);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, _: u32, packet: Packet, ctx: &mut Ctx<'_>) {
+        self.take(&packet);
+        if self.passes {
+            ctx.emit(0, packet);
+        }
+    }
+
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        let packet = ctx.pull(0)?;
+        self.take(&packet);
+        Some(packet)
+    }
+
+    fn is_task(&self) -> bool {
+        self.pulls
+    }
+
+    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        let Some(packet) = ctx.pull(0) else { return Task::Idle };
+        self.take(&packet);
+        if self.passes {
+            ctx.emit(0, packet);
+        }
+        Task::Done
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        ctx.any_input()
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&["count", "filename"], &["reset_counts"], &[])
+    }
+
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(if handler == "filename" { self.name.clone() } else { self.count.to_string() })
+    }
+
+    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        self.count = 0;
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), String> {
+        if let Some(writer) = self.writer.take() {
+            writer.finish().map_err(|error| error.to_string())?;
+        }
+        self.fault.take().map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,87 @@
+//! Unqueue: pulls packets and pushes them.
+
+use super::super::{Args, text};
+use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+
+pub(super) static CLASS: NativeClass = NativeClass {
+    name: "Unqueue",
+    ports: "1/1",
+    processing: "l/h",
+    flow: "",
+    manual: "Unqueue([BURST, ACTIVE, LIMIT]) -- pulls packets and pushes them\n\nUp to BURST packets (1; negative: all there are) a turn while ACTIVE (true), LIMIT (-1: \
+             no end) in all.\nHandlers: count r, reset w, active limit burst rw.",
+    make: |setup| {
+        let args = Args::parse(setup.arguments, &["BURST"], &["ACTIVE", "LIMIT"])?;
+        Ok(Box::new(Unqueue {
+            burst: args.integer("BURST", 1)?,
+            limit: args.integer("LIMIT", -1)?,
+            active: args.boolean("ACTIVE", true)?,
+            turn: 0,
+            count: 0,
+        }))
+    },
+};
+
+struct Unqueue {
+    burst: i64,
+    limit: i64,
+    active: bool,
+    turn: i64,
+    count: u64,
+}
+
+impl Unqueue {
+    fn may(&self) -> bool {
+        self.active && (self.limit < 0 || self.count < self.limit as u64)
+    }
+}
+
+impl Native for Unqueue {
+    fn is_task(&self) -> bool {
+        true
+    }
+
+    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        let packet = if self.may() { ctx.pull(0) } else { None };
+        let Some(packet) = packet else {
+            self.turn = 0;
+            return Task::Idle;
+        };
+        self.count += 1;
+        self.turn += 1;
+        ctx.emit(0, packet);
+        if self.burst >= 0 && self.turn >= self.burst {
+            self.turn = 0;
+            return Task::Done;
+        }
+        Task::Again
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.may() && ctx.any_input()
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&["count"], &["reset"], &["active", "limit", "burst"])
+    }
+
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(match handler {
+            "count" => self.count.to_string(),
+            "active" => self.active.to_string(),
+            "limit" => self.limit.to_string(),
+            _ => self.burst.to_string(),
+        })
+    }
+
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        let number = || text::integer(value).ok_or_else(|| format!("expected a number, not '{value}'"));
+        match handler {
+            "active" => self.active = super::boolean(value)?,
+            "limit" => self.limit = number()?,
+            "burst" => self.burst = number()?,
+            _ => self.count = 0,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,164 @@
+//! An element that is a program: an engine and its state.
+//!
+//! Ports: the program's ids are its inputs from 0, then its outputs. Timers are set in the time of packets; they are due that much later by the clock
+//! of the run, which is the same where time is that of captures.
+
+use super::native::Control;
+use super::{Factories, Packet, Settings};
+use netil::Verified;
+use netil::engine::Engine;
+use netil::event;
+use netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome, State};
+use netil::module::HandlerKind;
+use std::sync::Arc;
+
+/// A program and all that it keeps.
+pub(super) struct Program {
+    program: Arc<Verified>,
+    engine: Box<dyn Engine>,
+    pub(super) state: State,
+    outcome: Outcome,
+    inputs: u32,
+    /// Timers as they were last seen, and when each is due by the run's clock.
+    timers: Vec<(u64, u64)>,
+}
+
+/// What became of a packet, by output.
+pub(super) enum Ended {
+    Leaves(u32),
+    Dropped(String),
+    Trapped(String),
+    /// There was none.
+    Nothing,
+}
+
+impl Program {
+    pub(super) fn new(program: &Arc<Verified>, factories: &Factories<'_>, settings: &Settings, index: usize) -> Result<Self, String> {
+        let seed = settings.seed ^ (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut state = State::new(program, factories.coprocessor).map_err(|error| error.to_string())?;
+        state = state.with_tables(program, &|declaration| (factories.table)(declaration, seed));
+        state.seed = seed;
+        state.budget = settings.budget.unwrap_or(state.budget);
+        let engine = (factories.engine)(Arc::clone(program))?;
+        let inputs = program.module().all_ports().iter().filter(|(_, port)| port.kind.is_input()).count() as u32;
+        Ok(Self { program: Arc::clone(program), engine, state, outcome: Outcome::default(), inputs, timers: Vec::new() })
+    }
+
+    /// Runs the init handler; what it printed.
+    pub(super) fn init(&mut self) -> Result<Vec<u8>, String> {
+        self.engine.init(&mut self.state).map_err(|how| match self.ended(how) {
+            Ended::Trapped(reason) | Ended::Dropped(reason) => format!("the init handler failed: {reason}"),
+            _ => "the init handler failed".to_owned(),
+        })?;
+        Ok(self.printed())
+    }
+
+    /// The input whose packets go to an output.
+    pub(super) fn input_of(&self, output: u32) -> u32 {
+        let outputs = self.program.module().all_ports().len() as u32 - self.inputs;
+        if outputs == self.inputs { output.min(self.inputs.saturating_sub(1)) } else { 0 }
+    }
+
+    pub(super) fn push(&mut self, packet: &mut Packet, now: u64) -> Ended {
+        let time = packet.buffer.time_ns;
+        self.run(HandlerKind::Push, &mut packet.buffer);
+        self.look_at_timers(time, now);
+        self.result()
+    }
+
+    /// Runs the pull handler for an output, the packet waiting at an input.
+    pub(super) fn pull(&mut self, output: u32, input: u32, packet: Packet, now: u64) -> (Ended, ExchangeBuffer<'static>) {
+        let mut buffer = ExchangeBuffer::none();
+        let time = packet.buffer.time_ns;
+        (buffer.port, buffer.time_ns) = (self.inputs + output, time);
+        if let Some(waiting) = self.state.inputs.get_mut(input as usize) {
+            waiting.clear();
+            waiting.push_back(packet.buffer);
+        }
+        self.run(HandlerKind::Pull, &mut buffer);
+        self.look_at_timers(time, now);
+        (self.result(), buffer)
+    }
+
+    /// Runs the pull handler for an event at a time; without a packet at the end nothing was dropped.
+    pub(super) fn event(&mut self, event: u32, time: u64, now: u64) -> (Ended, ExchangeBuffer<'static>) {
+        let mut buffer = ExchangeBuffer::none();
+        (buffer.port, buffer.time_ns) = (event, time);
+        self.run(HandlerKind::Pull, &mut buffer);
+        self.look_at_timers(time, now);
+        let ended = match self.result() {
+            Ended::Dropped(_) if !buffer.is_present() => Ended::Nothing,
+            ended => ended,
+        };
+        (ended, buffer)
+    }
+
+    fn run(&mut self, kind: HandlerKind, buffer: &mut ExchangeBuffer<'static>) {
+        self.engine.run(kind, std::slice::from_mut(buffer), &mut self.state, &mut self.outcome);
+    }
+
+    /// The copies of the last run, with the outputs that they leave by.
+    pub(super) fn clones(&mut self) -> impl Iterator<Item = (u32, ExchangeBuffer<'static>)> {
+        let inputs = self.inputs;
+        std::mem::take(&mut self.outcome.clones).into_iter().map(move |clone| (clone.port.saturating_sub(inputs), clone.buffer))
+    }
+
+    fn result(&self) -> Ended {
+        self.outcome.dispositions.first().map_or(Ended::Nothing, |disposition| self.ended(*disposition))
+    }
+
+    fn ended(&self, disposition: Disposition) -> Ended {
+        match disposition {
+            Disposition::Port(port) => Ended::Leaves(port.saturating_sub(self.inputs)),
+            Disposition::Drop(DropReason::Program(code)) => Ended::Dropped(self.reason(code)),
+            Disposition::Drop(DropReason::NoInput) => Ended::Nothing,
+            Disposition::Drop(DropReason::Verdict) => Ended::Dropped("dropped".to_owned()),
+            Disposition::Trap(trap) => Ended::Trapped(self.program.describe(&trap)),
+        }
+    }
+
+    fn reason(&self, code: u32) -> String {
+        let named = self.program.module().reasons.iter().find(|reason| reason.at == code);
+        named.map_or_else(|| format!("code {code}"), |reason| reason.name.clone())
+    }
+
+    /// What the program printed since it was last asked.
+    pub(super) fn printed(&mut self) -> Vec<u8> {
+        self.state.coprocessors.iter_mut().flat_map(|unit| unit.unit.drain()).collect()
+    }
+
+    /// Notes which timers were set in a run at the packet time `time`, when the run's clock showed `now`.
+    fn look_at_timers(&mut self, time: u64, now: u64) {
+        for (number, when) in self.state.timers.iter().enumerate() {
+            if self.timers.len() <= number {
+                self.timers.push((0, 0));
+            }
+            if self.timers[number].0 != *when {
+                self.timers[number] = (*when, now.saturating_add(when.saturating_sub(time)));
+            }
+        }
+    }
+
+    /// The timer that is due first: when by the run's clock, which one, and the time that it was set for.
+    pub(super) fn next_timer(&self) -> Option<(u64, u32, u64)> {
+        let set = self.timers.iter().enumerate().filter(|(_, timer)| timer.0 != 0);
+        set.map(|(number, timer)| (timer.1, number as u32, timer.0)).min()
+    }
+
+    /// Takes a timer that is due; the event that its handler runs for.
+    pub(super) fn take_timer(&mut self, number: u32) -> u32 {
+        if let (Some(timer), Some(when)) = (self.timers.get_mut(number as usize), self.state.timers.get_mut(number as usize)) {
+            (*timer, *when) = ((0, 0), 0);
+        }
+        event::TIMER + number
+    }
+
+    /// The handlers that the program has.
+    pub(super) fn controls(&self) -> Vec<Control> {
+        self.program.module().controls.iter().map(|c| Control { name: c.name.clone(), read: c.read, write: c.write }).collect()
+    }
+
+    pub(super) fn module(&self) -> &netil::Module {
+        self.program.module()
+    }
+}

@@ -1,0 +1,204 @@
+//! What runs next: tasks in turn, then the next event.
+
+use super::{Body, Graph, Stream, Task};
+
+/// Rounds of tasks after which the next event comes although there still is work: tasks that make packets for ever must not keep others waiting.
+const BUSY: u32 = 1 << 16;
+/// The most packets that a task may handle in one turn.
+const MAX_BURST: u32 = 1 << 16;
+
+impl Graph {
+    /// Lets elements begin their work that need others to be there: scripts run until they first wait.
+    pub fn start(&mut self) {
+        for index in 0..self.tasks.len() {
+            let node = self.tasks[index];
+            self.nodes[node].queues_behind = self.find_behind(node, |native| native.is_full().is_some());
+        }
+        for node in 0..self.nodes.len() {
+            self.with_native(node, |native, ctx| native.start(ctx));
+            self.settle();
+        }
+    }
+
+    /// Does a little: a round of tasks, or an event. False when the run has ended.
+    pub fn turn(&mut self) -> bool {
+        if self.ended || (self.stops > 0 && !self.asked_to_stop()) {
+            return false;
+        }
+        if self.clock.is_real() {
+            self.clock.reach(self.host.clock().unwrap_or(0));
+        }
+        let worked = self.round();
+        let worked = self.due_timers() || worked;
+        self.busy_rounds = if worked { self.busy_rounds + 1 } else { 0 };
+        self.exhausted &= !worked;
+        if self.ended || self.stops > 0 {
+            return !self.ended;
+        }
+        if worked && self.busy_rounds < BUSY {
+            self.clock.round();
+            return true;
+        }
+        self.busy_rounds = 0;
+        self.event(worked)
+    }
+
+    /// Somebody asked for the end: the driver script says whether it is. False if so.
+    fn asked_to_stop(&mut self) -> bool {
+        self.stops -= 1;
+        match self.driver {
+            Some(driver) => {
+                self.with_native(driver, |native, ctx| native.stopped(ctx));
+                self.settle();
+            }
+            None => self.ended = true,
+        }
+        !self.ended
+    }
+
+    /// Each task once, in the order of declaration. True if one had work.
+    fn round(&mut self) -> bool {
+        let mut worked = false;
+        for index in 0..self.tasks.len() {
+            worked |= self.task(self.tasks[index]);
+            if self.ended || self.stops > 0 {
+                return true;
+            }
+        }
+        worked
+    }
+
+    fn task(&mut self, node: usize) -> bool {
+        let mut worked = false;
+        for _ in 0..MAX_BURST {
+            self.moved = false;
+            let done = self.with_native(node, |native, ctx| native.task(ctx)).unwrap_or(Task::Idle);
+            self.settle();
+            worked |= self.moved || done != Task::Idle;
+            if done != Task::Again || self.ended || self.stops > 0 {
+                break;
+            }
+        }
+        worked
+    }
+
+    /// Runs the timers that are due, in the order of their times. True if there was one.
+    fn due_timers(&mut self) -> bool {
+        let mut worked = false;
+        // Each at most once in a turn, so that timers that set themselves for the present do not keep tasks waiting.
+        for _ in 0..self.nodes.len().max(16) {
+            let Some((when, node)) = self.next_timer().filter(|(when, _)| *when <= self.clock.now()) else { break };
+            self.fire(node, when);
+            worked = true;
+            if self.ended || self.stops > 0 {
+                break;
+            }
+        }
+        worked
+    }
+
+    /// The first timer: when, and whose.
+    fn next_timer(&self) -> Option<(u64, usize)> {
+        let timer = |(index, node): (usize, &super::Node)| match &node.body {
+            Body::Native(..) => (node.timer != 0).then_some((node.timer, index)),
+            Body::Program(program) => program.next_timer().map(|(when, _, _)| (when, index)),
+        };
+        self.nodes.iter().enumerate().filter_map(timer).min()
+    }
+
+    fn fire(&mut self, node: usize, when: u64) {
+        let event = match &mut self.nodes[node].body {
+            Body::Program(program) => program.next_timer().map(|(_, number, time)| (program.take_timer(number), time)),
+            Body::Native(..) => None,
+        };
+        match event {
+            Some((event, time)) => self.program_event(node, event, time),
+            None => {
+                self.nodes[node].timer = 0;
+                self.with_native(node, |native, ctx| native.timer(when, ctx));
+            }
+        }
+        self.settle();
+    }
+
+    /// The next arrival or timer. False at the end.
+    fn event(&mut self, busy: bool) -> bool {
+        let timer = self.next_timer();
+        let arrival = self.next_arrival();
+        match (arrival, timer) {
+            (Some((time, node)), timer) if timer.is_none_or(|(when, _)| time <= when || !self.clock.follows_captures()) => {
+                self.arrive(node, time);
+            }
+            (_, Some((when, _))) => self.wait_until(when, busy),
+            (None, None) if busy => {}
+            _ => return self.nothing_left(),
+        }
+        true
+    }
+
+    fn next_arrival(&mut self) -> Option<(u64, usize)> {
+        let mut first = None;
+        for index in 0..self.sources.len() {
+            let node = self.sources[index];
+            let time = self.with_native(node, |native, ctx| native.next_arrival(ctx)).flatten();
+            if let Some(time) = time.filter(|time| first.is_none_or(|(before, _)| *time < before)) {
+                first = Some((time, node));
+            }
+        }
+        first
+    }
+
+    fn arrive(&mut self, node: usize, time: u64) {
+        self.clock.arrive(time);
+        self.arrivals += 1;
+        self.with_native(node, |native, ctx| native.arrive(ctx));
+        self.settle();
+    }
+
+    fn wait_until(&mut self, when: u64, busy: bool) {
+        match self.clock.is_real() {
+            true if busy => {}
+            true => self.host.sleep(when.saturating_sub(self.clock.now())),
+            false => {
+                self.clock.reach(when);
+                self.due_timers();
+            }
+        }
+    }
+
+    /// Nothing can happen any more. A driver script hears of it once, as if somebody had asked for the end.
+    fn nothing_left(&mut self) -> bool {
+        if self.driver.is_some() && !std::mem::replace(&mut self.exhausted, true) {
+            self.stops += 1;
+            return true;
+        }
+        self.ended = true;
+        false
+    }
+
+    /// Ends the run after the present turn.
+    pub fn end_run(&mut self) {
+        self.ended = true;
+    }
+
+    /// True once the run has ended.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Bytes of captures read, and how many there are if that is known of all.
+    pub fn progress(&mut self) -> (u64, Option<u64>) {
+        let (mut read, mut total) = (0, Some(0));
+        for index in 0..self.sources.len() {
+            let part = self.with_native(self.sources[index], |native, _| native.progress()).unwrap_or((0, None));
+            read += part.0;
+            total = total.zip(part.1).map(|(a, b)| a + b);
+        }
+        (read, total)
+    }
+
+    /// Writes text of the host's on one of its streams, so that order is kept.
+    pub fn print(&mut self, stream: Stream, text: &str) {
+        self.host.write(stream, text.as_bytes());
+    }
+}

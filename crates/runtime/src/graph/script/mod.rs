@@ -1,0 +1,357 @@
+//! The language of Script and DriverManager: instructions, one an argument.
+//!
+//! Text is expanded when an instruction runs ([`expand`]); handlers without an element's name are the script's own ([`functions`]) or the run's. A script
+//! runs until it blocks (`pause`, `wait`) or ends, and jumps at most [`MAX_JUMPS`] times before that. Source: Click's manual of Script. Leaves out: signals,
+//! `save` and `append`.
+
+mod expand;
+mod functions;
+
+pub(super) use functions::NAMES;
+
+use super::native::Ctx;
+use super::{Stream, text};
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+/// Jumps without blocking, after which a script is given up.
+const MAX_JUMPS: u32 = 1000;
+
+/// An instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Insn {
+    /// Sets a variable, with a layer of quotes taken off or not.
+    Set(String, String, bool),
+    /// The same, once, when the script is made.
+    Init(String, String, bool),
+    /// Text or a handler, a line feed behind it or not, unquoted or not.
+    Print(String, bool, bool),
+    Read(String, bool),
+    Write(String, bool),
+    Label(String),
+    Goto(String, String),
+    Pause(u32),
+    Wait(String),
+    Return(String, bool),
+    Error(String, bool),
+    End,
+    Exit,
+    Stop,
+}
+
+/// How a stretch of a script ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// It goes on with a step, or when its timer is due.
+    Blocked,
+    End,
+    Exit,
+    Stop,
+    Return(String),
+    Error,
+}
+
+/// A script and where it is.
+pub(super) struct Script {
+    insns: Vec<Insn>,
+    labels: BTreeMap<String, usize>,
+    at: usize,
+    /// Steps that a `pause` still waits for.
+    pauses: u32,
+    /// It stands at a `wait`.
+    waits: bool,
+    jumps: u32,
+    /// What the last `write` came to.
+    status: i32,
+    vars: BTreeMap<String, String>,
+    pub(super) exported: Vec<String>,
+    pub(super) seed: u64,
+}
+
+impl Script {
+    /// Reads instructions.
+    ///
+    /// # Errors
+    /// The first that is none.
+    pub(super) fn parse(arguments: &[String]) -> Result<Self, String> {
+        let mut script = Self {
+            insns: Vec::new(),
+            labels: BTreeMap::new(),
+            at: 0,
+            pauses: 0,
+            waits: false,
+            jumps: 0,
+            status: 0,
+            vars: BTreeMap::new(),
+            exported: Vec::new(),
+            seed: 0,
+        };
+        for argument in arguments.iter().filter(|argument| !argument.trim().is_empty()) {
+            let (word, rest) = text::shift_word(argument);
+            let insn = script.insn(word, rest.trim_end()).ok_or_else(|| format!("syntax error at '{word}'"))?;
+            if let Insn::Label(label) = &insn {
+                script.labels.entry(label.clone()).or_insert(script.insns.len());
+            }
+            script.insns.push(insn);
+        }
+        script.check_jumps()?;
+        Ok(script)
+    }
+
+    fn insn(&mut self, word: &str, rest: &str) -> Option<Insn> {
+        let own = rest.to_owned();
+        let unquoted = word.ends_with('q');
+        let variable =
+            || Some(text::shift_word(rest)).filter(|(name, _)| !name.is_empty()).map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let alone = |insn| rest.is_empty().then_some(insn);
+        match word {
+            "set" | "setq" => variable().filter(|(_, value)| !value.is_empty()).map(|(name, value)| Insn::Set(name, value, unquoted)),
+            "init" | "initq" => variable().map(|(name, value)| Insn::Init(name, value, unquoted)),
+            "export" | "exportq" => {
+                let (name, value) = variable()?;
+                self.exported.push(name.clone());
+                Some(Insn::Init(name, value, unquoted))
+            }
+            "print" | "printq" => Some(Insn::Print(own, true, unquoted)),
+            "printn" | "printnq" => Some(Insn::Print(own, false, unquoted)),
+            "read" | "readq" => Some(Insn::Read(own, unquoted)),
+            "write" | "writeq" => Some(Insn::Write(own, unquoted)),
+            "pause" | "wait_step" | "wait_stop" => pause(rest),
+            "wait" if rest.is_empty() => Some(Insn::Pause(1)),
+            "wait" | "wait_for" | "wait_time" => Some(Insn::Wait(own)),
+            "label" => (text::words(rest).len() == 1).then_some(Insn::Label(own)),
+            "goto" => variable().map(|(label, condition)| Insn::Goto(label, condition)),
+            "loop" => alone(Insn::Goto("loop".to_owned(), String::new())),
+            "return" | "returnq" => Some(Insn::Return(own, unquoted)),
+            "error" | "errorq" => Some(Insn::Error(own, unquoted)),
+            "end" => alone(Insn::End),
+            "exit" => alone(Insn::Exit),
+            "stop" => alone(Insn::Stop),
+            _ => None,
+        }
+    }
+
+    fn check_jumps(&self) -> Result<(), String> {
+        let known = |label: &str| self.labels.contains_key(label) || matches!(label, "loop" | "begin" | "end" | "exit" | "stop" | "error");
+        match self.insns.iter().find_map(|insn| if let Insn::Goto(label, _) = insn { Some(label).filter(|l| !known(l)) } else { None }) {
+            Some(label) => Err(format!("no such label '{label}'")),
+            None => Ok(()),
+        }
+    }
+
+    /// Sets the variables that are set once.
+    pub(super) fn init(&mut self, ctx: &mut Ctx<'_>) {
+        for at in 0..self.insns.len() {
+            if let Insn::Init(name, value, unquoted) = self.insns[at].clone() {
+                let value = self.expanded(&value, unquoted, ctx);
+                self.vars.insert(name, value);
+            }
+        }
+    }
+
+    /// True if there are no instructions.
+    pub(super) fn is_empty(&self) -> bool {
+        self.insns.is_empty()
+    }
+
+    /// Adds a `pause`.
+    pub(super) fn add_pause(&mut self) {
+        self.insns.push(Insn::Pause(1));
+    }
+
+    /// Runs from the beginning with those arguments: `$args`, `$1` …, `$#`.
+    pub(super) fn call(&mut self, arguments: &str, ctx: &mut Ctx<'_>) -> Halt {
+        self.vars.retain(|name, _| name.parse::<u32>().is_err());
+        let words = text::words(arguments);
+        self.vars.insert("args".to_owned(), arguments.to_owned());
+        self.vars.insert("#".to_owned(), words.len().to_string());
+        for (number, word) in words.into_iter().enumerate() {
+            self.vars.insert((number + 1).to_string(), word.to_owned());
+        }
+        (self.at, self.pauses, self.waits) = (0, 0, false);
+        ctx.wake_at(0);
+        self.go(ctx)
+    }
+
+    /// Sets a variable.
+    pub(super) fn set(&mut self, name: &str, value: &str) {
+        self.vars.insert(name.to_owned(), value.to_owned());
+    }
+
+    /// A variable.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.vars.get(name).map(String::as_str)
+    }
+
+    /// True if it stands at a `wait` for time.
+    pub(super) fn waits(&self) -> bool {
+        self.waits
+    }
+
+    /// Goes past the instruction that it stands at.
+    pub(super) fn step(&mut self, ctx: &mut Ctx<'_>) -> Halt {
+        if self.pauses > 1 {
+            self.pauses -= 1;
+            return Halt::Blocked;
+        }
+        if self.pauses == 1 || self.waits {
+            self.at += 1;
+        }
+        (self.pauses, self.waits) = (0, false);
+        ctx.wake_at(0);
+        self.go(ctx)
+    }
+
+    /// Goes on at a label.
+    pub(super) fn jump(&mut self, label: &str, ctx: &mut Ctx<'_>) -> Result<Halt, String> {
+        let at = self.labels.get(label).copied().or((label == "loop" || label == "begin").then_some(0));
+        self.at = at.ok_or_else(|| format!("no such label '{label}'"))?;
+        (self.pauses, self.waits) = (0, false);
+        ctx.wake_at(0);
+        Ok(self.go(ctx))
+    }
+
+    /// Runs until it blocks or ends.
+    pub(super) fn go(&mut self, ctx: &mut Ctx<'_>) -> Halt {
+        self.jumps = 0;
+        loop {
+            let Some(insn) = self.insns.get(self.at).cloned() else { return Halt::End };
+            if let Some(halt) = self.insn_now(insn, ctx) {
+                return halt;
+            }
+        }
+    }
+
+    fn insn_now(&mut self, insn: Insn, ctx: &mut Ctx<'_>) -> Option<Halt> {
+        match insn {
+            Insn::Pause(steps) => {
+                self.pauses = steps;
+                return Some(Halt::Blocked);
+            }
+            Insn::Wait(time) => return Some(self.wait(&time, ctx)),
+            Insn::Goto(label, condition) => return self.goto(&label, &condition, ctx),
+            Insn::Set(name, value, unquoted) => {
+                let value = self.expanded(&value, unquoted, ctx);
+                self.vars.insert(name, value);
+            }
+            Insn::Print(what, line, unquoted) => self.print(&what, line, unquoted, ctx),
+            Insn::Read(what, unquoted) => self.read_insn(&what, unquoted, ctx),
+            Insn::Write(what, unquoted) => self.write_insn(&what, unquoted, ctx),
+            Insn::Return(value, unquoted) => return Some(Halt::Return(self.expanded(&value, unquoted, ctx))),
+            Insn::Error(message, unquoted) => {
+                let message = self.expanded(&message, unquoted, ctx);
+                self.complain(&text::unquoted(&message), ctx);
+                return Some(Halt::Error);
+            }
+            Insn::End => return Some(Halt::End),
+            Insn::Exit => return Some(Halt::Exit),
+            Insn::Stop => return Some(Halt::Stop),
+            Insn::Init(..) | Insn::Label(_) => {}
+        }
+        self.at += 1;
+        None
+    }
+
+    fn wait(&mut self, time: &str, ctx: &mut Ctx<'_>) -> Halt {
+        let time = self.expanded(time, true, ctx);
+        let Some(time) = text::duration(&time) else {
+            self.complain(&format!("syntax error at 'wait {time}'"), ctx);
+            return Halt::Error;
+        };
+        self.waits = true;
+        ctx.wake_at(ctx.now().saturating_add(time).max(1));
+        Halt::Blocked
+    }
+
+    fn goto(&mut self, label: &str, condition: &str, ctx: &mut Ctx<'_>) -> Option<Halt> {
+        let holds = condition.is_empty() || text::boolean(&self.expanded(condition, true, ctx)).unwrap_or(false);
+        if !holds {
+            self.at += 1;
+            return None;
+        }
+        self.jumps += 1;
+        if self.jumps > MAX_JUMPS {
+            ctx.tell("too many jumps, giving up");
+            return Some(Halt::Error);
+        }
+        match (self.labels.get(label), label) {
+            (Some(at), _) => self.at = *at,
+            (None, "end") => return Some(Halt::End),
+            (None, "exit") => return Some(Halt::Exit),
+            (None, "stop") => return Some(Halt::Stop),
+            (None, "error") => return Some(Halt::Error),
+            (None, _) => self.at = 0,
+        }
+        None
+    }
+
+    /// `print`: to a file if there is one, else to standard output.
+    fn print(&mut self, what: &str, line: bool, unquoted: bool, ctx: &mut Ctx<'_>) {
+        let (file, what) = match what.strip_prefix('>') {
+            Some(rest) => {
+                let (append, rest) = (rest.starts_with('>'), rest.trim_start_matches('>'));
+                let (name, rest) = text::shift_word(rest);
+                (Some((self.expanded(name, true, ctx), append)), rest)
+            }
+            None => (None, what),
+        };
+        let Ok(mut text) = self.shown(what, unquoted, ctx).map_err(|error| self.complain(&error, ctx)) else { return };
+        if line && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        match file.filter(|(name, _)| name != "-") {
+            None => ctx.print(Stream::Out, text.as_bytes()),
+            Some((name, append)) => {
+                let mut open = std::fs::OpenOptions::new();
+                let opened = open.create(true).write(true).append(append).truncate(!append).open(&name);
+                if let Err(error) = opened.and_then(|mut file| file.write_all(text.as_bytes())) {
+                    self.complain(&format!("{name}: {error}"), ctx);
+                }
+            }
+        }
+    }
+
+    /// What `print` shows: a handler's value if the text is the name of one, else the text.
+    fn shown(&mut self, what: &str, unquoted: bool, ctx: &mut Ctx<'_>) -> Result<String, String> {
+        let begins = |text: &str| text.starts_with(|c: char| c.is_alphabetic() || c == '@' || c == '_');
+        let full = self.expanded(what, unquoted, ctx);
+        let (name, arguments) = text::shift_word(&full);
+        if begins(what) || (begins(&full) && text::words(&full).len() == 1 && self.can_read(name, ctx)) {
+            return self.read_handler(name, arguments, ctx);
+        }
+        Ok(text::unquoted(&full))
+    }
+
+    fn read_insn(&mut self, what: &str, unquoted: bool, ctx: &mut Ctx<'_>) {
+        let full = self.expanded(what, unquoted, ctx);
+        let (name, arguments) = text::shift_word(&full);
+        match self.read_handler(name, arguments, ctx) {
+            Ok(value) => ctx.print(Stream::Err, format!("{name}:\n{}\n", value.trim_end_matches('\n')).as_bytes()),
+            Err(error) => self.complain(&error, ctx),
+        }
+    }
+
+    fn write_insn(&mut self, what: &str, unquoted: bool, ctx: &mut Ctx<'_>) {
+        let full = self.expanded(what, false, ctx);
+        let (name, arguments) = text::shift_word(&full);
+        let arguments = if unquoted { text::unquoted(arguments) } else { arguments.to_owned() };
+        let written = match self.write_own(name, &arguments) {
+            Some(written) => written,
+            None => ctx.write_handler(name, &arguments),
+        };
+        self.status = if written.is_ok() { 0 } else { -1 };
+        if let Err(error) = written {
+            self.complain(&error, ctx);
+        }
+    }
+
+    fn complain(&mut self, message: &str, ctx: &mut Ctx<'_>) {
+        let text = format!("While executing '{}':\n  {message}\n", ctx.declared());
+        ctx.print(Stream::Err, text.as_bytes());
+    }
+}
+
+fn pause(rest: &str) -> Option<Insn> {
+    let steps = if rest.is_empty() { Some(1) } else { text::integer(rest) };
+    steps.and_then(|n| u32::try_from(n).ok()).map(Insn::Pause)
+}

@@ -1,0 +1,152 @@
+//! The tables of programs from outside: handlers that every table has.
+//!
+//! `TABLE.list` is a line an entry (`KEY[/MASK|-HIGHEST] [PRIORITY] VALUE`, in hexadecimal), `TABLE.count` how many there are; `TABLE.add` and
+//! `TABLE.remove` take such lines. What addresses look like in them is the element's business, whose own handlers hide these.
+
+use super::program::Program;
+use netil::module::{Entry, Table as Declaration, TableKind};
+use netil::wide;
+
+impl Program {
+    /// The table that a handler `TABLE.what` is of, and `what`.
+    fn table(&self, handler: &str) -> Option<(usize, String)> {
+        let (name, what) = handler.rsplit_once('.')?;
+        let at = self.module().tables.iter().position(|table| table.name == name)?;
+        Some((at, what.to_owned()))
+    }
+
+    /// Reads a handler of a table; `None` if it is none.
+    pub(super) fn read_table(&mut self, handler: &str, _: &str, now: u64) -> Option<Result<String, String>> {
+        let (at, what) = self.table(handler)?;
+        let table = self.state.tables.get(at)?;
+        match what.as_str() {
+            "count" => Some(Ok(table.len(now).to_string())),
+            "list" => {
+                let declaration = &self.module().tables[at];
+                Some(Ok(table.entries(now).iter().map(|entry| shown(declaration, entry)).collect()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Writes one.
+    pub(super) fn write_table(&mut self, handler: &str, text: &str, now: u64) -> Option<Result<(), String>> {
+        let (at, what) = self.table(handler)?;
+        let declaration = self.module().tables[at].clone();
+        let table = self.state.tables.get_mut(at)?;
+        let entry = |values| {
+            parsed(&declaration, text, values).ok_or_else(|| format!("expected KEY[/MASK] [PRIORITY] VALUE in hexadecimal, not '{text}'"))
+        };
+        match what.as_str() {
+            "add" => Some(entry(true).and_then(|entry| table.add(&entry, now).map_err(|full| full.to_string()))),
+            "remove" => Some(entry(false).and_then(|entry| match table.remove(&entry.key, &entry.mask, entry.priority, now) {
+                true => Ok(()),
+                false => Err(format!("there is no entry '{}'", text.trim())),
+            })),
+            _ => None,
+        }
+    }
+}
+
+fn separator(kind: TableKind) -> Option<char> {
+    match kind {
+        TableKind::Exact => None,
+        TableKind::Prefix | TableKind::Ternary => Some('/'),
+        TableKind::Range => Some('-'),
+    }
+}
+
+fn has_priority(kind: TableKind) -> bool {
+    matches!(kind, TableKind::Ternary | TableKind::Range)
+}
+
+fn hexadecimal(limbs: &[u64], bits: u16) -> String {
+    let digits: String = limbs.iter().rev().map(|limb| format!("{limb:016x}")).collect();
+    digits[digits.len().saturating_sub(usize::from(bits) / 4)..].to_owned()
+}
+
+fn shown(table: &Declaration, entry: &Entry) -> String {
+    let mut line = hexadecimal(&entry.key, table.key_bits);
+    if let Some(separator) = separator(table.kind) {
+        line.push(separator);
+        line += &hexadecimal(&entry.mask, table.key_bits);
+    }
+    if has_priority(table.kind) {
+        line += &format!(" {}", entry.priority);
+    }
+    line.push(' ');
+    line.extend(entry.value.iter().map(|byte| format!("{byte:02x}")));
+    line.push('\n');
+    line
+}
+
+fn limbs(text: &str, bits: u16) -> Option<Box<[u64]>> {
+    let digits = usize::from(bits) / 4;
+    if text.is_empty() || text.len() > digits || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let mut limbs = vec![0; wide::limbs(bits)];
+    for (place, digit) in text.bytes().rev().enumerate() {
+        limbs[place / 16] |= u64::from(char::from(digit).to_digit(16)?) << (4 * (place % 16));
+    }
+    Some(limbs.into())
+}
+
+fn parsed(table: &Declaration, text: &str, values: bool) -> Option<Entry> {
+    let mut words = text.split_whitespace();
+    let key = words.next()?;
+    let (key, mask) = match separator(table.kind) {
+        Some(separator) => {
+            let (key, mask) = key.split_once(separator)?;
+            (key, limbs(mask, table.key_bits)?)
+        }
+        None => (key, Box::default()),
+    };
+    let priority = if has_priority(table.kind) { words.next()?.parse().ok()? } else { 0 };
+    let value = if values { bytes(words.next()?, table.value_bytes as usize)? } else { Box::default() };
+    let entry = Entry { key: limbs(key, table.key_bits)?, mask, priority, value };
+    words.next().is_none().then_some(entry)
+}
+
+fn bytes(text: &str, length: usize) -> Option<Box<[u8]>> {
+    let byte = |at: usize| text.get(2 * at..2 * at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+    if text.len() == 2 * length { (0..length).map(byte).collect() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn declaration(kind: TableKind, key_bits: u16) -> Declaration {
+        Declaration { name: "t".into(), kind, key_bits, value_bytes: 2, capacity: 9, timeout_ns: 0, entries: Vec::new() }
+    }
+
+    #[test]
+    fn entries_are_read_as_they_are_shown() {
+        for (kind, bits, text) in [
+            (TableKind::Exact, 48, "0102030a0b0c 00ff\n"),
+            (TableKind::Prefix, 32, "0a000000/ff000000 0100\n"),
+            (TableKind::Ternary, 128, "20010000000000000000000000000001/ffff0000000000000000000000000000 7 0001\n"),
+            (TableKind::Range, 16, "0050-005a 1 0203\n"),
+        ] {
+            let table = declaration(kind, bits);
+            assert_eq!(shown(&table, &parsed(&table, text, true).unwrap()), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_entry_is_refused() {
+        for (kind, text) in [
+            (TableKind::Exact, "0a"),
+            (TableKind::Exact, "0a 1"),
+            (TableKind::Exact, "0a 00é"),
+            (TableKind::Exact, "00a 0000 1"),
+            (TableKind::Exact, "xyz 0000"),
+            (TableKind::Prefix, "0a 0000"),
+            (TableKind::Range, "0-1 0000"),
+            (TableKind::Exact, "123456789 0000"),
+        ] {
+            assert_eq!(parsed(&declaration(kind, 32), text, true), None, "{text}");
+        }
+    }
+}
