@@ -1,5 +1,12 @@
 //! The element library: every element is plain C11 for gcc and clang, without a warning, and has a manual and one class of its name.
 
+#[path = "elements/constants.rs"]
+mod constants;
+#[path = "elements/native.rs"]
+mod native;
+#[path = "elements/script.rs"]
+mod script;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -75,4 +82,42 @@ fn the_example_runs_as_a_program_of_its_own() {
     assert_eq!(written[40..].split_at(16).0, b"the first packet");
     assert_eq!(written.len(), 24 + 3 * 16 + 17);
     fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The scripts, by their classes.
+fn scripts() -> Vec<(String, Vec<script::Case>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("elements");
+    let mut found: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    found.retain(|p| p.extension().is_some_and(|e| e == "txt"));
+    found.sort();
+    let cases = |p: &PathBuf| script::parse(&fs::read_to_string(p).unwrap()).unwrap_or_else(|e| panic!("{}: {e}", p.display()));
+    found.iter().map(|p| (class(p), cases(p))).collect()
+}
+
+/// What is different, in words.
+fn compare(class: &str, case: &script::Case, happened: &[Vec<script::Event>]) -> Vec<String> {
+    let steps = case.steps.iter().zip(happened);
+    let different = steps.filter(|(step, events)| {
+        step.expected.len() != events.len() || !step.expected.iter().zip(*events).all(|(e, h)| script::agrees(e, h))
+    });
+    let say = |events: &[script::Event]| events.iter().map(|e| format!("\n    {e}")).collect::<String>();
+    let words = |(step, events): (&script::Step, &Vec<script::Event>)| {
+        format!("{class}.txt:{} ({}): expected{}\n  but there was{}", step.line, case.title, say(&step.expected), say(events))
+    };
+    different.map(words).collect()
+}
+
+#[test]
+fn scripts_hold_natively() {
+    let native = native::Native::new(&elements());
+    let mut wrong = Vec::new();
+    for (class, cases) in scripts().iter().filter(|(class, _)| native.reads(class)) {
+        for case in cases {
+            match native.run(class, case) {
+                Ok(happened) => wrong.extend(compare(class, case, &happened)),
+                Err(error) => wrong.push(format!("{class}.txt:{}: {error}", case.line)),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }

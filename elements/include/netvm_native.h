@@ -20,7 +20,7 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum {
-    NV_INFO_BYTES = 256,
+    NV_INFO_BYTES = 512,
     NV_TIMERS = 16,
     NV_HELD = 4096,             /* packets held by one element */
 };
@@ -60,7 +60,7 @@ struct nv_element {
     struct nv_packet *held;
     u32 nheld;
     struct nv_handler *handlers;
-    u64 drops, traps;
+    u64 drops, traps, ended;    /* ended: the handler's end dropped the packet */
     const char *reason;         /* of the last drop */
 };
 

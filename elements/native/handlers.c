@@ -11,11 +11,16 @@
 
 #include "netvm_run.h"
 
-static FILE *gathered;
+static FILE *gathered, *usual;
 
 static FILE *out(void)
 {
-    return gathered ? gathered : stderr;
+    return gathered ? gathered : usual ? usual : stderr;
+}
+
+void nv_print_to(FILE *stream)
+{
+    usual = stream;
 }
 
 /* ---- Handlers ---- */

@@ -286,13 +286,22 @@ static void queue_sent(void)
         put_job(&waiting, sent.job[--sent.count]);
 }
 
+static void trap_of(struct nv_element *element)
+{
+    element->traps += 1;
+    nv_packet_free(nv_packet);
+    nv_packet = 0;
+}
+
 static void run(struct nv_element *element, void (*handler)(int), int argument, struct nv_packet *packet)
 {
     nv_packet = packet;
     if (setjmp(trapped) == 0)
         handler(argument);
     else
-        element->traps += 1;
+        trap_of(element);
+    if (nv_packet)
+        element->ended += 1;
     nv_packet_free(nv_packet);
     nv_packet = 0;
     queue_sent();

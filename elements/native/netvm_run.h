@@ -4,6 +4,8 @@
 #ifndef NETVM_RUN_H
 #define NETVM_RUN_H
 
+#include <stdio.h>
+
 #include <netvm.h>
 
 /* A packet of those bytes (zeros if null), with room to grow at both ends. */
@@ -19,6 +21,9 @@ void nv_advance(u64 time);
 /* What the handler of that name prints, to be freed; null if there is none. */
 char *nv_read_handler(struct nv_element *element, const char *name);
 bool nv_write_handler(struct nv_element *element, const char *name, const char *text);
+
+/* Where elements print from now on; standard error at first. */
+void nv_print_to(FILE *stream);
 
 /* Reads a pcap file in this machine's byte order, giving each packet to that input; false and a line on standard error if it is not one. */
 bool nv_read_capture(const char *path, struct nv_element *to, int port);

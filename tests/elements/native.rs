@@ -1,0 +1,214 @@
+//! Runs element scripts on elements compiled by the system's C compiler: makes an application of one instance, as a generator would, and hands
+//! the script's actions to `elements/native/script.c`.
+//!
+//! Reads the declarations of an element by their macros, and arguments in the plainest form only: numbers, addresses, words. It is the yardstick
+//! that netvm's own compiler is held against, so it shares nothing with it. Classes whose arguments are a language of their own (classifiers)
+//! are left out.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::constants::{constant, fill, list, specs, split};
+use super::script::{Action, Case, Event, event};
+
+/// A folder in which applications are made.
+pub struct Native {
+    elements: PathBuf,
+    folder: PathBuf,
+}
+
+/// A declaration of an element: the macro's name and its arguments.
+pub type Declaration = (String, Vec<String>);
+
+const RUNTIME: [&str; 5] = ["netvm", "table", "digest", "handlers", "script"];
+const FLAGS: [&str; 7] = ["-std=c11", "-Wall", "-Wno-unused", "-Wno-pragma-pack", "-fwrapv", "-fno-strict-aliasing", "-O0"];
+
+impl Native {
+    /// Compiles the runtime into a new folder.
+    pub fn new(elements: &Path) -> Self {
+        let folder = std::env::temp_dir().join(format!("netvm-scripts-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let native = Self { elements: elements.to_owned(), folder };
+        for part in RUNTIME {
+            native.compile(&elements.join(format!("native/{part}.c")), part).unwrap();
+        }
+        native
+    }
+
+    fn compile(&self, source: &Path, name: &str) -> Result<(), String> {
+        let mut compiler = Command::new("gcc");
+        compiler.args(FLAGS).arg("-I").arg(self.elements.join("include")).arg("-I").arg(self.elements.join("native"));
+        let output = compiler.arg("-c").arg(source).arg("-o").arg(self.folder.join(format!("{name}.o"))).output();
+        let output = output.map_err(|e| e.to_string())?;
+        output.status.success().then_some(()).ok_or_else(|| String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    /// Can that class's arguments be read here?
+    pub fn reads(&self, class: &str) -> bool {
+        let plain = ["IP_ROUTES", "RANGE_ROUTES", "IP6_ROUTES", "ARP_ENTRIES", "REWRITE"];
+        let declared = declarations(&self.source(class));
+        declared.iter().all(|(name, arguments)| name != "CONFIG" || plain.contains(&arguments[0].as_str()))
+    }
+
+    fn source(&self, class: &str) -> String {
+        fs::read_to_string(self.elements.join(format!("{class}.c"))).unwrap()
+    }
+
+    /// What happens at each of the case's steps.
+    ///
+    /// # Errors
+    /// What the compiler says, or what is wrong with the arguments.
+    pub fn run(&self, class: &str, case: &Case) -> Result<Vec<Vec<Event>>, String> {
+        let text = application(&self.elements, class, &self.source(class), case)?;
+        let file = self.folder.join("application.c");
+        fs::write(&file, text).map_err(|e| e.to_string())?;
+        self.compile(&file, "application")?;
+        let objects = RUNTIME.iter().chain(&["application"]).map(|part| self.folder.join(format!("{part}.o")));
+        let program = self.folder.join("application");
+        let linked = Command::new("gcc").args(objects).arg("-o").arg(&program).output().map_err(|e| e.to_string())?;
+        if !linked.status.success() {
+            return Err(String::from_utf8_lossy(&linked.stderr).into_owned());
+        }
+        happened(&program, case)
+    }
+}
+
+impl Drop for Native {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.folder));
+    }
+}
+
+/// Gives the program all actions and reads what it says of each.
+fn happened(program: &Path, case: &Case) -> Result<Vec<Vec<Event>>, String> {
+    let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
+    let commands: String = case.steps.iter().map(|step| command(&step.action)).collect();
+    child.stdin.take().ok_or("no input")?.write_all(commands.as_bytes()).map_err(|e| e.to_string())?;
+    let output = child.wait_with_output().map_err(|e| e.to_string())?;
+    let (mut all, mut events) = (Vec::new(), Vec::new());
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        match line {
+            "." => all.push(std::mem::take(&mut events)),
+            _ => events.push(event(line).ok_or_else(|| line.to_owned())?),
+        }
+    }
+    if all.len() == case.steps.len() { Ok(all) } else { Err(format!("the program ended early: {}", output.status)) }
+}
+
+fn command(action: &Action) -> String {
+    match action {
+        Action::At(time) => format!("at {time}\n"),
+        Action::In(port, bytes, info) => {
+            let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+            let info: String = info.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+            format!("in {port} {hex}{info}\n")
+        }
+        Action::Write(name, value) => format!("write {name} {value}\n"),
+        Action::Read(name) => format!("read {name}\n"),
+    }
+}
+
+/// All uses of the declaring macros that begin a line.
+pub fn declarations(source: &str) -> Vec<Declaration> {
+    let declared = |line: &str| {
+        let (name, rest) = line.split_once('(')?;
+        let known = name.chars().all(|c| c.is_ascii_uppercase() || c == '_') && !name.is_empty();
+        let arguments = split(&rest[..rest.rfind(");")?], ',');
+        known.then(|| (name.to_owned(), arguments))
+    };
+    source.lines().filter_map(declared).collect()
+}
+
+/// The C text of an application with one instance.
+fn application(elements: &Path, class: &str, source: &str, case: &Case) -> Result<String, String> {
+    let declared = declarations(source);
+    let click = fs::read_to_string(elements.join("include/click.h")).map_err(|e| e.to_string())?;
+    let fields: Vec<_> = declarations(&click).into_iter().chain(declared.clone()).filter(|(name, _)| name == "INFO").collect();
+    let (before, behind) = arguments(&declared, &case.config)?;
+    let has = |handler: &str| source.contains(&format!("\nvoid {handler}("));
+    let pointer = |member: &str, handler: &str| if has(handler) { format!(".{member} = {handler}, ") } else { String::new() };
+    let handlers = [pointer("init", "init"), pointer("packet", "packet"), pointer("packet", "push"), pointer("timer", "timer")].concat();
+    let (inputs, outputs) = case.ports;
+    Ok(format!(
+        "#define NV_GENERATED\n#include \"script.h\"\n{}#define nv_self nv_instance\n#define NINPUTS {inputs}\n#define NOUTPUTS {outputs}\n\
+         {before}#include \"{}\"\n{behind}struct nv_element nv_instance = {{ .name = \"{class}\", {handlers}.noutputs = {outputs} }};\n",
+        info(&fields),
+        elements.join(format!("{class}.c")).display(),
+    ))
+}
+
+/// Offsets of the info fields, 16 bytes each, and the list of them.
+fn info(fields: &[Declaration]) -> String {
+    let (mut offsets, mut rows, mut seen) = (String::new(), String::new(), Vec::new());
+    for (_, arguments) in fields {
+        let (ty, name) = (&arguments[0], &arguments[1]);
+        if seen.contains(&name) {
+            continue;
+        }
+        let (at, kind) = (
+            16 * seen.len(),
+            if ty == "be32" {
+                'a'
+            } else if ty.ends_with("_t") || ty == "be16" {
+                'b'
+            } else {
+                'n'
+            },
+        );
+        offsets.push_str(&format!("static const u32 nv_info_{name} = {at};\n"));
+        rows.push_str(&format!("    {{ \"{name}\", {at}, sizeof({ty}), '{kind}' }},\n"));
+        seen.push(name);
+    }
+    format!(
+        "{offsets}const struct nv_field nv_fields[] = {{\n{rows}    {{ \"\", 0, 0, 'n' }},\n}};\nconst size_t nv_nfields = {};\n",
+        seen.len()
+    )
+}
+
+/// Definitions of the parameters, and what fills tables.
+fn arguments(declared: &[Declaration], config: &str) -> Result<(String, String), String> {
+    let mut left: Vec<String> = split(config, ',');
+    let (mut given, mut before, mut behind) = (Vec::new(), String::new(), String::new());
+    for (kind, words) in declared.iter().filter(|(kind, _)| kind.starts_with("PARAM")) {
+        let (syntax, words) = if kind == "PARAM_AS" { (words[0].as_str(), &words[1..]) } else { ("", &words[..]) };
+        let [ty, name, keyword, mode] = words else { return Err(format!("{kind} with {words:?}")) };
+        let keyword = keyword.trim_matches('"');
+        if mode == "GIVEN" {
+            before.push_str(&format!("static const bool {name} = {};\n", given.contains(&keyword.to_owned())));
+            continue;
+        }
+        let text = take(&mut left, keyword, mode);
+        given.extend(text.as_ref().map(|_| keyword.to_owned()));
+        before.push_str(&match (kind.as_str(), text) {
+            ("PARAM_LIST", text) => list(ty, name, &split(&text.unwrap_or_default(), ' ')),
+            (_, Some(text)) => format!("static const {ty} {name} = {};\n", constant(ty, syntax, &text)?),
+            (_, None) => format!("static const {ty} {name} = {};\n", default(mode).ok_or(format!("{keyword} is missing"))?),
+        });
+    }
+    for (kind, words) in declared.iter().filter(|(kind, _)| kind.starts_with("CONFIG")) {
+        match (kind.as_str(), words[0].as_str()) {
+            ("CONFIG_LIST", ty) => before.push_str(&list(ty, &words[1], &left)),
+            (_, "REWRITE") => before.push_str(&specs(&words[1], &left)?),
+            (_, syntax) => behind.push_str(&fill(syntax, &words[1], &left)?),
+        }
+        left.clear();
+    }
+    if left.is_empty() { Ok((before, behind)) } else { Err(format!("too many arguments: {left:?}")) }
+}
+
+/// The argument of that keyword, or the next one where positions count.
+fn take(left: &mut Vec<String>, keyword: &str, mode: &str) -> Option<String> {
+    let prefix = format!("{keyword} ");
+    if let Some(at) = left.iter().position(|text| text.starts_with(&prefix)) {
+        return Some(left.remove(at)[prefix.len()..].trim().to_owned());
+    }
+    let first_is_plain = left.first().is_some_and(|text| !text.starts_with(|c: char| c.is_ascii_uppercase()) || !text.contains(' '));
+    let by_position = mode == "REQUIRED" || mode.starts_with("OPTIONAL");
+    (by_position && first_is_plain).then(|| left.remove(0))
+}
+
+fn default(mode: &str) -> Option<&str> {
+    mode.split_once('(')?.1.strip_suffix(')')
+}
