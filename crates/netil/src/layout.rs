@@ -40,7 +40,7 @@ pub mod head {
     pub const CLOCK: usize = 0;
     /// A power of 2 less 1: bits of the hash that name a bucket.
     pub const MASK: usize = 1;
-    /// Buckets that there are: more than half of the mask + 1, at most all.
+    /// Buckets that there are: the mask + 1, or while the table grows fewer, down to half of that.
     pub const BUCKETS: usize = 2;
     /// First half of the hash's seed.
     pub const SEED0: usize = 3;

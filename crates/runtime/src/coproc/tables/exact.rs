@@ -1,8 +1,9 @@
 //! Exact tables: open addressing with entries inline, so that a hit costs one cache line as a rule ([`netil::layout`] says how they lie).
 //!
 //! - **Buckets** are cache lines' worth of slots; a key's bucket is in its hash, and from there slots are probed one after the other.
-//! - **Growth** is linear hashing: an insertion that finds the table too full splits the next bucket in turn, that is, moves about half of its keys to a new
-//!   one at the end. So no insertion does more than a little of it, and there is no second copy. Memory for the declared capacity is set aside at once, and used as it is written to.
+//! - **Growth** is linear hashing: from when the table is too full, each insertion splits the next few buckets in turn, that is, moves about half of a bucket's keys to
+//!   a new one at the end, until there are twice as many. So no insertion does more than a little, and there is no second copy. Memory for
+//!   the declared capacity is set aside at once, and used as it is written to.
 //! - **Deletion** moves a later entry of the run into the gap, again and again; after [`MOVES`] of these the last gap is marked [`DEAD`] instead.
 //! - **Expiry**: lookups judge each entry by its end. An insertion first takes out up to two entries that have ended, and all of them before it
 //!   answers that the table is full ([`Deadlines`] finds them). The table's time never goes back, so nobody can tell when that happens.
@@ -21,8 +22,11 @@ use netil::module::{Entry, Table as Declaration};
 use netil::tables::{self, Full, Table};
 use std::collections::BTreeMap;
 
-/// Slots per entry, in eighths, that growth keeps to.
-const ROOM: usize = 18;
+/// Of a hundred slots how many may be taken: more make the table grow, where it may. Twice as many cost a third more per lookup, most of it for
+/// branches that nobody could predict, and save no cache lines.
+const TAKEN: usize = 30;
+/// The same for a table that can grow no more.
+const TAKEN_AT_MOST: usize = 40;
 /// Buckets of an empty table.
 const BUCKETS: usize = 16;
 /// The most slots: handles have 32 bits.
@@ -92,14 +96,15 @@ impl Exact {
     /// `None` if there is no memory for it, which is not so for few entries.
     fn empty(declaration: &Declaration, capacity: usize, seed: u64) -> Option<Self> {
         let shape = layout::Exact::of(declaration);
-        let most_buckets = (capacity * ROOM / 8).div_ceil(shape.per_bucket).max(1);
+        let slots = (capacity * 100).div_ceil(TAKEN_AT_MOST);
+        let most_buckets = slots.div_ceil(shape.per_bucket).next_power_of_two();
         let begin = (most_buckets * shape.per_bucket + PROBES).next_multiple_of(FAN);
         let all = begin + capacity;
         let slots = if all < SLOTS { Area::new(all.checked_mul(shape.stride)? + 8)? } else { return None };
         let deadlines = if declaration.timeout_ns > 0 { Some(Deadlines::new(all)?) } else { None };
         let mut head = [0; head::WORDS];
         let buckets = most_buckets.min(BUCKETS);
-        head[head::MASK] = buckets.next_power_of_two() as u64 - 1;
+        head[head::MASK] = buckets as u64 - 1;
         head[head::BUCKETS] = buckets as u64;
         head[head::CLOCK] = EPOCH;
         head[head::SEED0] = splitmix(seed);
@@ -124,13 +129,17 @@ impl Exact {
     }
 
     fn state(&self, slot: usize) -> u64 {
+        self.state_in(&self.slots, slot)
+    }
+
+    fn state_in(&self, slots: &[u8], slot: usize) -> u64 {
         let at = slot * self.shape.stride;
         match self.shape.state_bytes {
-            1 => match self.slots[at] {
+            1 => match slots[at] {
                 u8::MAX => NEVER,
                 state => u64::from(state),
             },
-            _ => word(&self.slots, at),
+            _ => word(slots, at),
         }
     }
 
@@ -147,12 +156,12 @@ impl Exact {
         }
     }
 
-    fn key_is(&self, slot: usize, key: &[u64]) -> bool {
+    fn key_is(&self, slots: &[u8], slot: usize, key: &[u64]) -> bool {
         let at = slot * self.shape.stride + self.shape.state_bytes;
-        let spare = key.len() * 64 - self.shape.key_bytes * 8;
+        let spare = (key.len() * 64 - self.shape.key_bytes * 8) as u32;
         let (last, others) = key.split_last().unwrap_or((&0, &[]));
-        let same = others.iter().enumerate().all(|(i, limb)| word(&self.slots, at + 8 * i) == *limb);
-        same && word(&self.slots, at + 8 * others.len()) << spare == *last << spare
+        let same = others.iter().enumerate().all(|(i, limb)| word(slots, at + 8 * i) == *limb);
+        same && word(slots, at + 8 * others.len()).wrapping_shl(spare) == last.wrapping_shl(spare)
     }
 
     fn key(&self, slot: usize) -> Box<[u64]> {
@@ -185,18 +194,22 @@ impl Exact {
     }
 
     fn search(&self, key: &[u64], now: u64) -> Search {
+        let slots: &[u8] = &self.slots;
         let (mut room, home) = (None, self.home(key));
         for slot in home..home + PROBES {
-            match self.state(slot) {
+            match self.state_in(slots, slot) {
                 FREE => {
                     room = room.or(Some(slot));
                     break;
                 }
                 DEAD => room = room.or(Some(slot)),
-                end if self.key_is(slot, key) => return if end > now { Search::Live(slot) } else { Search::Ended(slot) },
+                end if self.key_is(slots, slot, key) => return if end > now { Search::Live(slot) } else { Search::Ended(slot) },
                 end if end <= now => room = room.or(Some(slot)),
                 _ => {}
             }
+        }
+        if self.stash.slots.is_empty() {
+            return Search::Absent(room);
         }
         match self.stash.slots.get(key) {
             Some(slot) if self.state(*slot) > now => Search::Live(*slot),
@@ -308,11 +321,13 @@ impl Exact {
         self.set_end(to, self.state(to));
     }
 
-    /// Splits buckets until there is room for one more, or enough was done for one insertion.
+    /// Splits some buckets if the table is too full, or until there are twice as many: those not yet split hold more than their share.
     fn grow(&mut self) {
         for _ in 0..SPLITS {
             let buckets = self.head[head::BUCKETS] as usize;
-            if buckets == self.most_buckets || buckets * self.shape.per_bucket * 8 > self.filled * ROOM {
+            let slots = buckets * self.shape.per_bucket;
+            let full = self.filled * 100 > slots * TAKEN;
+            if buckets == self.most_buckets || buckets.is_power_of_two() && !full {
                 return;
             }
             self.split();
