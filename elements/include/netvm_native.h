@@ -202,5 +202,6 @@ static inline u8 *nv_header(u32 offset, u64 size)
 #define NV_CONFIG_REWRITE(name) extern const struct rewrite_spec name[]; enum { NV_CAT(name, _count) = 1 }
 #define NV_LIST(ctype, name) extern const ctype name[]; enum { NV_CAT(name, _count) = 1 }
 #endif
+#define NV_CONFIG_REWRITE_ADDRESSES(name) NV_CONFIG_REWRITE(name)
 
 #endif

@@ -161,25 +161,36 @@ pub fn specs(name: &str, arguments: &[String]) -> Result<String, String> {
 
 fn spec(n: usize, words: &[String]) -> Option<String> {
     let word = |at: usize| words.get(at).map_or("0", String::as_str);
-    let host = |at: usize| if word(at) == "-" { Some("0".to_owned()) } else { address(word(at)) };
-    Some(match word(0) {
-        "drop" => "    { .kind = REWRITE_DROP },\n".to_owned(),
-        "pass" => format!("    {{ .kind = REWRITE_PASS, .forward = {} }},\n", word(1)),
-        "keep" => format!("    {{ .kind = REWRITE_KEEP, .forward = {}, .reply = {} }},\n", word(1), word(2)),
-        _ => {
-            let ports = word(2).trim_end_matches(['#', '?']);
-            let (first, last) = if ports == "-" { ("0", "0") } else { ports.split_once('-').unwrap_or((ports, ports)) };
-            let to = if word(4) == "-" { "0" } else { word(4) };
-            format!(
-                "    {{ .kind = REWRITE_PATTERN, .saddr = {}, .sport_first = {first}, .sport_last = {last}, .daddr = {}, .dport = htons({to}), \
-                 .forward = {}, .reply = {}, .sequential = {}, .random = {}, .pattern = {n} }},\n",
-                host(1)?,
-                host(3)?,
-                word(5),
-                word(6),
-                word(2).ends_with('#'),
-                word(2).ends_with('?'),
-            )
-        }
-    })
+    let fields = match (word(0), words.len()) {
+        ("drop", _) => ".kind = REWRITE_DROP".to_owned(),
+        ("pass", _) => format!(".kind = REWRITE_PASS, .forward = {}", word(1)),
+        ("keep", _) => format!(".kind = REWRITE_KEEP, .forward = {}, .reply = {}", word(1), word(2)),
+        (_, 5) => format!("{}, .forward = {}, .reply = {}, .pattern = {n}", addresses(word(1))?, word(3), word(4)),
+        _ => format!("{}, .forward = {}, .reply = {}, .pattern = {n}", pattern(&words[1..5])?, word(5), word(6)),
+    };
+    Some(format!("    {{ {fields} }},\n"))
+}
+
+/// `SADDR SPORT DADDR DPORT`.
+fn pattern(words: &[String]) -> Option<String> {
+    let host = |at: usize| if words[at] == "-" { Some("0".to_owned()) } else { address(&words[at]) };
+    let ports = words[1].trim_end_matches(['#', '?']);
+    let (first, last) = if ports == "-" { ("0", "0") } else { ports.split_once('-').unwrap_or((ports, ports)) };
+    let to = if words[3] == "-" { "0" } else { &words[3] };
+    Some(format!(
+        ".kind = REWRITE_PATTERN, .saddr = {}, .sport_first = {first}, .sport_last = {last}, .daddr = {}, .dport = htons({to}), \
+         .sequential = {}, .random = {}",
+        host(0)?,
+        host(2)?,
+        words[1].ends_with('#'),
+        words[1].ends_with('?'),
+    ))
+}
+
+/// `SADDR[-SADDR2][#]`.
+fn addresses(text: &str) -> Option<String> {
+    let range = text.trim_end_matches('#');
+    let (first, last) = if range == "-" { ("0.0.0.0", "0.0.0.0") } else { range.split_once('-').unwrap_or((range, range)) };
+    let sequential = text.ends_with('#');
+    Some(format!(".kind = REWRITE_PATTERN, .saddr = {}, .daddr = {}, .sequential = {sequential}", address(first)?, address(last)?))
 }

@@ -47,13 +47,18 @@ impl Native {
 
     /// Can that class's arguments be read here?
     pub fn reads(&self, class: &str) -> bool {
-        let plain = ["IP_ROUTES", "RANGE_ROUTES", "IP6_ROUTES", "ARP_ENTRIES", "REWRITE"];
+        let plain = ["IP_ROUTES", "RANGE_ROUTES", "IP6_ROUTES", "ARP_ENTRIES", "REWRITE", "REWRITE_ADDRESSES"];
         let declared = declarations(&self.source(class));
         declared.iter().all(|(name, arguments)| name != "CONFIG" || plain.contains(&arguments[0].as_str()))
     }
 
+    /// The class's text and that of the headers that are part of it, as they are not for all classes at once.
     fn source(&self, class: &str) -> String {
-        fs::read_to_string(self.elements.join(format!("{class}.c"))).unwrap()
+        let own = fs::read_to_string(self.elements.join(format!("{class}.c"))).unwrap();
+        let names = own.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
+        let headers = names.map(|name| fs::read_to_string(self.elements.join("include").join(name)).unwrap());
+        let parts: String = headers.filter(|header| !header.contains("#pragma once")).collect();
+        own + &parts
     }
 
     /// What happens at each of the case's steps.
@@ -190,7 +195,7 @@ fn arguments(declared: &[Declaration], config: &str) -> Result<(String, String),
     for (kind, words) in declared.iter().filter(|(kind, _)| kind.starts_with("CONFIG")) {
         match (kind.as_str(), words[0].as_str()) {
             ("CONFIG_LIST", ty) => before.push_str(&list(ty, &words[1], &left)),
-            (_, "REWRITE") => before.push_str(&specs(&words[1], &left)?),
+            (_, "REWRITE" | "REWRITE_ADDRESSES") => before.push_str(&specs(&words[1], &left)?),
             (_, syntax) => behind.push_str(&fill(syntax, &words[1], &left)?),
         }
         left.clear();

@@ -1,0 +1,176 @@
+/*
+ * IPAddrRewriter(INPUT, ..., INPUT, keywords) -- rewrites source addresses of IP packets
+ *
+ * Network address translation without ports: each inner address gets an outer one of its own for as long as it is used. A packet from an inner address
+ * that is known is rewritten as before; one to an outer address that is taken, back to the inner one. Any other packet is handled as the
+ * INPUT of its input says, of which there is one per input:
+ *
+ *   drop                                  it is dropped
+ *   pass OUT                              it leaves unchanged, nothing is remembered
+ *   keep FOUT ROUT                        its source stays and leaves by FOUT; packets to it leave by ROUT
+ *   pattern SADDR - FOUT ROUT             its source becomes SADDR (- keeps it) and leaves by FOUT; packets to SADDR are turned back and leave by ROUT
+ *   pattern SADDR-SADDR2 - FOUT ROUT      the same with an address of a range that is free, at random, in order with # behind; also SADDR/LEN
+ *
+ * If no address is free, the packet is dropped; 1,024 are tried. The IP header must be marked. The checksums of IP, and of TCP and UDP in first fragments,
+ * are updated (RFC 1624); the destination annotation becomes the new destination.
+ *
+ *   TIMEOUT             how long an idle address is known, 5 minutes
+ *   MAPPING_CAPACITY    how many mappings (two an address) are known at most, 65,536
+ *
+ * See also: IPRewriter. Source: RFC 3022.
+ */
+#include <netvm.h>
+#include "click.h"
+
+ELEMENT(IPAddrRewriter, "1-/1-", "h/h");
+PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
+PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(65536));
+/* Click's guarantee and the interval of its clean-up have no part here: what has timed out makes room at once. */
+PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
+PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));
+CONFIG(REWRITE_ADDRESSES, inputs);
+
+enum { INPUT_DROPS, NO_ADDRESS };
+enum { MOST_TRIES = 1024, PATTERNS = 64 };
+
+struct mapped { be32 to; u32 output; };
+/* By inner address and by outer address. */
+TABLE_EXACT(inner, be32, struct mapped, mapping_capacity, timeout);
+TABLE_EXACT(outer, be32, struct mapped, mapping_capacity, timeout);
+
+static u32 next_address[PATTERNS];
+
+/* ---- Choosing ---- */
+
+static bool is_free(be32 address)
+{
+    return table_peek(outer, &address) == 0;
+}
+
+/* An address of the range that nobody has, or 0. */
+static be32 choose(const struct rewrite_spec *spec)
+{
+    u32 first = ntohl(spec->saddr), count = ntohl(spec->daddr) - first + 1, from;
+
+    if (count <= 1)
+        return is_free(spec->saddr) ? spec->saddr : htonl(0);
+    from = spec->sequential ? next_address[spec->pattern % PATTERNS] : random32() % count;
+    for (u32 i = 0; i < count && i < MOST_TRIES; i++) {
+        u32 chosen = (from + i) % count;
+
+        if (is_free(htonl(first + chosen))) {
+            next_address[spec->pattern % PATTERNS] = chosen + 1;
+            return htonl(first + chosen);
+        }
+    }
+    return htonl(0);
+}
+
+static bool map(be32 source, int port)
+{
+    const struct rewrite_spec *spec = &inputs[port];
+    be32 address = spec->kind == REWRITE_PATTERN && spec->saddr != htonl(0) ? choose(spec) : source;
+    struct mapped *mapped;
+
+    if (address == htonl(0))
+        return false;
+    mapped = table_insert(inner, &source);
+    if (!mapped)
+        return false;
+    mapped->to = address;
+    mapped->output = spec->forward;
+    mapped = table_insert(outer, &address);
+    if (!mapped) {
+        table_delete(inner, &source);
+        return false;
+    }
+    mapped->to = source;
+    mapped->output = spec->reply;
+    return true;
+}
+
+/* ---- Rewriting ---- */
+
+/* The pseudo-header has the addresses too. */
+static void update_segment(u32 start, u32 before, u32 after)
+{
+    const struct ip *ip = header(struct ip, start);
+    u32 transport = start + ip_header_length(ip);
+
+    if (!ip_is_first_fragment(ip))
+        return;
+    if (ip->protocol == PROTOCOL_TCP && packet_length() >= transport + sizeof(struct tcp)) {
+        struct tcp *tcp = header(struct tcp, transport);
+
+        tcp->checksum = htons(checksum_update32(ntohs(tcp->checksum), before, after));
+    } else if (ip->protocol == PROTOCOL_UDP && packet_length() >= transport + sizeof(struct udp)) {
+        struct udp *udp = header(struct udp, transport);
+        u16 sum = checksum_update32(ntohs(udp->checksum), before, after);
+
+        if (udp->checksum != htons(0))
+            udp->checksum = htons(sum == 0 ? 0xffff : sum);
+    }
+}
+
+static void set_source(u32 start, be32 to)
+{
+    struct ip *ip = header(struct ip, start);
+
+    update_segment(start, ntohl(ip->src), ntohl(to));
+    ip->checksum = htons(checksum_update32(ntohs(ip->checksum), ntohl(ip->src), ntohl(to)));
+    ip->src = to;
+    info(dst_ip) = ip->dst;
+}
+
+static void set_destination(u32 start, be32 to)
+{
+    struct ip *ip = header(struct ip, start);
+
+    update_segment(start, ntohl(ip->dst), ntohl(to));
+    ip->checksum = htons(checksum_update32(ntohs(ip->checksum), ntohl(ip->dst), ntohl(to)));
+    ip->dst = to;
+    info(dst_ip) = to;
+}
+
+/* Rewrites a packet of a known address; both mappings count as used. Returns its output, or -1 if it has none. */
+static int rewrite_known(u32 start)
+{
+    be32 source = header(struct ip, start)->src, destination = header(struct ip, start)->dst;
+    const struct mapped *mapped = table_find(inner, &source);
+    bool is_forward = mapped != 0;
+    be32 to;
+    u32 output;
+
+    if (!mapped)
+        mapped = table_find(outer, &destination);
+    if (!mapped)
+        return -1;
+    to = mapped->to;
+    output = mapped->output;
+    if (is_forward) {
+        table_find(outer, &to);
+        set_source(start, to);
+    } else {
+        table_find(inner, &to);
+        set_destination(start, to);
+    }
+    return (int) output;
+}
+
+void push(int port)
+{
+    u32 start = network_offset();
+    be32 source = header(struct ip, start)->src;
+    int output = rewrite_known(start);
+
+    if (output < 0) {
+        if (inputs[port].kind == REWRITE_PASS)
+            emit((int) inputs[port].forward);
+        if (inputs[port].kind == REWRITE_DROP)
+            drop(INPUT_DROPS);
+        if (!map(source, port))
+            drop(NO_ADDRESS);
+        output = rewrite_known(start);
+    }
+    emit(output);
+}

@@ -1,0 +1,74 @@
+/*
+ * IPRewriter(INPUT, ..., INPUT, keywords) -- rewrites addresses and ports of TCP and UDP packets
+ *
+ * Network address and port translation. A flow (addresses, ports, protocol) that is known is rewritten as it was before, and so are its replies, back
+ * to what they answer. The first packet of a flow is handled as the INPUT of its input says, of which there is one per input:
+ *
+ *   drop                                            it is dropped
+ *   pass OUT                                        it leaves unchanged, nothing is remembered
+ *   keep FOUT ROUT                                  the flow leaves unchanged by FOUT, replies by ROUT
+ *   pattern SADDR SPORT DADDR DPORT FOUT ROUT       the flow gets these addresses and ports (- keeps what there is) and leaves by FOUT; replies are
+ *                                                   turned back and leave by ROUT
+ *
+ * SPORT may be a range, 1024-65535: a port of it is taken that no other flow has, the packet's own if possible, else one at random. With # behind it
+ * ports are taken in order, with ? always at random. If none is free (1,024 are tried), the packet is dropped. A pattern may have a name,
+ * given by IPRewriterPatterns.
+ *
+ * The IP header must be marked. Other protocols and later fragments leave by an input with `pass`, and are dropped otherwise. The destination
+ * annotation becomes the new destination, unless DST_ANNO is false. Checksums are updated (RFC 1624).
+ *
+ *   TCP_TIMEOUT            how long an idle connection is known that had data both ways, 24 hours
+ *   TCP_NODATA_TIMEOUT     the same without data both ways, 5 minutes
+ *   TCP_DONE_TIMEOUT       the same after FIN or RST, 4 minutes
+ *   UDP_TIMEOUT            UDP, 5 minutes
+ *   UDP_STREAMING_TIMEOUT  UDP after three packets, some of them each way; UDP_TIMEOUT by default
+ *   MAPPING_CAPACITY       how many mappings (two a flow) are known at most, 65,536
+ *
+ * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full.
+ *
+ * Example: hosts behind 1.0.0.1, which only they may call from:
+ *
+ *     rw :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 1, drop);  inside -> rw -> outside;  outside -> [1]rw[1] -> inside;
+ *
+ * See also: TCPRewriter, UDPRewriter, IPAddrRewriter. Source: RFC 3022.
+ */
+#include <netvm.h>
+#include "click.h"
+#include "flow.h"
+
+ELEMENT(IPRewriter, "1-/1-", "h/h");
+PARAM_AS(SECONDS, u64, tcp_timeout, "TCP_TIMEOUT", KEYWORD(86400000000000));
+PARAM_AS(SECONDS, u64, tcp_nodata_timeout, "TCP_NODATA_TIMEOUT", KEYWORD(300000000000));
+PARAM_AS(SECONDS, u64, tcp_done_timeout, "TCP_DONE_TIMEOUT", KEYWORD(240000000000));
+PARAM_AS(SECONDS, u64, udp_timeout, "UDP_TIMEOUT", KEYWORD(300000000000));
+PARAM_AS(SECONDS, u64, udp_streaming_timeout, "UDP_STREAMING_TIMEOUT", KEYWORD(0));
+PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(65536));
+/* Click's guarantees and the interval of its clean-up have no part here: what has timed out makes room at once. */
+PARAM_AS(SECONDS, u64, tcp_guarantee, "TCP_GUARANTEE", KEYWORD(0));
+PARAM_AS(SECONDS, u64, udp_guarantee, "UDP_GUARANTEE", KEYWORD(0));
+PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));
+PARAM(bool, sets_dst_anno, "DST_ANNO", KEYWORD(true));
+CONFIG(REWRITE, inputs);
+
+
+TABLE_EXACT(brief, struct flow, struct mapping, mapping_capacity, tcp_nodata_timeout);
+TABLE_EXACT(lasting, struct flow, struct mapping, mapping_capacity, tcp_timeout);
+
+static bool handles(u8 protocol)
+{
+    return protocol == PROTOCOL_TCP || protocol == PROTOCOL_UDP;
+}
+
+static u64 time_limit(bool is_tcp, bool is_done, bool has_data, bool streams)
+{
+    if (is_tcp)
+        return is_done ? tcp_done_timeout : has_data ? tcp_timeout : tcp_nodata_timeout;
+    return streams && udp_streaming_timeout != 0 ? udp_streaming_timeout : udp_timeout;
+}
+
+static u64 brief_time(void)
+{
+    return tcp_nodata_timeout;
+}
+
+#include "rewriter.h"

@@ -1,0 +1,51 @@
+/*
+ * TCPRewriter(INPUT, ..., INPUT, keywords) -- rewrites addresses and ports of TCP packets
+ *
+ * IPRewriter for TCP alone: other protocols leave by an input with `pass`, and are dropped otherwise. INPUT is as there.
+ *
+ *   TCP_TIMEOUT            how long an idle connection is known that had data both ways, 24 hours
+ *   TCP_NODATA_TIMEOUT     the same without data both ways, 5 minutes
+ *   TCP_DONE_TIMEOUT       the same after FIN or RST, 4 minutes
+ *   MAPPING_CAPACITY       how many mappings (two a flow) are known at most, 65,536
+ *   DST_ANNO               false: the destination annotation stays
+ *
+ * In Click other elements can have sequence numbers changed; that is left out.
+ *
+ * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full.
+ *
+ * See also: IPRewriter, UDPRewriter. Source: RFC 3022.
+ */
+#include <netvm.h>
+#include "click.h"
+#include "flow.h"
+
+ELEMENT(TCPRewriter, "1-/1-", "h/h");
+PARAM_AS(SECONDS, u64, tcp_timeout, "TCP_TIMEOUT", KEYWORD(86400000000000));
+PARAM_AS(SECONDS, u64, tcp_nodata_timeout, "TCP_NODATA_TIMEOUT", KEYWORD(300000000000));
+PARAM_AS(SECONDS, u64, tcp_done_timeout, "TCP_DONE_TIMEOUT", KEYWORD(240000000000));
+PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(65536));
+/* Click's guarantees and the interval of its clean-up have no part here: what has timed out makes room at once. */
+PARAM_AS(SECONDS, u64, tcp_guarantee, "TCP_GUARANTEE", KEYWORD(0));
+PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));
+PARAM(bool, sets_dst_anno, "DST_ANNO", KEYWORD(true));
+CONFIG(REWRITE, inputs);
+
+TABLE_EXACT(brief, struct flow, struct mapping, mapping_capacity, tcp_nodata_timeout);
+TABLE_EXACT(lasting, struct flow, struct mapping, mapping_capacity, tcp_timeout);
+
+static bool handles(u8 protocol)
+{
+    return protocol == PROTOCOL_TCP;
+}
+
+static u64 time_limit(bool is_tcp, bool is_done, bool has_data, bool streams)
+{
+    return is_done ? tcp_done_timeout : has_data ? tcp_timeout : tcp_nodata_timeout;
+}
+
+static u64 brief_time(void)
+{
+    return tcp_nodata_timeout;
+}
+
+#include "rewriter.h"

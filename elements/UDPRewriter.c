@@ -1,0 +1,48 @@
+/*
+ * UDPRewriter(INPUT, ..., INPUT, keywords) -- rewrites addresses and ports of UDP packets
+ *
+ * IPRewriter with one limit for all flows, whatever they are: UDP and also TCP. Other protocols leave by an input with `pass`, and are dropped
+ * otherwise. INPUT is as there.
+ *
+ *   TIMEOUT                how long an idle flow is known, 5 minutes
+ *   STREAMING_TIMEOUT      the same after three packets, some of them each way; TIMEOUT by default
+ *   MAPPING_CAPACITY       how many mappings (two a flow) are known at most, 65,536
+ *   DST_ANNO               false: the destination annotation stays
+ *
+ * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full.
+ *
+ * See also: IPRewriter, TCPRewriter. Source: RFC 3022.
+ */
+#include <netvm.h>
+#include "click.h"
+#include "flow.h"
+
+ELEMENT(UDPRewriter, "1-/1-", "h/h");
+PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
+PARAM_AS(SECONDS, u64, streaming_timeout, "STREAMING_TIMEOUT", KEYWORD(0));
+PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(65536));
+/* Click's guarantee and the interval of its clean-up have no part here: what has timed out makes room at once. */
+PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
+PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));
+PARAM(bool, sets_dst_anno, "DST_ANNO", KEYWORD(true));
+CONFIG(REWRITE, inputs);
+
+TABLE_EXACT(brief, struct flow, struct mapping, mapping_capacity, timeout);
+TABLE_EXACT(lasting, struct flow, struct mapping, mapping_capacity, streaming_timeout);
+
+static bool handles(u8 protocol)
+{
+    return protocol == PROTOCOL_TCP || protocol == PROTOCOL_UDP;
+}
+
+static u64 time_limit(bool is_tcp, bool is_done, bool has_data, bool streams)
+{
+    return streams && streaming_timeout != 0 ? streaming_timeout : timeout;
+}
+
+static u64 brief_time(void)
+{
+    return timeout;
+}
+
+#include "rewriter.h"

@@ -1,0 +1,22 @@
+/*
+ * flow.h -- flows of TCP and UDP packets and what rewriters know of them
+ *
+ * A flow is one direction: addresses, ports, protocol. Each flow that is rewritten has a mapping to what becomes of it; the flow of the replies has
+ * the mapping that turns that round.
+ */
+#pragma once
+
+struct flow { be32 saddr; be32 daddr; be16 sport; be16 dport; u8 protocol; };
+
+struct mapping {
+    struct flow to;
+    u32 output;
+    u64 used;                   /* when a packet of either direction was last seen */
+    u64 limit;                  /* how long after that it is there, nanoseconds */
+    u32 packets;                /* of this direction */
+    bool has_data;              /* TCP payload was seen in this direction */
+    bool is_done;               /* a TCP connection that ends: FIN or RST was seen */
+};
+
+/* The ports of TCP and UDP are in the same place; this is as far as their checksums, too. */
+struct ports { be16 sport; be16 dport; };
