@@ -151,7 +151,7 @@ pub fn has(form: &str) -> bool {
 }
 
 /// A shared object in this process.
-struct Library(NonNull<c_void>);
+pub(crate) struct Library(NonNull<c_void>);
 
 // SAFETY: a handle of the dynamic loader may be used by any thread.
 unsafe impl Send for Library {}
@@ -160,14 +160,14 @@ unsafe impl Sync for Library {}
 
 impl Library {
     /// Loads a file of a cache. The loader knows files by their names: two with one name would be one.
-    fn open(path: &Path) -> Result<Self, AotError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, AotError> {
         let path = CString::new(path.as_os_str().as_bytes()).map_err(|e| io_error("a path")(e.into()))?;
         // SAFETY: the path is a C string. The object's only code that runs now is what the compiler adds to every object.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         NonNull::new(handle).map(Self).ok_or_else(|| AotError::Load(last_error()))
     }
 
-    fn symbol(&self, name: &str) -> Option<NonNull<c_void>> {
+    pub(crate) fn symbol(&self, name: &str) -> Option<NonNull<c_void>> {
         let name = CString::new(name).ok()?;
         // SAFETY: the handle is open and the name a C string.
         NonNull::new(unsafe { libc::dlsym(self.0.as_ptr(), name.as_ptr()) })

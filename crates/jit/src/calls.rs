@@ -1,7 +1,8 @@
 //! The functions that compiled code calls: raw pointers in, [`crate::host`] behind them.
 
 use crate::frame::Frame;
-use crate::host::{Call, Host, Job};
+use crate::host::{Host, Job};
+use compiler::mir::Call;
 use netil::budget::Budget;
 use netil::wide;
 

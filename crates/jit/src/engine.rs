@@ -3,7 +3,7 @@
 use crate::JitError;
 use crate::calls::{call, refresh, wide_job};
 use crate::frame::{Frame, exit};
-use crate::host::{Host, Machine};
+use crate::host::Host;
 use crate::lower::Shape;
 use crate::unit::Unit;
 use compiler::mir::Func;
@@ -11,6 +11,7 @@ use compiler::passes;
 use netil::Engine;
 use netil::exec::{CloneOut, Disposition, DropReason, EXCEPTIONS, ExchangeBuffer, Outcome, Packets, Selection, State, Trap, TrapKind};
 use netil::interp::pushed_nothing;
+use netil::machine::Machine;
 use netil::module::HandlerKind;
 use netil::{Interpreter, Verified};
 use std::ptr::{null, null_mut};

@@ -1,24 +1,13 @@
 //! The runtime's side of calls from compiled code, in safe Rust: the interpreter's [`Machine`] and digests.
 
-use compiler::mir::Helper;
+use compiler::mir::{Call, Helper};
 use netil::budget::Budget;
 use netil::exec::{TrapKind, random};
-pub(crate) use netil::machine::Machine;
+use netil::machine::Machine;
 use netil::module::HandlerKind;
 use netil::ops::{BinOp, CmpOp, UnOp};
 use netil::set::Set;
 use netil::{Verified, digest, machine, wide};
-
-/// One place in compiled code that calls the runtime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Call {
-    /// With that many arguments.
-    Helper(Helper, usize),
-    /// With operands of these widths, 0 for none, and a result of that width.
-    Wide(Helper, [u16; 2], u16),
-    /// The random number of that site.
-    Random(u32),
-}
 
 /// Arithmetic on values that registers do not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +47,22 @@ impl Job {
             Self::Slice(from, to, low) => Ok(wide::slice(from, a, low + to - 1, low)),
             Self::Concat(high, low) => Ok(wide::concat(high, a, low, operands[1])),
             Self::SetHas(set, _) => Err(sets[set as usize].contains(a)),
+        }
+    }
+}
+
+/// Does the work of a call from other compiled code. Operands are in `slot`, a limb each or as many as they are wide; a wide result goes there, too.
+///
+/// # Errors
+/// The trap that the instruction makes.
+pub fn serve(machine: Machine<'_, '_>, program: &Verified, call: Call, slot: &mut [u64], budget: &mut Budget) -> Result<u32, TrapKind> {
+    let calls = [call];
+    let mut host = Host { program, calls: &calls, jobs: &[], kind: HandlerKind::Push, machine: Some(machine) };
+    match call {
+        Call::Wide(helper, widths, result) => host.wide(helper, widths, result, slot),
+        _ => {
+            let words: Vec<u32> = slot.iter().map(|v| *v as u32).collect();
+            host.call(0, &words, &[], budget)
         }
     }
 }

@@ -19,6 +19,7 @@ mod memory;
 mod unit;
 
 pub use engine::{JitEngine, check_slices, filled};
+pub use host::serve;
 pub use unit::{Emit, emit};
 
 use std::fmt;

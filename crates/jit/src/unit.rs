@@ -1,9 +1,10 @@
 //! One compiled function with its tables, and the stages on the way for people to look at.
 
 use crate::JitError;
-use crate::host::{Call, Job};
+use crate::host::Job;
 use crate::lower::{Lowered, Shape, lower, weight};
 use crate::memory::Code;
+use compiler::mir::Call;
 use compiler::mir::Func;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};

@@ -37,11 +37,13 @@ pub struct Options {
     pub pull: bool,
     /// The most statements of a handler; one is 1 to about 10 instructions.
     pub statements: u32,
+    /// The most bits of a value, at least 32; keys of tables have up to twice as many.
+    pub widest: u16,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { coprocessors: true, pull: true, statements: 40 }
+        Self { coprocessors: true, pull: true, statements: 40, widest: MAX_WIDTH }
     }
 }
 
@@ -150,8 +152,8 @@ impl<'a> Builder<'a> {
         self.module.data_size = *c.pick(&[64, 300, 4096]);
         self.module.info_size = *c.pick(&[16, 64, 300]);
         self.module.data = (0..*c.pick(&[0, 8, 40, 300])).map(|_| c.byte()).collect();
-        for _ in 0..c.below(5) {
-            let width = c.width();
+        for _ in 0..self.c.below(5) {
+            let width = self.width();
             self.widths.push(width);
         }
         self.names();
@@ -183,7 +185,7 @@ impl<'a> Builder<'a> {
     }
 
     fn set(&mut self, number: u32) -> Set {
-        let width = if self.c.chance(1, 2) { *self.c.pick(&self.widths) } else { self.c.width() };
+        let width = if self.c.chance(1, 2) { *self.c.pick(&self.widths) } else { self.width() };
         let n = if self.c.chance(1, 40) { 5000 } else { self.c.below(9) };
         let mut ranges = Vec::new();
         for _ in 0..n {
@@ -208,14 +210,20 @@ impl<'a> Builder<'a> {
         handler
     }
 
+    /// Any width.
+    fn width(&mut self) -> u16 {
+        let width = self.c.width();
+        if width <= self.options.widest { width } else { 1 + width % self.options.widest }
+    }
+
     /// A width that values of this module have, now and then another one.
     fn some_width(&mut self) -> u16 {
-        if self.c.chance(1, 8) { self.c.width() } else { *self.c.pick(&self.widths) }
+        if self.c.chance(1, 8) { self.width() } else { *self.c.pick(&self.widths) }
     }
 
     /// A width of whole bytes, at most that many.
     fn byte_width(&mut self, bytes: u32) -> u16 {
-        let width = self.some_width().next_multiple_of(8).min(MAX_WIDTH);
+        let width = self.some_width().next_multiple_of(8).min(self.options.widest);
         if u32::from(width) <= 8 * bytes { width } else { 8 * (1 + self.c.below(bytes.clamp(1, 16)) as u16) }
     }
 }

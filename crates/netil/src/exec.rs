@@ -46,6 +46,19 @@ pub struct ExchangeBuffer<'a> {
     pub orig_len: u32,
 }
 
+/// Where a packet is in its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Bytes before its first.
+    pub head: usize,
+    /// Its length.
+    pub len: usize,
+    /// Bytes before the head that were pulled and are still there.
+    pub front: usize,
+    /// Bytes pulled less bytes pushed since it came into being, modulo 2^32.
+    pub moved: u32,
+}
+
 #[derive(Clone, Debug)]
 enum Store<'a> {
     /// The bytes before the head were pulled.
@@ -131,6 +144,28 @@ impl<'a> ExchangeBuffer<'a> {
     /// The packet with all that belongs to it; none is left here.
     pub fn take(&mut self) -> Self {
         std::mem::replace(self, Self { time_ns: self.time_ns, ..Self::none() })
+    }
+
+    /// Where the packet is in memory of its own, which it gets if it has none: the memory, and the packet's place in it. Without a packet the memory is empty.
+    pub fn place(&mut self) -> (&mut [u8], Place) {
+        self.own();
+        let (front, moved) = (self.front, self.moved);
+        match &mut self.store {
+            Store::Owned { buffer, head, len } => (buffer, Place { head: *head, len: *len, front, moved }),
+            _ => (&mut [], Place { head: 0, len: 0, front, moved }),
+        }
+    }
+
+    /// Moves the packet within its memory; false, and nothing is changed, where that is no place in it.
+    pub fn set_place(&mut self, to: Place) -> bool {
+        let Store::Owned { buffer, head, len } = &mut self.store else { return to.len == 0 };
+        let inside = to.head.checked_add(to.len).is_some_and(|end| end <= buffer.len());
+        if !inside || to.front > to.head {
+            return false;
+        }
+        (*head, *len) = (to.head, to.len);
+        (self.front, self.moved) = (to.front, to.moved);
+        true
     }
 
     /// Bytes pulled from the head less bytes pushed since the packet came into being, modulo 2^32.

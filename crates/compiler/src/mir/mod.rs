@@ -222,6 +222,17 @@ pub enum Helper {
     CoproShow(u32),
 }
 
+/// A call of the runtime from compiled code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// With so many operands of 32 bits.
+    Helper(Helper, usize),
+    /// With operands of these widths, 0 for none, and a result of that width.
+    Wide(Helper, [u16; 2], u16),
+    /// The random number of that site.
+    Random(Site),
+}
+
 /// What an operation may touch besides its operands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effects {

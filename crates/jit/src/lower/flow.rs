@@ -3,8 +3,8 @@
 use super::{Lower, Place, Shape, args, constant, trusted};
 use crate::JitError;
 use crate::frame::{self, exit};
-use crate::host::Call;
 use compiler::NATIVE;
+use compiler::mir::Call;
 use compiler::mir::{self, BlockData, Edge, Extent, Helper, Order, Terminator, Type};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, StackSlotData, StackSlotKind, types};

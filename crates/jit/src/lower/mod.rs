@@ -12,7 +12,8 @@ mod wide;
 
 use crate::JitError;
 use crate::frame;
-use crate::host::{Call, Job};
+use crate::host::Job;
+use compiler::mir::Call;
 use compiler::mir::cfg::Cfg;
 use compiler::mir::{self, Def, Func, Op, Type};
 use cranelift_codegen::ir::{

@@ -3,7 +3,7 @@
 use super::{Lower, container};
 use crate::JitError;
 use crate::frame;
-use crate::host::Call;
+use compiler::mir::Call;
 use compiler::mir::{self, Op};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};

@@ -3,7 +3,8 @@
 use super::{Lower, Place, container, trusted};
 use crate::JitError;
 use crate::frame;
-use crate::host::{Call, Job};
+use crate::host::Job;
+use compiler::mir::Call;
 use compiler::mir::{self, Edge, Helper, Op};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, StackSlot, StackSlotData, StackSlotKind, types};

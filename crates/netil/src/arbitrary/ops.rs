@@ -5,7 +5,6 @@ use crate::copro;
 use crate::module::Inst;
 use crate::ops::BinOp;
 use crate::table::{Op, Sem, Space, TABLE};
-use crate::wide::MAX_WIDTH;
 
 impl Body<'_, '_> {
     /// Any instruction that may stand here, but those of control flow.
@@ -364,7 +363,7 @@ impl Body<'_, '_> {
                 self.operands(&[a]);
                 self.op(Inst { imm: [a.into(), top, bottom], ..Inst::new(op) }, 1, &[(top - bottom + 1) as u16]);
             }
-            Op::WConcat if a + b <= MAX_WIDTH => {
+            Op::WConcat if a + b <= self.b.options.widest => {
                 self.operands(&[a, b]);
                 self.op(Inst::with2(op, a.into(), b.into()), 2, &[a + b]);
             }

@@ -4,7 +4,7 @@ use super::Builder;
 use super::body::Body;
 use crate::module::{Control, ControlType, Entry, Inst, Label, Table, TableKind, entry_type};
 use crate::table::Op;
-use crate::wide::{self, limbs};
+use crate::wide::{self, MAX_WIDTH, limbs};
 
 /// Different keys of one table.
 const KEYS: u32 = 5;
@@ -25,12 +25,14 @@ impl Builder<'_> {
     }
 
     fn table(&mut self, number: u32) -> Table {
+        let widths: Vec<u16> =
+            [8, 16, 32, 48, 64, 104, 128, 264].into_iter().filter(|bits| *bits <= 2 * self.options.widest.min(MAX_WIDTH / 2)).collect();
         let c = &mut self.c;
         let (kind, _) = *c.pick(&TableKind::ALL);
         let mut table = Table {
             name: format!("t{number}"),
             kind,
-            key_bits: *c.pick(&[8, 16, 32, 48, 64, 104, 128, 264]),
+            key_bits: *c.pick(&widths),
             value_bytes: *c.pick(&[1, 4, 8, 13, 40]),
             capacity: *c.pick(&[1, 2, 3, 8, 100]),
             timeout_ns: *c.pick(&[0, 0, 1, 1000, 1 << 40]),

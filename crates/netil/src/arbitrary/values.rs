@@ -3,7 +3,6 @@
 use super::body::Body;
 use crate::module::{Extra, Inst};
 use crate::table::{Op, Place, Space};
-use crate::wide::MAX_WIDTH;
 
 /// How deep one value may be computed from others.
 const DEPTH: u32 = 2;
@@ -98,8 +97,8 @@ impl Body<'_, '_> {
                 let op = *self.b.c.pick(&[Op::WZext, Op::WSext]);
                 self.op(Inst::with2(op, from, w), 1, &[width]);
             }
-            1 if width < MAX_WIDTH => {
-                let from = (w + 1 + self.b.c.below(70)).min(MAX_WIDTH.into());
+            1 if width < self.b.options.widest => {
+                let from = (w + 1 + self.b.c.below(70)).min(self.b.options.widest.into());
                 self.fresh(from as u16, depth + 1);
                 self.op(Inst::with2(Op::WTrunc, from, w), 1, &[width]);
             }

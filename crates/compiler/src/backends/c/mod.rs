@@ -8,11 +8,15 @@
 //! All take a `struct nv_burst` (see `prelude.c`) and set the bit of each selected packet. A trap is a packet not selected, as in every
 //! engine's `select`. The text holds numbers and names of ours, nothing that a program's author wrote.
 //!
-//! Leaves out: handlers that are no filters, values of more than 128 bits, and what other engines leave to the runtime (checksums, hashes,
+//! Elements that run as one have their own form, see [`linked`].
+//!
+//! Leaves out: pull handlers, values of more than 128 bits, and what other engines leave to the runtime (checksums, hashes,
 //! scans): [`Unsupported`].
 
 mod bounds;
 mod lanes;
+pub mod linked;
+mod member;
 mod plan;
 mod scalar;
 mod shape;
@@ -143,6 +147,7 @@ pub fn emit(program: &Verified, func: &Func) -> Result<String, Unsupported> {
     let module = with_sets(program.module(), func);
     let sets = tables::Tables::new(&module, func)?;
     let mut text = String::from("/* Made by netvm from a verified program. */\n");
+    text += include_str!("values.c");
     text += include_str!("prelude.c");
     text += &sets.scalar();
     text += &scalar::emit(func, program.module())?;

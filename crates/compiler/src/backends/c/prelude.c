@@ -1,6 +1,3 @@
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
 /* A packet: its captured bytes. */
 struct nv_packet {
@@ -18,84 +15,6 @@ struct nv_burst {
     const uint8_t *data; /* initialised data */
     uint32_t budget;
 };
-
-#define NV_INLINE static inline __attribute__((always_inline, unused))
-#define NV_RARELY(c) __builtin_expect(!!(c), 0)
-#define NV_MASK(w) ((w) >= 64 ? ~0ull : (1ull << (w)) - 1)
-
-/* n bytes, 1 to 8, the most significant first. */
-NV_INLINE uint64_t nv_be(const uint8_t *p, unsigned n)
-{
-    uint64_t v = 0;
-    if (n == 2 || n == 4 || n == 8) {
-        memcpy(&v, p, n);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        v = n == 2 ? __builtin_bswap16((uint16_t)v) : n == 4 ? __builtin_bswap32((uint32_t)v) : __builtin_bswap64(v);
-#else
-        v >>= 64 - 8 * n;
-#endif
-        return v;
-    }
-    for (unsigned i = 0; i < n; i++)
-        v = v << 8 | p[i];
-    return v;
-}
-
-/* n bytes, 1 to 8, the least significant first. */
-NV_INLINE uint64_t nv_le(const uint8_t *p, unsigned n)
-{
-    uint64_t v = 0;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    memcpy(&v, p, n);
-#else
-    for (unsigned i = n; i > 0; i--)
-        v = v << 8 | p[i - 1];
-#endif
-    return v;
-}
-
-/* A value of w bits as a signed number. */
-NV_INLINE int64_t nv_signed(uint64_t v, unsigned w)
-{
-    return (int64_t)(v << (64 - w)) >> (64 - w);
-}
-
-NV_INLINE uint64_t nv_shl(uint64_t v, unsigned w, uint32_t by)
-{
-    return by < w ? v << by & NV_MASK(w) : 0;
-}
-
-NV_INLINE uint64_t nv_shr(uint64_t v, unsigned w, uint32_t by)
-{
-    return by < w ? v >> by : 0;
-}
-
-NV_INLINE uint64_t nv_sar(uint64_t v, unsigned w, uint32_t by)
-{
-    return (uint64_t)(nv_signed(v, w) >> (by < 63 ? by : 63)) & NV_MASK(w);
-}
-
-NV_INLINE uint64_t nv_rol(uint64_t v, unsigned w, uint32_t by)
-{
-    by %= w;
-    return by ? (v << by | v >> (w - by)) & NV_MASK(w) : v;
-}
-
-NV_INLINE uint64_t nv_clamp(__int128 v, unsigned w)
-{
-    __int128 most = (__int128)(NV_MASK(w) >> 1), least = -most - 1;
-    return (uint64_t)(v > most ? most : v < least ? least : v) & NV_MASK(w);
-}
-
-NV_INLINE uint64_t nv_clz(uint64_t v, unsigned w)
-{
-    return v ? (unsigned)__builtin_clzll(v) - (64 - w) : w;
-}
-
-NV_INLINE uint64_t nv_find_bit(uint64_t v, unsigned w)
-{
-    return v ? 63u - (unsigned)__builtin_clzll(v) : NV_MASK(w);
-}
 
 /* Addresses have 32 bits: what lies behind is left out. */
 NV_INLINE uint32_t nv_len(uint64_t len)

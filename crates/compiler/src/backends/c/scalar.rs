@@ -2,15 +2,17 @@
 
 use super::Unsupported;
 use crate::mir::cfg::Cfg;
-use crate::mir::{Block, Edge, Extent, Func, Op, Order, Terminator, Type, Value};
+use crate::mir::{Block, Edge, Extent, Func, Op, Order, Site, Terminator, Type, Value};
 use netil::Module;
+use netil::exec::{DropReason, TrapKind};
 use netil::ops::{BinOp, CmpOp, UnOp, mask};
 use netil::table::Space;
 use std::fmt::Write as _;
 
 /// The function `one`, and the burst function made of it.
 pub(super) fn emit(func: &Func, module: &Module) -> Result<String, Unsupported> {
-    let mut scalar = Scalar { func, module, body: String::new() };
+    let form = Filter { data: module.data.len() };
+    let mut scalar = Scalar { func, form: &form, body: String::new() };
     let cfg = Cfg::new(func);
     for block in &cfg.order {
         scalar.block(*block)?;
@@ -43,15 +45,91 @@ void netvm_select_scalar(const struct nv_burst *b)
 }
 ";
 
-struct Scalar<'a> {
-    func: &'a Func,
-    module: &'a Module,
-    body: String,
+/// What C for one packet is part of: where memories are and what happens at ends.
+pub(super) trait Form {
+    /// The packet's captured length.
+    fn len(&self) -> &'static str;
+    /// The first byte of a memory.
+    fn base(&self, space: Space) -> &'static str;
+    /// The size of a memory in bytes.
+    fn size(&self, space: Space) -> String;
+    /// A statement that ends the handler with a trap.
+    fn trap(&self, kind: TrapKind, site: Site) -> String;
+    /// A statement that sends the packet.
+    fn send(&self, port: u32) -> String;
+    /// A statement that drops it.
+    fn drop(&self, reason: DropReason) -> String;
+    /// The function that tests a set.
+    fn set(&self, number: u32) -> String;
+    /// The packet's length on the wire.
+    fn wire_len(&self) -> &'static str;
+    /// Its arrival time in nanoseconds.
+    fn time_ns(&self) -> &'static str;
+    /// Statements for an operation that not every form has.
+    fn other(&self, scalar: &Scalar<'_>, v: Value, op: &Op) -> Result<String, Unsupported>;
+}
+
+/// A filter: the packet's verdict and nothing else.
+struct Filter {
+    data: usize,
+}
+
+impl Form for Filter {
+    fn len(&self) -> &'static str {
+        "len"
+    }
+
+    fn base(&self, space: Space) -> &'static str {
+        if space == Space::Packet { "p" } else { "b->data" }
+    }
+
+    fn size(&self, space: Space) -> String {
+        if space == Space::Packet { "len".to_owned() } else { format!("{}u", self.data) }
+    }
+
+    fn trap(&self, _: TrapKind, _: Site) -> String {
+        "goto reject;".to_owned()
+    }
+
+    fn send(&self, _: u32) -> String {
+        "return 1;".to_owned()
+    }
+
+    fn drop(&self, _: DropReason) -> String {
+        "return 0;".to_owned()
+    }
+
+    fn set(&self, number: u32) -> String {
+        format!("set{number}")
+    }
+
+    fn wire_len(&self) -> &'static str {
+        "b->wire_len[i]"
+    }
+
+    fn time_ns(&self) -> &'static str {
+        "b->time_ns[i]"
+    }
+
+    fn other(&self, _: &Scalar<'_>, _: Value, op: &Op) -> Result<String, Unsupported> {
+        match op {
+            // A filter's packet is there.
+            Op::Present(_) => Ok(String::new()),
+            _ => Err(Unsupported(format!("'{op}'"))),
+        }
+    }
+}
+
+/// C under construction for a function.
+pub(super) struct Scalar<'a> {
+    pub func: &'a Func,
+    pub form: &'a dyn Form,
+    pub body: String,
 }
 
 impl Scalar<'_> {
     /// Declarations of everything that is assigned.
-    fn variables(&self, cfg: &Cfg) -> String {
+    pub fn variables(&self, cfg: &Cfg) -> String {
         let mut text = String::new();
         let all = cfg.order.iter().flat_map(|b| self.func.block(*b).params.iter().chain(&self.func.block(*b).ops));
         for v in all.filter(|v| matches!(self.func.ty(**v), Type::Int(_)) && self.inline(**v).is_none()) {
@@ -60,7 +138,7 @@ impl Scalar<'_> {
         text
     }
 
-    fn block(&mut self, block: Block) -> Result<(), Unsupported> {
+    pub fn block(&mut self, block: Block) -> Result<(), Unsupported> {
         let _ = writeln!(self.body, "block{}:\n    __attribute__((unused));", block.0);
         for v in &self.func.block(block).ops {
             self.op(*v)?;
@@ -81,12 +159,12 @@ impl Scalar<'_> {
                 let limb = |i: usize| limbs.get(i).copied().unwrap_or(0);
                 Some(format!("((unsigned __int128){:#x}u << 64 | {:#x}u)", limb(1), limb(0)))
             }
-            Op::PacketLen => Some("len".to_owned()),
+            Op::PacketLen => Some(self.form.len().to_owned()),
             _ => None,
         }
     }
 
-    fn val(&self, v: Value) -> String {
+    pub fn val(&self, v: Value) -> String {
         self.inline(v).unwrap_or_else(|| format!("{v:?}"))
     }
 
@@ -99,16 +177,24 @@ impl Scalar<'_> {
             Op::Check(space, extents) => {
                 for extent in extents {
                     let test = self.outside(*space, extent);
-                    self.line(&format!("if ({test}) goto reject;"));
+                    let trap = self.form.trap(TrapKind::OutOfBounds(*space), extent.site);
+                    self.line(&format!("if (NV_RARELY({test})) {trap}"));
                 }
             }
-            Op::NonZero(a, _) => {
-                let a = self.val(*a);
-                self.line(&format!("if ({a} == 0) goto reject;"));
+            Op::NonZero(a, site) => {
+                let (a, trap) = (self.val(*a), self.form.trap(TrapKind::DivisionByZero, *site));
+                self.line(&format!("if ({a} == 0) {trap}"));
             }
-            Op::Budget(_) => self.line("if (budget-- == 0) goto reject;"),
-            Op::Checked(op, signed, a, b, _) => self.checked(v, *op, *signed, *a, *b),
-            Op::Proved(..) | Op::Present(_) => {}
+            Op::Budget(site) => {
+                let trap = self.form.trap(TrapKind::Budget, *site);
+                self.line(&format!("if (budget == 0) {trap}\n    budget--;"));
+            }
+            Op::Checked(op, signed, a, b, site) => self.checked(v, *op, *signed, [*a, *b], *site),
+            Op::Proved(..) => {}
+            Op::Present(_) | Op::Helper(..) | Op::Store(..) | Op::ExceptionLoad(_) | Op::ExceptionStore(..) | Op::Random(_) => {
+                let text = self.form.other(self, v, op)?;
+                self.line(&text);
+            }
             _ if self.inline(v).is_some() => {}
             _ => {
                 let value = self.value(v, op)?;
@@ -119,14 +205,10 @@ impl Scalar<'_> {
     }
 
     fn outside(&self, space: Space, extent: &Extent) -> String {
-        let len = match space {
-            Space::Packet => "len".to_owned(),
-            _ => format!("{}u", self.module.data.len()),
-        };
-        format!("(uint64_t){} + {} > {len}", self.val(extent.addr), extent.end())
+        format!("(uint64_t){} + {} > {}", self.val(extent.addr), extent.end(), self.form.size(space))
     }
 
-    fn checked(&mut self, v: Value, op: BinOp, signed: bool, a: Value, b: Value) {
+    fn checked(&mut self, v: Value, op: BinOp, signed: bool, [a, b]: [Value; 2], site: Site) {
         let ty = if signed { "int32_t" } else { "uint32_t" };
         let sign = match op {
             BinOp::Add => '+',
@@ -136,7 +218,8 @@ impl Scalar<'_> {
         let (a, b) = (self.val(a), self.val(b));
         self.line(&format!("{v:?} = (uint32_t)({a} {sign} {b});"));
         let exact = format!("(__int128)({ty}){a} {sign} (__int128)({ty}){b}");
-        self.line(&format!("if ({exact} != ({ty}){v:?}) goto reject;"));
+        let trap = self.form.trap(TrapKind::Overflow, site);
+        self.line(&format!("if ({exact} != ({ty}){v:?}) {trap}"));
     }
 
     fn value(&self, v: Value, op: &Op) -> Result<String, Unsupported> {
@@ -155,12 +238,12 @@ impl Scalar<'_> {
             Op::Slice(a, low) => cut(&format!("({} >> {low})", val(a)), width),
             Op::Concat(high, low) => format!("({ty}){} << {} | {}", val(high), self.func.width(*low), val(low)),
             Op::Select(c, a, b) => format!("{} ? {} : {}", val(c), val(a), val(b)),
-            Op::SetHas(set, a) => format!("(uint32_t)set{set}({})", val(a)),
+            Op::SetHas(set, a) => format!("(uint32_t){}({})", self.form.set(*set), val(a)),
             Op::Load(space, order, addr, offset, _) => self.load(*space, *order, *addr, *offset, width),
-            Op::WireLen => "b->wire_len[i]".to_owned(),
-            Op::TimeNanos => "b->time_ns[i]".to_owned(),
-            Op::TimeSeconds => "(uint32_t)(b->time_ns[i] / 1000000000)".to_owned(),
-            Op::TimeMicros => "(uint32_t)(b->time_ns[i] % 1000000000 / 1000)".to_owned(),
+            Op::WireLen => self.form.wire_len().to_owned(),
+            Op::TimeNanos => self.form.time_ns().to_owned(),
+            Op::TimeSeconds => format!("(uint32_t)({} / 1000000000)", self.form.time_ns()),
+            Op::TimeMicros => format!("(uint32_t)({} % 1000000000 / 1000)", self.form.time_ns()),
             other => return Err(Unsupported(format!("'{other}'"))),
         })
     }
@@ -214,12 +297,17 @@ impl Scalar<'_> {
         })
     }
 
-    fn load(&self, space: Space, order: Order, addr: Value, offset: u32, width: u16) -> String {
-        let base = if space == Space::Packet { "p" } else { "b->data" };
-        let at = match self.func.constant(addr) {
+    /// The place of an access.
+    pub fn at(&self, space: Space, addr: Value, offset: u32) -> String {
+        let base = self.form.base(space);
+        match self.func.constant(addr) {
             Some(addr) => format!("{base} + {}", addr + u64::from(offset)),
             None => format!("{base} + {} + {offset}", self.val(addr)),
-        };
+        }
+    }
+
+    fn load(&self, space: Space, order: Order, addr: Value, offset: u32, width: u16) -> String {
+        let at = self.at(space, addr, offset);
         let read = if order == Order::Big { "nv_be" } else { "nv_le" };
         let bytes = width / 8;
         if bytes <= 8 {
@@ -251,8 +339,8 @@ impl Scalar<'_> {
                 let _ = write!(text, "    default: {}\n    }}", self.go(default));
                 self.line(&text);
             }
-            Terminator::Send(_) => self.line("return 1;"),
-            Terminator::Drop(_) => self.line("return 0;"),
+            Terminator::Send(port) => self.line(&self.form.send(*port)),
+            Terminator::Drop(reason) => self.line(&self.form.drop(*reason)),
         }
     }
 
@@ -274,7 +362,7 @@ impl Scalar<'_> {
     }
 }
 
-fn ctype(width: u16) -> &'static str {
+pub(super) fn ctype(width: u16) -> &'static str {
     match width {
         ..=32 => "uint32_t",
         33..=64 => "uint64_t",

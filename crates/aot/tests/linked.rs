@@ -1,0 +1,272 @@
+//! Linked elements do what their programs do one after the other on the interpreter: what becomes of each packet, its bytes and annotations, copies, memories.
+//!
+//! `NETVM_CASES` sets the number of generated chains, `NETVM_SEED` the first.
+
+use compiler::backends::c::linked::{Link, Member, supports};
+use compiler::passes;
+use netil::arbitrary::{Options, mixer, seeded_module, seeded_packet};
+use netil::asm::assemble;
+use netil::disasm::disassemble;
+use netil::exec::{CloneOut, Disposition, ExchangeBuffer, Outcome, State};
+use netil::module::{Entry, HandlerKind, PortKind};
+use netil::{Interpreter, Verified, verify};
+use netvm_aot::build::Compiler;
+use netvm_aot::linked::{End, Host, Linked};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Backward branches and bytes that one element may spend on a packet.
+const BUDGET: u32 = 200;
+/// Info memory of all elements.
+const INFO: u32 = 300;
+/// Packets that one chain sees.
+const PACKETS: u64 = 12;
+
+/// A packet as it is somewhere: bytes, annotations, time, moved head.
+type Shape = (Vec<u8>, Vec<u8>, u64, u32);
+
+/// All that a chain leaves behind.
+#[derive(Debug, Default, PartialEq)]
+struct Seen {
+    ends: Vec<Option<End>>,
+    packets: Vec<Option<Shape>>,
+    left: Vec<(End, Shape, Vec<(u32, Shape)>)>,
+    memories: Vec<(Vec<u8>, Vec<u8>, Vec<u32>)>,
+    tables: Vec<Vec<Entry>>,
+    others: Vec<(Vec<u64>, usize, Vec<u64>)>,
+}
+
+fn shape(packet: &ExchangeBuffer<'_>) -> Shape {
+    (packet.bytes().to_vec(), packet.info.clone(), packet.time_ns, packet.moved())
+}
+
+fn copies(list: &[CloneOut]) -> Vec<(u32, Shape)> {
+    list.iter().map(|c| (c.port, shape(&c.buffer))).collect()
+}
+
+/// A chain: programs, and where their ports lead.
+struct Chain {
+    programs: Vec<Arc<Verified>>,
+    links: Vec<Vec<(u32, Link)>>,
+    states: Vec<State>,
+    budget: u32,
+    left: Vec<(End, Shape, Vec<(u32, Shape)>)>,
+}
+
+impl Host for Chain {
+    fn state(&mut self, member: u32) -> &mut State {
+        &mut self.states[member as usize]
+    }
+
+    fn leave(&mut self, packet: ExchangeBuffer<'static>, end: End, clones: Vec<CloneOut>) {
+        self.left.push((end, shape(&packet), copies(&clones)));
+    }
+}
+
+impl Chain {
+    /// The chain with that number; `None` if a program of it is not for C.
+    fn new(seed: u64) -> Option<Self> {
+        let length = 1 + seed % 4;
+        let statements = [3, 8, 20][(seed / 4 % 3) as usize];
+        let program = |n: u64| {
+            let mut module = seeded_module(seed * 4 + n, &Options { statements, pull: false, widest: 64, ..Options::default() });
+            module.info_size = INFO;
+            Arc::new(verify(module).unwrap())
+        };
+        let programs: Vec<Arc<Verified>> = (0..length).map(program).collect();
+        programs.iter().all(|p| supports(p, &optimised(p)).is_ok()).then_some(())?;
+        let links = (0..length as u32).map(|n| links(&programs, n, seed)).collect();
+        let states = programs.iter().map(|p| state(p, BUDGET)).collect();
+        Some(Self { programs, links, states, budget: BUDGET, left: Vec::new() })
+    }
+
+    fn linked(&mut self, packets: &mut [ExchangeBuffer<'static>]) -> Vec<Option<End>> {
+        let member = |(p, links): (&Arc<Verified>, &Vec<(u32, Link)>)| (Arc::clone(p), links.clone());
+        let parts: Vec<(Arc<Verified>, Vec<(u32, Link)>)> = self.programs.iter().zip(&self.links).map(member).collect();
+        let members: Vec<(Arc<Verified>, Member<'_>)> =
+            parts.iter().map(|(p, links)| (Arc::clone(p), Member { program: p, func: optimised(p), links: links.clone() })).collect();
+        let options = netvm_aot::Options { no_cache: true, ..netvm_aot::Options::default() };
+        let mut code = Linked::new(&members, &[(0, 0)], &options).unwrap();
+        let mut ends = Vec::new();
+        // In two bursts, the second of which finds what the first has left.
+        let (first, second) = packets.split_at_mut(PACKETS as usize / 2);
+        code.run(0, first, self.budget, self, &mut ends);
+        let mut all = ends.clone();
+        code.run(0, second, self.budget, self, &mut ends);
+        all.extend(ends);
+        all
+    }
+
+    /// The meaning: one program after the other.
+    fn plain(&mut self, packets: &mut [ExchangeBuffer<'static>]) -> Vec<Option<End>> {
+        let mut engines: Vec<Interpreter> = self.programs.iter().map(|p| Interpreter::new(Arc::clone(p))).collect();
+        packets.iter_mut().map(|packet| self.one(&mut engines, packet)).collect()
+    }
+
+    fn one(&mut self, engines: &mut [Interpreter], packet: &mut ExchangeBuffer<'static>) -> Option<End> {
+        let (mut member, mut port) = (0, 0);
+        loop {
+            packet.port = port;
+            let mut out = Outcome::default();
+            engines[member as usize].run(HandlerKind::Push, std::slice::from_mut(packet), &mut self.states[member as usize], &mut out);
+            let disposition = out.dispositions[0];
+            let end = End { member, disposition };
+            let link = match disposition {
+                Disposition::Port(id) => self.links[member as usize].iter().find(|(p, _)| *p == id).map(|(_, link)| *link),
+                _ => None,
+            };
+            if !out.clones.is_empty() || link == Some(Link::AtOnce) {
+                self.left.push((end, shape(packet), copies(&out.clones)));
+                return None;
+            }
+            match link {
+                Some(Link::Member(to, at)) => (member, port) = (to, at),
+                _ => return Some(end),
+            }
+        }
+    }
+
+    fn seen(self, ends: Vec<Option<End>>, packets: &[ExchangeBuffer<'static>]) -> Seen {
+        let kept = |(end, packet): (&Option<End>, &ExchangeBuffer<'static>)| end.map(|_| shape(packet));
+        Seen {
+            packets: ends.iter().zip(packets).map(kept).collect(),
+            ends,
+            left: self.left,
+            memories: self.states.iter().map(|s| (s.data.clone(), s.shared.clone(), s.exceptions.to_vec())).collect(),
+            tables: self.states.iter().flat_map(|s| s.tables.iter().map(|t| t.entries(0))).collect(),
+            others: self
+                .states
+                .iter()
+                .map(|s| (s.timers.to_vec(), s.held.iter().count(), s.coprocessors.iter().map(|c| c.unit.fingerprint()).collect()))
+                .collect(),
+        }
+    }
+}
+
+fn optimised(program: &Verified) -> compiler::mir::Func {
+    compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap().0
+}
+
+fn state(program: &Arc<Verified>, budget: u32) -> State {
+    let mut state = State::new(program, &mixer).unwrap();
+    (state.seed, state.budget) = (77, budget);
+    let _ = Interpreter::new(Arc::clone(program)).init(&mut state);
+    state
+}
+
+/// Sends lead to a later program, or out; both kinds of out occur.
+fn links(programs: &[Arc<Verified>], n: u32, seed: u64) -> Vec<(u32, Link)> {
+    let outputs = programs[n as usize].module().all_ports().into_iter().filter(|(_, p)| !p.kind.is_input());
+    let to = |(id, port): (u32, netil::module::Port)| {
+        let next = n + 1 + (seed + u64::from(id)) as u32 % 2;
+        let link = match () {
+            () if (next as usize) < programs.len() && port.kind == PortKind::PushOutput => Link::Member(next, 0),
+            () if (seed + u64::from(id)).is_multiple_of(5) => Link::AtOnce,
+            () => Link::Exit,
+        };
+        (id, link)
+    };
+    outputs.map(to).collect()
+}
+
+fn packets(seed: u64) -> Vec<ExchangeBuffer<'static>> {
+    let packet = |n: u64| {
+        let bytes = seeded_packet(seed * PACKETS + n);
+        let mut packet = ExchangeBuffer::borrowed(&bytes).into_owned();
+        packet.time_ns = 1_000_000_000_000 + n * 999_983;
+        packet.orig_len = bytes.len() as u32 + 3;
+        packet
+    };
+    (0..PACKETS).map(packet).collect()
+}
+
+/// The programs that record what each instruction does, alone and twice in a row, on their packets.
+#[test]
+fn recorded_programs() {
+    if Compiler::system().is_err() {
+        return eprintln!("no C compiler: nothing to compare");
+    }
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests/run");
+    let mut compared = 0;
+    for file in std::fs::read_dir(directory).unwrap().map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "netil")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for case in text.split("; case: ").skip(1) {
+            compared += usize::from(recorded(case));
+        }
+    }
+    assert!(compared > 40, "{compared}");
+}
+
+/// Compares a case of a file; false if it is not for C.
+fn recorded(case: &str) -> bool {
+    let (name, text) = case.split_once('\n').unwrap();
+    let mut module = assemble(text, "").unwrap();
+    if module.push.is_none() {
+        return false;
+    }
+    module.info_size = INFO;
+    let program = Arc::new(verify(module).unwrap());
+    if supports(&program, &optimised(&program)).is_err() {
+        return false;
+    }
+    let budget = text.lines().find_map(|l| l.strip_prefix("; budget:")).map_or(BUDGET, |n| n.trim().parse().unwrap());
+    let hex = |line: &str| line.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    let bytes =
+        |line: &str| (0..hex(line).len() / 2).map(|i| u8::from_str_radix(&hex(line)[2 * i..2 * i + 2], 16).unwrap()).collect::<Vec<u8>>();
+    let mut inputs: Vec<Vec<u8>> = text.lines().filter_map(|l| l.strip_prefix("; packet:")).map(bytes).collect();
+    inputs.resize(PACKETS as usize, vec![7; 33]);
+    let make = || inputs.iter().map(|b| ExchangeBuffer::borrowed(b).into_owned()).collect::<Vec<_>>();
+    let out: Vec<u32> = program.module().all_ports().into_iter().filter(|(_, p)| !p.kind.is_input()).map(|(id, _)| id).collect();
+    let chain = || Chain {
+        programs: vec![Arc::clone(&program); 2],
+        links: vec![out.iter().map(|id| (*id, Link::Member(1, 0))).collect(), out.iter().map(|id| (*id, Link::Exit)).collect()],
+        states: vec![state(&program, budget), state(&program, budget)],
+        budget,
+        left: Vec::new(),
+    };
+    let (mut found, mut wanted) = (chain(), chain());
+    let mut burst = make();
+    let ends = found.linked(&mut burst);
+    let found = found.seen(ends, &burst);
+    let mut burst = make();
+    let ends = wanted.plain(&mut burst);
+    let wanted = wanted.seen(ends, &burst);
+    assert!(found == wanted, "{name}: {}", difference(&found, &wanted));
+    true
+}
+
+#[test]
+fn generated_chains() {
+    if Compiler::system().is_err() {
+        return eprintln!("no C compiler: nothing to compare");
+    }
+    let number = |name: &str, otherwise| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(otherwise);
+    let (first, cases) = (number("NETVM_SEED", 0), number("NETVM_CASES", 24));
+    let mut compared = 0;
+    for seed in (first..).take(8 * cases as usize) {
+        let (Some(mut chain), Some(mut plain)) = (Chain::new(seed), Chain::new(seed)) else { continue };
+        let texts: Vec<String> = chain.programs.iter().map(|p| disassemble(p.module())).collect();
+        let mut burst = packets(seed);
+        let ends = chain.linked(&mut burst);
+        let found = chain.seen(ends, &burst);
+        let mut burst = packets(seed);
+        let ends = plain.plain(&mut burst);
+        let wanted = plain.seen(ends, &burst);
+        assert!(found == wanted, "seed {seed}: {}\n{}", difference(&found, &wanted), texts.join("\n----\n"));
+        compared += 1;
+        if compared == cases {
+            return;
+        }
+    }
+    panic!("only {compared} chains of {cases} could be compared");
+}
+
+/// The first packet that differs, or the rest.
+fn difference(found: &Seen, wanted: &Seen) -> String {
+    let n = (0..found.ends.len()).find(|i| (found.ends[*i], &found.packets[*i]) != (wanted.ends[*i], &wanted.packets[*i]));
+    match n {
+        Some(n) => format!("packet {n}: {:02x?}\nwanted {:02x?}", (found.ends[n], &found.packets[n]), (wanted.ends[n], &wanted.packets[n])),
+        None if found.left != wanted.left => format!("left {:02x?}\nwanted {:02x?}", found.left, wanted.left),
+        None => format!("memories {:02x?}\nwanted {:02x?}", (&found.memories, &found.others), (&wanted.memories, &wanted.others)),
+    }
+}

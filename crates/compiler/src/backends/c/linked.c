@@ -1,0 +1,186 @@
+
+/* A packet and what belongs to it: `Mirror` of the loader. */
+struct nv_packet {
+    uint8_t *buffer; /* its memory, `size` bytes */
+    uint8_t *info;
+    uint64_t time_ns;
+    uint32_t size, head, len;
+    uint32_t front, moved; /* bytes pulled that can come back; bytes pulled less bytes pushed */
+    uint32_t wire_len, present;
+    uint32_t copies, shown; /* sent by the element at hand; coprocessors that it has shown the packet */
+    uint32_t budget;
+    uint32_t outcome, member, value, site; /* what became of it, where, and what with */
+};
+
+/* What one element has. */
+struct nv_unit {
+    uint8_t *data, *shared;
+    const uint8_t *initialised;
+    uint32_t *exceptions;
+    uint64_t *number; /* of the packet, counted where random numbers are made */
+    uint64_t seed;
+};
+
+/* A burst on its way. The runtime's functions take the burst and the number of the packet. */
+struct nv_graph {
+    struct nv_packet *packets;
+    uint64_t count;
+    const struct nv_unit *units;
+    uint64_t (*call)(struct nv_graph *g, uint64_t i, uint32_t unit, uint32_t index, uint64_t *args);
+    void (*leave)(struct nv_graph *g, uint64_t i);
+    void *host;
+    uint32_t budget;
+};
+
+enum { NV_PORT = 1, NV_VERDICT, NV_REASON, NV_NO_INPUT, NV_TRAP };
+
+/* The packet at hand, in registers as far as possible. */
+struct nv_run {
+    uint8_t *p, *info;
+    uint64_t time_ns;
+    uint32_t len, head, front, moved, wire_len, present;
+    uint32_t outcome, member, value, site;
+};
+
+NV_INLINE void nv_load(struct nv_run *r, const struct nv_packet *k)
+{
+    r->p = k->buffer + k->head, r->info = k->info, r->time_ns = k->time_ns;
+    r->len = k->len, r->head = k->head, r->front = k->front, r->moved = k->moved;
+    r->wire_len = k->wire_len, r->present = k->present;
+}
+
+NV_INLINE void nv_store(const struct nv_run *r, struct nv_packet *k)
+{
+    k->time_ns = r->time_ns;
+    k->len = r->len, k->head = r->head, k->front = r->front, k->moved = r->moved;
+}
+
+NV_INLINE int64_t nv_end(struct nv_run *r, uint32_t outcome, uint32_t member, uint32_t value, uint32_t site)
+{
+    r->outcome = outcome, r->member = member, r->value = value, r->site = site;
+    return -1;
+}
+
+/* Work that the runtime does: a value in the low half, the code of a trap in the high half. */
+NV_INLINE uint64_t nv_call(struct nv_graph *g, uint64_t i, struct nv_run *r, uint32_t *budget, uint32_t unit, uint32_t index, uint64_t *args)
+{
+    struct nv_packet *k = &g->packets[i];
+    nv_store(r, k);
+    k->budget = *budget;
+    uint64_t result = g->call(g, i, unit, index, args);
+    *budget = k->budget;
+    nv_load(r, k);
+    return result;
+}
+
+/* Takes the price of so many bytes; false if that is more than is left. */
+NV_INLINE int nv_pay(uint32_t *budget, uint64_t bytes)
+{
+    uint64_t price = (bytes + 255) / 256;
+    if (price > *budget)
+        return 0;
+    *budget -= (uint32_t)price;
+    return 1;
+}
+
+NV_INLINE void nv_moved(struct nv_run *r, uint32_t by)
+{
+    r->p += (int32_t)by, r->len -= by, r->head += by, r->moved += by;
+}
+
+NV_INLINE void nv_pull(struct nv_run *r, uint32_t n)
+{
+    nv_moved(r, n);
+    r->front = r->front + n < 1024 ? r->front + n : 1024;
+}
+
+NV_INLINE void nv_push(struct nv_run *r, uint32_t n)
+{
+    nv_moved(r, -n);
+    memset(r->p, 0, n);
+    r->front = r->front > n ? r->front - n : 0;
+}
+
+NV_INLINE void nv_unpull(struct nv_run *r, uint32_t n)
+{
+    nv_moved(r, -n);
+    r->front -= n;
+}
+
+NV_INLINE uint32_t nv_fold(uint64_t sum)
+{
+    sum = (sum & 0xffffffff) + (sum >> 32);
+    sum = (sum & 0xffffffff) + (sum >> 32);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return (uint32_t)sum;
+}
+
+/* The one's complement sum of big-endian words (RFC 1071); the order of bytes does not matter but for the result. */
+NV_INLINE uint32_t nv_sum(const uint8_t *p, uint32_t len)
+{
+    uint64_t sum = 0;
+    uint32_t word;
+    uint16_t half, result;
+    for (; len >= 4; p += 4, len -= 4) {
+        memcpy(&word, p, 4);
+        sum += word;
+    }
+    if (len >= 2) {
+        memcpy(&half, p, 2);
+        sum += half;
+        p += 2, len -= 2;
+    }
+    if (len) {
+        uint8_t last[2] = { *p, 0 };
+        memcpy(&half, last, 2);
+        sum += half;
+    }
+    result = (uint16_t)nv_fold(sum);
+    return (uint32_t)nv_be((const uint8_t *)&result, 2);
+}
+
+NV_INLINE uint32_t nv_murmur(const uint32_t *words, unsigned n)
+{
+    uint32_t h = 0;
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t k = words[i] * 0xcc9e2d51u;
+        k = (k << 15 | k >> 17) * 0x1b873593u;
+        h ^= k;
+        h = (h << 13 | h >> 19) * 5 + 0xe6546b64u;
+    }
+    h ^= n * 4;
+    h = (h ^ h >> 16) * 0x85ebca6bu;
+    h = (h ^ h >> 13) * 0xc2b2ae35u;
+    return h ^ h >> 16;
+}
+
+/* The random number of a place in a handler for a packet. */
+NV_INLINE uint32_t nv_random(uint64_t seed, uint64_t number, uint64_t place)
+{
+    uint64_t z = seed ^ number * 0x9e3779b97f4a7c15u ^ place * 0xd1b54a32d192ed03u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (uint32_t)(z ^ z >> 31);
+}
+
+/* The low n bytes, 1 to 8, the most significant first. */
+NV_INLINE void nv_put_be(uint8_t *p, unsigned n, uint64_t v)
+{
+    for (unsigned i = 0; i < n; i++)
+        p[i] = (uint8_t)(v >> 8 * (n - 1 - i));
+}
+
+/* The same, the least significant first. */
+NV_INLINE void nv_put_le(uint8_t *p, unsigned n, uint64_t v)
+{
+    for (unsigned i = 0; i < n; i++)
+        p[i] = (uint8_t)(v >> 8 * i);
+}
+
+NV_INLINE void nv_finish(struct nv_graph *g, uint64_t i, const struct nv_run *r)
+{
+    struct nv_packet *k = &g->packets[i];
+    nv_store(r, k);
+    k->outcome = r->outcome, k->member = r->member, k->value = r->value, k->site = r->site;
+}

@@ -1,0 +1,120 @@
+//! C for elements that run as one: their handlers in one function, each handler's sends jumps to the next element's.
+//!
+//! A packet goes all the way before the next one starts, as in the reference schedule; the compiler sees header tests, offsets and
+//! annotations of neighbouring elements together. What is rare or large (coprocessors, copies, packets made anew, insertions into tables) is
+//! done by the runtime, in a call that gives it the packet as it is; what ends at a port that no linked element is behind is told to the runtime.
+//!
+//! Invariants: every element's code stands once, called from one place; a packet whose element has sent copies leaves, since the copies go first;
+//! data memories, tables and the rest are each element's own.
+//! Source: NetVM paper, section 5.2 (NetPE inlining and direct linking). Leaves out: values of more than 128 bits, pull handlers.
+
+use super::{Unsupported, member, tables, with_sets};
+use crate::mir::{Call, Func, Helper, Op};
+use netil::Verified;
+use std::fmt::Write as _;
+
+/// The function that takes a burst.
+pub const FUNCTION: &str = "netvm_linked";
+
+/// An element to be linked.
+pub struct Member<'a> {
+    /// Its program.
+    pub program: &'a Verified,
+    /// Its push handler.
+    pub func: Func,
+    /// Where each output port leads, by the port's id.
+    pub links: Vec<(u32, Link)>,
+}
+
+/// Where a packet goes from a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// Into a member, by that port.
+    Member(u32, u32),
+    /// Out of what is linked, when the burst has been run.
+    Exit,
+    /// Out at once, before the next packet.
+    AtOnce,
+}
+
+/// The text, and what its calls are.
+pub struct Linked {
+    /// C.
+    pub text: String,
+    /// By member, the calls of the runtime.
+    pub calls: Vec<Vec<Call>>,
+}
+
+/// C for members that packets enter at these ports: member, port.
+///
+/// # Errors
+/// A member does what C is not made for; it must not be linked.
+pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)]) -> Result<Linked, Unsupported> {
+    let mut text = String::from("/* Made by netvm from verified programs. */\n");
+    text += include_str!("values.c");
+    text += include_str!("linked.c");
+    let mut calls = Vec::new();
+    for (n, member) in members.iter().enumerate() {
+        let module = with_sets(member.program.module(), &member.func);
+        let prefix = format!("m{n}_");
+        let sets = tables::Tables::new(&module, &member.func)?.scalar().replace("set", &format!("{prefix}set"));
+        let (body, own) = member::emit(n as u32, member.program, &member.func, &module)?;
+        text += &sets;
+        text += &body;
+        calls.push(own);
+    }
+    text += &path(members, entries);
+    Ok(Linked { text, calls })
+}
+
+/// Whether C can be made of a member, alone.
+///
+/// # Errors
+/// What it cannot be made of.
+pub fn supports(program: &Verified, func: &Func) -> Result<(), Unsupported> {
+    emit(&[&Member { program, func: func.clone(), links: Vec::new() }], &[]).map(|_| ())
+}
+
+/// The way of one packet through all members, and the burst.
+fn path(members: &[&Member<'_>], entries: &[(u32, u32)]) -> String {
+    let mut text = String::from("\nNV_INLINE void one(struct nv_graph *g, uint64_t i, uint32_t entry)\n{\n");
+    text += "    struct nv_run run, *r = &run;\n    uint32_t port;\n    nv_load(r, &g->packets[i]);\n    switch (entry) {\n";
+    for (n, (member, port)) in entries.iter().enumerate() {
+        let _ = writeln!(text, "    case {n}: port = {port}; goto at{member};");
+    }
+    text += "    default: return;\n    }\n";
+    for (n, member) in members.iter().enumerate() {
+        text += &step(n, member);
+    }
+    text += "at_once:\n    __attribute__((unused));\n    nv_finish(g, i, r);\n    g->leave(g, i);\n    return;\n";
+    text += "done:\n    __attribute__((unused));\n    nv_finish(g, i, r);\n}\n";
+    text + BURST
+}
+
+const BURST: &str = "
+void netvm_linked(struct nv_graph *g, uint32_t entry)
+{
+    for (uint64_t i = 0; i < g->count; i++)
+        one(g, i, entry);
+}
+";
+
+fn step(n: usize, member: &Member<'_>) -> String {
+    let mut text = format!("at{n}:\n    __attribute__((unused));\n    switch (m{n}(g, i, r, port)) {{\n");
+    let copies =
+        member.func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(member.func.op(*v), Some(Op::Helper(Helper::SendCopy(_), ..))));
+    for (port, link) in &member.links {
+        let leaves = format!("nv_end(r, NV_PORT, {n}, {port}, 0);");
+        let _ = write!(text, "    case {port}: ");
+        if copies {
+            let _ = write!(text, "if (g->packets[i].copies) {{ {leaves} goto at_once; }} ");
+        }
+        let _ = match link {
+            Link::Member(to, at) => writeln!(text, "port = {at}; goto at{to};"),
+            Link::Exit => writeln!(text, "{leaves} goto done;"),
+            Link::AtOnce => writeln!(text, "{leaves} goto at_once;"),
+        };
+    }
+    let end = if copies { "if (g->packets[i].copies) goto at_once; " } else { "" };
+    text + &format!("    default: {end}goto done;\n    }}\n")
+}

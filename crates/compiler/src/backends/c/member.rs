@@ -1,0 +1,223 @@
+//! One element's push handler as a C function of a burst, a packet's number, the packet and the calling port; it gives the output port, or -1 if the packet
+//! goes no further.
+
+use super::Unsupported;
+use super::scalar::{Form, Scalar, ctype};
+use crate::mir::cfg::Cfg;
+use crate::mir::{Block, Call, Func, Helper, Op, Order, Site, Type, Value};
+use netil::exec::{DropReason, TrapKind};
+use netil::table::Space;
+use netil::{Module, Verified};
+use std::cell::RefCell;
+use std::fmt::Write as _;
+
+/// The function `mN`, and its calls.
+pub(super) fn emit(n: u32, program: &Verified, func: &Func, module: &Module) -> Result<(String, Vec<Call>), Unsupported> {
+    let form = Element { n, module, shared: module.shared_size(), calls: RefCell::default() };
+    let mut scalar = Scalar { func, form: &form, body: String::new() };
+    let cfg = Cfg::new(func);
+    for block in &cfg.order {
+        scalar.block(*block)?;
+    }
+    let mut text =
+        format!("\n/* element {n} */\nNV_INLINE int64_t m{n}(struct nv_graph *g, uint64_t i, struct nv_run *r, uint32_t port)\n{{\n");
+    text += "    uint32_t budget = g->budget;\n    uint8_t *const data = g->units[N].data, *const shared = g->units[N].shared;\n"
+        .replace('N', &n.to_string())
+        .as_str();
+    let _ = writeln!(text, "    const uint8_t *const initialised = g->units[{n}].initialised;");
+    text += &scalar.variables(&cfg);
+    text += "    (void)g, (void)i, (void)budget, (void)port, (void)data, (void)shared, (void)initialised;\n";
+    for param in &func.block(Block(0)).params {
+        let _ = writeln!(text, "    {param:?} = port;");
+    }
+    if func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Helper(Helper::SendCopy(_), ..)))) {
+        text += "    g->packets[i].copies = 0;\n";
+    }
+    if program.uses().random {
+        let _ = writeln!(text, "    const uint64_t number = (*g->units[{n}].number)++;\n    (void)number;");
+    }
+    if !module.coprocessors.is_empty() {
+        text += "    g->packets[i].shown = 0;\n";
+    }
+    text += &scalar.body;
+    text += "}\n";
+    Ok((text, form.calls.into_inner()))
+}
+
+/// Where an element's memories are.
+struct Element<'a> {
+    n: u32,
+    module: &'a Module,
+    shared: u32,
+    calls: RefCell<Vec<Call>>,
+}
+
+impl Form for Element<'_> {
+    fn len(&self) -> &'static str {
+        "r->len"
+    }
+
+    fn base(&self, space: Space) -> &'static str {
+        match space {
+            Space::Packet => "r->p",
+            Space::Info => "r->info",
+            Space::Data => "data",
+            Space::Shared => "shared",
+            Space::Initialised => "initialised",
+        }
+    }
+
+    fn size(&self, space: Space) -> String {
+        match space {
+            Space::Packet => "r->len".to_owned(),
+            Space::Info => format!("{}u", self.module.info_size),
+            Space::Data => format!("{}u", self.module.data_size),
+            Space::Shared => format!("{}u", self.shared),
+            Space::Initialised => format!("{}u", self.module.data.len()),
+        }
+    }
+
+    fn trap(&self, kind: TrapKind, site: Site) -> String {
+        format!("return nv_end(r, NV_TRAP, {}, {}u, {site}u);", self.n, kind.code())
+    }
+
+    fn send(&self, port: u32) -> String {
+        format!("return {port};")
+    }
+
+    fn drop(&self, reason: DropReason) -> String {
+        let (what, value) = match reason {
+            DropReason::Verdict => ("NV_VERDICT", 0),
+            DropReason::Program(n) => ("NV_REASON", n),
+            DropReason::NoInput => ("NV_NO_INPUT", 0),
+        };
+        format!("return nv_end(r, {what}, {}, {value}u, 0);", self.n)
+    }
+
+    fn set(&self, number: u32) -> String {
+        format!("m{}_set{number}", self.n)
+    }
+
+    fn wire_len(&self) -> &'static str {
+        "r->wire_len"
+    }
+
+    fn time_ns(&self) -> &'static str {
+        "r->time_ns"
+    }
+
+    fn other(&self, scalar: &Scalar<'_>, v: Value, op: &Op) -> Result<String, Unsupported> {
+        let exception = |k: &u32| format!("g->units[{}].exceptions[{k}]", self.n);
+        Ok(match op {
+            Op::Present(site) => format!("if (!r->present) {}", self.trap(TrapKind::NoPacket, *site)),
+            Op::ExceptionLoad(k) => format!("{v:?} = {};", exception(k)),
+            Op::ExceptionStore(k, a) => format!("{} = {};", exception(k), scalar.val(*a)),
+            Op::Store(space, order, addr, offset, value, _) => store(scalar, *space, *order, &scalar.at(*space, *addr, *offset), *value),
+            Op::Random(site) => {
+                let place = u64::from(*site) << 2 | scalar.func.kind as u64;
+                format!("{v:?} = nv_random(g->units[{}].seed, number, {place}u);", self.n)
+            }
+            Op::Helper(helper, args, site) => self.helper(scalar, v, *helper, args, *site),
+            other => return Err(Unsupported(format!("'{other}'"))),
+        })
+    }
+}
+
+fn store(scalar: &Scalar<'_>, _: Space, order: Order, at: &str, value: Value) -> String {
+    let (bytes, v) = (scalar.func.width(value) / 8, scalar.val(value));
+    let put = if order == Order::Big { "nv_put_be" } else { "nv_put_le" };
+    if bytes <= 8 {
+        return format!("{put}({at}, {bytes}, {v});");
+    }
+    let rest = bytes - 8;
+    match order {
+        Order::Big => format!("{put}({at}, 8, (uint64_t)({v} >> {})); {put}({at} + 8, {rest}, (uint64_t){v});", 8 * rest),
+        Order::Little => format!("{put}({at}, 8, (uint64_t){v}); {put}({at} + 8, {rest}, (uint64_t)({v} >> 64));"),
+    }
+}
+
+impl Element<'_> {
+    /// Work that is no plain operation: in place where that is a few instructions, else by the runtime.
+    fn helper(&self, scalar: &Scalar<'_>, v: Value, helper: Helper, args: &[Value], site: Site) -> String {
+        let arg = |k: usize| scalar.val(args[k]);
+        let trap = |kind| self.trap(kind, site);
+        let outside = trap(TrapKind::OutOfBounds(Space::Packet));
+        let inside = || format!("if (NV_RARELY((uint64_t){} + {} > r->len)) {outside}", arg(0), arg(1));
+        let paid = |bytes: &str| format!("if (NV_RARELY(!nv_pay(&budget, {bytes}))) {}", trap(TrapKind::Budget));
+        let here = || format!("if (NV_RARELY(!r->present)) {}", trap(TrapKind::NoPacket));
+        let by_runtime = || self.call(scalar, v, call_of(scalar.func, v, helper, args), args, site, Some(helper));
+        match helper {
+            Helper::Inside => inside(),
+            Helper::Checksum => format!("{}\n    {}\n    {v:?} = 0xffff ^ nv_sum(r->p + {}, {});", inside(), paid(&arg(1)), arg(0), arg(1)),
+            Helper::ChecksumValid => {
+                format!("{}\n    {}\n    {v:?} = nv_sum(r->p + {}, {}) == 0xffff;", inside(), paid(&arg(1)), arg(0), arg(1))
+            }
+            Helper::ChecksumAdd => format!("{v:?} = 0xffff ^ nv_fold((0xffff ^ ({} & 0xffff)) + ({} & 0xffff));", arg(0), arg(1)),
+            Helper::ChecksumSub => {
+                format!("{v:?} = 0xffff ^ nv_fold((0xffff ^ ({} & 0xffff)) + (0xffff ^ ({} & 0xffff)));", arg(0), arg(1))
+            }
+            Helper::Hash if !args.is_empty() => {
+                let words: Vec<String> = args.iter().map(|a| scalar.val(*a)).collect();
+                format!("{v:?} = nv_murmur((const uint32_t[]){{ {} }}, {});", words.join(", "), args.len())
+            }
+            Helper::Moved => format!("{v:?} = r->moved;"),
+            Helper::IsPresent => format!("{v:?} = r->present;"),
+            Helper::SetTime => format!("r->time_ns = {};", arg(0)),
+            Helper::PullHead => format!("{}\n    if (NV_RARELY({} > r->len)) {outside}\n    nv_pull(r, {});", here(), arg(0), arg(0)),
+            Helper::TrimTail => format!("{}\n    if (NV_RARELY({} > r->len)) {outside}\n    r->len -= {};", here(), arg(0), arg(0)),
+            Helper::PushHead => {
+                let grown = format!("(uint64_t){} + r->len", arg(0));
+                let room = format!("r->present && {grown} <= 65535 && {} <= r->head", arg(0));
+                format!("if ({room}) {{\n    {}\n    nv_push(r, {});\n    }} else {{\n    {}\n    }}", paid(&grown), arg(0), by_runtime())
+            }
+            Helper::Unpull => {
+                let room = format!("r->present && {0} <= r->front && (uint64_t){0} + r->len <= 65535", arg(0));
+                format!("if ({room})\n    nv_unpull(r, {});\n    else {{\n    {}\n    }}", arg(0), by_runtime())
+            }
+            _ => by_runtime(),
+        }
+    }
+
+    /// A call of the runtime: operands limb by limb, a wide result where they were.
+    fn call(&self, scalar: &Scalar<'_>, v: Value, call: Call, args: &[Value], site: Site, helper: Option<Helper>) -> String {
+        let index = self.calls.borrow().len();
+        self.calls.borrow_mut().push(call);
+        let limbs: Vec<String> = args.iter().flat_map(|a| limbs(scalar, *a, matches!(call, Call::Wide(..)))).collect();
+        let width = scalar.func.width(v);
+        let room = limbs.len().max(netil::wide::limbs(width)).max(1);
+        let mut text = format!("{{ uint64_t a[{room}] = {{ {} }};", if limbs.is_empty() { "0".to_owned() } else { limbs.join(", ") });
+        let _ = write!(text, " uint64_t result = nv_call(g, i, r, &budget, {}, {index}, a); (void)result;", self.n);
+        let traps = helper.is_some_and(|h| Op::Helper(h, Box::new([]), 0).effects().traps);
+        if traps {
+            let _ = write!(text, " if (NV_RARELY(result >> 32)) return nv_end(r, NV_TRAP, {}, (uint32_t)(result >> 32), {site}u);", self.n);
+        }
+        if let Type::Int(_) = scalar.func.ty(v) {
+            let wide = matches!(call, Call::Wide(..));
+            let value = match (wide, width) {
+                (true, 65..) => "(unsigned __int128)a[1] << 64 | a[0]",
+                (true, _) => "a[0]",
+                (false, _) => "(uint32_t)result",
+            };
+            let _ = write!(text, " {v:?} = ({}){value};", ctype(width));
+        }
+        text + " }"
+    }
+}
+
+/// An operand's limbs; of what is no wide call one word.
+fn limbs(scalar: &Scalar<'_>, a: Value, wide: bool) -> Vec<String> {
+    let v = scalar.val(a);
+    match scalar.func.width(a) {
+        65.. if wide => vec![format!("(uint64_t){v}"), format!("(uint64_t)({v} >> 64)")],
+        _ => vec![v],
+    }
+}
+
+fn call_of(func: &Func, v: Value, helper: Helper, args: &[Value]) -> Call {
+    if !helper.is_wide() {
+        return Call::Helper(helper, args.len());
+    }
+    let mut widths = [0; 2];
+    widths.iter_mut().zip(args).for_each(|(width, a)| *width = func.width(*a));
+    Call::Wide(helper, widths, func.width(v))
+}
