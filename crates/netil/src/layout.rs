@@ -15,9 +15,17 @@
 //! The handle is the slot's number + 1. Where there is a timeout, first `head[CLOCK] = max(head[CLOCK], now)`, and a lookup that refreshes makes the state of what it
 //! found `head[CLOCK] + timeout` (saturating), if that is more. Slots of up to a cache line do not straddle lines, and neither do buckets.
 //!
+//! # Prefix tables
+//! Keys of up to 32 bits, no timeout ([`Trie::of`]): `index` has a slot for each number that the first `root_bits` bits of a key can be, in 16 bits, or 32 if
+//! `head[WIDE]` is not 0. A slot with the flag [`trie::DEEPER`] ([`trie::DEEPER_WIDE`]) has the number of a group, [`GROUP`] slots of the same kind in `groups`,
+//! for the next 8 bits, and so on; one without has the entry's handle, and 0 means `head[DEFAULT]`, which may be 0 itself: none.
+//!
+//! # Values
+//! An entry's value is in `slots`, at `(handle - 1) * stride + value_at`; [`place`] has both for tables of all kinds that give parts.
+//!
 //! Left out: insertion and deletion, which move entries and keep accounts; they are the table's.
 
-use crate::module::Table;
+use crate::module::{Table, TableKind};
 
 /// The state of a slot that ends a search.
 pub const FREE: u64 = 0;
@@ -56,8 +64,64 @@ pub mod head {
 pub struct Parts<'a> {
     /// What changes.
     pub head: &'a mut [u64],
-    /// The slots of an exact table.
+    /// What handles number: an exact table's slots, other tables' values.
     pub slots: &'a mut [u8],
+    /// The first level of a prefix table.
+    pub index: &'a mut [u8],
+    /// Its groups.
+    pub groups: &'a mut [u8],
+}
+
+/// Slots of a group.
+pub const GROUP: usize = 256;
+/// From this capacity on the first level of a prefix table has 24 bits rather than 16.
+const LARGE: u32 = 4096;
+
+/// Words of a prefix table's head, and flags in its slots.
+pub mod trie {
+    /// Whether slots have 32 bits.
+    pub const WIDE: usize = 0;
+    /// The handle of the prefix of no bits, or 0.
+    pub const DEFAULT: usize = 1;
+    /// Words.
+    pub const WORDS: usize = 2;
+    /// The flag of a slot of 16 bits that has a group.
+    pub const DEEPER: u32 = 0x8000;
+    /// That of a slot of 32 bits.
+    pub const DEEPER_WIDE: u32 = 0x8000_0000;
+}
+
+/// A prefix table that lies in memory as a trie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trie {
+    /// Bits of the first level.
+    pub root_bits: u32,
+}
+
+impl Trie {
+    /// Of the table declared, if it is one of these.
+    pub fn of(declaration: &Table) -> Option<Self> {
+        let key_bits = u32::from(declaration.key_bits);
+        let fits = declaration.kind == TableKind::Prefix && declaration.timeout_ns == 0 && key_bits <= 32;
+        let root_bits = if declaration.capacity < LARGE { 16 } else { 24 };
+        fits.then_some(Self { root_bits: root_bits.min(key_bits) })
+    }
+}
+
+/// From value to value of a table that is not exact.
+pub fn value_stride(value_bytes: usize) -> usize {
+    if value_bytes <= LINE { value_bytes.next_power_of_two() } else { value_bytes.next_multiple_of(LINE) }
+}
+
+/// From slot to slot, and from a slot's begin to the value.
+pub fn place(declaration: &Table) -> (usize, usize) {
+    match declaration.kind {
+        TableKind::Exact => {
+            let exact = Exact::of(declaration);
+            (exact.stride, exact.value_at)
+        }
+        _ => (value_stride(declaration.value_bytes as usize), 0),
+    }
 }
 
 /// Where things are in an exact table, in bytes.
@@ -104,7 +168,6 @@ fn fold(a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::module::TableKind;
 
     fn layout(key_bits: u16, value_bytes: u32, timeout_ns: u64) -> Exact {
         let (name, entries) = (String::new(), Vec::new());

@@ -217,6 +217,106 @@ fn times_at_both_ends_are_times() {
     }
 }
 
+/// Random operations on a table of another kind, with entries from a pool and keys near them.
+fn run_matching(declaration: &Declaration, seed: u64, operations: u64, pool: &[Entry], written: bool) {
+    let mut pair = Pair::new(declaration, seed);
+    pair.fast = tables::make_for(declaration, seed, written);
+    for i in 0..operations {
+        let entry = pool[pair.random.within(0, pool.len() as u64) as usize].clone();
+        match pair.random.within(0, 8) {
+            0..4 => {
+                let key = near(&entry, declaration.key_bits, &mut pair.random);
+                pair.look_up(&key, true);
+            }
+            4..6 if i / 300 % 3 != 2 => pair.add(entry),
+            4..7 => pair.remove(&entry),
+            _ => assert!(pair.fast.insert(&entry.key, 0) == 0 && !pair.fast.delete(&entry.key, 0)),
+        }
+        if i % 499 == 0 {
+            pair.compare();
+        }
+    }
+    pair.compare();
+}
+
+/// A key that an entry matches, often the first or the last, or one that differs from such a key in a bit.
+fn near(entry: &Entry, key_bits: u16, random: &mut Random) -> Vec<u64> {
+    let free = random.within(0, 4);
+    let mut bits = || [0, u64::MAX, random.next(), random.next()][free as usize];
+    let mut key: Vec<u64> = entry.key.iter().zip(&entry.mask).map(|(key, mask)| key | bits() & !mask).collect();
+    if random.within(0, 3) == 0 {
+        let bit = random.within(0, key_bits.into()) as usize;
+        key[bit / 64] ^= 1 << (bit % 64);
+    }
+    netil::wide::normalise(key_bits, &mut key);
+    key
+}
+
+/// Prefixes that lie in each other: random bits, of which later ones are often those of an earlier one.
+fn prefixes(key_bits: u16, size: usize, random: &mut Random) -> Vec<Entry> {
+    let mut all: Vec<Entry> = Vec::new();
+    for i in 0..size {
+        let mut key = match random.within(0, 4) {
+            0 => (0..netil::wide::limbs(key_bits)).map(|_| random.next()).collect(),
+            _ if i > 0 => near(&all[random.within(0, i as u64) as usize].clone(), key_bits, random),
+            _ => vec![0; netil::wide::limbs(key_bits)],
+        };
+        let length = random.within(0, u64::from(key_bits) + 1) as u16;
+        let mut mask = vec![u64::MAX; key.len()];
+        for bit in 0..usize::from(key_bits - length) {
+            mask[bit / 64] &= !(1 << (bit % 64));
+        }
+        netil::wide::normalise(key_bits, &mut mask);
+        netil::wide::normalise(key_bits, &mut key);
+        key.iter_mut().zip(&mask).for_each(|(key, mask)| *key &= mask);
+        all.push(Entry { mask: mask.into(), ..exact(key) });
+    }
+    all
+}
+
+#[test]
+fn prefix_tables_mean_what_the_reference_means() {
+    let (thousands, seed) = (setting("NETVM_CASES", 3), setting("NETVM_SEED", 1));
+    let mut random = Random(seed);
+    for key_bits in [8, 16, 24, 32, 40, 64, 128, 136, 2048] {
+        for (capacity, value_bytes, written) in [(1, 4, true), (60, 1, false), (200, 1, true), (200, 70, false)] {
+            let pool = prefixes(key_bits, 250, &mut random);
+            let declaration = declare(TableKind::Prefix, key_bits, value_bytes, capacity, 0);
+            run_matching(&declaration, seed, thousands * 300, &pool, written);
+        }
+    }
+}
+
+#[test]
+fn large_prefix_tables_mean_what_the_reference_means() {
+    let seed = setting("NETVM_SEED", 1);
+    let mut pool = prefixes(32, 1000, &mut Random(seed));
+    // Short ones cover millions of slots, and take their time.
+    pool.retain(|entry| entry.mask[0].count_ones() > 8);
+    let declaration = declare(TableKind::Prefix, 32, 8, 5000, 0);
+    run_matching(&declaration, seed, setting("NETVM_CASES", 3) * 300, &pool, true);
+}
+
+#[test]
+fn a_large_routing_table_stays_right_when_handles_outgrow_their_slots() {
+    let count = 40_000;
+    for (capacity, value_bytes) in [(count, 4), (3 * count, 4)] {
+        let mut table = tables::make(&declare(TableKind::Prefix, 32, value_bytes, capacity, 0), 1);
+        let route = |i: u32| Entry {
+            key: Box::new([u64::from(i.wrapping_mul(0x9e37_79b1) & 0xffff_fff0)]),
+            mask: Box::new([if i.is_multiple_of(5) { 0xffff_fff0 } else { 0xffff_fff8 }]),
+            priority: 0,
+            value: i.to_le_bytes().into(),
+        };
+        (0..count).for_each(|i| table.add(&route(i), 0).unwrap());
+        assert_eq!(table.add(&Entry { mask: Box::new([0xff00_0000]), ..route(0) }, 0).is_err(), capacity == count);
+        for i in 0..count {
+            let at = table.find(&[route(i).key[0] | 7], 0, false);
+            assert_eq!(table.value(at), Some(&i.to_le_bytes()[..]));
+        }
+    }
+}
+
 #[test]
 fn a_table_keeps_all_it_was_given_while_it_grows_and_shrinks() {
     let capacity = setting("NETVM_CASES", 3) as u32 * 10_000;

@@ -462,6 +462,6 @@ impl Table for Exact {
     }
 
     fn parts(&mut self) -> Option<Parts<'_>> {
-        Some(Parts { head: &mut self.head, slots: &mut self.slots })
+        Some(Parts { head: &mut self.head, slots: &mut self.slots, index: &mut [], groups: &mut [] })
     }
 }
