@@ -112,11 +112,9 @@ fn scripts_hold_natively() {
     let native = native::Native::new(&elements());
     let mut wrong = Vec::new();
     for (class, cases) in scripts().iter().filter(|(class, _)| native.reads(class)) {
-        for case in cases {
-            match native.run(class, case) {
-                Ok(happened) => wrong.extend(compare(class, case, &happened)),
-                Err(error) => wrong.push(format!("{class}.txt:{}: {error}", case.line)),
-            }
+        match native.run(class, cases) {
+            Ok(all) => wrong.extend(cases.iter().zip(&all).flat_map(|(case, happened)| compare(class, case, happened))),
+            Err(error) => wrong.push(format!("{class}.txt: {error}")),
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));

@@ -23,7 +23,7 @@ enum { MOST_TRIES = 1024, PATTERNS = 64 };
 static u64 mapping_failures;
 static u32 next_port[PATTERNS];
 /* The packet's flow, what it becomes, and the flow of replies to that. */
-static struct flow flow, rewritten, replies;
+static struct flow this_flow, rewritten, replies;
 /* A mapping on its way from table to table. */
 static struct mapping kept;
 
@@ -43,11 +43,11 @@ static void read_flow(u32 start)
     const struct ip *ip = header(struct ip, start);
     const struct ports *ports = header(struct ports, start + ip_header_length(ip));
 
-    flow.saddr = ip->src;
-    flow.daddr = ip->dst;
-    flow.sport = ports->sport;
-    flow.dport = ports->dport;
-    flow.protocol = ip->protocol;
+    this_flow.saddr = ip->src;
+    this_flow.daddr = ip->dst;
+    this_flow.sport = ports->sport;
+    this_flow.dport = ports->dport;
+    this_flow.protocol = ip->protocol;
 }
 
 static void find_replies(void)
@@ -70,7 +70,7 @@ static bool is_live(const struct mapping *mapping)
 
 static bool is_mapped(void)
 {
-    return is_live(table_peek(brief, &flow)) || is_live(table_peek(lasting, &flow));
+    return is_live(table_peek(brief, &this_flow)) || is_live(table_peek(lasting, &this_flow));
 }
 
 /* No packet that is rewritten already would look like a reply to what this would become. */
@@ -82,7 +82,7 @@ static bool is_free(void)
 
 static u32 first_try(const struct rewrite_spec *spec)
 {
-    u32 own = ntohs(flow.sport), first = spec->sport_first, count = spec->sport_last - first + 1u;
+    u32 own = ntohs(this_flow.sport), first = spec->sport_first, count = spec->sport_last - first + 1u;
 
     if (spec->sequential)
         return next_port[spec->pattern % PATTERNS] % count;
@@ -134,7 +134,7 @@ static void fill_new(struct mapping *mapping, u32 output)
 /* Both directions, or neither. */
 static bool insert_both(u32 forward, u32 reply)
 {
-    struct mapping *mapping = table_insert(brief, &flow);
+    struct mapping *mapping = table_insert(brief, &this_flow);
 
     if (!mapping)
         return false;
@@ -143,23 +143,23 @@ static bool insert_both(u32 forward, u32 reply)
     find_replies();
     mapping = table_insert(brief, &replies);
     if (!mapping) {
-        table_delete(brief, &flow);
+        table_delete(brief, &this_flow);
         return false;
     }
     fill_new(mapping, reply);
-    mapping->to.saddr = flow.daddr;
-    mapping->to.daddr = flow.saddr;
-    mapping->to.sport = flow.dport;
-    mapping->to.dport = flow.sport;
-    mapping->to.protocol = flow.protocol;
+    mapping->to.saddr = this_flow.daddr;
+    mapping->to.daddr = this_flow.saddr;
+    mapping->to.sport = this_flow.dport;
+    mapping->to.dport = this_flow.sport;
+    mapping->to.protocol = this_flow.protocol;
     return true;
 }
 
 /* What is left of an older flow with the same name goes. */
 static void forget(void)
 {
-    table_delete(brief, &flow);
-    table_delete(lasting, &flow);
+    table_delete(brief, &this_flow);
+    table_delete(lasting, &this_flow);
     find_replies();
     table_delete(brief, &replies);
     table_delete(lasting, &replies);
@@ -169,7 +169,7 @@ static bool map(int port)
 {
     const struct rewrite_spec *spec = &inputs[port];
 
-    rewritten = flow;
+    rewritten = this_flow;
     if (spec->kind == REWRITE_PATTERN && !apply_pattern(spec))
         return false;
     forget();
@@ -195,9 +195,9 @@ static bool ends_connection(u32 start)
 
 static struct mapping *mapping_of_flow(void)
 {
-    struct mapping *mapping = table_find(lasting, &flow);
+    struct mapping *mapping = table_find(lasting, &this_flow);
 
-    return mapping ? mapping : table_find(brief, &flow);
+    return mapping ? mapping : table_find(brief, &this_flow);
 }
 
 static struct mapping *mapping_of_replies(void)
@@ -214,11 +214,11 @@ static void move_flow(bool lasts)
 
     kept = *mapping_of_flow();
     if (lasts) {
-        table_delete(brief, &flow);
-        moved = table_insert(lasting, &flow);
+        table_delete(brief, &this_flow);
+        moved = table_insert(lasting, &this_flow);
     } else {
-        table_delete(lasting, &flow);
-        moved = table_insert(brief, &flow);
+        table_delete(lasting, &this_flow);
+        moved = table_insert(brief, &this_flow);
     }
     if (moved)
         *moved = kept;
@@ -244,7 +244,7 @@ static void move_replies(bool lasts)
 static u32 note(u32 start)
 {
     struct mapping *own = mapping_of_flow(), *other;
-    bool is_tcp = flow.protocol == PROTOCOL_TCP;
+    bool is_tcp = this_flow.protocol == PROTOCOL_TCP;
     u64 limit;
     u32 output = own->output;
 
@@ -277,14 +277,14 @@ static u32 note(u32 start)
 
 static u16 update_for_addresses(u16 sum)
 {
-    sum = checksum_update32(sum, ntohl(flow.saddr), ntohl(rewritten.saddr));
-    return checksum_update32(sum, ntohl(flow.daddr), ntohl(rewritten.daddr));
+    sum = checksum_update32(sum, ntohl(this_flow.saddr), ntohl(rewritten.saddr));
+    return checksum_update32(sum, ntohl(this_flow.daddr), ntohl(rewritten.daddr));
 }
 
 static u16 update_for_all(u16 sum)
 {
-    sum = checksum_update(sum, ntohs(flow.sport), ntohs(rewritten.sport));
-    sum = checksum_update(sum, ntohs(flow.dport), ntohs(rewritten.dport));
+    sum = checksum_update(sum, ntohs(this_flow.sport), ntohs(rewritten.sport));
+    sum = checksum_update(sum, ntohs(this_flow.dport), ntohs(rewritten.dport));
     return update_for_addresses(sum);
 }
 
@@ -317,7 +317,7 @@ static void rewrite(u32 start)
     ip->checksum = htons(update_for_addresses(ntohs(ip->checksum)));
     if (sets_dst_anno)
         info(dst_ip) = rewritten.daddr;
-    if (flow.protocol == PROTOCOL_TCP)
+    if (this_flow.protocol == PROTOCOL_TCP)
         rewrite_tcp(start + ip_header_length(ip));
     else
         rewrite_udp(start + ip_header_length(ip));

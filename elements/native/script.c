@@ -1,5 +1,5 @@
 /*
- * script.c -- runs one element by commands, for tests; the application says which (script.h)
+ * script.c -- runs one instance of an element by commands, for tests; the application says which (script.h)
  *
  * Commands come by standard input, one a line: `at NANOSECONDS`, `in PORT HEX NAME=VALUE ...`, `write HANDLER VALUE`, `read HANDLER`. After each,
  * what happened is written to standard output, one a line (`print LINE`, `out PORT HEX NAME=VALUE ...`, `drop REASON`, `trap`, `value VALUE`), and
@@ -14,6 +14,7 @@
 
 enum { LONGEST_LINE = 1 << 18, OUTPUTS = 64 };
 
+static struct nv_element *instance;
 static struct nv_element sinks[OUTPUTS];
 static struct nv_output outputs[OUTPUTS];
 static u64 drops, traps, ended;
@@ -101,11 +102,11 @@ static void sink(int port)
 
 static void show_ends(void)
 {
-    for (; drops < nv_instance.drops; drops++)
-        printf("drop %s\n", nv_instance.reason);
-    for (; traps < nv_instance.traps; traps++)
+    for (; drops < instance->drops; drops++)
+        printf("drop %s\n", instance->reason);
+    for (; traps < instance->traps; traps++)
         printf("trap\n");
-    for (; ended < nv_instance.ended; ended++)
+    for (; ended < instance->ended; ended++)
         printf("drop\n");
 }
 
@@ -128,12 +129,12 @@ static void put_in(char *rest)
         for (size_t i = 0; i < nv_nfields; i++)
             if (strncmp(word, nv_fields[i].name, strcspn(word, "=")) == 0 && !nv_fields[i].name[strcspn(word, "=")])
                 set_field(&nv_fields[i], packet, strchr(word, '=') + 1);
-    nv_deliver(&nv_instance, port, packet);
+    nv_deliver(instance, port, packet);
 }
 
 static void read_value(const char *name)
 {
-    char *value = nv_read_handler(&nv_instance, name);
+    char *value = nv_read_handler(instance, name);
     size_t length = value ? strlen(value) : 0;
 
     if (length && value[length - 1] == '\n')
@@ -151,7 +152,7 @@ static void write_value(char *rest)
 
     if (value)
         *value++ = 0;
-    if (!nv_write_handler(&nv_instance, rest, value ? value : ""))
+    if (!nv_write_handler(instance, rest, value ? value : ""))
         printf("value no such handler\n");
 }
 
@@ -186,18 +187,23 @@ static void run(char *line)
     printf(".\n");
 }
 
-int main(void)
+static void connect_outputs(void)
 {
-    static char line[LONGEST_LINE];
-    static struct nv_element *application[] = { &nv_instance };
-
-    for (int i = 0; i < nv_instance.noutputs && i < OUTPUTS; i++) {
+    for (int i = 0; i < instance->noutputs && i < OUTPUTS; i++) {
         sinks[i].packet = sink;
         outputs[i] = (struct nv_output) { &sinks[i], i };
     }
-    nv_instance.outputs = outputs;
+    instance->outputs = outputs;
+}
+
+int main(int argc, char **argv)
+{
+    static char line[LONGEST_LINE];
+
+    instance = nv_instances[argc > 1 ? atoi(argv[1]) : 0];
+    connect_outputs();
     nv_clock = 1000000000;
-    nv_start(application, 1);
+    nv_start(&instance, 1);
     while (fgets(line, sizeof(line), stdin)) {
         line[strcspn(line, "\n")] = 0;
         run(line);

@@ -1,5 +1,5 @@
 /*
- * script.h -- what an application that script.c runs must define: one instance and the info fields
+ * script.h -- what an application that script.c runs must define: instances and the info fields
  */
 #ifndef NETVM_SCRIPT_H
 #define NETVM_SCRIPT_H
@@ -11,7 +11,7 @@ struct nv_field { const char *name; u32 offset, size; char kind; };
 
 extern const struct nv_field nv_fields[];
 extern const size_t nv_nfields;
-/* Its outputs are set by script.c; noutputs says how many. */
-extern struct nv_element nv_instance;
+/* The instances; the program's argument says which one runs. Outputs are set by script.c; noutputs says how many. */
+extern struct nv_element *const nv_instances[];
 
 #endif

@@ -107,7 +107,7 @@ pub fn fill(syntax: &str, name: &str, arguments: &[String]) -> Result<String, St
         };
         rows.push_str(&row.ok_or_else(|| format!("{argument} cannot be read"))?);
     }
-    Ok(format!("__attribute__((constructor)) static void fill_{name}(void)\n{{\n{rows}}}\n"))
+    Ok(format!("__attribute__((constructor)) static void NV_CAT({name}, _fill)(void)\n{{\n{rows}}}\n"))
 }
 
 fn gateway_and_port(words: &[String]) -> Option<(String, &String)> {

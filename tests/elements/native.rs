@@ -1,5 +1,5 @@
-//! Runs element scripts on elements compiled by the system's C compiler: makes an application of one instance, as a generator would, and hands
-//! the script's actions to `elements/native/script.c`.
+//! Runs element scripts on elements compiled by the system's C compiler: makes an application with an instance for each case, as a generator would, and hands
+//! the case's actions to `elements/native/script.c`.
 //!
 //! Reads the declarations of an element by their macros, and arguments in the plainest form only: numbers, addresses, words. It is the yardstick
 //! that netvm's own compiler is held against, so it shares nothing with it. Classes whose arguments are a language of their own (classifiers)
@@ -61,14 +61,13 @@ impl Native {
         own + &parts
     }
 
-    /// What happens at each of the case's steps.
+    /// What happens at each step of each case.
     ///
     /// # Errors
     /// What the compiler says, or what is wrong with the arguments.
-    pub fn run(&self, class: &str, case: &Case) -> Result<Vec<Vec<Event>>, String> {
-        let text = application(&self.elements, class, &self.source(class), case)?;
+    pub fn run(&self, class: &str, cases: &[Case]) -> Result<Vec<Vec<Vec<Event>>>, String> {
         let file = self.folder.join("application.c");
-        fs::write(&file, text).map_err(|e| e.to_string())?;
+        fs::write(&file, application(&self.elements, class, &self.source(class), cases)?).map_err(|e| e.to_string())?;
         self.compile(&file, "application")?;
         let objects = RUNTIME.iter().chain(&["application"]).map(|part| self.folder.join(format!("{part}.o")));
         let program = self.folder.join("application");
@@ -76,7 +75,7 @@ impl Native {
         if !linked.status.success() {
             return Err(String::from_utf8_lossy(&linked.stderr).into_owned());
         }
-        happened(&program, case)
+        cases.iter().enumerate().map(|(n, case)| happened(&program, n, case)).collect()
     }
 }
 
@@ -87,8 +86,9 @@ impl Drop for Native {
 }
 
 /// Gives the program all actions and reads what it says of each.
-fn happened(program: &Path, case: &Case) -> Result<Vec<Vec<Event>>, String> {
-    let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
+fn happened(program: &Path, n: usize, case: &Case) -> Result<Vec<Vec<Event>>, String> {
+    let mut child =
+        Command::new(program).arg(n.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
     let commands: String = case.steps.iter().map(|step| command(&step.action)).collect();
     child.stdin.take().ok_or("no input")?.write_all(commands.as_bytes()).map_err(|e| e.to_string())?;
     let output = child.wait_with_output().map_err(|e| e.to_string())?;
@@ -126,22 +126,81 @@ pub fn declarations(source: &str) -> Vec<Declaration> {
     source.lines().filter_map(declared).collect()
 }
 
-/// The C text of an application with one instance.
-fn application(elements: &Path, class: &str, source: &str, case: &Case) -> Result<String, String> {
+/// The C text of an application with an instance for each case.
+fn application(elements: &Path, class: &str, source: &str, cases: &[Case]) -> Result<String, String> {
     let declared = declarations(source);
     let click = fs::read_to_string(elements.join("include/click.h")).map_err(|e| e.to_string())?;
     let fields: Vec<_> = declarations(&click).into_iter().chain(declared.clone()).filter(|(name, _)| name == "INFO").collect();
-    let (before, behind) = arguments(&declared, &case.config)?;
-    let has = |handler: &str| source.contains(&format!("\nvoid {handler}("));
-    let pointer = |member: &str, handler: &str| if has(handler) { format!(".{member} = {handler}, ") } else { String::new() };
+    let headers = "#include \"click.h\"\n#include \"rate.h\"\n#include \"flow.h\"\n";
+    let mut text = format!("#define NV_GENERATED\n#include \"script.h\"\n{}{headers}", info(&fields));
+    let names = file_level(source, &declared);
+    let file = elements.join(format!("{class}.c"));
+    for (n, case) in cases.iter().enumerate() {
+        text.push_str(&instance(n, &file, source, &names, case).map_err(|e| format!("line {}: {e}", case.line))?);
+    }
+    let all: Vec<String> = (0..cases.len()).map(|n| format!("&instance{n}")).collect();
+    Ok(format!("{text}struct nv_element *const nv_instances[] = {{ {} }};\n", all.join(", ")))
+}
+
+/// One instance: its names at file level become its own.
+fn instance(n: usize, file: &Path, source: &str, names: &[String], case: &Case) -> Result<String, String> {
+    let (before, behind) = arguments(&declarations(source), &case.config)?;
+    let pointer = |member: &str, handler: &str| {
+        if source.contains(&format!("\nvoid {handler}(")) { format!(".{member} = i{n}_{handler}, ") } else { String::new() }
+    };
     let handlers = [pointer("init", "init"), pointer("packet", "packet"), pointer("packet", "push"), pointer("timer", "timer")].concat();
+    let defines: String = names.iter().map(|name| format!("#define {name} i{n}_{name}\n")).collect();
+    let undefines: String = names.iter().map(|name| format!("#undef {name}\n")).collect();
     let (inputs, outputs) = case.ports;
     Ok(format!(
-        "#define NV_GENERATED\n#include \"script.h\"\n{}#define nv_self nv_instance\n#define NINPUTS {inputs}\n#define NOUTPUTS {outputs}\n\
-         {before}#include \"{}\"\n{behind}struct nv_element nv_instance = {{ .name = \"{class}\", {handlers}.noutputs = {outputs} }};\n",
-        info(&fields),
-        elements.join(format!("{class}.c")).display(),
+        "static struct nv_element instance{n};\n#define nv_self instance{n}\n#define NINPUTS {inputs}\n#define NOUTPUTS {outputs}\n{defines}\
+         {before}#include \"{}\"\n{behind}{undefines}#undef nv_self\n#undef NINPUTS\n#undef NOUTPUTS\n\
+         static struct nv_element instance{n} = {{ .name = \"{n}\", {handlers}.noutputs = {outputs} }};\n",
+        file.display(),
     ))
+}
+
+/// The names at file level of an element: those of parameters, tables, constants, tags, data and functions.
+fn file_level(source: &str, declared: &[Declaration]) -> Vec<String> {
+    let mut names: Vec<String> = ["init", "packet", "push", "timer"].map(String::from).to_vec();
+    for (kind, words) in declared {
+        let at = match kind.as_str() {
+            "PARAM" | "PARAM_LIST" | "CONFIG" | "CONFIG_LIST" => 1,
+            "PARAM_AS" => 2,
+            kind if kind.starts_with("TABLE_") => 0,
+            _ => continue,
+        };
+        names.extend([words[at].clone(), format!("{}_count", words[at])]);
+    }
+    for line in source.lines() {
+        let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match first {
+            "static" => names.extend(declarators(rest)),
+            "enum" | "struct" => names.extend(tag_and_constants(first, rest)),
+            _ => {}
+        }
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn identifier(text: &str) -> String {
+    text.trim().chars().rev().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<Vec<_>>().into_iter().rev().collect()
+}
+
+/// `u64 drops, counts[3];` → drops, counts; `bool is_free(void)` → is_free.
+fn declarators(rest: &str) -> Vec<String> {
+    let end = rest.find(['(', '=', ';']).unwrap_or(rest.len());
+    rest[..end].split(',').map(|part| identifier(part.split('[').next().unwrap_or_default())).collect()
+}
+
+/// `fault { A, B = 2 };` → fault, A, B.
+fn tag_and_constants(kind: &str, rest: &str) -> Vec<String> {
+    let (tag, body) = rest.split_once('{').unwrap_or((rest, ""));
+    let constants = body.split('}').next().unwrap_or_default().split(',').filter(|_| kind == "enum");
+    let all = std::iter::once(identifier(tag)).chain(constants.map(|c| identifier(c.split('=').next().unwrap_or_default())));
+    all.filter(|name| !name.is_empty()).collect()
 }
 
 /// Offsets of the info fields, 16 bytes each, and the list of them.
