@@ -5,3 +5,4 @@
 pub mod coproc;
 pub mod graph;
 pub mod io;
+pub mod routes;
