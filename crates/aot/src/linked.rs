@@ -43,9 +43,17 @@ struct Mirror {
     site: u32,
 }
 
+/// A table's memory: `struct nv_table`.
+#[repr(C)]
+struct Table {
+    head: *mut u64,
+    slots: *mut u8,
+}
+
 /// An element's memories: `struct nv_unit`.
 #[repr(C)]
 struct Unit {
+    tables: *const Table,
     data: *mut u8,
     shared: *mut u8,
     initialised: *const u8,
@@ -93,6 +101,7 @@ pub struct Linked {
     calls: Vec<Vec<Call>>,
     mirrors: Vec<Mirror>,
     units: Vec<Unit>,
+    tables: Vec<Table>,
     _library: Library,
 }
 
@@ -129,7 +138,7 @@ impl Linked {
         // SAFETY: the text defines a function of that name with this signature.
         let run = unsafe { std::mem::transmute::<NonNull<c_void>, Run>(at) };
         let programs = members.iter().map(|(program, _)| Arc::clone(program)).collect();
-        Ok(Self { run, programs, calls: made.calls, mirrors: Vec::new(), units: Vec::new(), _library: library })
+        Ok(Self { run, programs, calls: made.calls, mirrors: Vec::new(), units: Vec::new(), tables: Vec::new(), _library: library })
     }
 
     /// Runs packets from an entry on, in order; tells for each what became of it, nothing for those that left. States must fit their programs.
@@ -173,11 +182,18 @@ impl Linked {
             packet.info.resize(info, 0);
             self.mirrors.push(mirror(packet));
         }
-        self.units.clear();
+        self.tables.clear();
         for (n, program) in self.programs.iter().enumerate() {
             let state = host.state(n as u32);
             state.fit(program);
+            self.tables.extend(state.tables.iter_mut().take(program.module().tables.len()).map(|t| table(t.as_mut())));
+        }
+        self.units.clear();
+        let mut tables = self.tables.as_ptr();
+        for (n, program) in self.programs.iter().enumerate() {
+            let state = host.state(n as u32);
             self.units.push(Unit {
+                tables,
                 data: state.data.as_mut_ptr(),
                 shared: state.shared.as_mut_ptr(),
                 initialised: program.module().data.as_ptr(),
@@ -185,7 +201,15 @@ impl Linked {
                 number: &raw mut state.packet_number,
                 seed: state.seed,
             });
+            tables = tables.wrapping_add(program.module().tables.len());
         }
+    }
+}
+
+fn table(table: &mut dyn netil::tables::Table) -> Table {
+    match table.parts() {
+        Some(parts) => Table { head: parts.head.as_mut_ptr(), slots: parts.slots.as_mut_ptr() },
+        None => Table { head: std::ptr::null_mut(), slots: std::ptr::null_mut() },
     }
 }
 

@@ -12,8 +12,15 @@ struct nv_packet {
     uint32_t outcome, member, value, site; /* what became of it, where, and what with */
 };
 
+/* A table that lies in memory as netil::layout says; null where only the runtime can look into it. */
+struct nv_table {
+    uint64_t *head;
+    uint8_t *slots;
+};
+
 /* What one element has. */
 struct nv_unit {
+    const struct nv_table *tables;
     uint8_t *data, *shared;
     const uint8_t *initialised;
     uint32_t *exceptions;
@@ -183,4 +190,73 @@ NV_INLINE void nv_finish(struct nv_graph *g, uint64_t i, const struct nv_run *r)
     struct nv_packet *k = &g->packets[i];
     nv_store(r, k);
     k->outcome = r->outcome, k->member = r->member, k->value = r->value, k->site = r->site;
+}
+
+/* Words of a table's head, and special states of a slot (netil::layout). */
+enum { NV_CLOCK, NV_MASKED, NV_BUCKETS, NV_SEED0, NV_SEED1, NV_STASHED, NV_PROBES = 64 };
+enum { NV_FREE = 0, NV_EPOCH = 2, NV_NO_END = 255 };
+
+/* How an exact table lies, and how long an entry lives that nothing uses; constants of the text. */
+struct nv_exact {
+    uint32_t state_bytes, key_bytes, stride, per_bucket;
+    uint64_t timeout;
+};
+
+NV_INLINE uint64_t nv_mix(uint64_t a, uint64_t b)
+{
+    unsigned __int128 product = (unsigned __int128)a * b;
+    return (uint64_t)(product >> 64) ^ (uint64_t)product;
+}
+
+/* The slot where the search for a key begins. */
+NV_INLINE uint64_t nv_home(const struct nv_table *t, struct nv_exact x, unsigned __int128 key)
+{
+    const uint64_t *head = t->head;
+    uint64_t hash = nv_mix((uint64_t)key ^ head[NV_SEED0], (uint64_t)(key >> 64) ^ head[NV_SEED1]);
+    uint64_t bucket = hash & head[NV_MASKED];
+    if (bucket >= head[NV_BUCKETS])
+        bucket &= head[NV_MASKED] >> 1;
+    return bucket * x.per_bucket;
+}
+
+NV_INLINE int nv_same(const uint8_t *p, struct nv_exact x, unsigned __int128 key)
+{
+    uint64_t low = nv_le(p, x.key_bytes < 8 ? x.key_bytes : 8);
+    if (x.key_bytes <= 8)
+        return low == (uint64_t)key;
+    return low == (uint64_t)key && nv_le(p + 8, x.key_bytes - 8) == (uint64_t)(key >> 64);
+}
+
+/* The number of the entry with a key, 0 for none; where the runtime must be asked *ask is set. The table's time has been moved on. */
+NV_INLINE uint32_t nv_find(const struct nv_table *t, struct nv_exact x, unsigned __int128 key, int use, int *ask)
+{
+    uint64_t slot = nv_home(t, x, key), clock = t->head[NV_CLOCK];
+    for (unsigned i = 0; i < NV_PROBES; i++, slot++) {
+        uint8_t *p = t->slots + slot * x.stride;
+        uint64_t state = x.state_bytes == 1 ? *p : nv_le(p, 8);
+        int live = x.state_bytes == 1 ? state == NV_NO_END : state > clock;
+        if (live && nv_same(p + x.state_bytes, x, key)) {
+            if (use && x.timeout) {
+                uint64_t end = clock + x.timeout < clock ? UINT64_MAX : clock + x.timeout;
+                if (end > state)
+                    nv_put_le(p, 8, end);
+            }
+            *ask = 0;
+            return (uint32_t)slot + 1;
+        }
+        if (state == NV_FREE) {
+            *ask = t->head[NV_STASHED] != 0;
+            return 0;
+        }
+    }
+    *ask = 1;
+    return 0;
+}
+
+/* A table's time never goes back. */
+NV_INLINE void nv_tick(const struct nv_table *t, uint64_t now)
+{
+    uint64_t clock = (now < UINT64_MAX - 1 - NV_EPOCH ? now : UINT64_MAX - 1 - NV_EPOCH) + NV_EPOCH;
+    if (clock > t->head[NV_CLOCK])
+        t->head[NV_CLOCK] = clock;
 }

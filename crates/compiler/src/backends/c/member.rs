@@ -6,6 +6,8 @@ use super::scalar::{Form, Scalar, ctype};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Call, Func, Helper, Op, Order, Site, Type, Value};
 use netil::exec::{DropReason, TrapKind};
+use netil::layout;
+use netil::module::{Table, TableKind};
 use netil::table::Space;
 use netil::{Module, Verified};
 use std::cell::RefCell;
@@ -174,8 +176,51 @@ impl Element<'_> {
                 let room = format!("r->present && {0} <= r->front && (uint64_t){0} + r->len <= 65535", arg(0));
                 format!("if ({room})\n    nv_unpull(r, {});\n    else {{\n    {}\n    }}", arg(0), by_runtime())
             }
+            Helper::Find(table) | Helper::Peek(table) => self
+                .find(scalar, v, table, args[0], matches!(helper, Helper::Find(_)))
+                .map_or_else(&by_runtime, |find| find + &by_runtime() + "\n    }}"),
+            Helper::EntryLoad(table, at) => {
+                let read = self.entry(table, &arg(0), at, &trap(TrapKind::NoEntry));
+                read.map_or_else(&by_runtime, |to| {
+                    format!("{to}\n    {v:?} = {};\n    }} else {{\n    {}\n    }}", load(scalar, v), by_runtime())
+                })
+            }
+            Helper::EntryStore(table, at) => {
+                let write = self.entry(table, &arg(1), at, &trap(TrapKind::NoEntry));
+                let put = store(scalar, Space::Data, Order::Little, "e", args[0]);
+                write.map_or_else(&by_runtime, |to| format!("{to}\n    {put}\n    }} else {{\n    {}\n    }}", by_runtime()))
+            }
             _ => by_runtime(),
         }
+    }
+
+    /// A lookup in place, up to where the runtime must be asked; none for a table that only the runtime can look into.
+    fn find(&self, scalar: &Scalar<'_>, v: Value, table: u32, key: Value, uses: bool) -> Option<String> {
+        let declaration = self.exact(table)?;
+        let tick = if declaration.timeout_ns > 0 { "if (t->head) nv_tick(t, r->time_ns); " } else { "" };
+        let (shape, key, uses) = (shape(declaration), scalar.val(key), u8::from(uses));
+        let look = format!("{v:?} = nv_find(t, {shape}, {key}, {uses}, &ask);");
+        Some(format!(
+            "{{ const struct nv_table *t = {}; int ask = 1; {tick}if (t->head) {look}\n    if (NV_RARELY(ask)) {{\n    ",
+            self.table(table)
+        ))
+    }
+
+    /// A test for an entry that is there and can be got at, with its place in `e`.
+    fn entry(&self, table: u32, entry: &str, at: u32, trap: &str) -> Option<String> {
+        let x = layout::Exact::of(self.exact(table)?);
+        let place =
+            format!("uint8_t *e = {}->slots + (uint64_t)({entry} - 1) * {} + {};", self.table(table), x.stride, x.value_at + at as usize);
+        Some(format!("if (NV_RARELY(!{entry})) {trap}\n    if ({}->head) {{\n    {place}", self.table(table)))
+    }
+
+    fn table(&self, table: u32) -> String {
+        format!("(&g->units[{}].tables[{table}])", self.n)
+    }
+
+    /// The declaration of a table whose layout C knows.
+    fn exact(&self, table: u32) -> Option<&Table> {
+        self.module.tables.get(table as usize).filter(|t| t.kind == TableKind::Exact && t.key_bits <= 128)
     }
 
     /// A call of the runtime: operands limb by limb, a wide result where they were.
@@ -210,6 +255,22 @@ fn limbs(scalar: &Scalar<'_>, a: Value, wide: bool) -> Vec<String> {
     match scalar.func.width(a) {
         65.. if wide => vec![format!("(uint64_t){v}"), format!("(uint64_t)({v} >> 64)")],
         _ => vec![v],
+    }
+}
+
+/// How a table lies, for C.
+fn shape(declaration: &Table) -> String {
+    let x = layout::Exact::of(declaration);
+    let numbers = [x.state_bytes, x.key_bytes, x.stride, x.per_bucket].map(|n| n.to_string()).join(", ");
+    format!("(struct nv_exact){{ {numbers}, {}u }}", declaration.timeout_ns)
+}
+
+/// The value at `e`.
+fn load(scalar: &Scalar<'_>, v: Value) -> String {
+    let (width, bytes) = (scalar.func.width(v), scalar.func.width(v) / 8);
+    match bytes {
+        ..=8 => format!("({})nv_le(e, {bytes})", ctype(width)),
+        _ => format!("(unsigned __int128)nv_le(e + 8, {}) << 64 | nv_le(e, 8)", bytes - 8),
     }
 }
 
