@@ -1,5 +1,5 @@
 /*
- * ARPQuerier(IP, ETH, keywords CAPACITY, TIMEOUT, POLL_TIMEOUT, BROADCAST, BROADCAST_POLL) -- finds Ethernet addresses by ARP
+ * ARPQuerier(IP, ETH, keywords CAPACITY, ENTRY_PACKET_CAPACITY, TIMEOUT, POLL_TIMEOUT, BROADCAST, BROADCAST_POLL) -- finds Ethernet addresses by ARP
  *
  * IP packets come in on input 0 with their next hop as destination annotation, and leave by output 0 with an Ethernet header. If the hop's address
  * is not known, a query leaves by output 1 (by output 0 if there is no other), at most ten a second for one address, and the packet waits.
@@ -7,19 +7,20 @@
  *
  *   IP, ETH         this host's addresses; IP/LEN also gives the network's broadcast address
  *   CAPACITY        packets that wait at most, 2048 by default; more push out those of the address that has waited longest
+ *   ENTRY_PACKET_CAPACITY  packets that wait for one address at most, 32 by default and at most
  *   TIMEOUT         how long an address is known, 5 minutes by default
  *   POLL_TIMEOUT    age from which it is asked for again while it is still used, 1 minute by default; 0: never
  *   BROADCAST       another broadcast address of this network
  *   BROADCAST_POLL  true: such questions go to all, not to the known address; false by default
  *
  * Packets to 0.0.0.0 are dropped; those to broadcast addresses go to FF-FF-FF-FF-FF-FF, those to multicast addresses to 01-00-5E-xx-yy-zz (RFC 1112 6.4).
- * Packets wait for at most 128 addresses, 32 packets each.
+ * Packets wait for at most 128 addresses.
  *
  * Handlers: queries, responses, drops, length (read): queries sent, replies seen, packets lost, packets waiting.
  *
  * Example: `c :: Classifier(12/0806 20/0002, ...);  c[0] -> [1]arp :: ARPQuerier(18.26.4.24, 00:00:C0:AE:67:EF) -> ...`
  *
- * Source: RFC 826, RFC 1122 2.3.2. Tables shared between elements (TABLE) are left out. See also: ARPResponder, EtherEncap.
+ * Source: RFC 826, RFC 1122 2.3.2. ENTRY_CAPACITY and tables shared between elements (TABLE) are left out. See also: ARPResponder, EtherEncap.
  */
 #include <netvm.h>
 #include "click.h"
@@ -29,6 +30,7 @@ ELEMENT_FLOW("xy/x");
 PARAM(struct ip_prefix, my_network, "IP", REQUIRED);
 PARAM(mac_t, my_mac, "ETH", REQUIRED);
 PARAM(u32, capacity, "CAPACITY", KEYWORD(2048));
+PARAM(u32, slot_capacity, "ENTRY_PACKET_CAPACITY", KEYWORD(0));
 PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
 PARAM_AS(SECONDS, u64, poll_timeout, "POLL_TIMEOUT", KEYWORD(60000000000));
 PARAM(be32, other_broadcast, "BROADCAST", KEYWORD(0));
@@ -41,7 +43,7 @@ struct neighbour { mac_t mac; u64 learned; u64 polled; };
 TABLE_EXACT(neighbours, be32, struct neighbour, 65536, timeout);
 
 /* Addresses that are asked for. Slots are taken in turn; packets wait in the holding queue of the slot's number. */
-struct slot { be32 address; u32 waiting; u64 asked; };
+struct slot { be32 address; u32 waiting; bool has_asked; u64 asked; };
 static struct slot slots[SLOTS];
 static u32 next_slot, held;
 static u64 queries, responses, drops;
@@ -116,6 +118,8 @@ static void make_query(be32 address, u16 tci)
     arp->sender_ip = my_network.addr;
     arp->target_ip = address;
     info(vlan_tci) = tci;
+    set_mac_header(0);
+    set_network_header(sizeof(struct ether));
     queries += 1;
 }
 
@@ -156,7 +160,7 @@ static u32 new_slot(be32 address)
         packet_take(ASIDE);
     }
     slots[slot].address = address;
-    slots[slot].asked = 0;
+    slots[slot].has_asked = false;
     return slot;
 }
 
@@ -180,7 +184,7 @@ static bool wait(u32 slot)
         return false;
     slots[slot].waiting += 1;
     held += 1;
-    if (slots[slot].waiting > MOST_A_SLOT)
+    if (slots[slot].waiting > MOST_A_SLOT || (slot_capacity != 0 && slots[slot].waiting > slot_capacity))
         drop_oldest(slot);
     else if (held > capacity)
         drop_oldest(NO_SLOT);
@@ -246,8 +250,9 @@ static bool may_ask(u32 slot)
 {
     u64 time = now();
 
-    if (slots[slot].asked != 0 && time - slots[slot].asked < QUERY_INTERVAL_NS)
+    if (slots[slot].has_asked && time - slots[slot].asked < QUERY_INTERVAL_NS)
         return false;
+    slots[slot].has_asked = true;
     slots[slot].asked = time;
     return true;
 }

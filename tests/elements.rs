@@ -33,13 +33,17 @@ fn is_there(compiler: &str) -> bool {
 }
 
 #[test]
-fn every_element_has_its_manual_and_its_class() {
+fn every_element_has_its_manual_its_class_and_its_script() {
     for file in files() {
         let (text, class) = (fs::read_to_string(&file).unwrap(), class(&file));
         let title = text.lines().nth(1).unwrap_or_default();
         assert!(title.starts_with(&format!(" * {class}")) && title.contains(" -- "), "{class}: the second line is its title");
         assert!(text.contains(&format!("\nELEMENT({class}, \"")), "{class}: no ELEMENT of that name");
         assert!(text.lines().count() <= 600, "{class}: longer than 600 lines");
+        assert!(
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("elements/{class}.txt")).exists(),
+            "{class}: no script in tests/elements"
+        );
     }
 }
 

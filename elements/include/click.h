@@ -197,6 +197,35 @@ static inline void ip_set_checksum(u32 offset)
     ip->checksum = htons(checksum(offset, ip_header_length(ip)));
 }
 
+/* Sets the masked bits of the type-of-service byte. */
+static inline void ip_set_tos(u32 offset, u8 bits, u8 mask)
+{
+    struct ip *ip = header(struct ip, offset);
+    u16 before = (u16) (ip->version_ihl << 8 | ip->tos);
+
+    ip->tos = (u8) ((ip->tos & ~mask) | (bits & mask));
+    ip->checksum = htons(checksum_update(ntohs(ip->checksum), before, (u16) (ip->version_ihl << 8 | ip->tos)));
+}
+
+/* Puts an IP header without options before the packet and marks it; time to live 250, as Click has it. */
+static inline void ip_encapsulate(u8 protocol, be32 src, be32 dst, u16 id)
+{
+    struct ip *ip;
+
+    packet_push(sizeof(struct ip));
+    ip = header(struct ip, 0);
+    ip->version_ihl = 4 << 4 | sizeof(struct ip) / 4;
+    ip->length = htons((u16) packet_length());
+    ip->id = htons(id);
+    ip->ttl = 250;
+    ip->protocol = protocol;
+    ip->src = src;
+    ip->dst = dst;
+    ip_set_checksum(0);
+    mark_ip(0);
+    info(dst_ip) = dst;
+}
+
 /* ---- Text ---- */
 
 /* A number with spaces before it, to at least four places. */

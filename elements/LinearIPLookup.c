@@ -1,0 +1,33 @@
+/*
+ * LinearIPLookup(ADDR/MASK [GATEWAY] OUT, ...) -- routes IP packets by longest prefix
+ *
+ * Click's element of this name looks at one route after the other; here, how a table is kept is the runtime's choice.
+ * The destination annotation is looked up; the route with the longest mask that fits decides. If the route has a GATEWAY, that becomes the
+ * destination annotation. The packet leaves by output OUT, and is dropped if no route fits.
+ *
+ * Example: `LinearIPLookup(18.26.4.24/32 0, 18.26.4.0/24 1, 0.0.0.0/0 18.26.4.1 1)`
+ *
+ * See also: StaticIPLookup, RadixIPLookup, RangeIPLookup.
+ */
+#include <netvm.h>
+#include "click.h"
+
+ELEMENT(LinearIPLookup, "1/-", "h/h");
+
+struct route { be32 gateway; u32 port; };
+TABLE_PREFIX(routes, be32, struct route, 65536);
+CONFIG(IP_ROUTES, routes);
+
+enum { NO_ROUTE };
+
+void push(int port)
+{
+    be32 address = info(dst_ip);
+    const struct route *route = table_find(routes, &address);
+
+    if (!route)
+        drop(NO_ROUTE);
+    if (route->gateway != htonl(0))
+        info(dst_ip) = route->gateway;
+    emit((int) route->port);
+}

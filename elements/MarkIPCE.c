@@ -1,0 +1,26 @@
+/*
+ * MarkIPCE([FORCE]) -- marks IP packets that met congestion
+ *
+ * The packet's ECN field becomes 3 (RFC 3168); the checksum is updated. The IP header must be marked. Packets whose sender does not know of this, whose
+ * field is 0, are dropped unless FORCE is true.
+ *
+ * See also: SetIPDSCP.
+ */
+#include <netvm.h>
+#include "click.h"
+
+ELEMENT(MarkIPCE, "1/1", "a/a");
+PARAM(bool, forced, "FORCE", OPTIONAL(false));
+
+enum { NO_ECN };
+enum { ECN_BITS = 3 };
+
+void packet(int port)
+{
+    u8 tos = header(struct ip, network_offset())->tos;
+
+    if ((tos & ECN_BITS) == 0 && !forced)
+        drop(NO_ECN);
+    ip_set_tos(network_offset(), ECN_BITS, ECN_BITS);
+    emit(0);
+}

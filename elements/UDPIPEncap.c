@@ -1,0 +1,51 @@
+/*
+ * UDPIPEncap(SRC, SPORT, DST, DPORT [, CHECKSUM]) -- puts UDP and IP headers before packets
+ *
+ * Ports are numbers or names. The IP header has no options, time to live 250, and an identification that counts up from 0; it is marked and DST becomes
+ * the destination annotation. If DST is DST_ANNO, the annotation is the destination instead. CHECKSUM false: no UDP checksum; true by
+ * default.
+ *
+ * Example: `UDPIPEncap(1.0.0.1, 1234, 2.0.0.2, 1234)`
+ *
+ * See also: IPEncap, Strip.
+ */
+#include <netvm.h>
+#include "click.h"
+
+ELEMENT(UDPIPEncap, "1/1", "a/a");
+PARAM(be32, source, "SRC", REQUIRED);
+PARAM_AS(IPPORT, u16, source_port, "SPORT", REQUIRED);
+PARAM_AS(IP_OR_ANNO, be32, destination, "DST", REQUIRED);
+PARAM_AS(IPPORT, u16, destination_port, "DPORT", REQUIRED);
+PARAM(bool, with_checksum, "CHECKSUM", OPTIONAL(true));
+
+static u16 next_id;
+
+static void encapsulate_udp(void)
+{
+    struct udp *udp;
+
+    packet_push(sizeof(struct udp));
+    udp = header(struct udp, 0);
+    udp->sport = htons(source_port);
+    udp->dport = htons(destination_port);
+    udp->length = htons((u16) packet_length());
+}
+
+static void set_udp_checksum(void)
+{
+    struct udp *udp = header(struct udp, sizeof(struct ip));
+    u16 sum = segment_checksum(header(struct ip, 0), sizeof(struct ip), ntohs(udp->length));
+
+    udp->checksum = htons(sum == 0 ? 0xffff : sum);
+}
+
+void packet(int port)
+{
+    encapsulate_udp();
+    ip_encapsulate(PROTOCOL_UDP, source, destination != htonl(0) ? destination : info(dst_ip), next_id);
+    next_id += 1;
+    if (with_checksum)
+        set_udp_checksum();
+    emit(0);
+}
