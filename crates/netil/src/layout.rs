@@ -21,7 +21,8 @@
 //! for the next 8 bits, and so on; one without has the entry's handle, and 0 means `head[DEFAULT]`, which may be 0 itself: none.
 //!
 //! # Values
-//! An entry's value is in `slots`, at `(handle - 1) * stride + value_at`; [`place`] has both for tables of all kinds that give parts.
+//! An entry's value is in `slots`, at `(handle - 1) * stride + value_at`; [`place`] has both for tables of all kinds that give parts; those of
+//! other kinds than these two give nothing else, and keys are looked up by asking the table.
 //!
 //! Left out: insertion and deletion, which move entries and keep accounts; they are the table's.
 

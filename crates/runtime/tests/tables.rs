@@ -225,7 +225,10 @@ fn run_matching(declaration: &Declaration, seed: u64, operations: u64, pool: &[E
         let entry = pool[pair.random.within(0, pool.len() as u64) as usize].clone();
         match pair.random.within(0, 8) {
             0..4 => {
-                let key = near(&entry, declaration.key_bits, &mut pair.random);
+                let key = match declaration.kind {
+                    TableKind::Range => at_the_ends(&entry, declaration.key_bits, &mut pair.random),
+                    _ => near(&entry, declaration.key_bits, &mut pair.random),
+                };
                 pair.look_up(&key, true);
             }
             4..6 if i / 300 % 3 != 2 => pair.add(entry),
@@ -250,6 +253,15 @@ fn near(entry: &Entry, key_bits: u16, random: &mut Random) -> Vec<u64> {
     }
     netil::wide::normalise(key_bits, &mut key);
     key
+}
+
+/// A range's first or last key, or one before or behind.
+fn at_the_ends(entry: &Entry, key_bits: u16, random: &mut Random) -> Vec<u64> {
+    let end = if random.within(0, 2) == 0 { &entry.key } else { &entry.mask };
+    let one = netil::wide::resize(64, key_bits, false, &[1]);
+    let by = [netil::ops::BinOp::Add, netil::ops::BinOp::Sub, netil::ops::BinOp::Or][random.within(0, 3) as usize];
+    let by_one = netil::wide::bin(by, key_bits, end, &one).unwrap();
+    if random.within(0, 2) == 0 { end.to_vec() } else { by_one }
 }
 
 /// Prefixes that lie in each other: random bits, of which later ones are often those of an earlier one.
@@ -284,6 +296,95 @@ fn prefix_tables_mean_what_the_reference_means() {
             let declaration = declare(TableKind::Prefix, key_bits, value_bytes, capacity, 0);
             run_matching(&declaration, seed, thousands * 300, &pool, written);
         }
+    }
+}
+
+/// Rules with few bits in key and mask, so that many match; priorities of which several are the same.
+fn ternary(key_bits: u16, size: usize, random: &mut Random) -> Vec<Entry> {
+    let mut sparse = |more: u64| {
+        let mut number = vec![0; netil::wide::limbs(key_bits)];
+        for _ in 0..random.within(0, 12) * more {
+            let bit = random.within(0, key_bits.into()) as usize;
+            number[bit / 64] |= 1 << (bit % 64);
+        }
+        number
+    };
+    let pairs: Vec<_> = (0..size).map(|i| (sparse(2), sparse(1), i as u32 % 5)).collect();
+    let rule = |(key, mask, priority): (Vec<u64>, Vec<u64>, u32)| Entry {
+        key: key.iter().zip(&mask).map(|(key, mask)| key & mask).collect(),
+        mask: mask.into(),
+        priority,
+        value: Box::default(),
+    };
+    pairs.into_iter().map(rule).collect()
+}
+
+/// Ranges, many of them short, some of one key, some up to the last.
+fn ranges(key_bits: u16, size: usize, random: &mut Random) -> Vec<Entry> {
+    let mut number = |most: u64| {
+        let mut number: Vec<u64> =
+            (0..netil::wide::limbs(key_bits)).map(|_| [0, 1, most, random.next()][random.within(0, 4) as usize]).collect();
+        netil::wide::normalise(key_bits, &mut number);
+        number
+    };
+    let mut all = Vec::new();
+    for i in 0..size {
+        let mut ends = [number(7), if i % 3 == 0 { number(u64::MAX) } else { number(250) }];
+        ends.sort_by(|a, b| netil::wide::compare(a, b));
+        let [low, high] = ends;
+        all.push(Entry { mask: high.into(), priority: i as u32 % 4, ..exact(low) });
+    }
+    all
+}
+
+#[test]
+fn ternary_tables_mean_what_the_reference_means() {
+    let (thousands, seed) = (setting("NETVM_CASES", 3), setting("NETVM_SEED", 1));
+    let mut random = Random(seed);
+    for key_bits in [8, 32, 104, 128, 296, 2048] {
+        for capacity in [1, 40, 300] {
+            let pool = ternary(key_bits, 400, &mut random);
+            run_matching(&declare(TableKind::Ternary, key_bits, 5, capacity, 0), seed, thousands * 300, &pool, true);
+        }
+    }
+    let pool = ternary(64, 9000, &mut random);
+    run_matching(&declare(TableKind::Ternary, 64, 2, 6000, 0), seed, thousands * 1000, &pool, true);
+}
+
+#[test]
+fn five_thousand_rules_of_which_one_matches_are_all_found() {
+    let mut table = tables::make(&declare(TableKind::Ternary, 32, 4, 10_000, 0), 1);
+    let rule = |i: u32| Entry {
+        mask: Box::new([0xffff_ff00 | u64::from(i % 2)]),
+        value: i.to_le_bytes().into(),
+        ..exact(vec![u64::from(i / 2) << 8 | u64::from(i % 2)])
+    };
+    (0..10_000).filter(|i| i % 2 == 1).for_each(|i| table.add(&rule(i), 0).unwrap());
+    for i in (0..10_000).filter(|i| i % 2 == 1) {
+        let at = table.find(&[rule(i).key[0] | 0x36], 0, false);
+        assert_eq!(table.value(at), Some(&i.to_le_bytes()[..]));
+        assert_eq!(table.find(&[rule(i).key[0] ^ 1], 0, false), 0);
+    }
+}
+
+#[test]
+fn range_tables_mean_what_the_reference_means() {
+    let (thousands, seed) = (setting("NETVM_CASES", 3), setting("NETVM_SEED", 1));
+    let mut random = Random(seed);
+    for key_bits in [8, 16, 32, 64, 128, 136, 2048] {
+        for capacity in [1, 40, 300] {
+            let pool = ranges(key_bits, 400, &mut random);
+            run_matching(&declare(TableKind::Range, key_bits, 5, capacity, 0), seed, thousands * 300, &pool, true);
+        }
+    }
+}
+
+#[test]
+fn what_has_a_timeout_ends_whatever_its_kind() {
+    for kind in [TableKind::Prefix, TableKind::Ternary, TableKind::Range] {
+        let mut table = tables::make(&declare(kind, 16, 1, 5, 10), 1);
+        table.add(&Entry { mask: Box::new([0xffff]), value: Box::new([1]), ..exact(vec![7]) }, 0).unwrap();
+        assert!(table.find(&[7], 9, true) != 0 && table.find(&[7], 18, false) != 0 && table.find(&[7], 19, true) == 0, "{kind:?}");
     }
 }
 

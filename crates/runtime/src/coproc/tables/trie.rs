@@ -11,6 +11,7 @@
 //! Source: Gupta, Lin, McKeown, Routing lookups in hardware at memory access speeds, INFOCOM 1998. Leaves out keys of more than 32 bits and timeouts. Masks
 //! count by their ones, and key bits outside them are not seen, as the verifier has it.
 
+use super::Seeded;
 use super::area::Area;
 use super::values::Values;
 use netil::layout::{self, GROUP, Parts, trie};
@@ -33,7 +34,7 @@ pub struct Trie {
     free: Vec<u32>,
     most_groups: usize,
     /// Handles by prefix and length.
-    entries: HashMap<(u32, u32), u32>,
+    entries: HashMap<(u32, u32), u32, Seeded>,
     values: Values,
     capacity: usize,
 }
@@ -54,11 +55,11 @@ struct Paint {
 
 impl Trie {
     /// A table as declared, with the entries that it has from the start. `None` if a trie cannot be that table.
-    pub fn new(declaration: &Declaration, shared: bool) -> Option<Self> {
+    pub fn new(declaration: &Declaration, seed: u64, shared: bool) -> Option<Self> {
         let shape = layout::Trie::of(declaration)?;
         let mut capacity = declaration.capacity as usize;
         let mut table = loop {
-            match Self::empty(&shape, declaration, capacity, shared) {
+            match Self::empty(&shape, declaration, capacity, Seeded::new(seed), shared) {
                 Some(table) => break table,
                 None => capacity /= 2,
             }
@@ -70,7 +71,7 @@ impl Trie {
         Some(table)
     }
 
-    fn empty(shape: &layout::Trie, declaration: &Declaration, capacity: usize, shared: bool) -> Option<Self> {
+    fn empty(shape: &layout::Trie, declaration: &Declaration, capacity: usize, seed: Seeded, shared: bool) -> Option<Self> {
         let (key_bits, root_bits) = (u32::from(declaration.key_bits), shape.root_bits);
         let values = Values::new(capacity, declaration.value_bytes as usize, shared)?;
         // A prefix needs at most a group on each level below the first.
@@ -78,7 +79,7 @@ impl Trie {
         let most_groups = capacity * levels;
         let areas = |bytes: usize| Some([Area::new(bytes << root_bits)?, Area::new(bytes * GROUP * most_groups)?]);
         let (slots, lengths) = (areas(2)?, areas(1)?);
-        let (members, free, entries) = (Vec::new(), Vec::new(), HashMap::new());
+        let (members, free, entries) = (Vec::new(), Vec::new(), HashMap::with_hasher(seed));
         let head = [0; trie::WORDS];
         Some(Self { key_bits, root_bits, head, slots, lengths, members, free, most_groups, entries, values, capacity })
     }
