@@ -15,10 +15,11 @@ use compiler::mir::Call;
 use netil::Verified;
 use netil::budget::Budget;
 use netil::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Place, State, Trap, TrapKind};
+use netil::layout::Parts;
 use netil::machine::Machine;
 use netil::module::HandlerKind;
 use std::ffi::c_void;
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
 /// A packet as compiled code sees it: `struct nv_packet`.
@@ -48,6 +49,8 @@ struct Mirror {
 struct Table {
     head: *mut u64,
     slots: *mut u8,
+    index: *mut u8,
+    groups: *mut u8,
 }
 
 /// An element's memories: `struct nv_unit`.
@@ -119,13 +122,13 @@ struct Running<'r> {
 }
 
 impl Linked {
-    /// Compiles members that packets enter at these ports, or finds them in the cache.
+    /// Compiles members that packets enter at these ports, or finds them in the cache. What lookups in tables of `large` bytes read is fetched ahead.
     ///
     /// # Errors
     /// A member is not for C, there is no compiler, it fails, or the result cannot be loaded.
-    pub fn new(members: &[(Arc<Verified>, Member<'_>)], entries: &[(u32, u32)], options: &Options) -> Result<Self, AotError> {
+    pub fn new(members: &[(Arc<Verified>, Member<'_>)], entries: &[(u32, u32)], large: usize, options: &Options) -> Result<Self, AotError> {
         let list: Vec<&Member<'_>> = members.iter().map(|(_, member)| member).collect();
-        let made = linked::emit(&list, entries)?;
+        let made = linked::emit(&list, entries, large)?;
         let compiler = Compiler::system()?;
         let key = key(&[&made.text, &compiler.identity(), std::env::consts::ARCH, env!("CARGO_PKG_VERSION"), "linked"]);
         let cache = if options.no_cache { Cache::passing()? } else { Cache::user().or_else(|_| Cache::passing())? };
@@ -208,8 +211,10 @@ impl Linked {
 
 fn table(table: &mut dyn netil::tables::Table) -> Table {
     match table.parts() {
-        Some(parts) => Table { head: parts.head.as_mut_ptr(), slots: parts.slots.as_mut_ptr() },
-        None => Table { head: std::ptr::null_mut(), slots: std::ptr::null_mut() },
+        Some(Parts { head, slots, index, groups }) => {
+            Table { head: head.as_mut_ptr(), slots: slots.as_mut_ptr(), index: index.as_mut_ptr(), groups: groups.as_mut_ptr() }
+        }
+        None => Table { head: null_mut(), slots: null_mut(), index: null_mut(), groups: null_mut() },
     }
 }
 

@@ -86,7 +86,7 @@ impl Chain {
         let members: Vec<(Arc<Verified>, Member<'_>)> =
             parts.iter().map(|(p, links)| (Arc::clone(p), Member { program: p, func: optimised(p), links: links.clone() })).collect();
         let options = netvm_aot::Options { no_cache: true, ..netvm_aot::Options::default() };
-        let mut code = Linked::new(&members, &[(0, 0)], &options).unwrap();
+        let mut code = Linked::new(&members, &[(0, 0)], 1, &options).unwrap();
         let mut ends = Vec::new();
         // In two bursts, the second of which finds what the first has left.
         let (first, second) = packets.split_at_mut(PACKETS as usize / 2);

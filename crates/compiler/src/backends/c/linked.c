@@ -15,7 +15,7 @@ struct nv_packet {
 /* A table that lies in memory as netil::layout says; null where only the runtime can look into it. */
 struct nv_table {
     uint64_t *head;
-    uint8_t *slots;
+    uint8_t *slots, *index, *groups;
 };
 
 /* What one element has. */
@@ -253,10 +253,41 @@ NV_INLINE uint32_t nv_find(const struct nv_table *t, struct nv_exact x, unsigned
     return 0;
 }
 
+/* The number of the entry of the longest prefix of a key, 0 for none. */
+NV_INLINE uint32_t nv_prefix(const struct nv_table *t, unsigned key_bits, unsigned root_bits, uint32_t key)
+{
+    unsigned left = key_bits - root_bits, bytes = t->head[0] ? 4 : 2;
+    uint32_t deeper = t->head[0] ? 0x80000000u : 0x8000u;
+    uint32_t v = bytes == 2 ? (uint32_t)nv_le(t->index + 2 * (uint64_t)(key >> left), 2) : (uint32_t)nv_le(t->index + 4 * (uint64_t)(key >> left), 4);
+    while (v & deeper) {
+        left -= 8;
+        uint64_t at = (uint64_t)(v & ~deeper) * 256 + (key >> left & 255);
+        v = bytes == 2 ? (uint32_t)nv_le(t->groups + 2 * at, 2) : (uint32_t)nv_le(t->groups + 4 * at, 4);
+    }
+    return v ? v : (uint32_t)t->head[1];
+}
+
+/* Fetches what a lookup will read first. */
+NV_INLINE void nv_fetch_prefix(const struct nv_table *t, unsigned key_bits, unsigned root_bits, uint32_t key)
+{
+    if (t->head)
+        __builtin_prefetch(t->index + (t->head[0] ? 4 : 2) * (uint64_t)(key >> (key_bits - root_bits)));
+}
+
 /* A table's time never goes back. */
 NV_INLINE void nv_tick(const struct nv_table *t, uint64_t now)
 {
     uint64_t clock = (now < UINT64_MAX - 1 - NV_EPOCH ? now : UINT64_MAX - 1 - NV_EPOCH) + NV_EPOCH;
     if (clock > t->head[NV_CLOCK])
         t->head[NV_CLOCK] = clock;
+}
+
+NV_INLINE void nv_fetch(const struct nv_table *t, struct nv_exact x, unsigned __int128 key)
+{
+    if (!t->head)
+        return;
+    const uint8_t *p = t->slots + nv_home(t, x, key) * x.stride;
+    __builtin_prefetch(p, 1);
+    if (x.stride > 64)
+        __builtin_prefetch(p + 64, 1);
 }

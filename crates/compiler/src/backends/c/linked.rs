@@ -8,10 +8,12 @@
 //! data memories, tables and the rest are each element's own.
 //! Source: NetVM paper, section 5.2 (NetPE inlining and direct linking). Leaves out: values of more than 128 bits, pull handlers.
 
-use super::{Unsupported, member, tables, with_sets};
+use super::{Unsupported, member, slice, tables, with_sets};
 use crate::mir::{Call, Func, Helper, Op};
 use netil::Verified;
 use std::fmt::Write as _;
+
+pub use super::slice::LARGE;
 
 /// The function that takes a burst.
 pub const FUNCTION: &str = "netvm_linked";
@@ -45,15 +47,16 @@ pub struct Linked {
     pub calls: Vec<Vec<Call>>,
 }
 
-/// C for members that packets enter at these ports: member, port.
+/// C for members that packets enter at these ports: member, port. What lookups in tables of `large` bytes or more read is fetched ahead ([`LARGE`]).
 ///
 /// # Errors
 /// A member does what C is not made for; it must not be linked.
-pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)]) -> Result<Linked, Unsupported> {
+pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Result<Linked, Unsupported> {
     let mut text = String::from("/* Made by netvm from verified programs. */\n");
     text += include_str!("values.c");
     text += include_str!("linked.c");
     let mut calls = Vec::new();
+    let slices = slices(members, large);
     for (n, member) in members.iter().enumerate() {
         let module = with_sets(member.program.module(), &member.func);
         let prefix = format!("m{n}_");
@@ -61,9 +64,14 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)]) -> Result<Linked, U
         let (body, own) = member::emit(n as u32, member.program, &member.func, &module)?;
         text += &sets;
         text += &body;
+        if let Some(slice) = &slices[n] {
+            text += &member::emit_slice(n as u32, slice, &module, large)?;
+        }
         calls.push(own);
     }
     text += &path(members, entries);
+    text += &ahead(members, entries, &slices);
+    text += BURST;
     Ok(Linked { text, calls })
 }
 
@@ -72,7 +80,7 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)]) -> Result<Linked, U
 /// # Errors
 /// What it cannot be made of.
 pub fn supports(program: &Verified, func: &Func) -> Result<(), Unsupported> {
-    emit(&[&Member { program, func: func.clone(), links: Vec::new() }], &[]).map(|_| ())
+    emit(&[&Member { program, func: func.clone(), links: Vec::new() }], &[], LARGE).map(|_| ())
 }
 
 /// The way of one packet through all members, and the burst.
@@ -87,15 +95,70 @@ fn path(members: &[&Member<'_>], entries: &[(u32, u32)]) -> String {
         text += &step(n, member);
     }
     text += "at_once:\n    __attribute__((unused));\n    nv_finish(g, i, r);\n    g->leave(g, i);\n    return;\n";
-    text += "done:\n    __attribute__((unused));\n    nv_finish(g, i, r);\n}\n";
-    text + BURST
+    text + "done:\n    __attribute__((unused));\n    nv_finish(g, i, r);\n}\n"
 }
 
+/// By member its slice, if it has one. Wires that lead back are no links between members, so that there is an end.
+fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
+    let mut slices: Vec<Option<Func>> = members.iter().map(|_| None).collect();
+    for _ in members {
+        let sliced: Vec<bool> = slices.iter().map(Option::is_some).collect();
+        slices = members.iter().map(|m| slice::of(&m.func, (&m.program.module().tables, large), &m.links, &sliced)).collect();
+        if slices.iter().map(Option::is_some).eq(sliced) {
+            break;
+        }
+    }
+    slices
+}
+
+/// The way of one packet through the slices.
+fn ahead(members: &[&Member<'_>], entries: &[(u32, u32)], slices: &[Option<Func>]) -> String {
+    let info = members.first().map_or(0, |m| m.program.module().info_size);
+    let has = |member: u32| slices.get(member as usize).is_some_and(Option::is_some);
+    let mut text = String::from("\nNV_INLINE int ahead(struct nv_graph *g, uint64_t i, uint32_t entry)\n{\n");
+    let _ = writeln!(text, "    struct nv_run run, *r = &run;\n    uint32_t port = 0;\n    uint8_t info[{}];", info.max(1));
+    text += "    (void)port, (void)info;\n    switch (entry) {\n";
+    for (n, (member, port)) in entries.iter().enumerate().filter(|(_, (member, _))| has(*member)) {
+        let _ = writeln!(text, "    case {n}: port = {port}; break;",);
+        let _ = member;
+    }
+    text += "    default: return 0;\n    }\n    nv_load(r, &g->packets[i]);\n";
+    let _ = writeln!(text, "    memcpy(info, r->info, {info});\n    r->info = info;\n    switch (entry) {{");
+    for (n, (member, _)) in entries.iter().enumerate().filter(|(_, (member, _))| has(*member)) {
+        let _ = writeln!(text, "    case {n}: goto at{member};");
+    }
+    text += "    default: return 0;\n    }\n";
+    for (n, member) in members.iter().enumerate().filter(|(n, _)| has(*n as u32)) {
+        let _ = writeln!(text, "at{n}:\n    __attribute__((unused));\n    switch (p{n}(g, i, r, port)) {{");
+        for (port, link) in &member.links {
+            if let Link::Member(to, at) = link
+                && has(*to)
+            {
+                let _ = writeln!(text, "    case {port}: port = {at}; goto at{to};");
+            }
+        }
+        text += "    default: return 1;\n    }\n";
+    }
+    text + "}\n"
+}
+
+/// Packets are begun ahead in groups: as many as there can be misses under way, few enough for their headers to stay in the first-level cache.
 const BURST: &str = "
+enum { NV_GROUP = 64, NV_AHEAD = 8 };
+
 void netvm_linked(struct nv_graph *g, uint32_t entry)
 {
-    for (uint64_t i = 0; i < g->count; i++)
-        one(g, i, entry);
+    for (uint64_t start = 0; start < g->count; start += NV_GROUP) {
+        uint64_t end = start + NV_GROUP < g->count ? start + NV_GROUP : g->count;
+        for (uint64_t i = start; i < end; i++) {
+            if (i + NV_AHEAD < g->count)
+                __builtin_prefetch(g->packets[i + NV_AHEAD].buffer + g->packets[i + NV_AHEAD].head, 1);
+            if (!ahead(g, i, entry))
+                break;
+        }
+        for (uint64_t i = start; i < end; i++)
+            one(g, i, entry);
+    }
 }
 ";
 

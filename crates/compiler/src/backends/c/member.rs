@@ -3,6 +3,7 @@
 
 use super::Unsupported;
 use super::scalar::{Form, Scalar, ctype};
+use super::slice;
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Call, Func, Helper, Op, Order, Site, Type, Value};
 use netil::exec::{DropReason, TrapKind};
@@ -15,35 +16,43 @@ use std::fmt::Write as _;
 
 /// The function `mN`, and its calls.
 pub(super) fn emit(n: u32, program: &Verified, func: &Func, module: &Module) -> Result<(String, Vec<Call>), Unsupported> {
-    let form = Element { n, module, shared: module.shared_size(), calls: RefCell::default() };
-    let mut scalar = Scalar { func, form: &form, body: String::new() };
+    let form = Element { n, module, shared: module.shared_size(), slice: None, calls: RefCell::default() };
+    let mut start = String::new();
+    if func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Helper(Helper::SendCopy(_), ..)))) {
+        start += "    g->packets[i].copies = 0;\n";
+    }
+    if program.uses().random {
+        let _ = writeln!(start, "    const uint64_t number = (*g->units[{n}].number)++;\n    (void)number;");
+    }
+    if !module.coprocessors.is_empty() {
+        start += "    g->packets[i].shown = 0;\n";
+    }
+    let text = function(&form, func, &format!("m{n}"), &start)?;
+    Ok((text, form.calls.into_inner()))
+}
+
+/// The function `pN`, of a slice ([`super::slice`]).
+pub(super) fn emit_slice(n: u32, func: &Func, module: &Module, large: usize) -> Result<String, Unsupported> {
+    let form = Element { n, module, shared: module.shared_size(), slice: Some(large), calls: RefCell::default() };
+    function(&form, func, &format!("p{n}"), "")
+}
+
+fn function(form: &Element<'_>, func: &Func, name: &str, start: &str) -> Result<String, Unsupported> {
+    let mut scalar = Scalar { func, form, body: String::new() };
     let cfg = Cfg::new(func);
     for block in &cfg.order {
         scalar.block(*block)?;
     }
-    let mut text =
-        format!("\n/* element {n} */\nNV_INLINE int64_t m{n}(struct nv_graph *g, uint64_t i, struct nv_run *r, uint32_t port)\n{{\n");
-    text += "    uint32_t budget = g->budget;\n    uint8_t *const data = g->units[N].data, *const shared = g->units[N].shared;\n"
-        .replace('N', &n.to_string())
-        .as_str();
-    let _ = writeln!(text, "    const uint8_t *const initialised = g->units[{n}].initialised;");
+    let mut text = format!("\nNV_INLINE int64_t {name}(struct nv_graph *g, uint64_t i, struct nv_run *r, uint32_t port)\n{{\n");
+    let unit = format!("g->units[{}]", form.n);
+    let _ = writeln!(text, "    uint32_t budget = g->budget;\n    uint8_t *const data = {unit}.data, *const shared = {unit}.shared;");
+    let _ = writeln!(text, "    const uint8_t *const initialised = {unit}.initialised;");
     text += &scalar.variables(&cfg);
     text += "    (void)g, (void)i, (void)budget, (void)port, (void)data, (void)shared, (void)initialised;\n";
     for param in &func.block(Block(0)).params {
         let _ = writeln!(text, "    {param:?} = port;");
     }
-    if func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Helper(Helper::SendCopy(_), ..)))) {
-        text += "    g->packets[i].copies = 0;\n";
-    }
-    if program.uses().random {
-        let _ = writeln!(text, "    const uint64_t number = (*g->units[{n}].number)++;\n    (void)number;");
-    }
-    if !module.coprocessors.is_empty() {
-        text += "    g->packets[i].shown = 0;\n";
-    }
-    text += &scalar.body;
-    text += "}\n";
-    Ok((text, form.calls.into_inner()))
+    Ok(text + start + &scalar.body + "}\n")
 }
 
 /// Where an element's memories are.
@@ -51,6 +60,8 @@ struct Element<'a> {
     n: u32,
     module: &'a Module,
     shared: u32,
+    /// It is a slice, for tables of so many bytes: it ends where the element would, and writes nothing that lasts.
+    slice: Option<usize>,
     calls: RefCell<Vec<Call>>,
 }
 
@@ -80,6 +91,9 @@ impl Form for Element<'_> {
     }
 
     fn trap(&self, kind: TrapKind, site: Site) -> String {
+        if self.slice.is_some() {
+            return "return -1;".to_owned();
+        }
         format!("return nv_end(r, NV_TRAP, {}, {}u, {site}u);", self.n, kind.code())
     }
 
@@ -88,6 +102,9 @@ impl Form for Element<'_> {
     }
 
     fn drop(&self, reason: DropReason) -> String {
+        if self.slice.is_some() {
+            return "return -1;".to_owned();
+        }
         let (what, value) = match reason {
             DropReason::Verdict => ("NV_VERDICT", 0),
             DropReason::Program(n) => ("NV_REASON", n),
@@ -167,6 +184,8 @@ impl Element<'_> {
             Helper::SetTime => format!("r->time_ns = {};", arg(0)),
             Helper::PullHead => format!("{}\n    if (NV_RARELY({} > r->len)) {outside}\n    nv_pull(r, {});", here(), arg(0), arg(0)),
             Helper::TrimTail => format!("{}\n    if (NV_RARELY({} > r->len)) {outside}\n    r->len -= {};", here(), arg(0), arg(0)),
+            Helper::Find(table) | Helper::Peek(table) if self.slice.is_some() => self.fetch(scalar, v, table, args[0]),
+            Helper::PushHead if self.slice.is_some() => format!("if ({0} > r->head) return -1;\n    nv_moved(r, -{0});", arg(0)),
             Helper::PushHead => {
                 let grown = format!("(uint64_t){} + r->len", arg(0));
                 let room = format!("r->present && {grown} <= 65535 && {} <= r->head", arg(0));
@@ -196,6 +215,14 @@ impl Element<'_> {
 
     /// A lookup in place, up to where the runtime must be asked; none for a table that only the runtime can look into.
     fn find(&self, scalar: &Scalar<'_>, v: Value, table: u32, key: Value, uses: bool) -> Option<String> {
+        if let Some(trie) = layout::Trie::of(self.module.tables.get(table as usize)?) {
+            let bits = self.module.tables[table as usize].key_bits;
+            let look = format!("{v:?} = nv_prefix(t, {bits}, {}, {}); ask = 0;", trie.root_bits, scalar.val(key));
+            return Some(format!(
+                "{{ const struct nv_table *t = {}; int ask = 1; if (t->head) {{ {look} }}\n    if (NV_RARELY(ask)) {{\n    ",
+                self.table(table)
+            ));
+        }
         let declaration = self.exact(table)?;
         let tick = if declaration.timeout_ns > 0 { "if (t->head) nv_tick(t, r->time_ns); " } else { "" };
         let (shape, key, uses) = (shape(declaration), scalar.val(key), u8::from(uses));
@@ -204,6 +231,18 @@ impl Element<'_> {
             "{{ const struct nv_table *t = {}; int ask = 1; {tick}if (t->head) {look}\n    if (NV_RARELY(ask)) {{\n    ",
             self.table(table)
         ))
+    }
+
+    /// In a slice: fetches what a lookup will read, and ends, or looks into a small table.
+    fn fetch(&self, scalar: &Scalar<'_>, v: Value, table: u32, key: Value) -> String {
+        let (declaration, key, t) = (&self.module.tables[table as usize], scalar.val(key), self.table(table));
+        if let Some(trie) = layout::Trie::of(declaration) {
+            return format!("nv_fetch_prefix({t}, {}, {}, {key}); return -1;", declaration.key_bits, trie.root_bits);
+        }
+        if self.slice.is_some_and(|large| slice::is_large(declaration, large)) {
+            return format!("nv_fetch({t}, {}, {key}); return -1;", shape(declaration));
+        }
+        format!("{{ int ask = 1; if ({t}->head) {v:?} = nv_find({t}, {}, {key}, 0, &ask); if (ask) return -1; }}", shape(declaration))
     }
 
     /// A test for an entry that is there and can be got at, with its place in `e`.

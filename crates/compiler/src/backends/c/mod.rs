@@ -20,6 +20,7 @@ mod member;
 mod plan;
 mod scalar;
 mod shape;
+mod slice;
 mod tables;
 mod twins;
 mod weights;
