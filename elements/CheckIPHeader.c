@@ -1,9 +1,9 @@
 /*
  * CheckIPHeader([OFFSET, keywords INTERFACES, BADSRC, GOODDST, CHECKSUM, VERBOSE, DETAILS]) -- lets valid IP packets pass
  *
- * The IP header starts OFFSET bytes into the packet (0 by default). It must be version 4, whole, with a length that fits header and packet, its checksum right, and
- * its source must be one that a packet may have (RFC 1812, 5.2.2 and 5.3.7). Valid packets leave by output 0: cut to their IP length, headers
- * marked, and with their destination as annotation. Others leave by output 1 if there is one, and are dropped otherwise.
+ * The IP header starts OFFSET bytes into the packet (0 by default). It must be version 4, whole, with a length that fits header and packet, its checksum
+ * right, and its source must be one that a packet may have (RFC 1812, 5.2.2 and 5.3.7). Valid packets leave by output 0: cut to their IP length,
+ * headers marked, and with their destination as annotation. Others leave by output 1 if there is one, and are dropped otherwise.
  *
  *   CHECKSUM    is the checksum looked at? true by default
  *   BADSRC      source addresses that no packet may have

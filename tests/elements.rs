@@ -34,11 +34,14 @@ fn is_there(compiler: &str) -> bool {
 
 #[test]
 fn every_element_has_its_manual_its_class_and_its_script() {
+    let list = fs::read_to_string(elements().join("README.md")).unwrap();
     for file in files() {
         let (text, class) = (fs::read_to_string(&file).unwrap(), class(&file));
         let title = text.lines().nth(1).unwrap_or_default();
         assert!(title.starts_with(&format!(" * {class}")) && title.contains(" -- "), "{class}: the second line is its title");
         assert!(text.contains(&format!("\nELEMENT({class}, \"")), "{class}: no ELEMENT of that name");
+        let told = title.split_once(" -- ").map_or("", |(_, what)| what);
+        assert!(list.contains(&format!("| [{class}]({class}.c) | {told} |")), "{class}: no such row in elements/README.md");
         assert!(text.lines().count() <= 600, "{class}: longer than 600 lines");
         assert!(
             Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("elements/{class}.txt")).exists(),
@@ -56,6 +59,13 @@ fn every_element_is_plain_c_without_warnings() {
         let output = Command::new(compiler).args(flags).arg("-I").arg(elements().join("include")).arg(file).output().unwrap();
         assert!(output.status.success(), "{compiler}: {}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+#[test]
+fn the_list_shows_an_element_as_it_is() {
+    let list = fs::read_to_string(elements().join("README.md")).unwrap();
+    let text = fs::read_to_string(elements().join("Truncate.c")).unwrap();
+    assert!(list.contains(text.split_once("*/\n").unwrap().1));
 }
 
 /// A pcap file (this machine's byte order, microseconds) of those packets, one a second.

@@ -11,7 +11,8 @@
 
 struct ether { mac_t dst; mac_t src; be16 type; };
 struct vlan { mac_t dst; mac_t src; be16 tpid; be16 tci; be16 type; };
-struct arp { be16 hardware; be16 protocol; u8 hardware_size; u8 protocol_size; be16 operation; mac_t sender_mac; be32 sender_ip; mac_t target_mac; be32 target_ip; };
+struct arp { be16 hardware; be16 protocol; u8 hardware_size; u8 protocol_size; be16 operation; mac_t sender_mac; be32 sender_ip;
+             mac_t target_mac; be32 target_ip; };
 struct ip { u8 version_ihl; u8 tos; be16 length; be16 id; be16 fragment; u8 ttl; u8 protocol; be16 checksum; be32 src; be32 dst; };
 struct ip6 { be32 version_class_flow; be16 length; u8 next_header; u8 hop_limit; in6_t src; in6_t dst; };
 struct udp { be16 sport; be16 dport; be16 length; be16 checksum; };
