@@ -1,6 +1,11 @@
 //! The element library: every class can be described.
 
-use netvm_frontends::c::{self, Source};
+use netvm_frontends::c::{self, InfoLayout, Instance, Source, Type, Value};
+use netvm_frontends::click::arguments;
+use netvm_frontends::click::graph::Graph;
+use netvm_frontends::click::processing::Kind;
+use netvm_frontends::click::syntax::Names;
+use netvm_frontends::click::syntax::whole::{Job, Whole};
 use std::path::{Path, PathBuf};
 
 fn library() -> PathBuf {
@@ -32,5 +37,97 @@ fn every_class_can_be_described() {
         }
     }
     assert!(classes().len() > 20, "the library is not found");
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The least number of ports that a code asks for.
+fn least(code: &str) -> usize {
+    code.trim_start_matches('=').split('-').next().unwrap_or("").parse().unwrap_or(1)
+}
+
+fn kinds(letters: &str, count: usize, agnostic: Kind) -> Vec<Kind> {
+    let letter = |n: usize| letters.chars().nth(n).or_else(|| letters.chars().last());
+    let kind = |n| match letter(n) {
+        Some('l') => Kind::Pull,
+        Some('h') => Kind::Push,
+        _ => agnostic,
+    };
+    (0..count).map(kind).collect()
+}
+
+fn value(param: &c::Param) -> Value {
+    match &param.ctype {
+        Type::Text => Value::Text("text".to_owned()),
+        Type::Mac | Type::In6 | Type::Struct(_) => Value::Bytes(vec![1; param.ctype.size() as usize]),
+        ty if param.list => Value::Bytes(vec![1; 2 * ty.size() as usize]),
+        _ => Value::Int(1),
+    }
+}
+
+/// Arguments for each syntax of a whole configuration.
+fn examples(syntax: &str) -> Vec<String> {
+    let arguments: &[&str] = match syntax {
+        "CLASSIFIER" => &["12/0806 20/0001", "12/0800", "-"],
+        "IPCLASSIFIER" => &["tcp port 80", "udp and src host 1.2.3.4", "-"],
+        "IPFILTER" => &["allow tcp", "deny all"],
+        "IP_ROUTES" | "RANGE_ROUTES" => &["10.0.0.0/8 0", "0.0.0.0/0 1.2.3.4 1"],
+        "IP6_ROUTES" => &["3ffe:1ce1:2::/48 0", "::/0 1"],
+        "ARP_ENTRIES" => &["1.2.3.4 00:11:22:33:44:55"],
+        "REWRITE" => &["pattern 1.0.0.1 1024-65535 - - 0 0"],
+
+        "LIST" => &["1", "2"],
+        _ => &[],
+    };
+    arguments.iter().map(|argument| (*argument).to_owned()).collect()
+}
+
+fn instance(class: &c::Class, agnostic: Kind) -> Instance {
+    let (inputs, outputs) = class.ports.split_once('/').unwrap();
+    let inputs = least(inputs);
+    let outputs = if outputs.starts_with('=') { inputs } else { least(outputs) };
+    let (input_letters, output_letters) = class.processing.split_once('/').unwrap_or((&class.processing, &class.processing));
+    let mut instance = Instance {
+        name: format!("an {}", class.name),
+        inputs: kinds(input_letters, inputs, agnostic),
+        outputs: kinds(output_letters, outputs, agnostic),
+        values: class.params.iter().map(|param| (param.name.clone(), value(param))).collect(),
+        ..Instance::default()
+    };
+    if let Some(config) = &class.config {
+        let (names, _) = Names::of(&Graph::default());
+        let element = config.ctype.as_ref().map(|ty| arguments::Type::Integer { bits: 8 * ty.size() as u8, signed: false });
+        let job = Job {
+            name: &config.name,
+            arguments: &examples(&config.syntax),
+            names: names.at("an element"),
+            inputs: inputs as u32,
+            outputs: examples(&config.syntax).len() as u32,
+            ty: element.as_ref(),
+        };
+        instance.generated = match Whole::named(&config.syntax) {
+            Some(whole) => whole.write(&job).unwrap().source,
+            None => "static const struct rewrite_spec inputs[] = { { .kind = REWRITE_PASS } }; enum { inputs_count = 1 };".to_owned(),
+        };
+    }
+    instance
+}
+
+#[test]
+fn every_class_becomes_a_program() {
+    let mut wrong = String::new();
+    for (name, text) in classes() {
+        let source = Source { name: &name, text: &text };
+        let Ok(class) = c::describe(source, &include) else { continue };
+        for agnostic in [Kind::Push, Kind::Pull] {
+            match c::compile(source, &include, &instance(&class, agnostic), &mut InfoLayout::default()) {
+                Ok(module) => {
+                    if let Err(errors) = netil::verify(module) {
+                        wrong += &format!("{name}: {}\n", errors[0]);
+                    }
+                }
+                Err(faults) => wrong += &faults.render(false),
+            }
+        }
+    }
     assert!(wrong.is_empty(), "{wrong}");
 }

@@ -49,7 +49,6 @@ pub(super) struct Declaration {
     pub(super) storage: Storage,
     pub(super) base: Base,
     pub(super) declarators: Vec<Declarator>,
-    pub(super) span: Span,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

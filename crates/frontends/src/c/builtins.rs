@@ -2,6 +2,7 @@
 //! arm in `lower::builtins`.
 
 use super::types::{INT, Type, U16, U32, U64};
+use netil::table::Op;
 
 /// What an argument must be.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,8 +39,8 @@ pub(super) enum Gives {
 /// How it is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Does {
-    /// The arguments in order, then these instructions: mnemonic and operand.
-    Ops(&'static [(&'static str, u32)]),
+    /// The arguments in order, then these instructions with their operand.
+    Ops(&'static [(Op, u32)]),
     Own(Own),
 }
 
@@ -111,33 +112,33 @@ use Takes::{Any, Array, Key, Literal, More, Table, Text, Type as T, Value as V};
 const VOID: Gives = G(Type::Void);
 
 rows! {
-    packet_length() G(U32), Ops(&[("pbl", 0)]);
-    wire_length() G(U32), Ops(&[("pbl.orig", 0)]);
-    now() G(U64), Ops(&[("time.ns", 0)]);
-    set_time(V(U64)) VOID, Ops(&[("time.set", 0)]);
-    random32() G(U32), Ops(&[("rnd", 0)]);
+    packet_length() G(U32), Ops(&[(Op::Pbl, 0)]);
+    wire_length() G(U32), Ops(&[(Op::PblOrig, 0)]);
+    now() G(U64), Ops(&[(Op::TimeNs, 0)]);
+    set_time(V(U64)) VOID, Ops(&[(Op::TimeSet, 0)]);
+    random32() G(U32), Ops(&[(Op::Rnd, 0)]);
     header(T, V(U32)) View, O(Own::Header);
     header_array(T, V(U32), V(U32)) View, O(Own::HeaderArray);
-    packet_pull(V(U32)) VOID, Ops(&[("pkt.pull", 0)]), moves;
-    packet_unpull(V(U32)) VOID, Ops(&[("pkt.unpull", 0)]), moves;
-    packet_push(V(U32)) VOID, Ops(&[("pkt.push", 0)]), moves;
-    packet_trim(V(U32)) VOID, Ops(&[("pkt.trim", 0)]), moves;
-    packet_put(V(U32)) VOID, Ops(&[("pkt.grow", 0)]), moves;
-    packet_create(V(U32)) VOID, Ops(&[("exbuf.create", 0)]), moves;
-    packet_moved() G(INT), Ops(&[("pkt.moved", 0)]);
-    packet_present() G(BOOL), Ops(&[("pkt.present", 0)]);
-    packet_hold(V(U32)) G(BOOL), Ops(&[("pkt.hold", 0)]), moves;
-    packet_take(V(U32)) G(BOOL), Ops(&[("pkt.take", 0)]), moves;
+    packet_pull(V(U32)) VOID, Ops(&[(Op::PktPull, 0)]), moves;
+    packet_unpull(V(U32)) VOID, Ops(&[(Op::PktUnpull, 0)]), moves;
+    packet_push(V(U32)) VOID, Ops(&[(Op::PktPush, 0)]), moves;
+    packet_trim(V(U32)) VOID, Ops(&[(Op::PktTrim, 0)]), moves;
+    packet_put(V(U32)) VOID, Ops(&[(Op::PktGrow, 0)]), moves;
+    packet_create(V(U32)) VOID, Ops(&[(Op::ExbufCreate, 0)]), moves;
+    packet_moved() G(INT), Ops(&[(Op::PktMoved, 0)]);
+    packet_present() G(BOOL), Ops(&[(Op::PktPresent, 0)]);
+    packet_hold(V(U32)) G(BOOL), Ops(&[(Op::PktHold, 0)]), moves;
+    packet_take(V(U32)) G(BOOL), Ops(&[(Op::PktTake, 0)]), moves;
     packet_copy(V(U32), V(U32), V(U32)) VOID, O(Own::PacketCopy);
     packet_read(Array, V(U32), V(U32)) VOID, O(Own::PacketRead);
     packet_write(V(U32), Array, V(U32)) VOID, O(Own::PacketWrite);
     clone(V(INT)) VOID, O(Own::Clone);
-    checksum(V(U32), V(U32)) G(U16), Ops(&[("chksum.calc", 0)]);
-    checksum_ok(V(U32), V(U32)) G(BOOL), Ops(&[("chksum.calc", 0), ("push_0", 0), ("w.eq", 32)]);
+    checksum(V(U32), V(U32)) G(U16), Ops(&[(Op::ChksumCalc, 0)]);
+    checksum_ok(V(U32), V(U32)) G(BOOL), Ops(&[(Op::ChksumCalc, 0), (Op::PushC0, 0), (Op::WEq, 32)]);
     checksum_update(V(U16), V(U16), V(U16)) G(U16), O(Own::ChecksumUpdate);
-    crc32(V(U32), V(U32)) G(U32), Ops(&[("crc.calcpkt", 0)]);
-    crc32c(V(U32), V(U32)) G(U32), Ops(&[("crc.calcpkt", 2)]);
-    crc16(V(U32), V(U32)) G(U16), Ops(&[("crc.calcpkt", 1)]);
+    crc32(V(U32), V(U32)) G(U32), Ops(&[(Op::CrcCalcPkt, 0)]);
+    crc32c(V(U32), V(U32)) G(U32), Ops(&[(Op::CrcCalcPkt, 2)]);
+    crc16(V(U32), V(U32)) G(U16), Ops(&[(Op::CrcCalcPkt, 1)]);
     hash32(V(U32), More(8)) G(U32), O(Own::Hash);
     ntohs(V(BE16)) G(U16), Ops(&[]);
     ntohl(V(BE32)) G(U32), Ops(&[]);

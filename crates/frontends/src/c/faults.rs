@@ -9,7 +9,7 @@ use std::sync::Arc;
 const MAX: usize = 50;
 
 /// Faults found so far.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Faults(Vec<Diagnostic>);
 
 impl Faults {
@@ -49,7 +49,8 @@ impl Faults {
 /// Proposes the name that a misspelt one is most like; it takes the place of another remedy.
 pub(super) fn similar<'a>(fault: Diagnostic, name: &str, known: impl Iterator<Item = &'a str>, prefix: &str) -> Diagnostic {
     let distance = |other: &str| strsim::damerau_levenshtein(name, other);
-    let most = (name.chars().count() / 3).max(1);
+    let length = name.chars().count();
+    let most = if length < 3 { 0 } else { (length / 3).max(1) };
     let best =
         known.filter(|other| !other.is_empty()).map(|other| (distance(other), other)).filter(|(far, _)| (1..=most).contains(far)).min();
     match best {

@@ -1,6 +1,7 @@
 //! Constant expressions: the value of an expression, as far as it is known before the program runs.
 
-use super::tree::{Binary, Compare, Expr, Kind, Place, PlaceKind, meaning, normal};
+use super::builtins::{Does, Own, Row};
+use super::tree::{Arg, Binary, Compare, Expr, Kind, Place, PlaceKind, meaning, normal};
 use super::types::Type;
 use netil::ops::{BinOp, UnOp};
 
@@ -8,6 +9,10 @@ use netil::ops::{BinOp, UnOp};
 pub(super) trait Known {
     /// How many inputs, or outputs if true.
     fn ports(&self, outputs: bool) -> Option<u128>;
+    /// Whether an input, or an output if true, pushes.
+    fn is_push(&self, outputs: bool, port: u128) -> Option<bool>;
+    /// The text of a parameter.
+    fn text(&self, param: usize) -> Option<&str>;
     /// The scalar of that type so many bytes into a parameter of the class.
     fn param(&self, param: usize, offset: u32, ty: &Type) -> Option<u128>;
     /// The same of a constant variable.
@@ -19,6 +24,14 @@ pub(super) struct Nothing;
 
 impl Known for Nothing {
     fn ports(&self, _: bool) -> Option<u128> {
+        None
+    }
+
+    fn is_push(&self, _: bool, _: u128) -> Option<bool> {
+        None
+    }
+
+    fn text(&self, _: usize) -> Option<&str> {
         None
     }
 
@@ -52,12 +65,27 @@ pub(super) fn fold(e: &Expr, known: &dyn Known) -> Option<u128> {
         },
         Kind::Choose(c, a, b) => fold(if fold(c, known)? != 0 { a } else { b }, known)?,
         Kind::Convert(a) => convert(&a.ty, &e.ty, fold(a, known)?),
-        Kind::Builtin(row, args) => match (&row.does, &args[..]) {
-            (super::builtins::Does::Ops([]), [super::tree::Arg::Value(value)]) => fold(value, known)?,
-            _ => return None,
-        },
+        Kind::Builtin(row, args) => builtin(row, args, known)?,
         _ => return None,
     })
+}
+
+/// The functions of netvm.h that can be constants.
+fn builtin(row: &Row, args: &[Arg], known: &dyn Known) -> Option<u128> {
+    match (&row.does, args) {
+        (Does::Ops([]), [Arg::Value(value)]) => fold(value, known),
+        (Does::Own(own @ (Own::OutputIsPush | Own::InputIsPush)), [Arg::Value(port)]) => {
+            known.is_push(*own == Own::OutputIsPush, fold(port, known)?).map(u128::from)
+        }
+        (Does::Own(Own::TextIs), [Arg::Value(text), Arg::Value(Expr { kind: Kind::Text(literal), .. })]) => match &text.kind {
+            Kind::Load(place) => match place.kind {
+                PlaceKind::Param(param) => known.text(param).map(|text| u128::from(text.as_bytes() == &literal[..])),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn load(place: &Place, ty: &Type, known: &dyn Known) -> Option<u128> {

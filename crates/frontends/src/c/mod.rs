@@ -1,10 +1,11 @@
-//! The element language, restricted C: one class of elements in a file.
+//! The element language, restricted C: one class of elements in a file, one [`netil::Module`] for each of its instances.
 //!
 //! ```text
-//! text ──token, preprocess──▶ tokens ──parse──▶ syntax tree (ast) ──check──▶ checked program (tree)
+//! text ──token, preprocess──▶ tokens ──parse──▶ syntax tree (ast) ──check──▶ checked program (tree) ──lower──▶ module
 //! ```
 //!
-//! [`describe`] says what a class declares. The names of `netvm.h` are known here (`builtins` has its functions); other headers come from the caller.
+//! [`describe`] says what a class declares; [`compile`] makes the module of an instance, for which parameters and the number of ports are constants.
+//! Functions are put in where they are called. The names of `netvm.h` are known here (`builtins` has its functions); other headers come from the caller.
 //!
 //! Invariants: no text makes this panic or take long: nesting, what macros produce and what inlining produces are limited. Faults are told all at once, each
 //! with its place, and none because of another.
@@ -17,13 +18,12 @@
 //! assert_eq!((class.name.as_str(), class.ports.as_str()), ("Pass", "1/1"));
 //! ```
 
-#![allow(dead_code, reason = "the checked program is complete; so far only what classes declare is taken from it")]
-
 mod ast;
 mod builtins;
 mod check;
 mod faults;
 mod fold;
+mod lower;
 mod parse;
 mod preprocess;
 mod token;
@@ -31,11 +31,14 @@ mod tree;
 mod types;
 
 pub use faults::Diagnostics;
+pub use lower::layout::InfoLayout;
 pub use types::{Member, StructType, Type};
 
+use crate::click::processing::Kind;
 use crate::diagnostics::{Sources, Span};
 use faults::{Faults, similar};
-use netil::module::TableKind;
+use netil::module::{Entry, Module, TableKind};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// What a class declares.
@@ -78,6 +81,8 @@ pub struct Param {
     pub syntax: String,
     /// When it has an argument.
     pub mode: Mode,
+    /// Its argument is a list: its value is the bytes of all elements, each of type `ctype`.
+    pub list: bool,
     /// Where its name stands.
     pub span: Span,
 }
@@ -152,6 +157,23 @@ pub struct Source<'a> {
     pub text: &'a str,
 }
 
+/// One element of a class.
+#[derive(Clone, Debug, Default)]
+pub struct Instance {
+    /// Its name.
+    pub name: String,
+    /// What its inputs do.
+    pub inputs: Vec<Kind>,
+    /// What its outputs do.
+    pub outputs: Vec<Kind>,
+    /// Values of parameters, by name.
+    pub values: BTreeMap<String, Value>,
+    /// The C text that a CONFIG's syntax made of the arguments; stands where CONFIG does.
+    pub generated: String,
+    /// Entries that tables have from the start, by name.
+    pub entries: BTreeMap<String, Vec<Entry>>,
+}
+
 /// A parameter's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
@@ -173,17 +195,36 @@ pub fn describe(source: Source<'_>, includes: &dyn Fn(&str) -> Option<String>) -
     let inputs = preprocess::Inputs { includes, generated: None };
     let output = preprocess::preprocess(source.name, source.text, inputs, &mut sources, &mut faults);
     let program = deep(|| {
-        let program = front(&output.tokens, false, &mut faults);
+        let program = front(&output.tokens, None, &mut faults);
         program.class
     });
     let (summary, manual) = manual(source.text);
     faults.result(Class { summary, manual, ..program }, sources, &output.uses)
 }
 
+/// Makes the module of an instance. Info fields that it uses are given their places in `info`.
+pub fn compile(
+    source: Source<'_>,
+    includes: &dyn Fn(&str) -> Option<String>,
+    instance: &Instance,
+    info: &mut InfoLayout,
+) -> Result<Module, Diagnostics> {
+    let mut sources = Sources::default();
+    let mut faults = Faults::default();
+    let generated = Some((format!("<configuration of {}>", instance.name), instance.generated.as_str()));
+    let inputs = preprocess::Inputs { includes, generated };
+    let output = preprocess::preprocess(source.name, source.text, inputs, &mut sources, &mut faults);
+    let module = deep(|| {
+        let program = front(&output.tokens, Some(instance), &mut faults);
+        if faults.is_empty() { lower::lower(&program, instance, info, &sources, &mut faults) } else { Module::default() }
+    });
+    faults.result(module, sources, &output.uses)
+}
+
 /// Tokens to a checked program.
-fn front(tokens: &[token::Token], generated: bool, faults: &mut Faults) -> tree::Program {
+fn front(tokens: &[token::Token], instance: Option<&Instance>, faults: &mut Faults) -> tree::Program {
     let items = parse::parse(tokens, faults);
-    check::check(&items, generated, faults)
+    check::check(&items, instance, faults)
 }
 
 /// Runs on a thread with a stack that is large enough for all that the limits allow.
@@ -194,6 +235,18 @@ fn deep<T: Send>(work: impl FnOnce() -> T + Send) -> T {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),
         }
+    })
+}
+
+/// The scalar of a type at an offset of bytes as in memory: fields in network order first byte first, integers little-endian.
+fn scalar(bytes: &[u8], offset: u32, ty: &Type) -> Option<u128> {
+    let bytes = bytes.get(offset as usize..(offset + ty.size()) as usize)?;
+    let big = bytes.iter().fold(0u128, |value, byte| value << 8 | u128::from(*byte));
+    let little = bytes.iter().rev().fold(0u128, |value, byte| value << 8 | u128::from(*byte));
+    Some(match ty {
+        Type::Bool => u128::from(little != 0),
+        Type::Int { .. } => tree::normal(ty, little),
+        _ => big,
     })
 }
 

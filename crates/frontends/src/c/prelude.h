@@ -10,4 +10,5 @@ struct rewrite_spec {
     be16 dport;
     bool sequential;
     u32 pattern;
+    bool random;
 };

@@ -146,7 +146,7 @@ pub(super) enum StmtKind {
     Continue,
     Return(Option<Expr>),
     Emit(Expr),
-    Drop(u32, Arc<str>),
+    Drop(Arc<str>),
     Empty,
 }
 

@@ -233,7 +233,11 @@ impl Checker<'_> {
             Type::Pointer(to) if to.is_error() || wants.is_error() => None,
             Type::Pointer(to) if **to == wants => Some(Arg::Key(pointed(address))),
             ty => {
-                let message = format!("the key of this table is a {wants}, and this is {}", with_article(ty));
+                let message = match ty {
+                    ty if *ty == wants => "a table is given the address of a key".to_owned(),
+                    Type::Pointer(to) => format!("the key of this table is a {wants}, and this is the address of {}", with_article(to)),
+                    ty => format!("the key of this table is a {wants}, and this is {}", with_article(ty)),
+                };
                 let declared = self.program.tables[*table].span;
                 let fault = Diagnostic::new(key.span, message).note(declared, "declared here");
                 let fault = if *ty == wants { fault.help("write `&` before it") } else { fault };

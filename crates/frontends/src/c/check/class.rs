@@ -3,7 +3,7 @@
 use super::{Checker, Symbol};
 use crate::c::ast::{self, Arg, ExprKind, Name};
 use crate::c::fold::{Nothing, fold};
-use crate::c::tree::{ControlDecl, Expr, Source, TableDecl};
+use crate::c::tree::{ControlDecl, Expr, Source, Static, TableDecl};
 use crate::c::types::{Type, U32, U64};
 use crate::c::{Config, Mode, Param, Preset, Value, similar};
 use crate::diagnostics::{Diagnostic, Span};
@@ -14,14 +14,17 @@ const MODES: [&str; 5] = ["REQUIRED", "OPTIONAL", "KEYWORD", "KEYWORD_REQUIRED",
 /// Bits of a key and bytes of a value at most.
 const MAX_KEY: u32 = 2048;
 const MAX_VALUE: u32 = 4096;
+/// Scalars of a list's element.
+const MAX_LIST_PARTS: usize = 64;
 
 impl Checker<'_> {
     pub(super) fn class_word(&mut self, word: &Name, args: &[Arg], span: Span) {
         let done = match &*word.text {
             "ELEMENT" => self.element_word(args, span),
             "ELEMENT_FLOW" => self.flow(args),
-            "PARAM" => self.param(None, args),
-            "PARAM_AS" => args.split_first().and_then(|(syntax, rest)| self.param(Some(name_of(syntax)?), rest)),
+            "PARAM" => self.param(None, args, false),
+            "PARAM_AS" => args.split_first().and_then(|(syntax, rest)| self.param(Some(name_of(syntax)?), rest, false)),
+            "PARAM_LIST" => self.param(None, args, true),
             "CONFIG" => self.config(args),
             "CONFIG_LIST" => self.config_list(args, span),
             "INFO" => self.info_word(args),
@@ -70,7 +73,7 @@ impl Checker<'_> {
         Some(())
     }
 
-    fn param(&mut self, syntax: Option<&Name>, args: &[Arg]) -> Option<()> {
+    fn param(&mut self, syntax: Option<&Name>, args: &[Arg], list: bool) -> Option<()> {
         let [Arg::Type(written), name, keyword, mode] = args else { return None };
         let (name, keyword) = (name_of(name)?, text_of(keyword)?);
         let ctype = self.type_name(written);
@@ -81,11 +84,36 @@ impl Checker<'_> {
         if mode == Mode::Given && ctype != Type::Bool && !ctype.is_error() {
             self.fault_help(written.base.span, "a GIVEN parameter says whether an argument is there", "write PARAM(bool, ...)");
         }
-        let id = self.program.class.params.len();
-        self.declare(name, Symbol::Param(id));
+        if list {
+            self.list(name, &ctype);
+        } else {
+            self.declare(name, Symbol::Param(self.program.class.params.len()));
+        }
         let syntax = syntax.map_or_else(String::new, |syntax| syntax.text.to_string());
-        self.program.class.params.push(Param { name: name.text.to_string(), keyword, ctype, syntax, mode, span: name.span });
+        self.program.class.params.push(Param { name: name.text.to_string(), keyword, ctype, syntax, mode, list, span: name.span });
         Some(())
+    }
+
+    /// A parameter that is a list: a constant array and the number of its elements. One without elements has a zero that nobody reads.
+    fn list(&mut self, name: &Name, ctype: &Type) {
+        let bytes = match self.instance.map(|instance| instance.values.get(&*name.text)) {
+            Some(Some(Value::Bytes(bytes))) => bytes.clone(),
+            Some(_) => Vec::new(),
+            None => vec![0; ctype.size() as usize],
+        };
+        let size = ctype.size().max(1);
+        let count = bytes.len() as u32 / size;
+        let mut init = Vec::new();
+        for (offset, ty) in ctype.leaves(MAX_LIST_PARTS).unwrap_or_default() {
+            let each = (0..count).map(|n| n * size + offset);
+            init.extend(each.filter_map(|at| Some((at, ty.clone(), crate::c::scalar(&bytes, at, &ty)?))));
+        }
+        init.sort_by_key(|(offset, ..)| *offset);
+        let ty = if ctype.is_error() { Type::Error } else { Type::Array(Arc::new(ctype.clone()), count.max(1)) };
+        self.declare(name, Symbol::Static(self.program.statics.len()));
+        self.program.statics.push(Static { name: Arc::clone(&name.text), ty, constant: true, span: name.span, init });
+        let counter = Name { text: format!("{}_count", name.text).into(), span: name.span };
+        self.declare(&counter, Symbol::Constant(count.into()));
     }
 
     fn mode(&mut self, mode: &Arg, ctype: &Type) -> Option<Mode> {
@@ -375,6 +403,7 @@ fn form(word: &str) -> &'static str {
         "ELEMENT_FLOW" => "ELEMENT_FLOW(\"x/y\")",
         "PARAM" => "PARAM(type, name, \"KEYWORD\", REQUIRED)",
         "PARAM_AS" => "PARAM_AS(SYNTAX, type, name, \"KEYWORD\", REQUIRED)",
+        "PARAM_LIST" => "PARAM_LIST(type, name, \"KEYWORD\", REQUIRED)",
         "CONFIG" => "CONFIG(SYNTAX, name)",
         "CONFIG_LIST" => "CONFIG_LIST(type, name)",
         "INFO" => "INFO(type, name)",

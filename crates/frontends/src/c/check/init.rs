@@ -19,6 +19,10 @@ impl Checker<'_> {
                 None => self.fault_help(value.span, "a static variable begins with a constant", "assign it in init()"),
             }
         }
+        // Where a part is named twice, the last value counts.
+        constants.reverse();
+        constants.sort_by_key(|(offset, ..)| *offset);
+        constants.dedup_by_key(|(offset, ..)| *offset);
         constants
     }
 
@@ -50,7 +54,7 @@ impl Checker<'_> {
             (Type::Mac | Type::In6, _) => return self.add_bytes(ty, base, list, span, out),
             (Type::Struct(_) | Type::Array(..), _) => {}
             (_, [(designators, init)]) if designators.is_empty() => return self.add_parts(ty, base, init, out),
-            _ => return self.fault(span, format!("a {ty} has one initial value")),
+            _ => return self.fault(span, format!("one initial value is enough for {ty}")),
         }
         let mut next = 0;
         for (designators, init) in list {

@@ -18,7 +18,7 @@ use super::builtins;
 use super::fold::{Nothing, fold};
 use super::tree::{self, Function, Program};
 use super::types::{StructType, Type};
-use super::{Faults, similar};
+use super::{Faults, Instance, similar};
 use crate::diagnostics::{Diagnostic, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,9 +38,9 @@ enum Symbol {
 
 type Scope = HashMap<Arc<str>, (Symbol, Span)>;
 
-/// Checks a file.
-pub(super) fn check(items: &[Item], generated: bool, faults: &mut Faults) -> Program {
-    let mut checker = Checker::new(generated, faults);
+/// Checks a file, of a class or, if it is given, of an instance.
+pub(super) fn check(items: &[Item], instance: Option<&Instance>, faults: &mut Faults) -> Program {
+    let mut checker = Checker::new(instance, faults);
     for item in items {
         checker.item(item);
     }
@@ -56,8 +56,8 @@ struct Checker<'a> {
     enums: HashMap<Arc<str>, Span>,
     infos: HashMap<Arc<str>, (usize, Span)>,
     next_struct: u32,
-    /// What CONFIG makes is there: without it its names are unknown.
-    generated: bool,
+    /// Without it, what CONFIG makes and how long lists are is unknown.
+    instance: Option<&'a Instance>,
     /// The function being checked.
     current: Option<Current>,
     element: Option<Span>,
@@ -75,7 +75,7 @@ struct Current {
 }
 
 impl<'a> Checker<'a> {
-    fn new(generated: bool, faults: &'a mut Faults) -> Self {
+    fn new(instance: Option<&'a Instance>, faults: &'a mut Faults) -> Self {
         Self {
             faults,
             program: Program::default(),
@@ -84,7 +84,7 @@ impl<'a> Checker<'a> {
             enums: HashMap::new(),
             infos: HashMap::new(),
             next_struct: 0,
-            generated,
+            instance,
             current: None,
             element: None,
         }
@@ -123,7 +123,7 @@ impl<'a> Checker<'a> {
     /// A name that is not declared: says so, unless CONFIG will make it.
     fn unknown(&mut self, name: &Name, what: &str) {
         let config = self.program.class.config.as_ref();
-        if !self.generated && config.is_some_and(|config| name.text.starts_with(config.name.as_str())) {
+        if self.instance.is_none() && config.is_some_and(|config| name.text.starts_with(config.name.as_str())) {
             return;
         }
         let fault = Diagnostic::new(name.span, format!("there is no {what} `{}`", name.text));
@@ -141,6 +141,7 @@ impl<'a> Checker<'a> {
         }
         match fold(&checked, &Nothing).filter(|_| checked.ty.is_scalar()) {
             Some(value) => Some((value, checked.ty)),
+            None if self.faults.told(e.span) => None,
             None => {
                 self.fault(e.span, format!("{what} must be a constant"));
                 None

@@ -164,7 +164,7 @@ impl Checker<'_> {
 
     fn drop(&mut self, reason: &Name) -> StmtKind {
         match self.lookup(&reason.text).map(|(symbol, _)| symbol.clone()) {
-            Some(Symbol::Constant(value)) => return StmtKind::Drop(value as u32, Arc::clone(&reason.text)),
+            Some(Symbol::Constant(_)) => return StmtKind::Drop(Arc::clone(&reason.text)),
             None => self.fault_help(
                 reason.span,
                 format!("there is no reason `{}`", reason.text),
@@ -220,7 +220,7 @@ impl Checker<'_> {
         let declared = self.current.as_ref().map_or(span, |current| current.function.span);
         let Some(value) = value else {
             if wants != Type::Void && !wants.is_error() {
-                let fault = Diagnostic::new(span, format!("a {wants} must be returned here"));
+                let fault = Diagnostic::new(span, format!("a value of type {wants} must be returned here"));
                 self.faults.add(fault.note(declared, "the function has a result"));
             }
             return StmtKind::Return(None);

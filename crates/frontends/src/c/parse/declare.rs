@@ -4,7 +4,7 @@ use super::{Parsed, Parser};
 use crate::c::ast::{Base, BaseKind, Declaration, Declarator, Designator, Expr, Init, Name, Storage, TypeName};
 use crate::c::token::{Kind, Token, unquote};
 use crate::c::types::{INT, Type, U32};
-use crate::diagnostics::{Diagnostic, Span};
+use crate::diagnostics::Diagnostic;
 use std::sync::Arc;
 
 /// Words of C that begin a type or say how it is kept.
@@ -105,9 +105,8 @@ impl Parser<'_> {
         }
         let mut members = Vec::new();
         while !self.eat("}") {
-            let start = self.peek().place();
             let (storage, base) = self.specifiers()?;
-            members.push(self.declarators(storage, base, start)?);
+            members.push(self.declarators(storage, base)?);
         }
         Ok(BaseKind::Struct(tag, Some(members)))
     }
@@ -130,7 +129,7 @@ impl Parser<'_> {
     }
 
     /// What follows the base of a declaration, up to the semicolon.
-    pub(super) fn declarators(&mut self, storage: Storage, base: Base, start: Span) -> Parsed<Declaration> {
+    pub(super) fn declarators(&mut self, storage: Storage, base: Base) -> Parsed<Declaration> {
         let mut declarators = Vec::new();
         if !self.eat(";") {
             loop {
@@ -145,7 +144,7 @@ impl Parser<'_> {
             }
             self.need(";")?;
         }
-        Ok(Declaration { storage, base, declarators, span: self.since(start) })
+        Ok(Declaration { storage, base, declarators })
     }
 
     fn declarator(&mut self, named: bool) -> Parsed<Declarator> {

@@ -24,11 +24,12 @@ const MAX_DEPTH: u32 = 200;
 const MAX_CHAIN: u32 = 4000;
 
 /// Declarations that netvm.h makes of macros.
-pub(super) const CLASS_WORDS: [&str; 16] = [
+pub(super) const CLASS_WORDS: [&str; 17] = [
     "ELEMENT",
     "ELEMENT_FLOW",
     "PARAM",
     "PARAM_AS",
+    "PARAM_LIST",
     "INFO",
     "CONFIG",
     "CONFIG_LIST",
@@ -223,10 +224,9 @@ impl<'a> Parser<'a> {
 
     /// A function, or a declaration of variables and types.
     fn external(&mut self, items: &mut Vec<Item>) -> Parsed<()> {
-        let start = self.peek().place();
         let (storage, base) = self.specifiers()?;
         if self.eat(";") {
-            items.push(Item::Declare(Declaration { storage, base, declarators: Vec::new(), span: self.since(start) }));
+            items.push(Item::Declare(Declaration { storage, base, declarators: Vec::new() }));
             return Ok(());
         }
         let mark = self.at;
@@ -242,7 +242,7 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         self.at = mark;
-        let declaration = self.declarators(storage, base, start)?;
+        let declaration = self.declarators(storage, base)?;
         items.push(Item::Declare(declaration));
         Ok(())
     }

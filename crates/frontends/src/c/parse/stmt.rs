@@ -122,10 +122,9 @@ impl Parser<'_> {
     }
 
     fn declaration_or_expression(&mut self) -> Parsed<StmtKind> {
-        let start = self.peek().place();
         if self.begins_type() {
             let (storage, base) = self.specifiers()?;
-            return Ok(StmtKind::Declare(self.declarators(storage, base, start)?));
+            return Ok(StmtKind::Declare(self.declarators(storage, base)?));
         }
         if self.peek().kind == Kind::Name && self.ahead(1).kind == Kind::Name {
             self.specifiers()?; // two names side by side begin with what should be a type

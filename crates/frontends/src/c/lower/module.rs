@@ -1,0 +1,352 @@
+//! The whole module: ports, memories, tables, and the handlers put together of those of the class.
+//!
+//! The push handler runs `packet` or `push` with the port that the packet came in by. The pull handler has three parts: timers, handlers for people, and packets
+//! that are asked for, which it takes from the input that leads to the output.
+
+use super::code::Code;
+use super::flow;
+use super::{Lowerer, Storage};
+use crate::c::fold::fold;
+use crate::c::tree::{self, ControlDecl, Source};
+use crate::c::types::Type;
+use crate::click::processing::Kind;
+use crate::diagnostics::Span;
+use netil::event::{CONTROL, TIMER, TIMERS};
+use netil::module::{Control, ControlType, Handler, HandlerKind, Label, Module, Port, PortKind, Table};
+use netil::table::Op;
+
+/// Bytes of data memory and of initialised data at most, as the verifier has it.
+const MAX_DATA: u32 = 64 << 20;
+/// How often a handler is made at most.
+const MAX_ROUNDS: u32 = 8;
+const MAX_INITIALISED: usize = 16 << 20;
+
+/// What a handler for people runs.
+struct Call {
+    function: usize,
+    write: bool,
+    ty: Option<Type>,
+    /// Where its value is.
+    at: u32,
+    index: u32,
+}
+
+impl Lowerer<'_> {
+    pub(super) fn module(mut self) -> Module {
+        self.module.source = self.sources.line(0).0.to_owned();
+        self.ports();
+        self.tables();
+        self.place_statics();
+        let calls = self.controls();
+        self.module.push = self.push();
+        self.module.pull = self.pull(&calls);
+        self.module.init = self.init();
+        self.limits();
+        let mut fields: Vec<_> = self.info.fields.clone();
+        fields.retain(|field| self.infos.keys().any(|id| *self.program.infos[*id].0 == *field.name));
+        self.module.info_fields = fields;
+        self.module.info_size = self.info.size();
+        self.module
+    }
+
+    fn ports(&mut self) {
+        let input = |kind: &Kind| if *kind == Kind::Push { PortKind::PushInput } else { PortKind::PullInput };
+        let output = |kind: &Kind| if *kind == Kind::Push { PortKind::PushOutput } else { PortKind::PullOutput };
+        let inputs = self.instance.inputs.iter().enumerate().map(|(n, kind)| Port { name: format!("in{n}"), kind: input(kind) });
+        let outputs = self.instance.outputs.iter().enumerate().map(|(n, kind)| Port { name: format!("out{n}"), kind: output(kind) });
+        self.module.ports = inputs.chain(outputs).collect();
+    }
+
+    fn tables(&mut self) {
+        for declared in &self.program.tables {
+            let (capacity, timeout) = (fold(&declared.capacity, &self.facts), declared.timeout.as_ref().map(|e| fold(e, &self.facts)));
+            if capacity.is_none() || timeout == Some(None) {
+                self.fault(declared.span, "capacity and timeout of a table are constants or parameters");
+            }
+            let entries = self.instance.entries.get(&*declared.name).cloned().unwrap_or_default();
+            self.module.tables.push(Table {
+                name: declared.name.to_string(),
+                kind: declared.kind,
+                key_bits: (declared.key.size() * 8) as u16,
+                value_bytes: declared.value.size(),
+                capacity: capacity.unwrap_or(0) as u32,
+                timeout_ns: timeout.flatten().unwrap_or(0) as u64,
+                entries,
+            });
+        }
+    }
+
+    fn place_statics(&mut self) {
+        for (n, variable) in self.program.statics.iter().enumerate() {
+            if !variable.constant {
+                self.statics[n] = Some(self.allocate(variable.ty.size()));
+            }
+        }
+    }
+
+    /// Address of a static variable; a constant is written into initialised data when it is first used.
+    pub(super) fn static_address(&mut self, id: usize) -> u32 {
+        if let Some(at) = self.statics[id] {
+            return at;
+        }
+        let variable = &self.program.statics[id];
+        let at = self.module.data.len() as u32;
+        self.module.data.resize(at as usize + variable.ty.size() as usize, 0);
+        for (offset, ty, value) in &variable.init {
+            let (start, size) = ((at + offset) as usize, ty.size() as usize);
+            self.module.data[start..start + size].copy_from_slice(&value.to_be_bytes()[16 - size..]);
+        }
+        self.module.data_labels.push(Label { name: variable.name.to_string(), at });
+        self.statics[id] = Some(at);
+        at
+    }
+
+    /// Handlers for people; gives those that run something.
+    fn controls(&mut self) -> Vec<Call> {
+        let mut calls = Vec::new();
+        for declared in &self.program.controls {
+            let ty = control_type(declared);
+            match declared.source {
+                Source::Static(id) => self.control_variable(declared, id, ty),
+                Source::Call(function) => {
+                    let at = self.allocate(ty.size());
+                    let index = self.module.controls.len() as u32;
+                    calls.push(Call { function, write: declared.write, ty: declared.ty.clone(), at, index });
+                    self.add_control(declared, ty, at, true);
+                }
+            }
+        }
+        calls
+    }
+
+    fn control_variable(&mut self, declared: &ControlDecl, id: usize, ty: ControlType) {
+        let at = self.static_address(id);
+        let same = |known: &&mut Control| known.name == *declared.name && known.at == at && !known.call && known.ty == ty;
+        if let Some(known) = self.module.controls.iter_mut().find(same) {
+            known.read |= !declared.write;
+            known.write |= declared.write;
+            return;
+        }
+        self.add_control(declared, ty, at, false);
+    }
+
+    fn add_control(&mut self, declared: &ControlDecl, ty: ControlType, at: u32, call: bool) {
+        let (read, write) = (!declared.write, declared.write);
+        self.module.controls.push(Control { name: declared.name.to_string(), read, write, ty, at, call });
+    }
+
+    fn begin(&mut self, kind: HandlerKind) {
+        self.code = Code::default();
+        self.kind = kind;
+        self.pointers.clear();
+        self.views.clear();
+        self.frames.clear();
+        self.push_frame(usize::MAX, None);
+    }
+
+    /// A handler: made again as long as more is learnt of its pointers.
+    fn handler(&mut self, kind: HandlerKind, make: impl Fn(&mut Self)) -> Handler {
+        self.learnt.clear();
+        for _ in 0..MAX_ROUNDS {
+            let (faults, data, scratch) = (self.faults.clone(), self.module.data_size, self.scratch.clone());
+            self.again = false;
+            self.begin(kind);
+            make(self);
+            if !self.again {
+                break;
+            }
+            self.learnt = self.pointers.iter().map(super::pointer::PointerVar::shapes).collect();
+            (*self.faults, self.module.data_size, self.scratch) = (faults, data, scratch);
+        }
+        self.end()
+    }
+
+    fn end(&mut self) -> Handler {
+        self.frames.clear();
+        let mut code = std::mem::take(&mut self.code);
+        code.resolve();
+        for fault in flow::ended(&code.insts, &code.events, &self.views) {
+            self.faults.add(fault);
+        }
+        code.finish()
+    }
+
+    /// A handler of the class, with its argument in a local.
+    fn run(&mut self, function: usize, argument: Option<u32>) {
+        let program = self.program;
+        self.push_frame(function, None);
+        if let Some(kept) = argument {
+            self.scalar_parameter(0, kept);
+        }
+        self.block(program.functions[function].body.as_deref().unwrap_or(&[]));
+        self.pop_frame();
+        self.code.op(Op::Ret);
+    }
+
+    fn packet_handler(&self) -> Option<usize> {
+        self.program.handlers[tree::PACKET].or(self.program.handlers[tree::PUSH])
+    }
+
+    fn push(&mut self) -> Option<Handler> {
+        let function = self.packet_handler()?;
+        if !self.instance.inputs.contains(&Kind::Push) {
+            return None;
+        }
+        let handler = self.handler(HandlerKind::Push, |this| {
+            let port = this.code.keep(32);
+            this.run(function, Some(port));
+        });
+        Some(handler)
+    }
+
+    fn pull(&mut self, calls: &[Call]) -> Option<Handler> {
+        let timer = self.program.handlers[tree::TIMER];
+        let pulls = self.instance.outputs.contains(&Kind::Pull) && self.packet_handler().is_some();
+        let runs = pulls || timer.is_some() || !calls.is_empty() || self.module.push.is_none();
+        if !runs {
+            return None;
+        }
+        let handler = self.handler(HandlerKind::Pull, |this| {
+            let id = this.code.keep(32);
+            if let Some(timer) = timer {
+                this.timers(timer, id);
+            }
+            this.run_calls(calls, id);
+            if let Some(function) = this.packet_handler().filter(|_| pulls) {
+                this.asked(function, id);
+            }
+            this.code.op(Op::Ret);
+        });
+        Some(handler)
+    }
+
+    fn timers(&mut self, timer: usize, id: u32) {
+        let other = self.code.label();
+        self.code.load(id);
+        self.code.op1(Op::Push, TIMER);
+        self.code.op(Op::Sub);
+        let n = self.code.keep(32);
+        self.code.load(n);
+        self.code.op1(Op::Push, TIMERS as u32);
+        self.code.jump(Op::JCmpGe, other);
+        self.run(timer, Some(n));
+        self.code.place(other);
+    }
+
+    fn run_calls(&mut self, calls: &[Call], id: u32) {
+        if calls.is_empty() {
+            return;
+        }
+        let other = self.code.label();
+        let labels: Vec<_> = calls.iter().map(|call| (CONTROL + call.index, self.code.label())).collect();
+        self.code.load(id);
+        self.code.switch(&labels, other);
+        for (call, (_, label)) in calls.iter().zip(labels) {
+            self.code.place(label);
+            self.run_call(call);
+            self.code.op(Op::Ret);
+        }
+        self.code.place(other);
+    }
+
+    fn run_call(&mut self, call: &Call) {
+        let slot = super::place::Spot::new(super::place::Base::Data, call.at);
+        let span = self.program.functions[call.function].span;
+        match (&call.ty, call.write) {
+            (Some(ty), true) => {
+                self.load(&slot, ty, span);
+                let kept = self.code.keep(ty.width());
+                self.inline_ready(call.function, vec![super::call::Ready::Scalar(kept)], span);
+            }
+            (Some(ty), false) => {
+                if let Some(Storage::Leaves(leaves)) = self.inline_ready(call.function, Vec::new(), span) {
+                    self.code.load(leaves[0].2);
+                    self.store(&slot, ty, span);
+                }
+            }
+            (None, _) => {
+                self.inline_ready(call.function, Vec::new(), span);
+            }
+        }
+    }
+
+    /// A packet is asked for at an output: it is taken from an input that pulls.
+    fn asked(&mut self, function: usize, id: u32) {
+        let inputs = &self.instance.inputs;
+        let first = inputs.iter().position(|kind| *kind == Kind::Pull);
+        let Some(first) = first else { return };
+        let from = |output: usize| if inputs.get(output) == Some(&Kind::Pull) { output } else { first };
+        let pulled: Vec<usize> = (0..self.instance.outputs.len()).filter(|n| self.instance.outputs[*n] == Kind::Pull).collect();
+        let mut sources: Vec<usize> = pulled.iter().map(|output| from(*output)).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        for source in &sources {
+            let next = self.code.label();
+            if sources.len() > 1 {
+                let cases: Vec<_> =
+                    pulled.iter().filter(|output| from(**output) == *source).map(|output| (inputs.len() + output) as u32).collect();
+                let here = self.code.label();
+                self.code.load(id);
+                let cases: Vec<_> = cases.into_iter().map(|id| (id, here)).collect();
+                self.code.switch(&cases, next);
+                self.code.place(here);
+            }
+            self.code.op1(Op::PktReceive, *source as u32);
+            self.code.op1(Op::Push, *source as u32);
+            let port = self.code.keep(32);
+            self.run(function, Some(port));
+            self.code.place(next);
+        }
+    }
+
+    fn init(&mut self) -> Option<Handler> {
+        let handler = self.handler(HandlerKind::Init, Self::make_init);
+        let empty = handler.code.iter().all(|inst| inst.op == Op::Ret);
+        (!empty).then_some(handler)
+    }
+
+    fn make_init(&mut self) {
+        for _ in 0..2 {
+            self.code.op(Op::Nop);
+        }
+        for (n, variable) in self.program.statics.iter().enumerate().filter(|(_, variable)| !variable.constant) {
+            let at = self.statics[n].unwrap_or(0);
+            for (offset, ty, value) in variable.init.iter().filter(|(.., value)| *value != 0) {
+                self.code.constant(*value, ty.width());
+                self.store(&super::place::Spot::new(super::place::Base::Data, at + offset), ty, variable.span);
+            }
+        }
+        if let Some(function) = self.program.handlers[tree::INIT] {
+            self.run(function, None);
+        }
+        if !self.module.coprocessors.is_empty() {
+            self.code.insts[0] = netil::module::Inst::with2(Op::CoproInit, 0, 0);
+            self.code.insts[1] = netil::module::Inst::new(Op::Pop);
+        }
+    }
+
+    fn limits(&mut self) {
+        if self.module.data_size > MAX_DATA {
+            self.fault(
+                Span::default(),
+                format!("the variables take {} bytes, and an element has at most {MAX_DATA}", self.module.data_size),
+            );
+        }
+        if self.module.data.len() > MAX_INITIALISED {
+            self.fault(Span::default(), format!("constants and texts take more than {MAX_INITIALISED} bytes"));
+        }
+    }
+}
+
+fn control_type(declared: &ControlDecl) -> ControlType {
+    match &declared.ty {
+        None if declared.write => ControlType::None,
+        None => ControlType::Text,
+        Some(Type::Bool) => ControlType::Bool,
+        Some(Type::Be(32)) => ControlType::Ip4,
+        Some(Type::Mac) => ControlType::Mac,
+        Some(Type::In6) => ControlType::Ip6,
+        Some(ty) if ty.is_signed() => ControlType::Signed((ty.size() * 8) as u16),
+        Some(ty) => ControlType::Unsigned((ty.size() * 8) as u16),
+    }
+}

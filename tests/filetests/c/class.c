@@ -1,0 +1,81 @@
+=== forms of declarations
+#include <netvm.h>
+ELEMENT(E, "1:1", "a/q");
+PARAM(u32, a, REQUIRED);
+PARAM(u32, b, "B", REQUIERD);
+PARAM(u32, c, "C", GIVEN);
+PARAM(u32 *, d, "D", REQUIRED);
+PARAM_AS(SECONDS, u64, e, "E", KEYWORD(x));
+INFO(u32 *, i);
+INFO(u8, j);
+INFO(u16, j);
+CONFIG("CLASSIFIER", f);
+CONFIG(CLASSIFIER, f);
+CONFIG(IPFILTER, g);
+TABLE_EXACT(t, u32, u32, 4);
+TABLE_PREFIX(u, u32 *, u32, 4);
+TABLE_RANGE(v, in6_t, u32, 4);
+TABLE_EXACT(w, u32, u8 *, 4, 0);
+TABLE_TERNARY(x, u8, u8, packet_length());
+SHARED(t);
+void packet(int port) { emit(0); }
+=== tables
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+struct key { be32 a; be32 b; };
+TABLE_EXACT(exact, struct key, u32, 4, 0);
+TABLE_PREFIX(prefix, be32, u32, 4);
+void packet(int port)
+{
+    be32 k = 0;
+    struct key key = { 0, 0 };
+    table_find(exact, &k);
+    table_find(exact, key);
+    table_find(exact, &key);
+    table_find(exakt, &key);
+    table_find(key, &key);
+    table_insert(prefix, &k);
+    *exact = 1;
+    emit(0);
+}
+=== handlers for people
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+PARAM(u32, p, "P", OPTIONAL(1));
+static u32 count;
+static u16 rate(void) { return 1; }
+static void reset(u32 n) { count = n; }
+READ(count, u64, count);
+READ(rate, u32, rate);
+READ(p, u32, p);
+READ_CALL(rate, u32, rate);
+READ_CALL(none, u32, nothing);
+WRITE_CALL(reset, none, reset);
+WRITE_CALL(set, u32, reset);
+WRITE_CALL(set, u32, reset);
+READ_CALL(text, test, reset);
+void packet(int port) { emit(0); }
+=== parameters without values
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+PARAM(u32, n, "LENGTH", REQUIRED);
+PARAM(u32, m, "MORE", OPTIONAL(4));
+PARAM(mac_t, mac, "MAC", KEYWORD_REQUIRED);
+void packet(int port) { packet_pull(n + m); emit(0); }
+--- values
+mac 1
+=== what CONFIG makes is wrong
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+CONFIG(CLASSIFIER, classify);
+void packet(int port) { emit(classify()); }
+--- generated
+static int classify(void)
+{
+    return classify_byte(0) == 8;
+}
+=== timers
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+static u32 n;
+void timer(int t) { timer_set(n, 0); timer_set(16, 0); timer_set(15, now() + 1); }
