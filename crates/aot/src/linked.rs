@@ -14,7 +14,8 @@ use compiler::backends::c::linked::{self, FUNCTION, Member};
 use compiler::mir::Call;
 use netil::Verified;
 use netil::budget::Budget;
-use netil::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Place, State, Trap, TrapKind};
+use netil::cluster::{Cluster, Ended, Host};
+use netil::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Place, Trap, TrapKind};
 use netil::layout::Parts;
 use netil::machine::Machine;
 use netil::module::HandlerKind;
@@ -79,24 +80,6 @@ struct Burst {
 
 type Run = unsafe extern "C" fn(*mut Burst, u32);
 
-/// What became of a packet, and in which member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End {
-    /// The member.
-    pub member: u32,
-    /// What it gave.
-    pub disposition: Disposition,
-}
-
-/// Who has the members' states, and takes what leaves before the next packet is run.
-pub trait Host {
-    /// A member's state.
-    fn state(&mut self, member: u32) -> &mut State;
-
-    /// A packet whose element has sent copies, which come first, or that goes where the next packet may be influenced.
-    fn leave(&mut self, packet: ExchangeBuffer<'static>, end: End, copies: Vec<CloneOut>);
-}
-
 /// Linked elements, compiled and loaded.
 pub struct Linked {
     run: Run,
@@ -119,6 +102,8 @@ struct Running<'r> {
     packets: &'r mut [ExchangeBuffer<'static>],
     host: &'r mut dyn Host,
     copies: Vec<CloneOut>,
+    /// Packets that the host has been told of.
+    told: usize,
 }
 
 impl Linked {
@@ -143,19 +128,20 @@ impl Linked {
         let programs = members.iter().map(|(program, _)| Arc::clone(program)).collect();
         Ok(Self { run, programs, calls: made.calls, mirrors: Vec::new(), units: Vec::new(), tables: Vec::new(), _library: library })
     }
+}
 
-    /// Runs packets from an entry on, in order; tells for each what became of it, nothing for those that left. States must fit their programs.
-    pub fn run(
-        &mut self,
-        entry: u32,
-        packets: &mut [ExchangeBuffer<'static>],
-        budget: u32,
-        host: &mut dyn Host,
-        ends: &mut Vec<Option<End>>,
-    ) {
+impl Cluster for Linked {
+    fn run(&mut self, entry: u32, packets: &mut Vec<ExchangeBuffer<'static>>, budget: u32, host: &mut dyn Host) {
         self.prepare(packets, host);
-        let mut running =
-            Running { programs: &self.programs, calls: &self.calls, mirrors: self.mirrors.as_mut_ptr(), packets, host, copies: Vec::new() };
+        let mut running = Running {
+            programs: &self.programs,
+            calls: &self.calls,
+            mirrors: self.mirrors.as_mut_ptr(),
+            packets,
+            host,
+            copies: Vec::new(),
+            told: 0,
+        };
         let mut burst = Burst {
             packets: self.mirrors.as_mut_ptr(),
             count: self.mirrors.len() as u64,
@@ -168,15 +154,14 @@ impl Linked {
         // SAFETY: the code was compiled for these programs and takes this structure. Mirrors and units point to memory of packets and states, which
         // live until the end of this function; `call` and `leave` bring the pointers up to date where they change them.
         unsafe { (self.run)(&raw mut burst, entry) };
-        ends.clear();
-        for (mirror, packet) in self.mirrors.iter().zip(running.packets.iter_mut()) {
-            ends.push(end(mirror));
-            if mirror.outcome != outcome::LEFT {
-                put_back(mirror, packet);
-            }
+        let told = running.told;
+        for (mirror, packet) in self.mirrors.iter().zip(packets.drain(..)).skip(told) {
+            tell(mirror, packet, host);
         }
     }
+}
 
+impl Linked {
     /// Makes mirrors and units for a burst.
     fn prepare(&mut self, packets: &mut [ExchangeBuffer<'static>], host: &mut dyn Host) {
         self.mirrors.clear();
@@ -259,7 +244,7 @@ fn put_back(mirror: &Mirror, packet: &mut ExchangeBuffer<'static>) {
     packet.time_ns = mirror.time_ns;
 }
 
-fn end(mirror: &Mirror) -> Option<End> {
+fn end(mirror: &Mirror) -> Option<Ended> {
     let trap = || {
         let kind = TrapKind::from_code(mirror.value).expect("compiled code returns the codes it was given");
         Trap { kind, handler: HandlerKind::Push, inst: mirror.site }
@@ -272,7 +257,7 @@ fn end(mirror: &Mirror) -> Option<End> {
         outcome::NO_INPUT => Disposition::Drop(DropReason::NoInput),
         _ => Disposition::Trap(trap()),
     };
-    Some(End { member: mirror.member, disposition })
+    Some(Ended { member: mirror.member, disposition })
 }
 
 /// Limbs of the largest array of operands: a `hash` of 255 words.
@@ -333,12 +318,25 @@ unsafe extern "C" fn leave(burst: *mut Burst, i: u64) {
     // SAFETY: as in `call`.
     let running = unsafe { &mut *(*burst).running.cast::<Running<'_>>() };
     // SAFETY: as in `call`.
-    let mirror = unsafe { &mut *running.mirrors.add(i as usize) };
+    let mirror = unsafe { &*running.mirrors.add(i as usize) };
+    for earlier in running.told..i as usize {
+        // SAFETY: as above; the mirrors of earlier packets are complete.
+        let mirror = unsafe { &*running.mirrors.add(earlier) };
+        tell(mirror, running.packets[earlier].take(), running.host);
+    }
+    running.told = i as usize + 1;
     let packet = &mut running.packets[i as usize];
     put_back(mirror, packet);
     if let Some(end) = end(mirror) {
         let copies = std::mem::take(&mut running.copies);
         running.host.leave(packet.take(), end, copies);
     }
-    mirror.outcome = outcome::LEFT;
+}
+
+/// Tells the host of a packet that has been run.
+fn tell(mirror: &Mirror, mut packet: ExchangeBuffer<'static>, host: &mut dyn Host) {
+    put_back(mirror, &mut packet);
+    if let Some(end) = end(mirror) {
+        host.ended(packet, end);
+    }
 }

@@ -2,16 +2,17 @@
 //!
 //! `NETVM_CASES` sets the number of generated chains, `NETVM_SEED` the first.
 
-use compiler::backends::c::linked::{Link, Member, supports};
+use compiler::backends::c::linked::{Member, supports};
 use compiler::passes;
 use netil::arbitrary::{Options, mixer, seeded_module, seeded_packet};
 use netil::asm::assemble;
+use netil::cluster::{Cluster, Ended, Host, Way};
 use netil::disasm::disassemble;
 use netil::exec::{CloneOut, Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::{Entry, HandlerKind, PortKind};
 use netil::{Interpreter, Verified, verify};
 use netvm_aot::build::Compiler;
-use netvm_aot::linked::{End, Host, Linked};
+use netvm_aot::linked::Linked;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,12 +26,13 @@ const PACKETS: u64 = 12;
 /// A packet as it is somewhere: bytes, annotations, time, moved head.
 type Shape = (Vec<u8>, Vec<u8>, u64, u32);
 
+/// What became of a packet, and its copies if it left at once.
+type End = (Ended, Shape, Option<Vec<(u32, Shape)>>);
+
 /// All that a chain leaves behind.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
-    ends: Vec<Option<End>>,
-    packets: Vec<Option<Shape>>,
-    left: Vec<(End, Shape, Vec<(u32, Shape)>)>,
+    ends: Vec<End>,
     memories: Vec<(Vec<u8>, Vec<u8>, Vec<u32>)>,
     tables: Vec<Vec<Entry>>,
     others: Vec<(Vec<u64>, usize, Vec<u64>)>,
@@ -47,10 +49,10 @@ fn copies(list: &[CloneOut]) -> Vec<(u32, Shape)> {
 /// A chain: programs, and where their ports lead.
 struct Chain {
     programs: Vec<Arc<Verified>>,
-    links: Vec<Vec<(u32, Link)>>,
+    links: Vec<Vec<(u32, Way)>>,
     states: Vec<State>,
     budget: u32,
-    left: Vec<(End, Shape, Vec<(u32, Shape)>)>,
+    ends: Vec<End>,
 }
 
 impl Host for Chain {
@@ -58,8 +60,12 @@ impl Host for Chain {
         &mut self.states[member as usize]
     }
 
-    fn leave(&mut self, packet: ExchangeBuffer<'static>, end: End, clones: Vec<CloneOut>) {
-        self.left.push((end, shape(&packet), copies(&clones)));
+    fn ended(&mut self, packet: ExchangeBuffer<'static>, ended: Ended) {
+        self.ends.push((ended, shape(&packet), None));
+    }
+
+    fn leave(&mut self, packet: ExchangeBuffer<'static>, ended: Ended, clones: Vec<CloneOut>) {
+        self.ends.push((ended, shape(&packet), Some(copies(&clones))));
     }
 }
 
@@ -77,61 +83,53 @@ impl Chain {
         programs.iter().all(|p| supports(p, &optimised(p)).is_ok()).then_some(())?;
         let links = (0..length as u32).map(|n| links(&programs, n, seed)).collect();
         let states = programs.iter().map(|p| state(p, BUDGET, quick)).collect();
-        Some(Self { programs, links, states, budget: BUDGET, left: Vec::new() })
+        Some(Self { programs, links, states, budget: BUDGET, ends: Vec::new() })
     }
 
-    fn linked(&mut self, packets: &mut [ExchangeBuffer<'static>]) -> Vec<Option<End>> {
-        let member = |(p, links): (&Arc<Verified>, &Vec<(u32, Link)>)| (Arc::clone(p), links.clone());
-        let parts: Vec<(Arc<Verified>, Vec<(u32, Link)>)> = self.programs.iter().zip(&self.links).map(member).collect();
+    /// In two bursts, the second of which finds what the first has left.
+    fn linked(&mut self, mut packets: Vec<ExchangeBuffer<'static>>) {
+        let member = |(p, links): (&Arc<Verified>, &Vec<(u32, Way)>)| (Arc::clone(p), links.clone());
+        let parts: Vec<(Arc<Verified>, Vec<(u32, Way)>)> = self.programs.iter().zip(&self.links).map(member).collect();
         let members: Vec<(Arc<Verified>, Member<'_>)> =
             parts.iter().map(|(p, links)| (Arc::clone(p), Member { program: p, func: optimised(p), links: links.clone() })).collect();
         let options = netvm_aot::Options { no_cache: true, ..netvm_aot::Options::default() };
         let mut code = Linked::new(&members, &[(0, 0)], 1, &options).unwrap();
-        let mut ends = Vec::new();
-        // In two bursts, the second of which finds what the first has left.
-        let (first, second) = packets.split_at_mut(PACKETS as usize / 2);
-        code.run(0, first, self.budget, self, &mut ends);
-        let mut all = ends.clone();
-        code.run(0, second, self.budget, self, &mut ends);
-        all.extend(ends);
-        all
+        let mut second = packets.split_off(packets.len() / 2);
+        code.run(0, &mut packets, self.budget, self);
+        code.run(0, &mut second, self.budget, self);
     }
 
     /// The meaning: one program after the other.
-    fn plain(&mut self, packets: &mut [ExchangeBuffer<'static>]) -> Vec<Option<End>> {
+    fn plain(&mut self, packets: Vec<ExchangeBuffer<'static>>) {
         let mut engines: Vec<Interpreter> = self.programs.iter().map(|p| Interpreter::new(Arc::clone(p))).collect();
-        packets.iter_mut().map(|packet| self.one(&mut engines, packet)).collect()
+        packets.into_iter().for_each(|packet| self.one(&mut engines, packet));
     }
 
-    fn one(&mut self, engines: &mut [Interpreter], packet: &mut ExchangeBuffer<'static>) -> Option<End> {
+    fn one(&mut self, engines: &mut [Interpreter], mut packet: ExchangeBuffer<'static>) {
         let (mut member, mut port) = (0, 0);
         loop {
             packet.port = port;
             let mut out = Outcome::default();
-            engines[member as usize].run(HandlerKind::Push, std::slice::from_mut(packet), &mut self.states[member as usize], &mut out);
+            engines[member as usize].run(HandlerKind::Push, std::slice::from_mut(&mut packet), &mut self.states[member as usize], &mut out);
             let disposition = out.dispositions[0];
-            let end = End { member, disposition };
+            let end = Ended { member, disposition };
             let link = match disposition {
                 Disposition::Port(id) => self.links[member as usize].iter().find(|(p, _)| *p == id).map(|(_, link)| *link),
                 _ => None,
             };
-            if !out.clones.is_empty() || link == Some(Link::AtOnce) {
-                self.left.push((end, shape(packet), copies(&out.clones)));
-                return None;
+            if !out.clones.is_empty() || link == Some(Way::AtOnce) {
+                return self.ends.push((end, shape(&packet), Some(copies(&out.clones))));
             }
             match link {
-                Some(Link::Member(to, at)) => (member, port) = (to, at),
-                _ => return Some(end),
+                Some(Way::Member(to, at)) => (member, port) = (to, at),
+                _ => return self.ends.push((end, shape(&packet), None)),
             }
         }
     }
 
-    fn seen(self, ends: Vec<Option<End>>, packets: &[ExchangeBuffer<'static>]) -> Seen {
-        let kept = |(end, packet): (&Option<End>, &ExchangeBuffer<'static>)| end.map(|_| shape(packet));
+    fn seen(self) -> Seen {
         Seen {
-            packets: ends.iter().zip(packets).map(kept).collect(),
-            ends,
-            left: self.left,
+            ends: self.ends,
             memories: self.states.iter().map(|s| (s.data.clone(), s.shared.clone(), s.exceptions.to_vec())).collect(),
             tables: self.states.iter().flat_map(|s| s.tables.iter().map(|t| t.entries(0))).collect(),
             others: self
@@ -159,14 +157,14 @@ fn state(program: &Arc<Verified>, budget: u32, quick: bool) -> State {
 }
 
 /// Sends lead to a later program, or out; both kinds of out occur.
-fn links(programs: &[Arc<Verified>], n: u32, seed: u64) -> Vec<(u32, Link)> {
+fn links(programs: &[Arc<Verified>], n: u32, seed: u64) -> Vec<(u32, Way)> {
     let outputs = programs[n as usize].module().all_ports().into_iter().filter(|(_, p)| !p.kind.is_input());
     let to = |(id, port): (u32, netil::module::Port)| {
         let next = n + 1 + (seed + u64::from(id)) as u32 % 2;
         let link = match () {
-            () if (next as usize) < programs.len() && port.kind == PortKind::PushOutput => Link::Member(next, 0),
-            () if (seed + u64::from(id)).is_multiple_of(5) => Link::AtOnce,
-            () => Link::Exit,
+            () if (next as usize) < programs.len() && port.kind == PortKind::PushOutput => Way::Member(next, 0),
+            () if (seed + u64::from(id)).is_multiple_of(5) => Way::AtOnce,
+            () => Way::Exit,
         };
         (id, link)
     };
@@ -223,18 +221,15 @@ fn recorded(case: &str) -> bool {
     let out: Vec<u32> = program.module().all_ports().into_iter().filter(|(_, p)| !p.kind.is_input()).map(|(id, _)| id).collect();
     let chain = |quick| Chain {
         programs: vec![Arc::clone(&program); 2],
-        links: vec![out.iter().map(|id| (*id, Link::Member(1, 0))).collect(), out.iter().map(|id| (*id, Link::Exit)).collect()],
+        links: vec![out.iter().map(|id| (*id, Way::Member(1, 0))).collect(), out.iter().map(|id| (*id, Way::Exit)).collect()],
         states: vec![state(&program, budget, quick), state(&program, budget, quick)],
         budget,
-        left: Vec::new(),
+        ends: Vec::new(),
     };
     let (mut found, mut wanted) = (chain(true), chain(false));
-    let mut burst = make();
-    let ends = found.linked(&mut burst);
-    let found = found.seen(ends, &burst);
-    let mut burst = make();
-    let ends = wanted.plain(&mut burst);
-    let wanted = wanted.seen(ends, &burst);
+    found.linked(make());
+    wanted.plain(make());
+    let (found, wanted) = (found.seen(), wanted.seen());
     assert!(found == wanted, "{name}: {}", difference(&found, &wanted));
     true
 }
@@ -250,12 +245,9 @@ fn generated_chains() {
     for seed in (first..).take(8 * cases as usize) {
         let (Some(mut chain), Some(mut plain)) = (Chain::new(seed, true), Chain::new(seed, false)) else { continue };
         let texts: Vec<String> = chain.programs.iter().map(|p| disassemble(p.module())).collect();
-        let mut burst = packets(seed);
-        let ends = chain.linked(&mut burst);
-        let found = chain.seen(ends, &burst);
-        let mut burst = packets(seed);
-        let ends = plain.plain(&mut burst);
-        let wanted = plain.seen(ends, &burst);
+        chain.linked(packets(seed));
+        plain.plain(packets(seed));
+        let (found, wanted) = (chain.seen(), plain.seen());
         assert!(found == wanted, "seed {seed}: {}\n{}", difference(&found, &wanted), texts.join("\n----\n"));
         compared += 1;
         if compared == cases {
@@ -267,10 +259,8 @@ fn generated_chains() {
 
 /// The first packet that differs, or the rest.
 fn difference(found: &Seen, wanted: &Seen) -> String {
-    let n = (0..found.ends.len()).find(|i| (found.ends[*i], &found.packets[*i]) != (wanted.ends[*i], &wanted.packets[*i]));
-    match n {
-        Some(n) => format!("packet {n}: {:02x?}\nwanted {:02x?}", (found.ends[n], &found.packets[n]), (wanted.ends[n], &wanted.packets[n])),
-        None if found.left != wanted.left => format!("left {:02x?}\nwanted {:02x?}", found.left, wanted.left),
+    match (0..wanted.ends.len()).find(|i| found.ends.get(*i) != wanted.ends.get(*i)) {
+        Some(n) => format!("packet {n}: {:02x?}\nwanted {:02x?}", found.ends.get(n), wanted.ends.get(n)),
         None => format!("memories {:02x?}\nwanted {:02x?}", (&found.memories, &found.others), (&wanted.memories, &wanted.others)),
     }
 }

@@ -16,7 +16,7 @@
 //! - [`machine`]: what instructions do to memories, exchange buffers and coprocessors, the same for every engine
 //! - [`interp`]: the reference interpreter; [`engine`]: what every engine does
 //! - [`tables`]: tables of entries and what they mean; [`layout`]: how they lie in memory
-//! - [`app`]: applications, graphs of elements
+//! - [`app`]: applications, graphs of elements; [`cluster`]: elements that run as one
 //! - [`manual`]: `docs/netil.md`, from the table
 //! - [`arbitrary`]: modules that verify, from a seed or a byte string, for tests
 //!
@@ -26,6 +26,7 @@ pub mod app;
 pub mod arbitrary;
 pub mod asm;
 pub mod budget;
+pub mod cluster;
 pub mod codec;
 pub mod copro;
 pub mod digest;

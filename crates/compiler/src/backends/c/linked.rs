@@ -11,6 +11,7 @@
 use super::{Unsupported, member, slice, tables, with_sets};
 use crate::mir::{Call, Func, Helper, Op};
 use netil::Verified;
+use netil::cluster::Way;
 use std::fmt::Write as _;
 
 pub use super::slice::LARGE;
@@ -25,18 +26,7 @@ pub struct Member<'a> {
     /// Its push handler.
     pub func: Func,
     /// Where each output port leads, by the port's id.
-    pub links: Vec<(u32, Link)>,
-}
-
-/// Where a packet goes from a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Link {
-    /// Into a member, by that port.
-    Member(u32, u32),
-    /// Out of what is linked, when the burst has been run.
-    Exit,
-    /// Out at once, before the next packet.
-    AtOnce,
+    pub links: Vec<(u32, Way)>,
 }
 
 /// The text, and what its calls are.
@@ -131,7 +121,7 @@ fn ahead(members: &[&Member<'_>], entries: &[(u32, u32)], slices: &[Option<Func>
     for (n, member) in members.iter().enumerate().filter(|(n, _)| has(*n as u32)) {
         let _ = writeln!(text, "at{n}:\n    __attribute__((unused));\n    switch (p{n}(g, i, r, port)) {{");
         for (port, link) in &member.links {
-            if let Link::Member(to, at) = link
+            if let Way::Member(to, at) = link
                 && has(*to)
             {
                 let _ = writeln!(text, "    case {port}: port = {at}; goto at{to};");
@@ -173,9 +163,9 @@ fn step(n: usize, member: &Member<'_>) -> String {
             let _ = write!(text, "if (g->packets[i].copies) {{ {leaves} goto at_once; }} ");
         }
         let _ = match link {
-            Link::Member(to, at) => writeln!(text, "port = {at}; goto at{to};"),
-            Link::Exit => writeln!(text, "{leaves} goto done;"),
-            Link::AtOnce => writeln!(text, "{leaves} goto at_once;"),
+            Way::Member(to, at) => writeln!(text, "port = {at}; goto at{to};"),
+            Way::Exit => writeln!(text, "{leaves} goto done;"),
+            Way::AtOnce => writeln!(text, "{leaves} goto at_once;"),
         };
     }
     let end = if copies { "if (g->packets[i].copies) goto at_once; " } else { "" };

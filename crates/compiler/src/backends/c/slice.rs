@@ -7,8 +7,8 @@
 //! It ends at the first lookup in a table that may be out of the nearest caches, and at work that only the runtime does.
 //! Source: architecture, "stage splitting"; the figures behind it are those of hand-written forwarding in bursts.
 
-use super::linked::Link;
 use crate::mir::{Block, Def, Edge, Func, Helper, Op, Terminator, Value};
+use netil::cluster::Way;
 use netil::exec::DropReason;
 use netil::layout;
 use netil::module::{Table, TableKind};
@@ -26,7 +26,7 @@ pub(super) fn is_large(table: &Table, large: usize) -> bool {
 }
 
 /// The slice of a handler that leads to a large table here, or to a member that has a slice; `None` if nothing does.
-pub(super) fn of(func: &Func, (tables, large): (&[Table], usize), links: &[(u32, Link)], sliced: &[bool]) -> Option<Func> {
+pub(super) fn of(func: &Func, (tables, large): (&[Table], usize), links: &[(u32, Way)], sliced: &[bool]) -> Option<Func> {
     let mut slicer = Slicer { func: func.clone(), tables, large };
     let leads = slicer.leads(links, sliced);
     if !leads[0] {
@@ -91,7 +91,7 @@ impl Slicer<'_> {
     }
 
     /// Which blocks lead to a goal.
-    fn leads(&self, links: &[(u32, Link)], sliced: &[bool]) -> Vec<bool> {
+    fn leads(&self, links: &[(u32, Way)], sliced: &[bool]) -> Vec<bool> {
         let mut leads = vec![false; self.func.blocks.len()];
         let mut changed = true;
         while changed {
@@ -108,7 +108,7 @@ impl Slicer<'_> {
         leads
     }
 
-    fn ends_well(&self, block: Block, leads: &[bool], links: &[(u32, Link)], sliced: &[bool]) -> bool {
+    fn ends_well(&self, block: Block, leads: &[bool], links: &[(u32, Way)], sliced: &[bool]) -> bool {
         match &self.func.block(block).end {
             Terminator::Send(port) => goes_on(*port, links, sliced),
             end => end.edges().iter().any(|e| leads[e.block.0 as usize]),
@@ -116,7 +116,7 @@ impl Slicer<'_> {
     }
 
     /// Ends a block at its goal or stop, and leaves it only for blocks that lead on.
-    fn cut(&mut self, block: Block, leads: &[bool], links: &[(u32, Link)], sliced: &[bool]) {
+    fn cut(&mut self, block: Block, leads: &[bool], links: &[(u32, Way)], sliced: &[bool]) {
         let nowhere = Terminator::Drop(DropReason::Verdict);
         if let Some((at, _)) = self.end_of(block) {
             let data = self.func.block_mut(block);
@@ -163,6 +163,6 @@ impl Slicer<'_> {
     }
 }
 
-fn goes_on(port: u32, links: &[(u32, Link)], sliced: &[bool]) -> bool {
-    links.iter().any(|(id, link)| *id == port && matches!(link, Link::Member(to, _) if sliced.get(*to as usize) == Some(&true)))
+fn goes_on(port: u32, links: &[(u32, Way)], sliced: &[bool]) -> bool {
+    links.iter().any(|(id, link)| *id == port && matches!(link, Way::Member(to, _) if sliced.get(*to as usize) == Some(&true)))
 }

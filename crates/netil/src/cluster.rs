@@ -1,0 +1,162 @@
+//! Elements of an application that run as one over a burst, and which of them may.
+//!
+//! A cluster's members are programs that packets are pushed through. Each packet goes as far as members lead it before the next one starts, as one at a time
+//! would; so a cluster is right whatever its members keep. What leaves it is either told when the burst has been run ([`Way::Exit`]), where nothing that happens
+//! behind can come back to a member, or is handed over at once ([`Way::AtOnce`]).
+//!
+//! Source: NetVM paper, section 5.2; architecture, "Bursts".
+
+use crate::app::{Application, Body, End, Wire, port_id};
+use crate::exec::{CloneOut, Disposition, ExchangeBuffer, State};
+use crate::module::PortKind;
+use std::collections::BTreeSet;
+
+/// What became of a packet, and in which member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The member.
+    pub member: u32,
+    /// What it gave; a port by its id.
+    pub disposition: Disposition,
+}
+
+/// Who has the members' states, and takes what leaves before the next packet is run.
+pub trait Host {
+    /// A member's state.
+    fn state(&mut self, member: u32) -> &mut State;
+
+    /// A packet that has been run and has not left at once. Told in order; not before others have been run, but before a later packet leaves at once.
+    fn ended(&mut self, packet: ExchangeBuffer<'static>, ended: Ended);
+
+    /// A packet whose element has sent copies, which come first, or that goes where the next packet may be influenced.
+    fn leave(&mut self, packet: ExchangeBuffer<'static>, ended: Ended, copies: Vec<CloneOut>);
+}
+
+/// Members made ready to run as one.
+pub trait Cluster: Send {
+    /// Runs packets from an entry on, in order, and gives them all to the host; none are left. `budget` is each member's.
+    fn run(&mut self, entry: u32, packets: &mut Vec<ExchangeBuffer<'static>>, budget: u32, host: &mut dyn Host);
+}
+
+/// Where a packet goes from a member's port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Into a member, by its port with that id.
+    Member(u32, u32),
+    /// Out, to be told when the burst has been run.
+    Exit,
+    /// Out at once.
+    AtOnce,
+}
+
+/// Which elements run as one, and how they hang together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The members' instances.
+    pub members: Vec<u32>,
+    /// By member, where each output port leads, by its id.
+    pub ways: Vec<Vec<(u32, Way)>>,
+    /// Inputs that packets come in by from elsewhere: member, port's id.
+    pub entries: Vec<(u32, u32)>,
+}
+
+impl Plan {
+    /// All programs that may be linked and that are pushed into. `links` says which instances may.
+    pub fn new(app: &Application, links: &dyn Fn(u32) -> bool) -> Self {
+        let pushed = |n: &u32| app.instances[*n as usize].program().is_some_and(|p| p.module().port_kind(0) == Some(PortKind::PushInput));
+        let members: Vec<u32> = (0..app.instances.len() as u32).filter(|n| pushed(n) && links(*n)).collect();
+        let plan = Self { members, ..Self::default() };
+        let returning = plan.returning(app);
+        let ways = plan.members.iter().map(|n| plan.ways_of(app, *n, &returning)).collect();
+        let entries = plan.entries(app);
+        Self { ways, entries, ..plan }
+    }
+
+    /// The entry by which packets for an instance's input come in.
+    pub fn entry(&self, app: &Application, to: End) -> Option<u32> {
+        let (member, port) = (self.member(to.instance)?, input(app, to)?);
+        self.entries.iter().position(|e| *e == (member, port)).map(|n| n as u32)
+    }
+
+    fn member(&self, instance: u32) -> Option<u32> {
+        self.members.binary_search(&instance).ok().map(|n| n as u32)
+    }
+
+    /// Instances from which packets may come to a member, in whatever way.
+    fn returning(&self, app: &Application) -> BTreeSet<u32> {
+        let mut found: BTreeSet<u32> = self.members.iter().copied().collect();
+        while let Some(wire) = app.wires.iter().find(|w| found.contains(&w.to.instance) && !found.contains(&w.from.instance)) {
+            found.insert(wire.from.instance);
+        }
+        found
+    }
+
+    fn ways_of(&self, app: &Application, instance: u32, returning: &BTreeSet<u32>) -> Vec<(u32, Way)> {
+        let own = app.wires.iter().filter(|w| w.from.instance == instance);
+        own.filter_map(|w| Some((output(app, w.from)?, self.way(app, w, returning)))).collect()
+    }
+
+    fn way(&self, app: &Application, wire: &Wire, returning: &BTreeSet<u32>) -> Way {
+        let native = matches!(app.instances[wire.to.instance as usize].body, Body::Native(_));
+        match (self.member(wire.to.instance), input(app, wire.to)) {
+            (Some(member), Some(port)) if !wire.recirculates => Way::Member(member, port),
+            _ if native && !wire.recirculates && !returning.contains(&wire.to.instance) => Way::Exit,
+            _ => Way::AtOnce,
+        }
+    }
+
+    /// Inputs of members that something else leads to.
+    fn entries(&self, app: &Application) -> Vec<(u32, u32)> {
+        let from_elsewhere = app.wires.iter().filter(|w| w.recirculates || self.member(w.from.instance).is_none());
+        let entry = |w: &Wire| Some((self.member(w.to.instance)?, input(app, w.to)?));
+        from_elsewhere.filter_map(entry).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+fn input(app: &Application, end: End) -> Option<u32> {
+    port_id(app.instances[end.instance as usize].program()?, end.port, true)
+}
+
+fn output(app: &Application, end: End) -> Option<u32> {
+    port_id(app.instances[end.instance as usize].program()?, end.port, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::Instance;
+    use crate::asm::assemble;
+    use crate::verify;
+    use std::sync::Arc;
+
+    /// Instances: programs with two inputs and two outputs (`p`), or native ones (`n`); wires `from.port > to.port`, `~` for those that lead back.
+    fn app(bodies: &str, wires: &[(u32, u32, u32, u32, bool)]) -> Application {
+        let text = "segment .ports push_input a, b push_output c, d ends segment .push ret ends";
+        let program = Arc::new(verify(assemble(text, "test").unwrap()).unwrap());
+        let body = |c| if c == 'p' { Body::Program(Arc::clone(&program)) } else { Body::Native(Vec::new()) };
+        let instances = bodies.chars().map(|c| Instance { name: String::new(), class: String::new(), body: body(c) }).collect();
+        let end = |instance, port| End { instance, port };
+        let wires = wires.iter().map(|(a, b, c, d, back)| Wire { from: end(*a, *b), to: end(*c, *d), recirculates: *back }).collect();
+        Application { instances, wires, ..Application::default() }
+    }
+
+    #[test]
+    fn what_is_behind_the_members_leaves_after_the_burst() {
+        let app = app("nppn", &[(0, 0, 1, 0, false), (1, 0, 2, 1, false), (1, 1, 3, 0, false), (2, 1, 3, 1, false)]);
+        let plan = Plan::new(&app, &|_| true);
+        assert_eq!(plan.members, [1, 2]);
+        assert_eq!(plan.ways, [vec![(2, Way::Member(1, 1)), (3, Way::Exit)], vec![(3, Way::Exit)]]);
+        assert_eq!((&plan.entries[..], plan.entry(&app, End { instance: 1, port: 0 })), (&[(0, 0)][..], Some(0)));
+        assert_eq!(plan.entry(&app, End { instance: 2, port: 1 }), None);
+    }
+
+    #[test]
+    fn what_may_come_back_leaves_at_once() {
+        let wires =
+            [(0, 0, 1, 0, false), (1, 0, 2, 0, false), (2, 0, 3, 0, false), (3, 0, 1, 1, true), (3, 1, 4, 0, false), (4, 0, 1, 1, false)];
+        let plan = Plan::new(&app("nppppn", &wires), &|n| n != 2);
+        assert_eq!(plan.members, [1, 3, 4]);
+        assert_eq!(plan.ways, [vec![(2, Way::AtOnce)], vec![(2, Way::AtOnce), (3, Way::Member(2, 0))], vec![(2, Way::Member(0, 1))]]);
+        assert_eq!(plan.entries, [(0, 0), (0, 1), (1, 0)]);
+    }
+}
