@@ -15,7 +15,7 @@
  * are updated (RFC 1624); the destination annotation becomes the new destination.
  *
  *   TIMEOUT             how long an idle address is known, 5 minutes
- *   MAPPING_CAPACITY    how many mappings (two an address) are known at most, 65,536
+ *   MAPPING_CAPACITY    how many inner addresses are known at most, 65,536
  *
  * See also: IPRewriter. Source: RFC 3022.
  */

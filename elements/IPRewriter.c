@@ -22,7 +22,8 @@
  *   TCP_DONE_TIMEOUT       the same after FIN or RST, 4 minutes
  *   UDP_TIMEOUT            UDP, 5 minutes
  *   UDP_STREAMING_TIMEOUT  UDP after three packets, some of them each way; UDP_TIMEOUT by default
- *   MAPPING_CAPACITY       how many mappings (two a flow) are known at most, 65,536
+ *   REPLY_ANNO             an annotation (PAINT, ...) that replies get as the flow's first packet had it
+ *   MAPPING_CAPACITY       how many flows are known at most, 32,768
  *
  * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full.
  *
@@ -42,17 +43,21 @@ PARAM_AS(SECONDS, u64, tcp_nodata_timeout, "TCP_NODATA_TIMEOUT", KEYWORD(3000000
 PARAM_AS(SECONDS, u64, tcp_done_timeout, "TCP_DONE_TIMEOUT", KEYWORD(240000000000));
 PARAM_AS(SECONDS, u64, udp_timeout, "UDP_TIMEOUT", KEYWORD(300000000000));
 PARAM_AS(SECONDS, u64, udp_streaming_timeout, "UDP_STREAMING_TIMEOUT", KEYWORD(0));
-PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(65536));
-/* Click's guarantees and the interval of its clean-up have no part here: what has timed out makes room at once. */
+PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(32768));
+/* Click's guarantees and the interval of its clean-up have no part here: what has timed out makes room at once, nothing else does. */
+PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, tcp_guarantee, "TCP_GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, udp_guarantee, "UDP_GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));
 PARAM(bool, sets_dst_anno, "DST_ANNO", KEYWORD(true));
+PARAM_AS(ANNO, int, reply_anno, "REPLY_ANNO", KEYWORD(-1));
 CONFIG(REWRITE, inputs);
 
+enum { NO_ANNO = -1 };
 
-TABLE_EXACT(brief, struct flow, struct mapping, mapping_capacity, tcp_nodata_timeout);
-TABLE_EXACT(lasting, struct flow, struct mapping, mapping_capacity, tcp_timeout);
+
+TABLE_EXACT(brief, struct flow, struct mapping, 2 * mapping_capacity, tcp_nodata_timeout);
+TABLE_EXACT(lasting, struct flow, struct mapping, 2 * mapping_capacity, tcp_timeout);
 
 static bool handles(u8 protocol)
 {

@@ -6,7 +6,8 @@
  *   TCP_TIMEOUT            how long an idle connection is known that had data both ways, 24 hours
  *   TCP_NODATA_TIMEOUT     the same without data both ways, 5 minutes
  *   TCP_DONE_TIMEOUT       the same after FIN or RST, 4 minutes
- *   MAPPING_CAPACITY       how many mappings (two a flow) are known at most, 65,536
+ *   MAPPING_CAPACITY       how many flows are known at most, 32,768
+ *   REPLY_ANNO             an annotation that replies get as the flow's first packet had it
  *   DST_ANNO               false: the destination annotation stays
  *
  * In Click other elements can have sequence numbers changed; that is left out.
@@ -23,15 +24,19 @@ ELEMENT(TCPRewriter, "1-/1-", "h/h");
 PARAM_AS(SECONDS, u64, tcp_timeout, "TCP_TIMEOUT", KEYWORD(86400000000000));
 PARAM_AS(SECONDS, u64, tcp_nodata_timeout, "TCP_NODATA_TIMEOUT", KEYWORD(300000000000));
 PARAM_AS(SECONDS, u64, tcp_done_timeout, "TCP_DONE_TIMEOUT", KEYWORD(240000000000));
-PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(65536));
+PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(32768));
 /* Click's guarantees and the interval of its clean-up have no part here: what has timed out makes room at once. */
+PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, tcp_guarantee, "TCP_GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));
 PARAM(bool, sets_dst_anno, "DST_ANNO", KEYWORD(true));
+PARAM_AS(ANNO, int, reply_anno, "REPLY_ANNO", KEYWORD(-1));
 CONFIG(REWRITE, inputs);
 
-TABLE_EXACT(brief, struct flow, struct mapping, mapping_capacity, tcp_nodata_timeout);
-TABLE_EXACT(lasting, struct flow, struct mapping, mapping_capacity, tcp_timeout);
+enum { NO_ANNO = -1 };
+
+TABLE_EXACT(brief, struct flow, struct mapping, 2 * mapping_capacity, tcp_nodata_timeout);
+TABLE_EXACT(lasting, struct flow, struct mapping, 2 * mapping_capacity, tcp_timeout);
 
 static bool handles(u8 protocol)
 {

@@ -6,7 +6,8 @@
  *
  *   TIMEOUT                how long an idle flow is known, 5 minutes
  *   STREAMING_TIMEOUT      the same after three packets, some of them each way; TIMEOUT by default
- *   MAPPING_CAPACITY       how many mappings (two a flow) are known at most, 65,536
+ *   MAPPING_CAPACITY       how many flows are known at most, 32,768
+ *   REPLY_ANNO             an annotation that replies get as the flow's first packet had it
  *   DST_ANNO               false: the destination annotation stays
  *
  * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full.
@@ -20,15 +21,18 @@
 ELEMENT(UDPRewriter, "1-/1-", "h/h");
 PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
 PARAM_AS(SECONDS, u64, streaming_timeout, "STREAMING_TIMEOUT", KEYWORD(0));
-PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(65536));
+PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(32768));
 /* Click's guarantee and the interval of its clean-up have no part here: what has timed out makes room at once. */
 PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));
 PARAM(bool, sets_dst_anno, "DST_ANNO", KEYWORD(true));
+PARAM_AS(ANNO, int, reply_anno, "REPLY_ANNO", KEYWORD(-1));
 CONFIG(REWRITE, inputs);
 
-TABLE_EXACT(brief, struct flow, struct mapping, mapping_capacity, timeout);
-TABLE_EXACT(lasting, struct flow, struct mapping, mapping_capacity, streaming_timeout);
+enum { NO_ANNO = -1 };
+
+TABLE_EXACT(brief, struct flow, struct mapping, 2 * mapping_capacity, timeout);
+TABLE_EXACT(lasting, struct flow, struct mapping, 2 * mapping_capacity, streaming_timeout);
 
 static bool handles(u8 protocol)
 {

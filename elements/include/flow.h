@@ -16,6 +16,8 @@ struct mapping {
     u32 packets;                /* of this direction */
     bool has_data;              /* TCP payload was seen in this direction */
     bool is_done;               /* a TCP connection that ends: FIN or RST was seen */
+    bool is_reply;
+    u8 mark;                    /* of the flow's first packet, for replies */
 };
 
 /* The ports of TCP and UDP are in the same place; this is as far as their checksums, too. */

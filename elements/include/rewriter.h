@@ -3,7 +3,7 @@
  *
  * The class that includes this has declared
  *
- *   mapping_capacity, sets_dst_anno     parameters
+ *   sets_dst_anno, reply_anno           parameters; NO_ANNO: an annotation that is none
  *   inputs                              what to do with new flows: CONFIG(REWRITE, inputs)
  *   brief, lasting                      tables from struct flow to struct mapping
  *   u64 brief_time(void)                for how long `brief` keeps what is not used
@@ -121,9 +121,11 @@ static bool apply_pattern(const struct rewrite_spec *spec)
     return is_free();
 }
 
-static void fill_new(struct mapping *mapping, u32 output)
+static void fill_new(struct mapping *mapping, u32 output, bool is_reply)
 {
     mapping->output = output;
+    mapping->is_reply = is_reply;
+    mapping->mark = reply_anno == NO_ANNO ? 0 : annotation(reply_anno);
     mapping->used = now();
     mapping->limit = brief_time();
     mapping->packets = 0;
@@ -138,7 +140,7 @@ static bool insert_both(u32 forward, u32 reply)
 
     if (!mapping)
         return false;
-    fill_new(mapping, forward);
+    fill_new(mapping, forward, false);
     mapping->to = rewritten;
     find_replies();
     mapping = table_insert(brief, &replies);
@@ -146,7 +148,7 @@ static bool insert_both(u32 forward, u32 reply)
         table_delete(brief, &this_flow);
         return false;
     }
-    fill_new(mapping, reply);
+    fill_new(mapping, reply, true);
     mapping->to.saddr = this_flow.daddr;
     mapping->to.daddr = this_flow.saddr;
     mapping->to.sport = this_flow.dport;
@@ -249,6 +251,8 @@ static u32 note(u32 start)
     u32 output = own->output;
 
     rewritten = own->to;
+    if (own->is_reply && reply_anno != NO_ANNO)
+        set_annotation(reply_anno, own->mark);
     find_replies();
     other = mapping_of_replies();
     if (!other)
@@ -326,7 +330,7 @@ static void rewrite(u32 start)
 void push(int port)
 {
     u32 start = network_offset(), kind = inputs[port].kind, output;
-    bool is_flow = has_flow(start);
+    bool is_flow = has_flow(start), is_new = false;
 
     if (is_flow)
         read_flow(start);
@@ -341,10 +345,12 @@ void push(int port)
             mapping_failures += 1;
             drop(NO_ROOM);
         }
+        is_new = true;
     }
     output = note(start);
     rewrite(start);
-    emit((int) output);
+    /* A flow that is its own reply has one mapping only, that of replies. */
+    emit((int) (is_new ? inputs[port].forward : output));
 }
 
 READ(mapping_failures, u64, mapping_failures);
