@@ -1,77 +1,86 @@
 //! Ternary tables: a bit per rule, and for each byte of the key and each value that it can have the bits of the rules which that value suits. The rules that match
 //! are what all bytes' bits have in common.
 //!
-//! A summary has a bit for each word of 64 rules, so that words without a match are mostly not looked at; among matches the greatest rank wins, and words whose
-//! rules all rank lower are left out. Bytes that no rule asks for have no bits. A lookup's cost is bounded by rules and bytes, whatever the masks are and however many; an
-//! update costs 256 bits for each byte.
+//! A summary has a bit for each word of 64 rules, so that words without a match are not looked at; rules are sorted by mask and key, so that those of a word are
+//! alike and the summary tells much. Among matches the greatest rank wins, and words whose rules all rank lower are left out. Bytes that no rule asks for
+//! have no bits. A lookup's cost is bounded by rules and bytes, whatever the masks are and however many.
 //!
-//! Invariants: a bit of a word is set iff the rule does not ask for that byte or the value suits it, for rules that there are; a summary bit is set if a bit
-//! of its word is.
+//! The bits are made anew when something is looked up and many rules are new; a few are looked at one by one until then. A rule that goes only loses its
+//! place among those present.
+//!
+//! Invariants: a rule that is not in `recent` has a place; a bit is set iff its rule does not ask for that byte or the value suits it; a summary bit is
+//! set iff its word is not 0.
 //!
 //! Source: Lakshman, Stiliadis, High-speed policy-based packet forwarding using bit-level parallel processing, SIGCOMM 1998; Baboescu, Varghese, Scalable
 //! packet classification (aggregated bit vectors), SIGCOMM 2001. Leaves out timeouts.
 
-use super::rules::{Entered, Rank, Rules};
+use super::rules::{Entered, Rank, Rule, Rules};
 use netil::layout::Parts;
 use netil::module::{Entry, Table as Declaration};
 use netil::tables::{Full, Table};
+use netil::wide;
 
 /// Values of a byte.
 const VALUES: usize = 256;
+
+/// New rules that are looked at one by one, and one more for so many that there are.
+const RECENT: usize = 16;
+const RECENT_OF: usize = 512;
 
 /// The table.
 pub struct Ternary {
     rules: Rules,
     key_bytes: usize,
-    /// Words of 64 rules that there is room for.
-    words: usize,
+    /// Ranks and handles by place, and places by handle; handles without one have [`NOWHERE`].
+    placed: Vec<(Rank, u32)>,
+    places: Vec<u32>,
     present: Bits,
-    /// The highest priority in each word, or higher.
+    /// The highest priority in each word.
     highest: Vec<u32>,
     /// By byte of the key, the least significant first; those that some rule asks for.
     bytes: Vec<(usize, Bits)>,
+    recent: Vec<u32>,
 }
 
+/// The place of a handle that has none.
+const NOWHERE: u32 = u32::MAX;
+
 /// Rows of bits with their summaries.
+#[derive(Default)]
 struct Bits {
     words: Vec<u64>,
+    per_row: usize,
     summary: Vec<u64>,
+    summary_per_row: usize,
 }
 
 impl Bits {
-    fn new(rows: usize, words: usize, fill: u64) -> Self {
-        Self { words: vec![fill; rows * words], summary: vec![fill; rows * words.div_ceil(64)] }
+    fn new(rows: usize, per_row: usize) -> Self {
+        let summary_per_row = per_row.div_ceil(64);
+        Self { words: vec![0; rows * per_row], per_row, summary: vec![0; rows * summary_per_row], summary_per_row }
     }
 
-    fn set(&mut self, row: usize, words: usize, bit: usize, on: bool) {
-        let word = &mut self.words[row * words + bit / 64];
-        *word = *word & !(1 << (bit % 64)) | u64::from(on) << (bit % 64);
-        let any = u64::from(*word != 0);
-        let summary = &mut self.summary[row * words.div_ceil(64) + bit / 4096];
-        *summary = *summary & !(1 << (bit / 64 % 64)) | any << (bit / 64 % 64);
+    fn word(&self, row: usize, column: usize) -> u64 {
+        self.words[row * self.per_row + column]
     }
 
-    /// The same in rows of twice as many words.
-    fn doubled(&self, rows: usize, words: usize) -> Self {
-        let mut wide = Self::new(rows, 2 * words, 0);
-        for row in 0..rows {
-            wide.words[row * 2 * words..][..words].copy_from_slice(&self.words[row * words..][..words]);
-        }
-        for (at, word) in wide.words.iter().enumerate() {
-            let (row, column) = (at / (2 * words), at % (2 * words));
-            let summary = &mut wide.summary[row * (2 * words).div_ceil(64) + column / 64];
-            *summary = *summary & !(1 << (column % 64)) | u64::from(*word != 0) << (column % 64);
-        }
-        wide
+    fn summary(&self, row: usize, column: usize) -> u64 {
+        self.summary[row * self.summary_per_row + column]
+    }
+
+    fn set(&mut self, row: usize, column: usize, word: u64) {
+        self.words[row * self.per_row + column] = word;
+        let summary = &mut self.summary[row * self.summary_per_row + column / 64];
+        *summary = *summary & !(1 << (column % 64)) | u64::from(word != 0) << (column % 64);
     }
 }
 
 impl Ternary {
     /// A table as declared, with the entries that it has from the start.
     pub fn new(declaration: &Declaration, seed: u64) -> Self {
-        let rules = Rules::new(declaration, seed);
-        let key_bytes = usize::from(declaration.key_bits / 8);
-        let mut table = Self { rules, key_bytes, words: 1, present: Bits::new(1, 1, 0), highest: vec![0], bytes: Vec::new() };
+        let (rules, key_bytes) = (Rules::new(declaration, seed), usize::from(declaration.key_bits / 8));
+        let (present, bytes, recent) = (Bits::default(), Vec::new(), Vec::new());
+        let mut table = Self { rules, key_bytes, placed: Vec::new(), places: Vec::new(), present, highest: Vec::new(), bytes, recent };
         for entry in &declaration.entries {
             // The verifier has counted them.
             let _ = table.add(entry, 0);
@@ -79,45 +88,35 @@ impl Ternary {
         table
     }
 
-    fn grow(&mut self) {
-        self.present = self.present.doubled(1, self.words);
-        for (_, bits) in &mut self.bytes {
-            *bits = bits.doubled(VALUES, self.words);
+    /// Makes the bits anew.
+    fn build(&mut self) {
+        self.recent.clear();
+        let mut all: Vec<_> = self.rules.iter().collect();
+        let alike = |a: &Rule, b: &Rule| wide::compare(&a.mask, &b.mask).then_with(|| wide::compare(&a.key, &b.key));
+        all.sort_by(|(_, a), (_, b)| alike(a, b).then_with(|| b.rank.cmp(&a.rank)));
+        self.placed = all.iter().map(|(handle, rule)| (rule.rank, *handle)).collect();
+        self.places = vec![NOWHERE; self.placed.iter().map(|(_, handle)| *handle as usize + 1).max().unwrap_or(0)];
+        for (place, (_, handle)) in self.placed.iter().enumerate() {
+            self.places[*handle as usize] = place as u32;
         }
-        self.highest.resize(2 * self.words, 0);
-        self.words *= 2;
-    }
-
-    /// Makes a rule's bits what its key and mask say.
-    fn show(&mut self, handle: u32, entry: &Entry) {
-        let bit = handle as usize - 1;
-        while bit >= self.words * 64 {
-            self.grow();
-        }
-        for at in 0..self.key_bytes {
-            if byte(&entry.mask, at) != 0 && !self.bytes.iter().any(|(byte, _)| *byte == at) {
-                self.bytes.push((at, Bits::new(VALUES, self.words, u64::MAX)));
-            }
-        }
-        for (at, bits) in &mut self.bytes {
-            let (key, mask) = (byte(&entry.key, *at), byte(&entry.mask, *at));
-            (0..VALUES).for_each(|value| bits.set(value, self.words, bit, (value as u8 ^ key) & mask == 0));
-        }
-        self.present.set(0, self.words, bit, true);
-        self.highest[bit / 64] = self.highest[bit / 64].max(entry.priority);
+        let words = all.chunks(64);
+        self.highest = words.clone().map(|word| word.iter().map(|(_, rule)| rule.rank.0).max().unwrap_or(0)).collect();
+        self.present = Bits::new(1, words.len());
+        words.clone().enumerate().for_each(|(column, word)| self.present.set(0, column, u64::MAX >> (64 - word.len())));
+        let asked = (0..self.key_bytes).filter(|at| all.iter().any(|(_, rule)| byte(&rule.mask, *at) != 0));
+        self.bytes = asked.map(|at| (at, bits_of_byte(&all, at))).collect();
     }
 
     fn matching(&self, key: &[u64]) -> Option<(Rank, u32)> {
-        let mut rows = [0; 256];
+        let mut rows = [0; VALUES];
         for (row, (at, _)) in rows.iter_mut().zip(&self.bytes) {
             *row = usize::from(byte(key, *at));
         }
         let rows = &rows[..self.bytes.len()];
-        let per_row = self.words.div_ceil(64);
-        let mut best = None;
-        for column in 0..per_row {
-            let summaries = self.bytes.iter().zip(rows).map(|((_, bits), row)| bits.summary[row * per_row + column]);
-            let mut words = common(self.present.summary[column], summaries);
+        let mut best = self.in_recent(key);
+        for column in 0..self.present.summary_per_row {
+            let summaries = self.bytes.iter().zip(rows).map(|((_, bits), row)| bits.summary(*row, column));
+            let mut words = common(self.present.summary(0, column), summaries);
             while words != 0 {
                 let word = column * 64 + words.trailing_zeros() as usize;
                 words &= words - 1;
@@ -132,16 +131,50 @@ impl Ternary {
         if best.is_some_and(|((priority, _), _)| priority > self.highest[word]) {
             return None;
         }
-        let bits = self.bytes.iter().zip(rows).map(|((_, bits), row)| bits.words[row * self.words + word]);
-        let mut matches = common(self.present.words[word], bits);
+        let bits = self.bytes.iter().zip(rows).map(|((_, bits), row)| bits.word(*row, word));
+        let mut matches = common(self.present.word(0, word), bits);
         let mut best = None;
         while matches != 0 {
-            let handle = (word * 64) as u32 + matches.trailing_zeros() + 1;
+            let place = word * 64 + matches.trailing_zeros() as usize;
             matches &= matches - 1;
-            best = best.max(self.rules.get(handle).map(|rule| (rule.rank, handle)));
+            best = best.max(Some(self.placed[place]));
         }
         best
     }
+
+    fn in_recent(&self, key: &[u64]) -> Option<(Rank, u32)> {
+        let rules = self.recent.iter().filter_map(|handle| self.rules.get(*handle).map(|rule| (rule, *handle)));
+        let suits = |rule: &Rule| key.iter().zip(&rule.key).zip(&rule.mask).all(|((k, e), m)| k & m == e & m);
+        rules.filter(|(rule, _)| suits(rule)).map(|(rule, handle)| (rule.rank, handle)).max()
+    }
+
+    /// A rule that is gone is no longer present.
+    fn hide(&mut self, handle: u32) {
+        self.recent.retain(|recent| *recent != handle);
+        let Some(place) = self.places.get_mut(handle as usize).map(|place| std::mem::replace(place, NOWHERE)) else { return };
+        if place != NOWHERE {
+            let column = place as usize / 64;
+            self.present.set(0, column, self.present.word(0, column) & !(1 << (place % 64)));
+        }
+    }
+}
+
+/// For each value of one byte of the key which rules it suits.
+fn bits_of_byte(all: &[(u32, &Rule)], at: usize) -> Bits {
+    let mut bits = Bits::new(VALUES, all.len().div_ceil(64));
+    for (column, word) in all.chunks(64).enumerate() {
+        let (mut suited, mut unasked) = ([0u64; VALUES], 0);
+        for (i, (_, rule)) in word.iter().enumerate() {
+            let (key, mask) = (byte(&rule.key, at), byte(&rule.mask, at));
+            match mask {
+                0 => unasked |= 1 << i,
+                u8::MAX => suited[usize::from(key)] |= 1 << i,
+                _ => (0..=u8::MAX).filter(|value| (value ^ key) & mask == 0).for_each(|value| suited[usize::from(value)] |= 1 << i),
+            }
+        }
+        suited.iter().enumerate().for_each(|(value, word)| bits.set(value, column, word | unasked));
+    }
+    bits
 }
 
 /// The bits that all have.
@@ -163,6 +196,9 @@ fn byte(number: &[u64], at: usize) -> u8 {
 
 impl Table for Ternary {
     fn find(&mut self, key: &[u64], _now_ns: u64, _refresh: bool) -> u32 {
+        if self.recent.len() > RECENT + self.rules.len() / RECENT_OF {
+            self.build();
+        }
         self.matching(key).map_or(0, |(_, handle)| handle)
     }
 
@@ -184,7 +220,7 @@ impl Table for Ternary {
 
     fn add(&mut self, entry: &Entry, _now_ns: u64) -> Result<(), Full> {
         match self.rules.enter(entry) {
-            Entered::New(handle) => self.show(handle, entry),
+            Entered::New(handle) => self.recent.push(handle),
             Entered::Old => {}
             Entered::Full => return Err(Full),
         }
@@ -193,10 +229,7 @@ impl Table for Ternary {
 
     fn remove(&mut self, key: &[u64], mask: &[u64], priority: u32, _now_ns: u64) -> bool {
         let Some(handle) = self.rules.remove(key, mask, priority) else { return false };
-        let word = (handle as usize - 1) / 64;
-        self.present.set(0, self.words, handle as usize - 1, false);
-        let left = (word * 64..(word + 1) * 64).filter_map(|i| self.rules.get(i as u32 + 1)).map(|rule| rule.rank.0);
-        self.highest[word] = left.max().unwrap_or(0);
+        self.hide(handle);
         true
     }
 
