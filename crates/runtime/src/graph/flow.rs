@@ -85,7 +85,7 @@ impl Graph {
         }
     }
 
-    fn end(&mut self, node: usize, ended: super::program::Ended, packet: Packet) {
+    pub(super) fn end(&mut self, node: usize, ended: super::program::Ended, packet: Packet) {
         match ended {
             super::program::Ended::Leaves(port) => self.leave(node, port, packet),
             // Held back by the program.

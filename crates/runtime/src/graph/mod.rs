@@ -23,6 +23,7 @@ mod control;
 mod flow;
 mod handlers;
 mod kinds;
+mod linked;
 pub mod native;
 mod packet;
 mod program;
@@ -139,6 +140,10 @@ pub struct Graph {
     stops: u64,
     ended: bool,
     exhausted: bool,
+    /// Elements that run as one.
+    linked: Option<linked::Linked>,
+    /// What one handler run may spend.
+    budget: u32,
     /// A packet moved since this was last set to false.
     moved: bool,
     pull_depth: u32,
@@ -238,6 +243,7 @@ impl Graph {
         let tasks = is(|native| native.is_task());
         let sources = is(|native| native.is_source());
         let by_name = nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), index)).collect();
+        let budget = settings.budget.unwrap_or(netil::exec::DEFAULT_BUDGET);
         let clock = Clock::new(&settings, !sources.is_empty(), host.clock());
         Self {
             driver: is(|native| native.is_driver()).first().copied(),
@@ -256,6 +262,8 @@ impl Graph {
             ended: false,
             exhausted: false,
             moved: false,
+            linked: None,
+            budget,
             pull_depth: 0,
             handler_depth: 0,
             busy_rounds: 0,

@@ -107,7 +107,8 @@ impl Program {
         self.outcome.dispositions.first().map_or(Ended::Nothing, |disposition| self.ended(*disposition))
     }
 
-    fn ended(&self, disposition: Disposition) -> Ended {
+    /// What a disposition is to the graph.
+    pub(super) fn ended(&self, disposition: Disposition) -> Ended {
         match disposition {
             Disposition::Port(port) => Ended::Leaves(port.saturating_sub(self.inputs)),
             Disposition::Drop(DropReason::Program(code)) => Ended::Dropped(self.reason(code)),
@@ -115,6 +116,17 @@ impl Program {
             Disposition::Drop(DropReason::Verdict) => Ended::Dropped("dropped".to_owned()),
             Disposition::Trap(trap) => Ended::Trapped(self.program.describe(&trap)),
         }
+    }
+
+    /// The output with that id.
+    pub(super) fn output_of(&self, port: u32) -> u32 {
+        port.saturating_sub(self.inputs)
+    }
+
+    /// True if some handler sets a timer.
+    pub(super) fn sets_timers(&self) -> bool {
+        let handlers = HandlerKind::ALL.into_iter().filter_map(|kind| self.program.module().handler(kind));
+        handlers.flat_map(|handler| &handler.code).any(|inst| inst.op == netil::table::Op::TimerSet)
     }
 
     fn reason(&self, code: u32) -> String {

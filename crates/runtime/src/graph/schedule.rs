@@ -57,7 +57,7 @@ impl Graph {
     }
 
     /// Each task once, in the order of declaration. True if one had work.
-    fn round(&mut self) -> bool {
+    pub(super) fn round(&mut self) -> bool {
         let mut worked = false;
         for index in 0..self.tasks.len() {
             worked |= self.task(self.tasks[index]);
@@ -98,7 +98,7 @@ impl Graph {
     }
 
     /// The first timer: when, and whose.
-    fn next_timer(&self) -> Option<(u64, usize)> {
+    pub(super) fn next_timer(&self) -> Option<(u64, usize)> {
         let timer = |(index, node): (usize, &super::Node)| match &node.body {
             Body::Native(..) => (node.timer != 0).then_some((node.timer, index)),
             Body::Program(program) => program.next_timer().map(|(when, _, _)| (when, index)),
@@ -136,7 +136,7 @@ impl Graph {
         true
     }
 
-    fn next_arrival(&mut self) -> Option<(u64, usize)> {
+    pub(super) fn next_arrival(&mut self) -> Option<(u64, usize)> {
         let mut first = None;
         for index in 0..self.sources.len() {
             let node = self.sources[index];
@@ -152,6 +152,7 @@ impl Graph {
         self.clock.arrive(time);
         self.arrivals += 1;
         self.with_native(node, |native, ctx| native.arrive(ctx));
+        self.arrive_linked(node);
         self.settle();
     }
 

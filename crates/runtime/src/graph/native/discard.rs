@@ -31,6 +31,10 @@ struct Discard {
 }
 
 impl Native for Discard {
+    fn takes_bursts(&self) -> bool {
+        true
+    }
+
     fn push(&mut self, _: u32, _: Packet, _: &mut Ctx<'_>) {
         self.count += 1;
     }
@@ -126,6 +130,10 @@ pub(super) static IDLE: NativeClass = NativeClass {
 struct Idle;
 
 impl Native for Idle {
+    fn takes_bursts(&self) -> bool {
+        true
+    }
+
     fn push(&mut self, _: u32, _: Packet, _: &mut Ctx<'_>) {}
 
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {

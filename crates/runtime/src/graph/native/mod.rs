@@ -195,6 +195,16 @@ pub trait Native {
         let _ = ctx;
     }
 
+    /// True if nothing shows but a queue's greatest length when several arrivals come here before the tasks behind have run.
+    fn takes_bursts(&self) -> bool {
+        false
+    }
+
+    /// True if a packet that comes in would be lost.
+    fn has_no_room(&self) -> bool {
+        false
+    }
+
     /// For queues that tell when they are full: whether it is.
     fn is_full(&self) -> Option<bool> {
         None

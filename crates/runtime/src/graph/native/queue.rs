@@ -108,6 +108,14 @@ impl Native for Queue {
         self.packets.pop_front()
     }
 
+    fn takes_bursts(&self) -> bool {
+        true
+    }
+
+    fn has_no_room(&self) -> bool {
+        self.packets.len() >= self.capacity
+    }
+
     fn is_full(&self) -> Option<bool> {
         self.tells.then_some(self.packets.len() >= self.capacity)
     }

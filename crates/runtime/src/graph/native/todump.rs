@@ -152,6 +152,10 @@ impl ToDump {
 }
 
 impl Native for ToDump {
+    fn takes_bursts(&self) -> bool {
+        true
+    }
+
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         self.link_from_others(ctx)?;
         if let Some(path) = &self.path {
