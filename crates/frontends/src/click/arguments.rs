@@ -9,10 +9,12 @@
 
 use super::config::unquote;
 use super::syntax::{Reading, Scope, Syntax};
+pub use crate::c::Value;
+use crate::c::{self, Mode, Param, Preset};
 use crate::pcap_filter::suggest::nearest;
 
-/// What values a parameter has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What values a parameter has, as far as arguments go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// An integer.
     Integer {
@@ -37,45 +39,21 @@ pub enum Type {
     Text,
 }
 
-/// A parameter's value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
-    /// A number; of negative ones the two's complement.
-    Int(u64),
-    /// The bytes as they are in memory.
-    Bytes(Vec<u8>),
-    /// A string.
-    Text(Vec<u8>),
-}
-
-/// When a parameter has an argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Always, by position or keyword.
-    Required,
-    /// By position or keyword, if at all.
-    Optional,
-    /// By keyword, if at all.
-    Keyword,
-    /// Always, by keyword.
-    KeywordRequired,
-    /// It says whether that keyword's argument was given.
-    Given,
-}
-
-/// What a class declares of a parameter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameter {
-    /// The name in the class's source.
-    pub name: String,
-    /// The keyword.
-    pub keyword: String,
-    /// The type.
-    pub ty: Type,
-    /// The name of a syntax, if it is not that of the type.
-    pub syntax: Option<String>,
-    /// When it has an argument.
-    pub mode: Mode,
+impl Type {
+    /// That of a C type; none if no argument can be of it.
+    pub fn of(ctype: &c::Type) -> Option<Self> {
+        Some(match ctype {
+            c::Type::Bool => Self::Bool,
+            c::Type::Int { bits, signed } => Self::Integer { bits: *bits, signed: *signed },
+            c::Type::Be(bits) => Self::Big(*bits),
+            c::Type::Mac => Self::Mac,
+            c::Type::In6 => Self::In6,
+            c::Type::Text => Self::Text,
+            c::Type::Struct(of) if of.name == "ip_prefix" => Self::Prefix,
+            c::Type::Struct(of) if of.name == "ip6_prefix" => Self::Prefix6,
+            _ => return None,
+        })
+    }
 }
 
 /// Arguments that went to their parameters.
@@ -99,16 +77,16 @@ enum Used {
 ///
 /// # Errors
 /// All that is wrong, each in words that name the argument.
-pub fn resolve(parameters: &[Parameter], arguments: &[String], rest: bool, names: &Scope<'_>) -> Result<Resolved, Vec<String>> {
+pub fn resolve(parameters: &[Param], arguments: &[String], rest: bool, names: &Scope<'_>) -> Result<Resolved, Vec<String>> {
     let mut taking = Taking { arguments, used: vec![Used::No; arguments.len()], faults: Vec::new() };
     let (mut resolved, mut given) = (Resolved::default(), Vec::new());
     for parameter in parameters.iter().filter(|parameter| parameter.mode != Mode::Given) {
-        if let Some(text) = taking.take(parameter) {
-            given.push(parameter.keyword.as_str());
-            match read(parameter, text, names) {
-                Ok(value) => resolved.values.push((parameter.name.clone(), value)),
-                Err(fault) => taking.faults.push(fault),
-            }
+        let argument = taking.take(parameter);
+        given.extend(argument.map(|_| parameter.keyword.as_str()));
+        match argument.or(preset(parameter)).map(|text| read(parameter, text, names)) {
+            Some(Ok(value)) => resolved.values.push((parameter.name.clone(), value)),
+            Some(Err(fault)) => taking.faults.push(fault),
+            None => {}
         }
     }
     for parameter in parameters.iter().filter(|parameter| parameter.mode == Mode::Given) {
@@ -122,19 +100,37 @@ pub fn resolve(parameters: &[Parameter], arguments: &[String], rest: bool, names
     if taking.faults.is_empty() { Ok(resolved) } else { Err(taking.faults) }
 }
 
+/// What stands for an argument that is not there, if that is text; the compiler knows of numbers.
+fn preset(parameter: &Param) -> Option<&str> {
+    match &parameter.mode {
+        Mode::Optional(Some(Preset::Text(text))) | Mode::Keyword(Some(Preset::Text(text))) => Some(text),
+        _ => None,
+    }
+}
+
 /// An argument's value.
-fn read(parameter: &Parameter, argument: &str, names: &Scope<'_>) -> Result<Value, String> {
-    let Parameter { keyword, ty, .. } = parameter;
-    let syntax = parameter.syntax.as_deref().map_or_else(|| Some(Syntax::of(ty)), Syntax::named);
-    let Some(syntax) = syntax else {
-        return Err(format!(
-            "`{keyword}`: its class asks for the syntax {}, which there is not",
-            parameter.syntax.as_deref().unwrap_or("")
-        ));
-    };
+fn read(parameter: &Param, argument: &str, names: &Scope<'_>) -> Result<Value, String> {
+    let Param { keyword, ctype, syntax: named, .. } = parameter;
+    let ty = &Type::of(ctype).ok_or_else(|| format!("`{keyword}`: there are no arguments of the type `{ctype}`"))?;
+    let syntax = if named.is_empty() { Some(Syntax::of(ty)) } else { Syntax::named(named) };
+    let syntax = syntax.ok_or_else(|| format!("`{keyword}`: its class asks for the syntax {named}, which there is not"))?;
     let bytes = unquote(argument);
     let text = String::from_utf8_lossy(&bytes);
-    syntax.read(&text, &Reading { ty, bytes: &bytes, names }).map_err(|wrong| format!("`{keyword}`: `{argument}` {wrong}"))
+    let one = |text: &str| syntax.read(text, &Reading { ty, names }).map_err(|wrong| format!("`{keyword}`: `{text}` {wrong}"));
+    if parameter.list { list(text.split_ascii_whitespace().map(one), ctype.size() as usize) } else { one(&text) }
+}
+
+/// Values of so many bytes, one behind the other as in memory.
+fn list(values: impl Iterator<Item = Result<Value, String>>, size: usize) -> Result<Value, String> {
+    let mut all = Vec::new();
+    for value in values {
+        match value? {
+            Value::Int(number) => all.extend(&number.to_le_bytes()[..size.min(8)]),
+            Value::Bytes(bytes) => all.extend(bytes),
+            Value::Text(_) => return Err("there are no lists of strings".to_owned()),
+        }
+    }
+    Ok(Value::Bytes(all))
 }
 
 struct Taking<'a> {
@@ -145,8 +141,8 @@ struct Taking<'a> {
 
 impl<'a> Taking<'a> {
     /// The argument that is meant for a parameter, without its keyword.
-    fn take(&mut self, parameter: &Parameter) -> Option<&'a str> {
-        let positional = matches!(parameter.mode, Mode::Required | Mode::Optional);
+    fn take(&mut self, parameter: &Param) -> Option<&'a str> {
+        let positional = matches!(parameter.mode, Mode::Required | Mode::Optional(_));
         let required = matches!(parameter.mode, Mode::Required | Mode::KeywordRequired);
         if let Some(text) = self.by_keyword(&parameter.keyword) {
             return Some(text);
@@ -184,7 +180,7 @@ impl<'a> Taking<'a> {
     }
 
     /// Faults for arguments that nobody takes.
-    fn too_much(&mut self, parameters: &[Parameter]) {
+    fn too_much(&mut self, parameters: &[Param]) {
         let known = || parameters.iter().filter(|parameter| parameter.mode != Mode::Given).map(|parameter| parameter.keyword.as_str());
         let faults: Vec<String> = self.left().map(|argument| unwanted(argument, &known().collect::<Vec<_>>())).collect();
         self.faults.extend(faults);
@@ -218,21 +214,30 @@ mod tests {
     use super::*;
     use crate::click::syntax::Names;
 
-    fn parameters() -> Vec<Parameter> {
-        let parameter = |name: &str, ty, mode| Parameter { name: name.to_lowercase(), keyword: name.to_owned(), ty, syntax: None, mode };
+    fn parameters() -> Vec<Param> {
+        let int = |bits, signed| c::Type::Int { bits, signed };
+        let parameter = |name: &str, ctype, mode| Param {
+            name: name.to_lowercase(),
+            keyword: name.to_owned(),
+            ctype,
+            syntax: String::new(),
+            mode,
+            list: false,
+            span: Default::default(),
+        };
         let mut all = vec![
-            parameter("DATA", Type::Text, Mode::Required),
-            parameter("LIMIT", Type::Integer { bits: 32, signed: true }, Mode::Optional),
-            parameter("BURST", Type::Integer { bits: 8, signed: false }, Mode::Optional),
-            parameter("ACTIVE", Type::Bool, Mode::Keyword),
-            parameter("GW", Type::Big(32), Mode::KeywordRequired),
-            parameter("LIMIT", Type::Bool, Mode::Given),
+            parameter("DATA", c::Type::Text, Mode::Required),
+            parameter("LIMIT", int(32, true), Mode::Optional(None)),
+            parameter("BURST", int(8, false), Mode::Optional(None)),
+            parameter("ACTIVE", c::Type::Bool, Mode::Keyword(Some(Preset::Text("yes".to_owned())))),
+            parameter("GW", c::Type::Be(32), Mode::KeywordRequired),
+            parameter("LIMIT", c::Type::Bool, Mode::Given),
         ];
         all[5].name = "limited".to_owned();
         all
     }
 
-    fn resolved(parameters: &[Parameter], text: &str, rest: bool) -> Result<Resolved, Vec<String>> {
+    fn resolved(parameters: &[Param], text: &str, rest: bool) -> Result<Resolved, Vec<String>> {
         resolve(parameters, &crate::click::config::arguments(text), rest, &Names::default().at("x"))
     }
 
@@ -241,7 +246,7 @@ mod tests {
         let shown = |value| match value {
             Value::Int(number) => (number as i64).to_string(),
             Value::Bytes(bytes) => format!("{bytes:?}"),
-            Value::Text(text) => format!("{:?}", String::from_utf8_lossy(&text)),
+            Value::Text(text) => format!("{text:?}"),
         };
         found.values.into_iter().map(|(name, value)| format!("{name}={}", shown(value))).collect::<Vec<_>>().join(" ")
     }
@@ -252,15 +257,15 @@ mod tests {
 
     #[test]
     fn positions_come_before_keywords() {
-        assert_eq!(values("a, 5, 6, GW 1.2.3.4"), "data=\"a\" limit=5 burst=6 gw=[1, 2, 3, 4] limited=1");
-        assert_eq!(values("a, BURST 6, GW 1.2.3.4"), "data=\"a\" burst=6 gw=[1, 2, 3, 4] limited=0");
+        assert_eq!(values("a, 5, 6, GW 1.2.3.4"), "data=\"a\" limit=5 burst=6 active=1 gw=[1, 2, 3, 4] limited=1");
+        assert_eq!(values("a, BURST 6, GW 1.2.3.4"), "data=\"a\" burst=6 active=1 gw=[1, 2, 3, 4] limited=0");
         assert_eq!(values("GW 1.2.3.4, DATA \"a, b\", LIMIT -1, ACTIVE no"), "data=\"a, b\" limit=-1 active=0 gw=[1, 2, 3, 4] limited=1");
     }
 
     #[test]
     fn a_required_argument_may_look_like_a_keyword() {
-        assert_eq!(values("hello world, GW 1.2.3.4"), "data=\"hello world\" gw=[1, 2, 3, 4] limited=0");
-        assert_eq!(values("a, LIMIT 1, LIMIT 2, GW 1.1.1.1"), "data=\"a\" limit=2 gw=[1, 1, 1, 1] limited=1");
+        assert_eq!(values("hello world, GW 1.2.3.4"), "data=\"hello world\" active=1 gw=[1, 2, 3, 4] limited=0");
+        assert_eq!(values("a, LIMIT 1, LIMIT 2, GW 1.1.1.1"), "data=\"a\" limit=2 active=1 gw=[1, 1, 1, 1] limited=1");
     }
 
     #[test]
@@ -279,6 +284,16 @@ mod tests {
                 "`GW`: `here` is not an IP address"
             ]
         );
+    }
+
+    #[test]
+    fn lists_are_words() {
+        let list = |ctype| Param { ctype, list: true, ..parameters().remove(3) };
+        let read = |ctype, text| resolved(&[list(ctype)], text, false).map(|mut found| found.values.remove(0).1);
+        assert_eq!(read(c::Type::Be(32), "ACTIVE 1.2.3.4 5.6.7.8"), Ok(Value::Bytes(vec![1, 2, 3, 4, 5, 6, 7, 8])));
+        assert_eq!(read(c::Type::Int { bits: 16, signed: true }, "ACTIVE -1 258"), Ok(Value::Bytes(vec![255, 255, 2, 1])));
+        assert_eq!(read(c::Type::Mac, "ACTIVE ''"), Ok(Value::Bytes(vec![])));
+        assert_eq!(read(c::Type::Be(32), "ACTIVE 1.2.3.4 5"), Err(vec!["`ACTIVE`: `5` is not an IP address".to_owned()]));
     }
 
     #[test]

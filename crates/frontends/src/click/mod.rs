@@ -1,11 +1,12 @@
-//! The Click configuration language: text to a flat graph of elements.
+//! The Click configuration language: text to a flat graph of elements, and that to an application.
 //!
 //! ```text
-//! text ──token, parse──▶ statements ──scope──▶ elements and connections of one scope ──expand──▶ graph
+//! text ──token, parse──▶ statements ──scope──▶ elements and connections of one scope ──expand──▶ graph ──application──▶ netil's application
 //! ```
 //!
 //! The language is that of click(5): declarations, connections with all their shorthand, groups, compounds with parameters and alternatives,
-//! `elementclass`, `require`, `define`, and the older `connectiontunnel`. What classes there are, and what their ports and arguments mean, is not known here.
+//! `elementclass`, `require`, `define`, and the older `connectiontunnel`. What classes there are is not known here: [`application`] is told, has those in C compiled
+//! ([`crate::c`]), and gives them their elements' arguments, which [`arguments`] and [`syntax`] read.
 //!
 //! ```
 //! use netvm_frontends::click;
@@ -14,6 +15,7 @@
 //! assert_eq!(graph.to_string().lines().last().unwrap(), "a -> Two@2/Strip@1 -> Two@2/Counter@2 -> Discard@3;");
 //! ```
 
+pub mod application;
 pub mod arguments;
 pub mod ast;
 pub mod config;

@@ -13,7 +13,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
     let values = job.each(|_, argument| {
         let bytes = unquote(argument);
         let text = String::from_utf8_lossy(&bytes);
-        syntax.read(&text, &Reading { ty, bytes: &bytes, names: &job.names })
+        syntax.read(&text, &Reading { ty, names: &job.names })
     })?;
     array(job.name, ty, &values).map(Written::source).map_err(|wrong| vec![wrong])
 }
@@ -59,6 +59,7 @@ fn initialiser(ty: &Type, value: &Value) -> String {
         (Type::Big(_), Value::Bytes(value)) => format!("htonll({:#x})", number(value)),
         (Type::Prefix, Value::Bytes(value)) => format!("{{ htonl({:#x}), htonl({:#x}) }}", number(&value[..4]), number(&value[4..])),
         (Type::Prefix6, Value::Bytes(value)) => format!("{{ {}, {} }}", bytes(&value[..16]), bytes(&value[16..])),
-        (_, Value::Bytes(value) | Value::Text(value)) => bytes(value),
+        (_, Value::Bytes(value)) => bytes(value),
+        (_, Value::Text(text)) => format!("{text:?}"),
     }
 }

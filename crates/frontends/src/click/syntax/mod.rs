@@ -30,8 +30,6 @@ use super::arguments::{Type, Value};
 pub struct Reading<'a> {
     /// The parameter's type.
     pub ty: &'a Type,
-    /// The argument as bytes, which need not be text.
-    pub bytes: &'a [u8],
     /// The names that are known at this element.
     pub names: &'a Scope<'a>,
 }

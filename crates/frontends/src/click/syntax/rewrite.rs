@@ -4,10 +4,12 @@
 //! A source port may be a range, `1024-65535`; a free port of it is taken, the packet's own if it is one. `#` behind it: ports are taken in order; `?`: at random.
 //! A pattern may have the name that an `IPRewriterPatterns` gives it.
 //!
-//! Source: Click's manual of IPRewriter.
+//! IPAddrRewriter's patterns are `SADDR -` or `- -`, where SADDR may be a range, `1.0.0.1-1.0.0.9`, or a prefix, whose first and last address are left out.
+//!
+//! Source: Click's manuals of IPRewriter and IPAddrRewriter.
 
 use super::whole::{Job, Written};
-use super::{address, integer, routes};
+use super::{address, integer, prefix, routes};
 use crate::click::arguments::Value;
 use std::fmt::Write as _;
 
@@ -22,14 +24,27 @@ struct Pattern {
     random: bool,
 }
 
-/// Writes `static const struct rewrite_spec NAME[]` and `enum { NAME_count }`.
+/// How the fields of a pattern are read.
+type Fields = fn(&Job<'_>, &[&str]) -> Result<Pattern, String>;
+
+/// Patterns of addresses and ports.
 pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
+    specifications(job, pattern)
+}
+
+/// Patterns of source addresses.
+pub(super) fn write_addresses(job: &Job<'_>) -> Result<Written, Vec<String>> {
+    specifications(job, addresses)
+}
+
+/// Writes `static const struct rewrite_spec NAME[]` and `enum { NAME_count }`.
+fn specifications(job: &Job<'_>, fields: Fields) -> Result<Written, Vec<String>> {
     let (given, wanted) = (job.arguments.len(), job.inputs as usize);
     if given != wanted {
         return Err(vec![format!("{given} specifications for {wanted} inputs: each input needs one")]);
     }
     let mut patterns = Vec::new();
-    let rows = job.each(|_, argument| row(job, argument, &mut patterns))?;
+    let rows = job.each(|_, argument| row(job, argument, fields, &mut patterns))?;
     let name = job.name;
     let mut source = format!("enum {{ {name}_count = {given} }};\nstatic const struct rewrite_spec {name}[] = {{\n");
     for row in rows {
@@ -39,7 +54,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
 }
 
 /// One specification as an initialiser; patterns that are the same have the same number.
-fn row(job: &Job<'_>, argument: &str, patterns: &mut Vec<Pattern>) -> Result<String, String> {
+fn row(job: &Job<'_>, argument: &str, fields: Fields, patterns: &mut Vec<Pattern>) -> Result<String, String> {
     let words = Job::words(argument);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let output = |text: &str| match routes::output(job, text)? {
@@ -51,15 +66,15 @@ fn row(job: &Job<'_>, argument: &str, patterns: &mut Vec<Pattern>) -> Result<Str
         ["pass" | "passthrough" | "nochange"] => Ok(initialiser("PASS", output("0")?, 0, Pattern::default(), 0)),
         ["pass" | "passthrough" | "nochange", to] => Ok(initialiser("PASS", output(to)?, 0, Pattern::default(), 0)),
         ["keep", forward, reply] => Ok(initialiser("KEEP", output(forward)?, output(reply)?, Pattern::default(), 0)),
-        ["pattern", ref fields @ .., forward, reply] => {
-            let pattern = pattern(job, fields)?;
+        ["pattern", ref given @ .., forward, reply] => {
+            let pattern = fields(job, given)?;
             let number = patterns.iter().position(|known| *known == pattern).unwrap_or(patterns.len());
             if number == patterns.len() {
                 patterns.push(pattern);
             }
             Ok(initialiser("PATTERN", output(forward)?, output(reply)?, pattern, number))
         }
-        _ => Err("expected `drop`, `pass OUT`, `keep FOUT ROUT` or `pattern SADDR SPORT DADDR DPORT FOUT ROUT`".to_owned()),
+        _ => Err("expected `drop`, `pass OUT`, `keep FOUT ROUT` or `pattern … FOUT ROUT`".to_owned()),
     }
 }
 
@@ -92,17 +107,46 @@ fn four(job: &Job<'_>, [saddr, sport, daddr, dport]: [&str; 4]) -> Result<Patter
         text => address::parse(text, &job.names).ok_or_else(|| format!("`{text}` is not an IP address")),
     };
     let dport = if dport == "-" { 0 } else { port(dport).ok_or_else(|| format!("`{dport}` is not a port"))? };
-    let (range, sequential, random) = match (sport.strip_suffix('#'), sport.strip_suffix('?')) {
-        (Some(range), _) => (range, true, false),
-        (None, Some(range)) => (range, false, true),
-        (None, None) => (sport, false, false),
-    };
+    let (range, sequential, random) = choice(sport);
     let ports = match range {
         "-" if range == sport => Some((0, 0)),
         range => ports(range),
     };
     let sport = ports.ok_or_else(|| format!("`{sport}` is not a port or a range of ports"))?;
     Ok(Pattern { saddr: address(saddr)?, daddr: address(daddr)?, sport, dport, sequential, random })
+}
+
+/// A range and how one of it is chosen: in order, at random.
+fn choice(text: &str) -> (&str, bool, bool) {
+    match (text.strip_suffix('#'), text.strip_suffix('?')) {
+        (Some(range), _) => (range, true, false),
+        (None, Some(range)) => (range, false, true),
+        (None, None) => (text, false, false),
+    }
+}
+
+/// `SADDR -`, with the first and the last source address.
+fn addresses(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, String> {
+    let [text, "-"] = *fields else { return Err("a pattern is SADDR -, or - -".to_owned()) };
+    if text == "-" {
+        return Ok(Pattern::default());
+    }
+    let (range, sequential, random) = choice(text);
+    let two = range.split_once('-').map(|(first, last)| address::parse(first, &job.names).zip(address::parse(last, &job.names)));
+    let two = two.unwrap_or_else(|| within(range, job)).filter(|(first, last)| first <= last);
+    let (saddr, daddr) = two.ok_or_else(|| format!("`{text}` is not an address or a range of addresses"))?;
+    Ok(Pattern { saddr, daddr, sequential, random, ..Pattern::default() })
+}
+
+/// An address, or those of a prefix.
+fn within(text: &str, job: &Job<'_>) -> Option<(u32, u32)> {
+    let (address, mask) = prefix::parse(text, true, &job.names)?;
+    let (first, last) = (address & mask, address | !mask);
+    match (last - first, mask.leading_ones() == mask.count_ones()) {
+        (_, false) => None,
+        (0 | 1, true) => Some((first, last)),
+        (_, true) => Some((first + 1, last - 1)),
+    }
 }
 
 /// A port or two.

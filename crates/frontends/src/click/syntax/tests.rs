@@ -8,7 +8,7 @@ const U32: Type = Type::Integer { bits: 32, signed: false };
 const U64: Type = Type::Integer { bits: 64, signed: false };
 
 fn read_with(names: &Scope<'_>, syntax: &str, ty: &Type, text: &str) -> Result<Value, Wrong> {
-    Syntax::named(syntax).unwrap().read(text, &Reading { ty, bytes: text.as_bytes(), names })
+    Syntax::named(syntax).unwrap().read(text, &Reading { ty, names })
 }
 
 fn read(syntax: &str, ty: &Type, text: &str) -> Result<Value, Wrong> {
@@ -155,7 +155,8 @@ fn rows(syntax: &str, source: &str) -> Vec<String> {
     let written = whole(syntax, None, source).unwrap_or_else(|faults| panic!("{faults:?}"));
     let plain = |value: &Value| match value {
         Value::Int(number) => number.to_string(),
-        Value::Bytes(bytes) | Value::Text(bytes) => format!("{bytes:?}"),
+        Value::Bytes(bytes) => format!("{bytes:?}"),
+        Value::Text(text) => text.clone(),
     };
     let values = |row: &whole::Row| row.values.iter().map(|(name, value)| format!("{name}={}", plain(value))).collect::<Vec<_>>().join(" ");
     written.rows.iter().map(|row| format!("{:?} {:?} {} {}", row.key, row.mask, row.priority, values(row))).collect()
@@ -219,6 +220,14 @@ fn rewriting_is_said_for_each_input() {
     let text = whole("REWRITE", None, "pattern nat 0 1, pattern 1.0.0.1 1024-65535# - - 2 1").unwrap().source;
     assert_eq!(text.matches("1024, 65535, htons(0), true, 0, false").count(), 2, "{text}");
     assert!(whole("REWRITE", None, "drop, pass 2").unwrap().source.contains("REWRITE_PASS, 2, 0,"));
+    let text = whole("REWRITE_ADDRESSES", None, "pattern 1.0.0.0/29# - 0 1, pattern 1.0.0.1-1.0.0.9 - 0 1").unwrap().source;
+    assert!(text.contains("htonl(0x1000001), htonl(0x1000006), 0, 0, htons(0), true, 0, false"), "{text}");
+    assert!(text.contains("htonl(0x1000001), htonl(0x1000009), 0, 0, htons(0), false, 1, false"), "{text}");
+    let text = whole("REWRITE_ADDRESSES", None, "pattern - - 0 1, pattern here - 0 1").unwrap().source;
+    assert!(text.contains("htonl(0x0), htonl(0x0)") && text.contains("htonl(0xa000001), htonl(0xa000001)"), "{text}");
+    let faults = whole("REWRITE_ADDRESSES", None, "pattern 1.0.0.9-1.0.0.1 - 0 1, pattern - 1.0.0.1 0 1").unwrap_err();
+    assert_eq!(faults[0], "`pattern 1.0.0.9-1.0.0.1 - 0 1`: `1.0.0.9-1.0.0.1` is not an address or a range of addresses");
+    assert_eq!(faults[1], "`pattern - 1.0.0.1 0 1`: a pattern is SADDR -, or - -");
     let faults = |source: &str| whole("REWRITE", None, source).unwrap_err();
     assert_eq!(faults("drop"), ["1 specifications for 2 inputs: each input needs one"]);
     assert_eq!(

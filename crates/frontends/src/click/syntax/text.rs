@@ -1,8 +1,8 @@
-//! Strings: all there is.
+//! Strings: all there is. Bytes that are no text are lost.
 
 use super::{Reading, Wrong};
 use crate::click::arguments::Value;
 
-pub(super) fn read(_: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
-    Ok(Value::Text(reading.bytes.to_vec()))
+pub(super) fn read(text: &str, _: &Reading<'_>) -> Result<Value, Wrong> {
+    Ok(Value::Text(text.to_owned()))
 }

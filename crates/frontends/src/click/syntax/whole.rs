@@ -59,6 +59,7 @@ pub const WHOLES: &[Whole] = &[
     Whole { name: "RANGE_ROUTES", write: routes::range },
     Whole { name: "ARP_ENTRIES", write: routes::arp },
     Whole { name: "REWRITE", write: rewrite::write },
+    Whole { name: "REWRITE_ADDRESSES", write: rewrite::write_addresses },
     Whole { name: "LIST", write: list::write },
 ];
 

@@ -2,9 +2,15 @@
 
 use super::emit::{self, Rule};
 use super::{classifier, ipfilter};
+use crate::c::{self, Instance, Source};
+use crate::click::processing::Kind;
 use crate::click::syntax::Names;
 use crate::click::syntax::whole::{Job, Whole};
+use netil::Interpreter;
+use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
+use netil::module::HandlerKind;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 /// A small random number generator: tests are the same every time.
 struct Random(u64);
@@ -235,6 +241,66 @@ fn ip_patterns_are_compiled_to_what_they_mean() {
     let lists: Vec<_> = single.chain(mixed).chain(rows).map(|all| (format!("{all:#?}"), rules(&all, ip))).collect();
     let [missed, met] = agree(&lists, &packets);
     assert!(missed > 0 && met > 0, "{missed} {met}");
+}
+
+/// A class whose packets begin with the place of their IP header, 255 for none.
+const CLASS: &str = r#"#include <netvm.h>
+#include "click.h"
+ELEMENT(Sorted, "1/-", "h/h");
+CONFIG(IPFILTER, classify);
+struct place { u8 offset; };
+enum { NONE };
+void push(int port)
+{
+    u8 offset = header(struct place, 0)->offset;
+    packet_pull(1);
+    if (offset != 255)
+        set_network_header(offset);
+    int output = classify();
+    if (output < 0)
+        drop(NONE);
+    emit(output);
+}
+"#;
+
+/// The outputs that the class gives packets by these rules, run on the interpreter; negative for none.
+fn interpreted(rules: &[Rule], packets: &[Packet]) -> Vec<i64> {
+    let click = concat!(env!("CARGO_MANIFEST_DIR"), "/../../elements/include/click.h");
+    let click = std::fs::read_to_string(click).unwrap();
+    let outputs = rules.iter().map(|(_, output)| *output as usize + 1).max().unwrap_or(0);
+    let generated = emit::function("classify", rules);
+    let instance = Instance { inputs: vec![Kind::Push], outputs: vec![Kind::Push; outputs], generated, ..Instance::default() };
+    let mut info = c::InfoLayout::default();
+    let module = c::compile(Source { name: "Sorted.c", text: CLASS }, &|_| Some(click.clone()), &instance, &mut info);
+    let module = module.unwrap_or_else(|faults| panic!("{}", faults.render(false)));
+    let module = netil::module::Module { info_size: info.size(), info_fields: info.fields, ..module };
+    let program = Arc::new(netil::verify(module).unwrap_or_else(|wrong| panic!("{wrong:?}")));
+    let mut state = State::plain(&program).unwrap();
+    let bytes: Vec<Vec<u8>> = packets.iter().map(|(bytes, at)| [&[(*at).min(255) as u8], &bytes[..]].concat()).collect();
+    let mut burst: Vec<_> = bytes.iter().map(|bytes| ExchangeBuffer::borrowed(bytes)).collect();
+    let mut out = Outcome::default();
+    Interpreter::new(program).run(HandlerKind::Push, &mut burst, &mut state, &mut out);
+    let output = |disposition: &Disposition| match disposition {
+        Disposition::Port(id) => i64::from(*id) - 1,
+        Disposition::Drop(_) => -1,
+        Disposition::Trap(trap) => panic!("{trap:?}"),
+    };
+    out.dispositions.iter().map(output).collect()
+}
+
+#[test]
+fn programs_of_patterns_do_what_they_mean() {
+    let mut random = Random(17);
+    let packets: Vec<Packet> = (0..400).map(|_| packet(&mut random)).collect();
+    let single = PRIMITIVES.iter().map(|pattern| vec![(*pattern).to_owned()]);
+    let any = |random: &mut Random| (0..).find_map(|_| Some(random_pattern(random, 2)).filter(|pattern| parsed(pattern).is_ok())).unwrap();
+    let mixed: Vec<Vec<String>> = (0..40).map(|_| (0..=random.below(4)).map(|_| any(&mut random)).collect()).collect();
+    let rows: Vec<Vec<String>> = (0..30).map(|_| (0..2 + random.below(9)).map(|_| alike(&mut random)).collect()).collect();
+    for patterns in single.chain(mixed).chain(rows) {
+        let rules = rules(&patterns, ip);
+        let expected: Vec<i64> = packets.iter().map(|packet| expected(&rules, packet)).collect();
+        assert_eq!(interpreted(&rules, &packets), expected, "{patterns:#?}\n{}", emit::function("p", &rules));
+    }
 }
 
 fn random_clauses(random: &mut Random) -> String {

@@ -1,0 +1,371 @@
+//! A flat graph and the classes of its elements to an application that can run.
+//!
+//! ```text
+//! graph ──describe classes──▶ shapes ──kinds, cycles──▶ wires
+//!   └────resolve arguments──▶ values, text, entries ──compile──▶ modules ──one layout of info memory──▶ verified programs
+//! ```
+//!
+//! A class is known to the runtime, or is a file in C. Each file is described once, and compiled once for each of its elements. Elements that only declare
+//! names are gone when the names have been read, unless the runtime knows their class.
+//!
+//! Faults in a class's file are drawn there, with the place in the configuration that uses it.
+
+use super::arguments;
+use super::cycles;
+use super::graph::{Connection, Element, Graph, Port};
+use super::processing::{self, Kinds, Shape};
+use super::syntax::whole::{Job, Row, Whole, Written};
+use super::syntax::{Names, Scope};
+use crate::c::{self, InfoLayout, Instance, Source, Value};
+use crate::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
+use crate::pcap_filter::suggest::nearest;
+use netil::app::{self, Application, Body, End, Wire};
+use netil::module::{Entry, Module, TableKind};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+/// Classes whose elements only declare names.
+const INFORMATION: [&str; 3] = ["AddressInfo", "PortInfo", "IPRewriterPatterns"];
+
+/// What element classes there are.
+pub trait Classes {
+    /// The ports of a class that the runtime knows.
+    fn native(&self, class: &str) -> Option<Shape<'static>>;
+
+    /// The file of a class: its name and its text.
+    fn source(&self, class: &str) -> Option<(String, String)>;
+
+    /// A header that such files include.
+    fn include(&self, name: &str) -> Option<String>;
+
+    /// The names of all classes, for those who misspell one.
+    fn names(&self) -> Vec<String>;
+}
+
+/// What else is known of an application.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Where each instance is declared.
+    pub places: Vec<Span>,
+    /// The kinds of its ports: inputs, outputs.
+    pub kinds: Kinds,
+    /// What the configuration requires.
+    pub requirements: Vec<String>,
+}
+
+/// All that is wrong, each part with the texts that it is about.
+#[derive(Clone, Debug)]
+pub struct Faults(pub Vec<c::Diagnostics>);
+
+impl Faults {
+    /// Draws every fault. `color` adds ANSI colours and changes nothing else.
+    #[must_use]
+    pub fn render(&self, color: bool) -> String {
+        self.0.iter().map(|part| part.render(color)).collect()
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, part) in self.0.iter().enumerate() {
+            write!(f, "{}{part}", if n == 0 { "" } else { "; " })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Faults {}
+
+/// Reads a configuration and makes its application; `parameters` as for [`super::flatten`].
+///
+/// # Errors
+/// All that is wrong with the configuration and with the files of the classes that it uses.
+pub fn read(source: Source<'_>, parameters: &BTreeMap<String, String>, classes: &dyn Classes) -> Result<(Application, Facts), Faults> {
+    let graph = super::flatten(source.text, parameters).map_err(|Diagnostics(faults)| in_configuration(source, faults))?;
+    application(&graph, classes, source)
+}
+
+/// Makes the application of a graph that was read from `source`.
+///
+/// # Errors
+/// As for [`read`].
+pub fn application(graph: &Graph, classes: &dyn Classes, source: Source<'_>) -> Result<(Application, Facts), Faults> {
+    let mut maker = Maker { graph, classes, source, faults: Vec::new(), parts: Vec::new() };
+    let known = maker.describe();
+    maker.end()?;
+    let shapes: Vec<Shape<'_>> = graph.elements.iter().map(|element| known[element.class.as_str()].shape()).collect();
+    let in_text = |Diagnostics(faults)| in_configuration(source, faults);
+    let kinds = processing::kinds(graph, &shapes).map_err(in_text)?;
+    let back = cycles::recirculations(graph, &shapes, &kinds).map_err(in_text)?;
+    let (modules, info) = maker.modules(&known, &kinds);
+    maker.end()?;
+    let application = maker.instances(&known, modules, info, &back);
+    maker.end()?;
+    let kept = |n: &usize| !graph.elements[*n].is_gone(&known);
+    let all = (0..graph.elements.len()).filter(kept);
+    let places = all.clone().map(|n| graph.elements[n].span).collect();
+    let kinds =
+        Kinds { inputs: all.clone().map(|n| kinds.inputs[n].clone()).collect(), outputs: all.map(|n| kinds.outputs[n].clone()).collect() };
+    Ok((application, Facts { places, kinds, requirements: graph.requirements.clone() }))
+}
+
+fn in_configuration(source: Source<'_>, faults: Vec<Diagnostic>) -> Faults {
+    let mut sources = Sources::default();
+    sources.add(source.name, source.text);
+    Faults(vec![c::Diagnostics { faults: Diagnostics(faults), sources }])
+}
+
+/// What is known of a class.
+enum Known {
+    Native(Shape<'static>),
+    File(Box<File>),
+    /// It only declares names, and the runtime does not know it.
+    Gone,
+}
+
+struct File {
+    class: c::Class,
+    name: String,
+    text: String,
+}
+
+impl Known {
+    fn shape(&self) -> Shape<'_> {
+        match self {
+            Self::Native(shape) => *shape,
+            Self::File(file) => Shape { ports: &file.class.ports, processing: &file.class.processing, flow: &file.class.flow },
+            Self::Gone => Shape { ports: "0/0", processing: "a/a", flow: "" },
+        }
+    }
+}
+
+impl Element {
+    fn is_gone(&self, known: &HashMap<&str, Known>) -> bool {
+        matches!(known.get(self.class.as_str()), Some(Known::Gone))
+    }
+}
+
+struct Maker<'a> {
+    graph: &'a Graph,
+    classes: &'a dyn Classes,
+    source: Source<'a>,
+    /// In the configuration.
+    faults: Vec<Diagnostic>,
+    /// In files of classes.
+    parts: Vec<c::Diagnostics>,
+}
+
+/// A module that is to be verified, of the element of that number.
+type Modules = HashMap<usize, Module>;
+
+impl<'a> Maker<'a> {
+    /// The faults so far, if there are any.
+    fn end(&mut self) -> Result<(), Faults> {
+        let mut parts = std::mem::take(&mut self.parts);
+        if !self.faults.is_empty() {
+            parts.extend(in_configuration(self.source, std::mem::take(&mut self.faults)).0);
+        }
+        if parts.is_empty() { Ok(()) } else { Err(Faults(parts)) }
+    }
+
+    fn fault(&mut self, element: &Element, what: impl fmt::Display) {
+        self.faults.push(Diagnostic::new(element.span, format!("`{} :: {}`: {what}", element.name, element.class)));
+    }
+
+    /// Adds the faults of a class's file, with a note of who uses it.
+    fn part(&mut self, mut found: c::Diagnostics, element: &Element) {
+        let start = found.sources.add(self.source.name, self.source.text);
+        let span = Span { start: element.span.start + start, end: element.span.end + start };
+        let note = (span, format!("`{}` is of this class", element.name));
+        if let Some(first) = found.faults.0.first_mut() {
+            first.notes.push(note);
+        }
+        self.parts.push(found);
+    }
+
+    /// What the classes of all elements say of themselves.
+    fn describe(&mut self) -> HashMap<&'a str, Known> {
+        let (mut known, mut seen) = (HashMap::new(), HashSet::new());
+        for element in &self.graph.elements {
+            if seen.insert(element.class.as_str()) {
+                known.extend(self.class(element).map(|found| (element.class.as_str(), found)));
+            }
+        }
+        known
+    }
+
+    fn class(&mut self, element: &Element) -> Option<Known> {
+        if let Some(shape) = self.classes.native(&element.class) {
+            return Some(Known::Native(shape));
+        }
+        if INFORMATION.contains(&element.class.as_str()) {
+            return Some(Known::Gone);
+        }
+        let Some((name, text)) = self.classes.source(&element.class) else {
+            self.faults.push(self.unknown(element));
+            return None;
+        };
+        let classes = self.classes;
+        match c::describe(Source { name: &name, text: &text }, &|name| classes.include(name)) {
+            Ok(class) => Some(Known::File(Box::new(File { class, name, text }))),
+            Err(found) => {
+                self.part(found, element);
+                None
+            }
+        }
+    }
+
+    fn unknown(&self, element: &Element) -> Diagnostic {
+        let fault = Diagnostic::new(element.span, format!("there is no element class `{}`", element.class));
+        let names = self.classes.names();
+        let lower: Vec<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+        let near = nearest(&element.class, lower.iter().map(String::as_str)).and_then(|near| lower.iter().position(|name| name == near));
+        match near {
+            Some(at) => fault.help(format!("did you mean `{}`?", names[at])),
+            None if names.is_empty() => fault,
+            None => fault.help(format!("there are {}", names.join(", "))),
+        }
+    }
+
+    /// The modules of all programs, and their info memory.
+    fn modules(&mut self, known: &HashMap<&str, Known>, kinds: &Kinds) -> (Modules, InfoLayout) {
+        let (names, faults) = Names::of(self.graph);
+        self.faults.extend(faults);
+        let (mut modules, mut info) = (Modules::new(), InfoLayout::default());
+        let mut told = Vec::new();
+        for (n, element) in self.graph.elements.iter().enumerate() {
+            let Known::File(file) = &known[element.class.as_str()] else { continue };
+            let instance = match instance(element, file, [&kinds.inputs[n], &kinds.outputs[n]], &names.at(&element.name)) {
+                Ok(instance) => instance,
+                Err(faults) => {
+                    faults.iter().for_each(|fault| self.fault(element, fault));
+                    continue;
+                }
+            };
+            let classes = self.classes;
+            match c::compile(file.source(), &|name| classes.include(name), &instance, &mut info) {
+                Ok(module) => {
+                    self.check_tables(element, &module);
+                    modules.insert(n, module);
+                }
+                // What is wrong with a class is said once.
+                Err(found) if told.contains(&found.faults) => {}
+                Err(found) => {
+                    told.push(found.faults.clone());
+                    self.part(found, element);
+                }
+            }
+        }
+        (modules, info)
+    }
+
+    fn check_tables(&mut self, element: &Element, module: &Module) {
+        for table in module.tables.iter().filter(|table| table.entries.len() > table.capacity as usize) {
+            let (count, room) = (table.entries.len(), table.capacity);
+            self.fault(element, format!("{count} entries for the table `{}`, which has room for {room}", table.name));
+        }
+    }
+
+    /// Verified programs, native elements, and the wires between them.
+    fn instances(&mut self, known: &HashMap<&str, Known>, mut modules: Modules, info: InfoLayout, back: &[Connection]) -> Application {
+        let info_size = info.size();
+        let (mut instances, mut numbers) = (Vec::new(), HashMap::new());
+        for (n, element) in self.graph.elements.iter().enumerate().filter(|(_, element)| !element.is_gone(known)) {
+            let body = match modules.remove(&n) {
+                None => Body::Native(element.arguments.clone()),
+                Some(module) => match netil::verify(Module { info_size, info_fields: info.fields.clone(), ..module }) {
+                    Ok(program) => Body::Program(Arc::new(program)),
+                    Err(wrong) => {
+                        wrong.iter().for_each(|wrong| self.fault(element, format!("its program is refused: {wrong}")));
+                        continue;
+                    }
+                },
+            };
+            numbers.insert(n, instances.len() as u32);
+            instances.push(app::Instance { name: element.name.clone(), class: element.class.clone(), body });
+        }
+        let end = |port: Port| Some(End { instance: *numbers.get(&port.element)?, port: port.port });
+        let back: HashSet<(Port, Port)> = back.iter().map(|c| (c.from, c.to)).collect();
+        let wire = |c: &Connection| Some(Wire { from: end(c.from)?, to: end(c.to)?, recirculates: back.contains(&(c.from, c.to)) });
+        let mut wires: Vec<Wire> = self.graph.connections.iter().filter_map(wire).collect();
+        wires.sort_unstable();
+        Application { instances, wires, info: info.fields, info_size }
+    }
+}
+
+impl File {
+    fn source(&self) -> Source<'_> {
+        Source { name: &self.name, text: &self.text }
+    }
+}
+
+/// What an element's arguments make of its class.
+fn instance(element: &Element, file: &File, ports: [&Vec<processing::Kind>; 2], names: &Scope<'_>) -> Result<Instance, Vec<String>> {
+    let class = &file.class;
+    let resolved = arguments::resolve(&class.params, &element.arguments, class.config.is_some(), names)?;
+    let [inputs, outputs] = ports;
+    let mut instance = Instance {
+        name: element.name.clone(),
+        inputs: inputs.clone(),
+        outputs: outputs.clone(),
+        values: resolved.values.into_iter().collect(),
+        ..Instance::default()
+    };
+    if let Some(config) = &class.config {
+        let ty = config.ctype.as_ref().and_then(arguments::Type::of);
+        let counts = [inputs.len() as u32, outputs.len() as u32];
+        let job =
+            Job { name: &config.name, arguments: &resolved.rest, names: *names, inputs: counts[0], outputs: counts[1], ty: ty.as_ref() };
+        let whole = Whole::named(&config.syntax)
+            .ok_or_else(|| vec![format!("its class asks for the syntax {}, which there is not", config.syntax)])?;
+        let Written { source, rows } = whole.write(&job)?;
+        instance.generated = source;
+        if !rows.is_empty() {
+            instance.entries.insert(config.name.clone(), entries(class, &config.name, rows).map_err(|wrong| vec![wrong])?);
+        }
+    }
+    Ok(instance)
+}
+
+/// Rows as entries of a table of the class.
+fn entries(class: &c::Class, name: &str, rows: Vec<Row>) -> Result<Vec<Entry>, String> {
+    let table = class.tables.iter().find(|table| table.name == name).ok_or_else(|| format!("its class has no table `{name}`"))?;
+    rows.into_iter().map(|row| entry(table, row)).collect()
+}
+
+fn entry(table: &c::Table, row: Row) -> Result<Entry, String> {
+    let ranges = row.priority > 0;
+    if table.key.size() as usize != row.key.len() || ranges && table.kind != TableKind::Range {
+        return Err(format!("the table `{}` has other keys", table.name));
+    }
+    let mut value = vec![0; table.value.size() as usize];
+    for (member, set) in &row.values {
+        put(&mut value, &table.value, member, set)
+            .ok_or_else(|| format!("the values of the table `{}` have no member `{member}`", table.name))?;
+    }
+    Ok(Entry { key: limbs(&row.key), mask: limbs(&row.mask), priority: row.priority, value: value.into() })
+}
+
+/// Puts a member of a value in its place; without a name, all of it.
+fn put(bytes: &mut [u8], ctype: &c::Type, member: &str, set: &Value) -> Option<()> {
+    let (offset, size) = match ctype {
+        c::Type::Struct(of) => of.members.iter().find(|known| known.name == member).map(|known| (known.offset, known.ctype.size()))?,
+        ctype => (0, Some(ctype.size()).filter(|_| member.is_empty())?),
+    };
+    let place = bytes.get_mut(offset as usize..(offset + size) as usize)?;
+    match set {
+        Value::Bytes(set) if set.len() == place.len() => place.copy_from_slice(set),
+        Value::Int(number) if place.len() <= 8 => place.copy_from_slice(&number.to_le_bytes()[..place.len()]),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// Bytes, the first most significant, as limbs, the last most significant.
+fn limbs(bytes: &[u8]) -> Box<[u64]> {
+    bytes.rchunks(8).map(|chunk| chunk.iter().fold(0, |limb, byte| limb << 8 | u64::from(*byte))).collect()
+}
+
+#[cfg(test)]
+mod tests;
