@@ -99,13 +99,16 @@ struct Text {
     name: String,
     text: String,
     start: u32,
+    /// Where its lines end.
+    ends: Vec<u32>,
 }
 
 impl Sources {
     /// Adds a text and gives the offset of its first byte.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> u32 {
-        let start = self.end();
-        self.0.push(Text { name: name.into(), text: text.into(), start });
+        let (start, text) = (self.end(), text.into());
+        let ends = text.bytes().zip(0..).filter(|(byte, _)| *byte == b'\n').map(|(_, at)| at).collect();
+        self.0.push(Text { name: name.into(), text, start, ends });
         start
     }
 
@@ -125,8 +128,7 @@ impl Sources {
     #[must_use]
     pub fn line(&self, at: u32) -> (&str, u32) {
         let Some(file) = self.0.get(self.file(at)) else { return ("", 0) };
-        let before = file.text.as_bytes().get(..(at - file.start) as usize).unwrap_or(file.text.as_bytes());
-        (&file.name, 1 + before.iter().filter(|byte| **byte == b'\n').count() as u32)
+        (&file.name, 1 + file.ends.partition_point(|end| *end < at - file.start) as u32)
     }
 
     /// What a span covers.

@@ -75,8 +75,9 @@ fn examples(syntax: &str) -> Vec<String> {
         "ARP_ENTRIES" => &["1.2.3.4 00:11:22:33:44:55"],
         "REWRITE" => &["pattern 1.0.0.1 1024-65535 - - 0 0"],
 
+        "REWRITE_ADDRESSES" => &["pattern 1.0.0.1 - 0 0"],
         "LIST" => &["1", "2"],
-        _ => &[],
+        other => panic!("an example is missing for {other}"),
     };
     arguments.iter().map(|argument| (*argument).to_owned()).collect()
 }
@@ -104,10 +105,8 @@ fn instance(class: &c::Class, agnostic: Kind) -> Instance {
             outputs: examples(&config.syntax).len() as u32,
             ty: element.as_ref(),
         };
-        instance.generated = match Whole::named(&config.syntax) {
-            Some(whole) => whole.write(&job).unwrap().source,
-            None => "static const struct rewrite_spec inputs[] = { { .kind = REWRITE_PASS } }; enum { inputs_count = 1 };".to_owned(),
-        };
+        instance.generated =
+            Whole::named(&config.syntax).unwrap().write(&job).unwrap_or_else(|wrong| panic!("{}: {wrong:?}", class.name)).source;
     }
     instance
 }

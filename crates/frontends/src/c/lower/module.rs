@@ -168,7 +168,22 @@ impl Lowerer<'_> {
         for fault in flow::ended(&code.insts, &code.events, &self.views) {
             self.faults.add(fault);
         }
-        code.finish()
+        let handler = code.finish();
+        self.handler_limits(&handler);
+        handler
+    }
+
+    fn handler_limits(&mut self, handler: &Handler) {
+        let limits = netil::verify::Limits::default();
+        let span = self.program.functions.last().map_or(Span::default(), |function| function.span);
+        let locals = handler.locals.len();
+        if locals > limits.locals as usize {
+            let message = format!("{locals} variables are alive at once, and a handler has at most {}", limits.locals);
+            self.fault_help(span, message, "put some of them into a static struct or array");
+        }
+        if handler.max_stack > limits.stack {
+            self.fault_help(span, "an expression is too deep once functions are inlined", "put parts of it into variables");
+        }
     }
 
     /// A handler of the class, with its argument in a local.

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Tokens that all replacements may produce.
-const MAX_TOKENS: u32 = 1 << 20;
+const MAX_TOKENS: u32 = 1 << 18;
 /// How deep arguments may hold uses of macros.
 const MAX_DEPTH: u32 = 64;
 
