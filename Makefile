@@ -1,6 +1,6 @@
 # netvm. `make help` says what there is. Prerequisites: a Rust toolchain (rustup), a C compiler, make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench fuzz docs install clean
+.PHONY: help demo test lint bench fuzz conformance docs install clean
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -33,6 +33,10 @@ bench: ## measure against libpcap, tcpdump, the kernel and hand-written C (ARGS=
 
 fuzz: ## run every fuzz target for SECONDS each (default 60), or TARGETS='asm_text …'
 	@scripts/fuzz $(SECONDS) $(TARGETS)
+
+conformance: ## run the tests of Click's sources in CLICK=DIR (NAMES='IPFilter Queue' for some): which pass, fail, need what is not there
+	@cargo build --release --quiet -p netvm-cli
+	@cargo run --quiet -p xtask -- conformance $(NETVM) $(CLICK) $(NAMES)
 
 docs: ## docs/netil.md, netvm.h, manual pages, completions, and the crates' documentation
 	NETVM_BLESS=1 cargo test --quiet -p netil --test manual

@@ -1,8 +1,11 @@
 //! Makes what the command line's definition is enough for: manual pages and shell completions.
 //!
-//! `cargo run -p xtask -- man DIR` writes `netvm.1`, `netvm-filter.1` …; `completions DIR` writes one file per shell.
+//! `cargo run -p xtask -- man DIR` writes `netvm.1`, `netvm-filter.1` …; `completions DIR` writes one file per shell; `conformance NETVM CLICK [NAME…]` runs
+//! Click's tests.
 #![forbid(unsafe_code)]
 
+mod clicktest;
+mod conformance;
 mod man;
 
 use clap_complete::Shell;
@@ -16,8 +19,12 @@ fn main() -> ExitCode {
     let made = match arguments[..] {
         ["man", dir] => man::write(Path::new(dir)),
         ["completions", dir] => completions(Path::new(dir)),
+        ["conformance", netvm, click, ref names @ ..] => match conformance::run(Path::new(netvm), Path::new(click), names) {
+            Ok(false) => return ExitCode::FAILURE,
+            other => other.map(drop),
+        },
         _ => {
-            eprintln!("usage: xtask man DIR | xtask completions DIR");
+            eprintln!("usage: xtask man DIR | xtask completions DIR | xtask conformance NETVM CLICK [NAME…]");
             return ExitCode::from(2);
         }
     };

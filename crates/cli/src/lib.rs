@@ -49,7 +49,8 @@ Examples:
                                                      why packet 7 matches, or does not
   netvm compile --filter 'ip6 and udp' --emit asm    the machine code of a filter
   netvm asm nat.netil -o nat.nvm                     assemble a NetIL program
-  netvm run nat.nvm --in lan=lan.pcap --out wan=wan.pcap";
+  netvm run nat.nvm --in lan=lan.pcap --out wan=wan.pcap
+  netvm run router.click --map eth0=in.pcap,out.pcap run a Click configuration between captures";
 
 /// What the exit statuses mean; a line each.
 pub const EXIT_STATUS: &str = "\
@@ -78,6 +79,9 @@ fn after_long_help() -> String {
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
+    if let Some(status) = commands::click::main() {
+        return status;
+    }
     let cli = Cli::parse();
     match cli.color {
         Color::Auto => anstream::ColorChoice::Auto,

@@ -20,6 +20,11 @@ impl Out {
         Ok(self.inner.write_all(text.as_bytes())?)
     }
 
+    /// Appends bytes.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Outcome {
+        Ok(self.inner.write_all(bytes)?)
+    }
+
     /// Appends a line.
     pub(crate) fn line(&mut self, text: &str) -> Outcome {
         self.put(text)?;

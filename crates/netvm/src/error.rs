@@ -1,6 +1,7 @@
 //! What can go wrong on the way from source to a running program, with the exit status that a program gives for it.
 
 use crate::frontends::pcap_filter;
+use ::frontends::diagnostics::Diagnostics;
 use netil::asm::AsmErrors;
 use netil::codec::{DecodeError, EncodeError};
 use netil::exec::NoSuchCoprocessor;
@@ -16,6 +17,15 @@ pub enum Error {
         source: String,
         /// What is wrong, with places in the text.
         errors: pcap_filter::Errors,
+    },
+    /// A configuration is wrong.
+    Configuration {
+        /// The file.
+        name: String,
+        /// Its text.
+        source: String,
+        /// What is wrong, with places in the text.
+        errors: Diagnostics,
     },
     /// The NetIL source is wrong.
     Source(AsmErrors),
@@ -81,6 +91,7 @@ impl Error {
     pub fn render(&self, color: bool) -> String {
         match self {
             Self::Filter { source, errors } => errors.render(source, color),
+            Self::Configuration { name, source, errors } => errors.render(name, source, color),
             other => format!("{other}\n"),
         }
     }
@@ -96,6 +107,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Filter { errors, .. } => Some(errors),
+            Self::Configuration { errors, .. } => Some(errors),
             Self::Source(errors) => Some(errors),
             Self::Module { error, .. } => Some(error),
             Self::Encode(error) => Some(error),
@@ -111,6 +123,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Filter { errors, .. } => write!(f, "{errors}"),
+            Self::Configuration { name, errors, .. } => write!(f, "{name}: {errors}"),
             Self::Source(errors) => write!(f, "{errors}"),
             Self::Module { name, error } => write!(f, "{name}: {error}"),
             Self::Encode(error) => write!(f, "{error}"),

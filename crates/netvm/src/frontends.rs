@@ -1,6 +1,6 @@
 //! The source languages there are.
 
-pub use ::frontends::pcap_filter;
+pub use ::frontends::{click, pcap_filter};
 
 /// A source language.
 pub struct FrontEnd {
@@ -15,5 +15,6 @@ pub struct FrontEnd {
 /// All of them.
 pub const ALL: &[FrontEnd] = &[
     FrontEnd { name: "netil", description: "NetIL assembly, and its binary form", extensions: &["netil", "nvm"] },
+    FrontEnd { name: "click", description: "Click's configurations: graphs of elements", extensions: &["click"] },
     FrontEnd { name: "pcap-filter", description: "the filter expressions of tcpdump and libpcap", extensions: &[] },
 ];

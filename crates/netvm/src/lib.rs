@@ -4,6 +4,7 @@
 //! expression ──[`Filter`]──▶ one engine per link type ──▶ selections of bursts
 //! NetIL file ──[`load`]──▶ Verified ──[`Session`]──▶ dispositions, clones, state
 //!                              └──[`emit`]──▶ any stage on the way to machine code, as text
+//! configuration ──[`application`]──▶ a graph of elements that runs
 //! ```
 //!
 //! The lists of what there is, [`frontends::ALL`] and [`engines::ALL`], are here and nowhere else: every run-test, differential
@@ -30,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod ahead;
+pub mod application;
 mod auto;
 pub mod emit;
 pub mod engines;

@@ -2,6 +2,8 @@
 
 mod asm;
 mod bench;
+mod check;
+pub(crate) mod click;
 mod compile;
 mod completions;
 mod disasm;
@@ -18,6 +20,7 @@ pub(crate) enum Command {
     Filter(filter::Args),
     Explain(explain::Args),
     Run(run::Args),
+    Check(check::Args),
     Asm(asm::Args),
     Disasm(disasm::Args),
     Verify(verify::Args),
@@ -31,6 +34,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Filter(args) => filter::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Run(args) => run::run(args),
+        Command::Check(args) => check::run(args),
         Command::Asm(args) => asm::run(args),
         Command::Disasm(args) => disasm::run(args),
         Command::Verify(args) => verify::run(args),

@@ -93,6 +93,7 @@ impl Graph {
             super::program::Ended::Dropped(reason) => self.nodes[node].stats.drop(&reason),
             super::program::Ended::Trapped(reason) => {
                 self.nodes[node].stats.traps += 1;
+                self.nodes[node].stats.first_trap.get_or_insert_with(|| reason.clone());
                 self.nodes[node].stats.drop(&reason);
             }
             super::program::Ended::Nothing => {}

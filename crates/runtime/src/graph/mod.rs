@@ -30,6 +30,7 @@ mod program;
 mod schedule;
 mod script;
 mod stats;
+mod summary;
 mod tables;
 mod text;
 

@@ -80,6 +80,11 @@ impl Info {
         self.fields.iter().find(|field| field.0 == name).map(|(_, at, size)| *at..at + size)
     }
 
+    /// True if there is a field of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.place(name).is_some()
+    }
+
     /// A number in a field, little-endian; 0 where there is no such field.
     pub fn get(&self, packet: &Packet, name: &str) -> u64 {
         let bytes = self.place(name).and_then(|place| packet.buffer.info.get(place)).unwrap_or_default();

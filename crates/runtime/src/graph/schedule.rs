@@ -4,6 +4,8 @@ use super::{Body, Graph, Stream, Task};
 
 /// Rounds of tasks after which the next event comes although there still is work: tasks that make packets for ever must not keep others waiting.
 const BUSY: u32 = 1 << 16;
+/// Rounds of tasks after the end was asked for.
+const LAST_ROUNDS: u32 = 128;
 /// The most packets that a task may handle in one turn.
 const MAX_BURST: u32 = 1 << 16;
 
@@ -45,7 +47,8 @@ impl Graph {
 
     /// Somebody asked for the end: the driver script says whether it is. False if so.
     fn asked_to_stop(&mut self) -> bool {
-        self.stops -= 1;
+        self.last_rounds();
+        self.stops = self.stops.saturating_sub(1);
         match self.driver {
             Some(driver) => {
                 self.with_native(driver, |native, ctx| native.stopped(ctx));
@@ -54,6 +57,17 @@ impl Graph {
             None => self.ended = true,
         }
         !self.ended
+    }
+
+    /// What is on its way when the end is asked for still goes on, as far as that takes no more than some rounds and no timer.
+    fn last_rounds(&mut self) {
+        let stops = std::mem::take(&mut self.stops);
+        for _ in 0..LAST_ROUNDS {
+            if self.ended || !self.round() {
+                break;
+            }
+        }
+        self.stops += stops;
     }
 
     /// Each task once, in the order of declaration. True if one had work.

@@ -11,6 +11,8 @@ pub struct NodeStats {
     pub drops: BTreeMap<String, u64>,
     /// Runs that trapped.
     pub traps: u64,
+    /// The first trap, with its place.
+    pub first_trap: Option<String>,
 }
 
 impl NodeStats {

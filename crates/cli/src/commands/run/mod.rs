@@ -1,9 +1,10 @@
-//! `netvm run`: a NetIL program between captures.
+//! `netvm run`: a NetIL program between captures, or a configuration of elements ([`configuration`]).
 //!
 //! The schedule is the reference one: arrivals in the order of their times, each pushed as far as it goes (or left waiting at a pull
 //! input), then every pull output is asked, in the order of declaration, until it has nothing more to give. A program without pull
 //! handler takes its arrivals in bursts, which gives the same.
 
+pub(crate) mod configuration;
 mod merge;
 mod ports;
 mod tally;
@@ -29,20 +30,56 @@ const BURST: usize = 256;
 /// Packets that pull outputs may give after one arrival: a program that makes its own could go on for ever.
 const MAX_PULLS: usize = 1024;
 
-/// Run a NetIL program on captures
+/// Run a NetIL program, or a Click configuration, on captures
 ///
 /// Each `--in` feeds a capture to an input port; packets of several captures arrive in the order of their times. Each `--out` writes what
 /// leaves by an output port. What a program drops is counted by reason. A trap drops its packet and is counted: the places of traps
 /// are told at the end, and do not change the exit status; a failed init handler does.
+///
+/// A FILE that ends in .click, or the text behind -e, is a configuration of elements. FromDump and ToDump name their captures themselves;
+/// --map says which captures stand for devices.
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(
+    disable_help_flag = true,
+    after_help = "\
 Examples:
   netvm run nat.netil --in lan=lan.pcap --in wan=wan.pcap --out 2=nat.pcap
-  netvm run count.nvm --in trace.pcap --stats")]
+  netvm run count.nvm --in trace.pcap --stats
+  netvm run router.click --map eth0=in.pcap,out.pcap --stats
+  netvm run -e 'FromDump(trace.pcap) -> c :: Counter -> Discard' --handler c.count"
+)]
 pub(crate) struct Args {
-    /// NetIL source or binary module
-    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    file: PathBuf,
+    /// NetIL source, binary module, or Click configuration (.click)
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath, required_unless_present = "expression")]
+    file: Option<PathBuf>,
+
+    /// Values for parameters of the configuration
+    #[arg(value_name = "NAME=VALUE")]
+    parameters: Vec<String>,
+
+    /// Run this text as a configuration
+    #[arg(short = 'e', long, value_name = "CONFIG")]
+    expression: Option<String>,
+
+    /// After the run, print what a handler says: ELEMENT.HANDLER, or one of the run
+    #[arg(short = 'h', long = "handler", value_name = "HANDLER")]
+    handlers: Vec<String>,
+
+    /// Captures that stand for a device of the configuration: one that it reads, one that it writes, or both
+    #[arg(long = "map", value_name = "DEVICE=IN[,OUT]")]
+    maps: Vec<String>,
+
+    /// Simulated time, which goes on with timers instead of a clock
+    #[arg(long)]
+    sim_time: bool,
+
+    /// A folder with element classes in C, looked into before the built-in ones
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    elements: Vec<PathBuf>,
+
+    /// Print help
+    #[arg(long, action = clap::ArgAction::Help)]
+    help: Option<bool>,
 
     /// Capture that arrives at an input port (name or number; the first if not said), - for standard input
     #[arg(long = "in", value_name = "PORT=IN", value_parser = ports::parse)]
@@ -73,7 +110,28 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let program = Arc::new(load::program(&args.file)?);
+    match (&args.expression, &args.file) {
+        (Some(text), file) => configuration::run(args, "config", text, file.iter().map(|first| first.display().to_string())),
+        (None, Some(file)) if configuration::is_one(file) => {
+            let text = configuration::read(file)?;
+            configuration::run(args, &file.display().to_string(), &text, std::iter::empty())
+        }
+        (None, Some(file)) => program(args, file),
+        (None, None) => Err(Failure::usage("a FILE or -e CONFIG is needed")),
+    }
+}
+
+fn program(args: &Args, file: &std::path::Path) -> Outcome {
+    let only = [
+        ("NAME=VALUE", !args.parameters.is_empty()),
+        ("--handler", !args.handlers.is_empty()),
+        ("--map", !args.maps.is_empty()),
+        ("--sim-time", args.sim_time),
+    ];
+    if let Some((what, _)) = only.iter().find(|(_, given)| *given) {
+        return Err(Failure::usage(format_args!("{what} is for configurations, and {} is a program", file.display())));
+    }
+    let program = Arc::new(load::program(file)?);
     let inputs = ports::resolve(&program, &args.inputs, true)?;
     let outputs = ports::resolve(&program, &args.outputs, false)?;
     let signals = Signals::watch()?;

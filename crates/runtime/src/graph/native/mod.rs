@@ -3,6 +3,7 @@
 mod discard;
 mod drivermanager;
 mod fromdump;
+mod fromipsummarydump;
 mod infinitesource;
 mod information;
 mod message;
@@ -15,6 +16,7 @@ mod scheds;
 mod shaper;
 mod timedsource;
 mod todump;
+mod toipsummarydump;
 mod unqueue;
 
 use super::{Graph, Info, Packet, Settings, Stream};
@@ -25,6 +27,7 @@ pub const ALL: &[&NativeClass] = &[
     &discard::DISCARD, &discard::IDLE, &discard::TIMED_SINK,
     &drivermanager::SCRIPT, &drivermanager::DRIVER_MANAGER,
     &fromdump::FROM_DUMP, &fromdump::FROM_DEVICE, &fromdump::POLL_DEVICE,
+    &fromipsummarydump::CLASS,
     &infinitesource::CLASS,
     &information::ADDRESS_INFO, &information::PORT_INFO, &information::SCHEDULE_INFO, &information::ALIGNMENT_INFO,
     &information::STATIC_THREAD_SCHED, &information::BALANCED_THREAD_SCHED,
@@ -38,6 +41,7 @@ pub const ALL: &[&NativeClass] = &[
     &shaper::SHAPER, &shaper::BANDWIDTH,
     &timedsource::CLASS,
     &todump::TO_DUMP, &todump::TO_DEVICE, &todump::TO_HOST,
+    &toipsummarydump::CLASS,
     &unqueue::CLASS,
 ];
 
@@ -274,6 +278,11 @@ impl<'g> Ctx<'g> {
     /// `name :: Class` of this element.
     pub fn declared(&self) -> String {
         self.graph.declared(self.node)
+    }
+
+    /// This element's name.
+    pub fn name(&self) -> &str {
+        self.graph.name(self.node)
     }
 
     /// True if that is this element's name, as it sees names itself.

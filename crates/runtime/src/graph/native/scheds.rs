@@ -2,6 +2,7 @@
 
 use super::super::{Args, Packet, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
+use std::collections::VecDeque;
 
 macro_rules! sched {
     ($static:ident, $name:literal, $make:expr, $manual:literal) => {
@@ -36,7 +37,7 @@ sched!(
     TIME_SORTED,
     "TimeSortedSched",
     time_sorted,
-    "TimeSortedSched([STOP, BUFFER]) -- pulls the packet with the earliest time of all inputs\n\nIt holds one packet of each input. With STOP true it asks for the end of the \
+    "TimeSortedSched([STOP, BUFFER]) -- pulls the packet with the earliest time of all inputs\n\nIt holds BUFFER packets (1) of each input. With STOP true it asks for the end of the \
      run when all inputs are at their end. Handlers: well_ordered r."
 );
 
@@ -189,33 +190,43 @@ impl Native for PullSwitch {
 
 fn time_sorted(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
     let args = Args::parse(setup.arguments, &[], &["STOP", "BUFFER"])?;
-    args.count("BUFFER", 1, u32::MAX)?;
-    Ok(Box::new(TimeSorted {
-        heads: (0..setup.inputs).map(|_| None).collect(),
-        stop: args.boolean("STOP", false)?,
-        stopped: false,
-        last: 0,
-        ordered: true,
-    }))
+    let buffer = args.count("BUFFER", 1, 1 << 16)?.max(1) as usize;
+    let held = (0..setup.inputs).map(|_| VecDeque::new()).collect();
+    Ok(Box::new(TimeSorted { held, buffer, stop: args.boolean("STOP", false)?, stopped: false, last: 0, ordered: true }))
 }
 
 struct TimeSorted {
-    heads: Vec<Option<Packet>>,
+    /// Packets of each input.
+    held: Vec<VecDeque<Packet>>,
+    buffer: usize,
     stop: bool,
     stopped: bool,
     last: u64,
     ordered: bool,
 }
 
+impl TimeSorted {
+    /// The earliest packet held: input and place.
+    fn first(&self) -> Option<(usize, usize)> {
+        let all = self
+            .held
+            .iter()
+            .enumerate()
+            .flat_map(|(port, held)| held.iter().enumerate().map(move |(at, packet)| (packet.buffer.time_ns, port, at)));
+        all.min().map(|(_, port, at)| (port, at))
+    }
+}
+
 impl Native for TimeSorted {
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
-        for (port, head) in self.heads.iter_mut().enumerate() {
-            if head.is_none() {
-                *head = ctx.pull(port as u32);
+        for (port, held) in self.held.iter_mut().enumerate() {
+            while held.len() < self.buffer
+                && let Some(packet) = ctx.pull(port as u32)
+            {
+                held.push_back(packet);
             }
         }
-        let first = self.heads.iter_mut().filter(|head| head.is_some()).min_by_key(|head| head.as_ref().map(|p| p.buffer.time_ns));
-        let packet = first.and_then(Option::take);
+        let packet = self.first().and_then(|(port, at)| self.held[port].remove(at));
         match &packet {
             Some(packet) => {
                 self.ordered &= packet.buffer.time_ns >= self.last;
@@ -231,7 +242,7 @@ impl Native for TimeSorted {
     }
 
     fn is_ready(&self, _: u32, ctx: &Ready<'_>) -> bool {
-        self.heads.iter().any(Option::is_some) || ctx.any_input()
+        self.held.iter().any(|held| !held.is_empty()) || ctx.any_input()
     }
 
     fn controls(&self) -> Vec<Control> {

@@ -326,7 +326,10 @@ impl Script {
         let full = self.expanded(what, unquoted, ctx);
         let (name, arguments) = text::shift_word(&full);
         match self.read_handler(name, arguments, ctx) {
-            Ok(value) => ctx.print(Stream::Err, format!("{name}:\n{}\n", value.trim_end_matches('\n')).as_bytes()),
+            Ok(value) => {
+                let name = if name.contains('.') || !NAMES.contains(&name) { name.to_owned() } else { format!("{}.{name}", ctx.name()) };
+                ctx.print(Stream::Err, format!("{name}:\n{}\n", value.trim_end_matches('\n')).as_bytes());
+            }
             Err(error) => self.complain(&error, ctx),
         }
     }

@@ -1,0 +1,149 @@
+//! The command line of click(1), when the program is called by that name: for configurations' own tests and scripts.
+//!
+//! Leaves out: control sockets, hot swapping, threads (`-j` is taken and has no effect), reading packages.
+
+use super::run::configuration::{self, Terminal};
+use crate::failure::{Failure, Outcome};
+use crate::out::Out;
+use crate::signals::Signals;
+use netvm::application::{Application, Library, Settings, native};
+use netvm::engines;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What the arguments say.
+#[derive(Default)]
+struct Line {
+    file: Option<PathBuf>,
+    expression: Option<String>,
+    parameters: Vec<String>,
+    handlers: Vec<String>,
+    exit_handler: Option<String>,
+    output: Option<PathBuf>,
+    simulated: bool,
+    quit: bool,
+    /// Only tell whether there is a class of that name.
+    provides: Option<String>,
+}
+
+/// Runs as click, or as click-flatten, if that is the name of the program.
+pub(crate) fn main() -> Option<ExitCode> {
+    let mut arguments = std::env::args();
+    let name = arguments.next()?;
+    let flatten = match Path::new(&name).file_name()?.to_str()? {
+        "click" => false,
+        "click-flatten" => true,
+        _ => return None,
+    };
+    let first = if flatten { ["-q", "-o-"].as_slice() } else { &[] };
+    Some(match parse(first.iter().map(|option| (*option).to_owned()).chain(arguments)).and_then(|line| run(&line)) {
+        Ok(status) => ExitCode::from(status),
+        Err(failure) => failure.report(),
+    })
+}
+
+fn parse(arguments: impl Iterator<Item = String>) -> Outcome<Line> {
+    let mut line = Line::default();
+    let mut arguments = arguments.flat_map(spread).peekable();
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| Failure::usage(format_args!("{argument} wants a value")));
+        match argument.as_str() {
+            "-f" | "--file" => line.file = Some(value()?.into()),
+            "-e" | "--expression" | "--expr" => line.expression = Some(value()?),
+            "-h" | "--handler" => line.handlers.push(value()?),
+            "-x" | "--exit-handler" => line.exit_handler = Some(value()?),
+            "-o" | "--output" => line.output = Some(value()?.into()),
+            "--provides" => line.provides = Some(value()?),
+            "--simtime" | "--simulation-time" => line.simulated = true,
+            "-q" | "--quit" => line.quit = true,
+            "-R" | "--allow-reconfigure" | "-w" | "--no-warnings" | "-t" | "--time" | "--affinity" | "--no-affinity" => {}
+            "-j" | "--threads" | "-C" | "--clickpath" => drop(value()?),
+            option if option.starts_with('-') && option.len() > 1 => {
+                return Err(Failure::usage(format_args!("option {option} is not known")));
+            }
+            text if text.contains('=') && !text.contains(['/', ' ']) => line.parameters.push(argument),
+            _ if line.file.is_none() && line.expression.is_none() => line.file = Some(argument.into()),
+            _ => return Err(Failure::usage(format_args!("one configuration at a time, and not also '{argument}'"))),
+        }
+    }
+    Ok(line)
+}
+
+/// `-qh x` is `-q -h x`, `-ofile` is `-o file`, `--threads=2` is `--threads 2`.
+fn spread(argument: String) -> Vec<String> {
+    if let Some((name, value)) = argument.split_once('=').filter(|(name, _)| name.starts_with("--")) {
+        return if name == "--simtime" { vec![name.to_owned()] } else { vec![name.to_owned(), value.to_owned()] };
+    }
+    let mut letters = match argument.strip_prefix('-') {
+        Some(letters) if letters.len() > 1 && !letters.starts_with('-') => letters.chars(),
+        _ => return vec![argument],
+    };
+    let mut spread = Vec::new();
+    while let Some(letter) = letters.next() {
+        spread.push(format!("-{letter}"));
+        if "fehxojC".contains(letter) && !letters.as_str().is_empty() {
+            spread.push(letters.as_str().to_owned());
+            break;
+        }
+    }
+    spread
+}
+
+fn run(line: &Line) -> Outcome<u8> {
+    if let Some(class) = &line.provides {
+        let known = native::find(class).is_some() || Library::of(&[]).class(class).is_some();
+        return Ok(u8::from(!known));
+    }
+    let file = line.file.as_deref().filter(|_| line.expression.is_none());
+    let (name, text) = match &line.expression {
+        Some(text) => ("config".to_owned(), text.clone()),
+        None => {
+            let file = file.unwrap_or(Path::new("-"));
+            let name = if file == Path::new("-") { "<stdin>".to_owned() } else { file.display().to_string() };
+            (name, configuration::read(file)?)
+        }
+    };
+    let reading = configuration::reading(file, line.parameters.iter().cloned(), &[])?;
+    let application = Application::read(&name, &text, &reading)?;
+    if let Some(output) = &line.output {
+        crate::out::write_file(Some(output), application.flat().to_string().as_bytes())?;
+    }
+    let signals = Signals::watch()?;
+    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone() });
+    let settings = Settings { simulated: line.simulated, ..Settings::default() };
+    let mut graph = application.start(&engines::AUTO, engines::Settings::default(), settings, host)?;
+    let whole = line.quit || configuration::drive(&mut graph, &signals);
+    configuration::say_handlers(&mut graph, &line.handlers)?;
+    let status = line.exit_handler.as_ref().map(|handler| graph.read(handler, "", None)).transpose().map_err(Failure::failed)?;
+    signals.result()?;
+    Ok(match status.as_deref().map(str::trim) {
+        None if whole => 0,
+        None => 1,
+        Some("true") => 0,
+        Some("false") => 1,
+        Some(number) => number.parse().unwrap_or(1),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Outcome<Line> {
+        parse(text.split(' ').map(str::to_owned))
+    }
+
+    #[test]
+    fn options_of_click_are_read() {
+        let read = line("-qh c.count --simtime=5 N=1 x.click --threads=2 -oout").unwrap();
+        assert!(read.quit && read.simulated);
+        assert_eq!((read.handlers, read.parameters), (vec!["c.count".to_owned()], vec!["N=1".to_owned()]));
+        assert_eq!((read.file, read.output), (Some("x.click".into()), Some("out".into())));
+        assert_eq!(line("-e Idle -x stop").unwrap().exit_handler.as_deref(), Some("stop"));
+    }
+
+    #[test]
+    fn wrong_command_lines_are_refused() {
+        assert!(line("-e").is_err() && line("--nonesuch").is_err() && line("a.click b.click").is_err());
+    }
+}

@@ -1,0 +1,200 @@
+//! Running a configuration of elements: its text, the streams and the clock around it, what is told at the end.
+
+use super::Args;
+use crate::commands::shared::grouped;
+use crate::failure::{self, Failure, Outcome};
+use crate::out::Out;
+use crate::progress::Progress;
+use crate::signals::Signals;
+use netvm::application::{Application, Graph, Host, NodeStats, Reading, Settings, Stats, Stream};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// The longest sleep without a look at signals.
+const NAP: Duration = Duration::from_millis(20);
+/// The longest configuration that is read, in bytes.
+const LONGEST: u64 = 16 << 20;
+
+/// Whether a file is a configuration, by its name.
+pub(crate) fn is_one(file: &Path) -> bool {
+    file.extension().is_some_and(|end| end.eq_ignore_ascii_case("click"))
+}
+
+/// The text of a configuration; - is standard input.
+pub(crate) fn read(file: &Path) -> Outcome<String> {
+    use std::io::Read;
+    let told = |error: std::io::Error| Failure::failed(format_args!("{}: {error}", file.display()));
+    let mut bytes = Vec::new();
+    match file == Path::new("-") {
+        true => std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes).map_err(told)?,
+        false => std::fs::File::open(file).map_err(told)?.take(LONGEST + 1).read_to_end(&mut bytes).map_err(told)?,
+    };
+    String::from_utf8(bytes).map_err(|_| Failure::failed(format_args!("{}: not text in UTF-8", file.display())))
+}
+
+/// How a configuration is read that stands in a file, with `NAME=VALUE` arguments and folders of elements.
+pub(crate) fn reading(file: Option<&Path>, parameters: impl Iterator<Item = String>, elements: &[PathBuf]) -> Outcome<Reading> {
+    let split = |text: String| match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(Failure::usage(format_args!("expected NAME=VALUE, not '{text}'"))),
+    };
+    let mut elements = elements.to_vec();
+    elements.extend(file.and_then(Path::parent).map(|folder| folder.join("elements")).filter(|folder| folder.is_dir()));
+    Ok(Reading { parameters: parameters.map(split).collect::<Outcome<BTreeMap<_, _>>>()?, elements })
+}
+
+pub(super) fn run(args: &Args, name: &str, text: &str, first: impl Iterator<Item = String>) -> Outcome {
+    let file = args.file.as_deref().filter(|_| args.expression.is_none());
+    let reading = reading(file, first.chain(args.parameters.iter().cloned()), &args.elements)?;
+    let application = Application::read(name, text, &reading)?;
+    let signals = Signals::watch()?;
+    let mut settings = Settings { seed: args.seed, budget: Some(args.budget), simulated: args.sim_time, ..Settings::default() };
+    for map in &args.maps {
+        device(map, &application, &mut settings)?;
+    }
+    let begun = Instant::now();
+    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone() });
+    let mut graph = application.start(args.engine.get(), args.engine.settings(), settings, host)?;
+    let whole = drive(&mut graph, &signals);
+    say_handlers(&mut graph, &args.handlers)?;
+    report(args, &graph.stats(), begun.elapsed().as_secs_f64())?;
+    signals.result()?;
+    if whole { Ok(()) } else { Err(Failure::told()) }
+}
+
+/// `DEVICE=IN`, `DEVICE=OUT`, `DEVICE=IN,OUT`: which of the first two depends on whether the configuration reads the device.
+fn device(map: &str, application: &Application, settings: &mut Settings) -> Outcome {
+    let (name, files) = map.split_once('=').ok_or_else(|| Failure::usage(format_args!("expected DEVICE=IN[,OUT], not '{map}'")))?;
+    let is_read = application
+        .flat()
+        .elements
+        .iter()
+        .any(|e| matches!(e.class.as_str(), "FromDevice" | "PollDevice") && e.arguments.first().is_some_and(|a| a.trim() == name));
+    let (input, output) = match files.split_once(',') {
+        Some((input, output)) => (Some(input), Some(output)),
+        None if is_read => (Some(files), None),
+        None => (None, Some(files)),
+    };
+    let put = |to: &mut BTreeMap<String, PathBuf>, file: Option<&str>| {
+        to.extend(file.filter(|f| !f.is_empty()).map(|file| (name.to_owned(), PathBuf::from(file))))
+    };
+    put(&mut settings.devices, input);
+    put(&mut settings.outputs, output);
+    Ok(())
+}
+
+/// Runs to the end or to a signal, and completes outputs. False if something was damaged.
+pub(crate) fn drive(graph: &mut Graph, signals: &Signals) -> bool {
+    let mut bar = Progress::new(true);
+    graph.start();
+    let mut turns = 0u32;
+    while !signals.stop() && graph.turn() {
+        turns = turns.wrapping_add(1);
+        if turns.is_multiple_of(256) {
+            bar.at(graph.progress());
+        }
+    }
+    bar.clear();
+    let faults = graph.finish();
+    for fault in &faults {
+        failure::error(&format!("{} :: {}: {}", graph.name(fault.instance), graph.class(fault.instance), fault.message));
+    }
+    faults.is_empty()
+}
+
+/// Prints handlers as Click does: the value, with the handler's name before it if there are several.
+pub(crate) fn say_handlers(graph: &mut Graph, handlers: &[String]) -> Outcome {
+    let mut wanted = Vec::new();
+    for handler in handlers {
+        match handler.split_once('.') {
+            Some((pattern, name)) => {
+                let elements = graph.matching(pattern);
+                if elements.is_empty() {
+                    return Err(Failure::failed(format_args!("no element matches '{pattern}'")));
+                }
+                let several = elements.len() > 1;
+                let names = elements.into_iter().map(|element| format!("{}.{name}", graph.name(element)));
+                wanted.extend(names.map(|name| (name, several)));
+            }
+            None => wanted.push((handler.clone(), false)),
+        }
+    }
+    let several = wanted.len() > 1;
+    for (handler, by_pattern) in wanted {
+        match graph.read(&handler, "", None) {
+            Ok(value) if several => graph.print(Stream::Out, &format!("{handler}:\n{}\n\n", value.trim_end_matches('\n'))),
+            Ok(value) => graph.print(Stream::Out, &format!("{}\n", value.trim_end_matches('\n'))),
+            // Of a pattern, those that have the handler.
+            Err(_) if by_pattern => {}
+            Err(error) => return Err(Failure::failed(error)),
+        }
+    }
+    Ok(())
+}
+
+fn report(args: &Args, stats: &Stats, seconds: f64) -> Outcome {
+    for (name, class, node) in stats.nodes.iter().filter(|(_, _, node)| node.traps > 0) {
+        failure::warning(format_args!("{name} :: {class} trapped {} times; the first place: {}", grouped(node.traps), first_trap(node)));
+    }
+    if args.json {
+        let mut out = Out::new();
+        out.json(&json(stats, seconds))?;
+        out.flush()?;
+    }
+    if args.stats {
+        failure::eprint_lossy(Graph::stats_text(stats).trim_end());
+        let rate = stats.arrivals as f64 / seconds.max(1e-9) / 1e6;
+        failure::eprint_lossy(&format!("arrived  {}\ntook     {seconds:.3} s: {rate:.2} million packets/s", grouped(stats.arrivals)));
+    }
+    Ok(())
+}
+
+fn first_trap(node: &NodeStats) -> &str {
+    node.first_trap.as_deref().unwrap_or_default()
+}
+
+fn json(stats: &Stats, seconds: f64) -> serde_json::Value {
+    let element = |(name, class, node): &(String, String, NodeStats)| serde_json::json!({ "name": name, "class": class, "packets": node.packets, "traps": node.traps, "dropped": node.drops });
+    let elements: Vec<_> = stats.nodes.iter().map(element).collect();
+    serde_json::json!({ "seconds": seconds, "arrived": stats.arrivals, "elements": elements })
+}
+
+/// The streams and the clock of this process.
+pub(crate) struct Terminal {
+    pub(crate) out: Out,
+    pub(crate) signals: Signals,
+}
+
+impl Host for Terminal {
+    fn write(&mut self, stream: Stream, text: &[u8]) {
+        // A reader that is gone has nothing to be told.
+        let _ = match stream {
+            Stream::Out => self.out.bytes(text),
+            Stream::Err => self.out.flush().and_then(|()| Ok(std::io::stderr().write_all(text)?)),
+        };
+    }
+
+    fn clock(&self) -> Option<u64> {
+        SystemTime::now().duration_since(UNIX_EPOCH).ok().and_then(|now| u64::try_from(now.as_nanos()).ok())
+    }
+
+    fn sleep(&mut self, nanoseconds: u64) {
+        let _ = self.out.flush();
+        let end = Instant::now() + Duration::from_nanos(nanoseconds.min(3_600_000_000_000));
+        while !self.signals.stop() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(NAP));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.out.flush();
+    }
+}

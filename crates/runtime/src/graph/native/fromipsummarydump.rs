@@ -1,0 +1,205 @@
+//! FromIPSummaryDump: packets of lines of text.
+//!
+//! A task that makes a packet a turn, or is pulled; with TIMING packets come as far apart as their times are.
+
+use super::super::summary::{self, make::Reader};
+use super::super::{Args, Packet};
+use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Read};
+
+/// The longest line.
+const LONGEST: u64 = 1 << 20;
+
+pub(super) static CLASS: NativeClass = NativeClass {
+    name: "FromIPSummaryDump",
+    ports: "0/1",
+    processing: "a/a",
+    flow: "",
+    manual: "FromIPSummaryDump(FILENAME [, STOP, TIMING, ACTIVE, CHECKSUM, PROTO, FIELDS, FLOWID, DATA, ...]) -- IP packets from lines of text\n\n\
+             The opposite of ToIPSummaryDump: a line `!data FIELDS` says what is in the lines that follow, FIELDS what is in those before. - is standard input; DATA is the \
+             text itself. What lines do not say is TCP (or PROTO), a time to live of 100, and zeros. With CHECKSUM there are checksums, and bytes up to the IP length. At the \
+             end it asks for the end of the run if STOP is true. TIMING keeps packets as far apart as their times are.\nHandlers: count r, active rw, stop w.",
+    make: |setup| make(setup),
+};
+
+fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
+    let keywords = [
+        "STOP",
+        "TIMING",
+        "ACTIVE",
+        "ZERO",
+        "CHECKSUM",
+        "PROTO",
+        "MULTIPACKET",
+        "SAMPLE",
+        "FIELDS",
+        "CONTENTS",
+        "DEFAULT_FIELDS",
+        "DEFAULT_CONTENTS",
+        "FLOWID",
+        "DEFAULT_FLOWID",
+        "ALLOW_NONEXISTENT",
+        "DATA",
+    ];
+    let args = Args::parse(setup.arguments, &["FILENAME"], &keywords)?;
+    let fields = ["FIELDS", "CONTENTS", "DEFAULT_FIELDS", "DEFAULT_CONTENTS"].iter().find_map(|name| args.text(name));
+    let mut reader = Reader::new(
+        summary::fields(fields.as_deref().unwrap_or(""))?,
+        args.boolean("CHECKSUM", false)?,
+        args.count("PROTO", 6, 255)? as u8,
+    );
+    if let Some(flow) = args.text("FLOWID").or_else(|| args.text("DEFAULT_FLOWID")) {
+        reader.direct(&format!("!flowid {flow}"))?;
+    }
+    for keyword in ["MULTIPACKET", "ZERO"] {
+        args.boolean(keyword, true)?;
+    }
+    Ok(Box::new(FromIPSummaryDump {
+        lines: open(&args)?,
+        reader,
+        pulled: setup.output_pulled.first() == Some(&true),
+        stop: args.boolean("STOP", false)?,
+        timing: args.boolean("TIMING", false)?,
+        active: args.boolean("ACTIVE", true)?,
+        next: VecDeque::new(),
+        offset: None,
+        count: 0,
+        over: false,
+        told: false,
+    }))
+}
+
+fn open(args: &Args) -> Result<Box<dyn BufRead>, String> {
+    if let Some(data) = args.bytes("DATA") {
+        return Ok(Box::new(Cursor::new(data)));
+    }
+    match args.required("FILENAME")?.as_str() {
+        "-" => Ok(Box::new(BufReader::new(std::io::stdin()))),
+        name => match File::open(name) {
+            Ok(file) => Ok(Box::new(BufReader::new(file))),
+            Err(_) if args.boolean("ALLOW_NONEXISTENT", false)? => Ok(Box::new(std::io::empty())),
+            Err(error) => Err(format!("{name}: {error}")),
+        },
+    }
+}
+
+struct FromIPSummaryDump {
+    lines: Box<dyn BufRead>,
+    reader: Reader,
+    pulled: bool,
+    stop: bool,
+    timing: bool,
+    active: bool,
+    /// The packet that comes next, if it was read.
+    next: VecDeque<Packet>,
+    offset: Option<u64>,
+    count: u64,
+    over: bool,
+    told: bool,
+}
+
+impl FromIPSummaryDump {
+    /// Reads up to the next packet, or the end.
+    fn fill(&mut self, ctx: &mut Ctx<'_>) {
+        while self.next.is_empty() && !self.over {
+            let mut line = Vec::new();
+            match self.lines.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
+                Ok(0) => self.over = true,
+                Ok(_) => self.line(String::from_utf8_lossy(&line).trim(), ctx),
+                Err(error) => {
+                    ctx.tell(&error.to_string());
+                    self.over = true;
+                }
+            }
+        }
+    }
+
+    fn line(&mut self, line: &str, ctx: &mut Ctx<'_>) {
+        self.reader.now = ctx.now();
+        let read = match line.as_bytes().first() {
+            None | Some(b'#') => return,
+            Some(b'!') => self.reader.direct(line),
+            Some(_) => self.reader.packet(line, ctx.info()).map(|packet| self.next.push_back(packet)),
+        };
+        if let Err(error) = read {
+            ctx.tell(&error);
+        }
+    }
+
+    /// The next packet; at the end, once, what was asked for.
+    fn packet(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        if !self.active {
+            return None;
+        }
+        self.fill(ctx);
+        if self.timing && self.is_early(ctx) {
+            return None;
+        }
+        let packet = self.next.pop_front();
+        self.count += u64::from(packet.is_some());
+        if packet.is_none() && !std::mem::replace(&mut self.told, true) && self.stop {
+            ctx.stop();
+        }
+        packet
+    }
+
+    /// With TIMING: whether the next packet's time has not come; the timer is set for it then.
+    fn is_early(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let Some(packet) = self.next.front() else { return false };
+        let (time, now) = (packet.buffer.time_ns, ctx.now());
+        let when = time.wrapping_add(*self.offset.get_or_insert(now.wrapping_sub(time)));
+        if when > now {
+            ctx.wake_at(when);
+        }
+        when > now
+    }
+}
+
+impl Native for FromIPSummaryDump {
+    fn is_task(&self) -> bool {
+        !self.pulled
+    }
+
+    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        let Some(packet) = self.packet(ctx) else { return Task::Idle };
+        ctx.emit(0, packet);
+        Task::Done
+    }
+
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        self.packet(ctx)
+    }
+
+    fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
+        self.active && !(self.over && self.next.is_empty())
+    }
+
+    fn is_scheduled(&self, _: &Ready<'_>) -> bool {
+        self.active && !(self.over && self.next.is_empty())
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&["count", "encap"], &["stop"], &["active"])
+    }
+
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(match handler {
+            "count" => self.count.to_string(),
+            "encap" => "IP".to_owned(),
+            _ => self.active.to_string(),
+        })
+    }
+
+    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        match handler {
+            "stop" => {
+                self.active = false;
+                ctx.stop();
+            }
+            _ => self.active = super::boolean(text)?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+//! Click's own tests, run on netvm: which pass, which fail, and which need something that is not there.
+//!
+//! Each test runs in a folder of its own, with `click` and `click-flatten` on the path being netvm ([`super::clicktest`] reads the files). A test needs something that
+//! is not there if its `%require` fails, or if it fails and a class of elements, an option or a program was missed.
+
+use crate::clicktest::{self, Test};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The longest that a test may take, in seconds.
+const TIME: &str = "20";
+
+/// What came of a test.
+enum Result {
+    Passed,
+    Failed(String),
+    Unsupported(String),
+}
+
+/// Runs the tests under `click`/test whose names contain one of `names`, or all, with that netvm. True if none failed.
+pub fn run(netvm: &Path, click: &Path, names: &[&str]) -> io::Result<bool> {
+    let tests = files(&click.join("test"))?;
+    let scratch = std::env::temp_dir().join(format!("netvm-conformance-{}", std::process::id()));
+    let tools = tools(&scratch, netvm)?;
+    let (mut passed, mut failed, mut unsupported) = (0, 0, 0);
+    let mut missing: BTreeMap<String, u32> = BTreeMap::new();
+    for path in tests {
+        let name = path.strip_prefix(click.join("test")).unwrap_or(&path).with_extension("").display().to_string();
+        if !names.is_empty() && !names.iter().any(|wanted| name.contains(wanted)) {
+            continue;
+        }
+        match one(&path, &scratch.join("work"), &tools) {
+            Ok(Result::Passed) => {
+                println!("pass         {name}");
+                passed += 1;
+            }
+            Ok(Result::Unsupported(why)) => {
+                println!("unsupported  {name}: {why}");
+                *missing.entry(why).or_default() += 1;
+                unsupported += 1;
+            }
+            Ok(Result::Failed(why)) => {
+                println!("fail         {name}: {why}");
+                failed += 1;
+            }
+            Err(error) => {
+                println!("fail         {name}: {error}");
+                failed += 1;
+            }
+        }
+    }
+    fs::remove_dir_all(&scratch)?;
+    println!("{passed} passed, {failed} failed, {unsupported} need something that is not there");
+    let mut missing: Vec<_> = missing.into_iter().filter(|(_, tests)| *tests > 1).collect();
+    missing.sort_by_key(|(_, tests)| std::cmp::Reverse(*tests));
+    missing.iter().for_each(|(why, tests)| println!("  {tests} {why}"));
+    Ok(failed == 0)
+}
+
+fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(files(&path)?);
+        } else if path.extension().is_some_and(|end| end == "clicktest") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A folder with the programs that tests call.
+fn tools(scratch: &Path, netvm: &Path) -> io::Result<PathBuf> {
+    let folder = scratch.join("bin");
+    fs::create_dir_all(&folder)?;
+    let netvm = netvm.canonicalize()?;
+    for name in ["click", "click-flatten"] {
+        std::os::unix::fs::symlink(&netvm, folder.join(name))?;
+    }
+    let buildtool = folder.join("click-buildtool");
+    fs::write(
+        &buildtool,
+        "#!/bin/sh\n[ \"$1\" = provides ] || exit 1\nshift\nfor class; do click --provides \"$class\" || exit 1; done\n",
+    )?;
+    let mut permissions = fs::metadata(&buildtool)?.permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
+    fs::set_permissions(&buildtool, permissions)?;
+    Ok(folder)
+}
+
+fn one(path: &Path, work: &Path, tools: &Path) -> io::Result<Result> {
+    let text = String::from_utf8_lossy(&fs::read(path)?).into_owned();
+    let test = match clicktest::parse(&text) {
+        Ok(test) => test,
+        Err(error) => return Ok(Result::Failed(error)),
+    };
+    let _ = fs::remove_dir_all(work);
+    fs::create_dir_all(work)?;
+    for (number, require) in test.requires.iter().enumerate() {
+        if !shell(require, &format!("require{number}"), work, tools)? {
+            let first = require.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            return Ok(Result::Unsupported(format!("requires `{}`", first.trim())));
+        }
+    }
+    for (name, text) in test.files.iter().filter(|(name, _)| Path::new(name).is_relative()) {
+        let file = work.join(name);
+        fs::create_dir_all(file.parent().unwrap_or(work))?;
+        fs::write(file, text)?;
+    }
+    let went_well = shell(&test.script, "script", work, tools)?;
+    Ok(judge(&test, went_well, work))
+}
+
+/// Runs a script as clicktest does: every command must succeed. Its streams are the files `stdout` and `stderr`.
+fn shell(script: &str, name: &str, work: &Path, tools: &Path) -> io::Result<bool> {
+    let file = work.join(format!(".{name}.sh"));
+    fs::write(&file, script)?;
+    let stream = |name: &str| fs::File::create(work.join(name)).map(Stdio::from);
+    let input = fs::File::open(work.join("stdin")).map_or_else(|_| Stdio::null(), Stdio::from);
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new("timeout");
+    command.args(["-k", "1", TIME, "sh", "-e"]).arg(&file).current_dir(work).env("PATH", path).env("rundir", work).env_remove("VALGRIND");
+    Ok(command.stdin(input).stdout(stream("stdout")?).stderr(stream("stderr")?).status()?.success())
+}
+
+fn judge(test: &Test, went_well: bool, work: &Path) -> Result {
+    let read = |name: &str| fs::read(work.join(name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let mut wrong: BTreeMap<&str, String> = BTreeMap::new();
+    let mut right = Vec::new();
+    for expectation in &test.expectations {
+        match test.difference(expectation, &read(&expectation.name)) {
+            Ok(None) => right.push(expectation.name.as_str()),
+            Ok(Some(why)) | Err(why) => drop(wrong.entry(&expectation.name).or_insert(why)),
+        }
+    }
+    // Of several expectations for one file any may hold.
+    let wrong = wrong.into_iter().find(|(name, _)| !right.contains(name)).map(|(_, why)| why);
+    let told: String = fs::read_dir(work).into_iter().flatten().flatten().map(|entry| read(&entry.file_name().to_string_lossy())).collect();
+    match (went_well, wrong, missed(&told)) {
+        (true, None, _) => Result::Passed,
+        (_, _, Some(missed)) => Result::Unsupported(missed),
+        (_, Some(why), None) => Result::Failed(why),
+        (false, None, None) => Result::Failed(format!("a command failed: {}", told_last(&read("stderr")))),
+    }
+}
+
+fn told_last(stderr: &str) -> &str {
+    stderr.lines().find(|line| line.starts_with("error")).or(stderr.lines().last()).unwrap_or("nothing was told")
+}
+
+/// What a test missed, if its output says so.
+fn missed(told: &str) -> Option<String> {
+    let between = |before: &str, behind: &str| told.split_once(before).and_then(|(_, rest)| rest.split_once(behind)).map(|(what, _)| what);
+    let class = between("no element class is called '", "'").map(|class| format!("class {class}"));
+    let option = || between("error: option ", " is not known").map(|option| format!("option {option}"));
+    let program = || {
+        told.lines()
+            .find(|line| line.ends_with(": not found"))
+            .and_then(|line| line.rsplit(": ").nth(1))
+            .map(|name| format!("program {name}"))
+    };
+    class.or_else(option).or_else(program)
+}
