@@ -156,7 +156,7 @@ fn told_last(stderr: &str) -> &str {
 /// What a test missed, if its output says so.
 fn missed(told: &str) -> Option<String> {
     let between = |before: &str, behind: &str| told.split_once(before).and_then(|(_, rest)| rest.split_once(behind)).map(|(what, _)| what);
-    let class = between("no element class is called '", "'").map(|class| format!("class {class}"));
+    let class = between("there is no element class '", "'").map(|class| format!("class {class}"));
     let option = || between("error: option ", " is not known").map(|option| format!("option {option}"));
     let program = || {
         told.lines()

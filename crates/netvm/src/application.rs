@@ -27,12 +27,13 @@ mod library;
 pub use library::Library;
 pub use runtime::graph::{Fault, Graph, Host, NodeStats, Settings, Stats, Stream, native};
 
+use crate::Error;
 use crate::engines::{self, EngineInfo};
-use crate::{Error, frontends::click};
-use ::frontends::diagnostics::{Diagnostic, Diagnostics};
-use click::cycles;
-use click::graph::Port;
-use click::processing::{Kind, Kinds, Shape, kinds};
+use crate::frontends::click;
+use ::frontends::c::{self, Source};
+use ::frontends::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
+use click::application::{Facts, Faults};
+use click::processing::Kind;
 use netil::app;
 use runtime::graph;
 use std::collections::BTreeMap;
@@ -54,8 +55,7 @@ pub struct Application {
     text: String,
     flat: click::Graph,
     application: app::Application,
-    kinds: Kinds,
-    recirculations: Vec<click::graph::Connection>,
+    facts: Facts,
 }
 
 impl Application {
@@ -64,11 +64,12 @@ impl Application {
     /// # Errors
     /// Everything that is wrong with it, drawn in its text.
     pub fn read(name: &str, text: &str, reading: &Reading) -> Result<Self, Error> {
-        let wrong = |errors| Error::Configuration { name: name.to_owned(), source: text.to_owned(), errors };
-        let flat = click::flatten(text, &reading.parameters).map_err(wrong)?;
+        let source = Source { name, text };
+        let mut flat = click::flatten(text, &reading.parameters).map_err(|faults| Error::Configuration(drawn_in(source, faults)))?;
+        flat.elements.iter_mut().for_each(calling);
         let library = Library::of(&reading.elements);
-        let (kinds, recirculations, application) = build(&flat, &library).map_err(wrong)?;
-        Ok(Self { name: name.to_owned(), text: text.to_owned(), flat, application, kinds, recirculations })
+        let (application, facts) = click::application::application(&flat, &library, source).map_err(Error::Configuration)?;
+        Ok(Self { name: name.to_owned(), text: text.to_owned(), flat, application, facts })
     }
 
     /// The configuration without shorthand.
@@ -81,17 +82,20 @@ impl Application {
         &self.application
     }
 
-    /// The connections that lead packets back, as a configuration writes them.
-    pub fn recirculations(&self) -> Vec<String> {
-        let end = |port: Port| &self.flat.elements[port.element].name;
-        let shown = |c: &click::graph::Connection| format!("{} [{}] -> [{}] {}", end(c.from), c.from.port, c.to.port, end(c.to));
-        self.recirculations.iter().map(shown).collect()
+    /// The connections, `->` where packets are pushed and `=>` where they are pulled; only those that lead packets back, if so wanted.
+    pub fn connections(&self, only_back: bool) -> Vec<String> {
+        let name = |end: app::End| &self.application.instances[end.instance as usize].name;
+        let wires = self.application.wires.iter().filter(|wire| wire.recirculates || !only_back);
+        let shown = |w: &app::Wire| {
+            (format!("{} [{}]", name(w.from), w.from.port), format!("[{}] {}", w.to.port, name(w.to)), self.is_pulled(w.to))
+        };
+        let arrow = |pulled| if pulled { "=>" } else { "->" };
+        wires.map(shown).map(|(from, to, pulled)| format!("{from} {} {to}", arrow(pulled))).collect()
     }
 
-    /// Whether a port of an element is pulled.
-    pub fn is_pull(&self, element: usize, port: usize, input: bool) -> bool {
-        let side = if input { &self.kinds.inputs } else { &self.kinds.outputs };
-        side.get(element).and_then(|ports| ports.get(port)) == Some(&Kind::Pull)
+    fn is_pulled(&self, end: app::End) -> bool {
+        let ports = self.facts.kinds.inputs.get(end.instance as usize);
+        ports.and_then(|ports| ports.get(end.port as usize)) == Some(&Kind::Pull)
     }
 
     /// Makes all elements, ready to run.
@@ -101,47 +105,34 @@ impl Application {
     pub fn start(&self, engine: &EngineInfo, engines: engines::Settings, settings: Settings, host: Box<dyn Host>) -> Result<Graph, Error> {
         let make = |program| engine.make(Arc::clone(&program), engines).map_err(|error| error.to_string());
         let factories = graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make };
-        let settings = Settings { text: self.flat.to_string(), requirements: self.flat.requirements.clone(), ..settings };
+        let settings = Settings { text: self.flat.to_string(), requirements: self.facts.requirements.clone(), ..settings };
         Graph::new(&self.application, &factories, settings, host).map_err(|faults| {
-            let errors = Diagnostics(faults.into_iter().map(|fault| self.drawn(&fault)).collect());
-            Error::Configuration { name: self.name.clone(), source: self.text.clone(), errors }
+            let faults = Diagnostics(faults.into_iter().map(|fault| self.fault(fault)).collect());
+            Error::Configuration(drawn_in(Source { name: &self.name, text: &self.text }, faults))
         })
     }
 
-    fn drawn(&self, fault: &Fault) -> Diagnostic {
-        let element = self.flat.elements.get(fault.instance);
-        let message = element.map_or(fault.message.clone(), |e| format!("{} :: {}: {}", e.name, e.class, fault.message));
-        fault_at(element.map(|e| e.span).unwrap_or_default(), message)
+    fn fault(&self, fault: Fault) -> Diagnostic {
+        let span = self.facts.places.get(fault.instance).copied().unwrap_or_default();
+        let named = self.application.instances.get(fault.instance).map(|i| format!("`{} :: {}`: ", i.name, i.class));
+        fault_at(span, named.unwrap_or_default() + &fault.message)
     }
 }
 
-fn fault_at(span: ::frontends::diagnostics::Span, message: String) -> Diagnostic {
+fn fault_at(span: Span, message: String) -> Diagnostic {
     Diagnostic { span, message, notes: Vec::new(), help: None }
 }
 
-type Built = (Kinds, Vec<click::graph::Connection>, app::Application);
+fn drawn_in(source: Source<'_>, faults: Diagnostics) -> Faults {
+    let mut sources = Sources::default();
+    sources.add(source.name, source.text);
+    Faults(vec![c::Diagnostics { faults, sources }])
+}
 
-/// Checks ports and processing of a flat graph, and makes it an application.
-fn build(flat: &click::Graph, _: &Library) -> Result<Built, Diagnostics> {
-    let classes: Vec<_> = flat.elements.iter().map(|element| native::find(&element.class)).collect();
-    let unknown = flat.elements.iter().zip(&classes).filter(|(_, class)| class.is_none());
-    let faults: Vec<_> =
-        unknown.map(|(element, _)| fault_at(element.span, format!("no element class is called '{}'", element.class))).collect();
-    if !faults.is_empty() {
-        return Err(Diagnostics(faults));
+/// A Counter that calls handlers is one of the runtime's: programs cannot.
+fn calling(element: &mut click::graph::Element) {
+    let calls = |argument: &String| ["COUNT_CALL", "BYTE_COUNT_CALL"].iter().any(|word| argument.trim_start().starts_with(word));
+    if element.class == "Counter" && element.arguments.iter().any(calls) {
+        element.class = "CallingCounter".to_owned();
     }
-    let shapes: Vec<_> = classes.iter().flatten().map(|c| Shape { ports: c.ports, processing: c.processing, flow: c.flow }).collect();
-    let kinds = kinds(flat, &shapes)?;
-    let recirculations = cycles::recirculations(flat, &shapes, &kinds)?;
-    let end = |port: Port| app::End { instance: port.element as u32, port: port.port };
-    let mut wires: Vec<_> =
-        flat.connections.iter().map(|c| app::Wire { from: end(c.from), to: end(c.to), recirculates: recirculations.contains(c) }).collect();
-    wires.sort();
-    let instance = |e: &click::graph::Element| app::Instance {
-        name: e.name.clone(),
-        class: e.class.clone(),
-        body: app::Body::Native(e.arguments.clone()),
-    };
-    let instances = flat.elements.iter().map(instance).collect();
-    Ok((kinds, recirculations, app::Application { instances, wires, ..app::Application::default() }))
 }

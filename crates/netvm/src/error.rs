@@ -1,7 +1,7 @@
 //! What can go wrong on the way from source to a running program, with the exit status that a program gives for it.
 
+use crate::frontends::click::application::Faults;
 use crate::frontends::pcap_filter;
-use ::frontends::diagnostics::Diagnostics;
 use netil::asm::AsmErrors;
 use netil::codec::{DecodeError, EncodeError};
 use netil::exec::NoSuchCoprocessor;
@@ -18,15 +18,8 @@ pub enum Error {
         /// What is wrong, with places in the text.
         errors: pcap_filter::Errors,
     },
-    /// A configuration is wrong.
-    Configuration {
-        /// The file.
-        name: String,
-        /// Its text.
-        source: String,
-        /// What is wrong, with places in the text.
-        errors: Diagnostics,
-    },
+    /// A configuration is wrong, or a class of elements that it uses.
+    Configuration(Faults),
     /// The NetIL source is wrong.
     Source(AsmErrors),
     /// The binary module is damaged.
@@ -91,7 +84,7 @@ impl Error {
     pub fn render(&self, color: bool) -> String {
         match self {
             Self::Filter { source, errors } => errors.render(source, color),
-            Self::Configuration { name, source, errors } => errors.render(name, source, color),
+            Self::Configuration(faults) => faults.render(color),
             other => format!("{other}\n"),
         }
     }
@@ -107,7 +100,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Filter { errors, .. } => Some(errors),
-            Self::Configuration { errors, .. } => Some(errors),
+            Self::Configuration(faults) => Some(faults),
             Self::Source(errors) => Some(errors),
             Self::Module { error, .. } => Some(error),
             Self::Encode(error) => Some(error),
@@ -123,7 +116,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Filter { errors, .. } => write!(f, "{errors}"),
-            Self::Configuration { name, errors, .. } => write!(f, "{name}: {errors}"),
+            Self::Configuration(faults) => write!(f, "{faults}"),
             Self::Source(errors) => write!(f, "{errors}"),
             Self::Module { name, error } => write!(f, "{name}: {error}"),
             Self::Encode(error) => write!(f, "{error}"),

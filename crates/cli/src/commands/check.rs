@@ -48,14 +48,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let flat = application.flat();
     out.line(&format!("{} elements, {} connections", flat.elements.len(), flat.connections.len()))?;
-    for connection in application.recirculations() {
+    for connection in application.connections(true) {
         out.line(&format!("leads back: {connection}"))?;
     }
     if args.paths {
-        for c in &flat.connections {
-            let arrow = if application.is_pull(c.to.element, c.to.port as usize, true) { "=>" } else { "->" };
-            let [from, to] = [c.from, c.to].map(|port| &flat.elements[port.element].name);
-            out.line(&format!("{from} [{}] {arrow} [{}] {to}", c.from.port, c.to.port))?;
+        for connection in application.connections(false) {
+            out.line(&connection)?;
         }
     }
     out.flush()

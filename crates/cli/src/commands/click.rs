@@ -3,11 +3,11 @@
 //! Leaves out: control sockets, hot swapping, threads (`-j` is taken and has no effect), reading packages.
 
 use super::run::configuration::{self, Terminal};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::signals::Signals;
 use netvm::application::{Application, Library, Settings, native};
-use netvm::engines;
+use netvm::{Error, engines};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -40,6 +40,19 @@ pub(crate) fn main() -> Option<ExitCode> {
         Ok(status) => ExitCode::from(status),
         Err(failure) => failure.report(),
     })
+}
+
+/// Tells faults as click does: file, line, what is wrong; a failure that was told.
+fn told(error: Error) -> Failure {
+    let Error::Configuration(faults) = error else { return error.into() };
+    for part in &faults.0 {
+        for fault in &part.faults.0 {
+            let (file, line) = part.sources.line(fault.span.start);
+            failure::eprint_lossy(&format!("{file}:{line}: {}", fault.message.replace('`', "'")));
+        }
+    }
+    failure::eprint_lossy("Router could not be initialized!");
+    Failure::told()
 }
 
 fn parse(arguments: impl Iterator<Item = String>) -> Outcome<Line> {
@@ -104,14 +117,14 @@ fn run(line: &Line) -> Outcome<u8> {
         }
     };
     let reading = configuration::reading(file, line.parameters.iter().cloned(), &[])?;
-    let application = Application::read(&name, &text, &reading)?;
+    let application = Application::read(&name, &text, &reading).map_err(told)?;
     if let Some(output) = &line.output {
         crate::out::write_file(Some(output), application.flat().to_string().as_bytes())?;
     }
     let signals = Signals::watch()?;
     let host = Box::new(Terminal { out: Out::new(), signals: signals.clone() });
     let settings = Settings { simulated: line.simulated, ..Settings::default() };
-    let mut graph = application.start(&engines::AUTO, engines::Settings::default(), settings, host)?;
+    let mut graph = application.start(&engines::AUTO, engines::Settings::default(), settings, host).map_err(told)?;
     let whole = line.quit || configuration::drive(&mut graph, &signals);
     configuration::say_handlers(&mut graph, &line.handlers)?;
     let status = line.exit_handler.as_ref().map(|handler| graph.read(handler, "", None)).transpose().map_err(Failure::failed)?;

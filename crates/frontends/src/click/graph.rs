@@ -2,7 +2,7 @@
 //! the same.
 
 use crate::diagnostics::Span;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 /// A flat configuration.
@@ -60,28 +60,38 @@ impl Graph {
         self.connections.iter().filter(|c| c.from.element == element).map(|c| c.from.port + 1).max().unwrap_or(0)
     }
 
-    /// Connections in rows: each goes on with the first port of the element that the one before ends at.
+    /// Connections in rows: each goes on with the first connection of port 0 where it enters an element by port 0. Rows begin with connections that go on
+    /// with none, so that they are long.
     fn rows(&self) -> Vec<Vec<Connection>> {
-        let mut left: BTreeMap<(Port, Port), Connection> = self.connections.iter().map(|c| ((c.from, c.to), *c)).collect();
-        let mut rows = Vec::new();
-        while let Some((_, first)) = left.pop_first() {
-            let mut row = vec![first];
-            let mut at = first.to;
-            while let Some(key) = next(&left, at) {
-                row.extend(left.remove(&key));
-                at = key.1;
-            }
-            rows.push(row);
-        }
-        rows
+        let all: Ordered = self.connections.iter().map(|c| ((c.from, c.to), *c)).collect();
+        let entered: HashSet<Port> = self.connections.iter().map(|c| c.to).collect();
+        let goes_on = |key: &Key| key.0.port == 0 && entered.contains(&key.0) && next(&all, key.0) == Some(*key);
+        let (inner, heads): (Vec<Key>, Vec<Key>) = all.keys().copied().partition(goes_on);
+        let mut left = all.clone();
+        heads.into_iter().chain(inner).map(|head| row(&all, &mut left, head)).filter(|row| !row.is_empty()).collect()
     }
 }
 
+/// Both ends of a connection.
+type Key = (Port, Port);
+type Ordered = BTreeMap<Key, Connection>;
+
+/// The row that begins with a connection, of those that are left.
+fn row(all: &Ordered, left: &mut Ordered, head: Key) -> Vec<Connection> {
+    let mut row = Vec::new();
+    let mut key = Some(head);
+    while let Some(connection) = key.and_then(|key| left.remove(&key)) {
+        row.push(connection);
+        key = next(all, connection.to);
+    }
+    row
+}
+
 /// The first connection from port 0 of an element that is entered by its port 0.
-fn next(left: &BTreeMap<(Port, Port), Connection>, at: Port) -> Option<(Port, Port)> {
+fn next(all: &Ordered, at: Port) -> Option<Key> {
     let out = Port { port: 0, ..at };
-    let all = (out, Port { element: 0, port: 0 })..=(out, Port { element: usize::MAX, port: u32::MAX });
-    left.range(all).next().map(|(key, _)| *key).filter(|_| at.port == 0)
+    let range = (out, Port { element: 0, port: 0 })..=(out, Port { element: usize::MAX, port: u32::MAX });
+    all.range(range).next().map(|(key, _)| *key).filter(|_| at.port == 0)
 }
 
 impl fmt::Display for Element {

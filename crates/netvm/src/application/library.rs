@@ -1,6 +1,9 @@
 //! The element classes there are in C: those built in, and those in folders that are named.
 
+use crate::frontends::click::application::Classes;
+use crate::frontends::click::processing::Shape;
 use include_dir::{Dir, include_dir};
+use runtime::graph::native;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +51,24 @@ impl Library {
         let built_in =
             || BUILT_IN.get_file(name).and_then(|file| file.contents_utf8()).map(|text| (format!("elements/{name}"), text.to_owned()));
         found.or_else(built_in)
+    }
+}
+
+impl Classes for Library {
+    fn native(&self, class: &str) -> Option<Shape<'static>> {
+        native::find(class).map(|class| Shape { ports: class.ports, processing: class.processing, flow: class.flow })
+    }
+
+    fn source(&self, class: &str) -> Option<(String, String)> {
+        self.class(class)
+    }
+
+    fn include(&self, name: &str) -> Option<String> {
+        self.header(name).map(|(_, text)| text)
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.classes().into_keys().chain(native::ALL.iter().map(|class| class.name.to_owned())).collect()
     }
 }
 

@@ -34,6 +34,11 @@ impl Bucket {
         *self = Self { filled: self.filled, ..Self::new(rate, capacity) };
     }
 
+    /// Takes all tokens out.
+    pub(super) fn empty(&mut self) {
+        self.tokens = 0;
+    }
+
     fn fill(&mut self, now: u64) {
         let passed = now.saturating_sub(self.filled.unwrap_or(now));
         self.filled = Some(now);

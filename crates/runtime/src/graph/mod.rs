@@ -27,6 +27,7 @@ mod linked;
 pub mod native;
 mod packet;
 mod program;
+mod routes;
 mod schedule;
 mod script;
 mod stats;

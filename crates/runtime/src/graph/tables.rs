@@ -16,7 +16,10 @@ impl Program {
     }
 
     /// Reads a handler of a table; `None` if it is none.
-    pub(super) fn read_table(&mut self, handler: &str, _: &str, now: u64) -> Option<Result<String, String>> {
+    pub(super) fn read_table(&mut self, handler: &str, argument: &str, now: u64) -> Option<Result<String, String>> {
+        if !handler.contains('.') {
+            return self.read_routes(handler, argument, now);
+        }
         let (at, what) = self.table(handler)?;
         let table = self.state.tables.get(at)?;
         match what.as_str() {
@@ -31,6 +34,9 @@ impl Program {
 
     /// Writes one.
     pub(super) fn write_table(&mut self, handler: &str, text: &str, now: u64) -> Option<Result<(), String>> {
+        if !handler.contains('.') {
+            return self.write_routes(handler, text, now);
+        }
         let (at, what) = self.table(handler)?;
         let declaration = self.module().tables[at].clone();
         let table = self.state.tables.get_mut(at)?;

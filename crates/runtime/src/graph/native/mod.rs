@@ -1,5 +1,7 @@
 //! Elements that the runtime knows itself: what is not a function of one packet. A class is a file here and a line in [`ALL`].
 
+mod counter;
+mod delayshaper;
 mod discard;
 mod drivermanager;
 mod fromdump;
@@ -24,6 +26,8 @@ use super::{Graph, Info, Packet, Settings, Stream};
 /// All of them.
 #[rustfmt::skip]
 pub const ALL: &[&NativeClass] = &[
+    &counter::CLASS,
+    &delayshaper::CLASS,
     &discard::DISCARD, &discard::IDLE, &discard::TIMED_SINK,
     &drivermanager::SCRIPT, &drivermanager::DRIVER_MANAGER,
     &fromdump::FROM_DUMP, &fromdump::FROM_DEVICE, &fromdump::POLL_DEVICE,

@@ -86,7 +86,7 @@ fn stride(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
     if tickets.len() != setup.inputs as usize {
         return Err(format!("{} numbers of tickets for {} inputs", tickets.len(), setup.inputs));
     }
-    let clients: Vec<_> = tickets.into_iter().enumerate().map(|(port, tickets)| Client { port: port as u32, tickets, pass: 0 }).collect();
+    let clients: Vec<_> = tickets.into_iter().enumerate().map(|(port, tickets)| Client::new(port as u32, tickets)).collect();
     Ok(Box::new(Stride { clients }))
 }
 
@@ -97,12 +97,16 @@ struct Client {
 }
 
 impl Client {
+    fn new(port: u32, tickets: u64) -> Self {
+        Self { port, tickets, pass: STRIDE1 / tickets.max(1) }
+    }
+
     fn stride(&self) -> u64 {
         STRIDE1 / self.tickets.max(1)
     }
 }
 
-/// Inputs by their passes (Waldspurger and Weihl, Stride Scheduling, 1995); of equal ones the one that waits longest.
+/// Inputs by their passes (Waldspurger and Weihl, Stride Scheduling, 1995); of equal ones the first.
 struct Stride {
     clients: Vec<Client>,
 }
@@ -110,11 +114,10 @@ struct Stride {
 impl Native for Stride {
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
         for _ in 0..self.clients.len() {
-            let first = (0..self.clients.len()).filter(|i| self.clients[*i].tickets > 0).min_by_key(|i| self.clients[*i].pass)?;
-            let mut client = self.clients.remove(first);
+            let with_tickets = self.clients.iter_mut().filter(|client| client.tickets > 0);
+            let client = with_tickets.min_by_key(|client| (client.pass, client.port))?;
             let packet = ctx.pull(client.port);
             client.pass = client.pass.saturating_add(client.stride());
-            self.clients.push(client);
             if packet.is_some() {
                 return packet;
             }

@@ -1,4 +1,4 @@
-//! Shaper and BandwidthShaper: packets are pulled through at no more than a rate. DelayShaper and LinkUnqueue are left to the library.
+//! Shaper and BandwidthShaper: packets are pulled through at no more than a rate.
 
 use super::super::bucket::Bucket;
 use super::super::{Args, Packet, text};
@@ -81,7 +81,10 @@ impl Native for Shaper {
 
     fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
         let rate = match handler {
-            "reset" => self.bucket.rate(),
+            "reset" => {
+                self.bucket.empty();
+                return Ok(());
+            }
             _ if self.bandwidth => text::bandwidth(value).ok_or("expected a rate")?,
             _ => text::integer(value).and_then(|n| u64::try_from(n).ok()).ok_or("expected a rate")?,
         };

@@ -323,9 +323,10 @@ impl Script {
     }
 
     fn read_insn(&mut self, what: &str, unquoted: bool, ctx: &mut Ctx<'_>) {
-        let full = self.expanded(what, unquoted, ctx);
+        let full = self.expanded(what, false, ctx);
         let (name, arguments) = text::shift_word(&full);
-        match self.read_handler(name, arguments, ctx) {
+        let arguments = if unquoted { text::unquoted(arguments) } else { arguments.to_owned() };
+        match self.read_handler(name, &arguments, ctx) {
             Ok(value) => {
                 let name = if name.contains('.') || !NAMES.contains(&name) { name.to_owned() } else { format!("{}.{name}", ctx.name()) };
                 ctx.print(Stream::Err, format!("{name}:\n{}\n", value.trim_end_matches('\n')).as_bytes());

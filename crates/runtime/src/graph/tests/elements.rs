@@ -166,3 +166,18 @@ fn summaries_are_read_and_written() {
     assert!(refusal("f :: FromIPSummaryDump(/nonesuch)").contains("/nonesuch"));
     assert!(told("f :: FromIPSummaryDump(DATA \"!data sport\\n70000\")\n d :: Discard\n f -> d").contains("sport cannot be '70000'"));
 }
+
+#[test]
+fn counts_call_handlers() {
+    let text = "s :: InfiniteSource(LIMIT 9)\n c :: CallingCounter(COUNT_CALL 3 m.step)\n d :: Discard\n s -> c -> d\n m :: Script(pause | print $(c.count))";
+    assert_eq!(printed(text), "3\n");
+    assert!(refusal("c :: CallingCounter(COUNT_CALL m.step)").contains("COUNT_CALL should be"));
+}
+
+#[test]
+fn delays_are_kept() {
+    let text = "s :: TimedSource(0.1 | LIMIT 2)\n q :: Queue\n h :: DelayShaper(0.25)\n d :: Discard\n s -> q -> h -> d
+        m :: DriverManager(wait 0.34 | print d.count | wait 0.02 | print d.count | wait 0.1 | print d.count | stop)";
+    assert_eq!(printed(text), "0\n1\n2\n");
+    assert!(refusal("h :: DelayShaper").contains("DELAY is missing"));
+}

@@ -1,0 +1,95 @@
+//! CallingCounter: Click's Counter where it calls handlers; one that only counts is the library's.
+
+use super::super::{Args, Packet, text};
+use super::{Control, Ctx, Native, NativeClass, controls};
+
+pub(super) static CLASS: NativeClass = NativeClass {
+    name: "CallingCounter",
+    ports: "1/1",
+    processing: "a/a",
+    flow: "",
+    manual: "CallingCounter([COUNT_CALL N HANDLER [TEXT], BYTE_COUNT_CALL N HANDLER [TEXT]]) -- counts, and writes a handler at a number\n\n\
+             What a Counter with these arguments becomes. The handler is written when the count reaches N, once until it is reset.\n\
+             Handlers: count byte_count r, count_call byte_count_call w, reset reset_counts w.",
+    make: |setup| {
+        let args = Args::parse(setup.arguments, &[], &["COUNT_CALL", "BYTE_COUNT_CALL"])?;
+        let call = |name| {
+            args.raw(name)
+                .map(|text| Call::parse(text).ok_or_else(|| format!("{name} should be a number and a handler, not '{text}'")))
+                .transpose()
+        };
+        Ok(Box::new(Counter { count: 0, bytes: 0, at_count: call("COUNT_CALL")?, at_bytes: call("BYTE_COUNT_CALL")? }))
+    },
+};
+
+/// A handler to be written at a number.
+struct Call {
+    at: u64,
+    call: String,
+    done: bool,
+}
+
+impl Call {
+    fn parse(text: &str) -> Option<Self> {
+        let (number, call) = text::shift_word(text);
+        let at = text::integer(number).and_then(|n| u64::try_from(n).ok())?;
+        (!call.is_empty()).then(|| Self { at, call: call.to_owned(), done: false })
+    }
+
+    fn look(call: &mut Option<Self>, number: u64, ctx: &mut Ctx<'_>) {
+        if let Some(call) = call.as_mut().filter(|call| !call.done && number >= call.at) {
+            call.done = true;
+            ctx.write_later(&call.call);
+        }
+    }
+}
+
+struct Counter {
+    count: u64,
+    bytes: u64,
+    at_count: Option<Call>,
+    at_bytes: Option<Call>,
+}
+
+impl Counter {
+    fn take(&mut self, packet: &Packet, ctx: &mut Ctx<'_>) {
+        self.count += 1;
+        self.bytes += packet.len() as u64;
+        Call::look(&mut self.at_count, self.count, ctx);
+        Call::look(&mut self.at_bytes, self.bytes, ctx);
+    }
+}
+
+impl Native for Counter {
+    fn push(&mut self, _: u32, packet: Packet, ctx: &mut Ctx<'_>) {
+        self.take(&packet, ctx);
+        ctx.emit(0, packet);
+    }
+
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        let packet = ctx.pull(0)?;
+        self.take(&packet, ctx);
+        Some(packet)
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&["count", "byte_count"], &["reset", "reset_counts", "count_call", "byte_count_call"], &[])
+    }
+
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(if handler == "count" { self.count } else { self.bytes }.to_string())
+    }
+
+    fn write(&mut self, handler: &str, text: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        let call = || Call::parse(text).ok_or_else(|| format!("expected a number and a handler, not '{text}'"));
+        match handler {
+            "count_call" => self.at_count = Some(call()?),
+            "byte_count_call" => self.at_bytes = Some(call()?),
+            _ => {
+                (self.count, self.bytes) = (0, 0);
+                [&mut self.at_count, &mut self.at_bytes].into_iter().flatten().for_each(|call| call.done = false);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! DelayShaper: packets are pulled through no sooner than some time after their own.
+
+use super::super::{Args, Packet, text};
+use super::{Control, Ctx, Native, NativeClass, Ready, controls};
+
+pub(super) static CLASS: NativeClass = NativeClass {
+    name: "DelayShaper",
+    ports: "1/1",
+    processing: "l/l",
+    flow: "",
+    manual: "DelayShaper(DELAY) -- lets a packet be pulled DELAY after its time\n\nIt holds one packet; what is given has the present time. Handlers: delay rw.",
+    make: |setup| {
+        let args = Args::parse(setup.arguments, &["DELAY"], &[])?;
+        args.required("DELAY")?;
+        Ok(Box::new(DelayShaper { delay: args.duration("DELAY", 0)?, held: None }))
+    },
+};
+
+struct DelayShaper {
+    delay: u64,
+    held: Option<Packet>,
+}
+
+impl Native for DelayShaper {
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        if self.held.is_none() {
+            self.held = ctx.pull(0);
+        }
+        let (when, now) = (self.held.as_ref()?.buffer.time_ns.saturating_add(self.delay), ctx.now());
+        if when > now {
+            ctx.wake_at(when);
+            return None;
+        }
+        let mut packet = self.held.take()?;
+        packet.buffer.time_ns = now;
+        Some(packet)
+    }
+
+    fn is_ready(&self, _: u32, ctx: &Ready<'_>) -> bool {
+        self.held.is_some() || ctx.any_input()
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&[], &[], &["delay"])
+    }
+
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(text::seconds(self.delay))
+    }
+
+    fn write(&mut self, _: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        self.delay = text::duration(value).ok_or("expected a time")?;
+        Ok(())
+    }
+}
