@@ -3,6 +3,7 @@
 mod aot;
 mod bench;
 mod compile;
+mod configurations;
 mod explain;
 mod filter;
 mod formats;

@@ -113,9 +113,9 @@ struct Stride {
 
 impl Native for Stride {
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
-        for _ in 0..self.clients.len() {
-            let with_tickets = self.clients.iter_mut().filter(|client| client.tickets > 0);
-            let client = with_tickets.min_by_key(|client| (client.pass, client.port))?;
+        let mut order: Vec<_> = self.clients.iter_mut().filter(|client| client.tickets > 0).collect();
+        order.sort_by_key(|client| (client.pass, client.port));
+        for client in order {
             let packet = ctx.pull(client.port);
             client.pass = client.pass.saturating_add(client.stride());
             if packet.is_some() {

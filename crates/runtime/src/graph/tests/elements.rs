@@ -31,6 +31,8 @@ fn strides_are_proportions() {
     let text = "a :: InfiniteSource(\\<11>)\n b :: InfiniteSource(\\<22>)\n c :: InfiniteSource(\\<33>)\n s :: StrideSched(4 | 2 | 1)\n u :: Unqueue(LIMIT 70)\n d :: Discard
         a -> [0] s -> u -> d\n b -> [1] s\n c -> [2] s";
     assert_eq!(handlers(text, &["a.count", "b.count", "c.count"]), ["40", "20", "10"]);
+    let text = text.replace("<11>)", "<11> | LIMIT 3)").replace("<22>)", "<22> | LIMIT 1)");
+    assert_eq!(handlers(&text, &["a.count", "b.count", "c.count"]), ["3", "1", "66"]);
     assert!(refusal("s :: StrideSched(4)").contains("tickets"));
 }
 
