@@ -1,7 +1,7 @@
 //! Memory of a table: zeros at first, begins with a cache line, stays where it is, and takes memory only as it is written to.
 //!
-//! Large areas are mapped from the system and asked to be kept in large pages, by which random accesses miss the translation cache less; small ones come from
-//! the heap. Numbers in it are little-endian. Offsets out of bounds panic: they are the tables' own.
+//! Large areas are mapped from the system, and the largest asked to be kept in large pages, by which random accesses miss the translation cache less; small ones
+//! come from the heap. Numbers in it are little-endian. Offsets out of bounds panic: they are the tables' own.
 
 use memmap2::{MmapMut, MmapOptions};
 use netil::layout::LINE;
@@ -9,6 +9,9 @@ use std::ops::{Deref, DerefMut};
 
 /// From this size on, areas are mapped.
 const MAPPED: usize = 256 << 10;
+/// From this size on in large pages: what is smaller, the translation cache can hold, and many tables have few entries.
+#[cfg(target_os = "linux")]
+const IN_LARGE_PAGES: usize = 8 << 20;
 /// A large page.
 const LARGE: usize = 2 << 20;
 
@@ -35,7 +38,9 @@ impl Area {
         let map = MmapOptions::new().len(size.checked_add(LARGE)?).no_reserve_swap().map_anon().ok()?;
         // Where there are no large pages, small ones do.
         #[cfg(target_os = "linux")]
-        let _ = map.advise(memmap2::Advice::HugePage);
+        if size >= IN_LARGE_PAGES {
+            let _ = map.advise(memmap2::Advice::HugePage);
+        }
         let begin = map.as_ptr().align_offset(LARGE).min(LARGE);
         Some(Self { memory: Memory::Mapped(map), begin, size })
     }
