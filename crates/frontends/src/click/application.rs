@@ -347,15 +347,20 @@ fn entry(table: &c::Table, row: Row) -> Result<Entry, String> {
     Ok(Entry { key: limbs(&row.key), mask: limbs(&row.mask), priority: row.priority, value: value.into() })
 }
 
-/// Puts a member of a value in its place; without a name, all of it.
+/// Puts a member of a value in its place; without a name, all of it. Numbers in values are little-endian, whatever they are in packets.
 fn put(bytes: &mut [u8], ctype: &c::Type, member: &str, set: &Value) -> Option<()> {
-    let (offset, size) = match ctype {
-        c::Type::Struct(of) => of.members.iter().find(|known| known.name == member).map(|known| (known.offset, known.ctype.size()))?,
-        ctype => (0, Some(ctype.size()).filter(|_| member.is_empty())?),
+    let (offset, ctype) = match ctype {
+        c::Type::Struct(of) => of.members.iter().find(|known| known.name == member).map(|known| (known.offset, &known.ctype))?,
+        ctype => (0, Some(ctype).filter(|_| member.is_empty())?),
     };
-    let place = bytes.get_mut(offset as usize..(offset + size) as usize)?;
+    let place = bytes.get_mut(offset as usize..(offset + ctype.size()) as usize)?;
     match set {
-        Value::Bytes(set) if set.len() == place.len() => place.copy_from_slice(set),
+        Value::Bytes(set) if set.len() == place.len() => {
+            place.copy_from_slice(set);
+            if matches!(ctype, c::Type::Be(_) | c::Type::Mac | c::Type::In6) {
+                place.reverse();
+            }
+        }
         Value::Int(number) if place.len() <= 8 => place.copy_from_slice(&number.to_le_bytes()[..place.len()]),
         _ => return None,
     }

@@ -94,10 +94,10 @@ impl Route {
     }
 
     /// The entry of a table of prefixes whose values are `{ gateway; u32 port; … }` in so many bytes; without a gateway it is zero. None if the value is
-    /// too short, or the gateway of another kind than the address.
+    /// too short, or the gateway of another kind than the address. Numbers in values are little-endian.
     pub fn entry(&self, value_bytes: usize) -> Option<Entry> {
         let mut value = vec![0; value_bytes];
-        let gateway = self.gateway.map(octets).unwrap_or_default();
+        let gateway: Vec<u8> = self.gateway.map(octets).unwrap_or_default().into_iter().rev().collect();
         let address = octets(self.address);
         let fits = gateway.is_empty() || gateway.len() == address.len();
         value.get_mut(..gateway.len())?.copy_from_slice(&gateway);

@@ -157,7 +157,7 @@ fn a_route_is_an_entry_of_a_table() {
     let entry = routes[0].entry(8).unwrap();
     assert_eq!(
         (&entry.key[..], &entry.mask[..], &entry.value[..]),
-        (&[0x0a01_0000][..], &[0xffff_0000][..], &[1, 2, 3, 4, 2, 1, 0, 0][..])
+        (&[0x0a01_0000][..], &[0xffff_0000][..], &[4, 3, 2, 1, 2, 1, 0, 0][..])
     );
     assert_eq!(routes[0].entry(7), None);
     let entry = routes[1].entry(24).unwrap();

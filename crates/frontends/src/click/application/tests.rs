@@ -89,12 +89,12 @@ fn routes_and_patterns_reach_their_programs() {
     );
     let table = |name| &module(&application, name).tables[0];
     let first = &table("r").entries[0];
-    assert_eq!((first.key[0], first.mask[0], &first.value[..]), (0x0a00_0000, 0xff00_0000, &[1, 2, 3, 4, 0, 0, 0, 0][..]));
+    assert_eq!((first.key[0], first.mask[0], &first.value[..]), (0x0a00_0000, 0xff00_0000, &[4, 3, 2, 1, 0, 0, 0, 0][..]));
     assert_eq!(&table("r").entries[1].value[4..], [1, 0, 0, 0]);
     let range = &table("g").entries[0];
     assert_eq!((range.key[0], range.mask[0], range.priority), (0x0a00_0000, 0x0aff_ffff, 8));
     let answer = &table("a").entries[0];
-    assert_eq!((answer.key[0], &answer.value[..]), (0x0a00_0001, &[0, 0, 0, 0, 0, 7][..]));
+    assert_eq!((answer.key[0], &answer.value[..]), (0x0a00_0001, &[7, 0, 0, 0, 0, 0][..]));
 }
 
 #[test]
