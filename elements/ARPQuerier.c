@@ -16,11 +16,11 @@
  * Packets to 0.0.0.0 are dropped; those to broadcast addresses go to FF-FF-FF-FF-FF-FF, those to multicast addresses to 01-00-5E-xx-yy-zz (RFC 1112 6.4).
  * Packets wait for at most 128 addresses.
  *
- * Handlers: queries, responses, drops, length (read): queries sent, replies seen, packets lost, packets waiting.
+ * Handlers: queries, responses, drops, length (read): queries sent, replies seen, packets lost, packets waiting; stats (read), some of these as text.
  *
  * Example: `c :: Classifier(12/0806 20/0002, ...);  c[0] -> [1]arp :: ARPQuerier(18.26.4.24, 00:00:C0:AE:67:EF) -> ...`
  *
- * Source: RFC 826, RFC 1122 2.3.2. ENTRY_CAPACITY and tables shared between elements (TABLE) are left out. See also: ARPResponder, EtherEncap.
+ * Source: RFC 826, RFC 1122 2.3.2. ENTRY_CAPACITY (accepted) and tables shared between elements (TABLE) are left out. See also: ARPResponder, EtherEncap.
  */
 #include <netvm.h>
 #include "click.h"
@@ -31,6 +31,8 @@ PARAM(struct ip_prefix, my_network, "IP", REQUIRED);
 PARAM(mac_t, my_mac, "ETH", REQUIRED);
 PARAM(u32, capacity, "CAPACITY", KEYWORD(2048));
 PARAM(u32, slot_capacity, "ENTRY_PACKET_CAPACITY", KEYWORD(0));
+/* Click's limit of addresses has no part here: the table has room for many, and those that wait have slots. */
+PARAM(u32, entry_capacity, "ENTRY_CAPACITY", KEYWORD(0));
 PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
 PARAM_AS(SECONDS, u64, poll_timeout, "POLL_TIMEOUT", KEYWORD(60000000000));
 PARAM(be32, other_broadcast, "BROADCAST", KEYWORD(0));
@@ -340,6 +342,15 @@ void push(int port)
     }
 }
 
+static void print_stats(void)
+{
+    print_uint(drops);
+    print(" packets killed\n");
+    print_uint(queries);
+    print(" ARP queries sent\n");
+}
+
+READ_CALL(stats, text, print_stats);
 READ(queries, u64, queries);
 READ(responses, u64, responses);
 READ(drops, u64, drops);

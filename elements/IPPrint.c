@@ -11,7 +11,8 @@
  *   SWAP                  false: identification and sequence number of ICMP echos are in the other byte order; true by default
  *   ACTIVE                false: nothing is printed
  *
- * Of TCP there are flags, sequence numbers from and to, in parentheses the lengths of data, headers and packet, then acknowledgement and window:
+ * Of TCP there are flags, sequence numbers from and to, in parentheses what they span, the bytes that are here and the IP length, then acknowledgement and
+ * window; of this packet only the headers were captured:
  *
  *     1.000020: 1.0.0.1.10 > 1.0.0.2.20: . 0:1440(1440,60,1500) ack 0 win 0
  *
@@ -136,9 +137,9 @@ static void print_sequence(const struct ip *ip, const struct tcp *tcp)
     print(":");
     print_uint(seq + data + marks);
     print("(");
-    print_uint(data);
+    print_uint(data + marks);
     print(",");
-    print_uint(headers);
+    print_uint(packet_length());
     print(",");
     print_uint(length);
     print(")");

@@ -50,7 +50,7 @@ static void print_packet(void)
         print(": ");
     }
     print_padded(packet_length());
-    if (!text_is(contents, "NONE") && !text_is(contents, "false")) {
+    if (printed_length() > 0 && !text_is(contents, "NONE") && !text_is(contents, "false")) {
         print(" | ");
         print_bytes(0, printed_length());
     }

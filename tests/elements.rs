@@ -1,7 +1,10 @@
-//! The element library: every element is plain C11 for gcc and clang, without a warning, and has a manual and one class of its name.
+//! The element library: every element is plain C11 for gcc and clang, without a warning, has a manual and one class of its name, and does what its script
+//! says: compiled by gcc and run as a program of its own, and compiled and run by netvm.
 
 #[path = "elements/constants.rs"]
 mod constants;
+#[path = "elements/engine.rs"]
+mod engine;
 #[path = "elements/native.rs"]
 mod native;
 #[path = "elements/script.rs"]
@@ -121,15 +124,28 @@ fn compare(class: &str, case: &script::Case, happened: &[Vec<script::Event>]) ->
     different.map(words).collect()
 }
 
-#[test]
-fn scripts_hold_natively() {
-    let native = native::Native::new(&elements());
+/// What happens at each step of each case, or why that cannot be said.
+type Happened = Result<Vec<Vec<Vec<script::Event>>>, String>;
+
+/// Runs all scripts of those classes and tells what is different.
+fn judge(takes: impl Fn(&str) -> bool, run: impl Fn(&str, &[script::Case]) -> Happened) {
     let mut wrong = Vec::new();
-    for (class, cases) in scripts().iter().filter(|(class, _)| native.reads(class)) {
-        match native.run(class, cases) {
+    for (class, cases) in scripts().iter().filter(|(class, _)| takes(class)) {
+        match run(class, cases) {
             Ok(all) => wrong.extend(cases.iter().zip(&all).flat_map(|(case, happened)| compare(class, case, happened))),
             Err(error) => wrong.push(format!("{class}.txt: {error}")),
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn scripts_hold_natively() {
+    let native = native::Native::new(&elements());
+    judge(|class| native.reads(class), |class, cases| native.run(class, cases));
+}
+
+#[test]
+fn scripts_hold_on_netvm() {
+    judge(|_| true, |class, cases| engine::run(&elements(), class, cases));
 }

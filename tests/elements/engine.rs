@@ -6,9 +6,8 @@ use frontends::c::Source;
 use frontends::click::application::{self, Classes};
 use frontends::click::processing::Shape;
 use netil::app::Body;
-use netil::engine::Engine as _;
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome, State};
-use netil::module::{Control, ControlType, HandlerKind, InfoField};
+use netil::module::{Control, ControlType, HandlerKind, InfoField, PortKind};
 use netil::{Interpreter, Verified, event};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -27,10 +26,13 @@ impl Classes for Library {
             "To" => "1/0",
             _ => return None,
         };
-        Some(Shape { ports, processing: "h/h", flow: "" })
+        Some(Shape { ports, processing: "a/a", flow: "" })
     }
 
     fn source(&self, class: &str) -> Option<(String, String)> {
+        if class == "All" {
+            return Some(("All.c".to_owned(), self.all_fields()));
+        }
         let path = self.0.join(format!("{class}.c"));
         Some((path.display().to_string(), fs::read_to_string(&path).ok()?))
     }
@@ -41,6 +43,18 @@ impl Classes for Library {
 
     fn names(&self) -> Vec<String> {
         Vec::new()
+    }
+}
+
+impl Library {
+    /// An element that uses every info field of the library, so that all are there: fields that no element uses are left out of applications.
+    fn all_fields(&self) -> String {
+        let click = self.include("click.h").unwrap_or_default();
+        let fields = click.lines().filter_map(|line| line.strip_prefix("INFO(")?.split_once(");")?.0.split_once(", "));
+        let uses: String = fields.map(|(_, name)| format!("    info({name}) = info({name});\n")).collect();
+        format!(
+            "#include <netvm.h>\n#include \"click.h\"\nELEMENT(All, \"1/1\", \"a/a\");\nvoid packet(int port)\n{{\n{uses}    emit(0);\n}}\n"
+        )
     }
 }
 
@@ -73,7 +87,7 @@ fn run_case(library: &Library, class: &str, case: &Case) -> Result<Vec<Vec<Event
 /// The element with something at every port.
 fn configuration(class: &str, case: &Case) -> String {
     let (inputs, outputs) = case.ports;
-    let mut text = format!("element :: {class}({});\n", case.config);
+    let mut text = format!("element :: {class}({});\nFrom -> All -> To;\n", case.config);
     for n in 0..inputs {
         let _ = writeln!(text, "from{n} :: From -> [{n}] element;");
     }
@@ -145,6 +159,12 @@ impl Element {
             if let Some(field) = self.fields.iter().find(|f| f.name == *name) {
                 set(&mut buffer.info, field, value);
             }
+        }
+        if self.program.module().port_kind(port as u32).is_some_and(|kind| kind == PortKind::PullInput) {
+            self.state.inputs[port].push_back(buffer);
+            let mut request = ExchangeBuffer::none();
+            request.port = self.inputs as u32;
+            return self.run(HandlerKind::Pull, request);
         }
         self.run(HandlerKind::Push, buffer);
     }
