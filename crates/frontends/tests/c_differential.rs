@@ -58,7 +58,9 @@ fn native(programs: &[Program], folder: &std::path::Path) -> Option<Vec<String>>
     let output = Command::new(compiler).args(["-std=gnu11", "-O1", "-fwrapv", "-w", "-o"]).arg(&binary).arg(&source).output().ok()?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let run = Command::new(&binary).output().unwrap();
-    Some(String::from_utf8(run.stdout).unwrap().lines().map(str::to_owned).collect())
+    let lines: Vec<String> = String::from_utf8(run.stdout).unwrap().lines().map(str::to_owned).collect();
+    assert!(run.status.success() && lines.len() == programs.len(), "{}: {} of {} programs", run.status, lines.len(), programs.len());
+    Some(lines)
 }
 
 /// What the program gives as an element.

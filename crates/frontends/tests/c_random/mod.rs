@@ -181,7 +181,7 @@ impl Writer {
         self.names.push(("l.n".to_owned(), true));
         self.indent = 0;
         self.calls = 3;
-        self.body(3);
+        (0..4).for_each(|_| self.body(3));
         let value = self.expr(3);
         let sum = format!(
             "s.a + s.i.x + s.i.y + s.b + s.w + l.n + l.list[0] + l.list[3] + kept{id} + shared{id}.w + shared{id}.i.x + memory{id}[3]"
