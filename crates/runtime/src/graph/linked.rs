@@ -74,8 +74,7 @@ impl Graph {
     /// Takes the packet on its way and the arrivals that follow it without anything between.
     fn collect(&mut self, source: usize, to: (usize, u32), linked: &mut Linked) -> (LinkType, u8) {
         let mut first = None;
-        loop {
-            let Some(Push { packet, .. }) = self.pending.pop() else { break };
+        while let Some(Push { packet, .. }) = self.pending.pop() {
             let kind = *first.get_or_insert((packet.link, packet.rounds));
             linked.packets.push(packet.buffer);
             if linked.packets.len() >= linked.most || !self.follows(source) {
