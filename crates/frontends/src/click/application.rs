@@ -5,8 +5,8 @@
 //!   └────resolve arguments──▶ values, text, entries ──compile──▶ modules ──one layout of info memory──▶ verified programs
 //! ```
 //!
-//! A class is known to the runtime, or is a file in C. Each file is described once, and compiled once for each of its elements. Elements that only declare
-//! names are gone when the names have been read, unless the runtime knows their class.
+//! A class is known to the runtime, or is a file in C. Each file is described once, and compiled once for all of its elements that differ in nothing but the name.
+//! Elements that only declare names are gone when the names have been read, unless the runtime knows their class.
 //!
 //! Faults in a class's file are drawn there, with the place in the configuration that uses it.
 
@@ -21,6 +21,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
 use crate::pcap_filter::suggest::nearest;
 use netil::app::{self, Application, Body, End, Wire};
 use netil::module::{Entry, Module, TableKind};
+use netil::wide::from_be_bytes;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -233,7 +234,7 @@ impl<'a> Maker<'a> {
         let (names, faults) = Names::of(self.graph);
         self.faults.extend(faults);
         let (mut modules, mut info) = (Modules::new(), InfoLayout::default());
-        let mut told = Vec::new();
+        let mut made = HashMap::new();
         for (n, element) in self.graph.elements.iter().enumerate() {
             let Known::File(file) = &known[element.class.as_str()] else { continue };
             let instance = match instance(element, file, [&kinds.inputs[n], &kinds.outputs[n]], &names.at(&element.name)) {
@@ -243,21 +244,33 @@ impl<'a> Maker<'a> {
                     continue;
                 }
             };
-            let classes = self.classes;
-            match c::compile(file.source(), &|name| classes.include(name), &instance, &mut info) {
-                Ok(module) => {
-                    self.check_tables(element, &module);
-                    modules.insert(n, module);
-                }
-                // What is wrong with a class is said once.
-                Err(found) if told.contains(&found.faults) => {}
-                Err(found) => {
-                    told.push(found.faults.clone());
-                    self.part(found, element);
-                }
+            let alike = alike(&file.name, &instance);
+            let same = alike.as_ref().and_then(|alike| modules.get(made.get(alike)?));
+            let same = same.map(|same| Module { name: element.name.clone(), ..Module::clone(same) });
+            if let Some(module) = same.or_else(|| self.module(element, file, &instance, &mut info)) {
+                modules.insert(n, module);
+                made.extend(alike.map(|alike| (alike, n)));
             }
         }
         (modules, info)
+    }
+
+    /// An instance's module, unless it has faults.
+    fn module(&mut self, element: &Element, file: &File, instance: &Instance, info: &mut InfoLayout) -> Option<Module> {
+        let classes = self.classes;
+        match c::compile(file.source(), &|name| classes.include(name), instance, info) {
+            Ok(module) => {
+                self.check_tables(element, &module);
+                Some(module)
+            }
+            Err(found) => {
+                // What is wrong with a class is said once.
+                if !self.parts.iter().any(|part| said(part) == said(&found)) {
+                    self.part(found, element);
+                }
+                None
+            }
+        }
     }
 
     fn check_tables(&mut self, element: &Element, module: &Module) {
@@ -298,6 +311,17 @@ impl File {
     fn source(&self) -> Source<'_> {
         Source { name: &self.name, text: &self.text }
     }
+}
+
+/// What the faults say, and where.
+fn said(part: &c::Diagnostics) -> Vec<(&str, Span, &str)> {
+    part.faults.0.iter().map(|fault| (part.sources.line(fault.span.start).0, fault.span, fault.message.as_str())).collect()
+}
+
+/// All of an instance but its name; none of one with entries, which are many and seldom the same.
+fn alike(file: &str, instance: &Instance) -> Option<String> {
+    let Instance { name: _, inputs, outputs, values, generated, entries } = instance;
+    entries.is_empty().then(|| format!("{file} {inputs:?} {outputs:?} {values:?} {generated}"))
 }
 
 /// What an element's arguments make of its class.
@@ -344,7 +368,7 @@ fn entry(table: &c::Table, row: Row) -> Result<Entry, String> {
         put(&mut value, &table.value, member, set)
             .ok_or_else(|| format!("the values of the table `{}` have no member `{member}`", table.name))?;
     }
-    Ok(Entry { key: limbs(&row.key), mask: limbs(&row.mask), priority: row.priority, value: value.into() })
+    Ok(Entry { key: from_be_bytes(&row.key).into(), mask: from_be_bytes(&row.mask).into(), priority: row.priority, value: value.into() })
 }
 
 /// Puts a member of a value in its place; without a name, all of it. Numbers in values are little-endian, whatever they are in packets.
@@ -365,11 +389,6 @@ fn put(bytes: &mut [u8], ctype: &c::Type, member: &str, set: &Value) -> Option<(
         _ => return None,
     }
     Some(())
-}
-
-/// Bytes, the first most significant, as limbs, the last most significant.
-fn limbs(bytes: &[u8]) -> Box<[u64]> {
-    bytes.rchunks(8).map(|chunk| chunk.iter().fold(0, |limb, byte| limb << 8 | u64::from(*byte))).collect()
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod text;
 mod tests;
 
 use netil::module::Entry;
+use netil::wide::from_be_bytes;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 use std::net::IpAddr;
@@ -104,7 +105,12 @@ impl Route {
         value.get_mut(address.len()..address.len() + 4)?.copy_from_slice(&self.port.to_le_bytes());
         let bits = 8 * address.len() as u8;
         let mask = mask(self.length, bits).to_be_bytes();
-        let entry = Entry { key: limbs(&address), mask: limbs(&mask[16 - address.len()..]), priority: 0, value: value.into() };
+        let entry = Entry {
+            key: from_be_bytes(&address).into(),
+            mask: from_be_bytes(&mask[16 - address.len()..]).into(),
+            priority: 0,
+            value: value.into(),
+        };
         fits.then_some(entry)
     }
 }
@@ -120,11 +126,6 @@ fn octets(address: IpAddr) -> Vec<u8> {
         IpAddr::V4(address) => address.octets().to_vec(),
         IpAddr::V6(address) => address.octets().to_vec(),
     }
-}
-
-/// Bytes, the first most significant, as limbs, the last most significant.
-fn limbs(bytes: &[u8]) -> Box<[u64]> {
-    bytes.rchunks(8).map(|chunk| chunk.iter().fold(0, |limb, byte| limb << 8 | u64::from(*byte))).collect()
 }
 
 /// Reads all routes of a file.

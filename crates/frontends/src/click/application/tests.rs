@@ -80,6 +80,16 @@ fn elements_become_programs_and_wires() {
 }
 
 #[test]
+fn elements_that_are_alike_have_programs_of_their_own() {
+    let (application, _) = made("Idle -> a :: Paint(3) -> b :: Paint(3) -> c :: Paint(4) -> Discard");
+    let [a, b, c] = ["a", "b", "c"].map(|name| module(&application, name));
+    assert_eq!([&a.name, &b.name, &c.name], ["a", "b", "c"]);
+    let says = |module: &Module| (module.push.clone(), module.init.clone(), module.data.clone());
+    assert_eq!(says(a), says(b));
+    assert_ne!(says(a), says(c));
+}
+
+#[test]
 fn routes_and_patterns_reach_their_programs() {
     let (application, _) = made(
         "AddressInfo(here 10.0.0.1/8 0:0:0:0:0:7);

@@ -270,3 +270,47 @@ fn words_stand_for_numbers() {
     assert_eq!(int("VLAN_TCI", &i32, "65536"), Err("is out of range, 0 to 65535".to_owned()));
     assert_eq!(bytes("IP_OR_ANNO", &Type::Big(32), "DST_ANNO"), Some(vec![0; 4]));
 }
+
+#[test]
+fn nonsense_lists_do_no_harm() {
+    let words = [
+        "pattern",
+        "keep",
+        "drop",
+        "pass",
+        "-",
+        "1024-65535#",
+        "1.2.3.4",
+        "1.2.3.4/8",
+        "::/0",
+        "here",
+        "nat",
+        "0",
+        "1",
+        "9",
+        "here:eth",
+        "x",
+        "0-0?",
+        "#",
+        "\"",
+        "1.0.0.0/31",
+        "0.0.0.0/0",
+        "255.255.255.255",
+        "1.0.0.9-1.0.0.1",
+        ",",
+        "'",
+    ];
+    let mut seed = 3u64;
+    for _ in 0..20_000 {
+        let mut next = |bound: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) as usize % bound
+        };
+        let names = Names::default();
+        let arguments: Vec<String> =
+            (0..next(4)).map(|_| (0..next(8)).map(|_| words[next(words.len())]).collect::<Vec<_>>().join(" ")).collect();
+        let ty = [U32, Type::Mac, Type::Prefix6, Type::Text][next(4)];
+        let job = whole::Job { name: "list", arguments: &arguments, names: names.at("x"), outputs: 2, inputs: 2, ty: Some(&ty) };
+        let _ = whole::WHOLES[next(whole::WHOLES.len())].write(&job);
+    }
+}

@@ -5,7 +5,7 @@
 use super::{Reading, Wrong, address, integer, number, port};
 use crate::click::arguments::Value;
 
-const PROTOCOLS: [(&str, u8); 8] =
+pub(super) const PROTOCOLS: [(&str, u8); 8] =
     [("dccp", 33), ("gre", 47), ("icmp", 1), ("igmp", 2), ("ipip", 4), ("sctp", 132), ("tcp", 6), ("udp", 17)];
 /// Codes of all types have different names.
 const ICMP_CODES: [(&str, u8); 10] = [

@@ -342,24 +342,24 @@ struct Group {
     rules: Vec<Rule>,
 }
 
-/// The longest row of patterns from the first on.
+/// The longest row of patterns from the first on. What is looked at in vain is no longer than what is taken, so that all of them take linear time.
 fn row(rules: &[Rule], known: Known) -> Row {
     let length = length_row(rules, known);
-    let mut best = (if let Some((_, _, count)) = length { count - 1 } else { 1 }, None);
-    for key in keys(&rules[0].0) {
-        let there = has_bytes(&Test { field: key.0, mask: key.1, op: Op::Equal, value: 0 }, known);
-        let count = rules.iter().take_while(|(formula, _)| there && values(formula, key).is_some()).count();
-        if count > best.0 {
-            best = (count, Some(key));
+    let mut least = length.map_or(1, |(_, _, count)| count - 1);
+    let mut best = None;
+    let there = |key: &Key| has_bytes(&Test { field: key.0, mask: key.1, op: Op::Equal, value: 0 }, known);
+    for key in keys(&rules[0].0).filter(there) {
+        let (groups, count) = Groups::of(rules, key);
+        if count > least {
+            least = count;
+            best = Some((key, groups, count));
         }
     }
-    if let Some(key) = best.1 {
-        let (groups, count) = grouped(&rules[..best.0], key);
-        if count > 1 {
-            return Row::Field(key.0, key.1, groups, count);
-        }
+    match (best, length) {
+        (Some(((field, mask), groups, count)), _) => Row::Field(field, mask, groups.informed((field, mask)), count),
+        (None, Some((area, bytes, count))) => Row::Length(area, bytes, count),
+        (None, None) => Row::One,
     }
-    length.map_or(Row::One, |(area, bytes, count)| Row::Length(area, bytes, count))
 }
 
 /// Patterns that all need more of an area than is known to be there.
@@ -414,20 +414,7 @@ fn values(formula: &Formula, key: Key) -> Option<(usize, Vec<u32>)> {
     })
 }
 
-/// Patterns by the values of a field, and how many: a pattern that would have to be written twice ends the row.
-fn grouped(rules: &[Rule], key: Key) -> (Vec<Group>, usize) {
-    let mut groups = Groups::default();
-    let count = rules.iter().take_while(|rule| values(&rule.0, key).is_some_and(|(at, values)| groups.add(rule, at, values))).count();
-    for group in &mut groups.all {
-        let alone = (group.values.len() == 1).then(|| Fact { field: key.0, mask: key.1, value: group.values[0] });
-        for (formula, _) in &mut group.rules {
-            let left = std::mem::replace(formula, Formula::Is(false));
-            *formula = informed(alone.map_or_else(|| left.clone(), |fact| left.given(&fact)));
-        }
-    }
-    (groups.all, count)
-}
-
+/// Patterns by the values of a field.
 #[derive(Default)]
 struct Groups {
     all: Vec<Group>,
@@ -435,6 +422,25 @@ struct Groups {
 }
 
 impl Groups {
+    /// The first patterns, and how many: one that would have to be written twice ends the row.
+    fn of(rules: &[Rule], key: Key) -> (Self, usize) {
+        let mut groups = Self::default();
+        let count = rules.iter().take_while(|rule| values(&rule.0, key).is_some_and(|(at, values)| groups.add(rule, at, values))).count();
+        (groups, count)
+    }
+
+    /// The groups, whose patterns know the value of the field where it is one.
+    fn informed(mut self, (field, mask): Key) -> Vec<Group> {
+        for group in &mut self.all {
+            let alone = (group.values.len() == 1).then(|| Fact { field, mask, value: group.values[0] });
+            for (formula, _) in &mut group.rules {
+                let left = std::mem::replace(formula, Formula::Is(false));
+                *formula = informed(alone.map_or_else(|| left.clone(), |fact| left.given(&fact)));
+            }
+        }
+        self.all
+    }
+
     /// Adds a pattern to the group of its values; false if it does not belong to one.
     fn add(&mut self, (formula, output): &Rule, at: usize, mut values: Vec<u32>) -> bool {
         // Values that a pattern before has taken.

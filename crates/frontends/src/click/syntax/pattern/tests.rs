@@ -473,6 +473,8 @@ fn large_patterns_are_written_quickly() {
     write("IPCLASSIFIER", &[&nots], 1).unwrap();
     let stairs: Vec<String> = (1..300).map(|n| (0..n).map(|n| format!("{n}/08")).collect::<Vec<_>>().join(" ")).collect();
     write("CLASSIFIER", &stairs.iter().map(String::as_str).collect::<Vec<_>>(), 299).unwrap();
+    let mixed: Vec<String> = (0..20_000).map(|n| format!("allow {} port {}", ["tcp", "tcpudp"][n % 2], n)).collect();
+    write("IPFILTER", &mixed.iter().map(String::as_str).collect::<Vec<_>>(), 1).unwrap();
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 

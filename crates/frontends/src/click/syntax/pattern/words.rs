@@ -3,7 +3,7 @@
 //! Source: Click's manual of IPClassifier; RFC 791, 792, 793.
 
 use super::formula::Area;
-use crate::click::syntax::words::ICMP_TYPES;
+use crate::click::syntax::words::{ICMP_TYPES, PROTOCOLS};
 use crate::click::syntax::{Scope, port};
 
 /// What a pattern's primitive compares.
@@ -79,19 +79,6 @@ const TYPES: [(&str, Kind); 18] = [
 pub(super) const ICMP_TYPE: Kind =
     Kind::Bits(Bits { area: Area::Transport, protocol: Some(ICMP), offset: 0, bytes: 1, shift: 0, width: 8 });
 
-const PROTOCOLS: [(&str, Protocol); 10] = [
-    ("dccp", Protocol::Number(33)),
-    ("gre", Protocol::Number(47)),
-    ("icmp", ICMP),
-    ("igmp", Protocol::Number(2)),
-    ("ipip", Protocol::Number(4)),
-    ("sctp", Protocol::Number(132)),
-    ("tcp", TCP),
-    ("tcpudp", Protocol::TcpOrUdp),
-    ("transp", Protocol::Any),
-    ("udp", UDP),
-];
-
 const OPTIONS: [(&str, u32); 6] = [("fin", 1), ("syn", 2), ("rst", 4), ("psh", 8), ("ack", 16), ("urg", 32)];
 
 fn known<T: Copy>(table: &[(&str, T)], word: &str) -> Option<T> {
@@ -105,7 +92,11 @@ pub(super) fn kind(word: &str) -> Option<Kind> {
 
 /// The protocol that a word names.
 pub(super) fn protocol(word: &str) -> Option<Protocol> {
-    known(&PROTOCOLS, word)
+    match word {
+        "tcpudp" => Some(Protocol::TcpOrUdp),
+        "transp" => Some(Protocol::Any),
+        _ => known(&PROTOCOLS, word).map(Protocol::Number),
+    }
 }
 
 /// A value with a name, and the kind that it is of.
