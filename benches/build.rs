@@ -13,7 +13,7 @@ fn main() {
         dpdk(&flags);
     }
     let mut build = optimised();
-    build.file("c/hand_filters.c");
+    build.file("c/hand_filters.c").file("c/tables.c");
     if libpcap {
         build.file("c/libpcap.c");
         println!("cargo:rustc-cfg=libpcap");

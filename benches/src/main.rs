@@ -1,7 +1,7 @@
 //! `netvm-bench`: netvm beside libpcap, tcpdump, the kernel's and DPDK's compilers, and hand-written C, all from one run.
 //!
 //! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
-//! packet; `compile` times what it takes until a filter runs; `programs` times whole programs on large captures in
+//! packet; `compile` times what it takes until a filter runs; `tables` times lookups in tables; `programs` times whole programs on large captures in
 //! memory. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
@@ -12,11 +12,13 @@ mod filters;
 #[cfg(any(xdp, test))]
 mod image;
 mod kernel;
+mod lookups;
 mod machine;
 mod native;
 mod plot;
 mod programs;
 mod report;
+mod tables;
 mod traces;
 
 use clap::{Parser, ValueEnum};
@@ -81,6 +83,8 @@ enum Section {
     /// Terms as written and as a profile orders them, on the mixed trace
     Profiled,
     Compile,
+    /// Lookups in tables of flows and routes
+    Tables,
     Programs,
 }
 
@@ -95,6 +99,7 @@ struct Results {
     sets: Vec<engines::Row>,
     profiled: Vec<engines::Row>,
     compile: Vec<compile::Row>,
+    tables: Vec<tables::Row>,
     programs: Vec<programs::Report>,
 }
 
@@ -168,6 +173,9 @@ fn in_memory(args: &Args, results: &mut Results) -> Result<(), String> {
     }
     if wants(Section::Compile) {
         results.compile = compile::measure()?;
+    }
+    if wants(Section::Tables) {
+        results.tables = tables::measure(rounds)?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The figures as tables for people.
 
-use crate::{Results, compile, engines, filters, programs};
+use crate::{Results, compile, engines, filters, programs, tables};
 use std::fmt::Write;
 
 /// All sections that were run.
@@ -26,6 +26,9 @@ pub fn text(results: &Results) -> String {
     if !results.compile.is_empty() {
         compilation(&mut out, &results.compile);
     }
+    if !results.tables.is_empty() {
+        lookups(&mut out, &results.tables);
+    }
     results.programs.iter().for_each(|report| whole(&mut out, report));
     out
 }
@@ -49,6 +52,16 @@ fn table(out: &mut String, title: &str, rows: &[engines::Row]) {
 }
 
 const NONE: &str = "–";
+
+/// Lookups, a line a table; what was measured differs from kind to kind.
+fn lookups(out: &mut String, rows: &[tables::Row]) {
+    let _ = writeln!(out, "\nns/lookup in tables, bursts of 256 where in C (median)");
+    for row in rows {
+        let cells: String = row.ways.iter().map(|way| format!("  {} {:.2}", way.name, way.median_ns)).collect();
+        let inserted = format!("entered in {:.0} ns each, the longest {:.0} us", row.entering_ns, row.longest_us);
+        let _ = writeln!(out, "{:>8} {:7}{cells}; {inserted}", row.entries, row.what);
+    }
+}
 
 /// What is told as a ratio.
 const RATIOS: [(&str, &str); 11] = [

@@ -49,5 +49,5 @@ pub use filter::{Compiled, Filter};
 pub use netil;
 pub use netil::Engine;
 pub use profile::Profile;
-pub use runtime::io;
+pub use runtime::{coproc::tables, io};
 pub use session::{Session, Settings};
