@@ -23,6 +23,7 @@
 //! ```
 
 mod library;
+mod linked;
 
 pub use library::Library;
 pub use runtime::graph::{Fault, Graph, Host, NodeStats, Settings, Stats, Stream, native};

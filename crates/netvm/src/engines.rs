@@ -26,7 +26,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    fn options(self, form: Option<&'static str>) -> Options {
+    pub(crate) fn options(self, form: Option<&'static str>) -> Options {
         Options { no_cache: self.no_cache, form }
     }
 }
@@ -88,12 +88,15 @@ pub const ALL: &[EngineInfo] = &[
     },
     EngineInfo { name: "jit", description: "machine code, made by Cranelift when the program starts", quick: true, make: machine_code },
     EngineInfo {
-        name: "aot",
-        description: "filters compiled by the system's C compiler, kept in a cache",
+        name: AHEAD,
+        description: "filters, and the elements of an application as one, compiled by the system's C compiler; kept in a cache",
         quick: false,
         make: |p, s| ahead(p, s, None),
     },
 ];
+
+/// The engine that compiles ahead of time.
+pub(crate) const AHEAD: &str = "aot";
 
 /// The forms of code among which `aot` chooses, each by itself: for tests and measurements.
 pub const FORMS: &[EngineInfo] = &[
