@@ -107,10 +107,14 @@ impl Application {
         let make = |program| engine.make(Arc::clone(&program), engines).map_err(|error| error.to_string());
         let factories = graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make };
         let settings = Settings { text: self.flat.to_string(), requirements: self.facts.requirements.clone(), ..settings };
-        Graph::new(&self.application, &factories, settings, host).map_err(|faults| {
+        let mut graph = Graph::new(&self.application, &factories, settings, host).map_err(|faults| {
             let faults = Diagnostics(faults.into_iter().map(|fault| self.fault(fault)).collect());
             Error::Configuration(drawn_in(Source { name: &self.name, text: &self.text }, faults))
-        })
+        })?;
+        if engine.name == engines::AHEAD {
+            linked::link(&mut graph, &self.application, &engines.options(None))?;
+        }
+        Ok(graph)
     }
 
     fn fault(&self, fault: Fault) -> Diagnostic {

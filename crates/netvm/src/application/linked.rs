@@ -29,7 +29,8 @@ pub(super) fn link(graph: &mut Graph, application: &Application, options: &aot::
     if members.is_empty() {
         return Ok(0);
     }
-    let linked = Linked::new(&members, &plan.entries, LARGE, options).map_err(|e| Error::Engine { engine: "aot", reason: e.to_string() })?;
+    let linked =
+        Linked::new(&members, &plan.entries, LARGE, options).map_err(|e| Error::Engine { engine: "aot", reason: e.to_string() })?;
     let count = members.len();
     graph.link(application, plan, Box::new(linked));
     Ok(count)
