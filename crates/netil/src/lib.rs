@@ -11,7 +11,7 @@
 //! - [`asm`], [`disasm`], [`codec`]: source text and binary form to and from modules
 //! - [`module`], [`set`], [`copro`]: what a program consists of
 //! - [`mod@verify`]: the only way to a [`Verified`]; its header lists what is checked
-//! - [`exec`]: exchange buffers, dispositions, traps and state, the same for every engine
+//! - [`exec`]: dispositions, traps and state, the same for every engine; [`buffer`]: exchange buffers
 //! - [`budget`]: what ends runaway loops
 //! - [`machine`]: what instructions do to memories, exchange buffers and coprocessors, the same for every engine
 //! - [`interp`]: the reference interpreter; [`engine`]: what every engine does
@@ -26,6 +26,7 @@ pub mod app;
 pub mod arbitrary;
 pub mod asm;
 pub mod budget;
+pub mod buffer;
 pub mod cluster;
 pub mod codec;
 pub mod copro;

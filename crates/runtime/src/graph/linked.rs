@@ -133,7 +133,7 @@ impl Serving<'_> {
 
     /// All tasks until none has work: of what takes bursts each has an end.
     fn run_tasks(&mut self) {
-        while self.several && self.graph.round() {}
+        while self.several && !self.graph.ended && self.graph.stops == 0 && self.graph.round() {}
     }
 }
 
