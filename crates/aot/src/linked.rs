@@ -269,10 +269,14 @@ const OPERANDS: usize = 256;
 /// Called only by compiled code that [`Linked::run`] has called, with the burst that it was given, the number of a packet of it, a call of that unit's table, and
 /// the call's operands.
 unsafe extern "C" fn call(burst: *mut Burst, i: u64, unit: u32, index: u32, operands: *mut u64) -> u64 {
+    // SAFETY: compiled code hands on the burst that it was given.
+    let running = unsafe { (*burst).running };
     // SAFETY: `Linked::run` stored a `Running` that lives until compiled code returns, and compiled code does not use it.
-    let running = unsafe { &mut *(*burst).running.cast::<Running<'_>>() };
-    // SAFETY: there is a mirror for every packet, and compiled code does not use it during the call.
-    let mirror_of = unsafe { &mut *running.mirrors.add(i as usize) };
+    let running = unsafe { &mut *running.cast::<Running<'_>>() };
+    // SAFETY: there is a mirror for every packet.
+    let mirror_of = unsafe { running.mirrors.add(i as usize) };
+    // SAFETY: compiled code does not use it during the call.
+    let mirror_of = unsafe { &mut *mirror_of };
     let call = running.calls[unit as usize][index as usize];
     // SAFETY: the text has an array of at least so many limbs for this call.
     let slot = unsafe { std::slice::from_raw_parts_mut(operands, limbs(call).min(OPERANDS)) };
@@ -316,13 +320,14 @@ fn limbs(call: Call) -> usize {
 /// As [`call`].
 unsafe extern "C" fn leave(burst: *mut Burst, i: u64) {
     // SAFETY: as in `call`.
-    let running = unsafe { &mut *(*burst).running.cast::<Running<'_>>() };
+    let running = unsafe { (*burst).running };
     // SAFETY: as in `call`.
-    let mirror = unsafe { &*running.mirrors.add(i as usize) };
+    let running = unsafe { &mut *running.cast::<Running<'_>>() };
+    // SAFETY: there is a mirror for every packet, compiled code does not use them during the call, and those up to this packet's are complete.
+    let mirrors = unsafe { std::slice::from_raw_parts(running.mirrors, i as usize + 1) };
+    let mirror = &mirrors[i as usize];
     for earlier in running.told..i as usize {
-        // SAFETY: as above; the mirrors of earlier packets are complete.
-        let mirror = unsafe { &*running.mirrors.add(earlier) };
-        tell(mirror, running.packets[earlier].take(), running.host);
+        tell(&mirrors[earlier], running.packets[earlier].take(), running.host);
     }
     running.told = i as usize + 1;
     let packet = &mut running.packets[i as usize];

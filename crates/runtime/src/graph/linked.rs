@@ -66,6 +66,11 @@ impl Graph {
             let several = linked.most > 1;
             let mut serving = Serving { graph: self, plan: &linked.plan, link, rounds, several };
             linked.cluster.run(entry, &mut linked.packets, budget, &mut serving);
+            if several {
+                // Looking ahead may have found the end, which comes behind these tasks.
+                self.settle();
+                self.run_tasks();
+            }
         }
         self.linked = Some(linked);
         goes.is_some()
@@ -88,6 +93,16 @@ impl Graph {
             }
         }
         first.unwrap_or((LinkType::EN10MB, 0))
+    }
+
+    /// All tasks until none has work, whoever has asked for the end meanwhile: of what takes bursts each task comes to an end.
+    fn run_tasks(&mut self) {
+        let mut worked = true;
+        while std::mem::take(&mut worked) {
+            for index in 0..self.tasks.len() {
+                worked |= self.task(self.tasks[index]);
+            }
+        }
     }
 
     /// True if the next thing to happen is an arrival at this source; it has then been counted.
@@ -131,9 +146,10 @@ impl Serving<'_> {
         }
     }
 
-    /// All tasks until none has work: of what takes bursts each has an end.
     fn run_tasks(&mut self) {
-        while self.several && !self.graph.ended && self.graph.stops == 0 && self.graph.round() {}
+        if self.several {
+            self.graph.run_tasks();
+        }
     }
 }
 

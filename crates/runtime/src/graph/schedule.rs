@@ -82,7 +82,7 @@ impl Graph {
         worked
     }
 
-    fn task(&mut self, node: usize) -> bool {
+    pub(super) fn task(&mut self, node: usize) -> bool {
         let mut worked = false;
         for _ in 0..MAX_BURST {
             self.moved = false;
