@@ -326,10 +326,10 @@ unsafe extern "C" fn leave(burst: *mut Burst, i: u64) {
     // SAFETY: there is a mirror for every packet, compiled code does not use them during the call, and those up to this packet's are complete.
     let mirrors = unsafe { std::slice::from_raw_parts(running.mirrors, i as usize + 1) };
     let mirror = &mirrors[i as usize];
-    for earlier in running.told..i as usize {
-        tell(&mirrors[earlier], running.packets[earlier].take(), running.host);
+    let told = std::mem::replace(&mut running.told, i as usize + 1);
+    for (mirror, packet) in mirrors.iter().zip(running.packets.iter_mut()).take(i as usize).skip(told) {
+        tell(mirror, packet.take(), running.host);
     }
-    running.told = i as usize + 1;
     let packet = &mut running.packets[i as usize];
     put_back(mirror, packet);
     if let Some(end) = end(mirror) {

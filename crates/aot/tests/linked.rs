@@ -88,10 +88,11 @@ impl Chain {
 
     /// In two bursts, the second of which finds what the first has left.
     fn linked(&mut self, mut packets: Vec<ExchangeBuffer<'static>>) {
+        let programs = self.programs.clone();
         let member = |(p, links): (&Arc<Verified>, &Vec<(u32, Way)>)| (Arc::clone(p), links.clone());
-        let parts: Vec<(Arc<Verified>, Vec<(u32, Way)>)> = self.programs.iter().zip(&self.links).map(member).collect();
-        let members: Vec<(Arc<Verified>, Member<'_>)> =
-            parts.iter().map(|(p, links)| (Arc::clone(p), Member { program: p, func: optimised(p), links: links.clone() })).collect();
+        let links: Vec<_> = programs.iter().zip(&self.links).map(member).collect();
+        let members: Vec<_> =
+            links.iter().map(|(p, links)| (Arc::clone(p), Member { program: p, func: optimised(p), links: links.clone() })).collect();
         let options = netvm_aot::Options { no_cache: true, ..netvm_aot::Options::default() };
         let mut code = Linked::new(&members, &[(0, 0)], 1, &options).unwrap();
         let mut second = packets.split_off(packets.len() / 2);

@@ -11,11 +11,14 @@ use std::sync::Arc;
 /// Packets that one program sees one by one.
 const PACKETS: u64 = 6;
 
+/// A packet after its run: bytes, info memory, whether it is there, how far its head has moved, its time.
+type After = (Vec<u8>, Vec<u8>, bool, u32, u64);
+
 /// All that one engine's run of a program shows.
 struct Seen {
     init: Result<(), Disposition>,
     dispositions: Vec<Disposition>,
-    packets: Vec<(Vec<u8>, Vec<u8>, bool, u32, u64)>,
+    packets: Vec<After>,
     clones: Vec<(u32, u32, Vec<u8>, Vec<u8>)>,
     data: Vec<u8>,
     shared: Vec<u8>,
