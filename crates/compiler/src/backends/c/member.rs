@@ -247,9 +247,10 @@ impl Element<'_> {
 
     /// A test for an entry that is there and can be got at, with its place in `e`.
     fn entry(&self, table: u32, entry: &str, at: u32, trap: &str) -> Option<String> {
-        let x = layout::Exact::of(self.exact(table)?);
-        let place =
-            format!("uint8_t *e = {}->slots + (uint64_t)({entry} - 1) * {} + {};", self.table(table), x.stride, x.value_at + at as usize);
+        let declaration = self.module.tables.get(table as usize)?;
+        let known = self.exact(table).is_some() || layout::Trie::of(declaration).is_some();
+        let (stride, value_at) = known.then(|| layout::place(declaration))?;
+        let place = format!("uint8_t *e = {}->slots + (uint64_t)({entry} - 1) * {stride} + {};", self.table(table), value_at + at as usize);
         Some(format!("if (NV_RARELY(!{entry})) {trap}\n    if ({}->head) {{\n    {place}", self.table(table)))
     }
 
