@@ -125,7 +125,12 @@ fn shell(script: &str, name: &str, work: &Path, tools: &Path) -> io::Result<bool
     let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap_or_default());
     let mut command = Command::new("timeout");
     command.args(["-k", "1", TIME, "sh", "-e"]).arg(&file).current_dir(work).env("PATH", path).env("rundir", work).env_remove("VALGRIND");
-    Ok(command.stdin(input).stdout(stream("stdout")?).stderr(stream("stderr")?).status()?.success())
+    let mut child = command.stdin(input).stdout(stream("stdout")?).stderr(stream("stderr")?).spawn()?;
+    let status = child.wait()?;
+    // What a script left running in the background is of the group that `timeout` made.
+    let group = format!("-{}", child.id());
+    Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status()?;
+    Ok(status.success())
 }
 
 fn judge(test: &Test, went_well: bool, work: &Path) -> Result {
