@@ -10,7 +10,7 @@
 //! Output ports are numbers in CSV. In the text of `ip route` they are devices, counted in the order in which they are first named; in a dump they are the
 //! numbers of its peers.
 //!
-//! Left out: of several ways to one prefix all but the best, see [`mrt`] and [`text`].
+//! Left out: of several ways to one prefix all but the best, see `mrt` and `text`.
 
 mod csv;
 mod mrt;
