@@ -3,16 +3,22 @@
 use netvm::application::{Application, Host, Reading, Settings, Stream};
 use netvm::engines::{self, EngineInfo};
 use runtime::io::synth;
+use std::cell::RefCell;
 use std::path::Path;
+use std::rc::Rc;
 
-struct Quiet;
+/// Keeps what elements print.
+#[derive(Clone, Default)]
+struct Kept(Rc<RefCell<Vec<u8>>>);
 
-impl Host for Quiet {
-    fn write(&mut self, _: Stream, _: &[u8]) {}
+impl Host for Kept {
+    fn write(&mut self, _: Stream, text: &[u8]) {
+        self.0.borrow_mut().extend_from_slice(text);
+    }
 }
 
 /// Configurations with what is read from them after the run. `IN` is a capture, `OUT` begins the names of what they write.
-const CONFIGURATIONS: [(&str, &str, &[&str]); 4] = [
+const CONFIGURATIONS: [(&str, &str, &[&str]); 5] = [
     (
         "a router with errors that lead back",
         "FromDump(IN, STOP true) -> c :: Classifier(12/0800, -); c[1] -> d :: Discard;
@@ -42,6 +48,12 @@ const CONFIGURATIONS: [(&str, &str, &[&str]); 4] = [
         &["a.count", "b.count"],
     ),
     (
+        "text for people between linked elements",
+        "FromDump(IN, STOP true) -> Paint(1) -> c :: CheckIPHeader(14, VERBOSE true) -> Print(good, 20) -> a :: Counter -> Strip(14) -> IPPrint(ip)
+           -> Queue -> ToDump(OUT0, ENCAP IP); c[1] -> Print(bad) -> b :: Counter -> Discard;",
+        &["a.count", "b.count", "c.drops"],
+    ),
+    (
         "copies, paint and a pull path with elements",
         "FromDump(IN, STOP true) -> t :: Tee(3); t[0] -> Paint(3) -> k :: CheckPaint(3) -> Queue -> a :: Counter -> Truncate(60) -> ToDump(OUT0);
          k[1] -> Discard; t[1] -> h :: HashSwitch(26, 4); h[0] -> b :: Counter -> m :: Queue -> ToDump(OUT1); h[1] -> Strip(3) -> Unstrip(3) -> m;
@@ -50,19 +62,27 @@ const CONFIGURATIONS: [(&str, &str, &[&str]); 4] = [
     ),
 ];
 
-/// What a run writes and counts.
-fn run(text: &str, reads: &[&str], engine: &EngineInfo, folder: &Path, input: &Path) -> (Vec<Option<Vec<u8>>>, Vec<String>) {
+/// What a run writes, counts and prints.
+struct Found {
+    captures: Vec<Option<Vec<u8>>>,
+    counts: Vec<String>,
+    text: Vec<u8>,
+}
+
+/// Runs a configuration.
+fn run(text: &str, reads: &[&str], engine: &EngineInfo, folder: &Path, input: &Path) -> Found {
     let out = folder.join(engine.name);
     let text = text.replace("IN,", &format!("{},", input.display())).replace("OUT", &out.display().to_string());
     let application = Application::read("test.click", &text, &Reading::default()).unwrap_or_else(|e| panic!("{e}"));
     let engines = engines::Settings { no_cache: true };
-    let mut graph = application.start(engine, engines, Settings::default(), Box::new(Quiet)).unwrap_or_else(|e| panic!("{e}"));
+    let kept = Kept::default();
+    let mut graph = application.start(engine, engines, Settings::default(), Box::new(kept.clone())).unwrap_or_else(|e| panic!("{e}"));
     graph.start();
     while graph.turn() {}
     let counts = reads.iter().map(|handler| graph.read(handler, "", None).unwrap()).collect();
     assert!(graph.finish().is_empty());
     let file = |n: u32| std::fs::read(format!("{}{n}", out.display())).ok();
-    ((0..2).map(file).collect(), counts)
+    Found { captures: (0..2).map(file).collect(), counts, text: kept.0.take() }
 }
 
 #[test]
@@ -78,9 +98,11 @@ fn linked_elements_do_what_they_do_one_after_the_other() {
     for (name, text, reads) in CONFIGURATIONS {
         let wanted = run(text, reads, plain, &folder, &input);
         let found = run(text, reads, linked, &folder, &input);
-        assert_eq!(found.1, wanted.1, "{name}: {reads:?}");
-        assert!(found.0 == wanted.0, "{name}: captures differ");
-        assert!(wanted.0.iter().flatten().any(|file| file.len() > 1000), "{name}: nothing was written");
+        assert_eq!(found.counts, wanted.counts, "{name}: {reads:?}");
+        assert!(found.captures == wanted.captures, "{name}: captures differ");
+        assert!(found.text == wanted.text, "{name}: text differs");
+        assert_eq!(wanted.text.is_empty(), !name.starts_with("text"), "{name}");
+        assert!(wanted.captures.iter().flatten().any(|file| file.len() > 1000), "{name}: nothing was written");
     }
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -3,7 +3,7 @@
 use crate::Error;
 use aot::Linked;
 use compiler::backends::c::linked::{LARGE, Member, supports};
-use compiler::mir::Func;
+use compiler::mir::{Func, Helper, Op};
 use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
@@ -36,8 +36,10 @@ pub(super) fn link(graph: &mut Graph, application: &Application, options: &aot::
     Ok(count)
 }
 
-/// A program's push handler, if C can be made of it.
+/// A program's push handler, if C can be made of it and the graph need not look at what each of its runs has left: timers, and text for people.
 fn handler(program: &Verified) -> Option<Func> {
     let (func, _) = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).ok()??;
-    supports(program, &func).is_ok().then_some(func)
+    let mut ops = func.blocks.iter().flat_map(|block| &block.ops).filter_map(|v| func.op(*v));
+    let plain = !ops.any(|op| matches!(op, Op::Helper(Helper::SetTimer(_) | Helper::CoproInvoke(..), ..)));
+    (plain && supports(program, &func).is_ok()).then_some(func)
 }

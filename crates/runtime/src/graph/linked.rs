@@ -37,20 +37,21 @@ struct Serving<'g> {
 }
 
 impl Graph {
-    /// Lets some elements of the application that this graph was made of run as one.
+    /// Lets some elements of the application that this graph was made of run as one. They must neither set timers nor write to a console: the graph looks
+    /// at both after each run of a program.
     pub fn link(&mut self, application: &Application, plan: Plan, cluster: Box<dyn Cluster>) {
         let inputs = application.wires.iter().map(|wire| wire.to);
         let entry = |to: End| plan.entry(application, to).map(|entry| ((to.instance as usize, to.port), entry));
         let entries = inputs.filter_map(entry).collect();
-        let most = if self.may_burst(&plan) { BURST } else { 1 };
+        let most = if self.may_burst() { BURST } else { 1 };
         self.linked = Some(Linked { cluster, plan, entries, packets: Vec::new(), most });
     }
 
     /// Whether it cannot be told that some arrivals were run before the tasks behind them: only queues and what empties them at once are there, and no
     /// program has timers.
-    fn may_burst(&self, plan: &Plan) -> bool {
-        self.nodes.iter().enumerate().all(|(index, node)| match &node.body {
-            Body::Program(program) => !program.sets_timers() || !plan.members.contains(&(index as u32)),
+    fn may_burst(&self) -> bool {
+        self.nodes.iter().all(|node| match &node.body {
+            Body::Program(program) => !program.sets_timers(),
             Body::Native(native) => native.as_ref().is_some_and(|native| native.is_source() || native.takes_bursts()),
         })
     }
