@@ -1,0 +1,131 @@
+/*
+ * check_ip.h -- the body of CheckIPHeader and CheckIPHeader2
+ *
+ * The class that includes this has declared
+ *
+ *   start                                       where the IP header begins, in bytes
+ *   interfaces, bad_sources, good_destinations  lists of networks and addresses
+ *   checks_sum, verbose                         is the checksum looked at? are invalid packets told?
+ *   void print_class(void)                      prints the class's name and a colon
+ *
+ * It is included once, after these. Source: RFC 791, 1122 (3.2.1), 1812 (5.2.2, 5.3.7), 3021.
+ */
+
+enum fault { VALID, TOO_SHORT, BAD_VERSION, BAD_HEADER_LENGTH, BAD_LENGTH, BAD_CHECKSUM, BAD_SOURCE, FAULTS };
+
+static u64 drops;
+static u64 counts[FAULTS];
+
+/* All bits of the host part are one; networks of two addresses or one have no broadcast address (RFC 3021). */
+static bool is_broadcast(be32 address, be32 network, be32 mask)
+{
+    return ntohl(mask) < 0xfffffffe && address == (network | ~mask);
+}
+
+static bool is_bad_source(be32 address)
+{
+    for (u32 i = 0; i < interfaces_count; i++)
+        if (is_broadcast(address, interfaces[i].addr, interfaces[i].mask))
+            return true;
+    if (interfaces_count > 0 && (address == htonl(0) || address == htonl(0xffffffff)))
+        return true;
+    return ip_in_list(address, bad_sources, bad_sources_count);
+}
+
+static bool is_good_destination(be32 address)
+{
+    for (u32 i = 0; i < interfaces_count; i++)
+        if (address == interfaces[i].addr)
+            return true;
+    return ip_in_list(address, good_destinations, good_destinations_count);
+}
+
+static enum fault check(void)
+{
+    const struct ip *ip;
+    u32 available;
+
+    if (packet_length() < start || packet_length() - start < sizeof(struct ip))
+        return TOO_SHORT;
+    available = packet_length() - start;
+    ip = header(struct ip, start);
+    if (ip->version_ihl >> 4 != 4)
+        return BAD_VERSION;
+    if (ip_header_length(ip) < sizeof(struct ip))
+        return BAD_HEADER_LENGTH;
+    if (ntohs(ip->length) > available || ntohs(ip->length) < ip_header_length(ip))
+        return BAD_LENGTH;
+    if (checks_sum && !checksum_ok(start, ip_header_length(ip)))
+        return BAD_CHECKSUM;
+    if (is_bad_source(ip->src) && !is_good_destination(ip->dst))
+        return BAD_SOURCE;
+    return VALID;
+}
+
+static void accept(void)
+{
+    const struct ip *ip = header(struct ip, start);
+    u32 end = start + ntohs(ip->length);
+
+    mark_ip(start);
+    info(dst_ip) = ip->dst;
+    if (packet_length() > end)
+        packet_trim(packet_length() - end);
+}
+
+static void print_fault(enum fault fault)
+{
+    switch (fault) {
+    case TOO_SHORT: print("packet too short"); break;
+    case BAD_VERSION: print("bad IP version"); break;
+    case BAD_HEADER_LENGTH: print("bad IP header length"); break;
+    case BAD_LENGTH: print("bad IP length"); break;
+    case BAD_CHECKSUM: print("bad IP checksum"); break;
+    default: print("bad source address"); break;
+    }
+}
+
+static void count_fault(enum fault fault)
+{
+    drops += 1;
+    counts[fault] += 1;
+    if (verbose) {
+        print_class();
+        print_fault(fault);
+        print("\n");
+    }
+}
+
+void packet(int port)
+{
+    enum fault fault = check();
+
+    if (fault == VALID) {
+        accept();
+        emit(0);
+    }
+    count_fault(fault);
+    if (NOUTPUTS > 1)
+        emit(1);
+    switch (fault) {
+    case TOO_SHORT: drop(TOO_SHORT);
+    case BAD_VERSION: drop(BAD_VERSION);
+    case BAD_HEADER_LENGTH: drop(BAD_HEADER_LENGTH);
+    case BAD_LENGTH: drop(BAD_LENGTH);
+    case BAD_CHECKSUM: drop(BAD_CHECKSUM);
+    default: drop(BAD_SOURCE);
+    }
+}
+
+static void drop_details(void)
+{
+    for (u32 fault = TOO_SHORT; fault < FAULTS; fault++) {
+        print_uint(counts[fault]);
+        print(" ");
+        print_fault(fault);
+        print("\n");
+    }
+}
+
+READ(drops, u64, drops);
+READ_CALL(drop_details, text, drop_details);
