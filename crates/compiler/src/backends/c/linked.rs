@@ -108,9 +108,8 @@ fn ahead(members: &[&Member<'_>], entries: &[(u32, u32)], slices: &[Option<Func>
     let mut text = String::from("\nNV_INLINE int ahead(struct nv_graph *g, uint64_t i, uint32_t entry)\n{\n");
     let _ = writeln!(text, "    struct nv_run run, *r = &run;\n    uint32_t port = 0;\n    uint8_t info[{}];", info.max(1));
     text += "    (void)port, (void)info;\n    switch (entry) {\n";
-    for (n, (member, port)) in entries.iter().enumerate().filter(|(_, (member, _))| has(*member)) {
-        let _ = writeln!(text, "    case {n}: port = {port}; break;",);
-        let _ = member;
+    for (n, (_, port)) in entries.iter().enumerate().filter(|(_, (member, _))| has(*member)) {
+        let _ = writeln!(text, "    case {n}: port = {port}; break;");
     }
     text += "    default: return 0;\n    }\n    nv_load(r, &g->packets[i]);\n";
     let _ = writeln!(text, "    memcpy(info, r->info, {info});\n    r->info = info;\n    switch (entry) {{");

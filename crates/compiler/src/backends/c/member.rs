@@ -131,7 +131,7 @@ impl Form for Element<'_> {
             Op::Present(site) => format!("if (!r->present) {}", self.trap(TrapKind::NoPacket, *site)),
             Op::ExceptionLoad(k) => format!("{v:?} = {};", exception(k)),
             Op::ExceptionStore(k, a) => format!("{} = {};", exception(k), scalar.val(*a)),
-            Op::Store(space, order, addr, offset, value, _) => store(scalar, *space, *order, &scalar.at(*space, *addr, *offset), *value),
+            Op::Store(space, order, addr, offset, value, _) => store(scalar, *order, &scalar.at(*space, *addr, *offset), *value),
             Op::Random(site) => {
                 let place = u64::from(*site) << 2 | scalar.func.kind as u64;
                 format!("{v:?} = nv_random(g->units[{}].seed, number, {place}u);", self.n)
@@ -142,7 +142,7 @@ impl Form for Element<'_> {
     }
 }
 
-fn store(scalar: &Scalar<'_>, _: Space, order: Order, at: &str, value: Value) -> String {
+fn store(scalar: &Scalar<'_>, order: Order, at: &str, value: Value) -> String {
     let (bytes, v) = (scalar.func.width(value) / 8, scalar.val(value));
     let put = if order == Order::Big { "nv_put_be" } else { "nv_put_le" };
     if bytes <= 8 {
@@ -206,7 +206,7 @@ impl Element<'_> {
             }
             Helper::EntryStore(table, at) => {
                 let write = self.entry(table, &arg(1), at, &trap(TrapKind::NoEntry));
-                let put = store(scalar, Space::Data, Order::Little, "e", args[0]);
+                let put = store(scalar, Order::Little, "e", args[0]);
                 write.map_or_else(&by_runtime, |to| format!("{to}\n    {put}\n    }} else {{\n    {}\n    }}", by_runtime()))
             }
             _ => by_runtime(),
