@@ -150,7 +150,7 @@ fn state(program: &Arc<Verified>, budget: u32, quick: bool) -> State {
     let mut state = State::new(program, &mixer).unwrap();
     // Those that compiled code looks into by itself, beside the plain ones that say what is meant.
     if quick {
-        state = state.with_tables(program, &|declaration| runtime::coproc::tables::make(declaration, 5));
+        state = state.with_tables(program, &|_, declaration| runtime::coproc::tables::make(declaration, 5));
     }
     (state.seed, state.budget) = (77, budget);
     let _ = Interpreter::new(Arc::clone(program)).init(&mut state);

@@ -325,8 +325,8 @@ impl State {
 
     /// The same with tables of another make, as they are from the start.
     #[must_use]
-    pub fn with_tables(mut self, program: &Verified, make: &dyn Fn(&Declaration) -> Box<dyn Table>) -> Self {
-        self.tables = program.module().tables.iter().map(make).collect();
+    pub fn with_tables(mut self, program: &Verified, make: &dyn Fn(usize, &Declaration) -> Box<dyn Table>) -> Self {
+        self.tables = program.module().tables.iter().enumerate().map(|(n, declaration)| make(n, declaration)).collect();
         self
     }
 

@@ -26,7 +26,7 @@ mod library;
 mod linked;
 
 pub use library::Library;
-pub use runtime::graph::{Fault, Graph, Host, NodeStats, Settings, Stats, Stream, native};
+pub use runtime::graph::{Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, native};
 
 use crate::Error;
 use crate::engines::{self, EngineInfo};
@@ -105,7 +105,7 @@ impl Application {
     /// Elements that cannot be made, drawn where they are declared.
     pub fn start(&self, engine: &EngineInfo, engines: engines::Settings, settings: Settings, host: Box<dyn Host>) -> Result<Graph, Error> {
         let make = |program| engine.make(Arc::clone(&program), engines).map_err(|error| error.to_string());
-        let factories = graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make };
+        let factories = graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make_for };
         let settings = Settings { text: self.flat.to_string(), requirements: self.facts.requirements.clone(), ..settings };
         let mut graph = Graph::new(&self.application, &factories, settings, host).map_err(|faults| {
             let faults = Diagnostics(faults.into_iter().map(|fault| self.fault(fault)).collect());

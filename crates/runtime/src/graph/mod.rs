@@ -36,7 +36,7 @@ mod tables;
 mod text;
 
 pub use args::Args;
-pub use native::{Ctx, Native, NativeClass, Setup, Task};
+pub use native::{Ctx, Native, NativeClass, Replay, Setup, Task};
 pub use packet::{Info, Packet};
 pub use stats::{NodeStats, Stats};
 
@@ -88,8 +88,8 @@ pub struct Factories<'f> {
     pub engine: &'f dyn Fn(Arc<Verified>) -> Result<Box<dyn Engine>, String>,
     /// A coprocessor by its name.
     pub coprocessor: &'f dyn Fn(&str) -> Option<Box<dyn Coprocessor>>,
-    /// A table as it is declared; the seed is for its hashes.
-    pub table: &'f dyn Fn(&Declaration, u64) -> Box<dyn Table>,
+    /// A table as it is declared; the seed is for its hashes. The last tells whether a program writes into its values.
+    pub table: &'f dyn Fn(&Declaration, u64, bool) -> Box<dyn Table>,
 }
 
 /// What a run depends on besides the application.
@@ -103,6 +103,8 @@ pub struct Settings {
     pub simulated: bool,
     /// Captures that are read as devices.
     pub devices: BTreeMap<String, PathBuf>,
+    /// Packets in memory that are read as devices; they come before captures of the same name.
+    pub replays: BTreeMap<String, Arc<Replay>>,
     /// Captures that devices write.
     pub outputs: BTreeMap<String, PathBuf>,
     /// The configuration's text, for the handlers that show it.

@@ -5,6 +5,7 @@
 
 use super::native::Control;
 use super::{Factories, Packet, Settings};
+use crate::coproc::tables::is_written;
 use netil::Verified;
 use netil::engine::Engine;
 use netil::event;
@@ -36,7 +37,8 @@ impl Program {
     pub(super) fn new(program: &Arc<Verified>, factories: &Factories<'_>, settings: &Settings, index: usize) -> Result<Self, String> {
         let seed = settings.seed ^ (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut state = State::new(program, factories.coprocessor).map_err(|error| error.to_string())?;
-        state = state.with_tables(program, &|declaration| (factories.table)(declaration, seed));
+        let is_written = |n: usize| is_written(program.module(), n as u32);
+        state = state.with_tables(program, &|n, declaration| (factories.table)(declaration, seed, is_written(n)));
         state.seed = seed;
         state.budget = settings.budget.unwrap_or(state.budget);
         let engine = (factories.engine)(Arc::clone(program))?;

@@ -4,6 +4,7 @@
 //! make the time of the run; with TIMING they arrive by the run's clock where that is another. Pulled packets come as they are asked for.
 
 use super::super::{Args, Packet, text};
+use super::replay::Source;
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
 use crate::io::{Capture, LinkType};
 use std::collections::VecDeque;
@@ -52,6 +53,10 @@ const KEYWORDS: &[&str] = &[
 fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
     let args = Args::parse(setup.arguments, &["FILENAME"], KEYWORDS)?;
     let name = args.required("FILENAME")?;
+    let pulled = setup.output_pulled.first() == Some(&true);
+    if let Some(replay) = setup.settings.replays.get(&name).filter(|_| device) {
+        return Ok(Box::new(Source::new(replay, name, pulled)));
+    }
     let path = match device {
         true => {
             setup.settings.devices.get(&name).cloned().ok_or_else(|| format!("no capture stands for device '{name}': --map {name}=FILE"))?
@@ -59,7 +64,6 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
         false => PathBuf::from(&name),
     };
     let time = |key| args.has(key).then(|| args.duration(key, 0)).transpose();
-    let pulled = setup.output_pulled.first() == Some(&true);
     Ok(Box::new(FromDump {
         capture: Some(Capture::open(&path).map_err(|error| format!("{name}: {error}"))?),
         name,

@@ -21,4 +21,8 @@ information!(BALANCED_THREAD_SCHED, "BalancedThreadSched", "BalancedThreadSched(
 
 struct Information;
 
-impl Native for Information {}
+impl Native for Information {
+    fn takes_bursts(&self) -> bool {
+        true
+    }
+}

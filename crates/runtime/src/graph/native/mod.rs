@@ -14,12 +14,15 @@ mod queue;
 mod ratedsource;
 mod ratedunqueue;
 mod red;
+mod replay;
 mod scheds;
 mod shaper;
 mod timedsource;
 mod todump;
 mod toipsummarydump;
 mod unqueue;
+
+pub use replay::Replay;
 
 use super::{Graph, Info, Packet, Settings, Stream};
 

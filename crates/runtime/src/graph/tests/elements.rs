@@ -183,3 +183,14 @@ fn delays_are_kept() {
     assert_eq!(printed(text), "0\n1\n2\n");
     assert!(refusal("h :: DelayShaper").contains("DELAY is missing"));
 }
+
+#[test]
+fn packets_in_memory_come_as_a_device_gives_them() {
+    let app = application("f :: FromDevice(eth0)\n d :: Discard\n f -> d", &[]);
+    let packets = [&[1u8, 2, 3][..], &[4]];
+    let replays = [("eth0".to_owned(), Arc::new(Replay::new(packets, 3, 10)))].into();
+    let (mut graph, _) = graph(&app, Settings { replays, ..Settings::default() }).unwrap();
+    graph.start();
+    while graph.turn() {}
+    assert_eq!((graph.read("d.count", "", None).unwrap(), graph.stats().arrivals), ("6".to_owned(), 6));
+}

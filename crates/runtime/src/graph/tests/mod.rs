@@ -81,7 +81,7 @@ fn interpreter(program: Arc<Verified>) -> Result<Box<dyn Engine>, String> {
 
 fn graph(app: &Application, settings: Settings) -> Result<(Graph, Console), String> {
     let console = Console::default();
-    let factories = Factories { engine: &interpreter, coprocessor: &crate::coproc::make, table: &crate::coproc::tables::make };
+    let factories = Factories { engine: &interpreter, coprocessor: &crate::coproc::make, table: &crate::coproc::tables::make_for };
     let graph = Graph::new(app, &factories, settings, Box::new(console.clone()));
     let graph = graph.map_err(|faults| faults.into_iter().map(|f| f.message).collect::<Vec<_>>().join("; "))?;
     Ok((graph, console))
