@@ -188,7 +188,7 @@ fn delays_are_kept() {
 fn packets_in_memory_come_as_a_device_gives_them() {
     let app = application("f :: FromDevice(eth0)\n d :: Discard\n f -> d", &[]);
     let packets = [&[1u8, 2, 3][..], &[4]];
-    let replays = [("eth0".to_owned(), Arc::new(Replay::new(packets, 3, 10)))].into();
+    let replays = [("eth0".to_owned(), Arc::new(super::super::Replay::new(packets, 3, 10)))].into();
     let (mut graph, _) = graph(&app, Settings { replays, ..Settings::default() }).unwrap();
     graph.start();
     while graph.turn() {}
