@@ -303,6 +303,15 @@ impl std::error::Error for NoSuchCoprocessor {}
 impl State {
     /// Memories of zeros and fresh coprocessors; the init handler has not run.
     pub fn new(program: &Verified, make: &dyn Fn(&str) -> Option<Box<dyn Coprocessor>>) -> Result<Self, NoSuchCoprocessor> {
+        Self::made_of(program, make, &|_, declaration| reference(declaration))
+    }
+
+    /// The same with tables of another make, by their numbers: those of [`Self::new`] take long to fill.
+    pub fn made_of(
+        program: &Verified,
+        make: &dyn Fn(&str) -> Option<Box<dyn Coprocessor>>,
+        table: &dyn Fn(usize, &Declaration) -> Box<dyn Table>,
+    ) -> Result<Self, NoSuchCoprocessor> {
         let module = program.module();
         let unit = |name: &String| {
             let unit = make(name).ok_or_else(|| NoSuchCoprocessor(name.clone()))?;
@@ -313,7 +322,7 @@ impl State {
             shared: vec![0; program.shared_size() as usize],
             exceptions: [0; EXCEPTIONS],
             coprocessors: module.coprocessors.iter().map(|c| unit(&c.name)).collect::<Result<_, _>>()?,
-            tables: module.tables.iter().map(reference).collect(),
+            tables: module.tables.iter().enumerate().map(|(n, declaration)| table(n, declaration)).collect(),
             timers: [0; TIMERS],
             held: Held::default(),
             seed: 0,

@@ -10,7 +10,7 @@ use netil::Verified;
 use netil::engine::Engine;
 use netil::event;
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome, State};
-use netil::module::HandlerKind;
+use netil::module::{HandlerKind, Table as Declaration};
 use std::sync::Arc;
 
 /// A program and all that it keeps.
@@ -36,9 +36,9 @@ pub(super) enum Ended {
 impl Program {
     pub(super) fn new(program: &Arc<Verified>, factories: &Factories<'_>, settings: &Settings, index: usize) -> Result<Self, String> {
         let seed = settings.seed ^ (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut state = State::new(program, factories.coprocessor).map_err(|error| error.to_string())?;
         let is_written = |n: usize| is_written(program.module(), n as u32);
-        state = state.with_tables(program, &|n, declaration| (factories.table)(declaration, seed, is_written(n)));
+        let table = |n, declaration: &Declaration| (factories.table)(declaration, seed, is_written(n));
+        let mut state = State::made_of(program, factories.coprocessor, &table).map_err(|error| error.to_string())?;
         state.seed = seed;
         state.budget = settings.budget.unwrap_or(state.budget);
         let engine = (factories.engine)(Arc::clone(program))?;
