@@ -6,6 +6,9 @@
  *
  * Example: `CheckIP6Header -> LookupIP6Route(2001:db8::1/128 ::0 0, 2001:db8::/32 ::0 1, ::0/0 2001:db8::2 1)`
  *
+ * `FILE NAME [DEVICE ...]` among the arguments stands for the routes of a file: lines `ADDR/LEN [GATEWAY] OUT`, what `ip route` prints, CSV or a router's dump
+ * (MRT). Behind the name may stand what the file calls the devices of outputs 0, 1 and so on.
+ *
  * See also: CheckIP6Header, StaticIPLookup.
  */
 #include <netvm.h>
@@ -14,7 +17,7 @@
 ELEMENT(LookupIP6Route, "1/-", "h/h");
 
 struct route6 { in6_t gateway; u32 port; };
-TABLE_PREFIX(routes, in6_t, struct route6, 65536);
+TABLE_PREFIX(routes, in6_t, struct route6, 1048576);
 CONFIG(IP6_ROUTES, routes);
 
 enum { NO_ROUTE };

@@ -7,6 +7,9 @@
  *
  * Example: `StaticIPLookup(18.26.4.24/32 0, 18.26.4.0/24 1, 0.0.0.0/0 18.26.4.1 1)`
  *
+ * `FILE NAME [DEVICE ...]` among the arguments stands for the routes of a file: lines `ADDR/LEN [GATEWAY] OUT`, what `ip route` prints, CSV or a router's dump
+ * (MRT). Behind the name may stand what the file calls the devices of outputs 0, 1 and so on.
+ *
  * See also: RadixIPLookup, DirectIPLookup, RangeIPLookup.
  */
 #include <netvm.h>

@@ -10,6 +10,8 @@
 //!
 //! Faults in a class's file are drawn there, with the place in the configuration that uses it.
 
+mod files;
+
 use super::arguments;
 use super::cycles;
 use super::graph::{Connection, Element, Graph, Port};
@@ -42,6 +44,16 @@ pub trait Classes {
 
     /// The names of all classes, for those who misspell one.
     fn names(&self) -> Vec<String>;
+
+    /// The routes of a file, for a table with keys of so many bits and values of so many bytes that begin with a gateway and an output. Where the file names
+    /// devices, their places in `devices`, if there are any, are the outputs.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn routes(&self, file: &str, devices: &[&str], key_bits: u16, value_bytes: usize) -> Result<Vec<Entry>, String> {
+        let _ = (devices, key_bits, value_bytes);
+        Err(format!("{file}: there are no files here"))
+    }
 }
 
 /// What else is known of an application.
@@ -237,7 +249,7 @@ impl<'a> Maker<'a> {
         let mut made = HashMap::new();
         for (n, element) in self.graph.elements.iter().enumerate() {
             let Known::File(file) = &known[element.class.as_str()] else { continue };
-            let instance = match instance(element, file, [&kinds.inputs[n], &kinds.outputs[n]], &names.at(&element.name)) {
+            let instance = match instance(element, file, [&kinds.inputs[n], &kinds.outputs[n]], &names.at(&element.name), self.classes) {
                 Ok(instance) => instance,
                 Err(faults) => {
                     faults.iter().for_each(|fault| self.fault(element, fault));
@@ -325,9 +337,15 @@ fn alike(file: &str, instance: &Instance) -> Option<String> {
 }
 
 /// What an element's arguments make of its class.
-fn instance(element: &Element, file: &File, ports: [&Vec<processing::Kind>; 2], names: &Scope<'_>) -> Result<Instance, Vec<String>> {
+fn instance(
+    element: &Element,
+    file: &File,
+    ports: [&Vec<processing::Kind>; 2],
+    names: &Scope<'_>,
+    classes: &dyn Classes,
+) -> Result<Instance, Vec<String>> {
     let class = &file.class;
-    let resolved = arguments::resolve(&class.params, &element.arguments, class.config.is_some(), names)?;
+    let mut resolved = arguments::resolve(&class.params, &element.arguments, class.config.is_some(), names)?;
     let [inputs, outputs] = ports;
     let mut instance = Instance {
         name: element.name.clone(),
@@ -339,23 +357,35 @@ fn instance(element: &Element, file: &File, ports: [&Vec<processing::Kind>; 2], 
     if let Some(config) = &class.config {
         let ty = config.ctype.as_ref().and_then(arguments::Type::of);
         let counts = [inputs.len() as u32, outputs.len() as u32];
+        let files = files::take(&config.syntax, &mut resolved.rest);
         let job =
             Job { name: &config.name, arguments: &resolved.rest, names: *names, inputs: counts[0], outputs: counts[1], ty: ty.as_ref() };
         let whole = Whole::named(&config.syntax)
             .ok_or_else(|| vec![format!("its class asks for the syntax {}, which there is not", config.syntax)])?;
         let Written { source, rows } = whole.write(&job)?;
         instance.generated = source;
-        if !rows.is_empty() {
-            instance.entries.insert(config.name.clone(), entries(class, &config.name, rows).map_err(|wrong| vec![wrong])?);
+        if !rows.is_empty() || !files.is_empty() {
+            let all = entries(class, &config.name, &files, rows, &|file, table| files::read(file, table, counts[1], classes));
+            instance.entries.insert(config.name.clone(), all.map_err(|wrong| vec![wrong])?);
         }
     }
     Ok(instance)
 }
 
-/// Rows as entries of a table of the class.
-fn entries(class: &c::Class, name: &str, rows: Vec<Row>) -> Result<Vec<Entry>, String> {
+/// What reads a file's entries for a table.
+type ReadFile<'a> = dyn Fn(&str, &c::Table) -> Result<Vec<Entry>, String> + 'a;
+
+/// What files have and rows as entries of a table of the class.
+fn entries(class: &c::Class, name: &str, files: &[String], rows: Vec<Row>, read: &ReadFile<'_>) -> Result<Vec<Entry>, String> {
     let table = class.tables.iter().find(|table| table.name == name).ok_or_else(|| format!("its class has no table `{name}`"))?;
-    rows.into_iter().map(|row| entry(table, row)).collect()
+    let mut all = Vec::new();
+    for file in files {
+        all.extend(read(file, table)?);
+    }
+    for row in rows {
+        all.push(entry(table, row)?);
+    }
+    Ok(if files.is_empty() { all } else { files::last_of_each(all) })
 }
 
 fn entry(table: &c::Table, row: Row) -> Result<Entry, String> {

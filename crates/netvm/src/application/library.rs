@@ -3,7 +3,9 @@
 use crate::frontends::click::application::Classes;
 use crate::frontends::click::processing::Shape;
 use include_dir::{Dir, include_dir};
+use netil::module::Entry;
 use runtime::graph::native;
+use runtime::routes::{self, Route};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -67,9 +69,34 @@ impl Classes for Library {
         self.header(name).map(|(_, text)| text)
     }
 
+    fn routes(&self, file: &str, devices: &[&str], key_bits: u16, value_bytes: usize) -> Result<Vec<Entry>, String> {
+        let told = |error: &dyn std::fmt::Display| format!("{file}: {error}");
+        let input = std::fs::File::open(file).map_err(|error| told(&error))?;
+        let mut found = routes::read(input).map_err(|fault| told(&fault))?;
+        found.all.retain(|route| route.address.is_ipv4() == (key_bits == 32));
+        if found.all.is_empty() {
+            return Err(told(&"there are no routes for such addresses"));
+        }
+        let outputs = found.ports.iter().map(|port| outputs(port, devices)).collect::<Result<Vec<_>, _>>().map_err(|error| told(&error))?;
+        let place = |route: &mut Route| route.port = outputs.get(route.port as usize).copied().unwrap_or(route.port);
+        if !devices.is_empty() {
+            found.all.iter_mut().for_each(place);
+        }
+        let entry = |route: &Route| {
+            route.entry(value_bytes).ok_or_else(|| told(&format!("{}/{} has no such gateway", route.address, route.length)))
+        };
+        found.all.iter().map(entry).collect()
+    }
+
     fn names(&self) -> Vec<String> {
         self.classes().into_keys().chain(native::ALL.iter().map(|class| class.name.to_owned())).collect()
     }
+}
+
+/// The output of a device.
+fn outputs(name: &str, devices: &[&str]) -> Result<u32, String> {
+    let at = devices.iter().position(|device| *device == name);
+    if devices.is_empty() { Ok(0) } else { at.map(|at| at as u32).ok_or_else(|| format!("no output is named for the device `{name}`")) }
 }
 
 fn read(path: &Path) -> Option<String> {
@@ -94,5 +121,24 @@ mod tests {
         assert!(library.header("click.h").unwrap().1.contains("INFO(u8, paint)"));
         assert!(library.classes()["Paint"].starts_with("Paint(COLOR"));
         assert_eq!([library.class("Nonesuch"), library.class("../Cargo"), library.class("/etc/passwd")], [None, None, None]);
+    }
+
+    #[test]
+    fn routes_of_files_go_to_outputs() {
+        let file = std::env::temp_dir().join(format!("netvm-routes-{}.txt", std::process::id()));
+        let name = file.to_str().unwrap();
+        std::fs::write(&file, "10.0.0.0/8 via 1.2.3.4 dev eth7\n11.0.0.0/8 dev eth3\n2001:db8::/32 dev eth7\n").unwrap();
+        let library = Library::of(&[]);
+        let values = |devices: &[&str]| {
+            library.routes(name, devices, 32, 8).map(|all| all.iter().map(|entry| entry.value.to_vec()).collect::<Vec<_>>())
+        };
+        assert_eq!(values(&[]), Ok(vec![vec![4, 3, 2, 1, 0, 0, 0, 0], vec![0, 0, 0, 0, 1, 0, 0, 0]]));
+        assert_eq!(values(&["-", "eth3", "eth7"]), Ok(vec![vec![4, 3, 2, 1, 2, 0, 0, 0], vec![0, 0, 0, 0, 1, 0, 0, 0]]));
+        assert!(values(&["eth7"]).unwrap_err().ends_with("no output is named for the device `eth3`"));
+        assert_eq!(library.routes(name, &[], 128, 20).map(|all| all.len()), Ok(1));
+        std::fs::write(&file, "10.0.0.0/8 via 1.2.3.4 dev eth7\n11.0.0.0/8 dev\n").unwrap();
+        assert!(values(&[]).unwrap_err().ends_with("line 2: a device is missing behind `dev`"));
+        std::fs::remove_file(&file).unwrap();
+        assert!(values(&[]).unwrap_err().contains("No such file"));
     }
 }

@@ -7,7 +7,7 @@
 //! The format is told by what is in the file. Lines of text are read one at a time, records likewise, so that a file of any size takes the memory of its
 //! routes; their number and the length of lines and records are limited. A fault says where it is: hostile files are errors, never panics.
 //!
-//! Output ports are numbers in CSV. In the text of `ip route` they are devices, counted in the order in which they are first named; in a dump they are the
+//! Output ports are numbers in CSV and in lines as elements take them (`PREFIX GATEWAY OUTPUT`). In the text of `ip route` they are devices, counted in the order in which they are first named; in a dump they are the
 //! numbers of its peers.
 //!
 //! Left out: of several ways to one prefix all but the best, see `mrt` and `text`.

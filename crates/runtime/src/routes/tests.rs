@@ -56,6 +56,13 @@ default via fe80::1 dev eth1
 }
 
 #[test]
+fn what_elements_take() {
+    let text = "1.2.3.0/24 10.0.1.101 1\n5.6.7.8/32 2\n9.0.0.0/8 - 3\n2001:db8::/32 fe80::1 4\n";
+    assert_eq!(good(text.as_bytes()), ["1.2.3.0/24 10.0.1.101 1", "5.6.7.8/32 - 2", "9.0.0.0/8 - 3", "2001:db8::/32 fe80::1 4"]);
+    assert_eq!(bad(b"1.2.3.0/33 10.0.1.101 1"), "line 1: `1.2.3.0/33` is not a prefix");
+}
+
+#[test]
 fn values_separated_by_commas() {
     let text = "prefix,gateway,port\n10.0.0.0/8,1.2.3.4,3\r\n\"20.0.0.0/8\", - ,0 # near\n::/0,,7\n";
     assert_eq!(good(text.as_bytes()), ["10.0.0.0/8 1.2.3.4 3", "20.0.0.0/8 - 0", "::/0 - 7"]);

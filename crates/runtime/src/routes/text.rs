@@ -1,4 +1,4 @@
-//! Routes as `ip route` and `ip -6 route` print them, one a line.
+//! Routes as `ip route` and `ip -6 route` print them, one a line, or as elements take them: `PREFIX [GATEWAY] OUTPUT`, the output a number.
 //!
 //! Of a route with several ways (`nexthop`, on the same line or on lines of their own) the first is taken. What goes nowhere (`unreachable`, `blackhole`,
 //! `prohibit`, `throw`), broadcasts, multicasts and the machine's own addresses are not routes for packets that pass through.
@@ -36,6 +36,9 @@ impl Lines {
             "unicast" => to = words.next().ok_or("a prefix is missing")?,
             _ => {}
         }
+        if let Some(route) = numbered(to, words.clone()) {
+            return route.map(Some);
+        }
         let (gateway, port) = way(words, &mut routes.ports)?;
         self.open = gateway.is_none() && port.is_none();
         let (address, length) = match (to, gateway) {
@@ -45,6 +48,18 @@ impl Lines {
         };
         Ok(Route::new(address, length, gateway, port.unwrap_or(0)))
     }
+}
+
+/// A route whose output is a number, the last word.
+fn numbered<'a>(to: &str, mut words: impl Iterator<Item = &'a str>) -> Option<Result<Route, String>> {
+    let (gateway, port) = match (words.next()?, words.next()) {
+        (port, None) => (None, port),
+        ("-", Some(port)) => (None, port),
+        (gateway, Some(port)) => (Some(gateway.parse().ok()?), port),
+    };
+    let port = port.parse().ok().filter(|_| words.next().is_none())?;
+    let route = prefix(to).and_then(|(address, length)| Route::new(address, length, gateway, port));
+    Some(route.ok_or_else(|| format!("`{to}` is not a prefix")))
 }
 
 /// The first router and device that are named.

@@ -177,3 +177,55 @@ fn a_hundred_elements_take_little_time() {
     assert_eq!(application.instances.len(), 103);
     assert!(took.as_secs() < 10, "{took:?}");
 }
+
+/// Two routes of a file, whatever its name.
+struct WithRoutes;
+
+impl Classes for WithRoutes {
+    fn native(&self, class: &str) -> Option<Shape<'static>> {
+        library().native(class)
+    }
+
+    fn source(&self, class: &str) -> Option<(String, String)> {
+        library().source(class)
+    }
+
+    fn include(&self, name: &str) -> Option<String> {
+        library().include(name)
+    }
+
+    fn names(&self) -> Vec<String> {
+        library().names()
+    }
+
+    fn routes(&self, file: &str, devices: &[&str], key_bits: u16, value_bytes: usize) -> Result<Vec<Entry>, String> {
+        if file != "r.txt" {
+            return Err(format!("{file}: not found"));
+        }
+        let port = devices.iter().position(|device| *device == "eth1").unwrap_or(0) as u8;
+        let mut value = vec![0; value_bytes];
+        value[key_bits as usize / 8] = port;
+        let entry = |key: u64, mask: u64, value: &[u8]| Entry { key: [key].into(), mask: [mask].into(), priority: 0, value: value.into() };
+        Ok(vec![entry(0x0a00_0000, 0xff00_0000, &value), entry(0x0a01_0000, 0xffff_0000, &value)])
+    }
+}
+
+#[test]
+fn routes_come_from_files() {
+    let read = |text: &str| read(Source { name: "t.click", text }, &BTreeMap::new(), &WithRoutes);
+    let after = " i :: InfiniteSource -> r; r[0] -> Discard; r[1] -> Discard;";
+    let entries = |class: &str, arguments: &str| {
+        let (application, _) = read(&format!("r :: {class}({arguments});{after}")).unwrap_or_else(|f| panic!("{}", f.render(false)));
+        let shown = |e: &Entry| format!("{:x} {:x} {} {}", e.key[0], e.mask[0], e.priority, e.value[4]);
+        module(&application, "r").tables[0].entries.iter().map(shown).collect::<Vec<_>>()
+    };
+    assert_eq!(entries("RadixIPLookup", "FILE r.txt"), ["a000000 ff000000 0 0", "a010000 ffff0000 0 0"]);
+    assert_eq!(
+        entries("RadixIPLookup", "FILE r.txt eth0 eth1, 10.0.0.0/8 0, 11.0.0.0/8 1"),
+        ["a010000 ffff0000 0 1", "a000000 ff000000 0 0", "b000000 ff000000 0 1"]
+    );
+    assert_eq!(entries("RangeIPLookup", "FILE r.txt"), ["a000000 affffff 8 0", "a010000 a01ffff 16 0"]);
+    let wrong = |arguments: &str| read(&format!("r :: RadixIPLookup({arguments});{after}")).unwrap_err().render(false);
+    assert!(wrong("FILE s.txt").contains("s.txt: not found"));
+    assert!(wrong("FILE r.txt a b eth1").contains("r.txt: a route to output 2, which there is not"));
+}
