@@ -5,6 +5,7 @@
 //! memory. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
+mod captures;
 mod compile;
 mod dpdk;
 mod engines;
@@ -17,9 +18,11 @@ mod machine;
 mod native;
 mod plot;
 mod programs;
+mod random;
 mod report;
 mod tables;
 mod traces;
+mod traffic;
 
 use clap::{Parser, ValueEnum};
 use machine::Machine;
@@ -62,6 +65,10 @@ struct Args {
     /// Keep the figures in benches/records
     #[arg(long)]
     record: bool,
+
+    /// Measure nothing, but write the packets, routes and rules that applications are measured with into a folder
+    #[arg(long, value_name = "FOLDER")]
+    write_traffic: Option<PathBuf>,
 }
 
 impl Args {
@@ -104,7 +111,8 @@ struct Results {
 }
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
+    let args = Args::parse();
+    match args.write_traffic.as_deref().map_or_else(|| run(&args), captures::write_all) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");

@@ -2,20 +2,17 @@
 //!
 //! Keys are drawn at random from what was entered, so that tables larger than the caches miss them. All ways find the same values, or nothing is told.
 
+use crate::captures::{FLOWS, ROUTES};
 use crate::lookups::{self, Flow, HandFlows, HandRoutes};
+use crate::random::Random;
+use crate::traffic;
 use netvm::netil::module::{Entry, Table as Declaration, TableKind};
 use netvm::netil::tables::Table;
 use netvm::tables::make_for;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
-use std::collections::HashSet;
 use std::time::Instant;
 
-/// Sizes of tables.
-const FLOWS: [usize; 3] = [1_000, 56_000, 1_000_000];
-const ROUTES: [usize; 3] = [1_000, 64_000, 900_000];
-/// Of a thousand routes how many have which length, as in the Internet's table.
-const LENGTHS: [(u32, u64); 9] = [(24, 595), (23, 100), (22, 115), (21, 50), (20, 45), (19, 25), (18, 14), (17, 9), (16, 47)];
 const TIMEOUT: u64 = 1 << 60;
 
 /// What was measured of one table.
@@ -46,18 +43,6 @@ pub struct Way {
 pub fn measure(rounds: usize) -> Result<Vec<Row>, String> {
     let flows = FLOWS.into_iter().map(|n| of_flows(n, rounds));
     flows.chain(ROUTES.into_iter().map(|n| of_routes(n, rounds))).collect()
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let x = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (x ^ x >> 31) % n
-    }
 }
 
 fn declare(kind: TableKind, key_bits: u16, value_bytes: u32, capacity: usize, timeout_ns: u64) -> Declaration {
@@ -146,23 +131,9 @@ fn found(table: &mut dyn Table, key: &[u64], now: u64) -> u64 {
     first_four(table.value(at))
 }
 
-/// Prefix, length, and one of 64 next hops.
-fn routes(n: usize, random: &mut Random) -> Vec<(u32, u32, u32)> {
-    let (mut seen, mut routes) = (HashSet::new(), Vec::new());
-    while routes.len() < n {
-        let mut draw = random.below(1000);
-        let length = LENGTHS.iter().find(|(_, share)| draw.checked_sub(*share).map(|left| draw = left).is_none()).map_or(24, |(l, _)| *l);
-        let prefix = ((1 << 24) + random.below(222 << 24)) as u32 & u32::MAX << (32 - length);
-        if seen.insert((prefix, length)) {
-            routes.push((prefix, length, random.below(64) as u32));
-        }
-    }
-    routes
-}
-
 fn of_routes(n: usize, rounds: usize) -> Result<Row, String> {
-    let mut random = Random(12_345);
-    let routes = routes(n, &mut random);
+    let mut random = Random(8);
+    let routes: Vec<_> = traffic::routes(n).into_iter().map(|route| (route.prefix, route.length, route.hop)).collect();
     let mut table = make_for(&declare(TableKind::Prefix, 32, 8, n.max(1 << 16), 0), 3, false);
     let entry = |(prefix, length, hop): (u32, u32, u32)| Entry {
         key: Box::new([prefix.into()]),

@@ -1,0 +1,360 @@
+//! What applications are measured with: routes, flows, stations and rules, and packets of 60 bytes for them. All of it comes from seeds.
+//!
+//! Shapes: routes have the lengths of the Internet's table of 2024 and 64 next hops over four ports; every packet has a route. A translator's flows come from 60,000
+//! endpoints inside, no two with the same port, so that one address outside suffices. A switch's stations are spread over four ports, and each sends in
+//! the trace, so that all are known after its first pass. A filter's rules are tested in order, and packets are decided by any of them alike.
+//! Packets are in random order, so that tables larger than the caches miss them.
+
+use crate::random::Random;
+use std::collections::HashSet;
+use std::fmt::Write;
+use std::net::Ipv4Addr;
+
+/// Ports of a router or a switch.
+pub const PORTS: u32 = 4;
+/// Next hops of a router.
+pub const HOPS: u32 = 64;
+/// Packets of a trace; as many as entries if those are more.
+const PACKETS: usize = 1 << 16;
+/// Bytes of each, without the frame check sequence.
+pub const LENGTH: usize = 60;
+
+/// A packet and where it arrives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// The port.
+    pub port: u32,
+    /// From the Ethernet header on.
+    pub bytes: [u8; LENGTH],
+}
+
+/// An IPv4 route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Route {
+    /// Network address.
+    pub prefix: u32,
+    /// Bits of it.
+    pub length: u32,
+    /// Which of the next hops.
+    pub hop: u32,
+}
+
+impl Route {
+    /// The next hop's address.
+    pub fn gateway(&self) -> Ipv4Addr {
+        gateway(self.hop)
+    }
+
+    /// The port that it is reached by.
+    pub fn port(&self) -> u32 {
+        self.hop % PORTS
+    }
+}
+
+/// The address of a next hop: 10.255.PORT.N.
+pub fn gateway(hop: u32) -> Ipv4Addr {
+    Ipv4Addr::new(10, 255, (hop % PORTS) as u8, 100 + hop as u8)
+}
+
+/// Of 97,128 routes how many have which length.
+const LENGTHS: [(u32, u64); 17] = [
+    (24, 59_500),
+    (23, 10_000),
+    (22, 11_500),
+    (21, 5_000),
+    (20, 4_500),
+    (19, 2_500),
+    (18, 1_400),
+    (17, 900),
+    (16, 1_400),
+    (15, 200),
+    (14, 120),
+    (13, 60),
+    (12, 30),
+    (11, 10),
+    (10, 4),
+    (9, 2),
+    (8, 2),
+];
+
+fn length(random: &mut Random) -> u32 {
+    let mut left = random.below(LENGTHS.iter().map(|(_, share)| share).sum());
+    for (length, share) in LENGTHS {
+        match left.checked_sub(share) {
+            Some(rest) => left = rest,
+            None => return length,
+        }
+    }
+    24
+}
+
+/// So many routes, none to private or loopback addresses, no two to the same network.
+pub fn routes(n: usize) -> Vec<Route> {
+    let (mut random, mut seen, mut routes) = (Random(12_345), HashSet::new(), Vec::new());
+    while routes.len() < n {
+        let length = length(&mut random);
+        let prefix = ((1 << 24) + random.below(222 << 24)) as u32 & u32::MAX << (32 - length);
+        let is_public = !matches!(prefix >> 24, 10 | 127) && (length > 8 || prefix >> 24 != 0);
+        if is_public && seen.insert((prefix, length)) {
+            routes.push(Route { prefix, length, hop: random.below(u64::from(HOPS)) as u32 });
+        }
+    }
+    routes
+}
+
+/// Routes as text, one a line: `PREFIX/LENGTH GATEWAY PORT`.
+pub fn routes_text(routes: &[Route]) -> String {
+    let mut text = String::new();
+    for route in routes {
+        let _ = writeln!(text, "{}/{} {} {}", Ipv4Addr::from(route.prefix), route.length, route.gateway(), route.port());
+    }
+    text
+}
+
+/// UDP packets that all arrive at port 0, each with a route.
+pub fn routed(routes: &[Route]) -> Vec<Packet> {
+    let mut random = Random(23_456);
+    let count = if routes.len() > PACKETS { routes.len().next_power_of_two() } else { PACKETS };
+    let packet = |i: usize| {
+        let route = routes[random.below(routes.len() as u64) as usize];
+        let host = random.below(1 << (32 - route.length)) as u32;
+        let (source, sport) = (0x0a00_0002 + (i % 65_000) as u32, 1024 + (i % 50_000) as u16);
+        let frame = Frame { protocol: UDP, source, sport, destination: route.prefix | host, dport: 53, id: i as u16, ..Frame::default() };
+        Packet { port: 0, bytes: frame.bytes() }
+    };
+    (0..count).map(packet).collect()
+}
+
+/// A flow from inside a translator's network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Flow {
+    /// Inside.
+    pub source: u32,
+    /// Its port.
+    pub sport: u16,
+    /// Outside; the port there is 80.
+    pub destination: u32,
+}
+
+/// Endpoints inside.
+const ENDPOINTS: u64 = 60_000;
+
+/// The flow of that number; flows of different numbers below 1,000,000 differ.
+pub fn flow(n: u64) -> Flow {
+    let endpoint = n % ENDPOINTS;
+    let (source, sport) = (0x0a00_0002 + endpoint as u32, 1024 + (endpoint * 7919 % ENDPOINTS) as u16);
+    Flow { source, sport, destination: 0xc612_0000 + (n * 2_654_435_761 % 65_536) as u32 }
+}
+
+/// TCP segments of so many flows, all arriving at port 0; each flow has one at least.
+pub fn translated(flows: usize) -> Vec<Packet> {
+    let packet = |n: usize| {
+        let Flow { source, sport, destination } = flow(n as u64);
+        let frame = Frame { protocol: TCP, source, sport, destination, dport: 80, id: n as u16, ..Frame::default() };
+        Packet { port: 0, bytes: frame.bytes() }
+    };
+    each(flows, PACKETS, 34_567).into_iter().map(packet).collect()
+}
+
+/// Numbers below `n` in random order: each of them, some more than once if that makes `count` of them.
+fn each(n: usize, count: usize, seed: u64) -> Vec<usize> {
+    let mut random = Random(seed);
+    let more = (n..count).map(|_| random.below(n as u64) as usize).collect::<Vec<_>>();
+    let mut all: Vec<usize> = (0..n).chain(more).collect();
+    random.shuffle(&mut all);
+    all
+}
+
+/// The address of a station.
+pub fn station(n: usize) -> [u8; 6] {
+    let [a, b, c, d] = (n as u32).to_be_bytes();
+    [2, a, 1, b, c, d]
+}
+
+/// Frames between so many stations, a multiple of the ports; each arrives at the port that its sender is at, and the ports take turns.
+pub fn switched(stations: usize) -> Vec<Packet> {
+    let (mut random, ports) = (Random(45_678), PORTS as usize);
+    let senders = (0..ports).map(|port| each(stations / ports, PACKETS / ports, 56_789 + port as u64)).collect::<Vec<_>>();
+    let packet = |i: usize| {
+        let (from, to) = (senders[i % ports][i / ports] * ports + i % ports, random.below(stations as u64) as usize);
+        let (source, destination) = (0x0a00_0002 + from as u32, 0x0a00_0002 + to as u32);
+        let frame = Frame { to: station(to), from: station(from), source, destination, ..Frame::default() };
+        Packet { port: (i % ports) as u32, bytes: frame.bytes() }
+    };
+    (0..ports * senders[0].len()).map(packet).collect()
+}
+
+/// What a rule lets pass or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rule {
+    /// Whether packets pass.
+    pub allows: bool,
+    /// Source network, 24 bits of it.
+    pub source: u32,
+    /// Destination port.
+    pub dport: u16,
+}
+
+/// So many rules, the last of which is that nothing else passes.
+pub fn rules(n: usize) -> Vec<Rule> {
+    let (mut random, mut seen, mut rules) = (Random(67_890), HashSet::new(), Vec::new());
+    while rules.len() + 1 < n {
+        let (source, dport) = (0x0b00_0000 | (random.below(1 << 16) as u32) << 8, 1 + random.below(10_000) as u16);
+        if seen.insert((source, dport)) {
+            rules.push(Rule { allows: random.below(4) > 0, source, dport });
+        }
+    }
+    rules
+}
+
+/// Rules as arguments of an IPFilter.
+pub fn rules_text(rules: &[Rule]) -> String {
+    let word = |rule: &Rule| if rule.allows { "allow" } else { "deny" };
+    let text = |rule: &Rule| format!("{} src net {}/24 && udp && dst port {}", word(rule), Ipv4Addr::from(rule.source), rule.dport);
+    rules.iter().map(text).chain(["deny all".to_owned()]).collect::<Vec<_>>().join(",\n    ")
+}
+
+/// UDP packets at port 0; one in eight is for no rule but the last.
+pub fn filtered(rules: &[Rule]) -> Vec<Packet> {
+    let mut random = Random(78_901);
+    let packet = |i: usize| {
+        let rule = rules[random.below(rules.len() as u64) as usize];
+        let source = rule.source | random.below(256) as u32;
+        let dport = if random.below(8) == 0 { 20_000 } else { rule.dport };
+        let frame = Frame { source, dport, sport: 1024 + (i % 50_000) as u16, destination: 0x0c00_0001, id: i as u16, ..Frame::default() };
+        Packet { port: 0, bytes: frame.bytes() }
+    };
+    (0..PACKETS).map(packet).collect()
+}
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// What a packet says.
+struct Frame {
+    to: [u8; 6],
+    from: [u8; 6],
+    id: u16,
+    protocol: u8,
+    source: u32,
+    destination: u32,
+    sport: u16,
+    dport: u16,
+}
+
+impl Default for Frame {
+    fn default() -> Self {
+        let (to, from) = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
+        Self { to, from, id: 0, protocol: UDP, source: 0x0a00_0002, destination: 0x0a00_0003, sport: 1024, dport: 53 }
+    }
+}
+
+impl Frame {
+    /// The packet: checksums are right, and those of UDP absent.
+    fn bytes(&self) -> [u8; LENGTH] {
+        let mut bytes = [b'x'; LENGTH];
+        bytes[..6].copy_from_slice(&self.to);
+        bytes[6..12].copy_from_slice(&self.from);
+        bytes[12..14].copy_from_slice(&[8, 0]);
+        bytes[14..34].copy_from_slice(&self.ip());
+        let segment = &mut bytes[34..];
+        segment[..2].copy_from_slice(&self.sport.to_be_bytes());
+        segment[2..4].copy_from_slice(&self.dport.to_be_bytes());
+        match self.protocol {
+            TCP => self.tcp(segment),
+            _ => segment[4..8].copy_from_slice(&[0, (LENGTH - 34) as u8, 0, 0]),
+        }
+        bytes
+    }
+
+    fn ip(&self) -> [u8; 20] {
+        let mut header = [0x45, 0, 0, (LENGTH - 14) as u8, 0, 0, 0, 0, 64, self.protocol, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        header[4..6].copy_from_slice(&self.id.to_be_bytes());
+        header[12..16].copy_from_slice(&self.source.to_be_bytes());
+        header[16..].copy_from_slice(&self.destination.to_be_bytes());
+        let sum = checksum(words(&header));
+        header[10..12].copy_from_slice(&sum.to_be_bytes());
+        header
+    }
+
+    /// An acknowledgement with some data.
+    fn tcp(&self, segment: &mut [u8]) {
+        segment[4..20].copy_from_slice(&[0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x10, 16, 0, 0, 0, 0, 0]);
+        let pseudo =
+            [self.source >> 16, self.source & 0xffff, self.destination >> 16, self.destination & 0xffff, TCP.into(), segment.len() as u32];
+        let sum = checksum(pseudo.into_iter().chain(words(segment)));
+        segment[16..18].copy_from_slice(&sum.to_be_bytes());
+    }
+}
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | pair.get(1).copied().map_or(0, u32::from))
+}
+
+/// RFC 1071.
+pub fn checksum(words: impl Iterator<Item = u32>) -> u16 {
+    let mut sum: u32 = words.sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(packet: &Packet, at: usize) -> u32 {
+        packet.bytes[at..at + 4].iter().fold(0, |a, b| a << 8 | u32::from(*b))
+    }
+
+    #[test]
+    fn every_packet_has_a_route_and_a_right_checksum() {
+        let routes = routes(1000);
+        let covers = |r: &Route, d: u32| d & u32::MAX << (32 - r.length) == r.prefix;
+        for packet in routed(&routes).iter().step_by(97) {
+            assert!(routes.iter().any(|route| covers(route, address(packet, 30))));
+            assert_eq!(checksum(words(&packet.bytes[14..34])), 0);
+        }
+        assert_eq!(routes_text(&routes[..1]).lines().count(), 1);
+        assert!(routes.iter().all(|r| r.prefix.trailing_zeros() >= 32 - r.length && r.prefix >> 24 != 10));
+        assert_eq!(super::routes(1000), routes);
+    }
+
+    #[test]
+    fn flows_differ_and_endpoints_have_ports_of_their_own() {
+        let flows: HashSet<Flow> = (0..1_000_000).map(flow).collect();
+        assert_eq!(flows.len(), 1_000_000);
+        let endpoints: HashSet<(u32, u16)> = flows.iter().map(|f| (f.source, f.sport)).collect();
+        let ports: HashSet<u16> = endpoints.iter().map(|e| e.1).collect();
+        assert_eq!([endpoints.len(), ports.len()], [60_000, 60_000]);
+    }
+
+    #[test]
+    fn segments_are_whole_and_each_flow_has_one() {
+        let packets = translated(1000);
+        assert_eq!(packets.len(), PACKETS);
+        let sources: HashSet<u32> = packets.iter().map(|packet| address(packet, 26)).collect();
+        assert_eq!(sources.len(), 1000);
+        let pseudo = |p: &Packet| words(&p.bytes[26..34]).chain([6, 26]).collect::<Vec<_>>();
+        assert!(packets.iter().all(|p| checksum(words(&p.bytes[34..]).chain(pseudo(p))) == 0));
+    }
+
+    #[test]
+    fn stations_stay_at_their_ports() {
+        let packets = switched(8);
+        assert!(packets.iter().enumerate().all(|(i, p)| u32::from(p.bytes[11]) % PORTS == p.port && i as u32 % PORTS == p.port));
+        let to: HashSet<u8> = packets.iter().map(|p| p.bytes[5]).collect();
+        assert_eq!(to.len(), 8);
+        assert_eq!(station(0x0102_0304), [2, 1, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn rules_decide_most_packets() {
+        let rules = rules(19);
+        assert_eq!(rules_text(&rules).lines().count(), 19);
+        let ruled = |p: &Packet| rules.iter().any(|r| p.bytes[36..38] == r.dport.to_be_bytes() && address(p, 26) >> 8 == r.source >> 8);
+        let share = filtered(&rules).iter().filter(|p| ruled(p)).count() * 8 / PACKETS;
+        assert!((6..8).contains(&share), "{share}");
+    }
+}
