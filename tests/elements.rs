@@ -3,13 +3,12 @@
 
 #[path = "elements/constants.rs"]
 mod constants;
-#[path = "elements/engine.rs"]
-mod engine;
 #[path = "elements/native.rs"]
 mod native;
-#[path = "elements/script.rs"]
-mod script;
 
+use netvm::application::Library;
+use netvm::engines;
+use netvm::scripts as script;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -111,28 +110,16 @@ fn scripts() -> Vec<(String, Vec<script::Case>)> {
     found.iter().map(|p| (class(p), cases(p))).collect()
 }
 
-/// What is different, in words.
-fn compare(class: &str, case: &script::Case, happened: &[Vec<script::Event>]) -> Vec<String> {
-    let steps = case.steps.iter().zip(happened);
-    let different = steps.filter(|(step, events)| {
-        step.expected.len() != events.len() || !step.expected.iter().zip(*events).all(|(e, h)| script::agrees(e, h))
-    });
-    let say = |events: &[script::Event]| events.iter().map(|e| format!("\n    {e}")).collect::<String>();
-    let words = |(step, events): (&script::Step, &Vec<script::Event>)| {
-        format!("{class}.txt:{} ({}): expected{}\n  but there was{}", step.line, case.title, say(&step.expected), say(events))
-    };
-    different.map(words).collect()
-}
-
 /// What happens at each step of each case, or why that cannot be said.
-type Happened = Result<Vec<Vec<Vec<script::Event>>>, String>;
+type Happened = Result<Vec<script::Happened>, String>;
 
 /// Runs all scripts of those classes and tells what is different.
 fn judge(takes: impl Fn(&str) -> bool, run: impl Fn(&str, &[script::Case]) -> Happened) {
     let mut wrong = Vec::new();
     for (class, cases) in scripts().iter().filter(|(class, _)| takes(class)) {
         match run(class, cases) {
-            Ok(all) => wrong.extend(cases.iter().zip(&all).flat_map(|(case, happened)| compare(class, case, happened))),
+            Ok(all) => wrong
+                .extend(cases.iter().zip(&all).flat_map(|(case, happened)| script::differences(&format!("{class}.txt"), case, happened))),
             Err(error) => wrong.push(format!("{class}.txt: {error}")),
         }
     }
@@ -145,7 +132,18 @@ fn scripts_hold_natively() {
     judge(|class| native.reads(class), |class, cases| native.run(class, cases));
 }
 
+/// What netvm makes of the scripts with that engine.
+fn hold_on(engine: &str) {
+    let (library, engine) = (Library::of(&[elements()]), engines::find(engine).unwrap());
+    judge(|_| true, |class, cases| script::run(&library, class, cases, engine, engines::Settings { no_cache: true }));
+}
+
 #[test]
-fn scripts_hold_on_netvm() {
-    judge(|_| true, |class, cases| engine::run(&elements(), class, cases));
+fn scripts_hold_on_the_interpreter() {
+    hold_on("interp");
+}
+
+#[test]
+fn scripts_hold_on_machine_code() {
+    hold_on("jit");
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::constants::{constant, fill, list, specs, split};
-use super::script::{Action, Case, Event, event};
+use netvm::scripts::{Action, Case, Event, event};
 
 /// A folder in which applications are made.
 pub struct Native {

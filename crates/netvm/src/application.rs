@@ -23,7 +23,7 @@
 //! ```
 
 mod library;
-mod linked;
+pub(crate) mod linked;
 
 pub use library::Library;
 pub use runtime::graph::{Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, native};

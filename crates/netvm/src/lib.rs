@@ -5,6 +5,7 @@
 //! NetIL file ──[`load`]──▶ Verified ──[`Session`]──▶ dispositions, clones, state
 //!                              └──[`emit`]──▶ any stage on the way to machine code, as text
 //! configuration ──[`application`]──▶ a graph of elements that runs
+//!                    └──[`scripts`]──▶ one element, what goes in and what comes out
 //! ```
 //!
 //! The lists of what there is, [`frontends::ALL`] and [`engines::ALL`], are here and nowhere else: every run-test, differential
@@ -40,6 +41,7 @@ mod filter;
 pub mod frontends;
 pub mod load;
 mod profile;
+pub mod scripts;
 mod session;
 
 pub use ahead::Ahead;

@@ -7,10 +7,12 @@ pub(crate) mod click;
 mod compile;
 mod completions;
 mod disasm;
+mod elements;
 mod explain;
 mod filter;
 mod run;
 mod shared;
+mod test;
 mod verify;
 
 use crate::failure::Outcome;
@@ -21,6 +23,8 @@ pub(crate) enum Command {
     Explain(explain::Args),
     Run(run::Args),
     Check(check::Args),
+    Elements(elements::Args),
+    Test(test::Args),
     Asm(asm::Args),
     Disasm(disasm::Args),
     Verify(verify::Args),
@@ -35,6 +39,8 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Explain(args) => explain::run(args),
         Command::Run(args) => run::run(args),
         Command::Check(args) => check::run(args),
+        Command::Elements(args) => elements::run(args),
+        Command::Test(args) => test::run(args),
         Command::Asm(args) => asm::run(args),
         Command::Disasm(args) => disasm::run(args),
         Command::Verify(args) => verify::run(args),

@@ -4,6 +4,7 @@ mod aot;
 mod bench;
 mod compile;
 mod configurations;
+mod elements;
 mod explain;
 mod filter;
 mod formats;

@@ -44,6 +44,16 @@ impl Library {
         names.filter_map(|name| self.class(&name).map(|(_, text)| (name, purpose(&text)))).collect()
     }
 
+    /// The files of the library that is built in, by their paths in it.
+    pub fn built_in() -> Vec<(&'static Path, &'static [u8])> {
+        let (mut folders, mut files) = (vec![&BUILT_IN], Vec::new());
+        while let Some(folder) = folders.pop() {
+            folders.extend(folder.dirs());
+            files.extend(folder.files().map(|file| (file.path(), file.contents())));
+        }
+        files
+    }
+
     fn file(&self, name: &str) -> Option<(String, String)> {
         if name.contains("..") || name.starts_with('/') {
             return None;

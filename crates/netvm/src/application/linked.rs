@@ -37,7 +37,7 @@ pub(super) fn link(graph: &mut Graph, application: &Application, options: &aot::
 }
 
 /// A program's push handler, if C can be made of it and the graph need not look at what each of its runs has left: timers, and text for people.
-fn handler(program: &Verified) -> Option<Func> {
+pub(crate) fn handler(program: &Verified) -> Option<Func> {
     let (func, _) = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).ok()??;
     let mut ops = func.blocks.iter().flat_map(|block| &block.ops).filter_map(|v| func.op(*v));
     let plain = !ops.any(|op| matches!(op, Op::Helper(Helper::SetTimer(_) | Helper::CoproInvoke(..), ..)));

@@ -1,4 +1,5 @@
-//! Element scripts: what goes into one element, and what comes out of it. One file `tests/elements/CLASS.txt` for each class.
+//! Element scripts: what goes into one element, and what comes out of it. One file `CLASS.txt` for each class; those of the built-in ones are in
+//! `tests/elements`. Each holds on every engine, and when gcc compiles the element.
 //!
 //! ```text
 //! # a comment
@@ -15,7 +16,15 @@
 //! compared; time_ns is the packet's time), and at the end `drop [REASON]` or `trap`. In HEX there may be spaces, and `XX*N` is a byte N times. A line
 //! that begins with a space goes on with the one before. Numbers are decimal, IPv4 addresses dotted, other values hexadecimal digits.
 
+mod element;
+mod linked;
+
+use crate::application::Library;
+use crate::engines::{EngineInfo, Settings};
+use std::fmt::Write as _;
+
 /// A script's cases.
+#[derive(Clone, Debug)]
 pub struct Case {
     /// Where it begins.
     pub line: usize,
@@ -30,6 +39,7 @@ pub struct Case {
 }
 
 /// One thing done and what must come of it.
+#[derive(Clone, Debug)]
 pub struct Step {
     /// Where it is written.
     pub line: usize,
@@ -39,10 +49,14 @@ pub struct Step {
     pub expected: Vec<Event>,
 }
 
+/// The longest packet, in digits.
+const LONGEST: usize = 1 << 20;
+
 /// Annotations, by name.
 pub type Info = Vec<(String, String)>;
 
 /// What is done to an element.
+#[derive(Clone, Debug)]
 pub enum Action {
     /// The clock is set, in nanoseconds.
     At(u64),
@@ -55,6 +69,7 @@ pub enum Action {
 }
 
 /// What an element does.
+#[derive(Clone, Debug)]
 pub enum Event {
     /// A packet leaves by that port.
     Out(usize, Vec<u8>, Info),
@@ -66,6 +81,19 @@ pub enum Event {
     Print(String),
     /// A handler's value.
     Value(String),
+}
+
+impl Event {
+    /// The same without annotations that are zero, and without the time.
+    fn short(&self) -> Self {
+        match self {
+            Self::Out(port, bytes, info) => {
+                let says = |(name, value): &&(String, String)| name != "time_ns" && value.contains(|c: char| !matches!(c, '0' | '.'));
+                Self::Out(*port, bytes.clone(), info.iter().filter(says).cloned().collect())
+            }
+            event => event.clone(),
+        }
+    }
 }
 
 impl std::fmt::Display for Event {
@@ -95,6 +123,35 @@ pub fn agrees(expected: &Event, happened: &Event) -> bool {
         (Event::Trap, Event::Trap) => true,
         _ => false,
     }
+}
+
+/// Runs all cases on an engine: what happens at each step of each case. The engine `aot` runs elements linked, as far as they can be.
+///
+/// # Errors
+/// A case's line and the faults of its configuration.
+pub fn run(library: &Library, class: &str, cases: &[Case], engine: &EngineInfo, settings: Settings) -> Result<Vec<Happened>, String> {
+    element::run(library, class, cases, engine, settings)
+}
+
+/// What happens at each step of a case.
+pub type Happened = Vec<Vec<Event>>;
+
+/// What is different from what a case expects, in words; `file` is the script's name.
+pub fn differences(file: &str, case: &Case, happened: &[Vec<Event>]) -> Vec<String> {
+    let different = |step: &Step, events: &[Event]| {
+        step.expected.len() != events.len() || !step.expected.iter().zip(events).all(|(expected, event)| agrees(expected, event))
+    };
+    let say = |events: &[Event]| match events {
+        [] => "\n    nothing".to_owned(),
+        events => events.iter().fold(String::new(), |text, event| text + &format!("\n    {}", event.short())),
+    };
+    let steps = case.steps.iter().zip(happened).filter(|(step, events)| different(step, events));
+    let words = |(step, events): (&Step, &Vec<Event>)| {
+        let mut words = format!("{file}:{} ({})", step.line, case.title);
+        let _ = write!(words, "\n  expected{}\n  but there was{}", say(&step.expected), say(events));
+        words
+    };
+    steps.map(words).collect()
 }
 
 /// Reads a script.
@@ -181,6 +238,9 @@ fn packet(text: &str) -> Option<(usize, Vec<u8>, Info)> {
 
 fn hex(word: &str) -> Option<Vec<u8>> {
     let (digits, times) = word.split_once('*').map_or(Some((word, 1)), |(d, n)| Some((d, n.parse().ok()?)))?;
+    if digits.len().saturating_mul(times) > LONGEST {
+        return None;
+    }
     let pair = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
     let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(pair).collect();
     Some(bytes?.repeat(times))

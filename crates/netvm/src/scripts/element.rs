@@ -1,25 +1,28 @@
-//! Runs element scripts on netvm: the element is read, compiled to a program by the front ends as in any application, and run by the interpreter, with a
-//! state of its own. What is around it (ports, clock, handlers' text) is done here, in the plainest way.
+//! Elements that scripts are run on: read and compiled to programs by the front ends as in any application, run by an engine with a state of their own.
+//! What is around them (ports, clock, handlers' text) is done here, in the plainest way.
 
-use super::script::{Action, Case, Event, Info};
-use frontends::c::Source;
-use frontends::click::application::{self, Classes};
-use frontends::click::processing::Shape;
+use super::linked::Together;
+use super::{Action, Case, Event, Happened, Info};
+use crate::application::Library;
+use crate::engines::{AHEAD, EngineInfo, Settings};
+use crate::frontends::click::application::{self, Classes};
+use crate::frontends::click::processing::Shape;
+use ::frontends::c::Source;
 use netil::app::Body;
+use netil::engine::Engine;
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome, State};
-use netil::module::{Control, ControlType, HandlerKind, InfoField, PortKind};
-use netil::{Interpreter, Verified, event};
+use netil::module::{Control, ControlType, HandlerKind, InfoField, PortKind, Table};
+use netil::{Verified, event};
+use runtime::coproc::tables;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The library's folder.
-pub struct Library(pub PathBuf);
+/// The classes there are, and what stands at an element's ports.
+struct Bench<'l>(&'l Library);
 
-impl Classes for Library {
+impl Classes for Bench<'_> {
     fn native(&self, class: &str) -> Option<Shape<'static>> {
         let ports = match class {
             "From" => "0/1",
@@ -33,25 +36,24 @@ impl Classes for Library {
         if class == "All" {
             return Some(("All.c".to_owned(), self.all_fields()));
         }
-        let path = self.0.join(format!("{class}.c"));
-        Some((path.display().to_string(), fs::read_to_string(&path).ok()?))
+        self.0.class(class)
     }
 
     fn include(&self, name: &str) -> Option<String> {
-        fs::read_to_string(self.0.join("include").join(name)).ok()
+        self.0.header(name).map(|(_, text)| text)
     }
 
     fn names(&self) -> Vec<String> {
-        Vec::new()
+        self.0.classes().into_keys().collect()
     }
 }
 
-impl Library {
+impl Bench<'_> {
     /// An element that uses every info field of the library, so that all are there: fields that no element uses are left out of applications.
     fn all_fields(&self) -> String {
         let click = self.include("click.h").unwrap_or_default();
         let fields = click.lines().filter_map(|line| line.strip_prefix("INFO(")?.split_once(");")?.0.split_once(", "));
-        let uses: String = fields.map(|(_, name)| format!("    info({name}) = info({name});\n")).collect();
+        let uses = fields.fold(String::new(), |text, (_, name)| text + &format!("    info({name}) = info({name});\n"));
         format!(
             "#include <netvm.h>\n#include \"click.h\"\nELEMENT(All, \"1/1\", \"a/a\");\nvoid packet(int port)\n{{\n{uses}    emit(0);\n}}\n"
         )
@@ -59,10 +61,10 @@ impl Library {
 }
 
 /// An element being run.
-struct Element {
-    engine: Interpreter,
-    program: Arc<Verified>,
-    state: State,
+pub(super) struct Element {
+    engine: Box<dyn Engine>,
+    pub(super) program: Arc<Verified>,
+    pub(super) state: State,
     fields: Vec<InfoField>,
     info_size: u32,
     inputs: usize,
@@ -70,18 +72,27 @@ struct Element {
     events: Vec<Event>,
 }
 
-/// What happens at each step of each case.
-///
-/// # Errors
-/// The faults of a case's configuration.
-pub fn run(library: &Path, class: &str, cases: &[Case]) -> Result<Vec<Vec<Vec<Event>>>, String> {
-    let library = Library(library.to_owned());
-    cases.iter().map(|case| run_case(&library, class, case).map_err(|error| format!("line {}: {error}", case.line))).collect()
-}
-
-fn run_case(library: &Library, class: &str, case: &Case) -> Result<Vec<Vec<Event>>, String> {
-    let mut element = Element::new(library, class, case)?;
-    Ok(case.steps.iter().map(|step| element.step(&step.action)).collect())
+pub(super) fn run(
+    library: &Library,
+    class: &str,
+    cases: &[Case],
+    engine: &EngineInfo,
+    settings: Settings,
+) -> Result<Vec<Happened>, String> {
+    let make = |case: &Case| Element::new(library, class, case, engine, settings).map_err(|error| format!("line {}: {error}", case.line));
+    let mut elements = cases.iter().map(make).collect::<Result<Vec<_>, _>>()?;
+    let mut together = if engine.name == AHEAD { Together::link(&elements, settings)? } else { None };
+    let mut step = |n: usize, action: &Action| {
+        match (&mut together, action) {
+            (Some(together), Action::In(port, bytes, info)) if together.takes(n, *port) => {
+                let packet = elements[n].buffer(*port, bytes, info);
+                together.run(&mut elements, n, *port, packet);
+            }
+            _ => elements[n].act(action),
+        }
+        std::mem::take(&mut elements[n].events)
+    };
+    Ok(cases.iter().enumerate().map(|(n, case)| case.steps.iter().map(|s| step(n, &s.action)).collect()).collect())
 }
 
 /// The element with something at every port.
@@ -98,28 +109,30 @@ fn configuration(class: &str, case: &Case) -> String {
 }
 
 impl Element {
-    fn new(library: &Library, class: &str, case: &Case) -> Result<Self, String> {
+    fn new(library: &Library, class: &str, case: &Case, engine: &EngineInfo, settings: Settings) -> Result<Self, String> {
         let text = configuration(class, case);
         let source = Source { name: class, text: &text };
-        let (application, _) = application::read(source, &BTreeMap::new(), library).map_err(|faults| faults.render(false))?;
+        let read = application::read(source, &BTreeMap::new(), &Bench(library)).map_err(|faults| faults.render(false));
+        let (application, _) = read?;
         let instance = application.instances.iter().find(|i| i.name == "element").ok_or("no element")?;
-        let Body::Program(program) = &instance.body else { return Err("not a program".to_owned()) };
+        let Body::Program(program) = &instance.body else { return Err(format!("{class} is not a class in C")) };
         let state = State::new(program, &runtime::coproc::make).map_err(|e| e.to_string())?;
+        let table = |n: usize, declaration: &Table| tables::make_for(declaration, 0, tables::is_written(program.module(), n as u32));
         let mut element = Self {
-            engine: Interpreter::new(Arc::clone(program)),
+            engine: engine.make(Arc::clone(program), settings).map_err(|error| error.to_string())?,
             program: Arc::clone(program),
-            state,
+            state: state.with_tables(program, &table),
             fields: application.info.clone(),
             info_size: application.info_size,
             inputs: case.ports.0,
             clock: 1_000_000_000,
             events: Vec::new(),
         };
-        element.engine.init(&mut element.state).map_err(|end| format!("init: {end:?}"))?;
+        element.engine.init(&mut element.state).map_err(|end| format!("the init handler ended with {end:?}"))?;
         Ok(element)
     }
 
-    fn step(&mut self, action: &Action) -> Vec<Event> {
+    fn act(&mut self, action: &Action) {
         match action {
             Action::At(time) => self.advance(*time),
             Action::In(port, bytes, info) => self.packet(*port, bytes, info),
@@ -129,7 +142,6 @@ impl Element {
                 self.events.push(Event::Value(value));
             }
         }
-        std::mem::take(&mut self.events)
     }
 
     /* Packets and timers. */
@@ -150,9 +162,9 @@ impl Element {
         none
     }
 
-    fn packet(&mut self, port: usize, bytes: &[u8], info: &Info) {
-        let mut buffer = ExchangeBuffer::zeroed(bytes.len() as u32);
-        buffer.bytes_mut().copy_from_slice(bytes);
+    /// A packet about to enter.
+    fn buffer(&self, port: usize, bytes: &[u8], info: &Info) -> ExchangeBuffer<'static> {
+        let mut buffer = ExchangeBuffer::borrowed(bytes).into_owned();
         (buffer.port, buffer.time_ns) = (port as u32, self.clock);
         buffer.info = vec![0; self.info_size as usize];
         for (name, value) in info {
@@ -160,13 +172,21 @@ impl Element {
                 set(&mut buffer.info, field, value);
             }
         }
-        if self.program.module().port_kind(port as u32).is_some_and(|kind| kind == PortKind::PullInput) {
-            self.state.inputs[port].push_back(buffer);
-            let mut request = ExchangeBuffer::none();
-            request.port = self.inputs as u32;
-            return self.run(HandlerKind::Pull, request);
+        buffer
+    }
+
+    fn packet(&mut self, port: usize, bytes: &[u8], info: &Info) {
+        let buffer = self.buffer(port, bytes, info);
+        match self.program.module().port_kind(port as u32) {
+            Some(PortKind::PullInput) => {
+                self.state.inputs[port].push_back(buffer);
+                let mut request = ExchangeBuffer::none();
+                request.port = self.inputs as u32;
+                self.run(HandlerKind::Pull, request);
+            }
+            Some(PortKind::PushInput) => self.run(HandlerKind::Push, buffer),
+            _ => self.events.push(Event::Value(format!("no input {port}"))),
         }
-        self.run(HandlerKind::Push, buffer);
     }
 
     fn run(&mut self, kind: HandlerKind, buffer: ExchangeBuffer<'static>) {
@@ -178,7 +198,14 @@ impl Element {
             self.out(copy.port, &copy.buffer);
         }
         let [buffer] = &burst;
-        match out.dispositions[0] {
+        if let Some(disposition) = out.dispositions.first() {
+            self.ended(buffer, *disposition);
+        }
+    }
+
+    /// A packet has been run.
+    pub(super) fn ended(&mut self, buffer: &ExchangeBuffer<'_>, disposition: Disposition) {
+        match disposition {
             Disposition::Port(port) => self.out(port, buffer),
             Disposition::Drop(DropReason::Program(n)) => {
                 let reasons = &self.program.module().reasons;
@@ -191,10 +218,11 @@ impl Element {
         }
     }
 
-    fn out(&mut self, port: u32, buffer: &ExchangeBuffer<'_>) {
+    /// A packet leaves by the port with that id.
+    pub(super) fn out(&mut self, port: u32, buffer: &ExchangeBuffer<'_>) {
         let mut info: Info = self.fields.iter().map(|field| (field.name.clone(), get(&buffer.info, field))).collect();
         info.push(("time_ns".to_owned(), buffer.time_ns.to_string()));
-        self.events.push(Event::Out(port as usize - self.inputs, buffer.bytes().to_vec(), info));
+        self.events.push(Event::Out((port as usize).saturating_sub(self.inputs), buffer.bytes().to_vec(), info));
     }
 
     fn printed(&mut self) -> String {

@@ -1,0 +1,52 @@
+//! `netvm elements` and `netvm test`: element classes and their scripts.
+
+use super::tools::{Dir, run};
+
+const ADD: &str = "/*\n * Add(N) -- adds to the first byte\n */\n#include <netvm.h>\nELEMENT(Add, \"1/1\", \"a/a\");\nPARAM(u8, n, \"N\", REQUIRED);\n\
+                   void packet(int port)\n{\n    *header(u8, 0) += n;\n    emit(0);\n}\n";
+
+#[test]
+fn scripts_are_run_on_every_engine() {
+    let dir = Dir::new("scripts");
+    dir.write("Add.c", ADD);
+    let script = dir.write("Add.txt", "case one\nconfig 1\nin 0 ff02\nout 0 0002\n\ncase empty\nconfig 1\nin 0\ntrap\n");
+    let folder = dir.file("");
+    for engine in ["interp", "jit", "aot"] {
+        let printed = run(&format!("test {script} --elements {folder} --engine {engine}")).good();
+        assert_eq!(printed, format!("{script}: 2 cases hold\n"), "{engine}");
+    }
+    let wrong = dir.write("Add.txt", "case one\nconfig 3\nin 0 01\nout 0 05\nin 0 01\n");
+    let told = run(&format!("test {wrong} --elements {folder}")).bad(1);
+    assert!(told.contains("Add.txt:3 (one)\n  expected\n    out 0 05\n  but there was\n    out 0 04"), "{told}");
+    assert!(told.contains("Add.txt:5 (one)\n  expected\n    nothing\n  but there was\n    out 0 04"), "{told}");
+}
+
+#[test]
+fn what_is_wrong_with_scripts_is_told() {
+    let dir = Dir::new("scripts-wrong");
+    dir.write("Add.c", ADD);
+    let folder = dir.file("");
+    let told = |text: &str| run(&format!("test {} --elements {folder}", dir.write("Add.txt", text))).bad(1);
+    assert!(told("case a\nin x 00\n").contains("line 2: in x 00"));
+    assert!(told("case a\nin 0 00*99999999\n").contains("line 2"));
+    assert!(told("case a\nin 0 00\nout 0 00\n").contains("line 1: ") && told("case a\nin 0 00\n").contains("N"));
+    assert!(told("case a\nconfig 1\nin 7 00\nout 0 00\n").contains("no input 7"));
+    assert!(run(&format!("test {}", dir.write("Nonesuch.txt", "case a\nin 0 00\n"))).bad(1).contains("Nonesuch"));
+    assert!(run("test nowhere/Add.txt").bad(1).contains("nowhere/Add.txt"));
+}
+
+#[test]
+fn classes_are_listed_and_copied() {
+    let dir = Dir::new("classes");
+    let list = run("elements").good();
+    assert!(list.lines().any(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") == "Paint sets the paint annotation"), "{list}");
+    assert!(list.lines().any(|line| line.starts_with("Queue ")));
+    assert!(run("elements Paint").good().starts_with("Paint(COLOR"));
+    assert!(run("elements ToDump").good().starts_with("ToDump(FILENAME"));
+    assert!(run("elements Nonesuch").bad(1).contains("no class 'Nonesuch'"));
+    let copy = dir.file("library");
+    run(&format!("elements --copy {copy}")).good();
+    assert!(std::fs::read_to_string(format!("{copy}/include/netvm.h")).is_ok_and(|text| text.contains("NETVM_H")));
+    assert!(std::fs::read_to_string(format!("{copy}/native/table.c")).is_ok());
+    assert!(run(&format!("elements --copy {copy}")).bad(1).contains("is there already"));
+}

@@ -1,0 +1,91 @@
+//! Elements linked for scripts: those of all cases in one piece of C, so that the compiler runs once; no packet goes from one to another.
+
+use super::element::Element;
+use crate::application::linked::handler;
+use crate::engines::Settings;
+use aot::Linked;
+use compiler::backends::c::linked::{LARGE, Member};
+use netil::Verified;
+use netil::cluster::{Cluster, Ended, Host, Way};
+use netil::exec::{CloneOut, DEFAULT_BUDGET, ExchangeBuffer, State};
+use netil::module::PortKind;
+use std::sync::Arc;
+
+/// Those elements of a script that can be linked.
+pub(super) struct Together {
+    cluster: Linked,
+    /// Their cases.
+    cases: Vec<usize>,
+    /// Where packets come in: member, port.
+    entries: Vec<(u32, u32)>,
+}
+
+/// The elements while linked code runs.
+struct Serving<'e> {
+    elements: &'e mut [Element],
+    cases: &'e [usize],
+}
+
+impl Together {
+    /// Links what can be; `None` if that is nothing.
+    pub(super) fn link(elements: &[Element], settings: Settings) -> Result<Option<Self>, String> {
+        let (mut cases, mut members, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+        for (case, element) in elements.iter().enumerate() {
+            let program = &element.program;
+            let inputs = ports(program, |kind| kind == PortKind::PushInput);
+            let Some(func) = handler(program).filter(|_| !inputs.is_empty()) else { continue };
+            entries.extend(inputs.into_iter().map(|port| (cases.len() as u32, port)));
+            let links = ports(program, |kind| !kind.is_input()).into_iter().map(|port| (port, Way::AtOnce)).collect();
+            members.push((Arc::clone(program), Member { program, func, links }));
+            cases.push(case);
+        }
+        if members.is_empty() {
+            return Ok(None);
+        }
+        let cluster = Linked::new(&members, &entries, LARGE, &settings.options(None)).map_err(|error| error.to_string())?;
+        Ok(Some(Self { cluster, cases, entries }))
+    }
+
+    fn entry(&self, case: usize, port: usize) -> Option<usize> {
+        let member = self.cases.iter().position(|c| *c == case)?;
+        self.entries.iter().position(|(m, p)| (*m as usize, *p as usize) == (member, port))
+    }
+
+    /// True if that case's packets at that port are for linked code.
+    pub(super) fn takes(&self, case: usize, port: usize) -> bool {
+        self.entry(case, port).is_some()
+    }
+
+    /// Runs a packet.
+    pub(super) fn run(&mut self, elements: &mut [Element], case: usize, port: usize, packet: ExchangeBuffer<'static>) {
+        let Some(entry) = self.entry(case, port) else { return };
+        let mut serving = Serving { elements, cases: &self.cases };
+        self.cluster.run(entry as u32, &mut vec![packet], DEFAULT_BUDGET, &mut serving);
+    }
+}
+
+fn ports(program: &Verified, fits: fn(PortKind) -> bool) -> Vec<u32> {
+    program.module().all_ports().iter().filter(|(_, port)| fits(port.kind)).map(|(id, _)| *id).collect()
+}
+
+impl Serving<'_> {
+    fn element(&mut self, member: u32) -> &mut Element {
+        &mut self.elements[self.cases[member as usize]]
+    }
+}
+
+impl Host for Serving<'_> {
+    fn state(&mut self, member: u32) -> &mut State {
+        &mut self.element(member).state
+    }
+
+    fn ended(&mut self, packet: ExchangeBuffer<'static>, ended: Ended) {
+        self.element(ended.member).ended(&packet, ended.disposition);
+    }
+
+    fn leave(&mut self, packet: ExchangeBuffer<'static>, ended: Ended, copies: Vec<CloneOut>) {
+        let element = self.element(ended.member);
+        copies.iter().for_each(|copy| element.out(copy.port, &copy.buffer));
+        element.ended(&packet, ended.disposition);
+    }
+}
