@@ -50,7 +50,8 @@ Examples:
   netvm compile --filter 'ip6 and udp' --emit asm    the machine code of a filter
   netvm asm nat.netil -o nat.nvm                     assemble a NetIL program
   netvm run nat.nvm --in lan=lan.pcap --out wan=wan.pcap
-  netvm run router.click --map eth0=in.pcap,out.pcap run a Click configuration between captures";
+  netvm run router.click --map eth0=in.pcap,out.pcap run a Click configuration between captures
+  netvm trace router.click -r in.pcap --packet 7     tell what happens to packet 7 in it";
 
 /// What the exit statuses mean; a line each.
 pub const EXIT_STATUS: &str = "\

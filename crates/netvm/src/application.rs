@@ -22,6 +22,7 @@
 //! # Ok::<(), netvm::Error>(())
 //! ```
 
+pub(crate) mod feed;
 mod library;
 pub(crate) mod linked;
 

@@ -56,6 +56,13 @@ pub enum Error {
     },
     /// The program uses a coprocessor that nobody implements.
     Coprocessor(NoSuchCoprocessor),
+    /// A capture is to be read in the place of the only one that a configuration reads, and that is none or one of several.
+    Feed {
+        /// The configuration.
+        name: String,
+        /// Elements that read captures or devices.
+        readers: usize,
+    },
     /// A capture was made shorter by another program while it was read.
     Shrunk,
     /// The program's init handler ended with `exit n` or a trap; in words.
@@ -107,7 +114,7 @@ impl std::error::Error for Error {
             Self::Io { error, .. } => Some(error),
             Self::Coprocessor(error) => Some(error),
             Self::Verify { errors, .. } => errors.first().map(|e| e as _),
-            Self::NotAProgram(_) | Self::Engine { .. } | Self::Shrunk | Self::Init(_) => None,
+            Self::NotAProgram(_) | Self::Engine { .. } | Self::Feed { .. } | Self::Shrunk | Self::Init(_) => None,
         }
     }
 }
@@ -125,6 +132,10 @@ impl fmt::Display for Error {
             Self::Io { name, error } => write!(f, "{name}: {error}"),
             Self::Engine { engine, reason } => write!(f, "engine {engine}: {reason}"),
             Self::Coprocessor(error) => write!(f, "{error}"),
+            Self::Feed { name, readers: 0 } => write!(f, "{name} reads no capture and no device, so -r has no place"),
+            Self::Feed { name, readers } => {
+                write!(f, "{name} reads {readers} captures or devices: say which with --map DEVICE=IN, or in the configuration itself")
+            }
             Self::Shrunk => write!(f, "the input became shorter while it was read: what was selected last is not to be trusted"),
             Self::Init(how) => write!(f, "the init handler failed: {how}"),
         }

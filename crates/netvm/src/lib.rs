@@ -5,6 +5,7 @@
 //! NetIL file ──[`load`]──▶ Verified ──[`Session`]──▶ dispositions, clones, state
 //!                              └──[`emit`]──▶ any stage on the way to machine code, as text
 //! configuration ──[`application`]──▶ a graph of elements that runs
+//!                    ├──[`trace`]──▶ what happens to some packets
 //!                    └──[`scripts`]──▶ one element, what goes in and what comes out
 //! ```
 //!
@@ -43,6 +44,7 @@ pub mod load;
 mod profile;
 pub mod scripts;
 mod session;
+pub mod trace;
 
 pub use ahead::Ahead;
 pub use compiler::passes;

@@ -13,6 +13,7 @@ mod filter;
 mod run;
 mod shared;
 mod test;
+mod trace;
 mod verify;
 
 use crate::failure::Outcome;
@@ -23,6 +24,7 @@ pub(crate) enum Command {
     Explain(explain::Args),
     Run(run::Args),
     Check(check::Args),
+    Trace(trace::Args),
     Elements(elements::Args),
     Test(test::Args),
     Asm(asm::Args),
@@ -39,6 +41,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Explain(args) => explain::run(args),
         Command::Run(args) => run::run(args),
         Command::Check(args) => check::run(args),
+        Command::Trace(args) => trace::run(args),
         Command::Elements(args) => elements::run(args),
         Command::Test(args) => test::run(args),
         Command::Asm(args) => asm::run(args),

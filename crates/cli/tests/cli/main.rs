@@ -15,3 +15,4 @@ mod print;
 mod profile;
 mod programs;
 mod tools;
+mod trace;

@@ -4,7 +4,7 @@
 //! what elements on its way push aside moves before the packet that was pulled.
 
 use super::native::Ctx;
-use super::{Body, Graph, MAX_PULL_DEPTH, MAX_ROUNDS, Packet, Push};
+use super::{At, Body, Graph, MAX_PULL_DEPTH, MAX_ROUNDS, Packet, Push};
 
 /// Why packets are dropped that no element drops.
 const NOWHERE: &str = "output not connected";
@@ -12,17 +12,25 @@ const TOO_OFTEN: &str = "led back too often";
 
 impl Graph {
     /// Lets a packet leave an element by an output: on the stack, or in the queue of those led back.
-    pub(super) fn leave(&mut self, node: usize, port: u32, mut packet: Packet) {
+    pub(super) fn leave(&mut self, node: usize, port: u32, packet: Packet) {
+        self.leave_as(node, port, packet, false);
+    }
+
+    fn leave_as(&mut self, node: usize, port: u32, mut packet: Packet, copy: bool) {
         let way = self.nodes[node].outputs.get(port as usize).and_then(|ways| ways.first()).copied();
-        let Some(way) = way else { return self.nodes[node].stats.drop(NOWHERE) };
-        let to = (way.to.instance as usize, way.to.port);
-        if !way.recirculates {
-            self.pending.push(Push { node: to.0, port: to.1, packet });
-        } else if packet.rounds >= MAX_ROUNDS {
-            self.nodes[node].stats.drop(TOO_OFTEN);
-        } else {
-            packet.rounds += 1;
-            self.recirculated.push_back(Push { node: to.0, port: to.1, packet });
+        let Some(way) = way else { return self.lose(node, NOWHERE, &packet) };
+        if way.recirculates && packet.rounds >= MAX_ROUNDS {
+            return self.lose(node, TOO_OFTEN, &packet);
+        }
+        self.nodes[node].stats.left(port);
+        self.watch(|observer, info| observer.leaves(At { node, port }, &mut packet, copy, info));
+        let mut push = Push { node: way.to.instance as usize, port: way.to.port, packet };
+        match way.recirculates {
+            false => self.pending.push(push),
+            true => {
+                push.packet.rounds += 1;
+                self.recirculated.push_back(push);
+            }
         }
     }
 
@@ -47,13 +55,17 @@ impl Graph {
         }
     }
 
-    fn enter(&mut self, push: Push) {
+    fn enter(&mut self, mut push: Push) {
         self.moved = true;
+        if matches!(self.nodes[push.node].body, Body::Native(None)) {
+            return self.recirculated.push_back(push);
+        }
         self.nodes[push.node].stats.packets += 1;
+        let at = At { node: push.node, port: push.port };
+        self.watch(|observer, info| observer.enters(at, &mut push.packet, info));
         match &self.nodes[push.node].body {
             Body::Program(_) => self.push_program(push),
-            Body::Native(None) => self.recirculated.push_back(push),
-            Body::Native(Some(_)) => {
+            Body::Native(_) => {
                 self.with_native(push.node, |native, ctx| native.push(push.port, push.packet, ctx));
                 self.write_calls();
             }
@@ -81,7 +93,7 @@ impl Graph {
             self.host.write(super::Stream::Err, &printed);
         }
         for (port, buffer) in clones {
-            self.leave(node, port, Packet { buffer, rounds: packet.rounds, link: packet.link });
+            self.leave_as(node, port, Packet { buffer, rounds: packet.rounds, link: packet.link }, true);
         }
     }
 
@@ -90,11 +102,11 @@ impl Graph {
             super::program::Ended::Leaves(port) => self.leave(node, port, packet),
             // Held back by the program.
             super::program::Ended::Dropped(_) if !packet.buffer.is_present() => {}
-            super::program::Ended::Dropped(reason) => self.nodes[node].stats.drop(&reason),
+            super::program::Ended::Dropped(reason) => self.lose(node, &reason, &packet),
             super::program::Ended::Trapped(reason) => {
                 self.nodes[node].stats.traps += 1;
                 self.nodes[node].stats.first_trap.get_or_insert_with(|| reason.clone());
-                self.nodes[node].stats.drop(&reason);
+                self.lose(node, &reason, &packet);
             }
             super::program::Ended::Nothing => {}
         }
@@ -103,12 +115,11 @@ impl Graph {
     /// Asks what is before an input for a packet.
     pub(super) fn pull_input(&mut self, node: usize, port: u32) -> Option<Packet> {
         let from = *self.nodes[node].inputs.get(port as usize)?.first()?;
-        let packet = self.pull_output(from.instance as usize, from.port);
-        if packet.is_some() {
-            self.moved = true;
-            self.nodes[node].stats.packets += 1;
-        }
-        packet
+        let mut packet = self.pull_output(from.instance as usize, from.port)?;
+        self.moved = true;
+        self.nodes[node].stats.packets += 1;
+        self.watch(|observer, info| observer.enters(At { node, port }, &mut packet, info));
+        Some(packet)
     }
 
     fn pull_output(&mut self, node: usize, port: u32) -> Option<Packet> {
@@ -118,10 +129,14 @@ impl Graph {
         }
         self.pull_depth += 1;
         let mark = self.pending.len();
-        let packet = match &self.nodes[node].body {
+        let mut packet = match &self.nodes[node].body {
             Body::Program(_) => self.pull_program(node, port),
             Body::Native(..) => self.with_native(node, |native, ctx| native.pull(port, ctx)).flatten(),
         };
+        if let Some(packet) = &mut packet {
+            self.nodes[node].stats.left(port);
+            self.watch(|observer, info| observer.leaves(At { node, port }, packet, false, info));
+        }
         self.drain(mark);
         self.write_calls();
         self.pull_depth -= 1;
@@ -155,6 +170,7 @@ impl Graph {
     pub(super) fn program_event(&mut self, node: usize, event: u32, time: u64) {
         let mark = self.pending.len();
         let now = self.clock.now();
+        self.watch(|observer, _| observer.wakes(node));
         let Body::Program(program) = &mut self.nodes[node].body else { return };
         let (ended, buffer) = program.event(event, time, now);
         let packet = Packet { buffer, rounds: 0, link: crate::io::LinkType::EN10MB };

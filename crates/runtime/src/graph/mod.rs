@@ -25,6 +25,7 @@ mod handlers;
 mod kinds;
 mod linked;
 pub mod native;
+mod observe;
 mod packet;
 mod program;
 mod routes;
@@ -37,6 +38,7 @@ mod text;
 
 pub use args::Args;
 pub use native::{Ctx, Native, NativeClass, Replay, Setup, Task};
+pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
 pub use stats::{NodeStats, Stats};
 
@@ -146,6 +148,7 @@ pub struct Graph {
     exhausted: bool,
     /// Elements that run as one.
     linked: Option<linked::Linked>,
+    observer: Option<Box<dyn Observer>>,
     /// What one handler run may spend.
     budget: u32,
     /// A packet moved since this was last set to false.
@@ -267,6 +270,7 @@ impl Graph {
             exhausted: false,
             moved: false,
             linked: None,
+            observer: None,
             budget,
             pull_depth: 0,
             handler_depth: 0,

@@ -86,6 +86,7 @@ impl Graph {
         let mut worked = false;
         for _ in 0..MAX_BURST {
             self.moved = false;
+            self.watch(|observer, _| observer.wakes(node));
             let done = self.with_native(node, |native, ctx| native.task(ctx)).unwrap_or(Task::Idle);
             self.settle();
             worked |= self.moved || done != Task::Idle;
@@ -129,6 +130,7 @@ impl Graph {
             Some((event, time)) => self.program_event(node, event, time),
             None => {
                 self.nodes[node].timer = 0;
+                self.watch(|observer, _| observer.wakes(node));
                 self.with_native(node, |native, ctx| native.timer(when, ctx));
             }
         }
@@ -165,6 +167,7 @@ impl Graph {
     fn arrive(&mut self, node: usize, time: u64) {
         self.clock.arrive(time);
         self.arrivals += 1;
+        self.watch(|observer, _| observer.wakes(node));
         self.with_native(node, |native, ctx| native.arrive(ctx));
         self.arrive_linked(node);
         self.settle();

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 pub struct NodeStats {
     /// Packets that came in, pushed or pulled.
     pub packets: u64,
+    /// Packets that left, by output; outputs at the end that none left by may be missing.
+    pub out: Vec<u64>,
     /// Packets dropped, by reason; traps have their place in the name.
     pub drops: BTreeMap<String, u64>,
     /// Runs that trapped.
@@ -16,6 +18,15 @@ pub struct NodeStats {
 }
 
 impl NodeStats {
+    /// Counts a packet that leaves.
+    pub(super) fn left(&mut self, port: u32) {
+        let port = port as usize;
+        if self.out.len() <= port {
+            self.out.resize(port + 1, 0);
+        }
+        self.out[port] += 1;
+    }
+
     pub(super) fn drop(&mut self, reason: &str) {
         match self.drops.get_mut(reason) {
             Some(count) => *count += 1,

@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args, name: &str, text: &str, first: impl Iterator<Item
 }
 
 /// `DEVICE=IN`, `DEVICE=OUT`, `DEVICE=IN,OUT`: which of the first two depends on whether the configuration reads the device.
-fn device(map: &str, application: &Application, settings: &mut Settings) -> Outcome {
+pub(crate) fn device(map: &str, application: &Application, settings: &mut Settings) -> Outcome {
     let (name, files) = map.split_once('=').ok_or_else(|| Failure::usage(format_args!("expected DEVICE=IN[,OUT], not '{map}'")))?;
     let is_read = application
         .flat()

@@ -5,6 +5,7 @@
 //! handler takes its arrivals in bursts, which gives the same.
 
 pub(crate) mod configuration;
+pub(crate) mod given;
 mod merge;
 mod ports;
 mod tally;

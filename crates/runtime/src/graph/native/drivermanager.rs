@@ -144,7 +144,7 @@ impl Native for Element {
     fn push(&mut self, port: u32, packet: Packet, ctx: &mut Ctx<'_>) {
         match self.decide(port, ctx) {
             Some(port) => ctx.emit(port, packet),
-            None => ctx.drop_packet("dropped by the script"),
+            None => ctx.drop_packet(&packet, "dropped by the script"),
         }
     }
 
@@ -153,7 +153,7 @@ impl Native for Element {
         match self.decide(0, ctx) {
             Some(to) if to == port => return Some(packet),
             Some(to) => ctx.emit(to, packet),
-            None => ctx.drop_packet("dropped by the script"),
+            None => ctx.drop_packet(&packet, "dropped by the script"),
         }
         None
     }

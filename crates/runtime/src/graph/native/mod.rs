@@ -358,15 +358,15 @@ impl<'g> Ctx<'g> {
     }
 
     /// Counts a packet that goes nowhere.
-    pub fn drop_packet(&mut self, reason: &str) {
-        self.graph.nodes[self.node].stats.drop(reason);
+    pub fn drop_packet(&mut self, packet: &Packet, reason: &str) {
+        self.graph.lose(self.node, reason, packet);
     }
 
     /// Lets a packet leave by an output if that is connected; else it is dropped for that reason.
     pub fn emit_or_drop(&mut self, port: u32, packet: Packet, reason: &str) {
         match self.graph.nodes[self.node].outputs.get(port as usize).is_some_and(|ways| !ways.is_empty()) {
             true => self.emit(port, packet),
-            false => self.drop_packet(reason),
+            false => self.drop_packet(&packet, reason),
         }
     }
 

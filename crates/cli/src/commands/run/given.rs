@@ -1,0 +1,44 @@
+//! A configuration as commands that look into it are given one: its file, parameters, and the captures that it reads.
+
+use super::configuration;
+use crate::failure::Outcome;
+use netvm::application::{Application, Settings};
+use std::path::PathBuf;
+
+/// A configuration and its captures.
+#[derive(clap::Args)]
+pub(crate) struct Given {
+    /// Click configuration, - for standard input
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+
+    /// Values for parameters of the configuration
+    #[arg(value_name = "NAME=VALUE")]
+    parameters: Vec<String>,
+
+    /// Capture to read in the place of the only capture or device that the configuration reads
+    #[arg(short = 'r', long = "read", value_name = "IN", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) read: Option<PathBuf>,
+
+    /// Captures that stand for a device of the configuration: one that it reads, one that it writes, or both
+    #[arg(long = "map", value_name = "DEVICE=IN[,OUT]")]
+    maps: Vec<String>,
+
+    /// A folder with element classes in C, looked into before the built-in ones
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    elements: Vec<PathBuf>,
+}
+
+impl Given {
+    /// Reads the configuration; the settings say which captures stand for devices.
+    pub(crate) fn application(&self) -> Outcome<(Application, Settings)> {
+        let text = configuration::read(&self.file)?;
+        let reading = configuration::reading(Some(&self.file), self.parameters.iter().cloned(), &self.elements)?;
+        let application = Application::read(&self.file.display().to_string(), &text, &reading)?;
+        let mut settings = Settings::default();
+        for map in &self.maps {
+            configuration::device(map, &application, &mut settings)?;
+        }
+        Ok((application, settings))
+    }
+}

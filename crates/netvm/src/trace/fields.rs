@@ -1,0 +1,317 @@
+//! What is different between a packet and what became of it, in the names of the protocols' headers.
+//!
+//! Bytes are compared where they are the same place of the packet, whatever was taken off its head or put before it. Where nothing is known of changed bytes,
+//! they are shown by their offset. Names are those of pcap-filter and the RFCs: `eth.dst`, `ip.ttl`, `tcp.sport`.
+
+use super::Change;
+use netil::module::InfoField;
+use runtime::graph::Packet;
+use runtime::io::LinkType;
+use std::fmt::Write as _;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::ops::Range;
+
+/// A packet as it was.
+pub(super) struct Snapshot {
+    bytes: Vec<u8>,
+    info: Vec<u8>,
+    time_ns: u64,
+    /// Bytes taken off the head minus bytes put before it: the place of the first byte.
+    head: i64,
+    link: LinkType,
+}
+
+impl Snapshot {
+    pub(super) fn of(packet: &Packet) -> Self {
+        let buffer = &packet.buffer;
+        let (bytes, info) = (buffer.bytes().to_vec(), buffer.info.clone());
+        Self { bytes, info, time_ns: buffer.time_ns, head: i64::from(buffer.moved() as i32), link: packet.link }
+    }
+
+    fn number(&self, field: &InfoField) -> u128 {
+        let bytes = self.info.get(field.offset as usize..(field.offset + field.size) as usize).unwrap_or_default();
+        bytes.iter().take(16).rev().fold(0, |sum, byte| sum << 8 | u128::from(*byte))
+    }
+
+    fn annotation(&self, name: &str, fields: &[InfoField]) -> Option<i64> {
+        fields.iter().find(|field| field.name == name).map(|field| i64::from(self.number(field) as u32 as i32))
+    }
+
+    /// The bytes of those places.
+    fn at(&self, places: Range<i64>) -> Option<&[u8]> {
+        let [start, end] = [places.start, places.end].map(|place| usize::try_from(place - self.head).ok());
+        self.bytes.get(start?..end?)
+    }
+
+    fn end(&self) -> i64 {
+        self.head + self.bytes.len() as i64
+    }
+}
+
+/// How a field is written.
+#[derive(Clone, Copy)]
+enum Form {
+    Number,
+    Hex,
+    Mac,
+    Ip,
+    Ip6,
+}
+
+/// A field: its name, its place, how it is written.
+type Field = (String, Range<i64>, Form);
+
+/// All that is different.
+pub(super) fn differences(before: &Snapshot, after: &Snapshot, fields: &[InfoField]) -> Vec<Change> {
+    let mut changes = Vec::new();
+    if before.head != after.head {
+        changes.push(Change::Head(before.head - after.head));
+    }
+    if before.end() != after.end() {
+        changes.push(Change::Tail(after.end() - before.end()));
+    }
+    bytes(before, after, fields, &mut changes);
+    for field in fields {
+        let [was, is] = [before, after].map(|packet| packet.number(field));
+        if was != is {
+            let [was, is] = [was, is].map(|value| annotation(field, value));
+            changes.push(Change::Field { name: field.name.clone(), before: was, after: is });
+        }
+    }
+    if before.time_ns != after.time_ns {
+        let [was, is] = [before, after].map(|packet| format!("{}.{:09}", packet.time_ns / 1_000_000_000, packet.time_ns % 1_000_000_000));
+        changes.push(Change::Field { name: "time".to_owned(), before: was, after: is });
+    }
+    changes
+}
+
+fn annotation(field: &InfoField, value: u128) -> String {
+    match (field.name.as_str(), field.size) {
+        ("dst_ip", _) => Ipv4Addr::from(value as u32).to_string(),
+        (_, 16) => Ipv6Addr::from(value).to_string(),
+        (name, 4) if name.ends_with("_header") => (value as u32 as i32).to_string(),
+        _ => value.to_string(),
+    }
+}
+
+/// Bytes that both have; what was put before the head is shown field by field, too.
+fn bytes(before: &Snapshot, after: &Snapshot, fields: &[InfoField], changes: &mut Vec<Change>) {
+    let common = before.head.max(after.head)..before.end().min(after.end());
+    let differs = |place: &i64| before.at(*place..*place + 1) != after.at(*place..*place + 1);
+    let mut places: Vec<i64> = common.filter(differs).collect();
+    for (name, range, form) in header_fields(after, fields) {
+        let fresh = range.start < before.head && range.start >= after.head;
+        if !fresh && !places.iter().any(|place| range.contains(place)) {
+            continue;
+        }
+        let Some(is) = after.at(range.clone()) else { continue };
+        let was = before.at(range.clone()).map_or_else(String::new, |bytes| written(bytes, form));
+        places.retain(|place| !range.contains(place));
+        changes.push(Change::Field { name, before: was, after: written(is, form) });
+    }
+    for run in runs(&places) {
+        let name = match run.end - run.start {
+            1 => format!("byte {}", run.start - after.head),
+            _ => format!("bytes {}–{}", run.start - after.head, run.end - 1 - after.head),
+        };
+        let [was, is] = [before, after].map(|packet| packet.at(run.clone()).map_or_else(String::new, |bytes| written(bytes, Form::Hex)));
+        changes.push(Change::Field { name, before: was, after: is });
+    }
+}
+
+/// Neighbours among places, as ranges.
+fn runs(places: &[i64]) -> Vec<Range<i64>> {
+    let mut runs: Vec<Range<i64>> = Vec::new();
+    for place in places {
+        match runs.last_mut() {
+            Some(run) if run.end == *place => run.end += 1,
+            _ => runs.push(*place..*place + 1),
+        }
+    }
+    runs
+}
+
+fn written(bytes: &[u8], form: Form) -> String {
+    let number = || bytes.iter().take(8).fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte));
+    let hex = |separator: &str| bytes.iter().take(24).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(separator);
+    match form {
+        Form::Number => number().to_string(),
+        Form::Mac => hex(":"),
+        Form::Ip => Ipv4Addr::from(number() as u32).to_string(),
+        Form::Ip6 => <[u8; 16]>::try_from(bytes).map_or_else(|_| hex(""), |bytes| Ipv6Addr::from(bytes).to_string()),
+        Form::Hex if bytes.len() <= 4 => format!("0x{}", hex("")),
+        Form::Hex => {
+            let mut text = hex(" ");
+            if bytes.len() > 24 {
+                let _ = write!(text, " … ({} bytes)", bytes.len());
+            }
+            text
+        }
+    }
+}
+
+const ETHER: &[(&str, i64, Form)] = &[("dst", 6, Form::Mac), ("src", 6, Form::Mac)];
+#[rustfmt::skip]
+const IP: &[(&str, i64, Form)] = &[
+    ("version_ihl", 1, Form::Hex), ("tos", 1, Form::Hex), ("length", 2, Form::Number), ("id", 2, Form::Number), ("fragment", 2, Form::Hex),
+    ("ttl", 1, Form::Number), ("protocol", 1, Form::Number), ("checksum", 2, Form::Hex), ("src", 4, Form::Ip), ("dst", 4, Form::Ip),
+];
+#[rustfmt::skip]
+const IP6: &[(&str, i64, Form)] = &[
+    ("version_class_flow", 4, Form::Hex), ("length", 2, Form::Number), ("next_header", 1, Form::Number), ("hop_limit", 1, Form::Number),
+    ("src", 16, Form::Ip6), ("dst", 16, Form::Ip6),
+];
+#[rustfmt::skip]
+const ARP: &[(&str, i64, Form)] = &[
+    ("hardware", 2, Form::Number), ("protocol", 2, Form::Hex), ("hardware_size", 1, Form::Number), ("protocol_size", 1, Form::Number),
+    ("operation", 2, Form::Number), ("sender_mac", 6, Form::Mac), ("sender_ip", 4, Form::Ip), ("target_mac", 6, Form::Mac), ("target_ip", 4, Form::Ip),
+];
+#[rustfmt::skip]
+const UDP: &[(&str, i64, Form)] = &[("sport", 2, Form::Number), ("dport", 2, Form::Number), ("length", 2, Form::Number), ("checksum", 2, Form::Hex)];
+#[rustfmt::skip]
+const TCP: &[(&str, i64, Form)] = &[
+    ("sport", 2, Form::Number), ("dport", 2, Form::Number), ("seq", 4, Form::Number), ("ack", 4, Form::Number), ("data_offset", 1, Form::Hex),
+    ("flags", 1, Form::Hex), ("window", 2, Form::Number), ("checksum", 2, Form::Hex), ("urgent", 2, Form::Number),
+];
+const ICMP: &[(&str, i64, Form)] =
+    &[("type", 1, Form::Number), ("code", 1, Form::Number), ("checksum", 2, Form::Hex), ("rest", 4, Form::Hex)];
+
+/// Header fields of a packet, those that it has whole.
+struct Headers<'p> {
+    packet: &'p Snapshot,
+    fields: Vec<Field>,
+}
+
+/// The fields of a packet's headers: from the mark of the network header, if there is one, else from where the link type says.
+fn header_fields(packet: &Snapshot, annotations: &[InfoField]) -> Vec<Field> {
+    let mut headers = Headers { packet, fields: Vec::new() };
+    let marked = packet.annotation("has_network_header", annotations).is_some_and(|has| has & 0xff != 0);
+    let network = packet.annotation("network_header", annotations).filter(|_| marked);
+    let ethernet = packet.link == LinkType::EN10MB;
+    match network {
+        // An Ethernet header before it, as far as it is there, with VLAN tags or without.
+        Some(at) if ethernet || packet.head < at => {
+            headers.ethernet(if ethernet && (14..=22).contains(&at) { 0 } else { at - 14 }, false);
+            headers.network(at);
+        }
+        Some(at) => headers.network(at),
+        // The frame began at 0.
+        None if ethernet => headers.ethernet(0, true),
+        None => headers.network(packet.head),
+    }
+    headers.fields
+}
+
+impl Headers<'_> {
+    /// A header's fields, and where it ends.
+    fn put(&mut self, protocol: &str, start: i64, fields: &[(&str, i64, Form)]) -> i64 {
+        let mut at = start;
+        for (name, size, form) in fields {
+            if self.packet.at(at..at + size).is_some() {
+                self.fields.push((format!("{protocol}.{name}"), at..at + size, *form));
+            }
+            at += size;
+        }
+        at
+    }
+
+    fn number(&self, places: Range<i64>) -> u64 {
+        self.packet.at(places).unwrap_or_default().iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+    }
+
+    fn ethernet(&mut self, start: i64, goes_on: bool) {
+        let mut at = self.put("eth", start, ETHER);
+        let mut kind = self.number(at..at + 2);
+        while matches!(kind, 0x8100 | 0x88a8) {
+            at = self.put("vlan", at, &[("tpid", 2, Form::Hex), ("tci", 2, Form::Number)]);
+            kind = self.number(at..at + 2);
+        }
+        at = self.put("eth", at, &[("type", 2, Form::Hex)]);
+        // The header is off: what follows still is where it was.
+        let kind = if at <= self.packet.head { 0x0800 } else { kind };
+        match kind {
+            _ if !goes_on => {}
+            0x0800 | 0x86dd => self.network(at),
+            0x0806 => drop(self.put("arp", at, ARP)),
+            _ => {}
+        }
+    }
+
+    fn network(&mut self, at: i64) {
+        let first = self.number(at..at + 1);
+        match first >> 4 {
+            4 => {
+                self.put("ip", at, IP);
+                if self.number(at + 6..at + 8) & 0x1fff == 0 {
+                    self.transport(self.number(at + 9..at + 10), at + (first as i64 & 15) * 4);
+                }
+            }
+            6 => {
+                self.put("ip6", at, IP6);
+                self.transport(self.number(at + 6..at + 7), at + 40);
+            }
+            _ => {}
+        }
+    }
+
+    fn transport(&mut self, protocol: u64, at: i64) {
+        match protocol {
+            1 => drop(self.put("icmp", at, ICMP)),
+            6 => drop(self.put("tcp", at, TCP)),
+            17 => drop(self.put("udp", at, UDP)),
+            58 => drop(self.put("icmp6", at, ICMP)),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(head: i64, hex: &str) -> Snapshot {
+        let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
+        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+        Snapshot { bytes: digits.chunks(2).map(byte).collect(), info: vec![0; 8], time_ns: 0, head, link: LinkType::EN10MB }
+    }
+
+    fn told(before: &Snapshot, after: &Snapshot) -> Vec<String> {
+        let fields = [InfoField { name: "paint".to_owned(), offset: 0, size: 1 }];
+        let text = |change: Change| match change {
+            Change::Field { name, before, after } => format!("{name} {before} > {after}"),
+            Change::Head(n) => format!("head {n}"),
+            Change::Tail(n) => format!("tail {n}"),
+        };
+        differences(before, after, &fields).into_iter().map(text).collect()
+    }
+
+    const FRAME: &str = "020000000001 020000000002 0800 4500001c 00000000 4011f96e 0a000001 0a000002 00350050 00080000";
+
+    #[test]
+    fn fields_have_their_names() {
+        assert_eq!(told(&packet(0, FRAME), &packet(0, FRAME)), [""; 0]);
+        let other = FRAME.replace("4011f96e", "3f11fa6e").replace("020000000001", "020000000003");
+        let expected = ["eth.dst 02:00:00:00:00:01 > 02:00:00:00:00:03", "ip.ttl 64 > 63", "ip.checksum 0xf96e > 0xfa6e"];
+        assert_eq!(told(&packet(0, FRAME), &packet(0, &other)), expected);
+        assert_eq!(told(&packet(0, FRAME), &packet(0, &FRAME.replace("00350050", "00350051"))), ["udp.dport 80 > 81"]);
+    }
+
+    #[test]
+    fn places_stay_when_the_head_moves() {
+        let ip = &FRAME.replace(' ', "")[28..];
+        assert_eq!(told(&packet(0, FRAME), &packet(14, ip)), ["head -14"]);
+        let other = ip.replace("4011f96e", "3f11f96e");
+        assert_eq!(told(&packet(14, ip), &packet(14, &other)), ["ip.ttl 64 > 63"]);
+        let encapsulated = told(&packet(14, ip), &packet(0, FRAME));
+        assert_eq!(encapsulated, ["head 14", "eth.dst  > 02:00:00:00:00:01", "eth.src  > 02:00:00:00:00:02", "eth.type  > 0x0800"]);
+    }
+
+    #[test]
+    fn what_has_no_name_has_its_place() {
+        let (before, mut after) = (packet(0, "0102"), packet(0, "010304"));
+        after.info[0] = 7;
+        assert_eq!(told(&before, &after), ["tail 1", "byte 1 0x02 > 0x03", "paint 0 > 7"]);
+        let long = FRAME.to_owned() + "0000";
+        assert_eq!(told(&packet(0, &long), &packet(0, &(FRAME.to_owned() + "0102"))), ["bytes 42–43 0x0000 > 0x0102"]);
+    }
+}
