@@ -51,9 +51,9 @@ impl Route {
     }
 }
 
-/// The address of a next hop: 10.255.PORT.N.
+/// The address of a next hop: 10.255.PORT.N, N from 1.
 pub fn gateway(hop: u32) -> Ipv4Addr {
-    Ipv4Addr::new(10, 255, (hop % PORTS) as u8, 100 + hop as u8)
+    Ipv4Addr::new(10, 255, (hop % PORTS) as u8, 1 + (hop / PORTS) as u8)
 }
 
 /// Of 97,128 routes how many have which length.

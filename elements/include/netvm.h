@@ -181,13 +181,13 @@ u16 crc16(u32 offset, u32 length);
 /* TABLE_RANGE(name, K, V, capacity): low to high; the highest priority. */
 #define TABLE_RANGE(name, K, V, capacity) NV_TABLE(NV_RANGE, name, K, V, capacity, 0)
 /* table_find(table, &key): a V * or 0. The entry counts as used now. It is valid until an insert or delete on the table, or the handler's end. */
-#define table_find(t, k) ((__typeof__((t).value)) nv_table_find((t).table, NV_KEY(t, k), true))
+#define table_find(t, k) ((__typeof__((t).nv_value)) nv_table_find((t).nv_table, NV_KEY(t, k), true))
 /* table_peek(table, &key): the same, but the entry does not count as used. */
-#define table_peek(t, k) ((__typeof__((t).value)) nv_table_find((t).table, NV_KEY(t, k), false))
+#define table_peek(t, k) ((__typeof__((t).nv_value)) nv_table_find((t).nv_table, NV_KEY(t, k), false))
 /* table_insert(table, &key): that key's entry, new and zero if there was none; 0 if the table is full. Exact tables only. */
-#define table_insert(t, k) ((__typeof__((t).value)) nv_table_insert((t).table, NV_KEY(t, k)))
+#define table_insert(t, k) ((__typeof__((t).nv_value)) nv_table_insert((t).nv_table, NV_KEY(t, k)))
 /* table_delete(table, &key): was it there? Exact tables only. */
-#define table_delete(t, k) nv_table_delete((t).table, NV_KEY(t, k))
+#define table_delete(t, k) nv_table_delete((t).nv_table, NV_KEY(t, k))
 
 /* ---- Read and write handlers, for people and scripts ---- */
 
@@ -203,7 +203,7 @@ u16 crc16(u32 offset, u32 length);
 /* ---- Timers ---- */
 
 /* timer_set(n, when_ns): calls timer(n), n a constant below 16, when the clock reaches that time; 0 switches it off. */
-#define timer_set(n, when) ((void) (nv_self.timers[n] = (when)))
+#define timer_set(n, when) nv_timer_set(&nv_self, n, when)
 
 /* ---- Output for people: standard error in packet handlers, the handler's value in text handlers ---- */
 

@@ -1,7 +1,7 @@
 /*
  * netvm_native.h -- what stands behind netvm.h when gcc or clang compiles elements; netvm itself does not read this file
  *
- * An application is one translation unit, made by a generator (by hand: elements/native/example/paint.c). For each instance it defines
+ * An application is one translation unit, made by a generator (netvm compile --emit native; by hand: elements/native/example/paint.c). For each instance it defines
  *
  *   nv_self             as a macro: the name of the instance's struct nv_element
  *   NINPUTS, NOUTPUTS   as macros
@@ -19,8 +19,11 @@
 /* Most handlers have no use for the port. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
+#ifndef NV_INFO_BYTES
+#define NV_INFO_BYTES 512
+#endif
+
 enum {
-    NV_INFO_BYTES = 512,
     NV_TIMERS = 16,
     NV_HELD = 4096,             /* packets held by one element */
 };
@@ -34,8 +37,10 @@ struct nv_packet {
     u8 *buffer;
     u32 size;                   /* of buffer */
     u32 queue;                  /* where it is held */
+    u32 rounds;                 /* how often it was led back */
     struct nv_packet *next;     /* the one held after it */
     u8 info[NV_INFO_BYTES] __attribute__((aligned(8)));
+    u8 usual[];                 /* the buffer of a packet that is not too long for it */
 };
 
 struct nv_element;
@@ -69,25 +74,35 @@ struct nv_table;
 
 /* The packet that the running handler has, or null. */
 extern struct nv_packet *nv_packet;
-/* The time of the last packet or timer. */
-extern u64 nv_clock;
+/* The time of the last packet or timer; no timer is due before nv_first_due. */
+extern u64 nv_clock, nv_first_due;
 /* The instance, where no generator has made nv_self a macro: a file on its own, as an editor sees it. */
 extern struct nv_element nv_self;
 
 _Noreturn void nv_trap(const char *what);
-void nv_emit(struct nv_element *self, int port);
 void nv_drop(struct nv_element *self, const char *reason);
-void nv_clone(struct nv_element *self, int port);
 bool nv_hold(struct nv_element *self, u32 queue);
 bool nv_take(struct nv_element *self, u32 queue);
+#ifdef NV_DIRECT
+/* A whole configuration in one file: each instance has functions of its own, which call the elements behind it. */
+#define nv_emit(self, port) NV_CAT(nv_self, _nv_emit)(port)
+#define nv_clone(self, port) NV_CAT(nv_self, _nv_clone)(port)
+#define nv_output_is_push(self, port) NV_CAT(nv_self, _nv_output_is_push)(port)
+#define nv_input_is_push(self, port) NV_CAT(nv_self, _nv_input_is_push)(port)
+#else
+void nv_emit(struct nv_element *self, int port);
+void nv_clone(struct nv_element *self, int port);
 bool nv_output_is_push(const struct nv_element *self, int port);
 bool nv_input_is_push(const struct nv_element *self, int port);
+#endif
 u32 nv_hash(const u32 *words, size_t count);
 
 struct nv_table *nv_table_new(enum nv_kind kind, u32 key, u32 value, u32 capacity, u64 timeout);
 void *nv_table_find(struct nv_table *table, const void *key, bool refresh);
 void *nv_table_insert(struct nv_table *table, const void *key);
 bool nv_table_delete(struct nv_table *table, const void *key);
+/* Enters rows of key, mask, priority (most significant byte first) and value, without gaps. */
+void nv_table_fill(struct nv_table *table, const char *rows, size_t count);
 /* Enters what configuration or a person says: mask is a prefix's or ternary entry's mask, or the high end of a range. Null: full. */
 void *nv_table_add(struct nv_table *table, const void *key, const void *mask, u32 priority, const void *value);
 
@@ -100,6 +115,13 @@ mac_t nv_parse_mac(const char *text);
 static inline u64 nv_now(void)
 {
     return nv_packet ? nv_packet->time : nv_clock;
+}
+
+static inline void nv_timer_set(struct nv_element *self, u32 n, u64 when)
+{
+    self->timers[n] = when;
+    if (when && when < nv_first_due)
+        nv_first_due = when;
 }
 
 static inline u8 *nv_header(u32 offset, u64 size)
@@ -132,13 +154,13 @@ static inline u8 *nv_header(u32 offset, u64 size)
 
 /* A table is a pointer with its key's and value's types beside it. */
 #define NV_TABLE(kind, name, K, V, capacity, timeout) \
-    static struct { struct nv_table *table; K *key; V *value; } name; \
+    static struct { struct nv_table *nv_table; K *nv_key; V *nv_value; } name; \
     __attribute__((constructor)) static void NV_CAT(name, _setup)(void) \
     { \
-        name.table = nv_table_new(kind, sizeof(K), sizeof(V), capacity, timeout); \
+        name.nv_table = nv_table_new(kind, sizeof(K), sizeof(V), capacity, timeout); \
     } \
     struct nv_declaration
-#define NV_KEY(t, k) (1 ? (k) : (t).key)
+#define NV_KEY(t, k) (1 ? (k) : (t).nv_key)
 
 #define NV_READ(id, title, show) \
     NV_HANDLER(_read_, id, title, false, (void) text; show)
@@ -151,8 +173,8 @@ static inline u8 *nv_header(u32 offset, u64 size)
     } \
     __attribute__((constructor)) static void NV_CAT(nv_self, kind##id##_setup)(void) \
     { \
-        static struct nv_handler handler = { .name = title, .run = NV_CAT(nv_self, kind##id), .writes = is_write }; \
-        nv_register(&nv_self, &handler); \
+        static struct nv_handler nv_handler = { title, NV_CAT(nv_self, kind##id), is_write, 0 }; \
+        nv_register(&nv_self, &nv_handler); \
     } \
     struct nv_declaration
 

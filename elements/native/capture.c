@@ -13,68 +13,118 @@ static const u32 MICROSECONDS = 0xa1b2c3d4, NANOSECONDS = 0xa1b23c4d;
 struct file_header { u32 magic; u16 major, minor; u32 zone, accuracy, longest, link_type; };
 struct record_header { u32 seconds, fraction, captured, wire; };
 
-static FILE *output;
+static u32 link_type;
 
-static bool wrong(const char *path, const char *what)
+static bool wrong_file(const char *path, const char *what)
 {
     fprintf(stderr, "%s: %s\n", path, what);
     return false;
 }
 
-static bool read_packets(FILE *file, u32 unit, struct nv_element *to, int port)
+/* ---- In ---- */
+
+static bool read_all(FILE *file, u32 unit, nv_record_taker *take, void *to)
 {
     static u8 bytes[LONGEST_CAPTURED];
     struct record_header r;
 
     while (fread(&r, sizeof(r), 1, file) == 1) {
-        u64 time = r.seconds * UINT64_C(1000000000) + (u64) r.fraction * unit;
+        struct nv_record record = { r.seconds * UINT64_C(1000000000) + (u64) r.fraction * unit, r.captured, r.wire };
 
         if (r.captured > sizeof(bytes) || fread(bytes, 1, r.captured, file) != r.captured)
             return false;
-        nv_deliver(to, port, nv_packet_new(bytes, r.captured, r.wire, time));
+        take(to, &record, bytes);
     }
     return feof(file);
 }
 
-bool nv_read_capture(const char *path, struct nv_element *to, int port)
+bool nv_read_records(const char *path, nv_record_taker *take, void *to)
 {
     FILE *file = fopen(path, "rb");
     struct file_header header;
     bool complete;
 
     if (!file)
-        return wrong(path, "cannot be opened");
+        return wrong_file(path, "cannot be opened");
     if (fread(&header, sizeof(header), 1, file) != 1 || (header.magic != MICROSECONDS && header.magic != NANOSECONDS)) {
         fclose(file);
-        return wrong(path, "not a pcap file of this machine's byte order");
+        return wrong_file(path, "not a pcap file of this machine's byte order");
     }
-    complete = read_packets(file, header.magic == MICROSECONDS ? 1000 : 1, to, port);
+    link_type = header.link_type;
+    complete = read_all(file, header.magic == MICROSECONDS ? 1000 : 1, take, to);
     fclose(file);
-    return complete || wrong(path, "ends within a packet");
+    return complete || wrong_file(path, "ends within a packet");
 }
 
-bool nv_open_capture(const char *path, u32 link_type)
+u32 nv_link_type(void)
 {
-    struct file_header header = { NANOSECONDS, 2, 4, 0, 0, LONGEST_CAPTURED, link_type };
+    return link_type ? link_type : 1;
+}
 
-    output = fopen(path, "wb");
-    return (output && fwrite(&header, sizeof(header), 1, output) == 1) || wrong(path, "cannot be written");
+/* ---- Out ---- */
+
+FILE *nv_create_capture(const char *path, u32 link, u32 longest)
+{
+    struct file_header header = { NANOSECONDS, 2, 4, 0, 0, longest ? longest : 65535, link };
+    FILE *file = fopen(path, "wb");
+
+    if (!file || fwrite(&header, sizeof(header), 1, file) != 1)
+        wrong_file(path, "cannot be written");
+    return file;
+}
+
+void nv_write_record(FILE *file, const struct nv_packet *packet, u32 longest)
+{
+    u32 captured = longest && packet->length > longest ? longest : packet->length;
+    struct record_header r = { (u32) (packet->time / 1000000000), (u32) (packet->time % 1000000000), captured, packet->wire };
+
+    if (r.wire < packet->length)
+        r.wire = packet->length;
+    fwrite(&r, sizeof(r), 1, file);
+    fwrite(packet->data, 1, captured, file);
+}
+
+bool nv_close_record_file(FILE *file)
+{
+    bool written = !ferror(file);
+
+    return fclose(file) == 0 && written;
+}
+
+#ifndef NV_DIRECT
+
+/* ---- An application's only input and output ---- */
+
+struct input { struct nv_element *to; int port; };
+static FILE *output;
+
+static void deliver(void *to, const struct nv_record *record, const void *bytes)
+{
+    struct input *input = to;
+
+    nv_deliver(input->to, input->port, nv_packet_new(bytes, record->captured, record->wire, record->time));
+}
+
+bool nv_read_capture(const char *path, struct nv_element *to, int port)
+{
+    return nv_read_records(path, deliver, &(struct input) { to, port });
+}
+
+bool nv_open_capture(const char *path, u32 link)
+{
+    output = nv_create_capture(path, link, 0);
+    return output != 0;
 }
 
 void nv_capture_packet(int port)
 {
-    u64 time = now();
-    struct record_header r = { (u32) (time / 1000000000), (u32) (time % 1000000000), packet_length(), wire_length() };
-
-    if (r.wire < r.captured)
-        r.wire = r.captured;
-    fwrite(&r, sizeof(r), 1, output);
-    fwrite(nv_header(0, packet_length()), 1, packet_length(), output);
+    (void) port;
+    nv_write_record(output, nv_packet, 0);
 }
 
 bool nv_close_capture(void)
 {
-    bool written = !ferror(output);
-
-    return fclose(output) == 0 && written;
+    return nv_close_record_file(output);
 }
+
+#endif

@@ -1,9 +1,9 @@
 /*
  * netvm.c -- the native runtime: packets, and their way through the elements
  *
- * A handler's packets leave when it has ended: the copies made by clone first, each with all that comes of it, then the packet itself. Jobs wait
- * on a stack, so that a path of any length needs no C stack. A trap jumps out of the handler, which loses its packet; copies that left before
- * stay sent. There are push connections only: queues and schedulers belong to netvm itself.
+ * Packets of usual size come from those that were freed. A handler's packets leave when it has ended: the copies made by clone first, each with all that comes of
+ * it, then the packet itself. Jobs wait on a stack, so that a path of any length needs no C stack. A trap jumps out of the handler, which loses its packet; copies
+ * that left before stay sent. There are push connections only. With NV_DIRECT, packets' ways are in direct.c.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -12,21 +12,15 @@
 
 #include "netvm_run.h"
 
-enum { ROOM = 128, LONGEST = 1 << 18 };
-
-struct job { struct nv_element *to; int port; struct nv_packet *packet; };
-struct jobs { struct job *job; size_t count, room; };
+enum { ROOM = 128, USUAL = 2240, LONGEST = 1 << 18 };
 
 struct nv_packet *nv_packet;
-u64 nv_clock;
+u64 nv_clock, nv_first_due = UINT64_MAX;
 
-static struct jobs waiting, sent;
-static struct nv_element *const *application;
-static size_t instances;
-static jmp_buf trapped;
+static struct nv_packet *unused;
 static u64 random_state = 1;
 
-static void *allocate(size_t size)
+void *nv_allocate(size_t size)
 {
     void *memory = calloc(1, size);
 
@@ -37,49 +31,69 @@ static void *allocate(size_t size)
     return memory;
 }
 
-static void put_job(struct jobs *jobs, struct job job)
-{
-    if (jobs->count == jobs->room) {
-        jobs->room = jobs->room ? 2 * jobs->room : 16;
-        jobs->job = realloc(jobs->job, jobs->room * sizeof(job));
-        if (!jobs->job)
-            abort();
-    }
-    jobs->job[jobs->count++] = job;
-}
-
 /* ---- Packets ---- */
+
+/* A packet with room for so many bytes. */
+static struct nv_packet *with_room(u32 size)
+{
+    struct nv_packet *packet = unused;
+
+    if (packet)
+        unused = packet->next;
+    else
+        packet = nv_allocate(sizeof(*packet) + USUAL);
+    packet->buffer = size <= USUAL ? packet->usual : nv_allocate(size);
+    packet->size = size <= USUAL ? USUAL : size;
+    return packet;
+}
 
 struct nv_packet *nv_packet_new(const void *bytes, u32 length, u32 wire, u64 time)
 {
-    struct nv_packet *packet = allocate(sizeof(*packet));
+    struct nv_packet *packet = with_room(length + 2 * ROOM);
 
-    packet->size = length + 2 * ROOM;
-    packet->buffer = allocate(packet->size);
     packet->data = packet->buffer + ROOM;
     packet->length = length;
     packet->wire = wire;
     packet->time = time;
+    packet->moved = 0;
+    packet->pulled = packet->rounds = 0;
+    memset(packet->info, 0, sizeof(packet->info));
     if (bytes)
         memcpy(packet->data, bytes, length);
+    else
+        memset(packet->data, 0, length);
     return packet;
+}
+
+static void free_buffer(struct nv_packet *packet)
+{
+    if (packet->buffer != packet->usual)
+        free(packet->buffer);
 }
 
 void nv_packet_free(struct nv_packet *packet)
 {
-    if (packet)
-        free(packet->buffer);
-    free(packet);
+    if (!packet)
+        return;
+    free_buffer(packet);
+    packet->next = unused;
+    unused = packet;
 }
 
-static struct nv_packet *copy_of(const struct nv_packet *packet)
+struct nv_packet *nv_packet_copy(const struct nv_packet *packet)
 {
-    struct nv_packet *copy = allocate(sizeof(*copy));
+    struct nv_packet *copy = with_room(packet->size);
+    u32 head = (u32) (packet->data - packet->buffer);
 
-    *copy = *packet;
-    copy->buffer = allocate(packet->size);
-    memcpy(copy->buffer, packet->buffer, packet->size);
-    copy->data = copy->buffer + (packet->data - packet->buffer);
+    copy->data = copy->buffer + head;
+    copy->length = packet->length;
+    copy->wire = packet->wire;
+    copy->time = packet->time;
+    copy->moved = packet->moved;
+    copy->pulled = packet->pulled;
+    copy->rounds = packet->rounds;
+    memcpy(copy->info, packet->info, sizeof(copy->info));
+    memcpy(copy->data - copy->pulled, packet->data - packet->pulled, packet->pulled + packet->length);
     return copy;
 }
 
@@ -98,9 +112,9 @@ static void make_room(u32 before, u32 behind)
     u8 *buffer;
 
     need(size <= LONGEST, "packet too long");
-    buffer = allocate(size);
+    buffer = nv_allocate(size);
     memcpy(buffer + before, p->buffer, p->size);
-    free(p->buffer);
+    free_buffer(p);
     p->buffer = buffer;
     p->size = (u32) size;
     p->data = buffer + before + head;
@@ -188,43 +202,6 @@ u32 random32(void)
 
 /* ---- Ends of handlers ---- */
 
-void nv_trap(const char *what)
-{
-    (void) what;
-    longjmp(trapped, 1);
-}
-
-static const struct nv_output *output_of(const struct nv_element *self, int port)
-{
-    bool there = port >= 0 && port < self->noutputs && self->outputs[port].to;
-
-    return there ? &self->outputs[port] : 0;
-}
-
-static void send(struct nv_element *self, int port, struct nv_packet *packet)
-{
-    const struct nv_output *output = output_of(self, port);
-
-    if (output)
-        put_job(&sent, (struct job) { output->to, output->port, packet });
-    else
-        nv_packet_free(packet);
-}
-
-void nv_emit(struct nv_element *self, int port)
-{
-    need(nv_packet, "no packet");
-    send(self, port, nv_packet);
-    nv_packet = 0;
-}
-
-void nv_clone(struct nv_element *self, int port)
-{
-    need(nv_packet, "no packet");
-    if (output_of(self, port))
-        send(self, port, copy_of(nv_packet));
-}
-
 void nv_drop(struct nv_element *self, const char *reason)
 {
     self->drops += 1;
@@ -265,6 +242,97 @@ bool nv_take(struct nv_element *self, u32 queue)
     return true;
 }
 
+/* ---- Timers ---- */
+
+/* The element with the timer that was due first; the clock is then where that was, and nv_first_due where the next one is. */
+struct nv_element *nv_take_timer(struct nv_element *const *elements, size_t count, u64 time, int *timer)
+{
+    struct nv_element *first = 0;
+    u64 when = UINT64_MAX, next = UINT64_MAX;
+
+    if (nv_first_due > time)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        for (int n = 0; n < NV_TIMERS; n++) {
+            u64 due = elements[i]->timers[n];
+
+            if (due && due < when) {
+                next = when;
+                when = due;
+                first = elements[i];
+                *timer = n;
+            } else if (due && due < next) {
+                next = due;
+            }
+        }
+    nv_first_due = first && when <= time ? next : when;
+    if (!first || when > time)
+        return 0;
+    nv_clock = when > nv_clock ? when : nv_clock;
+    first->timers[*timer] = 0;
+    return first;
+}
+
+#ifndef NV_DIRECT
+
+/* ---- Packets on their way ---- */
+
+struct job { struct nv_element *to; int port; struct nv_packet *packet; };
+struct jobs { struct job *job; size_t count, room; };
+
+static struct jobs waiting, sent;
+static struct nv_element *const *application;
+static size_t instances;
+static jmp_buf trapped;
+
+static void put_job(struct jobs *jobs, struct job job)
+{
+    if (jobs->count == jobs->room) {
+        jobs->room = jobs->room ? 2 * jobs->room : 16;
+        jobs->job = realloc(jobs->job, jobs->room * sizeof(job));
+        if (!jobs->job)
+            abort();
+    }
+    jobs->job[jobs->count++] = job;
+}
+
+void nv_trap(const char *what)
+{
+    (void) what;
+    longjmp(trapped, 1);
+}
+
+static const struct nv_output *output_of(const struct nv_element *self, int port)
+{
+    bool there = port >= 0 && port < self->noutputs && self->outputs[port].to;
+
+    return there ? &self->outputs[port] : 0;
+}
+
+static void send(struct nv_element *self, int port, struct nv_packet *packet)
+{
+    const struct nv_output *output = output_of(self, port);
+
+    if (output)
+        put_job(&sent, (struct job) { output->to, output->port, packet });
+    else
+        nv_packet_free(packet);
+}
+
+void nv_emit(struct nv_element *self, int port)
+{
+    need(nv_packet, "no packet");
+    send(self, port, nv_packet);
+    nv_packet = 0;
+}
+
+void nv_clone(struct nv_element *self, int port)
+{
+    need(nv_packet, "no packet");
+    if (output_of(self, port))
+        send(self, port, nv_packet_copy(nv_packet));
+}
+
 bool nv_output_is_push(const struct nv_element *self, int port)
 {
     return output_of(self, port) != 0;
@@ -276,8 +344,6 @@ bool nv_input_is_push(const struct nv_element *self, int port)
     (void) port;
     return true;
 }
-
-/* ---- Running ---- */
 
 /* Puts what a handler has sent on the stack, what it sent first on top. */
 static void queue_sent(void)
@@ -316,33 +382,15 @@ static void run_waiting(void)
     }
 }
 
-static bool run_first_timer(u64 time)
-{
-    struct nv_element *first = 0;
-    int timer = 0;
-
-    for (size_t i = 0; i < instances; i++)
-        for (int n = 0; n < NV_TIMERS; n++) {
-            u64 due = application[i]->timers[n];
-
-            if (due && due <= time && (!first || due < first->timers[timer])) {
-                first = application[i];
-                timer = n;
-            }
-        }
-    if (!first)
-        return false;
-    nv_clock = first->timers[timer] > nv_clock ? first->timers[timer] : nv_clock;
-    first->timers[timer] = 0;
-    run(first, first->timer, timer, 0);
-    run_waiting();
-    return true;
-}
-
 void nv_advance(u64 time)
 {
-    while (run_first_timer(time))
-        continue;
+    struct nv_element *element;
+    int timer;
+
+    while ((element = nv_take_timer(application, instances, time, &timer))) {
+        run(element, element->timer, timer, 0);
+        run_waiting();
+    }
     nv_clock = time;
 }
 
@@ -361,3 +409,5 @@ void nv_start(struct nv_element *const *elements, size_t count)
         if (elements[i]->init)
             elements[i]->init();
 }
+
+#endif

@@ -1,23 +1,31 @@
 /*
- * table.c -- the native runtime's tables: hashed exact matching with timeouts, a binary trie for prefixes, lists for the rest
+ * table.c -- the native runtime's tables: hashed exact matching with timeouts, tries for prefixes, lists for the rest
  *
  * A key is a row of bytes, the first most significant, which is what be types, mac_t and in6_t are in memory; ranges and prefixes of plain integers are
- * netvm's alone. An entry not used for the timeout is gone; the room of such entries is taken back when the table is full.
+ * netvm's alone. Prefixes of four bytes have an array of their first 24 bits, and arrays of the last 8 where there are longer ones (Gupta, Lin, McKeown 1998);
+ * others a binary trie. An entry not used for the timeout is gone; the room of such entries is taken back when the table is full.
  */
+#define _DEFAULT_SOURCE 1
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#include <netvm.h>
+#include "netvm_run.h"
 
 struct entry {
     struct entry *next;         /* in the same bucket, or of lower priority */
     u64 used;
     u32 priority;
-    u8 *key, *mask;
-    u64 value[];
+    u64 value[];                /* behind it key and mask */
 };
 
 struct node { struct node *child[2]; struct entry *entry; };
+
+enum { DIRECT_KEY = 4, LAST = 256 };
+static const u32 DEEPER = 1u << 31;
+
+/* Of prefixes of four bytes: numbers of entries, 0 for none; or DEEPER and the number of an array of LAST. An entry's priority is its prefix's length. */
+struct direct { u32 *first, *last; u32 arrays; };
 
 struct nv_table {
     enum nv_kind kind;
@@ -25,21 +33,31 @@ struct nv_table {
     u64 timeout;
     u32 nbuckets;               /* a power of two */
     struct entry **buckets;
+    u8 *entries;                /* room for capacity + 1, each of stride bytes; the first is nobody's */
+    u32 stride, taken;
+    struct entry *unused;
     struct node root;
+    struct direct direct;
 };
 
-static void *allocate(size_t size)
+/* Zeros that stay until the program ends, in large pages where the system has them. */
+static void *large(size_t size)
 {
-    void *memory = calloc(1, size);
+    const size_t page = 2 << 20;
+    u8 *memory = mmap(0, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (!memory)
+    if (memory == MAP_FAILED)
         abort();
+    memory += page - (uintptr_t) memory % page;
+#ifdef MADV_HUGEPAGE
+    madvise(memory, size, MADV_HUGEPAGE);
+#endif
     return memory;
 }
 
 struct nv_table *nv_table_new(enum nv_kind kind, u32 key, u32 value, u32 capacity, u64 timeout)
 {
-    struct nv_table *t = allocate(sizeof(*t));
+    struct nv_table *t = nv_allocate(sizeof(*t));
 
     t->kind = kind;
     t->key = key;
@@ -49,19 +67,42 @@ struct nv_table *nv_table_new(enum nv_kind kind, u32 key, u32 value, u32 capacit
     t->nbuckets = 1;
     while (kind == NV_EXACT && t->nbuckets < capacity && t->nbuckets < 1u << 24)
         t->nbuckets *= 2;
-    t->buckets = allocate(t->nbuckets * sizeof(*t->buckets));
+    t->buckets = large(t->nbuckets * sizeof(*t->buckets));
+    t->stride = (u32) (sizeof(struct entry) + (value + 7) / 8 * 8 + (2 * key + 7) / 8 * 8);
+    t->entries = large((size_t) t->stride * (capacity + 1));
+    if (kind == NV_PREFIX && key == DIRECT_KEY)
+        t->direct.first = large(sizeof(u32) << 24);
     return t;
 }
 
+static struct entry *entry_at(const struct nv_table *t, u32 number)
+{
+    return (struct entry *) (t->entries + (size_t) number * t->stride);
+}
+
+static u8 *key_of(const struct nv_table *t, const struct entry *e)
+{
+    return (u8 *) e->value + (t->value + 7) / 8 * 8;
+}
+
+static u8 *mask_of(const struct nv_table *t, const struct entry *e)
+{
+    return key_of(t, e) + t->key;
+}
+
+/* There is room for it: fewer entries than the capacity are in use. */
 static struct entry *entry_new(struct nv_table *t, const void *key, const void *mask)
 {
-    struct entry *e = allocate(sizeof(*e) + t->value + 8 + 2 * (size_t) t->key);
+    struct entry *e = t->unused;
 
-    e->key = (u8 *) e->value + (t->value + 7) / 8 * 8;
-    e->mask = e->key + t->key;
-    memcpy(e->key, key, t->key);
+    if (e)
+        t->unused = e->next;
+    else
+        e = entry_at(t, ++t->taken);
+    memset(e, 0, t->stride);
+    memcpy(key_of(t, e), key, t->key);
     if (mask)
-        memcpy(e->mask, mask, t->key);
+        memcpy(mask_of(t, e), mask, t->key);
     e->used = nv_now();
     t->count += 1;
     return e;
@@ -76,14 +117,25 @@ static bool live(const struct nv_table *t, const struct entry *e)
 
 /* ---- Exact ---- */
 
-/* FNV-1a. */
+/* Eight bytes at a time, by multiplication with an odd number. */
+static u64 hash_of(const u8 *key, u32 length)
+{
+    u64 hash = length, word;
+
+    for (; length > 8; length -= 8, key += 8) {
+        memcpy(&word, key, 8);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+        hash ^= hash >> 32;
+    }
+    word = 0;
+    memcpy(&word, key, length);
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    return hash ^ hash >> 32;
+}
+
 static struct entry **bucket_of(const struct nv_table *t, const u8 *key)
 {
-    u64 hash = 0xcbf29ce484222325;
-
-    for (u32 i = 0; i < t->key; i++)
-        hash = (hash ^ key[i]) * 0x100000001b3;
-    return &t->buckets[(hash ^ hash >> 32) & (t->nbuckets - 1)];
+    return &t->buckets[hash_of(key, t->key) & (t->nbuckets - 1)];
 }
 
 static void unlink_entry(struct nv_table *t, struct entry **at)
@@ -92,7 +144,8 @@ static void unlink_entry(struct nv_table *t, struct entry **at)
 
     *at = e->next;
     t->count -= 1;
-    free(e);
+    e->next = t->unused;
+    t->unused = e;
 }
 
 /* The place of a key's entry, or of the end of its bucket; takes out what has expired on the way. */
@@ -100,7 +153,7 @@ static struct entry **exact_find(struct nv_table *t, const void *key)
 {
     struct entry **at = bucket_of(t, key);
 
-    while (*at && (!live(t, *at) || memcmp((*at)->key, key, t->key) != 0)) {
+    while (*at && (!live(t, *at) || memcmp(key_of(t, *at), key, t->key) != 0)) {
         if (live(t, *at))
             at = &(*at)->next;
         else
@@ -146,7 +199,72 @@ bool nv_table_delete(struct nv_table *t, const void *key)
     return true;
 }
 
-/* ---- Prefix ---- */
+/* ---- Prefixes of four bytes ---- */
+
+static u32 number_of(const void *bytes)
+{
+    be32 number;
+
+    memcpy(&number, bytes, sizeof(number));
+    return ntohl(number);
+}
+
+static struct entry *direct_find(const struct nv_table *t, const void *key)
+{
+    u32 number = number_of(key), slot = t->direct.first[number >> 8];
+
+    if (slot & DEEPER)
+        slot = t->direct.last[(slot & ~DEEPER) * LAST + (number & 255)];
+    return slot ? entry_at(t, slot) : 0;
+}
+
+/* The array behind a slot; what was there fills it if it is new. */
+static u32 *direct_array(struct nv_table *t, u32 *slot)
+{
+    struct direct *d = &t->direct;
+
+    if (!(*slot & DEEPER)) {
+        if ((d->arrays & (d->arrays - 1)) == 0)
+            d->last = realloc(d->last, (d->arrays ? 2 * (size_t) d->arrays : 1) * LAST * sizeof(u32));
+        if (!d->last)
+            abort();
+        for (u32 i = 0; i < LAST; i++)
+            d->last[d->arrays * LAST + i] = *slot;
+        *slot = DEEPER | d->arrays++;
+    }
+    return &d->last[(*slot & ~DEEPER) * LAST];
+}
+
+/* Puts an entry into slots where no longer prefix is. */
+static void direct_put(struct nv_table *t, u32 *slots, u32 count, u32 entry)
+{
+    for (u32 i = 0; i < count; i++)
+        if (slots[i] & DEEPER)
+            direct_put(t, direct_array(t, &slots[i]), LAST, entry);
+        else if (!slots[i] || entry_at(t, slots[i])->priority <= entry_at(t, entry)->priority)
+            slots[i] = entry;
+}
+
+static struct entry *direct_add(struct nv_table *t, const void *key, const void *mask)
+{
+    u32 number = number_of(key) & number_of(mask), length = (u32) __builtin_popcount(number_of(mask));
+    u32 *slot = &t->direct.first[number >> 8];
+    struct entry *e = direct_find(t, key);
+
+    if (e && e->priority == length)
+        return e;
+    if (t->count >= t->capacity)
+        return 0;
+    e = entry_new(t, key, mask);
+    e->priority = length;
+    if (length > 24)
+        direct_put(t, direct_array(t, slot) + (number & 255), 1u << (32 - length), t->taken);
+    else
+        direct_put(t, slot, 1u << (24 - length), t->taken);
+    return e;
+}
+
+/* ---- Other prefixes ---- */
 
 static u32 bit(const u8 *key, u32 i)
 {
@@ -176,7 +294,7 @@ static struct entry **prefix_place(struct nv_table *t, const u8 *key, const u8 *
         struct node **child = &node->child[bit(key, i)];
 
         if (!*child)
-            *child = allocate(sizeof(**child));
+            *child = nv_allocate(sizeof(**child));
         node = *child;
     }
     return &node->entry;
@@ -187,7 +305,7 @@ static struct entry **prefix_place(struct nv_table *t, const u8 *key, const u8 *
 static bool masked_equal(const struct nv_table *t, const struct entry *e, const u8 *key)
 {
     for (u32 i = 0; i < t->key; i++)
-        if ((key[i] ^ e->key[i]) & e->mask[i])
+        if ((key[i] ^ key_of(t, e)[i]) & mask_of(t, e)[i])
             return false;
     return true;
 }
@@ -196,7 +314,7 @@ static bool matches(const struct nv_table *t, const struct entry *e, const u8 *k
 {
     if (t->kind == NV_TERNARY)
         return masked_equal(t, e, key);
-    return memcmp(e->key, key, t->key) <= 0 && memcmp(key, e->mask, t->key) <= 0;
+    return memcmp(key_of(t, e), key, t->key) <= 0 && memcmp(key, mask_of(t, e), t->key) <= 0;
 }
 
 static struct entry *list_find(const struct nv_table *t, const u8 *key)
@@ -208,15 +326,17 @@ static struct entry *list_find(const struct nv_table *t, const u8 *key)
     return e;
 }
 
+static bool is_same(const struct nv_table *t, const struct entry *e, const void *key, const void *mask, u32 priority)
+{
+    return e->priority == priority && !memcmp(key_of(t, e), key, t->key) && !memcmp(mask_of(t, e), mask, t->key);
+}
+
 static struct entry **list_place(struct nv_table *t, const void *key, const void *mask, u32 priority)
 {
     struct entry **at = &t->buckets[0];
 
-    while (*at && (*at)->priority >= priority) {
-        if ((*at)->priority == priority && !memcmp((*at)->key, key, t->key) && !memcmp((*at)->mask, mask, t->key))
-            break;
+    while (*at && (*at)->priority >= priority && !is_same(t, *at, key, mask, priority))
         at = &(*at)->next;
-    }
     return at;
 }
 
@@ -224,9 +344,8 @@ static struct entry *list_add(struct nv_table *t, const void *key, const void *m
 {
     struct entry **at = list_place(t, key, mask, priority);
     struct entry *e = *at;
-    bool same = e && e->priority == priority && !memcmp(e->key, key, t->key) && !memcmp(e->mask, mask, t->key);
 
-    if (same)
+    if (e && is_same(t, e, key, mask, priority))
         return e;
     if (t->count >= t->capacity)
         return 0;
@@ -239,9 +358,18 @@ static struct entry *list_add(struct nv_table *t, const void *key, const void *m
 
 /* ---- All kinds ---- */
 
+static struct entry *find_entry(struct nv_table *t, const void *key)
+{
+    if (t->kind == NV_EXACT)
+        return *exact_find(t, key);
+    if (t->direct.first)
+        return direct_find(t, key);
+    return t->kind == NV_PREFIX ? prefix_find(t, key) : list_find(t, key);
+}
+
 void *nv_table_find(struct nv_table *t, const void *key, bool refresh)
 {
-    struct entry *e = t->kind == NV_EXACT ? *exact_find(t, key) : t->kind == NV_PREFIX ? prefix_find(t, key) : list_find(t, key);
+    struct entry *e = find_entry(t, key);
 
     if (!e)
         return 0;
@@ -252,8 +380,11 @@ void *nv_table_find(struct nv_table *t, const void *key, bool refresh)
 
 static struct entry *prefix_add(struct nv_table *t, const void *key, const void *mask)
 {
-    struct entry **at = prefix_place(t, key, mask);
+    struct entry **at;
 
+    if (t->direct.first)
+        return direct_add(t, key, mask);
+    at = prefix_place(t, key, mask);
     if (!*at && t->count < t->capacity)
         *at = entry_new(t, key, mask);
     return *at;
@@ -270,4 +401,15 @@ void *nv_table_add(struct nv_table *t, const void *key, const void *mask, u32 pr
     }
     e = t->kind == NV_PREFIX ? prefix_add(t, key, mask) : list_add(t, key, mask, priority);
     return e ? memcpy(e->value, value, t->value) : 0;
+}
+
+void nv_table_fill(struct nv_table *t, const char *rows, size_t count)
+{
+    const u8 *row = (const u8 *) rows;
+
+    for (; count > 0; count--, row += 2 * t->key + 4 + t->value) {
+        const u8 *priority = row + 2 * t->key;
+
+        nv_table_add(t, row, row + t->key, (u32) priority[0] << 24 | priority[1] << 16 | priority[2] << 8 | priority[3], priority + 4);
+    }
 }

@@ -117,7 +117,9 @@ fn gateway_and_port(words: &[String]) -> Option<(String, &String)> {
 fn route(name: &str, words: &[String]) -> Option<String> {
     let (at, mask) = prefix(&words[0])?;
     let (gateway, port) = gateway_and_port(words)?;
-    Some(format!("    nv_table_add({name}.table, &(be32) {{ {at} }}, &(be32) {{ {mask} }}, 0, &(struct route) {{ {gateway}, {port} }});\n"))
+    Some(format!(
+        "    nv_table_add({name}.nv_table, &(be32) {{ {at} }}, &(be32) {{ {mask} }}, 0, &(struct route) {{ {gateway}, {port} }});\n"
+    ))
 }
 
 /// The longer the mask, the higher the priority.
@@ -126,7 +128,7 @@ fn range(name: &str, words: &[String]) -> Option<String> {
     let (gateway, port) = gateway_and_port(words)?;
     let length = words[0].split_once('/').map_or("32", |(_, length)| length);
     Some(format!(
-        "    nv_table_add({name}.table, &(be32) {{ {at} & {mask} }}, &(be32) {{ {at} | ~{mask} }}, {length}, &(struct route) {{ {gateway}, {port} }});\n"
+        "    nv_table_add({name}.nv_table, &(be32) {{ {at} & {mask} }}, &(be32) {{ {at} | ~{mask} }}, {length}, &(struct route) {{ {gateway}, {port} }});\n"
     ))
 }
 
@@ -135,7 +137,7 @@ fn route6(name: &str, words: &[String]) -> Option<String> {
     let mask = bytes(&u128::MAX.checked_shl(128 - length.parse::<u32>().ok()?).unwrap_or(0).to_be_bytes());
     let (at, gateway) = (in6(at)?, in6(words.get(1)?)?);
     Some(format!(
-        "    nv_table_add({name}.table, &(in6_t) {at}, &(in6_t) {mask}, 0, &(struct route6) {{ {gateway}, {} }});\n",
+        "    nv_table_add({name}.nv_table, &(in6_t) {at}, &(in6_t) {mask}, 0, &(struct route6) {{ {gateway}, {} }});\n",
         words.get(2)?
     ))
 }
@@ -144,7 +146,7 @@ fn arp(name: &str, words: &[String]) -> Option<String> {
     let answer = mac(words.last()?)?;
     let row = |word: &String| {
         let (at, mask) = prefix(word)?;
-        Some(format!("    nv_table_add({name}.table, &(be32) {{ {at} }}, &(be32) {{ {mask} }}, 0, &(mac_t) {answer});\n"))
+        Some(format!("    nv_table_add({name}.nv_table, &(be32) {{ {at} }}, &(be32) {{ {mask} }}, 0, &(mac_t) {answer});\n"))
     };
     words[..words.len() - 1].iter().map(row).collect()
 }

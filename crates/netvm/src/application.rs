@@ -25,6 +25,7 @@
 pub(crate) mod feed;
 mod library;
 pub(crate) mod linked;
+mod native_text;
 
 pub use library::Library;
 pub use runtime::graph::{Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, native};
@@ -98,6 +99,14 @@ impl Application {
     fn is_pulled(&self, end: app::End) -> bool {
         let ports = self.facts.kinds.inputs.get(end.instance as usize);
         ports.and_then(|ports| ports.get(end.port as usize)) == Some(&Kind::Pull)
+    }
+
+    /// The configuration as one C program, for a compiler of C alone; `elements` are the folders it was read with.
+    ///
+    /// # Errors
+    /// Elements that such programs cannot have, drawn where they are declared.
+    pub fn native_text(&self, elements: &[PathBuf]) -> Result<String, Error> {
+        native_text::program(&self.name, &self.text, &self.flat, &Library::of(elements))
     }
 
     /// Makes all elements, ready to run.

@@ -26,6 +26,8 @@ pub enum Stage {
     Lanes,
     /// C, of a filter.
     C,
+    /// C, of a whole configuration: [`crate::application::Application::native_text`].
+    Native,
 }
 
 impl Stage {
@@ -44,6 +46,7 @@ pub const ALL: &[(&str, Stage, &str)] = &[
     ("asm", Stage::Asm, "machine code, disassembled"),
     ("mir-lanes", Stage::Lanes, "the same of a filter for many packets at once, as C is made of it"),
     ("c", Stage::C, "C11 for the system's compiler, of a filter"),
+    ("native", Stage::Native, "a configuration of elements as one C program, for a C compiler alone"),
 ];
 
 /// The stage with that name; `mir:PASS` is MIR after that pass.
@@ -77,6 +80,7 @@ pub fn emit_without(program: &Verified, stage: Stage, disabled: &[String]) -> Re
         Stage::Asm => each(|kind| code(program, kind, &options, jit::Emit::Asm)),
         Stage::Lanes => lanes(program, &options),
         Stage::C => c(program, &options),
+        Stage::Native => Err(refused("only configurations of elements have a native build".to_owned())),
     }
 }
 

@@ -1,14 +1,16 @@
 //! `netvm compile`: any stage on the way from a program or filter to machine code.
 
+use super::run::configuration;
 use super::shared::{self, ProfileArg};
 use crate::failure::{self, Failure, Outcome};
 use crate::out;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
+use netvm::application::Application;
 use netvm::emit::{self, Stage};
 use netvm::io::LinkType;
 use netvm::netil::Verified;
 use netvm::{Filter, engines, load, passes};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,9 +18,17 @@ use std::time::{Duration, Instant};
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("source").required(true).args(["file", "filter"]))]
 pub(crate) struct Args {
-    /// NetIL source or binary module, - for standard input
+    /// NetIL source or binary module, - for standard input; or, with --emit native, a Click configuration (.click)
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
+
+    /// Values for parameters of the configuration
+    #[arg(value_name = "NAME=VALUE", conflicts_with = "filter")]
+    parameters: Vec<String>,
+
+    /// A folder with element classes in C, looked into before the built-in ones
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    elements: Vec<PathBuf>,
 
     /// A filter expression instead
     #[arg(long, value_name = "EXPR")]
@@ -63,6 +73,12 @@ fn pass_parser() -> PossibleValuesParser {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
+    if let Some(file) = args.file.as_deref().filter(|file| configuration::is_one(file)) {
+        return of_configuration(args, file);
+    }
+    if !args.parameters.is_empty() || !args.elements.is_empty() {
+        return Err(Failure::usage("NAME=VALUE and --elements are for configurations: FILE.click"));
+    }
     let start = Instant::now();
     let program = program(args)?;
     let front = start.elapsed();
@@ -74,6 +90,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
         times(&program, front)?;
     }
     out::write_file(args.output.as_deref(), text.as_bytes())
+}
+
+/// A configuration's elements have their stages each; the whole has one.
+fn of_configuration(args: &Args, file: &Path) -> Outcome {
+    if args.emit != Stage::Native {
+        return Err(Failure::usage("of a configuration there is --emit native, a C program"));
+    }
+    let reading = configuration::reading(Some(file), args.parameters.iter().cloned(), &args.elements)?;
+    let application = Application::read(&file.display().to_string(), &configuration::read(file)?, &reading)?;
+    out::write_file(args.output.as_deref(), application.native_text(&reading.elements)?.as_bytes())
 }
 
 fn program(args: &Args) -> Outcome<Arc<Verified>> {

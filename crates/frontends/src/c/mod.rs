@@ -25,6 +25,7 @@ mod faults;
 mod fold;
 mod lower;
 mod parse;
+mod plain;
 mod preprocess;
 mod token;
 mod tree;
@@ -32,6 +33,7 @@ mod types;
 
 pub use faults::Diagnostics;
 pub use lower::layout::InfoLayout;
+pub use plain::{Plain, plain};
 pub use types::{Member, StructType, Type};
 
 use crate::click::processing::Kind;

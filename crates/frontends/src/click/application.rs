@@ -11,6 +11,9 @@
 //! Faults in a class's file are drawn there, with the place in the configuration that uses it.
 
 mod files;
+mod parts;
+
+pub use parts::{Part, Parts, Program, parts};
 
 use super::arguments;
 use super::cycles;

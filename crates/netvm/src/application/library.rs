@@ -34,6 +34,12 @@ impl Library {
         self.file(&format!("include/{name}")).or_else(|| self.file(name))
     }
 
+    /// A file of the runtime of native programs, or `netvm.h` or what it includes: those built in, whatever folders have.
+    pub(super) fn runtime(&self, name: &str) -> Option<&'static str> {
+        let file = BUILT_IN.get_file(format!("native/{name}")).or_else(|| BUILT_IN.get_file(format!("include/{name}")));
+        file.and_then(|file| file.contents_utf8())
+    }
+
     /// All classes with the first line of their manuals, by name.
     pub fn classes(&self) -> BTreeMap<String, String> {
         let named =

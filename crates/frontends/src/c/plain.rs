@@ -1,0 +1,143 @@
+//! The file of a class as plain C, for any compiler: with what it includes and without macros of its own, so that nothing is left of the file system.
+//!
+//! What CONFIG's syntax made of an instance's arguments stands in CONFIG's place. Declarations of `netvm.h` stay as they are written: the
+//! compiler reads them with that header, which the caller puts before. Comments are lost.
+
+use super::ast::{BaseKind, Declaration, Item};
+use super::faults::{Diagnostics, Faults};
+use super::token::{Kind, Token};
+use super::{Class, Instance, Source, deep, front, parse, preprocess};
+use crate::diagnostics::Sources;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// A class's file for one instance.
+#[derive(Clone, Debug, Default)]
+pub struct Plain {
+    /// Its text.
+    pub text: String,
+    /// All names at file level, which two instances must not share: parameters, tables, functions, data, tags, types, enumerators.
+    pub names: BTreeSet<String>,
+    /// The handlers among its functions.
+    pub handlers: BTreeSet<String>,
+}
+
+/// The functions that a runtime calls.
+const HANDLERS: [&str; 4] = ["init", "packet", "push", "timer"];
+
+/// The file of a class as plain C.
+///
+/// # Errors
+/// The faults of the file, if it has some.
+pub fn plain(source: Source<'_>, includes: &dyn Fn(&str) -> Option<String>, instance: &Instance) -> Result<Plain, Diagnostics> {
+    let (mut sources, mut faults) = (Sources::default(), Faults::default());
+    let generated = Some((format!("<configuration of {}>", instance.name), instance.generated.as_str()));
+    let inputs = preprocess::Inputs { includes, generated };
+    let output = preprocess::preprocess(source.name, source.text, inputs, &mut sources, &mut faults);
+    let own: Vec<Token> = output.tokens.iter().filter(|t| sources.line(t.span.start).0 != "netvm.h").cloned().collect();
+    let plain = deep(|| {
+        let class = front(&output.tokens, Some(instance), &mut faults).class;
+        let names = names(&class, &parse::parse(&output.tokens, &mut Faults::default()), &|at| sources.line(at).0 != "netvm.h");
+        let handlers = HANDLERS.iter().filter(|name| names.contains(**name)).map(|name| (*name).to_owned()).collect();
+        Plain { text: text(&own), names, handlers }
+    });
+    faults.result(plain, sources, &output.uses)
+}
+
+/// Names of items that are the file's own, by where they stand.
+fn names(class: &Class, items: &[Item], is_own: &dyn Fn(u32) -> bool) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> = class.params.iter().map(|param| param.name.clone()).collect();
+    let lists = class.params.iter().filter(|param| param.list).map(|param| &param.name);
+    names.extend(lists.chain(class.config.iter().map(|config| &config.name)).map(|name| format!("{name}_count")));
+    names.extend(class.config.iter().map(|config| config.name.clone()));
+    names.extend(class.tables.iter().map(|table| table.name.clone()));
+    for item in items {
+        match item {
+            Item::Function(function) => _ = names.insert(function.name.text.to_string()),
+            Item::Declare(declaration) if is_own(declaration.base.span.start) => declared(declaration, &mut names),
+            _ => {}
+        }
+    }
+    names
+}
+
+fn declared(declaration: &Declaration, names: &mut BTreeSet<String>) {
+    names.extend(declaration.declarators.iter().filter_map(|d| d.name.as_ref()).map(|name| name.text.to_string()));
+    match &declaration.base.kind {
+        // Those of netvm.h are only used.
+        BaseKind::Struct(tag, Some(_)) => names.extend(tag.iter().map(|tag| tag.text.to_string())),
+        BaseKind::Enum(tag, Some(constants)) => {
+            names.extend(tag.iter().map(|tag| tag.text.to_string()));
+            names.extend(constants.iter().map(|(name, _)| name.text.to_string()));
+        }
+        _ => {}
+    }
+}
+
+/// Tokens as text, without CONFIG; lines are those of the source, indented by braces.
+fn text(tokens: &[Token]) -> String {
+    let (mut text, mut depth, mut config) = (String::new(), 0usize, false);
+    let mut before: Option<&Token> = None;
+    for token in tokens.iter().filter(|token| token.kind != Kind::End) {
+        let ends = config && token.is(";");
+        config |= token.is_name("CONFIG") || token.is_name("CONFIG_LIST");
+        depth = depth.saturating_sub(usize::from(token.is("}")));
+        if !config {
+            let space = if token.first { format!("\n{:1$}", "", 4 * depth) } else { gap(before, token).to_owned() };
+            let _ = write!(text, "{space}{}", token.text);
+            before = Some(token);
+        }
+        depth += usize::from(token.is("{"));
+        config &= !ends;
+    }
+    text.trim_start_matches('\n').to_owned() + "\n"
+}
+
+/// What stands between two tokens of a line: never what would make one of them.
+fn gap(before: Option<&Token>, token: &Token) -> &'static str {
+    let closed = |token: &Token| ["(", ")", "[", "]", "{", "}", ",", ";"].iter().any(|sign| token.is(sign));
+    let sign = |token: &Token| matches!(token.kind, Kind::Sign(_));
+    match before {
+        None => "",
+        Some(_) if token.spaced => " ",
+        Some(before) if closed(before) || closed(token) || sign(before) != sign(token) => "",
+        Some(_) => " ",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "#include <netvm.h>\n#include \"shared.h\"\n#define TWICE(x) ((x)+(x))\n\nELEMENT(E, \"1/1\", \"a/a\");\nPARAM(u32, most, \"MOST\", REQUIRED);\n\
+        TABLE_EXACT(known, be32, u32, 8, 0);\nCONFIG_LIST(u32, wanted);\nenum { NEAR = 1, FAR };\nstatic u32 seen, all[4];\nstatic struct ip_prefix nets[2];\n\
+        static u32 next(u32 n)\n{\n    return TWICE(n) - -1;\n}\n\nvoid packet(int port)\n{\n    if (next(seen++) > most)\n        emit(0);\n}\n";
+
+    fn of(generated: &str) -> Plain {
+        let includes = |name: &str| {
+            (name == "shared.h")
+                .then(|| "#pragma once\nstruct pair { u32 a; u32 b; };\nstatic inline u32 sum(u32 a) { return a; }\n".to_owned())
+        };
+        let values = [("most".to_owned(), super::super::Value::Int(3))].into();
+        let instance =
+            Instance { values, generated: generated.to_owned(), inputs: vec![crate::click::processing::Kind::Push], ..Instance::default() };
+        plain(Source { name: "E.c", text: FILE }, &includes, &instance).unwrap_or_else(|faults| panic!("{}", faults.render(false)))
+    }
+
+    #[test]
+    fn text_stands_for_itself() {
+        let plain = of("static const u32 wanted[] = { 7 };\nenum { wanted_count = 1 };\n");
+        assert!(!plain.text.contains('#') && !plain.text.contains("TWICE") && !plain.text.contains("CONFIG"), "{}", plain.text);
+        assert!(plain.text.contains("static const u32 wanted[] = { 7 };"), "{}", plain.text);
+        assert!(plain.text.contains("    return ((n)+(n)) - -1;"), "{}", plain.text);
+        assert!(!plain.text.contains("rewrite_spec"), "{}", plain.text);
+    }
+
+    #[test]
+    fn names_are_those_of_the_file() {
+        let plain = of("static const u32 wanted[] = { 7 };\nenum { wanted_count = 1 };\n");
+        let expected = ["FAR", "NEAR", "all", "known", "most", "nets", "next", "packet", "pair", "seen", "sum", "wanted", "wanted_count"];
+        assert_eq!(plain.names.iter().collect::<Vec<_>>(), expected);
+        assert_eq!(plain.handlers.into_iter().collect::<Vec<_>>(), ["packet"]);
+    }
+}

@@ -1,0 +1,281 @@
+//! A configuration as one C program that needs nothing but a compiler of C: `netvm.h`, a copy of each class's file for each instance, the wires as calls, and the
+//! native runtime (elements/native/direct.h says what the parts are called).
+//!
+//! The copies of two instances share nothing: every name at file level is replaced by one of its own, by a macro around the copy. What the runtime does is
+//! written here for the classes that a program can have: devices and captures, queues, Unqueue, Discard and Idle. Random numbers are others than netvm's.
+
+mod literal;
+mod wires;
+
+use super::library::Library;
+use super::{click, drawn_in};
+use crate::Error;
+use ::frontends::c::{self, Source};
+use ::frontends::diagnostics::{Diagnostic, Diagnostics};
+use click::application::{Faults, Part, Parts, Program, parts};
+use click::config::unquote;
+use click::graph::Element;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use wires::Wires;
+
+/// The runtime's files behind the instances, in their order.
+const RUNTIME: [&str; 6] = ["netvm.c", "table.c", "digest.c", "handlers.c", "capture.c", "direct.c"];
+/// Of info memory; what `netvm_native.h` has room for.
+const MOST_INFO: u32 = 512;
+
+/// The text of a configuration's program.
+///
+/// # Errors
+/// Faults of the configuration, and elements that such programs cannot have.
+pub(super) fn program(name: &str, text: &str, flat: &click::Graph, library: &Library) -> Result<String, Error> {
+    let source = Source { name, text };
+    let parts = parts(flat, library, source).map_err(Error::Configuration)?;
+    let mut writer =
+        Writer { flat, wires: Wires::new(flat, &parts), library, out: String::new(), faults: Vec::new(), copies: Faults(Vec::new()) };
+    writer.write(name, &parts);
+    match (writer.faults.is_empty(), writer.copies.0.is_empty()) {
+        (true, true) => Ok(writer.out),
+        (false, _) => Err(Error::Configuration(drawn_in(source, Diagnostics(writer.faults)))),
+        _ => Err(Error::Configuration(writer.copies)),
+    }
+}
+
+/// What an element of the runtime's does here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Role {
+    Source {
+        is_device: bool,
+        name: String,
+    },
+    Sink {
+        is_device: bool,
+        name: String,
+        longest: u32,
+        link: u32,
+    },
+    Queue(u32),
+    Unqueue,
+    Discard,
+    Idle,
+    /// It is only read.
+    Nothing,
+}
+
+struct Writer<'a> {
+    flat: &'a click::Graph,
+    wires: Wires<'a>,
+    library: &'a Library,
+    out: String,
+    faults: Vec<Diagnostic>,
+    copies: Faults,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, name: &str, parts: &Parts) {
+        let of_program = |part: &Part| part.program.is_some();
+        let roles: BTreeMap<usize, Role> =
+            parts.parts.iter().filter(|part| !of_program(part)).filter_map(|part| Some((part.element, self.role(part.element)?))).collect();
+        self.head(name, &parts.parts);
+        parts.parts.iter().filter(|part| of_program(part)).for_each(|part| self.declare(part.element));
+        for (element, role) in &roles {
+            self.out += &self.wires.declare_role(*element, role);
+        }
+        for part in &parts.parts {
+            if let Some(program) = &part.program {
+                self.instance(part.element, program);
+            }
+        }
+        for (element, role) in &roles {
+            let text = self.wires.role(*element, role);
+            let _ = write!(self.out, "\n/* {} */\n{text}", self.declared(*element));
+        }
+        self.tail(parts, &roles);
+    }
+
+    fn declared(&self, element: usize) -> String {
+        let Element { name, class, arguments, .. } = &self.flat.elements[element];
+        let arguments = arguments.join(", ").replace("*/", "* /");
+        let shown = arguments.char_indices().nth(200).map_or(arguments.as_str(), |(at, _)| &arguments[..at]);
+        if shown.is_empty() { format!("{name} :: {class}") } else { format!("{name} :: {class}({shown})") }
+    }
+
+    fn fault(&mut self, element: usize, what: &str) {
+        let Element { name, class, span, .. } = &self.flat.elements[element];
+        self.faults.push(Diagnostic { span: *span, message: format!("`{name} :: {class}`: {what}"), notes: Vec::new(), help: None });
+    }
+
+    /// What an element of the runtime's is here; a fault if it cannot be.
+    fn role(&mut self, element: usize) -> Option<Role> {
+        let Element { class, arguments, .. } = &self.flat.elements[element];
+        let first = || arguments.first().map(|a| String::from_utf8_lossy(&unquote(a)).into_owned()).unwrap_or_default();
+        let alone = arguments.len() <= 1;
+        let role = match class.as_str() {
+            "FromDevice" | "PollDevice" | "FromDump" if self.wires.is_pulled_from(element) => {
+                self.fault(element, "in the native build, sources push");
+                return None;
+            }
+            "FromDevice" | "PollDevice" => Role::Source { is_device: true, name: first() },
+            "FromDump" if arguments.iter().skip(1).all(|a| a.trim_start().starts_with("STOP")) => {
+                Role::Source { is_device: false, name: first() }
+            }
+            "ToDevice" => Role::Sink { is_device: true, name: first(), longest: 0, link: 0 },
+            "ToDump" if alone || arguments.len() == 2 && link(&arguments[1]).is_some() => {
+                let link = arguments.get(1).and_then(|argument| link(argument)).unwrap_or(0);
+                Role::Sink { is_device: false, name: first(), longest: 2000, link }
+            }
+            "Queue" | "SimpleQueue" | "NotifierQueue" | "FullNoteQueue" | "QuickNoteQueue" | "ThreadSafeQueue" if alone => {
+                let capacity = first().trim_start_matches("CAPACITY").trim().to_owned();
+                let capacity = if capacity.is_empty() { Some(1000) } else { capacity.parse().ok().filter(|n| (1..=1 << 24).contains(n)) };
+                return capacity.map(Role::Queue).or_else(|| {
+                    self.fault(element, "its capacity is not a number that the native build can read");
+                    None
+                });
+            }
+            "Unqueue" if arguments.is_empty() => Role::Unqueue,
+            "Discard" => Role::Discard,
+            "Idle" => Role::Idle,
+            "AddressInfo" | "PortInfo" | "ScheduleInfo" | "AlignmentInfo" | "StaticThreadSched" | "BalancedThreadSched" => Role::Nothing,
+            _ => {
+                self.fault(element, "the native build does not have it, or not with these arguments; besides elements in C it has FromDevice, PollDevice, FromDump(FILE), ToDevice, ToDump(FILE), Queue, Unqueue, Discard and Idle");
+                return None;
+            }
+        };
+        Some(role)
+    }
+
+    /// What comes before the instances.
+    fn head(&mut self, name: &str, parts: &[Part]) {
+        let info = info(parts);
+        let size = info.last().map_or(0, |(_, at, size)| at + size).next_multiple_of(8);
+        if size > MOST_INFO {
+            self.faults.push(Diagnostic {
+                span: Default::default(),
+                message: format!("its annotations take {size} bytes, of {MOST_INFO}"),
+                notes: Vec::new(),
+                help: None,
+            });
+        }
+        let _ = write!(
+            self.out,
+            "/* {} as one program: gcc -O3 -march=native -fwrapv -fno-strict-aliasing -o program THIS.c */\n\
+             #define _DEFAULT_SOURCE 1\n#define _POSIX_C_SOURCE 200809L\n#define NV_DIRECT\n#define NV_GENERATED\n#define NV_INFO_BYTES {}\n",
+            name.replace("*/", "* /"),
+            size.max(8)
+        );
+        let mut seen = BTreeSet::new();
+        self.runtime("direct.h", &mut seen);
+        for (field, at, _) in info {
+            let _ = writeln!(self.out, "static const u32 nv_info_{field} = {at};");
+        }
+    }
+
+    /// A file of the runtime with what it includes, each once.
+    fn runtime(&mut self, name: &str, seen: &mut BTreeSet<String>) {
+        if !seen.insert(name.to_owned()) {
+            return;
+        }
+        let text = self.library.runtime(name).unwrap_or_default();
+        let _ = writeln!(self.out, "\n/* ==== {name} ==== */");
+        for line in text.lines() {
+            let own = line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"'));
+            match own.or_else(|| line.contains("<netvm.h>").then_some("netvm.h")) {
+                Some(included) => self.runtime(included, seen),
+                None => {
+                    self.out.push_str(line);
+                    self.out.push('\n');
+                }
+            }
+        }
+    }
+
+    /// Functions of an instance that others call, or that its own text does.
+    fn declare(&mut self, element: usize) {
+        let e = self.wires.identifier(element);
+        let _ = writeln!(self.out, "static struct nv_element {e};");
+        for function in ["in", "emit", "clone"] {
+            let _ = writeln!(self.out, "static inline void {e}_nv_{function}(int port);");
+        }
+        for function in ["output", "input"] {
+            let _ = writeln!(self.out, "static inline bool {e}_nv_{function}_is_push(int port);");
+        }
+        let _ = writeln!(self.out, "static inline struct nv_packet *{e}_nv_pull(int port);");
+    }
+
+    /// A copy of a class's file, with the element's own names, and what connects it.
+    fn instance(&mut self, element: usize, program: &Program) {
+        let e = self.wires.identifier(element);
+        let source = Source { name: &program.file, text: &program.text };
+        let plain = match c::plain(source, &|name| self.library.header(name).map(|(_, text)| text), &program.instance) {
+            Ok(plain) => plain,
+            Err(found) => return self.copies.0.push(found),
+        };
+        let _ = write!(self.out, "\n/* {} */\n#define nv_self {e}\n", self.declared(element));
+        let (inputs, outputs) = (program.instance.inputs.len(), program.instance.outputs.len());
+        let _ = write!(self.out, "#define NINPUTS {inputs}\n#define NOUTPUTS {outputs}\n");
+        for name in &plain.names {
+            let _ = writeln!(self.out, "#define {name} {e}_{name}");
+        }
+        for param in &program.class.params {
+            self.out += &literal::parameter(param, program.instance.values.get(&param.name));
+        }
+        self.out += &plain.text;
+        self.out += &literal::fill(&e, program);
+        for name in plain.names.iter().map(String::as_str).chain(["nv_self", "NINPUTS", "NOUTPUTS"]) {
+            let _ = writeln!(self.out, "#undef {name}");
+        }
+        let Element { name, .. } = &self.flat.elements[element];
+        self.out += &self.wires.program(element, name, &plain.handlers, plain.text.contains("clone("));
+    }
+
+    /// What comes behind the instances: the program as a whole, and the runtime.
+    fn tail(&mut self, parts: &Parts, roles: &BTreeMap<usize, Role>) {
+        let programs: Vec<&Part> = parts.parts.iter().filter(|part| part.program.is_some()).collect();
+        let filled = programs.iter().filter(|part| part.program.as_ref().is_some_and(|p| !p.instance.entries.is_empty()));
+        let fills: String = filled.map(|part| format!("    {}_nv_fill();\n", self.wires.identifier(part.element))).collect();
+        let _ = write!(self.out, "\nvoid nv_fill(void)\n{{\n{fills}}}\n");
+        self.out += &self.wires.tasks(roles);
+        let elements: Vec<String> = programs.iter().map(|part| self.wires.identifier(part.element)).collect();
+        let listed = |kind: &str, names: &[String]| {
+            let all: String = names.iter().map(|name| format!("    &{name},\n")).collect();
+            format!("static struct {kind} *const {kind}s[] = {{\n{all}    0,\n}};\n")
+        };
+        let [sources, sinks] = self.wires.ends(roles);
+        self.out += &listed("nv_element", &elements);
+        self.out += &listed("nv_source", &sources);
+        self.out += &listed("nv_sink", &sinks);
+        let counts = [elements.len(), sources.len(), sinks.len()].map(|n| n.to_string()).join(", ");
+        let _ = write!(
+            self.out,
+            "\nint main(int argc, char **argv)\n{{\n    static const struct nv_program program = {{ nv_elements, nv_sources, nv_sinks, {counts} }};\n\n    \
+             return nv_main(argc, argv, &program);\n}}\n"
+        );
+        let mut seen = BTreeSet::from(["netvm.h", "netvm_native.h", "netvm_run.h", "direct.h"].map(str::to_owned));
+        for name in RUNTIME {
+            self.runtime(name, &mut seen);
+        }
+    }
+}
+
+/// The link type, by its number in captures, that an argument of ToDump names.
+fn link(argument: &str) -> Option<u32> {
+    match argument.trim().strip_prefix("ENCAP")?.trim() {
+        "ETHER" => Some(1),
+        "IP" => Some(101),
+        _ => None,
+    }
+}
+
+/// The info fields of all classes: name, offset, size.
+fn info(parts: &[Part]) -> Vec<(String, u32, u32)> {
+    let (mut fields, mut at) = (Vec::new(), 0u32);
+    let mut seen = BTreeSet::new();
+    for (name, size) in parts.iter().filter_map(|part| part.program.as_ref()).flat_map(|program| &program.class.info) {
+        if seen.insert(name.clone()) {
+            at = at.next_multiple_of((*size).clamp(1, 8).next_power_of_two());
+            fields.push((name.clone(), at, *size));
+            at += size;
+        }
+    }
+    fields
+}

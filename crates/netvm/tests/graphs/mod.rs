@@ -1,0 +1,117 @@
+//! Configurations of several shapes, traffic for them, and what a run on an engine gives.
+#![allow(dead_code, reason = "each test program uses a part")]
+
+use netvm::application::{Application, Host, Reading, Settings, Stream};
+use netvm::engines::{self, EngineInfo};
+use runtime::io::synth;
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+
+/// Keeps what elements print.
+#[derive(Clone, Default)]
+pub struct Kept(Rc<RefCell<Vec<u8>>>);
+
+impl Host for Kept {
+    fn write(&mut self, _: Stream, text: &[u8]) {
+        self.0.borrow_mut().extend_from_slice(text);
+    }
+}
+
+/// Configurations with what is read from them after the run. `IN` is a capture, `OUT` begins the names of what they write.
+pub const CONFIGURATIONS: [(&str, &str, &[&str]); 5] = [
+    (
+        "a router with errors that lead back",
+        "FromDump(IN, STOP true) -> c :: Classifier(12/0800, -); c[1] -> d :: Discard;
+         c[0] -> Paint(1) -> Strip(14) -> ch :: CheckIPHeader(INTERFACES 10.0.0.1/24 10.1.0.1/24) -> GetIPAddress(16)
+           -> rt :: RadixIPLookup(10.0.0.1/32 0, 10.0.0.0/8 10.0.0.7 1, 128.0.0.0/1 10.1.0.7 2, 0.0.0.0/0 3);
+         rt[0] -> Discard; rt[3] -> ICMPError(10.0.0.1, unreachable, net) -> rt;
+         rt[1] -> DropBroadcasts -> p0 :: PaintTee(1) -> g0 :: IPGWOptions(10.0.0.1) -> FixIPSrc(10.0.0.1) -> t0 :: DecIPTTL
+           -> f0 :: IPFragmenter(300) -> EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2) -> n0 :: Counter -> Queue(2) -> ToDump(OUT0);
+         rt[2] -> DropBroadcasts -> p1 :: PaintTee(2) -> g1 :: IPGWOptions(10.1.0.1) -> FixIPSrc(10.1.0.1) -> t1 :: DecIPTTL
+           -> f1 :: IPFragmenter(1500) -> EtherEncap(0x0800, 1:1:1:1:1:1, 3:3:3:3:3:3) -> n1 :: Counter -> Queue -> ToDump(OUT1);
+         p0[1] -> ICMPError(10.0.0.1, redirect, host) -> rt; p1[1] -> Discard; g0[1] -> Discard; g1[1] -> Discard;
+         f0[1] -> ICMPError(10.0.0.1, unreachable, needfrag) -> rt; f1[1] -> Discard;
+         t0[1] -> ICMPError(10.0.0.1, timeexceeded) -> rt; t1[1] -> ICMPError(10.1.0.1, timeexceeded) -> rt;",
+        &["ch.drops", "n0.count", "n1.count", "d.count"],
+    ),
+    (
+        "a switch that learns",
+        "FromDump(IN, STOP true) -> r :: RoundRobinSwitch; s :: EtherSwitch; r[0] -> [0]s; r[1] -> [1]s; r[2] -> [2]s;
+         s[0] -> a :: Counter -> Queue(1) -> ToDump(OUT0); s[1] -> b :: Counter -> Queue -> ToDump(OUT1); s[2] -> c :: Counter -> Discard;",
+        &["a.count", "b.byte_count", "c.count"],
+    ),
+    (
+        "addresses and ports of flows",
+        "FromDump(IN, STOP true) -> Strip(14) -> CheckIPHeader -> i :: IPClassifier(tcp or udp, -); i[1] -> Discard;
+         i[0] -> w :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 1); w[0] -> a :: Counter -> Queue -> ToDump(OUT0, ENCAP IP);
+         w[1] -> b :: Counter -> Queue -> ToDump(OUT1, ENCAP IP);",
+        &["a.count", "b.count"],
+    ),
+    (
+        "text for people between linked elements",
+        "FromDump(IN, STOP true) -> Paint(1) -> c :: CheckIPHeader(14, VERBOSE true) -> Print(good, 20) -> a :: Counter -> Strip(14) -> IPPrint(ip)
+           -> Queue -> ToDump(OUT0, ENCAP IP); c[1] -> Print(bad) -> b :: Counter -> Discard;",
+        &["a.count", "b.count", "c.drops"],
+    ),
+    (
+        "copies, paint and a pull path with elements",
+        "FromDump(IN, STOP true) -> t :: Tee(3); t[0] -> Paint(3) -> k :: CheckPaint(3) -> Queue -> a :: Counter -> Truncate(60) -> ToDump(OUT0);
+         k[1] -> Discard; t[1] -> h :: HashSwitch(26, 4); h[0] -> b :: Counter -> m :: Queue -> ToDump(OUT1); h[1] -> Strip(3) -> Unstrip(3) -> m;
+         t[2] -> f :: IPFilter(allow tcp, deny all) -> c :: Counter -> Discard;",
+        &["a.count", "b.byte_count", "c.count"],
+    ),
+];
+
+/// What a run writes, counts and prints.
+pub struct Found {
+    pub captures: Vec<Option<Vec<u8>>>,
+    pub counts: Vec<String>,
+    pub text: Vec<u8>,
+}
+
+/// Runs a configuration.
+pub fn run(text: &str, reads: &[&str], engine: &EngineInfo, folder: &Path, input: &Path) -> Found {
+    let out = folder.join(engine.name);
+    let text = text.replace("IN,", &format!("{},", input.display())).replace("OUT", &out.display().to_string());
+    let application = Application::read("test.click", &text, &Reading::default()).unwrap_or_else(|e| panic!("{e}"));
+    let engines = engines::Settings { no_cache: true };
+    let kept = Kept::default();
+    let mut graph = application.start(engine, engines, Settings::default(), Box::new(kept.clone())).unwrap_or_else(|e| panic!("{e}"));
+    graph.start();
+    while graph.turn() {}
+    let counts = reads.iter().map(|handler| graph.read(handler, "", None).unwrap()).collect();
+    assert!(graph.finish().is_empty());
+    let file = |n: u32| std::fs::read(format!("{}{n}", out.display())).ok();
+    Found { captures: (0..2).map(file).collect(), counts, text: kept.0.take() }
+}
+
+/// Mixed traffic as a capture, every seventh packet with a byte that is wrong, time to live 1 here and there.
+pub fn capture() -> Vec<u8> {
+    let mut file = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1].map(u32::to_le_bytes).concat();
+    for (n, (time, mut frame)) in synth::mixed_trace(11, 3000).into_iter().enumerate() {
+        let at = 14 + n % 40;
+        match frame.get_mut(at) {
+            Some(byte) if n % 7 == 0 => *byte ^= 1 << (n % 8),
+            _ => {}
+        }
+        if n % 11 == 0 {
+            expire(&mut frame);
+        }
+        let micros = time.as_nanos() / 1000;
+        let length = frame.len() as u32;
+        let head = [(micros / 1_000_000) as u32, (micros % 1_000_000) as u32, length, length];
+        file.extend(head.map(u32::to_le_bytes).concat());
+        file.extend(frame);
+    }
+    file
+}
+
+/// Makes the time to live of a plain IPv4 packet 1, with the right checksum.
+fn expire(frame: &mut [u8]) {
+    if frame[12..15] == [8, 0, 0x45] {
+        (frame[22], frame[24], frame[25]) = (1, 0, 0);
+        let sum = netil::digest::internet_checksum(&frame[14..34]).to_be_bytes();
+        frame[24..26].copy_from_slice(&sum);
+    }
+}

@@ -1,0 +1,92 @@
+//! The native build of a configuration, compiled by the system's compiler of C, gives the captures, counts and text that the interpreter gives.
+
+mod graphs;
+
+use graphs::{CONFIGURATIONS, Found, capture, run};
+use netvm::application::{Application, Reading};
+use netvm::engines;
+use std::path::Path;
+use std::process::Command;
+
+/// More of them, with what the native build does itself: copies that are led back, outputs of queues, several devices' places.
+const MORE: [(&str, &str, &[&str]); 3] = [
+    (
+        "copies that are led back until they were often enough",
+        "FromDump(IN, STOP true) -> a :: Counter -> p :: Paint(2) -> t :: Tee(2); t[0] -> p; t[1] -> b :: Counter -> Queue(20000) -> ToDump(OUT0);",
+        &["a.count", "b.count"],
+    ),
+    (
+        "a queue that overflows, and one that is emptied by pushing",
+        "FromDump(IN, STOP true) -> t :: Tee(3); t[0] -> q :: Queue(2); t[1] -> q; t[2] -> q; q[1] -> o :: Counter -> Queue -> ToDump(OUT1);
+         q -> Unqueue -> a :: Counter -> Queue -> u :: Counter -> ToDump(OUT0);",
+        &["o.count", "a.count", "u.count"],
+    ),
+    (
+        "packets that traps end, and those whose copies were sent before",
+        "FromDump(IN, STOP true) -> a :: Counter -> Strip(30) -> t :: Tee; t[0] -> MarkIPHeader(40) -> DecIPTTL -> b :: Counter -> Queue -> ToDump(OUT0); t[1] -> Strip(40)
+           -> c :: Counter -> Queue -> ToDump(OUT1);",
+        &["a.count", "b.count", "c.count"],
+    ),
+];
+
+/// Compiles the configuration and runs the program.
+fn run_native(text: &str, reads: &[&str], folder: &Path, input: &Path) -> Found {
+    let out = folder.join("native");
+    let text = text.replace("IN,", &format!("{},", input.display())).replace("OUT", &out.display().to_string());
+    let application = Application::read("test.click", &text, &Reading::default()).unwrap_or_else(|e| panic!("{e}"));
+    let (file, program) = (folder.join("native.c"), folder.join("program"));
+    std::fs::write(&file, application.native_text(&[]).unwrap_or_else(|e| panic!("{e}"))).unwrap();
+    let flags = ["-O1", "-fwrapv", "-fno-strict-aliasing", "-o"];
+    let made = Command::new("cc").args(flags).args([&program, &file]).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let handlers = reads.iter().flat_map(|handler| ["-h", handler]);
+    let ended = Command::new(&program).args(handlers).output().unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+    let counts = said.lines().map(|line| line.split_once(": ").map_or("", |(_, value)| value).to_owned()).collect();
+    let captures = (0..2).map(|n| std::fs::read(format!("{}{n}", out.display())).ok()).collect();
+    Found { captures, counts, text: ended.stderr }
+}
+
+/// Text without the line that tells how many packets trapped, which netvm tells elsewhere.
+fn printed(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    text.lines().filter(|line| !line.ends_with(" packets trapped")).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn native_builds_do_what_the_interpreter_does() {
+    if Command::new("cc").arg("--version").output().is_err() {
+        return eprintln!("skipped: no C compiler");
+    }
+    let folder = std::env::temp_dir().join(format!("netvm-native-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let input = folder.join("in.pcap");
+    std::fs::write(&input, capture()).unwrap();
+    let interpreter = engines::find("interp").unwrap();
+    for (name, text, reads) in CONFIGURATIONS.into_iter().chain(MORE) {
+        // Elements of the runtime, such as Discards, have no handlers in native builds.
+        let reads: Vec<&str> = reads.iter().copied().filter(|handler| *handler != "d.count").collect();
+        let reads = reads.as_slice();
+        // Ports in order: random numbers of native builds are others.
+        let text = &text.replace("1024-65535 -", "1024-65535# -");
+        let wanted = run(text, reads, interpreter, &folder, &input);
+        let found = run_native(text, reads, &folder, &input);
+        assert_eq!(found.counts, wanted.counts, "{name}: {reads:?}");
+        assert!(found.captures == wanted.captures, "{name}: captures differ");
+        assert_eq!(printed(&found.text), printed(&wanted.text), "{name}: text differs");
+        assert!(wanted.captures.iter().flatten().any(|file| file.len() > 1000), "{name}: nothing was written");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_native_builds_cannot_have_is_refused_where_it_stands() {
+    let refused = |text: &str| {
+        let application = Application::read("test.click", text, &Reading::default()).unwrap_or_else(|e| panic!("{e}"));
+        application.native_text(&[]).expect_err("it is refused").to_string()
+    };
+    assert!(refused("FromDump(x) -> red :: RED(1, 2, 0.5) -> Queue -> Discard;").contains("`red :: RED`"));
+    assert!(refused("FromDump(x, TIMING true) -> Discard;").contains("not with these arguments"));
+    assert!(refused("FromDump(x) -> Queue(many) -> Discard;").contains("capacity"));
+}
