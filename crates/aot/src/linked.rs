@@ -1,9 +1,9 @@
 //! Elements that run as one, compiled: see `compiler::backends::c::linked`.
 //!
-//! A burst of packets, each with memory of its own, goes through the compiled function, which sees it through an array of mirrors: where each packet is in
-//! its memory and what became of it. The function calls back for what it does not do itself; packet and mirror are made to agree before and after.
+//! A burst of packets, which lie in a pool, goes through the compiled function. What became of each, the function notes in its slot. It calls back for what it
+//! does not do itself; where such work is on the packet, that is an exchange buffer meanwhile.
 //!
-//! Invariants: while compiled code runs, nobody else uses packets and states; while a call from it runs, it does not. A place that compiled code
+//! Invariants: while compiled code runs, nobody else uses the pool and states; while a call from it runs, it does not. A place that compiled code
 //! gives a packet is checked before it is believed.
 
 use crate::build::Compiler;
@@ -11,39 +11,18 @@ use crate::cache::{Cache, key};
 use crate::code::Library;
 use crate::{AotError, Options};
 use compiler::backends::c::linked::{self, FUNCTION, Member};
-use compiler::mir::Call;
+use compiler::mir::{Call, Helper};
 use netil::Verified;
 use netil::budget::Budget;
-use netil::cluster::{Cluster, Ended, Host};
-use netil::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Place, Trap, TrapKind};
+use netil::cluster::{Cluster, Ended, Host, Way};
+use netil::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Trap, TrapKind};
 use netil::layout::Parts;
 use netil::machine::Machine;
 use netil::module::HandlerKind;
+use netil::pool::{Pool, Slot};
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
-
-/// A packet as compiled code sees it: `struct nv_packet`.
-#[repr(C)]
-struct Mirror {
-    buffer: *mut u8,
-    info: *mut u8,
-    time_ns: u64,
-    size: u32,
-    head: u32,
-    len: u32,
-    front: u32,
-    moved: u32,
-    wire_len: u32,
-    present: u32,
-    copies: u32,
-    shown: u32,
-    budget: u32,
-    outcome: u32,
-    member: u32,
-    value: u32,
-    site: u32,
-}
 
 /// A table's memory: `struct nv_table`.
 #[repr(C)]
@@ -66,16 +45,32 @@ struct Unit {
     seed: u64,
 }
 
+/// Slots in order: `struct nv_list`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct List {
+    slots: *mut u32,
+    count: u64,
+}
+
 /// A burst: `struct nv_graph`.
 #[repr(C)]
 struct Burst {
-    packets: *mut Mirror,
+    memory: *mut u8,
+    slots: *mut Slot,
+    burst: *const u32,
     count: u64,
     units: *const Unit,
     call: unsafe extern "C" fn(*mut Burst, u64, u32, u32, *mut u64) -> u64,
     leave: unsafe extern "C" fn(*mut Burst, u64),
     running: *mut c_void,
+    exits: *mut List,
+    ended: List,
+    counts: *mut u64,
     budget: u32,
+    left: u32,
+    copies: u32,
+    shown: u32,
 }
 
 type Run = unsafe extern "C" fn(*mut Burst, u32);
@@ -85,25 +80,27 @@ pub struct Linked {
     run: Run,
     programs: Vec<Arc<Verified>>,
     calls: Vec<Vec<Call>>,
-    mirrors: Vec<Mirror>,
     units: Vec<Unit>,
     tables: Vec<Table>,
+    /// Room for what leaves by each exit and what goes no further.
+    lists: Vec<Vec<u32>>,
+    flows: Flows,
     _library: Library,
 }
 
-// SAFETY: the addresses in mirrors and units are those of the last burst; they are written anew before compiled code sees them again.
+// SAFETY: the addresses in units and tables are those of the last burst; they are written anew before compiled code sees them again.
 unsafe impl Send for Linked {}
 
 /// What calls from compiled code work on.
 struct Running<'r> {
     programs: &'r [Arc<Verified>],
     calls: &'r [Vec<Call>],
-    mirrors: *mut Mirror,
-    packets: &'r mut [ExchangeBuffer<'static>],
+    pool: &'r mut Pool,
     host: &'r mut dyn Host,
+    exits: usize,
+    /// Packets that went no further, and that left at once, by member.
+    stayed: &'r mut [u64],
     copies: Vec<CloneOut>,
-    /// Packets that the host has been told of.
-    told: usize,
 }
 
 impl Linked {
@@ -126,50 +123,93 @@ impl Linked {
         // SAFETY: the text defines a function of that name with this signature.
         let run = unsafe { std::mem::transmute::<NonNull<c_void>, Run>(at) };
         let programs = members.iter().map(|(program, _)| Arc::clone(program)).collect();
-        Ok(Self { run, programs, calls: made.calls, mirrors: Vec::new(), units: Vec::new(), tables: Vec::new(), _library: library })
+        let exits = list.iter().flat_map(|m| &m.links).filter_map(|(_, way)| if let Way::Exit(n) = way { Some(n + 1) } else { None });
+        let lists = vec![Vec::new(); exits.max().unwrap_or(0) as usize + 1];
+        let flows = Flows::new(&list, entries, made.counted);
+        Ok(Self { run, programs, calls: made.calls, units: Vec::new(), tables: Vec::new(), lists, flows, _library: library })
     }
 }
 
 impl Cluster for Linked {
-    fn run(&mut self, entry: u32, packets: &mut Vec<ExchangeBuffer<'static>>, budget: u32, host: &mut dyn Host) {
-        self.prepare(packets, host);
-        let mut running = Running {
-            programs: &self.programs,
-            calls: &self.calls,
-            mirrors: self.mirrors.as_mut_ptr(),
-            packets,
-            host,
-            copies: Vec::new(),
-            told: 0,
-        };
+    fn run(&mut self, entry: u32, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
+        self.prepare(host);
+        self.flows.begun[entry as usize] += slots.len() as u64;
+        for list in &mut self.lists {
+            list.resize(list.len().max(slots.len()), 0);
+        }
+        let list = |room: &mut Vec<u32>| List { slots: room.as_mut_ptr(), count: 0 };
+        let mut exits: Vec<List> = self.lists.iter_mut().map(list).collect();
+        let ended = exits.pop().unwrap_or(List { slots: null_mut(), count: 0 });
+        let (memory, places) = pool.parts();
+        let (memory, places) = (memory.as_mut_ptr(), places.as_mut_ptr());
+        let (programs, calls, stayed) = (&self.programs[..], &self.calls[..], &mut self.flows.stayed[..]);
+        let mut running = Running { programs, calls, pool, host, exits: exits.len(), stayed, copies: Vec::new() };
         let mut burst = Burst {
-            packets: self.mirrors.as_mut_ptr(),
-            count: self.mirrors.len() as u64,
+            memory,
+            slots: places,
+            burst: slots.as_ptr(),
+            count: slots.len() as u64,
             units: self.units.as_ptr(),
             call,
             leave,
             running: (&raw mut running).cast(),
+            exits: exits.as_mut_ptr(),
+            ended,
+            counts: self.flows.counts.as_mut_ptr(),
             budget,
+            left: 0,
+            copies: 0,
+            shown: 0,
         };
-        // SAFETY: the code was compiled for these programs and takes this structure. Mirrors and units point to memory of packets and states, which
-        // live until the end of this function; `call` and `leave` bring the pointers up to date where they change them.
+        // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states, which lives until the end
+        // of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
         unsafe { (self.run)(&raw mut burst, entry) };
-        let told = running.told;
-        for (mirror, packet) in self.mirrors.iter().zip(packets.drain(..)).skip(told) {
-            tell(mirror, packet, host);
+        running.hand_over(&mut burst);
+    }
+
+    fn entered(&self) -> Vec<u64> {
+        self.flows.entered()
+    }
+}
+
+impl Running<'_> {
+    /// Gives the host what has left so far, and empties the lists.
+    fn hand_over(&mut self, burst: &mut Burst) {
+        for n in 0..self.exits {
+            // SAFETY: `Linked::run` made so many lists, which live until compiled code returns; it does not use them during the call.
+            let slots = listed(unsafe { &mut *burst.exits.add(n) });
+            slots.iter().for_each(|slot| check(self.pool, *slot));
+            if !slots.is_empty() {
+                self.host.exit(n as u32, slots, self.pool);
+            }
+        }
+        for slot in listed(&mut burst.ended) {
+            check(self.pool, *slot);
+            let end = end(self.pool.slot(*slot));
+            self.stayed[end.member as usize] += 1;
+            self.host.ended(end, *slot, self.pool);
         }
     }
 }
 
+/// What is in a list, which is then empty.
+fn listed<'l>(list: &mut List) -> &'l [u32] {
+    let count = std::mem::take(&mut list.count) as usize;
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: compiled code has written that many slots' numbers, and does not write to the list before what is made of it is gone: the function that runs it,
+    // or the one that it calls, ends first. The room was made for the burst and stays until then.
+    unsafe { std::slice::from_raw_parts(list.slots, count) }
+}
+
+fn check(pool: &Pool, slot: u32) {
+    assert!(pool.check(slot), "compiled code has moved a packet out of its memory");
+}
+
 impl Linked {
-    /// Makes mirrors and units for a burst.
-    fn prepare(&mut self, packets: &mut [ExchangeBuffer<'static>], host: &mut dyn Host) {
-        self.mirrors.clear();
-        let info = self.programs.first().map_or(0, |p| p.module().info_size as usize);
-        for packet in packets {
-            packet.info.resize(info, 0);
-            self.mirrors.push(mirror(packet));
-        }
+    /// Makes units for a burst.
+    fn prepare(&mut self, host: &mut dyn Host) {
         self.tables.clear();
         for (n, program) in self.programs.iter().enumerate() {
             let state = host.state(n as u32);
@@ -205,101 +245,96 @@ fn table(table: &mut dyn netil::tables::Table) -> Table {
 
 /// The numbers of `enum` in the C text.
 mod outcome {
-    pub const LEFT: u32 = 0;
     pub const PORT: u32 = 1;
     pub const VERDICT: u32 = 2;
     pub const REASON: u32 = 3;
     pub const NO_INPUT: u32 = 4;
 }
 
-fn mirror(packet: &mut ExchangeBuffer<'static>) -> Mirror {
-    let (present, time_ns, wire_len, info) = (packet.is_present().into(), packet.time_ns, packet.orig_len, packet.info.as_mut_ptr());
-    let (memory, place) = packet.place();
-    Mirror {
-        buffer: memory.as_mut_ptr(),
-        info,
-        time_ns,
-        size: memory.len() as u32,
-        head: place.head as u32,
-        len: place.len as u32,
-        front: place.front as u32,
-        moved: place.moved,
-        wire_len,
-        present,
-        copies: 0,
-        shown: 0,
-        budget: 0,
-        outcome: outcome::LEFT,
-        member: 0,
-        value: 0,
-        site: 0,
-    }
-}
-
-/// Makes the packet what its mirror says.
-fn put_back(mirror: &Mirror, packet: &mut ExchangeBuffer<'static>) {
-    let [head, len, front] = [mirror.head, mirror.len, mirror.front].map(|v| v as usize);
-    let placed = packet.set_place(Place { head, len, front, moved: mirror.moved });
-    debug_assert!(placed, "compiled code has moved a packet out of its memory");
-    packet.time_ns = mirror.time_ns;
-}
-
-fn end(mirror: &Mirror) -> Option<Ended> {
+fn end(slot: &Slot) -> Ended {
     let trap = || {
-        let kind = TrapKind::from_code(mirror.value).expect("compiled code returns the codes it was given");
-        Trap { kind, handler: HandlerKind::Push, inst: mirror.site }
+        let kind = TrapKind::from_code(slot.value).expect("compiled code returns the codes it was given");
+        Trap { kind, handler: HandlerKind::Push, inst: slot.site }
     };
-    let disposition = match mirror.outcome {
-        outcome::LEFT => return None,
-        outcome::PORT => Disposition::Port(mirror.value),
+    let disposition = match slot.outcome {
+        outcome::PORT => Disposition::Port(slot.value),
         outcome::VERDICT => Disposition::Drop(DropReason::Verdict),
-        outcome::REASON => Disposition::Drop(DropReason::Program(mirror.value)),
+        outcome::REASON => Disposition::Drop(DropReason::Program(slot.value)),
         outcome::NO_INPUT => Disposition::Drop(DropReason::NoInput),
         _ => Disposition::Trap(trap()),
     };
-    Some(Ended { member: mirror.member, disposition })
+    Ended { member: slot.member, disposition }
 }
 
-/// Limbs of the largest array of operands: a `hash` of 255 words.
+/// Limbs of a call's operands: a `hash` of 255 words.
 const OPERANDS: usize = 256;
 
 /// Work that compiled code leaves to the runtime.
 ///
 /// # Safety
-/// Called only by compiled code that [`Linked::run`] has called, with the burst that it was given, the number of a packet of it, a call of that unit's table, and
+/// Called only by compiled code that [`Linked::run`] has called, with the burst that it was given, a slot of it, a call of that unit's table, and
 /// the call's operands.
-unsafe extern "C" fn call(burst: *mut Burst, i: u64, unit: u32, index: u32, operands: *mut u64) -> u64 {
-    // SAFETY: compiled code hands on the burst that it was given.
-    let running = unsafe { (*burst).running };
+unsafe extern "C" fn call(burst: *mut Burst, slot: u64, unit: u32, index: u32, operands: *mut u64) -> u64 {
+    // SAFETY: compiled code hands on the burst that it was given, and does not use it during the call.
+    let burst = unsafe { &mut *burst };
     // SAFETY: `Linked::run` stored a `Running` that lives until compiled code returns, and compiled code does not use it.
-    let running = unsafe { &mut *running.cast::<Running<'_>>() };
-    // SAFETY: there is a mirror for every packet.
-    let mirror_of = unsafe { running.mirrors.add(i as usize) };
-    // SAFETY: compiled code does not use it during the call.
-    let mirror_of = unsafe { &mut *mirror_of };
+    let running = unsafe { &mut *burst.running.cast::<Running<'_>>() };
     let call = running.calls[unit as usize][index as usize];
     // SAFETY: the text has an array of at least so many limbs for this call.
-    let slot = unsafe { std::slice::from_raw_parts_mut(operands, limbs(call).min(OPERANDS)) };
-    let packet = &mut running.packets[i as usize];
-    put_back(mirror_of, packet);
-    let mut budget = Budget(mirror_of.budget);
-    let (shown, copies) = (mirror_of.shown, mirror_of.copies);
-    let state = running.host.state(unit);
-    let sent = running.copies.len();
-    let mut after = (shown, copies);
-    let machine = Machine { buffer: packet, state, clones: &mut running.copies, index: i as u32, shown, copies };
-    let result = jit::serve(machine, &running.programs[unit as usize], call, slot, &mut budget);
-    after.1 += (running.copies.len() - sent) as u32;
-    if let Call::Helper(compiler::mir::Helper::CoproShow(n), _) = call {
-        after.0 |= 1 << n;
-    }
-    let packet = &mut running.packets[i as usize];
-    packet.info.resize(running.programs[unit as usize].module().info_size as usize, 0);
-    *mirror_of = Mirror { shown: after.0, copies: after.1, budget: budget.0, ..mirror(packet) };
+    let operands = unsafe { std::slice::from_raw_parts_mut(operands, limbs(call).min(OPERANDS)) };
+    let result = running.serve(slot as u32, unit, call, operands, burst);
+    let (memory, places) = running.pool.parts();
+    (burst.memory, burst.slots) = (memory.as_mut_ptr(), places.as_mut_ptr());
     match result {
         Ok(v) => v.into(),
         Err(trap) => u64::from(trap.code()) << 32,
     }
+}
+
+impl Running<'_> {
+    fn serve(&mut self, slot: u32, unit: u32, call: Call, operands: &mut [u64], burst: &mut Burst) -> Result<u32, TrapKind> {
+        let of_packet = needs_packet(call);
+        let mut packet = if of_packet { self.packet(slot) } else { ExchangeBuffer::none() };
+        packet.time_ns = self.pool.slot(slot).time_ns;
+        let (program, sent) = (&self.programs[unit as usize], self.copies.len());
+        let mut budget = Budget(burst.left);
+        let (shown, copies) = (burst.shown, burst.copies);
+        let state = self.host.state(unit);
+        let machine = Machine { buffer: &mut packet, state, clones: &mut self.copies, index: 0, shown, copies };
+        let result = jit::serve(machine, program, call, operands, &mut budget);
+        burst.left = budget.0;
+        burst.copies += (self.copies.len() - sent) as u32;
+        if let Call::Helper(Helper::CoproShow(n), _) = call {
+            burst.shown |= 1 << n;
+        }
+        if of_packet {
+            self.pool.lower(slot, packet);
+        }
+        result
+    }
+
+    fn packet(&mut self, slot: u32) -> ExchangeBuffer<'static> {
+        check(self.pool, slot);
+        self.pool.lift(slot)
+    }
+}
+
+/// Whether a call works on more of the packet than its time.
+fn needs_packet(call: Call) -> bool {
+    let (Call::Helper(helper, _) | Call::Wide(helper, ..)) = call else { return false };
+    !matches!(
+        helper,
+        Helper::Find(_)
+            | Helper::Peek(_)
+            | Helper::Insert(_)
+            | Helper::DeleteEntry(_)
+            | Helper::EntryLoad(..)
+            | Helper::EntryStore(..)
+            | Helper::SetTimer(_)
+            | Helper::Crc(_)
+            | Helper::CoproIn(..)
+            | Helper::CoproOut(..)
+    )
 }
 
 /// Limbs of a call's operands and result.
@@ -318,30 +353,68 @@ fn limbs(call: Call) -> usize {
 ///
 /// # Safety
 /// As [`call`].
-unsafe extern "C" fn leave(burst: *mut Burst, i: u64) {
+unsafe extern "C" fn leave(burst: *mut Burst, slot: u64) {
     // SAFETY: as in `call`.
-    let running = unsafe { (*burst).running };
+    let burst = unsafe { &mut *burst };
     // SAFETY: as in `call`.
-    let running = unsafe { &mut *running.cast::<Running<'_>>() };
-    // SAFETY: there is a mirror for every packet, compiled code does not use them during the call, and those up to this packet's are complete.
-    let mirrors = unsafe { std::slice::from_raw_parts(running.mirrors, i as usize + 1) };
-    let mirror = &mirrors[i as usize];
-    let told = std::mem::replace(&mut running.told, i as usize + 1);
-    for (mirror, packet) in mirrors.iter().zip(running.packets.iter_mut()).take(i as usize).skip(told) {
-        tell(mirror, packet.take(), running.host);
-    }
-    let packet = &mut running.packets[i as usize];
-    put_back(mirror, packet);
-    if let Some(end) = end(mirror) {
-        let copies = std::mem::take(&mut running.copies);
-        running.host.leave(packet.take(), end, copies);
-    }
+    let running = unsafe { &mut *burst.running.cast::<Running<'_>>() };
+    running.hand_over(burst);
+    let slot = slot as u32;
+    check(running.pool, slot);
+    let end = end(running.pool.slot(slot));
+    running.stayed[end.member as usize] += 1;
+    let copies = std::mem::take(&mut running.copies);
+    running.host.leave(end, slot, copies, running.pool);
+    let (memory, places) = running.pool.parts();
+    (burst.memory, burst.slots) = (memory.as_mut_ptr(), places.as_mut_ptr());
 }
 
-/// Tells the host of a packet that has been run.
-fn tell(mirror: &Mirror, mut packet: ExchangeBuffer<'static>, host: &mut dyn Host) {
-    put_back(mirror, &mut packet);
-    if let Some(end) = end(mirror) {
-        host.ended(packet, end);
+/// How many packets went where. What went by a member's first port is what came in less all else, so that nothing is counted on the way that most packets take.
+struct Flows {
+    /// Members of entries, and where each member's ports lead.
+    entries: Vec<u32>,
+    links: Vec<Vec<(u32, Way)>>,
+    counted: Vec<(u32, u32)>,
+    /// By entry, by counted port, and what went no further or left at once by member.
+    begun: Vec<u64>,
+    counts: Vec<u64>,
+    stayed: Vec<u64>,
+}
+
+impl Flows {
+    fn new(members: &[&Member<'_>], entries: &[(u32, u32)], counted: Vec<(u32, u32)>) -> Self {
+        let links = members.iter().map(|member| member.links.clone()).collect();
+        let entries = entries.iter().map(|entry| entry.0).collect::<Vec<_>>();
+        let (begun, counts, stayed) = (vec![0; entries.len()], vec![0; counted.len()], vec![0; members.len()]);
+        Self { entries, links, counted, begun, counts, stayed }
+    }
+
+    /// By member. Links between members lead in no circle, so that after as many rounds as there are members nothing changes.
+    fn entered(&self) -> Vec<u64> {
+        let mut entered = vec![0; self.links.len()];
+        for _ in 0..=self.links.len() {
+            let before = std::mem::replace(&mut entered, vec![0; self.links.len()]);
+            for (member, begun) in self.entries.iter().zip(&self.begun) {
+                entered[*member as usize] += begun;
+            }
+            for (n, links) in self.links.iter().enumerate() {
+                for (k, (_, way)) in links.iter().enumerate() {
+                    if let Way::Member(to, _) = way {
+                        entered[*to as usize] += self.by_port(n, k, before[n]);
+                    }
+                }
+            }
+            if entered == before {
+                break;
+            }
+        }
+        entered
+    }
+
+    /// What went by a member's k-th port, so many having come in.
+    fn by_port(&self, member: usize, k: usize, entered: u64) -> u64 {
+        let count = |port: u32| self.counted.iter().position(|c| *c == (member as u32, port)).map_or(0, |at| self.counts[at]);
+        let others = || self.links[member].iter().skip(1).map(|(port, _)| count(*port)).sum::<u64>();
+        if k == 0 { entered.saturating_sub(others() + self.stayed[member]) } else { count(self.links[member][k].0) }
     }
 }

@@ -10,6 +10,7 @@ use netil::cluster::{Cluster, Ended, Host, Way};
 use netil::disasm::disassemble;
 use netil::exec::{CloneOut, Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::{Entry, HandlerKind, PortKind};
+use netil::pool::Pool;
 use netil::{Interpreter, Verified, verify};
 use netvm_aot::build::Compiler;
 use netvm_aot::linked::Linked;
@@ -52,7 +53,10 @@ struct Chain {
     links: Vec<Vec<(u32, Way)>>,
     states: Vec<State>,
     budget: u32,
-    ends: Vec<End>,
+    /// With the packets' numbers.
+    ends: Vec<(u32, End)>,
+    /// Packets that came into each program, one after the other.
+    entered: Vec<u64>,
 }
 
 impl Host for Chain {
@@ -60,16 +64,33 @@ impl Host for Chain {
         &mut self.states[member as usize]
     }
 
-    fn ended(&mut self, packet: ExchangeBuffer<'static>, ended: Ended) {
-        self.ends.push((ended, shape(&packet), None));
+    fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool) {
+        let (member, port) = self.exit_of(exit);
+        let ended = Ended { member, disposition: Disposition::Port(port) };
+        slots.iter().for_each(|slot| self.end(ended, *slot, None, pool));
     }
 
-    fn leave(&mut self, packet: ExchangeBuffer<'static>, ended: Ended, clones: Vec<CloneOut>) {
-        self.ends.push((ended, shape(&packet), Some(copies(&clones))));
+    fn ended(&mut self, ended: Ended, slot: u32, pool: &mut Pool) {
+        self.end(ended, slot, None, pool);
+    }
+
+    fn leave(&mut self, ended: Ended, slot: u32, clones: Vec<CloneOut>, pool: &mut Pool) {
+        self.end(ended, slot, Some(copies(&clones)), pool);
     }
 }
 
 impl Chain {
+    fn end(&mut self, ended: Ended, slot: u32, copies: Option<Vec<(u32, Shape)>>, pool: &mut Pool) {
+        let number = pool.slot(slot).tag;
+        self.ends.push((number, (ended, shape(&pool.lift(slot)), copies)));
+    }
+
+    /// The member and port that an exit belongs to: each has its own.
+    fn exit_of(&self, exit: u32) -> (u32, u32) {
+        let ways = (0..).zip(&self.links).flat_map(|(n, links)| links.iter().map(move |(port, way)| (n, *port, *way)));
+        ways.into_iter().find(|(.., way)| *way == Way::Exit(exit)).map(|(member, port, _)| (member, port)).unwrap()
+    }
+
     /// The chain with that number; `None` if a program of it is not for C.
     fn new(seed: u64, quick: bool) -> Option<Self> {
         let length = 1 + seed % 4;
@@ -83,11 +104,19 @@ impl Chain {
         programs.iter().all(|p| supports(p, &optimised(p)).is_ok()).then_some(())?;
         let links = (0..length as u32).map(|n| links(&programs, n, seed)).collect();
         let states = programs.iter().map(|p| state(p, BUDGET, quick)).collect();
-        Some(Self { programs, links, states, budget: BUDGET, ends: Vec::new() })
+        let mut chain = Self { entered: vec![0; programs.len()], programs, links, states, budget: BUDGET, ends: Vec::new() };
+        chain.number_exits();
+        Some(chain)
+    }
+
+    /// Gives each exit a number of its own.
+    fn number_exits(&mut self) {
+        let exits = self.links.iter_mut().flatten().filter(|(_, way)| matches!(way, Way::Exit(_)));
+        (0..).zip(exits).for_each(|(n, (_, way))| *way = Way::Exit(n));
     }
 
     /// In two bursts, the second of which finds what the first has left.
-    fn linked(&mut self, mut packets: Vec<ExchangeBuffer<'static>>) {
+    fn linked(&mut self, packets: Vec<ExchangeBuffer<'static>>) {
         let programs = self.programs.clone();
         let member = |(p, links): (&Arc<Verified>, &Vec<(u32, Way)>)| (Arc::clone(p), links.clone());
         let links: Vec<_> = programs.iter().zip(&self.links).map(member).collect();
@@ -95,21 +124,25 @@ impl Chain {
             links.iter().map(|(p, links)| (Arc::clone(p), Member { program: p, func: optimised(p), links: links.clone() })).collect();
         let options = netvm_aot::Options { no_cache: true, ..netvm_aot::Options::default() };
         let mut code = Linked::new(&members, &[(0, 0)], 1, &options).unwrap();
-        let mut second = packets.split_off(packets.len() / 2);
-        code.run(0, &mut packets, self.budget, self);
-        code.run(0, &mut second, self.budget, self);
+        let mut pool = Pool::new(PACKETS as u32, INFO as usize);
+        let slots: Vec<u32> = (0..).zip(packets).map(|(number, packet)| pool.place(packet, number).unwrap()).collect();
+        let (first, second) = slots.split_at(slots.len() / 2);
+        code.run(0, first, self.budget, &mut pool, self);
+        code.run(0, second, self.budget, &mut pool, self);
+        assert_eq!(code.entered(), self.entered, "packets that came into each member");
     }
 
     /// The meaning: one program after the other.
     fn plain(&mut self, packets: Vec<ExchangeBuffer<'static>>) {
         let mut engines: Vec<Interpreter> = self.programs.iter().map(|p| Interpreter::new(Arc::clone(p))).collect();
-        packets.into_iter().for_each(|packet| self.one(&mut engines, packet));
+        (0..).zip(packets).for_each(|(number, packet)| self.one(&mut engines, number, packet));
     }
 
-    fn one(&mut self, engines: &mut [Interpreter], mut packet: ExchangeBuffer<'static>) {
+    fn one(&mut self, engines: &mut [Interpreter], number: u32, mut packet: ExchangeBuffer<'static>) {
         let (mut member, mut port) = (0, 0);
         loop {
             packet.port = port;
+            self.entered[member as usize] += 1;
             let mut out = Outcome::default();
             engines[member as usize].run(HandlerKind::Push, std::slice::from_mut(&mut packet), &mut self.states[member as usize], &mut out);
             let disposition = out.dispositions[0];
@@ -119,18 +152,20 @@ impl Chain {
                 _ => None,
             };
             if !out.clones.is_empty() || link == Some(Way::AtOnce) {
-                return self.ends.push((end, shape(&packet), Some(copies(&out.clones))));
+                return self.ends.push((number, (end, shape(&packet), Some(copies(&out.clones)))));
             }
             match link {
                 Some(Way::Member(to, at)) => (member, port) = (to, at),
-                _ => return self.ends.push((end, shape(&packet), None)),
+                _ => return self.ends.push((number, (end, shape(&packet), None))),
             }
         }
     }
 
-    fn seen(self) -> Seen {
+    /// By exits packets leave in groups, so they are told apart by their numbers.
+    fn seen(mut self) -> Seen {
+        self.ends.sort_by_key(|(number, _)| *number);
         Seen {
-            ends: self.ends,
+            ends: self.ends.into_iter().map(|(_, end)| end).collect(),
             memories: self.states.iter().map(|s| (s.data.clone(), s.shared.clone(), s.exceptions.to_vec())).collect(),
             tables: self.states.iter().flat_map(|s| s.tables.iter().map(|t| t.entries(0))).collect(),
             others: self
@@ -165,7 +200,7 @@ fn links(programs: &[Arc<Verified>], n: u32, seed: u64) -> Vec<(u32, Way)> {
         let link = match () {
             () if (next as usize) < programs.len() && port.kind == PortKind::PushOutput => Way::Member(next, 0),
             () if (seed + u64::from(id)).is_multiple_of(5) => Way::AtOnce,
-            () => Way::Exit,
+            () => Way::Exit(0),
         };
         (id, link)
     };
@@ -220,16 +255,22 @@ fn recorded(case: &str) -> bool {
     inputs.resize(PACKETS as usize, vec![7; 33]);
     let make = || inputs.iter().map(|b| ExchangeBuffer::borrowed(b).into_owned()).collect::<Vec<_>>();
     let out: Vec<u32> = program.module().all_ports().into_iter().filter(|(_, p)| !p.kind.is_input()).map(|(id, _)| id).collect();
-    let chain = |quick| Chain {
-        programs: vec![Arc::clone(&program); 2],
-        links: vec![out.iter().map(|id| (*id, Way::Member(1, 0))).collect(), out.iter().map(|id| (*id, Way::Exit)).collect()],
-        states: vec![state(&program, budget, quick), state(&program, budget, quick)],
-        budget,
-        ends: Vec::new(),
+    let chain = |quick| {
+        let mut chain = Chain {
+            programs: vec![Arc::clone(&program); 2],
+            links: vec![out.iter().map(|id| (*id, Way::Member(1, 0))).collect(), out.iter().map(|id| (*id, Way::Exit(0))).collect()],
+            states: vec![state(&program, budget, quick), state(&program, budget, quick)],
+            budget,
+            ends: Vec::new(),
+            entered: vec![0; 2],
+        };
+        chain.number_exits();
+        chain
     };
     let (mut found, mut wanted) = (chain(true), chain(false));
-    found.linked(make());
     wanted.plain(make());
+    found.entered.clone_from(&wanted.entered);
+    found.linked(make());
     let (found, wanted) = (found.seen(), wanted.seen());
     assert!(found == wanted, "{name}: {}", difference(&found, &wanted));
     true
@@ -246,8 +287,9 @@ fn generated_chains() {
     for seed in (first..).take(8 * cases as usize) {
         let (Some(mut chain), Some(mut plain)) = (Chain::new(seed, true), Chain::new(seed, false)) else { continue };
         let texts: Vec<String> = chain.programs.iter().map(|p| disassemble(p.module())).collect();
-        chain.linked(packets(seed));
         plain.plain(packets(seed));
+        chain.entered.clone_from(&plain.entered);
+        chain.linked(packets(seed));
         let (found, wanted) = (chain.seen(), plain.seen());
         assert!(found == wanted, "seed {seed}: {}\n{}", difference(&found, &wanted), texts.join("\n----\n"));
         compared += 1;

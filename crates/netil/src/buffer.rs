@@ -83,6 +83,13 @@ impl<'a> ExchangeBuffer<'a> {
         Self { store, front: 0, moved: 0, info: Vec::new(), port: 0, time_ns: 0, orig_len: len as u32 }
     }
 
+    /// A packet of those bytes, of which the first `front` were pulled and are kept.
+    pub(crate) fn copied(kept: &[u8], front: usize, moved: u32) -> Self {
+        let mut buffer = vec![0; kept.len() + 2 * ROOM];
+        buffer[ROOM..ROOM + kept.len()].copy_from_slice(kept);
+        Self { store: Store::Owned { buffer, head: ROOM + front, len: kept.len() - front }, front, moved, ..Self::none() }
+    }
+
     /// No packet: what a pull handler starts with.
     pub fn none() -> Self {
         Self { store: Store::Gone, front: 0, moved: 0, info: Vec::new(), port: 0, time_ns: 0, orig_len: 0 }
@@ -105,6 +112,33 @@ impl<'a> ExchangeBuffer<'a> {
             Store::Owned { buffer, head, len } => &buffer[*head..*head + *len],
             Store::Gone => &[],
         }
+    }
+
+    /// The captured bytes and those before them that were pulled and are still there.
+    pub(crate) fn kept(&self) -> &[u8] {
+        match &self.store {
+            Store::Borrowed { bytes, head } => &bytes[*head - self.front..],
+            Store::Owned { buffer, head, len } => &buffer[*head - self.front..*head + *len],
+            Store::Gone => &[],
+        }
+    }
+
+    /// How many of those bytes were pulled.
+    pub(crate) fn front(&self) -> usize {
+        self.front
+    }
+
+    /// The packet as it would be at another place in its memory, which must be inside.
+    pub(crate) fn at(&self, place: Place) -> &[u8] {
+        match &self.store {
+            Store::Owned { buffer, .. } => &buffer[place.head..place.head + place.len],
+            _ => self.bytes(),
+        }
+    }
+
+    /// Bytes of memory that it has of its own.
+    pub(crate) fn size(&self) -> usize {
+        if let Store::Owned { buffer, .. } = &self.store { buffer.len() } else { 0 }
     }
 
     /// The captured bytes for writing; copies a borrowed packet once.

@@ -1,14 +1,15 @@
 //! Elements of an application that run as one over a burst, and which of them may.
 //!
 //! A cluster's members are programs that packets are pushed through. Each packet goes as far as members lead it before the next one starts, as one at a time
-//! would; so a cluster is right whatever its members keep. What leaves it is either told when the burst has been run ([`Way::Exit`]), where nothing that happens
-//! behind can come back to a member, or is handed over at once ([`Way::AtOnce`]).
+//! would; so a cluster is right whatever its members keep. What leaves it is either handed over when the burst has been run ([`Way::Exit`]), where nothing that happens
+//! behind can come back to a member, or at once ([`Way::AtOnce`]).
 //!
 //! Source: NetVM paper, section 5.2; architecture, "Bursts".
 
 use crate::app::{Application, Body, End, Wire, port_id};
-use crate::exec::{CloneOut, Disposition, ExchangeBuffer, State};
+use crate::exec::{CloneOut, Disposition, State};
 use crate::module::PortKind;
+use crate::pool::Pool;
 use std::collections::BTreeSet;
 
 /// What became of a packet, and in which member.
@@ -20,22 +21,28 @@ pub struct Ended {
     pub disposition: Disposition,
 }
 
-/// Who has the members' states, and takes what leaves before the next packet is run.
+/// Who has the members' states, and takes what leaves. The slots that it is told of are its own from then on.
 pub trait Host {
     /// A member's state.
     fn state(&mut self, member: u32) -> &mut State;
 
-    /// A packet that has been run and has not left at once. Told in order; not before others have been run, but before a later packet leaves at once.
-    fn ended(&mut self, packet: ExchangeBuffer<'static>, ended: Ended);
+    /// Packets that went out by an exit, in their order: when the burst has been run, or before a later packet leaves at once.
+    fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool);
 
-    /// A packet whose element has sent copies, which come first, or that goes where the next packet may be influenced.
-    fn leave(&mut self, packet: ExchangeBuffer<'static>, ended: Ended, copies: Vec<CloneOut>);
+    /// A packet that went no further, likewise.
+    fn ended(&mut self, ended: Ended, slot: u32, pool: &mut Pool);
+
+    /// A packet whose element has sent copies, which come first, or that goes where the next packet may be influenced; before the next one is run.
+    fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool);
 }
 
 /// Members made ready to run as one.
 pub trait Cluster: Send {
-    /// Runs packets from an entry on, in order, and gives them all to the host; none are left. `budget` is each member's.
-    fn run(&mut self, entry: u32, packets: &mut Vec<ExchangeBuffer<'static>>, budget: u32, host: &mut dyn Host);
+    /// Runs the packets in these slots from an entry on, in order, and gives them all to the host. `budget` is each member's.
+    fn run(&mut self, entry: u32, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host);
+
+    /// Packets that have come into each member so far.
+    fn entered(&self) -> Vec<u64>;
 }
 
 /// Where a packet goes from a member's port.
@@ -43,8 +50,8 @@ pub trait Cluster: Send {
 pub enum Way {
     /// Into a member, by its port with that id.
     Member(u32, u32),
-    /// Out, to be told when the burst has been run.
-    Exit,
+    /// Out by an exit, to be handed over when the burst has been run.
+    Exit(u32),
     /// Out at once.
     AtOnce,
 }
@@ -58,6 +65,8 @@ pub struct Plan {
     pub ways: Vec<Vec<(u32, Way)>>,
     /// Inputs that packets come in by from elsewhere: member, port's id.
     pub entries: Vec<(u32, u32)>,
+    /// Where exits lead. No two to different inputs of one element: it must see packets in their order.
+    pub exits: Vec<End>,
 }
 
 impl Plan {
@@ -67,7 +76,9 @@ impl Plan {
         let members: Vec<u32> = (0..app.instances.len() as u32).filter(|n| pushed(n) && links(*n)).collect();
         let plan = Self { members, ..Self::default() };
         let returning = plan.returning(app);
-        let ways = plan.members.iter().map(|n| plan.ways_of(app, *n, &returning)).collect();
+        let exits = plan.exits(app, &returning);
+        let plan = Self { exits, ..plan };
+        let ways = plan.members.iter().map(|n| plan.ways_of(app, *n)).collect();
         let entries = plan.entries(app);
         Self { ways, entries, ..plan }
     }
@@ -91,16 +102,28 @@ impl Plan {
         found
     }
 
-    fn ways_of(&self, app: &Application, instance: u32, returning: &BTreeSet<u32>) -> Vec<(u32, Way)> {
-        let own = app.wires.iter().filter(|w| w.from.instance == instance);
-        own.filter_map(|w| Some((output(app, w.from)?, self.way(app, w, returning)))).collect()
+    /// Native elements that members lead to and that lead to none, those with one input that is used.
+    fn exits(&self, app: &Application, returning: &BTreeSet<u32>) -> Vec<End> {
+        let native = |end: &End| matches!(app.instances[end.instance as usize].body, Body::Native(_));
+        let out = app.wires.iter().filter(|w| !w.recirculates && self.member(w.from.instance).is_some()).map(|w| w.to);
+        let ends: BTreeSet<(u32, u32)> =
+            out.filter(|end| native(end) && !returning.contains(&end.instance)).map(|end| (end.instance, end.port)).collect();
+        let single = |(instance, port): &(u32, u32)| !ends.iter().any(|(i, p)| i == instance && p != port);
+        ends.iter().filter(|end| single(end)).map(|(instance, port)| End { instance: *instance, port: *port }).collect()
     }
 
-    fn way(&self, app: &Application, wire: &Wire, returning: &BTreeSet<u32>) -> Way {
-        let native = matches!(app.instances[wire.to.instance as usize].body, Body::Native(_));
-        match (self.member(wire.to.instance), input(app, wire.to)) {
-            (Some(member), Some(port)) if !wire.recirculates => Way::Member(member, port),
-            _ if native && !wire.recirculates && !returning.contains(&wire.to.instance) => Way::Exit,
+    fn ways_of(&self, app: &Application, instance: u32) -> Vec<(u32, Way)> {
+        let own = app.wires.iter().filter(|w| w.from.instance == instance);
+        let mut ways: Vec<(u32, Way)> = own.filter_map(|w| Some((output(app, w.from)?, self.way(app, w)))).collect();
+        ways.sort_by_key(|(port, _)| *port);
+        ways
+    }
+
+    fn way(&self, app: &Application, wire: &Wire) -> Way {
+        let exit = self.exits.iter().position(|exit| *exit == wire.to).filter(|_| !wire.recirculates);
+        match (self.member(wire.to.instance), input(app, wire.to), exit) {
+            (Some(member), Some(port), _) if !wire.recirculates => Way::Member(member, port),
+            (_, _, Some(exit)) => Way::Exit(exit as u32),
             _ => Way::AtOnce,
         }
     }
@@ -142,12 +165,20 @@ mod tests {
 
     #[test]
     fn what_is_behind_the_members_leaves_after_the_burst() {
-        let app = app("nppn", &[(0, 0, 1, 0, false), (1, 0, 2, 1, false), (1, 1, 3, 0, false), (2, 1, 3, 1, false)]);
+        let app = app("nppn", &[(0, 0, 1, 0, false), (1, 0, 2, 1, false), (1, 1, 3, 0, false), (2, 1, 3, 0, false)]);
         let plan = Plan::new(&app, &|_| true);
         assert_eq!(plan.members, [1, 2]);
-        assert_eq!(plan.ways, [vec![(2, Way::Member(1, 1)), (3, Way::Exit)], vec![(3, Way::Exit)]]);
+        assert_eq!(plan.ways, [vec![(2, Way::Member(1, 1)), (3, Way::Exit(0))], vec![(3, Way::Exit(0))]]);
+        assert_eq!(plan.exits, [End { instance: 3, port: 0 }]);
         assert_eq!((&plan.entries[..], plan.entry(&app, End { instance: 1, port: 0 })), (&[(0, 0)][..], Some(0)));
         assert_eq!(plan.entry(&app, End { instance: 2, port: 1 }), None);
+    }
+
+    #[test]
+    fn what_goes_to_several_inputs_of_one_element_leaves_at_once() {
+        let app = app("nppn", &[(0, 0, 1, 0, false), (1, 0, 2, 1, false), (1, 1, 3, 0, false), (2, 1, 3, 1, false)]);
+        let plan = Plan::new(&app, &|_| true);
+        assert_eq!(plan.ways, [vec![(2, Way::Member(1, 1)), (3, Way::AtOnce)], vec![(3, Way::AtOnce)]]);
     }
 
     #[test]

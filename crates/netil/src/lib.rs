@@ -14,6 +14,7 @@
 //! - [`exec`]: dispositions, traps and state, the same for every engine; [`buffer`]: exchange buffers
 //! - [`budget`]: what ends runaway loops
 //! - [`machine`]: what instructions do to memories, exchange buffers and coprocessors, the same for every engine
+//! - [`pool`]: packets side by side in one memory
 //! - [`interp`]: the reference interpreter; [`engine`]: what every engine does
 //! - [`tables`]: tables of entries and what they mean; [`layout`]: how they lie in memory
 //! - [`app`]: applications, graphs of elements; [`cluster`]: elements that run as one
@@ -41,6 +42,7 @@ pub mod machine;
 pub mod manual;
 pub mod module;
 pub mod ops;
+pub mod pool;
 pub mod set;
 pub mod table;
 pub mod tables;

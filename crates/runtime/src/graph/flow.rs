@@ -4,6 +4,7 @@
 //! what elements on its way push aside moves before the packet that was pulled.
 
 use super::native::Ctx;
+use super::program::Ended;
 use super::{At, Body, Graph, MAX_PULL_DEPTH, MAX_ROUNDS, Packet, Push};
 
 /// Why packets are dropped that no element drops.
@@ -97,19 +98,34 @@ impl Graph {
         }
     }
 
-    pub(super) fn end(&mut self, node: usize, ended: super::program::Ended, packet: Packet) {
+    pub(super) fn end(&mut self, node: usize, ended: Ended, packet: Packet) {
         match ended {
-            super::program::Ended::Leaves(port) => self.leave(node, port, packet),
-            // Held back by the program.
-            super::program::Ended::Dropped(_) if !packet.buffer.is_present() => {}
-            super::program::Ended::Dropped(reason) => self.lose(node, &reason, &packet),
-            super::program::Ended::Trapped(reason) => {
-                self.nodes[node].stats.traps += 1;
-                self.nodes[node].stats.first_trap.get_or_insert_with(|| reason.clone());
-                self.lose(node, &reason, &packet);
+            Ended::Leaves(port) => self.leave(node, port, packet),
+            ended => {
+                let reason = self.stop(node, &ended, packet.buffer.is_present());
+                if let Some(reason) = reason {
+                    self.watch(|observer, info| observer.drops(node, reason, &packet, info));
+                }
             }
-            super::program::Ended::Nothing => {}
         }
+    }
+
+    /// Counts a packet that goes no further; why it was dropped, if it was.
+    pub(super) fn stop<'e>(&mut self, node: usize, ended: &'e Ended, present: bool) -> Option<&'e str> {
+        let stats = &mut self.nodes[node].stats;
+        let reason = match ended {
+            // Held back by the program.
+            Ended::Dropped(_) if !present => return None,
+            Ended::Leaves(_) | Ended::Nothing => return None,
+            Ended::Dropped(reason) => reason,
+            Ended::Trapped(reason) => {
+                stats.traps += 1;
+                stats.first_trap.get_or_insert_with(|| reason.clone());
+                reason
+            }
+        };
+        stats.drop(reason);
+        Some(reason)
     }
 
     /// Asks what is before an input for a packet.
@@ -120,6 +136,15 @@ impl Graph {
         self.nodes[node].stats.packets += 1;
         self.watch(|observer, info| observer.enters(At { node, port }, &mut packet, info));
         Some(packet)
+    }
+
+    /// Asks what is before an input for packets in the pool; only native elements have such.
+    pub(super) fn pull_slots(&mut self, node: usize, port: u32, slots: &mut Vec<u32>) {
+        let from = self.nodes[node].inputs.get(port as usize).and_then(|ends| ends.first()).copied();
+        let Some(from) = from else { return };
+        self.with_native(from.instance as usize, |native, ctx| native.pull_slots(from.port, slots, ctx));
+        self.moved |= !slots.is_empty();
+        self.nodes[node].stats.packets += slots.len() as u64;
     }
 
     fn pull_output(&mut self, node: usize, port: u32) -> Option<Packet> {
@@ -156,7 +181,7 @@ impl Graph {
         let packet = Packet { buffer, rounds, link };
         self.after_program(node, &packet);
         let result = match ended {
-            super::program::Ended::Leaves(left) if left == port => Some(packet),
+            Ended::Leaves(left) if left == port => Some(packet),
             ended => {
                 self.end(node, ended, packet);
                 None

@@ -1,19 +1,24 @@
 //! Elements that run as one: bursts of arrivals go through a cluster, what leaves it goes on as ever.
 //!
+//! Packets of a burst lie in the graph's pool, from the source that put them there to the queue they wait in and what empties that.
+//!
 //! Invariants: a burst is arrivals that follow each other without anything between them that could be seen: no other source, no timer. What leaves the
-//! cluster at once, with the tasks behind it, is finished before the next packet is run. What leaves at the end enters queues in order; a queue
-//! that is full gets its tasks run first, as it would have after each arrival.
+//! cluster at once, with the tasks behind it, is finished before the next packet is run. What leaves by an exit enters queues in order; a queue
+//! that is full gets its tasks run first, as it would have after each arrival. Packets stay in the pool only where bursts are.
 
 use super::program::Ended as How;
 use super::{Body, Graph, Packet, Push};
 use crate::io::LinkType;
 use netil::app::{Application, End};
 use netil::cluster::{Cluster, Ended, Host, Plan};
-use netil::exec::{CloneOut, ExchangeBuffer, State};
+use netil::exec::{CloneOut, State};
+use netil::pool::Pool;
 use std::collections::HashMap;
 
 /// The most arrivals of a burst.
 const BURST: usize = 256;
+/// Packets that the pool has room for; when there are more, they come one at a time, each in memory of its own.
+const SLOTS: u32 = 4096;
 
 /// A cluster of this graph.
 pub(super) struct Linked {
@@ -21,16 +26,22 @@ pub(super) struct Linked {
     plan: Plan,
     /// The entry for each input that has one.
     entries: HashMap<(usize, u32), u32>,
-    packets: Vec<ExchangeBuffer<'static>>,
+    slots: Vec<u32>,
     /// Arrivals that may be run together.
     most: usize,
+}
+
+impl Linked {
+    /// Packets that came into each element that is a member.
+    pub(super) fn entered(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.plan.members.iter().map(|node| *node as usize).zip(self.cluster.entered())
+    }
 }
 
 /// The graph while a cluster of it runs.
 struct Serving<'g> {
     graph: &'g mut Graph,
     plan: &'g Plan,
-    link: LinkType,
     rounds: u8,
     /// There may be several arrivals in a burst, so that tasks must be run in between where it shows.
     several: bool,
@@ -44,7 +55,8 @@ impl Graph {
         let entry = |to: End| plan.entry(application, to).map(|entry| ((to.instance as usize, to.port), entry));
         let entries = inputs.filter_map(entry).collect();
         let most = if self.may_burst() { BURST } else { 1 };
-        self.linked = Some(Linked { cluster, plan, entries, packets: Vec::new(), most });
+        self.pool = Pool::new(SLOTS, self.info.size);
+        self.linked = Some(Linked { cluster, plan, entries, slots: Vec::new(), most });
     }
 
     /// Whether it cannot be told that some arrivals were run before the tasks behind them: only queues and what empties them at once are there, and no
@@ -56,44 +68,91 @@ impl Graph {
         })
     }
 
+    /// Takes arrivals of a source that come before anything else happens, and runs them. False if there is none that goes into the cluster.
+    pub(super) fn arrive_many(&mut self, source: usize) -> bool {
+        let Some(mut linked) = self.linked.take() else { return false };
+        let arrived = linked.most > 1 && self.fill(source, &mut linked);
+        self.linked = Some(linked);
+        arrived
+    }
+
+    fn fill(&mut self, source: usize, linked: &mut Linked) -> bool {
+        let way = self.nodes[source].outputs.first().and_then(|ways| ways.first()).filter(|way| !way.recirculates);
+        let entry = way.and_then(|way| linked.entries.get(&(way.to.instance as usize, way.to.port)).copied());
+        let (Some(entry), true) = (entry, self.pending.is_empty() && self.recirculated.is_empty()) else { return false };
+        let until = self.others_next(source);
+        let mut slots = std::mem::take(&mut linked.slots);
+        let most = linked.most.min(self.pool.room());
+        let last = self.with_native(source, |native, ctx| native.arrive_many(most, until, &mut slots, ctx)).flatten();
+        if let Some(last) = last {
+            self.clock.arrive(last);
+            self.arrivals += slots.len() as u64;
+            self.run_linked(linked, entry, &slots, 0);
+        }
+        slots.clear();
+        linked.slots = slots;
+        last.is_some()
+    }
+
+    /// When something else than an arrival at this source happens next.
+    fn others_next(&mut self, source: usize) -> u64 {
+        let mut until = self.next_timer().map_or(u64::MAX, |(when, _)| when);
+        for index in 0..self.sources.len() {
+            let node = self.sources[index];
+            if node != source {
+                let time = self.with_native(node, |native, ctx| native.next_arrival(ctx)).flatten();
+                until = until.min(time.unwrap_or(u64::MAX));
+            }
+        }
+        until
+    }
+
+    fn run_linked(&mut self, linked: &mut Linked, entry: u32, slots: &[u32], rounds: u8) {
+        let mut pool = std::mem::take(&mut self.pool);
+        let budget = self.budget;
+        let several = linked.most > 1;
+        let mut serving = Serving { graph: self, plan: &linked.plan, rounds, several };
+        linked.cluster.run(entry, slots, budget, &mut pool, &mut serving);
+        self.pool = pool;
+        if several {
+            // Looking ahead may have found the end, which comes behind these tasks.
+            self.settle();
+            self.run_tasks();
+        }
+    }
+
     /// The arrival that is on its way, and those that follow it, if they go into the cluster. False if not.
     pub(super) fn arrive_linked(&mut self, source: usize) -> bool {
         let Some(mut linked) = self.linked.take() else { return false };
         let entry = self.pending.last().and_then(|push| linked.entries.get(&(push.node, push.port)).copied());
-        let goes = entry.filter(|_| self.pending.len() == 1);
+        let goes = entry.filter(|_| self.pending.len() == 1 && self.pool.room() > 0);
         if let (Some(entry), Some(first)) = (goes, self.pending.last().map(|push| (push.node, push.port))) {
-            let (link, rounds) = self.collect(source, first, &mut linked);
-            let budget = self.budget;
-            let several = linked.most > 1;
-            let mut serving = Serving { graph: self, plan: &linked.plan, link, rounds, several };
-            linked.cluster.run(entry, &mut linked.packets, budget, &mut serving);
-            if several {
-                // Looking ahead may have found the end, which comes behind these tasks.
-                self.settle();
-                self.run_tasks();
-            }
+            let rounds = self.collect(source, first, &mut linked);
+            let slots = std::mem::take(&mut linked.slots);
+            self.run_linked(&mut linked, entry, &slots, rounds);
+            linked.slots = slots;
+            linked.slots.clear();
         }
         self.linked = Some(linked);
         goes.is_some()
     }
 
-    /// Takes the packet on its way and the arrivals that follow it without anything between.
-    fn collect(&mut self, source: usize, to: (usize, u32), linked: &mut Linked) -> (LinkType, u8) {
-        let mut first = None;
+    /// Takes the packet on its way and the arrivals that follow it without anything between. How often they were led back.
+    fn collect(&mut self, source: usize, to: (usize, u32), linked: &mut Linked) -> u8 {
+        let mut rounds = 0;
         while let Some(Push { packet, .. }) = self.pending.pop() {
-            let kind = *first.get_or_insert((packet.link, packet.rounds));
-            linked.packets.push(packet.buffer);
-            if linked.packets.len() >= linked.most || !self.follows(source) {
-                return kind;
+            rounds = packet.rounds;
+            linked.slots.extend(self.pool.place(packet.buffer, packet.link.number()));
+            if linked.slots.len() >= linked.most || self.pool.room() == 0 || !self.follows(source) {
+                break;
             }
             self.with_native(source, |native, ctx| native.arrive(ctx));
-            let same = self.pending.len() == 1
-                && self.pending.last().is_some_and(|p| (p.node, p.port) == to && (p.packet.link, p.packet.rounds) == kind);
+            let same = self.pending.len() == 1 && self.pending.last().is_some_and(|p| (p.node, p.port) == to && p.packet.rounds == rounds);
             if !same {
-                return kind;
+                break;
             }
         }
-        first.unwrap_or((LinkType::EN10MB, 0))
+        rounds
     }
 
     /// All tasks until none has work, whoever has asked for the end meanwhile: of what takes bursts each task comes to an end.
@@ -118,6 +177,41 @@ impl Graph {
             _ => false,
         }
     }
+
+    /// Lets packets of the pool enter a native element, in order; one that is full gets its tasks run first.
+    fn enter_slots(&mut self, to: End, mut slots: &[u32]) {
+        let node = to.instance as usize;
+        while !slots.is_empty() {
+            let mut room = self.room(node);
+            if room == 0 {
+                self.run_tasks();
+                room = self.room(node).max(1);
+            }
+            let (now, later) = slots.split_at(room.min(slots.len()));
+            self.moved = true;
+            self.nodes[node].stats.packets += now.len() as u64;
+            self.with_native(node, |native, ctx| native.push_slots(to.port, now, ctx));
+            self.settle();
+            slots = later;
+        }
+    }
+
+    /// Packets that a native element can take without losing one.
+    fn room(&self, node: usize) -> usize {
+        if let Body::Native(Some(native)) = &self.nodes[node].body { native.room() } else { usize::MAX }
+    }
+
+    /// The packet of a slot, which is then free.
+    pub(super) fn lift(&mut self, slot: u32, rounds: u8) -> Packet {
+        lift(&mut self.pool, slot, rounds)
+    }
+}
+
+fn lift(pool: &mut Pool, slot: u32, rounds: u8) -> Packet {
+    let link = LinkType::from_file(pool.slot(slot).tag);
+    let buffer = pool.lift(slot);
+    pool.give_back(&[slot]);
+    Packet { buffer, rounds, link }
 }
 
 impl Serving<'_> {
@@ -125,32 +219,19 @@ impl Serving<'_> {
         self.plan.members[ended.member as usize] as usize
     }
 
-    fn how(&self, node: usize, ended: &Ended) -> Option<How> {
+    fn how(&self, node: usize, ended: &Ended) -> How {
         match &self.graph.nodes[node].body {
-            Body::Program(program) => Some(program.ended(ended.disposition)),
-            Body::Native(..) => None,
+            Body::Program(program) => program.ended(ended.disposition),
+            Body::Native(..) => How::Nothing,
         }
     }
 
-    fn packet(&self, buffer: ExchangeBuffer<'static>) -> Packet {
-        Packet { buffer, rounds: self.rounds, link: self.link }
-    }
-
-    /// Runs the tasks before a packet goes into a queue that is full.
-    fn make_room(&mut self, node: usize, how: &How) {
-        let How::Leaves(port) = how else { return };
-        let way = self.graph.nodes[node].outputs.get(*port as usize).and_then(|ways| ways.first());
-        let Some(to) = way.map(|way| way.to.instance as usize) else { return };
-        let full = matches!(&self.graph.nodes[to].body, Body::Native(Some(native)) if native.has_no_room());
-        if full {
-            self.run_tasks();
-        }
-    }
-
-    fn run_tasks(&mut self) {
-        if self.several {
-            self.graph.run_tasks();
-        }
+    /// The graph with the pool in it.
+    fn with_pool<T>(&mut self, pool: &mut Pool, work: impl FnOnce(&mut Graph) -> T) -> T {
+        std::mem::swap(&mut self.graph.pool, pool);
+        let result = work(self.graph);
+        std::mem::swap(&mut self.graph.pool, pool);
+        result
     }
 }
 
@@ -163,31 +244,47 @@ impl Host for Serving<'_> {
         }
     }
 
-    fn ended(&mut self, packet: ExchangeBuffer<'static>, ended: Ended) {
-        let node = self.node(&ended);
-        let Some(how) = self.how(node, &ended) else { return };
-        self.make_room(node, &how);
-        let packet = self.packet(packet);
-        self.graph.end(node, how, packet);
-        self.graph.settle();
+    fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool) {
+        let (to, rounds, several) = (self.plan.exits[exit as usize], self.rounds, self.several);
+        self.with_pool(pool, |graph| {
+            if several {
+                return graph.enter_slots(to, slots);
+            }
+            for slot in slots {
+                let packet = graph.lift(*slot, rounds);
+                graph.pending.push(Push { node: to.instance as usize, port: to.port, packet });
+                graph.settle();
+            }
+        });
     }
 
-    fn leave(&mut self, packet: ExchangeBuffer<'static>, ended: Ended, copies: Vec<CloneOut>) {
+    fn ended(&mut self, ended: Ended, slot: u32, pool: &mut Pool) {
         let node = self.node(&ended);
-        let Some(how) = self.how(node, &ended) else { return };
-        let mark = self.graph.pending.len();
-        for copy in copies {
-            let port = match &self.graph.nodes[node].body {
-                Body::Program(program) => program.output_of(copy.port),
-                Body::Native(..) => 0,
-            };
-            let copy = self.packet(copy.buffer);
-            self.graph.leave(node, port, copy);
-        }
-        let packet = self.packet(packet);
-        self.graph.end(node, how, packet);
-        self.graph.pending[mark..].reverse();
-        self.graph.settle();
-        self.run_tasks();
+        let how = self.how(node, &ended);
+        self.graph.stop(node, &how, pool.slot(slot).present != 0);
+        pool.give_back(&[slot]);
+    }
+
+    fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool) {
+        let node = self.node(&ended);
+        let how = self.how(node, &ended);
+        let (rounds, several) = (self.rounds, self.several);
+        let packet = lift(pool, slot, rounds);
+        self.with_pool(pool, |graph| {
+            let mark = graph.pending.len();
+            for copy in copies {
+                let port = match &graph.nodes[node].body {
+                    Body::Program(program) => program.output_of(copy.port),
+                    Body::Native(..) => 0,
+                };
+                graph.leave(node, port, Packet { buffer: copy.buffer, rounds, link: packet.link });
+            }
+            graph.end(node, how, packet);
+            graph.pending[mark..].reverse();
+            graph.settle();
+            if several {
+                graph.run_tasks();
+            }
+        });
     }
 }

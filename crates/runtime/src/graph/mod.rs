@@ -48,6 +48,7 @@ use netil::app::{Application, Body as Source, End};
 use netil::copro::Coprocessor;
 use netil::engine::Engine;
 use netil::module::Table as Declaration;
+use netil::pool::Pool;
 use netil::tables::Table;
 use program::Program;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -149,6 +150,8 @@ pub struct Graph {
     /// Elements that run as one.
     linked: Option<linked::Linked>,
     observer: Option<Box<dyn Observer>>,
+    /// Packets that are run in bursts.
+    pool: Pool,
     /// What one handler run may spend.
     budget: u32,
     /// A packet moved since this was last set to false.
@@ -271,6 +274,7 @@ impl Graph {
             moved: false,
             linked: None,
             observer: None,
+            pool: Pool::default(),
             budget,
             pull_depth: 0,
             handler_depth: 0,

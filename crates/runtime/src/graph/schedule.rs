@@ -165,6 +165,9 @@ impl Graph {
     }
 
     fn arrive(&mut self, node: usize, time: u64) {
+        if self.arrive_many(node) {
+            return;
+        }
         self.clock.arrive(time);
         self.arrivals += 1;
         self.watch(|observer, _| observer.wakes(node));

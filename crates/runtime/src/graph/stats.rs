@@ -47,7 +47,10 @@ pub struct Stats {
 impl super::Graph {
     /// What became of the packets so far.
     pub fn stats(&self) -> Stats {
-        let nodes = self.nodes.iter().map(|node| (node.name.clone(), node.class.clone(), node.stats.clone())).collect();
+        let mut nodes: Vec<_> = self.nodes.iter().map(|node| (node.name.clone(), node.class.clone(), node.stats.clone())).collect();
+        for (node, entered) in self.linked.iter().flat_map(super::linked::Linked::entered) {
+            nodes[node].2.packets += entered;
+        }
         Stats { arrivals: self.arrivals, nodes }
     }
 }

@@ -1,16 +1,13 @@
 
-/* A packet and what belongs to it: `Mirror` of the loader. */
-struct nv_packet {
-    uint8_t *buffer; /* its memory, `size` bytes */
-    uint8_t *info;
-    uint64_t time_ns;
-    uint32_t size, head, len;
+/* A packet's place and what became of it: `netil::pool::Slot`. */
+struct nv_slot {
+    uint64_t time_ns, at;
+    uint32_t head, len;
     uint32_t front, moved; /* bytes pulled that can come back; bytes pulled less bytes pushed */
     uint32_t wire_len, present;
-    uint32_t copies, shown; /* sent by the element at hand; coprocessors that it has shown the packet */
-    uint32_t budget;
     uint32_t outcome, member, value, site; /* what became of it, where, and what with */
-};
+    uint32_t tag;
+} __attribute__((aligned(64)));
 
 /* A table that lies in memory as netil::layout says; null where only the runtime can look into it. */
 struct nv_table {
@@ -28,38 +25,54 @@ struct nv_unit {
     uint64_t seed;
 };
 
-/* A burst on its way. The runtime's functions take the burst and the number of the packet. */
+/* Slots, in the order in which their packets came. */
+struct nv_list {
+    uint32_t *slots;
+    uint64_t count;
+};
+
+/* A burst on its way. The runtime's functions take it and a packet's slot. */
 struct nv_graph {
-    struct nv_packet *packets;
+    uint8_t *memory;
+    struct nv_slot *slots;
+    const uint32_t *burst;
     uint64_t count;
     const struct nv_unit *units;
     uint64_t (*call)(struct nv_graph *g, uint64_t i, uint32_t unit, uint32_t index, uint64_t *args);
     void (*leave)(struct nv_graph *g, uint64_t i);
     void *host;
-    uint32_t budget;
+    struct nv_list *exits, ended; /* what went out by an exit; what was dropped */
+    uint64_t *counts; /* packets that went by a port which is not its element's first */
+    uint32_t budget; /* of each element */
+    uint32_t left, copies, shown; /* what the element at hand has left of it, copies that it sent, coprocessors that it showed the packet */
 };
 
-enum { NV_PORT = 1, NV_VERDICT, NV_REASON, NV_NO_INPUT, NV_TRAP };
+enum { NV_LEAVES, NV_PORT, NV_VERDICT, NV_REASON, NV_NO_INPUT, NV_TRAP };
 
 /* The packet at hand, in registers as far as possible. */
 struct nv_run {
-    uint8_t *p, *info;
+    uint8_t *p;
     uint64_t time_ns;
     uint32_t len, head, front, moved, wire_len, present;
     uint32_t outcome, member, value, site;
+    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];
 };
 
-NV_INLINE void nv_load(struct nv_run *r, const struct nv_packet *k)
+NV_INLINE void nv_load(struct nv_graph *g, struct nv_run *r, uint64_t i)
 {
-    r->p = k->buffer + k->head, r->info = k->info, r->time_ns = k->time_ns;
+    const struct nv_slot *k = &g->slots[i];
+    r->p = (uint8_t *)((uintptr_t)g->memory + k->at) + k->head, r->time_ns = k->time_ns;
     r->len = k->len, r->head = k->head, r->front = k->front, r->moved = k->moved;
     r->wire_len = k->wire_len, r->present = k->present;
+    memcpy(r->info, g->memory + i * NV_STRIDE, NV_INFO);
 }
 
-NV_INLINE void nv_store(const struct nv_run *r, struct nv_packet *k)
+NV_INLINE void nv_store(struct nv_graph *g, const struct nv_run *r, uint64_t i)
 {
+    struct nv_slot *k = &g->slots[i];
     k->time_ns = r->time_ns;
     k->len = r->len, k->head = r->head, k->front = r->front, k->moved = r->moved;
+    memcpy(g->memory + i * NV_STRIDE, r->info, NV_INFO);
 }
 
 NV_INLINE int64_t nv_end(struct nv_run *r, uint32_t outcome, uint32_t member, uint32_t value, uint32_t site)
@@ -68,15 +81,19 @@ NV_INLINE int64_t nv_end(struct nv_run *r, uint32_t outcome, uint32_t member, ui
     return -1;
 }
 
+NV_INLINE void nv_append(struct nv_list *list, uint64_t i)
+{
+    list->slots[list->count++] = (uint32_t)i;
+}
+
 /* Work that the runtime does: a value in the low half, the code of a trap in the high half. */
 NV_INLINE uint64_t nv_call(struct nv_graph *g, uint64_t i, struct nv_run *r, uint32_t *budget, uint32_t unit, uint32_t index, uint64_t *args)
 {
-    struct nv_packet *k = &g->packets[i];
-    nv_store(r, k);
-    k->budget = *budget;
+    nv_store(g, r, i);
+    g->left = *budget;
     uint64_t result = g->call(g, i, unit, index, args);
-    *budget = k->budget;
-    nv_load(r, k);
+    *budget = g->left;
+    nv_load(g, r, i);
     return result;
 }
 
@@ -174,21 +191,31 @@ NV_INLINE uint32_t nv_random(uint64_t seed, uint64_t number, uint64_t place)
 /* The low n bytes, 1 to 8, the most significant first. */
 NV_INLINE void nv_put_be(uint8_t *p, unsigned n, uint64_t v)
 {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    v = __builtin_bswap64(v << (64 - 8 * n));
+    memcpy(p, &v, n);
+#else
     for (unsigned i = 0; i < n; i++)
         p[i] = (uint8_t)(v >> 8 * (n - 1 - i));
+#endif
 }
 
 /* The same, the least significant first. */
 NV_INLINE void nv_put_le(uint8_t *p, unsigned n, uint64_t v)
 {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    memcpy(p, &v, n);
+#else
     for (unsigned i = 0; i < n; i++)
         p[i] = (uint8_t)(v >> 8 * i);
+#endif
 }
 
+/* What became of a packet, for the runtime. */
 NV_INLINE void nv_finish(struct nv_graph *g, uint64_t i, const struct nv_run *r)
 {
-    struct nv_packet *k = &g->packets[i];
-    nv_store(r, k);
+    struct nv_slot *k = &g->slots[i];
+    nv_store(g, r, i);
     k->outcome = r->outcome, k->member = r->member, k->value = r->value, k->site = r->site;
 }
 

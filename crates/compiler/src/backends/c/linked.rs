@@ -12,6 +12,7 @@ use super::{Unsupported, member, slice, tables, with_sets};
 use crate::mir::{Call, Func, Helper, Op};
 use netil::Verified;
 use netil::cluster::Way;
+use netil::pool;
 use std::fmt::Write as _;
 
 pub use super::slice::LARGE;
@@ -35,6 +36,8 @@ pub struct Linked {
     pub text: String,
     /// By member, the calls of the runtime.
     pub calls: Vec<Vec<Call>>,
+    /// Ports whose packets are counted, by member and id: all but each member's first, since the others say how many went by that one.
+    pub counted: Vec<(u32, u32)>,
 }
 
 /// C for members that packets enter at these ports: member, port. What lookups in tables of `large` bytes or more read is fetched ahead ([`LARGE`]).
@@ -44,6 +47,8 @@ pub struct Linked {
 pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Result<Linked, Unsupported> {
     let mut text = String::from("/* Made by netvm from verified programs. */\n");
     text += include_str!("values.c");
+    let info = members.first().map_or(0, |m| m.program.module().info_size as usize);
+    let _ = writeln!(text, "\nenum {{ NV_INFO = {info}, NV_STRIDE = {} }};", pool::stride(info));
     text += include_str!("linked.c");
     let mut calls = Vec::new();
     let slices = slices(members, large);
@@ -59,10 +64,11 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
         }
         calls.push(own);
     }
-    text += &path(members, entries);
+    let counted: Vec<(u32, u32)> = (0..).zip(members).flat_map(|(n, m)| m.links.iter().skip(1).map(move |(port, _)| (n, *port))).collect();
+    text += &path(members, entries, &counted);
     text += &ahead(members, entries, &slices);
     text += BURST;
-    Ok(Linked { text, calls })
+    Ok(Linked { text, calls, counted })
 }
 
 /// Whether C can be made of a member, alone.
@@ -74,18 +80,18 @@ pub fn supports(program: &Verified, func: &Func) -> Result<(), Unsupported> {
 }
 
 /// The way of one packet through all members, and the burst.
-fn path(members: &[&Member<'_>], entries: &[(u32, u32)]) -> String {
+fn path(members: &[&Member<'_>], entries: &[(u32, u32)], counted: &[(u32, u32)]) -> String {
     let mut text = String::from("\nNV_INLINE void one(struct nv_graph *g, uint64_t i, uint32_t entry)\n{\n");
-    text += "    struct nv_run run, *r = &run;\n    uint32_t port;\n    nv_load(r, &g->packets[i]);\n    switch (entry) {\n";
+    text += "    struct nv_run run, *r = &run;\n    uint32_t port;\n    nv_load(g, r, i);\n    switch (entry) {\n";
     for (n, (member, port)) in entries.iter().enumerate() {
         let _ = writeln!(text, "    case {n}: port = {port}; goto at{member};");
     }
     text += "    default: return;\n    }\n";
     for (n, member) in members.iter().enumerate() {
-        text += &step(n, member);
+        text += &step(n as u32, member, counted);
     }
     text += "at_once:\n    __attribute__((unused));\n    nv_finish(g, i, r);\n    g->leave(g, i);\n    return;\n";
-    text + "done:\n    __attribute__((unused));\n    nv_finish(g, i, r);\n}\n"
+    text + "ended:\n    __attribute__((unused));\n    nv_finish(g, i, r);\n    nv_append(&g->ended, i);\n}\n"
 }
 
 /// By member its slice, if it has one. Wires that lead back are no links between members, so that there is an end.
@@ -103,16 +109,13 @@ fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
 
 /// The way of one packet through the slices.
 fn ahead(members: &[&Member<'_>], entries: &[(u32, u32)], slices: &[Option<Func>]) -> String {
-    let info = members.first().map_or(0, |m| m.program.module().info_size);
     let has = |member: u32| slices.get(member as usize).is_some_and(Option::is_some);
     let mut text = String::from("\nNV_INLINE int ahead(struct nv_graph *g, uint64_t i, uint32_t entry)\n{\n");
-    let _ = writeln!(text, "    struct nv_run run, *r = &run;\n    uint32_t port = 0;\n    uint8_t info[{}];", info.max(1));
-    text += "    (void)port, (void)info;\n    switch (entry) {\n";
+    text += "    struct nv_run run, *r = &run;\n    uint32_t port = 0;\n    (void)port;\n    switch (entry) {\n";
     for (n, (_, port)) in entries.iter().enumerate().filter(|(_, (member, _))| has(*member)) {
         let _ = writeln!(text, "    case {n}: port = {port}; break;");
     }
-    text += "    default: return 0;\n    }\n    nv_load(r, &g->packets[i]);\n";
-    let _ = writeln!(text, "    memcpy(info, r->info, {info});\n    r->info = info;\n    switch (entry) {{");
+    text += "    default: return 0;\n    }\n    nv_load(g, r, i);\n    switch (entry) {\n";
     for (n, (member, _)) in entries.iter().enumerate().filter(|(_, (member, _))| has(*member)) {
         let _ = writeln!(text, "    case {n}: goto at{member};");
     }
@@ -139,34 +142,44 @@ void netvm_linked(struct nv_graph *g, uint32_t entry)
 {
     for (uint64_t start = 0; start < g->count; start += NV_GROUP) {
         uint64_t end = start + NV_GROUP < g->count ? start + NV_GROUP : g->count;
-        for (uint64_t i = start; i < end; i++) {
-            if (i + NV_AHEAD < g->count)
-                __builtin_prefetch(g->packets[i + NV_AHEAD].buffer + g->packets[i + NV_AHEAD].head, 1);
-            if (!ahead(g, i, entry))
+        for (uint64_t n = start; n < end; n++) {
+            if (n + NV_AHEAD < g->count)
+                __builtin_prefetch(&g->slots[g->burst[n + NV_AHEAD]], 1);
+            if (!ahead(g, g->burst[n], entry))
                 break;
         }
-        for (uint64_t i = start; i < end; i++)
-            one(g, i, entry);
+        for (uint64_t n = start; n < end; n++)
+            one(g, g->burst[n], entry);
     }
 }
 ";
 
-fn step(n: usize, member: &Member<'_>) -> String {
+/// Where each output port leads; those that are not connected out at once.
+fn all_links(member: &Member<'_>) -> Vec<(u32, Way)> {
+    let outputs = member.program.module().all_ports().into_iter().filter(|(_, port)| !port.kind.is_input()).map(|(id, _)| id);
+    let link = |id: u32| member.links.iter().find(|(port, _)| *port == id).map_or(Way::AtOnce, |(_, link)| *link);
+    outputs.map(|id| (id, link(id))).collect()
+}
+
+fn step(n: u32, member: &Member<'_>, counted: &[(u32, u32)]) -> String {
     let mut text = format!("at{n}:\n    __attribute__((unused));\n    switch (m{n}(g, i, r, port)) {{\n");
     let copies =
         member.func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(member.func.op(*v), Some(Op::Helper(Helper::SendCopy(_), ..))));
-    for (port, link) in &member.links {
+    for (port, link) in &all_links(member) {
         let leaves = format!("nv_end(r, NV_PORT, {n}, {port}, 0);");
         let _ = write!(text, "    case {port}: ");
         if copies {
-            let _ = write!(text, "if (g->packets[i].copies) {{ {leaves} goto at_once; }} ");
+            let _ = write!(text, "if (g->copies) {{ {leaves} goto at_once; }} ");
+        }
+        if let Some(count) = counted.iter().position(|c| *c == (n, *port)).filter(|_| *link != Way::AtOnce) {
+            let _ = write!(text, "g->counts[{count}]++; ");
         }
         let _ = match link {
             Way::Member(to, at) => writeln!(text, "port = {at}; goto at{to};"),
-            Way::Exit => writeln!(text, "{leaves} goto done;"),
+            Way::Exit(exit) => writeln!(text, "nv_store(g, r, i); nv_append(&g->exits[{exit}], i); return;"),
             Way::AtOnce => writeln!(text, "{leaves} goto at_once;"),
         };
     }
-    let end = if copies { "if (g->packets[i].copies) goto at_once; " } else { "" };
-    text + &format!("    default: {end}goto done;\n    }}\n")
+    let end = if copies { "if (g->copies) goto at_once; " } else { "" };
+    text + &format!("    default: {end}goto ended;\n    }}\n")
 }

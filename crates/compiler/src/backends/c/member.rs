@@ -19,13 +19,13 @@ pub(super) fn emit(n: u32, program: &Verified, func: &Func, module: &Module) -> 
     let form = Element { n, module, shared: module.shared_size(), slice: None, calls: RefCell::default() };
     let mut start = String::new();
     if func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Helper(Helper::SendCopy(_), ..)))) {
-        start += "    g->packets[i].copies = 0;\n";
+        start += "    g->copies = 0;\n";
     }
     if program.uses().random {
         let _ = writeln!(start, "    const uint64_t number = (*g->units[{n}].number)++;\n    (void)number;");
     }
     if !module.coprocessors.is_empty() {
-        start += "    g->packets[i].shown = 0;\n";
+        start += "    g->shown = 0;\n";
     }
     let text = function(&form, func, &format!("m{n}"), &start)?;
     Ok((text, form.calls.into_inner()))

@@ -18,6 +18,7 @@ pub(super) static DISCARD: NativeClass = NativeClass {
             burst: args.count("BURST", 1, 1 << 16)?.max(1),
             turn: 0,
             count: 0,
+            slots: Vec::new(),
         }))
     },
 };
@@ -28,6 +29,26 @@ struct Discard {
     burst: u32,
     turn: u32,
     count: u64,
+    /// Packets just pulled.
+    slots: Vec<u32>,
+}
+
+impl Discard {
+    fn discard_slots(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
+        self.count += slots.len() as u64;
+        ctx.pool().give_back(slots);
+    }
+
+    /// Takes all packets in the pool that are next. False if there are none.
+    fn take_slots(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let mut slots = std::mem::take(&mut self.slots);
+        ctx.pull_slots(0, &mut slots);
+        self.discard_slots(&slots, ctx);
+        let some = !slots.is_empty();
+        slots.clear();
+        self.slots = slots;
+        some
+    }
 }
 
 impl Native for Discard {
@@ -39,11 +60,18 @@ impl Native for Discard {
         self.count += 1;
     }
 
+    fn push_slots(&mut self, _: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
+        self.discard_slots(slots, ctx);
+    }
+
     fn is_task(&self) -> bool {
         self.pulls
     }
 
     fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        if self.active && self.take_slots(ctx) {
+            return Task::Again;
+        }
         if !self.active || ctx.pull(0).is_none() {
             self.turn = 0;
             return Task::Idle;

@@ -3,10 +3,10 @@
 //! A device is a capture that the run's settings map its name to. Pushed packets arrive in the order of their times, those of all captures merged, and
 //! make the time of the run; with TIMING they arrive by the run's clock where that is another. Pulled packets come as they are asked for.
 
-use super::super::{Args, Packet, text};
+use super::super::{Args, Info, Packet, text};
 use super::replay::Source;
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
-use crate::io::{Capture, LinkType};
+use crate::io::{Capture, LinkType, ReadError, Record};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
@@ -64,6 +64,16 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
         false => PathBuf::from(&name),
     };
     let time = |key| args.has(key).then(|| args.duration(key, 0)).transpose();
+    let window = Window {
+        start: time("START")?,
+        start_after: time("START_AFTER")?,
+        end: time("END")?,
+        end_after: time("END_AFTER")?,
+        interval: time("INTERVAL")?,
+        first: None,
+        begun: None,
+    };
+    let (sample, force_ip) = (args.real("SAMPLE", 1.0)?.clamp(0.0, 1.0), args.boolean("FORCE_IP", false)?);
     Ok(Box::new(FromDump {
         capture: Some(Capture::open(&path).map_err(|error| format!("{name}: {error}"))?),
         name,
@@ -71,19 +81,12 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
         pulled,
         stop: args.boolean("STOP", false)?,
         timing: args.boolean("TIMING", false)?,
-        sample: args.real("SAMPLE", 1.0)?.clamp(0.0, 1.0),
-        force_ip: args.boolean("FORCE_IP", false)?,
+        sample,
+        force_ip,
+        plain: !pulled && window.is_all() && sample >= 1.0 && !force_ip,
         active: args.boolean("ACTIVE", true)?,
         end_call: args.raw("END_CALL").map(str::to_owned),
-        window: Window {
-            start: time("START")?,
-            start_after: time("START_AFTER")?,
-            end: time("END")?,
-            end_after: time("END_AFTER")?,
-            interval: time("INTERVAL")?,
-            first: None,
-            begun: None,
-        },
+        window,
         offset: None,
         count: 0,
         seed: setup.seed,
@@ -112,6 +115,11 @@ enum Place {
 }
 
 impl Window {
+    /// Whether all packets are wanted.
+    fn is_all(&self) -> bool {
+        [self.start, self.start_after, self.end, self.end_after, self.interval].iter().all(Option::is_none)
+    }
+
     fn place(&mut self, time: u64) -> Place {
         let first = *self.first.get_or_insert(time);
         let after = |limit: Option<u64>, from: u64| limit.map(|limit| from.saturating_add(limit));
@@ -133,6 +141,8 @@ struct FromDump {
     timing: bool,
     sample: f64,
     force_ip: bool,
+    /// All packets are taken as they are, when they come.
+    plain: bool,
     active: bool,
     end_call: Option<String>,
     window: Window,
@@ -146,29 +156,73 @@ struct FromDump {
     link: LinkType,
 }
 
+fn time_of(record: &Record<'_>) -> u64 {
+    u64::try_from(record.timestamp().as_nanos()).unwrap_or(0)
+}
+
+fn data<'r>(record: &Record<'r>) -> &'r [u8] {
+    record.data.get(..netil::exec::MAX_PACKET as usize).unwrap_or(record.data)
+}
+
+fn wire_len(record: &Record<'_>) -> u32 {
+    record.wire_len().max(data(record).len() as u32)
+}
+
+fn packet(record: &Record<'_>, info: &Info) -> Packet {
+    let mut packet = Packet::new(data(record), time_of(record), info);
+    (packet.buffer.orig_len, packet.link) = (wire_len(record), record.link_type());
+    packet
+}
+
 impl FromDump {
     /// Reads until there is a packet, or the end.
     fn fill(&mut self, ctx: &mut Ctx<'_>) {
         while self.ahead.is_empty() && !self.over {
             let Some(capture) = &mut self.capture else { break };
-            match capture.next_burst(AHEAD) {
+            // Where many are taken at once, only the first one's time must be known before.
+            match capture.next_burst(if self.plain { 1 } else { AHEAD }) {
+                Ok(Some(burst)) => burst.records().for_each(|record| self.ahead.push_back(packet(&record, ctx.info()))),
+                Ok(None) => self.over = true,
+                Err(error) => self.fail(&error, ctx),
+            }
+        }
+    }
+
+    fn fail(&mut self, error: &ReadError, ctx: &mut Ctx<'_>) {
+        self.fault = Some(format!("{}: {error}", self.name));
+        ctx.tell(&error.to_string());
+        self.over = true;
+    }
+
+    /// Puts packets into the pool, first those read already. Those that come later than `until` wait.
+    fn fill_slots(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
+        let mut last = None;
+        while slots.len() < most && self.ahead.front().is_some_and(|packet| packet.buffer.time_ns < until) {
+            let Some(packet) = self.ahead.pop_front() else { break };
+            (last, self.link) = (last.max(Some(packet.buffer.time_ns)), packet.link);
+            slots.extend(ctx.pool().place(packet.buffer, packet.link.number()));
+        }
+        while slots.len() < most && self.ahead.is_empty() && !self.over {
+            let Some(capture) = &mut self.capture else { break };
+            match capture.next_burst(most - slots.len()) {
                 Ok(Some(burst)) => {
+                    self.link = burst.link_type();
                     for record in burst.records() {
-                        let time = u64::try_from(record.timestamp().as_nanos()).unwrap_or(0);
-                        let data = record.data.get(..netil::exec::MAX_PACKET as usize).unwrap_or(record.data);
-                        let mut packet = Packet::new(data, time, ctx.info());
-                        (packet.buffer.orig_len, packet.link) = (record.wire_len().max(data.len() as u32), record.link_type());
-                        self.ahead.push_back(packet);
+                        let time = time_of(&record);
+                        if time >= until || !self.ahead.is_empty() {
+                            self.ahead.push_back(packet(&record, ctx.info()));
+                            continue;
+                        }
+                        last = last.max(Some(time));
+                        slots.extend(ctx.pool().put(data(&record), time, wire_len(&record), self.link.number()));
                     }
                 }
                 Ok(None) => self.over = true,
-                Err(error) => {
-                    self.fault = Some(format!("{}: {error}", self.name));
-                    ctx.tell(&error.to_string());
-                    self.over = true;
-                }
+                Err(error) => self.fail(&error, ctx),
             }
         }
+        self.count += slots.len() as u64;
+        last
     }
 
     /// The next packet that is wanted stands first, if there is one.
@@ -287,6 +341,10 @@ impl Native for FromDump {
         if let Some(packet) = self.take(ctx) {
             ctx.emit(0, packet);
         }
+    }
+
+    fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
+        self.plain.then(|| self.fill_slots(most, until, slots, ctx)).flatten()
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {

@@ -25,6 +25,7 @@ mod unqueue;
 pub use replay::Replay;
 
 use super::{Graph, Info, Packet, Settings, Stream};
+use netil::pool::Pool;
 
 /// All of them.
 #[rustfmt::skip]
@@ -191,6 +192,26 @@ pub trait Native {
         let _ = ctx;
     }
 
+    /// Packets for output 0 that arrive before a moment, at most so many, put into the pool; when the last one did. `None` if there are none, or
+    /// packets are more than what comes with them: then they come one at a time.
+    fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
+        let _ = (most, until, slots, ctx);
+        None
+    }
+
+    /// Packets in the pool come in at a push input.
+    fn push_slots(&mut self, port: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
+        for slot in slots {
+            let packet = ctx.lift(*slot);
+            self.push(port, packet, ctx);
+        }
+    }
+
+    /// Packets in the pool are asked for at a pull output: those that are next, as far as they are there.
+    fn pull_slots(&mut self, port: u32, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) {
+        let _ = (port, slots, ctx);
+    }
+
     /// Bytes read of its capture, and how many there are.
     fn progress(&self) -> (u64, Option<u64>) {
         (0, None)
@@ -211,9 +232,9 @@ pub trait Native {
         false
     }
 
-    /// True if a packet that comes in would be lost.
-    fn has_no_room(&self) -> bool {
-        false
+    /// Packets that can come in without one being lost.
+    fn room(&self) -> usize {
+        usize::MAX
     }
 
     /// For queues that tell when they are full: whether it is.
@@ -345,6 +366,21 @@ impl<'g> Ctx<'g> {
     /// A new packet at the present time.
     pub fn packet(&self, bytes: &[u8]) -> Packet {
         Packet::new(bytes, self.now(), &self.graph.info)
+    }
+
+    /// Where packets lie that are run in bursts.
+    pub fn pool(&mut self) -> &mut Pool {
+        &mut self.graph.pool
+    }
+
+    /// The packet of a slot, which is then free.
+    pub fn lift(&mut self, slot: u32) -> Packet {
+        self.graph.lift(slot, 0)
+    }
+
+    /// Asks for packets in the pool at a pull input; in `slots`, which is empty, are then those that are next, if there are such.
+    pub fn pull_slots(&mut self, port: u32, slots: &mut Vec<u32>) {
+        self.graph.pull_slots(self.node, port, slots);
     }
 
     /// Asks for the end of the run.

@@ -49,8 +49,23 @@ fn make(setup: &Setup<'_>, policy: Policy, tells: bool) -> Result<Box<dyn Native
     Ok(Box::new(Queue { packets: VecDeque::new(), capacity, policy, tells, most: 0, drops: 0 }))
 }
 
+/// A packet that waits, or where it lies in the pool.
+enum Held {
+    Packet(Packet),
+    Slot(u32),
+}
+
+impl Held {
+    fn packet(self, ctx: &mut Ctx<'_>) -> Packet {
+        match self {
+            Self::Packet(packet) => packet,
+            Self::Slot(slot) => ctx.lift(slot),
+        }
+    }
+}
+
 struct Queue {
-    packets: VecDeque<Packet>,
+    packets: VecDeque<Held>,
     capacity: usize,
     policy: Policy,
     tells: bool,
@@ -61,7 +76,7 @@ struct Queue {
 
 impl Queue {
     /// The packet that has to go for a new one at that input, which may be the new one.
-    fn enter(&mut self, port: u32, packet: Packet) -> Option<Packet> {
+    fn enter(&mut self, port: u32, packet: Held) -> Option<Held> {
         let full = self.packets.len() >= self.capacity;
         let gone = match self.policy {
             _ if self.capacity == 0 => return Some(packet),
@@ -91,29 +106,50 @@ impl Queue {
         Ok(())
     }
 
-    fn lose(&mut self, packet: Packet, ctx: &mut Ctx<'_>) {
+    fn push_one(&mut self, port: u32, packet: Held, ctx: &mut Ctx<'_>) {
+        if let Some(packet) = self.enter(port, packet) {
+            self.lose(packet, ctx);
+        }
+    }
+
+    fn lose(&mut self, packet: Held, ctx: &mut Ctx<'_>) {
         self.drops += 1;
+        let packet = packet.packet(ctx);
         ctx.emit_or_drop(1, packet, "queue full");
     }
 }
 
 impl Native for Queue {
     fn push(&mut self, port: u32, packet: Packet, ctx: &mut Ctx<'_>) {
-        if let Some(packet) = self.enter(port, packet) {
-            self.lose(packet, ctx);
-        }
+        self.push_one(port, Held::Packet(packet), ctx);
     }
 
-    fn pull(&mut self, _: u32, _: &mut Ctx<'_>) -> Option<Packet> {
-        self.packets.pop_front()
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        self.packets.pop_front().map(|held| held.packet(ctx))
     }
 
     fn takes_bursts(&self) -> bool {
         true
     }
 
-    fn has_no_room(&self) -> bool {
-        self.packets.len() >= self.capacity
+    fn room(&self) -> usize {
+        self.capacity.saturating_sub(self.packets.len())
+    }
+
+    fn push_slots(&mut self, port: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
+        if port > 0 || slots.len() > self.room() {
+            slots.iter().for_each(|slot| self.push_one(port, Held::Slot(*slot), ctx));
+            return;
+        }
+        self.packets.extend(slots.iter().map(|slot| Held::Slot(*slot)));
+        self.most = self.most.max(self.packets.len());
+    }
+
+    fn pull_slots(&mut self, _: u32, slots: &mut Vec<u32>, _: &mut Ctx<'_>) {
+        while let Some(Held::Slot(slot)) = self.packets.front() {
+            slots.push(*slot);
+            self.packets.pop_front();
+        }
     }
 
     fn is_full(&self) -> Option<bool> {

@@ -2,6 +2,7 @@
 
 use super::super::Packet;
 use super::{Control, Ctx, Native, Ready, controls};
+use crate::io::LinkType;
 use std::sync::Arc;
 
 /// Packets that a device gives, one after the other, as often as is said.
@@ -89,6 +90,20 @@ impl Native for Source {
         if let Some(packet) = self.take(ctx) {
             ctx.emit(0, packet);
         }
+    }
+
+    fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
+        let mut last = None;
+        while slots.len() < most && self.active && !self.is_over() {
+            let (time, packet) = (self.time(), self.replay.packet(self.index));
+            if time >= until {
+                break;
+            }
+            slots.extend(ctx.pool().put(packet, time, packet.len() as u32, LinkType::EN10MB.number()));
+            last = Some(time);
+            self.next();
+        }
+        last
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {

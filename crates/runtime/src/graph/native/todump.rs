@@ -93,6 +93,7 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
         passes: !device && setup.outputs > 0,
         count: 0,
         fault: None,
+        slots: Vec::new(),
     }))
 }
 
@@ -110,6 +111,8 @@ struct ToDump {
     passes: bool,
     count: u64,
     fault: Option<String>,
+    /// Packets just pulled.
+    slots: Vec<u32>,
 }
 
 impl ToDump {
@@ -126,13 +129,40 @@ impl ToDump {
     }
 
     fn take(&mut self, packet: &Packet) {
+        self.write_packet(packet.buffer.bytes(), packet.buffer.time_ns, packet.wire_len(), packet.link);
+    }
+
+    /// All packets in the pool that are next. False if there are none.
+    fn take_slots(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let mut slots = std::mem::take(&mut self.slots);
+        ctx.pull_slots(0, &mut slots);
+        self.write_slots(&slots, ctx);
+        let some = !slots.is_empty();
+        slots.clear();
+        self.slots = slots;
+        some
+    }
+
+    fn write_slots(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
+        let pool = ctx.pool();
+        if self.writer.is_none() {
+            self.count += slots.len() as u64;
+            return pool.give_back(slots);
+        }
+        for slot in slots {
+            let (place, bytes) = (pool.slot(*slot), pool.bytes(*slot));
+            self.write_packet(bytes, place.time_ns, place.wire_len.max(bytes.len() as u32), LinkType::from_file(place.tag));
+        }
+        pool.give_back(slots);
+    }
+
+    fn write_packet(&mut self, bytes: &[u8], time_ns: u64, wire_len: u32, link: LinkType) {
         self.count += 1;
         let Some(writer) = &mut self.writer else { return };
-        let bytes = packet.buffer.bytes();
         let kept = bytes.get(..self.snaplen as usize).unwrap_or(bytes);
-        let wire = if self.extra { packet.wire_len() } else { bytes.len() as u32 };
-        let time = Timestamp::from_nanos((packet.buffer.time_ns / 1_000_000_000) as i64, (packet.buffer.time_ns % 1_000_000_000) as u32);
-        let link = self.link.unwrap_or(if self.device { packet.link } else { LinkType::EN10MB });
+        let wire = if self.extra { wire_len } else { bytes.len() as u32 };
+        let time = Timestamp::from_nanos((time_ns / 1_000_000_000) as i64, (time_ns % 1_000_000_000) as u32);
+        let link = self.link.unwrap_or(if self.device { link } else { LinkType::EN10MB });
         if let Err(error) = writer.write_packet(link, time, wire.max(kept.len() as u32), kept) {
             self.fault.get_or_insert(error.to_string());
             self.writer = None;
@@ -171,6 +201,16 @@ impl Native for ToDump {
         }
     }
 
+    fn push_slots(&mut self, _: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
+        if !self.passes {
+            return self.write_slots(slots, ctx);
+        }
+        for slot in slots {
+            let packet = ctx.lift(*slot);
+            self.push(0, packet, ctx);
+        }
+    }
+
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
         let packet = ctx.pull(0)?;
         self.take(&packet);
@@ -182,6 +222,9 @@ impl Native for ToDump {
     }
 
     fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        if !self.passes && self.take_slots(ctx) {
+            return Task::Again;
+        }
         let Some(packet) = ctx.pull(0) else { return Task::Idle };
         self.take(&packet);
         if self.passes {

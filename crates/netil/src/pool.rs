@@ -1,0 +1,286 @@
+//! Packets side by side in one memory, each in a slot: what compiled code runs bursts over.
+//!
+//! ```text
+//! memory of a slot:  annotations │ room before │ packet, up to 2 KiB │ …     a whole and odd number of cache lines
+//! ```
+//!
+//! A slot is taken when a packet arrives and given back when it is gone; the one given back last is taken first, so that few are in use and those are in the
+//! caches. [`Pool::lift`] makes a packet in a slot an exchange buffer, and [`Pool::lower`] the reverse, for work that is done on those; a packet
+//! that a slot is too small for stays an exchange buffer, whose memory the slot then points to.
+//!
+//! Invariants: a slot's place lies within its memory; what compiled code makes of it is checked ([`Pool::check`]) before it is believed.
+
+use crate::buffer::{ExchangeBuffer, Place, ROOM};
+use std::collections::HashMap;
+
+/// A cache line, in bytes.
+const LINE: usize = 64;
+/// The longest packet that a slot has memory for.
+const LONGEST: usize = 2048;
+
+/// A packet's place and what became of it: a cache line, as compiled code sees it.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slot {
+    /// Arrival time in nanoseconds since 1970.
+    pub time_ns: u64,
+    /// Its memory, counted from the pool's, modulo 2^64.
+    pub at: u64,
+    /// Bytes of that memory before the packet's first.
+    pub head: u32,
+    /// The packet's length.
+    pub len: u32,
+    /// Bytes before the head that were pulled and are still there.
+    pub front: u32,
+    /// Bytes pulled less bytes pushed since the packet came into being, modulo 2^32.
+    pub moved: u32,
+    /// Length on the wire in bytes.
+    pub wire_len: u32,
+    /// Whether there is a packet.
+    pub present: u32,
+    /// What became of it: numbers that the code and its loader agree on.
+    pub outcome: u32,
+    /// In which member.
+    pub member: u32,
+    /// The port, reason or trap.
+    pub value: u32,
+    /// The place in the program.
+    pub site: u32,
+    /// What the owner wants to remember of the packet; compiled code leaves it alone.
+    pub tag: u32,
+}
+
+/// The slots.
+#[derive(Debug, Default)]
+pub struct Pool {
+    memory: Vec<u8>,
+    /// Where the first slot's memory begins.
+    begin: usize,
+    info: usize,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    /// Packets too large for their slots.
+    large: HashMap<u32, ExchangeBuffer<'static>>,
+}
+
+/// From the memory of a slot to that of the next.
+pub const fn stride(info_size: usize) -> usize {
+    let lines = (room_for(info_size) + ROOM + LONGEST) / LINE;
+    (lines | 1) * LINE
+}
+
+const fn room_for(info_size: usize) -> usize {
+    info_size.next_multiple_of(LINE)
+}
+
+impl Pool {
+    /// So many slots for packets with `info_size` bytes of info memory.
+    pub fn new(count: u32, info_size: usize) -> Self {
+        let memory = vec![0; count as usize * stride(info_size) + LINE];
+        let begin = memory.as_ptr().align_offset(LINE).min(LINE);
+        let (slots, free) = (vec![Slot::default(); count as usize], (0..count).rev().collect());
+        Self { memory, begin, info: info_size, slots, free, large: HashMap::new() }
+    }
+
+    /// Slots that nothing is in.
+    pub fn room(&self) -> usize {
+        self.free.len()
+    }
+
+    /// A copy of a packet in a slot; `None` if there is no room. The tag is the owner's.
+    #[inline]
+    pub fn put(&mut self, bytes: &[u8], time_ns: u64, wire_len: u32, tag: u32) -> Option<u32> {
+        if bytes.len() > LONGEST {
+            let mut packet = ExchangeBuffer::borrowed(bytes);
+            (packet.time_ns, packet.orig_len) = (time_ns, wire_len);
+            return self.place(packet.into_owned(), tag);
+        }
+        let id = self.free.pop()?;
+        let start = self.start(id);
+        self.memory[start..start + self.info].fill(0);
+        let at = start + room_for(self.info) + ROOM;
+        self.memory[at..at + bytes.len()].copy_from_slice(bytes);
+        let (at, len) = (self.own_memory(id), bytes.len() as u32);
+        self.slots[id as usize] = Slot { time_ns, at, head: ROOM as u32, len, wire_len, present: 1, tag, ..Slot::default() };
+        Some(id)
+    }
+
+    /// Puts a packet into a slot; `None` if there is no room.
+    pub fn place(&mut self, packet: ExchangeBuffer<'static>, tag: u32) -> Option<u32> {
+        let id = self.free.pop()?;
+        self.slots[id as usize] = Slot { tag, ..Slot::default() };
+        self.lower(id, packet);
+        Some(id)
+    }
+
+    /// The packet of a slot as an exchange buffer; the slot is then without one, but not free.
+    pub fn lift(&mut self, id: u32) -> ExchangeBuffer<'static> {
+        let slot = self.slots[id as usize];
+        let mut packet = match self.large.remove(&id) {
+            Some(mut packet) => {
+                packet.set_place(place(&slot));
+                packet
+            }
+            None if slot.present == 0 => ExchangeBuffer::none(),
+            None => ExchangeBuffer::copied(self.kept(id), slot.front as usize, slot.moved),
+        };
+        self.slots[id as usize].present = 0;
+        (packet.time_ns, packet.orig_len) = (slot.time_ns, slot.wire_len);
+        packet.info.clear();
+        packet.info.extend_from_slice(self.info(id));
+        packet
+    }
+
+    /// Makes an exchange buffer a slot's packet.
+    pub fn lower(&mut self, id: u32, mut packet: ExchangeBuffer<'static>) {
+        let start = self.start(id);
+        packet.info.resize(self.info, 0);
+        self.memory[start..start + self.info].copy_from_slice(&packet.info);
+        let kept = packet.kept().len();
+        let (at, front) = (self.own_memory(id), packet.front().min(kept));
+        let slot = &mut self.slots[id as usize];
+        (slot.time_ns, slot.wire_len, slot.present) = (packet.time_ns, packet.orig_len, packet.is_present().into());
+        (slot.at, slot.head, slot.len) = (at, (ROOM + front) as u32, (kept - front) as u32);
+        (slot.front, slot.moved) = (front as u32, packet.moved());
+        if kept <= LONGEST {
+            let at = start + room_for(self.info) + ROOM;
+            self.memory[at..at + kept].copy_from_slice(packet.kept());
+            return;
+        }
+        let base = self.base() as u64;
+        let (memory, place) = packet.place();
+        let slot = &mut self.slots[id as usize];
+        (slot.at, slot.head) = ((memory.as_ptr() as u64).wrapping_sub(base), place.head as u32);
+        self.large.insert(id, packet);
+    }
+
+    /// Gives slots back with what is in them.
+    pub fn give_back(&mut self, ids: &[u32]) {
+        if !self.large.is_empty() {
+            ids.iter().for_each(|id| drop(self.large.remove(id)));
+        }
+        self.free.extend_from_slice(ids);
+    }
+
+    /// A slot.
+    pub fn slot(&self, id: u32) -> &Slot {
+        &self.slots[id as usize]
+    }
+
+    /// The bytes of a slot's packet.
+    pub fn bytes(&self, id: u32) -> &[u8] {
+        let slot = &self.slots[id as usize];
+        match self.large.get(&id).filter(|_| !self.large.is_empty()) {
+            Some(packet) => packet.at(place(slot)),
+            None => &self.kept(id)[slot.front as usize..],
+        }
+    }
+
+    /// The info memory of a slot's packet.
+    pub fn info(&self, id: u32) -> &[u8] {
+        let start = self.start(id);
+        &self.memory[start..start + self.info]
+    }
+
+    /// Whether a slot's packet lies in its memory, as everything here takes for granted; compiled code may have moved it.
+    pub fn check(&self, id: u32) -> bool {
+        let slot = self.slot(id);
+        let (head, len, front) = (slot.head as usize, slot.len as usize, slot.front as usize);
+        let size = self.large.get(&id).map_or(stride(self.info) - room_for(self.info), ExchangeBuffer::size);
+        front <= head && head <= size && len <= size - head
+    }
+
+    /// The first slot's memory, and the slots: for compiled code.
+    pub fn parts(&mut self) -> (&mut [u8], &mut [Slot]) {
+        (&mut self.memory[self.begin..], &mut self.slots)
+    }
+
+    fn base(&self) -> usize {
+        self.memory[self.begin..].as_ptr() as usize
+    }
+
+    fn start(&self, id: u32) -> usize {
+        self.begin + id as usize * stride(self.info)
+    }
+
+    fn own_memory(&self, id: u32) -> u64 {
+        (id as usize * stride(self.info) + room_for(self.info)) as u64
+    }
+
+    /// The packet with the bytes that were pulled and are still there, in the slot's own memory.
+    fn kept(&self, id: u32) -> &[u8] {
+        let (slot, from) = (&self.slots[id as usize], self.start(id) + room_for(self.info));
+        let head = from + slot.head as usize;
+        &self.memory[head - slot.front as usize..head + slot.len as usize]
+    }
+}
+
+fn place(slot: &Slot) -> Place {
+    let [head, len, front] = [slot.head, slot.len, slot.front].map(|v| v as usize);
+    Place { head, len, front, moved: slot.moved }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A packet whose head was moved both ways.
+    fn moved(len: usize) -> ExchangeBuffer<'static> {
+        let bytes: Vec<u8> = (0..len).map(|n| n as u8).collect();
+        let mut packet = ExchangeBuffer::borrowed(&bytes).into_owned();
+        packet.pull(9).unwrap();
+        packet.push(2).unwrap();
+        packet.info = vec![1, 2, 3, 4, 5];
+        (packet.time_ns, packet.orig_len) = (77, 99);
+        packet
+    }
+
+    #[test]
+    fn packets_of_any_length_come_back_as_they_were() {
+        let mut pool = Pool::new(3, 5);
+        for len in [10, 2048, 2049, 60_000] {
+            let before = moved(len);
+            let id = pool.place(before.clone(), 4).unwrap();
+            assert!(pool.check(id) && pool.bytes(id) == before.bytes() && pool.slot(id).tag == 4);
+            let mut after = pool.lift(id);
+            assert_eq!((after.bytes(), after.moved(), &after.info), (before.bytes(), before.moved(), &before.info));
+            assert_eq!((after.time_ns, after.orig_len), (77, 99));
+            after.unpull(7).unwrap();
+            assert_eq!(after.bytes()[..9], [0, 1, 2, 3, 4, 5, 6, 0, 0]);
+            pool.give_back(&[id]);
+        }
+        assert_eq!(pool.room(), 3);
+    }
+
+    #[test]
+    fn a_slot_is_new_for_each_packet_and_there_are_no_more_than_there_are() {
+        let mut pool = Pool::new(2, 5);
+        let id = pool.place(moved(70), 1).unwrap();
+        pool.give_back(&[id]);
+        assert_eq!(pool.put(&[1, 2, 3], 5, 6, 7), Some(id));
+        let packet = pool.lift(id);
+        assert_eq!((packet.bytes(), &packet.info[..], packet.moved(), packet.orig_len), (&[1, 2, 3][..], &[0; 5][..], 0, 6));
+        assert!(pool.put(&[0; 5000], 0, 0, 0).is_some() && pool.put(&[1], 0, 0, 0).is_none() && pool.place(moved(9), 0).is_none());
+    }
+
+    #[test]
+    fn a_deleted_packet_is_none() {
+        let mut pool = Pool::new(1, 0);
+        let id = pool.place(moved(70), 1).unwrap();
+        let mut packet = pool.lift(id);
+        packet.delete();
+        pool.lower(id, packet);
+        assert!(!pool.lift(id).is_present() && pool.bytes(id).is_empty());
+    }
+
+    #[test]
+    fn places_outside_are_found() {
+        let mut pool = Pool::new(1, 8);
+        let id = pool.put(&[1, 2, 3], 0, 3, 0).unwrap();
+        for (head, len, front) in [(100, 4000, 0), (4000, 1, 0), (10, 1, 11), (u32::MAX, u32::MAX, 0)] {
+            let (_, slots) = pool.parts();
+            (slots[0].head, slots[0].len, slots[0].front) = (head, len, front);
+            assert!(!pool.check(id), "{head} {len} {front}");
+        }
+    }
+}
