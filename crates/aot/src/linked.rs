@@ -36,7 +36,6 @@ struct Table {
 /// An element's memories: `struct nv_unit`.
 #[repr(C)]
 struct Unit {
-    tables: *const Table,
     data: *mut u8,
     shared: *mut u8,
     initialised: *const u8,
@@ -61,6 +60,7 @@ struct Burst {
     burst: *const u32,
     count: u64,
     units: *const Unit,
+    tables: *const Table,
     call: unsafe extern "C" fn(*mut Burst, u64, u32, u32, *mut u64) -> u64,
     leave: unsafe extern "C" fn(*mut Burst, u64),
     running: *mut c_void,
@@ -150,6 +150,7 @@ impl Cluster for Linked {
             burst: slots.as_ptr(),
             count: slots.len() as u64,
             units: self.units.as_ptr(),
+            tables: self.tables.as_ptr(),
             call,
             leave,
             running: (&raw mut running).cast(),
@@ -217,11 +218,9 @@ impl Linked {
             self.tables.extend(state.tables.iter_mut().take(program.module().tables.len()).map(|t| table(t.as_mut())));
         }
         self.units.clear();
-        let mut tables = self.tables.as_ptr();
         for (n, program) in self.programs.iter().enumerate() {
             let state = host.state(n as u32);
             self.units.push(Unit {
-                tables,
                 data: state.data.as_mut_ptr(),
                 shared: state.shared.as_mut_ptr(),
                 initialised: program.module().data.as_ptr(),
@@ -229,7 +228,6 @@ impl Linked {
                 number: &raw mut state.packet_number,
                 seed: state.seed,
             });
-            tables = tables.wrapping_add(program.module().tables.len());
         }
     }
 }
@@ -293,7 +291,7 @@ unsafe extern "C" fn call(burst: *mut Burst, slot: u64, unit: u32, index: u32, o
 
 impl Running<'_> {
     fn serve(&mut self, slot: u32, unit: u32, call: Call, operands: &mut [u64], burst: &mut Burst) -> Result<u32, TrapKind> {
-        let of_packet = needs_packet(call);
+        let of_packet = matches!(call, Call::Helper(helper, _) | Call::Wide(helper, ..) if helper.needs_packet());
         let mut packet = if of_packet { self.packet(slot) } else { ExchangeBuffer::none() };
         packet.time_ns = self.pool.slot(slot).time_ns;
         let (program, sent) = (&self.programs[unit as usize], self.copies.len());
@@ -317,24 +315,6 @@ impl Running<'_> {
         check(self.pool, slot);
         self.pool.lift(slot)
     }
-}
-
-/// Whether a call works on more of the packet than its time.
-fn needs_packet(call: Call) -> bool {
-    let (Call::Helper(helper, _) | Call::Wide(helper, ..)) = call else { return false };
-    !matches!(
-        helper,
-        Helper::Find(_)
-            | Helper::Peek(_)
-            | Helper::Insert(_)
-            | Helper::DeleteEntry(_)
-            | Helper::EntryLoad(..)
-            | Helper::EntryStore(..)
-            | Helper::SetTimer(_)
-            | Helper::Crc(_)
-            | Helper::CoproIn(..)
-            | Helper::CoproOut(..)
-    )
 }
 
 /// Limbs of a call's operands and result.

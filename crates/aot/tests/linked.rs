@@ -125,7 +125,12 @@ impl Chain {
         let options = netvm_aot::Options { no_cache: true, ..netvm_aot::Options::default() };
         let mut code = Linked::new(&members, &[(0, 0)], 1, &options).unwrap();
         let mut pool = Pool::new(PACKETS as u32, INFO as usize);
-        let slots: Vec<u32> = (0..).zip(packets).map(|(number, packet)| pool.place(packet, number).unwrap()).collect();
+        // As sources put them there, and some that have a past.
+        let mut put = |(number, packet): (u32, ExchangeBuffer<'static>)| match number % 4 {
+            3 => pool.place(packet, number).unwrap(),
+            _ => pool.put(packet.bytes(), packet.time_ns, packet.orig_len, number).unwrap(),
+        };
+        let slots: Vec<u32> = (0..).zip(packets).map(&mut put).collect();
         let (first, second) = slots.split_at(slots.len() / 2);
         code.run(0, first, self.budget, &mut pool, self);
         code.run(0, second, self.budget, &mut pool, self);

@@ -18,6 +18,9 @@ const LINE: usize = 64;
 /// The longest packet that a slot has memory for.
 const LONGEST: usize = 2048;
 
+/// Where in its memory a packet begins that [`Pool::put`] has put there.
+pub const HEAD: usize = ROOM;
+
 /// A packet's place and what became of it: a cache line, as compiled code sees it.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +49,8 @@ pub struct Slot {
     pub value: u32,
     /// The place in the program.
     pub site: u32,
+    /// 1 if the packet is as [`Pool::put`] left it: its first byte at [`HEAD`], annotations zero, nothing pulled or pushed.
+    pub fresh: u32,
     /// What the owner wants to remember of the packet; compiled code leaves it alone.
     pub tag: u32,
 }
@@ -69,7 +74,8 @@ pub const fn stride(info_size: usize) -> usize {
     (lines | 1) * LINE
 }
 
-const fn room_for(info_size: usize) -> usize {
+/// Before a slot's memory, for annotations.
+pub const fn room_for(info_size: usize) -> usize {
     info_size.next_multiple_of(LINE)
 }
 
@@ -101,7 +107,7 @@ impl Pool {
         let at = start + room_for(self.info) + ROOM;
         self.memory[at..at + bytes.len()].copy_from_slice(bytes);
         let (at, len) = (self.own_memory(id), bytes.len() as u32);
-        self.slots[id as usize] = Slot { time_ns, at, head: ROOM as u32, len, wire_len, present: 1, tag, ..Slot::default() };
+        self.slots[id as usize] = Slot { time_ns, at, head: HEAD as u32, len, wire_len, present: 1, fresh: 1, tag, ..Slot::default() };
         Some(id)
     }
 
@@ -140,6 +146,7 @@ impl Pool {
         let (at, front) = (self.own_memory(id), packet.front().min(kept));
         let slot = &mut self.slots[id as usize];
         (slot.time_ns, slot.wire_len, slot.present) = (packet.time_ns, packet.orig_len, packet.is_present().into());
+        slot.fresh = 0;
         (slot.at, slot.head, slot.len) = (at, (ROOM + front) as u32, (kept - front) as u32);
         (slot.front, slot.moved) = (front as u32, packet.moved());
         if kept <= LONGEST {

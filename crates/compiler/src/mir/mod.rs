@@ -459,6 +459,23 @@ impl Op {
 }
 
 impl Helper {
+    /// Whether it works on more of the packet than its time.
+    pub fn needs_packet(self) -> bool {
+        !matches!(
+            self,
+            Self::Find(_)
+                | Self::Peek(_)
+                | Self::Insert(_)
+                | Self::DeleteEntry(_)
+                | Self::EntryLoad(..)
+                | Self::EntryStore(..)
+                | Self::SetTimer(_)
+                | Self::Crc(_)
+                | Self::CoproIn(..)
+                | Self::CoproOut(..)
+        )
+    }
+
     /// True where an operand or the result may be of another width than 32 bits.
     pub fn is_wide(self) -> bool {
         matches!(

@@ -6,7 +6,7 @@ struct nv_slot {
     uint32_t front, moved; /* bytes pulled that can come back; bytes pulled less bytes pushed */
     uint32_t wire_len, present;
     uint32_t outcome, member, value, site; /* what became of it, where, and what with */
-    uint32_t tag;
+    uint32_t fresh, tag;
 } __attribute__((aligned(64)));
 
 /* A table that lies in memory as netil::layout says; null where only the runtime can look into it. */
@@ -17,7 +17,6 @@ struct nv_table {
 
 /* What one element has. */
 struct nv_unit {
-    const struct nv_table *tables;
     uint8_t *data, *shared;
     const uint8_t *initialised;
     uint32_t *exceptions;
@@ -38,6 +37,7 @@ struct nv_graph {
     const uint32_t *burst;
     uint64_t count;
     const struct nv_unit *units;
+    const struct nv_table *tables; /* all units' */
     uint64_t (*call)(struct nv_graph *g, uint64_t i, uint32_t unit, uint32_t index, uint64_t *args);
     void (*leave)(struct nv_graph *g, uint64_t i);
     void *host;
@@ -47,38 +47,75 @@ struct nv_graph {
     uint32_t left, copies, shown; /* what the element at hand has left of it, copies that it sent, coprocessors that it showed the packet */
 };
 
+/* What a handler gives that gives no port: the packet goes no further here, or its way has been gone elsewhere. */
+enum { NV_ENDED = -1, NV_GONE = -2 };
+
 enum { NV_LEAVES, NV_PORT, NV_VERDICT, NV_REASON, NV_NO_INPUT, NV_TRAP };
 
 /* The packet at hand, in registers as far as possible. */
 struct nv_run {
-    uint8_t *p;
-    uint64_t time_ns;
-    uint32_t len, head, front, moved, wire_len, present;
+    uint8_t *p, *memory, *origin; /* its first byte, its memory's, and where the first byte was when it came into being */
+    uint8_t *home; /* where its annotations are kept */
+    uint32_t len, front, present;
     uint32_t outcome, member, value, site;
-    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];
 };
 
-NV_INLINE void nv_load(struct nv_graph *g, struct nv_run *r, uint64_t i)
+/* What a call of the runtime reads and changes of the packet at hand. */
+enum { NV_NOTHING, NV_READS, NV_MOVES, NV_ALL };
+
+NV_INLINE uint32_t nv_head(const struct nv_run *r)
 {
-    const struct nv_slot *k = &g->slots[i];
-    r->p = (uint8_t *)((uintptr_t)g->memory + k->at) + k->head, r->time_ns = k->time_ns;
-    r->len = k->len, r->head = k->head, r->front = k->front, r->moved = k->moved;
-    r->wire_len = k->wire_len, r->present = k->present;
-    memcpy(r->info, g->memory + i * NV_STRIDE, NV_INFO);
+    return (uint32_t)(r->p - r->memory);
 }
 
-NV_INLINE void nv_store(struct nv_graph *g, const struct nv_run *r, uint64_t i)
+NV_INLINE uint32_t nv_bytes_moved(const struct nv_run *r)
+{
+    return (uint32_t)((uintptr_t)r->p - (uintptr_t)r->origin);
+}
+
+NV_INLINE void nv_locate(struct nv_graph *g, struct nv_run *r, uint64_t i)
+{
+    const struct nv_slot *k = &g->slots[i];
+    r->memory = (uint8_t *)((uintptr_t)g->memory + k->at);
+    r->p = r->memory + k->head, r->len = k->len, r->front = k->front;
+    r->origin = (uint8_t *)((uintptr_t)r->p - k->moved);
+}
+
+NV_INLINE void nv_load(struct nv_graph *g, struct nv_run *r, uint8_t *info, uint64_t i)
+{
+    nv_locate(g, r, i);
+    r->present = g->slots[i].present;
+    r->home = g->memory + i * NV_STRIDE;
+    memcpy(info, r->home, NV_INFO);
+}
+
+/* The same for a packet that has just been put where it is: all but its length is known. */
+NV_INLINE void nv_load_fresh(struct nv_graph *g, struct nv_run *r, uint8_t *info, uint64_t i)
+{
+    r->home = g->memory + i * NV_STRIDE;
+    r->memory = r->home + NV_ROOM;
+    r->p = r->origin = r->memory + NV_HEAD;
+    r->len = g->slots[i].len, r->front = 0, r->present = 1;
+    memset(info, 0, NV_INFO);
+}
+
+NV_INLINE void nv_place(struct nv_graph *g, const struct nv_run *r, uint64_t i)
 {
     struct nv_slot *k = &g->slots[i];
-    k->time_ns = r->time_ns;
-    k->len = r->len, k->head = r->head, k->front = r->front, k->moved = r->moved;
-    memcpy(g->memory + i * NV_STRIDE, r->info, NV_INFO);
+    k->len = r->len, k->head = nv_head(r), k->front = r->front, k->moved = nv_bytes_moved(r);
+    k->fresh = 0;
+}
+
+NV_INLINE void nv_store(struct nv_graph *g, const struct nv_run *r, const uint8_t *info, uint64_t i)
+{
+    nv_place(g, r, i);
+    memcpy(r->home, info, NV_INFO);
 }
 
 NV_INLINE int64_t nv_end(struct nv_run *r, uint32_t outcome, uint32_t member, uint32_t value, uint32_t site)
 {
     r->outcome = outcome, r->member = member, r->value = value, r->site = site;
-    return -1;
+    return NV_ENDED;
 }
 
 NV_INLINE void nv_append(struct nv_list *list, uint64_t i)
@@ -86,15 +123,32 @@ NV_INLINE void nv_append(struct nv_list *list, uint64_t i)
     list->slots[list->count++] = (uint32_t)i;
 }
 
-/* Work that the runtime does: a value in the low half, the code of a trap in the high half. */
-NV_INLINE uint64_t nv_call(struct nv_graph *g, uint64_t i, struct nv_run *r, uint32_t *budget, uint32_t unit, uint32_t index, uint64_t *args)
+/* Work that the runtime does: a value in the low half, the code of a trap in the high half. `touches` says what it does with the packet. */
+NV_INLINE uint64_t nv_call(struct nv_graph *g, uint64_t i, struct nv_run *r, uint8_t *info, uint32_t *budget, int touches, uint32_t unit, uint32_t index, uint64_t *args)
 {
-    nv_store(g, r, i);
+    if (touches == NV_ALL)
+        nv_store(g, r, info, i);
+    else if (touches != NV_NOTHING)
+        nv_place(g, r, i);
     g->left = *budget;
     uint64_t result = g->call(g, i, unit, index, args);
     *budget = g->left;
-    nv_load(g, r, i);
+    if (touches == NV_ALL)
+        nv_load(g, r, info, i);
+    else if (touches == NV_MOVES)
+        nv_locate(g, r, i);
     return result;
+}
+
+/* Goes on with a packet in the general form of a handler: before the operation with that number, or from the start if that is 0. */
+static void general(struct nv_graph *g, uint64_t i, uint32_t member, uint32_t port, uint32_t resume, const uint64_t *live) __attribute__((noinline, cold));
+
+NV_INLINE int64_t nv_go_on(struct nv_graph *g, uint64_t i, const struct nv_run *r, const uint8_t *info, uint32_t budget, uint32_t member, uint32_t port, uint32_t resume, const uint64_t *live)
+{
+    nv_store(g, r, info, i);
+    g->left = budget;
+    general(g, i, member, port, resume, live);
+    return NV_GONE;
 }
 
 /* Takes the price of so many bytes; false if that is more than is left. */
@@ -107,9 +161,16 @@ NV_INLINE int nv_pay(uint32_t *budget, uint64_t bytes)
     return 1;
 }
 
+/* The same where it is known that there is enough. */
+NV_INLINE int nv_pay_surely(uint32_t *budget, uint64_t bytes)
+{
+    *budget -= (uint32_t)((bytes + 255) / 256);
+    return 1;
+}
+
 NV_INLINE void nv_moved(struct nv_run *r, uint32_t by)
 {
-    r->p += (int32_t)by, r->len -= by, r->head += by, r->moved += by;
+    r->p += (int32_t)by, r->len -= by;
 }
 
 NV_INLINE void nv_pull(struct nv_run *r, uint32_t n)
@@ -140,25 +201,35 @@ NV_INLINE uint32_t nv_fold(uint64_t sum)
     return (uint32_t)sum;
 }
 
-/* The one's complement sum of big-endian words (RFC 1071); the order of bytes does not matter but for the result. */
+/* The one's complement sum of big-endian words (RFC 1071); the order of bytes does not matter but for the result. An IPv4 header without options is the
+   usual case. */
 NV_INLINE uint32_t nv_sum(const uint8_t *p, uint32_t len)
 {
-    uint64_t sum = 0;
+    uint64_t sum = 0, longs;
     uint32_t word;
     uint16_t half, result;
-    for (; len >= 4; p += 4, len -= 4) {
-        memcpy(&word, p, 4);
-        sum += word;
-    }
-    if (len >= 2) {
-        memcpy(&half, p, 2);
-        sum += half;
-        p += 2, len -= 2;
-    }
-    if (len) {
-        uint8_t last[2] = { *p, 0 };
-        memcpy(&half, last, 2);
-        sum += half;
+    if (len == 20) {
+        memcpy(&sum, p, 8);
+        memcpy(&longs, p + 8, 8);
+        memcpy(&word, p + 16, 4);
+        unsigned __int128 all = (unsigned __int128)sum + longs + word;
+        sum = (uint64_t)all + (uint64_t)(all >> 64);
+        sum += sum < (uint64_t)(all >> 64);
+    } else {
+        for (; len >= 4; p += 4, len -= 4) {
+            memcpy(&word, p, 4);
+            sum += word;
+        }
+        if (len >= 2) {
+            memcpy(&half, p, 2);
+            sum += half;
+            p += 2, len -= 2;
+        }
+        if (len) {
+            uint8_t last[2] = { *p, 0 };
+            memcpy(&half, last, 2);
+            sum += half;
+        }
     }
     result = (uint16_t)nv_fold(sum);
     return (uint32_t)nv_be((const uint8_t *)&result, 2);
@@ -212,10 +283,10 @@ NV_INLINE void nv_put_le(uint8_t *p, unsigned n, uint64_t v)
 }
 
 /* What became of a packet, for the runtime. */
-NV_INLINE void nv_finish(struct nv_graph *g, uint64_t i, const struct nv_run *r)
+NV_INLINE void nv_finish(struct nv_graph *g, uint64_t i, const struct nv_run *r, const uint8_t *info)
 {
     struct nv_slot *k = &g->slots[i];
-    nv_store(g, r, i);
+    nv_store(g, r, info, i);
     k->outcome = r->outcome, k->member = r->member, k->value = r->value, k->site = r->site;
 }
 

@@ -48,25 +48,36 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
     let mut text = String::from("/* Made by netvm from verified programs. */\n");
     text += include_str!("values.c");
     let info = members.first().map_or(0, |m| m.program.module().info_size as usize);
-    let _ = writeln!(text, "\nenum {{ NV_INFO = {info}, NV_STRIDE = {} }};", pool::stride(info));
+    let _ = writeln!(
+        text,
+        "\nenum {{ NV_INFO = {info}, NV_STRIDE = {}, NV_ROOM = {}, NV_HEAD = {} }};",
+        pool::stride(info),
+        pool::room_for(info),
+        pool::HEAD
+    );
     text += include_str!("linked.c");
-    let mut calls = Vec::new();
+    let (mut calls, mut tables_before, mut need) = (Vec::new(), 0, 0);
     let slices = slices(members, large);
     for (n, member) in members.iter().enumerate() {
         let module = with_sets(member.program.module(), &member.func);
         let prefix = format!("m{n}_");
         let sets = tables::Tables::new(&module, &member.func)?.scalar().replace("set", &format!("{prefix}set"));
-        let (body, own) = member::emit(n as u32, member.program, &member.func, &module)?;
+        let place = (n as u32, tables_before);
+        let functions = member::emit(place, member.program, &member.func, &module)?;
+        need = need.max(functions.need);
         text += &sets;
-        text += &body;
+        text += &functions.text;
         if let Some(slice) = &slices[n] {
-            text += &member::emit_slice(n as u32, slice, &module, large)?;
+            text += &member::emit_slice(place, slice, &module, large)?;
         }
-        calls.push(own);
+        calls.push(functions.calls);
+        tables_before += member.program.module().tables.len() as u32;
     }
     let counted: Vec<(u32, u32)> = (0..).zip(members).flat_map(|(n, m)| m.links.iter().skip(1).map(move |(port, _)| (n, *port))).collect();
-    text += &path(members, entries, &counted);
+    text += &general(members, &counted);
+    text += &quick(members, entries, &counted);
     text += &ahead(members, entries, &slices);
+    let _ = writeln!(text, "\nenum {{ NV_NEED = {need} }};");
     text += BURST;
     Ok(Linked { text, calls, counted })
 }
@@ -79,20 +90,53 @@ pub fn supports(program: &Verified, func: &Func) -> Result<(), Unsupported> {
     emit(&[&Member { program, func: func.clone(), links: Vec::new() }], &[], LARGE).map(|_| ())
 }
 
-/// The way of one packet through all members, and the burst.
-fn path(members: &[&Member<'_>], entries: &[(u32, u32)], counted: &[(u32, u32)]) -> String {
-    let mut text = String::from("\nNV_INLINE void one(struct nv_graph *g, uint64_t i, uint32_t entry)\n{\n");
-    text += "    struct nv_run run, *r = &run;\n    uint32_t port;\n    nv_load(g, r, i);\n    switch (entry) {\n";
+/// The way of one packet through all members in their general forms, from the start of one or from within it.
+fn general(members: &[&Member<'_>], counted: &[(u32, u32)]) -> String {
+    let mut text = String::from(
+        "\nstatic void general(struct nv_graph *g, uint64_t i, uint32_t member, uint32_t port, uint32_t resume, const uint64_t *live)\n{\n",
+    );
+    text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    int64_t out;\n    nv_load(g, r, info, i);\n    switch (member) {\n";
+    for n in 0..members.len() {
+        let _ = writeln!(text, "    case {n}: goto at{n};");
+    }
+    text += "    default: return;\n    }\n";
+    for (n, member) in (0..).zip(members) {
+        text += &step(n, member, counted, true);
+    }
+    text + ENDS
+}
+
+/// The same in their quick forms, from the entries.
+fn quick(members: &[&Member<'_>], entries: &[(u32, u32)], counted: &[(u32, u32)]) -> String {
+    let mut text = String::from("\nNV_INLINE void one(struct nv_graph *g, uint64_t i, uint32_t entry, int quick)\n{\n");
+    text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    int64_t out;\n    uint32_t port;\n";
+    text += "    if (NV_RARELY(!quick || !g->slots[i].fresh)) {\n        switch (entry) {\n";
+    for (n, (member, port)) in entries.iter().enumerate() {
+        let _ = writeln!(text, "        case {n}: general(g, i, {member}, {port}, 0, 0); break;");
+    }
+    text += "        default: break;\n        }\n        return;\n    }\n    nv_load_fresh(g, r, info, i);\n    switch (entry) {\n";
     for (n, (member, port)) in entries.iter().enumerate() {
         let _ = writeln!(text, "    case {n}: port = {port}; goto at{member};");
     }
     text += "    default: return;\n    }\n";
-    for (n, member) in members.iter().enumerate() {
-        text += &step(n as u32, member, counted);
+    for (n, member) in (0..).zip(members) {
+        text += &step(n, member, counted, false);
     }
-    text += "at_once:\n    __attribute__((unused));\n    nv_finish(g, i, r);\n    g->leave(g, i);\n    return;\n";
-    text + "ended:\n    __attribute__((unused));\n    nv_finish(g, i, r);\n    nv_append(&g->ended, i);\n}\n"
+    text + ENDS
 }
+
+/// Where the ways of packets end.
+const ENDS: &str = "at_once:
+    __attribute__((unused));
+    nv_finish(g, i, r, info);
+    g->leave(g, i);
+    return;
+ended:
+    __attribute__((unused));
+    nv_finish(g, i, r, info);
+    nv_append(&g->ended, i);
+}
+";
 
 /// By member its slice, if it has one. Wires that lead back are no links between members, so that there is an end.
 fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
@@ -111,17 +155,17 @@ fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
 fn ahead(members: &[&Member<'_>], entries: &[(u32, u32)], slices: &[Option<Func>]) -> String {
     let has = |member: u32| slices.get(member as usize).is_some_and(Option::is_some);
     let mut text = String::from("\nNV_INLINE int ahead(struct nv_graph *g, uint64_t i, uint32_t entry)\n{\n");
-    text += "    struct nv_run run, *r = &run;\n    uint32_t port = 0;\n    (void)port;\n    switch (entry) {\n";
+    text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    uint32_t port = 0;\n    (void)port;\n    switch (entry) {\n";
     for (n, (_, port)) in entries.iter().enumerate().filter(|(_, (member, _))| has(*member)) {
         let _ = writeln!(text, "    case {n}: port = {port}; break;");
     }
-    text += "    default: return 0;\n    }\n    nv_load(g, r, i);\n    switch (entry) {\n";
+    text += "    default: return 0;\n    }\n    nv_load_fresh(g, r, info, i);\n    switch (entry) {\n";
     for (n, (member, _)) in entries.iter().enumerate().filter(|(_, (member, _))| has(*member)) {
         let _ = writeln!(text, "    case {n}: goto at{member};");
     }
     text += "    default: return 0;\n    }\n";
     for (n, member) in members.iter().enumerate().filter(|(n, _)| has(*n as u32)) {
-        let _ = writeln!(text, "at{n}:\n    __attribute__((unused));\n    switch (p{n}(g, i, r, port)) {{");
+        let _ = writeln!(text, "at{n}:\n    __attribute__((unused));\n    switch (p{n}(g, i, r, info, port)) {{");
         for (port, link) in &member.links {
             if let Way::Member(to, at) = link
                 && has(*to)
@@ -140,16 +184,18 @@ enum { NV_GROUP = 64, NV_AHEAD = 8 };
 
 void netvm_linked(struct nv_graph *g, uint32_t entry)
 {
+    int quick = g->budget >= NV_NEED;
     for (uint64_t start = 0; start < g->count; start += NV_GROUP) {
         uint64_t end = start + NV_GROUP < g->count ? start + NV_GROUP : g->count;
         for (uint64_t n = start; n < end; n++) {
+            uint64_t i = g->burst[n];
             if (n + NV_AHEAD < g->count)
                 __builtin_prefetch(&g->slots[g->burst[n + NV_AHEAD]], 1);
-            if (!ahead(g, g->burst[n], entry))
+            if (g->slots[i].fresh && !ahead(g, i, entry))
                 break;
         }
         for (uint64_t n = start; n < end; n++)
-            one(g, g->burst[n], entry);
+            one(g, g->burst[n], entry, quick);
     }
 }
 ";
@@ -161,10 +207,13 @@ fn all_links(member: &Member<'_>) -> Vec<(u32, Way)> {
     outputs.map(|id| (id, link(id))).collect()
 }
 
-fn step(n: u32, member: &Member<'_>, counted: &[(u32, u32)]) -> String {
-    let mut text = format!("at{n}:\n    __attribute__((unused));\n    switch (m{n}(g, i, r, port)) {{\n");
-    let copies =
-        member.func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(member.func.op(*v), Some(Op::Helper(Helper::SendCopy(_), ..))));
+/// One member's part of a way.
+fn step(n: u32, member: &Member<'_>, counted: &[(u32, u32)], general: bool) -> String {
+    let run = if general { format!("m{n}(g, i, r, info, port, resume, live)") } else { format!("f{n}(g, i, r, info, port)") };
+    let again = if general { "    resume = 0;\n" } else { "" };
+    let mut text = format!("at{n}:\n    __attribute__((unused));\n    out = {run};\n{again}    switch (out) {{\n");
+    let copies = general
+        && member.func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(member.func.op(*v), Some(Op::Helper(Helper::SendCopy(_), ..))));
     for (port, link) in &all_links(member) {
         let leaves = format!("nv_end(r, NV_PORT, {n}, {port}, 0);");
         let _ = write!(text, "    case {port}: ");
@@ -176,10 +225,10 @@ fn step(n: u32, member: &Member<'_>, counted: &[(u32, u32)]) -> String {
         }
         let _ = match link {
             Way::Member(to, at) => writeln!(text, "port = {at}; goto at{to};"),
-            Way::Exit(exit) => writeln!(text, "nv_store(g, r, i); nv_append(&g->exits[{exit}], i); return;"),
+            Way::Exit(exit) => writeln!(text, "nv_store(g, r, info, i); nv_append(&g->exits[{exit}], i); return;"),
             Way::AtOnce => writeln!(text, "{leaves} goto at_once;"),
         };
     }
     let end = if copies { "if (g->copies) goto at_once; " } else { "" };
-    text + &format!("    default: {end}goto ended;\n    }}\n")
+    text + &format!("    case NV_GONE: return;\n    default: {end}goto ended;\n    }}\n")
 }

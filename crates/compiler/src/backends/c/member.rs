@@ -1,9 +1,13 @@
-//! One element's push handler as a C function of a burst, a packet's number, the packet and the calling port; it gives the output port, or -1 if the packet
-//! goes no further.
+//! One element's push handler as C functions of a burst, a packet's slot, the packet and the calling port; they give the output port, or a negative number if the
+//! packet goes no further.
+//!
+//! There are two. The quick one is for packets that have just arrived, and a budget that cannot run out: where it would need the runtime it stores what it has and
+//! goes on in the general one, before the operation in question, and does not come back; so nothing that the runtime may do stands between its operations, and the
+//! compiler of C knows where the packet is. The general one does everything.
 
 use super::Unsupported;
 use super::scalar::{Form, Scalar, ctype};
-use super::slice;
+use super::{live, slice};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Call, Func, Helper, Op, Order, Site, Type, Value};
 use netil::exec::{DropReason, TrapKind};
@@ -11,29 +15,64 @@ use netil::layout;
 use netil::module::{Table, TableKind};
 use netil::table::Space;
 use netil::{Module, Verified};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
-/// The function `mN`, and its calls.
-pub(super) fn emit(n: u32, program: &Verified, func: &Func, module: &Module) -> Result<(String, Vec<Call>), Unsupported> {
-    let form = Element { n, module, shared: module.shared_size(), slice: None, calls: RefCell::default() };
+/// The functions `mN`, general, and `fN`, quick, with the calls of the former.
+pub(super) struct Functions {
+    pub text: String,
+    pub calls: Vec<Call>,
+    /// The budget with which the quick one may run.
+    pub need: u32,
+}
+
+/// The most that the quick form may spend on one run of bytes: more than a packet has.
+const DEAREST: u32 = 258;
+
+pub(super) fn emit((n, tables): (u32, u32), program: &Verified, func: &Func, module: &Module) -> Result<Functions, Unsupported> {
+    let live = live::before_helpers(func);
+    let form = |mode| Element {
+        n,
+        tables,
+        module,
+        shared: module.shared_size(),
+        mode,
+        live: &live,
+        loops: func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Budget(_)))),
+        calls: RefCell::default(),
+        resumed: RefCell::default(),
+        paid: Cell::new(0),
+    };
     let mut start = String::new();
     if func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Helper(Helper::SendCopy(_), ..)))) {
         start += "    g->copies = 0;\n";
     }
-    if program.uses().random {
-        let _ = writeln!(start, "    const uint64_t number = (*g->units[{n}].number)++;\n    (void)number;");
-    }
     if !module.coprocessors.is_empty() {
         start += "    g->shown = 0;\n";
     }
-    let text = function(&form, func, &format!("m{n}"), &start)?;
-    Ok((text, form.calls.into_inner()))
+    let (quick, general) = (form(Mode::Quick), form(Mode::General));
+    let (counts, quick_text) = if program.uses().random {
+        // A number is counted once for a packet.
+        (
+            format!("    number = (*g->units[{n}].number)++;\n"),
+            format!("{}\n    return nv_go_on(g, i, r, info, g->budget, {n}, port, 0, 0);\n}}\n", head(&format!("f{n}"), "")),
+        )
+    } else {
+        (String::new(), function(&quick, func, &format!("f{n}"), &start)?)
+    };
+    general.resumed.replace(quick.resumed.take());
+    let text = function(&general, func, &format!("m{n}"), &(start + &counts))? + &quick_text;
+    let need = quick.paid.get().saturating_mul(DEAREST);
+    Ok(Functions { text, calls: general.calls.into_inner(), need })
 }
 
 /// The function `pN`, of a slice ([`super::slice`]).
-pub(super) fn emit_slice(n: u32, func: &Func, module: &Module, large: usize) -> Result<String, Unsupported> {
-    let form = Element { n, module, shared: module.shared_size(), slice: Some(large), calls: RefCell::default() };
+pub(super) fn emit_slice((n, tables): (u32, u32), func: &Func, module: &Module, large: usize) -> Result<String, Unsupported> {
+    let (shared, live) = (module.shared_size(), HashMap::new());
+    let mode = Mode::Ahead(large);
+    let (calls, resumed, paid) = (RefCell::default(), RefCell::default(), Cell::new(0));
+    let form = Element { n, tables, module, shared, mode, live: &live, loops: true, calls, resumed, paid };
     function(&form, func, &format!("p{n}"), "")
 }
 
@@ -43,26 +82,69 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str) -> Result<
     for block in &cfg.order {
         scalar.block(*block)?;
     }
-    let mut text = format!("\nNV_INLINE int64_t {name}(struct nv_graph *g, uint64_t i, struct nv_run *r, uint32_t port)\n{{\n");
+    let resume = if form.mode == Mode::General { ", uint32_t resume, const uint64_t *live" } else { "" };
+    let mut text = head(name, resume) + "\n";
     let unit = format!("g->units[{}]", form.n);
     let _ = writeln!(text, "    uint32_t budget = g->budget;\n    uint8_t *const data = {unit}.data, *const shared = {unit}.shared;");
-    let _ = writeln!(text, "    const uint8_t *const initialised = {unit}.initialised;");
+    let _ = writeln!(text, "    const uint8_t *const initialised = {unit}.initialised;\n    uint64_t number = 0;");
     text += &scalar.variables(&cfg);
-    text += "    (void)g, (void)i, (void)budget, (void)port, (void)data, (void)shared, (void)initialised;\n";
+    text += "    (void)g, (void)i, (void)info, (void)budget, (void)port, (void)data, (void)shared, (void)initialised, (void)number;\n";
+    if form.mode == Mode::General {
+        text += &resumes(&scalar, form);
+    }
     for param in &func.block(Block(0)).params {
         let _ = writeln!(text, "    {param:?} = port;");
     }
     Ok(text + start + &scalar.body + "}\n")
 }
 
+fn head(name: &str, more: &str) -> String {
+    format!("\nNV_INLINE int64_t {name}(struct nv_graph *g, uint64_t i, struct nv_run *r, uint8_t *info, uint32_t port{more})\n{{")
+}
+
+/// Where the general form goes on for the quick one: what that left of the budget, and the values that are still needed.
+fn resumes(scalar: &Scalar<'_>, form: &Element<'_>) -> String {
+    let mut text = String::from("    switch (resume) {\n");
+    for v in form.resumed.borrow().iter() {
+        let _ = write!(text, "    case {}: budget = g->left;", v.0 + 1);
+        for (k, value) in form.kept(scalar, *v).iter().enumerate() {
+            let width = scalar.func.width(*value);
+            let high = if width > 64 { format!(" | (unsigned __int128)live[{}] << 64", 2 * k + 1) } else { String::new() };
+            let _ = write!(text, " {value:?} = ({})live[{}]{high};", ctype(width), 2 * k);
+        }
+        let _ = writeln!(text, " goto resume{};", v.0);
+    }
+    text + "    default: break;\n    }\n"
+}
+
+/// What a function is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Whatever there is to do.
+    General,
+    /// What is done mostly; then the general one goes on.
+    Quick,
+    /// A slice, for tables of so many bytes: it ends where the element would, and writes nothing that lasts.
+    Ahead(usize),
+}
+
 /// Where an element's memories are.
 struct Element<'a> {
     n: u32,
+    /// Its first table among all elements'.
+    tables: u32,
     module: &'a Module,
     shared: u32,
-    /// It is a slice, for tables of so many bytes: it ends where the element would, and writes nothing that lasts.
-    slice: Option<usize>,
+    mode: Mode,
+    /// What each operation that may call the runtime, and all behind it, makes use of.
+    live: &'a HashMap<Value, Vec<Value>>,
+    /// It counts branches back, so that the budget may run out.
+    loops: bool,
     calls: RefCell<Vec<Call>>,
+    /// Before which operations the general form goes on for the quick one.
+    resumed: RefCell<BTreeSet<Value>>,
+    /// How often the function pays.
+    paid: Cell<u32>,
 }
 
 impl Form for Element<'_> {
@@ -70,10 +152,14 @@ impl Form for Element<'_> {
         "r->len"
     }
 
+    fn moves(&self) -> bool {
+        true
+    }
+
     fn base(&self, space: Space) -> &'static str {
         match space {
             Space::Packet => "r->p",
-            Space::Info => "r->info",
+            Space::Info => "info",
             Space::Data => "data",
             Space::Shared => "shared",
             Space::Initialised => "initialised",
@@ -91,7 +177,7 @@ impl Form for Element<'_> {
     }
 
     fn trap(&self, kind: TrapKind, site: Site) -> String {
-        if self.slice.is_some() {
+        if self.is_slice() {
             return "return -1;".to_owned();
         }
         format!("return nv_end(r, NV_TRAP, {}, {}u, {site}u);", self.n, kind.code())
@@ -102,7 +188,7 @@ impl Form for Element<'_> {
     }
 
     fn drop(&self, reason: DropReason) -> String {
-        if self.slice.is_some() {
+        if self.is_slice() {
             return "return -1;".to_owned();
         }
         let (what, value) = match reason {
@@ -118,17 +204,17 @@ impl Form for Element<'_> {
     }
 
     fn wire_len(&self) -> &'static str {
-        "r->wire_len"
+        "g->slots[i].wire_len"
     }
 
     fn time_ns(&self) -> &'static str {
-        "r->time_ns"
+        "g->slots[i].time_ns"
     }
 
     fn other(&self, scalar: &Scalar<'_>, v: Value, op: &Op) -> Result<String, Unsupported> {
         let exception = |k: &u32| format!("g->units[{}].exceptions[{k}]", self.n);
         Ok(match op {
-            Op::Present(site) => format!("if (!r->present) {}", self.trap(TrapKind::NoPacket, *site)),
+            Op::Present(site) => format!("if (NV_RARELY(!r->present)) {}", self.trap(TrapKind::NoPacket, *site)),
             Op::ExceptionLoad(k) => format!("{v:?} = {};", exception(k)),
             Op::ExceptionStore(k, a) => format!("{} = {};", exception(k), scalar.val(*a)),
             Op::Store(space, order, addr, offset, value, _) => store(scalar, *order, &scalar.at(*space, *addr, *offset), *value),
@@ -136,7 +222,15 @@ impl Form for Element<'_> {
                 let place = u64::from(*site) << 2 | scalar.func.kind as u64;
                 format!("{v:?} = nv_random(g->units[{}].seed, number, {place}u);", self.n)
             }
-            Op::Helper(helper, args, site) => self.helper(scalar, v, *helper, args, *site),
+            Op::Helper(helper, args, site) => {
+                let text = self.helper(scalar, v, *helper, args, *site);
+                match self.mode {
+                    Mode::General if self.resumed.borrow().contains(&v) => {
+                        format!("resume{}:\n    __attribute__((unused));\n    {text}", v.0)
+                    }
+                    _ => text,
+                }
+            }
             other => return Err(Unsupported(format!("'{other}'"))),
         })
     }
@@ -162,9 +256,12 @@ impl Element<'_> {
         let trap = |kind| self.trap(kind, site);
         let outside = trap(TrapKind::OutOfBounds(Space::Packet));
         let inside = || format!("if (NV_RARELY((uint64_t){} + {} > r->len)) {outside}", arg(0), arg(1));
-        let paid = |bytes: &str| format!("if (NV_RARELY(!nv_pay(&budget, {bytes}))) {}", trap(TrapKind::Budget));
+        let paid = |bytes: &str| self.paid(bytes, &trap(TrapKind::Budget));
         let here = || format!("if (NV_RARELY(!r->present)) {}", trap(TrapKind::NoPacket));
-        let by_runtime = || self.call(scalar, v, call_of(scalar.func, v, helper, args), args, site, Some(helper));
+        let by_runtime = || match self.mode {
+            Mode::Quick => self.go_on(scalar, v),
+            _ => self.call(scalar, v, call_of(scalar.func, v, helper, args), args, site, Some(helper)),
+        };
         match helper {
             Helper::Inside => inside(),
             Helper::Checksum => format!("{}\n    {}\n    {v:?} = 0xffff ^ nv_sum(r->p + {}, {});", inside(), paid(&arg(1)), arg(0), arg(1)),
@@ -179,16 +276,16 @@ impl Element<'_> {
                 let words: Vec<String> = args.iter().map(|a| scalar.val(*a)).collect();
                 format!("{v:?} = nv_murmur((const uint32_t[]){{ {} }}, {});", words.join(", "), args.len())
             }
-            Helper::Moved => format!("{v:?} = r->moved;"),
+            Helper::Moved => format!("{v:?} = nv_bytes_moved(r);"),
             Helper::IsPresent => format!("{v:?} = r->present;"),
-            Helper::SetTime => format!("r->time_ns = {};", arg(0)),
+            Helper::SetTime => format!("g->slots[i].time_ns = {};", arg(0)),
             Helper::PullHead => format!("{}\n    if (NV_RARELY({} > r->len)) {outside}\n    nv_pull(r, {});", here(), arg(0), arg(0)),
             Helper::TrimTail => format!("{}\n    if (NV_RARELY({} > r->len)) {outside}\n    r->len -= {};", here(), arg(0), arg(0)),
-            Helper::Find(table) | Helper::Peek(table) if self.slice.is_some() => self.fetch(scalar, v, table, args[0]),
-            Helper::PushHead if self.slice.is_some() => format!("if ({0} > r->head) return -1;\n    nv_moved(r, -{0});", arg(0)),
+            Helper::Find(table) | Helper::Peek(table) if self.is_slice() => self.fetch(scalar, v, table, args[0]),
+            Helper::PushHead if self.is_slice() => format!("if ({0} > nv_head(r)) return -1;\n    nv_moved(r, -{0});", arg(0)),
             Helper::PushHead => {
                 let grown = format!("(uint64_t){} + r->len", arg(0));
-                let room = format!("r->present && {grown} <= 65535 && {} <= r->head", arg(0));
+                let room = format!("r->present && {grown} <= 65535 && {} <= nv_head(r)", arg(0));
                 format!("if ({room}) {{\n    {}\n    nv_push(r, {});\n    }} else {{\n    {}\n    }}", paid(&grown), arg(0), by_runtime())
             }
             Helper::Unpull => {
@@ -213,6 +310,36 @@ impl Element<'_> {
         }
     }
 
+    fn is_slice(&self) -> bool {
+        matches!(self.mode, Mode::Ahead(_))
+    }
+
+    /// Takes the price of a run of bytes.
+    fn paid(&self, bytes: &str, trap: &str) -> String {
+        match self.mode {
+            Mode::Ahead(_) => String::new(),
+            Mode::Quick if !self.loops => {
+                self.paid.set(self.paid.get() + 1);
+                format!("nv_pay_surely(&budget, {bytes});")
+            }
+            _ => format!("if (NV_RARELY(!nv_pay(&budget, {bytes}))) {trap}"),
+        }
+    }
+
+    /// Values that are kept when the general form goes on before an operation.
+    fn kept(&self, scalar: &Scalar<'_>, v: Value) -> Vec<Value> {
+        self.live.get(&v).into_iter().flatten().copied().filter(|value| scalar.inline(*value).is_none()).collect()
+    }
+
+    /// The general form goes on before this operation.
+    fn go_on(&self, scalar: &Scalar<'_>, v: Value) -> String {
+        self.resumed.borrow_mut().insert(v);
+        let kept = self.kept(scalar, v);
+        let limbs: Vec<String> = kept.iter().flat_map(|value| halves(scalar, *value)).collect();
+        let live = if limbs.is_empty() { "0".to_owned() } else { limbs.join(", ") };
+        format!("{{ const uint64_t live[] = {{ {live} }}; return nv_go_on(g, i, r, info, budget, {}, port, {}, live); }}", self.n, v.0 + 1)
+    }
+
     /// A lookup in place, up to where the runtime must be asked; none for a table that only the runtime can look into.
     fn find(&self, scalar: &Scalar<'_>, v: Value, table: u32, key: Value, uses: bool) -> Option<String> {
         if let Some(trie) = layout::Trie::of(self.module.tables.get(table as usize)?) {
@@ -224,7 +351,7 @@ impl Element<'_> {
             ));
         }
         let declaration = self.exact(table)?;
-        let tick = if declaration.timeout_ns > 0 { "if (t->head) nv_tick(t, r->time_ns); " } else { "" };
+        let tick = if declaration.timeout_ns > 0 { "if (t->head) nv_tick(t, g->slots[i].time_ns); " } else { "" };
         let (shape, key, uses) = (shape(declaration), scalar.val(key), u8::from(uses));
         let look = format!("{v:?} = nv_find(t, {shape}, {key}, {uses}, &ask);");
         Some(format!(
@@ -239,7 +366,7 @@ impl Element<'_> {
         if let Some(trie) = layout::Trie::of(declaration) {
             return format!("nv_fetch_prefix({t}, {}, {}, {key}); return -1;", declaration.key_bits, trie.root_bits);
         }
-        if self.slice.is_some_and(|large| slice::is_large(declaration, large)) {
+        if matches!(self.mode, Mode::Ahead(large) if slice::is_large(declaration, large)) {
             return format!("nv_fetch({t}, {}, {key}); return -1;", shape(declaration));
         }
         format!("{{ int ask = 1; if ({t}->head) {v:?} = nv_find({t}, {}, {key}, 0, &ask); if (ask) return -1; }}", shape(declaration))
@@ -255,7 +382,7 @@ impl Element<'_> {
     }
 
     fn table(&self, table: u32) -> String {
-        format!("(&g->units[{}].tables[{table}])", self.n)
+        format!("(&g->tables[{}])", self.tables + table)
     }
 
     /// The declaration of a table whose layout C knows.
@@ -271,7 +398,8 @@ impl Element<'_> {
         let width = scalar.func.width(v);
         let room = limbs.len().max(netil::wide::limbs(width)).max(1);
         let mut text = format!("{{ uint64_t a[{room}] = {{ {} }};", if limbs.is_empty() { "0".to_owned() } else { limbs.join(", ") });
-        let _ = write!(text, " uint64_t result = nv_call(g, i, r, &budget, {}, {index}, a); (void)result;", self.n);
+        let _ =
+            write!(text, " uint64_t result = nv_call(g, i, r, info, &budget, {}, {}, {index}, a); (void)result;", touches(call), self.n);
         let traps = helper.is_some_and(|h| Op::Helper(h, Box::new([]), 0).effects().traps);
         if traps {
             let _ = write!(text, " if (NV_RARELY(result >> 32)) return nv_end(r, NV_TRAP, {}, (uint32_t)(result >> 32), {site}u);", self.n);
@@ -287,6 +415,12 @@ impl Element<'_> {
         }
         text + " }"
     }
+}
+
+/// A value in two words.
+fn halves(scalar: &Scalar<'_>, value: Value) -> [String; 2] {
+    let high = if scalar.func.width(value) > 64 { format!("(uint64_t)({value:?} >> 64)") } else { "0".to_owned() };
+    [format!("(uint64_t){value:?}"), high]
 }
 
 /// An operand's limbs; of what is no wide call one word.
@@ -311,6 +445,20 @@ fn load(scalar: &Scalar<'_>, v: Value) -> String {
     match bytes {
         ..=8 => format!("({})nv_le(e, {bytes})", ctype(width)),
         _ => format!("(unsigned __int128)nv_le(e + 8, {}) << 64 | nv_le(e, 8)", bytes - 8),
+    }
+}
+
+/// What a call does with the packet, as the text names it.
+fn touches(call: Call) -> &'static str {
+    let (Call::Helper(helper, _) | Call::Wide(helper, ..)) = call else { return "NV_NOTHING" };
+    match helper {
+        helper if !helper.needs_packet() => "NV_NOTHING",
+        Helper::Scan(_) | Helper::FieldCmp(_) | Helper::Checksum | Helper::ChecksumValid | Helper::CrcPacket(_) | Helper::Inside => {
+            "NV_READS"
+        }
+        // These trap if there is no packet, and leave annotations as they are.
+        Helper::PushHead | Helper::PullHead | Helper::TrimTail | Helper::GrowTail | Helper::Unpull => "NV_MOVES",
+        _ => "NV_ALL",
     }
 }
 

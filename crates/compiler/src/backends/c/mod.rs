@@ -16,6 +16,7 @@
 mod bounds;
 mod lanes;
 pub mod linked;
+mod live;
 mod member;
 mod plan;
 mod scalar;

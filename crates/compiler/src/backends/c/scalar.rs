@@ -49,6 +49,8 @@ void netvm_select_scalar(const struct nv_burst *b)
 pub(super) trait Form {
     /// The packet's captured length.
     fn len(&self) -> &'static str;
+    /// Whether that changes on the way.
+    fn moves(&self) -> bool;
     /// The first byte of a memory.
     fn base(&self, space: Space) -> &'static str;
     /// The size of a memory in bytes.
@@ -77,6 +79,10 @@ struct Filter {
 impl Form for Filter {
     fn len(&self) -> &'static str {
         "len"
+    }
+
+    fn moves(&self) -> bool {
+        false
     }
 
     fn base(&self, space: Space) -> &'static str {
@@ -152,14 +158,14 @@ impl Scalar<'_> {
     }
 
     /// What is written out where it is used.
-    fn inline(&self, v: Value) -> Option<String> {
+    pub fn inline(&self, v: Value) -> Option<String> {
         match self.func.op(v)? {
             Op::Const(c) => Some(number(*c, self.func.width(v))),
             Op::WideConst(limbs) => {
                 let limb = |i: usize| limbs.get(i).copied().unwrap_or(0);
                 Some(format!("((unsigned __int128){:#x}u << 64 | {:#x}u)", limb(1), limb(0)))
             }
-            Op::PacketLen => Some(self.form.len().to_owned()),
+            Op::PacketLen if !self.form.moves() => Some(self.form.len().to_owned()),
             _ => None,
         }
     }
@@ -229,6 +235,7 @@ impl Scalar<'_> {
             Op::Bin(op, a, b) | Op::Div(op, a, b, _) => self.bin(*op, width, *a, *b)?,
             Op::Un(op, a) => un(*op, width, &val(a))?,
             Op::Cmp(op, a, b) => self.cmp(*op, *a, *b)?,
+            Op::PacketLen => self.form.len().to_owned(),
             Op::Zext(a) => format!("({ty}){}", val(a)),
             Op::Sext(a) => {
                 narrow(width)?;

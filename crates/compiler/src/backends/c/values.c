@@ -19,6 +19,8 @@ NV_INLINE uint64_t nv_be(const uint8_t *p, unsigned n)
 #endif
         return v;
     }
+    if (n > 4)
+        return nv_be(p, 4) << 8 * (n - 4) | nv_be(p + 4, n - 4);
     for (unsigned i = 0; i < n; i++)
         v = v << 8 | p[i];
     return v;
