@@ -16,6 +16,17 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The options every compiler gets.
 pub const FLAGS: &[&str] = &["-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-w"];
 
+/// Further ones for code that runs on this machine alone.
+pub const HERE: &[&str] = if cfg!(target_arch = "x86_64") { &["-march=native"] } else { &[] };
+
+/// What decides which code [`HERE`] makes: the first processor's model and features.
+pub fn machine() -> String {
+    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let first = told.split("\n\n").next().unwrap_or_default();
+    let decides = |line: &&str| ["vendor_id", "cpu family", "model", "flags"].iter().any(|word| line.starts_with(word));
+    first.lines().filter(decides).collect::<Vec<_>>().join("\n")
+}
+
 /// A C compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiler {

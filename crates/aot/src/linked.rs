@@ -6,7 +6,7 @@
 //! Invariants: while compiled code runs, nobody else uses the pool and states; while a call from it runs, it does not. A place that compiled code
 //! gives a packet is checked before it is believed.
 
-use crate::build::Compiler;
+use crate::build::{Compiler, HERE, machine};
 use crate::cache::{Cache, key};
 use crate::code::Library;
 use crate::{AotError, Options};
@@ -112,10 +112,10 @@ impl Linked {
         let list: Vec<&Member<'_>> = members.iter().map(|(_, member)| member).collect();
         let made = linked::emit(&list, entries, large)?;
         let compiler = Compiler::system()?;
-        let key = key(&[&made.text, &compiler.identity(), std::env::consts::ARCH, env!("CARGO_PKG_VERSION"), "linked"]);
+        let key = key(&[&made.text, &compiler.identity(), &machine(), std::env::consts::ARCH, env!("CARGO_PKG_VERSION"), "linked"]);
         let cache = if options.no_cache { Cache::passing()? } else { Cache::user().or_else(|_| Cache::passing())? };
         if cache.find(&key)?.is_none() {
-            cache.keep(&key, |path| compiler.compile(&made.text, &[], path))?;
+            cache.keep(&key, |path| compiler.compile(&made.text, HERE, path))?;
         }
         let path = cache.find(&key)?.ok_or_else(|| AotError::Load("it is gone from the cache".to_owned()))?;
         let library = Library::open(&path)?;
@@ -177,8 +177,10 @@ impl Running<'_> {
     /// Gives the host what has left so far, and empties the lists.
     fn hand_over(&mut self, burst: &mut Burst) {
         for n in 0..self.exits {
-            // SAFETY: `Linked::run` made so many lists, which live until compiled code returns; it does not use them during the call.
-            let slots = listed(unsafe { &mut *burst.exits.add(n) });
+            // SAFETY: `Linked::run` made so many lists.
+            let exit = unsafe { burst.exits.add(n) };
+            // SAFETY: they live until compiled code returns, which does not use them during the call.
+            let slots = listed(unsafe { &mut *exit });
             slots.iter().for_each(|slot| check(self.pool, *slot));
             if !slots.is_empty() {
                 self.host.exit(n as u32, slots, self.pool);

@@ -152,6 +152,13 @@ pub(crate) fn clean(func: &mut Func, context: &Context<'_>) {
     }
 }
 
+/// Removes branches that decide nothing and what only they used; for code that need not be right ([`crate::backends::c`], slices).
+pub(crate) fn tidy(func: &mut Func, context: &Context<'_>) {
+    for pass in [BRANCHES, UNREACHABLE, COALESCE, DCE] {
+        (pass.run)(func, context);
+    }
+}
+
 /// How to run the pipeline.
 #[derive(Clone, Debug, Default)]
 pub struct Options {

@@ -192,13 +192,15 @@ NV_INLINE void nv_unpull(struct nv_run *r, uint32_t n)
     r->front -= n;
 }
 
-NV_INLINE uint32_t nv_fold(uint64_t sum)
+/* The one's complement sum of the halves of a word: in its upper half, carries and all, once it is added to itself turned around. */
+NV_INLINE uint32_t nv_fold(uint32_t sum)
 {
-    sum = (sum & 0xffffffff) + (sum >> 32);
-    sum = (sum & 0xffffffff) + (sum >> 32);
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    return (uint32_t)sum;
+    return (sum + (sum << 16 | sum >> 16)) >> 16;
+}
+
+NV_INLINE uint32_t nv_fold_long(uint64_t sum)
+{
+    return nv_fold((uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32));
 }
 
 /* The one's complement sum of big-endian words (RFC 1071); the order of bytes does not matter but for the result. An IPv4 header without options is the
@@ -212,9 +214,10 @@ NV_INLINE uint32_t nv_sum(const uint8_t *p, uint32_t len)
         memcpy(&sum, p, 8);
         memcpy(&longs, p + 8, 8);
         memcpy(&word, p + 16, 4);
-        unsigned __int128 all = (unsigned __int128)sum + longs + word;
-        sum = (uint64_t)all + (uint64_t)(all >> 64);
-        sum += sum < (uint64_t)(all >> 64);
+        sum += longs;
+        sum += sum < longs;
+        sum += word;
+        sum += sum < word;
     } else {
         for (; len >= 4; p += 4, len -= 4) {
             memcpy(&word, p, 4);
@@ -231,7 +234,7 @@ NV_INLINE uint32_t nv_sum(const uint8_t *p, uint32_t len)
             sum += half;
         }
     }
-    result = (uint16_t)nv_fold(sum);
+    result = (uint16_t)nv_fold_long(sum);
     return (uint32_t)nv_be((const uint8_t *)&result, 2);
 }
 

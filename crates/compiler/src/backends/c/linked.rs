@@ -138,13 +138,19 @@ ended:
 }
 ";
 
-/// By member its slice, if it has one. Wires that lead back are no links between members, so that there is an end.
+/// By member its slice, if it has one. Wires that lead back are no links between members, so that there is an end. Of annotations only those are set that some
+/// slice reads, which is known when there are slices.
 fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
+    let info = members.first().map_or(0, |m| m.program.module().info_size as usize);
     let mut slices: Vec<Option<Func>> = members.iter().map(|_| None).collect();
-    for _ in members {
+    let mut read = vec![true; info];
+    for _ in 0..=members.len() {
         let sliced: Vec<bool> = slices.iter().map(Option::is_some).collect();
-        slices = members.iter().map(|m| slice::of(&m.func, (&m.program.module().tables, large), &m.links, &sliced)).collect();
-        if slices.iter().map(Option::is_some).eq(sliced) {
+        let before = read.clone();
+        slices = members.iter().map(|m| slice::of(m.program, &m.func, large, (&m.links, &sliced), &read)).collect();
+        read.fill(false);
+        slices.iter().flatten().for_each(|slice| slice::reads(slice, &mut read));
+        if slices.iter().map(Option::is_some).eq(sliced) && read == before {
             break;
         }
     }

@@ -156,6 +156,10 @@ impl Form for Element<'_> {
         true
     }
 
+    fn trusts(&self) -> bool {
+        !self.is_slice()
+    }
+
     fn base(&self, space: Space) -> &'static str {
         match space {
             Space::Packet => "r->p",

@@ -49,6 +49,8 @@ void netvm_select_scalar(const struct nv_burst *b)
 pub(super) trait Form {
     /// The packet's captured length.
     fn len(&self) -> &'static str;
+    /// Whether what was found out about accesses holds. Not so where branches are taken without looking.
+    fn trusts(&self) -> bool;
     /// Whether that changes on the way.
     fn moves(&self) -> bool;
     /// The first byte of a memory.
@@ -83,6 +85,10 @@ impl Form for Filter {
 
     fn moves(&self) -> bool {
         false
+    }
+
+    fn trusts(&self) -> bool {
+        true
     }
 
     fn base(&self, space: Space) -> &'static str {
@@ -139,7 +145,7 @@ impl Scalar<'_> {
         let mut text = String::new();
         let all = cfg.order.iter().flat_map(|b| self.func.block(*b).params.iter().chain(&self.func.block(*b).ops));
         for v in all.filter(|v| matches!(self.func.ty(**v), Type::Int(_)) && self.inline(**v).is_none()) {
-            let _ = writeln!(text, "    {} {v:?};", ctype(self.func.width(*v)));
+            let _ = writeln!(text, "    {} {v:?}{};", ctype(self.func.width(*v)), if self.form.trusts() { "" } else { " = 0" });
         }
         text
     }
@@ -180,7 +186,8 @@ impl Scalar<'_> {
             return Err(Unsupported(format!("a value of {} bits", self.func.width(v))));
         }
         match op {
-            Op::Check(space, extents) => {
+            Op::Proved(..) if self.form.trusts() => {}
+            Op::Check(space, extents) | Op::Proved(space, extents) => {
                 for extent in extents {
                     let test = self.outside(*space, extent);
                     let trap = self.form.trap(TrapKind::OutOfBounds(*space), extent.site);
@@ -196,7 +203,6 @@ impl Scalar<'_> {
                 self.line(&format!("if (budget == 0) {trap}\n    budget--;"));
             }
             Op::Checked(op, signed, a, b, site) => self.checked(v, *op, *signed, [*a, *b], *site),
-            Op::Proved(..) => {}
             Op::Present(_) | Op::Helper(..) | Op::Store(..) | Op::ExceptionLoad(_) | Op::ExceptionStore(..) | Op::Random(_) => {
                 let text = self.form.other(self, v, op)?;
                 self.line(&text);

@@ -7,7 +7,9 @@
 //! It ends at the first lookup in a table that may be out of the nearest caches, and at work that only the runtime does.
 //! Source: architecture, "stage splitting"; the figures behind it are those of hand-written forwarding in bursts.
 
-use crate::mir::{Block, Def, Edge, Func, Helper, Op, Terminator, Value};
+use crate::mir::{Block, Def, Edge, Func, Helper, Op, Order, Terminator, Value};
+use crate::passes::{self, Context};
+use netil::Verified;
 use netil::cluster::Way;
 use netil::exec::DropReason;
 use netil::layout;
@@ -16,6 +18,11 @@ use netil::table::Space;
 
 /// Bytes from which a table is worth fetching ahead: less stays in the second-level cache.
 pub const LARGE: usize = 256 << 10;
+
+/// Branches that decide nothing any more make others such.
+const ROUNDS: usize = 4;
+/// The order of bytes is none of a slice's concerns.
+const NATIVE: Order = Order::Little;
 
 /// Whether a lookup in a table may be a miss that is worth fetching ahead for; `large` in bytes.
 pub(super) fn is_large(table: &Table, large: usize) -> bool {
@@ -26,8 +33,8 @@ pub(super) fn is_large(table: &Table, large: usize) -> bool {
 }
 
 /// The slice of a handler that leads to a large table here, or to a member that has a slice; `None` if nothing does.
-pub(super) fn of(func: &Func, (tables, large): (&[Table], usize), links: &[(u32, Way)], sliced: &[bool]) -> Option<Func> {
-    let mut slicer = Slicer { func: func.clone(), tables, large };
+pub(super) fn of(program: &Verified, func: &Func, large: usize, (links, sliced): (&[(u32, Way)], &[bool]), read: &[bool]) -> Option<Func> {
+    let mut slicer = Slicer { func: func.clone(), tables: &program.module().tables, large, read };
     let leads = slicer.leads(links, sliced);
     if !leads[0] {
         return None;
@@ -35,7 +42,12 @@ pub(super) fn of(func: &Func, (tables, large): (&[Table], usize), links: &[(u32,
     for block in func.block_ids() {
         slicer.cut(block, &leads, links, sliced);
     }
-    slicer.remove_unused();
+    let context = Context::new(program, NATIVE);
+    for _ in 0..ROUNDS {
+        slicer.remove_unused();
+        slicer.skip_tests();
+        passes::tidy(&mut slicer.func, &context);
+    }
     Some(slicer.func)
 }
 
@@ -43,6 +55,23 @@ struct Slicer<'a> {
     func: Func,
     tables: &'a [Table],
     large: usize,
+    /// By byte of info memory, whether a slice reads it.
+    read: &'a [bool],
+}
+
+/// Bytes of info memory that a slice reads.
+pub(super) fn reads(slice: &Func, read: &mut [bool]) {
+    for op in slice.blocks.iter().flat_map(|b| &b.ops).filter_map(|v| slice.op(*v).map(|op| (*v, op))) {
+        let (v, Op::Load(Space::Info, _, at, offset, _)) = op else { continue };
+        match slice.constant(*at) {
+            Some(at) => {
+                let from = (at as usize + *offset as usize).min(read.len());
+                let to = (from + usize::from(slice.width(v)) / 8).min(read.len());
+                read[from..to].fill(true);
+            }
+            None => read.fill(true),
+        }
+    }
 }
 
 /// What an operation is to a slice.
@@ -63,12 +92,21 @@ enum Part {
 impl Slicer<'_> {
     fn part(&self, op: &Op) -> Part {
         match op {
+            Op::Store(Space::Info, _, at, offset, value, _) if !self.is_read(*at, *offset, *value) => Part::Skipped,
             Op::Store(Space::Info, ..) | Op::Budget(_) => Part::Kept,
             Op::Store(..) | Op::ExceptionStore(..) => Part::Skipped,
             Op::Random(_) => Part::Stop,
             Op::Helper(helper, ..) => self.helper(*helper),
             _ => Part::Value,
         }
+    }
+
+    /// Whether a slice reads some of what is stored.
+    fn is_read(&self, at: Value, offset: u32, value: Value) -> bool {
+        let Some(at) = self.func.constant(at) else { return true };
+        let from = at as usize + offset as usize;
+        let bytes = usize::from(self.func.width(value)) / 8;
+        self.read.iter().skip(from).take(bytes).any(|read| *read)
     }
 
     fn helper(&self, helper: Helper) -> Part {
@@ -136,6 +174,69 @@ impl Slicer<'_> {
             _ => nowhere,
         };
         self.func.block_mut(block).end = end;
+    }
+
+    /// Steps over tests, and loops, from which all ways lead to one block with nothing done before that is needed there or behind.
+    fn skip_tests(&mut self) {
+        let needed = self.needed();
+        for block in self.func.block_ids() {
+            if let Some(join) = (self.func.block(block).end.edges().len() > 1).then(|| self.join(block, &needed)).flatten() {
+                self.func.block_mut(block).end = Terminator::Jump(Edge::to(join));
+            }
+        }
+    }
+
+    /// The one needed block that all ways from a block lead to first.
+    fn join(&self, block: Block, needed: &[bool]) -> Option<Block> {
+        let (mut seen, mut work, mut join) = (vec![false; needed.len()], vec![block], None);
+        while let Some(from) = work.pop() {
+            let edges = self.func.block(from).end.edges();
+            if edges.is_empty() {
+                return None;
+            }
+            for edge in edges {
+                let at = edge.block.0 as usize;
+                match needed[at] {
+                    true if !edge.args.is_empty() || join.is_some_and(|join| join != edge.block) => return None,
+                    true => join = Some(edge.block),
+                    false if !std::mem::replace(&mut seen[at], true) => work.push(edge.block),
+                    false => {}
+                }
+            }
+        }
+        join
+    }
+
+    /// Blocks that do something which lasts, or compute what that needs. Other tests may then use what was stepped over: variables of slices begin as zeros.
+    fn needed(&self) -> Vec<bool> {
+        let mut home = vec![None; self.func.values.len()];
+        let mut needed: Vec<bool> = self.func.block_ids().map(|block| self.func.block(block).end.edges().is_empty()).collect();
+        let mut work = Vec::<Value>::new();
+        let lasts = |v: &&Value| {
+            self.func.op(**v).is_some_and(|op| matches!(self.part(op), Part::Goal | Part::Kept) && !matches!(op, Op::Budget(_)))
+        };
+        for block in self.func.block_ids() {
+            let data = self.func.block(block);
+            data.ops.iter().chain(&data.params).for_each(|v| home[v.0 as usize] = Some(block));
+            work.extend(data.ops.iter().filter(lasts));
+        }
+        let cfg = crate::mir::cfg::Cfg::new(&self.func);
+        let mut seen = vec![false; self.func.values.len()];
+        while let Some(v) = work.pop() {
+            let (false, Some(block)) = (std::mem::replace(&mut seen[v.0 as usize], true), home[v.0 as usize]) else { continue };
+            needed[block.0 as usize] = true;
+            match self.func.op(v) {
+                Some(op) => op.operands(|operand| work.push(operand)),
+                // A parameter: which way was taken matters.
+                None => {
+                    for before in &cfg.predecessors[block.0 as usize] {
+                        needed[before.0 as usize] = true;
+                        self.func.block(*before).end.values(|value| work.push(value));
+                    }
+                }
+            }
+        }
+        needed
     }
 
     /// Leaves out what nothing that stays makes use of.
