@@ -9,6 +9,7 @@ use netil::Verified;
 use netil::cluster::{Cluster, Ended, Host, Way};
 use netil::exec::{CloneOut, DEFAULT_BUDGET, ExchangeBuffer, State};
 use netil::module::PortKind;
+use netil::pool::Pool;
 use std::sync::Arc;
 
 /// Those elements of a script that can be linked.
@@ -18,6 +19,8 @@ pub(super) struct Together {
     cases: Vec<usize>,
     /// Where packets come in: member, port.
     entries: Vec<(u32, u32)>,
+    /// Room for the packet that is run.
+    pool: Pool,
 }
 
 /// The elements while linked code runs.
@@ -43,7 +46,8 @@ impl Together {
             return Ok(None);
         }
         let cluster = Linked::new(&members, &entries, LARGE, &settings.options(None)).map_err(|error| error.to_string())?;
-        Ok(Some(Self { cluster, cases, entries }))
+        let info = members.iter().map(|(program, _)| program.module().info_size as usize).max().unwrap_or(0);
+        Ok(Some(Self { cluster, cases, entries, pool: Pool::new(1, info) }))
     }
 
     fn entry(&self, case: usize, port: usize) -> Option<usize> {
@@ -59,8 +63,14 @@ impl Together {
     /// Runs a packet.
     pub(super) fn run(&mut self, elements: &mut [Element], case: usize, port: usize, packet: ExchangeBuffer<'static>) {
         let Some(entry) = self.entry(case, port) else { return };
+        // A packet without a past comes as sources put it there.
+        let is_new = packet.is_present() && packet.moved() == 0 && packet.info.iter().all(|byte| *byte == 0);
+        let slot = match is_new {
+            true => self.pool.put(packet.bytes(), packet.time_ns, packet.orig_len, 0),
+            false => self.pool.place(packet, 0),
+        };
         let mut serving = Serving { elements, cases: &self.cases };
-        self.cluster.run(entry as u32, &mut vec![packet], DEFAULT_BUDGET, &mut serving);
+        self.cluster.run(entry as u32, slot.as_slice(), DEFAULT_BUDGET, &mut self.pool, &mut serving);
     }
 }
 
@@ -79,13 +89,26 @@ impl Host for Serving<'_> {
         &mut self.element(member).state
     }
 
-    fn ended(&mut self, packet: ExchangeBuffer<'static>, ended: Ended) {
+    fn exit(&mut self, _: u32, slots: &[u32], pool: &mut Pool) {
+        // All ports lead out at once.
+        pool.give_back(slots);
+    }
+
+    fn ended(&mut self, ended: Ended, slot: u32, pool: &mut Pool) {
+        let packet = lift(slot, pool);
         self.element(ended.member).ended(&packet, ended.disposition);
     }
 
-    fn leave(&mut self, packet: ExchangeBuffer<'static>, ended: Ended, copies: Vec<CloneOut>) {
+    fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool) {
+        let packet = lift(slot, pool);
         let element = self.element(ended.member);
         copies.iter().for_each(|copy| element.out(copy.port, &copy.buffer));
         element.ended(&packet, ended.disposition);
     }
+}
+
+fn lift(slot: u32, pool: &mut Pool) -> ExchangeBuffer<'static> {
+    let packet = pool.lift(slot);
+    pool.give_back(&[slot]);
+    packet
 }

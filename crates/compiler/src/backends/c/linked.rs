@@ -47,7 +47,7 @@ pub struct Linked {
 pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Result<Linked, Unsupported> {
     let mut text = String::from("/* Made by netvm from verified programs. */\n");
     text += include_str!("values.c");
-    let info = members.first().map_or(0, |m| m.program.module().info_size as usize);
+    let info = info_size(members);
     let _ = writeln!(
         text,
         "\nenum {{ NV_INFO = {info}, NV_STRIDE = {}, NV_ROOM = {}, NV_HEAD = {} }};",
@@ -88,6 +88,11 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
 /// What it cannot be made of.
 pub fn supports(program: &Verified, func: &Func) -> Result<(), Unsupported> {
     emit(&[&Member { program, func: func.clone(), links: Vec::new() }], &[], LARGE).map(|_| ())
+}
+
+/// Bytes of info memory, which all members of an application have in common.
+fn info_size(members: &[&Member<'_>]) -> usize {
+    members.iter().map(|m| m.program.module().info_size as usize).max().unwrap_or(0)
 }
 
 /// The way of one packet through all members in their general forms, from the start of one or from within it.
@@ -141,7 +146,7 @@ ended:
 /// By member its slice, if it has one. Wires that lead back are no links between members, so that there is an end. Of annotations only those are set that some
 /// slice reads, which is known when there are slices.
 fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
-    let info = members.first().map_or(0, |m| m.program.module().info_size as usize);
+    let info = info_size(members);
     let mut slices: Vec<Option<Func>> = members.iter().map(|_| None).collect();
     let mut read = vec![true; info];
     for _ in 0..=members.len() {
