@@ -381,12 +381,9 @@ type ReadFile<'a> = dyn Fn(&str, &c::Table) -> Result<Vec<Entry>, String> + 'a;
 /// What files have and rows as entries of a table of the class.
 fn entries(class: &c::Class, name: &str, files: &[String], rows: Vec<Row>, read: &ReadFile<'_>) -> Result<Vec<Entry>, String> {
     let table = class.tables.iter().find(|table| table.name == name).ok_or_else(|| format!("its class has no table `{name}`"))?;
-    let mut all = Vec::new();
+    let mut all = rows.into_iter().map(|row| entry(table, row)).collect::<Result<Vec<_>, _>>()?;
     for file in files {
         all.extend(read(file, table)?);
-    }
-    for row in rows {
-        all.push(entry(table, row)?);
     }
     Ok(if files.is_empty() { all } else { files::last_of_each(all) })
 }

@@ -1,7 +1,8 @@
 //! Routes from files: the argument `FILE NAME [DEVICE …]` of elements that have routes.
 //!
 //! Which formats there are is the business of who reads them ([`Classes::routes`]). Behind the file's name stand the devices of outputs 0, 1 … as the file names
-//! them; without, its numbers are those of outputs. Of routes to one prefix the last counts, first of the files, then of the other arguments.
+//! them; without, its numbers are those of outputs. Of routes to one prefix the last counts; those of files count behind the other
+//! arguments.
 
 use super::Classes;
 use super::arguments;

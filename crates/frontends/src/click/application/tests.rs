@@ -222,7 +222,7 @@ fn routes_come_from_files() {
     assert_eq!(entries("RadixIPLookup", "FILE r.txt"), ["a000000 ff000000 0 0", "a010000 ffff0000 0 0"]);
     assert_eq!(
         entries("RadixIPLookup", "FILE r.txt eth0 eth1, 10.0.0.0/8 0, 11.0.0.0/8 1"),
-        ["a010000 ffff0000 0 1", "a000000 ff000000 0 0", "b000000 ff000000 0 1"]
+        ["b000000 ff000000 0 1", "a000000 ff000000 0 1", "a010000 ffff0000 0 1"]
     );
     assert_eq!(entries("RangeIPLookup", "FILE r.txt"), ["a000000 affffff 8 0", "a010000 a01ffff 16 0"]);
     let wrong = |arguments: &str| read(&format!("r :: RadixIPLookup({arguments});{after}")).unwrap_err().render(false);
