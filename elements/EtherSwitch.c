@@ -1,11 +1,11 @@
 /*
- * EtherSwitch([keyword TIMEOUT]) -- learning Ethernet switch
+ * EtherSwitch([keywords TIMEOUT, CAPACITY]) -- learning Ethernet switch
  *
  * Input and output of the same number belong to one LAN. The switch learns on which LAN a source address is. A frame to an address that it knows leaves by that
  * LAN's output, and is dropped if it came from there; a frame to any other address leaves by all outputs but its own LAN's.
  *
- * TIMEOUT is how long an address is known after its last frame, 300 seconds by default; with 0 nothing is learned. At most 8,192 addresses are known
- * at a time.
+ * TIMEOUT is how long an address is known after its last frame, 300 seconds by default; with 0 nothing is learned. At most CAPACITY addresses (8,192) are
+ * known at a time; frames to those that there was no room for leave by all outputs. Group addresses are never learned (IEEE 802.1D, 7.8).
  *
  * See also: EtherMirror.
  */
@@ -15,16 +15,26 @@
 ELEMENT(EtherSwitch, "2-/=", "h/h");
 ELEMENT_FLOW("#/[^#]");
 PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
+PARAM(u32, capacity, "CAPACITY", KEYWORD(8192));
 
 enum { SAME_LAN };
 
-TABLE_EXACT(stations, mac_t, u32, 8192, timeout);
+TABLE_EXACT(stations, mac_t, u32, capacity, timeout);
+
+/* The first bit on the wire, the lowest of the first byte. */
+static bool is_group(mac_t mac)
+{
+    return (mac.byte[0] & 1) != 0;
+}
 
 static void learn(const struct ether *ether, int port)
 {
     mac_t source = ether->src;
-    u32 *station = table_insert(stations, &source);
+    u32 *station;
 
+    if (is_group(ether->src))
+        return;
+    station = table_insert(stations, &source);
     if (station)
         *station = (u32) port;
 }
