@@ -1,0 +1,307 @@
+//! The applications in `apps/` do what their scenarios say, on every engine; what is common to engines is compared byte by byte.
+
+#[path = "apps/chaos.rs"]
+mod chaos;
+#[path = "apps/packet.rs"]
+mod packet;
+#[path = "apps/run.rs"]
+mod run;
+#[path = "apps/scenario.rs"]
+mod scenario;
+
+use netvm::engines::{self, EngineInfo};
+use run::{Found, Job};
+use scenario::{Scenario, Timed};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The engines that every scenario runs on; the last only where there is a C compiler.
+fn all_engines() -> Vec<&'static EngineInfo> {
+    let there = |name: &&str| *name != "aot" || aot::build::Compiler::system().is_ok();
+    let wanted = std::env::var("NETVM_ENGINES").unwrap_or_else(|_| "interp jit aot".to_owned());
+    wanted.split(' ').filter(|name| there(name)).map(|name| engines::find(name).unwrap()).collect()
+}
+
+/// The scenarios of an application.
+fn scenarios(name: &str) -> Vec<Scenario> {
+    // Configurations name files from the repository's folder on.
+    std::env::set_current_dir(run::apps().join("..")).unwrap();
+    let folder = run::apps().join(name).join("tests");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let wanted = std::env::var("NETVM_SCENARIO").unwrap_or_default();
+    files.retain(|file| file.extension().is_some_and(|end| end == "txt") && file.display().to_string().contains(&wanted));
+    assert!(!files.is_empty(), "{name} has no scenarios");
+    files.iter().map(|file| scenario::read(file)).collect()
+}
+
+/// A folder for captures: a temporary one, or one that stays under the folder that `NETVM_CAPTURES` names.
+fn folder(name: &str) -> PathBuf {
+    let base = std::env::var_os("NETVM_CAPTURES").map_or_else(std::env::temp_dir, PathBuf::from);
+    let folder = base.join(format!("netvm-apps-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Runs the scenarios of an application on all engines.
+fn hold(name: &str) {
+    let mut wrong = Vec::new();
+    for (n, scenario) in scenarios(name).iter().enumerate() {
+        for engine in all_engines() {
+            let folder = folder(&format!("{name}-{n}-{}", engine.name));
+            let found = play(scenario, engine, &folder);
+            let frames = found.outputs.values().flatten().filter(|(_, frame)| !came_in(scenario, frame));
+            wrong.extend(frames.filter_map(|(_, frame)| packet::wrong_checksum(frame)).map(|what| format!("{}: {what}", scenario.name)));
+            wrong.extend(judge(scenario, &found).into_iter().map(|what| format!("{} on {}: {what}", scenario.name, engine.name)));
+            if std::env::var_os("NETVM_CAPTURES").is_none() {
+                std::fs::remove_dir_all(folder).unwrap();
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// What leaves as it came may be damaged as it was.
+fn came_in(scenario: &Scenario, frame: &[u8]) -> bool {
+    scenario.inputs.values().flatten().any(|packet| packet.bytes == frame)
+}
+
+fn play(scenario: &Scenario, engine: &EngineInfo, folder: &std::path::Path) -> Found {
+    let plain = |all: &Vec<Timed>| all.iter().map(|packet| (packet.time_ns, packet.bytes.clone())).collect();
+    let job = Job {
+        config: &scenario.config,
+        parameters: &scenario.parameters,
+        inputs: scenario.inputs.iter().map(|(device, all)| (device.clone(), plain(all))).collect(),
+        outputs: run::devices(&scenario.config, &scenario.parameters).1,
+        reads: scenario.reads.iter().map(|(handler, _)| handler.clone()).collect(),
+    };
+    run::run(&job, engine, folder)
+}
+
+/// What is not as the scenario says.
+fn judge(scenario: &Scenario, found: &Found) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let none = Vec::new();
+    for (device, packets) in &found.outputs {
+        let wanted = scenario.outputs.get(device).unwrap_or(&none);
+        wrong.extend(first_difference(device, wanted, packets));
+    }
+    let unknown = scenario.outputs.keys().filter(|device| !found.outputs.contains_key(*device));
+    wrong.extend(unknown.map(|device| format!("there is no device {device}")));
+    let reads = scenario.reads.iter().zip(&found.reads).filter(|((_, wanted), value)| wanted.trim_end() != *value);
+    wrong.extend(reads.map(|((handler, wanted), value)| format!("{handler} is {value:?}, not {wanted:?}")));
+    let drops = drops(found);
+    if drops != scenario.drops {
+        wrong.push(format!("dropped {drops:?},\n  not {:?}", scenario.drops));
+    }
+    wrong
+}
+
+/// Packets dropped, by element and reason.
+fn drops(found: &Found) -> BTreeMap<(String, String), u64> {
+    let of = |(name, class, node): &(String, String, netvm::application::NodeStats)| {
+        // Elements without a name of their own have one that ends in their number.
+        let name = if name.contains('@') { class.clone() } else { name.clone() };
+        let reason = |reason: &String| if reason.contains(" instruction ") { "trap".to_owned() } else { reason.clone() };
+        node.drops.iter().map(|(why, count)| ((name.clone(), reason(why)), *count)).collect::<Vec<_>>()
+    };
+    let mut all = BTreeMap::new();
+    for (key, count) in found.stats.nodes.iter().flat_map(of) {
+        *all.entry(key).or_default() += count;
+    }
+    all
+}
+
+fn first_difference(device: &str, wanted: &[Timed], packets: &run::Packets) -> Option<String> {
+    for (n, packet) in wanted.iter().enumerate() {
+        let there = packets.get(n).map(|(_, bytes)| bytes.as_slice());
+        if there != Some(&packet.bytes) {
+            let there = there.map_or("nothing".to_owned(), shown);
+            return Some(format!(
+                "line {} ({}), {device}: expected\n  {}\nbut there was\n  {there}",
+                packet.line,
+                packet.case,
+                shown(&packet.bytes)
+            ));
+        }
+    }
+    packets.get(wanted.len()).map(|(_, bytes)| format!("{device}: one more packet than expected:\n  {}", shown(bytes)))
+}
+
+fn shown(bytes: &[u8]) -> String {
+    let word = |word: &[u8]| word.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    bytes.chunks(4).map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// Random and damaged packets: every engine does the same with them, and all are accounted for.
+fn survive(name: &str, config: &str) -> (BTreeMap<String, run::Packets>, Found) {
+    let all = scenarios(name);
+    let config = run::apps().join(name).join(config);
+    let own: Vec<&Scenario> = all.iter().filter(|scenario| scenario.config == config).collect();
+    let mut parameters = own.first().map(|scenario| scenario.parameters.clone()).unwrap_or_default();
+    // Without smaller MTUs there are no fragments, which nobody counts one by one; a switch without room is no model of one.
+    parameters.retain(|name, _| !name.starts_with("MTU") && name != "STATIONS");
+    let (inputs, outputs) = run::devices(&config, &parameters);
+    let cases = std::env::var("NETVM_CASES").map_or(2000, |n| n.parse().unwrap());
+    let seed = std::env::var("NETVM_SEED").map_or(1, |n| n.parse().unwrap());
+    let job =
+        Job { config: &config, parameters: &parameters, inputs: chaos::packets(&own, &inputs, cases, seed), outputs, reads: Vec::new() };
+    let mut first: Option<Found> = None;
+    for engine in all_engines().into_iter().filter(|engine| engine.name != "interp") {
+        let folder = folder(&format!("{name}-chaos-{}", engine.name));
+        let found = run::run(&job, engine, &folder);
+        std::fs::remove_dir_all(folder).unwrap();
+        assert_eq!(found.stats.arrivals, cases as u64);
+        match &first {
+            None => {
+                first = Some(found);
+            }
+            Some(first) => {
+                assert!(found.captures == first.captures, "{}: {} writes other captures", config.display(), engine.name);
+                assert_eq!(drops(&found), drops(first), "{}: {} drops others", config.display(), engine.name);
+            }
+        }
+    }
+    (job.inputs, first.unwrap())
+}
+
+/// Every packet that came in or was made has left, was dropped and counted, or waits.
+fn account(name: &str, config: &str) {
+    let (_, found) = survive(name, config);
+    let of = |classes: &[&str]| {
+        found.stats.nodes.iter().filter(|(_, class, _)| classes.contains(&class.as_str())).map(|(.., node)| node.packets).sum::<u64>()
+    };
+    let dropped: u64 = found.stats.nodes.iter().flat_map(|(.., node)| node.drops.values()).sum();
+    let came = found.stats.arrivals + found.made;
+    let went = of(&["ToDevice", "Discard"]) + dropped + found.kept;
+    assert_eq!(came, went, "{config}: {came} packets came in or were made, {went} went somewhere");
+    assert!(of(&["ToDevice"]) > 0, "{config}: nothing came through");
+}
+
+#[test]
+fn router() {
+    hold("router");
+}
+
+#[test]
+fn nat() {
+    hold("nat");
+}
+
+#[test]
+fn damaged_packets_in_the_forward_path() {
+    account("router", "forward.click");
+}
+
+#[test]
+fn damaged_packets_in_the_router() {
+    account("router", "router.click");
+}
+
+#[test]
+fn damaged_packets_in_the_nat() {
+    account("nat", "nat.click");
+}
+
+#[test]
+fn switch() {
+    hold("switch");
+}
+
+#[test]
+fn balancer() {
+    hold("balancer");
+}
+
+#[test]
+fn firewall() {
+    hold("firewall");
+}
+
+#[test]
+fn count() {
+    hold("count");
+}
+
+#[test]
+fn damaged_packets_in_the_firewall() {
+    account("firewall", "firewall.click");
+}
+
+#[test]
+fn damaged_packets_in_the_balancer() {
+    account("balancer", "balancer.click");
+}
+
+#[test]
+fn damaged_packets_in_the_count() {
+    account("count", "count.click");
+}
+
+/// What a learning switch with ports eth0, eth1 ... does, as plain as can be.
+fn switched(inputs: &BTreeMap<String, run::Packets>) -> BTreeMap<String, run::Packets> {
+    const TIMEOUT: u64 = 300_000_000_000;
+    let mut outputs: BTreeMap<String, run::Packets> = inputs.keys().map(|device| (device.clone(), Vec::new())).collect();
+    let mut arrivals: Vec<_> =
+        inputs.iter().flat_map(|(device, all)| all.iter().map(move |(time, frame)| (*time, device, frame))).collect();
+    arrivals.sort_by_key(|(time, ..)| *time);
+    let mut known: BTreeMap<&[u8], (&String, u64)> = BTreeMap::new();
+    for (time, from, frame) in arrivals {
+        let for_bridges = frame.starts_with(&[1, 0x80, 0xc2, 0, 0]) && frame.get(5).is_some_and(|byte| *byte < 16);
+        if frame.len() < 14 || for_bridges {
+            continue;
+        }
+        if frame[6] & 1 == 0 {
+            known.insert(&frame[6..12], (from, time));
+        }
+        let to = known.get(&frame[..6]).filter(|(_, used)| time - used < TIMEOUT).map(|(device, _)| *device);
+        let leaves = |device: &String| device != from && to.is_none_or(|to| to == device);
+        outputs.iter_mut().filter(|(device, _)| leaves(device)).for_each(|(_, all)| all.push((time, frame.clone())));
+    }
+    outputs
+}
+
+#[test]
+fn damaged_packets_in_the_switch() {
+    for config in ["switch.click", "switch8.click"] {
+        let (inputs, found) = survive("switch", config);
+        assert!(found.outputs == switched(&inputs), "{config} does not switch as the model does");
+    }
+}
+
+#[test]
+fn elements_of_applications_do_what_their_scripts_say() {
+    let folders = std::fs::read_dir(run::apps()).unwrap().map(|entry| entry.unwrap().path().join("elements"));
+    let files = folders.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().map(|entry| entry.unwrap().path());
+    let mut count = 0;
+    for file in files.filter(|file| file.extension().is_some_and(|end| end == "txt")) {
+        let library = netvm::application::Library::of(&[file.parent().unwrap().to_owned()]);
+        let cases = netvm::scripts::parse(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        let class = file.file_stem().unwrap().to_str().unwrap();
+        for engine in all_engines() {
+            let happened = netvm::scripts::run(&library, class, &cases, engine, engines::Settings::default()).unwrap();
+            let different = cases.iter().zip(&happened).flat_map(|(case, happened)| netvm::scripts::differences(class, case, happened));
+            assert_eq!(different.collect::<Vec<_>>(), [""; 0], "{class} on {}", engine.name);
+            count += 1;
+        }
+    }
+    assert!(count > 0);
+}
+
+#[test]
+fn classes_of_applications_are_plain_c_with_a_manual() {
+    let folders = std::fs::read_dir(run::apps()).unwrap().map(|entry| entry.unwrap().path().join("elements"));
+    let files = folders.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().map(|entry| entry.unwrap().path());
+    for file in files.filter(|file| file.extension().is_some_and(|end| end == "c")) {
+        let (text, class) = (std::fs::read_to_string(&file).unwrap(), file.file_stem().unwrap().to_string_lossy().into_owned());
+        let title = text.lines().nth(1).unwrap_or_default();
+        assert!(title.starts_with(&format!(" * {class}")) && title.contains(" -- "), "{class}: the second line is its title");
+        assert!(text.lines().count() <= 600, "{class}: longer than 600 lines");
+        let flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"];
+        let Ok(output) = std::process::Command::new("gcc").args(flags).arg(run::apps().join("../elements/include")).arg(&file).output()
+        else {
+            return eprintln!("skipped: no gcc");
+        };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
