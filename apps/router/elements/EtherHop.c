@@ -2,10 +2,10 @@
  * EtherHop(SRC, NETWORK, IP[/MASK] ... ETH, ...) -- puts an Ethernet header before IP packets, by next hop
  *
  * What ARPQuerier does where the neighbours are known beforehand. The destination annotation names the next hop; its ETH of the arguments becomes the
- * destination of the Ethernet header, SRC the source. Of several prefixes that fit the longest counts. Packets to hops that are not named leave by
- * output 1 if there is one, and are dropped otherwise.
+ * destination of the Ethernet header. Packets from input N leave by output N; the source is SRC with N added to its last byte. Of several prefixes that fit
+ * the longest counts. Packets to hops that are not named are dropped.
  *
- * The first 256 addresses of NETWORK are found without a search.
+ * The first 1,024 addresses of NETWORK are found without a search.
  *
  * Example: `EtherHop(02:00:00:08:00:00, 10.255.0.0/24, 10.255.0.1 02:00:00:09:00:01, 10.255.0.2 02:00:00:09:00:02)`
  *
@@ -14,16 +14,16 @@
 #include <netvm.h>
 #include "click.h"
 
-ELEMENT(EtherHop, "1/1-2", "h/h");
+ELEMENT(EtherHop, "-/=", "h/h");
 PARAM(mac_t, source, "SRC", REQUIRED);
 PARAM(struct ip_prefix, network, "NETWORK", REQUIRED);
 TABLE_PREFIX(neighbours, be32, mac_t, 4095);
 CONFIG(ARP_ENTRIES, neighbours);
 
-enum { NEAR = 256 };
+enum { NEAR = 1024 };
 enum { NO_NEIGHBOUR };
 
-struct hop { mac_t mac; bool is_known; };
+struct hop { mac_t mac; bool is_known; u8 unused; };
 static struct hop near[NEAR];
 
 static u32 first_address(void)
@@ -43,7 +43,7 @@ void init(void)
     }
 }
 
-static void encapsulate(mac_t mac)
+static void encapsulate(mac_t mac, int port)
 {
     struct ether *ether;
 
@@ -51,6 +51,7 @@ static void encapsulate(mac_t mac)
     ether = header(struct ether, 0);
     ether->dst = mac;
     ether->src = source;
+    ether->src.byte[5] += (u8)port;
     ether->type = htons(ETHERTYPE_IP);
     set_mac_header(0);
 }
@@ -62,15 +63,13 @@ void push(int port)
     const mac_t *mac;
 
     if (host < NEAR && near[host].is_known) {
-        encapsulate(near[host].mac);
-        emit(0);
+        encapsulate(near[host].mac, port);
+        emit(port);
     }
     mac = table_find(neighbours, &address);
     if (mac) {
-        encapsulate(*mac);
-        emit(0);
+        encapsulate(*mac, port);
+        emit(port);
     }
-    if (NOUTPUTS > 1)
-        emit(1);
     drop(NO_NEIGHBOUR);
 }

@@ -123,7 +123,10 @@ impl Linked {
         // SAFETY: the text defines a function of that name with this signature.
         let run = unsafe { std::mem::transmute::<NonNull<c_void>, Run>(at) };
         let programs = members.iter().map(|(program, _)| Arc::clone(program)).collect();
-        let exits = list.iter().flat_map(|m| &m.links).filter_map(|(_, way)| if let Way::Exit(n) = way { Some(n + 1) } else { None });
+        let exits = list
+            .iter()
+            .flat_map(|m| &m.links)
+            .filter_map(|(_, way)| if let Way::Exit(n) | Way::LastExit(n) = way { Some(n + 1) } else { None });
         let lists = vec![Vec::new(); exits.max().unwrap_or(0) as usize + 1];
         let flows = Flows::new(&list, entries, made.counted);
         Ok(Self { run, programs, calls: made.calls, units: Vec::new(), tables: Vec::new(), lists, flows, _library: library })

@@ -52,6 +52,8 @@ pub enum Way {
     Member(u32, u32),
     /// Out by an exit, to be handed over when the burst has been run.
     Exit(u32),
+    /// The same, where nobody behind looks at annotations: they need not be there.
+    LastExit(u32),
     /// Out at once.
     AtOnce,
 }
@@ -70,15 +72,16 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// All programs that may be linked and that are pushed into. `links` says which instances may.
-    pub fn new(app: &Application, links: &dyn Fn(u32) -> bool) -> Self {
+    /// All programs that may be linked and that are pushed into. `links` says which instances may, `looks` which native ones look at annotations.
+    pub fn new(app: &Application, links: &dyn Fn(u32) -> bool, looks: &dyn Fn(u32) -> bool) -> Self {
         let pushed = |n: &u32| app.instances[*n as usize].program().is_some_and(|p| p.module().port_kind(0) == Some(PortKind::PushInput));
         let members: Vec<u32> = (0..app.instances.len() as u32).filter(|n| pushed(n) && links(*n)).collect();
         let plan = Self { members, ..Self::default() };
         let returning = plan.returning(app);
         let exits = plan.exits(app, &returning);
         let plan = Self { exits, ..plan };
-        let ways = plan.members.iter().map(|n| plan.ways_of(app, *n)).collect();
+        let last: Vec<bool> = plan.exits.iter().map(|exit| !is_looked_at(app, exit.instance, looks)).collect();
+        let ways = plan.members.iter().map(|n| plan.ways_of(app, *n, &last)).collect();
         let entries = plan.entries(app);
         Self { ways, entries, ..plan }
     }
@@ -112,17 +115,18 @@ impl Plan {
         ends.iter().filter(|end| single(end)).map(|(instance, port)| End { instance: *instance, port: *port }).collect()
     }
 
-    fn ways_of(&self, app: &Application, instance: u32) -> Vec<(u32, Way)> {
+    fn ways_of(&self, app: &Application, instance: u32, last: &[bool]) -> Vec<(u32, Way)> {
         let own = app.wires.iter().filter(|w| w.from.instance == instance);
-        let mut ways: Vec<(u32, Way)> = own.filter_map(|w| Some((output(app, w.from)?, self.way(app, w)))).collect();
+        let mut ways: Vec<(u32, Way)> = own.filter_map(|w| Some((output(app, w.from)?, self.way(app, w, last)))).collect();
         ways.sort_by_key(|(port, _)| *port);
         ways
     }
 
-    fn way(&self, app: &Application, wire: &Wire) -> Way {
+    fn way(&self, app: &Application, wire: &Wire, last: &[bool]) -> Way {
         let exit = self.exits.iter().position(|exit| *exit == wire.to).filter(|_| !wire.recirculates);
         match (self.member(wire.to.instance), input(app, wire.to), exit) {
             (Some(member), Some(port), _) if !wire.recirculates => Way::Member(member, port),
+            (_, _, Some(exit)) if last[exit] => Way::LastExit(exit as u32),
             (_, _, Some(exit)) => Way::Exit(exit as u32),
             _ => Way::AtOnce,
         }
@@ -134,6 +138,20 @@ impl Plan {
         let entry = |w: &Wire| Some((self.member(w.to.instance)?, input(app, w.to)?));
         from_elsewhere.filter_map(entry).collect::<BTreeSet<_>>().into_iter().collect()
     }
+}
+
+/// Whether an instance, or one behind it, looks at annotations; programs do.
+fn is_looked_at(app: &Application, instance: u32, looks: &dyn Fn(u32) -> bool) -> bool {
+    let (mut seen, mut work) = (BTreeSet::new(), vec![instance]);
+    while let Some(at) = work.pop() {
+        if app.instances[at as usize].program().is_some() || looks(at) {
+            return true;
+        }
+        if seen.insert(at) {
+            work.extend(app.wires.iter().filter(|w| w.from.instance == at).map(|w| w.to.instance));
+        }
+    }
+    false
 }
 
 fn input(app: &Application, end: End) -> Option<u32> {
@@ -166,7 +184,7 @@ mod tests {
     #[test]
     fn what_is_behind_the_members_leaves_after_the_burst() {
         let app = app("nppn", &[(0, 0, 1, 0, false), (1, 0, 2, 1, false), (1, 1, 3, 0, false), (2, 1, 3, 0, false)]);
-        let plan = Plan::new(&app, &|_| true);
+        let plan = Plan::new(&app, &|_| true, &|_| true);
         assert_eq!(plan.members, [1, 2]);
         assert_eq!(plan.ways, [vec![(2, Way::Member(1, 1)), (3, Way::Exit(0))], vec![(3, Way::Exit(0))]]);
         assert_eq!(plan.exits, [End { instance: 3, port: 0 }]);
@@ -177,15 +195,22 @@ mod tests {
     #[test]
     fn what_goes_to_several_inputs_of_one_element_leaves_at_once() {
         let app = app("nppn", &[(0, 0, 1, 0, false), (1, 0, 2, 1, false), (1, 1, 3, 0, false), (2, 1, 3, 1, false)]);
-        let plan = Plan::new(&app, &|_| true);
+        let plan = Plan::new(&app, &|_| true, &|_| true);
         assert_eq!(plan.ways, [vec![(2, Way::Member(1, 1)), (3, Way::AtOnce)], vec![(3, Way::AtOnce)]]);
+    }
+
+    #[test]
+    fn annotations_are_kept_where_somebody_behind_looks_at_them() {
+        let app = app("pnnpp", &[(0, 0, 1, 0, false), (1, 0, 2, 0, false), (0, 1, 3, 0, false)]);
+        let way = |looks: &dyn Fn(u32) -> bool| Plan::new(&app, &|n| n == 0, looks).ways[0][0].1;
+        assert_eq!([way(&|_| false), way(&|n| n == 2), way(&|n| n == 1)], [Way::LastExit(0), Way::Exit(0), Way::Exit(0)]);
     }
 
     #[test]
     fn what_may_come_back_leaves_at_once() {
         let wires =
             [(0, 0, 1, 0, false), (1, 0, 2, 0, false), (2, 0, 3, 0, false), (3, 0, 1, 1, true), (3, 1, 4, 0, false), (4, 0, 1, 1, false)];
-        let plan = Plan::new(&app("nppppn", &wires), &|n| n != 2);
+        let plan = Plan::new(&app("nppppn", &wires), &|n| n != 2, &|_| true);
         assert_eq!(plan.members, [1, 3, 4]);
         assert_eq!(plan.ways, [vec![(2, Way::AtOnce)], vec![(2, Way::AtOnce), (3, Way::Member(2, 0))], vec![(2, Way::Member(0, 1))]]);
         assert_eq!(plan.entries, [(0, 0), (0, 1), (1, 0)]);

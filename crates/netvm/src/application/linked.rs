@@ -9,7 +9,7 @@ use netil::Verified;
 use netil::app::Application;
 use netil::cluster::Plan;
 use netil::module::HandlerKind;
-use runtime::graph::Graph;
+use runtime::graph::{Graph, native};
 use std::sync::Arc;
 
 /// Links what elements of an application can be, and gives their number.
@@ -19,7 +19,9 @@ use std::sync::Arc;
 pub(super) fn link(graph: &mut Graph, application: &Application, options: &aot::Options) -> Result<usize, Error> {
     let programs: Vec<Option<&Arc<Verified>>> = application.instances.iter().map(|instance| instance.program()).collect();
     let funcs: Vec<Option<Func>> = programs.iter().map(|program| program.and_then(|p| handler(p))).collect();
-    let plan = Plan::new(application, &|instance| funcs[instance as usize].is_some());
+    let plan = Plan::new(application, &|instance| funcs[instance as usize].is_some(), &|instance| {
+        native::looks_at_annotations(&application.instances[instance as usize].class)
+    });
     let ways = |instance: &u32| (programs[*instance as usize], funcs[*instance as usize].clone());
     let member = |(instance, ways_of): (&u32, &Vec<_>)| {
         let (program, func) = ways(instance);

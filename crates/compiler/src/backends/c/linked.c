@@ -262,26 +262,33 @@ NV_INLINE uint32_t nv_random(uint64_t seed, uint64_t number, uint64_t place)
     return (uint32_t)(z ^ z >> 31);
 }
 
-/* The low n bytes, 1 to 8, the most significant first. */
-NV_INLINE void nv_put_be(uint8_t *p, unsigned n, uint64_t v)
-{
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    v = __builtin_bswap64(v << (64 - 8 * n));
-    memcpy(p, &v, n);
-#else
-    for (unsigned i = 0; i < n; i++)
-        p[i] = (uint8_t)(v >> 8 * (n - 1 - i));
-#endif
-}
-
-/* The same, the least significant first. */
+/* The low n bytes, 1 to 8, the least significant first. */
 NV_INLINE void nv_put_le(uint8_t *p, unsigned n, uint64_t v)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    memcpy(p, &v, n);
+    if (n > 4 && n < 8) {
+        nv_put_le(p, 4, v);
+        nv_put_le(p + 4, n - 4, v >> 32);
+    } else if (n == 3) {
+        nv_put_le(p, 2, v);
+        p[2] = (uint8_t)(v >> 16);
+    } else {
+        memcpy(p, &v, n);
+    }
 #else
     for (unsigned i = 0; i < n; i++)
         p[i] = (uint8_t)(v >> 8 * i);
+#endif
+}
+
+/* The same, the most significant first. */
+NV_INLINE void nv_put_be(uint8_t *p, unsigned n, uint64_t v)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    nv_put_le(p, n, __builtin_bswap64(v << (64 - 8 * n)));
+#else
+    for (unsigned i = 0; i < n; i++)
+        p[i] = (uint8_t)(v >> 8 * (n - 1 - i));
 #endif
 }
 

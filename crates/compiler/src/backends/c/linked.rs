@@ -36,7 +36,8 @@ pub struct Linked {
     pub text: String,
     /// By member, the calls of the runtime.
     pub calls: Vec<Vec<Call>>,
-    /// Ports whose packets are counted, by member and id: all but each member's first, since the others say how many went by that one.
+    /// Ports whose packets are counted, by member and id: all but each member's first, since the others say how many went by that one; that one, too, where
+    /// all are treated alike.
     pub counted: Vec<(u32, u32)>,
 }
 
@@ -73,7 +74,10 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
         calls.push(functions.calls);
         tables_before += member.program.module().tables.len() as u32;
     }
-    let counted: Vec<(u32, u32)> = (0..).zip(members).flat_map(|(n, m)| m.links.iter().skip(1).map(move |(port, _)| (n, *port))).collect();
+    let counted: Vec<(u32, u32)> = (0..)
+        .zip(members)
+        .flat_map(|(n, m)| m.links.iter().skip(1 - usize::from(alike(m).is_some())).map(move |(port, _)| (n, *port)))
+        .collect();
     text += &general(members, &counted);
     text += &quick(members, entries, &counted);
     text += &ahead(members, entries, &slices);
@@ -218,6 +222,34 @@ fn all_links(member: &Member<'_>) -> Vec<(u32, Way)> {
     outputs.map(|id| (id, link(id))).collect()
 }
 
+/// What the ports of a member have in common that lead to as many inputs of one member, or to as many exits, all in order: the way of the first, if there are several.
+fn alike(member: &Member<'_>) -> Option<(u32, Way)> {
+    let links = all_links(member);
+    let (first, way) = *links.first()?;
+    let follows = |by: u32, to: Way| match (way, to) {
+        (Way::Member(a, port), Way::Member(b, at)) => a == b && at == port + by,
+        (Way::Exit(a), Way::Exit(b)) | (Way::LastExit(a), Way::LastExit(b)) => b == a + by,
+        _ => false,
+    };
+    let all = (0..).zip(&links).all(|(by, (port, to))| *port == first + by && follows(by, *to));
+    (links.len() > 1 && all).then_some((first, way))
+}
+
+/// The end of [`step`] for such: no branch that depends on the port, which nobody could foretell.
+fn all_alike(n: u32, member: &Member<'_>, counted: &[(u32, u32)]) -> Option<String> {
+    let (first, way) = alike(member)?;
+    let count = counted.iter().position(|c| *c == (n, first))?;
+    let goes = match way {
+        Way::Member(to, at) => format!("port = (uint32_t)out - {first} + {at}; goto at{to};"),
+        Way::LastExit(exit) => format!("nv_place(g, r, i); nv_append(&g->exits[{exit} + out - {first}], i); return;"),
+        Way::Exit(exit) => format!("nv_store(g, r, info, i); nv_append(&g->exits[{exit} + out - {first}], i); return;"),
+        Way::AtOnce => return None,
+    };
+    Some(format!(
+        "    case NV_GONE: return;\n    case NV_ENDED: goto ended;\n    default: g->counts[{count} + out - {first}]++; {goes}\n    }}\n"
+    ))
+}
+
 /// One member's part of a way.
 fn step(n: u32, member: &Member<'_>, counted: &[(u32, u32)], general: bool) -> String {
     let run = if general { format!("m{n}(g, i, r, info, port, resume, live)") } else { format!("f{n}(g, i, r, info, port)") };
@@ -225,6 +257,10 @@ fn step(n: u32, member: &Member<'_>, counted: &[(u32, u32)], general: bool) -> S
     let mut text = format!("at{n}:\n    __attribute__((unused));\n    out = {run};\n{again}    switch (out) {{\n");
     let copies = general
         && member.func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(member.func.op(*v), Some(Op::Helper(Helper::SendCopy(_), ..))));
+    if let Some(text_of_all) = all_alike(n, member, counted).filter(|_| !copies) {
+        text += &text_of_all;
+        return text;
+    }
     for (port, link) in &all_links(member) {
         let leaves = format!("nv_end(r, NV_PORT, {n}, {port}, 0);");
         let _ = write!(text, "    case {port}: ");
@@ -236,6 +272,7 @@ fn step(n: u32, member: &Member<'_>, counted: &[(u32, u32)], general: bool) -> S
         }
         let _ = match link {
             Way::Member(to, at) => writeln!(text, "port = {at}; goto at{to};"),
+            Way::LastExit(exit) => writeln!(text, "nv_place(g, r, i); nv_append(&g->exits[{exit}], i); return;"),
             Way::Exit(exit) => writeln!(text, "nv_store(g, r, info, i); nv_append(&g->exits[{exit}], i); return;"),
             Way::AtOnce => writeln!(text, "{leaves} goto at_once;"),
         };

@@ -156,6 +156,10 @@ impl Form for Element<'_> {
         true
     }
 
+    fn is_there(&self) -> bool {
+        self.mode == Mode::Quick
+    }
+
     fn trusts(&self) -> bool {
         !self.is_slice()
     }
@@ -189,6 +193,10 @@ impl Form for Element<'_> {
 
     fn send(&self, port: u32) -> String {
         format!("return {port};")
+    }
+
+    fn send_by(&self, value: &str, first: u32) -> String {
+        format!("return (int64_t){value} + {first};")
     }
 
     fn drop(&self, reason: DropReason) -> String {

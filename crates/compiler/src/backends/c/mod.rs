@@ -20,6 +20,7 @@ mod live;
 mod member;
 mod plan;
 mod scalar;
+mod sends;
 mod shape;
 mod slice;
 mod tables;

@@ -1,6 +1,6 @@
 //! The filter for one packet, as a function of labels and jumps, one label per block of MIR.
 
-use super::Unsupported;
+use super::{Unsupported, sends};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Edge, Extent, Func, Op, Order, Site, Terminator, Type, Value};
 use netil::Module;
@@ -51,6 +51,8 @@ pub(super) trait Form {
     fn len(&self) -> &'static str;
     /// Whether what was found out about accesses holds. Not so where branches are taken without looking.
     fn trusts(&self) -> bool;
+    /// Whether there is a packet, come what may.
+    fn is_there(&self) -> bool;
     /// Whether that changes on the way.
     fn moves(&self) -> bool;
     /// The first byte of a memory.
@@ -61,6 +63,8 @@ pub(super) trait Form {
     fn trap(&self, kind: TrapKind, site: Site) -> String;
     /// A statement that sends the packet.
     fn send(&self, port: u32) -> String;
+    /// A statement that sends the packet by the port that so many lie before, counted by a value.
+    fn send_by(&self, value: &str, first: u32) -> String;
     /// A statement that drops it.
     fn drop(&self, reason: DropReason) -> String;
     /// The function that tests a set.
@@ -91,6 +95,10 @@ impl Form for Filter {
         true
     }
 
+    fn is_there(&self) -> bool {
+        true
+    }
+
     fn base(&self, space: Space) -> &'static str {
         if space == Space::Packet { "p" } else { "b->data" }
     }
@@ -104,6 +112,10 @@ impl Form for Filter {
     }
 
     fn send(&self, _: u32) -> String {
+        "return 1;".to_owned()
+    }
+
+    fn send_by(&self, _: &str, _: u32) -> String {
         "return 1;".to_owned()
     }
 
@@ -335,6 +347,11 @@ impl Scalar<'_> {
     }
 
     fn end(&mut self, block: Block) {
+        if let Some((v, first, count, default)) = sends::by_number(self.func, block, self.form.is_there()) {
+            let (v, default) = (self.val(v), self.go(&default));
+            let sent = self.form.send_by(&v, first);
+            return self.line(&format!("if ({v} < {count}u)\n        {sent}\n    else\n        {default}"));
+        }
         match &self.func.block(block).end {
             Terminator::Jump(e) => {
                 let go = self.go(e);

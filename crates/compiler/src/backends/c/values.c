@@ -31,6 +31,11 @@ NV_INLINE uint64_t nv_le(const uint8_t *p, unsigned n)
 {
     uint64_t v = 0;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    /* Not byte by byte through memory, which a processor cannot read at once what it has just written to in parts. */
+    if (n > 4 && n < 8)
+        return nv_le(p, 4) | nv_le(p + 4, n - 4) << 32;
+    if (n == 3)
+        return nv_le(p, 2) | (uint64_t)p[2] << 16;
     memcpy(&v, p, n);
 #else
     for (unsigned i = n; i > 0; i--)

@@ -74,6 +74,22 @@ pub fn find(name: &str) -> Option<&'static NativeClass> {
     ALL.iter().copied().find(|class| class.name == name)
 }
 
+/// Whether a class, one of these, may look at packets' annotations; those that only hold packets, take them or write their bytes do not.
+pub fn looks_at_annotations(class: &str) -> bool {
+    let plain = [
+        "Queue",
+        "SimpleQueue",
+        "NotifierQueue",
+        "FullNoteQueue",
+        "QuickNoteQueue",
+        "ThreadSafeQueue",
+        "FrontDropQueue",
+        "Discard",
+        "Idle",
+    ];
+    !plain.contains(&class) && !["ToDump", "ToDevice", "ToHost"].contains(&class)
+}
+
 /// What an element is made of.
 pub struct Setup<'s> {
     /// Its name.
