@@ -15,7 +15,7 @@ define($IN in,                          // the device that packets come from
 rt :: RadixIPLookup(FILE $ROUTES);
 
 FromDevice($IN)
-    -> host :: HostEtherFilter($MAC, DROP_OTHER false)
+    -> host :: HostEtherFilter($MAC, DROP_OTHER true)
     -> ip :: Classifier(12/0800, -)
     -> Strip(14)
     -> check :: CheckIPHeader(BADSRC 255.255.255.255)
