@@ -53,15 +53,17 @@ fn low(bits: u16) -> u64 {
     if bits < 64 { (1 << bits) - 1 } else { u64::MAX }
 }
 
-/// The last entry of each key and mask, in the order of their first.
-pub(super) fn last_of_each(all: Vec<Entry>) -> Vec<Entry> {
+/// The last entry of each key and mask, in the order of these.
+pub(super) fn last_of_each(mut all: Vec<Entry>) -> Vec<Entry> {
     let mut last = HashMap::with_capacity(all.len());
     for (n, entry) in all.iter().enumerate() {
-        last.insert((entry.key.clone(), entry.mask.clone()), n);
+        last.insert((&entry.key, &entry.mask), n);
     }
-    if last.len() == all.len() {
-        return all;
+    if last.len() < all.len() {
+        let mut kept = vec![false; all.len()];
+        last.into_values().for_each(|n| kept[n] = true);
+        let mut kept = kept.into_iter();
+        all.retain(|_| kept.next().unwrap_or(false));
     }
-    let kept: Vec<bool> = all.iter().enumerate().map(|(n, entry)| last.get(&(entry.key.clone(), entry.mask.clone())) == Some(&n)).collect();
-    all.into_iter().zip(kept).filter_map(|(entry, kept)| kept.then_some(entry)).collect()
+    all
 }
