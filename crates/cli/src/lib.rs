@@ -51,7 +51,8 @@ Examples:
   netvm asm nat.netil -o nat.nvm                     assemble a NetIL program
   netvm run nat.nvm --in lan=lan.pcap --out wan=wan.pcap
   netvm run router.click --map eth0=in.pcap,out.pcap run a Click configuration between captures
-  netvm trace router.click -r in.pcap --packet 7     tell what happens to packet 7 in it";
+  netvm trace router.click -r in.pcap --packet 7     tell what happens to packet 7 in it
+  netvm graph router.click -r in.pcap -o router.svg  draw it, with how many packets went where";
 
 /// What the exit statuses mean; a line each.
 pub const EXIT_STATUS: &str = "\

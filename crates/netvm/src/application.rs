@@ -96,7 +96,8 @@ impl Application {
         wires.map(shown).map(|(from, to, pulled)| format!("{from} {} {to}", arrow(pulled))).collect()
     }
 
-    fn is_pulled(&self, end: app::End) -> bool {
+    /// Whether packets are pulled at that input.
+    pub fn is_pulled(&self, end: app::End) -> bool {
         let ports = self.facts.kinds.inputs.get(end.instance as usize);
         ports.and_then(|ports| ports.get(end.port as usize)) == Some(&Kind::Pull)
     }

@@ -5,6 +5,7 @@
 //! NetIL file ──[`load`]──▶ Verified ──[`Session`]──▶ dispositions, clones, state
 //!                              └──[`emit`]──▶ any stage on the way to machine code, as text
 //! configuration ──[`application`]──▶ a graph of elements that runs
+//!                    ├──[`drawing`]──▶ a picture
 //!                    ├──[`trace`]──▶ what happens to some packets
 //!                    └──[`scripts`]──▶ one element, what goes in and what comes out
 //! ```
@@ -35,6 +36,7 @@
 mod ahead;
 pub mod application;
 mod auto;
+pub mod drawing;
 pub mod emit;
 pub mod engines;
 mod error;

@@ -10,6 +10,7 @@ mod disasm;
 mod elements;
 mod explain;
 mod filter;
+mod graph;
 mod run;
 mod shared;
 mod test;
@@ -25,6 +26,7 @@ pub(crate) enum Command {
     Run(run::Args),
     Check(check::Args),
     Trace(trace::Args),
+    Graph(graph::Args),
     Elements(elements::Args),
     Test(test::Args),
     Asm(asm::Args),
@@ -42,6 +44,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Run(args) => run::run(args),
         Command::Check(args) => check::run(args),
         Command::Trace(args) => trace::run(args),
+        Command::Graph(args) => graph::run(args),
         Command::Elements(args) => elements::run(args),
         Command::Test(args) => test::run(args),
         Command::Asm(args) => asm::run(args),

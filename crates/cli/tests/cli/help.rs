@@ -6,9 +6,22 @@ use super::tools::{run, snapshot};
 fn help_and_version_go_to_standard_output() {
     assert!(run("--version").good().starts_with("netvm 0."));
     snapshot("help", &run("help").good());
-    for command in
-        ["filter", "explain", "run", "check", "trace", "elements", "test", "asm", "disasm", "verify", "compile", "bench", "completions"]
-    {
+    for command in [
+        "filter",
+        "explain",
+        "run",
+        "check",
+        "trace",
+        "graph",
+        "elements",
+        "test",
+        "asm",
+        "disasm",
+        "verify",
+        "compile",
+        "bench",
+        "completions",
+    ] {
         assert!(run(&format!("{command} --help")).good().contains("Usage: netvm"), "{command}");
     }
     assert!(run("--help").good().contains("Exit status:"));

@@ -8,6 +8,7 @@ mod elements;
 mod explain;
 mod filter;
 mod formats;
+mod graph;
 mod help;
 mod live;
 mod pipes;

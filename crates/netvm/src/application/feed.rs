@@ -38,7 +38,7 @@ impl Application {
     }
 
     /// Lets elements that write captures write nothing; by element, what they would have written.
-    pub(crate) fn mute(&mut self, settings: &mut Settings) -> HashMap<usize, String> {
+    pub fn mute(&mut self, settings: &mut Settings) -> HashMap<usize, String> {
         let mut outputs = HashMap::new();
         for (at, instance) in self.application.instances.iter_mut().enumerate() {
             let Body::Native(arguments) = &mut instance.body else { continue };

@@ -41,4 +41,9 @@ impl Given {
         }
         Ok((application, settings))
     }
+
+    /// True if packets are given to it.
+    pub(crate) fn has_traffic(&self) -> bool {
+        self.read.is_some() || !self.maps.is_empty()
+    }
 }

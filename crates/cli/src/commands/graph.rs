@@ -1,0 +1,85 @@
+//! `netvm graph`: a configuration as a picture.
+
+use super::run::configuration::drive;
+use super::run::given::Given;
+use crate::failure::{Failure, Outcome};
+use crate::out;
+use crate::signals::Signals;
+use netvm::application::{Application, Host, Settings, Stats, Stream};
+use netvm::drawing::Drawing;
+use netvm::engines;
+use std::path::{Path, PathBuf};
+
+/// Draw a Click configuration
+///
+/// Boxes are elements, lines are connections: solid where packets are pushed, dashed where they are pulled, and marked where they lead packets back. With -r or --map,
+/// the packets are run through it, and lines show how many took them, and their share of all that arrived. Nothing is written to captures then, and
+/// what elements print is not shown.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  netvm graph router.click -o router.svg
+  netvm graph router.click -o busy.svg -r in.pcap
+  netvm graph router.click -o - --format dot | dot -Tpdf > router.pdf")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    given: Given,
+
+    /// The picture, .svg or .dot, - for standard output; by default the configuration's name with .svg
+    #[arg(short = 'o', long = "output", value_name = "OUT", value_hint = clap::ValueHint::FilePath)]
+    output: Option<PathBuf>,
+
+    /// What is written, where the name of the output does not tell
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Svg,
+    Dot,
+}
+
+/// Nobody hears what elements print.
+struct Silence;
+
+impl Host for Silence {
+    fn write(&mut self, _: Stream, _: &[u8]) {}
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let output = output(args)?;
+    let ends = |end: &str| output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(end));
+    let format = args.format.unwrap_or(if ends("dot") || ends("gv") { Format::Dot } else { Format::Svg });
+    let (application, settings) = args.given.application()?;
+    let drawing = Drawing::of(&application);
+    let drawing = match args.given.has_traffic() {
+        true => drawing.with_traffic(&traffic(args, application, settings)?),
+        false => drawing,
+    };
+    let text = if format == Format::Svg { drawing.svg() } else { drawing.dot() };
+    out::write_file(Some(&output), text.as_bytes())
+}
+
+fn output(args: &Args) -> Outcome<PathBuf> {
+    let given = &args.given.file;
+    match &args.output {
+        Some(path) => Ok(path.clone()),
+        None if given == Path::new("-") => Ok(PathBuf::from("-")),
+        None if given.with_extension("svg") == *given => Err(Failure::usage("say where the picture is to go: -o OUT")),
+        None => Ok(given.with_extension(if args.format == Some(Format::Dot) { "dot" } else { "svg" })),
+    }
+}
+
+/// Runs all packets, and counts them.
+fn traffic(args: &Args, mut application: Application, mut settings: Settings) -> Outcome<Stats> {
+    if let Some(input) = &args.given.read {
+        application.feed(input, &mut settings)?;
+    }
+    application.mute(&mut settings);
+    let signals = Signals::watch()?;
+    let mut graph = application.start(&engines::AUTO, engines::Settings::default(), settings, Box::new(Silence))?;
+    let whole = drive(&mut graph, &signals);
+    signals.result()?;
+    if whole { Ok(graph.stats()) } else { Err(Failure::told()) }
+}

@@ -1,0 +1,65 @@
+//! `netvm graph`: configurations as pictures.
+
+use super::tools::{Dir, run, run_args};
+
+const LOOP: &str = "FromDevice(eth0) -> p :: Paint(1) -> s :: Switch(0) -> q :: Queue -> d :: Discard; s[1] -> p; \
+                    c :: Print(\"<b> & 'more' than thirty letters are cut\"); Idle -> c -> Idle;";
+
+/// What an attribute has, in the order of elements.
+fn attributes<'t>(text: &'t str, tag: &str, name: &str) -> Vec<&'t str> {
+    let begins = format!("<{tag} ");
+    let tags = text.split(&*begins).skip(1).filter_map(|rest| rest.split_once('>')).map(|(tag, _)| tag);
+    tags.filter_map(|tag| tag.split(&format!("{name}=\"")).nth(1)?.split('"').next()).collect()
+}
+
+#[test]
+fn a_configuration_is_drawn() {
+    let dir = Dir::new("graph");
+    let file = dir.write("loop.click", LOOP);
+    assert_eq!(run(&format!("graph {file}")).good(), "");
+    let svg = std::fs::read_to_string(dir.file("loop.svg")).expect("a picture");
+    assert!(
+        svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains("prefers-color-scheme: dark") && !svg.contains("<script")
+    );
+    let classes = attributes(&svg, "path", "class");
+    let lines: Vec<_> = classes.iter().filter(|class| !class.starts_with("head-")).collect();
+    assert_eq!(lines, [&"push", &"push", &"push", &"back", &"pull", &"push", &"push"]);
+    assert!(svg.contains(">p :: Paint<") && svg.contains(">Idle<") && svg.contains("orange: leads back"));
+    // As text, escaped and cut; in full where the pointer rests.
+    assert!(
+        svg.contains("&quot;&lt;b&gt; &amp; 'more' than thirty lette…")
+            && svg.contains("c :: Print(&quot;&lt;b&gt; &amp; 'more' than thirty letters are cut&quot;)")
+    );
+    assert!(!svg.contains("<b>"));
+    assert_eq!(svg.matches("<g>").count(), svg.matches("</g>").count());
+    assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
+}
+
+#[test]
+fn traffic_is_shown_on_the_lines() {
+    let dir = Dir::new("graph-traffic");
+    let (file, input) = (dir.write("loop.click", LOOP), dir.trace("in.pcap", 1, 1500));
+    let svg = run(&format!("graph {file} -r {input} -o -")).good();
+    assert_eq!(svg.matches("1,500 (100 %)").count(), 4, "{svg}");
+    assert!(svg.contains("1,500 packets arrived"));
+    let some = dir.write(
+        "some.click",
+        "FromDevice(a) -> s :: RoundRobinSwitch; s[0] -> Queue(2) -> Idle; s[1] -> ToDump(never.pcap); s[2] -> Discard;",
+    );
+    let dot = run_args(&["graph", &some, "--map", &format!("a={input}"), "-o", "-", "--format", "dot"]).good();
+    assert!(dot.starts_with("digraph ") && dot.contains("n0 -> n1 [style=solid, label=\"1,500 (100 %)\"]"), "{dot}");
+    assert_eq!(dot.matches("label=\"500 (33 %)\"").count(), 3, "{dot}");
+    assert!(dot.contains("498 dropped") && dot.contains("style=dashed, label=\"0\"") && dot.contains("taillabel=\"2\""));
+    assert_eq!(dir.names(), ["in.pcap", "loop.click", "some.click"]);
+}
+
+#[test]
+fn where_a_picture_cannot_be_is_told() {
+    let dir = Dir::new("graph-wrong");
+    let file = dir.write("loop.click", LOOP);
+    assert!(run(&format!("graph {file} -o nowhere/x.svg")).bad(1).contains("cannot write nowhere/x.svg"));
+    assert!(run(&format!("graph {file} -r {}", dir.file("none.pcap"))).bad(1).contains("eth0: "));
+    assert!(run(&format!("graph {}", dir.write("bad.click", "Foo -> Discard;"))).bad(1).contains("Foo"));
+    assert_eq!(run(&format!("graph {file} -o {}", dir.file("x.dot"))).good(), "");
+    assert!(std::fs::read_to_string(dir.file("x.dot")).is_ok_and(|text| text.starts_with("digraph")));
+}
