@@ -127,6 +127,11 @@ fn judge(takes: impl Fn(&str) -> bool, run: impl Fn(&str, &[script::Case]) -> Ha
 }
 
 #[test]
+fn the_fuzz_target_takes_the_library() {
+    files().iter().for_each(|file| netvm_tests::element_text(&fs::read(file).unwrap()));
+}
+
+#[test]
 fn scripts_hold_natively() {
     let native = native::Native::new(&elements());
     judge(|class| native.reads(class), |class, cases| native.run(class, cases));

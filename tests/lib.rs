@@ -14,7 +14,7 @@ pub use engines::jit_agrees;
 pub use engines::{module_loader, verify_run};
 #[cfg(feature = "jit")]
 pub use optimiser::passes_agree;
-pub use text::{asm_text, click_text, filter_parser};
+pub use text::{asm_text, click_text, element_text, filter_parser};
 
 use runtime::io::Capture;
 use std::io::{Cursor, Read};
@@ -27,6 +27,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("asm_text", asm_text),
     ("capture_reader", capture_reader),
     ("click_text", click_text),
+    ("element_text", element_text),
     ("filter_parser", filter_parser),
     #[cfg(feature = "jit")]
     ("jit_agrees", jit_agrees),

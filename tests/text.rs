@@ -1,10 +1,13 @@
-//! Targets that take text: NetIL source, filter expressions, Click configurations.
+//! Targets that take text: NetIL source, filter expressions, Click configurations, element classes in C.
 
+use frontends::c::{self, InfoLayout, Instance, Source};
 use frontends::click;
+use frontends::click::processing::Kind;
 use frontends::pcap_filter::{Filter, LinkType, Options};
 use netil::asm::assemble;
 use netil::disasm::disassemble;
-use netil::exec::{Packets, Selection, State};
+use netil::exec::{ExchangeBuffer, Outcome, Packets, Selection, State};
+use netil::module::HandlerKind;
 use netil::{Interpreter, verify};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,4 +65,47 @@ pub fn click_text(bytes: &[u8]) {
             assert_eq!(again.to_string(), text);
         }
     }
+}
+
+/// A header of the library, for classes that include it.
+fn header(name: &str) -> Option<String> {
+    let text = match name {
+        "click.h" => include_str!("../elements/include/click.h"),
+        "rate.h" => include_str!("../elements/include/rate.h"),
+        "flow.h" => include_str!("../elements/include/flow.h"),
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
+
+/// The text of an element class either has faults that can be drawn, or becomes a program that verifies, and runs. Three lines of text are as good as an
+/// element of many; values of parameters are the defaults, so what requires one is only described.
+pub fn element_text(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let source = Source { name: "fuzz.c", text: &text };
+    let drawn = |faults: &c::Diagnostics| assert!(!faults.render(false).is_empty());
+    if let Err(faults) = c::describe(source, &header) {
+        return drawn(&faults);
+    }
+    for kind in [Kind::Push, Kind::Pull] {
+        let instance = Instance { name: "e".to_owned(), inputs: vec![kind], outputs: vec![kind, Kind::Push], ..Instance::default() };
+        match c::compile(source, &header, &instance, &mut InfoLayout::default()) {
+            Err(faults) => drawn(&faults),
+            Ok(module) => run_element(module, bytes),
+        }
+    }
+}
+
+/// Runs a class's program on a packet that is its own text, as far as a small budget goes.
+fn run_element(module: netil::Module, bytes: &[u8]) {
+    let program = Arc::new(verify(module).unwrap_or_else(|errors| panic!("{}", errors[0])));
+    let Ok(mut state) = State::new(&program, &runtime::coproc::make) else { return };
+    state.budget = 1000;
+    let mut engine = Interpreter::new(Arc::clone(&program));
+    if engine.init(&mut state).is_err() {
+        return;
+    }
+    let mut packets = [ExchangeBuffer::borrowed(&bytes[..bytes.len().min(100)]), ExchangeBuffer::borrowed(&[0; 60])];
+    packets[1].time_ns = 1_000_000_000;
+    engine.run(HandlerKind::Push, &mut packets, &mut state, &mut Outcome::default());
 }
