@@ -22,11 +22,13 @@
 //! # Ok::<(), netvm::Error>(())
 //! ```
 
+mod explain;
 pub(crate) mod feed;
 mod library;
 pub(crate) mod linked;
 mod native_text;
 
+pub use explain::{Account, Way};
 pub use library::Library;
 pub use runtime::graph::{Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, native};
 

@@ -53,7 +53,8 @@ pub(crate) struct Args {
     #[arg(long)]
     time_passes: bool,
 
-    /// Tell on standard error what each pass did, and how each set and switch is tested and why
+    /// Tell on standard error what each pass did, and how each set and switch is tested and why; of a configuration, which elements the engine aot
+    /// links, and which lookups are fetched ahead
     #[arg(long)]
     explain_opt: bool,
 
@@ -94,12 +95,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// A configuration's elements have their stages each; the whole has one.
 fn of_configuration(args: &Args, file: &Path) -> Outcome {
-    if args.emit != Stage::Native {
+    if args.emit != Stage::Native && !args.explain_opt {
         return Err(Failure::usage("of a configuration there is --emit native, a C program"));
     }
     let reading = configuration::reading(Some(file), args.parameters.iter().cloned(), &args.elements)?;
     let application = Application::read(&file.display().to_string(), &configuration::read(file)?, &reading)?;
-    out::write_file(args.output.as_deref(), application.native_text(&reading.elements)?.as_bytes())
+    if args.explain_opt {
+        failure::eprint_lossy(application.explain(None).to_string().trim_end());
+    }
+    match args.emit {
+        Stage::Native => out::write_file(args.output.as_deref(), application.native_text(&reading.elements)?.as_bytes()),
+        _ => Ok(()),
+    }
 }
 
 fn program(args: &Args) -> Outcome<Arc<Verified>> {

@@ -17,7 +17,14 @@ fn captures_go_through_a_configuration() {
     assert_eq!(same(&output), same(&input));
     let json: serde_json::Value = serde_json::from_str(&run(&format!("run {file} color=7 --json --engine interp")).good()).expect("JSON");
     assert_eq!((json["arrived"].as_u64(), json["elements"][0]["name"].as_str()), (Some(300), Some("f")));
-    assert!(run(&format!("run {file} color=7 --stats")).err.contains("c :: Counter: 300 packets"));
+    let told = run(&format!("run {file} color=7 --stats")).err;
+    let row = |name: &str| {
+        told.lines().find(|line| line.starts_with(name)).map(|line| line.split_whitespace().collect::<Vec<_>>()).expect("a row")
+    };
+    assert_eq!(row("c :: ")[..6], ["c", "::", "Counter", "300", "300", "-"], "{told}");
+    assert_eq!(row("t :: ")[3..8], ["300", "[0]", "300", "[1]", "300"], "{told}");
+    assert!(told.contains("arrived  300\n"), "{told}");
+    assert_eq!(json["elements"][1]["out"], serde_json::json!([300, 300]));
 }
 
 #[test]
@@ -74,4 +81,48 @@ fn the_program_answers_to_click() {
         [click(&["--provides", "Queue"]).status, click(&["--provides", "Paint"]).status, click(&["--provides", "Foo"]).status],
         [0, 0, 1]
     );
+}
+
+#[test]
+fn drops_and_times_are_told_by_element() {
+    let dir = Dir::new("stats");
+    let input = dir.trace("in.pcap", 3, 20_000);
+    let file = dir.write(
+        "some.click",
+        format!("FromDump({input}, STOP true) -> ttl :: DecIPTTL -> q :: Queue(3) -> Discard; Idle -> r :: RoundRobinSwitch -> Idle;"),
+    );
+    let ended = run(&format!("run {file} --stats --json --engine jit"));
+    let json: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");
+    let element =
+        |name: &str| json["elements"].as_array().and_then(|all| all.iter().find(|e| e["name"] == name)).cloned().expect("the element");
+    let ttl = element("ttl");
+    assert_eq!((ttl["packets"].as_u64(), ttl["traps"].as_u64()), (Some(20_000), Some(20_000)));
+    assert!(ttl["ns_per_packet"].as_f64().is_some_and(|ns| ns > 1.0 && ns < 1e6), "{ttl}");
+    assert!(element("r")["ns_per_packet"].is_null());
+    assert!(ended.err.contains("    20,000 dropped: ttl: access outside the packet") && ended.err.contains("ns/packet"), "{}", ended.err);
+}
+
+#[test]
+fn how_elements_are_linked_is_told() {
+    let dir = Dir::new("explain-opt");
+    let input = dir.trace("in.pcap", 4, 10);
+    let text = "FromDevice(a) -> p :: Paint(1) -> rt :: Counter -> q :: Queue -> n :: Null -> Discard; s :: Print -> rt; Idle -> s;";
+    let file = dir.write("some.click", text);
+    let told = run(&format!("compile {file} --explain-opt"));
+    assert_eq!((told.status, told.out.as_str()), (0, ""));
+    let lines: Vec<&str> = told.err.lines().collect();
+    assert_eq!(lines[0], "engine aot: 2 of 8 elements run as one; packets come in at 2 inputs", "{}", told.err);
+    for line in [
+        "  linked  p :: Paint",
+        "  alone   q :: Queue: the runtime's own",
+        "  alone   s :: Print: it prints",
+        "  alone   n :: Null: packets are not pushed through it",
+    ] {
+        assert!(lines.contains(&line), "{line}\n{}", told.err);
+    }
+    let told = run(&format!("run {file} --map a={input} --explain-opt --engine interp")).err;
+    assert!(told.contains("arrivals run in bursts") || told.contains("arrivals run one at a time, because of "), "{told}");
+    let timed = dir.write("timed.click", "FromDevice(a) -> Paint(1) -> Queue -> u :: RatedUnqueue(1000000) -> Discard;");
+    let told = run(&format!("run {timed} --map a={input} --explain-opt --engine interp")).err;
+    assert!(told.contains("arrivals run one at a time, because of u :: RatedUnqueue"), "{told}");
 }

@@ -27,7 +27,7 @@ fn a_configuration_is_drawn() {
     assert!(svg.contains(">p :: Paint<") && svg.contains(">Idle<") && svg.contains("orange: leads back"));
     // As text, escaped and cut; in full where the pointer rests.
     assert!(
-        svg.contains("&quot;&lt;b&gt; &amp; 'more' than thirty lette…")
+        svg.contains("&quot;&lt;b&gt; &amp; 'more' than thirty lett…")
             && svg.contains("c :: Print(&quot;&lt;b&gt; &amp; 'more' than thirty letters are cut&quot;)")
     );
     assert!(!svg.contains("<b>"));

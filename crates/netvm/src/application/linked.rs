@@ -38,10 +38,23 @@ pub(super) fn link(graph: &mut Graph, application: &Application, options: &aot::
     Ok(count)
 }
 
-/// A program's push handler, if C can be made of it and the graph need not look at what each of its runs has left: timers, and text for people.
+/// A program's push handler, if it can be linked.
 pub(crate) fn handler(program: &Verified) -> Option<Func> {
-    let (func, _) = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).ok()??;
-    let mut ops = func.blocks.iter().flat_map(|block| &block.ops).filter_map(|v| func.op(*v));
-    let plain = !ops.any(|op| matches!(op, Op::Helper(Helper::SetTimer(_) | Helper::CoproInvoke(..), ..)));
-    (plain && supports(program, &func).is_ok()).then_some(func)
+    linkable(program).ok()
+}
+
+/// A program's push handler, or why it cannot be linked: C cannot be made of it, or the graph must look at what each of its runs has left: timers, and
+/// text for people.
+pub(super) fn linkable(program: &Verified) -> Result<Func, String> {
+    let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).map_err(|error| error.to_string())?;
+    let (func, _) = optimised.ok_or("packets are not pushed through it")?;
+    for op in func.blocks.iter().flat_map(|block| &block.ops).filter_map(|value| func.op(*value)) {
+        match op {
+            Op::Helper(Helper::SetTimer(_), ..) => return Err("it sets timers".to_owned()),
+            Op::Helper(Helper::CoproInvoke(..), ..) => return Err("it prints".to_owned()),
+            _ => {}
+        }
+    }
+    supports(program, &func).map_err(|error| error.to_string())?;
+    Ok(func)
 }

@@ -67,7 +67,9 @@ impl Graph {
         match &self.nodes[push.node].body {
             Body::Program(_) => self.push_program(push),
             Body::Native(_) => {
+                let begun = self.begin_run();
                 self.with_native(push.node, |native, ctx| native.push(push.port, push.packet, ctx));
+                self.end_run_of(push.node, begun);
                 self.write_calls();
             }
         }
@@ -77,9 +79,10 @@ impl Graph {
         let mark = self.pending.len();
         let Push { node, port, mut packet } = push;
         packet.buffer.port = port;
-        let now = self.clock.now();
+        let (now, begun) = (self.clock.now(), self.begin_run());
         let Body::Program(program) = &mut self.nodes[node].body else { return };
         let ended = program.push(&mut packet, now);
+        self.end_run_of(node, begun);
         self.after_program(node, &packet);
         self.end(node, ended, packet);
         self.pending[mark..].reverse();
@@ -142,7 +145,10 @@ impl Graph {
     pub(super) fn pull_slots(&mut self, node: usize, port: u32, slots: &mut Vec<u32>) {
         let from = self.nodes[node].inputs.get(port as usize).and_then(|ends| ends.first()).copied();
         let Some(from) = from else { return };
-        self.with_native(from.instance as usize, |native, ctx| native.pull_slots(from.port, slots, ctx));
+        let (before, begun) = (from.instance as usize, self.begin_run());
+        self.with_native(before, |native, ctx| native.pull_slots(from.port, slots, ctx));
+        self.end_run_of(before, begun);
+        self.nodes[before].stats.left_many(from.port, slots.len() as u64);
         self.moved |= !slots.is_empty();
         self.nodes[node].stats.packets += slots.len() as u64;
     }
@@ -156,7 +162,12 @@ impl Graph {
         let mark = self.pending.len();
         let mut packet = match &self.nodes[node].body {
             Body::Program(_) => self.pull_program(node, port),
-            Body::Native(..) => self.with_native(node, |native, ctx| native.pull(port, ctx)).flatten(),
+            Body::Native(..) => {
+                let begun = self.begin_run();
+                let packet = self.with_native(node, |native, ctx| native.pull(port, ctx)).flatten();
+                self.end_run_of(node, begun);
+                packet
+            }
         };
         if let Some(packet) = &mut packet {
             self.nodes[node].stats.left(port);
@@ -175,9 +186,10 @@ impl Graph {
         let before = self.pull_input(node, input)?;
         let (rounds, link) = (before.rounds, before.link);
         let mark = self.pending.len();
-        let now = self.clock.now();
+        let (now, begun) = (self.clock.now(), self.begin_run());
         let Body::Program(program) = &mut self.nodes[node].body else { return None };
         let (ended, buffer) = program.pull(port, input, before, now);
+        self.end_run_of(node, begun);
         let packet = Packet { buffer, rounds, link };
         self.after_program(node, &packet);
         let result = match ended {

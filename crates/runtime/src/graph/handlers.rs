@@ -1,7 +1,7 @@
 //! Handlers by name: an element's own, those that every element has, those of the whole run.
 
 use super::native::{Control, Ready};
-use super::{Body, Graph, Stats, native, text};
+use super::{Body, Graph, native, text};
 use netil::event;
 use std::fmt::Write as _;
 
@@ -256,18 +256,6 @@ impl Graph {
         if self.pull_depth == 0 && !self.nodes.iter().any(|node| matches!(node.body, Body::Native(None))) {
             self.settle();
         }
-    }
-
-    /// What became of the packets, as lines for people.
-    pub fn stats_text(stats: &Stats) -> String {
-        let mut text = String::new();
-        for (name, class, node) in &stats.nodes {
-            let _ = writeln!(text, "{name} :: {class}: {} packets", node.packets);
-            for (reason, count) in &node.drops {
-                let _ = writeln!(text, "  {count} dropped: {reason}");
-            }
-        }
-        text
     }
 }
 

@@ -38,6 +38,16 @@ impl Linked {
     }
 }
 
+impl super::Node {
+    /// True if it cannot be told here that some arrivals were run before the tasks behind them.
+    fn takes_bursts(&self) -> bool {
+        match &self.body {
+            Body::Program(program) => !program.sets_timers(),
+            Body::Native(native) => native.as_ref().is_some_and(|native| native.is_source() || native.takes_bursts()),
+        }
+    }
+}
+
 /// The graph while a cluster of it runs.
 struct Serving<'g> {
     graph: &'g mut Graph,
@@ -59,13 +69,15 @@ impl Graph {
         self.linked = Some(Linked { cluster, plan, entries, slots: Vec::new(), most });
     }
 
+    /// Elements because of which arrivals cannot be run in bursts.
+    pub fn one_at_a_time(&self) -> Vec<usize> {
+        self.nodes.iter().enumerate().filter(|(_, node)| !node.takes_bursts()).map(|(at, _)| at).collect()
+    }
+
     /// Whether it cannot be told that some arrivals were run before the tasks behind them: only queues and what empties them at once are there, and no
     /// program has timers.
     fn may_burst(&self) -> bool {
-        self.nodes.iter().all(|node| match &node.body {
-            Body::Program(program) => !program.sets_timers(),
-            Body::Native(native) => native.as_ref().is_some_and(|native| native.is_source() || native.takes_bursts()),
-        })
+        self.nodes.iter().all(super::Node::takes_bursts)
     }
 
     /// Takes arrivals of a source that come before anything else happens, and runs them. False if there is none that goes into the cluster.
@@ -83,8 +95,11 @@ impl Graph {
         let until = self.others_next(source);
         let mut slots = std::mem::take(&mut linked.slots);
         let most = linked.most.min(self.pool.room());
+        let begun = self.begin_run();
         let last = self.with_native(source, |native, ctx| native.arrive_many(most, until, &mut slots, ctx)).flatten();
+        self.end_run_of(source, begun);
         if let Some(last) = last {
+            self.nodes[source].stats.left_many(0, slots.len() as u64);
             self.clock.arrive(last);
             self.arrivals += slots.len() as u64;
             self.run_linked(linked, entry, &slots, 0);
@@ -109,10 +124,11 @@ impl Graph {
 
     fn run_linked(&mut self, linked: &mut Linked, entry: u32, slots: &[u32], rounds: u8) {
         let mut pool = std::mem::take(&mut self.pool);
-        let budget = self.budget;
+        let (budget, begun) = (self.budget, self.begin_run());
         let several = linked.most > 1;
         let mut serving = Serving { graph: self, plan: &linked.plan, rounds, several };
         linked.cluster.run(entry, slots, budget, &mut pool, &mut serving);
+        self.end_linked_run(slots.len(), begun);
         self.pool = pool;
         if several {
             // Looking ahead may have found the end, which comes behind these tasks.
@@ -190,7 +206,9 @@ impl Graph {
             let (now, later) = slots.split_at(room.min(slots.len()));
             self.moved = true;
             self.nodes[node].stats.packets += now.len() as u64;
+            let begun = self.begin_run();
             self.with_native(node, |native, ctx| native.push_slots(to.port, now, ctx));
+            self.end_run_of(node, begun);
             self.settle();
             slots = later;
         }

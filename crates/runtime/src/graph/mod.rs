@@ -24,6 +24,7 @@ mod flow;
 mod handlers;
 mod kinds;
 mod linked;
+mod meter;
 pub mod native;
 mod observe;
 mod packet;
@@ -37,10 +38,11 @@ mod tables;
 mod text;
 
 pub use args::Args;
+pub use meter::Measured;
 pub use native::{Ctx, Native, NativeClass, Replay, Setup, Task};
 pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
-pub use stats::{NodeStats, Stats};
+pub use stats::{LinkedStats, NodeStats, Stats};
 
 use clock::Clock;
 use netil::Verified;
@@ -149,9 +151,13 @@ pub struct Graph {
     exhausted: bool,
     /// Elements that run as one.
     linked: Option<linked::Linked>,
+    /// What ran as one, and how long.
+    linked_packets: u64,
+    linked_measured: Measured,
     observer: Option<Box<dyn Observer>>,
     /// Packets that are run in bursts.
     pool: Pool,
+    meter: Option<meter::Meter>,
     /// What one handler run may spend.
     budget: u32,
     /// A packet moved since this was last set to false.
@@ -273,8 +279,11 @@ impl Graph {
             exhausted: false,
             moved: false,
             linked: None,
+            linked_packets: 0,
+            linked_measured: Measured::default(),
             observer: None,
             pool: Pool::default(),
+            meter: None,
             budget,
             pull_depth: 0,
             handler_depth: 0,

@@ -87,7 +87,9 @@ impl Graph {
         for _ in 0..MAX_BURST {
             self.moved = false;
             self.watch(|observer, _| observer.wakes(node));
+            let begun = self.begin_run();
             let done = self.with_native(node, |native, ctx| native.task(ctx)).unwrap_or(Task::Idle);
+            self.end_run_of(node, begun);
             self.settle();
             worked |= self.moved || done != Task::Idle;
             if done != Task::Again || self.ended || self.stops > 0 {
@@ -171,7 +173,9 @@ impl Graph {
         self.clock.arrive(time);
         self.arrivals += 1;
         self.watch(|observer, _| observer.wakes(node));
+        let begun = self.begin_run();
         self.with_native(node, |native, ctx| native.arrive(ctx));
+        self.end_run_of(node, begun);
         self.arrive_linked(node);
         self.settle();
     }

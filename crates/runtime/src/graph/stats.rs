@@ -1,5 +1,6 @@
 //! What became of packets, by element.
 
+use super::Measured;
 use std::collections::BTreeMap;
 
 /// One element's packets.
@@ -9,6 +10,8 @@ pub struct NodeStats {
     pub packets: u64,
     /// Packets that left, by output; outputs at the end that none left by may be missing.
     pub out: Vec<u64>,
+    /// The time in this element, if the run is measured ([`super::Graph::measure`]).
+    pub measured: Measured,
     /// Packets dropped, by reason; traps have their place in the name.
     pub drops: BTreeMap<String, u64>,
     /// Runs that trapped.
@@ -20,11 +23,19 @@ pub struct NodeStats {
 impl NodeStats {
     /// Counts a packet that leaves.
     pub(super) fn left(&mut self, port: u32) {
+        self.left_many(port, 1);
+    }
+
+    pub(super) fn left_many(&mut self, port: u32, packets: u64) {
+        *self.left_by(port) += packets;
+    }
+
+    fn left_by(&mut self, port: u32) -> &mut u64 {
         let port = port as usize;
         if self.out.len() <= port {
             self.out.resize(port + 1, 0);
         }
-        self.out[port] += 1;
+        &mut self.out[port]
     }
 
     pub(super) fn drop(&mut self, reason: &str) {
@@ -35,6 +46,19 @@ impl NodeStats {
     }
 }
 
+/// Elements that ran as one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkedStats {
+    /// Which.
+    pub members: Vec<usize>,
+    /// Packets that came into them from elsewhere.
+    pub packets: u64,
+    /// The time in them, if the run is measured.
+    pub measured: Measured,
+    /// Outputs of them that were not counted, and that what came out elsewhere does not tell of: elements and ports.
+    pub unsure: Vec<(usize, u32)>,
+}
+
 /// The whole run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -42,15 +66,54 @@ pub struct Stats {
     pub arrivals: u64,
     /// Name, class and packets of each element, in the order of their declaration.
     pub nodes: Vec<(String, String, NodeStats)>,
+    /// Elements that ran as one, if some did.
+    pub linked: Option<LinkedStats>,
 }
 
 impl super::Graph {
     /// What became of the packets so far.
     pub fn stats(&self) -> Stats {
         let mut nodes: Vec<_> = self.nodes.iter().map(|node| (node.name.clone(), node.class.clone(), node.stats.clone())).collect();
-        for (node, entered) in self.linked.iter().flat_map(super::linked::Linked::entered) {
+        let Some(linked) = &self.linked else { return Stats { arrivals: self.arrivals, nodes, linked: None } };
+        for (node, entered) in linked.entered() {
             nodes[node].2.packets += entered;
         }
-        Stats { arrivals: self.arrivals, nodes }
+        let members: Vec<usize> = linked.entered().map(|(node, _)| node).collect();
+        let unsure = self.infer(&members, &mut nodes);
+        let linked = LinkedStats { members, packets: self.linked_packets, measured: self.linked_measured, unsure };
+        Stats { arrivals: self.arrivals, nodes, linked: Some(linked) }
+    }
+
+    /// Linked elements do not count what leaves by their wires, as it only costs time: what came in at the other end tells, if all but one of the wires there are
+    /// known. Those that are not known are given back.
+    fn infer(&self, members: &[usize], nodes: &mut [(String, String, NodeStats)]) -> Vec<(usize, u32)> {
+        let wires: Vec<(usize, u32, usize)> = (0..self.nodes.len()).flat_map(|node| self.wires_of(node)).collect();
+        let is_open = |wire: &&(usize, u32, usize)| {
+            let way = self.nodes[wire.0].outputs[wire.1 as usize].first();
+            members.contains(&wire.0) && nodes[wire.0].2.packets > 0 && way.is_some_and(|way| !way.recirculates)
+        };
+        let mut open: Vec<(usize, u32, usize)> = wires.iter().filter(is_open).copied().collect();
+        loop {
+            let before = open.len();
+            for (node, port, to) in open.clone() {
+                if open.iter().filter(|wire| wire.2 == to).count() > 1 {
+                    continue;
+                }
+                let others = wires.iter().filter(|wire| wire.2 == to && (wire.0, wire.1) != (node, port));
+                let known: u64 = others.map(|(node, port, _)| nodes[*node].2.out.get(*port as usize).copied().unwrap_or(0)).sum();
+                let entered = nodes[to].2.packets;
+                *nodes[node].2.left_by(port) = entered.saturating_sub(known);
+                open.retain(|wire| (wire.0, wire.1) != (node, port));
+            }
+            if open.len() == before {
+                return open.into_iter().map(|(node, port, _)| (node, port)).collect();
+            }
+        }
+    }
+
+    /// An element's wires: itself, the output, the element behind.
+    fn wires_of(&self, node: usize) -> impl Iterator<Item = (usize, u32, usize)> {
+        let outputs = self.nodes[node].outputs.iter().enumerate();
+        outputs.filter_map(move |(port, ways)| ways.first().map(|way| (node, port as u32, way.to.instance as usize)))
     }
 }

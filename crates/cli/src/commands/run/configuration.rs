@@ -1,15 +1,16 @@
 //! Running a configuration of elements: its text, the streams and the clock around it, what is told at the end.
 
-use super::Args;
+use super::{Args, report};
 use crate::commands::shared::grouped;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::Signals;
-use netvm::application::{Application, Graph, Host, NodeStats, Reading, Settings, Stats, Stream};
+use netvm::application::{Application, Graph, Host, Reading, Settings, Stats, Stream};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The longest sleep without a look at signals.
@@ -57,9 +58,15 @@ pub(super) fn run(args: &Args, name: &str, text: &str, first: impl Iterator<Item
     let begun = Instant::now();
     let host = Box::new(Terminal { out: Out::new(), signals: signals.clone() });
     let mut graph = application.start(args.engine.get(), args.engine.settings(), settings, host)?;
+    if args.explain_opt {
+        failure::eprint_lossy(application.explain(Some(&graph)).to_string().trim_end());
+    }
+    if args.stats || args.json {
+        graph.measure(stopwatch);
+    }
     let whole = drive(&mut graph, &signals);
     say_handlers(&mut graph, &args.handlers)?;
-    report(args, &graph.stats(), begun.elapsed().as_secs_f64())?;
+    tell(args, &graph.stats(), begun.elapsed().as_secs_f64())?;
     signals.result()?;
     if whole { Ok(()) } else { Err(Failure::told()) }
 }
@@ -134,31 +141,26 @@ pub(crate) fn say_handlers(graph: &mut Graph, handlers: &[String]) -> Outcome {
     Ok(())
 }
 
-fn report(args: &Args, stats: &Stats, seconds: f64) -> Outcome {
+fn tell(args: &Args, stats: &Stats, seconds: f64) -> Outcome {
     for (name, class, node) in stats.nodes.iter().filter(|(_, _, node)| node.traps > 0) {
-        failure::warning(format_args!("{name} :: {class} trapped {} times; the first place: {}", grouped(node.traps), first_trap(node)));
+        let place = node.first_trap.as_deref().unwrap_or_default();
+        failure::warning(format_args!("{name} :: {class} trapped {} times; the first place: {place}", grouped(node.traps)));
     }
     if args.json {
         let mut out = Out::new();
-        out.json(&json(stats, seconds))?;
+        out.json(&report::json(stats, seconds))?;
         out.flush()?;
     }
     if args.stats {
-        failure::eprint_lossy(Graph::stats_text(stats).trim_end());
-        let rate = stats.arrivals as f64 / seconds.max(1e-9) / 1e6;
-        failure::eprint_lossy(&format!("arrived  {}\ntook     {seconds:.3} s: {rate:.2} million packets/s", grouped(stats.arrivals)));
+        failure::eprint_lossy(report::table(stats, seconds).trim_end());
     }
     Ok(())
 }
 
-fn first_trap(node: &NodeStats) -> &str {
-    node.first_trap.as_deref().unwrap_or_default()
-}
-
-fn json(stats: &Stats, seconds: f64) -> serde_json::Value {
-    let element = |(name, class, node): &(String, String, NodeStats)| serde_json::json!({ "name": name, "class": class, "packets": node.packets, "traps": node.traps, "dropped": node.drops });
-    let elements: Vec<_> = stats.nodes.iter().map(element).collect();
-    serde_json::json!({ "seconds": seconds, "arrived": stats.arrivals, "elements": elements })
+/// Nanoseconds from the first look on.
+fn stopwatch() -> u64 {
+    static BEGUN: OnceLock<Instant> = OnceLock::new();
+    u64::try_from(BEGUN.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The streams and the clock of this process.

@@ -15,7 +15,7 @@ use netil::cluster::Way;
 use netil::pool;
 use std::fmt::Write as _;
 
-pub use super::slice::LARGE;
+pub use super::slice::{LARGE, fetched};
 
 /// The function that takes a burst.
 pub const FUNCTION: &str = "netvm_linked";

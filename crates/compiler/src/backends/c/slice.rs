@@ -32,6 +32,20 @@ pub(super) fn is_large(table: &Table, large: usize) -> bool {
     }
 }
 
+/// The tables of which lookups in a handler are fetched ahead.
+pub fn fetched(func: &Func, tables: &[Table], large: usize) -> Vec<String> {
+    let ops = func.blocks.iter().flat_map(|block| &block.ops).filter_map(|value| func.op(*value));
+    let mut found: Vec<&Table> = ops
+        .filter_map(|op| match op {
+            Op::Helper(Helper::Find(table) | Helper::Peek(table), ..) => tables.get(*table as usize),
+            _ => None,
+        })
+        .filter(|table| is_large(table, large))
+        .collect();
+    found.dedup_by_key(|table| &table.name);
+    found.into_iter().map(|table| table.name.clone()).collect()
+}
+
 /// The slice of a handler that leads to a large table here, or to a member that has a slice; `None` if nothing does.
 pub(super) fn of(program: &Verified, func: &Func, large: usize, (links, sliced): (&[(u32, Way)], &[bool]), read: &[bool]) -> Option<Func> {
     let mut slicer = Slicer { func: func.clone(), tables: &program.module().tables, large, read };

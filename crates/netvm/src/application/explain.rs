@@ -1,0 +1,79 @@
+//! How a configuration runs with the engine `aot`, and why so: which elements are linked, which lookups are fetched ahead, whether arrivals run in bursts.
+
+use super::{Application, Graph, linked};
+use compiler::backends::c::linked::{LARGE, fetched};
+use netil::cluster::Plan;
+use std::fmt;
+
+/// How one element runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// `name :: Class`.
+    pub element: String,
+    /// Why it is not linked; `None` if it is.
+    pub alone: Option<String>,
+    /// Tables of which lookups are fetched ahead.
+    pub fetched: Vec<String>,
+}
+
+/// How all run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// The elements, in the order of declaration.
+    pub ways: Vec<Way>,
+    /// Inputs by which packets come into linked elements.
+    pub entries: usize,
+    /// Elements because of which arrivals are run one at a time; if it is known.
+    pub one_at_a_time: Option<Vec<String>>,
+}
+
+impl Application {
+    /// How its elements run when they are linked; whether arrivals run in bursts is known when they are made.
+    pub fn explain(&self, graph: Option<&Graph>) -> Account {
+        let app = self.application();
+        let of = |instance: &netil::app::Instance| match instance.program() {
+            Some(program) => linked::linkable(program),
+            None => Err("the runtime's own".to_owned()),
+        };
+        let handlers: Vec<Result<_, String>> = app.instances.iter().map(of).collect();
+        let plan = Plan::new(app, &|instance| handlers[instance as usize].is_ok());
+        let declared = |at: usize| format!("{} :: {}", app.instances[at].name, app.instances[at].class);
+        let way = |(at, handler): (usize, &Result<_, String>)| {
+            let member = plan.members.contains(&(at as u32));
+            let ahead = match (handler, app.instances[at].program()) {
+                (Ok(func), Some(program)) if member => fetched(func, &program.module().tables, LARGE),
+                _ => Vec::new(),
+            };
+            let why = || handler.as_ref().err().cloned().unwrap_or_else(|| "packets are pulled through it".to_owned());
+            Way { element: declared(at), alone: (!member).then(why), fetched: ahead }
+        };
+        Account {
+            ways: handlers.iter().enumerate().map(way).collect(),
+            entries: plan.entries.len(),
+            one_at_a_time: graph.map(|graph| graph.one_at_a_time().into_iter().map(declared).collect()),
+        }
+    }
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let linked = self.ways.iter().filter(|way| way.alone.is_none()).count();
+        let (all, entries) = (self.ways.len(), self.entries);
+        writeln!(f, "engine aot: {linked} of {all} elements run as one; packets come in at {entries} inputs")?;
+        for way in &self.ways {
+            match &way.alone {
+                None => writeln!(f, "  linked  {}", way.element)?,
+                Some(why) => writeln!(f, "  alone   {}: {why}", way.element)?,
+            }
+            if !way.fetched.is_empty() {
+                writeln!(f, "          lookups fetched ahead: {}", way.fetched.join(", "))?;
+            }
+        }
+        match self.one_at_a_time.as_deref() {
+            None => Ok(()),
+            Some(_) if linked == 0 => Ok(()),
+            Some([]) => writeln!(f, "  arrivals run in bursts"),
+            Some(elements) => writeln!(f, "  arrivals run one at a time, because of {}", elements.join(", ")),
+        }
+    }
+}
