@@ -2,7 +2,6 @@
 
 use super::{Application, Graph, linked};
 use compiler::backends::c::linked::{LARGE, fetched};
-use netil::cluster::Plan;
 use std::fmt;
 
 /// How one element runs.
@@ -36,7 +35,7 @@ impl Application {
             None => Err("the runtime's own".to_owned()),
         };
         let handlers: Vec<Result<_, String>> = app.instances.iter().map(of).collect();
-        let plan = Plan::new(app, &|instance| handlers[instance as usize].is_ok());
+        let plan = linked::plan(app, &|instance| handlers[instance as usize].is_ok());
         let declared = |at: usize| format!("{} :: {}", app.instances[at].name, app.instances[at].class);
         let way = |(at, handler): (usize, &Result<_, String>)| {
             let member = plan.members.contains(&(at as u32));

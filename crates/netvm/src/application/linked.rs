@@ -19,9 +19,7 @@ use std::sync::Arc;
 pub(super) fn link(graph: &mut Graph, application: &Application, options: &aot::Options) -> Result<usize, Error> {
     let programs: Vec<Option<&Arc<Verified>>> = application.instances.iter().map(|instance| instance.program()).collect();
     let funcs: Vec<Option<Func>> = programs.iter().map(|program| program.and_then(|p| handler(p))).collect();
-    let plan = Plan::new(application, &|instance| funcs[instance as usize].is_some(), &|instance| {
-        native::looks_at_annotations(&application.instances[instance as usize].class)
-    });
+    let plan = plan(application, &|instance| funcs[instance as usize].is_some());
     let ways = |instance: &u32| (programs[*instance as usize], funcs[*instance as usize].clone());
     let member = |(instance, ways_of): (&u32, &Vec<_>)| {
         let (program, func) = ways(instance);
@@ -36,6 +34,11 @@ pub(super) fn link(graph: &mut Graph, application: &Application, options: &aot::
     let count = members.len();
     graph.link(application, plan, Box::new(linked));
     Ok(count)
+}
+
+/// Which elements are linked of those that may be.
+pub(super) fn plan(application: &Application, links: &dyn Fn(u32) -> bool) -> Plan {
+    Plan::new(application, links, &|instance| native::looks_at_annotations(&application.instances[instance as usize].class))
 }
 
 /// A program's push handler, if it can be linked.

@@ -63,10 +63,9 @@ pub(super) enum Begun {
 
 impl Meter {
     pub(super) fn new(clock: fn() -> u64) -> Self {
-        let mut looks: Vec<u64> = (0..32).map(|_| clock()).collect();
+        let looks: Vec<u64> = (0..32).map(|_| clock()).collect();
         let mut costs: Vec<u64> = looks.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
         costs.sort_unstable();
-        looks.clear();
         Self { clock, cost: costs[costs.len() / 2], wait: 1, lot: 0x9e37_79b9_7f4a_7c15, depth: 0, measures: false, within: 0 }
     }
 
