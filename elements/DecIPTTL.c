@@ -20,13 +20,11 @@ PARAM(bool, multicast, "MULTICAST", KEYWORD(true));
 
 enum { TTL_EXPIRED };
 
-/* Time to live and protocol are one word of the checksum. */
+/* The time to live is the upper half of a word of the checksum: that becomes less by as much, whatever it is. */
 static void decrement(struct ip *ip)
 {
-    u16 before = (u16) (ip->ttl << 8 | ip->protocol);
-
     ip->ttl -= 1;
-    ip->checksum = htons(checksum_update(ntohs(ip->checksum), before, (u16) (before - 0x100)));
+    ip->checksum = htons(checksum_update(ntohs(ip->checksum), 0x100, 0));
 }
 
 void packet(int port)

@@ -184,13 +184,14 @@ impl Running<'_> {
             let exit = unsafe { burst.exits.add(n) };
             // SAFETY: they live until compiled code returns, which does not use them during the call.
             let slots = listed(unsafe { &mut *exit });
-            slots.iter().for_each(|slot| check(self.pool, *slot));
             if !slots.is_empty() {
+                check(self.pool, slots);
                 self.host.exit(n as u32, slots, self.pool);
             }
         }
-        for slot in listed(&mut burst.ended) {
-            check(self.pool, *slot);
+        let ended = listed(&mut burst.ended);
+        check(self.pool, ended);
+        for slot in ended {
             let end = end(self.pool.slot(*slot));
             self.stayed[end.member as usize] += 1;
             self.host.ended(end, *slot, self.pool);
@@ -209,8 +210,8 @@ fn listed<'l>(list: &mut List) -> &'l [u32] {
     unsafe { std::slice::from_raw_parts(list.slots, count) }
 }
 
-fn check(pool: &Pool, slot: u32) {
-    assert!(pool.check(slot), "compiled code has moved a packet out of its memory");
+fn check(pool: &Pool, slots: &[u32]) {
+    assert!(pool.check(slots), "compiled code has moved a packet out of its memory");
 }
 
 impl Linked {
@@ -317,7 +318,7 @@ impl Running<'_> {
     }
 
     fn packet(&mut self, slot: u32) -> ExchangeBuffer<'static> {
-        check(self.pool, slot);
+        check(self.pool, &[slot]);
         self.pool.lift(slot)
     }
 }
@@ -345,7 +346,7 @@ unsafe extern "C" fn leave(burst: *mut Burst, slot: u64) {
     let running = unsafe { &mut *burst.running.cast::<Running<'_>>() };
     running.hand_over(burst);
     let slot = slot as u32;
-    check(running.pool, slot);
+    check(running.pool, &[slot]);
     let end = end(running.pool.slot(slot));
     running.stayed[end.member as usize] += 1;
     let copies = std::mem::take(&mut running.copies);

@@ -61,7 +61,8 @@ pub struct Pool {
     memory: Vec<u8>,
     /// Where the first slot's memory begins.
     begin: usize,
-    info: usize,
+    /// Bytes of info memory, as zeros: that of packets which are fresh.
+    zeros: Vec<u8>,
     slots: Vec<Slot>,
     free: Vec<u32>,
     /// Packets too large for their slots.
@@ -79,13 +80,18 @@ pub const fn room_for(info_size: usize) -> usize {
     info_size.next_multiple_of(LINE)
 }
 
+fn own_memory(id: u32, info_size: usize) -> u64 {
+    (id as usize * stride(info_size) + room_for(info_size)) as u64
+}
+
 impl Pool {
     /// So many slots for packets with `info_size` bytes of info memory.
     pub fn new(count: u32, info_size: usize) -> Self {
         let memory = vec![0; count as usize * stride(info_size) + LINE];
         let begin = memory.as_ptr().align_offset(LINE).min(LINE);
-        let (slots, free) = (vec![Slot::default(); count as usize], (0..count).rev().collect());
-        Self { memory, begin, info: info_size, slots, free, large: HashMap::new() }
+        let own = |id: u32| Slot { at: own_memory(id, info_size), ..Slot::default() };
+        let (slots, free) = ((0..count).map(own).collect(), (0..count).rev().collect());
+        Self { memory, begin, zeros: vec![0; info_size], slots, free, large: HashMap::new() }
     }
 
     /// Slots that nothing is in.
@@ -97,24 +103,29 @@ impl Pool {
     #[inline]
     pub fn put(&mut self, bytes: &[u8], time_ns: u64, wire_len: u32, tag: u32) -> Option<u32> {
         if bytes.len() > LONGEST {
-            let mut packet = ExchangeBuffer::borrowed(bytes);
-            (packet.time_ns, packet.orig_len) = (time_ns, wire_len);
-            return self.place(packet.into_owned(), tag);
+            return self.put_large(bytes, time_ns, wire_len, tag);
         }
         let id = self.free.pop()?;
-        let start = self.start(id);
-        self.memory[start..start + self.info].fill(0);
-        let at = start + room_for(self.info) + ROOM;
-        self.memory[at..at + bytes.len()].copy_from_slice(bytes);
-        let (at, len) = (self.own_memory(id), bytes.len() as u32);
-        self.slots[id as usize] = Slot { time_ns, at, head: HEAD as u32, len, wire_len, present: 1, fresh: 1, tag, ..Slot::default() };
+        let slot = &mut self.slots[id as usize];
+        // What is free has its own memory.
+        let (at, len) = (slot.at, bytes.len());
+        let head = self.begin + at as usize + HEAD;
+        self.memory[head..head + len].copy_from_slice(bytes);
+        *slot = Slot { time_ns, at, head: HEAD as u32, len: len as u32, wire_len, present: 1, fresh: 1, tag, ..Slot::default() };
         Some(id)
+    }
+
+    #[cold]
+    fn put_large(&mut self, bytes: &[u8], time_ns: u64, wire_len: u32, tag: u32) -> Option<u32> {
+        let mut packet = ExchangeBuffer::borrowed(bytes);
+        (packet.time_ns, packet.orig_len) = (time_ns, wire_len);
+        self.place(packet.into_owned(), tag)
     }
 
     /// Puts a packet into a slot; `None` if there is no room.
     pub fn place(&mut self, packet: ExchangeBuffer<'static>, tag: u32) -> Option<u32> {
         let id = self.free.pop()?;
-        self.slots[id as usize] = Slot { tag, ..Slot::default() };
+        self.slots[id as usize].tag = tag;
         self.lower(id, packet);
         Some(id)
     }
@@ -122,9 +133,11 @@ impl Pool {
     /// The packet of a slot as an exchange buffer; the slot is then without one, but not free.
     pub fn lift(&mut self, id: u32) -> ExchangeBuffer<'static> {
         let slot = self.slots[id as usize];
-        let mut packet = match self.large.remove(&id) {
+        let large = if self.large.is_empty() { None } else { self.large.remove(&id) };
+        let mut packet = match large {
             Some(mut packet) => {
                 packet.set_place(place(&slot));
+                self.slots[id as usize].at = own_memory(id, self.info_size());
                 packet
             }
             None if slot.present == 0 => ExchangeBuffer::none(),
@@ -140,17 +153,17 @@ impl Pool {
     /// Makes an exchange buffer a slot's packet.
     pub fn lower(&mut self, id: u32, mut packet: ExchangeBuffer<'static>) {
         let start = self.start(id);
-        packet.info.resize(self.info, 0);
-        self.memory[start..start + self.info].copy_from_slice(&packet.info);
+        packet.info.resize(self.info_size(), 0);
+        self.memory[start..start + packet.info.len()].copy_from_slice(&packet.info);
         let kept = packet.kept().len();
-        let (at, front) = (self.own_memory(id), packet.front().min(kept));
+        let (at, front) = (own_memory(id, self.info_size()), packet.front().min(kept));
         let slot = &mut self.slots[id as usize];
         (slot.time_ns, slot.wire_len, slot.present) = (packet.time_ns, packet.orig_len, packet.is_present().into());
         slot.fresh = 0;
         (slot.at, slot.head, slot.len) = (at, (ROOM + front) as u32, (kept - front) as u32);
         (slot.front, slot.moved) = (front as u32, packet.moved());
         if kept <= LONGEST {
-            let at = start + room_for(self.info) + ROOM;
+            let at = start + room_for(self.info_size()) + ROOM;
             self.memory[at..at + kept].copy_from_slice(packet.kept());
             return;
         }
@@ -164,9 +177,16 @@ impl Pool {
     /// Gives slots back with what is in them.
     pub fn give_back(&mut self, ids: &[u32]) {
         if !self.large.is_empty() {
-            ids.iter().for_each(|id| drop(self.large.remove(id)));
+            ids.iter().for_each(|id| self.forget(*id));
         }
         self.free.extend_from_slice(ids);
+    }
+
+    /// A slot's own memory is its memory again.
+    fn forget(&mut self, id: u32) {
+        if self.large.remove(&id).is_some() {
+            self.slots[id as usize].at = own_memory(id, self.info_size());
+        }
     }
 
     /// A slot.
@@ -186,15 +206,21 @@ impl Pool {
     /// The info memory of a slot's packet.
     pub fn info(&self, id: u32) -> &[u8] {
         let start = self.start(id);
-        &self.memory[start..start + self.info]
+        if self.slots[id as usize].fresh == 1 { &self.zeros } else { &self.memory[start..start + self.info_size()] }
     }
 
-    /// Whether a slot's packet lies in its memory, as everything here takes for granted; compiled code may have moved it.
-    pub fn check(&self, id: u32) -> bool {
-        let slot = self.slot(id);
-        let (head, len, front) = (slot.head as usize, slot.len as usize, slot.front as usize);
-        let size = self.large.get(&id).map_or(stride(self.info) - room_for(self.info), ExchangeBuffer::size);
-        front <= head && head <= size && len <= size - head
+    fn info_size(&self) -> usize {
+        self.zeros.len()
+    }
+
+    /// Whether packets lie in their slots' memory, as everything here takes for granted; compiled code may have moved them.
+    pub fn check(&self, ids: &[u32]) -> bool {
+        let size = stride(self.info_size()) - room_for(self.info_size());
+        ids.iter().all(|id| {
+            let slot = self.slot(*id);
+            let size = if self.large.is_empty() { size } else { self.large.get(id).map_or(size, ExchangeBuffer::size) };
+            slot.front <= slot.head && u64::from(slot.head) + u64::from(slot.len) <= size as u64
+        })
     }
 
     /// The first slot's memory, and the slots: for compiled code.
@@ -207,16 +233,12 @@ impl Pool {
     }
 
     fn start(&self, id: u32) -> usize {
-        self.begin + id as usize * stride(self.info)
-    }
-
-    fn own_memory(&self, id: u32) -> u64 {
-        (id as usize * stride(self.info) + room_for(self.info)) as u64
+        self.begin + id as usize * stride(self.info_size())
     }
 
     /// The packet with the bytes that were pulled and are still there, in the slot's own memory.
     fn kept(&self, id: u32) -> &[u8] {
-        let (slot, from) = (&self.slots[id as usize], self.start(id) + room_for(self.info));
+        let (slot, from) = (&self.slots[id as usize], self.start(id) + room_for(self.info_size()));
         let head = from + slot.head as usize;
         &self.memory[head - slot.front as usize..head + slot.len as usize]
     }
@@ -248,7 +270,7 @@ mod tests {
         for len in [10, 2048, 2049, 60_000] {
             let before = moved(len);
             let id = pool.place(before.clone(), 4).unwrap();
-            assert!(pool.check(id) && pool.bytes(id) == before.bytes() && pool.slot(id).tag == 4);
+            assert!(pool.check(&[id]) && pool.bytes(id) == before.bytes() && pool.slot(id).tag == 4);
             let mut after = pool.lift(id);
             assert_eq!((after.bytes(), after.moved(), &after.info), (before.bytes(), before.moved(), &before.info));
             assert_eq!((after.time_ns, after.orig_len), (77, 99));
@@ -287,7 +309,7 @@ mod tests {
         for (head, len, front) in [(100, 4000, 0), (4000, 1, 0), (10, 1, 11), (u32::MAX, u32::MAX, 0)] {
             let (_, slots) = pool.parts();
             (slots[0].head, slots[0].len, slots[0].front) = (head, len, front);
-            assert!(!pool.check(id), "{head} {len} {front}");
+            assert!(!pool.check(&[id]), "{head} {len} {front}");
         }
     }
 }

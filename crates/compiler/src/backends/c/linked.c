@@ -86,7 +86,10 @@ NV_INLINE void nv_load(struct nv_graph *g, struct nv_run *r, uint8_t *info, uint
     nv_locate(g, r, i);
     r->present = g->slots[i].present;
     r->home = g->memory + i * NV_STRIDE;
-    memcpy(info, r->home, NV_INFO);
+    if (g->slots[i].fresh)
+        memset(info, 0, NV_INFO);
+    else
+        memcpy(info, r->home, NV_INFO);
 }
 
 /* The same for a packet that has just been put where it is: all but its length is known. */

@@ -81,7 +81,7 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
     text += &general(members, &counted);
     text += &quick(members, entries, &counted);
     text += &ahead(members, entries, &slices);
-    let _ = writeln!(text, "\nenum {{ NV_NEED = {need} }};");
+    let _ = writeln!(text, "\nenum {{ NV_NEED = {need}, NV_ENTRIES = {} }};", entries.len());
     text += BURST;
     Ok(Linked { text, calls, counted })
 }
@@ -197,7 +197,7 @@ fn ahead(members: &[&Member<'_>], entries: &[(u32, u32)], slices: &[Option<Func>
 const BURST: &str = "
 enum { NV_GROUP = 64, NV_AHEAD = 8 };
 
-void netvm_linked(struct nv_graph *g, uint32_t entry)
+NV_INLINE void burst(struct nv_graph *g, uint32_t entry)
 {
     int quick = g->budget >= NV_NEED;
     for (uint64_t start = 0; start < g->count; start += NV_GROUP) {
@@ -212,6 +212,11 @@ void netvm_linked(struct nv_graph *g, uint32_t entry)
         for (uint64_t n = start; n < end; n++)
             one(g, g->burst[n], entry, quick);
     }
+}
+
+void netvm_linked(struct nv_graph *g, uint32_t entry)
+{
+    burst(g, NV_ENTRIES == 1 ? 0 : entry);
 }
 ";
 

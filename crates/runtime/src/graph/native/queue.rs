@@ -51,14 +51,14 @@ fn make(setup: &Setup<'_>, policy: Policy, tells: bool) -> Result<Box<dyn Native
 
 /// A packet that waits, or where it lies in the pool.
 enum Held {
-    Packet(Packet),
+    Packet(Box<Packet>),
     Slot(u32),
 }
 
 impl Held {
     fn packet(self, ctx: &mut Ctx<'_>) -> Packet {
         match self {
-            Self::Packet(packet) => packet,
+            Self::Packet(packet) => *packet,
             Self::Slot(slot) => ctx.lift(slot),
         }
     }
@@ -121,7 +121,7 @@ impl Queue {
 
 impl Native for Queue {
     fn push(&mut self, port: u32, packet: Packet, ctx: &mut Ctx<'_>) {
-        self.push_one(port, Held::Packet(packet), ctx);
+        self.push_one(port, Held::Packet(Box::new(packet)), ctx);
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
@@ -146,10 +146,9 @@ impl Native for Queue {
     }
 
     fn pull_slots(&mut self, _: u32, slots: &mut Vec<u32>, _: &mut Ctx<'_>) {
-        while let Some(Held::Slot(slot)) = self.packets.front() {
-            slots.push(*slot);
-            self.packets.pop_front();
-        }
+        let held = self.packets.iter().map_while(|held| if let Held::Slot(slot) = held { Some(*slot) } else { None });
+        slots.extend(held);
+        self.packets.drain(..slots.len());
     }
 
     fn is_full(&self) -> Option<bool> {

@@ -3,6 +3,7 @@
 use super::super::Packet;
 use super::{Control, Ctx, Native, Ready, controls};
 use crate::io::LinkType;
+use netil::pool::Pool;
 use std::sync::Arc;
 
 /// Packets that a device gives, one after the other, as often as is said.
@@ -68,9 +69,29 @@ impl Source {
         Some(packet)
     }
 
+    /// Puts packets of this pass into the pool; false if there were none.
+    fn fill(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, pool: &mut Pool) -> bool {
+        let (replay, mut time) = (&*self.replay, self.time());
+        let (mut start, before) = (self.index.checked_sub(1).map_or(0, |before| replay.ends[before]), slots.len());
+        for end in replay.ends[self.index..].iter().take(most - before) {
+            let packet = &replay.bytes[start..*end];
+            let slot = if time < until { pool.put(packet, time, packet.len() as u32, LinkType::EN10MB.number()) } else { None };
+            let Some(slot) = slot else { break };
+            slots.push(slot);
+            (start, time) = (*end, time.saturating_add(replay.interval_ns));
+        }
+        self.step(slots.len() - before);
+        slots.len() > before
+    }
+
     fn next(&mut self) {
-        self.count += 1;
-        self.index += 1;
+        self.step(1);
+    }
+
+    /// So many packets have been taken, of this pass.
+    fn step(&mut self, taken: usize) {
+        self.count += taken as u64;
+        self.index += taken;
         if self.index == self.replay.ends.len() {
             (self.index, self.passed) = (0, self.passed + 1);
         }
@@ -93,17 +114,9 @@ impl Native for Source {
     }
 
     fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
-        let mut last = None;
-        while slots.len() < most && self.active && !self.is_over() {
-            let (time, packet) = (self.time(), self.replay.packet(self.index));
-            if time >= until {
-                break;
-            }
-            slots.extend(ctx.pool().put(packet, time, packet.len() as u32, LinkType::EN10MB.number()));
-            last = Some(time);
-            self.next();
-        }
-        last
+        let before = self.count;
+        while slots.len() < most && self.active && !self.is_over() && self.fill(most, until, slots, ctx.pool()) {}
+        (self.count > before).then(|| self.time().saturating_sub(self.replay.interval_ns))
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
