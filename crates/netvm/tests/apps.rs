@@ -14,6 +14,7 @@ use run::{Found, Job};
 use scenario::{Scenario, Timed};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The engines that every scenario runs on; the last only where there is a C compiler.
 fn all_engines() -> Vec<&'static EngineInfo> {
@@ -37,8 +38,10 @@ fn scenarios(name: &str) -> Vec<Scenario> {
 
 /// A folder for captures: a temporary one, or one that stays under the folder that `NETVM_CAPTURES` names.
 fn folder(name: &str) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
     let base = std::env::var_os("NETVM_CAPTURES").map_or_else(std::env::temp_dir, PathBuf::from);
-    let folder = base.join(format!("netvm-apps-{}-{name}", std::process::id()));
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let folder = base.join(format!("netvm-apps-{}-{number}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }
@@ -140,18 +143,24 @@ fn shown(bytes: &[u8]) -> String {
 }
 
 /// Random and damaged packets: every engine does the same with them, and all are accounted for.
-fn survive(name: &str, config: &str) -> (BTreeMap<String, run::Packets>, Found) {
+fn survive(name: &str, config: &str, more: &[(&str, &str)], damaging: bool) -> (BTreeMap<String, run::Packets>, Found) {
     let all = scenarios(name);
     let config = run::apps().join(name).join(config);
     let own: Vec<&Scenario> = all.iter().filter(|scenario| scenario.config == config).collect();
     let mut parameters = own.first().map(|scenario| scenario.parameters.clone()).unwrap_or_default();
     // Without smaller MTUs there are no fragments, which nobody counts one by one; a switch without room is no model of one.
     parameters.retain(|name, _| !name.starts_with("MTU") && name != "STATIONS");
+    parameters.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
     let (inputs, outputs) = run::devices(&config, &parameters);
     let cases = std::env::var("NETVM_CASES").map_or(2000, |n| n.parse().unwrap());
     let seed = std::env::var("NETVM_SEED").map_or(1, |n| n.parse().unwrap());
-    let job =
-        Job { config: &config, parameters: &parameters, inputs: chaos::packets(&own, &inputs, cases, seed), outputs, reads: Vec::new() };
+    let job = Job {
+        config: &config,
+        parameters: &parameters,
+        inputs: chaos::packets(&own, &inputs, cases, seed, damaging),
+        outputs,
+        reads: Vec::new(),
+    };
     let mut first: Option<Found> = None;
     for engine in all_engines().into_iter().filter(|engine| engine.name != "interp") {
         let folder = folder(&format!("{name}-chaos-{}", engine.name));
@@ -173,7 +182,7 @@ fn survive(name: &str, config: &str) -> (BTreeMap<String, run::Packets>, Found) 
 
 /// Every packet that came in or was made has left, was dropped and counted, or waits.
 fn account(name: &str, config: &str) {
-    let (_, found) = survive(name, config);
+    let (_, found) = survive(name, config, &[], true);
     let of = |classes: &[&str]| {
         found.stats.nodes.iter().filter(|(_, class, _)| classes.contains(&class.as_str())).map(|(.., node)| node.packets).sum::<u64>()
     };
@@ -182,6 +191,30 @@ fn account(name: &str, config: &str) {
     let went = of(&["ToDevice", "Discard"]) + dropped + found.kept;
     assert_eq!(came, went, "{config}: {came} packets came in or were made, {went} went somewhere");
     assert!(of(&["ToDevice"]) > 0, "{config}: nothing came through");
+}
+
+/// Checksums of whole packets that were right are right when they leave: those of errors, fragments and translated packets, too.
+fn sum_up(name: &str, config: &str, more: &[(&str, &str)]) {
+    let (inputs, found) = survive(name, config, more, false);
+    let is_right = |frame: &Vec<u8>| packet::wrong_checksum(frame).is_none();
+    let (right, all) = (inputs.values().flatten().filter(|(_, frame)| is_right(frame)).count(), inputs.values().flatten().count());
+    assert!(right * 20 > all * 19, "{config}: of {all} packets only {right} are right");
+    let damaged: std::collections::HashSet<&Vec<u8>> =
+        inputs.values().flatten().map(|(_, frame)| frame).filter(|frame| !is_right(frame)).collect();
+    let left = found.outputs.values().flatten().map(|(_, frame)| frame).filter(|frame| !damaged.contains(frame));
+    assert!(left.clone().count() > all / 4, "{config}: next to nothing came through");
+    let wrong: Vec<String> = left.filter_map(|frame| Some(format!("{}: {}", packet::wrong_checksum(frame)?, shown(frame)))).collect();
+    assert!(wrong.is_empty(), "{config}:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn checksums_of_the_router() {
+    sum_up("router", "router.click", &[("ROUTES", "0.0.0.0/1 10.0.1.9 2"), ("ERRORS", "1000000")]);
+}
+
+#[test]
+fn checksums_of_the_nat() {
+    sum_up("nat", "nat.click", &[]);
 }
 
 #[test]
@@ -275,7 +308,7 @@ fn switched(inputs: &BTreeMap<String, run::Packets>) -> BTreeMap<String, run::Pa
 #[test]
 fn damaged_packets_in_the_switch() {
     for config in ["switch.click", "switch8.click"] {
-        let (inputs, found) = survive("switch", config);
+        let (inputs, found) = survive("switch", config, &[], true);
         assert!(found.outputs == switched(&inputs), "{config} does not switch as the model does");
     }
 }

@@ -23,8 +23,8 @@ impl Random {
     }
 }
 
-/// So many packets for the devices, in the order of their times.
-pub fn packets(scenarios: &[&Scenario], devices: &[String], count: usize, seed: u64) -> BTreeMap<String, Packets> {
+/// So many packets for the devices, in the order of their times: damaged, or as scenarios and traffic have them.
+pub fn packets(scenarios: &[&Scenario], devices: &[String], count: usize, seed: u64, damaging: bool) -> BTreeMap<String, Packets> {
     let mut random = Random(seed);
     let known = |device: &String| scenarios.iter().filter_map(|s| s.inputs.get(device)).flatten().map(|p| p.bytes.clone()).collect();
     let known: Vec<Vec<Vec<u8>>> = devices.iter().map(known).collect();
@@ -34,24 +34,25 @@ pub fn packets(scenarios: &[&Scenario], devices: &[String], count: usize, seed: 
     for n in 0..count {
         let at = random.below(devices.len());
         let bytes = match random.below(3) {
-            0 => addressed(&traffic[n % traffic.len()].1, &known[at], &mut random),
+            0 => addressed(&traffic[n % traffic.len()].1, &known[at], &mut random, damaging),
             _ if known[at].is_empty() => traffic[n % traffic.len()].1.clone(),
             _ => random.one_of(&known[at]).clone(),
         };
         time += if random.below(200) == 0 { random.below(400) as u64 * 1_000_000_000 } else { 1 + random.below(2_000_000) as u64 };
-        inputs.entry(devices[at].clone()).or_default().push((time, damaged(bytes, &mut random)));
+        let bytes = if damaging { damaged(bytes, &mut random) } else { bytes };
+        inputs.entry(devices[at].clone()).or_default().push((time, bytes));
     }
     inputs
 }
 
-/// A frame with the Ethernet addresses, and perhaps the IP addresses, of one that the application knows.
-fn addressed(frame: &[u8], known: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
+/// A frame with the Ethernet addresses, and perhaps (then its checksums are wrong) the IP addresses, of one that the application knows.
+fn addressed(frame: &[u8], known: &[Vec<u8>], random: &mut Random, damaging: bool) -> Vec<u8> {
     let mut frame = frame.to_vec();
     if known.is_empty() {
         return frame;
     }
     let model = random.one_of(known);
-    let end = if random.below(2) == 0 { 12 } else { 34 };
+    let end = if random.below(2) == 0 || !damaging { 12 } else { 34 };
     for at in (0..12).chain(26..34).filter(|at| *at < end) {
         if let (Some(to), Some(from)) = (frame.get_mut(at), model.get(at)) {
             *to = *from;
