@@ -25,8 +25,8 @@ pub fn write_all(folder: &Path) -> Result<(), String> {
     };
     for n in ROUTES {
         let routes = traffic::routes(n);
-        put(format!("routes{n}.txt"), traffic::routes_text(&routes).as_bytes())?;
-        put(format!("routed{n}.pcap"), &capture(&traffic::routed(&routes), None))?;
+        put(format!("routes{n}.txt"), traffic::routes_text(&routes, 0).as_bytes())?;
+        put(format!("routed{n}.pcap"), &capture(&traffic::routed(&routes, false), None))?;
     }
     for n in FLOWS {
         put(format!("translated{n}.pcap"), &capture(&traffic::translated(n), None))?;
@@ -51,6 +51,18 @@ fn capture(packets: &[Packet], port: Option<u32>) -> Vec<u8> {
     let mut bytes: Vec<u8> = header.into_iter().flat_map(u32::to_le_bytes).collect();
     for (at, packet) in packets.iter().enumerate().filter(|(_, packet)| port.is_none_or(|port| port == packet.port)) {
         let record = [at as u32 / 1_000_000, at as u32 % 1_000_000, LENGTH as u32, LENGTH as u32];
+        bytes.extend(record.into_iter().flat_map(u32::to_le_bytes));
+        bytes.extend_from_slice(&packet.bytes);
+    }
+    bytes
+}
+
+/// Packets as a capture with nanoseconds, one at every multiple of the interval from the first on.
+pub fn with_interval(packets: &[&Packet], interval: u64) -> Vec<u8> {
+    let header = [0xa1b2_3c4du32, 0x0004_0002, 0, 0, 65_535, 1];
+    let mut bytes: Vec<u8> = header.into_iter().flat_map(u32::to_le_bytes).collect();
+    for (packet, time) in packets.iter().zip((1..).map(|n: u64| n * interval)) {
+        let record = [(time / 1_000_000_000) as u32, (time % 1_000_000_000) as u32, LENGTH as u32, LENGTH as u32];
         bytes.extend(record.into_iter().flat_map(u32::to_le_bytes));
         bytes.extend_from_slice(&packet.bytes);
     }

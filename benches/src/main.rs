@@ -2,14 +2,16 @@
 //!
 //! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
 //! packet; `compile` times what it takes until a filter runs; `tables` times lookups in tables; `programs` times whole programs on large captures in
-//! memory. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
+//! memory; `applications` times routers, translators, switches and firewalls. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
+mod applications;
 mod captures;
 mod compile;
 mod dpdk;
 mod engines;
 mod filters;
+mod hand;
 #[cfg(any(xdp, test))]
 mod image;
 mod kernel;
@@ -92,6 +94,8 @@ enum Section {
     Compile,
     /// Lookups in tables of flows and routes
     Tables,
+    /// Router, translator, switch and firewall, on packets in memory
+    Applications,
     Programs,
 }
 
@@ -107,6 +111,7 @@ struct Results {
     profiled: Vec<engines::Row>,
     compile: Vec<compile::Row>,
     tables: Vec<tables::Row>,
+    applications: Vec<applications::Row>,
     programs: Vec<programs::Report>,
 }
 
@@ -184,6 +189,9 @@ fn in_memory(args: &Args, results: &mut Results) -> Result<(), String> {
     }
     if wants(Section::Tables) {
         results.tables = tables::measure(rounds)?;
+    }
+    if wants(Section::Applications) {
+        results.applications = applications::measure(rounds);
     }
     Ok(())
 }

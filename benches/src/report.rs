@@ -1,6 +1,6 @@
 //! The figures as tables for people.
 
-use crate::{Results, compile, engines, filters, programs, tables};
+use crate::{Results, applications, compile, engines, filters, programs, tables};
 use std::fmt::Write;
 
 /// All sections that were run.
@@ -28,6 +28,9 @@ pub fn text(results: &Results) -> String {
     }
     if !results.tables.is_empty() {
         lookups(&mut out, &results.tables);
+    }
+    if !results.applications.is_empty() {
+        whole_applications(&mut out, &results.applications);
     }
     results.programs.iter().for_each(|report| whole(&mut out, report));
     out
@@ -60,6 +63,20 @@ fn lookups(out: &mut String, rows: &[tables::Row]) {
         let cells: String = row.ways.iter().map(|way| format!("  {} {:.2}", way.name, way.median_ns)).collect();
         let inserted = format!("entered in {:.0} ns each, the longest {:.0} us", row.entering_ns, row.longest_us);
         let _ = writeln!(out, "{:>8} {:7}{cells}; {inserted}", row.entries, row.what);
+    }
+}
+
+/// Applications, a line each, with ratios to what is written by hand.
+fn whole_applications(out: &mut String, rows: &[applications::Row]) {
+    let _ = writeln!(out, "\nns/packet of applications, packets of 60 bytes copied in (median; ratio to C by hand)");
+    for row in rows {
+        let cell = |side: &applications::Timing| match (side.median_ns, side.ratio) {
+            (Some(ns), Some(ratio)) => format!("  {} {ns:.1} ({ratio:.2})", side.side),
+            (Some(ns), None) => format!("  {} {ns:.1}", side.side),
+            _ => format!("  {} wrong", side.side),
+        };
+        let cells: String = row.sides.iter().map(cell).collect();
+        let _ = writeln!(out, "{:9}{:>8}{cells}", row.application, row.entries);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What applications are measured with: routes, flows, stations and rules, and packets of 60 bytes for them. All of it comes from seeds.
 //!
-//! Shapes: routes have the lengths of the Internet's table of 2024 and 64 next hops over four ports; every packet has a route. A translator's flows come from 60,000
-//! endpoints inside, no two with the same port, so that one address outside suffices. A switch's stations are spread over four ports, and each sends in
+//! Shapes: routes have the lengths of the Internet's table of 2024 and 64 next hops over four ports; every packet has a route. A translator's flows come from
+//! endpoints inside, no two of one external address with the same port, so that all can keep theirs. A switch's stations are spread over four ports, and each sends in
 //! the trace, so that all are known after its first pass. A filter's rules are tested in order, and packets are decided by any of them alike.
 //! Packets are in random order, so that tables larger than the caches miss them.
 
@@ -102,17 +102,38 @@ pub fn routes(n: usize) -> Vec<Route> {
     routes
 }
 
-/// Routes as text, one a line: `PREFIX/LENGTH GATEWAY PORT`.
-pub fn routes_text(routes: &[Route]) -> String {
+/// Routes as text, one a line: `PREFIX/LENGTH GATEWAY OUTPUT`, where port 0 has that output.
+pub fn routes_text(routes: &[Route], first: u32) -> String {
     let mut text = String::new();
     for route in routes {
-        let _ = writeln!(text, "{}/{} {} {}", Ipv4Addr::from(route.prefix), route.length, route.gateway(), route.port());
+        let _ = writeln!(text, "{}/{} {} {}", Ipv4Addr::from(route.prefix), route.length, route.gateway(), first + route.port());
     }
     text
 }
 
-/// UDP packets that all arrive at port 0, each with a route.
-pub fn routed(routes: &[Route]) -> Vec<Packet> {
+/// The Ethernet address of a next hop.
+pub fn neighbour(hop: u32) -> [u8; 6] {
+    [2, 0, 0, 9, (hop % PORTS) as u8, 1 + (hop / PORTS) as u8]
+}
+
+/// Packets by which all next hops answer a router that asks for their Ethernet addresses (ARP).
+pub fn answers() -> Vec<Packet> {
+    let answer = |hop: u32| {
+        let mut bytes = [0; LENGTH];
+        bytes[..6].copy_from_slice(&Frame::default().to);
+        bytes[6..12].copy_from_slice(&neighbour(hop));
+        bytes[12..22].copy_from_slice(&[8, 6, 0, 1, 8, 0, 6, 4, 0, 2]);
+        bytes[22..28].copy_from_slice(&neighbour(hop));
+        bytes[28..32].copy_from_slice(&gateway(hop).octets());
+        bytes[32..38].copy_from_slice(&Frame::default().to);
+        bytes[38..42].copy_from_slice(&Ipv4Addr::new(10, 255, (hop % PORTS) as u8, 254).octets());
+        Packet { port: hop % PORTS, bytes }
+    };
+    (0..HOPS).map(answer).collect()
+}
+
+/// UDP packets that arrive at port 0, or if so wanted at any port but the one that they leave by; each has a route.
+pub fn routed(routes: &[Route], at_all_ports: bool) -> Vec<Packet> {
     let mut random = Random(23_456);
     let count = if routes.len() > PACKETS { routes.len().next_power_of_two() } else { PACKETS };
     let packet = |i: usize| {
@@ -120,7 +141,8 @@ pub fn routed(routes: &[Route]) -> Vec<Packet> {
         let host = random.below(1 << (32 - route.length)) as u32;
         let (source, sport) = (0x0a00_0002 + (i % 65_000) as u32, 1024 + (i % 50_000) as u16);
         let frame = Frame { protocol: UDP, source, sport, destination: route.prefix | host, dport: 53, id: i as u16, ..Frame::default() };
-        Packet { port: 0, bytes: frame.bytes() }
+        let port = if at_all_ports { (route.port() + 1 + random.below(u64::from(PORTS) - 1) as u32) % PORTS } else { 0 };
+        Packet { port, bytes: frame.bytes() }
     };
     (0..count).map(packet).collect()
 }
@@ -136,24 +158,45 @@ pub struct Flow {
     pub destination: u32,
 }
 
-/// Endpoints inside.
-const ENDPOINTS: u64 = 60_000;
+/// Hosts inside, and ports that are used of an external address.
+const HOSTS: u64 = 60_000;
 
-/// The flow of that number; flows of different numbers below 1,000,000 differ.
-pub fn flow(n: u64) -> Flow {
-    let endpoint = n % ENDPOINTS;
-    let (source, sport) = (0x0a00_0002 + endpoint as u32, 1024 + (endpoint * 7919 % ENDPOINTS) as u16);
-    Flow { source, sport, destination: 0xc612_0000 + (n * 2_654_435_761 % 65_536) as u32 }
+/// How many external addresses so many endpoints need: a power of 2.
+pub fn externals(endpoints: usize) -> u32 {
+    (endpoints as u32).div_ceil(HOSTS as u32).next_power_of_two()
+}
+
+/// MurmurHash3 of a word, by which a translator gives an inside address one of the external ones.
+fn murmur(word: u32) -> u32 {
+    let h = (word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)).rotate_left(13).wrapping_mul(5);
+    let h = h.wrapping_add(0xe654_6b64) ^ 4;
+    let h = (h ^ h >> 16).wrapping_mul(0x85eb_ca6b);
+    let h = (h ^ h >> 13).wrapping_mul(0xc2b2_ae35);
+    h ^ h >> 16
+}
+
+/// Flows of so many endpoints inside. Those that get the same external address have different ports, so that each can keep its own.
+pub fn flows(endpoints: usize) -> Vec<Flow> {
+    let mut used = vec![0u64; externals(endpoints) as usize];
+    let flow = |n: u64| {
+        let source = 0x0a00_0002 + (n % HOSTS) as u32;
+        let external = murmur(source) as usize & (used.len() - 1);
+        let port = used[external] * 7919 % HOSTS;
+        used[external] += 1;
+        Flow { source, sport: 1024 + port as u16, destination: 0xc612_0000 + (n * 2_654_435_761 % 65_536) as u32 }
+    };
+    (0..endpoints as u64).map(flow).collect()
 }
 
 /// TCP segments of so many flows, all arriving at port 0; each flow has one at least.
-pub fn translated(flows: usize) -> Vec<Packet> {
+pub fn translated(count: usize) -> Vec<Packet> {
+    let flows = flows(count);
     let packet = |n: usize| {
-        let Flow { source, sport, destination } = flow(n as u64);
+        let Flow { source, sport, destination } = flows[n];
         let frame = Frame { protocol: TCP, source, sport, destination, dport: 80, id: n as u16, ..Frame::default() };
         Packet { port: 0, bytes: frame.bytes() }
     };
-    each(flows, PACKETS, 34_567).into_iter().map(packet).collect()
+    each(count, PACKETS, 34_567).into_iter().map(packet).collect()
 }
 
 /// Numbers below `n` in random order: each of them, some more than once if that makes `count` of them.
@@ -312,22 +355,33 @@ mod tests {
     fn every_packet_has_a_route_and_a_right_checksum() {
         let routes = routes(1000);
         let covers = |r: &Route, d: u32| d & u32::MAX << (32 - r.length) == r.prefix;
-        for packet in routed(&routes).iter().step_by(97) {
+        for packet in routed(&routes, false).iter().step_by(97) {
             assert!(routes.iter().any(|route| covers(route, address(packet, 30))));
             assert_eq!(checksum(words(&packet.bytes[14..34])), 0);
         }
-        assert_eq!(routes_text(&routes[..1]).lines().count(), 1);
+        assert_eq!(routes_text(&routes[..1], 0).lines().count(), 1);
         assert!(routes.iter().all(|r| r.prefix.trailing_zeros() >= 32 - r.length && r.prefix >> 24 != 10));
         assert_eq!(super::routes(1000), routes);
     }
 
     #[test]
-    fn flows_differ_and_endpoints_have_ports_of_their_own() {
-        let flows: HashSet<Flow> = (0..1_000_000).map(flow).collect();
-        assert_eq!(flows.len(), 1_000_000);
-        let endpoints: HashSet<(u32, u16)> = flows.iter().map(|f| (f.source, f.sport)).collect();
-        let ports: HashSet<u16> = endpoints.iter().map(|e| e.1).collect();
-        assert_eq!([endpoints.len(), ports.len()], [60_000, 60_000]);
+    fn packets_do_not_leave_where_they_came_from() {
+        let routes = routes(1000);
+        let port = |d: u32| routes.iter().filter(|r| d & u32::MAX << (32 - r.length) == r.prefix).max_by_key(|r| r.length).unwrap().port();
+        let packets = routed(&routes, true);
+        assert!(packets.iter().step_by(97).filter(|packet| port(address(packet, 30)) == packet.port).count() < 20);
+        assert_eq!(answers().iter().map(|answer| answer.bytes[21]).collect::<HashSet<u8>>(), HashSet::from([2]));
+    }
+
+    #[test]
+    fn flows_that_share_an_external_address_have_different_ports() {
+        for endpoints in [1_000, 56_000, 1_000_000] {
+            let flows = flows(endpoints);
+            let externals = externals(endpoints);
+            let outside: HashSet<(u32, u16)> = flows.iter().map(|f| (murmur(f.source) & (externals - 1), f.sport)).collect();
+            let inside: HashSet<(u32, u16)> = flows.iter().map(|f| (f.source, f.sport)).collect();
+            assert_eq!([outside.len(), inside.len()], [endpoints, endpoints]);
+        }
     }
 
     #[test]

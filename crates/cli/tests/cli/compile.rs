@@ -34,6 +34,19 @@ fn every_stage_can_be_shown() {
 }
 
 #[test]
+fn configurations_become_c_programs() {
+    let dir = Dir::new("native");
+    let file = dir.write("count.click", "define($N 1); FromDevice(eth0) -> Paint($N) -> c :: Counter -> Queue -> ToDevice(eth1);");
+    let text = run(&format!("compile {file} N=7 --emit native")).good();
+    assert!(text.contains("color = 7;"), "the parameter is not in it");
+    assert!(text.contains("/* c :: Counter */") && text.contains("int main(int argc"), "{text}");
+    assert!(run(&format!("compile {file}")).bad(2).contains("--emit native"));
+    assert!(run("compile --filter tcp --emit native").bad(1).contains("only configurations"));
+    let refused = dir.write("red.click", "FromDevice(eth0) -> early :: RED(1, 2, 0.5) -> Queue -> Discard;");
+    assert!(run(&format!("compile {refused} --emit native")).bad(1).contains("early :: RED"));
+}
+
+#[test]
 fn passes_are_timed() {
     let ended = run("compile --filter tcp --time-passes");
     assert_eq!(ended.status, 0);

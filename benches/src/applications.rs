@@ -1,0 +1,230 @@
+//! Applications on packets in memory: netvm's engines, the same elements compiled by a C compiler (`netvm compile --emit native`), and C written by hand in bursts.
+//!
+//! All sides get the same packets, copied into their buffers, and must send the same ones: order and bytes are compared port by port before anything is timed. A
+//! time is that of a run without its first pass over the trace, in which tables fill and memory is first touched; sides take turns.
+
+mod sides;
+
+use crate::captures::{FLOWS, ROUTES, RULES, STATIONS};
+use crate::hand::Hand;
+use crate::traffic::{self, PORTS, Packet};
+use serde::Serialize;
+use sides::{Case, Side};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What was measured of one application.
+#[derive(Serialize)]
+pub struct Row {
+    /// Which.
+    pub application: &'static str,
+    /// Routes, flows, stations or rules.
+    pub entries: usize,
+    /// Packets in the trace.
+    pub packets: usize,
+    /// The sides.
+    pub sides: Vec<Timing>,
+}
+
+/// One side.
+#[derive(Serialize)]
+pub struct Timing {
+    /// Which.
+    pub side: &'static str,
+    /// Per packet; none if it is not there or wrong.
+    pub median_ns: Option<f64>,
+    /// How much of the hand-written one's time.
+    pub ratio: Option<f64>,
+    /// Why there is no time.
+    pub wrong: Option<String>,
+}
+
+/// Packets that are timed in a round, about: of sides that take bursts, and of others.
+const TIMED: [usize; 2] = [2_000_000, 100_000];
+/// From one packet to the next, in nanoseconds.
+const INTERVAL: u64 = 1000;
+
+/// Makes an application with so many entries.
+type Maker = fn(usize) -> Case;
+
+/// Everything; what cannot be run is left out, and told.
+pub fn measure(rounds: usize) -> Vec<Row> {
+    let makers: [(Maker, &[usize]); 5] =
+        [(router, &ROUTES), (full_router, &ROUTES[1..2]), (nat, &FLOWS), (switch, &STATIONS), (firewall, &RULES)];
+    let all = makers.into_iter().flat_map(|(make, sizes)| sizes.iter().map(move |entries| (make, *entries)));
+    let row = |(make, entries): (Maker, usize)| row(make(entries), entries, rounds).inspect_err(|why| eprintln!("skipped: {why}")).ok();
+    all.filter_map(row).collect()
+}
+
+fn row(case: Case, entries: usize, rounds: usize) -> Result<Row, String> {
+    let (application, packets) = (case.application, case.packets.len());
+    // Where ports get different numbers of packets, sides begin their second passes in different orders.
+    let alike = (0..PORTS)
+        .map(|port| case.packets.iter().filter(|packet| packet.port == port).count())
+        .all(|n| n == 0 || n * case.inputs.len() == packets);
+    let mut sides = case.sides()?;
+    let wrong = compare(&mut sides, if alike && packets <= 1 << 17 { 2 } else { 1 });
+    let mut times = vec![Vec::new(); sides.len()];
+    for round in 0..rounds {
+        for ((side, times), _) in sides.iter_mut().zip(&mut times).zip(&wrong).filter(|(_, wrong)| wrong.is_none()) {
+            let timed = TIMED[usize::from(!side.takes_bursts())];
+            // Slow sides are not run over long traces again and again.
+            if round == 0 || packets <= TIMED[0] / 10 || side.takes_bursts() {
+                times.push(side.ns((timed / packets).max(1) as u64)?);
+            }
+        }
+    }
+    let medians: Vec<Option<f64>> = times.iter_mut().map(|times| median(times)).collect();
+    let by_hand = sides.iter().position(|side| side.name() == sides::BY_HAND).and_then(|at| medians[at]);
+    let timing = |((side, wrong), median_ns): ((&Side, Option<String>), Option<f64>)| Timing {
+        side: side.name(),
+        median_ns,
+        ratio: median_ns.zip(by_hand).map(|(ns, hand)| ns / hand),
+        wrong,
+    };
+    let sides: Vec<Timing> = sides.iter().zip(wrong).zip(medians).map(timing).collect();
+    let told: String = sides.iter().map(|t| format!("  {} {:.1}", t.side, t.median_ns.unwrap_or(f64::NAN))).collect();
+    eprintln!("{application} {entries}{told}");
+    Ok(Row { application, entries, packets, sides })
+}
+
+fn median(times: &mut [f64]) -> Option<f64> {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied()
+}
+
+/// For each side, how it differs from the first, or why it has no outputs.
+fn compare(sides: &mut [Side], passes: u64) -> Vec<Option<String>> {
+    let mut first: Option<Vec<Vec<u8>>> = None;
+    let mut judge = |side: &mut Side| match (side.outputs(passes), &first) {
+        (Err(error), _) => Some(error),
+        (Ok(outputs), None) => {
+            first = Some(outputs);
+            None
+        }
+        (Ok(outputs), Some(first)) => difference(first, &outputs),
+    };
+    sides.iter_mut().map(|side| judge(side).inspect(|wrong| eprintln!("{}: {wrong}", side.name()))).collect()
+}
+
+fn difference(wanted: &[Vec<u8>], found: &[Vec<u8>]) -> Option<String> {
+    let length = |bytes: &[u8]| bytes.len() / traffic::LENGTH;
+    let (port, (wanted, found)) = wanted.iter().zip(found).enumerate().find(|(_, (wanted, found))| wanted != found)?;
+    let at = wanted.chunks(traffic::LENGTH).zip(found.chunks(traffic::LENGTH)).take_while(|(wanted, found)| wanted == found).count();
+    Some(format!("port {port} sends {} packets and not {}, the first other one is number {at}", length(found), length(wanted)))
+}
+
+/// Devices of all ports.
+fn devices(word: &str) -> Vec<String> {
+    (0..PORTS).map(|port| format!("{word}{port}")).collect()
+}
+
+fn in_repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+fn of_file(application: &'static str, file: &str, elements: &str, packets: Vec<Packet>) -> Case {
+    Case {
+        application,
+        file: in_repository(file),
+        elements: vec![in_repository(elements)],
+        parameters: BTreeMap::new(),
+        inputs: devices("in"),
+        outputs: devices("out"),
+        packets,
+        interval: INTERVAL,
+        hand: None,
+        too_large: None,
+    }
+}
+
+/// A file of routes; if it cannot be written, whoever reads it says so.
+fn route_file(routes: &[traffic::Route], first: u32) -> String {
+    let file = sides::scratch().join("routes.txt");
+    let _ = std::fs::write(&file, traffic::routes_text(routes, first));
+    file.display().to_string()
+}
+
+/// The Ethernet addresses of next hops and of the router's ports are those of the configuration.
+fn router(entries: usize) -> Case {
+    let routes = traffic::routes(entries);
+    let mut case = of_file("router", "apps/router/forward.click", "apps/router/elements", traffic::routed(&routes, false));
+    case.parameters.insert("ROUTES".to_owned(), route_file(&routes, 0));
+    (case.inputs, case.outputs) = (vec!["in".to_owned()], devices("eth"));
+    let own = |hop: u32| [2, 0, 0, 8, 0, (hop % PORTS) as u8];
+    let macs = |hop: u32| [traffic::neighbour(hop), own(hop)].concat().try_into().unwrap_or_default();
+    case.hand = Some(Hand::router(&routes, &macs));
+    case
+}
+
+/// With ARP, options, errors, fragments, on packets that arrive at all ports; next hops have told their addresses before.
+fn full_router(entries: usize) -> Case {
+    let routes = traffic::routes(entries);
+    let packets = [traffic::answers(), traffic::routed(&routes, true)].concat();
+    let mut case = of_file("full router", "apps/router/router.click", "apps/router/elements", packets);
+    case.parameters.insert("ROUTES".to_owned(), format!("FILE {}", route_file(&routes, 1)));
+    for port in 0..PORTS {
+        case.parameters.insert(format!("NET{port}"), format!("10.255.{port}.254/24"));
+        case.parameters.insert(format!("MAC{port}"), "02:00:00:00:00:01".to_owned());
+    }
+    (case.inputs, case.outputs) = (devices("eth"), devices("eth"));
+    case
+}
+
+/// Mappings live longer than a run.
+const LIFETIME: u64 = 300_000_000_000;
+
+fn nat(entries: usize) -> Case {
+    let mut case = of_file("nat", "benches/clicks/nat.click", "apps/nat/elements", traffic::translated(entries));
+    let (externals, first) = (traffic::externals(entries), 0xc633_6400);
+    case.parameters.insert("EXTERNAL".to_owned(), format!("198.51.100.0/{}", 32 - externals.trailing_zeros()));
+    (case.inputs, case.outputs) = (devices("in")[..2].to_vec(), devices("out")[..2].to_vec());
+    let headers = [0, 1].map(|port| [2, 0, 0, 9, 0, port, 2, 0, 0, 8, 0, port]);
+    case.hand = Some(Hand::nat(entries.max(65_536), LIFETIME, first, externals, &headers));
+    case
+}
+
+fn switch(entries: usize) -> Case {
+    let mut case = of_file("switch", "apps/switch/switch.click", "elements", traffic::switched(entries));
+    case.parameters.insert("STATIONS".to_owned(), entries.max(8192).to_string());
+    (case.inputs, case.outputs) = (devices("eth"), devices("eth"));
+    case.hand = Some(Hand::switch(entries.max(8192), LIFETIME));
+    case
+}
+
+/// With a thousand, a C compiler takes most of a minute.
+const MOST_RULES: usize = 1_000;
+
+fn firewall(entries: usize) -> Case {
+    let rules = traffic::rules(entries);
+    let mut case = of_file("firewall", "benches/clicks/firewall.click", "elements", traffic::filtered(&rules));
+    case.parameters.insert("RULES".to_owned(), traffic::rules_text(&rules));
+    case.too_large = (entries > MOST_RULES).then_some("a C compiler takes too long for so many rules");
+    (case.inputs, case.outputs) = (devices("in")[..1].to_vec(), devices("out")[..1].to_vec());
+    case
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_told() {
+        let packets = |bytes: &[u8]| bytes.iter().flat_map(|byte| [*byte; traffic::LENGTH]).collect::<Vec<u8>>();
+        let wanted = [packets(&[1, 2, 3]), packets(&[])];
+        assert_eq!(difference(&wanted, &wanted), None);
+        let told = difference(&wanted, &[packets(&[1, 3, 2]), packets(&[])]).unwrap();
+        assert_eq!(told, "port 0 sends 3 packets and not 3, the first other one is number 1");
+        assert!(difference(&wanted, &[packets(&[1, 2, 3]), packets(&[4])]).unwrap().starts_with("port 1 sends 1 packets and not 0"));
+    }
+
+    #[test]
+    fn router_and_switch_by_hand_send_what_netvm_sends() {
+        for case in [router(1000), switch(8)] {
+            let mut sides = case.sides().unwrap();
+            sides.retain(|side| side.name() != sides::NATIVE);
+            let wrong = compare(&mut sides, 1);
+            assert!(sides.len() == 3 && wrong.iter().all(Option::is_none), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The sides of a comparison: who runs an application, and how.
+
+use crate::captures;
+use crate::hand::{Hand, Trace};
+use crate::traffic::{LENGTH, Packet};
+use netvm::application::{Application, Host, Reading, Replay, Settings, Stream};
+use netvm::engines::{self, EngineInfo};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// netvm's elements as one.
+const LINKED: &str = "netvm aot";
+/// The engine that uses a compiler of C.
+const AHEAD: &str = "aot";
+/// The same elements by a compiler of C.
+pub const NATIVE: &str = "gcc of the same";
+/// Written by hand.
+pub const BY_HAND: &str = "C by hand";
+
+/// An application with its traffic.
+pub struct Case {
+    /// Its name.
+    pub application: &'static str,
+    /// The configuration.
+    pub file: PathBuf,
+    /// Folders with its elements.
+    pub elements: Vec<PathBuf>,
+    /// Values of its parameters.
+    pub parameters: BTreeMap<String, String>,
+    /// The devices that packets come from, by port.
+    pub inputs: Vec<String>,
+    /// And those that they go to.
+    pub outputs: Vec<String>,
+    /// The trace.
+    pub packets: Vec<Packet>,
+    /// From one packet to the next.
+    pub interval: u64,
+    /// The same by hand.
+    pub hand: Option<Hand>,
+    /// Why the C compiler is not asked for it.
+    pub too_large: Option<&'static str>,
+}
+
+/// What several sides share.
+struct Common {
+    application: Application,
+    inputs: Vec<String>,
+    outputs: Vec<String>,
+    packets: Vec<Packet>,
+    interval: u64,
+}
+
+/// One of them.
+pub enum Side {
+    Netvm(Box<Netvm>),
+    Native(Native),
+    Hand(Hand, Trace),
+}
+
+/// An engine of netvm.
+pub struct Netvm {
+    common: Arc<Common>,
+    engine: Result<&'static EngineInfo, String>,
+    name: &'static str,
+}
+
+/// A program of a C compiler.
+pub struct Native {
+    common: Arc<Common>,
+    /// The program, or why there is none.
+    program: Result<PathBuf, String>,
+}
+
+struct Silent;
+
+impl Host for Silent {
+    fn write(&mut self, _: Stream, _: &[u8]) {}
+}
+
+/// A folder of this process for what programs read and write.
+pub fn scratch() -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("netvm-bench-{}", std::process::id()));
+    let _ = std::fs::create_dir_all(&folder);
+    folder
+}
+
+impl Case {
+    /// All sides that there are.
+    ///
+    /// # Errors
+    /// The configuration cannot be read.
+    pub fn sides(self) -> Result<Vec<Side>, String> {
+        let text = std::fs::read_to_string(&self.file).map_err(|error| format!("{}: {error}", self.file.display()))?;
+        let reading = Reading { parameters: self.parameters, elements: self.elements };
+        let application = Application::read(&self.file.display().to_string(), &text, &reading).map_err(|error| error.to_string())?;
+        let native = application.native_text(&reading.elements).map_err(|error| error.to_string());
+        let (inputs, outputs, packets, interval) = (self.inputs, self.outputs, self.packets, self.interval);
+        let hand = self.hand.map(|hand| Side::Hand(hand, Trace::new(&packets, interval)));
+        let common = Arc::new(Common { application, inputs, outputs, packets, interval });
+        let too_large = || self.too_large.map_or(Ok(()), |why| Err(why.to_owned()));
+        let engine = |(name, engine): (&'static str, &str)| {
+            let known = engines::find(engine).ok_or_else(|| format!("no engine {engine}"));
+            let engine = if engine == AHEAD { too_large().and(known) } else { known };
+            Side::Netvm(Box::new(Netvm { common: Arc::clone(&common), engine, name }))
+        };
+        let mut sides: Vec<Side> = [(LINKED, AHEAD), ("netvm jit", "jit")].into_iter().map(engine).collect();
+        let program = too_large().and(native).and_then(|text| built(&text)).and_then(|program| common.write_captures().map(|()| program));
+        sides.push(Side::Native(Native { common, program }));
+        sides.extend(hand);
+        Ok(sides)
+    }
+}
+
+/// Compiles a program.
+fn built(text: &str) -> Result<PathBuf, String> {
+    let (file, program) = (scratch().join("native.c"), scratch().join("native"));
+    std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
+    let flags = ["-O3", "-march=native", "-fwrapv", "-fno-strict-aliasing", "-w", "-o"];
+    let output = Command::new("gcc").args(flags).args([&program, &file]).output().map_err(|error| format!("gcc: {error}"))?;
+    if output.status.success() { Ok(program) } else { Err(String::from_utf8_lossy(&output.stderr).lines().take(3).collect()) }
+}
+
+impl Common {
+    /// The packets of an input.
+    fn of_port(&self, port: usize) -> impl Iterator<Item = &Packet> {
+        self.packets.iter().filter(move |packet| packet.port as usize == port)
+    }
+
+    fn write_captures(&self) -> Result<(), String> {
+        for (port, device) in self.inputs.iter().enumerate() {
+            let file = scratch().join(device);
+            let packets: Vec<&Packet> = self.of_port(port).collect();
+            std::fs::write(&file, captures::with_interval(&packets, self.interval))
+                .map_err(|error| format!("{}: {error}", file.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Arguments that say which files stand for devices, those that are written only if so wanted.
+    fn maps(&self, writes: bool) -> Vec<String> {
+        let is_written = |device: &String| writes && self.outputs.contains(device);
+        let input = |device: &String| {
+            let output = if is_written(device) { format!(",{}", written(device).display()) } else { String::new() };
+            format!("{device}={}{output}", scratch().join(device).display())
+        };
+        let others = self.outputs.iter().filter(|device| is_written(device) && !self.inputs.contains(device));
+        self.inputs.iter().map(input).chain(others.map(|device| format!("{device}={}", written(device).display()))).collect()
+    }
+
+    /// What was written, by port.
+    fn outputs(&self) -> Result<Vec<Vec<u8>>, String> {
+        let all = self.outputs.iter().map(|device| read(&written(device)));
+        let none = (self.outputs.len()..crate::traffic::PORTS as usize).map(|_| Ok(Vec::new()));
+        all.chain(none).collect()
+    }
+}
+
+fn written(device: &str) -> PathBuf {
+    scratch().join(format!("sent-{device}.pcap"))
+}
+
+/// The packets of a capture, one after the other; all of the usual length.
+fn read(file: &Path) -> Result<Vec<u8>, String> {
+    let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let mut packets = Vec::new();
+    for record in bytes.get(24..).unwrap_or_default().chunks(16 + LENGTH) {
+        if record.get(8..12) != Some(&(LENGTH as u32).to_le_bytes()) || record.len() != 16 + LENGTH {
+            return Err(format!("{}: a packet of another length", file.display()));
+        }
+        packets.extend_from_slice(&record[16..]);
+    }
+    Ok(packets)
+}
+
+impl Side {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Netvm(side) => side.name,
+            Self::Native(_) => NATIVE,
+            Self::Hand(..) => BY_HAND,
+        }
+    }
+
+    /// Whether it takes packets in bursts, and so little time for each.
+    pub fn takes_bursts(&self) -> bool {
+        matches!(self, Self::Hand(..)) || self.name() == LINKED
+    }
+
+    /// What it sends in so many passes over the trace, by port.
+    ///
+    /// # Errors
+    /// It cannot run.
+    pub fn outputs(&mut self, passes: u64) -> Result<Vec<Vec<u8>>, String> {
+        match self {
+            Self::Netvm(side) => {
+                let outputs = side.common.outputs.iter().map(|device| (device.clone(), written(device))).collect();
+                side.run(passes, outputs)?;
+                side.common.outputs()
+            }
+            Self::Native(side) => {
+                side.run(passes - 1, true)?;
+                side.common.outputs()
+            }
+            Self::Hand(hand, trace) => Ok(hand.outputs(trace, passes)),
+        }
+    }
+
+    /// Nanoseconds per packet of passes over the trace after a first one.
+    ///
+    /// # Errors
+    /// It cannot run.
+    pub fn ns(&mut self, passes: u64) -> Result<f64, String> {
+        match self {
+            Self::Netvm(side) => {
+                let one = side.run(1, BTreeMap::new())?;
+                let all = side.run(1 + passes, BTreeMap::new())?;
+                Ok((all - one) / (passes as f64 * side.common.packets.len() as f64))
+            }
+            Self::Native(side) => {
+                let said = side.run(passes, false)?;
+                let number = said.split_once(" packets, ").and_then(|(_, rest)| rest.split_once(" ns"));
+                number.and_then(|(number, _)| number.parse().ok()).ok_or_else(|| format!("the native program said {said}"))
+            }
+            Self::Hand(hand, trace) => {
+                hand.run(trace, 1);
+                let begun = Instant::now();
+                let [sent, dropped] = hand.run(trace, passes);
+                Ok(begun.elapsed().as_nanos() as f64 / (sent + dropped) as f64)
+            }
+        }
+    }
+}
+
+impl Netvm {
+    /// Nanoseconds that a run took, without what comes before it.
+    fn run(&self, passes: u64, outputs: BTreeMap<String, PathBuf>) -> Result<f64, String> {
+        let common = &self.common;
+        let replay = |(port, device): (usize, &String)| {
+            let packets = common.of_port(port).map(|packet| packet.bytes.as_slice());
+            (device.clone(), Arc::new(Replay::new(packets, passes, common.interval)))
+        };
+        let replays = common.inputs.iter().enumerate().map(replay).collect();
+        let settings = Settings { replays, outputs, ..Settings::default() };
+        let engine = self.engine.as_ref().map_err(Clone::clone)?;
+        let graph = common.application.start(engine, engines::Settings::default(), settings, Box::new(Silent));
+        let mut graph = graph.map_err(|error| error.to_string())?;
+        let begun = Instant::now();
+        graph.start();
+        while graph.turn() {}
+        let took = begun.elapsed().as_nanos() as f64;
+        let faults: Vec<String> = graph.finish().into_iter().map(|fault| fault.message).collect();
+        match graph.stats().arrivals == passes * common.packets.len() as u64 {
+            _ if !faults.is_empty() => Err(faults.join("; ")),
+            false => Err("not all packets arrived".to_owned()),
+            true => Ok(took),
+        }
+    }
+}
+
+impl Native {
+    /// What the program says.
+    fn run(&self, repeat: u64, writes: bool) -> Result<String, String> {
+        let program = self.program.as_ref().map_err(Clone::clone)?;
+        let repeat = repeat.to_string();
+        let output =
+            Command::new(program).args(["--repeat", &repeat]).args(self.common.maps(writes)).output().map_err(|error| error.to_string())?;
+        let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        if output.status.success() { Ok(said(&output.stdout)) } else { Err(said(&output.stderr)) }
+    }
+}
