@@ -54,6 +54,9 @@ pub struct Reading {
     pub elements: Vec<PathBuf>,
 }
 
+/// Arrivals after which `auto` compiles elements that can run as one, beside the work: what is over sooner is not worth a compiler's run.
+const LINK: u64 = 200_000;
+
 /// A configuration that was read and checked.
 pub struct Application {
     name: String,
@@ -125,7 +128,14 @@ impl Application {
             Error::Configuration(drawn_in(Source { name: &self.name, text: &self.text }, faults))
         })?;
         if engine.name == engines::AHEAD {
-            linked::link(&mut graph, &self.application, &engines.options(None))?;
+            if let Some((plan, cluster)) = linked::link(&self.application, &engines.options(None))? {
+                graph.link(&self.application, plan, cluster);
+            }
+        } else if engine.name == engines::AUTO.name {
+            let (application, options) = (Arc::new(self.application.clone()), engines.options(None));
+            let its = Arc::clone(&application);
+            // Without a compiler it goes on as it began.
+            graph.link_later(its, LINK, Box::new(move || linked::link(&application, &options).ok().flatten()));
         }
         Ok(graph)
     }

@@ -7,16 +7,16 @@ use compiler::mir::{Func, Helper, Op};
 use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
-use netil::cluster::Plan;
+use netil::cluster::{Cluster, Plan};
 use netil::module::HandlerKind;
-use runtime::graph::{Graph, native};
+use runtime::graph::native;
 use std::sync::Arc;
 
-/// Links what elements of an application can be, and gives their number.
+/// Links what elements of an application can be; `None` if that is nothing.
 ///
 /// # Errors
 /// There is no compiler of C, or it fails.
-pub(super) fn link(graph: &mut Graph, application: &Application, options: &aot::Options) -> Result<usize, Error> {
+pub(super) fn link(application: &Application, options: &aot::Options) -> Result<Option<(Plan, Box<dyn Cluster>)>, Error> {
     let programs: Vec<Option<&Arc<Verified>>> = application.instances.iter().map(|instance| instance.program()).collect();
     let funcs: Vec<Option<Func>> = programs.iter().map(|program| program.and_then(|p| handler(p))).collect();
     let plan = plan(application, &|instance| funcs[instance as usize].is_some());
@@ -27,13 +27,11 @@ pub(super) fn link(graph: &mut Graph, application: &Application, options: &aot::
     };
     let members: Vec<_> = plan.members.iter().zip(&plan.ways).filter_map(member).collect();
     if members.is_empty() {
-        return Ok(0);
+        return Ok(None);
     }
     let linked =
         Linked::new(&members, &plan.entries, LARGE, options).map_err(|e| Error::Engine { engine: "aot", reason: e.to_string() })?;
-    let count = members.len();
-    graph.link(application, plan, Box::new(linked));
-    Ok(count)
+    Ok(Some((plan, Box::new(linked))))
 }
 
 /// Which elements are linked of those that may be.

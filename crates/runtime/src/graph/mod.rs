@@ -38,6 +38,7 @@ mod tables;
 mod text;
 
 pub use args::Args;
+pub use linked::Linking;
 pub use meter::Measured;
 pub use native::{Ctx, Native, NativeClass, Replay, Setup, Task};
 pub use observe::{At, Observer};
@@ -151,6 +152,7 @@ pub struct Graph {
     exhausted: bool,
     /// Elements that run as one.
     linked: Option<linked::Linked>,
+    later: Option<linked::Later>,
     /// What ran as one, and how long.
     linked_packets: u64,
     linked_measured: Measured,
@@ -279,6 +281,7 @@ impl Graph {
             exhausted: false,
             moved: false,
             linked: None,
+            later: None,
             linked_packets: 0,
             linked_measured: Measured::default(),
             observer: None,

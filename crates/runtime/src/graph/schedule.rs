@@ -30,6 +30,7 @@ impl Graph {
         if self.clock.is_real() {
             self.clock.reach(self.host.clock().unwrap_or(0));
         }
+        self.look_for_links();
         let worked = self.round();
         let worked = self.due_timers() || worked;
         self.busy_rounds = if worked { self.busy_rounds + 1 } else { 0 };

@@ -2,6 +2,7 @@
 
 mod elements;
 mod flow;
+mod linked;
 mod scripts;
 
 use super::{Factories, Graph, Host, Settings, Stream};

@@ -1,0 +1,104 @@
+//! Elements that run as one, with a cluster that is no compiled code.
+
+use super::super::Replay;
+use super::*;
+use netil::cluster::{Cluster, Ended, Host as Outside, Plan};
+use netil::exec::{Disposition, DropReason};
+use netil::pool::Pool;
+use std::time::{Duration, Instant};
+
+/// Drops what comes, or lets it out by its first exit.
+struct Simple {
+    lets_out: bool,
+    entered: u64,
+}
+
+impl Cluster for Simple {
+    fn run(&mut self, _: u32, slots: &[u32], _: u32, pool: &mut Pool, host: &mut dyn Outside) {
+        self.entered += slots.len() as u64;
+        let ended = Ended { member: 0, disposition: Disposition::Drop(DropReason::Verdict) };
+        match self.lets_out {
+            true => host.exit(0, slots, pool),
+            false => slots.iter().for_each(|slot| host.ended(ended, *slot, pool)),
+        }
+    }
+
+    fn entered(&self) -> Vec<u64> {
+        vec![self.entered]
+    }
+}
+
+const PASS: (&str, &str) = ("pass", "segment .ports push_input a push_output b ends segment .push pkt.send b ends");
+
+fn plan(app: &Application) -> Plan {
+    Plan::new(app, &|_| true, &|_| true)
+}
+
+/// A thousand packets on their way from a device through a program into a queue of so many and a sink.
+fn thousand(capacity: u32) -> (Application, Graph) {
+    let app =
+        application(&format!("f :: FromDevice(eth0)\n p :: pass\n q :: Queue({capacity})\n d :: Discard\n f -> p -> q -> d"), &[PASS]);
+    let packets = vec![&[7u8; 60][..]; 100];
+    let replays = [("eth0".to_owned(), Arc::new(Replay::new(packets, 10, 10)))].into();
+    let (graph, _) = graph(&app, Settings { replays, ..Settings::default() }).unwrap();
+    (app, graph)
+}
+
+fn finish(mut graph: Graph) -> Graph {
+    graph.start();
+    while graph.turn() {}
+    graph
+}
+
+#[test]
+fn bursts_go_through_a_cluster_and_queues_however_small() {
+    for capacity in [1, 3, 1000] {
+        let (app, mut graph) = thousand(capacity);
+        graph.link(&app, plan(&app), Box::new(Simple { lets_out: true, entered: 0 }));
+        let mut graph = finish(graph);
+        assert_eq!(
+            (graph.read("d.count", "", None).unwrap(), graph.read("q.drops", "", None).unwrap()),
+            ("1000".into(), "0".into()),
+            "{capacity}"
+        );
+        let packets: Vec<u64> = graph.stats().nodes.iter().map(|node| node.2.packets).collect();
+        assert_eq!((packets, graph.pool.room()), (vec![0, 1000, 1000, 1000], 4096), "{capacity}");
+    }
+}
+
+#[test]
+fn what_a_cluster_drops_is_counted_and_leaves_room() {
+    let (app, mut graph) = thousand(1000);
+    graph.link(&app, plan(&app), Box::new(Simple { lets_out: false, entered: 0 }));
+    let graph = finish(graph);
+    assert_eq!(graph.stats().nodes[1].2.drops.values().sum::<u64>(), 1000);
+    assert_eq!(graph.pool.room(), 4096);
+}
+
+#[test]
+fn a_cluster_may_come_later() {
+    let (app, mut graph) = thousand(1000);
+    let app = Arc::new(app);
+    let its = Arc::clone(&app);
+    let linking = move || Some((plan(&its), Box::new(Simple { lets_out: false, entered: 0 }) as Box<dyn Cluster>));
+    graph.link_later(app, 10, Box::new(linking));
+    graph.start();
+    let begun = Instant::now();
+    while graph.arrivals < 10 {
+        assert!(graph.turn() && graph.linked.is_none());
+    }
+    while graph.later.is_some() && begun.elapsed() < Duration::from_secs(60) {
+        graph.look_for_links();
+    }
+    let mut graph = finish(graph);
+    let dropped = graph.stats().nodes[1].2.drops.values().sum::<u64>();
+    assert_eq!((graph.read("d.count", "", None).unwrap(), dropped), ("10".to_owned(), 990));
+}
+
+#[test]
+fn without_a_cluster_it_goes_on_as_it_was() {
+    let (app, mut graph) = thousand(1000);
+    graph.link_later(Arc::new(app), 0, Box::new(|| None));
+    let mut graph = finish(graph);
+    assert_eq!(graph.read("d.count", "", None).unwrap(), "1000");
+}
