@@ -7,16 +7,16 @@ use compiler::mir::{Func, Helper, Op};
 use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
-use netil::cluster::{Cluster, Plan};
+use netil::cluster::Plan;
 use netil::module::HandlerKind;
-use runtime::graph::native;
+use runtime::graph::{Made, native};
 use std::sync::Arc;
 
 /// Links what elements of an application can be; `None` if that is nothing.
 ///
 /// # Errors
 /// There is no compiler of C, or it fails.
-pub(super) fn link(application: &Application, options: &aot::Options) -> Result<Option<(Plan, Box<dyn Cluster>)>, Error> {
+pub(super) fn link(application: &Application, options: &aot::Options) -> Result<Option<Made>, Error> {
     let programs: Vec<Option<&Arc<Verified>>> = application.instances.iter().map(|instance| instance.program()).collect();
     let funcs: Vec<Option<Func>> = programs.iter().map(|program| program.and_then(|p| handler(p))).collect();
     let plan = plan(application, &|instance| funcs[instance as usize].is_some());

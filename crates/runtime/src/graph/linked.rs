@@ -50,8 +50,11 @@ impl super::Node {
     }
 }
 
+/// A cluster, and which elements it is of.
+pub type Made = (Plan, Box<dyn Cluster>);
+
 /// Makes a cluster of an application, if there is something to make it of.
-pub type Linking = Box<dyn FnOnce() -> Option<(Plan, Box<dyn Cluster>)> + Send>;
+pub type Linking = Box<dyn FnOnce() -> Option<Made> + Send>;
 
 /// A cluster that is to be, or is being, made beside the work.
 pub(super) struct Later {
@@ -59,7 +62,7 @@ pub(super) struct Later {
     /// Arrivals from which it is worth its while.
     after: u64,
     linking: Option<Linking>,
-    made: Option<Receiver<Option<(Plan, Box<dyn Cluster>)>>>,
+    made: Option<Receiver<Option<Made>>>,
 }
 
 /// The graph while a cluster of it runs.

@@ -38,7 +38,7 @@ mod tables;
 mod text;
 
 pub use args::Args;
-pub use linked::Linking;
+pub use linked::{Linking, Made};
 pub use meter::Measured;
 pub use native::{Ctx, Native, NativeClass, Replay, Setup, Task};
 pub use observe::{At, Observer};

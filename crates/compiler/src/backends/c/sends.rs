@@ -26,8 +26,11 @@ pub(super) fn by_number(func: &Func, block: Block, present: bool) -> Option<(Val
     (in_order && count >= FEWEST && func.width(v) <= 32).then_some((v, first, count, default))
 }
 
+/// The value that is tested, the constants with their ports, and where it goes otherwise.
+type Chain = (Value, Vec<(u32, u32)>, Edge);
+
 /// Tests of one value for constants, each behind the other's no.
-fn chain(func: &Func, mut block: Block, present: bool) -> Option<(Value, Vec<(u32, u32)>, Edge)> {
+fn chain(func: &Func, mut block: Block, present: bool) -> Option<Chain> {
     let (mut value, mut pairs, mut rest) = (None, Vec::new(), None);
     while pairs.len() < MOST as usize {
         let Some((v, key, port, no)) = test(func, block, value.is_none(), present).filter(|(v, ..)| value.is_none_or(|value| value == *v))
