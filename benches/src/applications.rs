@@ -1,7 +1,7 @@
 //! Applications on packets in memory: netvm's engines, the same elements compiled by a C compiler (`netvm compile --emit native`), and C written by hand in bursts.
 //!
 //! All sides get the same packets, copied into their buffers, and must send the same ones: order and bytes are compared port by port before anything is timed. A
-//! time is that of a run without its first pass over the trace, in which tables fill and memory is first touched; sides take turns.
+//! time is the processor's, of a run without its first pass over the trace, in which tables fill and memory is first touched; sides take turns.
 
 mod sides;
 

@@ -61,6 +61,11 @@ impl Trace {
         Self { memory, begin, ports: packets.iter().map(|packet| packet.port as u8).collect(), interval }
     }
 
+    /// How many packets.
+    pub fn len(&self) -> usize {
+        self.ports.len()
+    }
+
     fn as_c(&self) -> CTrace<'_> {
         let (packets, ports) = (self.memory[self.begin..].as_ptr(), self.ports.as_ptr());
         CTrace { packets, ports, count: self.ports.len(), interval: self.interval, borrowed: PhantomData }

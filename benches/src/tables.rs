@@ -50,7 +50,7 @@ fn declare(kind: TableKind, key_bits: u16, value_bytes: u32, capacity: usize, ti
 }
 
 /// Nanoseconds that this thread has run.
-fn processor_time() -> u64 {
+pub fn processor_time() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

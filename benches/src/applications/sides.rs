@@ -2,6 +2,7 @@
 
 use crate::captures;
 use crate::hand::{Hand, Trace};
+use crate::tables::processor_time;
 use crate::traffic::{LENGTH, Packet};
 use netvm::application::{Application, Host, Reading, Replay, Settings, Stream};
 use netvm::engines::{self, EngineInfo};
@@ -9,7 +10,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// netvm's elements as one.
 const LINKED: &str = "netvm aot";
@@ -209,7 +209,7 @@ impl Side {
         }
     }
 
-    /// Nanoseconds per packet of passes over the trace after a first one.
+    /// Nanoseconds of the processor's per packet, of passes over the trace after a first one.
     ///
     /// # Errors
     /// It cannot run.
@@ -227,16 +227,16 @@ impl Side {
             }
             Self::Hand(hand, trace) => {
                 hand.run(trace, 1);
-                let begun = Instant::now();
-                let [sent, dropped] = hand.run(trace, passes);
-                Ok(begun.elapsed().as_nanos() as f64 / (sent + dropped) as f64)
+                let begun = processor_time();
+                hand.run(trace, passes);
+                Ok((processor_time() - begun) as f64 / (passes as f64 * trace.len() as f64))
             }
         }
     }
 }
 
 impl Netvm {
-    /// Nanoseconds that a run took, without what comes before it.
+    /// Nanoseconds of the processor's that a run took, without what comes before it.
     fn run(&self, passes: u64, outputs: BTreeMap<String, PathBuf>) -> Result<f64, String> {
         let common = &self.common;
         let replay = |(port, device): (usize, &String)| {
@@ -248,10 +248,10 @@ impl Netvm {
         let engine = self.engine.as_ref().map_err(Clone::clone)?;
         let graph = common.application.start(engine, engines::Settings::default(), settings, Box::new(Silent));
         let mut graph = graph.map_err(|error| error.to_string())?;
-        let begun = Instant::now();
+        let begun = processor_time();
         graph.start();
         while graph.turn() {}
-        let took = begun.elapsed().as_nanos() as f64;
+        let took = (processor_time() - begun) as f64;
         let faults: Vec<String> = graph.finish().into_iter().map(|fault| fault.message).collect();
         match graph.stats().arrivals == passes * common.packets.len() as u64 {
             _ if !faults.is_empty() => Err(faults.join("; ")),
