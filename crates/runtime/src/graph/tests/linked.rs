@@ -102,3 +102,16 @@ fn without_a_cluster_it_goes_on_as_it_was() {
     let mut graph = finish(graph);
     assert_eq!(graph.read("d.count", "", None).unwrap(), "1000");
 }
+
+#[test]
+fn more_packets_than_the_pool_holds_wait_in_memory_of_their_own() {
+    let app = application("f :: FromDevice(eth0)\n p :: pass\n q :: Queue(6000)\n i :: Idle\n f -> p -> q -> i", &[PASS]);
+    let packets = vec![&[7u8; 60][..]; 5000];
+    let replays = [("eth0".to_owned(), Arc::new(Replay::new(packets, 1, 10)))].into();
+    let (mut graph, _) = graph(&app, Settings { replays, ..Settings::default() }).unwrap();
+    graph.link(&app, plan(&app), Box::new(Simple { lets_out: true, entered: 0 }));
+    let mut graph = finish(graph);
+    assert_eq!((graph.read("q.length", "", None).unwrap(), graph.pool.room()), ("5000".to_owned(), 0));
+    graph.write("q.reset", "", None).unwrap();
+    assert_eq!(graph.pool.room(), 4096);
+}
