@@ -1,4 +1,12 @@
 
+#define NV_APART static __attribute__((noinline, unused))
+#define NV_GENERAL NV_APART
+#if NV_LARGE
+#define NV_QUICK NV_APART
+#else
+#define NV_QUICK NV_INLINE
+#endif
+
 /* A packet's place and what became of it: `netil::pool::Slot`. */
 struct nv_slot {
     uint64_t time_ns, at;
@@ -127,7 +135,7 @@ NV_INLINE void nv_append(struct nv_list *list, uint64_t i)
 }
 
 /* Work that the runtime does: a value in the low half, the code of a trap in the high half. `touches` says what it does with the packet. */
-NV_INLINE uint64_t nv_call(struct nv_graph *g, uint64_t i, struct nv_run *r, uint8_t *info, uint32_t *budget, int touches, uint32_t unit, uint32_t index, uint64_t *args)
+NV_GENERAL uint64_t nv_call(struct nv_graph *g, uint64_t i, struct nv_run *r, uint8_t *info, uint32_t *budget, int touches, uint32_t unit, uint32_t index, uint64_t *args)
 {
     if (touches == NV_ALL)
         nv_store(g, r, info, i);

@@ -56,6 +56,7 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
         pool::room_for(info),
         pool::HEAD
     );
+    let _ = writeln!(text, "#define NV_LARGE {}", u32::from(members.iter().map(|m| size(&m.func)).sum::<usize>() > MOST_TOGETHER));
     text += include_str!("linked.c");
     let (mut calls, mut tables_before, mut need) = (Vec::new(), 0, 0);
     let slices = slices(members, large);
@@ -86,11 +87,24 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
     Ok(Linked { text, calls, counted })
 }
 
+/// Operations of all members that the compiler of C is given as one function; what it takes to make it grows faster than they do.
+const MOST_TOGETHER: usize = 6_000;
+/// Operations of one member: more would take it minutes.
+const MOST: usize = 6_000;
+
+/// How large a handler is, in operations and ends of blocks.
+fn size(func: &Func) -> usize {
+    func.blocks.iter().map(|block| block.ops.len() + 1).sum()
+}
+
 /// Whether C can be made of a member, alone.
 ///
 /// # Errors
 /// What it cannot be made of.
 pub fn supports(program: &Verified, func: &Func) -> Result<(), Unsupported> {
+    if size(func) > MOST {
+        return Err(Unsupported(format!("a handler of {} operations", size(func))));
+    }
     emit(&[&Member { program, func: func.clone(), links: Vec::new() }], &[], LARGE).map(|_| ())
 }
 

@@ -98,8 +98,14 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str) -> Result<
     Ok(text + start + &scalar.body + "}\n")
 }
 
+/// General forms are functions of their own, quick ones if there is too much of them for the compiler of C, slices never.
 fn head(name: &str, more: &str) -> String {
-    format!("\nNV_INLINE int64_t {name}(struct nv_graph *g, uint64_t i, struct nv_run *r, uint8_t *info, uint32_t port{more})\n{{")
+    let kind = match name.as_bytes().first() {
+        Some(b'm') => "NV_GENERAL",
+        Some(b'f') => "NV_QUICK",
+        _ => "NV_INLINE",
+    };
+    format!("\n{kind} int64_t {name}(struct nv_graph *g, uint64_t i, struct nv_run *r, uint8_t *info, uint32_t port{more})\n{{")
 }
 
 /// Where the general form goes on for the quick one: what that left of the budget, and the values that are still needed.
