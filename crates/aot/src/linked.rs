@@ -73,7 +73,7 @@ struct Burst {
     shown: u32,
 }
 
-type Run = unsafe extern "C" fn(*mut Burst, u32);
+type Run = unsafe extern "C" fn(*mut Burst);
 
 /// Linked elements, compiled and loaded.
 pub struct Linked {
@@ -134,9 +134,9 @@ impl Linked {
 }
 
 impl Cluster for Linked {
-    fn run(&mut self, entry: u32, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
+    fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
         self.prepare(host);
-        self.flows.begun[entry as usize] += slots.len() as u64;
+        self.flows.begin(slots, pool);
         for list in &mut self.lists {
             list.resize(list.len().max(slots.len()), 0);
         }
@@ -167,7 +167,7 @@ impl Cluster for Linked {
         };
         // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states, which lives until the end
         // of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
-        unsafe { (self.run)(&raw mut burst, entry) };
+        unsafe { (self.run)(&raw mut burst) };
         running.hand_over(&mut burst);
     }
 
@@ -373,6 +373,14 @@ impl Flows {
         let entries = entries.iter().map(|entry| entry.0).collect::<Vec<_>>();
         let (begun, counts, stayed) = (vec![0; entries.len()], vec![0; counted.len()], vec![0; members.len()]);
         Self { entries, links, counted, begun, counts, stayed }
+    }
+
+    /// Counts packets that come in.
+    fn begin(&mut self, slots: &[u32], pool: &Pool) {
+        match &mut self.begun[..] {
+            [only] => *only += slots.len() as u64,
+            begun => slots.iter().for_each(|slot| begun[pool.slot(*slot).member as usize] += 1),
+        }
     }
 
     /// By member. Links between members lead in no circle, so that after as many rounds as there are members nothing changes.

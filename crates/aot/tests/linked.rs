@@ -132,8 +132,8 @@ impl Chain {
         };
         let slots: Vec<u32> = (0..).zip(packets).map(&mut put).collect();
         let (first, second) = slots.split_at(slots.len() / 2);
-        code.run(0, first, self.budget, &mut pool, self);
-        code.run(0, second, self.budget, &mut pool, self);
+        code.run(first, self.budget, &mut pool, self);
+        code.run(second, self.budget, &mut pool, self);
         assert_eq!(code.entered(), self.entered, "packets that came into each member");
     }
 

@@ -38,8 +38,9 @@ pub trait Host {
 
 /// Members made ready to run as one.
 pub trait Cluster: Send {
-    /// Runs the packets in these slots from an entry on, in order, and gives them all to the host. `budget` is each member's.
-    fn run(&mut self, entry: u32, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host);
+    /// Runs the packets in these slots, each from the entry that its slot says ([`Pool::enter`]), in order, and gives them all to the host. `budget` is each
+    /// member's.
+    fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host);
 
     /// Packets that have come into each member so far.
     fn entered(&self) -> Vec<u64>;

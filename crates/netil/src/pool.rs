@@ -43,7 +43,7 @@ pub struct Slot {
     pub present: u32,
     /// What became of it: numbers that the code and its loader agree on.
     pub outcome: u32,
-    /// In which member.
+    /// In which member; before it is run, by which entry it comes in.
     pub member: u32,
     /// The port, reason or trap.
     pub value: u32,
@@ -125,9 +125,14 @@ impl Pool {
     /// Puts a packet into a slot; `None` if there is no room.
     pub fn place(&mut self, packet: ExchangeBuffer<'static>, tag: u32) -> Option<u32> {
         let id = self.free.pop()?;
-        self.slots[id as usize].tag = tag;
+        (self.slots[id as usize].tag, self.slots[id as usize].member) = (tag, 0);
         self.lower(id, packet);
         Some(id)
+    }
+
+    /// Says by which entry packets come into a cluster; by the first if nobody says so.
+    pub fn enter(&mut self, ids: &[u32], entry: u32) {
+        ids.iter().for_each(|id| self.slots[*id as usize].member = entry);
     }
 
     /// The packet of a slot as an exchange buffer; the slot is then without one, but not free.

@@ -5,6 +5,22 @@ mod graphs;
 use graphs::{CONFIGURATIONS, capture, run};
 use netvm::engines;
 
+/// Sources whose packets come at the same times, one of which ends the run.
+const SOURCES: [(&str, &str, &[&str]); 2] = [
+    (
+        "a switch between two sources",
+        "FromDump(IN, STOP true) -> Truncate(70) -> s :: EtherSwitch; FromDump(IN, STOP true) -> [1] s;
+         s[0] -> a :: Counter -> Queue(3) -> ToDump(OUT0); s[1] -> b :: Counter -> Queue -> ToDump(OUT1);",
+        &["a.count", "b.byte_count"],
+    ),
+    (
+        "text from one of three sources",
+        "FromDump(IN, STOP true) -> k :: Counter -> q :: Queue(5) -> ToDump(OUT0); FromDump(IN, STOP false) -> Print(x, 4) -> k;
+         FromDump(IN, STOP false) -> Paint(1) -> Strip(2) -> k; Idle -> Queue -> ToDump(OUT1);",
+        &["k.count", "q.drops"],
+    ),
+];
+
 #[test]
 fn linked_elements_do_what_they_do_one_after_the_other() {
     if aot::build::Compiler::system().is_err() {
@@ -15,7 +31,7 @@ fn linked_elements_do_what_they_do_one_after_the_other() {
     let input = folder.join("in.pcap");
     std::fs::write(&input, capture()).unwrap();
     let [plain, linked] = ["interp", "aot"].map(|name| engines::find(name).unwrap());
-    for (name, text, reads) in CONFIGURATIONS {
+    for (name, text, reads) in CONFIGURATIONS.into_iter().chain(SOURCES) {
         let wanted = run(text, reads, plain, &folder, &input);
         let found = run(text, reads, linked, &folder, &input);
         assert_eq!(found.counts, wanted.counts, "{name}: {reads:?}");

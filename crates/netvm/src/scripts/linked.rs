@@ -69,8 +69,9 @@ impl Together {
             true => self.pool.put(packet.bytes(), packet.time_ns, packet.orig_len, 0),
             false => self.pool.place(packet, 0),
         };
+        self.pool.enter(slot.as_slice(), entry as u32);
         let mut serving = Serving { elements, cases: &self.cases };
-        self.cluster.run(entry as u32, slot.as_slice(), DEFAULT_BUDGET, &mut self.pool, &mut serving);
+        self.cluster.run(slot.as_slice(), DEFAULT_BUDGET, &mut self.pool, &mut serving);
     }
 }
 

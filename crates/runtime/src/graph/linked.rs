@@ -130,45 +130,73 @@ impl Graph {
     }
 
     fn fill(&mut self, source: usize, linked: &mut Linked) -> bool {
-        let way = self.nodes[source].outputs.first().and_then(|ways| ways.first()).filter(|way| !way.recirculates);
-        let entry = way.and_then(|way| linked.entries.get(&(way.to.instance as usize, way.to.port)).copied());
-        let (Some(entry), true) = (entry, self.pending.is_empty() && self.recirculated.is_empty()) else { return false };
-        let until = self.others_next(source);
+        if !self.pending.is_empty() || !self.recirculated.is_empty() {
+            return false;
+        }
+        let timer = self.next_timer().map_or(u64::MAX, |(when, _)| when);
         let mut slots = std::mem::take(&mut linked.slots);
-        let most = linked.most.min(self.pool.room());
-        let begun = self.begin_run();
-        let last = self.with_native(source, |native, ctx| native.arrive_many(most, until, &mut slots, ctx)).flatten();
-        self.end_run_of(source, begun);
-        if let Some(last) = last {
-            self.nodes[source].stats.left_many(0, slots.len() as u64);
-            self.clock.arrive(last);
-            self.arrivals += slots.len() as u64;
-            self.run_linked(linked, entry, &slots, 0);
+        let (mut next, mut last) = (Some(source), false);
+        while let Some(source) = next {
+            let most = if last { slots.len() + 1 } else { linked.most };
+            let (stops, some) = (self.stops, self.take_arrivals(source, timer, linked, most, &mut slots));
+            self.owed = self.owed.filter(|_| !some);
+            if !some || last || slots.len() >= linked.most || self.sources.len() == 1 {
+                break;
+            }
+            let found = self.next_arrival();
+            // If the end was asked for when that arrival was looked for, it still comes, and nothing after it.
+            last = self.stops != stops;
+            self.owed = found.filter(|_| last);
+            next = found.map(|(_, node)| node);
+        }
+        let some = !slots.is_empty();
+        if some {
+            self.run_linked(linked, &slots, 0);
         }
         slots.clear();
         linked.slots = slots;
-        last.is_some()
+        some
     }
 
-    /// When something else than an arrival at this source happens next.
+    /// Takes arrivals of a source that come before a timer and before those of others. False if there are none, or they do not go into the cluster.
+    fn take_arrivals(&mut self, source: usize, timer: u64, linked: &Linked, most: usize, slots: &mut Vec<u32>) -> bool {
+        let way = self.nodes[source].outputs.first().and_then(|ways| ways.first()).filter(|way| !way.recirculates);
+        let entry = way.and_then(|way| linked.entries.get(&(way.to.instance as usize, way.to.port)).copied());
+        let Some(entry) = entry else { return false };
+        let until = self.others_next(source).min(timer);
+        let (before, begun) = (slots.len(), self.begin_run());
+        let most = most.min(before + self.pool.room());
+        let last = self.with_native(source, |native, ctx| native.arrive_many(most, until, slots, ctx)).flatten();
+        self.end_run_of(source, begun);
+        let Some(last) = last else { return false };
+        self.pool.enter(&slots[before..], entry);
+        let taken = (slots.len() - before) as u64;
+        self.nodes[source].stats.left_many(0, taken);
+        self.clock.arrive(last);
+        self.arrivals += taken;
+        true
+    }
+
+    /// Until when arrivals at this source come before those at others. At the same time the source that was declared first is first.
     fn others_next(&mut self, source: usize) -> u64 {
-        let mut until = self.next_timer().map_or(u64::MAX, |(when, _)| when);
+        let (mut until, mut behind) = (u64::MAX, false);
         for index in 0..self.sources.len() {
             let node = self.sources[index];
+            behind |= node == source;
             if node != source {
                 let time = self.with_native(node, |native, ctx| native.next_arrival(ctx)).flatten();
-                until = until.min(time.unwrap_or(u64::MAX));
+                until = until.min(time.map_or(u64::MAX, |time| time.saturating_add(u64::from(behind))));
             }
         }
         until
     }
 
-    fn run_linked(&mut self, linked: &mut Linked, entry: u32, slots: &[u32], rounds: u8) {
+    fn run_linked(&mut self, linked: &mut Linked, slots: &[u32], rounds: u8) {
         let mut pool = std::mem::take(&mut self.pool);
         let (budget, begun) = (self.budget, self.begin_run());
         let several = linked.most > 1;
         let mut serving = Serving { graph: self, plan: &linked.plan, rounds, several };
-        linked.cluster.run(entry, slots, budget, &mut pool, &mut serving);
+        linked.cluster.run(slots, budget, &mut pool, &mut serving);
         self.end_linked_run(slots.len(), begun);
         self.pool = pool;
         if several {
@@ -186,7 +214,8 @@ impl Graph {
         if let (Some(entry), Some(first)) = (goes, self.pending.last().map(|push| (push.node, push.port))) {
             let rounds = self.collect(source, first, &mut linked);
             let slots = std::mem::take(&mut linked.slots);
-            self.run_linked(&mut linked, entry, &slots, rounds);
+            self.pool.enter(&slots, entry);
+            self.run_linked(&mut linked, &slots, rounds);
             linked.slots = slots;
             linked.slots.clear();
         }
@@ -196,13 +225,15 @@ impl Graph {
 
     /// Takes the packet on its way and the arrivals that follow it without anything between. How often they were led back.
     fn collect(&mut self, source: usize, to: (usize, u32), linked: &mut Linked) -> u8 {
-        let mut rounds = 0;
+        let (mut rounds, mut last) = (0, false);
         while let Some(Push { packet, .. }) = self.pending.pop() {
             rounds = packet.rounds;
             linked.slots.extend(self.pool.place(packet.buffer, packet.link.number()));
-            if linked.slots.len() >= linked.most || self.pool.room() == 0 || !self.follows(source) {
+            let stops = self.stops;
+            if last || linked.slots.len() >= linked.most || self.pool.room() == 0 || !self.follows(source) {
                 break;
             }
+            last = self.stops != stops;
             self.with_native(source, |native, ctx| native.arrive(ctx));
             let same = self.pending.len() == 1 && self.pending.last().is_some_and(|p| (p.node, p.port) == to && p.packet.rounds == rounds);
             if !same {
@@ -224,8 +255,12 @@ impl Graph {
 
     /// True if the next thing to happen is an arrival at this source; it has then been counted.
     fn follows(&mut self, source: usize) -> bool {
-        let timer = self.next_timer().map(|(when, _)| when);
-        match self.next_arrival() {
+        let (timer, stops) = (self.next_timer().map(|(when, _)| when), self.stops);
+        let found = self.next_arrival();
+        if self.stops != stops {
+            self.owed = found.filter(|(_, node)| *node != source);
+        }
+        match found {
             Some((time, node)) if node == source && timer.is_none_or(|when| time < when) => {
                 self.clock.arrive(time);
                 self.arrivals += 1;

@@ -159,6 +159,8 @@ pub struct Graph {
     observer: Option<Box<dyn Observer>>,
     /// Packets that are run in bursts.
     pool: Pool,
+    /// The arrival that was found when the end was, by looking ahead: it comes all the same.
+    owed: Option<(u64, usize)>,
     meter: Option<meter::Meter>,
     /// What one handler run may spend.
     budget: u32,
@@ -286,6 +288,7 @@ impl Graph {
             linked_measured: Measured::default(),
             observer: None,
             pool: Pool::default(),
+            owed: None,
             meter: None,
             budget,
             pull_depth: 0,

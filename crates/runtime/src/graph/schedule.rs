@@ -168,17 +168,25 @@ impl Graph {
     }
 
     fn arrive(&mut self, node: usize, time: u64) {
-        if self.arrive_many(node) {
-            return;
+        if !self.arrive_many(node) {
+            self.arrive_one(node, time);
+            self.arrive_linked(node);
+            self.settle();
         }
+        if let Some((time, node)) = self.owed.take() {
+            self.arrive_one(node, time);
+            self.settle();
+        }
+    }
+
+    /// The next packet of a source is on its way.
+    fn arrive_one(&mut self, node: usize, time: u64) {
         self.clock.arrive(time);
         self.arrivals += 1;
         self.watch(|observer, _| observer.wakes(node));
         let begun = self.begin_run();
         self.with_native(node, |native, ctx| native.arrive(ctx));
         self.end_run_of(node, begun);
-        self.arrive_linked(node);
-        self.settle();
     }
 
     fn wait_until(&mut self, when: u64, busy: bool) {

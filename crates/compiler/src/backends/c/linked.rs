@@ -211,7 +211,13 @@ fn ahead(members: &[&Member<'_>], entries: &[(u32, u32)], slices: &[Option<Func>
 const BURST: &str = "
 enum { NV_GROUP = 64, NV_AHEAD = 8 };
 
-NV_INLINE void burst(struct nv_graph *g, uint32_t entry)
+/* Where a packet comes in; the same for all if there is one entry. */
+NV_INLINE uint32_t nv_entry(const struct nv_graph *g, uint64_t i)
+{
+    return NV_ENTRIES == 1 ? 0 : g->slots[i].member;
+}
+
+void netvm_linked(struct nv_graph *g)
 {
     int quick = g->budget >= NV_NEED;
     for (uint64_t start = 0; start < g->count; start += NV_GROUP) {
@@ -220,17 +226,12 @@ NV_INLINE void burst(struct nv_graph *g, uint32_t entry)
             uint64_t i = g->burst[n];
             if (n + NV_AHEAD < g->count)
                 __builtin_prefetch(&g->slots[g->burst[n + NV_AHEAD]], 1);
-            if (g->slots[i].fresh && !ahead(g, i, entry))
+            if (g->slots[i].fresh && !ahead(g, i, nv_entry(g, i)) && NV_ENTRIES == 1)
                 break;
         }
         for (uint64_t n = start; n < end; n++)
-            one(g, g->burst[n], entry, quick);
+            one(g, g->burst[n], nv_entry(g, g->burst[n]), quick);
     }
-}
-
-void netvm_linked(struct nv_graph *g, uint32_t entry)
-{
-    burst(g, NV_ENTRIES == 1 ? 0 : entry);
 }
 ";
 

@@ -83,7 +83,7 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
         timing: args.boolean("TIMING", false)?,
         sample,
         force_ip,
-        plain: !pulled && window.is_all() && sample >= 1.0 && !force_ip,
+        plain: !pulled && window.is_all() && sample >= 1.0 && !force_ip && !args.has("END_CALL"),
         active: args.boolean("ACTIVE", true)?,
         end_call: args.raw("END_CALL").map(str::to_owned),
         window,

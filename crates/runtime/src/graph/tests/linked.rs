@@ -14,7 +14,7 @@ struct Simple {
 }
 
 impl Cluster for Simple {
-    fn run(&mut self, _: u32, slots: &[u32], _: u32, pool: &mut Pool, host: &mut dyn Outside) {
+    fn run(&mut self, slots: &[u32], _: u32, pool: &mut Pool, host: &mut dyn Outside) {
         self.entered += slots.len() as u64;
         let ended = Ended { member: 0, disposition: Disposition::Drop(DropReason::Verdict) };
         match self.lets_out {
@@ -114,4 +114,39 @@ fn more_packets_than_the_pool_holds_wait_in_memory_of_their_own() {
     assert_eq!((graph.read("q.length", "", None).unwrap(), graph.pool.room()), ("5000".to_owned(), 0));
     graph.write("q.reset", "", None).unwrap();
     assert_eq!(graph.pool.room(), 4096);
+}
+
+/// Sees the order in which packets come, and by which entries.
+struct Watching(Arc<std::sync::Mutex<Vec<(u32, u8)>>>);
+
+impl Cluster for Watching {
+    fn run(&mut self, slots: &[u32], _: u32, pool: &mut Pool, host: &mut dyn Outside) {
+        let seen = slots.iter().map(|slot| (pool.slot(*slot).member, pool.bytes(*slot)[0]));
+        self.0.lock().unwrap().extend(seen);
+        host.exit(0, slots, pool);
+    }
+
+    fn entered(&self) -> Vec<u64> {
+        vec![0]
+    }
+}
+
+#[test]
+fn arrivals_of_several_sources_come_in_the_order_of_their_times() {
+    let two = ("two", "segment .ports push_input a, b push_output c ends segment .push pkt.send c ends");
+    let app = application(
+        "f :: FromDevice(eth0)\n g :: FromDevice(eth1)\n p :: two\n q :: Queue(7)\n d :: Discard\n f -> p -> q -> d\n g -> [1] p",
+        &[two],
+    );
+    let (every_2, every_3): (Vec<[u8; 1]>, Vec<[u8; 1]>) = ((0..6).map(|n| [n]).collect(), (10..14).map(|n| [n]).collect());
+    let replays = [
+        ("eth0".to_owned(), Arc::new(Replay::new(every_2.iter().map(|p| &p[..]), 1, 2))),
+        ("eth1".to_owned(), Arc::new(Replay::new(every_3.iter().map(|p| &p[..]), 1, 3))),
+    ];
+    let (mut graph, _) = graph(&app, Settings { replays: replays.into(), ..Settings::default() }).unwrap();
+    let seen = Arc::default();
+    graph.link(&app, plan(&app), Box::new(Watching(Arc::clone(&seen))));
+    let mut graph = finish(graph);
+    let order = [(0, 0), (1, 10), (0, 1), (0, 2), (1, 11), (0, 3), (1, 12), (0, 4), (0, 5), (1, 13)];
+    assert_eq!((&seen.lock().unwrap()[..], graph.read("d.count", "", None).unwrap()), (&order[..], "10".to_owned()));
 }
