@@ -120,7 +120,10 @@ impl Application {
     /// # Errors
     /// Elements that cannot be made, drawn where they are declared.
     pub fn start(&self, engine: &EngineInfo, engines: engines::Settings, settings: Settings, host: Box<dyn Host>) -> Result<Graph, Error> {
-        let make = |program| engine.make(Arc::clone(&program), engines).map_err(|error| error.to_string());
+        // Compiled C is for elements together, not for each by itself.
+        let together = engine.name == engines::AHEAD || engine.name == engines::AUTO.name;
+        let own = if together { engines::find("jit").unwrap_or(engine) } else { engine };
+        let make = |program| own.make(Arc::clone(&program), engines).map_err(|error| error.to_string());
         let factories = graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make_for };
         let settings = Settings { text: self.flat.to_string(), requirements: self.facts.requirements.clone(), ..settings };
         let mut graph = Graph::new(&self.application, &factories, settings, host).map_err(|faults| {
