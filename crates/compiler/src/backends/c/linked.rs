@@ -1,10 +1,11 @@
-//! C for elements that run as one: their handlers in one function, each handler's sends jumps to the next element's.
+//! C for elements that run as one: their handlers as functions called from one place, each handler's sends jumps to the next element's.
 //!
 //! A packet goes all the way before the next one starts, as in the reference schedule; the compiler sees header tests, offsets and
-//! annotations of neighbouring elements together. What is rare or large (coprocessors, copies, packets made anew, insertions into tables) is
-//! done by the runtime, in a call that gives it the packet as it is; what ends at a port that no linked element is behind is told to the runtime.
+//! annotations of neighbouring elements together. A handler has two forms (`member`): packets that have just arrived go through the quick ones; what
+//! is rare or large (coprocessors, copies, packets made anew, insertions into tables) is done by the runtime, in a call of the general form that gives it
+//! the packet as it is. What ends at a port that no linked element is behind goes into an exit's list or is handed over at once.
 //!
-//! Invariants: every element's code stands once, called from one place; a packet whose element has sent copies leaves, since the copies go first;
+//! Invariants: each form of an element's code stands once, called from one place; a packet whose element has sent copies leaves, since the copies go first;
 //! data memories, tables and the rest are each element's own.
 //! Source: NetVM paper, section 5.2 (NetPE inlining and direct linking). Leaves out: values of more than 128 bits, pull handlers.
 
