@@ -91,7 +91,7 @@ pub fn element_text(bytes: &[u8]) {
         let instance = Instance { name: "e".to_owned(), inputs: vec![kind], outputs: vec![kind, Kind::Push], ..Instance::default() };
         match c::compile(source, &header, &instance, &mut InfoLayout::default()) {
             Err(faults) => drawn(&faults),
-            Ok(module) => run_element(module, bytes),
+            Ok(compiled) => run_element(compiled.module, bytes),
         }
     }
 }

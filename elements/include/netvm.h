@@ -170,7 +170,7 @@ u16 crc16(u32 offset, u32 length);
 /* hash32(a, ...): MurmurHash3 of one to eight 32-bit numbers. */
 #define hash32(...) nv_hash((const u32[]) { __VA_ARGS__ }, sizeof((const u32[]) { __VA_ARGS__ }) / sizeof(u32))
 
-/* ---- Tables: private to the instance; capacity and timeout may be parameters ---- */
+/* ---- Tables: the instance's own unless SCOPE says otherwise; capacity and timeout may be parameters ---- */
 
 /* TABLE_EXACT(name, K, V, capacity, timeout_ns): an entry that is not refreshed for so long is gone; 0: never. */
 #define TABLE_EXACT(name, K, V, capacity, timeout) NV_TABLE(NV_EXACT, name, K, V, capacity, timeout)
@@ -180,6 +180,10 @@ u16 crc16(u32 offset, u32 length);
 #define TABLE_TERNARY(name, K, V, capacity) NV_TABLE(NV_TERNARY, name, K, V, capacity, 0)
 /* TABLE_RANGE(name, K, V, capacity): low to high; the highest priority. */
 #define TABLE_RANGE(name, K, V, capacity) NV_TABLE(NV_RANGE, name, K, V, capacity, 0)
+/* SCOPE(table, ...): which elements have that table together, once it is declared. LOCAL: none. REGIONAL: all instances of the element, which here is one.
+ * GLOBAL: all elements of the class. UNIVERSAL: all with a universal table of that name. They declare it alike. REGIONAL(element, name): it is the table of
+ * that name of the element that a string parameter or "..." names, with that one's capacity and timeout. */
+#define SCOPE(table, scope) NV_DECLARATION(SCOPE)
 /* table_find(table, &key): a V * or 0. The entry counts as used now. It is valid until an insert or delete on the table, or the handler's end. */
 #define table_find(t, k) ((__typeof__((t).nv_value)) nv_table_find((t).nv_table, NV_KEY(t, k), true))
 /* table_peek(table, &key): the same, but the entry does not count as used. */

@@ -43,8 +43,8 @@ fn outcome(title: &str, case: &str) -> String {
     }
     match c::compile(source, &include, &instance(case), &mut InfoLayout::default()) {
         Err(faults) => faults.render(false),
-        Ok(module) => {
-            netil::verify(module).unwrap_or_else(|errors| panic!("{title}: {}", errors[0]));
+        Ok(compiled) => {
+            netil::verify(compiled.module).unwrap_or_else(|errors| panic!("{title}: {}", errors[0]));
             "nothing is wrong\n".to_owned()
         }
     }

@@ -29,8 +29,8 @@ fn outcome(text: &str, include: &dyn Fn(&str) -> Option<String>) -> String {
     assert!(took < LONGEST, "{took:?} for {}", text.chars().take(200).collect::<String>());
     match (described, compiled) {
         (Err(faults), _) | (_, Err(faults)) => faults.render(false),
-        (Ok(()), Ok(module)) => {
-            if let Err(errors) = netil::verify(module) {
+        (Ok(()), Ok(compiled)) => {
+            if let Err(errors) = netil::verify(compiled.module) {
                 panic!("{}\n{text}", errors[0]);
             }
             String::new()

@@ -5,8 +5,9 @@
 //!
 //! Source: NetVM paper, section 3.1 (NetPEs and their connections); NP-Click paper, section 4.
 
-use crate::module::{InfoField, PortKind};
+use crate::module::{InfoField, PortKind, Table};
 use crate::verify::Verified;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,6 +22,17 @@ pub struct Application {
     pub info: Vec<InfoField>,
     /// Its size in bytes, which every program declares.
     pub info_size: u32,
+    /// Tables that are one: each list has those that several instances have together, made as the first is declared.
+    pub shared: Vec<Vec<TableOf>>,
+}
+
+/// A table of an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TableOf {
+    /// The instance's number.
+    pub instance: u32,
+    /// The table's, in its program.
+    pub table: u32,
 }
 
 /// One element.
@@ -70,6 +82,8 @@ pub enum AppError {
     NoPort(End),
     /// A program's info memory is not the application's.
     Info(u32),
+    /// That table is not there, is not like those it is one with, or its instance has that one already.
+    Shared(TableOf),
 }
 
 impl fmt::Display for AppError {
@@ -77,6 +91,9 @@ impl fmt::Display for AppError {
         match self {
             Self::NoPort(End { instance, port }) => write!(f, "a wire ends at port {port} of instance {instance}, which it does not have"),
             Self::Info(instance) => write!(f, "the info memory of instance {instance} differs from the application's"),
+            Self::Shared(TableOf { instance, table }) => {
+                write!(f, "table {table} of instance {instance} cannot be one with those of others")
+            }
         }
     }
 }
@@ -84,7 +101,7 @@ impl fmt::Display for AppError {
 impl std::error::Error for AppError {}
 
 impl Application {
-    /// Checks that wires end at ports and that all programs see the same info memory.
+    /// Checks that wires end at ports, that all programs see the same info memory, and that tables which are one are alike.
     ///
     /// # Errors
     /// The first thing that is not so.
@@ -93,8 +110,32 @@ impl Application {
             self.check_end(wire.from, false)?;
             self.check_end(wire.to, true)?;
         }
+        self.check_shared()?;
         let differs = |(_, i): &(usize, &Instance)| i.program().is_some_and(|p| p.module().info_size != self.info_size);
         self.instances.iter().enumerate().find(differs).map_or(Ok(()), |(n, _)| Err(AppError::Info(n as u32)))
+    }
+
+    fn check_shared(&self) -> Result<(), AppError> {
+        let (mut seen, mut together) = (BTreeSet::new(), BTreeSet::new());
+        for (n, list) in self.shared.iter().enumerate() {
+            let first = list.first().and_then(|first| self.table(*first));
+            for at in list {
+                let alike = self.table(*at).zip(first).is_some_and(|(table, first)| table.is_like(first));
+                if !alike || !seen.insert(*at) || !together.insert((n, at.instance)) {
+                    return Err(AppError::Shared(*at));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn table(&self, at: TableOf) -> Option<&Table> {
+        self.instances.get(at.instance as usize)?.program()?.module().tables.get(at.table as usize)
+    }
+
+    /// Whether an instance has a table together with others.
+    pub fn shares(&self, instance: u32) -> bool {
+        self.shared.iter().flatten().any(|at| at.instance == instance)
     }
 
     fn check_end(&self, end: End, input: bool) -> Result<(), AppError> {
@@ -164,5 +205,33 @@ mod tests {
         assert_eq!(with(vec![wire((1, 0), (0, 1))]), Err(AppError::NoPort(End { instance: 0, port: 1 })));
         assert_eq!(with(vec![wire((2, 0), (0, 0))]), Err(AppError::NoPort(End { instance: 2, port: 0 })));
         assert_eq!(application(8).check(), Err(AppError::Info(0)));
+    }
+
+    #[test]
+    fn tables_that_are_one_are_alike() {
+        let text = "segment .metadata .info_size 4 ends segment .tables .table a, exact, 32, 4, 9 .table b, exact, 32, 4, 5, 7 .table c, exact, 16, 4, 9 ends segment .push ret ends";
+        let program = Arc::new(verify(assemble(text, "test").unwrap()).unwrap());
+        let mut app = application(4);
+        app.instances.extend(["x", "y"].map(|name| Instance {
+            name: name.to_owned(),
+            class: "X".to_owned(),
+            body: Body::Program(Arc::clone(&program)),
+        }));
+        let mut with = |all: &[&[(u32, u32)]]| {
+            let of = |(instance, table): &(u32, u32)| TableOf { instance: *instance, table: *table };
+            app.shared = all.iter().map(|list| list.iter().map(of).collect()).collect();
+            app.check()
+        };
+        assert_eq!(with(&[&[(2, 0), (3, 1)], &[(2, 1), (3, 0)]]), Ok(()));
+        let wrong: [&[&[(u32, u32)]]; 5] =
+            [&[&[(2, 0), (3, 2)]], &[&[(2, 0), (3, 3)]], &[&[(2, 0), (2, 1)]], &[&[(2, 0)], &[(3, 0), (2, 0)]], &[&[(1, 0)]]];
+        for all in wrong {
+            assert_eq!(
+                with(all),
+                Err(AppError::Shared(all.last().and_then(|list| list.last()).map(|(i, t)| TableOf { instance: *i, table: *t }).unwrap()))
+            );
+        }
+        app.shared = vec![vec![TableOf { instance: 2, table: 0 }, TableOf { instance: 3, table: 0 }]];
+        assert_eq!([0, 2, 3].map(|n| app.shares(n)), [false, true, true]);
     }
 }

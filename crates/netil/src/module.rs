@@ -167,6 +167,13 @@ pub struct Table {
     pub entries: Vec<Entry>,
 }
 
+impl Table {
+    /// Whether code made for one may use the other: their kinds and the sizes of their keys and values are the same.
+    pub fn is_like(&self, other: &Self) -> bool {
+        (self.kind, self.key_bits, self.value_bytes) == (other.kind, other.key_bits, other.value_bytes)
+    }
+}
+
 /// How the keys of a table are matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TableKind {

@@ -17,7 +17,11 @@ TABLE_PREFIX(u, u32 *, u32, 4);
 TABLE_RANGE(v, in6_t, u32, 4);
 TABLE_EXACT(w, u32, u8 *, 4, 0);
 TABLE_TERNARY(x, u8, u8, packet_length());
-SHARED(t);
+SCOPE(u);
+SCOPE(v, OURS);
+SCOPE(w, GLOBAL(x));
+SCOPE(x, REGIONAL(there, x));
+SCOPE(y, GLOBAL);
 void packet(int port) { emit(0); }
 === tables
 #include <netvm.h>

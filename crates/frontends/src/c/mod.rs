@@ -139,6 +139,45 @@ pub struct Table {
     pub value: Type,
 }
 
+/// Which elements have a table together: the scopes of NP-Click.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum TableScope {
+    /// The instance has it for itself.
+    #[default]
+    Local,
+    /// All instances of the element have it; here an element is one instance.
+    Regional,
+    /// All elements of the class.
+    Global,
+    /// All elements that have a universal table of that name.
+    Universal,
+    /// It is a table of another element.
+    Of {
+        /// That element's name, as it is known at this one.
+        element: String,
+        /// The table's name there.
+        table: String,
+    },
+}
+
+/// What [`compile`] makes.
+#[derive(Clone, Debug, Default)]
+pub struct Compiled {
+    /// The program.
+    pub module: Module,
+    /// The scope of each of its tables, in their order.
+    pub scopes: Vec<TableScope>,
+}
+
+impl Compiled {
+    /// The same for an instance that differs in nothing but the name.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Self {
+        let module = Module { name: name.to_owned(), ..self.module.clone() };
+        Self { module, scopes: self.scopes.clone() }
+    }
+}
+
 /// A handler for people.
 #[derive(Clone, Debug)]
 pub struct Handler {
@@ -210,17 +249,19 @@ pub fn compile(
     includes: &dyn Fn(&str) -> Option<String>,
     instance: &Instance,
     info: &mut InfoLayout,
-) -> Result<Module, Diagnostics> {
+) -> Result<Compiled, Diagnostics> {
     let mut sources = Sources::default();
     let mut faults = Faults::default();
     let generated = Some((format!("<configuration of {}>", instance.name), instance.generated.as_str()));
     let inputs = preprocess::Inputs { includes, generated };
     let output = preprocess::preprocess(source.name, source.text, inputs, &mut sources, &mut faults);
-    let module = deep(|| {
+    let compiled = deep(|| {
         let program = front(&output.tokens, Some(instance), &mut faults);
-        if faults.is_empty() { lower::lower(&program, instance, info, &sources, &mut faults) } else { Module::default() }
+        let scopes = program.tables.iter().map(|table| table.scope.clone()).collect();
+        let module = if faults.is_empty() { lower::lower(&program, instance, info, &sources, &mut faults) } else { Module::default() };
+        Compiled { module, scopes }
     });
-    faults.result(module, sources, &output.uses)
+    faults.result(compiled, sources, &output.uses)
 }
 
 /// Tokens to a checked program.

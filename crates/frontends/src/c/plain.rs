@@ -6,7 +6,7 @@
 use super::ast::{BaseKind, Declaration, Item};
 use super::faults::{Diagnostics, Faults};
 use super::token::{Kind, Token};
-use super::{Class, Instance, Source, deep, front, parse, preprocess};
+use super::{Class, Instance, Source, TableScope, deep, front, parse, preprocess};
 use crate::diagnostics::Sources;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -20,6 +20,8 @@ pub struct Plain {
     pub names: BTreeSet<String>,
     /// The handlers among its functions.
     pub handlers: BTreeSet<String>,
+    /// It has tables that other instances may have as well.
+    pub shares: bool,
 }
 
 /// The functions that a runtime calls.
@@ -36,10 +38,12 @@ pub fn plain(source: Source<'_>, includes: &dyn Fn(&str) -> Option<String>, inst
     let output = preprocess::preprocess(source.name, source.text, inputs, &mut sources, &mut faults);
     let own: Vec<Token> = output.tokens.iter().filter(|t| sources.line(t.span.start).0 != "netvm.h").cloned().collect();
     let plain = deep(|| {
-        let class = front(&output.tokens, Some(instance), &mut faults).class;
+        let program = front(&output.tokens, Some(instance), &mut faults);
+        let shares = program.tables.iter().any(|table| !matches!(table.scope, TableScope::Local | TableScope::Regional));
+        let class = program.class;
         let names = names(&class, &parse::parse(&output.tokens, &mut Faults::default()), &|at| sources.line(at).0 != "netvm.h");
         let handlers = HANDLERS.iter().filter(|name| names.contains(**name)).map(|name| (*name).to_owned()).collect();
-        Plain { text: text(&own), names, handlers }
+        Plain { text: text(&own), names, handlers, shares }
     });
     faults.result(plain, sources, &output.uses)
 }

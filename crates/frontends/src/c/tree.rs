@@ -206,6 +206,7 @@ pub(super) struct TableDecl {
     pub(super) value: Type,
     pub(super) capacity: Expr,
     pub(super) timeout: Option<Expr>,
+    pub(super) scope: super::TableScope,
     pub(super) span: Span,
 }
 

@@ -6,12 +6,14 @@
 //! ```
 //!
 //! A class is known to the runtime, or is a file in C. Each file is described once, and compiled once for all of its elements that differ in nothing but the name.
+//! Tables with a scope are found to be one when all programs are made (`scopes`).
 //! Elements that only declare names are gone when the names have been read, unless the runtime knows their class.
 //!
 //! Faults in a class's file are drawn there, with the place in the configuration that uses it.
 
 mod files;
 mod parts;
+mod scopes;
 
 pub use parts::{Part, Parts, Program, parts};
 
@@ -21,10 +23,10 @@ use super::graph::{Connection, Element, Graph, Port};
 use super::processing::{self, Kinds, Shape};
 use super::syntax::whole::{Job, Row, Whole, Written};
 use super::syntax::{Names, Scope};
-use crate::c::{self, InfoLayout, Instance, Source, Value};
+use crate::c::{self, Compiled, InfoLayout, Instance, Source, Value};
 use crate::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
 use crate::pcap_filter::suggest::nearest;
-use netil::app::{self, Application, Body, End, Wire};
+use netil::app::{self, Application, Body, End, TableOf, Wire};
 use netil::module::{Entry, Module, TableKind};
 use netil::wide::from_be_bytes;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -116,7 +118,10 @@ pub fn application(graph: &Graph, classes: &dyn Classes, source: Source<'_>) -> 
     let back = cycles::recirculations(graph, &shapes, &kinds).map_err(in_text)?;
     let (modules, info) = maker.modules(&known, &kinds);
     maker.end()?;
-    let application = maker.instances(&known, modules, info, &back);
+    let (mut modules, mut faults) = (modules, Vec::new());
+    let shared = scopes::shared(graph, &mut modules, &mut faults);
+    faults.iter().for_each(|(n, what)| maker.fault(&graph.elements[*n], what));
+    let application = maker.instances(&known, modules, info, &back, &shared);
     maker.end()?;
     let kept = |n: &usize| !graph.elements[*n].is_gone(&known);
     let all = (0..graph.elements.len()).filter(kept);
@@ -172,8 +177,8 @@ struct Maker<'a> {
     parts: Vec<c::Diagnostics>,
 }
 
-/// A module that is to be verified, of the element of that number.
-type Modules = HashMap<usize, Module>;
+/// Programs that are to be verified, by the elements' numbers.
+type Modules = HashMap<usize, Compiled>;
 
 impl<'a> Maker<'a> {
     /// The faults so far, if there are any.
@@ -261,7 +266,7 @@ impl<'a> Maker<'a> {
             };
             let alike = alike(&file.name, &instance);
             let same = alike.as_ref().and_then(|alike| modules.get(made.get(alike)?));
-            let same = same.map(|same| Module { name: element.name.clone(), ..Module::clone(same) });
+            let same = same.map(|same| same.named(&element.name));
             if let Some(module) = same.or_else(|| self.module(element, file, &instance, &mut info)) {
                 modules.insert(n, module);
                 made.extend(alike.map(|alike| (alike, n)));
@@ -271,12 +276,12 @@ impl<'a> Maker<'a> {
     }
 
     /// An instance's module, unless it has faults.
-    fn module(&mut self, element: &Element, file: &File, instance: &Instance, info: &mut InfoLayout) -> Option<Module> {
+    fn module(&mut self, element: &Element, file: &File, instance: &Instance, info: &mut InfoLayout) -> Option<Compiled> {
         let classes = self.classes;
         match c::compile(file.source(), &|name| classes.include(name), instance, info) {
-            Ok(module) => {
-                self.check_tables(element, &module);
-                Some(module)
+            Ok(compiled) => {
+                self.check_tables(element, &compiled.module);
+                Some(compiled)
             }
             Err(found) => {
                 // What is wrong with a class is said once.
@@ -296,13 +301,20 @@ impl<'a> Maker<'a> {
     }
 
     /// Verified programs, native elements, and the wires between them.
-    fn instances(&mut self, known: &HashMap<&str, Known>, mut modules: Modules, info: InfoLayout, back: &[Connection]) -> Application {
+    fn instances(
+        &mut self,
+        known: &HashMap<&str, Known>,
+        mut modules: Modules,
+        info: InfoLayout,
+        back: &[Connection],
+        shared: &[Vec<scopes::At>],
+    ) -> Application {
         let info_size = info.size();
         let (mut instances, mut numbers) = (Vec::new(), HashMap::new());
         for (n, element) in self.graph.elements.iter().enumerate().filter(|(_, element)| !element.is_gone(known)) {
             let body = match modules.remove(&n) {
                 None => Body::Native(element.arguments.clone()),
-                Some(module) => match netil::verify(Module { info_size, info_fields: info.fields.clone(), ..module }) {
+                Some(Compiled { module, .. }) => match netil::verify(Module { info_size, info_fields: info.fields.clone(), ..module }) {
                     Ok(program) => Body::Program(Arc::new(program)),
                     Err(wrong) => {
                         wrong.iter().for_each(|wrong| self.fault(element, format!("its program is refused: {wrong}")));
@@ -318,7 +330,9 @@ impl<'a> Maker<'a> {
         let wire = |c: &Connection| Some(Wire { from: end(c.from)?, to: end(c.to)?, recirculates: back.contains(&(c.from, c.to)) });
         let mut wires: Vec<Wire> = self.graph.connections.iter().filter_map(wire).collect();
         wires.sort_unstable();
-        Application { instances, wires, info: info.fields, info_size }
+        let of = |at: &scopes::At| Some(TableOf { instance: *numbers.get(&at.0)?, table: at.1 as u32 });
+        let shared = shared.iter().map(|list| list.iter().filter_map(of).collect()).collect();
+        Application { instances, wires, info: info.fields, info_size, shared }
     }
 }
 

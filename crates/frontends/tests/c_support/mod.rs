@@ -71,8 +71,8 @@ impl Element {
     pub fn with_kinds(text: &str, inputs: Vec<Kind>, outputs: Vec<Kind>, values: BTreeMap<String, Value>) -> Self {
         let instance = Instance { name: "e".to_owned(), inputs, outputs, values, ..Instance::default() };
         let source = Source { name: "e.c", text };
-        let module = c::compile(source, &|_| None, &instance, &mut InfoLayout::default());
-        Self::of(module.unwrap_or_else(|faults| panic!("{}", faults.render(false))))
+        let compiled = c::compile(source, &|_| None, &instance, &mut InfoLayout::default());
+        Self::of(compiled.unwrap_or_else(|faults| panic!("{}", faults.render(false))).module)
     }
 
     pub fn of(module: Module) -> Self {

@@ -30,11 +30,12 @@ impl Application {
     /// How its elements run when they are linked; whether arrivals run in bursts is known when they are made.
     pub fn explain(&self, graph: Option<&Graph>) -> Account {
         let app = self.application();
-        let of = |instance: &netil::app::Instance| match instance.program() {
+        let of = |(at, instance): (usize, &netil::app::Instance)| match instance.program() {
+            Some(_) if app.shares(at as u32) => Err("it has a table together with others".to_owned()),
             Some(program) => linked::linkable(program),
             None => Err("the runtime's own".to_owned()),
         };
-        let handlers: Vec<Result<_, String>> = app.instances.iter().map(of).collect();
+        let handlers: Vec<Result<_, String>> = app.instances.iter().enumerate().map(of).collect();
         let plan = linked::plan(app, &|instance| handlers[instance as usize].is_ok());
         let declared = |at: usize| format!("{} :: {}", app.instances[at].name, app.instances[at].class);
         let way = |(at, handler): (usize, &Result<_, String>)| {

@@ -34,9 +34,11 @@ pub(super) fn link(application: &Application, options: &aot::Options) -> Result<
     Ok(Some((plan, Box::new(linked))))
 }
 
-/// Which elements are linked of those that may be.
+/// Which elements are linked of those that may be: each member's tables are its own.
 pub(super) fn plan(application: &Application, links: &dyn Fn(u32) -> bool) -> Plan {
-    Plan::new(application, links, &|instance| native::looks_at_annotations(&application.instances[instance as usize].class))
+    Plan::new(application, &|instance| links(instance) && !application.shares(instance), &|instance| {
+        native::looks_at_annotations(&application.instances[instance as usize].class)
+    })
 }
 
 /// A program's push handler, if it can be linked.

@@ -210,6 +210,9 @@ impl Writer<'_> {
             Ok(plain) => plain,
             Err(found) => return self.copies.0.push(found),
         };
+        if plain.shares {
+            self.fault(element, "in the native build, each element has its tables for itself");
+        }
         let _ = write!(self.out, "\n/* {} */\n#define nv_self {e}\n", self.declared(element));
         let (inputs, outputs) = (program.instance.inputs.len(), program.instance.outputs.len());
         let _ = write!(self.out, "#define NINPUTS {inputs}\n#define NOUTPUTS {outputs}\n");

@@ -81,7 +81,7 @@ impl Graph {
         packet.buffer.port = port;
         let (now, begun) = (self.clock.now(), self.begin_run());
         let Body::Program(program) = &mut self.nodes[node].body else { return };
-        let ended = program.push(&mut packet, now);
+        let ended = program.with(&mut self.shared, |program| program.push(&mut packet, now));
         self.end_run_of(node, begun);
         self.after_program(node, &packet);
         self.end(node, ended, packet);
@@ -188,7 +188,7 @@ impl Graph {
         let mark = self.pending.len();
         let (now, begun) = (self.clock.now(), self.begin_run());
         let Body::Program(program) = &mut self.nodes[node].body else { return None };
-        let (ended, buffer) = program.pull(port, input, before, now);
+        let (ended, buffer) = program.with(&mut self.shared, |program| program.pull(port, input, before, now));
         self.end_run_of(node, begun);
         let packet = Packet { buffer, rounds, link };
         self.after_program(node, &packet);
@@ -209,7 +209,7 @@ impl Graph {
         let now = self.clock.now();
         self.watch(|observer, _| observer.wakes(node));
         let Body::Program(program) = &mut self.nodes[node].body else { return };
-        let (ended, buffer) = program.event(event, time, now);
+        let (ended, buffer) = program.with(&mut self.shared, |program| program.event(event, time, now));
         let packet = Packet { buffer, rounds: 0, link: crate::io::LinkType::EN10MB };
         self.after_program(node, &packet);
         self.end(node, ended, packet);

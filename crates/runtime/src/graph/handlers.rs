@@ -218,7 +218,7 @@ impl Graph {
         let mut printed = Vec::new();
         if call {
             let now = self.clock.now();
-            program.event(event::CONTROL + index, now, now);
+            program.with(&mut self.shared, |program| program.event(event::CONTROL + index, now, now));
             printed = program.printed();
         }
         Ok(program.value(index, &printed))
@@ -241,14 +241,14 @@ impl Graph {
         let now = self.clock.now();
         let none = no_handler(&self.nodes[node].name, name);
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(none) };
-        program.read_table(name, text, now).unwrap_or(Err(none))
+        program.with(&mut self.shared, |program| program.read_table(name, text, now)).unwrap_or(Err(none))
     }
 
     fn write_table(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {
         let now = self.clock.now();
         let none = no_handler(&self.nodes[node].name, name);
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(none) };
-        program.write_table(name, text, now).unwrap_or(Err(none))
+        program.with(&mut self.shared, |program| program.write_table(name, text, now)).unwrap_or(Err(none))
     }
 
     /// Moves what a handler emitted, if nothing else is moving.

@@ -47,13 +47,13 @@ pub use stats::{LinkedStats, NodeStats, Stats};
 
 use clock::Clock;
 use netil::Verified;
-use netil::app::{Application, Body as Source, End};
+use netil::app::{Application, Body as Source, End, TableOf};
 use netil::copro::Coprocessor;
 use netil::engine::Engine;
 use netil::module::Table as Declaration;
 use netil::pool::Pool;
 use netil::tables::Table;
-use program::Program;
+use program::{Program, Together, seed_of};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -132,6 +132,8 @@ pub struct Fault {
 pub struct Graph {
     nodes: Vec<Node>,
     by_name: HashMap<String, usize>,
+    /// Tables that several programs have together.
+    shared: Vec<Box<dyn Table>>,
     /// Packets on their way; the last moves first.
     pending: Vec<Push>,
     /// Packets led back.
@@ -235,7 +237,10 @@ impl Graph {
                 stats: NodeStats::default(),
             };
             let made = match &instance.body {
-                Source::Program(program) => Program::new(program, factories, &settings, index).map(|p| Body::Program(Box::new(p))),
+                Source::Program(program) => {
+                    let made = Program::new(program, factories, &settings, index, together(application, index));
+                    made.map(|program| Body::Program(Box::new(program)))
+                }
                 Source::Native(arguments) => {
                     node.arguments.clone_from(arguments);
                     make_native(&node, &kinds, index, &info, &settings)
@@ -250,7 +255,8 @@ impl Graph {
         if !faults.is_empty() {
             return Err(faults);
         }
-        let mut graph = Self::of_nodes(nodes, settings, info, host);
+        let shared = application.shared.iter().filter_map(|list| shared_table(application, list.first()?, factories, &settings)).collect();
+        let mut graph = Self { shared, ..Self::of_nodes(nodes, settings, info, host) };
         graph.init().map_err(|fault| vec![fault])?;
         Ok(graph)
     }
@@ -269,6 +275,7 @@ impl Graph {
             driver: is(|native| native.is_driver()).first().copied(),
             nodes,
             by_name,
+            shared: Vec::new(),
             pending: Vec::new(),
             recirculated: VecDeque::new(),
             calls: VecDeque::new(),
@@ -302,7 +309,7 @@ impl Graph {
         for index in 0..self.nodes.len() {
             let fault = |message| Fault { instance: index, message };
             let printed = match &mut self.nodes[index].body {
-                Body::Program(program) => Some(program.init().map_err(fault)?),
+                Body::Program(program) => Some(program.with(&mut self.shared, Program::init).map_err(fault)?),
                 Body::Native(..) => None,
             };
             match printed {
@@ -377,6 +384,20 @@ fn at<T>(ports: &mut Vec<Vec<T>>, port: u32) -> &mut Vec<T> {
         ports.push(Vec::new());
     }
     &mut ports[port]
+}
+
+/// The tables that an instance has together with others.
+fn together(application: &Application, index: usize) -> Together {
+    let lists = application.shared.iter().enumerate();
+    let own = lists.flat_map(|(at, list)| list.iter().filter(|of| of.instance as usize == index).map(move |of| (of.table as usize, at)));
+    own.collect()
+}
+
+/// A table that several have, as the first declares it.
+fn shared_table(application: &Application, first: &TableOf, factories: &Factories<'_>, settings: &Settings) -> Option<Box<dyn Table>> {
+    let program = application.instances.get(first.instance as usize)?.program()?;
+    let declaration = program.module().tables.get(first.table as usize)?;
+    Some((factories.table)(declaration, seed_of(settings, first.instance as usize), true))
 }
 
 fn make_native(node: &Node, kinds: &kinds::Kinds, index: usize, info: &Info, settings: &Settings) -> Result<Body, String> {

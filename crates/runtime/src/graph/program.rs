@@ -11,6 +11,7 @@ use netil::engine::Engine;
 use netil::event;
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome, State};
 use netil::module::{HandlerKind, Table as Declaration};
+use netil::tables::{Reference, Table};
 use std::sync::Arc;
 
 /// A program and all that it keeps.
@@ -22,6 +23,15 @@ pub(super) struct Program {
     inputs: u32,
     /// Timers as they were last seen, and when each is due by the run's clock.
     timers: Vec<(u64, u64)>,
+    together: Together,
+}
+
+/// Tables that a program has together with others: its own numbers for them, and theirs in the graph.
+pub(super) type Together = Vec<(usize, usize)>;
+
+/// The seed of an instance's random numbers and hashes.
+pub(super) fn seed_of(settings: &Settings, index: usize) -> u64 {
+    settings.seed ^ (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// What became of a packet, by output.
@@ -34,16 +44,41 @@ pub(super) enum Ended {
 }
 
 impl Program {
-    pub(super) fn new(program: &Arc<Verified>, factories: &Factories<'_>, settings: &Settings, index: usize) -> Result<Self, String> {
-        let seed = settings.seed ^ (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    /// `together`: its tables that others have as well, each with its place among such.
+    pub(super) fn new(
+        program: &Arc<Verified>,
+        factories: &Factories<'_>,
+        settings: &Settings,
+        index: usize,
+        together: Together,
+    ) -> Result<Self, String> {
+        let seed = seed_of(settings, index);
         let is_written = |n: usize| is_written(program.module(), n as u32);
-        let table = |n, declaration: &Declaration| (factories.table)(declaration, seed, is_written(n));
+        let table = |n, declaration: &Declaration| match together.iter().any(|(own, _)| *own == n) {
+            true => Box::new(Reference::new(&Declaration { capacity: 0, entries: Vec::new(), ..declaration.clone() })),
+            false => (factories.table)(declaration, seed, is_written(n)),
+        };
         let mut state = State::made_of(program, factories.coprocessor, &table).map_err(|error| error.to_string())?;
         state.seed = seed;
         state.budget = settings.budget.unwrap_or(state.budget);
         let engine = (factories.engine)(Arc::clone(program))?;
         let inputs = program.module().all_ports().iter().filter(|(_, port)| port.kind.is_input()).count() as u32;
-        Ok(Self { program: Arc::clone(program), engine, state, outcome: Outcome::default(), inputs, timers: Vec::new() })
+        Ok(Self { program: Arc::clone(program), engine, state, outcome: Outcome::default(), inputs, timers: Vec::new(), together })
+    }
+
+    /// Does something with those tables in their places that it has together with others. They lie with the graph, and here only meanwhile: one program
+    /// runs at a time.
+    pub(super) fn with<T>(&mut self, shared: &mut [Box<dyn Table>], work: impl FnOnce(&mut Self) -> T) -> T {
+        self.exchange(shared);
+        let result = work(self);
+        self.exchange(shared);
+        result
+    }
+
+    fn exchange(&mut self, shared: &mut [Box<dyn Table>]) {
+        for (own, at) in &self.together {
+            std::mem::swap(&mut self.state.tables[*own], &mut shared[*at]);
+        }
     }
 
     /// Runs the init handler; what it printed.

@@ -196,7 +196,7 @@ impl Checker<'_> {
         fits
     }
 
-    fn table(&mut self, arg: &ast::Arg) -> Option<Arg> {
+    pub(super) fn table(&mut self, arg: &ast::Arg) -> Option<Arg> {
         if let ast::Arg::Expr(ast::Expr { kind: ExprKind::Name(name), .. }) = arg {
             match self.lookup(&name.text) {
                 Some((Symbol::Table(id), _)) => return Some(Arg::Table(*id)),

@@ -1,11 +1,11 @@
-//! What a file says of its class: ELEMENT, PARAM, CONFIG, INFO, TABLE_*, READ, WRITE.
+//! What a file says of its class: ELEMENT, PARAM, CONFIG, INFO, TABLE_*, READ, WRITE; SCOPE is in `scope`.
 
 use super::{Checker, Symbol};
 use crate::c::ast::{self, Arg, ExprKind, Name};
 use crate::c::fold::{Nothing, fold};
 use crate::c::tree::{ControlDecl, Expr, Source, Static, TableDecl};
 use crate::c::types::{Type, U32, U64};
-use crate::c::{Config, Mode, Param, Preset, Value, similar};
+use crate::c::{Config, Mode, Param, Preset, TableScope, Value, similar};
 use crate::diagnostics::{Diagnostic, Span};
 use netil::module::TableKind;
 use std::sync::Arc;
@@ -29,10 +29,7 @@ impl Checker<'_> {
             "CONFIG_LIST" => self.config_list(args, span),
             "INFO" => self.info_word(args),
             "READ" | "WRITE" | "READ_CALL" | "WRITE_CALL" => self.control(word, args, span),
-            "SHARED" => {
-                self.fault(span, "tables are private to the element");
-                Some(())
-            }
+            "SCOPE" => self.scope_word(args),
             table => self.table_word(table, args, span),
         };
         if done.is_none() && !self.faults.told(span) {
@@ -231,7 +228,8 @@ impl Checker<'_> {
         };
         let id = self.program.tables.len();
         self.declare(name, Symbol::Table(id));
-        let table = TableDecl { name: Arc::clone(&name.text), kind, key: key_ty, value: value_ty, capacity, timeout, span };
+        let scope = TableScope::Local;
+        let table = TableDecl { name: Arc::clone(&name.text), kind, key: key_ty, value: value_ty, capacity, timeout, scope, span };
         self.program.class.tables.push(crate::c::Table {
             name: name.text.to_string(),
             kind,
@@ -365,7 +363,7 @@ fn kind_of(word: &str) -> Option<TableKind> {
     })
 }
 
-fn name_of(arg: &Arg) -> Option<&Name> {
+pub(super) fn name_of(arg: &Arg) -> Option<&Name> {
     match arg {
         Arg::Expr(ast::Expr { kind: ExprKind::Name(name), .. }) => Some(name),
         _ => None,
@@ -407,6 +405,7 @@ fn form(word: &str) -> &'static str {
         "CONFIG" => "CONFIG(SYNTAX, name)",
         "CONFIG_LIST" => "CONFIG_LIST(type, name)",
         "INFO" => "INFO(type, name)",
+        "SCOPE" => "SCOPE(table, GLOBAL), or UNIVERSAL, LOCAL, REGIONAL, REGIONAL(element, its table)",
         "TABLE_EXACT" => "TABLE_EXACT(name, key type, value type, capacity, timeout)",
         "READ" | "WRITE" => "READ(name, type, variable)",
         "READ_CALL" | "WRITE_CALL" => "READ_CALL(name, type, function)",

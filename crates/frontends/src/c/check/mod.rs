@@ -11,6 +11,7 @@ mod expr;
 mod function;
 mod init;
 mod place;
+mod scope;
 mod stmt;
 
 use super::ast::{self, Item, Name};

@@ -41,7 +41,7 @@ pub(super) const CLASS_WORDS: [&str; 17] = [
     "WRITE",
     "READ_CALL",
     "WRITE_CALL",
-    "SHARED",
+    "SCOPE",
 ];
 
 /// A fault was found and told.

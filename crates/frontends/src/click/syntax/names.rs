@@ -30,6 +30,8 @@ struct Meaning {
 pub struct Names {
     /// By the name with those of the compounds around it.
     known: HashMap<String, Meaning>,
+    /// Classes by elements' names.
+    classes: HashMap<String, String>,
 }
 
 /// The names that an element knows.
@@ -45,6 +47,7 @@ impl Names {
     pub fn of(graph: &Graph) -> (Self, Vec<Diagnostic>) {
         let (mut names, mut faults) = (Self::default(), Vec::new());
         for element in &graph.elements {
+            names.classes.insert(element.name.clone(), element.class.clone());
             let declare = match element.class.as_str() {
                 "AddressInfo" => address,
                 "PortInfo" => port,
@@ -119,21 +122,28 @@ fn pattern(text: &str, meaning: &mut Meaning) -> Result<(), String> {
     Ok(())
 }
 
+/// What there is by a name in the innermost compound around an element that has it.
+pub(crate) fn innermost<T>(element: &str, name: &str, mut find: impl FnMut(&str) -> Option<T>) -> Option<T> {
+    let mut around = element;
+    loop {
+        let end = around.rfind('/').map_or(0, |at| at + 1);
+        match find(&format!("{}{name}", &around[..end])) {
+            Some(found) => return Some(found),
+            None if end == 0 => return None,
+            None => around = &around[..end - 1],
+        }
+    }
+}
+
 impl Scope<'_> {
     /// The innermost meaning of a name that has what is asked for.
     fn find<T>(&self, name: &str, of: impl Fn(&Meaning) -> Option<T>) -> Option<T> {
-        let mut around = self.element;
-        loop {
-            let end = around.rfind('/').map_or(0, |at| at + 1);
-            let known = self.names.known.get(&format!("{}{name}", &around[..end]));
-            if let Some(found) = known.and_then(&of) {
-                return Some(found);
-            }
-            if end == 0 {
-                return None;
-            }
-            around = &around[..end - 1];
-        }
+        innermost(self.element, name, |full| self.names.known.get(full).and_then(&of))
+    }
+
+    /// The class of an element.
+    pub fn class(&self, name: &str) -> Option<&str> {
+        innermost(self.element, name, |full| self.names.classes.get(full)).map(String::as_str)
     }
 
     /// The IPv4 address of a name.

@@ -271,8 +271,8 @@ fn interpreted(rules: &[Rule], packets: &[Packet]) -> Vec<i64> {
     let generated = emit::function("classify", rules);
     let instance = Instance { inputs: vec![Kind::Push], outputs: vec![Kind::Push; outputs], generated, ..Instance::default() };
     let mut info = c::InfoLayout::default();
-    let module = c::compile(Source { name: "Sorted.c", text: CLASS }, &|_| Some(click.clone()), &instance, &mut info);
-    let module = module.unwrap_or_else(|faults| panic!("{}", faults.render(false)));
+    let compiled = c::compile(Source { name: "Sorted.c", text: CLASS }, &|_| Some(click.clone()), &instance, &mut info);
+    let module = compiled.unwrap_or_else(|faults| panic!("{}", faults.render(false))).module;
     let module = netil::module::Module { info_size: info.size(), info_fields: info.fields, ..module };
     let program = Arc::new(netil::verify(module).unwrap_or_else(|wrong| panic!("{wrong:?}")));
     let mut state = State::plain(&program).unwrap();

@@ -1,0 +1,66 @@
+//! SCOPE: which elements have a table together.
+//!
+//! Source: NP-Click paper, section 4.2.1 (universal, global, regional, local).
+
+use super::class::name_of;
+use super::{Checker, Symbol};
+use crate::c::ast::{self, Arg, ExprKind, Name};
+use crate::c::{TableScope, Value, similar, tree};
+use crate::diagnostics::Diagnostic;
+
+const SCOPES: [&str; 4] = ["LOCAL", "REGIONAL", "GLOBAL", "UNIVERSAL"];
+
+impl Checker<'_> {
+    /// `SCOPE(table, GLOBAL)`, `SCOPE(table, REGIONAL(element, its table))`; behind the table's declaration.
+    pub(super) fn scope_word(&mut self, args: &[Arg]) -> Option<()> {
+        let [table, Arg::Expr(scope)] = args else { return None };
+        let (name, of) = match &scope.kind {
+            ExprKind::Name(name) => (name, None),
+            ExprKind::Call(callee, of) => match &callee.kind {
+                ExprKind::Name(name) => (name, Some(of)),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let scope = match (&*name.text, of.map(Vec::as_slice)) {
+            ("LOCAL", None) => TableScope::Local,
+            ("REGIONAL", None) => TableScope::Regional,
+            ("GLOBAL", None) => TableScope::Global,
+            ("UNIVERSAL", None) => TableScope::Universal,
+            ("REGIONAL", Some([element, table])) => {
+                TableScope::Of { element: self.element_name(element)?, table: name_of(table)?.text.to_string() }
+            }
+            (known, _) if SCOPES.contains(&known) => return None,
+            _ => return self.no_scope(name),
+        };
+        if let Some(tree::Arg::Table(id)) = self.table(table) {
+            self.program.tables[id].scope = scope;
+        }
+        Some(())
+    }
+
+    fn no_scope(&mut self, name: &Name) -> Option<()> {
+        let fault = Diagnostic::new(name.span, format!("there is no scope `{}`", name.text));
+        let fault = fault.help("write LOCAL, REGIONAL, REGIONAL(element, table), GLOBAL or UNIVERSAL");
+        let fault = similar(fault, &name.text, SCOPES.into_iter(), "");
+        self.faults.add(fault);
+        Some(())
+    }
+
+    /// A text, or what a parameter is for this instance.
+    fn element_name(&mut self, arg: &Arg) -> Option<String> {
+        let Arg::Expr(ast::Expr { kind, .. }) = arg else { return None };
+        match kind {
+            ExprKind::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+            ExprKind::Name(name) => {
+                let Some((Symbol::Param(_), _)) = self.lookup(&name.text) else { return None };
+                match self.instance.map(|instance| instance.values.get(&*name.text)) {
+                    Some(Some(Value::Text(text))) => Some(text.clone()),
+                    Some(_) => None,
+                    None => Some(String::new()),
+                }
+            }
+            _ => None,
+        }
+    }
+}
