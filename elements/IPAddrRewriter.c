@@ -17,10 +17,11 @@
  *   TIMEOUT             how long an idle address is known, 5 minutes
  *   MAPPING_CAPACITY    how many inner addresses are known at most, 65,536
  *
- * See also: IPRewriter. Source: RFC 3022.
+ * See also: IPRewriter, ICMPRewriter. Source: RFC 3022.
  */
 #include <netvm.h>
 #include "click.h"
+#include "flow.h"
 
 ELEMENT(IPAddrRewriter, "1-/1-", "h/h");
 PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
@@ -33,7 +34,6 @@ CONFIG(REWRITE_ADDRESSES, inputs);
 enum { INPUT_DROPS, NO_ADDRESS };
 enum { MOST_TRIES = 1024, PATTERNS = 64 };
 
-struct mapped { be32 to; u32 output; };
 /* By inner address and by outer address. */
 TABLE_EXACT(inner, be32, struct mapped, mapping_capacity, timeout);
 TABLE_EXACT(outer, be32, struct mapped, mapping_capacity, timeout);

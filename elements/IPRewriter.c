@@ -31,7 +31,7 @@
  *
  *     rw :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 1, drop);  inside -> rw -> outside;  outside -> [1]rw[1] -> inside;
  *
- * See also: TCPRewriter, UDPRewriter, IPAddrRewriter. Source: RFC 3022.
+ * See also: TCPRewriter, UDPRewriter, IPAddrRewriter, ICMPRewriter. Source: RFC 3022.
  */
 #include <netvm.h>
 #include "click.h"

@@ -14,7 +14,7 @@
  *
  * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full.
  *
- * See also: IPRewriter, UDPRewriter. Source: RFC 3022.
+ * See also: IPRewriter, UDPRewriter, ICMPRewriter. Source: RFC 3022.
  */
 #include <netvm.h>
 #include "click.h"

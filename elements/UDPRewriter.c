@@ -12,7 +12,7 @@
  *
  * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full.
  *
- * See also: IPRewriter, TCPRewriter. Source: RFC 3022.
+ * See also: IPRewriter, TCPRewriter, ICMPRewriter. Source: RFC 3022.
  */
 #include <netvm.h>
 #include "click.h"

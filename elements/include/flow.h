@@ -1,5 +1,5 @@
 /*
- * flow.h -- flows of TCP and UDP packets and what rewriters know of them
+ * flow.h -- flows of TCP and UDP packets, and what rewriters know of them: for their tables, and for others who look into these
  *
  * A flow is one direction: addresses, ports, protocol. Each flow that is rewritten has a mapping to what becomes of it; the flow of the replies has
  * the mapping that turns that round.
@@ -19,6 +19,17 @@ struct mapping {
     bool is_reply;
     u8 mark;                    /* of the flow's first packet, for replies */
 };
+
+/* What becomes of an address, where only addresses are rewritten. */
+struct mapped { be32 to; u32 output; };
+
+/* A mapping that there is, and that has not timed out. */
+static inline bool is_live(const struct mapping *mapping)
+{
+    u64 time = now();
+
+    return mapping && (time < mapping->used || time - mapping->used < mapping->limit);
+}
 
 /* The ports of TCP and UDP are in the same place; this is as far as their checksums, too. */
 struct ports { be16 sport; be16 dport; };

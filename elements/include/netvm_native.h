@@ -225,5 +225,12 @@ static inline u8 *nv_header(u32 offset, u64 size)
 #define NV_LIST(ctype, name) extern const ctype name[]; enum { NV_CAT(name, _count) = 1 }
 #endif
 #define NV_CONFIG_REWRITE_ADDRESSES(name) NV_CONFIG_REWRITE(name)
+#define NV_CONFIG_REWRITERS(name) \
+    enum { NV_CAT(name, _say_outputs) }; \
+    static bool NV_CAT(name, _find)(void) \
+    { \
+        return take_flow(0, -1) || take_source(0, -1) || take_destination(0, -1); \
+    } \
+    struct nv_declaration
 
 #endif

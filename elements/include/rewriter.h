@@ -61,13 +61,6 @@ static void find_replies(void)
 
 /* ---- Mappings ---- */
 
-static bool is_live(const struct mapping *mapping)
-{
-    u64 time = now();
-
-    return mapping && (time < mapping->used || time - mapping->used < mapping->limit);
-}
-
 static bool is_mapped(void)
 {
     return is_live(table_peek(brief, &this_flow)) || is_live(table_peek(lasting, &this_flow));

@@ -2,7 +2,7 @@
 
 use netvm_frontends::c::{self, InfoLayout, Instance, Source, Type, Value};
 use netvm_frontends::click::arguments;
-use netvm_frontends::click::graph::Graph;
+use netvm_frontends::click::flatten;
 use netvm_frontends::click::processing::Kind;
 use netvm_frontends::click::syntax::Names;
 use netvm_frontends::click::syntax::whole::{Job, Whole};
@@ -74,7 +74,7 @@ fn examples(syntax: &str) -> Vec<String> {
         "IP6_ROUTES" => &["3ffe:1ce1:2::/48 0", "::/0 1"],
         "ARP_ENTRIES" => &["1.2.3.4 00:11:22:33:44:55"],
         "REWRITE" => &["pattern 1.0.0.1 1024-65535 - - 0 0"],
-
+        "REWRITERS" => &["flows addresses:0"],
         "REWRITE_ADDRESSES" => &["pattern 1.0.0.1 - 0 0"],
         "LIST" => &["1", "2"],
         other => panic!("an example is missing for {other}"),
@@ -95,7 +95,7 @@ fn instance(class: &c::Class, agnostic: Kind) -> Instance {
         ..Instance::default()
     };
     if let Some(config) = &class.config {
-        let (names, _) = Names::of(&Graph::default());
+        let (names, _) = Names::of(&flatten("flows :: IPRewriter; addresses :: IPAddrRewriter;", &Default::default()).unwrap());
         let element = config.ctype.as_ref().map(|ty| arguments::Type::Integer { bits: 8 * ty.size() as u8, signed: false });
         let job = Job {
             name: &config.name,
@@ -119,8 +119,8 @@ fn every_class_becomes_a_program() {
         let Ok(class) = c::describe(source, &include) else { continue };
         for agnostic in [Kind::Push, Kind::Pull] {
             match c::compile(source, &include, &instance(&class, agnostic), &mut InfoLayout::default()) {
-                Ok(module) => {
-                    if let Err(errors) = netil::verify(module) {
+                Ok(compiled) => {
+                    if let Err(errors) = netil::verify(compiled.module) {
                         wrong += &format!("{name}: {}\n", errors[0]);
                     }
                 }

@@ -98,7 +98,7 @@ pub(super) fn run(
 /// The element with something at every port.
 fn configuration(class: &str, case: &Case) -> String {
     let (inputs, outputs) = case.ports;
-    let mut text = format!("element :: {class}({});\nFrom -> All -> To;\n", case.config);
+    let mut text = format!("element :: {class}({});\nFrom -> All -> To;\n{}\n", case.config, case.beside);
     for n in 0..inputs {
         let _ = writeln!(text, "from{n} :: From -> [{n}] element;");
     }

@@ -6,6 +6,7 @@
 //! case WORDS                      begins a case: a fresh instance
 //! config ARGUMENTS                of the element; none by default
 //! ports INPUTS OUTPUTS            that are connected; 1 1 by default
+//! beside CONFIGURATION            elements that the arguments name; nothing comes to them
 //! at SECONDS                      the clock, 1 at first; timers that are due run
 //! in PORT HEX [NAME=VALUE ...]    a packet comes in, with those annotations (all others 0)
 //! write HANDLER VALUE             a write handler is called
@@ -34,6 +35,8 @@ pub struct Case {
     pub config: String,
     /// Inputs and outputs that are connected.
     pub ports: (usize, usize),
+    /// Other elements of its configuration.
+    pub beside: String,
     /// What is done, in order.
     pub steps: Vec<Step>,
 }
@@ -181,12 +184,13 @@ fn joined(text: &str) -> Vec<(usize, String)> {
 fn read_line(cases: &mut Vec<Case>, line: usize, text: &str) -> Option<()> {
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     if word == "case" {
-        cases.push(Case { line, title: rest.to_owned(), config: String::new(), ports: (1, 1), steps: Vec::new() });
+        cases.push(Case { line, title: rest.to_owned(), config: String::new(), ports: (1, 1), beside: String::new(), steps: Vec::new() });
         return Some(());
     }
     let case = cases.last_mut()?;
     match word {
         "config" => case.config = rest.to_owned(),
+        "beside" => case.beside = rest.to_owned(),
         "ports" => case.ports = rest.split_once(' ').map(|(i, o)| Some((i.parse().ok()?, o.parse().ok()?)))??,
         "at" | "in" | "write" | "read" => case.steps.push(step(line, word, rest)?),
         _ => case.steps.last_mut()?.expected.push(event(text)?),

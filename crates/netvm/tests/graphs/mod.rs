@@ -12,6 +12,12 @@ use std::rc::Rc;
 #[derive(Clone, Default)]
 pub struct Kept(Rc<RefCell<Vec<u8>>>);
 
+impl Kept {
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.borrow()).into_owned()
+    }
+}
+
 impl Host for Kept {
     fn write(&mut self, _: Stream, text: &[u8]) {
         self.0.borrow_mut().extend_from_slice(text);

@@ -17,6 +17,7 @@ mod pattern;
 mod port;
 mod prefix;
 mod rewrite;
+mod rewriters;
 mod routes;
 mod text;
 pub mod whole;

@@ -1,6 +1,6 @@
 //! Syntaxes of all that is left of an element's arguments: they write restricted C, and entries of tables.
 
-use super::{Scope, list, pattern, rewrite, routes};
+use super::{Scope, list, pattern, rewrite, rewriters, routes};
 use crate::click::arguments::{Type, Value};
 use crate::click::config::unquote;
 
@@ -60,6 +60,7 @@ pub const WHOLES: &[Whole] = &[
     Whole { name: "ARP_ENTRIES", write: routes::arp },
     Whole { name: "REWRITE", write: rewrite::write },
     Whole { name: "REWRITE_ADDRESSES", write: rewrite::write_addresses },
+    Whole { name: "REWRITERS", write: rewriters::write },
     Whole { name: "LIST", write: list::write },
 ];
 

@@ -1,0 +1,68 @@
+//! Which rewriters' mappings ICMPRewriter looks into: `MAP …`, each `ELEMENT` or `ELEMENT:OUTPUT`.
+//!
+//! For each map there are the tables of that element, and one function asks them all in turn. What the class has to say of a mapping that was found is its own
+//! functions' business: `take_flow`, `take_source` and `take_destination` get it and the first output.
+//!
+//! Source: Click's manual of ICMPRewriter.
+
+use super::integer;
+use super::whole::{Job, Written};
+use crate::click::arguments::keyword;
+use std::fmt::Write as _;
+
+/// The class whose mappings are of addresses alone; all others' are of flows.
+const OF_ADDRESSES: &str = "IPAddrRewriter";
+
+/// The tables of both kinds of rewriters, with what they are asked for and what takes the answer.
+const FLOWS: [(&str, &str, &str); 2] = [("brief", "replies", "take_flow"), ("lasting", "replies", "take_flow")];
+const ADDRESSES: [(&str, &str, &str); 2] = [("inner", "replies.saddr", "take_source"), ("outer", "replies.daddr", "take_destination")];
+
+/// Writes the tables and `static bool NAME_find(void)`.
+pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
+    let maps = maps(job).map_err(|wrong| vec![wrong])?;
+    let name = job.name;
+    let (mut tables, mut asked, mut seen) = (String::new(), String::new(), Vec::new());
+    for (element, first) in &maps {
+        if seen.contains(&element) {
+            continue;
+        }
+        let n = seen.len();
+        seen.push(element);
+        let (key, value, those) = match job.names.class(element) {
+            Some(OF_ADDRESSES) => ("be32", "struct mapped", ADDRESSES),
+            _ => ("struct flow", "struct mapping", FLOWS),
+        };
+        for (table, wanted, take) in those {
+            let _ = writeln!(tables, "TABLE_EXACT({name}_{table}_{n}, {key}, {value}, 1, 0);");
+            let _ = writeln!(tables, "SCOPE({name}_{table}_{n}, REGIONAL(\"{element}\", {table}));");
+            let _ = writeln!(asked, "    if ({take}(table_peek({name}_{table}_{n}, &{wanted}), {first}))\n        return true;");
+        }
+    }
+    let says = i32::from(maps.iter().any(|(_, first)| *first >= 0));
+    Ok(Written::source(format!(
+        "enum {{ {name}_say_outputs = {says} }};\n{tables}static bool {name}_find(void)\n{{\n{asked}    return false;\n}}\n"
+    )))
+}
+
+/// Elements, and what their outputs are counted from; -1: it makes no difference.
+fn maps(job: &Job<'_>) -> Result<Vec<(String, i64)>, String> {
+    let [argument] = job.arguments else { return Err("expected MAPS: the names of rewriters".to_owned()) };
+    let list = keyword(argument).filter(|(word, _)| *word == "MAPS").map_or(argument.as_str(), |(_, list)| list);
+    let words = Job::words(list);
+    if words.is_empty() {
+        return Err("no IP rewriters supplied".to_owned());
+    }
+    words.into_iter().map(|word| map(job, &word)).collect()
+}
+
+fn map(job: &Job<'_>, word: &str) -> Result<(String, i64), String> {
+    let (element, first) = match word.split_once(':') {
+        Some((element, first)) => (element, integer::parse(first, 0).ok().and_then(|first| u32::try_from(first).ok()).map(i64::from)),
+        None => (word, Some(-1)),
+    };
+    let first = first.filter(|first| *first < i64::from(job.outputs)).ok_or_else(|| format!("`{word}`: there is no such output"))?;
+    match job.names.class(element) {
+        Some(_) => Ok((element.to_owned(), first)),
+        None => Err(format!("`{word}` is no IP rewriter: there is no such element")),
+    }
+}

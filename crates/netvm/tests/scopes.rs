@@ -1,0 +1,178 @@
+//! Tables that several elements have together: on every engine as on the interpreter, and what is told of scopes that do not fit.
+
+mod graphs;
+
+use graphs::Kept;
+use netvm::application::{Application, Reading, Settings};
+use netvm::engines;
+use std::path::{Path, PathBuf};
+
+/// Classes with tables of all scopes. Each counts by paint, in tables of its own name or scope.
+const CLASSES: [(&str, &str); 4] = [
+    ("Own", "TABLE_EXACT(counts, u8, u32, 8, 0);\nSCOPE(counts, REGIONAL);\n"),
+    ("Ours", "TABLE_EXACT(counts, u8, u32, 8, 0);\nSCOPE(counts, GLOBAL);\n"),
+    ("Everybodys", "TABLE_EXACT(counts, u8, u32, 8, 0);\nSCOPE(counts, UNIVERSAL);\n"),
+    ("Of", "PARAM(string, whose, \"WHOSE\", REQUIRED);\nTABLE_EXACT(counts, u8, u32, 1, 0);\nSCOPE(counts, REGIONAL(whose, counts));\n"),
+];
+
+const BODY: &str = "void packet(int port)
+{
+    u8 paint = info(paint);
+    u32 *count = table_insert(counts, &paint);
+
+    if (!count)
+        drop(FULL);
+    *count += 1;
+    print_uint(*count);
+    print(\" \");
+    emit(0);
+}
+";
+
+/// A folder with the classes, and with the same under other names.
+fn classes(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("netvm-scopes-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for (class, table) in CLASSES.into_iter().chain([("Others", CLASSES[2].1)]) {
+        let text = format!(
+            "/*\n * {class} -- counts\n */\n#include <netvm.h>\n#include \"click.h\"\nELEMENT({class}, \"1/1\", \"a/a\");\nenum {{ FULL }};\n{table}{BODY}"
+        );
+        std::fs::write(folder.join(format!("{class}.c")), text).unwrap();
+    }
+    folder
+}
+
+fn read(text: &str, folder: &Path) -> Result<Application, String> {
+    let reading = Reading { elements: vec![folder.to_owned()], ..Reading::default() };
+    Application::read("test.click", text, &reading).map_err(|error| error.to_string())
+}
+
+/// What elements print, and what handlers say after the run, which must be the same on every engine.
+fn runs(text: &str, folder: &Path, reads: &[&str]) -> (String, Vec<String>) {
+    let application = read(text, folder).unwrap_or_else(|error| panic!("{error}"));
+    let run = |name: &str| {
+        let (engine, kept) = (engines::find(name).unwrap(), Kept::default());
+        let graph = application.start(engine, engines::Settings { no_cache: true }, Settings::default(), Box::new(kept.clone()));
+        let mut graph = graph.unwrap_or_else(|error| panic!("{error}"));
+        graph.start();
+        while graph.turn() {}
+        let values = reads.iter().map(|handler| graph.read(handler, "", None).unwrap()).collect::<Vec<_>>();
+        assert!(graph.finish().is_empty());
+        (kept.text(), values)
+    };
+    let wanted = run("interp");
+    let others = if aot::build::Compiler::system().is_ok() { &["jit", "aot"][..] } else { &["jit"] };
+    others.iter().for_each(|name| assert_eq!(run(name), wanted, "{name}: {text}"));
+    wanted
+}
+
+#[test]
+fn a_scope_says_who_has_a_table_together() {
+    let folder = classes("who");
+    let counted = |first: &str, second: &str| {
+        let text = format!(
+            "InfiniteSource(LIMIT 3, STOP true) -> Paint(1) -> a :: {first} -> b :: {second} -> t :: Tee -> Discard; t[1] -> Paint(2) -> c :: {second} -> Discard"
+        );
+        runs(&text, &folder, &["c.counts.list"]).0
+    };
+    assert_eq!(counted("Own", "Own"), "1 1 1 2 2 2 3 3 3 ");
+    assert_eq!(counted("Ours", "Ours"), "1 2 1 3 4 2 5 6 3 ");
+    assert_eq!(counted("Ours", "Everybodys"), "1 1 1 2 2 2 3 3 3 ");
+    assert_eq!(counted("Others", "Everybodys"), "1 2 1 3 4 2 5 6 3 ");
+    assert_eq!(counted("Own", "Of(a)"), "1 2 1 3 4 2 5 6 3 ");
+    let (text, lists) = runs(
+        "elementclass E { input -> s :: Own -> Of(s) -> Of(s) -> output }
+         s :: Own; InfiniteSource(LIMIT 2, STOP true) -> e :: E -> Of(e/s) -> s -> Discard",
+        &folder,
+        &["s.counts.list", "e/s.counts.count", "e/Of@2.counts.list"],
+    );
+    assert_eq!(text, "1 2 3 4 1 5 6 7 8 2 ");
+    assert_eq!(lists, ["00 02000000\n", "1", "00 08000000\n"]);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn handlers_write_tables_that_are_one() {
+    let folder = classes("write");
+    let text =
+        "InfiniteSource(LIMIT 1, STOP false) -> a :: Ours -> b :: Ours -> Discard; Script(write a.counts.add 00 05000000, wait 1, stop)";
+    assert_eq!(runs(text, &folder, &["b.counts.list"]).0, "6 7 ");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn scopes_that_do_not_fit_are_told() {
+    let folder = classes("wrong");
+    let class = |name: &str, table: &str| {
+        let text = format!("#include <netvm.h>\nELEMENT({name}, \"1/1\", \"a/a\");\n{table}\nvoid packet(int port) {{ emit(0); }}\n");
+        std::fs::write(folder.join(format!("{name}.c")), text).unwrap();
+    };
+    class("Wide", "TABLE_EXACT(counts, u16, u32, 8, 0);\nSCOPE(counts, UNIVERSAL);");
+    class("Small", "TABLE_EXACT(counts, u8, u32, 7, 0);\nSCOPE(counts, UNIVERSAL);");
+    class(
+        "Twice",
+        "TABLE_EXACT(a, u8, u32, 8, 0);\nSCOPE(a, REGIONAL(\"x\", counts));\nTABLE_EXACT(b, u8, u32, 8, 0);\nSCOPE(b, REGIONAL(\"x\", counts));",
+    );
+    let path = "Idle -> x :: Everybodys -> y ::";
+    for (text, wrong) in [
+        ("Wide -> Discard", "`y :: Wide`: the table `counts`, which is one with that of `x`, has another kind, or other keys or values"),
+        ("Small -> Discard", "`y :: Small`: the table `counts`, which is one with that of `x`, has another capacity or timeout"),
+        ("Twice -> Discard", "`y :: Twice`: it has the table `b`, which is one with that of `x`, by another name as well"),
+        ("Of(z) -> Discard", "`y :: Of`: there is no element `z`"),
+        ("Of(d) -> d :: Discard", "`y :: Of`: `d :: Discard` has no table `counts`"),
+        ("Of(q) -> q :: Of(y) -> Discard", "`y :: Of`: the table `counts` is said to be another element's, in a circle"),
+        ("ICMPRewriter(x) -> Discard", "`y :: ICMPRewriter`: `x :: Everybodys` has no table `brief`"),
+        ("ICMPRewriter(none) -> Discard", "`y :: ICMPRewriter`: `none` is no IP rewriter: there is no such element"),
+        ("ICMPRewriter(y:1) -> Discard", "`y :: ICMPRewriter`: `y:1`: there is no such output"),
+        ("ICMPRewriter -> Discard", "`y :: ICMPRewriter`: expected MAPS: the names of rewriters"),
+    ] {
+        let told = read(&format!("{path} {text}"), &folder).err().unwrap_or_default();
+        assert!(told.contains(wrong), "{text}: {told}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Packets that expire behind a rewriter, and the errors about them as they come back and as they are then; quotations are tested as packets.
+fn errors(name: &str, rewriter: &str, between: &str, behind: &str, packets: &str) -> Vec<String> {
+    let folder = classes(name);
+    let file = folder.join("packets");
+    std::fs::write(&file, format!("!data timestamp src sport dst dport proto\n{packets}")).unwrap();
+    let text = format!(
+        "elementclass Shown {{ $name | input -> CheckIPHeader -> CheckICMPHeader -> t :: Tee -> IPPrint($name, TIMESTAMP false, PAINT true) -> output;
+           t[1] -> Strip(28) -> CheckIPHeader(CHECKSUM true, VERBOSE true) -> IPPrint(quoted, TIMESTAMP false) -> c :: IPClassifier(tcp, udp);
+           c[0] -> k :: CheckTCPHeader(VERBOSE true) -> Discard; c[1] -> CheckUDPHeader(VERBOSE true) -> Discard }}
+         FromIPSummaryDump({}, STOP true, ZERO true, CHECKSUM true) -> Paint(5) -> rw :: {rewriter} -> Paint(0) {between} -> ICMPError(9.9.9.9, timeexceeded)
+         -> er :: ICMPRewriter({behind}); er[0] -> Shown(first) -> Discard; er[1] -> Shown(second) -> Discard",
+        file.display()
+    );
+    let (text, _) = runs(&text, &folder, &[]);
+    std::fs::remove_dir_all(folder).unwrap();
+    text.lines().map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn errors_about_rewritten_packets_are_rewritten() {
+    let flows = "1 18.26.4.44 20 10.0.0.8 80 T\n2 18.26.4.44 20 10.0.0.8 80 U\n";
+    let flow = "IPRewriter(pattern 21.0.0.1 1024-65535# 7.7.7.7 99 0 0, REPLY_ANNO PAINT)";
+    let error = "first: paint 0: 9.9.9.9 > 18.26.4.44: icmp timeexceeded transit";
+    let whole = [error, "quoted: 18.26.4.44.20 > 10.0.0.8.80: . 0:0(0,40,40) win 0", error, "quoted: 18.26.4.44.20 > 10.0.0.8.80: udp 8"];
+    assert_eq!(errors("whole", flow, "", "rw", flows), whole);
+    let painted = errors("whole", flow, "", "rw, REPLY_ANNO PAINT", flows);
+    assert_eq!(painted[0], error.replace("paint 0", "paint 5"));
+    assert_eq!(errors("whole", flow, "", "rw:1", flows)[0], error.replace("first", "second"));
+    assert_eq!(errors("whole", "IPAddrRewriter(pattern 21.0.0.1 - 0 0)", "", "rw", flows), whole);
+    // What is unknown is told as it came.
+    let other = errors("whole", flow, "-> IPAddrRewriter(pattern 5.5.5.5 - 0 0)", "rw", "2 18.26.4.44 20 10.0.0.8 80 U\n");
+    assert_eq!(other, ["second: paint 0: 9.9.9.9 > 5.5.5.5: icmp timeexceeded transit", "quoted: 5.5.5.5.1024 > 7.7.7.7.99: udp 8"]);
+}
+
+#[test]
+fn errors_that_quote_eight_bytes_are_rewritten() {
+    let flow = "IPRewriter(pattern 21.0.0.1 1024-65535# - - 0 0)";
+    let text = errors("eight", flow, "-> Truncate(28)", "rw", "1 18.26.4.44 20 10.0.0.8 80 T\n");
+    assert_eq!(text[0], "first: paint 0: 9.9.9.9 > 18.26.4.44: icmp timeexceeded transit");
+    // A mapping that has timed out is none.
+    let late = "IPRewriter(pattern 21.0.0.1 1024-65535# - - 0 0, UDP_TIMEOUT 1s)";
+    let text = errors("eight", late, "-> SetTimestamp(9)", "rw", "1 18.26.4.44 20 10.0.0.8 80 U\n");
+    assert_eq!(text[0], "second: paint 0: 9.9.9.9 > 21.0.0.1: icmp timeexceeded transit");
+}
