@@ -167,6 +167,16 @@ u16 checksum_update(u16 sum, u16 before, u16 after);
 u32 crc32(u32 offset, u32 length);
 u32 crc32c(u32 offset, u32 length);
 u16 crc16(u32 offset, u32 length);
+/* STRINGS(name, "one", parameter, ...): texts to search packets for; parameters of the type string. */
+#define STRINGS(name, ...) NV_STRINGS(name, __VA_ARGS__)
+/* strings_find(name, offset, length): of the texts that are in those bytes of the packet, as far as it has them, the number (from 0) of the one that ends first, of
+ * several that end there the longest; -1 if there is none. */
+#define strings_find(name, offset, length) NV_CAT(name, _nv_find)(offset, length)
+/* REGEX(name, "expression"), or a parameter: a regular expression of bytes as Perl has them, without back-references and looking around; a dot is any byte. In native
+ * programs POSIX extended ones. */
+#define REGEX(name, expression) NV_REGEX(name, expression)
+/* regex_found(name, offset, length): is it in those bytes of the packet, as far as it has them? ^ and $ are their ends. */
+#define regex_found(name, offset, length) NV_CAT(name, _nv_found)(offset, length)
 /* hash32(a, ...): MurmurHash3 of one to eight 32-bit numbers. */
 #define hash32(...) nv_hash((const u32[]) { __VA_ARGS__ }, sizeof((const u32[]) { __VA_ARGS__ }) / sizeof(u32))
 

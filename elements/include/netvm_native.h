@@ -162,6 +162,24 @@ static inline u8 *nv_header(u32 offset, u64 size)
     struct nv_declaration
 #define NV_KEY(t, k) (1 ? (k) : (t).nv_key)
 
+/* What is searched for is found by a function of its own. */
+int nv_strings_find(const char *const *texts, size_t count, u32 offset, u32 length);
+bool nv_regex_found(void **compiled, const char *expression, u32 offset, u32 length);
+#define NV_STRINGS(name, ...) \
+    __attribute__((unused)) static int NV_CAT(name, _nv_find)(u32 offset, u32 length) \
+    { \
+        const char *const texts[] = { __VA_ARGS__ }; \
+        return nv_strings_find(texts, sizeof(texts) / sizeof(*texts), offset, length); \
+    } \
+    struct nv_declaration
+#define NV_REGEX(name, expression) \
+    __attribute__((unused)) static bool NV_CAT(name, _nv_found)(u32 offset, u32 length) \
+    { \
+        static void *compiled; \
+        return nv_regex_found(&compiled, expression, offset, length); \
+    } \
+    struct nv_declaration
+
 #define NV_READ(id, title, show) \
     NV_HANDLER(_read_, id, title, false, (void) text; show)
 #define NV_WRITE(id, title, set) \
@@ -225,6 +243,7 @@ static inline u8 *nv_header(u32 offset, u64 size)
 #define NV_LIST(ctype, name) extern const ctype name[]; enum { NV_CAT(name, _count) = 1 }
 #endif
 #define NV_CONFIG_REWRITE_ADDRESSES(name) NV_CONFIG_REWRITE(name)
+#define NV_CONFIG_STRINGS(name) int NV_CAT(name, _nv_find)(u32 offset, u32 length); enum { NV_CAT(name, _count) }
 #define NV_CONFIG_REWRITERS(name) \
     enum { NV_CAT(name, _say_outputs) }; \
     static bool NV_CAT(name, _find)(void) \

@@ -22,7 +22,7 @@ pub struct Native {
 /// A declaration of an element: the macro's name and its arguments.
 pub type Declaration = (String, Vec<String>);
 
-const RUNTIME: [&str; 5] = ["netvm", "table", "digest", "handlers", "script"];
+const RUNTIME: [&str; 6] = ["netvm", "table", "digest", "search", "handlers", "script"];
 const FLAGS: [&str; 7] = ["-std=c11", "-Wall", "-Wno-unused", "-Wno-pragma-pack", "-fwrapv", "-fno-strict-aliasing", "-O0"];
 
 impl Native {
@@ -47,7 +47,7 @@ impl Native {
 
     /// Can that class's arguments be read here?
     pub fn reads(&self, class: &str) -> bool {
-        let plain = ["IP_ROUTES", "RANGE_ROUTES", "IP6_ROUTES", "ARP_ENTRIES", "REWRITE", "REWRITE_ADDRESSES"];
+        let plain = ["IP_ROUTES", "RANGE_ROUTES", "IP6_ROUTES", "ARP_ENTRIES", "REWRITE", "REWRITE_ADDRESSES", "STRINGS"];
         let declared = declarations(&self.source(class));
         declared.iter().all(|(name, arguments)| name != "CONFIG" || plain.contains(&arguments[0].as_str()))
     }
@@ -131,7 +131,7 @@ fn application(elements: &Path, class: &str, source: &str, cases: &[Case]) -> Re
     let declared = declarations(source);
     let click = fs::read_to_string(elements.join("include/click.h")).map_err(|e| e.to_string())?;
     let fields: Vec<_> = declarations(&click).into_iter().chain(declared.clone()).filter(|(name, _)| name == "INFO").collect();
-    let headers = "#include \"click.h\"\n#include \"rate.h\"\n#include \"flow.h\"\n";
+    let headers = "#include \"click.h\"\n#include \"rate.h\"\n#include \"flow.h\"\n#include \"meter.h\"\n";
     let mut text = format!("#define NV_GENERATED\n#include \"script.h\"\n{}{headers}", info(&fields));
     let names = file_level(source, &declared);
     let file = elements.join(format!("{class}.c"));
@@ -167,6 +167,7 @@ fn file_level(source: &str, declared: &[Declaration]) -> Vec<String> {
         let at = match kind.as_str() {
             "PARAM" | "PARAM_LIST" | "CONFIG" | "CONFIG_LIST" => 1,
             "PARAM_AS" => 2,
+            "REGEX" | "STRINGS" => 0,
             kind if kind.starts_with("TABLE_") => 0,
             _ => continue,
         };
@@ -254,12 +255,22 @@ fn arguments(declared: &[Declaration], config: &str) -> Result<(String, String),
     for (kind, words) in declared.iter().filter(|(kind, _)| kind.starts_with("CONFIG")) {
         match (kind.as_str(), words[0].as_str()) {
             ("CONFIG_LIST", ty) => before.push_str(&list(ty, &words[1], &left)),
+            (_, "STRINGS") => before.push_str(&strings(&words[1], &left)),
             (_, "REWRITE" | "REWRITE_ADDRESSES") => before.push_str(&specs(&words[1], &left)?),
             (_, syntax) => behind.push_str(&fill(syntax, &words[1], &left)?),
         }
         left.clear();
     }
     if left.is_empty() { Ok((before, behind)) } else { Err(format!("too many arguments: {left:?}")) }
+}
+
+/// What CONFIG(STRINGS) stands for; it is declared before it stands there.
+fn strings(name: &str, texts: &[String]) -> String {
+    let quoted = texts.iter().map(|text| format!("\"{}\"", text.trim_matches('"'))).collect::<Vec<_>>().join(", ");
+    format!(
+        "#undef NV_CONFIG_STRINGS\n#define NV_CONFIG_STRINGS(name) NV_DECLARATION(STRINGS)\nSTRINGS({name}, {quoted});\nenum {{ {name}_count = {} }};\n",
+        texts.len()
+    )
 }
 
 /// The argument of that keyword, or the next one where positions count.

@@ -2,9 +2,7 @@
 
 mod graphs;
 
-use graphs::Kept;
-use netvm::application::{Application, Reading, Settings};
-use netvm::engines;
+use graphs::{read, runs};
 use std::path::{Path, PathBuf};
 
 /// Classes with tables of all scopes. Each counts by paint, in tables of its own name or scope.
@@ -38,30 +36,6 @@ fn classes(name: &str) -> PathBuf {
         std::fs::write(folder.join(format!("{class}.c")), text).unwrap();
     }
     folder
-}
-
-fn read(text: &str, folder: &Path) -> Result<Application, String> {
-    let reading = Reading { elements: vec![folder.to_owned()], ..Reading::default() };
-    Application::read("test.click", text, &reading).map_err(|error| error.to_string())
-}
-
-/// What elements print, and what handlers say after the run, which must be the same on every engine. Linked elements take part where packets come from captures.
-fn runs(text: &str, folder: &Path, reads: &[&str]) -> (String, Vec<String>) {
-    let application = read(text, folder).unwrap_or_else(|error| panic!("{error}"));
-    let run = |name: &str| {
-        let (engine, kept) = (engines::find(name).unwrap(), Kept::default());
-        let graph = application.start(engine, engines::Settings { no_cache: true }, Settings::default(), Box::new(kept.clone()));
-        let mut graph = graph.unwrap_or_else(|error| panic!("{error}"));
-        graph.start();
-        while graph.turn() {}
-        let values = reads.iter().map(|handler| graph.read(handler, "", None).unwrap()).collect::<Vec<_>>();
-        assert!(graph.finish().is_empty());
-        (kept.text(), values)
-    };
-    let wanted = run("interp");
-    let others = if aot::build::Compiler::system().is_ok() { &["jit", "aot"][..] } else { &["jit"] };
-    others.iter().for_each(|name| assert_eq!(run(name), wanted, "{name}: {text}"));
-    wanted
 }
 
 /// A capture of three packets.

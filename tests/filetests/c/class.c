@@ -83,3 +83,24 @@ static int classify(void)
 ELEMENT(E, "1/1", "a/a");
 static u32 n;
 void timer(int t) { timer_set(n, 0); timer_set(16, 0); timer_set(15, now() + 1); }
+=== searching
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+PARAM(u32, number, "N", KEYWORD(1));
+STRINGS(none);
+STRINGS(some, "one", number);
+STRINGS(zero, "a\0b");
+STRINGS(texts, "one", "two");
+REGEX(two, "one", "two");
+REGEX(expression, "one");
+void init(void)
+{
+    regex_found(expression, 0, 4);
+}
+void packet(int port)
+{
+    strings_find(expression, 0, 4);
+    regex_found(port, 0, 4);
+    strings_find(text, 0, 4);
+    emit(texts);
+}

@@ -14,6 +14,9 @@ pub(super) enum Takes {
     /// The name of a type.
     Type,
     Table,
+    /// A name that STRINGS or REGEX has declared.
+    Strings,
+    Regex,
     /// The address of a key of the table before.
     Key,
     /// A u8 array of the element's own.
@@ -60,6 +63,7 @@ pub(super) enum Own {
     Insert,
     Delete,
     TimerSet,
+    Search,
     TextIs,
     OutputIsPush,
     InputIsPush,
@@ -107,7 +111,7 @@ macro_rules! rows {
 
 use Does::{Ops, Own as O};
 use Gives::{Entry, Value as G, View};
-use Takes::{Any, Array, Key, Literal, More, Table, Text, Type as T, Value as V};
+use Takes::{Any, Array, Key, Literal, More, Regex, Strings, Table, Text, Type as T, Value as V};
 
 const VOID: Gives = G(Type::Void);
 
@@ -152,6 +156,8 @@ rows! {
     table_peek(Table, Key) Entry, O(Own::Peek);
     table_insert(Table, Key) Entry, O(Own::Insert);
     table_delete(Table, Key) G(BOOL), O(Own::Delete);
+    strings_find(Strings, V(U32), V(U32)) G(INT), O(Own::Search);
+    regex_found(Regex, V(U32), V(U32)) G(BOOL), O(Own::Search);
     timer_set(V(U32), V(U64)) VOID, O(Own::TimerSet);
     output_is_push(V(INT)) G(BOOL), O(Own::OutputIsPush);
     input_is_push(V(INT)) G(BOOL), O(Own::InputIsPush);

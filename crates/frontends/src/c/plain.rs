@@ -6,6 +6,7 @@
 use super::ast::{BaseKind, Declaration, Item};
 use super::faults::{Diagnostics, Faults};
 use super::token::{Kind, Token};
+use super::tree::Pattern;
 use super::{Class, Instance, Source, TableScope, deep, front, parse, preprocess};
 use crate::diagnostics::Sources;
 use std::collections::BTreeSet;
@@ -41,7 +42,8 @@ pub fn plain(source: Source<'_>, includes: &dyn Fn(&str) -> Option<String>, inst
         let program = front(&output.tokens, Some(instance), &mut faults);
         let shares = program.tables.iter().any(|table| !matches!(table.scope, TableScope::Local | TableScope::Regional));
         let class = program.class;
-        let names = names(&class, &parse::parse(&output.tokens, &mut Faults::default()), &|at| sources.line(at).0 != "netvm.h");
+        let names =
+            names(&class, &program.patterns, &parse::parse(&output.tokens, &mut Faults::default()), &|at| sources.line(at).0 != "netvm.h");
         let handlers = HANDLERS.iter().filter(|name| names.contains(**name)).map(|name| (*name).to_owned()).collect();
         Plain { text: text(&own), names, handlers, shares }
     });
@@ -49,12 +51,13 @@ pub fn plain(source: Source<'_>, includes: &dyn Fn(&str) -> Option<String>, inst
 }
 
 /// Names of items that are the file's own, by where they stand.
-fn names(class: &Class, items: &[Item], is_own: &dyn Fn(u32) -> bool) -> BTreeSet<String> {
+fn names(class: &Class, patterns: &[Pattern], items: &[Item], is_own: &dyn Fn(u32) -> bool) -> BTreeSet<String> {
     let mut names: BTreeSet<String> = class.params.iter().map(|param| param.name.clone()).collect();
     let lists = class.params.iter().filter(|param| param.list).map(|param| &param.name);
     names.extend(lists.chain(class.config.iter().map(|config| &config.name)).map(|name| format!("{name}_count")));
     names.extend(class.config.iter().map(|config| config.name.clone()));
     names.extend(class.tables.iter().map(|table| table.name.clone()));
+    names.extend(patterns.iter().map(|pattern| pattern.name.to_string()));
     for item in items {
         match item {
             Item::Function(function) => _ = names.insert(function.name.text.to_string()),

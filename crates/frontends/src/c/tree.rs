@@ -93,6 +93,7 @@ pub(super) struct Update {
 pub(super) enum Arg {
     Value(Expr),
     Table(usize),
+    Pattern(usize),
     Type(Type),
     /// A table's key.
     Key(Place),
@@ -210,6 +211,21 @@ pub(super) struct TableDecl {
     pub(super) span: Span,
 }
 
+/// What STRINGS or REGEX declares.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    pub(super) name: Arc<str>,
+    pub(super) is_regex: bool,
+    pub(super) texts: Vec<PatternText>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum PatternText {
+    Literal(Arc<[u8]>),
+    /// A parameter's number.
+    Param(usize),
+}
+
 /// What a handler for people is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
@@ -232,6 +248,7 @@ pub(super) struct Program {
     pub(super) class: super::Class,
     pub(super) infos: Vec<(Arc<str>, Type)>,
     pub(super) tables: Vec<TableDecl>,
+    pub(super) patterns: Vec<Pattern>,
     pub(super) statics: Vec<Static>,
     pub(super) functions: Vec<Function>,
     pub(super) controls: Vec<ControlDecl>,

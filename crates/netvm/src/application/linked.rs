@@ -54,10 +54,16 @@ pub(super) fn linkable(program: &Verified) -> Result<Func, String> {
     for op in func.blocks.iter().flat_map(|block| &block.ops).filter_map(|value| func.op(*value)) {
         match op {
             Op::Helper(Helper::SetTimer(_), ..) => return Err("it sets timers".to_owned()),
-            Op::Helper(Helper::CoproInvoke(..), ..) => return Err("it prints".to_owned()),
+            Op::Helper(Helper::CoproInvoke(..), ..) => return Err(asks(program)),
             _ => {}
         }
     }
     supports(program, &func).map_err(|error| error.to_string())?;
     Ok(func)
+}
+
+/// What a program asks coprocessors for.
+fn asks(program: &Verified) -> String {
+    let searches = program.module().coprocessors.iter().any(|unit| unit.name != "console");
+    if searches { "it searches packets".to_owned() } else { "it prints".to_owned() }
 }

@@ -20,7 +20,7 @@ use std::fmt::Write;
 use wires::Wires;
 
 /// The runtime's files behind the instances, in their order.
-const RUNTIME: [&str; 6] = ["netvm.c", "table.c", "digest.c", "handlers.c", "capture.c", "direct.c"];
+const RUNTIME: [&str; 7] = ["netvm.c", "table.c", "digest.c", "search.c", "handlers.c", "capture.c", "direct.c"];
 /// Of info memory; what `netvm_native.h` has room for.
 const MOST_INFO: u32 = 512;
 

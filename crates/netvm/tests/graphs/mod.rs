@@ -12,12 +12,6 @@ use std::rc::Rc;
 #[derive(Clone, Default)]
 pub struct Kept(Rc<RefCell<Vec<u8>>>);
 
-impl Kept {
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.borrow()).into_owned()
-    }
-}
-
 impl Host for Kept {
     fn write(&mut self, _: Stream, text: &[u8]) {
         self.0.borrow_mut().extend_from_slice(text);
@@ -120,4 +114,29 @@ fn expire(frame: &mut [u8]) {
         let sum = netil::digest::internet_checksum(&frame[14..34]).to_be_bytes();
         frame[24..26].copy_from_slice(&sum);
     }
+}
+
+/// A configuration with classes of a folder.
+pub fn read(text: &str, folder: &Path) -> Result<Application, String> {
+    let reading = Reading { elements: vec![folder.to_owned()], ..Reading::default() };
+    Application::read("test.click", text, &reading).map_err(|error| error.to_string())
+}
+
+/// What elements print, and what handlers say after the run, which must be the same on every engine. Linked elements take part where packets come from captures.
+pub fn runs(text: &str, folder: &Path, reads: &[&str]) -> (String, Vec<String>) {
+    let application = read(text, folder).unwrap_or_else(|error| panic!("{error}"));
+    let run = |name: &str| {
+        let (engine, kept) = (engines::find(name).unwrap(), Kept::default());
+        let graph = application.start(engine, engines::Settings { no_cache: true }, Settings::default(), Box::new(kept.clone()));
+        let mut graph = graph.unwrap_or_else(|error| panic!("{error}"));
+        graph.start();
+        while graph.turn() {}
+        let values = reads.iter().map(|handler| graph.read(handler, "", None).unwrap()).collect::<Vec<_>>();
+        assert!(graph.finish().is_empty());
+        (String::from_utf8_lossy(&kept.0.borrow()).into_owned(), values)
+    };
+    let wanted = run("interp");
+    let others = if aot::build::Compiler::system().is_ok() { &["jit", "aot"][..] } else { &["jit"] };
+    others.iter().for_each(|name| assert_eq!(run(name), wanted, "{name}: {text}"));
+    wanted
 }

@@ -147,6 +147,7 @@ impl Checker<'_> {
                 None
             }
             (Takes::Table, _) => self.table(arg),
+            (Takes::Strings | Takes::Regex, _) => self.pattern(arg, *takes == Takes::Regex),
             (Takes::Key, ast::Arg::Expr(key)) => self.key(key, before),
             (Takes::Literal, ast::Arg::Expr(ast::Expr { kind: ExprKind::Text(bytes), span })) => {
                 let kind = Kind::Text(Arc::from(&bytes[..]));

@@ -1,4 +1,4 @@
-//! What a file says of its class: ELEMENT, PARAM, CONFIG, INFO, TABLE_*, READ, WRITE; SCOPE is in `scope`.
+//! What a file says of its class: ELEMENT, PARAM, CONFIG, INFO, TABLE_*, READ, WRITE; SCOPE is in `scope`, STRINGS and REGEX in `pattern`.
 
 use super::{Checker, Symbol};
 use crate::c::ast::{self, Arg, ExprKind, Name};
@@ -30,6 +30,7 @@ impl Checker<'_> {
             "INFO" => self.info_word(args),
             "READ" | "WRITE" | "READ_CALL" | "WRITE_CALL" => self.control(word, args, span),
             "SCOPE" => self.scope_word(args),
+            "STRINGS" | "REGEX" => self.pattern_word(args, &*word.text == "REGEX"),
             table => self.table_word(table, args, span),
         };
         if done.is_none() && !self.faults.told(span) {
@@ -405,6 +406,8 @@ fn form(word: &str) -> &'static str {
         "CONFIG" => "CONFIG(SYNTAX, name)",
         "CONFIG_LIST" => "CONFIG_LIST(type, name)",
         "INFO" => "INFO(type, name)",
+        "STRINGS" => "STRINGS(name, \"text\", string parameter)",
+        "REGEX" => "REGEX(name, \"expression\")",
         "SCOPE" => "SCOPE(table, GLOBAL), or UNIVERSAL, LOCAL, REGIONAL, REGIONAL(element, its table)",
         "TABLE_EXACT" => "TABLE_EXACT(name, key type, value type, capacity, timeout)",
         "READ" | "WRITE" => "READ(name, type, variable)",

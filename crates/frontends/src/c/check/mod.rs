@@ -10,6 +10,7 @@ mod declare;
 mod expr;
 mod function;
 mod init;
+mod pattern;
 mod place;
 mod scope;
 mod stmt;
@@ -35,6 +36,7 @@ enum Symbol {
     Function(usize),
     Param(usize),
     Table(usize),
+    Pattern(usize),
 }
 
 type Scope = HashMap<Arc<str>, (Symbol, Span)>;

@@ -57,6 +57,7 @@ impl Checker<'_> {
             Some(other) => {
                 let (what, help) = match other {
                     Symbol::Function(_) => ("a function", "write `()` behind it to call it"),
+                    Symbol::Pattern(_) => ("what packets are searched for", "use strings_find or regex_found"),
                     Symbol::Table(_) => ("a table", "use table_find, table_insert or table_delete"),
                     _ => ("a type", "write the name of a variable"),
                 };

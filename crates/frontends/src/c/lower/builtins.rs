@@ -81,6 +81,7 @@ impl Lowerer<'_> {
                 self.code.op1(Op::TDelete, *table as u32);
                 self.renew(*table as u32);
             }
+            (Own::Search, _) => self.search(args, row, span),
             (Own::TimerSet, [Arg::Value(timer), Arg::Value(when)]) => self.timer_set(timer, when),
             (Own::OutputIsPush | Own::InputIsPush, [Arg::Value(port)]) => self.is_push(own == Own::OutputIsPush, port),
             (Own::Header | Own::HeaderArray, _) => {

@@ -25,6 +25,7 @@ mod object;
 mod place;
 mod pointer;
 mod print;
+mod search;
 mod stmt;
 
 use super::tree::Program;

@@ -321,9 +321,7 @@ impl Lowerer<'_> {
     }
 
     fn make_init(&mut self) {
-        for _ in 0..2 {
-            self.code.op(Op::Nop);
-        }
+        let left = self.load_units();
         for (n, variable) in self.program.statics.iter().enumerate().filter(|(_, variable)| !variable.constant) {
             let at = self.statics[n].unwrap_or(0);
             for (offset, ty, value) in variable.init.iter().filter(|(.., value)| *value != 0) {
@@ -334,9 +332,8 @@ impl Lowerer<'_> {
         if let Some(function) = self.program.handlers[tree::INIT] {
             self.run(function, None);
         }
-        if !self.module.coprocessors.is_empty() {
-            self.code.insts[0] = netil::module::Inst::with2(Op::CoproInit, 0, 0);
-            self.code.insts[1] = netil::module::Inst::new(Op::Pop);
+        if let Some(left) = left {
+            self.load_console(left);
         }
     }
 

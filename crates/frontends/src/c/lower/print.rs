@@ -1,11 +1,11 @@
 //! Output for people: the coprocessor `console`.
 
 use super::Lowerer;
+use super::search::UNITS;
 use crate::c::builtins::{Own, Row};
 use crate::c::fold::Known;
 use crate::c::tree::{Arg, Expr, Kind, PlaceKind};
 use crate::diagnostics::Span;
-use netil::module::CoproUse;
 use netil::table::Op;
 use std::sync::Arc;
 
@@ -18,8 +18,6 @@ const IP4: u32 = 4;
 const IP6: u32 = 5;
 const MAC: u32 = 6;
 const PACKET: u32 = 7;
-/// The console is the only coprocessor that a class has.
-const CONSOLE: u32 = 0;
 
 impl Lowerer<'_> {
     pub(super) fn print(&mut self, own: Own, args: &[Arg], row: &Row, span: Span) {
@@ -68,10 +66,7 @@ impl Lowerer<'_> {
     }
 
     fn console(&mut self) -> u32 {
-        if self.module.coprocessors.is_empty() {
-            self.module.coprocessors.push(CoproUse { alias: "console".to_owned(), name: "console".to_owned() });
-        }
-        CONSOLE
+        self.unit(UNITS[0])
     }
 
     fn register(&mut self, register: u32) {
@@ -89,20 +84,23 @@ impl Lowerer<'_> {
         if text.is_empty() {
             return;
         }
-        let at = match self.texts.get(text) {
-            Some(at) => *at,
-            None => {
-                let at = self.module.data.len() as u32;
-                self.module.data.extend_from_slice(text);
-                self.texts.insert(Arc::clone(text), at);
-                at
-            }
-        };
+        let at = self.initialised(text);
         self.code.op1(Op::Push, at);
         self.register(0);
         self.code.op1(Op::Push, text.len() as u32);
         self.register(1);
         self.invoke(TEXT);
+    }
+
+    /// The place of bytes in initialised data.
+    pub(super) fn initialised(&mut self, bytes: &Arc<[u8]>) -> u32 {
+        if let Some(at) = self.texts.get(bytes) {
+            return *at;
+        }
+        let at = self.module.data.len() as u32;
+        self.module.data.extend_from_slice(bytes);
+        self.texts.insert(Arc::clone(bytes), at);
+        at
     }
 
     fn parameter_text(&self, e: &Expr) -> &str {

@@ -236,13 +236,18 @@ impl Lowerer<'_> {
     }
 
     fn drop_packet(&mut self, reason: &str) {
+        let number = self.reason(reason);
+        self.code.op1(Op::PktDrop, number);
+    }
+
+    /// The number of a reason.
+    pub(super) fn reason(&mut self, reason: &str) -> u32 {
         let reasons = &mut self.module.reasons;
         let known = reasons.iter().find(|known| known.name == reason).map(|known| known.at);
-        let number = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             let at = reasons.len() as u32;
             reasons.push(Named { name: reason.to_owned(), at });
             at
-        });
-        self.code.op1(Op::PktDrop, number);
+        })
     }
 }

@@ -24,7 +24,7 @@ const MAX_DEPTH: u32 = 200;
 const MAX_CHAIN: u32 = 4000;
 
 /// Declarations that netvm.h makes of macros.
-pub(super) const CLASS_WORDS: [&str; 17] = [
+pub(super) const CLASS_WORDS: [&str; 19] = [
     "ELEMENT",
     "ELEMENT_FLOW",
     "PARAM",
@@ -42,6 +42,8 @@ pub(super) const CLASS_WORDS: [&str; 17] = [
     "READ_CALL",
     "WRITE_CALL",
     "SCOPE",
+    "STRINGS",
+    "REGEX",
 ];
 
 /// A fault was found and told.

@@ -19,6 +19,7 @@ mod prefix;
 mod rewrite;
 mod rewriters;
 mod routes;
+mod strings;
 mod text;
 pub mod whole;
 mod words;

@@ -1,6 +1,6 @@
 //! Syntaxes of all that is left of an element's arguments: they write restricted C, and entries of tables.
 
-use super::{Scope, list, pattern, rewrite, rewriters, routes};
+use super::{Scope, list, pattern, rewrite, rewriters, routes, strings};
 use crate::click::arguments::{Type, Value};
 use crate::click::config::unquote;
 
@@ -61,6 +61,7 @@ pub const WHOLES: &[Whole] = &[
     Whole { name: "REWRITE", write: rewrite::write },
     Whole { name: "REWRITE_ADDRESSES", write: rewrite::write_addresses },
     Whole { name: "REWRITERS", write: rewriters::write },
+    Whole { name: "STRINGS", write: strings::write },
     Whole { name: "LIST", write: list::write },
 ];
 
