@@ -1,0 +1,146 @@
+//! What the element language has, run as elements of configurations, on every engine as on the interpreter.
+
+mod graphs;
+
+use graphs::{read, runs};
+use std::path::{Path, PathBuf};
+
+/// A folder with classes: name, outputs, text.
+fn classes(name: &str, classes: &[(&str, &str, &str)]) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("netvm-language-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for (class, outputs, text) in classes {
+        let text = format!(
+            "/*\n * {class} -- tries\n */\n#include <netvm.h>\n#include \"click.h\"\nELEMENT({class}, \"1/{outputs}\", \"h/h\");\n{text}"
+        );
+        std::fs::write(folder.join(format!("{class}.c")), text).unwrap();
+    }
+    folder
+}
+
+/// What is printed for a packet of that text.
+fn printed(text: &str, arguments: &str, class: &str, folder: &Path) -> String {
+    let config = format!("InfiniteSource(DATA \"{text}\", LIMIT 1, STOP true) -> e :: {class}({arguments}) -> Discard");
+    runs(&config, folder, &[]).0
+}
+
+#[test]
+fn packets_are_searched_for_texts_and_expressions() {
+    let folder = classes(
+        "search",
+        &[(
+            "Search",
+            "1",
+            "PARAM(string, wanted, \"WANTED\", OPTIONAL(\"seven\"));
+             STRINGS(first, \"one\", \"two\", \"\\1\\0022\");
+             REGEX(number, \"^[0-9]+$\");
+             STRINGS(second, wanted, \"on\");
+             REGEX(letters, wanted);
+             void push(int port)
+             {
+                 print_int(strings_find(first, 0, packet_length()));
+                 print(\" \");
+                 print_int(strings_find(second, 1, 5));
+                 if (regex_found(number, 1, 2))
+                     print(\" number\");
+                 if (regex_found(letters, 0, 100))
+                     print(\" letters\");
+                 emit(0);
+             }",
+        )],
+    );
+    let printed = |text: &str, wanted: &str| printed(text, wanted, "Search", &folder);
+    assert_eq!(printed("x two one", ""), "1 -1");
+    assert_eq!(printed("xon two", ""), "1 1");
+    assert_eq!(printed("xone", "one"), "0 1 letters");
+    assert_eq!(printed("xo.e", "o.e"), "-1 0 letters");
+    assert_eq!(printed("x12x", "seven"), "-1 -1 number");
+    assert_eq!(printed("\\<78 01 02 32>", ""), "2 -1");
+    // Behind the end there is nothing, and no trap either.
+    assert_eq!(printed("x", "^x$"), "-1 -1 letters");
+    let wrong = "e :: Search(\"(\"); Idle -> e -> Discard";
+    let application = read(wrong, &folder).unwrap();
+    let started = application.start(&netvm::engines::AUTO, Default::default(), Default::default(), Box::<graphs::Kept>::default());
+    let told = started.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(
+        told.contains("`e :: Search`: the init handler failed: a text to be searched for is too large, or no regular expression"),
+        "{told}"
+    );
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn rules_with_masks_and_ranges_are_looked_up() {
+    let folder = classes(
+        "rules",
+        &[(
+            "Rules",
+            "1",
+            "struct rule { u32 verdict; u32 packets; };
+             TABLE_TERNARY(rules, be32, struct rule, 4);
+             TABLE_RANGE(ports, be16, struct rule, 4);
+             void push(int port)
+             {
+                 be32 address = *header(be32, 0);
+                 be16 number = *header(be16, 4);
+                 struct rule *rule = table_find(rules, &address);
+                 struct rule *range = table_find(ports, &number);
+
+                 if (rule)
+                     rule->packets += 1;
+                 print_uint(rule ? rule->verdict : 0);
+                 print_uint(range ? range->verdict : 0);
+                 print(\" \");
+                 emit(0);
+             }",
+        )],
+    );
+    // Addresses 10.0.0.1 and 10.0.0.2, port 80; the higher priority wins, then the one entered first.
+    let text = "s1 :: InfiniteSource(DATA \\<0a0000010050>, LIMIT 2, STOP false, ACTIVE false) -> e :: Rules -> Discard;
+        s2 :: InfiniteSource(DATA \\<0a0000020050>, LIMIT 1, STOP false, ACTIVE false) -> e;
+        Script(write e.rules.add 0a000000/ff000000 1 0100000000000000, write e.rules.add 00000001/000000ff 2 0200000000000000,
+          write e.ports.add 0050-0060 1 0300000000000000, write e.ports.add 0050-0050 1 0400000000000000,
+          write s1.active true, wait 1, write e.ports.add 0040-0060 2 0500000000000000, write e.rules.remove 00000001/000000ff 2,
+          write s2.active true, wait 1, stop)";
+    let (printed, lists) = runs(text, &folder, &["e.rules.list", "e.ports.count"]);
+    assert_eq!(printed, "23 23 15 ");
+    assert_eq!(lists, ["0a000000/ff000000 1 0100000001000000\n", "3"]);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn keys_are_as_wide_as_one_likes_and_values_count() {
+    let folder = classes(
+        "wide",
+        &[(
+            "Wide",
+            "1",
+            "struct key { in6_t src; in6_t dst; be64 more; u32 end; };
+             struct entry { u64 packets; u64 bytes; };
+             TABLE_EXACT(flows, struct key, struct entry, 100, 0);
+             static struct key key;
+             void push(int port)
+             {
+                 struct entry *entry;
+
+                 key.src = *header(in6_t, 0);
+                 key.dst = *header(in6_t, 4);
+                 key.end = random32() % 2;
+                 entry = table_insert(flows, &key);
+                 if (entry) {
+                     entry->packets += 1;
+                     entry->bytes += packet_length();
+                 }
+                 emit(0);
+             }",
+        )],
+    );
+    let text = "InfiniteSource(DATA 'abcdefghijklmnopqrstuvwxyz', LIMIT 40, STOP true) -> e :: Wide -> Discard";
+    let (_, values) = runs(text, &folder, &["e.flows.list", "e.flows.count"]);
+    // Two flows, since a random number is sometimes even, sometimes odd; together all packets.
+    let packets = |line: &str| u64::from_str_radix(&line.split_once(' ').unwrap().1[..2], 16).unwrap();
+    let counted: Vec<u64> = values[0].lines().map(packets).collect();
+    assert_eq!((counted.len(), counted.iter().sum::<u64>(), values[1].as_str()), (2, 40, "2"), "{values:?}");
+    assert!(values[0].starts_with("6162636465666768696a6b6c6d6e6f7065666768"), "{values:?}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
