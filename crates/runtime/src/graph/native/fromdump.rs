@@ -196,7 +196,7 @@ impl FromDump {
 
     /// Puts packets into the pool, first those read already. Those that come later than `until` wait.
     fn fill_slots(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
-        let mut last = None;
+        let (mut last, before) = (None, slots.len());
         while slots.len() < most && self.ahead.front().is_some_and(|packet| packet.buffer.time_ns < until) {
             let Some(packet) = self.ahead.pop_front() else { break };
             (last, self.link) = (last.max(Some(packet.buffer.time_ns)), packet.link);
@@ -221,7 +221,7 @@ impl FromDump {
                 Err(error) => self.fail(&error, ctx),
             }
         }
-        self.count += slots.len() as u64;
+        self.count += (slots.len() - before) as u64;
         last
     }
 
