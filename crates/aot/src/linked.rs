@@ -63,6 +63,7 @@ struct Burst {
     tables: *const Table,
     call: unsafe extern "C" fn(*mut Burst, u64, u32, u32, *mut u64) -> u64,
     leave: unsafe extern "C" fn(*mut Burst, u64),
+    look: unsafe extern "C" fn(*mut Burst, u64, u32, u64),
     running: *mut c_void,
     exits: *mut List,
     ended: List,
@@ -97,10 +98,14 @@ struct Running<'r> {
     calls: &'r [Vec<Call>],
     pool: &'r mut Pool,
     host: &'r mut dyn Host,
+    /// Of the burst.
+    packets: usize,
     exits: usize,
     /// Packets that went no further, and that left at once, by member.
     stayed: &'r mut [u64],
     copies: Vec<CloneOut>,
+    /// The member at hand has set a timer.
+    set: bool,
 }
 
 impl Linked {
@@ -146,7 +151,8 @@ impl Cluster for Linked {
         let (memory, places) = pool.parts();
         let (memory, places) = (memory.as_mut_ptr(), places.as_mut_ptr());
         let (programs, calls, stayed) = (&self.programs[..], &self.calls[..], &mut self.flows.stayed[..]);
-        let mut running = Running { programs, calls, pool, host, exits: exits.len(), stayed, copies: Vec::new() };
+        let mut running =
+            Running { programs, calls, pool, host, packets: slots.len(), exits: exits.len(), stayed, copies: Vec::new(), set: false };
         let mut burst = Burst {
             memory,
             slots: places,
@@ -156,6 +162,7 @@ impl Cluster for Linked {
             tables: self.tables.as_ptr(),
             call,
             leave,
+            look,
             running: (&raw mut running).cast(),
             exits: exits.as_mut_ptr(),
             ended,
@@ -169,6 +176,7 @@ impl Cluster for Linked {
         // of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
         unsafe { (self.run)(&raw mut burst) };
         running.hand_over(&mut burst);
+        self.flows.leave_out(&slots[burst.count as usize..], pool);
     }
 
     fn entered(&self) -> Vec<u64> {
@@ -177,6 +185,11 @@ impl Cluster for Linked {
 }
 
 impl Running<'_> {
+    /// No more packets are run than the host lets.
+    fn limit(&self, burst: &mut Burst) {
+        burst.count = self.packets.min(self.host.most()) as u64;
+    }
+
     /// Gives the host what has left so far, and empties the lists.
     fn hand_over(&mut self, burst: &mut Burst) {
         for n in 0..self.exits {
@@ -306,6 +319,7 @@ impl Running<'_> {
         let state = self.host.state(unit);
         let machine = Machine { buffer: &mut packet, state, clones: &mut self.copies, index: 0, shown, copies };
         let result = jit::serve(machine, program, call, operands, &mut budget);
+        self.set |= matches!(call, Call::Wide(Helper::SetTimer(_), ..));
         burst.left = budget.0;
         burst.copies += (self.copies.len() - sent) as u32;
         if let Call::Helper(Helper::CoproShow(n), _) = call {
@@ -351,8 +365,29 @@ unsafe extern "C" fn leave(burst: *mut Burst, slot: u64) {
     running.stayed[end.member as usize] += 1;
     let copies = std::mem::take(&mut running.copies);
     running.host.leave(end, slot, copies, running.pool);
+    running.limit(burst);
     let (memory, places) = running.pool.parts();
     (burst.memory, burst.slots) = (memory.as_mut_ptr(), places.as_mut_ptr());
+}
+
+/// A member has returned that may have set timers; the packet came to it with that time.
+///
+/// # Safety
+/// As [`call`].
+unsafe extern "C" fn look(burst: *mut Burst, slot: u64, unit: u32, time_ns: u64) {
+    // SAFETY: as in `call`.
+    let burst = unsafe { &mut *burst };
+    // SAFETY: as in `call`.
+    let running = unsafe { &mut *burst.running.cast::<Running<'_>>() };
+    if std::mem::take(&mut running.set) {
+        if running.host.set_timers(unit, slot as u32, time_ns) {
+            running.hand_over(burst);
+            running.host.settle(running.pool);
+            let (memory, places) = running.pool.parts();
+            (burst.memory, burst.slots) = (memory.as_mut_ptr(), places.as_mut_ptr());
+        }
+        running.limit(burst);
+    }
 }
 
 /// How many packets went where. What went by a member's first port is what came in less all else, so that nothing is counted on the way that most packets take.
@@ -381,6 +416,12 @@ impl Flows {
             [only] => *only += slots.len() as u64,
             begun => slots.iter().for_each(|slot| begun[pool.slot(*slot).member as usize] += 1),
         }
+    }
+
+    /// Packets that were counted and have not been run.
+    fn leave_out(&mut self, slots: &[u32], pool: &Pool) {
+        let only = self.begun.len() == 1;
+        slots.iter().for_each(|slot| self.begun[if only { 0 } else { pool.slot(*slot).member as usize }] -= 1);
     }
 
     /// By member. Links between members lead in no circle, so that after as many rounds as there are members nothing changes.

@@ -34,12 +34,30 @@ pub trait Host {
 
     /// A packet whose element has sent copies, which come first, or that goes where the next packet may be influenced; before the next one is run.
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool);
+
+    /// A member has set timers while it had this packet, which is on its way still and came to it with that time. True if one is due at once: then what has
+    /// left before is handed over, and [`Self::settle`] called.
+    fn set_timers(&mut self, member: u32, slot: u32, time_ns: u64) -> bool {
+        let _ = (member, slot, time_ns);
+        false
+    }
+
+    /// What was handed over is to be done with before the packet at hand goes on.
+    fn settle(&mut self, pool: &mut Pool) {
+        let _ = pool;
+    }
+
+    /// How many of the burst's packets are run, this one among them: a timer may be due before the next. It changes when a packet leaves at once or a member
+    /// sets a timer, and only then.
+    fn most(&self) -> usize {
+        usize::MAX
+    }
 }
 
 /// Members made ready to run as one.
 pub trait Cluster: Send {
-    /// Runs the packets in these slots, each from the entry that its slot says ([`Pool::enter`]), in order, and gives them all to the host. `budget` is each
-    /// member's.
+    /// Runs the packets in these slots, each from the entry that its slot says ([`Pool::enter`]), in order, and gives them to the host: all, or as many as it
+    /// says ([`Host::most`]). `budget` is each member's.
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host);
 
     /// Packets that have come into each member so far.

@@ -5,8 +5,19 @@ mod graphs;
 use graphs::{CONFIGURATIONS, capture, run};
 use netvm::engines;
 
-/// Sources whose packets come at the same times, one of which ends the run.
-const SOURCES: [(&str, &str, &[&str]); 2] = [
+/// Sources whose packets come at the same times, one of which ends the run; a queue in which packets of two ways meet. `SHORT` is a capture of half a burst, so that
+/// with as many of another source its end is found when the arrival behind a burst is looked for.
+const SOURCES: [(&str, &str, &[&str]); 4] = [
+    (
+        "a source that ends the run behind a burst",
+        "f :: FromDump(SHORT, STOP true) -> k :: Counter -> Queue(5) -> ToDump(OUT0); g :: FromDump(IN, STOP false) -> k; Idle -> Queue -> ToDump(OUT1);",
+        &["f.count", "k.count"],
+    ),
+    (
+        "a small queue, into which packets go at the end of a burst and at once",
+        "FromDump(IN, STOP true) -> r :: RoundRobinSwitch; r[0] -> q :: Queue(2) -> ToDump(OUT0); r[1] -> Strip(1) -> q; r[2] -> t :: Tee; t[0] -> q; t[1] -> q;",
+        &["q.drops"],
+    ),
     (
         "a switch between two sources",
         "FromDump(IN, STOP true) -> Truncate(70) -> s :: EtherSwitch; FromDump(IN, STOP true) -> [1] s;
@@ -28,12 +39,14 @@ fn linked_elements_do_what_they_do_one_after_the_other() {
     }
     let folder = std::env::temp_dir().join(format!("netvm-linked-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let input = folder.join("in.pcap");
+    let [input, short] = ["in.pcap", "short.pcap"].map(|name| folder.join(name));
     std::fs::write(&input, capture()).unwrap();
+    std::fs::write(&short, first_records(&capture(), 128)).unwrap();
     let [plain, linked] = ["interp", "aot"].map(|name| engines::find(name).unwrap());
     for (name, text, reads) in CONFIGURATIONS.into_iter().chain(SOURCES) {
-        let wanted = run(text, reads, plain, &folder, &input);
-        let found = run(text, reads, linked, &folder, &input);
+        let text = text.replace("SHORT", &short.display().to_string());
+        let wanted = run(&text, reads, plain, &folder, &input);
+        let found = run(&text, reads, linked, &folder, &input);
         assert_eq!(found.counts, wanted.counts, "{name}: {reads:?}");
         assert!(found.captures == wanted.captures, "{name}: captures differ");
         assert!(found.text == wanted.text, "{name}: text differs");
@@ -41,4 +54,10 @@ fn linked_elements_do_what_they_do_one_after_the_other() {
         assert!(wanted.captures.iter().flatten().any(|file| file.len() > 1000), "{name}: nothing was written");
     }
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A capture that ends behind so many packets.
+fn first_records(file: &[u8], count: usize) -> &[u8] {
+    let length = |at: usize| u32::from_le_bytes(file[at + 8..at + 12].try_into().unwrap()) as usize;
+    &file[..(0..count).fold(24, |at, _| at + 16 + length(at))]
 }

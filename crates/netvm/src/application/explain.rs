@@ -50,7 +50,7 @@ impl Application {
         Account {
             ways: handlers.iter().enumerate().map(way).collect(),
             entries: plan.entries.len(),
-            one_at_a_time: graph.map(|graph| graph.one_at_a_time().into_iter().map(declared).collect()),
+            one_at_a_time: graph.map(|graph| graph.one_at_a_time(&plan).into_iter().map(declared).collect()),
         }
     }
 }

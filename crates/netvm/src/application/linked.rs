@@ -8,7 +8,8 @@ use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
 use netil::cluster::Plan;
-use netil::module::HandlerKind;
+use netil::module::{HandlerKind, Inst};
+use netil::table::Op as Instruction;
 use runtime::graph::{Made, native};
 use std::sync::Arc;
 
@@ -46,17 +47,24 @@ pub(crate) fn handler(program: &Verified) -> Option<Func> {
     linkable(program).ok()
 }
 
-/// A program's push handler, or why it cannot be linked: C cannot be made of it, or the graph must look at what each of its runs has left: timers, and
-/// text for people.
+/// A program's push handler, or why it cannot be linked: C cannot be made of it, or the graph must look at what each of its runs has left: text for people, or
+/// timers where more than the run tells when they are due.
 pub(super) fn linkable(program: &Verified) -> Result<Func, String> {
     let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).map_err(|error| error.to_string())?;
     let (func, _) = optimised.ok_or("packets are not pushed through it")?;
-    for op in func.blocks.iter().flat_map(|block| &block.ops).filter_map(|value| func.op(*value)) {
-        match op {
-            Op::Helper(Helper::SetTimer(_), ..) => return Err("it sets timers".to_owned()),
-            Op::Helper(Helper::CoproInvoke(..), ..) => return Err(asks(program)),
-            _ => {}
-        }
+    let has = |what: fn(&Helper) -> bool| {
+        let mut ops = func.blocks.iter().flat_map(|block| &block.ops).filter_map(|value| func.op(*value));
+        ops.any(|op| matches!(op, Op::Helper(helper, ..) if what(helper)))
+    };
+    if has(|helper| matches!(helper, Helper::CoproInvoke(..))) {
+        return Err(asks(program));
+    }
+    if has(|helper| matches!(helper, Helper::SetTimer(_))) && has(|helper| matches!(helper, Helper::SetTime)) {
+        return Err("it sets timers and the packet's time".to_owned());
+    }
+    let sets = |inst: &Inst| inst.op == Instruction::TimerSet;
+    if program.module().handler(HandlerKind::Init).is_some_and(|init| init.code.iter().any(sets)) {
+        return Err("it sets timers before there are packets".to_owned());
     }
     supports(program, &func).map_err(|error| error.to_string())?;
     Ok(func)

@@ -63,6 +63,11 @@ pub const CONFIGURATIONS: [(&str, &str, &[&str]); 5] = [
     ),
 ];
 
+/// With the element classes that are there for tests.
+pub fn reading() -> Reading {
+    Reading { elements: vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/graphs/elements")], ..Reading::default() }
+}
+
 /// What a run writes, counts and prints.
 pub struct Found {
     pub captures: Vec<Option<Vec<u8>>>,
@@ -74,7 +79,7 @@ pub struct Found {
 pub fn run(text: &str, reads: &[&str], engine: &EngineInfo, folder: &Path, input: &Path) -> Found {
     let out = folder.join(engine.name);
     let text = text.replace("IN,", &format!("{},", input.display())).replace("OUT", &out.display().to_string());
-    let application = Application::read("test.click", &text, &Reading::default()).unwrap_or_else(|e| panic!("{e}"));
+    let application = Application::read("test.click", &text, &reading()).unwrap_or_else(|e| panic!("{e}"));
     let engines = engines::Settings { no_cache: true };
     let kept = Kept::default();
     let mut graph = application.start(engine, engines, Settings::default(), Box::new(kept.clone())).unwrap_or_else(|e| panic!("{e}"));

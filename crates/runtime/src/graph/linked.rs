@@ -2,10 +2,13 @@
 //!
 //! Packets of a burst lie in the graph's pool, from the source that put them there to the queue they wait in and what empties that.
 //!
-//! Invariants: a burst is arrivals that follow each other without anything between them that could be seen: no other source, no timer. What leaves the
+//! Invariants: a burst is arrivals that follow each other without anything between them that could be seen: no timer. When one is set that is due before the
+//! burst's last packet, as many packets are run as come before ([`super::course`]), and the others are the next arrivals. What leaves the
 //! cluster at once, with the tasks behind it, is finished before the next packet is run. What leaves by an exit enters queues in order; a queue
-//! that is full gets its tasks run first, as it would have after each arrival. Packets stay in the pool only where bursts are.
+//! that is full gets its tasks run first, as it would have after each arrival. Packets stay in the pool only where bursts are. If the end is asked for
+//! when the arrival behind a burst is looked for, that is heard when it would be looked for with one packet at a time ([`Found`]).
 
+use super::course::{Along, Course};
 use super::program::Ended as How;
 use super::{Body, Graph, Packet, Push};
 use crate::io::LinkType;
@@ -28,25 +31,22 @@ pub(super) struct Linked {
     plan: Plan,
     /// The entry for each input that has one.
     entries: HashMap<(usize, u32), u32>,
-    slots: Vec<u32>,
+    course: Course,
     /// Arrivals that may be run together.
     most: usize,
+}
+
+/// What was found when the arrival behind a burst was looked for.
+pub(super) struct Found {
+    pub(super) arrival: Option<(u64, usize)>,
+    /// How often the end was asked for.
+    pub(super) stops: u64,
 }
 
 impl Linked {
     /// Packets that came into each element that is a member.
     pub(super) fn entered(&self) -> impl Iterator<Item = (usize, u64)> {
         self.plan.members.iter().map(|node| *node as usize).zip(self.cluster.entered())
-    }
-}
-
-impl super::Node {
-    /// True if it cannot be told here that some arrivals were run before the tasks behind them.
-    fn takes_bursts(&self) -> bool {
-        match &self.body {
-            Body::Program(program) => !program.sets_timers(),
-            Body::Native(native) => native.as_ref().is_some_and(|native| native.is_source() || native.takes_bursts()),
-        }
     }
 }
 
@@ -69,26 +69,42 @@ pub(super) struct Later {
 struct Serving<'g> {
     graph: &'g mut Graph,
     plan: &'g Plan,
+    along: Along<'g>,
     rounds: u8,
-    /// There may be several arrivals in a burst, so that tasks must be run in between where it shows.
-    several: bool,
 }
 
 impl Graph {
-    /// Lets some elements of the application that this graph was made of run as one. They must neither set timers nor write to a console: the graph looks
-    /// at both after each run of a program.
+    /// Lets some elements of the application that this graph was made of run as one. They must not write to a console: the graph looks for that after each
+    /// run of a program.
     pub fn link(&mut self, application: &Application, plan: Plan, cluster: Box<dyn Cluster>) {
         let inputs = application.wires.iter().map(|wire| wire.to);
         let entry = |to: End| plan.entry(application, to).map(|entry| ((to.instance as usize, to.port), entry));
         let entries = inputs.filter_map(entry).collect();
-        let most = if self.may_burst() { BURST } else { 1 };
+        let most = if self.one_at_a_time(&plan).is_empty() { BURST } else { 1 };
+        let timed = most > 1 && (0..self.nodes.len()).any(|node| self.sets_timers(node));
         self.pool = Pool::new(SLOTS, self.info.size);
-        self.linked = Some(Linked { cluster, plan, entries, slots: Vec::new(), most });
+        self.linked = Some(Linked { cluster, plan, entries, course: Course::new(timed), most });
     }
 
-    /// Elements because of which arrivals cannot be run in bursts.
-    pub fn one_at_a_time(&self) -> Vec<usize> {
-        self.nodes.iter().enumerate().filter(|(_, node)| !node.takes_bursts()).map(|(at, _)| at).collect()
+    /// Elements because of which arrivals cannot be run in bursts when those of a plan are linked.
+    pub fn one_at_a_time(&self, plan: &Plan) -> Vec<usize> {
+        (0..self.nodes.len()).filter(|node| !self.takes_bursts(*node, plan)).collect()
+    }
+
+    /// Whether it cannot be told at an element that some arrivals were run before the tasks behind them. Timers are in the time of arrivals, and set where
+    /// these are run.
+    fn takes_bursts(&self, node: usize, plan: &Plan) -> bool {
+        match &self.nodes[node].body {
+            Body::Program(program) if program.sets_timers() => {
+                plan.members.contains(&(node as u32)) && !program.is_pulled() && self.clock.follows_captures()
+            }
+            Body::Program(_) => true,
+            Body::Native(native) => native.as_ref().is_some_and(|native| native.is_source() || native.takes_bursts()),
+        }
+    }
+
+    fn sets_timers(&self, node: usize) -> bool {
+        matches!(&self.nodes[node].body, Body::Program(program) if program.sets_timers())
     }
 
     /// The same, made by another thread once there were so many arrivals. What runs as one gives what it gave before, so it does not matter when it is there.
@@ -115,64 +131,82 @@ impl Graph {
         self.later = None;
     }
 
-    /// Whether it cannot be told that some arrivals were run before the tasks behind them: only queues and what empties them at once are there, and no
-    /// program has timers.
-    fn may_burst(&self) -> bool {
-        self.nodes.iter().all(super::Node::takes_bursts)
-    }
-
-    /// Takes arrivals of a source that come before anything else happens, and runs them. False if there is none that goes into the cluster.
+    /// Runs arrivals that have been taken, or takes those of a source that come before anything else happens. False if there is none that goes into the
+    /// cluster.
     pub(super) fn arrive_many(&mut self, source: usize) -> bool {
         let Some(mut linked) = self.linked.take() else { return false };
-        let arrived = linked.most > 1 && self.fill(source, &mut linked);
+        // Where the end was asked for when the arrival was looked for, nothing comes behind it.
+        let arrived = !linked.course.is_over() || (linked.most > 1 && self.stops == 0 && self.fill(source, &mut linked));
+        if arrived {
+            self.run_linked(&mut linked);
+        }
         self.linked = Some(linked);
         arrived
     }
 
+    /// The next arrival if it has been taken already; it is run with those behind it, whatever its source.
+    pub(super) fn next_taken(&self) -> Option<(u64, usize)> {
+        Some((self.linked.as_ref()?.course.next()?, 0))
+    }
+
+    /// Takes arrivals, the first ones of this source. False if there are none.
     fn fill(&mut self, source: usize, linked: &mut Linked) -> bool {
         if !self.pending.is_empty() || !self.recirculated.is_empty() {
             return false;
         }
-        let timer = self.next_timer().map_or(u64::MAX, |(when, _)| when);
-        let mut slots = std::mem::take(&mut linked.slots);
-        let (mut next, mut last) = (Some(source), false);
+        let timer = self.free_until();
+        let mut next = Some(source);
         while let Some(source) = next {
-            let most = if last { slots.len() + 1 } else { linked.most };
-            let (stops, some) = (self.stops, self.take_arrivals(source, timer, linked, most, &mut slots));
-            self.owed = self.owed.filter(|_| !some);
-            if !some || last || slots.len() >= linked.most || self.sources.len() == 1 {
+            let some = self.take_arrivals(source, timer, linked);
+            if !some || linked.course.slots.len() >= linked.most || self.sources.len() == 1 {
                 break;
             }
-            let found = self.next_arrival();
-            // If the end was asked for when that arrival was looked for, it still comes, and nothing after it.
-            last = self.stops != stops;
-            self.owed = found.filter(|_| last);
-            next = found.map(|(_, node)| node);
+            next = self.look_ahead().map(|(_, node)| node);
         }
-        let some = !slots.is_empty();
-        if some {
-            self.run_linked(linked, &slots, 0);
+        linked.course.note_times(&self.pool);
+        !linked.course.slots.is_empty()
+    }
+
+    /// Before when arrivals come without a timer between.
+    fn free_until(&self) -> u64 {
+        let due = self.first_due();
+        if due > self.clock.now() { due } else { 0 }
+    }
+
+    fn first_due(&self) -> u64 {
+        self.next_timer().map_or(u64::MAX, |(when, _)| when)
+    }
+
+    /// The next arrival, unless somebody asks for the end when it is looked for.
+    fn look_ahead(&mut self) -> Option<(u64, usize)> {
+        let before = std::mem::take(&mut self.stops);
+        let arrival = self.next_arrival();
+        let stops = std::mem::replace(&mut self.stops, before);
+        if stops == 0 {
+            return arrival;
         }
-        slots.clear();
-        linked.slots = slots;
-        some
+        self.found = Some(Found { arrival, stops });
+        None
     }
 
     /// Takes arrivals of a source that come before a timer and before those of others. False if there are none, or they do not go into the cluster.
-    fn take_arrivals(&mut self, source: usize, timer: u64, linked: &Linked, most: usize, slots: &mut Vec<u32>) -> bool {
+    fn take_arrivals(&mut self, source: usize, timer: u64, linked: &mut Linked) -> bool {
         let way = self.nodes[source].outputs.first().and_then(|ways| ways.first()).filter(|way| !way.recirculates);
         let entry = way.and_then(|way| linked.entries.get(&(way.to.instance as usize, way.to.port)).copied());
         let Some(entry) = entry else { return false };
         let until = self.others_next(source).min(timer);
+        let slots = &mut linked.course.slots;
         let (before, begun) = (slots.len(), self.begin_run());
-        let most = most.min(before + self.pool.room());
+        let most = linked.most.min(before + self.pool.room());
         let last = self.with_native(source, |native, ctx| native.arrive_many(most, until, slots, ctx)).flatten();
         self.end_run_of(source, begun);
         let Some(last) = last else { return false };
         self.pool.enter(&slots[before..], entry);
         let taken = (slots.len() - before) as u64;
         self.nodes[source].stats.left_many(0, taken);
-        self.clock.arrive(last);
+        if !linked.course.timed {
+            self.clock.arrive(last);
+        }
         self.arrivals += taken;
         true
     }
@@ -191,19 +225,39 @@ impl Graph {
         until
     }
 
-    fn run_linked(&mut self, linked: &mut Linked, slots: &[u32], rounds: u8) {
+    /// Runs arrivals that were taken, up to a timer.
+    fn run_linked(&mut self, linked: &mut Linked) {
+        let packets = self.run_some(linked);
+        let course = &mut linked.course;
+        if course.rest().is_empty() && !(packets && course.next().is_some()) {
+            self.clock.arrive(course.next().unwrap_or(0));
+            self.pending.append(&mut course.behind);
+            course.clear();
+            self.settle();
+        }
+    }
+
+    /// False if all that go into the cluster have been run.
+    fn run_some(&mut self, linked: &mut Linked) -> bool {
+        let Linked { cluster, plan, course, most, .. } = linked;
+        let Some(mut along) = course.along(*most > 1) else { return false };
+        if course.timed {
+            along.begin(self.first_due(), &mut self.clock);
+        }
         let mut pool = std::mem::take(&mut self.pool);
-        let (budget, begun) = (self.budget, self.begin_run());
-        let several = linked.most > 1;
-        let mut serving = Serving { graph: self, plan: &linked.plan, rounds, several };
-        linked.cluster.run(slots, budget, &mut pool, &mut serving);
-        self.end_linked_run(slots.len(), begun);
+        let (budget, begun, slots) = (self.budget, self.begin_run(), along.slots);
+        let mut serving = Serving { graph: self, plan, along, rounds: course.rounds };
+        cluster.run(slots, budget, &mut pool, &mut serving);
+        serving.along.reach_all(&mut serving.graph.clock);
+        let (run, several) = (serving.along.most, serving.along.several);
+        self.end_linked_run(run, begun);
+        course.has_run(run);
         self.pool = pool;
         if several {
-            // Looking ahead may have found the end, which comes behind these tasks.
             self.settle();
             self.run_tasks();
         }
+        true
     }
 
     /// The arrival that is on its way, and those that follow it, if they go into the cluster. False if not.
@@ -212,35 +266,37 @@ impl Graph {
         let entry = self.pending.last().and_then(|push| linked.entries.get(&(push.node, push.port)).copied());
         let goes = entry.filter(|_| self.pending.len() == 1 && self.pool.room() > 0);
         if let (Some(entry), Some(first)) = (goes, self.pending.last().map(|push| (push.node, push.port))) {
-            let rounds = self.collect(source, first, &mut linked);
-            let slots = std::mem::take(&mut linked.slots);
-            self.pool.enter(&slots, entry);
-            self.run_linked(&mut linked, &slots, rounds);
-            linked.slots = slots;
-            linked.slots.clear();
+            self.collect(source, first, &mut linked);
+            self.pool.enter(&linked.course.slots, entry);
+            self.run_linked(&mut linked);
         }
         self.linked = Some(linked);
         goes.is_some()
     }
 
-    /// Takes the packet on its way and the arrivals that follow it without anything between. How often they were led back.
-    fn collect(&mut self, source: usize, to: (usize, u32), linked: &mut Linked) -> u8 {
-        let (mut rounds, mut last) = (0, false);
+    /// Takes the packet on its way and the arrivals that follow it without anything between.
+    fn collect(&mut self, source: usize, to: (usize, u32), linked: &mut Linked) {
+        let Linked { course, most, .. } = linked;
+        let mut time = self.clock.now();
         while let Some(Push { packet, .. }) = self.pending.pop() {
-            rounds = packet.rounds;
-            linked.slots.extend(self.pool.place(packet.buffer, packet.link.number()));
-            let stops = self.stops;
-            if last || linked.slots.len() >= linked.most || self.pool.room() == 0 || !self.follows(source) {
-                break;
+            course.rounds = packet.rounds;
+            course.slots.extend(self.pool.place(packet.buffer, packet.link.number()));
+            course.note(time);
+            if self.stops > 0 || course.slots.len() >= *most || self.pool.room() == 0 {
+                return;
             }
-            last = self.stops != stops;
+            let Some(next) = self.follows(source) else { return };
+            time = next;
+            if !course.timed {
+                self.clock.arrive(time);
+            }
             self.with_native(source, |native, ctx| native.arrive(ctx));
-            let same = self.pending.len() == 1 && self.pending.last().is_some_and(|p| (p.node, p.port) == to && p.packet.rounds == rounds);
-            if !same {
-                break;
+            let same = |p: &Push| (p.node, p.port) == to && p.packet.rounds == course.rounds;
+            if self.pending.len() != 1 || !self.pending.iter().all(same) {
+                course.behind.append(&mut self.pending);
+                return course.note(time);
             }
         }
-        rounds
     }
 
     /// All tasks until none has work, whoever has asked for the end meanwhile: of what takes bursts each task comes to an end.
@@ -253,21 +309,12 @@ impl Graph {
         }
     }
 
-    /// True if the next thing to happen is an arrival at this source; it has then been counted.
-    fn follows(&mut self, source: usize) -> bool {
-        let (timer, stops) = (self.next_timer().map(|(when, _)| when), self.stops);
-        let found = self.next_arrival();
-        if self.stops != stops {
-            self.owed = found.filter(|(_, node)| *node != source);
-        }
-        match found {
-            Some((time, node)) if node == source && timer.is_none_or(|when| time < when) => {
-                self.clock.arrive(time);
-                self.arrivals += 1;
-                true
-            }
-            _ => false,
-        }
+    /// When the next arrival at this source comes, if that is the next thing to happen; it has then been counted.
+    fn follows(&mut self, source: usize) -> Option<u64> {
+        let timer = self.free_until();
+        let (time, _) = self.look_ahead().filter(|(time, node)| *node == source && *time < timer)?;
+        self.arrivals += 1;
+        Some(time)
     }
 
     /// Lets packets of the pool enter a native element, in order; one that is full gets its tasks run first.
@@ -320,6 +367,20 @@ impl Serving<'_> {
         }
     }
 
+    /// How many packets are run before a timer.
+    fn look(&mut self) {
+        if self.along.is_timed() {
+            self.along.look(self.graph.first_due(), &self.graph.clock);
+        }
+    }
+
+    /// Brings the tasks behind several packets to an end.
+    fn run_tasks(&mut self, pool: &mut Pool) {
+        if self.along.several {
+            self.with_pool(pool, Graph::run_tasks);
+        }
+    }
+
     /// The graph with the pool in it.
     fn with_pool<T>(&mut self, pool: &mut Pool, work: impl FnOnce(&mut Graph) -> T) -> T {
         std::mem::swap(&mut self.graph.pool, pool);
@@ -339,7 +400,7 @@ impl Host for Serving<'_> {
     }
 
     fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool) {
-        let (to, rounds, several) = (self.plan.exits[exit as usize], self.rounds, self.several);
+        let (to, rounds, several) = (self.plan.exits[exit as usize], self.rounds, self.along.several);
         self.with_pool(pool, |graph| {
             if several {
                 return graph.enter_slots(to, slots);
@@ -361,8 +422,9 @@ impl Host for Serving<'_> {
 
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool) {
         let node = self.node(&ended);
-        let how = self.how(node, &ended);
-        let (rounds, several) = (self.rounds, self.several);
+        let (how, rounds) = (self.how(node, &ended), self.rounds);
+        self.run_tasks(pool);
+        self.along.reach(slot, &mut self.graph.clock);
         let packet = lift(pool, slot, rounds);
         self.with_pool(pool, |graph| {
             let mark = graph.pending.len();
@@ -376,9 +438,31 @@ impl Host for Serving<'_> {
             graph.end(node, how, packet);
             graph.pending[mark..].reverse();
             graph.settle();
-            if several {
-                graph.run_tasks();
-            }
         });
+        self.look();
+        self.run_tasks(pool);
+    }
+
+    fn set_timers(&mut self, member: u32, slot: u32, time_ns: u64) -> bool {
+        self.along.reach(slot, &mut self.graph.clock);
+        let (node, now) = (self.plan.members[member as usize] as usize, self.graph.clock.now());
+        if let Body::Program(program) = &mut self.graph.nodes[node].body {
+            program.look_at_timers(time_ns, now);
+        }
+        let several = self.along.several;
+        self.look();
+        let alone = several && !self.along.several;
+        // What came before is not.
+        self.along.several = several;
+        alone
+    }
+
+    fn settle(&mut self, pool: &mut Pool) {
+        self.run_tasks(pool);
+        self.look();
+    }
+
+    fn most(&self) -> usize {
+        self.along.most
     }
 }

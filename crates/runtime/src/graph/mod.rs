@@ -20,6 +20,7 @@ mod args;
 mod bucket;
 mod clock;
 mod control;
+mod course;
 mod flow;
 mod handlers;
 mod kinds;
@@ -161,8 +162,8 @@ pub struct Graph {
     observer: Option<Box<dyn Observer>>,
     /// Packets that are run in bursts.
     pool: Pool,
-    /// The arrival that was found when the end was, by looking ahead: it comes all the same.
-    owed: Option<(u64, usize)>,
+    /// What was found by looking ahead of a burst, when somebody asked for the end there.
+    found: Option<linked::Found>,
     meter: Option<meter::Meter>,
     /// What one handler run may spend.
     budget: u32,
@@ -295,7 +296,7 @@ impl Graph {
             linked_measured: Measured::default(),
             observer: None,
             pool: Pool::default(),
-            owed: None,
+            found: None,
             meter: None,
             budget,
             pull_depth: 0,

@@ -10,7 +10,7 @@ use netil::Verified;
 use netil::engine::Engine;
 use netil::event;
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome, State};
-use netil::module::{HandlerKind, Table as Declaration};
+use netil::module::{HandlerKind, PortKind, Table as Declaration};
 use netil::tables::{Reference, Table};
 use std::sync::Arc;
 
@@ -160,6 +160,11 @@ impl Program {
         port.saturating_sub(self.inputs)
     }
 
+    /// True if packets are pulled through it, or could be.
+    pub(super) fn is_pulled(&self) -> bool {
+        self.program.module().all_ports().iter().any(|(_, port)| matches!(port.kind, PortKind::PullInput | PortKind::PullOutput))
+    }
+
     /// True if some handler sets a timer.
     pub(super) fn sets_timers(&self) -> bool {
         let handlers = HandlerKind::ALL.into_iter().filter_map(|kind| self.program.module().handler(kind));
@@ -177,7 +182,7 @@ impl Program {
     }
 
     /// Notes which timers were set in a run at the packet time `time`, when the run's clock showed `now`.
-    fn look_at_timers(&mut self, time: u64, now: u64) {
+    pub(super) fn look_at_timers(&mut self, time: u64, now: u64) {
         for (number, when) in self.state.timers.iter().enumerate() {
             if self.timers.len() <= number {
                 self.timers.push((0, 0));

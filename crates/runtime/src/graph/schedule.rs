@@ -143,7 +143,7 @@ impl Graph {
     /// The next arrival or timer. False at the end.
     fn event(&mut self, busy: bool) -> bool {
         let timer = self.next_timer();
-        let arrival = self.next_arrival();
+        let arrival = self.upcoming();
         match (arrival, timer) {
             (Some((time, node)), timer) if timer.is_none_or(|(when, _)| time <= when || !self.clock.follows_captures()) => {
                 self.arrive(node, time);
@@ -153,6 +153,16 @@ impl Graph {
             _ => return self.nothing_left(),
         }
         true
+    }
+
+    /// The next arrival, which may have been taken or found already.
+    fn upcoming(&mut self) -> Option<(u64, usize)> {
+        if let Some(taken) = self.next_taken() {
+            return Some(taken);
+        }
+        let Some(found) = self.found.take() else { return self.next_arrival() };
+        self.stops += found.stops;
+        found.arrival
     }
 
     pub(super) fn next_arrival(&mut self) -> Option<(u64, usize)> {
@@ -171,10 +181,6 @@ impl Graph {
         if !self.arrive_many(node) {
             self.arrive_one(node, time);
             self.arrive_linked(node);
-            self.settle();
-        }
-        if let Some((time, node)) = self.owed.take() {
-            self.arrive_one(node, time);
             self.settle();
         }
     }

@@ -48,6 +48,7 @@ struct nv_graph {
     const struct nv_table *tables; /* all units' */
     uint64_t (*call)(struct nv_graph *g, uint64_t i, uint32_t unit, uint32_t index, uint64_t *args);
     void (*leave)(struct nv_graph *g, uint64_t i);
+    void (*look)(struct nv_graph *g, uint64_t i, uint32_t unit, uint64_t time); /* at its timers, which may make the burst shorter */
     void *host;
     struct nv_list *exits, ended; /* what went out by an exit; what was dropped */
     uint64_t *counts; /* packets that went by a port which is not its element's first */

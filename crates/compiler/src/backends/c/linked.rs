@@ -83,7 +83,8 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
     text += &general(members, &counted);
     text += &quick(members, entries, &counted);
     text += &ahead(members, entries, &slices);
-    let _ = writeln!(text, "\nenum {{ NV_NEED = {need}, NV_ENTRIES = {} }};", entries.len());
+    let timers = u8::from(members.iter().any(|m| sets_timers(m)));
+    let _ = writeln!(text, "\nenum {{ NV_NEED = {need}, NV_ENTRIES = {}, NV_TIMERS = {timers} }};", entries.len());
     text += BURST;
     Ok(Linked { text, calls, counted })
 }
@@ -119,7 +120,7 @@ fn general(members: &[&Member<'_>], counted: &[(u32, u32)]) -> String {
     let mut text = String::from(
         "\nstatic void general(struct nv_graph *g, uint64_t i, uint32_t member, uint32_t port, uint32_t resume, const uint64_t *live)\n{\n",
     );
-    text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    int64_t out;\n    nv_load(g, r, info, i);\n    switch (member) {\n";
+    text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    int64_t out;\n    uint64_t time;\n    (void)time;\n    nv_load(g, r, info, i);\n    switch (member) {\n";
     for n in 0..members.len() {
         let _ = writeln!(text, "    case {n}: goto at{n};");
     }
@@ -218,19 +219,25 @@ NV_INLINE uint32_t nv_entry(const struct nv_graph *g, uint64_t i)
     return NV_ENTRIES == 1 ? 0 : g->slots[i].member;
 }
 
+/* Whether a packet is run: timers make bursts shorter, and longer again when they are put off. */
+NV_INLINE int nv_runs(const struct nv_graph *g, uint64_t n)
+{
+    return !NV_TIMERS || n < g->count;
+}
+
 void netvm_linked(struct nv_graph *g)
 {
     int quick = g->budget >= NV_NEED;
     for (uint64_t start = 0; start < g->count; start += NV_GROUP) {
-        uint64_t end = start + NV_GROUP < g->count ? start + NV_GROUP : g->count;
-        for (uint64_t n = start; n < end; n++) {
+        uint64_t end = NV_TIMERS || start + NV_GROUP < g->count ? start + NV_GROUP : g->count;
+        for (uint64_t n = start; n < end && nv_runs(g, n); n++) {
             uint64_t i = g->burst[n];
             if (n + NV_AHEAD < g->count)
                 __builtin_prefetch(&g->slots[g->burst[n + NV_AHEAD]], 1);
             if (g->slots[i].fresh && !ahead(g, i, nv_entry(g, i)) && NV_ENTRIES == 1)
                 break;
         }
-        for (uint64_t n = start; n < end; n++)
+        for (uint64_t n = start; n < end && nv_runs(g, n); n++)
             one(g, g->burst[n], nv_entry(g, g->burst[n]), quick);
     }
 }
@@ -271,13 +278,35 @@ fn all_alike(n: u32, member: &Member<'_>, counted: &[(u32, u32)]) -> Option<Stri
     ))
 }
 
+fn has(member: &Member<'_>, what: fn(&Helper) -> bool) -> bool {
+    let ops = member.func.blocks.iter().flat_map(|block| &block.ops).filter_map(|v| member.func.op(*v));
+    ops.into_iter().any(|op| matches!(op, Op::Helper(helper, ..) if what(helper)))
+}
+
+/// Whether packets are run after which others may have to wait for a timer.
+fn sets_timers(member: &Member<'_>) -> bool {
+    has(member, |helper| matches!(helper, Helper::SetTimer(_)))
+}
+
+/// A member's handler run on a packet, up to what follows by its result.
+fn runs(n: u32, member: &Member<'_>, general: bool) -> String {
+    let begin = format!("at{n}:\n    __attribute__((unused));\n");
+    if !general {
+        return begin + &format!("    out = f{n}(g, i, r, info, port);\n    switch (out) {{\n");
+    }
+    // Only the general form sets timers. When they are due depends on the packet's time as it was before.
+    let [before, behind] = if sets_timers(member) {
+        ["    time = g->slots[i].time_ns;\n".to_owned(), format!("    g->look(g, i, {n}, time);\n")]
+    } else {
+        [String::new(), String::new()]
+    };
+    begin + &format!("{before}    out = m{n}(g, i, r, info, port, resume, live);\n    resume = 0;\n{behind}    switch (out) {{\n")
+}
+
 /// One member's part of a way.
 fn step(n: u32, member: &Member<'_>, counted: &[(u32, u32)], general: bool) -> String {
-    let run = if general { format!("m{n}(g, i, r, info, port, resume, live)") } else { format!("f{n}(g, i, r, info, port)") };
-    let again = if general { "    resume = 0;\n" } else { "" };
-    let mut text = format!("at{n}:\n    __attribute__((unused));\n    out = {run};\n{again}    switch (out) {{\n");
-    let copies = general
-        && member.func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(member.func.op(*v), Some(Op::Helper(Helper::SendCopy(_), ..))));
+    let mut text = runs(n, member, general);
+    let copies = general && has(member, |helper| matches!(helper, Helper::SendCopy(_)));
     if let Some(text_of_all) = all_alike(n, member, counted).filter(|_| !copies) {
         text += &text_of_all;
         return text;
