@@ -1,8 +1,11 @@
-//! Linked elements do what their programs do one after the other on the interpreter: what becomes of each packet, its bytes and annotations, copies, memories.
+//! Linked elements do what their programs do one after the other on the interpreter: what becomes of each packet, its bytes and annotations, copies, memories, and
+//! when timers are set. What leaves by one exit does so in order, and all that came before a packet that leaves at once is there first. Where timers are set, bursts end
+//! here and there before the last packet.
 //!
 //! `NETVM_CASES` sets the number of generated chains, `NETVM_SEED` the first.
 
 use compiler::backends::c::linked::{Member, supports};
+use compiler::mir::{Func, Helper, Op};
 use compiler::passes;
 use netil::arbitrary::{Options, mixer, seeded_module, seeded_packet};
 use netil::asm::assemble;
@@ -14,6 +17,7 @@ use netil::pool::Pool;
 use netil::{Interpreter, Verified, verify};
 use netvm_aot::build::Compiler;
 use netvm_aot::linked::Linked;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,6 +41,53 @@ struct Seen {
     memories: Vec<(Vec<u8>, Vec<u8>, Vec<u32>)>,
     tables: Vec<Vec<Entry>>,
     others: Vec<(Vec<u64>, usize, Vec<u64>)>,
+    set: Vec<Set>,
+}
+
+/// A packet that had timers set, the member, and its timers then.
+type Set = (u32, u32, Vec<u64>);
+
+/// The packets of a run, and what of them has been seen.
+#[derive(Default)]
+struct Order {
+    slots: Vec<u32>,
+    /// The first one's number.
+    first: u32,
+    /// How many are run.
+    most: usize,
+    /// Members set timers, so that bursts may end before their last packet.
+    timed: bool,
+    /// How many there are still.
+    there: BTreeSet<u32>,
+    /// The last that left by each exit.
+    last: BTreeMap<u32, u32>,
+    set: Vec<Set>,
+    /// Before which packet all is to be handed over.
+    alone: Option<u32>,
+    /// Each member's timers as they were last seen.
+    timers: Vec<Vec<u64>>,
+}
+
+impl Order {
+    fn begin(&mut self, slots: &[u32], first: u32) {
+        self.first = first;
+        self.slots = slots.to_vec();
+        self.there = slots.iter().copied().collect();
+        self.most = slots.len();
+    }
+
+    fn is_done_before(&self, slot: u32) {
+        let before = self.slots.iter().take_while(|s| **s != slot).find(|s| self.there.contains(s));
+        assert_eq!(before, None, "a packet comes behind one that it came before");
+    }
+
+    /// Ends the run behind this packet, or some later ones, or not.
+    fn end(&mut self, slot: u32, number: u32) {
+        let at = self.slots.iter().position(|s| *s == slot).unwrap();
+        if self.timed {
+            self.most = self.slots.len().min(at + [1, 2, usize::MAX / 2][number as usize % 3]);
+        }
+    }
 }
 
 fn shape(packet: &ExchangeBuffer<'_>) -> Shape {
@@ -57,6 +108,7 @@ struct Chain {
     ends: Vec<(u32, End)>,
     /// Packets that came into each program, one after the other.
     entered: Vec<u64>,
+    order: Order,
 }
 
 impl Host for Chain {
@@ -67,7 +119,11 @@ impl Host for Chain {
     fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool) {
         let (member, port) = self.exit_of(exit);
         let ended = Ended { member, disposition: Disposition::Port(port) };
-        slots.iter().for_each(|slot| self.end(ended, *slot, None, pool));
+        for slot in slots {
+            let number = pool.slot(*slot).tag;
+            assert!(self.order.last.insert(exit, number).is_none_or(|before| before < number), "exit {exit}: packet {number}");
+            self.end(ended, *slot, None, pool);
+        }
     }
 
     fn ended(&mut self, ended: Ended, slot: u32, pool: &mut Pool) {
@@ -76,13 +132,43 @@ impl Host for Chain {
 
     fn leave(&mut self, ended: Ended, slot: u32, clones: Vec<CloneOut>, pool: &mut Pool) {
         self.end(ended, slot, Some(copies(&clones)), pool);
+        self.order.is_done_before(slot);
+        let number = pool.slot(slot).tag;
+        self.order.end(slot, number);
+    }
+
+    fn set_timers(&mut self, member: u32, slot: u32, _: u64) -> bool {
+        let number = self.order.first + self.order.slots.iter().position(|s| *s == slot).unwrap() as u32;
+        self.look(number, member);
+        self.order.end(slot, number);
+        self.order.alone = Some(slot).filter(|_| number.is_multiple_of(2));
+        self.order.alone.is_some()
+    }
+
+    fn settle(&mut self, _: &mut Pool) {
+        let slot = self.order.alone.take().unwrap();
+        self.order.is_done_before(slot);
+    }
+
+    fn most(&self) -> usize {
+        self.order.most
     }
 }
 
 impl Chain {
     fn end(&mut self, ended: Ended, slot: u32, copies: Option<Vec<(u32, Shape)>>, pool: &mut Pool) {
         let number = pool.slot(slot).tag;
+        assert!(self.order.there.remove(&slot), "packet {number} ends twice, or was not to be run");
         self.ends.push((number, (ended, shape(&pool.lift(slot)), copies)));
+    }
+
+    /// Notes a member's timers if they are not what they were.
+    fn look(&mut self, number: u32, member: u32) {
+        let timers = self.states[member as usize].timers.to_vec();
+        if self.order.timers[member as usize] != timers {
+            self.order.timers[member as usize].clone_from(&timers);
+            self.order.set.push((number, member, timers));
+        }
     }
 
     /// The member and port that an exit belongs to: each has its own.
@@ -104,7 +190,8 @@ impl Chain {
         programs.iter().all(|p| supports(p, &optimised(p)).is_ok()).then_some(())?;
         let links = (0..length as u32).map(|n| links(&programs, n, seed)).collect();
         let states = programs.iter().map(|p| state(p, BUDGET, quick)).collect();
-        let mut chain = Self { entered: vec![0; programs.len()], programs, links, states, budget: BUDGET, ends: Vec::new() };
+        let (entered, order) = (vec![0; programs.len()], Order::default());
+        let mut chain = Self { entered, programs, links, states, budget: BUDGET, ends: Vec::new(), order };
         chain.number_exits();
         Some(chain)
     }
@@ -117,6 +204,7 @@ impl Chain {
 
     /// In two bursts, the second of which finds what the first has left.
     fn linked(&mut self, packets: Vec<ExchangeBuffer<'static>>) {
+        self.order.timers = self.states.iter().map(|s| s.timers.to_vec()).collect();
         let programs = self.programs.clone();
         let member = |(p, links): (&Arc<Verified>, &Vec<(u32, Way)>)| (Arc::clone(p), links.clone());
         let links: Vec<_> = programs.iter().zip(&self.links).map(member).collect();
@@ -132,13 +220,22 @@ impl Chain {
         };
         let slots: Vec<u32> = (0..).zip(packets).map(&mut put).collect();
         let (first, second) = slots.split_at(slots.len() / 2);
-        code.run(first, self.budget, &mut pool, self);
-        code.run(second, self.budget, &mut pool, self);
+        self.order.timed = programs.iter().any(|p| sets_timers(&optimised(p)));
+        for mut rest in [first, second] {
+            while !rest.is_empty() {
+                self.order.begin(rest, pool.slot(rest[0]).tag);
+                code.run(rest, self.budget, &mut pool, self);
+                let (run, later) = rest.split_at(self.order.most);
+                assert!(self.order.there.iter().eq(later.iter().collect::<BTreeSet<_>>()), "of {rest:?} {run:?} are run");
+                rest = later;
+            }
+        }
         assert_eq!(code.entered(), self.entered, "packets that came into each member");
     }
 
     /// The meaning: one program after the other.
     fn plain(&mut self, packets: Vec<ExchangeBuffer<'static>>) {
+        self.order.timers = self.states.iter().map(|s| s.timers.to_vec()).collect();
         let mut engines: Vec<Interpreter> = self.programs.iter().map(|p| Interpreter::new(Arc::clone(p))).collect();
         (0..).zip(packets).for_each(|(number, packet)| self.one(&mut engines, number, packet));
     }
@@ -151,6 +248,7 @@ impl Chain {
             let mut out = Outcome::default();
             engines[member as usize].run(HandlerKind::Push, std::slice::from_mut(&mut packet), &mut self.states[member as usize], &mut out);
             let disposition = out.dispositions[0];
+            self.look(number, member);
             let end = Ended { member, disposition };
             let link = match disposition {
                 Disposition::Port(id) => self.links[member as usize].iter().find(|(p, _)| *p == id).map(|(_, link)| *link),
@@ -170,6 +268,7 @@ impl Chain {
     fn seen(mut self) -> Seen {
         self.ends.sort_by_key(|(number, _)| *number);
         Seen {
+            set: self.order.set,
             ends: self.ends.into_iter().map(|(_, end)| end).collect(),
             memories: self.states.iter().map(|s| (s.data.clone(), s.shared.clone(), s.exceptions.to_vec())).collect(),
             tables: self.states.iter().flat_map(|s| s.tables.iter().map(|t| t.entries(0))).collect(),
@@ -182,8 +281,13 @@ impl Chain {
     }
 }
 
-fn optimised(program: &Verified) -> compiler::mir::Func {
+fn optimised(program: &Verified) -> Func {
     compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap().0
+}
+
+fn sets_timers(func: &Func) -> bool {
+    let ops = func.blocks.iter().flat_map(|block| &block.ops).filter_map(|value| func.op(*value));
+    ops.into_iter().any(|op| matches!(op, Op::Helper(Helper::SetTimer(_), ..)))
 }
 
 fn state(program: &Arc<Verified>, budget: u32, quick: bool) -> State {
@@ -268,6 +372,7 @@ fn recorded(case: &str) -> bool {
             budget,
             ends: Vec::new(),
             entered: vec![0; 2],
+            order: Order::default(),
         };
         chain.number_exits();
         chain
@@ -309,6 +414,10 @@ fn generated_chains() {
 fn difference(found: &Seen, wanted: &Seen) -> String {
     match (0..wanted.ends.len()).find(|i| found.ends.get(*i) != wanted.ends.get(*i)) {
         Some(n) => format!("packet {n}: {:02x?}\nwanted {:02x?}", found.ends.get(n), wanted.ends.get(n)),
-        None => format!("memories {:02x?}\nwanted {:02x?}", (&found.memories, &found.others), (&wanted.memories, &wanted.others)),
+        None => format!(
+            "memories {:02x?}\nwanted {:02x?}",
+            (&found.memories, &found.others, &found.set),
+            (&wanted.memories, &wanted.others, &wanted.set)
+        ),
     }
 }
