@@ -47,11 +47,17 @@ const INTERVAL: u64 = 1000;
 /// Makes an application with so many entries.
 type Maker = fn(usize) -> Case;
 
-/// Everything; what cannot be run is left out, and told.
-pub fn measure(rounds: usize) -> Vec<Row> {
-    let makers: [(Maker, &[usize]); 5] =
-        [(router, &ROUTES), (full_router, &ROUTES[1..2]), (nat, &FLOWS), (switch, &STATIONS), (firewall, &RULES)];
-    let all = makers.into_iter().flat_map(|(make, sizes)| sizes.iter().map(move |entries| (make, *entries)));
+/// Those with these names, or everything if there are none; what cannot be run is left out, and told.
+pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
+    let makers: [(&str, Maker, &[usize]); 5] = [
+        ("router", router, &ROUTES),
+        ("full-router", full_router, &ROUTES[1..2]),
+        ("nat", nat, &FLOWS),
+        ("switch", switch, &STATIONS),
+        ("firewall", firewall, &RULES),
+    ];
+    let chosen = makers.into_iter().filter(|(name, ..)| only.is_empty() || only.iter().any(|chosen| chosen == name));
+    let all = chosen.flat_map(|(_, make, sizes)| sizes.iter().map(move |entries| (make, *entries)));
     let row = |(make, entries): (Maker, usize)| row(make(entries), entries, rounds).inspect_err(|why| eprintln!("skipped: {why}")).ok();
     all.filter_map(row).collect()
 }

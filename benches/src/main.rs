@@ -48,6 +48,10 @@ struct Args {
     #[arg(long, value_name = "N,N…", value_delimiter = ',', default_values_t = 1..=9, value_parser = clap::value_parser!(u32).range(1..=9))]
     filters: Vec<u32>,
 
+    /// Applications of the section `applications`, by name, all sizes of each
+    #[arg(long, value_name = "NAME,NAME…", value_delimiter = ',')]
+    only: Vec<String>,
+
     /// Rounds of each engine on each filter
     #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
@@ -191,7 +195,7 @@ fn in_memory(args: &Args, results: &mut Results) -> Result<(), String> {
         results.tables = tables::measure(rounds)?;
     }
     if wants(Section::Applications) {
-        results.applications = applications::measure(rounds);
+        results.applications = applications::measure(rounds, &args.only);
     }
     Ok(())
 }

@@ -31,8 +31,8 @@ const PACKETS: u64 = 12;
 /// A packet as it is somewhere: bytes, annotations, time, moved head.
 type Shape = (Vec<u8>, Vec<u8>, u64, u32);
 
-/// What became of a packet, and its copies if it left at once.
-type End = (Ended, Shape, Option<Vec<(u32, Shape)>>);
+/// What became of a packet, what it was like if it went on, and its copies if it left at once.
+type End = (Ended, Option<Shape>, Option<Vec<(u32, Shape)>>);
 
 /// All that a chain leaves behind.
 #[derive(Debug, Default, PartialEq)]
@@ -122,18 +122,18 @@ impl Host for Chain {
         for slot in slots {
             let number = pool.slot(*slot).tag;
             assert!(self.order.last.insert(exit, number).is_none_or(|before| before < number), "exit {exit}: packet {number}");
-            self.end(ended, *slot, None, pool);
+            self.end(number, *slot, (ended, Some(shape(&pool.lift(*slot))), None));
         }
     }
 
     fn ended(&mut self, ended: Ended, slot: u32, pool: &mut Pool) {
-        self.end(ended, slot, None, pool);
+        self.end(pool.slot(slot).tag, slot, (ended, None, None));
     }
 
     fn leave(&mut self, ended: Ended, slot: u32, clones: Vec<CloneOut>, pool: &mut Pool) {
-        self.end(ended, slot, Some(copies(&clones)), pool);
-        self.order.is_done_before(slot);
         let number = pool.slot(slot).tag;
+        self.end(number, slot, (ended, Some(shape(&pool.lift(slot))), Some(copies(&clones))));
+        self.order.is_done_before(slot);
         self.order.end(slot, number);
     }
 
@@ -156,10 +156,9 @@ impl Host for Chain {
 }
 
 impl Chain {
-    fn end(&mut self, ended: Ended, slot: u32, copies: Option<Vec<(u32, Shape)>>, pool: &mut Pool) {
-        let number = pool.slot(slot).tag;
+    fn end(&mut self, number: u32, slot: u32, end: End) {
         assert!(self.order.there.remove(&slot), "packet {number} ends twice, or was not to be run");
-        self.ends.push((number, (ended, shape(&pool.lift(slot)), copies)));
+        self.ends.push((number, end));
     }
 
     /// Notes a member's timers if they are not what they were.
@@ -255,11 +254,11 @@ impl Chain {
                 _ => None,
             };
             if !out.clones.is_empty() || link == Some(Way::AtOnce) {
-                return self.ends.push((number, (end, shape(&packet), Some(copies(&out.clones)))));
+                return self.ends.push((number, (end, Some(shape(&packet)), Some(copies(&out.clones)))));
             }
             match link {
                 Some(Way::Member(to, at)) => (member, port) = (to, at),
-                _ => return self.ends.push((number, (end, shape(&packet), None))),
+                way => return self.ends.push((number, (end, way.map(|_| shape(&packet)), None))),
             }
         }
     }

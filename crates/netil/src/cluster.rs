@@ -29,7 +29,7 @@ pub trait Host {
     /// Packets that went out by an exit, in their order: when the burst has been run, or before a later packet leaves at once.
     fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool);
 
-    /// A packet that went no further, likewise.
+    /// A packet that went no further, likewise. Where it is and what its annotations are, nobody knows any more.
     fn ended(&mut self, ended: Ended, slot: u32, pool: &mut Pool);
 
     /// A packet whose element has sent copies, which come first, or that goes where the next packet may be influenced; before the next one is run.

@@ -69,6 +69,11 @@ struct nv_run {
     uint32_t outcome, member, value, site;
 };
 
+/* A packet's annotations: a structure, so that the compiler of C can keep them in registers. */
+struct nv_info {
+    uint8_t bytes[NV_INFO > 0 ? NV_INFO : 1];
+};
+
 /* What a call of the runtime reads and changes of the packet at hand. */
 enum { NV_NOTHING, NV_READS, NV_MOVES, NV_ALL };
 
@@ -95,10 +100,10 @@ NV_INLINE void nv_load(struct nv_graph *g, struct nv_run *r, uint8_t *info, uint
     nv_locate(g, r, i);
     r->present = g->slots[i].present;
     r->home = g->memory + i * NV_STRIDE;
-    if (g->slots[i].fresh)
-        memset(info, 0, NV_INFO);
-    else
-        memcpy(info, r->home, NV_INFO);
+    if (NV_INFO > 0 && g->slots[i].fresh)
+        *(struct nv_info *)info = (struct nv_info){ { 0 } };
+    else if (NV_INFO > 0)
+        *(struct nv_info *)info = *(const struct nv_info *)r->home;
 }
 
 /* The same for a packet that has just been put where it is: all but its length is known. */
@@ -108,7 +113,7 @@ NV_INLINE void nv_load_fresh(struct nv_graph *g, struct nv_run *r, uint8_t *info
     r->memory = r->home + NV_ROOM;
     r->p = r->origin = r->memory + NV_HEAD;
     r->len = g->slots[i].len, r->front = 0, r->present = 1;
-    memset(info, 0, NV_INFO);
+    *(struct nv_info *)info = (struct nv_info){ { 0 } };
 }
 
 NV_INLINE void nv_place(struct nv_graph *g, const struct nv_run *r, uint64_t i)
@@ -121,7 +126,8 @@ NV_INLINE void nv_place(struct nv_graph *g, const struct nv_run *r, uint64_t i)
 NV_INLINE void nv_store(struct nv_graph *g, const struct nv_run *r, const uint8_t *info, uint64_t i)
 {
     nv_place(g, r, i);
-    memcpy(r->home, info, NV_INFO);
+    if (NV_INFO > 0)
+        *(struct nv_info *)r->home = *(const struct nv_info *)info;
 }
 
 NV_INLINE int64_t nv_end(struct nv_run *r, uint32_t outcome, uint32_t member, uint32_t value, uint32_t site)
@@ -158,7 +164,7 @@ static void general(struct nv_graph *g, uint64_t i, uint32_t member, uint32_t po
 NV_INLINE int64_t nv_go_on(struct nv_graph *g, uint64_t i, const struct nv_run *r, const uint8_t *info, uint32_t budget, uint32_t member, uint32_t port, uint32_t resume, const uint64_t *live)
 {
     nv_store(g, r, info, i);
-    g->left = budget;
+    g->left = budget, g->copies = 0, g->shown = 0;
     general(g, i, member, port, resume, live);
     return NV_GONE;
 }
@@ -173,11 +179,10 @@ NV_INLINE int nv_pay(uint32_t *budget, uint64_t bytes)
     return 1;
 }
 
-/* The same where it is known that there is enough. */
-NV_INLINE int nv_pay_surely(uint32_t *budget, uint64_t bytes)
+/* The same where it is known that there is enough: only what has been paid is noted. */
+NV_INLINE void nv_pay_surely(uint32_t *paid, uint64_t bytes)
 {
-    *budget -= (uint32_t)((bytes + 255) / 256);
-    return 1;
+    *paid += (uint32_t)((bytes + 255) / 256);
 }
 
 NV_INLINE void nv_moved(struct nv_run *r, uint32_t by)
@@ -297,7 +302,15 @@ NV_INLINE void nv_put_le(uint8_t *p, unsigned n, uint64_t v)
 NV_INLINE void nv_put_be(uint8_t *p, unsigned n, uint64_t v)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    nv_put_le(p, n, __builtin_bswap64(v << (64 - 8 * n)));
+    if (n == 2)
+        nv_put_le(p, 2, __builtin_bswap16((uint16_t)v));
+    else if (n == 4)
+        nv_put_le(p, 4, __builtin_bswap32((uint32_t)v));
+    else if (n > 4 && n < 8) {
+        nv_put_be(p, n - 4, v >> 32);
+        nv_put_be(p + n - 4, 4, v);
+    } else
+        nv_put_le(p, n, n == 1 ? v : __builtin_bswap64(v << (64 - 8 * n)));
 #else
     for (unsigned i = 0; i < n; i++)
         p[i] = (uint8_t)(v >> 8 * (n - 1 - i));
@@ -305,10 +318,9 @@ NV_INLINE void nv_put_be(uint8_t *p, unsigned n, uint64_t v)
 }
 
 /* What became of a packet, for the runtime. */
-NV_INLINE void nv_finish(struct nv_graph *g, uint64_t i, const struct nv_run *r, const uint8_t *info)
+NV_INLINE void nv_finish(struct nv_graph *g, uint64_t i, const struct nv_run *r)
 {
     struct nv_slot *k = &g->slots[i];
-    nv_store(g, r, info, i);
     k->outcome = r->outcome, k->member = r->member, k->value = r->value, k->site = r->site;
 }
 
@@ -373,18 +385,37 @@ NV_INLINE uint32_t nv_find(const struct nv_table *t, struct nv_exact x, unsigned
     return 0;
 }
 
-/* The number of the entry of the longest prefix of a key, 0 for none. */
-NV_INLINE uint32_t nv_prefix(const struct nv_table *t, unsigned key_bits, unsigned root_bits, uint32_t key)
+/* The same for an insertion, which the runtime must be asked for where there is no such entry. */
+NV_INLINE uint32_t nv_insert(const struct nv_table *t, struct nv_exact x, unsigned __int128 key, int *ask)
 {
-    unsigned left = key_bits - root_bits, bytes = t->head[0] ? 4 : 2;
-    uint32_t deeper = t->head[0] ? 0x80000000u : 0x8000u;
-    uint32_t v = bytes == 2 ? (uint32_t)nv_le(t->index + 2 * (uint64_t)(key >> left), 2) : (uint32_t)nv_le(t->index + 4 * (uint64_t)(key >> left), 4);
+    uint32_t entry = nv_find(t, x, key, 1, ask);
+    *ask |= !entry;
+    return entry;
+}
+
+/* The number of an entry in an array of numbers of two or four bytes. */
+NV_INLINE uint32_t nv_number(const uint8_t *array, unsigned bytes, uint64_t at)
+{
+    return (uint32_t)nv_le(array + bytes * at, bytes);
+}
+
+/* The same for the longest prefix of a key, 0 for none: the root says it, or which group does. */
+NV_INLINE uint32_t nv_walk(const struct nv_table *t, unsigned bytes, unsigned left, uint32_t key)
+{
+    uint32_t deeper = bytes == 4 ? 0x80000000u : 0x8000u, v = nv_number(t->index, bytes, key >> left);
     while (v & deeper) {
         left -= 8;
-        uint64_t at = (uint64_t)(v & ~deeper) * 256 + (key >> left & 255);
-        v = bytes == 2 ? (uint32_t)nv_le(t->groups + 2 * at, 2) : (uint32_t)nv_le(t->groups + 4 * at, 4);
+        v = nv_number(t->groups, bytes, (uint64_t)(v & ~deeper) * 256 + (key >> left & 255));
     }
-    return v ? v : (uint32_t)t->head[1];
+    return v;
+}
+
+/* The number of the entry of the longest prefix of a key, the shortest of which may be of no bits; 0 for none. */
+NV_INLINE uint32_t nv_prefix(const struct nv_table *t, unsigned key_bits, unsigned root_bits, uint32_t key)
+{
+    unsigned left = key_bits - root_bits;
+    uint32_t v = NV_RARELY(t->head[0]) ? nv_walk(t, 4, left, key) : nv_walk(t, 2, left, key);
+    return NV_RARELY(!v) ? (uint32_t)t->head[1] : v;
 }
 
 /* Fetches what a lookup will read first. */

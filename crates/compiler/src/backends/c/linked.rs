@@ -84,9 +84,21 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
     text += &quick(members, entries, &counted);
     text += &ahead(members, entries, &slices);
     let timers = u8::from(members.iter().any(|m| sets_timers(m)));
-    let _ = writeln!(text, "\nenum {{ NV_NEED = {need}, NV_ENTRIES = {}, NV_TIMERS = {timers} }};", entries.len());
+    let entries = entries.len();
+    let _ = writeln!(
+        text,
+        "\nenum {{ NV_NEED = {need}, NV_ENTRIES = {entries}, NV_TABLES = {tables_before}, NV_TIMERS = {timers} }};"
+    );
+    text += &direct(members);
     text += BURST;
     Ok(Linked { text, calls, counted })
+}
+
+/// Which of all members' tables are looked into without the runtime.
+fn direct(members: &[&Member<'_>]) -> String {
+    let tables = members.iter().flat_map(|member| &member.program.module().tables);
+    let flags: String = tables.map(|table| format!("{}, ", u8::from(member::is_direct(table)))).collect();
+    format!("static const uint8_t nv_direct[] = {{ {flags}0 }};\n")
 }
 
 /// Operations of all members that the compiler of C is given as one function; what it takes to make it grows faster than they do.
@@ -153,12 +165,13 @@ fn quick(members: &[&Member<'_>], entries: &[(u32, u32)], counted: &[(u32, u32)]
 /// Where the ways of packets end.
 const ENDS: &str = "at_once:
     __attribute__((unused));
-    nv_finish(g, i, r, info);
+    nv_store(g, r, info, i);
+    nv_finish(g, i, r);
     g->leave(g, i);
     return;
 ended:
     __attribute__((unused));
-    nv_finish(g, i, r, info);
+    nv_finish(g, i, r);
     nv_append(&g->ended, i);
 }
 ";
@@ -225,9 +238,18 @@ NV_INLINE int nv_runs(const struct nv_graph *g, uint64_t n)
     return !NV_TIMERS || n < g->count;
 }
 
+/* Whether quick forms may be run: there is enough of the budget, and what they look into lies in memory. */
+NV_INLINE int nv_quick(const struct nv_graph *g)
+{
+    int there = 1;
+    for (unsigned n = 0; n < NV_TABLES; n++)
+        there &= !nv_direct[n] || g->tables[n].head;
+    return there && g->budget >= NV_NEED;
+}
+
 void netvm_linked(struct nv_graph *g)
 {
-    int quick = g->budget >= NV_NEED;
+    int quick = nv_quick(g);
     for (uint64_t start = 0; start < g->count; start += NV_GROUP) {
         uint64_t end = NV_TIMERS || start + NV_GROUP < g->count ? start + NV_GROUP : g->count;
         for (uint64_t n = start; n < end && nv_runs(g, n); n++) {

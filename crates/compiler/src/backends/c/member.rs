@@ -59,7 +59,7 @@ pub(super) fn emit((n, tables): (u32, u32), program: &Verified, func: &Func, mod
             format!("{}\n    return nv_go_on(g, i, r, info, g->budget, {n}, port, 0, 0);\n}}\n", head(&format!("f{n}"), "")),
         )
     } else {
-        (String::new(), function(&quick, func, &format!("f{n}"), &start)?)
+        (String::new(), function(&quick, func, &format!("f{n}"), "")?)
     };
     general.resumed.replace(quick.resumed.take());
     let text = function(&general, func, &format!("m{n}"), &(start + &counts))? + &quick_text;
@@ -85,10 +85,12 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str) -> Result<
     let resume = if form.mode == Mode::General { ", uint32_t resume, const uint64_t *live" } else { "" };
     let mut text = head(name, resume) + "\n";
     let unit = format!("g->units[{}]", form.n);
-    let _ = writeln!(text, "    uint32_t budget = g->budget;\n    uint8_t *const data = {unit}.data, *const shared = {unit}.shared;");
+    let budget = if form.only_notes() { "paid = 0" } else { "budget = g->budget" };
+    let _ = writeln!(text, "    uint32_t {budget};\n    uint8_t *const data = {unit}.data, *const shared = {unit}.shared;");
     let _ = writeln!(text, "    const uint8_t *const initialised = {unit}.initialised;\n    uint64_t number = 0;");
     text += &scalar.variables(&cfg);
-    text += "    (void)g, (void)i, (void)info, (void)budget, (void)port, (void)data, (void)shared, (void)initialised, (void)number;\n";
+    let budget = if form.only_notes() { "paid" } else { "budget" };
+    let _ = writeln!(text, "    (void)g, (void)i, (void)info, (void){budget}, (void)port, (void)data, (void)shared, (void)initialised, (void)number;");
     if form.mode == Mode::General {
         text += &resumes(&scalar, form);
     }
@@ -299,7 +301,7 @@ impl Element<'_> {
             Helper::SetTime => format!("g->slots[i].time_ns = {};", arg(0)),
             Helper::PullHead => format!("{}\n    if (NV_RARELY({} > r->len)) {outside}\n    nv_pull(r, {});", here(), arg(0), arg(0)),
             Helper::TrimTail => format!("{}\n    if (NV_RARELY({} > r->len)) {outside}\n    r->len -= {};", here(), arg(0), arg(0)),
-            Helper::Find(table) | Helper::Peek(table) if self.is_slice() => self.fetch(scalar, v, table, args[0]),
+            Helper::Find(table) | Helper::Peek(table) | Helper::Insert(table) if self.is_slice() => self.fetch(scalar, v, table, args[0]),
             Helper::PushHead if self.is_slice() => format!("if ({0} > nv_head(r)) return -1;\n    nv_moved(r, -{0});", arg(0)),
             Helper::PushHead => {
                 let grown = format!("(uint64_t){} + r->len", arg(0));
@@ -310,19 +312,16 @@ impl Element<'_> {
                 let room = format!("r->present && {0} <= r->front && (uint64_t){0} + r->len <= 65535", arg(0));
                 format!("if ({room})\n    nv_unpull(r, {});\n    else {{\n    {}\n    }}", arg(0), by_runtime())
             }
-            Helper::Find(table) | Helper::Peek(table) => self
-                .find(scalar, v, table, args[0], matches!(helper, Helper::Find(_)))
-                .map_or_else(&by_runtime, |find| find + &by_runtime() + "\n    }}"),
+            Helper::Find(table) | Helper::Peek(table) | Helper::Insert(table) => {
+                self.find(scalar, v, (helper, table), args[0], &by_runtime).unwrap_or_else(by_runtime)
+            }
             Helper::EntryLoad(table, at) => {
-                let read = self.entry(table, &arg(0), at, &trap(TrapKind::NoEntry));
-                read.map_or_else(&by_runtime, |to| {
-                    format!("{to}\n    {v:?} = {};\n    }} else {{\n    {}\n    }}", load(scalar, v), by_runtime())
-                })
+                let get = format!("{v:?} = {};", load(scalar, v));
+                self.entry(table, (&arg(0), at), &get, &trap(TrapKind::NoEntry), &by_runtime).unwrap_or_else(by_runtime)
             }
             Helper::EntryStore(table, at) => {
-                let write = self.entry(table, &arg(1), at, &trap(TrapKind::NoEntry));
                 let put = store(scalar, Order::Little, "e", args[0]);
-                write.map_or_else(&by_runtime, |to| format!("{to}\n    {put}\n    }} else {{\n    {}\n    }}", by_runtime()))
+                self.entry(table, (&arg(1), at), &put, &trap(TrapKind::NoEntry), &by_runtime).unwrap_or_else(by_runtime)
             }
             _ => by_runtime(),
         }
@@ -336,12 +335,17 @@ impl Element<'_> {
     fn paid(&self, bytes: &str, trap: &str) -> String {
         match self.mode {
             Mode::Ahead(_) => String::new(),
-            Mode::Quick if !self.loops => {
+            Mode::Quick if self.only_notes() => {
                 self.paid.set(self.paid.get() + 1);
-                format!("nv_pay_surely(&budget, {bytes});")
+                format!("nv_pay_surely(&paid, {bytes});")
             }
             _ => format!("if (NV_RARELY(!nv_pay(&budget, {bytes}))) {trap}"),
         }
+    }
+
+    /// There is enough of the budget, so that only what has been paid is noted.
+    fn only_notes(&self) -> bool {
+        self.mode == Mode::Quick && !self.loops
     }
 
     /// Values that are kept when the general form goes on before an operation.
@@ -355,57 +359,62 @@ impl Element<'_> {
         let kept = self.kept(scalar, v);
         let limbs: Vec<String> = kept.iter().flat_map(|value| halves(scalar, *value)).collect();
         let live = if limbs.is_empty() { "0".to_owned() } else { limbs.join(", ") };
-        format!("{{ const uint64_t live[] = {{ {live} }}; return nv_go_on(g, i, r, info, budget, {}, port, {}, live); }}", self.n, v.0 + 1)
+        let left = if self.only_notes() { "g->budget - paid" } else { "budget" };
+        format!("{{ const uint64_t live[] = {{ {live} }}; return nv_go_on(g, i, r, info, {left}, {}, port, {}, live); }}", self.n, v.0 + 1)
     }
 
-    /// A lookup in place, up to where the runtime must be asked; none for a table that only the runtime can look into.
-    fn find(&self, scalar: &Scalar<'_>, v: Value, table: u32, key: Value, uses: bool) -> Option<String> {
+    /// A lookup in place, up to where the runtime must be asked; none for a table that only the runtime can look into. The quick form is run where tables
+    /// are there.
+    fn find(&self, scalar: &Scalar<'_>, v: Value, (helper, table): (Helper, u32), key: Value, runtime: &dyn Fn() -> String) -> Option<String> {
+        let (t, key, quick) = (self.table(table), scalar.val(key), self.mode == Mode::Quick);
         if let Some(trie) = layout::Trie::of(self.module.tables.get(table as usize)?) {
             let bits = self.module.tables[table as usize].key_bits;
-            let look = format!("{v:?} = nv_prefix(t, {bits}, {}, {}); ask = 0;", trie.root_bits, scalar.val(key));
-            return Some(format!(
-                "{{ const struct nv_table *t = {}; int ask = 1; if (t->head) {{ {look} }}\n    if (NV_RARELY(ask)) {{\n    ",
-                self.table(table)
-            ));
+            let look = format!("{v:?} = nv_prefix({t}, {bits}, {}, {key});", trie.root_bits);
+            return Some(if quick { look } else { format!("if ({t}->head) {look}\n    else {}", runtime()) });
         }
         let declaration = self.exact(table)?;
-        let tick = if declaration.timeout_ns > 0 { "if (t->head) nv_tick(t, g->slots[i].time_ns); " } else { "" };
-        let (shape, key, uses) = (shape(declaration), scalar.val(key), u8::from(uses));
-        let look = format!("{v:?} = nv_find(t, {shape}, {key}, {uses}, &ask);");
-        Some(format!(
-            "{{ const struct nv_table *t = {}; int ask = 1; {tick}if (t->head) {look}\n    if (NV_RARELY(ask)) {{\n    ",
-            self.table(table)
-        ))
+        let shape = shape(declaration);
+        let look = match helper {
+            Helper::Insert(_) => format!("nv_insert({t}, {shape}, {key}, &ask)"),
+            _ => format!("nv_find({t}, {shape}, {key}, {}, &ask)", u8::from(matches!(helper, Helper::Find(_)))),
+        };
+        let tick = if declaration.timeout_ns > 0 { format!("nv_tick({t}, g->slots[i].time_ns); ") } else { String::new() };
+        let there = if quick { String::new() } else { format!("if ({t}->head) ") };
+        Some(format!("{{ int ask = 1; {there}{{ {tick}{v:?} = {look}; }}\n    if (NV_RARELY(ask)) {{\n    {}\n    }}}}", runtime()))
     }
 
-    /// In a slice: fetches what a lookup will read, and ends, or looks into a small table.
+    /// In a slice: fetches what a lookup will read, or looks into a small table.
     fn fetch(&self, scalar: &Scalar<'_>, v: Value, table: u32, key: Value) -> String {
         let (declaration, key, t) = (&self.module.tables[table as usize], scalar.val(key), self.table(table));
         if let Some(trie) = layout::Trie::of(declaration) {
-            return format!("nv_fetch_prefix({t}, {}, {}, {key}); return -1;", declaration.key_bits, trie.root_bits);
+            return format!("nv_fetch_prefix({t}, {}, {}, {key});", declaration.key_bits, trie.root_bits);
         }
         if matches!(self.mode, Mode::Ahead(large) if slice::is_large(declaration, large)) {
-            return format!("nv_fetch({t}, {}, {key}); return -1;", shape(declaration));
+            return format!("nv_fetch({t}, {}, {key});", shape(declaration));
         }
         format!("{{ int ask = 1; if ({t}->head) {v:?} = nv_find({t}, {}, {key}, 0, &ask); if (ask) return -1; }}", shape(declaration))
     }
 
-    /// A test for an entry that is there and can be got at, with its place in `e`.
-    fn entry(&self, table: u32, entry: &str, at: u32, trap: &str) -> Option<String> {
+    /// Work on an entry that is there, with its place in `e`; the runtime does it where the table is not. None for a table that only the runtime can look into.
+    fn entry(&self, table: u32, (entry, at): (&str, u32), work: &str, trap: &str, runtime: &dyn Fn() -> String) -> Option<String> {
         let declaration = self.module.tables.get(table as usize)?;
-        let known = self.exact(table).is_some() || layout::Trie::of(declaration).is_some();
-        let (stride, value_at) = known.then(|| layout::place(declaration))?;
-        let place = format!("uint8_t *e = {}->slots + (uint64_t)({entry} - 1) * {stride} + {};", self.table(table), value_at + at as usize);
-        Some(format!("if (NV_RARELY(!{entry})) {trap}\n    if ({}->head) {{\n    {place}", self.table(table)))
+        let (stride, value_at) = is_direct(declaration).then(|| layout::place(declaration))?;
+        let t = self.table(table);
+        let place = format!("uint8_t *e = {t}->slots + (uint64_t)({entry} - 1) * {stride} + {};", value_at + at as usize);
+        let test = format!("if (NV_RARELY(!{entry})) {trap}\n    ");
+        Some(match self.mode {
+            Mode::Quick => format!("{test}{{ {place}\n    {work} }}"),
+            _ => format!("{test}if ({t}->head) {{ {place}\n    {work} }} else {{\n    {}\n    }}", runtime()),
+        })
     }
 
     fn table(&self, table: u32) -> String {
         format!("(&g->tables[{}])", self.tables + table)
     }
 
-    /// The declaration of a table whose layout C knows.
+    /// The declaration of an exact table whose layout C knows.
     fn exact(&self, table: u32) -> Option<&Table> {
-        self.module.tables.get(table as usize).filter(|t| t.kind == TableKind::Exact && t.key_bits <= 128)
+        self.module.tables.get(table as usize).filter(|table| is_exact(table))
     }
 
     /// A call of the runtime: operands limb by limb, a wide result where they were.
@@ -448,6 +457,15 @@ fn limbs(scalar: &Scalar<'_>, a: Value, wide: bool) -> Vec<String> {
         65.. if wide => vec![format!("(uint64_t){v}"), format!("(uint64_t)({v} >> 64)")],
         _ => vec![v],
     }
+}
+
+fn is_exact(table: &Table) -> bool {
+    table.kind == TableKind::Exact && table.key_bits <= 128
+}
+
+/// Whether C knows how a table lies, and looks into it where it does.
+pub(super) fn is_direct(table: &Table) -> bool {
+    is_exact(table) || layout::Trie::of(table).is_some()
 }
 
 /// How a table lies, for C.

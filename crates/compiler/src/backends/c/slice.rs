@@ -4,7 +4,8 @@
 //! read that the element would have written before: then other memory is fetched, and that is all. So it takes every branch of which only one side
 //! leads to a lookup without looking at the condition, and whatever that side does not need is not computed.
 //!
-//! It ends at the first lookup in a table that may be out of the nearest caches, and at work that only the runtime does.
+//! It fetches for lookups in tables that may be out of the nearest caches, up to the first one on whose result it depends what is looked up next, or to work that only
+//! the runtime does.
 //! Source: architecture, "stage splitting"; the figures behind it are those of hand-written forwarding in bursts.
 
 use crate::mir::{Block, Def, Edge, Func, Helper, Op, Order, Terminator, Value};
@@ -37,7 +38,7 @@ pub fn fetched(func: &Func, tables: &[Table], large: usize) -> Vec<String> {
     let ops = func.blocks.iter().flat_map(|block| &block.ops).filter_map(|value| func.op(*value));
     let mut found: Vec<&Table> = ops
         .filter_map(|op| match op {
-            Op::Helper(Helper::Find(table) | Helper::Peek(table), ..) => tables.get(*table as usize),
+            Op::Helper(Helper::Find(table) | Helper::Peek(table) | Helper::Insert(table), ..) => tables.get(*table as usize),
             _ => None,
         })
         .filter(|table| is_large(table, large))
@@ -47,22 +48,10 @@ pub fn fetched(func: &Func, tables: &[Table], large: usize) -> Vec<String> {
 }
 
 /// The slice of a handler that leads to a large table here, or to a member that has a slice; `None` if nothing does.
-pub(super) fn of(program: &Verified, func: &Func, large: usize, (links, sliced): (&[(u32, Way)], &[bool]), read: &[bool]) -> Option<Func> {
-    let mut slicer = Slicer { func: func.clone(), tables: &program.module().tables, large, read };
-    let leads = slicer.leads(links, sliced);
-    if !leads[0] {
-        return None;
-    }
-    for block in func.block_ids() {
-        slicer.cut(block, &leads, links, sliced);
-    }
-    let context = Context::new(program, NATIVE);
-    for _ in 0..ROUNDS {
-        slicer.remove_unused();
-        slicer.skip_tests();
-        passes::tidy(&mut slicer.func, &context);
-    }
-    Some(slicer.func)
+pub(super) fn of(program: &Verified, func: &Func, large: usize, way: (&[(u32, Way)], &[bool]), read: &[bool]) -> Option<Func> {
+    let slicer = |through| Slicer { func: func.clone(), tables: &program.module().tables, large, read, through };
+    let through = slicer(true).slice(program, way)?;
+    if through.depends_on_goals() { slicer(false).slice(program, way).map(|slicer| slicer.func) } else { Some(through.func) }
 }
 
 struct Slicer<'a> {
@@ -71,6 +60,8 @@ struct Slicer<'a> {
     large: usize,
     /// By byte of info memory, whether a slice reads it.
     read: &'a [bool],
+    /// It goes on behind a goal as though nothing had been found.
+    through: bool,
 }
 
 /// Bytes of info memory that a slice reads.
@@ -104,6 +95,35 @@ enum Part {
 }
 
 impl Slicer<'_> {
+    fn slice(mut self, program: &Verified, (links, sliced): (&[(u32, Way)], &[bool])) -> Option<Self> {
+        let leads = self.leads(links, sliced);
+        if !leads[0] {
+            return None;
+        }
+        for block in self.func.block_ids() {
+            self.cut(block, &leads, links, sliced);
+        }
+        let context = Context::new(program, NATIVE);
+        for _ in 0..ROUNDS {
+            self.remove_unused();
+            self.skip_tests();
+            passes::tidy(&mut self.func, &context);
+        }
+        Some(self)
+    }
+
+    /// Whether something that is still there makes use of what a lookup in a large table finds.
+    fn depends_on_goals(&self) -> bool {
+        let is_goal = |v: &Value| self.func.op(*v).is_some_and(|op| self.part(op) == Part::Goal);
+        let mut depends = false;
+        for block in crate::mir::cfg::Cfg::new(&self.func).order {
+            let data = self.func.block(block);
+            data.end.values(|v| depends |= is_goal(&v));
+            data.ops.iter().filter_map(|v| self.func.op(*v)).for_each(|op| op.operands(|v| depends |= is_goal(&v)));
+        }
+        depends
+    }
+
     fn part(&self, op: &Op) -> Part {
         match op {
             Op::Store(Space::Info, _, at, offset, value, _) if !self.is_read(*at, *offset, *value) => Part::Skipped,
@@ -125,8 +145,11 @@ impl Slicer<'_> {
 
     fn helper(&self, helper: Helper) -> Part {
         match helper {
-            Helper::Find(table) | Helper::Peek(table) if is_large(&self.tables[table as usize], self.large) => Part::Goal,
-            Helper::Find(table) | Helper::Peek(table) if self.tables[table as usize].kind == TableKind::Exact => Part::Value,
+            Helper::Find(table) | Helper::Peek(table) | Helper::Insert(table) => match &self.tables[table as usize] {
+                table if is_large(table, self.large) => Part::Goal,
+                table if table.kind == TableKind::Exact => Part::Value,
+                _ => Part::Stop,
+            },
             Helper::PullHead | Helper::PushHead | Helper::TrimTail | Helper::Unpull => Part::Kept,
             Helper::Checksum | Helper::ChecksumValid | Helper::ChecksumAdd | Helper::ChecksumSub | Helper::Hash => Part::Value,
             Helper::Moved | Helper::IsPresent | Helper::Inside | Helper::EntryLoad(..) => Part::Value,
@@ -135,11 +158,21 @@ impl Slicer<'_> {
         }
     }
 
-    /// The first goal or stop of a block.
-    fn end_of(&self, block: Block) -> Option<(usize, Part)> {
+    /// What of a block stays if its end does not lead on, if anything: up to its first goal, or to the last one before it stops.
+    fn up_to_goal(&self, block: Block) -> Option<usize> {
+        let parts = self.parts(block).take_while(|(_, part)| *part != Part::Stop);
+        let mut goals = parts.filter(|(_, part)| *part == Part::Goal).map(|(i, _)| i + 1);
+        if self.through { goals.last() } else { goals.next() }
+    }
+
+    /// Whether a slice does not come to the end of a block.
+    fn ends_within(&self, block: Block) -> bool {
+        self.parts(block).any(|(_, part)| part == Part::Stop || part == Part::Goal && !self.through)
+    }
+
+    fn parts(&self, block: Block) -> impl Iterator<Item = (usize, Part)> {
         let ops = self.func.block(block).ops.iter().enumerate();
-        let mut parts = ops.filter_map(|(i, v)| self.func.op(*v).map(|op| (i, self.part(op))));
-        parts.find(|(_, part)| matches!(part, Part::Goal | Part::Stop))
+        ops.filter_map(|(i, v)| self.func.op(*v).map(|op| (i, self.part(op))))
     }
 
     /// Which blocks lead to a goal.
@@ -149,10 +182,8 @@ impl Slicer<'_> {
         while changed {
             changed = false;
             for block in self.func.block_ids() {
-                let now = match self.end_of(block) {
-                    Some((_, part)) => part == Part::Goal,
-                    None => self.ends_well(block, &leads, links, sliced),
-                };
+                let on = !self.ends_within(block) && self.ends_well(block, &leads, links, sliced);
+                let now = on || self.up_to_goal(block).is_some();
                 changed |= now && !leads[block.0 as usize];
                 leads[block.0 as usize] |= now;
             }
@@ -170,9 +201,10 @@ impl Slicer<'_> {
     /// Ends a block at its goal or stop, and leaves it only for blocks that lead on.
     fn cut(&mut self, block: Block, leads: &[bool], links: &[(u32, Way)], sliced: &[bool]) {
         let nowhere = Terminator::Drop(DropReason::Verdict);
-        if let Some((at, _)) = self.end_of(block) {
+        if self.ends_within(block) || !self.ends_well(block, leads, links, sliced) {
+            let kept = self.up_to_goal(block).unwrap_or(0);
             let data = self.func.block_mut(block);
-            data.ops.truncate(at + 1);
+            data.ops.truncate(kept);
             data.end = nowhere;
             return;
         }
