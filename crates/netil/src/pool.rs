@@ -17,6 +17,8 @@ use std::collections::HashMap;
 const LINE: usize = 64;
 /// The longest packet that a slot has memory for.
 const LONGEST: usize = 2048;
+/// A large page of memory, in bytes: where a pool begins that has several, so that the system can keep it in such.
+const LARGE_PAGE: usize = 2 << 20;
 
 /// Where in its memory a packet begins that [`Pool::put`] has put there.
 pub const HEAD: usize = ROOM;
@@ -87,8 +89,10 @@ fn own_memory(id: u32, info_size: usize) -> u64 {
 impl Pool {
     /// So many slots for packets with `info_size` bytes of info memory.
     pub fn new(count: u32, info_size: usize) -> Self {
-        let memory = vec![0; count as usize * stride(info_size) + LINE];
-        let begin = memory.as_ptr().align_offset(LINE).min(LINE);
+        let size = count as usize * stride(info_size);
+        let align = if size >= LARGE_PAGE { LARGE_PAGE } else { LINE };
+        let memory = vec![0; size + align];
+        let begin = memory.as_ptr().align_offset(align).min(align);
         let own = |id: u32| Slot { at: own_memory(id, info_size), ..Slot::default() };
         let (slots, free) = ((0..count).map(own).collect(), (0..count).rev().collect());
         Self { memory, begin, zeros: vec![0; info_size], slots, free, large: HashMap::new() }
@@ -102,15 +106,27 @@ impl Pool {
     /// A copy of a packet in a slot; `None` if there is no room. The tag is the owner's.
     #[inline]
     pub fn put(&mut self, bytes: &[u8], time_ns: u64, wire_len: u32, tag: u32) -> Option<u32> {
-        if bytes.len() > LONGEST {
-            return self.put_large(bytes, time_ns, wire_len, tag);
+        self.put_first(bytes, bytes.len(), time_ns, wire_len, tag)
+    }
+
+    /// The same of a packet that is the first `len` of some bytes: if there are more, a whole cache line can be copied, which is a few instructions.
+    ///
+    /// # Panics
+    /// There are fewer bytes.
+    #[inline]
+    pub fn put_first(&mut self, bytes: &[u8], len: usize, time_ns: u64, wire_len: u32, tag: u32) -> Option<u32> {
+        if len > LONGEST {
+            return self.put_large(&bytes[..len], time_ns, wire_len, tag);
         }
         let id = self.free.pop()?;
         let slot = &mut self.slots[id as usize];
         // What is free has its own memory.
-        let (at, len) = (slot.at, bytes.len());
+        let at = slot.at;
         let head = self.begin + at as usize + HEAD;
-        self.memory[head..head + len].copy_from_slice(bytes);
+        match bytes.first_chunk::<LINE>().filter(|_| len <= LINE) {
+            Some(line) => self.memory[head..head + LINE].copy_from_slice(line),
+            None => self.memory[head..head + len].copy_from_slice(&bytes[..len]),
+        }
         *slot = Slot { time_ns, at, head: HEAD as u32, len: len as u32, wire_len, present: 1, fresh: 1, tag, ..Slot::default() };
         Some(id)
     }
@@ -132,7 +148,10 @@ impl Pool {
 
     /// Says by which entry packets come into a cluster; by the first if nobody says so.
     pub fn enter(&mut self, ids: &[u32], entry: u32) {
-        ids.iter().for_each(|id| self.slots[*id as usize].member = entry);
+        // Where nobody says so it is the first.
+        if entry > 0 {
+            ids.iter().for_each(|id| self.slots[*id as usize].member = entry);
+        }
     }
 
     /// The packet of a slot as an exchange buffer; the slot is then without one, but not free.
@@ -228,6 +247,11 @@ impl Pool {
         })
     }
 
+    /// The slots' memory, for advice to the system.
+    pub fn memory(&self) -> &[u8] {
+        &self.memory[self.begin..]
+    }
+
     /// The first slot's memory, and the slots: for compiled code.
     pub fn parts(&mut self) -> (&mut [u8], &mut [Slot]) {
         (&mut self.memory[self.begin..], &mut self.slots)
@@ -295,6 +319,16 @@ mod tests {
         let packet = pool.lift(id);
         assert_eq!((packet.bytes(), &packet.info[..], packet.moved(), packet.orig_len), (&[1, 2, 3][..], &[0; 5][..], 0, 6));
         assert!(pool.put(&[0; 5000], 0, 0, 0).is_some() && pool.put(&[1], 0, 0, 0).is_none() && pool.place(moved(9), 0).is_none());
+    }
+
+    #[test]
+    fn bytes_behind_a_packet_are_not_of_it() {
+        let mut pool = Pool::new(8, 0);
+        let bytes: Vec<u8> = (0..=200).collect();
+        for (len, all) in [(0, 64), (60, 64), (60, 63), (64, 64), (65, 130), (150, 200)] {
+            let id = pool.put_first(&bytes[..all], len, 0, 0, 0).unwrap();
+            assert_eq!((pool.bytes(id), pool.lift(id).bytes()), (&bytes[..len], &bytes[..len]));
+        }
     }
 
     #[test]

@@ -83,6 +83,7 @@ impl Graph {
         let most = if self.one_at_a_time(&plan).is_empty() { BURST } else { 1 };
         let timed = most > 1 && (0..self.nodes.len()).any(|node| self.sets_timers(node));
         self.pool = Pool::new(SLOTS, self.info.size);
+        crate::io::sys::prefer_large_pages(self.pool.memory());
         self.linked = Some(Linked { cluster, plan, entries, course: Course::new(timed), most });
     }
 

@@ -17,7 +17,7 @@ pub mod capture;
 pub mod link;
 pub mod live;
 pub mod synth;
-mod sys;
+pub(crate) mod sys;
 pub mod time;
 pub mod write;
 

@@ -61,11 +61,12 @@ enum { NV_ENDED = -1, NV_GONE = -2 };
 
 enum { NV_LEAVES, NV_PORT, NV_VERDICT, NV_REASON, NV_NO_INPUT, NV_TRAP };
 
-/* The packet at hand, in registers as far as possible. */
+/* The packet at hand, in registers as far as possible. Where its first byte is, is a number of bytes from where it was when the packet came into being: so the
+   compiler of C sees that ways which pulled as much come to the same. */
 struct nv_run {
-    uint8_t *p, *memory, *origin; /* its first byte, its memory's, and where the first byte was when it came into being */
+    uint8_t *memory, *origin;
     uint8_t *home; /* where its annotations are kept */
-    uint32_t len, front, present;
+    uint32_t moved, len, front, present;
     uint32_t outcome, member, value, site;
 };
 
@@ -77,22 +78,23 @@ struct nv_info {
 /* What a call of the runtime reads and changes of the packet at hand. */
 enum { NV_NOTHING, NV_READS, NV_MOVES, NV_ALL };
 
-NV_INLINE uint32_t nv_head(const struct nv_run *r)
+/* The packet's first byte. */
+NV_INLINE uint8_t *nv_p(const struct nv_run *r)
 {
-    return (uint32_t)(r->p - r->memory);
+    return r->origin + (int32_t)r->moved;
 }
 
-NV_INLINE uint32_t nv_bytes_moved(const struct nv_run *r)
+NV_INLINE uint32_t nv_head(const struct nv_run *r)
 {
-    return (uint32_t)((uintptr_t)r->p - (uintptr_t)r->origin);
+    return (uint32_t)(nv_p(r) - r->memory);
 }
 
 NV_INLINE void nv_locate(struct nv_graph *g, struct nv_run *r, uint64_t i)
 {
     const struct nv_slot *k = &g->slots[i];
     r->memory = (uint8_t *)((uintptr_t)g->memory + k->at);
-    r->p = r->memory + k->head, r->len = k->len, r->front = k->front;
-    r->origin = (uint8_t *)((uintptr_t)r->p - k->moved);
+    r->moved = k->moved, r->len = k->len, r->front = k->front;
+    r->origin = r->memory + ((int64_t)k->head - (int32_t)k->moved);
 }
 
 NV_INLINE void nv_load(struct nv_graph *g, struct nv_run *r, uint8_t *info, uint64_t i)
@@ -111,7 +113,7 @@ NV_INLINE void nv_load_fresh(struct nv_graph *g, struct nv_run *r, uint8_t *info
 {
     r->home = g->memory + i * NV_STRIDE;
     r->memory = r->home + NV_ROOM;
-    r->p = r->origin = r->memory + NV_HEAD;
+    r->origin = r->memory + NV_HEAD, r->moved = 0;
     r->len = g->slots[i].len, r->front = 0, r->present = 1;
     *(struct nv_info *)info = (struct nv_info){ { 0 } };
 }
@@ -119,7 +121,7 @@ NV_INLINE void nv_load_fresh(struct nv_graph *g, struct nv_run *r, uint8_t *info
 NV_INLINE void nv_place(struct nv_graph *g, const struct nv_run *r, uint64_t i)
 {
     struct nv_slot *k = &g->slots[i];
-    k->len = r->len, k->head = nv_head(r), k->front = r->front, k->moved = nv_bytes_moved(r);
+    k->len = r->len, k->head = nv_head(r), k->front = r->front, k->moved = r->moved;
     k->fresh = 0;
 }
 
@@ -187,7 +189,7 @@ NV_INLINE void nv_pay_surely(uint32_t *paid, uint64_t bytes)
 
 NV_INLINE void nv_moved(struct nv_run *r, uint32_t by)
 {
-    r->p += (int32_t)by, r->len -= by;
+    r->moved += by, r->len -= by;
 }
 
 NV_INLINE void nv_pull(struct nv_run *r, uint32_t n)
@@ -199,7 +201,7 @@ NV_INLINE void nv_pull(struct nv_run *r, uint32_t n)
 NV_INLINE void nv_push(struct nv_run *r, uint32_t n)
 {
     nv_moved(r, -n);
-    memset(r->p, 0, n);
+    memset(nv_p(r), 0, n);
     r->front = r->front > n ? r->front - n : 0;
 }
 

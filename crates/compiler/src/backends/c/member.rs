@@ -52,17 +52,13 @@ pub(super) fn emit((n, tables): (u32, u32), program: &Verified, func: &Func, mod
         start += "    g->shown = 0;\n";
     }
     let (quick, general) = (form(Mode::Quick), form(Mode::General));
-    let (counts, quick_text) = if program.uses().random {
-        // A number is counted once for a packet.
-        (
-            format!("    number = (*g->units[{n}].number)++;\n"),
-            format!("{}\n    return nv_go_on(g, i, r, info, g->budget, {n}, port, 0, 0);\n}}\n", head(&format!("f{n}"), "")),
-        )
-    } else {
-        (String::new(), function(&quick, func, &format!("f{n}"), "")?)
-    };
+    // A number is counted once for a packet; where the general form goes on for the quick one, that has been done.
+    let random = program.uses().random;
+    let counts = if random { format!("    number = (*g->units[{n}].number)++;\n") } else { String::new() };
+    let again = if random { format!("    number = *g->units[{n}].number - 1;\n") } else { String::new() };
+    let quick_text = function(&quick, func, &format!("f{n}"), &counts, "")?;
     general.resumed.replace(quick.resumed.take());
-    let text = function(&general, func, &format!("m{n}"), &(start + &counts))? + &quick_text;
+    let text = function(&general, func, &format!("m{n}"), &(start + &counts), &again)? + &quick_text;
     let need = quick.paid.get().saturating_mul(DEAREST);
     Ok(Functions { text, calls: general.calls.into_inner(), need })
 }
@@ -73,10 +69,11 @@ pub(super) fn emit_slice((n, tables): (u32, u32), func: &Func, module: &Module, 
     let mode = Mode::Ahead(large);
     let (calls, resumed, paid) = (RefCell::default(), RefCell::default(), Cell::new(0));
     let form = Element { n, tables, module, shared, mode, live: &live, loops: true, calls, resumed, paid };
-    function(&form, func, &format!("p{n}"), "")
+    function(&form, func, &format!("p{n}"), "", "")
 }
 
-fn function(form: &Element<'_>, func: &Func, name: &str, start: &str) -> Result<String, Unsupported> {
+/// `start` is what is done at the beginning, `again` what instead when a form goes on for another.
+fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &str) -> Result<String, Unsupported> {
     let mut scalar = Scalar { func, form, body: String::new() };
     let cfg = Cfg::new(func);
     for block in &cfg.order {
@@ -92,6 +89,7 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str) -> Result<
     let budget = if form.only_notes() { "paid" } else { "budget" };
     let _ = writeln!(text, "    (void)g, (void)i, (void)info, (void){budget}, (void)port, (void)data, (void)shared, (void)initialised, (void)number;");
     if form.mode == Mode::General {
+        text += again;
         text += &resumes(&scalar, form);
     }
     for param in &func.block(Block(0)).params {
@@ -174,7 +172,7 @@ impl Form for Element<'_> {
 
     fn base(&self, space: Space) -> &'static str {
         match space {
-            Space::Packet => "r->p",
+            Space::Packet => "nv_p(r)",
             Space::Info => "info",
             Space::Data => "data",
             Space::Shared => "shared",
@@ -284,19 +282,16 @@ impl Element<'_> {
         };
         match helper {
             Helper::Inside => inside(),
-            Helper::Checksum => format!("{}\n    {}\n    {v:?} = 0xffff ^ nv_sum(r->p + {}, {});", inside(), paid(&arg(1)), arg(0), arg(1)),
+            Helper::Checksum => format!("{}\n    {}\n    {v:?} = 0xffff ^ nv_sum(nv_p(r) + {}, {});", inside(), paid(&arg(1)), arg(0), arg(1)),
             Helper::ChecksumValid => {
-                format!("{}\n    {}\n    {v:?} = nv_sum(r->p + {}, {}) == 0xffff;", inside(), paid(&arg(1)), arg(0), arg(1))
+                format!("{}\n    {}\n    {v:?} = nv_sum(nv_p(r) + {}, {}) == 0xffff;", inside(), paid(&arg(1)), arg(0), arg(1))
             }
-            Helper::ChecksumAdd => format!("{v:?} = 0xffff ^ nv_fold((0xffff ^ ({} & 0xffff)) + ({} & 0xffff));", arg(0), arg(1)),
-            Helper::ChecksumSub => {
-                format!("{v:?} = 0xffff ^ nv_fold((0xffff ^ ({} & 0xffff)) + (0xffff ^ ({} & 0xffff)));", arg(0), arg(1))
-            }
+            Helper::ChecksumAdd | Helper::ChecksumSub => self.update(scalar, v, helper, args),
             Helper::Hash if !args.is_empty() => {
                 let words: Vec<String> = args.iter().map(|a| scalar.val(*a)).collect();
                 format!("{v:?} = nv_murmur((const uint32_t[]){{ {} }}, {});", words.join(", "), args.len())
             }
-            Helper::Moved => format!("{v:?} = nv_bytes_moved(r);"),
+            Helper::Moved => format!("{v:?} = r->moved;"),
             Helper::IsPresent => format!("{v:?} = r->present;"),
             Helper::SetTime => format!("g->slots[i].time_ns = {};", arg(0)),
             Helper::PullHead => format!("{}\n    if (NV_RARELY({} > r->len)) {outside}\n    nv_pull(r, {});", here(), arg(0), arg(0)),
@@ -325,6 +320,21 @@ impl Element<'_> {
             }
             _ => by_runtime(),
         }
+    }
+
+    /// A checksum brought up to date (RFC 1624). Of several steps that follow each other only the last is folded, but where a form may be entered between them.
+    fn update(&self, scalar: &Scalar<'_>, v: Value, helper: Helper, args: &[Value]) -> String {
+        let complement = |value: &str| format!("(0xffff ^ ({value} & 0xffff))");
+        let [before, term] = [scalar.val(args[0]), scalar.val(args[1])];
+        let term = if helper == Helper::ChecksumSub { complement(&term) } else { format!("({term} & 0xffff)") };
+        if self.mode != Mode::Quick {
+            return format!("{v:?} = 0xffff ^ nv_fold({} + {term});", complement(&before));
+        }
+        let sum = match scalar.func.op(args[0]) {
+            Some(Op::Helper(Helper::ChecksumAdd | Helper::ChecksumSub, ..)) => format!("sum{}", args[0].0),
+            _ => complement(&before),
+        };
+        format!("const uint32_t sum{0} = {sum} + {term};\n    {v:?} = 0xffff ^ nv_fold(sum{0});", v.0)
     }
 
     fn is_slice(&self) -> bool {

@@ -74,8 +74,8 @@ impl Source {
         let (replay, mut time) = (&*self.replay, self.time());
         let (mut start, before) = (self.index.checked_sub(1).map_or(0, |before| replay.ends[before]), slots.len());
         for end in replay.ends[self.index..].iter().take(most - before) {
-            let packet = &replay.bytes[start..*end];
-            let slot = if time < until { pool.put(packet, time, packet.len() as u32, LinkType::EN10MB.number()) } else { None };
+            let len = *end - start;
+            let slot = if time < until { pool.put_first(&replay.bytes[start..], len, time, len as u32, LinkType::EN10MB.number()) } else { None };
             let Some(slot) = slot else { break };
             slots.push(slot);
             (start, time) = (*end, time.saturating_add(replay.interval_ns));
