@@ -202,12 +202,15 @@ impl Running<'_> {
                 self.host.exit(n as u32, slots, self.pool);
             }
         }
-        let ended = listed(&mut burst.ended);
-        check(self.pool, ended);
-        for slot in ended {
-            let end = end(self.pool.slot(*slot));
-            self.stayed[end.member as usize] += 1;
-            self.host.ended(end, *slot, self.pool);
+        let mut rest = listed(&mut burst.ended);
+        while let Some(first) = rest.first() {
+            let first = *self.pool.slot(*first);
+            let alike = rest.iter().take_while(|slot| is_alike(self.pool.slot(**slot), &first)).count();
+            let (slots, others) = rest.split_at(alike);
+            let end = end(&first);
+            self.stayed[end.member as usize] += slots.len() as u64;
+            self.host.ended(end, slots, self.pool);
+            rest = others;
         }
     }
 }
@@ -266,6 +269,11 @@ mod outcome {
     pub const VERDICT: u32 = 2;
     pub const REASON: u32 = 3;
     pub const NO_INPUT: u32 = 4;
+}
+
+/// Whether two packets ended in the same way.
+fn is_alike(a: &Slot, b: &Slot) -> bool {
+    (a.member, a.outcome, a.value, a.site) == (b.member, b.outcome, b.value, b.site)
 }
 
 fn end(slot: &Slot) -> Ended {

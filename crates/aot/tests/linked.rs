@@ -126,8 +126,8 @@ impl Host for Chain {
         }
     }
 
-    fn ended(&mut self, ended: Ended, slot: u32, pool: &mut Pool) {
-        self.end(pool.slot(slot).tag, slot, (ended, None, None));
+    fn ended(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
+        slots.iter().for_each(|slot| self.end(pool.slot(*slot).tag, *slot, (ended, None, None)));
     }
 
     fn leave(&mut self, ended: Ended, slot: u32, clones: Vec<CloneOut>, pool: &mut Pool) {

@@ -29,8 +29,8 @@ pub trait Host {
     /// Packets that went out by an exit, in their order: when the burst has been run, or before a later packet leaves at once.
     fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool);
 
-    /// A packet that went no further, likewise. Where it is and what its annotations are, nobody knows any more.
-    fn ended(&mut self, ended: Ended, slot: u32, pool: &mut Pool);
+    /// Packets that went no further, all in the same way, likewise. Where they are and what their annotations are, nobody knows any more.
+    fn ended(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool);
 
     /// A packet whose element has sent copies, which come first, or that goes where the next packet may be influenced; before the next one is run.
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool);

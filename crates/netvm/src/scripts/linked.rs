@@ -95,9 +95,11 @@ impl Host for Serving<'_> {
         pool.give_back(slots);
     }
 
-    fn ended(&mut self, ended: Ended, slot: u32, pool: &mut Pool) {
-        let packet = lift(slot, pool);
-        self.element(ended.member).ended(&packet, ended.disposition);
+    fn ended(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
+        for slot in slots {
+            let packet = lift(*slot, pool);
+            self.element(ended.member).ended(&packet, ended.disposition);
+        }
     }
 
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool) {

@@ -115,19 +115,24 @@ impl Graph {
 
     /// Counts a packet that goes no further; why it was dropped, if it was.
     pub(super) fn stop<'e>(&mut self, node: usize, ended: &'e Ended, present: bool) -> Option<&'e str> {
+        self.stop_many(node, ended, 1, present.into())
+    }
+
+    /// The same for several, of which so many are there.
+    pub(super) fn stop_many<'e>(&mut self, node: usize, ended: &'e Ended, packets: u64, present: u64) -> Option<&'e str> {
         let stats = &mut self.nodes[node].stats;
-        let reason = match ended {
+        let (reason, packets) = match ended {
             // Held back by the program.
-            Ended::Dropped(_) if !present => return None,
+            Ended::Dropped(_) if present == 0 => return None,
             Ended::Leaves(_) | Ended::Nothing => return None,
-            Ended::Dropped(reason) => reason,
+            Ended::Dropped(reason) => (reason, present),
             Ended::Trapped(reason) => {
-                stats.traps += 1;
+                stats.traps += packets;
                 stats.first_trap.get_or_insert_with(|| reason.clone());
-                reason
+                (reason, packets)
             }
         };
-        stats.drop(reason);
+        stats.drop(reason, packets);
         Some(reason)
     }
 
@@ -155,7 +160,7 @@ impl Graph {
 
     fn pull_output(&mut self, node: usize, port: u32) -> Option<Packet> {
         if self.pull_depth >= MAX_PULL_DEPTH {
-            self.nodes[node].stats.drop("pulled through too many elements");
+            self.nodes[node].stats.drop("pulled through too many elements", 1);
             return None;
         }
         self.pull_depth += 1;

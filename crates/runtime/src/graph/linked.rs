@@ -438,11 +438,12 @@ impl Host for Serving<'_> {
         });
     }
 
-    fn ended(&mut self, ended: Ended, slot: u32, pool: &mut Pool) {
+    fn ended(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
         let node = self.node(&ended);
         let how = self.how(node, &ended);
-        self.graph.stop(node, &how, pool.slot(slot).present != 0);
-        pool.give_back(&[slot]);
+        let present = slots.iter().filter(|slot| pool.slot(**slot).present != 0).count();
+        self.graph.stop_many(node, &how, slots.len() as u64, present as u64);
+        pool.give_back(slots);
     }
 
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool) {

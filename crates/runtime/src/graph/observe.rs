@@ -42,7 +42,7 @@ impl Graph {
 
     /// Counts a packet that ends in an element.
     pub(super) fn lose(&mut self, node: usize, reason: &str, packet: &Packet) {
-        self.nodes[node].stats.drop(reason);
+        self.nodes[node].stats.drop(reason, 1);
         self.watch(|observer, info| observer.drops(node, reason, packet, info));
     }
 }

@@ -38,10 +38,10 @@ impl NodeStats {
         &mut self.out[port]
     }
 
-    pub(super) fn drop(&mut self, reason: &str) {
+    pub(super) fn drop(&mut self, reason: &str, packets: u64) {
         match self.drops.get_mut(reason) {
-            Some(count) => *count += 1,
-            None => drop(self.drops.insert(reason.to_owned(), 1)),
+            Some(count) => *count += packets,
+            None => drop(self.drops.insert(reason.to_owned(), packets)),
         }
     }
 }

@@ -85,10 +85,7 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
     text += &ahead(members, entries, &slices);
     let timers = u8::from(members.iter().any(|m| sets_timers(m)));
     let entries = entries.len();
-    let _ = writeln!(
-        text,
-        "\nenum {{ NV_NEED = {need}, NV_ENTRIES = {entries}, NV_TABLES = {tables_before}, NV_TIMERS = {timers} }};"
-    );
+    let _ = writeln!(text, "\nenum {{ NV_NEED = {need}, NV_ENTRIES = {entries}, NV_TABLES = {tables_before}, NV_TIMERS = {timers} }};");
     text += &direct(members);
     text += BURST;
     Ok(Linked { text, calls, counted })

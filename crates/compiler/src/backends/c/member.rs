@@ -87,7 +87,10 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &st
     let _ = writeln!(text, "    const uint8_t *const initialised = {unit}.initialised;\n    uint64_t number = 0;");
     text += &scalar.variables(&cfg);
     let budget = if form.only_notes() { "paid" } else { "budget" };
-    let _ = writeln!(text, "    (void)g, (void)i, (void)info, (void){budget}, (void)port, (void)data, (void)shared, (void)initialised, (void)number;");
+    let _ = writeln!(
+        text,
+        "    (void)g, (void)i, (void)info, (void){budget}, (void)port, (void)data, (void)shared, (void)initialised, (void)number;"
+    );
     if form.mode == Mode::General {
         text += again;
         text += &resumes(&scalar, form);
@@ -282,7 +285,9 @@ impl Element<'_> {
         };
         match helper {
             Helper::Inside => inside(),
-            Helper::Checksum => format!("{}\n    {}\n    {v:?} = 0xffff ^ nv_sum(nv_p(r) + {}, {});", inside(), paid(&arg(1)), arg(0), arg(1)),
+            Helper::Checksum => {
+                format!("{}\n    {}\n    {v:?} = 0xffff ^ nv_sum(nv_p(r) + {}, {});", inside(), paid(&arg(1)), arg(0), arg(1))
+            }
             Helper::ChecksumValid => {
                 format!("{}\n    {}\n    {v:?} = nv_sum(nv_p(r) + {}, {}) == 0xffff;", inside(), paid(&arg(1)), arg(0), arg(1))
             }
@@ -375,7 +380,14 @@ impl Element<'_> {
 
     /// A lookup in place, up to where the runtime must be asked; none for a table that only the runtime can look into. The quick form is run where tables
     /// are there.
-    fn find(&self, scalar: &Scalar<'_>, v: Value, (helper, table): (Helper, u32), key: Value, runtime: &dyn Fn() -> String) -> Option<String> {
+    fn find(
+        &self,
+        scalar: &Scalar<'_>,
+        v: Value,
+        (helper, table): (Helper, u32),
+        key: Value,
+        runtime: &dyn Fn() -> String,
+    ) -> Option<String> {
         let (t, key, quick) = (self.table(table), scalar.val(key), self.mode == Mode::Quick);
         if let Some(trie) = layout::Trie::of(self.module.tables.get(table as usize)?) {
             let bits = self.module.tables[table as usize].key_bits;

@@ -75,7 +75,8 @@ impl Source {
         let (mut start, before) = (self.index.checked_sub(1).map_or(0, |before| replay.ends[before]), slots.len());
         for end in replay.ends[self.index..].iter().take(most - before) {
             let len = *end - start;
-            let slot = if time < until { pool.put_first(&replay.bytes[start..], len, time, len as u32, LinkType::EN10MB.number()) } else { None };
+            let slot =
+                if time < until { pool.put_first(&replay.bytes[start..], len, time, len as u32, LinkType::EN10MB.number()) } else { None };
             let Some(slot) = slot else { break };
             slots.push(slot);
             (start, time) = (*end, time.saturating_add(replay.interval_ns));
@@ -115,7 +116,7 @@ impl Native for Source {
 
     fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
         let before = self.count;
-        while slots.len() < most && self.active && !self.is_over() && self.fill(most, until, slots, ctx.pool()) {}
+        while slots.len() < most && self.active && !self.is_over() && self.time() < until && self.fill(most, until, slots, ctx.pool()) {}
         (self.count > before).then(|| self.time().saturating_sub(self.replay.interval_ns))
     }
 

@@ -24,7 +24,9 @@ pub(crate) fn prefer_large_pages(memory: &[u8]) {
     {
         const LARGE: usize = 2 << 20;
         let skipped = memory.as_ptr().align_offset(LARGE);
-        let Some(whole) = memory.get(skipped..).map(|rest| &rest[..rest.len() / LARGE * LARGE]).filter(|whole| !whole.is_empty()) else { return };
+        let Some(whole) = memory.get(skipped..).map(|rest| &rest[..rest.len() / LARGE * LARGE]).filter(|whole| !whole.is_empty()) else {
+            return;
+        };
         // SAFETY: the range is memory of this process, whose contents advice of this kind does not change.
         unsafe { libc::madvise(whole.as_ptr().cast_mut().cast(), whole.len(), libc::MADV_HUGEPAGE) };
     }
