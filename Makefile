@@ -34,7 +34,7 @@ bench: ## measure against libpcap, tcpdump, the kernel and hand-written C (ARGS=
 fuzz: ## run every fuzz target for SECONDS each (default 60), or TARGETS='asm_text …'
 	@scripts/fuzz $(SECONDS) $(TARGETS)
 
-conformance: ## run the tests of Click's sources in CLICK=DIR (NAMES='IPFilter Queue' for some): which pass, fail, need what is not there
+conformance: ## run the tests of Click's sources in CLICK=DIR (NAMES='IPFilter Queue' for some): which pass, fail (conformance.txt of xtask has the reasons), need what is not there
 	@cargo build --release --quiet -p netvm-cli
 	@cargo run --quiet -p xtask -- conformance $(NETVM) $(CLICK) $(NAMES)
 

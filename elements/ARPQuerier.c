@@ -2,7 +2,8 @@
  * ARPQuerier(IP, ETH, keywords CAPACITY, ENTRY_PACKET_CAPACITY, TIMEOUT, POLL_TIMEOUT, BROADCAST, BROADCAST_POLL) -- finds Ethernet addresses by ARP
  *
  * IP packets come in on input 0 with their next hop as destination annotation, and leave by output 0 with an Ethernet header. If the hop's address
- * is not known, a query leaves by output 1 (by output 0 if there is no other), at most ten a second for one address, and the packet waits.
+ * is not known, a query leaves by output 1 (by output 0 if there is no other), at most ten a second for one address, after ten without an
+ * answer one in two seconds, and the packet waits.
  * Input 1 takes ARP replies with their Ethernet header, learns from them, and sends what has waited.
  *
  *   IP, ETH         this host's addresses; IP/LEN also gives the network's broadcast address
@@ -39,13 +40,15 @@ PARAM(be32, other_broadcast, "BROADCAST", KEYWORD(0));
 PARAM(bool, polls_all, "BROADCAST_POLL", KEYWORD(false));
 
 enum { NO_DESTINATION, NO_REPLY, TOO_MANY_WAIT };
-enum { SLOTS = 128, MOST_A_SLOT = 32, NO_SLOT = SLOTS, ASIDE = SLOTS, QUERY_INTERVAL_NS = 100000000 };
+enum { SLOTS = 128, MOST_A_SLOT = 32, NO_SLOT = SLOTS, ASIDE = SLOTS, QUERY_INTERVAL_NS = 100000000, IMPATIENT = 10 };
+/* Between questions that nobody answers. */
+static const u64 LONG_INTERVAL_NS = 2000000000;
 
 struct neighbour { mac_t mac; u64 learned; u64 polled; };
 TABLE_EXACT(neighbours, be32, struct neighbour, 65536, timeout);
 
 /* Addresses that are asked for. Slots are taken in turn; packets wait in the holding queue of the slot's number. */
-struct slot { be32 address; u32 waiting; bool has_asked; u64 asked; };
+struct slot { be32 address; u32 waiting; u32 questions; u64 asked; };
 static struct slot slots[SLOTS];
 static u32 next_slot, held;
 static u64 queries, responses, drops;
@@ -129,7 +132,9 @@ static bool is_old(const struct neighbour *neighbour)
 {
     u64 time = now();
 
-    return poll_timeout != 0 && time - neighbour->learned >= poll_timeout && time - neighbour->polled >= QUERY_INTERVAL_NS;
+    if (poll_timeout == 0 || time - neighbour->learned < poll_timeout)
+        return false;
+    return neighbour->polled <= neighbour->learned || time - neighbour->polled >= QUERY_INTERVAL_NS;
 }
 
 /* ---- Waiting ---- */
@@ -162,7 +167,7 @@ static u32 new_slot(be32 address)
         packet_take(ASIDE);
     }
     slots[slot].address = address;
-    slots[slot].has_asked = false;
+    slots[slot].questions = 0;
     return slot;
 }
 
@@ -250,11 +255,11 @@ static bool send_now(be32 address)
 
 static bool may_ask(u32 slot)
 {
-    u64 time = now();
+    u64 time = now(), interval = slots[slot].questions < IMPATIENT ? QUERY_INTERVAL_NS : LONG_INTERVAL_NS;
 
-    if (slots[slot].has_asked && time - slots[slot].asked < QUERY_INTERVAL_NS)
+    if (slots[slot].questions > 0 && time - slots[slot].asked < interval)
         return false;
-    slots[slot].has_asked = true;
+    slots[slot].questions += 1;
     slots[slot].asked = time;
     return true;
 }
@@ -278,14 +283,16 @@ static void learn(be32 address, mac_t mac)
     responses += 1;
     if (neighbour) {
         neighbour->mac = mac;
-        neighbour->learned = now();
-        neighbour->polled = 0;
+        /* A reply is no older than its question, whatever its time says. */
+        neighbour->learned = now() > neighbour->polled ? now() : neighbour->polled;
     }
 }
 
 /* Sends what has waited but for the last, which becomes the packet; false if nothing has. */
 static bool send_waiting(u32 slot, mac_t mac)
 {
+    if (slot != NO_SLOT)
+        slots[slot].questions = 0;
     if (slot == NO_SLOT || slots[slot].waiting == 0)
         return false;
     for (; slots[slot].waiting > 1; slots[slot].waiting -= 1) {

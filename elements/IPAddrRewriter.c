@@ -17,6 +17,10 @@
  *   TIMEOUT             how long an idle address is known, 5 minutes
  *   MAPPING_CAPACITY    how many inner addresses are known at most, 65,536
  *
+ * Patterns may have the fields of IPRewriter's; ports and DADDR have no part.
+ *
+ * Handlers: patterns (read), those of the inputs.
+ *
  * See also: IPRewriter, ICMPRewriter. Source: RFC 3022.
  */
 #include <netvm.h>
@@ -91,32 +95,11 @@ static bool map(be32 source, int port)
 
 /* ---- Rewriting ---- */
 
-/* The pseudo-header has the addresses too. */
-static void update_segment(u32 start, u32 before, u32 after)
-{
-    const struct ip *ip = header(struct ip, start);
-    u32 transport = start + ip_header_length(ip);
-
-    if (!ip_is_first_fragment(ip))
-        return;
-    if (ip->protocol == PROTOCOL_TCP && packet_length() >= transport + sizeof(struct tcp)) {
-        struct tcp *tcp = header(struct tcp, transport);
-
-        tcp->checksum = htons(checksum_update32(ntohs(tcp->checksum), before, after));
-    } else if (ip->protocol == PROTOCOL_UDP && packet_length() >= transport + sizeof(struct udp)) {
-        struct udp *udp = header(struct udp, transport);
-        u16 sum = checksum_update32(ntohs(udp->checksum), before, after);
-
-        if (udp->checksum != htons(0))
-            udp->checksum = htons(sum == 0 ? 0xffff : sum);
-    }
-}
-
 static void set_source(u32 start, be32 to)
 {
     struct ip *ip = header(struct ip, start);
 
-    update_segment(start, ntohl(ip->src), ntohl(to));
+    update_segment_checksum(start, ntohl(ip->src), ntohl(to));
     ip->checksum = htons(checksum_update32(ntohs(ip->checksum), ntohl(ip->src), ntohl(to)));
     ip->src = to;
     info(dst_ip) = ip->dst;
@@ -126,7 +109,7 @@ static void set_destination(u32 start, be32 to)
 {
     struct ip *ip = header(struct ip, start);
 
-    update_segment(start, ntohl(ip->dst), ntohl(to));
+    update_segment_checksum(start, ntohl(ip->dst), ntohl(to));
     ip->checksum = htons(checksum_update32(ntohs(ip->checksum), ntohl(ip->dst), ntohl(to)));
     ip->dst = to;
     info(dst_ip) = to;
@@ -174,3 +157,24 @@ void push(int port)
     }
     emit(output);
 }
+
+/* ---- Handlers ---- */
+
+static void print_patterns(void)
+{
+    for (u32 i = 0; i < inputs_count; i++) {
+        if (inputs[i].kind != REWRITE_PATTERN)
+            continue;
+        if (inputs[i].saddr != htonl(0))
+            print_ip(inputs[i].saddr);
+        if (inputs[i].daddr != inputs[i].saddr) {
+            print("-");
+            print_ip(inputs[i].daddr);
+        }
+        if (inputs[i].saddr == htonl(0))
+            print("-");
+        print(" -\n");
+    }
+}
+
+READ_CALL(patterns, text, print_patterns);

@@ -1,7 +1,8 @@
 /*
  * Resize([HEAD, TAIL]) -- makes packets longer or shorter at both ends
  *
- * HEAD zero bytes are put before the packet and TAIL behind it; negative numbers take bytes away, as many as there are.
+ * HEAD bytes are put before the packet, first those that were taken off there, then zeros; and TAIL zeros behind it. Negative numbers take bytes away, as many as
+ * there are.
  *
  * See also: Strip, Unstrip, Truncate, Pad.
  */
@@ -16,10 +17,19 @@ static u32 at_most_all(i32 bytes)
     return (u32) bytes < packet_length() ? (u32) bytes : packet_length();
 }
 
+static void grow_head(u32 bytes)
+{
+    u32 taken = packet_moved() > 0 ? (u32) packet_moved() : 0;
+    u32 back = bytes < taken ? bytes : taken;
+
+    packet_unpull(back);
+    packet_push(bytes - back);
+}
+
 void packet(int port)
 {
     if (head > 0)
-        packet_push((u32) head);
+        grow_head((u32) head);
     if (head < 0)
         packet_pull(at_most_all(-head));
     if (tail > 0)

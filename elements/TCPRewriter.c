@@ -12,7 +12,7 @@
  *
  * In Click other elements can have sequence numbers changed; that is left out.
  *
- * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full.
+ * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full; patterns (read), those of the inputs.
  *
  * See also: IPRewriter, UDPRewriter, ICMPRewriter. Source: RFC 3022.
  */

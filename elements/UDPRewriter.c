@@ -10,7 +10,7 @@
  *   REPLY_ANNO             an annotation that replies get as the flow's first packet had it
  *   DST_ANNO               false: the destination annotation stays
  *
- * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full.
+ * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full; patterns (read), those of the inputs.
  *
  * See also: IPRewriter, TCPRewriter, ICMPRewriter. Source: RFC 3022.
  */

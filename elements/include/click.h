@@ -190,6 +190,27 @@ static inline u16 checksum_update32(u16 sum, u32 before, u32 after)
     return checksum_update(sum, (u16) before, (u16) after);
 }
 
+/* The checksum of a TCP or UDP packet once an address has changed: the pseudo-header has them, too. */
+static inline void update_segment_checksum(u32 start, u32 before, u32 after)
+{
+    const struct ip *ip = header(struct ip, start);
+    u32 transport = start + ip_header_length(ip);
+
+    if (!ip_is_first_fragment(ip))
+        return;
+    if (ip->protocol == PROTOCOL_TCP && packet_length() >= transport + sizeof(struct tcp)) {
+        struct tcp *tcp = header(struct tcp, transport);
+
+        tcp->checksum = htons(checksum_update32(ntohs(tcp->checksum), before, after));
+    } else if (ip->protocol == PROTOCOL_UDP && packet_length() >= transport + sizeof(struct udp)) {
+        struct udp *udp = header(struct udp, transport);
+        u16 sum = checksum_update32(ntohs(udp->checksum), before, after);
+
+        if (udp->checksum != htons(0))
+            udp->checksum = htons(sum == 0 ? 0xffff : sum);
+    }
+}
+
 static inline void ip_set_checksum(u32 offset)
 {
     struct ip *ip = header(struct ip, offset);

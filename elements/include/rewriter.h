@@ -346,4 +346,46 @@ void push(int port)
     emit((int) (is_new ? inputs[port].forward : output));
 }
 
+/* ---- Handlers ---- */
+
+static void print_address(be32 address)
+{
+    if (address == htonl(0))
+        print("-");
+    else
+        print_ip(address);
+}
+
+static void print_port(u32 number)
+{
+    if (number == 0)
+        print("-");
+    else
+        print_uint(number);
+}
+
+static void print_pattern(const struct rewrite_spec *spec)
+{
+    print_address(spec->saddr);
+    print(" ");
+    print_port(spec->sport_first);
+    if (spec->sport_last != spec->sport_first) {
+        print("-");
+        print_port(spec->sport_last);
+    }
+    print(" ");
+    print_address(spec->daddr);
+    print(" ");
+    print_port(ntohs(spec->dport));
+    print("\n");
+}
+
+static void print_patterns(void)
+{
+    for (u32 i = 0; i < inputs_count; i++)
+        if (inputs[i].kind == REWRITE_PATTERN)
+            print_pattern(&inputs[i]);
+}
+
 READ(mapping_failures, u64, mapping_failures);
+READ_CALL(patterns, text, print_patterns);

@@ -59,6 +59,16 @@ fn head(line: &str) -> Head<'_> {
     head
 }
 
+/// Bytes as text of as many characters: tests have captures in them, whose lengths are in bytes.
+pub fn text(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| char::from(*byte)).collect()
+}
+
+/// The bytes of such a text.
+pub fn bytes(text: &str) -> Vec<u8> {
+    text.chars().map(|c| u8::try_from(c).unwrap_or(b'?')).collect()
+}
+
 /// Reads a test.
 pub fn parse(text: &str) -> Result<Test, String> {
     let mut test = Test::default();
@@ -66,7 +76,7 @@ pub fn parse(text: &str) -> Result<Test, String> {
     while let Some((line, behind)) = section(rest) {
         let head = head(line);
         let end = match head.length {
-            Some(length) => length.min(behind.len()),
+            Some(length) => behind.char_indices().nth(length).map_or(behind.len(), |(at, _)| at),
             None if behind.starts_with('%') => 0,
             None => behind.find("\n%").map_or(behind.len(), |at| at + 1),
         };

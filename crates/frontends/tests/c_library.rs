@@ -74,6 +74,7 @@ fn examples(syntax: &str) -> Vec<String> {
         "IP6_ROUTES" => &["3ffe:1ce1:2::/48 0", "::/0 1"],
         "ARP_ENTRIES" => &["1.2.3.4 00:11:22:33:44:55"],
         "REWRITE" => &["pattern 1.0.0.1 1024-65535 - - 0 0"],
+        "ADDRESS_PLACE" => &["1.2.3.4", "dst"],
         "STRINGS" => &["GET", "\"a, b\""],
         "REWRITERS" => &["flows addresses:0"],
         "REWRITE_ADDRESSES" => &["pattern 1.0.0.1 - 0 0"],

@@ -144,3 +144,11 @@ fn keys_are_as_wide_as_one_likes_and_values_count() {
     assert!(values[0].starts_with("6162636465666768696a6b6c6d6e6f7065666768"), "{values:?}");
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+#[test]
+fn bytes_that_were_taken_off_come_back() {
+    let text =
+        "InfiniteSource(DATA ABCD, LIMIT 1, STOP true) -> Resize(-2) -> Resize(+1, -1) -> Print(a) -> Resize(+3) -> Print(b) -> Discard";
+    let (printed, _) = runs(text, &std::env::temp_dir(), &[]);
+    assert_eq!(printed.lines().map(str::trim_end).collect::<Vec<_>>(), ["a:    2 | 4243", "b:    5 | 00004142 43"]);
+}

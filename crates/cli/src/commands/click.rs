@@ -45,14 +45,29 @@ pub(crate) fn main() -> Option<ExitCode> {
 /// Tells faults as click does: file, line, what is wrong; a failure that was told.
 fn told(error: Error) -> Failure {
     let Error::Configuration(faults) = error else { return error.into() };
+    let mut before = None;
     for part in &faults.0 {
         for fault in &part.faults.0 {
             let (file, line) = part.sources.line(fault.span.start);
-            failure::eprint_lossy(&format!("{file}:{line}: {}", fault.message.replace('`', "'")));
+            match of_element(&fault.message) {
+                Some((element, what)) => {
+                    let head = format!("{file}:{line}: While configuring '{element}':");
+                    if before.replace(head.clone()) != Some(head.clone()) {
+                        failure::eprint_lossy(&head);
+                    }
+                    failure::eprint_lossy(&format!("  {}", what.replace('`', "'")));
+                }
+                None => failure::eprint_lossy(&format!("{file}:{line}: {}", fault.message.replace('`', "'"))),
+            }
         }
     }
     failure::eprint_lossy("Router could not be initialized!");
     Failure::told()
+}
+
+/// The element, `name :: Class`, that a fault begins with, and what is wrong.
+fn of_element(message: &str) -> Option<(&str, &str)> {
+    message.strip_prefix('`')?.split_once("`: ").filter(|(element, _)| element.contains(" :: "))
 }
 
 fn parse(arguments: impl Iterator<Item = String>) -> Outcome<Line> {

@@ -14,6 +14,7 @@ mod integer;
 pub(super) mod list;
 pub mod names;
 mod pattern;
+mod place;
 mod port;
 mod prefix;
 mod rewrite;

@@ -54,7 +54,8 @@ impl Names {
                 "IPRewriterPatterns" => pattern,
                 _ => continue,
             };
-            for argument in &element.arguments {
+            for argument in element.arguments.iter().flat_map(|argument| lines(&element.class, argument)) {
+                let argument = argument.as_str();
                 if let Err(wrong) = names.declare(element, argument, declare) {
                     faults.push(Diagnostic::new(element.span, format!("`{argument}` of `{element}`: {wrong}", element = element.name)));
                 }
@@ -79,6 +80,17 @@ impl Names {
     pub fn at<'a>(&'a self, element: &'a str) -> Scope<'a> {
         Scope { names: self, element }
     }
+}
+
+/// What an argument declares, a name each: ports may have several, and comments behind them.
+fn lines(class: &str, argument: &str) -> Vec<String> {
+    if class != "PortInfo" {
+        return vec![argument.to_owned()];
+    }
+    let text = String::from_utf8_lossy(&config::unquote(argument)).into_owned();
+    let mut words = text.split('#').next().unwrap_or_default().split_ascii_whitespace();
+    let (Some(name), port) = (words.next(), words.next().unwrap_or_default()) else { return Vec::new() };
+    std::iter::once(name).chain(words).map(|name| format!("{name} {port}")).collect()
 }
 
 fn address(text: &str, meaning: &mut Meaning) -> Result<(), String> {

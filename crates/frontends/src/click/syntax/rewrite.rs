@@ -44,7 +44,13 @@ fn specifications(job: &Job<'_>, fields: Fields) -> Result<Written, Vec<String>>
         return Err(vec![format!("{given} specifications for {wanted} inputs: each input needs one")]);
     }
     let mut patterns = Vec::new();
-    let rows = job.each(|_, argument| row(job, argument, fields, &mut patterns))?;
+    let read =
+        |(n, argument): (usize, &String)| row(job, argument, fields, &mut patterns).map_err(|wrong| format!("input spec {n}: {wrong}"));
+    let (rows, faults): (Vec<_>, Vec<_>) = job.arguments.iter().enumerate().map(read).partition(Result::is_ok);
+    if !faults.is_empty() {
+        return Err(faults.into_iter().filter_map(Result::err).collect());
+    }
+    let rows: Vec<String> = rows.into_iter().flatten().collect();
     let name = job.name;
     let mut source = format!("enum {{ {name}_count = {given} }};\nstatic const struct rewrite_spec {name}[] = {{\n");
     for row in rows {
@@ -74,7 +80,7 @@ fn row(job: &Job<'_>, argument: &str, fields: Fields, patterns: &mut Vec<Pattern
             }
             Ok(initialiser("PATTERN", output(forward)?, output(reply)?, pattern, number))
         }
-        _ => Err("expected `drop`, `pass OUT`, `keep FOUT ROUT` or `pattern … FOUT ROUT`".to_owned()),
+        _ => Err(format!("`{argument}`: expected `drop`, `pass OUT`, `keep FOUT ROUT` or `pattern … FOUT ROUT`")),
     }
 }
 
@@ -102,18 +108,20 @@ fn pattern(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, String> {
 }
 
 fn four(job: &Job<'_>, [saddr, sport, daddr, dport]: [&str; 4]) -> Result<Pattern, String> {
-    let address = |text: &str| match text {
+    let address = |text: &str, what: &str| match text {
         "-" => Ok(0),
-        text => address::parse(text, &job.names).ok_or_else(|| format!("`{text}` is not an IP address")),
+        text => address::parse(text, &job.names).ok_or_else(|| format!("bad {what} address")),
     };
-    let dport = if dport == "-" { 0 } else { port(dport).ok_or_else(|| format!("`{dport}` is not a port"))? };
+    let saddr = address(saddr, "source")?;
     let (range, sequential, random) = choice(sport);
     let ports = match range {
         "-" if range == sport => Some((0, 0)),
         range => ports(range),
     };
-    let sport = ports.ok_or_else(|| format!("`{sport}` is not a port or a range of ports"))?;
-    Ok(Pattern { saddr: address(saddr)?, daddr: address(daddr)?, sport, dport, sequential, random })
+    let sport = ports.ok_or("bad source port")?;
+    let daddr = address(daddr, "destination")?;
+    let dport = if dport == "-" { 0 } else { port(dport).ok_or("bad destination port")? };
+    Ok(Pattern { saddr, daddr, sport, dport, sequential, random })
 }
 
 /// A range and how one of it is chosen: in order, at random.
@@ -127,14 +135,21 @@ fn choice(text: &str) -> (&str, bool, bool) {
 
 /// `SADDR -`, with the first and the last source address.
 fn addresses(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, String> {
-    let [text, "-"] = *fields else { return Err("a pattern is SADDR -, or - -".to_owned()) };
+    let text = match *fields {
+        [text, "-"] => text,
+        [saddr, _, _, _] => {
+            pattern(job, fields)?;
+            saddr
+        }
+        _ => return Err("a pattern is SADDR -, or - -".to_owned()),
+    };
     if text == "-" {
         return Ok(Pattern::default());
     }
     let (range, sequential, random) = choice(text);
     let two = range.split_once('-').map(|(first, last)| address::parse(first, &job.names).zip(address::parse(last, &job.names)));
     let two = two.unwrap_or_else(|| within(range, job)).filter(|(first, last)| first <= last);
-    let (saddr, daddr) = two.ok_or_else(|| format!("`{text}` is not an address or a range of addresses"))?;
+    let (saddr, daddr) = two.ok_or("bad source address")?;
     Ok(Pattern { saddr, daddr, sequential, random, ..Pattern::default() })
 }
 
@@ -149,10 +164,11 @@ fn within(text: &str, job: &Job<'_>) -> Option<(u32, u32)> {
     }
 }
 
-/// A port or two.
+/// A port or two. There is no port 0, though ranges may begin with it.
 fn ports(text: &str) -> Option<(u16, u16)> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
-    port(first).zip(port(last)).filter(|(first, last)| first <= last)
+    let first = if first == "0" && text != first { Some(1) } else { port(first) };
+    first.zip(port(last)).filter(|(first, last)| first <= last)
 }
 
 fn port(text: &str) -> Option<u16> {

@@ -105,7 +105,7 @@ fn ports_and_annotations_have_names() {
 
 #[test]
 fn names_are_known_where_they_are_declared_and_within() {
-    let source = "AddressInfo(a 1.0.0.2/24 00:01:02:03:04:05 ::7, n 10.0.0.0/8); PortInfo(p 99, q 7/udp);
+    let source = "AddressInfo(a 1.0.0.2/24 00:01:02:03:04:05 ::7, n 10.0.0.0/8); PortInfo(p 99, q 7/udp r, # s 8 none, t 9 # u);
         c :: { AddressInfo(a 9.9.9.9); x :: Idle; d :: { y :: Idle } }; z :: Idle";
     let graph = flatten(source, &BTreeMap::new()).unwrap();
     let (names, faults) = Names::of(&graph);
@@ -119,6 +119,7 @@ fn names_are_known_where_they_are_declared_and_within() {
     assert_eq!(scope.net("a:ipnet"), Some((0x0100_0000, 0xffff_ff00)));
     assert_eq!((scope.ethernet("a"), scope.ip6("a:ip6")), (Some([0, 1, 2, 3, 4, 5]), Some(7)));
     assert_eq!((scope.port("p"), scope.port("q"), scope.port("a")), (Some(99), Some(7), None));
+    assert_eq!(["r", "s", "t", "u"].map(|name| scope.port(name)), [Some(7), None, Some(9), None]);
     assert_eq!(read_with(&scope, "prefix", &Type::Prefix, "a"), Ok(Value::Bytes(vec![9, 9, 9, 9, 255, 255, 255, 255])));
     let graph = flatten("i :: AddressInfo(a, b nothing)", &BTreeMap::new()).unwrap();
     let faults: Vec<_> = Names::of(&graph).1.into_iter().map(|fault| fault.message).collect();
@@ -226,14 +227,21 @@ fn rewriting_is_said_for_each_input() {
     let text = whole("REWRITE_ADDRESSES", None, "pattern - - 0 1, pattern here - 0 1").unwrap().source;
     assert!(text.contains("htonl(0x0), htonl(0x0)") && text.contains("htonl(0xa000001), htonl(0xa000001)"), "{text}");
     let faults = whole("REWRITE_ADDRESSES", None, "pattern 1.0.0.9-1.0.0.1 - 0 1, pattern - 1.0.0.1 0 1").unwrap_err();
-    assert_eq!(faults[0], "`pattern 1.0.0.9-1.0.0.1 - 0 1`: `1.0.0.9-1.0.0.1` is not an address or a range of addresses");
-    assert_eq!(faults[1], "`pattern - 1.0.0.1 0 1`: a pattern is SADDR -, or - -");
+    assert_eq!(faults[0], "input spec 0: bad source address");
+    assert_eq!(faults[1], "input spec 1: a pattern is SADDR -, or - -");
     let faults = |source: &str| whole("REWRITE", None, source).unwrap_err();
     assert_eq!(faults("drop"), ["1 specifications for 2 inputs: each input needs one"]);
+    assert_eq!(faults("keep 1 3, pattern x 1 2 3 0 0"), ["input spec 0: there is no output 3", "input spec 1: bad source address"]);
     assert_eq!(
-        faults("keep 1 3, pattern x 1 2 3 0 0"),
-        ["`keep 1 3`: there is no output 3", "`pattern x 1 2 3 0 0`: `x` is not an IP address"]
+        faults("pattern - 1 x - 0 0, pattern - 1x - - 0 0"),
+        ["input spec 0: bad destination address", "input spec 1: bad source port"]
     );
+    assert_eq!(faults("drop, pattern - 1 - 0 0 0"), ["input spec 1: bad destination port"]);
+    let text = whole("REWRITE", None, "drop, pattern 1.0.0.1 0-255 - - 0 1").unwrap().source;
+    assert!(text.contains("htonl(0x1000001), htonl(0x0), 1, 255, htons(0)"), "{text}");
+    let text = whole("REWRITE_ADDRESSES", None, "drop, pattern 1.0.0.1 5 - - 0 1").unwrap().source;
+    assert!(text.contains("htonl(0x1000001), htonl(0x1000001), 0, 0, htons(0)"), "{text}");
+    assert_eq!(whole("REWRITE_ADDRESSES", None, "drop, pattern 1.0.0.1 9-5 - - 0 1").unwrap_err(), ["input spec 1: bad source port"]);
     for wrong in [
         "pattern - 5-4 - - 0 1",
         "pattern - 0 - - 0 1",
@@ -313,4 +321,22 @@ fn nonsense_lists_do_no_harm() {
         let job = whole::Job { name: "list", arguments: &arguments, names: names.at("x"), outputs: 2, inputs: 2, ty: Some(&ty) };
         let _ = whole::WHOLES[next(whole::WHOLES.len())].write(&job);
     }
+}
+
+#[test]
+fn texts_and_places_become_c() {
+    let text = |syntax: &str, source: &str| whole(syntax, None, source).map(|written| written.source);
+    assert_eq!(
+        text("STRINGS", "a b, \"c, \\\"d\""),
+        Ok("enum { list_count = 2 };\nSTRINGS(list, \"a b\", \"c\\054 \\042d\");\n".to_owned())
+    );
+    assert_eq!(text("STRINGS", ""), Err(vec!["expected 1 to 4096 texts".to_owned()]));
+    assert!(text("STRINGS", "\"\\<00>\"").unwrap_err()[0].ends_with("has bytes, and none of them is 0"));
+    let place = |given, offset, address| {
+        Ok(format!("enum {{ list_given = {given}, list_offset = {offset} }};\nstatic const be32 list_address = htonl({address});\n"))
+    };
+    assert_eq!(text("ADDRESS_PLACE", "here, DST"), place(1, -2, "0xa000001"));
+    assert_eq!(text("ADDRESS_PLACE", "4"), place(0, 4, "0x0"));
+    assert_eq!(text("ADDRESS_PLACE", "x, 4"), Err(vec!["`x` is not an IP address".to_owned()]));
+    assert_eq!(text("ADDRESS_PLACE", "-1"), Err(vec!["`-1` is not an offset, and not src or dst".to_owned()]));
 }
