@@ -147,6 +147,7 @@ impl Pool {
     }
 
     /// Says by which entry packets come into a cluster; by the first if nobody says so.
+    #[inline]
     pub fn enter(&mut self, ids: &[u32], entry: u32) {
         // Where nobody says so it is the first.
         if entry > 0 {

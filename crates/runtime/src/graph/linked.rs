@@ -9,6 +9,7 @@
 //! when the arrival behind a burst is looked for, that is heard when it would be looked for with one packet at a time ([`Found`]).
 
 use super::course::{Along, Course};
+use super::merging::Source;
 use super::program::Ended as How;
 use super::{Body, Graph, Packet, Push};
 use crate::io::LinkType;
@@ -31,10 +32,7 @@ pub(super) struct Linked {
     plan: Plan,
     /// The entry for each input that has one.
     entries: HashMap<(usize, u32), u32>,
-    /// The entry that arrivals at each source have, if they go into the cluster.
-    by_source: Vec<Option<u32>>,
-    /// When the next arrives at each source.
-    coming: Vec<Option<u64>>,
+    sources: Vec<Source>,
     course: Course,
     /// Arrivals that may be run together.
     most: usize,
@@ -84,16 +82,16 @@ impl Graph {
         let inputs = application.wires.iter().map(|wire| wire.to);
         let entry = |to: End| plan.entry(application, to).map(|entry| ((to.instance as usize, to.port), entry));
         let entries: HashMap<(usize, u32), u32> = inputs.filter_map(entry).collect();
-        let by_source = self.sources.iter().map(|source| {
-            let way = self.nodes[*source].outputs.first()?.first().filter(|way| !way.recirculates)?;
+        let entry_of = |source: usize| {
+            let way = self.nodes[source].outputs.first()?.first().filter(|way| !way.recirculates)?;
             entries.get(&(way.to.instance as usize, way.to.port)).copied()
-        });
-        let by_source = by_source.collect();
+        };
+        let sources = self.sources.iter().map(|source| Source::new(*source, entry_of(*source))).collect();
         let most = if self.one_at_a_time(&plan).is_empty() { BURST } else { 1 };
         let timed = most > 1 && (0..self.nodes.len()).any(|node| self.sets_timers(node));
         self.pool = Pool::new(SLOTS, self.info.size);
         crate::io::sys::prefer_large_pages(self.pool.memory());
-        self.linked = Some(Linked { cluster, plan, entries, by_source, coming: Vec::new(), course: Course::new(timed), most });
+        self.linked = Some(Linked { cluster, plan, entries, sources, course: Course::new(timed), most });
     }
 
     /// Elements because of which arrivals cannot be run in bursts when those of a plan are linked.
@@ -164,41 +162,10 @@ impl Graph {
         if !self.pending.is_empty() || !self.recirculated.is_empty() {
             return false;
         }
-        let timer = self.free_until();
-        let mut next = self.sources.iter().position(|node| *node == source);
-        linked.coming.clear();
-        for index in 0..self.sources.len() {
-            let time = if Some(index) == next { None } else { self.arrival_at(index) };
-            linked.coming.push(time);
-        }
-        while let Some(index) = next {
-            let some = self.take_arrivals(index, timer, linked);
-            if !some || linked.course.slots.len() >= linked.most || self.sources.len() == 1 {
-                break;
-            }
-            next = self.look_again(index, &mut linked.coming);
-        }
-        linked.course.note_times(&self.pool);
-        !linked.course.slots.is_empty()
-    }
-
-    /// When the next arrives at a source.
-    fn arrival_at(&mut self, index: usize) -> Option<u64> {
-        self.with_native(self.sources[index], |native, ctx| native.next_arrival(ctx)).flatten()
-    }
-
-    /// At which source the next arrives, unless somebody asks for the end when it is looked for. Something was taken from one since `coming` was found out.
-    fn look_again(&mut self, taken: usize, coming: &mut [Option<u64>]) -> Option<usize> {
-        let before = std::mem::take(&mut self.stops);
-        coming[taken] = self.arrival_at(taken);
-        let stops = std::mem::replace(&mut self.stops, before);
-        let times = coming.iter().enumerate().filter_map(|(index, time)| time.map(|time| (time, index)));
-        let first = times.min();
-        if stops == 0 {
-            return first.map(|(_, index)| index);
-        }
-        self.found = Some(Found { arrival: first.map(|(time, index)| (time, self.sources[index])), stops });
-        None
+        let Linked { sources, course, most, .. } = linked;
+        self.take_arrivals(source, self.free_until(), sources, course, *most);
+        course.note_times(&self.pool);
+        !course.slots.is_empty()
     }
 
     /// Before when arrivals come without a timer between.
@@ -221,26 +188,6 @@ impl Graph {
         }
         self.found = Some(Found { arrival, stops });
         None
-    }
-
-    /// Takes arrivals of a source that come before a timer and before those of others. False if there are none, or they do not go into the cluster.
-    fn take_arrivals(&mut self, index: usize, timer: u64, linked: &mut Linked) -> bool {
-        let Some(entry) = linked.by_source[index] else { return false };
-        let (source, until) = (self.sources[index], before_others(&linked.coming, index).min(timer));
-        let slots = &mut linked.course.slots;
-        let (before, begun) = (slots.len(), self.begin_run());
-        let most = linked.most.min(before + self.pool.room());
-        let last = self.with_native(source, |native, ctx| native.arrive_many(most, until, slots, ctx)).flatten();
-        self.end_run_of(source, begun);
-        let Some(last) = last else { return false };
-        self.pool.enter(&slots[before..], entry);
-        let taken = (slots.len() - before) as u64;
-        self.nodes[source].stats.left_many(0, taken);
-        if !linked.course.timed {
-            self.clock.arrive(last);
-        }
-        self.arrivals += taken;
-        true
     }
 
     /// Runs arrivals that were taken, up to a timer.
@@ -364,13 +311,6 @@ impl Graph {
     pub(super) fn lift(&mut self, slot: u32, rounds: u8) -> Packet {
         lift(&mut self.pool, slot, rounds)
     }
-}
-
-/// Until when arrivals at a source come before those at others. At the same time the source that was declared first is first.
-fn before_others(coming: &[Option<u64>], index: usize) -> u64 {
-    let others = coming.iter().enumerate().filter(|(other, _)| *other != index);
-    let until = others.filter_map(|(other, time)| time.map(|time| time.saturating_add(u64::from(other > index))));
-    until.min().unwrap_or(u64::MAX)
 }
 
 fn lift(pool: &mut Pool, slot: u32, rounds: u8) -> Packet {

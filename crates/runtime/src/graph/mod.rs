@@ -25,6 +25,7 @@ mod flow;
 mod handlers;
 mod kinds;
 mod linked;
+mod merging;
 mod meter;
 pub mod native;
 mod observe;

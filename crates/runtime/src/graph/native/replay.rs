@@ -28,11 +28,6 @@ impl Replay {
         }
         replay
     }
-
-    fn packet(&self, index: usize) -> &[u8] {
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[start..self.ends[index]]
-    }
 }
 
 /// A source of them.
@@ -40,7 +35,11 @@ pub(super) struct Source {
     pub replay: Arc<Replay>,
     pub name: String,
     pub pulled: bool,
+    /// The next packet, and where its bytes begin.
     index: usize,
+    start: usize,
+    /// When it comes.
+    time: u64,
     passed: u64,
     count: u64,
     active: bool,
@@ -48,53 +47,37 @@ pub(super) struct Source {
 
 impl Source {
     pub(super) fn new(replay: &Arc<Replay>, name: String, pulled: bool) -> Self {
-        Self { replay: Arc::clone(replay), name, pulled, index: 0, passed: 0, count: 0, active: true }
+        let time = replay.interval_ns;
+        Self { replay: Arc::clone(replay), name, pulled, index: 0, start: 0, time, passed: 0, count: 0, active: true }
     }
 
     fn is_over(&self) -> bool {
         self.replay.ends.is_empty() || self.passed >= self.replay.passes
     }
 
-    fn time(&self) -> u64 {
-        let number = self.passed.saturating_mul(self.replay.ends.len() as u64).saturating_add(self.index as u64);
-        number.saturating_add(1).saturating_mul(self.replay.interval_ns)
-    }
-
     fn take(&mut self, ctx: &Ctx<'_>) -> Option<Packet> {
         if self.is_over() || !self.active {
             return None;
         }
-        let packet = Packet::new(self.replay.packet(self.index), self.time(), ctx.info());
-        self.next();
+        let end = self.replay.ends[self.index];
+        let packet = Packet::new(&self.replay.bytes[self.start..end], self.time, ctx.info());
+        self.step(end);
         Some(packet)
     }
 
-    /// Puts packets of this pass into the pool; false if there were none.
-    fn fill(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, pool: &mut Pool) -> bool {
-        let (replay, mut time) = (&*self.replay, self.time());
-        let (mut start, before) = (self.index.checked_sub(1).map_or(0, |before| replay.ends[before]), slots.len());
-        for end in replay.ends[self.index..].iter().take(most - before) {
-            let len = *end - start;
-            let slot =
-                if time < until { pool.put_first(&replay.bytes[start..], len, time, len as u32, LinkType::EN10MB.number()) } else { None };
-            let Some(slot) = slot else { break };
-            slots.push(slot);
-            (start, time) = (*end, time.saturating_add(replay.interval_ns));
-        }
-        self.step(slots.len() - before);
-        slots.len() > before
+    /// Puts a packet into the pool; `None` if there is no room.
+    fn put(&mut self, end: usize, pool: &mut Pool) -> Option<u32> {
+        let len = end - self.start;
+        pool.put_first(&self.replay.bytes[self.start..], len, self.time, len as u32, LinkType::EN10MB.number())
     }
 
-    fn next(&mut self) {
-        self.step(1);
-    }
-
-    /// So many packets have been taken, of this pass.
-    fn step(&mut self, taken: usize) {
-        self.count += taken as u64;
-        self.index += taken;
+    /// The packet that ends there has been taken.
+    fn step(&mut self, end: usize) {
+        self.count += 1;
+        self.time = self.time.saturating_add(self.replay.interval_ns);
+        (self.index, self.start) = (self.index + 1, end);
         if self.index == self.replay.ends.len() {
-            (self.index, self.passed) = (0, self.passed + 1);
+            (self.index, self.start, self.passed) = (0, 0, self.passed + 1);
         }
     }
 }
@@ -105,7 +88,7 @@ impl Native for Source {
     }
 
     fn next_arrival(&mut self, _: &mut Ctx<'_>) -> Option<u64> {
-        (self.active && !self.is_over()).then(|| self.time())
+        (self.active && !self.is_over()).then_some(self.time)
     }
 
     fn arrive(&mut self, ctx: &mut Ctx<'_>) {
@@ -115,9 +98,15 @@ impl Native for Source {
     }
 
     fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
-        let before = self.count;
-        while slots.len() < most && self.active && !self.is_over() && self.time() < until && self.fill(most, until, slots, ctx.pool()) {}
-        (self.count > before).then(|| self.time().saturating_sub(self.replay.interval_ns))
+        let mut last = None;
+        while slots.len() < most && self.time < until && self.active && !self.is_over() {
+            let end = self.replay.ends[self.index];
+            let Some(slot) = self.put(end, ctx.pool()) else { break };
+            slots.push(slot);
+            last = Some(self.time);
+            self.step(end);
+        }
+        last
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {

@@ -19,7 +19,7 @@ impl Cluster for Simple {
         let ended = Ended { member: 0, disposition: Disposition::Drop(DropReason::Verdict) };
         match self.lets_out {
             true => host.exit(0, slots, pool),
-            false => slots.iter().for_each(|slot| host.ended(ended, *slot, pool)),
+            false => host.ended(ended, slots, pool),
         }
     }
 

@@ -1,0 +1,136 @@
+//! Arrivals of all sources in the order of their times, taken as many at once as follow each other.
+//!
+//! When the next arrives at a source is asked once, and again when something was taken from it: sources are asked for nothing else meanwhile, and are out of their
+//! elements, which saves looking for them with each packet.
+//!
+//! Invariant: at the same time the source that was declared first is first.
+
+use super::course::Course;
+use super::linked::Found;
+use super::native::{Ctx, Native};
+use super::{Body, Graph};
+
+/// A source, and what was found out about it.
+pub(super) struct Source {
+    node: usize,
+    /// The entry that its arrivals have, if they go into the cluster.
+    entry: Option<u32>,
+    /// While a burst is filled.
+    native: Option<Box<dyn Native>>,
+    /// When the next arrives; the end of time if none does.
+    coming: u64,
+    /// Arrivals of this burst.
+    taken: u64,
+}
+
+impl Source {
+    pub(super) fn new(node: usize, entry: Option<u32>) -> Self {
+        Self { node, entry, native: None, coming: u64::MAX, taken: 0 }
+    }
+
+    /// Asks when the next arrives.
+    fn look(&mut self, graph: &mut Graph) {
+        let time = self.native.as_mut().and_then(|native| native.next_arrival(&mut Ctx::new(graph, self.node)));
+        self.coming = time.unwrap_or(u64::MAX);
+    }
+}
+
+/// Until when arrivals at a source come before those at others.
+fn before_others(sources: &[Source], index: usize) -> u64 {
+    let until = |(other, source): (usize, &Source)| match other {
+        other if other == index => u64::MAX,
+        other => source.coming.saturating_add(u64::from(other > index)),
+    };
+    sources.iter().enumerate().map(until).min().unwrap_or(u64::MAX)
+}
+
+/// Where the next arrives, and when.
+fn first(sources: &[Source]) -> Option<(usize, u64)> {
+    let (mut first, mut time) = (0, u64::MAX);
+    for (index, source) in sources.iter().enumerate() {
+        if source.coming < time {
+            (first, time) = (index, source.coming);
+        }
+    }
+    (time < u64::MAX).then_some((first, time))
+}
+
+impl Graph {
+    /// Takes arrivals that come before that time, the first ones of the source that is this node.
+    pub(super) fn take_arrivals(&mut self, node: usize, until: u64, sources: &mut [Source], course: &mut Course, most: usize) {
+        for source in &mut *sources {
+            if let Body::Native(native) = &mut self.nodes[source.node].body {
+                source.native = native.take();
+            }
+        }
+        self.merge(node, until, sources, course, most);
+        for source in sources {
+            if let Body::Native(native) = &mut self.nodes[source.node].body {
+                *native = source.native.take();
+            }
+            let taken = std::mem::take(&mut source.taken);
+            if taken > 0 {
+                self.nodes[source.node].stats.left_many(0, taken);
+                self.arrivals += taken;
+            }
+        }
+    }
+
+    fn merge(&mut self, node: usize, until: u64, sources: &mut [Source], course: &mut Course, most: usize) {
+        let mut next = sources.iter().position(|source| source.node == node);
+        sources.iter_mut().filter(|source| source.node != node).for_each(|source| source.look(self));
+        while let Some(index) = next {
+            let until = until.min(before_others(sources, index));
+            let some = self.take_from(&mut sources[index], until, course, most);
+            if !some || course.slots.len() >= most || sources.len() == 1 {
+                break;
+            }
+            next = self.look_again(index, sources);
+        }
+    }
+
+    /// False if there are none, or they do not go into the cluster.
+    fn take_from(&mut self, source: &mut Source, until: u64, course: &mut Course, most: usize) -> bool {
+        let (Some(entry), Some(native)) = (source.entry, source.native.as_mut()) else { return false };
+        let (before, begun) = (course.slots.len(), self.begin_run());
+        let most = most.min(before + self.pool.room());
+        let last = native.arrive_many(most, until, &mut course.slots, &mut Ctx::new(self, source.node));
+        self.end_run_of(source.node, begun);
+        let Some(last) = last else { return false };
+        self.pool.enter(&course.slots[before..], entry);
+        source.taken += (course.slots.len() - before) as u64;
+        if !course.timed {
+            self.clock.arrive(last);
+        }
+        true
+    }
+
+    /// At which source the next arrives, unless somebody asks for the end when it is looked for. Something was taken from one since that was known.
+    fn look_again(&mut self, taken: usize, sources: &mut [Source]) -> Option<usize> {
+        let before = std::mem::take(&mut self.stops);
+        sources[taken].look(self);
+        let stops = std::mem::replace(&mut self.stops, before);
+        let first = first(sources);
+        if stops == 0 {
+            return first.map(|(index, _)| index);
+        }
+        self.found = Some(Found { arrival: first.map(|(index, time)| (time, sources[index].node)), stops });
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_the_same_time_the_first_declared_is_first() {
+        let sources =
+            |times: &[u64]| -> Vec<Source> { times.iter().map(|time| Source { coming: *time, ..Source::new(0, None) }).collect() };
+        assert_eq!(first(&sources(&[7, 5, 5])), Some((1, 5)));
+        assert_eq!(first(&sources(&[u64::MAX; 2])), None);
+        let three = sources(&[7, 5, 6]);
+        assert_eq!([0, 1, 2].map(|index| before_others(&three, index)), [6, 7, 5]);
+        assert_eq!(before_others(&sources(&[5]), 0), u64::MAX);
+    }
+}
