@@ -21,8 +21,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
-/// The most arrivals of a burst.
-const BURST: usize = 256;
+/// The most arrivals of a burst: what is done once for each costs some 15,000 instructions, and so many packets' beginnings stay in the second-level cache.
+const BURST: usize = 1024;
 /// Packets that the pool has room for; when there are more, they come one at a time, each in memory of its own.
 const SLOTS: u32 = 4096;
 

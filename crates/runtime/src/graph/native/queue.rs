@@ -146,9 +146,8 @@ impl Native for Queue {
     }
 
     fn pull_slots(&mut self, _: u32, slots: &mut Vec<u32>, _: &mut Ctx<'_>) {
-        let held = self.packets.iter().map_while(|held| if let Held::Slot(slot) = held { Some(*slot) } else { None });
-        slots.extend(held);
-        self.packets.drain(..slots.len());
+        let count = self.packets.iter().take_while(|held| matches!(held, Held::Slot(_))).count();
+        slots.extend(self.packets.drain(..count).filter_map(|held| if let Held::Slot(slot) = held { Some(slot) } else { None }));
     }
 
     fn is_full(&self) -> Option<bool> {

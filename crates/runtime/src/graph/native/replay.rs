@@ -61,21 +61,31 @@ impl Source {
         }
         let end = self.replay.ends[self.index];
         let packet = Packet::new(&self.replay.bytes[self.start..end], self.time, ctx.info());
-        self.step(end);
+        self.step(1, end, self.time.saturating_add(self.replay.interval_ns));
         Some(packet)
     }
 
-    /// Puts a packet into the pool; `None` if there is no room.
-    fn put(&mut self, end: usize, pool: &mut Pool) -> Option<u32> {
-        let len = end - self.start;
-        pool.put_first(&self.replay.bytes[self.start..], len, self.time, len as u32, LinkType::EN10MB.number())
+    /// Puts packets of this pass into the pool; when the last one came, if there was one.
+    fn put(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, pool: &mut Pool) -> Option<u64> {
+        let (replay, mut time, mut start, mut last) = (&*self.replay, self.time, self.start, None);
+        let mut taken = 0;
+        for end in replay.ends[self.index..].iter().take(most - slots.len()) {
+            let len = *end - start;
+            if time >= until {
+                break;
+            }
+            let Some(slot) = pool.put_first(&replay.bytes[start..], len, time, len as u32, LinkType::EN10MB.number()) else { break };
+            slots.push(slot);
+            (last, start, time, taken) = (Some(time), *end, time.saturating_add(replay.interval_ns), taken + 1);
+        }
+        self.step(taken, start, time);
+        last
     }
 
-    /// The packet that ends there has been taken.
-    fn step(&mut self, end: usize) {
-        self.count += 1;
-        self.time = self.time.saturating_add(self.replay.interval_ns);
-        (self.index, self.start) = (self.index + 1, end);
+    /// So many packets of this pass have been taken; where and when the next comes, if it is of this pass.
+    fn step(&mut self, taken: usize, start: usize, time: u64) {
+        self.count += taken as u64;
+        (self.index, self.start, self.time) = (self.index + taken, start, time);
         if self.index == self.replay.ends.len() {
             (self.index, self.start, self.passed) = (0, 0, self.passed + 1);
         }
@@ -100,11 +110,10 @@ impl Native for Source {
     fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
         let mut last = None;
         while slots.len() < most && self.time < until && self.active && !self.is_over() {
-            let end = self.replay.ends[self.index];
-            let Some(slot) = self.put(end, ctx.pool()) else { break };
-            slots.push(slot);
-            last = Some(self.time);
-            self.step(end);
+            match self.put(most, until, slots, ctx.pool()) {
+                Some(time) => last = Some(time),
+                None => break,
+            }
         }
         last
     }
