@@ -155,7 +155,7 @@ fn timers_run_between_the_packets_that_they_come_between() {
         return eprintln!("no C compiler: nothing to compare");
     }
     // The second is a burst to the packet, so that its end is found when the next arrival is looked for.
-    for count in [1500, 512] {
+    for count in [1500, 1024] {
         let (folder, input) = folder(&format!("fixed-{count}"), &capture(count, count as usize));
         for (name, text, reads) in CONFIGURATIONS {
             assert!(compare(name, text, reads, &folder, &input), "{name}: nothing was written");
@@ -173,7 +173,7 @@ fn generated_configurations() {
     let (first, cases) = (number("NETVM_SEED", 0u64), number("NETVM_CASES", 16));
     let mut wrote = 0;
     for seed in first..first + cases {
-        let (folder, input) = folder(&format!("seed-{seed}"), &capture(seed, [700, 256, 512][(seed % 3) as usize]));
+        let (folder, input) = folder(&format!("seed-{seed}"), &capture(seed, [700, 1024, 512][(seed % 3) as usize]));
         wrote += u64::from(compare(&format!("seed {seed}"), &configuration(seed), &[], &folder, &input));
         std::fs::remove_dir_all(folder).unwrap();
     }
