@@ -14,6 +14,7 @@ use crate::mir::{Call, Func, Helper, Op};
 use netil::Verified;
 use netil::cluster::Way;
 use netil::pool;
+use netil::table::Space;
 use std::fmt::Write as _;
 
 pub use super::slice::{LARGE, fetched};
@@ -184,7 +185,7 @@ fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
         let before = read.clone();
         slices = members.iter().map(|m| slice::of(m.program, &m.func, large, (&m.links, &sliced), &read)).collect();
         read.fill(false);
-        slices.iter().flatten().for_each(|slice| slice::reads(slice, &mut read));
+        slices.iter().flatten().for_each(|slice| slice::reads(slice, Space::Info, &mut read));
         if slices.iter().map(Option::is_some).eq(sliced) && read == before {
             break;
         }

@@ -83,7 +83,13 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &st
     let mut text = head(name, resume) + "\n";
     let unit = format!("g->units[{}]", form.n);
     let budget = if form.only_notes() { "paid = 0" } else { "budget = g->budget" };
-    let _ = writeln!(text, "    uint32_t {budget};\n    uint8_t *const data = {unit}.data, *const shared = {unit}.shared;");
+    let data = if form.is_slice() && stores_data(func) {
+        let size = form.module.data_size;
+        format!("uint8_t own[{size}];\n    memcpy(own, {unit}.data, {size});\n    uint8_t *const data = own")
+    } else {
+        format!("uint8_t *const data = {unit}.data")
+    };
+    let _ = writeln!(text, "    uint32_t {budget};\n    {data}, *const shared = {unit}.shared;");
     let _ = writeln!(text, "    const uint8_t *const initialised = {unit}.initialised;\n    uint64_t number = 0;");
     text += &scalar.variables(&cfg);
     let budget = if form.only_notes() { "paid" } else { "budget" };
@@ -99,6 +105,10 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &st
         let _ = writeln!(text, "    {param:?} = port;");
     }
     Ok(text + start + &scalar.body + "}\n")
+}
+
+fn stores_data(func: &Func) -> bool {
+    func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Store(Space::Data, ..))))
 }
 
 /// General forms are functions of their own, quick ones if there is too much of them for the compiler of C, slices never.

@@ -1,6 +1,6 @@
 //! What of an element must run so that it is known where a lookup will look: its slice, run ahead for a whole burst so that the memory is on its way.
 //!
-//! A slice writes nothing but its own copy of annotations and the packet's place, so running it ahead changes nothing. It may be wrong, where bytes are
+//! A slice writes nothing but its own copies of annotations, of a small data memory and of the packet's place, so running it ahead changes nothing. It may be wrong, where bytes are
 //! read that the element would have written before: then other memory is fetched, and that is all. So it takes every branch of which only one side
 //! leads to a lookup without looking at the condition, and whatever that side does not need is not computed.
 //!
@@ -20,6 +20,9 @@ use netil::table::Space;
 /// Bytes from which a table is worth fetching ahead: less stays in the second-level cache.
 pub const LARGE: usize = 256 << 10;
 
+/// Bytes of data memory that a slice has a copy of its own of, so that what it puts there it finds again: keys are put together there. If there are more, it
+/// leaves out what it would store.
+const OWN_DATA: u32 = 128;
 /// Branches that decide nothing any more make others such.
 const ROUNDS: usize = 4;
 /// The order of bytes is none of a slice's concerns.
@@ -49,7 +52,11 @@ pub fn fetched(func: &Func, tables: &[Table], large: usize) -> Vec<String> {
 
 /// The slice of a handler that leads to a large table here, or to a member that has a slice; `None` if nothing does.
 pub(super) fn of(program: &Verified, func: &Func, large: usize, way: (&[(u32, Way)], &[bool]), read: &[bool]) -> Option<Func> {
-    let slicer = |through| Slicer { func: func.clone(), tables: &program.module().tables, large, read, through };
+    let size = program.module().data_size;
+    let slicer = |through| {
+        let data = if size <= OWN_DATA { vec![true; size as usize] } else { Vec::new() };
+        Slicer { func: func.clone(), tables: &program.module().tables, large, read, data, through }
+    };
     let through = slicer(true).slice(program, way)?;
     if through.depends_on_goals() { slicer(false).slice(program, way).map(|slicer| slicer.func) } else { Some(through.func) }
 }
@@ -60,14 +67,19 @@ struct Slicer<'a> {
     large: usize,
     /// By byte of info memory, whether a slice reads it.
     read: &'a [bool],
+    /// The same of data memory; nothing if there is too much of that.
+    data: Vec<bool>,
     /// It goes on behind a goal as though nothing had been found.
     through: bool,
 }
 
-/// Bytes of info memory that a slice reads.
-pub(super) fn reads(slice: &Func, read: &mut [bool]) {
+/// Notes the bytes of a memory that a slice reads.
+pub(super) fn reads(slice: &Func, space: Space, read: &mut [bool]) {
     for op in slice.blocks.iter().flat_map(|b| &b.ops).filter_map(|v| slice.op(*v).map(|op| (*v, op))) {
-        let (v, Op::Load(Space::Info, _, at, offset, _)) = op else { continue };
+        let (v, Op::Load(from, _, at, offset, _)) = op else { continue };
+        if *from != space {
+            continue;
+        }
         match slice.constant(*at) {
             Some(at) => {
                 let from = (at as usize + *offset as usize).min(read.len());
@@ -108,6 +120,8 @@ impl Slicer<'_> {
             self.remove_unused();
             self.skip_tests();
             passes::tidy(&mut self.func, &context);
+            self.data.fill(false);
+            reads(&self.func, Space::Data, &mut self.data);
         }
         Some(self)
     }
@@ -126,8 +140,9 @@ impl Slicer<'_> {
 
     fn part(&self, op: &Op) -> Part {
         match op {
-            Op::Store(Space::Info, _, at, offset, value, _) if !self.is_read(*at, *offset, *value) => Part::Skipped,
+            Op::Store(Space::Info, _, at, offset, value, _) if !self.is_read(self.read, *at, *offset, *value) => Part::Skipped,
             Op::Store(Space::Info, ..) | Op::Budget(_) => Part::Kept,
+            Op::Store(Space::Data, _, at, offset, value, _) if self.is_read(&self.data, *at, *offset, *value) => Part::Kept,
             Op::Store(..) | Op::ExceptionStore(..) => Part::Skipped,
             Op::Random(_) => Part::Stop,
             Op::Helper(helper, ..) => self.helper(*helper),
@@ -136,11 +151,11 @@ impl Slicer<'_> {
     }
 
     /// Whether a slice reads some of what is stored.
-    fn is_read(&self, at: Value, offset: u32, value: Value) -> bool {
-        let Some(at) = self.func.constant(at) else { return true };
+    fn is_read(&self, read: &[bool], at: Value, offset: u32, value: Value) -> bool {
+        let Some(at) = self.func.constant(at) else { return !read.is_empty() };
         let from = at as usize + offset as usize;
         let bytes = usize::from(self.func.width(value)) / 8;
-        self.read.iter().skip(from).take(bytes).any(|read| *read)
+        read.iter().skip(from).take(bytes).any(|read| *read)
     }
 
     fn helper(&self, helper: Helper) -> Part {
