@@ -328,3 +328,40 @@ impl Slicer<'_> {
 fn goes_on(port: u32, links: &[(u32, Way)], sliced: &[bool]) -> bool {
     links.iter().any(|(id, link)| *id == port && matches!(link, Way::Member(to, _) if sliced.get(*to as usize) == Some(&true)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netil::asm::assemble;
+    use netil::module::HandlerKind;
+
+    /// Lookups that the slice of a handler fetches for, and its stores to data memory.
+    fn counted(data_size: u32, code: &str) -> (usize, usize) {
+        let head = format!("segment .metadata\n.datamem_size {data_size}\nends\nsegment .tables\n.table t, exact, 16, 4, 100000\nends\n");
+        let program =
+            netil::verify(assemble(&format!("{head}segment .push\n.local 0, entry t\npop\n{code}\nret 1\nends\n"), "").unwrap()).unwrap();
+        let (func, _) = crate::optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
+        let slice = of(&program, &func, LARGE, (&[], &[]), &[]).unwrap();
+        let cfg = crate::mir::cfg::Cfg::new(&slice);
+        let ops = || cfg.order.iter().flat_map(|block| &slice.block(*block).ops).filter_map(|v| slice.op(*v));
+        let lookups = ops().filter(|op| matches!(op, Op::Helper(Helper::Find(_) | Helper::Peek(_) | Helper::Insert(_), ..))).count();
+        (lookups, ops().filter(|op| matches!(op, Op::Store(Space::Data, ..))).count())
+    }
+
+    const FIRST: &str = "push 0\nupload.8\npush 0\nmstore.8";
+    const SECOND: &str = "push 1\nupload.8\npush 1\nmstore.8\npush 7\npush 9\nmstore.8";
+    const FIND: &str = "push 0\numload.16\nw.trunc 32, 16\nt.find t\nlocstore 0";
+
+    #[test]
+    fn keys_that_are_put_together_in_a_small_memory_are_found_there() {
+        let code = format!("{FIRST}\n{SECOND}\n{FIND}");
+        assert_eq!([16, OWN_DATA, OWN_DATA + 1].map(|size| counted(size, &code)), [(1, 2), (1, 2), (1, 0)]);
+    }
+
+    #[test]
+    fn a_slice_ends_where_the_next_key_depends_on_what_was_found() {
+        let next = |key: &str| format!("{FIND}\n{key}\nt.find t\nlocstore 0");
+        let (free, bound) = (next("push 2\nupload.16\nw.trunc 32, 16"), next("locload 0\nt.valid t\nw.trunc 32, 16"));
+        assert_eq!([counted(16, &free), counted(16, &bound)], [(2, 0), (1, 0)]);
+    }
+}
