@@ -60,23 +60,9 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
     );
     let _ = writeln!(text, "#define NV_LARGE {}", u32::from(members.iter().map(|m| size(&m.func)).sum::<usize>() > MOST_TOGETHER));
     text += include_str!("linked.c");
-    let (mut calls, mut tables_before, mut need) = (Vec::new(), 0, 0);
     let slices = slices(members, large);
-    for (n, member) in members.iter().enumerate() {
-        let module = with_sets(member.program.module(), &member.func);
-        let prefix = format!("m{n}_");
-        let sets = tables::Tables::new(&module, &member.func)?.scalar().replace("set", &format!("{prefix}set"));
-        let place = (n as u32, tables_before);
-        let functions = member::emit(place, member.program, &member.func, &module)?;
-        need = need.max(functions.need);
-        text += &sets;
-        text += &functions.text;
-        if let Some(slice) = &slices[n] {
-            text += &member::emit_slice(place, slice, &module, large)?;
-        }
-        calls.push(functions.calls);
-        tables_before += member.program.module().tables.len() as u32;
-    }
+    let functions = functions(members, &slices, large)?;
+    text += &functions.text;
     let counted: Vec<(u32, u32)> = (0..)
         .zip(members)
         .flat_map(|(n, m)| m.links.iter().skip(1 - usize::from(alike(m).is_some())).map(move |(port, _)| (n, *port)))
@@ -85,11 +71,39 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
     text += &quick(members, entries, &counted);
     text += &ahead(members, entries, &slices);
     let timers = u8::from(members.iter().any(|m| sets_timers(m)));
-    let entries = entries.len();
-    let _ = writeln!(text, "\nenum {{ NV_NEED = {need}, NV_ENTRIES = {entries}, NV_TABLES = {tables_before}, NV_TIMERS = {timers} }};");
+    let tables: usize = members.iter().map(|member| member.program.module().tables.len()).sum();
+    let (need, entries) = (functions.need, entries.len());
+    let _ = writeln!(text, "\nenum {{ NV_NEED = {need}, NV_ENTRIES = {entries}, NV_TABLES = {tables}, NV_TIMERS = {timers} }};");
     text += &direct(members);
     text += BURST;
-    Ok(Linked { text, calls, counted })
+    Ok(Linked { text, calls: functions.calls, counted })
+}
+
+/// What all members' functions are, and need.
+#[derive(Default)]
+struct Functions {
+    text: String,
+    calls: Vec<Vec<Call>>,
+    need: u32,
+}
+
+fn functions(members: &[&Member<'_>], slices: &[Option<Func>], large: usize) -> Result<Functions, Unsupported> {
+    let (mut all, mut tables_before) = (Functions::default(), 0);
+    for (n, member) in members.iter().enumerate() {
+        let module = with_sets(member.program.module(), &member.func);
+        let sets = tables::Tables::new(&module, &member.func)?.scalar().replace("set", &format!("m{n}_set"));
+        let place = (n as u32, tables_before);
+        let functions = member::emit(place, member.program, &member.func, &module)?;
+        all.need = all.need.max(functions.need);
+        all.text += &sets;
+        all.text += &functions.text;
+        if let Some(slice) = &slices[n] {
+            all.text += &member::emit_slice(place, slice, &module, large)?;
+        }
+        all.calls.push(functions.calls);
+        tables_before += member.program.module().tables.len() as u32;
+    }
+    Ok(all)
 }
 
 /// Which of all members' tables are looked into without the runtime.

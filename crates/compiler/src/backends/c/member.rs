@@ -1,7 +1,7 @@
 //! One element's push handler as C functions of a burst, a packet's slot, the packet and the calling port; they give the output port, or a negative number if the
 //! packet goes no further.
 //!
-//! There are two. The quick one is for packets that have just arrived, and a budget that cannot run out: where it would need the runtime it stores what it has and
+//! There are two. The quick one is for packets that have just arrived, a budget that cannot run out, and tables that lie in memory: where it would need the runtime it stores what it has and
 //! goes on in the general one, before the operation in question, and does not come back; so nothing that the runtime may do stands between its operations, and the
 //! compiler of C knows where the packet is. The general one does everything.
 
@@ -44,13 +44,6 @@ pub(super) fn emit((n, tables): (u32, u32), program: &Verified, func: &Func, mod
         resumed: RefCell::default(),
         paid: Cell::new(0),
     };
-    let mut start = String::new();
-    if func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Helper(Helper::SendCopy(_), ..)))) {
-        start += "    g->copies = 0;\n";
-    }
-    if !module.coprocessors.is_empty() {
-        start += "    g->shown = 0;\n";
-    }
     let (quick, general) = (form(Mode::Quick), form(Mode::General));
     // A number is counted once for a packet; where the general form goes on for the quick one, that has been done.
     let random = program.uses().random;
@@ -58,9 +51,21 @@ pub(super) fn emit((n, tables): (u32, u32), program: &Verified, func: &Func, mod
     let again = if random { format!("    number = *g->units[{n}].number - 1;\n") } else { String::new() };
     let quick_text = function(&quick, func, &format!("f{n}"), &counts, "")?;
     general.resumed.replace(quick.resumed.take());
-    let text = function(&general, func, &format!("m{n}"), &(start + &counts), &again)? + &quick_text;
+    let text = function(&general, func, &format!("m{n}"), &(start(func, module) + &counts), &again)? + &quick_text;
     let need = quick.paid.get().saturating_mul(DEAREST);
     Ok(Functions { text, calls: general.calls.into_inner(), need })
+}
+
+/// What the general form does at the beginning.
+fn start(func: &Func, module: &Module) -> String {
+    let mut text = String::new();
+    if func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Helper(Helper::SendCopy(_), ..)))) {
+        text += "    g->copies = 0;\n";
+    }
+    if !module.coprocessors.is_empty() {
+        text += "    g->shown = 0;\n";
+    }
+    text
 }
 
 /// The function `pN`, of a slice ([`super::slice`]).
@@ -81,16 +86,7 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &st
     }
     let resume = if form.mode == Mode::General { ", uint32_t resume, const uint64_t *live" } else { "" };
     let mut text = head(name, resume) + "\n";
-    let unit = format!("g->units[{}]", form.n);
-    let budget = if form.only_notes() { "paid = 0" } else { "budget = g->budget" };
-    let data = if form.is_slice() && stores_data(func) {
-        let size = form.module.data_size;
-        format!("uint8_t own[{size}];\n    memcpy(own, {unit}.data, {size});\n    uint8_t *const data = own")
-    } else {
-        format!("uint8_t *const data = {unit}.data")
-    };
-    let _ = writeln!(text, "    uint32_t {budget};\n    {data}, *const shared = {unit}.shared;");
-    let _ = writeln!(text, "    const uint8_t *const initialised = {unit}.initialised;\n    uint64_t number = 0;");
+    text += &memories(form, func);
     text += &scalar.variables(&cfg);
     let budget = if form.only_notes() { "paid" } else { "budget" };
     let _ = writeln!(
@@ -105,6 +101,21 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &st
         let _ = writeln!(text, "    {param:?} = port;");
     }
     Ok(text + start + &scalar.body + "}\n")
+}
+
+/// What is at hand in a function besides the packet: the budget, and memories.
+fn memories(form: &Element<'_>, func: &Func) -> String {
+    let unit = format!("g->units[{}]", form.n);
+    let budget = if form.only_notes() { "paid = 0" } else { "budget = g->budget" };
+    let data = if form.is_slice() && stores_data(func) {
+        let size = form.module.data_size;
+        format!("uint8_t own[{size}];\n    memcpy(own, {unit}.data, {size});\n    uint8_t *const data = own")
+    } else {
+        format!("uint8_t *const data = {unit}.data")
+    };
+    let mut text = format!("    uint32_t {budget};\n    {data}, *const shared = {unit}.shared;\n");
+    let _ = writeln!(text, "    const uint8_t *const initialised = {unit}.initialised;\n    uint64_t number = 0;");
+    text
 }
 
 fn stores_data(func: &Func) -> bool {
