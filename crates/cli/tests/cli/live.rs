@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 /// What the frames of these tests come from, whatever else the kernel sends.
@@ -34,11 +34,25 @@ impl Space {
         if !made {
             eprintln!("skipped: the kernel has no virtual Ethernet pairs");
         }
+        made.then(|| space.carries());
         made.then_some(space)
     }
 
     fn ip(&self, args: &[&str]) -> bool {
         ip(&[&["-n", &self.0], args].concat())
+    }
+
+    /// Waits until the interfaces carry packets: the kernel prepares that beside other work, and drops what is sent before.
+    fn carries(&self) {
+        let end = Instant::now() + PATIENCE;
+        let up = |link| {
+            let shown = Command::new("ip").args(["-n", &self.0, "link", "show", link]).output().expect("iproute2");
+            String::from_utf8_lossy(&shown.stdout).contains("state UP")
+        };
+        while !["left", "right"].into_iter().all(up) {
+            assert!(Instant::now() < end, "the interfaces come up");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Does something inside; programs that are started there are inside, too.
@@ -233,8 +247,8 @@ fn an_interface_that_goes_away_ends_the_capture() {
         assert!(space.ip(&["link", "set", "right", "down"]));
         std::thread::sleep(Duration::from_millis(400));
         assert!(space.ip(&["link", "set", "right", "up"]), "to go down is not the end");
+        space.carries();
         injector.send(&[&[0xff; 6][..], &SOURCE, &[0x88, 0xb5], &[2; 50]].concat()).expect("a frame is sent");
-        std::thread::sleep(Duration::from_millis(200));
         assert!(space.ip(&["link", "del", "left"]));
         capturing.end()
     });

@@ -40,6 +40,8 @@ use super::{
 pub const SNAPLEN: u32 = 262_144;
 /// How long a wait lasts at most.
 const WAIT: Duration = Duration::from_millis(250);
+/// By then the last packets of an interface that is gone are in a block that can be read.
+const LAST: Duration = Duration::from_millis(100);
 
 const ETHER: u16 = 1;
 const LOOPBACK: u16 = 772;
@@ -65,6 +67,7 @@ pub fn open(interface: &str, promiscuous: bool) -> Result<(Capture, Counters), L
         walk: Walk::default(),
         told: false,
         down: false,
+        gone: false,
     };
     let capture = Capture::from_reader(io::Cursor::new(file_header(link)).chain(tap)).map_err(|error| match error {
         ReadError::Io(error) => LiveError::from(error),
@@ -160,6 +163,8 @@ struct Tap {
     told: bool,
     /// The interface went down; it may come up again.
     down: bool,
+    /// It does not exist any more, and what it brought was waited for.
+    gone: bool,
 }
 
 impl Tap {
@@ -190,17 +195,22 @@ impl Tap {
         if self.block == 0 { self.counters.read().map(drop) } else { Ok(()) }
     }
 
+    /// Waits for a block. Once the interface is gone, for the last of its packets too: their block comes when its time has passed.
     fn wait(&mut self) -> io::Result<()> {
+        if self.gone {
+            return Err(io::Error::other(LiveError::Gone));
+        }
         match self.ring.socket().wait(WAIT) {
             Err(error) if error.kind() == ErrorKind::NetworkDown => self.down = true,
             Err(error) => return Err(error),
             Ok(came) => self.down &= !came,
         }
         let (name, interface) = &self.interface;
-        match self.down && Interface::find(name).ok() != Some(*interface) {
-            true => Err(io::Error::other(LiveError::Gone)),
-            false => Ok(()),
+        self.gone = self.down && Interface::find(name).ok() != Some(*interface);
+        if self.gone {
+            std::thread::sleep(LAST);
         }
+        Ok(())
     }
 }
 
