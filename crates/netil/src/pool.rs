@@ -8,7 +8,8 @@
 //! caches. [`Pool::lift`] makes a packet in a slot an exchange buffer, and [`Pool::lower`] the reverse, for work that is done on those; a packet
 //! that a slot is too small for stays an exchange buffer, whose memory the slot then points to.
 //!
-//! Invariants: a slot's place lies within its memory; what compiled code makes of it is checked ([`Pool::check`]) before it is believed.
+//! Invariant: a slot's place lies within its memory ([`Pool::check`]). Compiled code says where packets lie, and is not believed: the memory is only looked at
+//! through slices.
 
 use crate::buffer::{ExchangeBuffer, Place, ROOM};
 use std::collections::HashMap;
@@ -73,6 +74,28 @@ pub struct Pool {
     large: HashMap<u32, ExchangeBuffer<'static>>,
 }
 
+/// A packet to be copied into a slot.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'b> {
+    /// The packet and, if there is something, what is behind it: then a whole cache line can be copied, which is a few instructions.
+    pub bytes: &'b [u8],
+    /// The packet's length.
+    pub len: usize,
+    /// Arrival time in nanoseconds since 1970.
+    pub time_ns: u64,
+    /// Length on the wire in bytes.
+    pub wire_len: u32,
+}
+
+/// Copies a packet to the begin of some memory.
+#[inline(always)]
+fn fill(memory: &mut [u8], packet: &Arrival<'_>) {
+    match (memory.first_chunk_mut::<LINE>(), packet.bytes.first_chunk::<LINE>()) {
+        (Some(room), Some(line)) if packet.len <= LINE => *room = *line,
+        _ => memory[..packet.len].copy_from_slice(&packet.bytes[..packet.len]),
+    }
+}
+
 /// From the memory of a slot to that of the next.
 pub const fn stride(info_size: usize) -> usize {
     let lines = (room_for(info_size) + ROOM + LONGEST) / LINE;
@@ -109,29 +132,43 @@ impl Pool {
     /// A copy of a packet in a slot; `None` if there is no room. The tag is the owner's.
     #[inline]
     pub fn put(&mut self, bytes: &[u8], time_ns: u64, wire_len: u32, tag: u32) -> Option<u32> {
-        self.put_first(bytes, bytes.len(), time_ns, wire_len, tag)
+        let mut ids = Vec::new();
+        self.put_many([Arrival { bytes, len: bytes.len(), time_ns, wire_len }].into_iter(), tag, &mut ids);
+        ids.pop()
     }
 
-    /// The same of a packet that is the first `len` of some bytes: if there are more, a whole cache line can be copied, which is a few instructions.
+    /// Copies of packets in slots, as many as there is room for; the slots go behind `ids`. Nothing is taken from `packets` that there is no room for.
     ///
     /// # Panics
-    /// There are fewer bytes.
+    /// A packet has fewer bytes than its length says.
     #[inline(always)]
-    pub fn put_first(&mut self, bytes: &[u8], len: usize, time_ns: u64, wire_len: u32, tag: u32) -> Option<u32> {
-        if len > LONGEST {
-            return self.put_large(&bytes[..len], time_ns, wire_len, tag);
+    pub fn put_many<'b>(&mut self, mut packets: impl Iterator<Item = Arrival<'b>>, tag: u32, ids: &mut Vec<u32>) {
+        while let Some(large) = self.put_small(&mut packets, tag, ids) {
+            let packet = &large.bytes[..large.len];
+            ids.extend(self.put_large(packet, large.time_ns, large.wire_len, tag));
         }
-        let id = self.free.pop()?;
-        // What is free has its own memory. Where that is, is computed, so as not to wait for what the slot says.
-        let own = id as usize * self.stride + self.room_before;
-        let head = self.begin + own + HEAD;
-        match bytes.first_chunk::<LINE>().filter(|_| len <= LINE) {
-            Some(line) => self.memory[head..head + LINE].copy_from_slice(line),
-            None => self.memory[head..head + len].copy_from_slice(&bytes[..len]),
+    }
+
+    /// Until there is no room, or a packet is too large for a slot, which is given back.
+    #[inline(always)]
+    fn put_small<'b>(&mut self, packets: &mut impl Iterator<Item = Arrival<'b>>, tag: u32, ids: &mut Vec<u32>) -> Option<Arrival<'b>> {
+        let (mut used, mut large) = (0, None);
+        let memory = &mut self.memory[self.begin..];
+        for (id, packet) in self.free.iter().rev().zip(packets) {
+            if packet.len > LONGEST {
+                large = Some(packet);
+                break;
+            }
+            // What is free has its own memory. Where that is, is computed, so as not to wait for what the slot says.
+            let own = *id as usize * self.stride + self.room_before;
+            fill(&mut memory[own + HEAD..], &packet);
+            let (len, Arrival { time_ns, wire_len, .. }) = (packet.len as u32, packet);
+            let slot = &mut self.slots[*id as usize];
+            *slot = Slot { time_ns, at: slot.at, head: HEAD as u32, len, wire_len, present: 1, fresh: 1, tag, ..Slot::default() };
+            used += 1;
         }
-        self.slots[id as usize] =
-            Slot { time_ns, at: own as u64, head: HEAD as u32, len: len as u32, wire_len, present: 1, fresh: 1, tag, ..Slot::default() };
-        Some(id)
+        ids.extend(self.free.drain(self.free.len() - used..).rev());
+        large
     }
 
     #[cold]
@@ -176,6 +213,11 @@ impl Pool {
         packet.info.clear();
         packet.info.extend_from_slice(self.info(id));
         packet
+    }
+
+    /// Says whether there is a packet in a slot, of which nobody wants to know more.
+    pub fn mark(&mut self, id: u32, present: bool) {
+        self.slots[id as usize].present = present.into();
     }
 
     /// Makes an exchange buffer a slot's packet.
@@ -333,7 +375,9 @@ mod tests {
         let mut pool = Pool::new(8, 0);
         let bytes: Vec<u8> = (0..=200).collect();
         for (len, all) in [(0, 64), (60, 64), (60, 63), (64, 64), (65, 130), (150, 200)] {
-            let id = pool.put_first(&bytes[..all], len, 0, 0, 0).unwrap();
+            let mut ids = Vec::new();
+            pool.put_many([Arrival { bytes: &bytes[..all], len, time_ns: 0, wire_len: 0 }].into_iter(), 0, &mut ids);
+            let id = ids[0];
             assert_eq!(pool.bytes(id), &bytes[..len]);
             assert_eq!(pool.lift(id).bytes(), &bytes[..len]);
         }

@@ -56,9 +56,9 @@ fn uses(func: &Func) -> Uses {
     uses
 }
 
-/// True for a load of 2, 4 or 8 bytes in the order that the machine does not have.
+/// True for a load of several bytes in the order that the machine does not have.
 fn foreign(func: &Func, v: Value, native: Order) -> bool {
-    matches!(func.op(v), Some(Op::Load(_, order, ..)) if *order != native) && matches!(func.width(v), 16 | 32 | 64)
+    matches!(func.op(v), Some(Op::Load(_, order, ..)) if *order != native) && matches!(func.width(v), 16 | 24 | 32 | 40 | 48 | 56 | 64)
 }
 
 /// The users whose constants must be swapped with the value; `None` if one of them needs the number itself.
@@ -68,7 +68,7 @@ fn swappable(func: &Func, module: &Module, uses: &Uses, v: Value, through_masks:
         users.push((*b, *user));
         match user {
             User::End => match &func.block(*b).end {
-                Terminator::Switch(key, ..) if *key == v && !passes(&func.block(*b).end, v) => {}
+                Terminator::Switch(key, ..) if *key == v && func.width(v) == 32 && !passes(&func.block(*b).end, v) => {}
                 _ => return None,
             },
             User::Op(u) => match func.op(*u)? {

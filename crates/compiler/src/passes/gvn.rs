@@ -1,12 +1,13 @@
 //! Value numbering across branches.
 //!
-//! Idea: an operation that was done with the same operands in a dominating place need not be done again. Loads count as equal where the
-//! function never writes their memory nor changes the packet's geometry; the token of the first serves both.
+//! Idea: an operation that was done with the same operands in a dominating place need not be done again. Loads count as equal where they see the same version of
+//! their memory ([`super::versions`]); the token of the first serves both, since what tests the bytes of the second stays where it is.
 //! Source: Click (1995), "Combining Analyses", in the dominator-tree form of Briggs, Cooper and Simpson.
 //! Phases: one walk over the dominator tree with a scoped table. Price: linear.
 
 use super::Context;
 use super::rewrite::Replacements;
+use super::versions::{State, Version, Versions};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Def, Func, Helper, Op, Type, Value};
 use netil::table::Space;
@@ -14,24 +15,27 @@ use std::collections::{HashMap, HashSet};
 
 pub(super) fn run(func: &mut Func, _: &Context<'_>) {
     let cfg = Cfg::new(func);
-    let written = Written::new(func);
+    let versions = Versions::new(func, &cfg);
     let mut replaced = Replacements::new(func);
-    let enter = |table: &mut Table, b| block(func, b, &written, &mut replaced, table);
+    let enter = |table: &mut Table, b| block(func, b, versions.at(b), &mut replaced, table);
     cfg.walk(&mut Table::new(), enter, |table, added| added.iter().for_each(|key| _ = table.remove(key)));
     replaced.apply(func);
 }
 
-type Table = HashMap<(Type, Op), Value>;
+type Key = (Type, Op, Option<Version>);
+type Table = HashMap<Key, Value>;
 
 /// Gives the keys that it added.
-fn block(func: &mut Func, b: Block, written: &Written, replaced: &mut Replacements, table: &mut Table) -> Vec<(Type, Op)> {
+fn block(func: &mut Func, b: Block, mut state: State, replaced: &mut Replacements, table: &mut Table) -> Vec<Key> {
     let mut added = Vec::new();
     let mut kept = Vec::new();
     for v in std::mem::take(&mut func.block_mut(b).ops) {
         replaced.apply_to(func, v);
         let data = &func.values[v.0 as usize];
         let Def::Op(op) = &data.def else { continue };
-        let Some(key) = written.number(op).map(|op| (data.ty, op)) else {
+        let seen = state.seen_by(op);
+        state.step(v, op);
+        let Some(key) = number(op).map(|op| (data.ty, op, seen)) else {
             kept.push(v);
             continue;
         };
@@ -46,6 +50,19 @@ fn block(func: &mut Func, b: Block, written: &Written, replaced: &mut Replacemen
     }
     func.block_mut(b).ops = kept;
     added
+}
+
+/// The operation under which equal values are found; none if it must be done each time.
+fn number(op: &Op) -> Option<Op> {
+    match op {
+        // The token is left out: the dominating load's check covers the same bytes.
+        Op::Load(space, order, addr, offset, _) => Some(Op::Load(*space, *order, *addr, *offset, Value(u32::MAX))),
+        Op::PacketLen => Some(Op::PacketLen),
+        // The site of a check that cannot fail again does not matter; one that may must not move, so only tokens of
+        // equal checks are shared by the checks pass.
+        op if op.is_pure() => Some(op.clone()),
+        _ => None,
+    }
 }
 
 /// What the function writes anywhere.
@@ -71,22 +88,5 @@ impl Written {
     pub fn keeps(&self, space: Space) -> bool {
         let moves = self.geometry && matches!(space, Space::Packet | Space::Info);
         !moves && !self.spaces.contains(&space)
-    }
-
-    /// The operation under which equal values are found; none if it must be done each time.
-    fn number(&self, op: &Op) -> Option<Op> {
-        match op {
-            Op::Load(space, order, addr, offset, _) => {
-                // The token is left out: the dominating load's check covers the same bytes.
-                let bytes = Op::Load(*space, *order, *addr, *offset, Value(u32::MAX));
-                self.keeps(*space).then_some(bytes)
-            }
-            Op::PacketLen | Op::WireLen | Op::TimeSeconds | Op::TimeMicros | Op::TimeNanos if self.geometry => None,
-            Op::PacketLen => Some(Op::PacketLen),
-            // The site of a check that cannot fail again does not matter; one that may must not move, so only tokens of
-            // equal checks are shared by the checks pass.
-            op if op.is_pure() => Some(op.clone()),
-            _ => None,
-        }
     }
 }

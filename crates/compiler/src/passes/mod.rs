@@ -24,6 +24,7 @@ mod select;
 mod switches;
 mod unreachable;
 mod values;
+mod versions;
 mod widen;
 
 pub use explain::{Explained, Size, explain, tests};

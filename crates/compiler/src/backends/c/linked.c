@@ -1,4 +1,5 @@
 
+#define NV_ASSUME(condition) do { if (!(condition)) __builtin_unreachable(); } while (0)
 #define NV_APART static __attribute__((noinline, unused))
 #define NV_GENERAL NV_APART
 #if NV_LARGE
@@ -56,8 +57,23 @@ struct nv_graph {
     uint32_t left, copies, shown; /* what the element at hand has left of it, copies that it sent, coprocessors that it showed the packet */
 };
 
-/* What a handler gives that gives no port: the packet goes no further here, or its way has been gone elsewhere. */
-enum { NV_ENDED = -1, NV_GONE = -2 };
+/* What of a burst is at hand: copies that no store through a pointer changes, so that the compiler of C need not read them anew behind each. Where elements' memories
+   and tables lie stays so for a burst; where packets do, until the runtime is called. */
+struct nv_near {
+    uint8_t *memory;
+    struct nv_slot *slots;
+    struct nv_unit units[NV_MEMBERS + 1];
+    struct nv_table tables[NV_TABLES + 1];
+};
+
+/* As after a call of the runtime. */
+NV_INLINE void nv_again(const struct nv_graph *g, struct nv_near *k)
+{
+    k->memory = g->memory, k->slots = g->slots;
+}
+
+/* What a handler gives that gives no port: the packet goes no further here, its way has been gone elsewhere, or it goes by the port of `by`. */
+enum { NV_ENDED = -1, NV_GONE = -2, NV_BY = -3 };
 
 enum { NV_LEAVES, NV_PORT, NV_VERDICT, NV_REASON, NV_NO_INPUT, NV_TRAP };
 
@@ -68,6 +84,7 @@ struct nv_run {
     uint8_t *home; /* where its annotations are kept */
     uint32_t moved, len, front, present;
     uint32_t outcome, member, value, site;
+    uint32_t by; /* a port that a handler computed */
 };
 
 /* A packet's annotations: a structure, so that the compiler of C can keep them in registers. */
@@ -109,25 +126,24 @@ NV_INLINE void nv_load(struct nv_graph *g, struct nv_run *r, uint8_t *info, uint
 }
 
 /* The same for a packet that has just been put where it is: all but its length is known. */
-NV_INLINE void nv_load_fresh(struct nv_graph *g, struct nv_run *r, uint8_t *info, uint64_t i)
+NV_INLINE void nv_load_fresh(const struct nv_near *k, struct nv_run *r, uint8_t *info, uint64_t i)
 {
-    r->home = g->memory + i * NV_STRIDE;
+    r->home = k->memory + i * NV_STRIDE;
     r->memory = r->home + NV_ROOM;
     r->origin = r->memory + NV_HEAD, r->moved = 0;
-    r->len = g->slots[i].len, r->front = 0, r->present = 1;
+    r->len = k->slots[i].len, r->front = 0, r->present = 1;
     *(struct nv_info *)info = (struct nv_info){ { 0 } };
 }
 
-NV_INLINE void nv_place(struct nv_graph *g, const struct nv_run *r, uint64_t i)
+NV_INLINE void nv_place(struct nv_slot *k, const struct nv_run *r)
 {
-    struct nv_slot *k = &g->slots[i];
     k->len = r->len, k->head = nv_head(r), k->front = r->front, k->moved = r->moved;
     k->fresh = 0;
 }
 
 NV_INLINE void nv_store(struct nv_graph *g, const struct nv_run *r, const uint8_t *info, uint64_t i)
 {
-    nv_place(g, r, i);
+    nv_place(&g->slots[i], r);
     if (NV_INFO > 0)
         *(struct nv_info *)r->home = *(const struct nv_info *)info;
 }
@@ -149,7 +165,7 @@ NV_GENERAL uint64_t nv_call(struct nv_graph *g, uint64_t i, struct nv_run *r, ui
     if (touches == NV_ALL)
         nv_store(g, r, info, i);
     else if (touches != NV_NOTHING)
-        nv_place(g, r, i);
+        nv_place(&g->slots[i], r);
     g->left = *budget;
     uint64_t result = g->call(g, i, unit, index, args);
     *budget = g->left;
@@ -420,11 +436,14 @@ NV_INLINE uint32_t nv_prefix(const struct nv_table *t, unsigned key_bits, unsign
     return NV_RARELY(!v) ? (uint32_t)t->head[1] : v;
 }
 
-/* Fetches what a lookup will read first. */
+/* Fetches what a lookup will read first, of a table that is there. */
 NV_INLINE void nv_fetch_prefix(const struct nv_table *t, unsigned key_bits, unsigned root_bits, uint32_t key)
 {
-    if (t->head)
-        __builtin_prefetch(t->index + (t->head[0] ? 4 : 2) * (uint64_t)(key >> (key_bits - root_bits)));
+    uint64_t at = key >> (key_bits - root_bits);
+    if (NV_RARELY(t->head[0]))
+        __builtin_prefetch(t->index + 4 * at);
+    else
+        __builtin_prefetch(t->index + 2 * at);
 }
 
 /* A table's time never goes back. */
@@ -437,8 +456,6 @@ NV_INLINE void nv_tick(const struct nv_table *t, uint64_t now)
 
 NV_INLINE void nv_fetch(const struct nv_table *t, struct nv_exact x, unsigned __int128 key)
 {
-    if (!t->head)
-        return;
     const uint8_t *p = t->slots + nv_home(t, x, key) * x.stride;
     __builtin_prefetch(p, 1);
     if (x.stride > 64)

@@ -51,9 +51,11 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
     let mut text = String::from("/* Made by netvm from verified programs. */\n");
     text += include_str!("values.c");
     let info = info_size(members);
+    let tables: usize = members.iter().map(|member| member.program.module().tables.len()).sum();
     let _ = writeln!(
         text,
-        "\nenum {{ NV_INFO = {info}, NV_STRIDE = {}, NV_ROOM = {}, NV_HEAD = {} }};",
+        "\nenum {{ NV_MEMBERS = {}, NV_TABLES = {tables}, NV_INFO = {info}, NV_STRIDE = {}, NV_ROOM = {}, NV_HEAD = {} }};",
+        members.len(),
         pool::stride(info),
         pool::room_for(info),
         pool::HEAD
@@ -68,13 +70,14 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
         .flat_map(|(n, m)| m.links.iter().skip(1 - usize::from(alike(m).is_some())).map(move |(port, _)| (n, *port)))
         .collect();
     text += &general(members, &counted);
+    text += &enter(entries);
     text += &quick(members, entries, &counted);
     text += &ahead(members, entries, &slices);
     let timers = u8::from(members.iter().any(|m| sets_timers(m)));
-    let tables: usize = members.iter().map(|member| member.program.module().tables.len()).sum();
     let (need, entries) = (functions.need, entries.len());
-    let _ = writeln!(text, "\nenum {{ NV_NEED = {need}, NV_ENTRIES = {entries}, NV_TABLES = {tables}, NV_TIMERS = {timers} }};");
+    let _ = writeln!(text, "\nenum {{ NV_NEED = {need}, NV_ENTRIES = {entries}, NV_TIMERS = {timers} }};");
     text += &direct(members);
+    text += &begin(members.len(), tables);
     text += BURST;
     Ok(Linked { text, calls: functions.calls, counted })
 }
@@ -152,41 +155,62 @@ fn general(members: &[&Member<'_>], counted: &[(u32, u32)]) -> String {
     for (n, member) in (0..).zip(members) {
         text += &step(n, member, counted, true);
     }
-    text + ENDS
+    text + &ends(true)
 }
 
-/// The same in their quick forms, from the entries.
-fn quick(members: &[&Member<'_>], entries: &[(u32, u32)], counted: &[(u32, u32)]) -> String {
-    let mut text = String::from("\nNV_INLINE void one(struct nv_graph *g, uint64_t i, uint32_t entry, int quick)\n{\n");
-    text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    int64_t out;\n    uint32_t port;\n";
-    text += "    if (NV_RARELY(!quick || !g->slots[i].fresh)) {\n        switch (entry) {\n";
-    for (n, (member, port)) in entries.iter().enumerate() {
-        let _ = writeln!(text, "        case {n}: general(g, i, {member}, {port}, 0, 0); break;");
+/// What is at hand at the begin of a burst: statement by statement, so that the compiler of C sees each pointer for itself.
+fn begin(members: usize, tables: usize) -> String {
+    let mut text = String::from("\nNV_INLINE void nv_begin(const struct nv_graph *g, struct nv_near *k)\n{\n    nv_again(g, k);\n");
+    for (what, count) in [("units", members), ("tables", tables)] {
+        (0..count).for_each(|n| _ = writeln!(text, "    k->{what}[{n}] = g->{what}[{n}];"));
     }
-    text += "        default: break;\n        }\n        return;\n    }\n    nv_load_fresh(g, r, info, i);\n    switch (entry) {\n";
+    text + "}\n"
+}
+
+/// From the entries in their general forms.
+fn enter(entries: &[(u32, u32)]) -> String {
+    let mut text = String::from("\nNV_APART void enter(struct nv_graph *g, uint64_t i, uint32_t entry)\n{\n    switch (entry) {\n");
+    for (n, (member, port)) in entries.iter().enumerate() {
+        let _ = writeln!(text, "    case {n}: general(g, i, {member}, {port}, 0, 0); break;");
+    }
+    text + "    default: break;\n    }\n}\n"
+}
+
+/// The same in their quick forms. Gives whether the runtime was called.
+fn quick(members: &[&Member<'_>], entries: &[(u32, u32)], counted: &[(u32, u32)]) -> String {
+    let mut text = String::from("\nNV_INLINE int one(struct nv_graph *g, const struct nv_near *k, uint64_t i, uint32_t entry)\n{\n");
+    text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    int64_t out;\n    uint32_t port;\n";
+    text += "    if (NV_RARELY(!k->slots[i].fresh)) {\n        enter(g, i, entry);\n        return 1;\n    }\n";
+    text += "    nv_load_fresh(k, r, info, i);\n    switch (entry) {\n";
     for (n, (member, port)) in entries.iter().enumerate() {
         let _ = writeln!(text, "    case {n}: port = {port}; goto at{member};");
     }
-    text += "    default: return;\n    }\n";
+    text += "    default: return 0;\n    }\n";
     for (n, member) in (0..).zip(members) {
         text += &step(n, member, counted, false);
     }
-    text + ENDS
+    text + &ends(false)
 }
 
 /// Where the ways of packets end.
-const ENDS: &str = "at_once:
+fn ends(general: bool) -> String {
+    let Words { done, called, .. } = words(general);
+    format!(
+        "at_once:
     __attribute__((unused));
     nv_store(g, r, info, i);
     nv_finish(g, i, r);
     g->leave(g, i);
-    return;
+    {called};
 ended:
     __attribute__((unused));
     nv_finish(g, i, r);
     nv_append(&g->ended, i);
+    {done};
+}}
+"
+    )
 }
-";
 
 /// By member its slice, if it has one. Wires that lead back are no links between members, so that there is an end. Of annotations only those are set that some
 /// slice reads, which is known when there are slices.
@@ -210,18 +234,18 @@ fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
 /// The way of one packet through the slices.
 fn ahead(members: &[&Member<'_>], entries: &[(u32, u32)], slices: &[Option<Func>]) -> String {
     let has = |member: u32| slices.get(member as usize).is_some_and(Option::is_some);
-    let mut text = String::from("\nNV_INLINE int ahead(struct nv_graph *g, uint64_t i, uint32_t entry)\n{\n");
+    let mut text = String::from("\nNV_INLINE int ahead(struct nv_graph *g, const struct nv_near *k, uint64_t i, uint32_t entry)\n{\n");
     text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    uint32_t port = 0;\n    (void)port;\n    switch (entry) {\n";
     for (n, (_, port)) in entries.iter().enumerate().filter(|(_, (member, _))| has(*member)) {
         let _ = writeln!(text, "    case {n}: port = {port}; break;");
     }
-    text += "    default: return 0;\n    }\n    nv_load_fresh(g, r, info, i);\n    switch (entry) {\n";
+    text += "    default: return 0;\n    }\n    nv_load_fresh(k, r, info, i);\n    switch (entry) {\n";
     for (n, (member, _)) in entries.iter().enumerate().filter(|(_, (member, _))| has(*member)) {
         let _ = writeln!(text, "    case {n}: goto at{member};");
     }
     text += "    default: return 0;\n    }\n";
     for (n, member) in members.iter().enumerate().filter(|(n, _)| has(*n as u32)) {
-        let _ = writeln!(text, "at{n}:\n    __attribute__((unused));\n    switch (p{n}(g, i, r, info, port)) {{");
+        let _ = writeln!(text, "at{n}:\n    __attribute__((unused));\n    switch (p{n}(g, k, i, r, info, port)) {{");
         for (port, link) in &member.links {
             if let Way::Member(to, at) = link
                 && has(*to)
@@ -261,18 +285,25 @@ NV_INLINE int nv_quick(const struct nv_graph *g)
 
 void netvm_linked(struct nv_graph *g)
 {
-    int quick = nv_quick(g);
+    struct nv_near near, *k = &near;
+    if (NV_RARELY(!nv_quick(g))) {
+        for (uint64_t n = 0; n < g->count; n++)
+            enter(g, g->burst[n], nv_entry(g, g->burst[n]));
+        return;
+    }
+    nv_begin(g, k);
     for (uint64_t start = 0; start < g->count; start += NV_GROUP) {
         uint64_t end = NV_TIMERS || start + NV_GROUP < g->count ? start + NV_GROUP : g->count;
         for (uint64_t n = start; n < end && nv_runs(g, n); n++) {
             uint64_t i = g->burst[n];
             if (n + NV_AHEAD < g->count)
-                __builtin_prefetch(&g->slots[g->burst[n + NV_AHEAD]], 1);
-            if (g->slots[i].fresh && !ahead(g, i, nv_entry(g, i)) && NV_ENTRIES == 1)
+                __builtin_prefetch(&k->slots[g->burst[n + NV_AHEAD]], 1);
+            if (k->slots[i].fresh && !ahead(g, k, i, nv_entry(g, i)) && NV_ENTRIES == 1)
                 break;
         }
         for (uint64_t n = start; n < end && nv_runs(g, n); n++)
-            one(g, g->burst[n], nv_entry(g, g->burst[n]), quick);
+            if (NV_RARELY(one(g, k, g->burst[n], nv_entry(g, g->burst[n]))))
+                nv_again(g, k);
     }
 }
 ";
@@ -297,18 +328,35 @@ fn alike(member: &Member<'_>) -> Option<(u32, Way)> {
     (links.len() > 1 && all).then_some((first, way))
 }
 
+/// How the text of a way says some things.
+struct Words {
+    /// The packet's slot.
+    slot: &'static str,
+    /// That its way ends, without and with a call of the runtime.
+    done: &'static str,
+    called: &'static str,
+}
+
+fn words(general: bool) -> Words {
+    match general {
+        true => Words { slot: "&g->slots[i]", done: "return", called: "return" },
+        false => Words { slot: "&k->slots[i]", done: "return 0", called: "return 1" },
+    }
+}
+
 /// The end of [`step`] for such: no branch that depends on the port, which nobody could foretell.
-fn all_alike(n: u32, member: &Member<'_>, counted: &[(u32, u32)]) -> Option<String> {
+fn all_alike(n: u32, member: &Member<'_>, counted: &[(u32, u32)], general: bool) -> Option<String> {
     let (first, way) = alike(member)?;
     let count = counted.iter().position(|c| *c == (n, first))?;
+    let Words { slot, done, called } = words(general);
     let goes = match way {
-        Way::Member(to, at) => format!("port = (uint32_t)out - {first} + {at}; goto at{to};"),
-        Way::LastExit(exit) => format!("nv_place(g, r, i); nv_append(&g->exits[{exit} + out - {first}], i); return;"),
-        Way::Exit(exit) => format!("nv_store(g, r, info, i); nv_append(&g->exits[{exit} + out - {first}], i); return;"),
+        Way::Member(to, at) => format!("port = r->by - {first}u + {at}; goto at{to};"),
+        Way::LastExit(exit) => format!("nv_place({slot}, r); nv_append(&g->exits[{exit} + r->by - {first}u], i); {done};"),
+        Way::Exit(exit) => format!("nv_store(g, r, info, i); nv_append(&g->exits[{exit} + r->by - {first}u], i); {done};"),
         Way::AtOnce => return None,
     };
     Some(format!(
-        "    case NV_GONE: return;\n    case NV_ENDED: goto ended;\n    default: g->counts[{count} + out - {first}]++; {goes}\n    }}\n"
+        "    switch (out) {{\n    case NV_GONE: {called};\n    case NV_ENDED: goto ended;\n    case NV_BY: break;\n    default: r->by = (uint32_t)out;\n    }}\n    g->counts[{count} + r->by - {first}u]++; {goes}\n"
     ))
 }
 
@@ -326,7 +374,7 @@ fn sets_timers(member: &Member<'_>) -> bool {
 fn runs(n: u32, member: &Member<'_>, general: bool) -> String {
     let begin = format!("at{n}:\n    __attribute__((unused));\n");
     if !general {
-        return begin + &format!("    out = f{n}(g, i, r, info, port);\n    switch (out) {{\n");
+        return begin + &format!("    out = f{n}(g, k, i, r, info, port);\n");
     }
     // Only the general form sets timers. When they are due depends on the packet's time as it was before.
     let [before, behind] = if sets_timers(member) {
@@ -334,17 +382,18 @@ fn runs(n: u32, member: &Member<'_>, general: bool) -> String {
     } else {
         [String::new(), String::new()]
     };
-    begin + &format!("{before}    out = m{n}(g, i, r, info, port, resume, live);\n    resume = 0;\n{behind}    switch (out) {{\n")
+    begin + &format!("{before}    out = m{n}(g, i, r, info, port, resume, live);\n    resume = 0;\n{behind}")
 }
 
 /// One member's part of a way.
 fn step(n: u32, member: &Member<'_>, counted: &[(u32, u32)], general: bool) -> String {
     let mut text = runs(n, member, general);
+    let Words { slot, done, called } = words(general);
     let copies = general && has(member, |helper| matches!(helper, Helper::SendCopy(_)));
-    if let Some(text_of_all) = all_alike(n, member, counted).filter(|_| !copies) {
-        text += &text_of_all;
-        return text;
+    if let Some(text_of_all) = all_alike(n, member, counted, general).filter(|_| !copies) {
+        return text + &text_of_all;
     }
+    text += "    if (out == NV_BY)\n        out = r->by;\n    switch (out) {\n";
     for (port, link) in &all_links(member) {
         let leaves = format!("nv_end(r, NV_PORT, {n}, {port}, 0);");
         let _ = write!(text, "    case {port}: ");
@@ -356,11 +405,11 @@ fn step(n: u32, member: &Member<'_>, counted: &[(u32, u32)], general: bool) -> S
         }
         let _ = match link {
             Way::Member(to, at) => writeln!(text, "port = {at}; goto at{to};"),
-            Way::LastExit(exit) => writeln!(text, "nv_place(g, r, i); nv_append(&g->exits[{exit}], i); return;"),
-            Way::Exit(exit) => writeln!(text, "nv_store(g, r, info, i); nv_append(&g->exits[{exit}], i); return;"),
+            Way::LastExit(exit) => writeln!(text, "nv_place({slot}, r); nv_append(&g->exits[{exit}], i); {done};"),
+            Way::Exit(exit) => writeln!(text, "nv_store(g, r, info, i); nv_append(&g->exits[{exit}], i); {done};"),
             Way::AtOnce => writeln!(text, "{leaves} goto at_once;"),
         };
     }
     let end = if copies { "if (g->copies) goto at_once; " } else { "" };
-    text + &format!("    case NV_GONE: return;\n    default: {end}goto ended;\n    }}\n")
+    text + &format!("    case NV_GONE: {called};\n    default: {end}goto ended;\n    }}\n")
 }

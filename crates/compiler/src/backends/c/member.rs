@@ -105,8 +105,13 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &st
 
 /// What is at hand in a function besides the packet: the budget, and memories.
 fn memories(form: &Element<'_>, func: &Func) -> String {
-    let unit = format!("g->units[{}]", form.n);
+    let unit = format!("{}->units[{}]", form.pointers(), form.n);
     let budget = if form.only_notes() { "paid = 0" } else { "budget = g->budget" };
+    // What the compiler of C knows of the budget it need not test.
+    let known = match form.mode {
+        Mode::Quick if !form.only_notes() => format!("    NV_ASSUME(budget >= {}u);\n", form.paid.get().saturating_mul(DEAREST)),
+        _ => String::new(),
+    };
     let data = if form.is_slice() && stores_data(func) {
         let size = form.module.data_size;
         format!("uint8_t own[{size}];\n    memcpy(own, {unit}.data, {size});\n    uint8_t *const data = own")
@@ -115,7 +120,7 @@ fn memories(form: &Element<'_>, func: &Func) -> String {
     };
     let mut text = format!("    uint32_t {budget};\n    {data}, *const shared = {unit}.shared;\n");
     let _ = writeln!(text, "    const uint8_t *const initialised = {unit}.initialised;\n    uint64_t number = 0;");
-    text
+    text + &known
 }
 
 fn stores_data(func: &Func) -> bool {
@@ -124,12 +129,12 @@ fn stores_data(func: &Func) -> bool {
 
 /// General forms are functions of their own, quick ones if there is too much of them for the compiler of C, slices never.
 fn head(name: &str, more: &str) -> String {
-    let kind = match name.as_bytes().first() {
-        Some(b'm') => "NV_GENERAL",
-        Some(b'f') => "NV_QUICK",
-        _ => "NV_INLINE",
+    let (kind, near) = match name.as_bytes().first() {
+        Some(b'm') => ("NV_GENERAL", ""),
+        Some(b'f') => ("NV_QUICK", " const struct nv_near *k,"),
+        _ => ("NV_INLINE", " const struct nv_near *k,"),
     };
-    format!("\n{kind} int64_t {name}(struct nv_graph *g, uint64_t i, struct nv_run *r, uint8_t *info, uint32_t port{more})\n{{")
+    format!("\n{kind} int64_t {name}(struct nv_graph *g,{near} uint64_t i, struct nv_run *r, uint8_t *info, uint32_t port{more})\n{{")
 }
 
 /// Where the general form goes on for the quick one: what that left of the budget, and the values that are still needed.
@@ -226,7 +231,12 @@ impl Form for Element<'_> {
     }
 
     fn send_by(&self, value: &str, first: u32) -> String {
-        format!("return (int64_t){value} + {first};")
+        // What comes behind is then one way, and the port a number like any other.
+        if self.is_slice() {
+            format!("return (int64_t){value} + {first};")
+        } else {
+            format!("{{ r->by = {value} + {first}u; return NV_BY; }}")
+        }
     }
 
     fn drop(&self, reason: DropReason) -> String {
@@ -254,7 +264,7 @@ impl Form for Element<'_> {
     }
 
     fn other(&self, scalar: &Scalar<'_>, v: Value, op: &Op) -> Result<String, Unsupported> {
-        let exception = |k: &u32| format!("g->units[{}].exceptions[{k}]", self.n);
+        let exception = |k: &u32| format!("{}->units[{}].exceptions[{k}]", self.pointers(), self.n);
         Ok(match op {
             Op::Present(site) => format!("if (NV_RARELY(!r->present)) {}", self.trap(TrapKind::NoPacket, *site)),
             Op::ExceptionLoad(k) => format!("{v:?} = {};", exception(k)),
@@ -262,7 +272,7 @@ impl Form for Element<'_> {
             Op::Store(space, order, addr, offset, value, _) => store(scalar, *order, &scalar.at(*space, *addr, *offset), *value),
             Op::Random(site) => {
                 let place = u64::from(*site) << 2 | scalar.func.kind as u64;
-                format!("{v:?} = nv_random(g->units[{}].seed, number, {place}u);", self.n)
+                format!("{v:?} = nv_random({}->units[{}].seed, number, {place}u);", self.pointers(), self.n)
             }
             Op::Helper(helper, args, site) => {
                 let text = self.helper(scalar, v, *helper, args, *site);
@@ -371,9 +381,12 @@ impl Element<'_> {
     fn paid(&self, bytes: &str, trap: &str) -> String {
         match self.mode {
             Mode::Ahead(_) => String::new(),
-            Mode::Quick if self.only_notes() => {
+            Mode::Quick => {
                 self.paid.set(self.paid.get() + 1);
-                format!("nv_pay_surely(&paid, {bytes});")
+                match self.only_notes() {
+                    true => format!("nv_pay_surely(&paid, {bytes});"),
+                    false => format!("if (NV_RARELY(!nv_pay(&budget, {bytes}))) {trap}"),
+                }
             }
             _ => format!("if (NV_RARELY(!nv_pay(&budget, {bytes}))) {trap}"),
         }
@@ -435,7 +448,7 @@ impl Element<'_> {
         if matches!(self.mode, Mode::Ahead(large) if slice::is_large(declaration, large)) {
             return format!("nv_fetch({t}, {}, {key});", shape(declaration));
         }
-        format!("{{ int ask = 1; if ({t}->head) {v:?} = nv_find({t}, {}, {key}, 0, &ask); if (ask) return -1; }}", shape(declaration))
+        format!("{{ int ask = 1; {v:?} = nv_find({t}, {}, {key}, 0, &ask); if (ask) return -1; }}", shape(declaration))
     }
 
     /// Work on an entry that is there, with its place in `e`; the runtime does it where the table is not. None for a table that only the runtime can look into.
@@ -451,8 +464,13 @@ impl Element<'_> {
         })
     }
 
+    /// Whose pointers to memories and tables are used.
+    fn pointers(&self) -> &'static str {
+        if self.mode == Mode::General { "g" } else { "k" }
+    }
+
     fn table(&self, table: u32) -> String {
-        format!("(&g->tables[{}])", self.tables + table)
+        format!("(&{}->tables[{}])", self.pointers(), self.tables + table)
     }
 
     /// The declaration of an exact table whose layout C knows.

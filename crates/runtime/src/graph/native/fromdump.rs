@@ -7,6 +7,7 @@ use super::super::{Args, Info, Packet, text};
 use super::replay::Source;
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
 use crate::io::{Capture, LinkType, ReadError, Record};
+use netil::pool::Arrival;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
@@ -207,15 +208,15 @@ impl FromDump {
             match capture.next_burst(most - slots.len()) {
                 Ok(Some(burst)) => {
                     self.link = burst.link_type();
-                    for record in burst.records() {
-                        let time = time_of(&record);
-                        if time >= until || !self.ahead.is_empty() {
-                            self.ahead.push_back(packet(&record, ctx.info()));
-                            continue;
-                        }
-                        last = last.max(Some(time));
-                        slots.extend(ctx.pool().put(data(&record), time, wire_len(&record), self.link.number()));
-                    }
+                    let mut records = burst.records().peekable();
+                    let coming = std::iter::from_fn(|| {
+                        let record = records.next_if(|record| time_of(record) < until)?;
+                        let (bytes, time_ns) = (data(&record), time_of(&record));
+                        last = last.max(Some(time_ns));
+                        Some(Arrival { bytes, len: bytes.len(), time_ns, wire_len: wire_len(&record) })
+                    });
+                    ctx.pool().put_many(coming, self.link.number(), slots);
+                    self.ahead.extend(records.map(|record| packet(&record, ctx.info())));
                 }
                 Ok(None) => self.over = true,
                 Err(error) => self.fail(&error, ctx),

@@ -46,13 +46,73 @@ enum Policy {
 
 fn make(setup: &Setup<'_>, policy: Policy, tells: bool) -> Result<Box<dyn Native>, String> {
     let capacity = Args::parse(setup.arguments, &["CAPACITY"], &[])?.count("CAPACITY", 1000, MOST)? as usize;
-    Ok(Box::new(Queue { packets: VecDeque::new(), capacity, policy, tells, most: 0, drops: 0 }))
+    Ok(Box::new(Queue { waiting: Waiting::default(), capacity, policy, tells, most: 0, drops: 0 }))
 }
 
 /// A packet that waits, or where it lies in the pool.
 enum Held {
     Packet(Box<Packet>),
     Slot(u32),
+}
+
+/// Packets in order: for each where it lies in the pool, or that it is the next of those that do not. So what is in the pool is moved by whole slices.
+#[derive(Default)]
+struct Waiting {
+    order: VecDeque<u32>,
+    packets: VecDeque<Box<Packet>>,
+}
+
+/// What stands for a packet that is not in the pool: no slot has that number.
+const ELSEWHERE: u32 = u32::MAX;
+
+impl Waiting {
+    fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    fn push_back(&mut self, held: Held) {
+        self.order.push_back(match held {
+            Held::Slot(slot) => slot,
+            Held::Packet(packet) => {
+                self.packets.push_back(packet);
+                ELSEWHERE
+            }
+        });
+    }
+
+    fn push_front(&mut self, held: Held) {
+        self.order.push_front(match held {
+            Held::Slot(slot) => slot,
+            Held::Packet(packet) => {
+                self.packets.push_front(packet);
+                ELSEWHERE
+            }
+        });
+    }
+
+    fn pop_front(&mut self) -> Option<Held> {
+        match self.order.pop_front()? {
+            ELSEWHERE => self.packets.pop_front().map(Held::Packet),
+            slot => Some(Held::Slot(slot)),
+        }
+    }
+
+    fn pop_back(&mut self) -> Option<Held> {
+        match self.order.pop_back()? {
+            ELSEWHERE => self.packets.pop_back().map(Held::Packet),
+            slot => Some(Held::Slot(slot)),
+        }
+    }
+
+    /// Those in the pool that are first.
+    fn take_slots(&mut self, slots: &mut Vec<u32>) {
+        let count = if self.packets.is_empty() { self.len() } else { self.order.iter().take_while(|slot| **slot != ELSEWHERE).count() };
+        let (first, second) = self.order.as_slices();
+        let split = first.len().min(count);
+        slots.extend_from_slice(&first[..split]);
+        slots.extend_from_slice(&second[..count - split]);
+        self.order.drain(..count);
+    }
 }
 
 impl Held {
@@ -65,7 +125,7 @@ impl Held {
 }
 
 struct Queue {
-    packets: VecDeque<Held>,
+    waiting: Waiting,
     capacity: usize,
     policy: Policy,
     tells: bool,
@@ -77,20 +137,20 @@ struct Queue {
 impl Queue {
     /// The packet that has to go for a new one at that input, which may be the new one.
     fn enter(&mut self, port: u32, packet: Held) -> Option<Held> {
-        let full = self.packets.len() >= self.capacity;
+        let full = self.waiting.len() >= self.capacity;
         let gone = match self.policy {
             _ if self.capacity == 0 => return Some(packet),
             Policy::DropNew if full => return Some(packet),
             Policy::Mixed if full && port == 0 => return Some(packet),
-            Policy::DropOld if full => self.packets.pop_front(),
-            Policy::Mixed if full => self.packets.pop_back(),
+            Policy::DropOld if full => self.waiting.pop_front(),
+            Policy::Mixed if full => self.waiting.pop_back(),
             _ => None,
         };
         match port {
-            0 => self.packets.push_back(packet),
-            _ => self.packets.push_front(packet),
+            0 => self.waiting.push_back(packet),
+            _ => self.waiting.push_front(packet),
         }
-        self.most = self.most.max(self.packets.len());
+        self.most = self.most.max(self.waiting.len());
         gone
     }
 
@@ -98,8 +158,8 @@ impl Queue {
         let number = super::super::text::integer(text).filter(|n| (0..=i64::from(MOST)).contains(n));
         self.capacity = number.ok_or_else(|| format!("CAPACITY should be a number up to {MOST}, not '{text}'"))? as usize;
         ctx.set_arguments(vec![format!("CAPACITY {}", self.capacity)]);
-        while self.packets.len() > self.capacity {
-            if let Some(packet) = self.packets.pop_back() {
+        while self.waiting.len() > self.capacity {
+            if let Some(packet) = self.waiting.pop_back() {
                 self.lose(packet, ctx);
             }
         }
@@ -125,7 +185,7 @@ impl Native for Queue {
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
-        self.packets.pop_front().map(|held| held.packet(ctx))
+        self.waiting.pop_front().map(|held| held.packet(ctx))
     }
 
     fn takes_bursts(&self) -> bool {
@@ -133,7 +193,7 @@ impl Native for Queue {
     }
 
     fn room(&self) -> usize {
-        self.capacity.saturating_sub(self.packets.len())
+        self.capacity.saturating_sub(self.waiting.len())
     }
 
     fn push_slots(&mut self, port: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
@@ -141,21 +201,20 @@ impl Native for Queue {
             slots.iter().for_each(|slot| self.push_one(port, Held::Slot(*slot), ctx));
             return;
         }
-        self.packets.extend(slots.iter().map(|slot| Held::Slot(*slot)));
-        self.most = self.most.max(self.packets.len());
+        self.waiting.order.extend(slots);
+        self.most = self.most.max(self.waiting.len());
     }
 
     fn pull_slots(&mut self, _: u32, slots: &mut Vec<u32>, _: &mut Ctx<'_>) {
-        let count = self.packets.iter().take_while(|held| matches!(held, Held::Slot(_))).count();
-        slots.extend(self.packets.drain(..count).filter_map(|held| if let Held::Slot(slot) = held { Some(slot) } else { None }));
+        self.waiting.take_slots(slots);
     }
 
     fn is_full(&self) -> Option<bool> {
-        self.tells.then_some(self.packets.len() >= self.capacity)
+        self.tells.then_some(self.waiting.len() >= self.capacity)
     }
 
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
-        !self.packets.is_empty()
+        self.waiting.len() > 0
     }
 
     fn controls(&self) -> Vec<Control> {
@@ -164,7 +223,7 @@ impl Native for Queue {
 
     fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
         Ok(match handler {
-            "length" => self.packets.len().to_string(),
+            "length" => self.waiting.len().to_string(),
             "highwater_length" => self.most.to_string(),
             "drops" => self.drops.to_string(),
             "config" => ctx.arguments().join(", "),
@@ -180,11 +239,11 @@ impl Native for Queue {
                 return self.set_capacity(text.strip_prefix("CAPACITY").unwrap_or(text), ctx);
             }
             "reset" => {
-                while let Some(packet) = self.packets.pop_front() {
+                while let Some(packet) = self.waiting.pop_front() {
                     self.lose(packet, ctx);
                 }
             }
-            _ => (self.drops, self.most) = (0, self.packets.len()),
+            _ => (self.drops, self.most) = (0, self.waiting.len()),
         }
         Ok(())
     }

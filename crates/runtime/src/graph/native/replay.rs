@@ -3,7 +3,7 @@
 use super::super::Packet;
 use super::{Control, Ctx, Native, Ready, controls};
 use crate::io::LinkType;
-use netil::pool::Pool;
+use netil::pool::{Arrival, Pool};
 use std::sync::Arc;
 
 /// Packets that a device gives, one after the other, as often as is said.
@@ -61,34 +61,46 @@ impl Source {
         }
         let end = self.replay.ends[self.index];
         let packet = Packet::new(&self.replay.bytes[self.start..end], self.time, ctx.info());
-        self.step(1, end, self.time.saturating_add(self.replay.interval_ns));
+        self.step(1);
         Some(packet)
     }
 
     /// Puts packets of this pass into the pool; when the last one came, if there was one.
     fn put(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, pool: &mut Pool) -> Option<u64> {
-        let (replay, mut time, mut start, mut last) = (&*self.replay, self.time, self.start, None);
-        let mut taken = 0;
-        for end in replay.ends[self.index..].iter().take(most - slots.len()) {
-            let len = *end - start;
-            if time >= until {
-                break;
-            }
-            let Some(slot) = pool.put_first(&replay.bytes[start..], len, time, len as u32, LinkType::EN10MB.number()) else { break };
-            slots.push(slot);
-            (last, start, time, taken) = (Some(time), *end, time.saturating_add(replay.interval_ns), taken + 1);
-        }
-        self.step(taken, start, time);
-        last
+        let (before, bytes, interval) = (slots.len(), &self.replay.bytes[..], self.replay.interval_ns);
+        let (mut start, mut time) = (self.start, self.time);
+        let ends = &self.replay.ends[self.index..];
+        let coming = ends[..ends.len().min(most - before).min(self.come_before(until))].iter().map(|end| {
+            let arrival = Arrival { bytes: &bytes[start..], len: *end - start, time_ns: time, wire_len: (*end - start) as u32 };
+            (start, time) = (*end, time.saturating_add(interval));
+            arrival
+        });
+        pool.put_many(coming, LinkType::EN10MB.number(), slots);
+        self.step(slots.len() - before)
     }
 
-    /// So many packets of this pass have been taken; where and when the next comes, if it is of this pass.
-    fn step(&mut self, taken: usize, start: usize, time: u64) {
+    /// How many packets come before that time.
+    fn come_before(&self, until: u64) -> usize {
+        let (span, interval) = (until.saturating_sub(self.time), self.replay.interval_ns);
+        match span {
+            0 => 0,
+            _ if until == u64::MAX || interval == 0 => usize::MAX,
+            _ if span <= interval => 1,
+            _ => usize::try_from(span.div_ceil(interval)).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// So many packets of this pass have been taken; when the last of them came, if there was one.
+    fn step(&mut self, taken: usize) -> Option<u64> {
+        let interval = self.replay.interval_ns;
+        let last = self.time.saturating_add(interval.saturating_mul(taken.checked_sub(1)? as u64));
         self.count += taken as u64;
-        (self.index, self.start, self.time) = (self.index + taken, start, time);
+        self.start = self.replay.ends[self.index + taken - 1];
+        (self.index, self.time) = (self.index + taken, last.saturating_add(interval));
         if self.index == self.replay.ends.len() {
             (self.index, self.start, self.passed) = (0, 0, self.passed + 1);
         }
+        Some(last)
     }
 }
 
