@@ -26,6 +26,16 @@ pub trait Host {
     /// A member's state.
     fn state(&mut self, member: u32) -> &mut State;
 
+    /// A member begins to run on its own, and ends: for who measures.
+    fn begin(&mut self, member: u32) {
+        let _ = member;
+    }
+
+    /// See [`Self::begin`].
+    fn end(&mut self, member: u32) {
+        let _ = member;
+    }
+
     /// Packets that went out by an exit, in their order: when the burst has been run, or before a later packet leaves at once.
     fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool);
 
@@ -62,6 +72,11 @@ pub trait Cluster: Send {
 
     /// Packets that have come into each member so far.
     fn entered(&self) -> Vec<u64>;
+
+    /// By member how many have left by each port, its id first; none if nobody counts them.
+    fn left(&self) -> Option<Vec<Vec<(u32, u64)>>> {
+        None
+    }
 }
 
 /// Where a packet goes from a member's port.

@@ -122,7 +122,7 @@ impl Application {
     pub fn start(&self, engine: &EngineInfo, engines: engines::Settings, settings: Settings, host: Box<dyn Host>) -> Result<Graph, Error> {
         // Compiled C is for elements together, not for each by itself.
         let together = engine.name == engines::AHEAD || engine.name == engines::AUTO.name;
-        let own = if together { engines::find("jit").unwrap_or(engine) } else { engine };
+        let own = if together { engines::find(engines::JIT).unwrap_or(engine) } else { engine };
         let make = |program| own.make(Arc::clone(&program), engines).map_err(|error| error.to_string());
         let factories = graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make_for };
         let settings = Settings { text: self.flat.to_string(), requirements: self.facts.requirements.clone(), ..settings };
@@ -130,17 +130,28 @@ impl Application {
             let faults = Diagnostics(faults.into_iter().map(|fault| self.fault(fault)).collect());
             Error::Configuration(drawn_in(Source { name: &self.name, text: &self.text }, faults))
         })?;
+        self.link(&mut graph, engine, engines)?;
+        Ok(graph)
+    }
+
+    /// Lets elements run as one where the engine is for that, or one after the other over bursts. The interpreter, which says what is meant, runs one packet at a time.
+    fn link(&self, graph: &mut Graph, engine: &EngineInfo, engines: engines::Settings) -> Result<(), Error> {
         if engine.name == engines::AHEAD {
             if let Some((plan, cluster)) = linked::link(&self.application, &engines.options(None))? {
                 graph.link(&self.application, plan, cluster);
             }
-        } else if engine.name == engines::AUTO.name {
+        } else if (engine.name == engines::AUTO.name || engine.name == engines::JIT)
+            && let Ok((plan, stages)) = linked::in_stages(&self.application, graph)
+        {
+            graph.link(&self.application, plan, stages);
+        }
+        if engine.name == engines::AUTO.name {
             let (application, options) = (Arc::new(self.application.clone()), engines.options(None));
             let its = Arc::clone(&application);
             // Without a compiler it goes on as it began.
             graph.link_later(its, LINK, Box::new(move || linked::link(&application, &options).ok().flatten()));
         }
-        Ok(graph)
+        Ok(())
     }
 
     fn fault(&self, fault: Fault) -> Diagnostic {

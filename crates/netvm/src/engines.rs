@@ -86,7 +86,7 @@ pub const ALL: &[EngineInfo] = &[
         quick: true,
         make: interpreter,
     },
-    EngineInfo { name: "jit", description: "machine code, made by Cranelift when the program starts", quick: true, make: machine_code },
+    EngineInfo { name: JIT, description: "machine code, made by Cranelift when the program starts", quick: true, make: machine_code },
     EngineInfo {
         name: AHEAD,
         description: "filters, and the elements of an application as one, compiled by the system's C compiler; kept in a cache",
@@ -97,6 +97,8 @@ pub const ALL: &[EngineInfo] = &[
 
 /// The engine that compiles ahead of time.
 pub(crate) const AHEAD: &str = "aot";
+/// The engine that makes machine code at once.
+pub(crate) const JIT: &str = "jit";
 
 /// The forms of code among which `aot` chooses, each by itself: for tests and measurements.
 pub const FORMS: &[EngineInfo] = &[

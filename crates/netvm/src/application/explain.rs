@@ -24,6 +24,8 @@ pub struct Account {
     pub entries: usize,
     /// Elements because of which arrivals are run one at a time; if it is known.
     pub one_at_a_time: Option<Vec<String>>,
+    /// Why they cannot run one after the other over bursts where they are not compiled as one, or that they can; if it is known.
+    pub in_stages: Option<Result<(), String>>,
 }
 
 impl Application {
@@ -50,6 +52,7 @@ impl Application {
         Account {
             ways: handlers.iter().enumerate().map(way).collect(),
             entries: plan.entries.len(),
+            in_stages: graph.map(|graph| linked::in_stages(app, graph).map(drop)),
             one_at_a_time: graph.map(|graph| graph.one_at_a_time(&plan).into_iter().map(declared).collect()),
         }
     }
@@ -70,10 +73,15 @@ impl fmt::Display for Account {
             }
         }
         match self.one_at_a_time.as_deref() {
+            None => {}
+            Some(_) if linked == 0 => {}
+            Some([]) => writeln!(f, "  arrivals run in bursts")?,
+            Some(elements) => writeln!(f, "  arrivals run one at a time, because of {}", elements.join(", "))?,
+        }
+        match &self.in_stages {
             None => Ok(()),
-            Some(_) if linked == 0 => Ok(()),
-            Some([]) => writeln!(f, "  arrivals run in bursts"),
-            Some(elements) => writeln!(f, "  arrivals run one at a time, because of {}", elements.join(", ")),
+            Some(Ok(())) => writeln!(f, "engine jit: elements run one after the other over bursts"),
+            Some(Err(why)) => writeln!(f, "engine jit: each packet goes all its way before the next: {why}"),
         }
     }
 }

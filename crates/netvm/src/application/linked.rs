@@ -1,4 +1,4 @@
-//! Elements that run as one, as compiled C.
+//! Elements that run as one, as compiled C, or one after the other over bursts.
 
 use crate::Error;
 use aot::Linked;
@@ -10,7 +10,7 @@ use netil::app::Application;
 use netil::cluster::Plan;
 use netil::module::{HandlerKind, Inst};
 use netil::table::Op as Instruction;
-use runtime::graph::{Made, native};
+use runtime::graph::{Graph, Made, native};
 use std::sync::Arc;
 
 /// Links what elements of an application can be; `None` if that is nothing.
@@ -42,6 +42,20 @@ pub(super) fn plan(application: &Application, links: &dyn Fn(u32) -> bool) -> Pl
     })
 }
 
+/// Elements that run one after the other over bursts, by their own engines.
+///
+/// # Errors
+/// Why they cannot, for people.
+pub(super) fn in_stages(application: &Application, graph: &Graph) -> Result<Made, String> {
+    let silent = |instance: u32| application.instances[instance as usize].program().is_some_and(|program| is_silent(program));
+    let plan = plan(application, &silent);
+    if plan.members.is_empty() {
+        return Err("there are no elements that packets are pushed through".to_owned());
+    }
+    let stages = graph.stages(&plan)?;
+    Ok((plan, Box::new(stages)))
+}
+
 /// A program's push handler, if it can be linked.
 pub(crate) fn handler(program: &Verified) -> Option<Func> {
     linkable(program).ok()
@@ -52,14 +66,10 @@ pub(crate) fn handler(program: &Verified) -> Option<Func> {
 pub(super) fn linkable(program: &Verified) -> Result<Func, String> {
     let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).map_err(|error| error.to_string())?;
     let (func, _) = optimised.ok_or("packets are not pushed through it")?;
-    let has = |what: fn(&Helper) -> bool| {
-        let mut ops = func.blocks.iter().flat_map(|block| &block.ops).filter_map(|value| func.op(*value));
-        ops.any(|op| matches!(op, Op::Helper(helper, ..) if what(helper)))
-    };
-    if has(|helper| matches!(helper, Helper::CoproInvoke(..))) {
+    if invokes(&func) {
         return Err(asks(program));
     }
-    if has(|helper| matches!(helper, Helper::SetTimer(_))) && has(|helper| matches!(helper, Helper::SetTime)) {
+    if has(&func, |helper| matches!(helper, Helper::SetTimer(_))) && has(&func, |helper| matches!(helper, Helper::SetTime)) {
         return Err("it sets timers and the packet's time".to_owned());
     }
     let sets = |inst: &Inst| inst.op == Instruction::TimerSet;
@@ -72,6 +82,24 @@ pub(super) fn linkable(program: &Verified) -> Result<Func, String> {
 
 /// What a program asks coprocessors for.
 fn asks(program: &Verified) -> String {
-    let searches = program.module().coprocessors.iter().any(|unit| unit.name != "console");
-    if searches { "it searches packets".to_owned() } else { "it prints".to_owned() }
+    if !prints(program) { "it searches packets".to_owned() } else { "it prints".to_owned() }
+}
+
+fn prints(program: &Verified) -> bool {
+    program.module().coprocessors.iter().any(|unit| unit.name == "console")
+}
+
+/// Whether packets make a program print nothing: what is there for other parameters than it has is gone once it is optimised.
+fn is_silent(program: &Verified) -> bool {
+    let optimised = || compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
+    !prints(program) || matches!(optimised(), Ok(Some((func, _))) if !invokes(&func))
+}
+
+fn invokes(func: &Func) -> bool {
+    has(func, |helper| matches!(helper, Helper::CoproInvoke(..)))
+}
+
+fn has(func: &Func, what: fn(&Helper) -> bool) -> bool {
+    let mut ops = func.blocks.iter().flat_map(|block| &block.ops).filter_map(|value| func.op(*value));
+    ops.any(|op| matches!(op, Op::Helper(helper, ..) if what(helper)))
 }

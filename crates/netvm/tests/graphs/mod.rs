@@ -19,7 +19,15 @@ impl Host for Kept {
 }
 
 /// Configurations with what is read from them after the run. `IN` is a capture, `OUT` begins the names of what they write.
-pub const CONFIGURATIONS: [(&str, &str, &[&str]); 5] = [
+pub const CONFIGURATIONS: [(&str, &str, &[&str]); 6] = [
+    (
+        "a path without copies, with drops on its way and an output that leads nowhere",
+        "FromDump(IN, STOP true) -> c :: Classifier(12/0800, 12/86dd, -); c[1] -> s :: HashSwitch(20, 3); c[2] -> Counter -> k :: Counter;
+         c[0] -> Strip(14) -> h :: CheckIPHeader(BADSRC 10.0.0.9) -> t :: DecIPTTL -> rt :: StaticIPLookup(10.0.0.0/8 0, 0.0.0.0/0 1);
+         t[1] -> e :: Counter -> Unstrip(14) -> s; rt[0] -> Unstrip(14) -> a :: Counter -> Queue(3) -> ToDump(OUT0); rt[1] -> Unstrip(14) -> a;
+         s[0] -> b :: Counter -> q :: Queue(2) -> ToDump(OUT1); s[1] -> Truncate(40) -> b; s[2] -> RoundRobinSwitch -> b; k -> Discard;",
+        &["a.count", "b.byte_count", "e.count", "h.drops", "k.count"],
+    ),
     (
         "a router with errors that lead back",
         "FromDump(IN, STOP true) -> c :: Classifier(12/0800, -); c[1] -> d :: Discard;
@@ -73,6 +81,8 @@ pub struct Found {
     pub captures: Vec<Option<Vec<u8>>>,
     pub counts: Vec<String>,
     pub text: Vec<u8>,
+    /// Whether each element can take a whole burst before the next.
+    pub in_stages: bool,
 }
 
 /// Runs a configuration.
@@ -88,7 +98,8 @@ pub fn run(text: &str, reads: &[&str], engine: &EngineInfo, folder: &Path, input
     let counts = reads.iter().map(|handler| graph.read(handler, "", None).unwrap()).collect();
     assert!(graph.finish().is_empty());
     let file = |n: u32| std::fs::read(format!("{}{n}", out.display())).ok();
-    Found { captures: (0..2).map(file).collect(), counts, text: kept.0.take() }
+    let in_stages = application.explain(Some(&graph)).in_stages == Some(Ok(()));
+    Found { captures: (0..2).map(file).collect(), counts, text: kept.0.take(), in_stages }
 }
 
 /// Mixed traffic as a capture, every seventh packet with a byte that is wrong, time to live 1 here and there.

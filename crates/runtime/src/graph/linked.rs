@@ -10,6 +10,7 @@
 
 use super::course::{Along, Course};
 use super::merging::Source;
+use super::meter::Begun;
 use super::program::Ended as How;
 use super::{Body, Graph, Packet, Push};
 use crate::io::LinkType;
@@ -46,9 +47,19 @@ pub(super) struct Found {
 }
 
 impl Linked {
-    /// Packets that came into each element that is a member.
+    /// The elements that are members.
+    pub(super) fn members(&self) -> impl Iterator<Item = usize> {
+        self.plan.members.iter().map(|node| *node as usize)
+    }
+
+    /// Packets that came into each member.
     pub(super) fn entered(&self) -> impl Iterator<Item = (usize, u64)> {
-        self.plan.members.iter().map(|node| *node as usize).zip(self.cluster.entered())
+        self.members().zip(self.cluster.entered())
+    }
+
+    /// Packets that left each member by its ports, by their ids, if that is counted.
+    pub(super) fn left(&self) -> Option<impl Iterator<Item = (usize, Vec<(u32, u64)>)>> {
+        Some(self.members().zip(self.cluster.left()?))
     }
 }
 
@@ -73,6 +84,8 @@ struct Serving<'g> {
     plan: &'g Plan,
     along: Along<'g>,
     rounds: u8,
+    /// Since when a member runs on its own.
+    begun: Option<Begun>,
 }
 
 impl Graph {
@@ -89,8 +102,18 @@ impl Graph {
         let sources = self.sources.iter().map(|source| Source::new(*source, entry_of(*source))).collect();
         let most = if self.one_at_a_time(&plan).is_empty() { BURST } else { 1 };
         let timed = most > 1 && (0..self.nodes.len()).any(|node| self.sets_timers(node));
-        self.pool = Pool::new(SLOTS, self.info.size);
-        crate::io::sys::prefer_large_pages(self.pool.memory());
+        match self.linked.take() {
+            // Packets that wait lie in the pool.
+            Some(before) => {
+                let mut stats: Vec<_> = self.nodes.iter_mut().map(|node| std::mem::take(&mut node.stats)).collect();
+                self.count_linked(&before, &mut stats.iter_mut().collect::<Vec<_>>());
+                self.nodes.iter_mut().zip(stats).for_each(|(node, stats)| node.stats = stats);
+            }
+            None => {
+                self.pool = Pool::new(SLOTS, self.info.size);
+                crate::io::sys::prefer_large_pages(self.pool.memory());
+            }
+        }
         self.linked = Some(Linked { cluster, plan, entries, sources, course: Course::new(timed), most });
     }
 
@@ -211,7 +234,7 @@ impl Graph {
         }
         let mut pool = std::mem::take(&mut self.pool);
         let (budget, begun, slots) = (self.budget, self.begin_run(), along.slots);
-        let mut serving = Serving { graph: self, plan, along, rounds: course.rounds };
+        let mut serving = Serving { graph: self, plan, along, rounds: course.rounds, begun: None };
         cluster.run(slots, budget, &mut pool, &mut serving);
         serving.along.reach_all(&mut serving.graph.clock);
         let (run, several) = (serving.along.most, serving.along.several);
@@ -361,6 +384,17 @@ impl Host for Serving<'_> {
         match &mut self.graph.nodes[node].body {
             Body::Program(program) => &mut program.state,
             Body::Native(..) => unreachable!("members are programs"),
+        }
+    }
+
+    fn begin(&mut self, _: u32) {
+        self.begun = Some(self.graph.begin_run());
+    }
+
+    fn end(&mut self, member: u32) {
+        let node = self.plan.members[member as usize] as usize;
+        if let Some(begun) = self.begun.take() {
+            self.graph.end_run_of(node, begun);
         }
     }
 

@@ -34,6 +34,7 @@ mod program;
 mod routes;
 mod schedule;
 mod script;
+mod stages;
 mod stats;
 mod summary;
 mod tables;
@@ -45,6 +46,7 @@ pub use meter::Measured;
 pub use native::{Ctx, Native, NativeClass, Replay, Setup, Task};
 pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
+pub use stages::Stages;
 pub use stats::{LinkedStats, NodeStats, Stats};
 
 use clock::Clock;

@@ -90,6 +90,11 @@ impl Program {
         Ok(self.printed())
     }
 
+    /// Another engine for the same program.
+    pub(super) fn another_engine(&self) -> Box<dyn Engine> {
+        self.engine.another()
+    }
+
     /// The input whose packets go to an output.
     pub(super) fn input_of(&self, output: u32) -> u32 {
         let outputs = self.program.module().all_ports().len() as u32 - self.inputs;

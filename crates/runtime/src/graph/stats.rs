@@ -1,6 +1,7 @@
 //! What became of packets, by element.
 
-use super::Measured;
+use super::linked::Linked;
+use super::{Body, Measured};
 use std::collections::BTreeMap;
 
 /// One element's packets.
@@ -75,13 +76,25 @@ impl super::Graph {
     pub fn stats(&self) -> Stats {
         let mut nodes: Vec<_> = self.nodes.iter().map(|node| (node.name.clone(), node.class.clone(), node.stats.clone())).collect();
         let Some(linked) = &self.linked else { return Stats { arrivals: self.arrivals, nodes, linked: None } };
-        for (node, entered) in linked.entered() {
-            nodes[node].2.packets += entered;
+        if self.count_linked(linked, &mut nodes.iter_mut().map(|node| &mut node.2).collect::<Vec<_>>()) {
+            return Stats { arrivals: self.arrivals, nodes, linked: None };
         }
-        let members: Vec<usize> = linked.entered().map(|(node, _)| node).collect();
+        let members: Vec<usize> = linked.members().collect();
         let unsure = self.infer(&members, &mut nodes);
         let linked = LinkedStats { members, packets: self.linked_packets, measured: self.linked_measured, unsure };
         Stats { arrivals: self.arrivals, nodes, linked: Some(linked) }
+    }
+
+    /// Adds what a cluster has counted of its members. True if that is all there is to know.
+    pub(super) fn count_linked(&self, linked: &Linked, stats: &mut [&mut NodeStats]) -> bool {
+        linked.entered().for_each(|(node, entered)| stats[node].packets += entered);
+        let Some(left) = linked.left() else { return false };
+        for (node, ports) in left {
+            if let Body::Program(program) = &self.nodes[node].body {
+                ports.iter().for_each(|(port, packets)| stats[node].left_many(program.output_of(*port), *packets));
+            }
+        }
+        true
     }
 
     /// Linked elements do not count what leaves by their wires, as it only costs time: what came in at the other end tells, if all but one of the wires there are
