@@ -7,7 +7,13 @@ use netvm::engines;
 
 /// Sources whose packets come at the same times, one of which ends the run; a queue in which packets of two ways meet. `SHORT` is a capture of half a burst, so that
 /// with as many of another source its end is found when the arrival behind a burst is looked for.
-const SOURCES: [(&str, &str, &[&str]); 5] = [
+const SOURCES: [(&str, &str, &[&str]); 6] = [
+    (
+        "sources of which none ends the run, with packets at the same times",
+        "f :: FromDump(IN, STOP false) -> Paint(1) -> r :: RoundRobinSwitch; g :: FromDump(SHORT) -> Paint(2) -> r; h :: FromDump(IN, STOP false) -> Paint(3) -> Strip(1) -> r;
+         r[0] -> Queue(2) -> ToDump(OUT0); r[1] -> k :: Counter -> Queue -> ToDump(OUT1); r[2] -> Discard; r[3] -> k; r[4] -> Discard;",
+        &["k.count", "f.count", "g.count", "h.count"],
+    ),
     (
         "ways of different lengths that meet where the order tells",
         "FromDump(IN, STOP true) -> s :: RoundRobinSwitch; s[0] -> Strip(1) -> Unstrip(1) -> Paint(1) -> r :: RoundRobinSwitch; s[1] -> Paint(2) -> r; s[2] -> r;

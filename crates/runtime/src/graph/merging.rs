@@ -3,12 +3,16 @@
 //! When the next arrives at a source is asked once, and again when something was taken from it: sources are asked for nothing else meanwhile, and are out of their
 //! elements, which saves looking for them with each packet.
 //!
+//! Where sources can take packets back, each gives a run of those that come next, and the runs are merged by time up to where one ends behind which there may be more; what is left of the
+//! others goes back. So a source is asked once for many packets, in whatever order they come.
+//!
 //! Invariant: at the same time the source that was declared first is first.
 
 use super::course::Course;
 use super::linked::Found;
 use super::native::{Ctx, Native};
 use super::{Body, Graph};
+use netil::pool::Pool;
 
 /// A source, and what was found out about it.
 pub(super) struct Source {
@@ -21,11 +25,34 @@ pub(super) struct Source {
     coming: u64,
     /// Arrivals of this burst.
     taken: u64,
+    run: Run,
+}
+
+/// Packets of a source that come next.
+#[derive(Default)]
+struct Run {
+    slots: Vec<u32>,
+    /// How many of them are merged.
+    merged: usize,
+    /// When the next of them comes; the end of time if there is none.
+    head: u64,
+    /// Behind them none comes before that.
+    ends: u64,
+}
+
+impl Run {
+    fn rest(&self) -> &[u32] {
+        &self.slots[self.merged..]
+    }
+
+    fn look(&mut self, pool: &Pool) {
+        self.head = self.rest().first().map_or(u64::MAX, |slot| pool.slot(*slot).time_ns);
+    }
 }
 
 impl Source {
     pub(super) fn new(node: usize, entry: Option<u32>) -> Self {
-        Self { node, entry, native: None, coming: u64::MAX, taken: 0 }
+        Self { node, entry, native: None, coming: u64::MAX, taken: 0, run: Run::default() }
     }
 
     /// Asks when the next arrives.
@@ -55,6 +82,28 @@ fn first(sources: &[Source]) -> Option<(usize, u64)> {
     (time < u64::MAX).then_some((first, time))
 }
 
+/// Packets of all runs in the order of their times, up to where a run ends behind which others may come before the next; when the last of them came.
+fn merge(sources: &mut [Source], pool: &Pool, slots: &mut Vec<u32>) -> Option<u64> {
+    let mut last = None;
+    loop {
+        let (mut first, mut time) = (0, u64::MAX);
+        for (index, source) in sources.iter().enumerate() {
+            let Run { head, ends, .. } = source.run;
+            // A run that is over stands for what is not known.
+            let next = if head == u64::MAX { ends } else { head };
+            if next < time {
+                (first, time) = (index, next);
+            }
+        }
+        let run = &mut sources[first].run;
+        let Some(slot) = run.rest().first() else { return last };
+        slots.push(*slot);
+        last = Some(time);
+        run.merged += 1;
+        run.look(pool);
+    }
+}
+
 impl Graph {
     /// Takes arrivals that come before that time, the first ones of the source that is this node.
     pub(super) fn take_arrivals(&mut self, node: usize, until: u64, sources: &mut [Source], course: &mut Course, most: usize) {
@@ -77,6 +126,12 @@ impl Graph {
     }
 
     fn merge(&mut self, node: usize, until: u64, sources: &mut [Source], course: &mut Course, most: usize) {
+        let several = sources.len() > 1;
+        let takes_back = |source: &Source| source.entry.is_some() && source.native.as_ref().is_some_and(|native| native.takes_back());
+        if several && sources.iter().all(takes_back) {
+            sources.iter_mut().for_each(|source| source.look(self));
+            return while self.merge_runs(until, sources, course, most) {};
+        }
         let mut next = sources.iter().position(|source| source.node == node);
         sources.iter_mut().filter(|source| source.node != node).for_each(|source| source.look(self));
         while let Some(index) = next {
@@ -87,6 +142,59 @@ impl Graph {
             }
             next = self.look_again(index, sources);
         }
+    }
+
+    /// Takes a run of each source and merges them. False if nothing came of it, or there is no room for more.
+    fn merge_runs(&mut self, until: u64, sources: &mut [Source], course: &mut Course, most: usize) -> bool {
+        let room = (most - course.slots.len()).min(self.pool.room());
+        let live = sources.iter().filter(|source| source.coming < until).count();
+        if live == 0 || room < live {
+            return false;
+        }
+        let mut to = until;
+        for source in &mut *sources {
+            self.take_run(source, &mut to, room / live);
+        }
+        let before = course.slots.len();
+        let last = merge(sources, &self.pool, &mut course.slots);
+        for source in sources {
+            self.put_back(source);
+            if let Some(entry) = source.entry {
+                self.pool.enter(&source.run.slots, entry);
+            }
+            source.look(self);
+        }
+        if !course.timed {
+            last.into_iter().for_each(|last| self.clock.arrive(last));
+        }
+        course.slots.len() > before
+    }
+
+    /// A source's next packets, at most so many. If there may be more of them, those of others that come later are of no use yet.
+    fn take_run(&mut self, source: &mut Source, to: &mut u64, most: usize) {
+        let run = &mut source.run;
+        (run.merged, run.ends) = (0, source.coming);
+        run.slots.clear();
+        let Some(native) = source.native.as_mut().filter(|_| source.coming < *to) else { return run.look(&self.pool) };
+        let begun = self.begin_run();
+        let last = native.arrive_many(most, *to, &mut run.slots, &mut Ctx::new(self, source.node));
+        self.end_run_of(source.node, begun);
+        match last {
+            Some(last) if run.slots.len() >= most => (run.ends, *to) = (0, last.saturating_add(1).min(*to)),
+            Some(_) => run.ends = *to,
+            None => {}
+        }
+        run.look(&self.pool);
+    }
+
+    /// What was not merged has not arrived.
+    fn put_back(&mut self, source: &mut Source) {
+        let Source { run, native: Some(native), node, .. } = source else { return };
+        if !run.rest().is_empty() {
+            native.take_back(run.rest(), &mut Ctx::new(self, *node));
+            run.slots.truncate(run.merged);
+        }
+        source.taken += run.merged as u64;
     }
 
     /// False if there are none, or they do not go into the cluster.

@@ -260,7 +260,7 @@ fn ahead(members: &[&Member<'_>], entries: &[(u32, u32)], slices: &[Option<Func>
 
 /// Packets are begun ahead in groups: as many as there can be misses under way, few enough for their headers to stay in the first-level cache.
 const BURST: &str = "
-enum { NV_GROUP = 64, NV_AHEAD = 8 };
+enum { NV_GROUP = 64 };
 
 /* Where a packet comes in; the same for all if there is one entry. */
 NV_INLINE uint32_t nv_entry(const struct nv_graph *g, uint64_t i)
@@ -296,8 +296,6 @@ void netvm_linked(struct nv_graph *g)
         uint64_t end = NV_TIMERS || start + NV_GROUP < g->count ? start + NV_GROUP : g->count;
         for (uint64_t n = start; n < end && nv_runs(g, n); n++) {
             uint64_t i = g->burst[n];
-            if (n + NV_AHEAD < g->count)
-                __builtin_prefetch(&k->slots[g->burst[n + NV_AHEAD]], 1);
             if (k->slots[i].fresh && !ahead(g, k, i, nv_entry(g, i)) && NV_ENTRIES == 1)
                 break;
         }

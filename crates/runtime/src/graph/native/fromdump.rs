@@ -348,6 +348,15 @@ impl Native for FromDump {
         self.plain.then(|| self.fill_slots(most, until, slots, ctx)).flatten()
     }
 
+    fn takes_back(&self) -> bool {
+        self.plain && !self.stop
+    }
+
+    fn take_back(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
+        self.count -= slots.len() as u64;
+        slots.iter().rev().for_each(|slot| self.ahead.push_front(ctx.lift(*slot)));
+    }
+
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
         while self.active && self.prepare(ctx).is_some() {
             if let Some(packet) = self.take(ctx) {

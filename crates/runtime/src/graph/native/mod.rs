@@ -215,6 +215,16 @@ pub trait Native {
         None
     }
 
+    /// Whether what [`Self::arrive_many`] put into the pool can be taken back as if nobody had asked, and its end tells nobody anything.
+    fn takes_back(&self) -> bool {
+        false
+    }
+
+    /// The last of those that arrived have not arrived.
+    fn take_back(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
+        let _ = (slots, ctx);
+    }
+
     /// Packets in the pool come in at a push input.
     fn push_slots(&mut self, port: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
         for slot in slots {

@@ -130,6 +130,24 @@ impl Native for Source {
         last
     }
 
+    fn takes_back(&self) -> bool {
+        true
+    }
+
+    fn take_back(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
+        let Some(first) = slots.first() else { return };
+        self.time = ctx.pool().slot(*first).time_ns;
+        ctx.pool().give_back(slots);
+        self.count -= slots.len() as u64;
+        for _ in slots {
+            if self.index == 0 {
+                (self.index, self.passed) = (self.replay.ends.len(), self.passed - 1);
+            }
+            self.index -= 1;
+        }
+        self.start = self.index.checked_sub(1).map_or(0, |before| self.replay.ends[before]);
+    }
+
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
         self.take(ctx)
     }

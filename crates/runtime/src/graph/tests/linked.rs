@@ -150,3 +150,55 @@ fn arrivals_of_several_sources_come_in_the_order_of_their_times() {
     let order = [(0, 0), (1, 10), (0, 1), (0, 2), (1, 11), (0, 3), (1, 12), (0, 4), (0, 5), (1, 13)];
     assert_eq!((&seen.lock().unwrap()[..], graph.read("d.count", "", None).unwrap()), (&order[..], "10".to_owned()));
 }
+
+#[test]
+fn runs_of_sources_are_merged_whatever_their_lengths() {
+    let three = ("three", "segment .ports push_input a, b, c push_output d ends segment .push pkt.send d ends");
+    let app = application(
+        "f :: FromDevice(eth0)\n g :: FromDevice(eth1)\n h :: FromDevice(eth2)\n p :: three\n q :: Queue(700)\n d :: Discard\n f -> p -> q -> d\n g -> [1] p\n h -> [2] p",
+        &[three],
+    );
+    // Packets, passes, interval: one that comes often, one that comes at the same times now and then, a few.
+    let sources = [(700u64, 4u64, 10u64), (500, 5, 20), (3, 200, 7)];
+    let replay = |(packets, passes, interval)| {
+        let bytes: Vec<[u8; 1]> = (0..packets).map(|n| [n as u8]).collect();
+        Arc::new(Replay::new(bytes.iter().map(|p| &p[..]), passes, interval))
+    };
+    let replays = sources.iter().enumerate().map(|(n, source)| (format!("eth{n}"), replay(*source))).collect();
+    let (mut graph, _) = graph(&app, Settings { replays, ..Settings::default() }).unwrap();
+    let seen = Arc::default();
+    graph.link(&app, plan(&app), Box::new(Watching(Arc::clone(&seen))));
+    let mut graph = finish(graph);
+    let of = |(n, (packets, passes, interval)): (u32, (u64, u64, u64))| {
+        (0..packets * passes).map(move |at| ((at + 1) * interval, n, (at % packets) as u8))
+    };
+    let mut order: Vec<(u64, u32, u8)> = (0..).zip(sources).flat_map(of).collect();
+    order.sort_by_key(|(time, n, _)| (*time, *n));
+    assert!(seen.lock().unwrap().iter().copied().eq(order.iter().map(|(_, n, byte)| (*n, *byte))));
+    let counts = ["f", "g", "h", "d"].map(|name| graph.read(&format!("{name}.count"), "", None).unwrap());
+    assert_eq!((counts, graph.pool.room()), (["2800", "2500", "600", "5900"].map(str::to_owned), 4096));
+}
+
+/// Whether elements between two native ones can take bursts one after the other.
+fn in_stages(between: &str, classes: &[(&str, &str)]) -> Result<(), String> {
+    let app = application(&format!("f :: FromDevice(eth0)\n q :: Queue(9)\n d :: Discard\n q -> d\n{between}"), classes);
+    let replays = [("eth0".to_owned(), Arc::new(Replay::new([&[7u8; 60][..]; 3], 100, 10)))].into();
+    let (mut graph, _) = graph(&app, Settings { replays, ..Settings::default() }).unwrap();
+    let plan = plan(&app);
+    let stages = graph.stages(&plan)?;
+    graph.link(&app, plan, Box::new(stages));
+    let mut graph = finish(graph);
+    assert_eq!(graph.read("d.count", "", None).unwrap(), "300");
+    let packets: Vec<u64> = graph.stats().nodes.iter().filter(|node| node.1 == "pass").map(|node| node.2.packets).collect();
+    assert!(packets.iter().all(|n| *n == 300) && graph.stats().linked.is_none(), "{packets:?}");
+    Ok(())
+}
+
+#[test]
+fn elements_take_bursts_one_after_the_other_if_nobody_can_tell() {
+    assert_eq!(in_stages("a :: pass\n b :: pass\n f -> a -> b -> q", &[PASS]), Ok(()));
+    let copies = ("copies", "segment .ports push_input a push_output b ends segment .push pkt.senddup b pkt.send b ends");
+    assert_eq!(in_stages("a :: pass\n b :: copies\n f -> a -> b -> q", &[PASS, copies]), Err("b sends copies".to_owned()));
+    let back = "a :: pass\n b :: pass\n s :: SimpleQueue(5)\n u :: Unqueue\n f -> a -> s -> u -> b -> q";
+    assert_eq!(in_stages(back, &[PASS]), Err("what leaves a is seen at once".to_owned()));
+}
