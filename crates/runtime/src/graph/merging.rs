@@ -45,6 +45,11 @@ impl Run {
         &self.slots[self.merged..]
     }
 
+    /// When the next packet comes; of a run that is over, when it may.
+    fn next(&self) -> u64 {
+        if self.head == u64::MAX { self.ends } else { self.head }
+    }
+
     fn look(&mut self, pool: &Pool) {
         self.head = self.rest().first().map_or(u64::MAX, |slot| pool.slot(*slot).time_ns);
     }
@@ -84,24 +89,34 @@ fn first(sources: &[Source]) -> Option<(usize, u64)> {
 
 /// Packets of all runs in the order of their times, up to where a run ends behind which others may come before the next; when the last of them came.
 fn merge(sources: &mut [Source], pool: &Pool, slots: &mut Vec<u32>) -> Option<u64> {
+    let mut next: Vec<u64> = sources.iter().map(|source| source.run.next()).collect();
     let mut last = None;
     loop {
-        let (mut first, mut time) = (0, u64::MAX);
-        for (index, source) in sources.iter().enumerate() {
-            let Run { head, ends, .. } = source.run;
-            // A run that is over stands for what is not known.
-            let next = if head == u64::MAX { ends } else { head };
-            if next < time {
-                (first, time) = (index, next);
-            }
-        }
+        let (first, until) = first_until(&next);
         let run = &mut sources[first].run;
-        let Some(slot) = run.rest().first() else { return last };
-        slots.push(*slot);
-        last = Some(time);
-        run.merged += 1;
-        run.look(pool);
+        if run.rest().is_empty() {
+            return last;
+        }
+        while run.head < until {
+            slots.push(run.slots[run.merged]);
+            last = Some(run.head);
+            run.merged += 1;
+            run.look(pool);
+        }
+        next[first] = run.next();
     }
+}
+
+/// Which of several comes first, and until when it comes before the others.
+fn first_until(next: &[u64]) -> (usize, u64) {
+    let (mut first, mut time) = (0, u64::MAX);
+    for (index, other) in next.iter().enumerate() {
+        if *other < time {
+            (first, time) = (index, *other);
+        }
+    }
+    let until = |(index, other): (usize, &u64)| if index == first { u64::MAX } else { other.saturating_add(u64::from(index > first)) };
+    (first, next.iter().enumerate().map(until).min().unwrap_or(u64::MAX))
 }
 
 impl Graph {
