@@ -20,9 +20,16 @@
 //! `head[WIDE]` is not 0. A slot with the flag [`trie::DEEPER`] ([`trie::DEEPER_WIDE`]) has the number of a group, [`GROUP`] slots of the same kind in `groups`,
 //! for the next 8 bits, and so on; one without has the entry's handle, and 0 means `head[DEFAULT]`, which may be 0 itself: none.
 //!
+//! # Ternary tables
+//! Keys of up to 128 bits, no timeout ([`Shapes::of`]). Unless `head[ASK]` is not 0 (then ask the table), `index` has [`shapes::STRIDE`] bytes for each mask that entries have,
+//! `head[COUNT]` of them: words with the mask's two halves, where its slots begin in `groups`, a power of 2 less 1 as the number of these, and the least order of its entries.
+//! Orders are numbers: of entries that match the one with the least is found, and masks come in the order of their least.
+//! To find a key, for each mask whose least order is less than that of what has been found: `h = hash(key & mask)`; from slot `h & last` on, going round, the slot with the same
+//! masked key, none once a slot's handle is 0. A slot is the masked key, one word or two, and a word with the order in its lower half and the handle in its upper one.
+//!
 //! # Values
 //! An entry's value is in `slots`, at `(handle - 1) * stride + value_at`; [`place`] has both for tables of all kinds that give parts; those of
-//! other kinds than these two give nothing else, and keys are looked up by asking the table.
+//! other kinds than these give nothing else, and keys are looked up by asking the table.
 //!
 //! Left out: insertion and deletion, which move entries and keep accounts; they are the table's.
 
@@ -106,6 +113,42 @@ impl Trie {
         let fits = declaration.kind == TableKind::Prefix && declaration.timeout_ns == 0 && key_bits <= 32;
         let root_bits = if declaration.capacity < LARGE { 16 } else { 24 };
         fits.then_some(Self { root_bits: root_bits.min(key_bits) })
+    }
+}
+
+/// Words of a ternary table's head.
+pub mod shapes {
+    /// Whether the table must be asked.
+    pub const ASK: usize = 0;
+    /// Masks.
+    pub const COUNT: usize = 1;
+    /// First half of the hash's seed.
+    pub const SEED0: usize = 2;
+    /// Second half.
+    pub const SEED1: usize = 3;
+    /// Words.
+    pub const WORDS: usize = 4;
+    /// Bytes for each mask.
+    pub const STRIDE: usize = 40;
+}
+
+/// A ternary table whose entries lie in hashed slots, by masks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shapes {
+    /// Words of a key.
+    pub limbs: usize,
+}
+
+impl Shapes {
+    /// Of the table declared, if it may be one of these.
+    pub fn of(declaration: &Table) -> Option<Self> {
+        let fits = declaration.kind == TableKind::Ternary && declaration.timeout_ns == 0 && declaration.key_bits <= 128;
+        fits.then_some(Self { limbs: usize::from(declaration.key_bits).div_ceil(64) })
+    }
+
+    /// From slot to slot, in bytes.
+    pub fn stride(self) -> usize {
+        8 * (self.limbs + 1)
     }
 }
 

@@ -238,6 +238,10 @@ fn run_matching(declaration: &Declaration, seed: u64, operations: u64, pool: &[E
         if i % 499 == 0 {
             pair.compare();
         }
+        // As when a burst begins.
+        if i % 157 == 0 && i / 1000 % 2 == 1 {
+            let _ = pair.fast.parts();
+        }
     }
     pair.compare();
 }
@@ -349,6 +353,46 @@ fn ternary_tables_mean_what_the_reference_means() {
     }
     let pool = ternary(64, 9000, &mut random);
     run_matching(&declare(TableKind::Ternary, 64, 2, 6000, 0), seed, thousands * 1000, &pool, true);
+}
+
+/// The same rules with only as many masks, so that several have the same masked key.
+fn with_masks(rules: Vec<Entry>, masks: usize) -> Vec<Entry> {
+    let known: Vec<Box<[u64]>> = rules.iter().take(masks).map(|rule| rule.mask.clone()).collect();
+    let narrow = |(i, rule): (usize, Entry)| {
+        let mask = known[i % masks].clone();
+        Entry { key: rule.key.iter().zip(&mask).map(|(key, mask)| key & mask).collect(), mask, ..rule }
+    };
+    rules.into_iter().enumerate().map(narrow).collect()
+}
+
+#[test]
+fn ternary_tables_of_few_masks_mean_what_the_reference_means() {
+    let (thousands, seed) = (setting("NETVM_CASES", 3), setting("NETVM_SEED", 1));
+    let mut random = Random(seed);
+    for key_bits in [8, 40, 64, 104, 128] {
+        for (masks, capacity) in [(1, 40), (5, 300), (8, 1000)] {
+            let pool = with_masks(ternary(key_bits, 1200, &mut random), masks);
+            run_matching(&declare(TableKind::Ternary, key_bits, 5, capacity, 0), seed, thousands * 400, &pool, true);
+        }
+    }
+}
+
+/// What compiled code is told: where slots are, that it must ask while rules are new, and nothing else once it has been lent.
+#[test]
+fn ternary_tables_lie_in_slots_while_their_masks_are_few() {
+    let rule = |i: u64, mask: u64| Entry { mask: Box::new([mask]), value: Box::new([1]), ..exact(vec![i & mask]) };
+    let mut table = tables::make(&declare(TableKind::Ternary, 32, 1, 1000, 0), 1);
+    (0..100).for_each(|i| table.add(&rule(i << 8, 0xffff_ff00), 0).unwrap());
+    let parts = table.parts().unwrap();
+    assert_eq!((parts.head[layout::shapes::ASK], parts.head[layout::shapes::COUNT]), (0, 1));
+    assert_eq!((parts.index.len(), parts.groups.len()), (layout::shapes::STRIDE, 256 * 16));
+    let at = parts.groups.as_ptr();
+    table.add(&rule(7, 0xff), 0).unwrap();
+    assert!((0..10_000).all(|_| table.find(&[7], 0, false) != 0 && table.find(&[0x6301], 0, false) != 0));
+    let parts = table.parts().unwrap();
+    assert!(parts.head[layout::shapes::ASK] == 0 && parts.head[layout::shapes::COUNT] == 2 && parts.groups.as_ptr() != at, "made anew");
+    (0..20).for_each(|i| table.add(&rule(u64::MAX, 1 << i), 0).unwrap());
+    assert_eq!(table.parts().unwrap().head[layout::shapes::ASK], 1, "too many masks");
 }
 
 #[test]

@@ -446,6 +446,42 @@ NV_INLINE void nv_fetch_prefix(const struct nv_table *t, unsigned key_bits, unsi
         __builtin_prefetch(t->index + 2 * at);
 }
 
+/* Words of a ternary table's head, and bytes of a mask's part of its index (netil::layout). */
+enum { NV_ASK, NV_MASKS, NV_TERNARY_SEED, NV_MASK_BYTES = 40 };
+
+/* The order and, above it, the number of the entry that a masked key of so many words has; all ones if it has none. */
+NV_INLINE uint64_t nv_slot_of(const struct nv_table *t, const uint8_t *mask, unsigned words, uint64_t low, uint64_t high)
+{
+    const uint8_t *slots = t->groups + nv_le(mask + 16, 8);
+    uint64_t last = nv_le(mask + 24, 8), stride = 8 * (words + 1);
+    uint64_t at = nv_mix(low ^ t->head[NV_TERNARY_SEED], high ^ t->head[NV_TERNARY_SEED + 1]) & last;
+    for (;; at = (at + 1) & last) {
+        const uint8_t *p = slots + at * stride;
+        uint64_t entry = nv_le(p + 8 * words, 8);
+        if (NV_RARELY(entry >> 32 == 0))
+            return UINT64_MAX;
+        if (nv_le(p, 8) == low && (words == 1 || nv_le(p + 8, 8) == high))
+            return entry;
+    }
+}
+
+/* The number of the best entry that suits a key, 0 for none; where the runtime must be asked *ask is set. */
+NV_INLINE uint32_t nv_ternary(const struct nv_table *t, unsigned words, unsigned __int128 key, int *ask)
+{
+    uint64_t low = (uint64_t)key, high = (uint64_t)(key >> 64);
+    uint32_t best = UINT32_MAX, found = 0;
+    *ask = t->head[NV_ASK] != 0;
+    if (NV_RARELY(*ask))
+        return 0;
+    const uint8_t *mask = t->index;
+    for (uint64_t n = t->head[NV_MASKS]; n > 0 && nv_le(mask + 32, 8) < best; n--, mask += NV_MASK_BYTES) {
+        uint64_t entry = nv_slot_of(t, mask, words, low & nv_le(mask, 8), high & nv_le(mask + 8, 8));
+        if ((uint32_t)entry < best)
+            best = (uint32_t)entry, found = (uint32_t)(entry >> 32);
+    }
+    return found;
+}
+
 /* A table's time never goes back. */
 NV_INLINE void nv_tick(const struct nv_table *t, uint64_t now)
 {

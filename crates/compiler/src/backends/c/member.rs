@@ -428,6 +428,11 @@ impl Element<'_> {
             let look = format!("{v:?} = nv_prefix({t}, {bits}, {}, {key});", trie.root_bits);
             return Some(if quick { look } else { format!("if ({t}->head) {look}\n    else {}", runtime()) });
         }
+        if let Some(shapes) = layout::Shapes::of(self.module.tables.get(table as usize)?) {
+            let look = format!("{v:?} = nv_ternary({t}, {}, {key}, &ask);", shapes.limbs);
+            let there = if quick { String::new() } else { format!("if ({t}->head) ") };
+            return Some(format!("{{ int ask = 1; {there}{look}\n    if (NV_RARELY(ask)) {{\n    {}\n    }}}}", runtime()));
+        }
         let declaration = self.exact(table)?;
         let shape = shape(declaration);
         let look = match helper {
@@ -526,7 +531,7 @@ fn is_exact(table: &Table) -> bool {
 
 /// Whether C knows how a table lies, and looks into it where it does.
 pub(super) fn is_direct(table: &Table) -> bool {
-    is_exact(table) || layout::Trie::of(table).is_some()
+    is_exact(table) || layout::Trie::of(table).is_some() || layout::Shapes::of(table).is_some()
 }
 
 /// How a table lies, for C.

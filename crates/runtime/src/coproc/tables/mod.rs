@@ -3,11 +3,13 @@
 //! [`make`] chooses by kind and size. All are judged against the reference (`crates/runtime/tests/tables.rs`).
 
 mod area;
+mod bits;
 mod deadlines;
 mod exact;
 mod lengths;
 mod range;
 mod rules;
+mod shapes;
 mod ternary;
 mod trie;
 mod values;
