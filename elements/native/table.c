@@ -1,9 +1,11 @@
 /*
- * table.c -- the native runtime's tables: hashed exact matching with timeouts, tries for prefixes, lists for the rest
+ * table.c -- the native runtime's tables: hashed exact matching with timeouts, tries for prefixes, hashing by masks for ternary matches, lists for ranges
  *
  * A key is a row of bytes, the first most significant, which is what be types, mac_t and in6_t are in memory; ranges and prefixes of plain integers are
  * netvm's alone. Prefixes of four bytes have an array of their first 24 bits, and arrays of the last 8 where there are longer ones (Gupta, Lin, McKeown 1998);
- * others a binary trie. An entry not used for the timeout is gone; the room of such entries is taken back when the table is full.
+ * others a binary trie. Ternary entries are hashed, those of each mask for themselves; the masks are looked into by falling priority of their best entry, until none
+ * can be better (tuple space search: Srinivasan, Suri, Varghese 1999). An entry not used for the timeout is gone; the room of such entries is taken back when the
+ * table is full.
  */
 #define _DEFAULT_SOURCE 1
 #include <stdlib.h>
@@ -20,6 +22,14 @@ struct entry {
 };
 
 struct node { struct node *child[2]; struct entry *entry; };
+
+/* The entries of a ternary mask. */
+struct shape {
+    struct shape *next;         /* whose best priority is lower, or the same */
+    u32 best, count, nbuckets;  /* nbuckets: a power of two */
+    struct entry **buckets;
+    u8 mask[];
+};
 
 enum { DIRECT_KEY = 4, LAST = 256 };
 static const u32 DEEPER = 1u << 31;
@@ -38,6 +48,7 @@ struct nv_table {
     struct entry *unused;
     struct node root;
     struct direct direct;
+    struct shape *shapes;
 };
 
 /* Zeros that stay until the program ends, in large pages where the system has them. */
@@ -300,20 +311,123 @@ static struct entry **prefix_place(struct nv_table *t, const u8 *key, const u8 *
     return &node->entry;
 }
 
-/* ---- Ternary and range: by falling priority, equal ones in the order they came ---- */
+/* ---- Ternary: an entry comes before those that were entered later ---- */
 
-static bool masked_equal(const struct nv_table *t, const struct entry *e, const u8 *key)
+enum { MOST_KEY = 256, FIRST_BUCKETS = 16 };
+
+static void put_mask(const struct nv_table *t, const u8 *mask, const u8 *key, u8 *masked)
 {
     for (u32 i = 0; i < t->key; i++)
-        if ((key[i] ^ key_of(t, e)[i]) & mask_of(t, e)[i])
-            return false;
-    return true;
+        masked[i] = key[i] & mask[i];
 }
+
+static struct entry **shape_bucket(const struct nv_table *t, const struct shape *s, const u8 *masked)
+{
+    return &s->buckets[hash_of(masked, t->key) & (s->nbuckets - 1)];
+}
+
+static bool is_better(const struct entry *a, const struct entry *b)
+{
+    return !b || a->priority > b->priority || (a->priority == b->priority && a < b);
+}
+
+static struct entry *ternary_find(const struct nv_table *t, const u8 *key)
+{
+    struct entry *best = 0;
+    u8 masked[MOST_KEY];
+
+    for (const struct shape *s = t->shapes; s && (!best || s->best >= best->priority); s = s->next) {
+        put_mask(t, s->mask, key, masked);
+        for (struct entry *e = *shape_bucket(t, s, masked); e; e = e->next)
+            if (is_better(e, best) && memcmp(key_of(t, e), masked, t->key) == 0)
+                best = e;
+    }
+    return best;
+}
+
+/* Twice as many buckets. */
+static void shape_grow(const struct nv_table *t, struct shape *s)
+{
+    struct entry **old = s->buckets;
+    u32 count = s->nbuckets;
+
+    s->nbuckets = 2 * count;
+    s->buckets = nv_allocate(s->nbuckets * sizeof(*s->buckets));
+    for (u32 i = 0; i < count; i++)
+        for (struct entry *e = old[i], *next; e; e = next) {
+            struct entry **at = shape_bucket(t, s, key_of(t, e));
+
+            next = e->next;
+            e->next = *at;
+            *at = e;
+        }
+    free(old);
+}
+
+/* The shape of a mask, taken out of the list, or a new one. */
+static struct shape *shape_take(struct nv_table *t, const u8 *mask)
+{
+    struct shape *s;
+
+    for (struct shape **at = &t->shapes; *at; at = &(*at)->next)
+        if (memcmp((*at)->mask, mask, t->key) == 0) {
+            s = *at;
+            *at = s->next;
+            return s;
+        }
+    s = nv_allocate(sizeof(*s) + t->key);
+    memcpy(s->mask, mask, t->key);
+    s->nbuckets = FIRST_BUCKETS;
+    s->buckets = nv_allocate(s->nbuckets * sizeof(*s->buckets));
+    return s;
+}
+
+static void shape_put(struct nv_table *t, struct shape *s)
+{
+    struct shape **at = &t->shapes;
+
+    while (*at && (*at)->best >= s->best)
+        at = &(*at)->next;
+    s->next = *at;
+    *at = s;
+}
+
+static struct entry *shape_add(struct nv_table *t, struct shape *s, const u8 *masked, u32 priority)
+{
+    struct entry **at = shape_bucket(t, s, masked), *e;
+
+    for (e = *at; e; e = e->next)
+        if (e->priority == priority && memcmp(key_of(t, e), masked, t->key) == 0)
+            return e;
+    if (t->count >= t->capacity)
+        return 0;
+    e = entry_new(t, masked, s->mask);
+    e->priority = priority;
+    e->next = *at;
+    *at = e;
+    if (s->best < priority)
+        s->best = priority;
+    if (++s->count > s->nbuckets)
+        shape_grow(t, s);
+    return e;
+}
+
+static struct entry *ternary_add(struct nv_table *t, const u8 *key, const u8 *mask, u32 priority)
+{
+    struct shape *s = shape_take(t, mask);
+    u8 masked[MOST_KEY];
+    struct entry *e;
+
+    put_mask(t, mask, key, masked);
+    e = shape_add(t, s, masked, priority);
+    shape_put(t, s);
+    return e;
+}
+
+/* ---- Ranges: by falling priority, equal ones in the order they came ---- */
 
 static bool matches(const struct nv_table *t, const struct entry *e, const u8 *key)
 {
-    if (t->kind == NV_TERNARY)
-        return masked_equal(t, e, key);
     return memcmp(key_of(t, e), key, t->key) <= 0 && memcmp(key, mask_of(t, e), t->key) <= 0;
 }
 
@@ -364,7 +478,9 @@ static struct entry *find_entry(struct nv_table *t, const void *key)
         return *exact_find(t, key);
     if (t->direct.first)
         return direct_find(t, key);
-    return t->kind == NV_PREFIX ? prefix_find(t, key) : list_find(t, key);
+    if (t->kind == NV_PREFIX)
+        return prefix_find(t, key);
+    return t->kind == NV_TERNARY ? ternary_find(t, key) : list_find(t, key);
 }
 
 void *nv_table_find(struct nv_table *t, const void *key, bool refresh)
@@ -399,7 +515,10 @@ void *nv_table_add(struct nv_table *t, const void *key, const void *mask, u32 pr
 
         return place ? memcpy(place, value, t->value) : 0;
     }
-    e = t->kind == NV_PREFIX ? prefix_add(t, key, mask) : list_add(t, key, mask, priority);
+    if (t->kind == NV_PREFIX)
+        e = prefix_add(t, key, mask);
+    else
+        e = t->kind == NV_TERNARY ? ternary_add(t, key, mask, priority) : list_add(t, key, mask, priority);
     return e ? memcpy(e->value, value, t->value) : 0;
 }
 
