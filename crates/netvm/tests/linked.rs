@@ -2,7 +2,7 @@
 
 mod graphs;
 
-use graphs::{CONFIGURATIONS, capture, run};
+use graphs::{CONFIGURATIONS, capture, filter, run};
 use netvm::engines;
 
 /// Sources whose packets come at the same times, one of which ends the run; a queue in which packets of two ways meet. `SHORT` is a capture of half a burst, so that
@@ -80,6 +80,46 @@ fn compare(engine: &str) -> usize {
     }
     std::fs::remove_dir_all(folder).unwrap();
     in_stages
+}
+
+/// Filters of many rules are tables. All engines give what the interpreter gives, and that is what the rules mean one by one (they are tested for that where they are written).
+#[test]
+fn filters_of_many_rules_decide_alike() {
+    let folder = std::env::temp_dir().join(format!("netvm-filters-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let input = folder.join("in.pcap");
+    std::fs::write(&input, capture()).unwrap();
+    let others = if aot::build::Compiler::system().is_ok() { &["jit", "aot"][..] } else { &["jit"] };
+    for count in [63, 130, 600] {
+        let (text, reads) = filter(count);
+        let reads = if count < 100 { &reads[..2] } else { &reads };
+        let wanted = run(&text, reads, engines::find("interp").unwrap(), &folder, &input);
+        assert!(wanted.counts.iter().all(|count| count.parse::<u32>().unwrap() > 40), "{:?}", wanted.counts);
+        for name in others {
+            let found = run(&text, reads, engines::find(name).unwrap(), &folder, &input);
+            assert_eq!(found.counts, wanted.counts, "{count} rules, {name}");
+            assert!(found.captures == wanted.captures, "{count} rules, {name}: captures differ");
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// As many rules as nobody has: they are one table.
+#[test]
+fn a_hundred_thousand_rules_are_looked_up() {
+    let folder = std::env::temp_dir().join(format!("netvm-rules-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let input = folder.join("in.pcap");
+    std::fs::write(&input, capture()).unwrap();
+    let rule = |n: u32| format!("deny src net {}.{}.{}.0/24 && udp && dst port {}", 200 + (n >> 16), n >> 8 & 255, n & 255, n % 50_000);
+    let rules: Vec<String> = (0..100_000).map(rule).collect();
+    let text = format!(
+        "FromDump(IN, STOP true) -> Classifier(12/0800) -> Strip(14) -> MarkIPHeader -> f :: IPFilter({}, allow tcp) -> a :: Counter -> Queue -> ToDump(OUT0);",
+        rules.join(", ")
+    );
+    let found = run(&text, &["a.count", "f.classify_rules1.count"], engines::find("jit").unwrap(), &folder, &input);
+    assert!(found.counts[0].parse::<u32>().unwrap() > 100 && found.counts[1] == "100001", "{:?}", found.counts);
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// A capture that ends behind so many packets.

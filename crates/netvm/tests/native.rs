@@ -2,7 +2,7 @@
 
 mod graphs;
 
-use graphs::{CONFIGURATIONS, Found, capture, run};
+use graphs::{CONFIGURATIONS, Found, capture, filter, run};
 use netvm::application::{Application, Reading};
 use netvm::engines;
 use std::path::Path;
@@ -64,7 +64,8 @@ fn native_builds_do_what_the_interpreter_does() {
     let input = folder.join("in.pcap");
     std::fs::write(&input, capture()).unwrap();
     let interpreter = engines::find("interp").unwrap();
-    for (name, text, reads) in CONFIGURATIONS.into_iter().chain(MORE) {
+    let (filter, counts) = filter(400);
+    for (name, text, reads) in CONFIGURATIONS.into_iter().chain(MORE).chain([("a filter of many rules", &filter[..], &counts[..2])]) {
         // Elements of the runtime, such as Discards, have no handlers in native builds.
         let reads: Vec<&str> = reads.iter().copied().filter(|handler| *handler != "d.count").collect();
         let reads = reads.as_slice();

@@ -7,7 +7,7 @@ use super::ast::{BaseKind, Declaration, Item};
 use super::faults::{Diagnostics, Faults};
 use super::token::{Kind, Token};
 use super::tree::Pattern;
-use super::{Class, Instance, Source, TableScope, deep, front, parse, preprocess};
+use super::{Class, Instance, Source, Table, TableScope, deep, front, parse, preprocess};
 use crate::diagnostics::Sources;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -23,6 +23,8 @@ pub struct Plain {
     pub handlers: BTreeSet<String>,
     /// It has tables that other instances may have as well.
     pub shares: bool,
+    /// Its tables, those that CONFIG's syntax has made among them.
+    pub tables: Vec<Table>,
 }
 
 /// The functions that a runtime calls.
@@ -45,7 +47,7 @@ pub fn plain(source: Source<'_>, includes: &dyn Fn(&str) -> Option<String>, inst
         let names =
             names(&class, &program.patterns, &parse::parse(&output.tokens, &mut Faults::default()), &|at| sources.line(at).0 != "netvm.h");
         let handlers = HANDLERS.iter().filter(|name| names.contains(**name)).map(|name| (*name).to_owned()).collect();
-        Plain { text: text(&own), names, handlers, shares }
+        Plain { text: text(&own), names, handlers, shares, tables: class.tables }
     });
     faults.result(plain, sources, &output.uses)
 }

@@ -379,8 +379,8 @@ fn instance(
             Job { name: &config.name, arguments: &resolved.rest, names: *names, inputs: counts[0], outputs: counts[1], ty: ty.as_ref() };
         let whole = Whole::named(&config.syntax)
             .ok_or_else(|| vec![format!("its class asks for the syntax {}, which there is not", config.syntax)])?;
-        let Written { source, rows } = whole.write(&job)?;
-        instance.generated = source;
+        let Written { source, rows, entries: of_text } = whole.write(&job)?;
+        (instance.generated, instance.entries) = (source, of_text);
         if !rows.is_empty() || !files.is_empty() {
             let all = entries(class, &config.name, &files, rows, &|file, table| files::read(file, table, counts[1], classes));
             instance.entries.insert(config.name.clone(), all.map_err(|wrong| vec![wrong])?);

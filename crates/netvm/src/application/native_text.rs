@@ -223,7 +223,7 @@ impl Writer<'_> {
             self.out += &literal::parameter(param, program.instance.values.get(&param.name));
         }
         self.out += &plain.text;
-        self.out += &literal::fill(&e, program);
+        self.out += &literal::fill(&e, &plain.tables, &program.instance.entries);
         for name in plain.names.iter().map(String::as_str).chain(["nv_self", "NINPUTS", "NOUTPUTS"]) {
             let _ = writeln!(self.out, "#undef {name}");
         }

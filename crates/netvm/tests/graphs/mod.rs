@@ -71,6 +71,36 @@ pub const CONFIGURATIONS: [(&str, &str, &[&str]); 6] = [
     ),
 ];
 
+/// A filter of so many rules, which packets of [`capture`] come to, with what is read after the run: most are a table's entries. A few are not, and so end the table.
+pub fn filter(count: usize) -> (String, [&'static str; 3]) {
+    let address = |frame: &[u8], at: usize| frame[at..at + 4].iter().map(u8::to_string).collect::<Vec<_>>().join(".");
+    let plain = synth::mixed_trace(11, 3000).into_iter().map(|(_, frame)| frame).filter(|frame| frame[12..15] == [8, 0, 0x45]);
+    let rule = |(n, frame): (usize, Vec<u8>)| {
+        let (from, to) = (address(&frame, 26), address(&frame, 30));
+        let ports = [34, 36].map(|at| u16::from_be_bytes([frame[at], frame[at + 1]]));
+        let pattern = match n % 9 {
+            0 => format!("src net {from}/24 && tcp && dst port {}", ports[1]),
+            1 => format!("dst host {to} && udp"),
+            2 => format!("src host {from} and dst host {to}"),
+            3 => format!("src net {from}/12 and tcp and src port >= {}", ports[0]),
+            4 => format!("dst net {to}/28 and not tcp"),
+            5 => format!("src or dst port {} and src {from}", ports[1]),
+            6 => format!("icmp type {} and dst {to}", n % 12),
+            7 => format!("dst port != {} and src net {from}/16 and ip unfrag", ports[1]),
+            _ => format!("(src {from} or dst {to}) and tcp opt {}", ["syn", "ack", "fin"][n % 3]),
+        };
+        let pattern = if n == count * 3 / 4 { format!("src {from} and not (src port 9 or src port 70)") } else { pattern };
+        format!("{} {pattern}", ["0", "deny", "1", "allow"][n % 4])
+    };
+    let rules: Vec<String> = plain.step_by(7).cycle().take(count).enumerate().map(rule).collect();
+    let text = format!(
+        "FromDump(IN, STOP true) -> c :: Classifier(12/0800, -); c[1] -> Discard; c[0] -> Strip(14) -> MarkIPHeader -> f :: IPFilter({}, 1 udp);
+         f[0] -> a :: Counter -> Queue(10000) -> ToDump(OUT0, ENCAP IP); f[1] -> b :: Counter -> Queue(10000) -> ToDump(OUT1, ENCAP IP);",
+        rules.join(", ")
+    );
+    (text, ["a.count", "b.count", "f.classify_rules1.count"])
+}
+
 /// With the element classes that are there for tests.
 pub fn reading() -> Reading {
     Reading { elements: vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/graphs/elements")], ..Reading::default() }

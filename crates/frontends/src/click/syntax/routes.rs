@@ -43,7 +43,7 @@ fn entries(rows: impl Iterator<Item = Row>) -> Result<Written, Vec<String>> {
             all[at] = row;
         }
     }
-    Ok(Written { source: String::new(), rows: all })
+    Ok(Written { rows: all, ..Written::default() })
 }
 
 /// A route and the length of its prefix.

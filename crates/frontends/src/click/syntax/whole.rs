@@ -3,6 +3,8 @@
 use super::{Scope, list, pattern, place, rewrite, rewriters, routes, strings};
 use crate::click::arguments::{Type, Value};
 use crate::click::config::unquote;
+use netil::module::Entry;
+use std::collections::BTreeMap;
 
 /// What is to be written.
 pub struct Job<'a> {
@@ -27,6 +29,8 @@ pub struct Written {
     pub source: String,
     /// Rows of the table that has the job's name.
     pub rows: Vec<Row>,
+    /// Entries of tables that the text itself declares, by name.
+    pub entries: BTreeMap<String, Vec<Entry>>,
 }
 
 /// An entry of a table, in the order of bytes in C.
@@ -83,7 +87,7 @@ impl Whole {
 
 impl Written {
     pub(super) fn source(source: String) -> Self {
-        Self { source, rows: Vec::new() }
+        Self { source, ..Self::default() }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Values and table entries as C.
 
-use crate::frontends::click::application::Program;
-use ::frontends::c::{Mode, Param, Preset, Type, Value};
+use ::frontends::c::{Mode, Param, Preset, Table, Type, Value};
 use netil::module::{Entry, TableKind};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The definition of a parameter with the value given, or else the one that its declaration names.
@@ -93,19 +93,19 @@ fn string(bytes: &[u8]) -> String {
 }
 
 /// The function that enters what a configuration says into an instance's tables.
-pub(super) fn fill(e: &str, program: &Program) -> String {
-    let (mut text, entries) = (String::new(), &program.instance.entries);
+pub(super) fn fill(e: &str, tables: &[Table], entries: &BTreeMap<String, Vec<Entry>>) -> String {
+    let mut text = String::new();
     if entries.is_empty() {
         return text;
     }
     let _ = write!(text, "static void {e}_nv_fill(void)\n{{\n");
-    for table in program.class.tables.iter().filter(|table| entries.contains_key(&table.name)) {
+    for (n, table) in tables.iter().enumerate().filter(|(_, table)| entries.contains_key(&table.name)) {
         let rows = &entries[&table.name];
-        text += "    static const char nv_rows[] =\n";
+        let _ = writeln!(text, "    static const char nv_rows{n}[] =");
         for entry in rows {
             let _ = writeln!(text, "        {}", string(&row(entry, table.kind, &table.key, &table.value)));
         }
-        let _ = write!(text, "        ;\n\n    nv_table_fill({}.nv_table, nv_rows, {});\n", table.name, rows.len());
+        let _ = write!(text, "        ;\n\n    nv_table_fill({}.nv_table, nv_rows{n}, {});\n", table.name, rows.len());
     }
     text + "}\n"
 }

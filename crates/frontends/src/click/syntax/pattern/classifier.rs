@@ -16,7 +16,7 @@ const FARTHEST: u32 = 1 << 24;
 pub(in crate::click::syntax) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
     job.one_for_each_output()?;
     let rules = job.each(|n, argument| Ok((pattern(&String::from_utf8_lossy(&unquote(argument)))?, n as i64)))?;
-    Ok(Written::source(emit::function(job.name, &rules)))
+    Ok(emit::function(job.name, &rules))
 }
 
 pub(super) fn pattern(text: &str) -> Result<Formula, String> {

@@ -3,11 +3,16 @@
 //! Idea: patterns are asked one after the other, but patterns in a row that ask for the same field are asked together, in a `switch` over it whose cases hold what
 //! else they ask; when no case returns, the patterns behind the row are next. Likewise for lengths: tests of fields stand under a test that the
 //! packet has them. The text is linear in the patterns, since nothing is written twice; what remains to be shared between rows the compiler finds.
+//! Long rows are tables ([`super::table`]) where they can be.
 //!
 //! Invariant: every read of a field is under a test of the length that it needs.
 
+use super::cubes::Tests;
 use super::formula::{Area, Fact, Field, Formula, IP_HEADER, Op, Test, fact, informed};
-use std::collections::HashMap;
+use super::table::{self, LEAST, TABLES, Tabled};
+use crate::click::syntax::whole::Written;
+use netil::module::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 /// Deeper than that, blocks are no longer divided.
@@ -19,18 +24,26 @@ const CONDITIONS: usize = 12;
 pub(in crate::click) type Rule = (Formula, i64);
 
 /// How many bytes of each area are known to be there.
-type Known = [u32; 3];
+pub(super) type Known = [u32; 3];
 
 /// Writes `static int NAME(void)`, and what it needs with names that begin with it.
-pub(in crate::click) fn function(name: &str, rules: &[Rule]) -> String {
+pub(in crate::click) fn function(name: &str, rules: &[Rule]) -> Written {
+    with_tables(name, rules, LEAST)
+}
+
+/// The same with tables for so many patterns in a row.
+pub(super) fn with_tables(name: &str, rules: &[Rule], least: usize) -> Written {
     let mut rules: Vec<Rule> = rules.iter().map(|(formula, output)| (informed(formula.clone()), *output)).collect();
     if let Some(last) = rules.iter().position(|(formula, _)| *formula == Formula::Is(true)) {
         rules.truncate(last + 1);
     }
     rules.retain(|(formula, _)| *formula != Formula::Is(false));
     let uses = Uses::of(&rules);
-    let mut writer = Writer { name, text: String::new() };
+    let mut tests = Tests::default();
+    rules.iter().for_each(|(formula, _)| tests.add(formula));
+    let mut writer = Writer { name, text: String::new(), tests: &tests, least, count: 0, tables: String::new(), entries: BTreeMap::new() };
     writer.helpers(&uses);
+    let helpers = std::mem::take(&mut writer.text);
     writer.line(0, &format!("static int {name}(void)\n{{"));
     writer.beginning(&rules, &uses);
     let known = [0, if uses.ip { IP_HEADER } else { 0 }, 0];
@@ -38,7 +51,7 @@ pub(in crate::click) fn function(name: &str, rules: &[Rule]) -> String {
         writer.line(1, "return -1;");
     }
     writer.text.push_str("}\n");
-    writer.text
+    Written { source: helpers + &writer.tables + &writer.text, rows: Vec::new(), entries: writer.entries }
 }
 
 /// What a set of patterns reads.
@@ -82,13 +95,13 @@ impl Uses {
 }
 
 /// How many of a field's bytes are read: those behind the mask need not be there.
-fn read_width(test: &Test) -> u32 {
+pub(super) fn read_width(test: &Test) -> u32 {
     let unused = (test.mask.trailing_zeros() / 8).min(test.field.bytes - 1);
     test.field.bytes - unused
 }
 
 /// The name of a field of the IP header.
-fn header_field(field: Field) -> Option<&'static str> {
+pub(super) fn header_field(field: Field) -> Option<&'static str> {
     if field.area != Area::Ip {
         return None;
     }
@@ -107,13 +120,20 @@ fn header_field(field: Field) -> Option<&'static str> {
     })
 }
 
-struct Writer<'a> {
-    name: &'a str,
+pub(super) struct Writer<'a> {
+    pub(super) name: &'a str,
     text: String,
+    tests: &'a Tests,
+    /// Patterns in a row that are a table.
+    least: usize,
+    /// How many tables there are, their declarations, and their entries by name.
+    pub(super) count: usize,
+    pub(super) tables: String,
+    pub(super) entries: BTreeMap<String, Vec<Entry>>,
 }
 
 impl Writer<'_> {
-    fn line(&mut self, depth: usize, text: &str) {
+    pub(super) fn line(&mut self, depth: usize, text: &str) {
         let _ = writeln!(self.text, "{:indent$}{text}", "", indent = 4 * depth);
     }
 
@@ -163,14 +183,26 @@ impl Writer<'_> {
 
     /// Writes patterns; true if one of them always returns.
     fn rules(&mut self, mut rules: Vec<Rule>, known: Known, depth: usize) -> bool {
-        let mut at = 0;
+        let (mut at, mut tabled) = (0, 0);
         while at < rules.len() {
             if rules[at].0 == Formula::Is(true) {
                 self.line(depth, &format!("return {};", output(rules[at].1)));
                 return true;
             }
-            let row = if depth < DEPTH { row(&rules[at..], known) } else { Row::One };
+            let row = match self.tabled(&rules[at..], known, &mut tabled) {
+                Some(table) => Row::Table(table),
+                None if depth < DEPTH => row(&rules[at..], known),
+                None => Row::One,
+            };
+            tabled = tabled.saturating_sub(row.count());
             at += match row {
+                Row::Table(table) => {
+                    let count = table.count;
+                    if self.table(table, known, depth) {
+                        return true;
+                    }
+                    count
+                }
                 Row::Length(area, bytes, count) => {
                     let inner =
                         rules[at..at + count].iter_mut().map(|rule| (std::mem::replace(&mut rule.0, Formula::Is(false)), rule.1)).collect();
@@ -188,6 +220,16 @@ impl Writer<'_> {
             };
         }
         false
+    }
+
+    /// The longest row of patterns that are a table, if it is long enough. `not_before` counts patterns among which there is none: they have been looked at.
+    fn tabled(&self, rules: &[Rule], known: Known, not_before: &mut usize) -> Option<Tabled> {
+        if *not_before > 0 || rules.len() < self.least || self.count >= TABLES {
+            return None;
+        }
+        let row = table::row(rules, self.tests, known);
+        *not_before = row.count.max(1);
+        (row.count >= self.least).then_some(row)
     }
 
     /// `if (length >= bytes) { … }`
@@ -268,7 +310,7 @@ impl Writer<'_> {
         parts.join(" && ")
     }
 
-    fn test(&self, test: &Test, known: Known) -> String {
+    pub(super) fn test(&self, test: &Test, known: Known) -> String {
         let op = match test.op {
             Op::Equal => "==",
             Op::Differs => "!=",
@@ -290,7 +332,7 @@ impl Writer<'_> {
     }
 
     /// The field, without the bytes that the mask leaves out at its end.
-    fn value(&self, test: &Test) -> String {
+    pub(super) fn value(&self, test: &Test) -> String {
         if let Some(named) = header_field(test.field) {
             return named.to_owned();
         }
@@ -306,34 +348,47 @@ impl Writer<'_> {
 }
 
 /// A number of the field as one of the bytes that are read.
-fn shifted(test: &Test, number: u32) -> u32 {
+pub(super) fn shifted(test: &Test, number: u32) -> u32 {
     if header_field(test.field).is_some() { number } else { number >> (8 * (test.field.bytes - read_width(test))) }
 }
 
-fn has_bytes(test: &Test, known: Known) -> bool {
+pub(super) fn has_bytes(test: &Test, known: Known) -> bool {
     known[test.field.area as usize] >= test.needs()
 }
 
-fn has(area: Area, bytes: u32) -> String {
+pub(super) fn has(area: Area, bytes: u32) -> String {
     format!("{} >= {bytes}", ["length", "header_length", "rest"][area as usize])
 }
 
-fn output(number: i64) -> i64 {
+pub(super) fn output(number: i64) -> i64 {
     number.max(-1)
 }
 
-fn constant(value: u32) -> String {
+pub(super) fn constant(value: u32) -> String {
     if value < 10 { value.to_string() } else { format!("0x{value:x}") }
 }
 
 /// How the next patterns are asked.
 enum Row {
+    /// The entries of a table.
+    Table(Tabled),
     /// So many together under a test of a length.
     Length(Area, u32, usize),
     /// So many together by the values of a masked field.
     Field(Field, u32, Vec<Group>, usize),
     /// One alone.
     One,
+}
+
+impl Row {
+    /// How many patterns it has.
+    fn count(&self) -> usize {
+        match self {
+            Self::Table(table) => table.count,
+            Self::Length(_, _, count) | Self::Field(_, _, _, count) => *count,
+            Self::One => 1,
+        }
+    }
 }
 
 /// Patterns for the same values of a field, without what they say of it.

@@ -26,13 +26,13 @@ const DEPTH: usize = 50;
 pub(in crate::click::syntax) fn classifier(job: &Job<'_>) -> Result<Written, Vec<String>> {
     job.one_for_each_output()?;
     let rules = job.each(|n, argument| Ok((pattern(&words_of(&text(argument)), &job.names)?, n as i64)))?;
-    Ok(Written::source(emit::function(job.name, &rules)))
+    Ok(emit::function(job.name, &rules))
 }
 
 /// Writes the function of patterns behind actions.
 pub(in crate::click::syntax) fn filter(job: &Job<'_>) -> Result<Written, Vec<String>> {
     let rules = job.each(|_, argument| rule(&text(argument), job))?;
-    Ok(Written::source(emit::function(job.name, &rules)))
+    Ok(emit::function(job.name, &rules))
 }
 
 fn text(argument: &str) -> String {

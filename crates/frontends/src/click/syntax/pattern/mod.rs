@@ -1,10 +1,12 @@
 //! Patterns of packets, as `Classifier`, `IPClassifier` and `IPFilter` have them, to C functions that choose an output.
 
 mod classifier;
+mod cubes;
 mod emit;
 mod formula;
 mod ipfilter;
 mod primitive;
+mod table;
 mod words;
 
 pub(super) use classifier::write as classifier;
@@ -12,3 +14,5 @@ pub(super) use ipfilter::{classifier as ip_classifier, filter as ip_filter};
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod texts;
