@@ -140,7 +140,6 @@ fn of_file(application: &'static str, file: &str, elements: &str, packets: Vec<P
         packets,
         interval: INTERVAL,
         hand: None,
-        too_large: None,
     }
 }
 
@@ -198,14 +197,10 @@ fn switch(entries: usize) -> Case {
     case
 }
 
-/// With a thousand, a C compiler takes most of a minute.
-const MOST_RULES: usize = 1_000;
-
 fn firewall(entries: usize) -> Case {
     let rules = traffic::rules(entries);
     let mut case = of_file("firewall", "benches/clicks/firewall.click", "elements", traffic::filtered(&rules));
     case.parameters.insert("RULES".to_owned(), traffic::rules_text(&rules));
-    case.too_large = (entries > MOST_RULES).then_some("a C compiler takes too long for so many rules");
     (case.inputs, case.outputs) = (devices("in")[..1].to_vec(), devices("out")[..1].to_vec());
     case
 }

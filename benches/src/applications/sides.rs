@@ -40,8 +40,6 @@ pub struct Case {
     pub interval: u64,
     /// The same by hand.
     pub hand: Option<Hand>,
-    /// Why the C compiler is not asked for it.
-    pub too_large: Option<&'static str>,
 }
 
 /// What several sides share.
@@ -100,14 +98,12 @@ impl Case {
         let (inputs, outputs, packets, interval) = (self.inputs, self.outputs, self.packets, self.interval);
         let hand = self.hand.map(|hand| Side::Hand(hand, Trace::new(&packets, interval)));
         let common = Arc::new(Common { application, inputs, outputs, packets, interval });
-        let too_large = || self.too_large.map_or(Ok(()), |why| Err(why.to_owned()));
         let engine = |(name, engine): (&'static str, &str)| {
-            let known = engines::find(engine).ok_or_else(|| format!("no engine {engine}"));
-            let engine = if engine == AHEAD { too_large().and(known) } else { known };
+            let engine = engines::find(engine).ok_or_else(|| format!("no engine {engine}"));
             Side::Netvm(Box::new(Netvm { common: Arc::clone(&common), engine, name }))
         };
         let mut sides: Vec<Side> = [(LINKED, AHEAD), ("netvm jit", "jit")].into_iter().map(engine).collect();
-        let program = too_large().and(native).and_then(|text| built(&text)).and_then(|program| common.write_captures().map(|()| program));
+        let program = native.and_then(|text| built(&text)).and_then(|program| common.write_captures().map(|()| program));
         sides.push(Side::Native(Native { common, program }));
         sides.extend(hand);
         Ok(sides)
