@@ -4,7 +4,7 @@ use crate::AotError;
 use crate::code::{Burst, Code, Options};
 use netil::Engine;
 use netil::Verified;
-use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, State};
+use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, Source, State};
 use netil::module::HandlerKind;
 use std::ptr::null;
 use std::sync::Arc;
@@ -69,6 +69,10 @@ impl Engine for AotEngine {
 
     fn run(&mut self, kind: HandlerKind, burst: &mut [ExchangeBuffer<'_>], state: &mut State, out: &mut Outcome) {
         self.other.run(kind, burst, state, out);
+    }
+
+    fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn Source, out: &mut Outcome) {
+        self.other.pull(request, state, source, out);
     }
 
     fn select(&mut self, packets: &Packets<'_>, state: &mut State, out: &mut Selection) {

@@ -327,7 +327,7 @@ impl Running<'_> {
         let mut budget = Budget(burst.left);
         let (shown, copies) = (burst.shown, burst.copies);
         let state = self.host.state(unit);
-        let machine = Machine { buffer: &mut packet, state, clones: &mut self.copies, index: 0, shown, copies };
+        let machine = Machine { buffer: &mut packet, state, clones: &mut self.copies, index: 0, shown, copies, source: None };
         let result = jit::serve(machine, program, call, operands, &mut budget);
         self.set |= matches!(call, Call::Wide(Helper::SetTimer(_), ..));
         burst.left = budget.0;

@@ -9,7 +9,9 @@ use crate::unit::Unit;
 use compiler::mir::Func;
 use compiler::passes;
 use netil::Engine;
-use netil::exec::{CloneOut, Disposition, DropReason, EXCEPTIONS, ExchangeBuffer, Outcome, Packets, Selection, State, Trap, TrapKind};
+use netil::exec::{
+    CloneOut, Disposition, DropReason, EXCEPTIONS, ExchangeBuffer, Outcome, Packets, Selection, Source, State, Trap, TrapKind,
+};
 use netil::interp::pushed_nothing;
 use netil::machine::Machine;
 use netil::module::HandlerKind;
@@ -126,10 +128,24 @@ impl Engine for JitEngine {
         // keeps what both hold apart.
         let mut exceptions = state.exceptions;
         for (i, buffer) in burst.iter_mut().enumerate() {
-            let disposition = one(&self.program, unit, kind, buffer, state, &mut exceptions, &mut out.clones, i as u32);
+            let disposition = one(&self.program, unit, kind, buffer, state, &mut exceptions, &mut out.clones, i as u32, None);
             out.dispositions.push(disposition);
             state.packet_number = state.packet_number.wrapping_add(1);
         }
+        state.exceptions = exceptions;
+    }
+
+    fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn Source, out: &mut Outcome) {
+        let Some(unit) = self.pull.as_mut().and_then(|h| h.unit(&self.program)) else {
+            return self.interpreter.pull(request, state, source, out);
+        };
+        out.clear();
+        state.fit(&self.program);
+        let mut exceptions = state.exceptions;
+        let (kind, clones) = (HandlerKind::Pull, &mut out.clones);
+        let disposition = one(&self.program, unit, kind, request, state, &mut exceptions, clones, 0, Some(source));
+        out.dispositions.push(disposition);
+        state.packet_number = state.packet_number.wrapping_add(1);
         state.exceptions = exceptions;
     }
 
@@ -214,6 +230,7 @@ fn one(
     exceptions: &mut [u32; EXCEPTIONS],
     clones: &mut Vec<CloneOut>,
     index: u32,
+    source: Option<&mut dyn Source>,
 ) -> Disposition {
     if let Some(nothing) = pushed_nothing(kind, buffer) {
         return nothing;
@@ -224,7 +241,8 @@ fn one(
     }
     let mut frame = Frame { port: buffer.port, ..frame(program, unit, state, exceptions) };
     refresh(&mut frame, buffer);
-    let machine = Some(Machine { buffer, state, clones, index, shown: 0, copies: 0 });
+    let source = source.map(|source| source as &mut dyn Source);
+    let machine = Some(Machine { buffer, state, clones, index, shown: 0, copies: 0, source });
     let mut host = Host { program, calls: &unit.calls, jobs: &unit.jobs, kind, machine };
     frame.host = (&raw mut host).cast();
     // SAFETY: the code was compiled in the shape that takes a frame and gives a number.

@@ -57,6 +57,9 @@ impl Job {
 /// The trap that the instruction makes.
 pub fn serve(machine: Machine<'_, '_>, program: &Verified, call: Call, slot: &mut [u64], budget: &mut Budget) -> Result<u32, TrapKind> {
     let calls = [call];
+    let Machine { buffer, state, clones, index, shown, copies, .. } = machine;
+    // Nobody asks while packets are pushed.
+    let machine = Machine { buffer, state, clones, index, shown, copies, source: None };
     let mut host = Host { program, calls: &calls, jobs: &[], kind: HandlerKind::Push, machine: Some(machine) };
     match call {
         Call::Wide(helper, widths, result) => host.wide(helper, widths, result, slot),

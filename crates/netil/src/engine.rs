@@ -1,6 +1,6 @@
 //! What every engine does: a burst of exchange buffers and a state in, per packet a disposition and clones out.
 
-use crate::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, State};
+use crate::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, Source, State};
 use crate::module::HandlerKind;
 use crate::{Interpreter, Verified};
 use std::sync::Arc;
@@ -28,6 +28,9 @@ pub trait Engine: Send {
     /// Runs the push or pull handler on each packet of a burst, in order; `out` is overwritten.
     fn run(&mut self, kind: HandlerKind, burst: &mut [ExchangeBuffer<'_>], state: &mut State, out: &mut Outcome);
 
+    /// Runs the pull handler once for a request, which is no packet; the handler may ask the source for packets. `out` is overwritten.
+    fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn Source, out: &mut Outcome);
+
     /// Runs a filter ([`Verified::is_filter`]) on each packet: the one-port case, a bit per packet; `out` is overwritten.
     fn select(&mut self, packets: &Packets<'_>, state: &mut State, out: &mut Selection);
 }
@@ -51,6 +54,10 @@ impl Engine for Interpreter {
 
     fn run(&mut self, kind: HandlerKind, burst: &mut [ExchangeBuffer<'_>], state: &mut State, out: &mut Outcome) {
         Interpreter::run(self, kind, burst, state, out);
+    }
+
+    fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn Source, out: &mut Outcome) {
+        Interpreter::pull(self, request, state, source, out);
     }
 
     fn select(&mut self, packets: &Packets<'_>, state: &mut State, out: &mut Selection) {

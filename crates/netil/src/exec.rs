@@ -250,6 +250,12 @@ pub struct State {
     pub inputs: Vec<VecDeque<ExchangeBuffer<'static>>>,
 }
 
+/// What is before a NetPE's inputs, where a pull handler may ask for packets while it runs.
+pub trait Source {
+    /// The next packet before that input port. The state is that of the NetPE that asks, which goes on behind.
+    fn next(&mut self, state: &mut State, port: u32) -> Option<ExchangeBuffer<'static>>;
+}
+
 /// Packets that a NetPE holds back, in queues.
 #[derive(Default)]
 pub struct Held {
@@ -261,6 +267,11 @@ impl Held {
     /// True if no more packets may be held.
     pub fn is_full(&self) -> bool {
         self.count >= MAX_HELD
+    }
+
+    /// True if no packet is held.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
     /// Puts a packet at the end of a queue.

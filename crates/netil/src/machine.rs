@@ -7,10 +7,11 @@
 //! branches, plain loads and stores.
 
 use crate::budget::Budget;
-use crate::exec::{CloneOut, ExchangeBuffer, MAX_COPIES, MAX_PACKET, State, TrapKind};
+use crate::exec::{CloneOut, ExchangeBuffer, MAX_COPIES, MAX_PACKET, Source, State, TrapKind};
 use crate::ops::CmpOp;
 use crate::table::Space;
 use crate::verify::Verified;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Bytes that a copy between two memories moves at a time.
@@ -30,6 +31,8 @@ pub struct Machine<'m, 'b> {
     pub shown: u32,
     /// Copies sent by this run.
     pub copies: u32,
+    /// What is before the inputs, if it may be asked.
+    pub source: Option<&'m mut (dyn Source + 'm)>,
 }
 
 impl Machine<'_, '_> {
@@ -115,9 +118,10 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    /// `pkt.receive`: false if no packet waits at that port.
+    /// `pkt.receive` and `pkt.ask`: false if no packet waits at that port and there is none before it.
     pub fn receive(&mut self, program: &Verified, port: u32) -> bool {
-        let next = self.state.inputs.get_mut(port as usize).and_then(|q| q.pop_front());
+        let waiting = self.state.inputs.get_mut(port as usize).and_then(VecDeque::pop_front);
+        let next = waiting.or_else(|| self.source.as_mut()?.next(self.state, port));
         let Some(buffer) = next else { return false };
         *self.buffer = buffer;
         self.buffer.info.resize(program.module().info_size as usize, 0);
@@ -287,7 +291,8 @@ mod tests {
         let (mut state, mut clones) = (State::plain(program).unwrap(), Vec::new());
         state.data.iter_mut().enumerate().for_each(|(i, b)| *b = i as u8);
         let mut buffer = ExchangeBuffer::borrowed(&[1, 2, 3, 1, 2, 4]);
-        let result = f(&mut Machine { buffer: &mut buffer, state: &mut state, clones: &mut clones, index: 0, shown: 0, copies: 0 });
+        let result =
+            f(&mut Machine { buffer: &mut buffer, state: &mut state, clones: &mut clones, index: 0, shown: 0, copies: 0, source: None });
         (state, result)
     }
 

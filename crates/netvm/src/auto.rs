@@ -7,7 +7,7 @@
 use aot::code::{Code, Options};
 use aot::{AotEngine, AotError};
 use netil::Engine;
-use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, State};
+use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, Source, State};
 use netil::module::HandlerKind;
 use netil::{Interpreter, Verified};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -112,6 +112,10 @@ impl Engine for Auto {
 
     fn run(&mut self, kind: HandlerKind, burst: &mut [ExchangeBuffer<'_>], state: &mut State, out: &mut Outcome) {
         self.now.run(kind, burst, state, out);
+    }
+
+    fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn Source, out: &mut Outcome) {
+        self.now.pull(request, state, source, out);
     }
 
     fn select(&mut self, packets: &Packets<'_>, state: &mut State, out: &mut Selection) {

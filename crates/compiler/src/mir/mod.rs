@@ -170,7 +170,7 @@ pub enum Helper {
     InfoClear,
     /// Sends a copy to a port.
     SendCopy(u32),
-    /// Next packet of a port → i1: there was one
+    /// Next packet of a port → 1 if there was one
     Receive(u32),
     /// length
     Create,

@@ -84,6 +84,7 @@ impl Translator<'_> {
             N::PktPresent => self.helper_push(c, Helper::IsPresent, 0),
             N::PktHold => self.helper_push(c, Helper::Hold, 1),
             N::PktTake => self.helper_push(c, Helper::Take, 1),
+            N::PktAsk => self.helper_push(c, Helper::Receive(n), 0),
             N::PktUnpull => self.helper_void(c, Helper::Unpull, 1),
             N::PktCheck => self.inside(c),
             N::TFind | N::TPeek | N::TInsert | N::TDelete | N::TNone | N::TValid | N::TLoad | N::TStore => self.table(c, inst),

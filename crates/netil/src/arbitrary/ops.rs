@@ -388,6 +388,10 @@ impl Body<'_, '_> {
             }
             // What takes the packet away makes most of what follows trap.
             Op::PktReceive if self.b.c.chance(1, 4) => self.receive(),
+            Op::PktAsk if self.b.c.chance(1, 4) => {
+                let port = self.port(true);
+                self.op(Inst::with(op, port), 0, &[32]);
+            }
             Op::ExbufDelete if self.b.c.chance(1, 8) => self.emit(Inst::new(op)),
             Op::ExbufCreate if self.b.c.chance(1, 4) => {
                 let n = if self.b.c.chance(1, 16) { self.b.c.word() } else { 40 + self.b.c.below(100) };

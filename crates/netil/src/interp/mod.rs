@@ -13,7 +13,7 @@ mod tables;
 mod wide_ops;
 
 use crate::budget::Budget;
-use crate::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Outcome, Packets, Selection, State, Trap, TrapKind};
+use crate::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Outcome, Packets, Selection, Source, State, Trap, TrapKind};
 use crate::machine::Machine;
 use crate::module::{Extra, Handler, HandlerKind, Inst, slots};
 use crate::verify::{Facts, Verified};
@@ -70,7 +70,7 @@ impl Interpreter {
     pub fn init(&mut self, state: &mut State) -> Result<(), Disposition> {
         state.fit(&self.program);
         let mut clones = Vec::new();
-        match self.one(HandlerKind::Init, &mut ExchangeBuffer::none(), state, &mut clones, 0) {
+        match self.one(HandlerKind::Init, &mut ExchangeBuffer::none(), state, &mut clones, 0, None) {
             Disposition::Drop(DropReason::Verdict) => Ok(()),
             failed => Err(failed),
         }
@@ -81,10 +81,19 @@ impl Interpreter {
         out.clear();
         state.fit(&self.program);
         for (i, buffer) in burst.iter_mut().enumerate() {
-            let disposition = self.one(kind, buffer, state, &mut out.clones, i as u32);
+            let disposition = self.one(kind, buffer, state, &mut out.clones, i as u32, None);
             out.dispositions.push(disposition);
             state.packet_number = state.packet_number.wrapping_add(1);
         }
+    }
+
+    /// Runs the pull handler once; it may ask for packets.
+    pub fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn Source, out: &mut Outcome) {
+        out.clear();
+        state.fit(&self.program);
+        let disposition = self.one(HandlerKind::Pull, request, state, &mut out.clones, 0, Some(source));
+        out.dispositions.push(disposition);
+        state.packet_number = state.packet_number.wrapping_add(1);
     }
 
     /// Runs a filter on each packet.
@@ -96,7 +105,7 @@ impl Interpreter {
             let mut buffer = ExchangeBuffer::borrowed(frame);
             buffer.orig_len = packets.wire_len.get(i).copied().unwrap_or(buffer.orig_len);
             buffer.time_ns = packets.time_ns.get(i).copied().unwrap_or(0);
-            if let Disposition::Port(_) = self.one(HandlerKind::Push, &mut buffer, state, &mut clones, 0) {
+            if let Disposition::Port(_) = self.one(HandlerKind::Push, &mut buffer, state, &mut clones, 0, None) {
                 out.set(i);
             }
         }
@@ -109,6 +118,7 @@ impl Interpreter {
         state: &mut State,
         clones: &mut Vec<CloneOut>,
         index: u32,
+        source: Option<&mut dyn Source>,
     ) -> Disposition {
         let program = Arc::clone(&self.program);
         let Some((handler, facts)) = program.handler(kind) else { return Disposition::Drop(DropReason::Verdict) };
@@ -124,7 +134,9 @@ impl Interpreter {
             self.stack.push(buffer.port.into());
         }
         let budget = Budget(state.budget);
-        let machine = Machine { buffer, state, clones, index, shown: 0, copies: 0 };
+        // Another lifetime: those of trait objects in an option do not become shorter by themselves.
+        let source = source.map(|source| source as &mut dyn Source);
+        let machine = Machine { buffer, state, clones, index, shown: 0, copies: 0, source };
         let (stack, locals) = (&mut self.stack, &mut self.locals);
         let run = Run { program: &program, kind, handler, facts, plan, machine, stack, locals, calls: Vec::new(), at: 0, budget };
         run.finish()

@@ -27,6 +27,10 @@ impl Run<'_, '_> {
             Op::PktMoved => self.push(self.machine.buffer.moved()),
             Op::PktPresent => self.push(self.machine.buffer.is_present().into()),
             Op::PktHold | Op::PktTake | Op::PktCheck => self.keep(inst.op)?,
+            Op::PktAsk => {
+                let came = self.machine.receive(self.program, n);
+                self.push(came.into());
+            }
             Op::ChksumCalc => self.over_packet(|bytes| digest::internet_checksum(bytes).into())?,
             Op::CrcCalcPkt => self.over_packet(|bytes| digest::crc(n as u8, bytes).unwrap_or(0))?,
             _ => self.copro(inst)?,

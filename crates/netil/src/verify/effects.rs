@@ -88,6 +88,10 @@ fn meet(a: u16, b: u16) -> Option<u16> {
 /// Applies an instruction other than a call, in a module with `shared` bytes of shared memory; gives the widths of top and second where the instruction takes any type.
 pub(super) fn apply(module: &Module, shared: u32, handler: &Handler, inst: &Inst, s: &mut PathState) -> Result<[u16; 2], Reason> {
     constant_access(module, shared, inst, s)?;
+    if inst.op == Op::PktAsk {
+        // Others run meanwhile, perhaps with the same tables.
+        (0..module.tables.len() as u32).for_each(|table| end_entries(handler, entry_type(table), s));
+    }
     match inst.op.row().effect {
         Effect::Fixed(pops, pushes) => fixed(inst, pops, pushes, s).map(|()| [0; 2]),
         Effect::Special => special(module, handler, inst, s),

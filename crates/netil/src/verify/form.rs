@@ -145,7 +145,7 @@ impl Check<'_> {
     fn port(&self, op: Op, id: u32) -> Result<(), Reason> {
         let kind = self.module.port_kind(id).ok_or(Reason::Missing("port", id))?;
         let name = || self.module.port(id).map_or_else(String::new, |p| p.name);
-        match (op == Op::PktReceive, kind.is_input()) {
+        match (matches!(op, Op::PktReceive | Op::PktAsk), kind.is_input()) {
             (true, false) => Err(Reason::Immediate(format!("receives from output port '{}'", name()))),
             (false, true) => Err(Reason::Immediate(format!("sends to input port '{}'", name()))),
             _ => Ok(()),

@@ -157,7 +157,7 @@ impl Uses {
     fn add_own(&mut self, op: Op) {
         match op {
             Op::InfoClr => self.info = true,
-            Op::PktHold | Op::PktTake => (self.geometry, self.state) = (true, true),
+            Op::PktHold | Op::PktTake | Op::PktAsk => (self.geometry, self.state) = (true, true),
             Op::PktUnpull | Op::PktPush | Op::PktPull | Op::PktTrim | Op::PktGrow | Op::PktReceive | Op::ExbufCreate | Op::ExbufDelete => {
                 self.geometry = true
             }

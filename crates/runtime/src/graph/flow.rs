@@ -4,8 +4,10 @@
 //! what elements on its way push aside moves before the packet that was pulled.
 
 use super::native::Ctx;
-use super::program::Ended;
+use super::program::{Ended, Together, exchange};
 use super::{At, Body, Graph, MAX_PULL_DEPTH, MAX_ROUNDS, Packet, Push};
+use crate::io::LinkType;
+use netil::exec::{ExchangeBuffer, Source, State};
 
 /// Why packets are dropped that no element drops.
 const NOWHERE: &str = "output not connected";
@@ -187,6 +189,9 @@ impl Graph {
     /// The packet before a program's input goes through its pull handler.
     fn pull_program(&mut self, node: usize, port: u32) -> Option<Packet> {
         let Body::Program(program) = &self.nodes[node].body else { return None };
+        if program.asks() {
+            return self.ask_program(node, port);
+        }
         let input = program.input_of(port);
         let before = self.pull_input(node, input)?;
         let (rounds, link) = (before.rounds, before.link);
@@ -195,17 +200,40 @@ impl Graph {
         let Body::Program(program) = &mut self.nodes[node].body else { return None };
         let (ended, buffer) = program.with(&mut self.shared, |program| program.pull(port, input, before, now));
         self.end_run_of(node, begun);
-        let packet = Packet { buffer, rounds, link };
+        let result = self.after_pull(node, port, ended, Packet { buffer, rounds, link });
+        self.pending[mark..].reverse();
+        result
+    }
+
+    /// A program's pull handler looks for a packet itself. While it runs the graph is without it, as without a native element that runs.
+    fn ask_program(&mut self, node: usize, port: u32) -> Option<Packet> {
+        let body = std::mem::replace(&mut self.nodes[node].body, Body::Native(None));
+        let Body::Program(mut program) = body else { return None };
+        let mark = self.pending.len();
+        let (now, begun) = (self.clock.now(), self.begin_run());
+        let together = program.together().clone();
+        exchange(&together, &mut program.state, &mut self.shared);
+        let mut before = Before { graph: self, node, together: &together, time: None, rounds: 0, link: LinkType::EN10MB };
+        let (ended, buffer) = program.ask(port, now, &mut before);
+        let packet = Packet { buffer, rounds: before.rounds, link: before.link };
+        exchange(&together, &mut program.state, &mut self.shared);
+        self.nodes[node].body = Body::Program(program);
+        self.end_run_of(node, begun);
+        let result = self.after_pull(node, port, ended, packet);
+        self.pending[mark..].reverse();
+        result
+    }
+
+    /// What a pull handler gives to the output that was asked; what it does not has gone elsewhere.
+    fn after_pull(&mut self, node: usize, port: u32, ended: Ended, packet: Packet) -> Option<Packet> {
         self.after_program(node, &packet);
-        let result = match ended {
+        match ended {
             Ended::Leaves(left) if left == port => Some(packet),
             ended => {
                 self.end(node, ended, packet);
                 None
             }
-        };
-        self.pending[mark..].reverse();
-        result
+        }
     }
 
     /// Runs a program's handler for an event.
@@ -215,7 +243,7 @@ impl Graph {
         self.watch(|observer, _| observer.wakes(node));
         let Body::Program(program) = &mut self.nodes[node].body else { return };
         let (ended, buffer) = program.with(&mut self.shared, |program| program.event(event, time, now));
-        let packet = Packet { buffer, rounds: 0, link: crate::io::LinkType::EN10MB };
+        let packet = Packet { buffer, rounds: 0, link: LinkType::EN10MB };
         self.after_program(node, &packet);
         self.end(node, ended, packet);
         self.pending[mark..].reverse();
@@ -245,6 +273,27 @@ impl Graph {
     /// `name :: Class`.
     pub(super) fn declared(&self, node: usize) -> String {
         format!("{} :: {}", self.name(node), self.class(node))
+    }
+}
+
+/// What is before a program that asks while it runs, and what is known of the packet that it got last.
+pub(super) struct Before<'g> {
+    graph: &'g mut Graph,
+    node: usize,
+    together: &'g Together,
+    pub(super) time: Option<u64>,
+    rounds: u8,
+    link: LinkType,
+}
+
+impl Source for Before<'_> {
+    fn next(&mut self, state: &mut State, port: u32) -> Option<ExchangeBuffer<'static>> {
+        exchange(self.together, state, &mut self.graph.shared);
+        let packet = self.graph.pull_input(self.node, port);
+        exchange(self.together, state, &mut self.graph.shared);
+        let packet = packet?;
+        (self.time, self.rounds, self.link) = (Some(packet.buffer.time_ns), packet.rounds, packet.link);
+        Some(packet.buffer)
     }
 }
 

@@ -291,7 +291,7 @@ impl Ready<'_> {
         match &self.graph.nodes[before.node].body {
             Body::Native(Some(native)) => native.is_ready(from.port, &before),
             Body::Native(None) => true,
-            Body::Program(_) => before.any_input(),
+            Body::Program(program) => program.holds() || before.any_input(),
         }
     }
 

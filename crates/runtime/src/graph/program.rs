@@ -3,6 +3,7 @@
 //! Ports: the program's ids are its inputs from 0, then its outputs. Timers are set in the time of packets; they are due that much later by the clock
 //! of the run, which is the same where time is that of captures.
 
+use super::flow::Before;
 use super::native::Control;
 use super::{Factories, Packet, Settings};
 use crate::coproc::tables::is_written;
@@ -11,6 +12,7 @@ use netil::engine::Engine;
 use netil::event;
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome, State};
 use netil::module::{HandlerKind, PortKind, Table as Declaration};
+use netil::table::Op;
 use netil::tables::{Reference, Table};
 use std::sync::Arc;
 
@@ -24,10 +26,24 @@ pub(super) struct Program {
     /// Timers as they were last seen, and when each is due by the run's clock.
     timers: Vec<(u64, u64)>,
     together: Together,
+    /// Its pull handler looks for packets itself.
+    asks: bool,
 }
 
 /// Tables that a program has together with others: its own numbers for them, and theirs in the graph.
 pub(super) type Together = Vec<(usize, usize)>;
+
+/// A program's tables change places with those that lie with the graph.
+pub(super) fn exchange(together: &Together, state: &mut State, shared: &mut [Box<dyn Table>]) {
+    for (own, at) in together {
+        std::mem::swap(&mut state.tables[*own], &mut shared[*at]);
+    }
+}
+
+/// True if packets are not to be there before the pull handler runs.
+fn asks(program: &Verified) -> bool {
+    program.module().pull.as_ref().is_some_and(|handler| handler.code.iter().all(|inst| inst.op != Op::PktReceive))
+}
 
 /// The seed of an instance's random numbers and hashes.
 pub(super) fn seed_of(settings: &Settings, index: usize) -> u64 {
@@ -63,7 +79,8 @@ impl Program {
         state.budget = settings.budget.unwrap_or(state.budget);
         let engine = (factories.engine)(Arc::clone(program))?;
         let inputs = program.module().all_ports().iter().filter(|(_, port)| port.kind.is_input()).count() as u32;
-        Ok(Self { program: Arc::clone(program), engine, state, outcome: Outcome::default(), inputs, timers: Vec::new(), together })
+        let (program, outcome, asks) = (Arc::clone(program), Outcome::default(), asks(program));
+        Ok(Self { program, engine, state, outcome, inputs, timers: Vec::new(), together, asks })
     }
 
     /// Does something with those tables in their places that it has together with others. They lie with the graph, and here only meanwhile: one program
@@ -76,9 +93,22 @@ impl Program {
     }
 
     fn exchange(&mut self, shared: &mut [Box<dyn Table>]) {
-        for (own, at) in &self.together {
-            std::mem::swap(&mut self.state.tables[*own], &mut shared[*at]);
-        }
+        exchange(&self.together, &mut self.state, shared);
+    }
+
+    /// The tables that it has together with others.
+    pub(super) fn together(&self) -> &Together {
+        &self.together
+    }
+
+    /// True if its pull handler is to look for packets itself.
+    pub(super) fn asks(&self) -> bool {
+        self.asks
+    }
+
+    /// True if it holds packets back.
+    pub(super) fn holds(&self) -> bool {
+        !self.state.held.is_empty()
     }
 
     /// Runs the init handler; what it printed.
@@ -122,17 +152,30 @@ impl Program {
         (self.result(), buffer)
     }
 
+    /// Runs the pull handler for an output; it asks for packets itself. Its tables are in their places.
+    pub(super) fn ask(&mut self, output: u32, now: u64, before: &mut Before<'_>) -> (Ended, ExchangeBuffer<'static>) {
+        let mut buffer = ExchangeBuffer::none();
+        (buffer.port, buffer.time_ns) = (self.inputs + output, now);
+        self.engine.pull(&mut buffer, &mut self.state, before, &mut self.outcome);
+        self.look_at_timers(before.time.unwrap_or(now), now);
+        (self.result_of(&buffer), buffer)
+    }
+
     /// Runs the pull handler for an event at a time; without a packet at the end nothing was dropped.
     pub(super) fn event(&mut self, event: u32, time: u64, now: u64) -> (Ended, ExchangeBuffer<'static>) {
         let mut buffer = ExchangeBuffer::none();
         (buffer.port, buffer.time_ns) = (event, time);
         self.run(HandlerKind::Pull, &mut buffer);
         self.look_at_timers(time, now);
-        let ended = match self.result() {
+        (self.result_of(&buffer), buffer)
+    }
+
+    /// What became of a packet that the handler had to find or make first.
+    fn result_of(&self, buffer: &ExchangeBuffer<'_>) -> Ended {
+        match self.result() {
             Ended::Dropped(_) if !buffer.is_present() => Ended::Nothing,
             ended => ended,
-        };
-        (ended, buffer)
+        }
     }
 
     fn run(&mut self, kind: HandlerKind, buffer: &mut ExchangeBuffer<'static>) {
@@ -173,7 +216,7 @@ impl Program {
     /// True if some handler sets a timer.
     pub(super) fn sets_timers(&self) -> bool {
         let handlers = HandlerKind::ALL.into_iter().filter_map(|kind| self.program.module().handler(kind));
-        handlers.flat_map(|handler| &handler.code).any(|inst| inst.op == netil::table::Op::TimerSet)
+        handlers.flat_map(|handler| &handler.code).any(|inst| inst.op == Op::TimerSet)
     }
 
     fn reason(&self, code: u32) -> String {
