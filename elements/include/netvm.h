@@ -9,10 +9,12 @@
  *   void init(void)         once, before the first packet
  *   void packet(int port)   a packet has come to that input, pushed or pulled
  *   void push(int port)     the same for classes whose inputs are push only
+ *   void pull(int port)     a packet is asked for at that output; there is none before packet_ask, packet_take or packet_create gives one
  *   void timer(int n)       timer n is due; there is a packet only after packet_create or packet_take
  *
  * A handler ends with emit(port), drop(REASON), or at its end: then the packet is dropped without a reason. An access that the packet does not
- * have room for is a trap: it ends the handler, the packet is dropped and counted.
+ * have room for is a trap: it ends the handler, the packet is dropped and counted. Without a handler `pull`, a packet that is asked for is taken from the
+ * input before and runs through `packet`; with it, whoever asks gets what `pull` emits at that output, or nothing.
  *
  * Arithmetic is C11's with a 32-bit int and wraps around. Numbers in packets have the types be16, be32 and be64, which netvm keeps apart from
  * plain integers: only = == != & | ^ ~ and the conversions ntohs ... htonll work on them. Structs are packed. There are no unions, floats, bit-fields,
@@ -143,6 +145,8 @@ static inline bool packet_present(void) { return nv_packet != 0; }
 #define packet_hold(q) nv_hold(&nv_self, q)
 /* Makes the oldest packet held in queue q the packet; false if there is none. */
 #define packet_take(q) nv_take(&nv_self, q)
+/* packet_ask(input): only in pull. Asks at that input, which must pull, for a packet and makes it the packet, in place of the one before; false if there is none. */
+#define packet_ask(input) nv_ask(&nv_self, input)
 
 /* ---- Numbers ---- */
 

@@ -58,11 +58,11 @@ struct nv_handler {
 
 struct nv_element {
     const char *name;
-    void (*init)(void), (*packet)(int port), (*timer)(int n); /* null: none */
+    void (*init)(void), (*packet)(int port), (*timer)(int n), (*pull)(int port); /* null: none */
     const struct nv_output *outputs;
     int noutputs;
     u64 timers[NV_TIMERS];
-    struct nv_packet *held;
+    struct nv_packet *held, *waiting; /* waiting: before inputs that pull */
     u32 nheld;
     struct nv_handler *handlers;
     u64 drops, traps, ended;    /* ended: the handler's end dropped the packet */
@@ -87,11 +87,13 @@ bool nv_take(struct nv_element *self, u32 queue);
 /* A whole configuration in one file: each instance has functions of its own, which call the elements behind it. */
 #define nv_emit(self, port) NV_CAT(nv_self, _nv_emit)(port)
 #define nv_clone(self, port) NV_CAT(nv_self, _nv_clone)(port)
+#define nv_ask(self, input) NV_CAT(nv_self, _nv_ask)(input)
 #define nv_output_is_push(self, port) NV_CAT(nv_self, _nv_output_is_push)(port)
 #define nv_input_is_push(self, port) NV_CAT(nv_self, _nv_input_is_push)(port)
 #else
 void nv_emit(struct nv_element *self, int port);
 void nv_clone(struct nv_element *self, int port);
+bool nv_ask(struct nv_element *self, int input);
 bool nv_output_is_push(const struct nv_element *self, int port);
 bool nv_input_is_push(const struct nv_element *self, int port);
 #endif

@@ -64,6 +64,31 @@ static void guarded(nv_input *run, int port)
     trapped = outer;
 }
 
+bool nv_ask_at(nv_pulled *before, int port)
+{
+    struct nv_packet *own = nv_packet, *volatile got = 0;
+    jmp_buf here, *outer = trapped;
+    u32 from = nv_copies_from;
+
+    nv_packet = 0;
+    nv_copies_from = nv_copies;
+    trapped = &here;
+    if (setjmp(here) == 0) {
+        got = before(port);
+    } else {
+        traps += 1;
+        nv_packet_end();
+        nv_packet_free(nv_take_given());
+        nv_send_copies();
+    }
+    trapped = outer;
+    nv_copies_from = from;
+    nv_packet = got ? got : own;
+    if (got)
+        nv_packet_free(own);
+    return got != 0;
+}
+
 static void copy_to(nv_input *to, int port, bool back)
 {
     if (!nv_packet)

@@ -10,6 +10,7 @@
 #include "netvm_run.h"
 
 typedef void nv_input(int port);
+typedef struct nv_packet *nv_pulled(int port);
 
 /* A device or a file that packets come from. */
 struct nv_source {
@@ -60,6 +61,8 @@ void nv_copy_to(nv_input *to, int port);
 void nv_copy_back(nv_input *to, int port);
 /* Sends the running handler's copies, in order. */
 void nv_send_copies(void);
+/* Asks at that output for a packet, which takes the place of the running handler's; false if there is none. */
+bool nv_ask_at(nv_pulled *before, int port);
 /* The packet goes there when all else that came of the arrival is done; one that was led back 16 times is dropped. */
 void nv_lead_back(nv_input *to, int port);
 /* Moves what was led back. */

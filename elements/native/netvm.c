@@ -3,7 +3,7 @@
  *
  * Packets of usual size come from those that were freed. A handler's packets leave when it has ended: the copies made by clone first, each with all that comes of
  * it, then the packet itself. Jobs wait on a stack, so that a path of any length needs no C stack. A trap jumps out of the handler, which loses its packet; copies
- * that left before stay sent. There are push connections only. With NV_DIRECT, packets' ways are in direct.c.
+ * that left before stay sent. Connections push; packets that elements ask for are put before their inputs by the application. With NV_DIRECT, packets' ways are in direct.c.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -210,27 +210,19 @@ void nv_drop(struct nv_element *self, const char *reason)
     nv_packet = 0;
 }
 
-bool nv_hold(struct nv_element *self, u32 queue)
+/* Puts the packet at the end of a list in which several queues are. */
+static void put_last(struct nv_packet **end, struct nv_packet *packet, u32 queue)
 {
-    struct nv_packet **end = &self->held;
-
-    need(nv_packet, "no packet");
-    if (self->nheld == NV_HELD)
-        return false;
     while (*end)
         end = &(*end)->next;
-    nv_packet->queue = queue;
-    nv_packet->next = 0;
-    *end = nv_packet;
-    nv_packet = 0;
-    self->nheld += 1;
-    return true;
+    packet->queue = queue;
+    packet->next = 0;
+    *end = packet;
 }
 
-bool nv_take(struct nv_element *self, u32 queue)
+/* Makes the first packet of a queue the packet. */
+static bool take_first(struct nv_packet **at, u32 queue)
 {
-    struct nv_packet **at = &self->held;
-
     while (*at && (*at)->queue != queue)
         at = &(*at)->next;
     if (!*at)
@@ -238,6 +230,24 @@ bool nv_take(struct nv_element *self, u32 queue)
     nv_packet_free(nv_packet);
     nv_packet = *at;
     *at = nv_packet->next;
+    return true;
+}
+
+bool nv_hold(struct nv_element *self, u32 queue)
+{
+    need(nv_packet, "no packet");
+    if (self->nheld == NV_HELD)
+        return false;
+    put_last(&self->held, nv_packet, queue);
+    nv_packet = 0;
+    self->nheld += 1;
+    return true;
+}
+
+bool nv_take(struct nv_element *self, u32 queue)
+{
+    if (!take_first(&self->held, queue))
+        return false;
     self->nheld -= 1;
     return true;
 }
@@ -333,6 +343,11 @@ void nv_clone(struct nv_element *self, int port)
         send(self, port, nv_packet_copy(nv_packet));
 }
 
+bool nv_ask(struct nv_element *self, int input)
+{
+    return take_first(&self->waiting, (u32) input);
+}
+
 bool nv_output_is_push(const struct nv_element *self, int port)
 {
     return output_of(self, port) != 0;
@@ -398,6 +413,17 @@ void nv_deliver(struct nv_element *to, int port, struct nv_packet *packet)
 {
     nv_advance(packet->time);
     put_job(&waiting, (struct job) { to, port, packet });
+    run_waiting();
+}
+
+void nv_put_before(struct nv_element *to, int input, struct nv_packet *packet)
+{
+    put_last(&to->waiting, packet, (u32) input);
+}
+
+void nv_request(struct nv_element *to, int port)
+{
+    run(to, to->pull, port, 0);
     run_waiting();
 }
 

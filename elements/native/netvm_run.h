@@ -19,6 +19,10 @@ void *nv_allocate(size_t size);
 void nv_start(struct nv_element *const *elements, size_t count);
 /* Sets the clock, runs the timers that are due, and hands the packet to that input; returns when it and all that came of it is done. */
 void nv_deliver(struct nv_element *to, int port, struct nv_packet *packet);
+/* The packet waits before an input that pulls. */
+void nv_put_before(struct nv_element *to, int input, struct nv_packet *packet);
+/* A packet is asked for at that output; what the pull handler emits there leaves by it. */
+void nv_request(struct nv_element *to, int port);
 /* Sets the clock and runs the timers that are due. */
 void nv_advance(u64 time);
 /* Of those elements, the one with the timer that is due first, and which timer; null if none is due at that time. Sets the clock. */

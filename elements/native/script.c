@@ -1,8 +1,8 @@
 /*
  * script.c -- runs one instance of an element by commands, for tests; the application says which (script.h)
  *
- * Commands come by standard input, one a line: `at NANOSECONDS`, `in PORT HEX NAME=VALUE ...`, `write HANDLER VALUE`, `read HANDLER`. After each,
- * what happened is written to standard output, one a line (`print LINE`, `out PORT HEX NAME=VALUE ...`, `drop REASON`, `trap`, `value VALUE`), and
+ * Commands come by standard input, one a line: `at NANOSECONDS`, `in PORT HEX NAME=VALUE ...`, `wait PORT HEX NAME=VALUE ...`, `ask PORT`,
+ * `write HANDLER VALUE`, `read HANDLER`. After each, what happened is written to standard output, one a line (`print LINE`, `out PORT HEX NAME=VALUE ...`, `drop REASON`, `trap`, `value VALUE`), and
  * then a line with a dot.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -112,7 +112,7 @@ static void show_ends(void)
 
 /* ---- Commands ---- */
 
-static void put_in(char *rest)
+static void put_in(char *rest, bool waits)
 {
     static u8 bytes[LONGEST_LINE];
     char *word = strtok(rest, " ");
@@ -129,7 +129,11 @@ static void put_in(char *rest)
         for (size_t i = 0; i < nv_nfields; i++)
             if (strncmp(word, nv_fields[i].name, strcspn(word, "=")) == 0 && !nv_fields[i].name[strcspn(word, "=")])
                 set_field(&nv_fields[i], packet, strchr(word, '=') + 1);
-    nv_deliver(instance, port, packet);
+    if (!waits && !instance->pull)
+        return nv_deliver(instance, port, packet);
+    nv_put_before(instance, port, packet);
+    if (!waits)
+        nv_request(instance, 0);
 }
 
 static void read_value(const char *name)
@@ -166,7 +170,11 @@ static void command(char *line)
     if (strcmp(line, "at") == 0)
         nv_advance(strtoull(rest, 0, 10));
     else if (strcmp(line, "in") == 0)
-        put_in(rest);
+        put_in(rest, false);
+    else if (strcmp(line, "wait") == 0)
+        put_in(rest, true);
+    else if (strcmp(line, "ask") == 0)
+        nv_request(instance, atoi(rest));
     else if (strcmp(line, "read") == 0)
         read_value(rest);
     else if (strcmp(line, "write") == 0)

@@ -105,11 +105,13 @@ fn happened(program: &Path, n: usize, case: &Case) -> Result<Vec<Vec<Event>>, St
 fn command(action: &Action) -> String {
     match action {
         Action::At(time) => format!("at {time}\n"),
-        Action::In(port, bytes, info) => {
+        Action::In(port, bytes, info) | Action::Wait(port, bytes, info) => {
+            let word = if matches!(action, Action::In(..)) { "in" } else { "wait" };
             let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
             let info: String = info.iter().map(|(name, value)| format!(" {name}={value}")).collect();
-            format!("in {port} {hex}{info}\n")
+            format!("{word} {port} {hex}{info}\n")
         }
+        Action::Ask(port) => format!("ask {port}\n"),
         Action::Write(name, value) => format!("write {name} {value}\n"),
         Action::Read(name) => format!("read {name}\n"),
     }
@@ -148,7 +150,14 @@ fn instance(n: usize, file: &Path, source: &str, names: &[String], case: &Case) 
     let pointer = |member: &str, handler: &str| {
         if source.contains(&format!("\nvoid {handler}(")) { format!(".{member} = i{n}_{handler}, ") } else { String::new() }
     };
-    let handlers = [pointer("init", "init"), pointer("packet", "packet"), pointer("packet", "push"), pointer("timer", "timer")].concat();
+    let handlers = [
+        pointer("init", "init"),
+        pointer("packet", "packet"),
+        pointer("packet", "push"),
+        pointer("timer", "timer"),
+        pointer("pull", "pull"),
+    ]
+    .concat();
     let defines: String = names.iter().map(|name| format!("#define {name} i{n}_{name}\n")).collect();
     let undefines: String = names.iter().map(|name| format!("#undef {name}\n")).collect();
     let (inputs, outputs) = case.ports;
@@ -162,7 +171,7 @@ fn instance(n: usize, file: &Path, source: &str, names: &[String], case: &Case) 
 
 /// The names at file level of an element: those of parameters, tables, constants, tags, data and functions.
 fn file_level(source: &str, declared: &[Declaration]) -> Vec<String> {
-    let mut names: Vec<String> = ["init", "packet", "push", "timer"].map(String::from).to_vec();
+    let mut names: Vec<String> = ["init", "packet", "push", "timer", "pull"].map(String::from).to_vec();
     for (kind, words) in declared {
         let at = match kind.as_str() {
             "PARAM" | "PARAM_LIST" | "CONFIG" | "CONFIG_LIST" => 1,

@@ -2,7 +2,7 @@
 //! with the file beside it. `NETVM_BLESS=1` writes those files.
 //!
 //! A case is the text of a class; lines from `--- name.h` on are a header, `--- values` has lines `name number` for parameters of the instance and
-//! `--- generated` what CONFIG makes. A case without these is described and then compiled with one input and one output that push.
+//! `--- generated` what CONFIG makes; `--- ports` has a line such as `lh/l` for inputs and outputs that pull (`l`) and push. A case without these is described and then compiled with one input and one output that push.
 
 use netvm_frontends::c::{self, InfoLayout, Instance, Source, Value};
 use netvm_frontends::click::processing::Kind;
@@ -29,6 +29,10 @@ fn instance(case: &str) -> Instance {
     for line in part(case, "values").unwrap_or("").lines() {
         let (name, value) = line.split_once(' ').unwrap();
         instance.values.insert(name.to_owned(), Value::Int(value.parse().unwrap()));
+    }
+    if let Some((inputs, outputs)) = part(case, "ports").and_then(|ports| ports.trim().split_once('/')) {
+        let kinds = |letters: &str| letters.chars().map(|letter| if letter == 'l' { Kind::Pull } else { Kind::Push }).collect();
+        (instance.inputs, instance.outputs) = (kinds(inputs), kinds(outputs));
     }
     instance.generated = part(case, "generated").unwrap_or("").to_owned();
     instance

@@ -1,6 +1,8 @@
 //! What the element language has, run as elements of configurations, on every engine as on the interpreter.
 
 mod graphs;
+#[path = "language/pull.rs"]
+mod pull;
 
 use graphs::{read, runs};
 use std::path::{Path, PathBuf};

@@ -63,6 +63,7 @@ pub(super) enum Own {
     Insert,
     Delete,
     TimerSet,
+    Ask,
     Search,
     TextIs,
     OutputIsPush,
@@ -133,6 +134,7 @@ rows! {
     packet_present() G(BOOL), Ops(&[(Op::PktPresent, 0)]);
     packet_hold(V(U32)) G(BOOL), Ops(&[(Op::PktHold, 0)]), moves;
     packet_take(V(U32)) G(BOOL), Ops(&[(Op::PktTake, 0)]), moves;
+    packet_ask(V(INT)) G(BOOL), O(Own::Ask), moves;
     packet_copy(V(U32), V(U32), V(U32)) VOID, O(Own::PacketCopy);
     packet_read(Array, V(U32), V(U32)) VOID, O(Own::PacketRead);
     packet_write(V(U32), Array, V(U32)) VOID, O(Own::PacketWrite);

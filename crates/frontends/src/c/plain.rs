@@ -6,7 +6,7 @@
 use super::ast::{BaseKind, Declaration, Item};
 use super::faults::{Diagnostics, Faults};
 use super::token::{Kind, Token};
-use super::tree::Pattern;
+use super::tree::{HANDLERS, Pattern};
 use super::{Class, Instance, Source, Table, TableScope, deep, front, parse, preprocess};
 use crate::diagnostics::Sources;
 use std::collections::BTreeSet;
@@ -26,9 +26,6 @@ pub struct Plain {
     /// Its tables, those that CONFIG's syntax has made among them.
     pub tables: Vec<Table>,
 }
-
-/// The functions that a runtime calls.
-const HANDLERS: [&str; 4] = ["init", "packet", "push", "timer"];
 
 /// The file of a class as plain C.
 ///

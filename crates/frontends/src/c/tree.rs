@@ -252,15 +252,16 @@ pub(super) struct Program {
     pub(super) statics: Vec<Static>,
     pub(super) functions: Vec<Function>,
     pub(super) controls: Vec<ControlDecl>,
-    /// Of `init`, `packet`, `push`, `timer`.
-    pub(super) handlers: [Option<usize>; 4],
+    /// Of `init`, `packet`, `push`, `timer`, `pull`.
+    pub(super) handlers: [Option<usize>; 5],
 }
 
 pub(super) const INIT: usize = 0;
 pub(super) const PACKET: usize = 1;
 pub(super) const PUSH: usize = 2;
 pub(super) const TIMER: usize = 3;
-pub(super) const HANDLERS: [&str; 4] = ["init", "packet", "push", "timer"];
+pub(super) const PULL: usize = 4;
+pub(super) const HANDLERS: [&str; 5] = ["init", "packet", "push", "timer", "pull"];
 
 impl Expr {
     pub(super) fn number(value: u128, ty: Type, span: Span) -> Self {

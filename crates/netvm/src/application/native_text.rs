@@ -199,7 +199,7 @@ impl Writer<'_> {
         for function in ["output", "input"] {
             let _ = writeln!(self.out, "static inline bool {e}_nv_{function}_is_push(int port);");
         }
-        let _ = writeln!(self.out, "static inline struct nv_packet *{e}_nv_pull(int port);");
+        let _ = writeln!(self.out, "static inline struct nv_packet *{e}_nv_pull(int port);\nstatic inline bool {e}_nv_ask(int input);");
     }
 
     /// A copy of a class's file, with the element's own names, and what connects it.

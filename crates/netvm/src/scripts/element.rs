@@ -136,6 +136,13 @@ impl Element {
         match action {
             Action::At(time) => self.advance(*time),
             Action::In(port, bytes, info) => self.packet(*port, bytes, info),
+            Action::Wait(port, bytes, info) => {
+                let waiting = self.buffer(*port, bytes, info);
+                if !self.wait(*port, waiting) {
+                    self.events.push(Event::Value(format!("no input {port} that pulls")));
+                }
+            }
+            Action::Ask(port) => self.ask(*port),
             Action::Write(name, value) => self.write(name, value),
             Action::Read(name) => {
                 let value = self.read(name);
@@ -179,14 +186,25 @@ impl Element {
         let buffer = self.buffer(port, bytes, info);
         match self.program.module().port_kind(port as u32) {
             Some(PortKind::PullInput) => {
-                self.state.inputs[port].push_back(buffer);
-                let mut request = ExchangeBuffer::none();
-                request.port = self.inputs as u32;
-                self.run(HandlerKind::Pull, request);
+                self.wait(port, buffer);
+                self.ask(0);
             }
             Some(PortKind::PushInput) => self.run(HandlerKind::Push, buffer),
             _ => self.events.push(Event::Value(format!("no input {port}"))),
         }
+    }
+
+    /// False if there is no such input that pulls.
+    fn wait(&mut self, port: usize, buffer: ExchangeBuffer<'static>) -> bool {
+        let pulls = self.program.module().port_kind(port as u32) == Some(PortKind::PullInput);
+        if pulls {
+            self.state.inputs[port].push_back(buffer);
+        }
+        pulls
+    }
+
+    fn ask(&mut self, output: usize) {
+        self.run(HandlerKind::Pull, self.event((self.inputs + output) as u32));
     }
 
     fn run(&mut self, kind: HandlerKind, buffer: ExchangeBuffer<'static>) {

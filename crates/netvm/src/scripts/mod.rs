@@ -8,12 +8,14 @@
 //! ports INPUTS OUTPUTS            that are connected; 1 1 by default
 //! beside CONFIGURATION            elements that the arguments name; nothing comes to them
 //! at SECONDS                      the clock, 1 at first; timers that are due run
-//! in PORT HEX [NAME=VALUE ...]    a packet comes in, with those annotations (all others 0)
+//! in PORT HEX [NAME=VALUE ...]    a packet comes in, with those annotations (all others 0); where it is pulled, output 0 is asked for it
+//! wait PORT HEX [NAME=VALUE ...]  a packet waits before an input that pulls, until the element asks for it
+//! ask PORT                        a packet is asked for at that output
 //! write HANDLER VALUE             a write handler is called
 //! read HANDLER VALUE              a read handler has that value; a line's end is written \n
 //! ```
 //!
-//! After `in`, `at` and `write` follow, in order, all that happens then: `print LINE`, `out PORT HEX [NAME=VALUE ...]` (only the named annotations are
+//! After `in`, `ask`, `at` and `write` follow, in order, all that happens then: `print LINE`, `out PORT HEX [NAME=VALUE ...]` (only the named annotations are
 //! compared; time_ns is the packet's time), and at the end `drop [REASON]` or `trap`. In HEX there may be spaces, and `XX*N` is a byte N times. A line
 //! that begins with a space goes on with the one before. Numbers are decimal, IPv4 addresses dotted, other values hexadecimal digits.
 
@@ -65,6 +67,10 @@ pub enum Action {
     At(u64),
     /// A packet comes in by that port.
     In(usize, Vec<u8>, Info),
+    /// A packet waits before that port.
+    Wait(usize, Vec<u8>, Info),
+    /// A packet is asked for at that port.
+    Ask(usize),
     /// A write handler gets that value.
     Write(String, String),
     /// A read handler is asked.
@@ -192,7 +198,7 @@ fn read_line(cases: &mut Vec<Case>, line: usize, text: &str) -> Option<()> {
         "config" => case.config = rest.to_owned(),
         "beside" => case.beside = rest.to_owned(),
         "ports" => case.ports = rest.split_once(' ').map(|(i, o)| Some((i.parse().ok()?, o.parse().ok()?)))??,
-        "at" | "in" | "write" | "read" => case.steps.push(step(line, word, rest)?),
+        "at" | "in" | "wait" | "ask" | "write" | "read" => case.steps.push(step(line, word, rest)?),
         _ => case.steps.last_mut()?.expected.push(event(text)?),
     }
     Some(())
@@ -205,6 +211,8 @@ fn step(line: usize, word: &str, rest: &str) -> Option<Step> {
     let action = match word {
         "at" => Action::At((rest.parse::<f64>().ok()? * 1e9).round() as u64),
         "in" => packet(rest).map(|(port, bytes, info)| Action::In(port, bytes, info))?,
+        "wait" => packet(rest).map(|(port, bytes, info)| Action::Wait(port, bytes, info))?,
+        "ask" => Action::Ask(rest.parse().ok()?),
         "write" => Action::Write(name, value),
         _ => {
             expected.push(Event::Value(value));

@@ -89,6 +89,10 @@ impl Checker<'_> {
         if let Some(handler) = handler {
             self.handler(handler, id, written, &function);
         }
+        if handler == Some(tree::PULL) {
+            // So that `emit(port)` is the output that was asked.
+            function.locals.iter_mut().for_each(|port| port.constant = true);
+        }
         // What is not static is meant as a handler, whatever its name: its ends are not told as well.
         let meant = handler.or_else(|| (!written.is_static).then_some(tree::PACKET));
         self.current = Some(Current { function, handler: meant, switches: Vec::new(), loops: 0, breakable: 0 });
@@ -107,7 +111,8 @@ impl Checker<'_> {
         let wants: &[Type] = if handler == tree::INIT { &[] } else { &[INT] };
         let types: Vec<Type> = function.locals[..function.params].iter().map(|local| local.ty.clone()).collect();
         if function.result != Type::Void || types != wants {
-            let help = ["void init(void)", "void packet(int port)", "void push(int port)", "void timer(int n)"][handler];
+            let help =
+                ["void init(void)", "void packet(int port)", "void push(int port)", "void timer(int n)", "void pull(int port)"][handler];
             self.fault_help(written.name.span, format!("the handler `{}` has other types", written.name.text), format!("write `{help}`"));
         }
     }
@@ -118,10 +123,10 @@ impl Checker<'_> {
             let help = "write `ELEMENT(Name, \"1/1\", \"a/a\");`";
             self.fault_help(Span::default(), "the file declares no element class", help);
         }
-        let runs = [tree::PACKET, tree::PUSH, tree::TIMER].iter().any(|n| self.program.handlers[*n].is_some());
+        let runs = [tree::PACKET, tree::PUSH, tree::TIMER, tree::PULL].iter().any(|n| self.program.handlers[*n].is_some());
         if !runs && self.program.controls.is_empty() && self.faults.is_empty() {
             let span = self.element.unwrap_or_default();
-            self.fault_help(span, "the class has no handler", "write `void packet(int port) { ... }`, or push or timer");
+            self.fault_help(span, "the class has no handler", "write `void packet(int port) { ... }`, or push, pull or timer");
         }
         if let (Some(packet), Some(push)) = (self.program.handlers[tree::PACKET], self.program.handlers[tree::PUSH]) {
             let span = |id: usize| self.program.functions[id].span;

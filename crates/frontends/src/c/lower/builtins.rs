@@ -82,6 +82,7 @@ impl Lowerer<'_> {
                 self.renew(*table as u32);
             }
             (Own::Search, _) => self.search(args, row, span),
+            (Own::Ask, [Arg::Value(input)]) => self.ask(input, row, span),
             (Own::TimerSet, [Arg::Value(timer), Arg::Value(when)]) => self.timer_set(timer, when),
             (Own::OutputIsPush | Own::InputIsPush, [Arg::Value(port)]) => self.is_push(own == Own::OutputIsPush, port),
             (Own::Header | Own::HeaderArray, _) => {

@@ -146,6 +146,10 @@ impl Walk<'_> {
                 None => ("view", "moves the packet's bytes: its views end here", "make the view again with header(T, offset) behind that"),
                 Some(_) => ("entry", "ends all entries of the table that were found before", "find the entry again behind that"),
             };
+            let why = match &self.events[*ended as usize - 1].1 {
+                Event::Moves(_, "packet_ask") => "puts another packet in its place: views end here",
+                _ => why,
+            };
             let (cause, word) = match &self.events[*ended as usize - 1].1 {
                 Event::Moves(span, word) | Event::Changes(_, span, word) => (*span, *word),
                 _ => (span, ""),

@@ -10,9 +10,10 @@
 //! module   the whole: ports, memories, tables, handlers    object   structs: copies, comparisons, keys
 //! stmt     statements                                      place    objects: where they are, loads and stores
 //! expr     values and conditions                           pointer  pointers and pointer variables
-//! call     inlining                                        builtins the functions of netvm.h; print those that print
+//! call     inlining                                        builtins the functions of netvm.h; print those that print; ask those of pull()
 //! ```
 
+mod ask;
 mod builtins;
 mod call;
 mod code;
@@ -68,6 +69,7 @@ pub(super) fn lower(program: &Program, instance: &Instance, info: &mut InfoLayou
         texts: HashMap::new(),
         code: Code::default(),
         kind: HandlerKind::Init,
+        asks: false,
         frames: Vec::new(),
         pointers: Vec::new(),
         learnt: Vec::new(),
@@ -124,6 +126,8 @@ struct Lowerer<'a> {
     texts: HashMap<Arc<[u8]>, u32>,
     code: Code,
     kind: HandlerKind,
+    /// `pull` is being made.
+    asks: bool,
     frames: Vec<Frame>,
     pointers: Vec<PointerVar>,
     /// Kinds of places that pointer variables have, learnt when the handler was made before.

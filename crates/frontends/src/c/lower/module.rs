@@ -1,7 +1,7 @@
 //! The whole module: ports, memories, tables, and the handlers put together of those of the class.
 //!
 //! The push handler runs `packet` or `push` with the port that the packet came in by. The pull handler has three parts: timers, handlers for people, and packets
-//! that are asked for, which it takes from the input that leads to the output.
+//! that are asked for: it runs `pull`, or takes one from the input that leads to the output.
 
 use super::code::Code;
 use super::flow;
@@ -187,7 +187,7 @@ impl Lowerer<'_> {
     }
 
     /// A handler of the class, with its argument in a local.
-    fn run(&mut self, function: usize, argument: Option<u32>) {
+    pub(super) fn run(&mut self, function: usize, argument: Option<u32>) {
         let program = self.program;
         self.push_frame(function, None);
         if let Some(kept) = argument {
@@ -216,7 +216,8 @@ impl Lowerer<'_> {
 
     fn pull(&mut self, calls: &[Call]) -> Option<Handler> {
         let timer = self.program.handlers[tree::TIMER];
-        let pulls = self.instance.outputs.contains(&Kind::Pull) && self.packet_handler().is_some();
+        let pull = self.program.handlers[tree::PULL];
+        let pulls = self.instance.outputs.contains(&Kind::Pull) && pull.or(self.packet_handler()).is_some();
         let runs = pulls || timer.is_some() || !calls.is_empty() || self.module.push.is_none();
         if !runs {
             return None;
@@ -227,8 +228,10 @@ impl Lowerer<'_> {
                 this.timers(timer, id);
             }
             this.run_calls(calls, id);
-            if let Some(function) = this.packet_handler().filter(|_| pulls) {
-                this.asked(function, id);
+            match (pull, this.packet_handler()) {
+                (Some(function), _) if pulls => this.asking(function, id),
+                (None, Some(function)) if pulls => this.asked(function, id),
+                _ => {}
             }
             this.code.op(Op::Ret);
         });

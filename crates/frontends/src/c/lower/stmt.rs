@@ -191,6 +191,9 @@ impl Lowerer<'_> {
     }
 
     fn emit(&mut self, port: &Expr) {
+        if self.asks {
+            self.check_asked(port);
+        }
         if let Some(n) = fold(port, &self.facts) {
             match self.output(n) {
                 Some(id) => self.code.op1(Op::PktSend, id),

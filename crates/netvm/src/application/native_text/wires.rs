@@ -83,7 +83,8 @@ impl<'a> Wires<'a> {
         text += &self.copying(element, &e);
         text += &pushes(&e, "output", self.outputs(element));
         text += &pushes(&e, "input", self.inputs(element));
-        text += &self.pulling(element, &e, handler);
+        text += &self.pulling(element, &e, handler, handlers.contains("pull"));
+        text += &self.asking(element, &e);
         let pointer = |member: &str| if handlers.contains(member) { format!(".{member} = {e}_{member}, ") } else { String::new() };
         let pointers = [pointer("init"), pointer("timer")].concat();
         let _ = writeln!(text, "static struct nv_element {e} = {{ .name = {name:?}, {pointers}}};");
@@ -102,13 +103,29 @@ impl<'a> Wires<'a> {
         format!("static inline void {e}_nv_clone(int port)\n{{\n    switch (port) {{\n{ways}    default: break;\n    }}\n}}\n")
     }
 
-    /// The packet before goes through the handler; what the handler does not give to this output has gone elsewhere.
-    fn pulling(&self, element: usize, e: &str, handler: Option<&str>) -> String {
+    /// A function by which the element's own text asks at its inputs.
+    fn asking(&self, element: usize, e: &str) -> String {
+        let case = |input: u32| {
+            let from = self.before.get(&Port { element, port: input })?;
+            let pulls = self.inputs(element).get(input as usize) == Some(&Kind::Pull);
+            pulls.then(|| format!("    case {input}: return nv_ask_at({}_nv_pull, {});\n", self.identifier(from.element), from.port))
+        };
+        let cases: String = (0..self.inputs(element).len() as u32).filter_map(case).collect();
+        format!("static inline bool {e}_nv_ask(int input)\n{{\n    switch (input) {{\n{cases}    default: return false;\n    }}\n}}\n")
+    }
+
+    /// The handler `pull` looks for a packet, or the packet before goes through the other one; what the handler does not give to this output has gone elsewhere.
+    fn pulling(&self, element: usize, e: &str, handler: Option<&str>, looks: bool) -> String {
         let (inputs, outputs) = (self.inputs(element), self.outputs(element));
         let mut cases = String::new();
         for port in (0..outputs.len()).filter(|port| outputs[*port] == Kind::Pull) {
             let input = if inputs.len() == outputs.len() { port } else { 0 };
-            if let Some(handler) = handler {
+            if looks {
+                let _ = write!(
+                    cases,
+                    "    case {port}:\n        {e}_pull({port});\n        nv_end(&{e}, true);\n        return nv_take_given();\n"
+                );
+            } else if let Some(handler) = handler {
                 let _ = write!(
                     cases,
                     "    case {port}:\n        nv_packet = {};\n        if (!nv_packet)\n            return 0;\n        {e}_{handler}({input});\n        nv_end(&{e}, true);\n        return nv_take_given();\n",
