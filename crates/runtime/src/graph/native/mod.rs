@@ -45,7 +45,7 @@ pub const ALL: &[&NativeClass] = &[
     &ratedsource::CLASS,
     &ratedunqueue::RATED, &ratedunqueue::BANDWIDTH,
     &red::CLASS,
-    &scheds::ROUND_ROBIN, &scheds::PRIO, &scheds::STRIDE, &scheds::SIMPLE_ROUND_ROBIN, &scheds::SIMPLE_PRIO, &scheds::PULL_SWITCH, &scheds::SIMPLE_PULL_SWITCH, &scheds::TIME_SORTED,
+    &scheds::ROUND_ROBIN, &scheds::PRIO, &scheds::STRIDE, &scheds::SIMPLE_ROUND_ROBIN, &scheds::SIMPLE_PRIO, &scheds::TIME_SORTED,
     &shaper::SHAPER, &shaper::BANDWIDTH,
     &timedsource::CLASS,
     &todump::TO_DUMP, &todump::TO_DEVICE, &todump::TO_HOST,

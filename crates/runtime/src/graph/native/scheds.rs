@@ -27,13 +27,6 @@ sched!(
     "StrideSched(TICKETS0, TICKETS1, ...) -- pulls from its inputs in proportion to their tickets\n\nInputs that have nothing lose their turn. Handlers: tickets0 tickets1 ... rw."
 );
 sched!(
-    PULL_SWITCH,
-    "PullSwitch",
-    switch,
-    "PullSwitch([INPUT]) -- pulls from one of its inputs\n\nINPUT (0) is the one; -1 is none. Handlers: switch rw, config r."
-);
-sched!(SIMPLE_PULL_SWITCH, "SimplePullSwitch", switch, "SimplePullSwitch([INPUT]) -- the same as PullSwitch");
-sched!(
     TIME_SORTED,
     "TimeSortedSched",
     time_sorted,
@@ -147,47 +140,6 @@ impl Stride {
     fn client(&mut self, handler: &str) -> Option<&mut Client> {
         let port = handler.strip_prefix("tickets")?.parse().ok();
         self.clients.iter_mut().find(|client| Some(client.port) == port)
-    }
-}
-
-fn switch(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
-    let input = Args::parse(setup.arguments, &["INPUT"], &[])?.integer("INPUT", 0)?;
-    match input < i64::from(setup.inputs) {
-        true => Ok(Box::new(PullSwitch { input })),
-        false => Err(format!("there is no input {input}")),
-    }
-}
-
-struct PullSwitch {
-    input: i64,
-}
-
-impl PullSwitch {
-    fn port(&self) -> Option<u32> {
-        u32::try_from(self.input).ok()
-    }
-}
-
-impl Native for PullSwitch {
-    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
-        ctx.pull(self.port()?)
-    }
-
-    fn is_ready(&self, _: u32, ctx: &Ready<'_>) -> bool {
-        self.port().is_some_and(|port| ctx.input(port))
-    }
-
-    fn controls(&self) -> Vec<Control> {
-        controls(&[], &[], &["switch"])
-    }
-
-    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
-        Ok(self.input.to_string())
-    }
-
-    fn write(&mut self, _: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
-        self.input = text::integer(value).ok_or_else(|| format!("expected an input, not '{value}'"))?.max(-1);
-        Ok(())
     }
 }
 

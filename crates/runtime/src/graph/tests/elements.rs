@@ -45,9 +45,6 @@ fn schedulers_choose() {
     };
     assert_eq!(handlers(&with("PrioSched"), &["a.count", "b.count"]), ["3", "1"]);
     assert_eq!(handlers(&with("RoundRobinSched"), &["a.count", "b.count"]), ["2", "2"]);
-    assert_eq!(handlers(&with("PullSwitch(1)"), &["a.count", "b.count"]), ["0", "3"]);
-    assert_eq!(handlers(&with("PullSwitch(-1)"), &["a.count", "b.count"]), ["0", "0"]);
-    assert!(refusal("s :: PullSwitch(7)").contains("no input 7"));
 }
 
 #[test]

@@ -1,0 +1,29 @@
+/*
+ * PullSwitch([INPUT]) -- pulls from one of its inputs, which can be changed
+ *
+ * What is asked for comes from INPUT, 0 by default. With a negative INPUT there is nothing.
+ *
+ * Handlers: switch (read/write), the input.
+ *
+ * See also: SimplePullSwitch, StaticPullSwitch, Switch, DRRSched.
+ */
+#include <netvm.h>
+
+ELEMENT(PullSwitch, "-/1", "l/l");
+PARAM(int, input, "INPUT", OPTIONAL(0));
+
+static int current;
+
+void init(void)
+{
+    current = input;
+}
+
+void pull(int port)
+{
+    if (packet_ask(current))
+        emit(port);
+}
+
+READ(switch, int, current);
+WRITE(switch, int, current);
