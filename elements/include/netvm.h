@@ -194,10 +194,11 @@ u16 crc16(u32 offset, u32 length);
 #define TABLE_TERNARY(name, K, V, capacity) NV_TABLE(NV_TERNARY, name, K, V, capacity, 0)
 /* TABLE_RANGE(name, K, V, capacity): low to high; the highest priority. */
 #define TABLE_RANGE(name, K, V, capacity) NV_TABLE(NV_RANGE, name, K, V, capacity, 0)
-/* SCOPE(table, ...): which elements have that table together, once it is declared. LOCAL: none. REGIONAL: all instances of the element, which here is one.
- * GLOBAL: all elements of the class. UNIVERSAL: all with a universal table of that name. They declare it alike. REGIONAL(element, name): it is the table of
- * that name of the element that a string parameter or "..." names, with that one's capacity and timeout. */
-#define SCOPE(table, scope) NV_DECLARATION(SCOPE)
+/* SCOPE(name, ...): which elements have that table or static variable together, once it is declared. LOCAL: none. REGIONAL: all instances of the element, which here is
+ * one. GLOBAL: all elements of the class. UNIVERSAL: all with a universal one of that name. They declare it alike; a variable gets its initial value once, from the
+ * first of them that gives it one. REGIONAL(element, its name): it is that of the element that a string parameter or "..." names, a table with that one's capacity and timeout, a
+ * variable that has a scope there, too. In native programs of your own, each instance has its own. */
+#define SCOPE(name, scope) NV_DECLARATION(SCOPE)
 /* table_find(table, &key): a V * or 0. The entry counts as used now. It is valid until an insert or delete on the table, or the handler's end. */
 #define table_find(t, k) ((__typeof__((t).nv_value)) nv_table_find((t).nv_table, NV_KEY(t, k), true))
 /* table_peek(table, &key): the same, but the entry does not count as used. */

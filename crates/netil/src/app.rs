@@ -24,6 +24,19 @@ pub struct Application {
     pub info_size: u32,
     /// Tables that are one: each list has those that several instances have together, made as the first is declared.
     pub shared: Vec<Vec<TableOf>>,
+    /// Pieces of programs' shared memories that are one: each list has those that several instances have together. All bytes are 0 at first.
+    pub pieces: Vec<Vec<PieceOf>>,
+}
+
+/// A piece of an instance's shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PieceOf {
+    /// The instance's number.
+    pub instance: u32,
+    /// Where it begins.
+    pub at: u32,
+    /// Its bytes.
+    pub len: u32,
 }
 
 /// A table of an instance.
@@ -84,6 +97,8 @@ pub enum AppError {
     Info(u32),
     /// That table is not there, is not like those it is one with, or its instance has that one already.
     Shared(TableOf),
+    /// That piece is not there, or not as long as those it is one with, or overlaps another.
+    Piece(PieceOf),
 }
 
 impl fmt::Display for AppError {
@@ -94,6 +109,9 @@ impl fmt::Display for AppError {
             Self::Shared(TableOf { instance, table }) => {
                 write!(f, "table {table} of instance {instance} cannot be one with those of others")
             }
+            Self::Piece(PieceOf { instance, at, len }) => {
+                write!(f, "{len} bytes at {at} of the shared memory of instance {instance} cannot be one with those of others")
+            }
         }
     }
 }
@@ -101,7 +119,7 @@ impl fmt::Display for AppError {
 impl std::error::Error for AppError {}
 
 impl Application {
-    /// Checks that wires end at ports, that all programs see the same info memory, and that tables which are one are alike.
+    /// Checks that wires end at ports, that all programs see the same info memory, and that tables and pieces of memory which are one are alike.
     ///
     /// # Errors
     /// The first thing that is not so.
@@ -111,6 +129,7 @@ impl Application {
             self.check_end(wire.to, true)?;
         }
         self.check_shared()?;
+        self.check_pieces()?;
         let differs = |(_, i): &(usize, &Instance)| i.program().is_some_and(|p| p.module().info_size != self.info_size);
         self.instances.iter().enumerate().find(differs).map_or(Ok(()), |(n, _)| Err(AppError::Info(n as u32)))
     }
@@ -129,13 +148,31 @@ impl Application {
         Ok(())
     }
 
+    fn check_pieces(&self) -> Result<(), AppError> {
+        let mut seen: Vec<PieceOf> = Vec::new();
+        for list in &self.pieces {
+            for piece in list {
+                let program = self.instances.get(piece.instance as usize).and_then(Instance::program);
+                let inside = program.is_some_and(|program| u64::from(piece.at) + u64::from(piece.len) <= program.shared_size().into());
+                let alike = list.first().is_some_and(|first| first.len == piece.len);
+                if !inside || !alike {
+                    return Err(AppError::Piece(*piece));
+                }
+                seen.push(*piece);
+            }
+        }
+        seen.sort_unstable();
+        let overlap = seen.windows(2).find(|two| two[0].instance == two[1].instance && two[0].at + two[0].len > two[1].at);
+        overlap.map_or(Ok(()), |two| Err(AppError::Piece(two[1])))
+    }
+
     fn table(&self, at: TableOf) -> Option<&Table> {
         self.instances.get(at.instance as usize)?.program()?.module().tables.get(at.table as usize)
     }
 
-    /// Whether an instance has a table together with others.
+    /// Whether an instance has a table or memory together with others.
     pub fn shares(&self, instance: u32) -> bool {
-        self.shared.iter().flatten().any(|at| at.instance == instance)
+        self.shared.iter().flatten().any(|at| at.instance == instance) || self.pieces.iter().flatten().any(|at| at.instance == instance)
     }
 
     fn check_end(&self, end: End, input: bool) -> Result<(), AppError> {
@@ -232,6 +269,33 @@ mod tests {
             );
         }
         app.shared = vec![vec![TableOf { instance: 2, table: 0 }, TableOf { instance: 3, table: 0 }]];
+        assert_eq!([0, 2, 3].map(|n| app.shares(n)), [false, true, true]);
+    }
+    #[test]
+    fn pieces_that_are_one_are_there_as_long_and_apart() {
+        let mut app = application(4);
+        let text = "segment .metadata .info_size 4 ends segment .init set.share 8 ret ends segment .push ret ends";
+        let program = Arc::new(verify(assemble(text, "test").unwrap()).unwrap());
+        let instance = Instance { name: "y".to_owned(), class: "Y".to_owned(), body: Body::Program(program) };
+        app.instances.extend([instance.clone(), instance]);
+        type Lists<'a> = &'a [&'a [(u32, u32, u32)]];
+        let of = |(instance, at, len): &(u32, u32, u32)| PieceOf { instance: *instance, at: *at, len: *len };
+        let mut with = |all: Lists<'_>| {
+            app.pieces = all.iter().map(|list| list.iter().map(of).collect()).collect();
+            app.check()
+        };
+        assert_eq!(with(&[&[(2, 0, 4), (3, 4, 4)], &[(2, 4, 4), (3, 0, 4)]]), Ok(()));
+        let wrong: [Lists<'_>; 5] = [
+            &[&[(2, 0, 4), (3, 5, 4)]],
+            &[&[(2, 0, 4), (3, 0, 3)]],
+            &[&[(2, 0, 4)], &[(3, 0, 4), (2, 3, 4)]],
+            &[&[(1, 0, 4)]],
+            &[&[(2, u32::MAX, 2)]],
+        ];
+        for all in wrong {
+            assert_eq!(with(all), Err(AppError::Piece(all.last().and_then(|list| list.last()).map(of).unwrap())), "{all:?}");
+        }
+        app.pieces = vec![vec![PieceOf { instance: 2, at: 0, len: 1 }, PieceOf { instance: 3, at: 0, len: 1 }]];
         assert_eq!([0, 2, 3].map(|n| app.shares(n)), [false, true, true]);
     }
 }

@@ -2,7 +2,7 @@
 
 mod graphs;
 
-use graphs::{CONFIGURATIONS, Found, capture, filter, run};
+use graphs::{CONFIGURATIONS, Found, capture, filter, reading, run};
 use netvm::application::{Application, Reading};
 use netvm::engines;
 use std::path::Path;
@@ -33,9 +33,9 @@ const MORE: [(&str, &str, &[&str]); 3] = [
 fn run_native(text: &str, reads: &[&str], folder: &Path, input: &Path) -> Found {
     let out = folder.join("native");
     let text = text.replace("IN,", &format!("{},", input.display())).replace("OUT", &out.display().to_string());
-    let application = Application::read("test.click", &text, &Reading::default()).unwrap_or_else(|e| panic!("{e}"));
+    let application = Application::read("test.click", &text, &reading()).unwrap_or_else(|e| panic!("{e}"));
     let (file, program) = (folder.join("native.c"), folder.join("program"));
-    std::fs::write(&file, application.native_text(&[]).unwrap_or_else(|e| panic!("{e}"))).unwrap();
+    std::fs::write(&file, application.native_text(&reading().elements).unwrap_or_else(|e| panic!("{e}"))).unwrap();
     let flags = ["-O1", "-fwrapv", "-fno-strict-aliasing", "-o"];
     let made = Command::new("cc").args(flags).args([&program, &file]).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
@@ -82,6 +82,25 @@ fn native_builds_do_what_the_interpreter_does() {
 }
 
 #[test]
+fn variables_that_native_builds_cannot_share_are_told() {
+    let folder = std::env::temp_dir().join(format!("netvm-native-shared-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let told = |declared: &str, arguments: &str| {
+        let text = format!("#include <netvm.h>\nELEMENT(E, \"1/1\", \"a/a\");\n{declared}\nvoid packet(int port) {{ emit(0); }}\n");
+        std::fs::write(folder.join("E.c"), text).unwrap();
+        let text = format!("FromDump(x) -> a :: E{arguments} -> b :: E{arguments} -> Discard;");
+        let application = graphs::read(&text, &folder).unwrap_or_else(|e| panic!("{e}"));
+        application.native_text(std::slice::from_ref(&folder)).err().map_or_else(String::new, |error| error.to_string())
+    };
+    assert_eq!(told("static u32 n = 4, m;\nstatic u16 all[2] = { 1 };\nSCOPE(all, UNIVERSAL);", ""), "");
+    let named = told("static struct two { u32 a, b; } both;\nSCOPE(both, GLOBAL);", "");
+    assert!(named.contains("`a :: E`: in the native build, what elements have together is a number"), "{named}");
+    let beside = told("static u32 n, m;\nSCOPE(m, GLOBAL);", "");
+    assert!(beside.contains("declared by itself: `m`"), "{beside}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn what_native_builds_cannot_have_is_refused_where_it_stands() {
     let refused = |text: &str| {
         let application = Application::read("test.click", text, &Reading::default()).unwrap_or_else(|e| panic!("{e}"));
@@ -90,4 +109,5 @@ fn what_native_builds_cannot_have_is_refused_where_it_stands() {
     assert!(refused("FromDump(x) -> red :: RED(1, 2, 0.5) -> Queue -> Discard;").contains("`red :: RED`"));
     assert!(refused("FromDump(x, TIMING true) -> Discard;").contains("not with these arguments"));
     assert!(refused("FromDump(x) -> Queue(many) -> Discard;").contains("capacity"));
+    assert!(refused("FromDump(x) -> Queue -> [0]s :: PrioSched; Idle -> [1]s; s -> Discard;").contains("`s :: PrioSched`"));
 }

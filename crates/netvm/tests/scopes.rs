@@ -1,4 +1,4 @@
-//! Tables that several elements have together: on every engine as on the interpreter, and what is told of scopes that do not fit.
+//! Tables and variables that several elements have together: on every engine as on the interpreter, and what is told of scopes that do not fit.
 
 mod graphs;
 
@@ -115,6 +115,150 @@ fn scopes_that_do_not_fit_are_told() {
         let told = read(&format!("{path} {text}"), &folder).err().unwrap_or_default();
         assert!(told.contains(wrong), "{text}: {told}");
     }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A folder with classes that count in a variable: name, scope, type and initial value.
+fn variables(name: &str, classes: &[(&str, &str, &str)]) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("netvm-variables-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for (class, scope, declared) in classes {
+        let (of, handlers) = match declared.contains('[') {
+            true => ("[0]", ""),
+            false => ("", "READ(total, u32, total);\nWRITE(total, u32, total);\n"),
+        };
+        let text = format!(
+            "#include <netvm.h>\nELEMENT({class}, \"1/1\", \"a/a\");\nPARAM(string, whose, \"WHOSE\", OPTIONAL(\"\"));\nstatic u32 before;\n\
+             {declared};\nSCOPE(total, {scope});\nvoid init(void) {{ before = total{of}; total{of} += 100; }}\n\
+             void packet(int port) {{ total{of} += 1; emit(0); }}\n{handlers}READ(before, u32, before);\n"
+        );
+        std::fs::write(folder.join(format!("{class}.c")), text).unwrap();
+    }
+    folder
+}
+
+const TEN: &str = "static u32 total = 10";
+
+#[test]
+fn a_scope_says_who_has_a_variable_together() {
+    let folder = variables(
+        "who",
+        &[
+            ("Own", "LOCAL", TEN),
+            ("Regions", "REGIONAL", TEN),
+            ("Ours", "GLOBAL", TEN),
+            ("Alls", "UNIVERSAL", TEN),
+            ("Others", "UNIVERSAL", TEN),
+            ("Of", "REGIONAL(whose, total)", "static u32 total"),
+        ],
+    );
+    let file = capture(&folder);
+    let totals = |a: &str, b: &str, c: &str| {
+        let text = format!("FromDump({file}, STOP true) -> a :: {a} -> b :: {b} -> c :: {c} -> Queue -> ToDump({file}.out)");
+        let reads = ["a.total", "b.total", "c.total", "a.before", "b.before", "c.before"];
+        runs(&text, &folder, &reads).1.join(" ")
+    };
+    assert_eq!(totals("Own", "Own", "Own"), "113 113 113 10 10 10");
+    assert_eq!(totals("Regions", "Regions", "Own"), "113 113 113 10 10 10");
+    assert_eq!(totals("Ours", "Ours", "Own"), "216 216 113 10 110 10");
+    assert_eq!(totals("Ours", "Own", "Alls"), "113 113 113 10 10 10");
+    assert_eq!(totals("Alls", "Others", "Alls"), "319 319 319 10 110 210");
+    assert_eq!(totals("Regions", "Of(a)", "Of(b)"), "319 319 319 10 110 210");
+    // The initial value is the owner's to give, before its own init handler.
+    assert_eq!(totals("Of(b)", "Regions", "Own"), "116 116 113 0 10 10");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn people_write_variables_that_are_one() {
+    let folder = variables("write", &[("Ours", "GLOBAL", TEN)]);
+    let text = "InfiniteSource(LIMIT 2, STOP false) -> a :: Ours -> b :: Ours -> Discard; Script(wait 1, write a.total 7, write b.total $(add $(b.total) 1), stop)";
+    assert_eq!(runs(text, &folder, &["a.total", "b.total"]).1, ["8", "8"]);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn arrays_and_structs_have_scopes() {
+    let folder = std::env::temp_dir().join(format!("netvm-variables-arrays-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let text = "#include <netvm.h>\nELEMENT(Arrays, \"1/1\", \"a/a\");
+        struct each { u8 first; u16 packets; be32 last; u64 bytes; i8 less; };
+        static struct each each[3] = { [1] = { .packets = 7, .less = -3 } };
+        SCOPE(each, GLOBAL);
+        static u8 bytes[6];
+        SCOPE(bytes, GLOBAL);
+        static int turn = -1;
+        SCOPE(turn, UNIVERSAL);
+        static u64 sum(const u8 *of, u32 n)
+        {
+            u64 sum = 0;
+            for (u32 i = 0; i < n; i++)
+                sum = sum * 10 + of[i];
+            return sum;
+        }
+        void packet(int port)
+        {
+            struct each *now;
+            turn = (turn + 1) % 3;
+            now = &each[turn];
+            now->packets += 1;
+            now->bytes += packet_length();
+            now->last = *header(be32, 0);
+            now->less -= 1;
+            packet_read(bytes, 1, 4);
+            bytes[4] = bytes[0];
+            packet_write(0, bytes, 6);
+            print_uint(sum(bytes, 6));
+            print(\" \");
+            emit(0);
+        }
+        static void show(void)
+        {
+            for (int i = 0; i < 3; i++) {
+                struct each copy = each[i];
+                print_uint(copy.packets);
+                print(\" \");
+                print_uint(copy.bytes);
+                print(\" \");
+                print_ip(copy.last);
+                print(\" \");
+                print_int(copy.less);
+                print(\"; \");
+            }
+        }
+        READ_CALL(show, text, show);\n";
+    std::fs::write(folder.join("Arrays.c"), text).unwrap();
+    let text = "InfiniteSource(DATA \\<010203040506>, LIMIT 2, STOP true) -> a :: Arrays -> b :: Arrays -> Discard";
+    let (printed, shown) = runs(text, &folder, &["a.show", "b.show"]);
+    assert_eq!(printed, "234520 345230 234520 345230 ");
+    assert_eq!(shown[0], "2 12 2.3.4.5 -2; 8 6 2.3.4.5 -4; 1 6 1.2.3.4 -1; ");
+    assert_eq!(shown[0], shown[1]);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn variables_that_do_not_fit_are_told() {
+    let folder = variables(
+        "wrong",
+        &[
+            ("Alls", "UNIVERSAL", TEN),
+            ("Eleven", "UNIVERSAL", "static u32 total = 11"),
+            ("Pair", "UNIVERSAL", "static u32 total[1] = { 10 }"),
+            ("Of", "REGIONAL(whose, total)", "static u32 total"),
+            ("Own", "LOCAL", TEN),
+        ],
+    );
+    let told = |class: &str| read(&format!("Idle -> x :: Alls -> y :: {class} -> o :: Own -> Discard"), &folder).err().unwrap_or_default();
+    for (class, wrong) in [
+        ("Eleven", "`y :: Eleven`: the variable `total`, which is one with that of `x`, has another initial value"),
+        ("Pair", "`y :: Pair`: the variable `total`, which is one with that of `x`, has another type"),
+        ("Of(o)", "`y :: Of`: `o :: Own` has no variable with a scope `total`"),
+        ("Of(z)", "`y :: Of`: there is no element `z`"),
+        ("Of(y)", "`y :: Of`: the variable with a scope `total` is said to be another element's, in a circle"),
+    ] {
+        assert!(told(class).contains(wrong), "{class}: {}", told(class));
+    }
+    assert_eq!(told("Of(x)"), "");
     std::fs::remove_dir_all(folder).unwrap();
 }
 

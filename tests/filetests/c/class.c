@@ -104,3 +104,21 @@ void packet(int port)
     strings_find(text, 0, 4);
     emit(texts);
 }
+=== a scope of what is const, of nothing, and of a parameter
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+PARAM(u32, most, "MOST", OPTIONAL(1));
+static const u32 known = 4;
+SCOPE(known, GLOBAL);
+SCOPE(most, GLOBAL);
+SCOPE(nothing, GLOBAL);
+void packet(int port) { emit(0); }
+=== variables with scopes
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+static u32 counts[4] = { 1, 2 };
+SCOPE(counts, UNIVERSAL);
+static mac_t last;
+SCOPE(last, REGIONAL);
+void packet(int port) { counts[packet_length() & 3] += 1; last = *header(mac_t, 0); emit(0); }
+READ(last, mac_t, last);

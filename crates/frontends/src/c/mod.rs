@@ -33,7 +33,7 @@ mod types;
 
 pub use faults::Diagnostics;
 pub use lower::layout::InfoLayout;
-pub use plain::{Plain, plain};
+pub use plain::{Plain, PlainVariable, plain};
 pub use types::{Member, StructType, Type};
 
 use crate::click::processing::Kind;
@@ -139,7 +139,7 @@ pub struct Table {
     pub value: Type,
 }
 
-/// Which elements have a table together: the scopes of NP-Click.
+/// Which elements have a table or a variable together: the scopes of NP-Click.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum TableScope {
     /// The instance has it for itself.
@@ -149,15 +149,32 @@ pub enum TableScope {
     Regional,
     /// All elements of the class.
     Global,
-    /// All elements that have a universal table of that name.
+    /// All elements that have a universal one of that name.
     Universal,
-    /// It is a table of another element.
+    /// It is that of another element.
     Of {
         /// That element's name, as it is known at this one.
         element: String,
-        /// The table's name there.
+        /// Its name there.
         table: String,
     },
+}
+
+/// A variable with a scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Who has it.
+    pub scope: TableScope,
+    /// Where it lies in shared memory, with a byte before it that says whether it has had its initial value.
+    pub at: u32,
+    /// Bytes, with that one.
+    pub size: u32,
+    /// Its type, for comparisons: how its scalars lie.
+    pub ty: String,
+    /// Its initial value: scalars with their offsets.
+    pub init: Vec<(u32, u128)>,
 }
 
 /// What [`compile`] makes.
@@ -167,6 +184,8 @@ pub struct Compiled {
     pub module: Module,
     /// The scope of each of its tables, in their order.
     pub scopes: Vec<TableScope>,
+    /// Variables with scopes.
+    pub variables: Vec<Variable>,
 }
 
 impl Compiled {
@@ -174,7 +193,7 @@ impl Compiled {
     #[must_use]
     pub fn named(&self, name: &str) -> Self {
         let module = Module { name: name.to_owned(), ..self.module.clone() };
-        Self { module, scopes: self.scopes.clone() }
+        Self { module, ..self.clone() }
     }
 }
 
@@ -258,8 +277,9 @@ pub fn compile(
     let compiled = deep(|| {
         let program = front(&output.tokens, Some(instance), &mut faults);
         let scopes = program.tables.iter().map(|table| table.scope.clone()).collect();
-        let module = if faults.is_empty() { lower::lower(&program, instance, info, &sources, &mut faults) } else { Module::default() };
-        Compiled { module, scopes }
+        let none = Default::default();
+        let (module, variables) = if faults.is_empty() { lower::lower(&program, instance, info, &sources, &mut faults) } else { none };
+        Compiled { module, scopes, variables }
     });
     faults.result(compiled, sources, &output.uses)
 }

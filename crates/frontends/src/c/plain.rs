@@ -1,12 +1,13 @@
 //! The file of a class as plain C, for any compiler: with what it includes and without macros of its own, so that nothing is left of the file system.
 //!
 //! What CONFIG's syntax made of an instance's arguments stands in CONFIG's place. Declarations of `netvm.h` stay as they are written: the
-//! compiler reads them with that header, which the caller puts before. Comments are lost.
+//! compiler reads them with that header, which the caller puts before. Comments are lost. Variables that several instances have stand in the text of one of them, and
+//! not in the others'.
 
 use super::ast::{BaseKind, Declaration, Item};
 use super::faults::{Diagnostics, Faults};
 use super::token::{Kind, Token};
-use super::tree::{HANDLERS, Pattern};
+use super::tree::{HANDLERS, Pattern, Static};
 use super::{Class, Instance, Source, Table, TableScope, deep, front, parse, preprocess};
 use crate::diagnostics::Sources;
 use std::collections::BTreeSet;
@@ -25,6 +26,30 @@ pub struct Plain {
     pub shares: bool,
     /// Its tables, those that CONFIG's syntax has made among them.
     pub tables: Vec<Table>,
+    /// Its variables that other instances may have as well.
+    pub variables: Vec<PlainVariable>,
+    /// The text in pieces, some of which are the declaration of one of those.
+    pieces: Vec<(Option<String>, String)>,
+}
+
+impl Plain {
+    /// The text without the declarations of some of the variables that others have as well.
+    #[must_use]
+    pub fn without(&self, is_declared: impl Fn(&str) -> bool) -> String {
+        let kept = |(name, text): &(Option<String>, String)| (!name.as_deref().is_some_and(&is_declared)).then(|| text.clone());
+        self.pieces.iter().filter_map(kept).collect()
+    }
+}
+
+/// A variable with a scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlainVariable {
+    /// Its name.
+    pub name: String,
+    /// Who has it.
+    pub scope: TableScope,
+    /// It is declared by itself, and its type has no name of the file's: its declaration can stand for all.
+    pub is_plain: bool,
 }
 
 /// The file of a class as plain C.
@@ -39,14 +64,43 @@ pub fn plain(source: Source<'_>, includes: &dyn Fn(&str) -> Option<String>, inst
     let own: Vec<Token> = output.tokens.iter().filter(|t| sources.line(t.span.start).0 != "netvm.h").cloned().collect();
     let plain = deep(|| {
         let program = front(&output.tokens, Some(instance), &mut faults);
-        let shares = program.tables.iter().any(|table| !matches!(table.scope, TableScope::Local | TableScope::Regional));
-        let class = program.class;
-        let names =
-            names(&class, &program.patterns, &parse::parse(&output.tokens, &mut Faults::default()), &|at| sources.line(at).0 != "netvm.h");
+        let is_others = |scope: &TableScope| !matches!(scope, TableScope::Local | TableScope::Regional);
+        let shares = program.tables.iter().any(|table| is_others(&table.scope));
+        let items = parse::parse(&output.tokens, &mut Faults::default());
+        let shared: Vec<&Static> = program.statics.iter().filter(|variable| is_others(&variable.scope)).collect();
+        let variables = shared.iter().map(|variable| plain_variable(variable, &items)).collect();
+        let names = names(&program.class, &program.patterns, &items, &|at| sources.line(at).0 != "netvm.h");
         let handlers = HANDLERS.iter().filter(|name| names.contains(**name)).map(|name| (*name).to_owned()).collect();
-        Plain { text: text(&own), names, handlers, shares, tables: class.tables }
+        let (tables, pieces) = (program.class.tables, pieces(&own, &shared));
+        Plain { text: text(&own), names, handlers, shares, tables, variables, pieces }
     });
     faults.result(plain, sources, &output.uses)
+}
+
+fn plain_variable(variable: &Static, items: &[Item]) -> PlainVariable {
+    let is_it = |declaration: &Declaration| declaration.declarators.iter().flat_map(|d| &d.name).any(|name| name.span == variable.span);
+    let is_plain = items.iter().any(|item| match item {
+        Item::Declare(declaration) => {
+            is_it(declaration) && declaration.declarators.len() == 1 && matches!(declaration.base.kind, BaseKind::Known(_))
+        }
+        _ => false,
+    });
+    PlainVariable { name: variable.name.to_string(), scope: variable.scope.clone(), is_plain }
+}
+
+/// The text of each item, with the name of the variable that it declares if that is one of these.
+fn pieces(tokens: &[Token], variables: &[&Static]) -> Vec<(Option<String>, String)> {
+    let (mut pieces, mut item, mut depth) = (Vec::new(), Vec::new(), 0usize);
+    for token in tokens {
+        depth = (depth + usize::from(token.is("{"))).saturating_sub(usize::from(token.is("}")));
+        item.push(token.clone());
+        if depth == 0 && (token.is(";") || token.is("}")) {
+            let declares = |variable: &&&Static| item.iter().any(|token| token.span == variable.span);
+            let name = variables.iter().find(declares).map(|variable| variable.name.to_string());
+            pieces.push((name, text(&std::mem::take(&mut item))));
+        }
+    }
+    pieces
 }
 
 /// Names of items that are the file's own, by where they stand.

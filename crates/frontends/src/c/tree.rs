@@ -197,6 +197,14 @@ pub(super) struct Static {
     pub(super) span: Span,
     /// Scalars with their offsets, as constants; the rest is 0.
     pub(super) init: Vec<(u32, Type, u128)>,
+    pub(super) scope: super::TableScope,
+}
+
+impl Static {
+    /// It lies in shared memory, where it may be one with those of other elements.
+    pub(super) fn is_shared(&self) -> bool {
+        self.scope != super::TableScope::Local
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A class is known to the runtime, or is a file in C. Each file is described once, and compiled once for all of its elements that differ in nothing but the name.
-//! Tables with a scope are found to be one when all programs are made (`scopes`).
+//! Tables and variables with a scope are found to be one when all programs are made (`scopes`).
 //! Elements that only declare names are gone when the names have been read, unless the runtime knows their class.
 //!
 //! Faults in a class's file are drawn there, with the place in the configuration that uses it.
@@ -26,7 +26,7 @@ use super::syntax::{Names, Scope};
 use crate::c::{self, Compiled, InfoLayout, Instance, Source, Value};
 use crate::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
 use crate::pcap_filter::suggest::nearest;
-use netil::app::{self, Application, Body, End, TableOf, Wire};
+use netil::app::{self, Application, Body, End, PieceOf, TableOf, Wire};
 use netil::module::{Entry, Module, TableKind};
 use netil::wide::from_be_bytes;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -307,7 +307,7 @@ impl<'a> Maker<'a> {
         mut modules: Modules,
         info: InfoLayout,
         back: &[Connection],
-        shared: &[Vec<scopes::At>],
+        shared: &scopes::Together,
     ) -> Application {
         let info_size = info.size();
         let (mut instances, mut numbers) = (Vec::new(), HashMap::new());
@@ -330,9 +330,11 @@ impl<'a> Maker<'a> {
         let wire = |c: &Connection| Some(Wire { from: end(c.from)?, to: end(c.to)?, recirculates: back.contains(&(c.from, c.to)) });
         let mut wires: Vec<Wire> = self.graph.connections.iter().filter_map(wire).collect();
         wires.sort_unstable();
-        let of = |at: &scopes::At| Some(TableOf { instance: *numbers.get(&at.0)?, table: at.1 as u32 });
-        let shared = shared.iter().map(|list| list.iter().filter_map(of).collect()).collect();
-        Application { instances, wires, info: info.fields, info_size, shared }
+        let table = |at: &scopes::At| Some(TableOf { instance: *numbers.get(&at.0)?, table: at.1 as u32 });
+        let piece = |(n, at, len): &(usize, u32, u32)| Some(PieceOf { instance: *numbers.get(n)?, at: *at, len: *len });
+        let pieces = shared.variables.iter().map(|list| list.iter().filter_map(piece).collect()).collect();
+        let shared = shared.tables.iter().map(|list| list.iter().filter_map(table).collect()).collect();
+        Application { instances, wires, info: info.fields, info_size, shared, pieces }
     }
 }
 

@@ -70,12 +70,14 @@ impl Parser<'_> {
     fn control(&mut self) -> Result<(), Failed> {
         self.next();
         let (name, token) = self.name("the name of a control")?;
-        self.unique("control", &name, token)?;
         self.comma()?;
         let access = self.text(self.peek());
         let (read, write) = (access.contains('r'), access.contains('w'));
         if !["r", "w", "rw"].contains(&access) {
             return Err(self.expected("r, w or rw"));
+        }
+        for (what, _) in [("control to read", read), ("control to write", write)].into_iter().filter(|(_, is)| *is) {
+            self.unique(what, &name, token)?;
         }
         self.next();
         self.comma()?;

@@ -56,7 +56,9 @@ fn names(module: &Module, limits: &Limits) -> Vec<String> {
     wrong.extend(duplicate("info field", module.info_fields.iter().map(|f| f.name.as_str())));
     wrong.extend(duplicate("set", module.sets.iter().map(Set::name)));
     wrong.extend(duplicate("table", module.tables.iter().map(|t| t.name.as_str())));
-    wrong.extend(duplicate("control", module.controls.iter().map(|c| c.name.as_str())));
+    // One of a name may be for reading and another for writing.
+    wrong.extend(duplicate("control", module.controls.iter().filter(|c| c.read).map(|c| c.name.as_str())));
+    wrong.extend(duplicate("control", module.controls.iter().filter(|c| c.write).map(|c| c.name.as_str())));
     wrong.extend(tables::declarations(module));
     if module.push.is_none() && module.pull.is_none() {
         wrong.push("the module has neither a push nor a pull handler".to_owned());

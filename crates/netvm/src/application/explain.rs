@@ -33,7 +33,7 @@ impl Application {
     pub fn explain(&self, graph: Option<&Graph>) -> Account {
         let app = self.application();
         let of = |(at, instance): (usize, &netil::app::Instance)| match instance.program() {
-            Some(_) if app.shares(at as u32) => Err("it has a table together with others".to_owned()),
+            Some(_) if app.shares(at as u32) => Err("it has a table or a variable together with others".to_owned()),
             Some(program) => linked::linkable(program),
             None => Err("the runtime's own".to_owned()),
         };

@@ -1,7 +1,7 @@
 //! A configuration as one C program that needs nothing but a compiler of C: `netvm.h`, a copy of each class's file for each instance, the wires as calls, and the
 //! native runtime (elements/native/direct.h says what the parts are called).
 //!
-//! The copies of two instances share nothing: every name at file level is replaced by one of its own, by a macro around the copy. What the runtime does is
+//! The copies of two instances share nothing but variables with a scope: every name at file level is replaced by one of its own, by a macro around the copy. What the runtime does is
 //! written here for the classes that a program can have: devices and captures, queues, Unqueue, Discard and Idle. Random numbers are others than netvm's.
 
 mod literal;
@@ -10,7 +10,7 @@ mod wires;
 use super::library::Library;
 use super::{click, drawn_in};
 use crate::Error;
-use ::frontends::c::{self, Source};
+use ::frontends::c::{self, PlainVariable, Source, TableScope};
 use ::frontends::diagnostics::{Diagnostic, Diagnostics};
 use click::application::{Faults, Part, Parts, Program, parts};
 use click::config::unquote;
@@ -31,8 +31,8 @@ const MOST_INFO: u32 = 512;
 pub(super) fn program(name: &str, text: &str, flat: &click::Graph, library: &Library) -> Result<String, Error> {
     let source = Source { name, text };
     let parts = parts(flat, library, source).map_err(Error::Configuration)?;
-    let mut writer =
-        Writer { flat, wires: Wires::new(flat, &parts), library, out: String::new(), faults: Vec::new(), copies: Faults(Vec::new()) };
+    let (wires, out, faults, copies) = (Wires::new(flat, &parts), String::new(), Vec::new(), Faults(Vec::new()));
+    let mut writer = Writer { flat, wires, library, out, faults, copies, variables: BTreeSet::new() };
     writer.write(name, &parts);
     match (writer.faults.is_empty(), writer.copies.0.is_empty()) {
         (true, true) => Ok(writer.out),
@@ -69,6 +69,8 @@ struct Writer<'a> {
     out: String,
     faults: Vec<Diagnostic>,
     copies: Faults,
+    /// Variables of several elements that have been declared, by their names in the program.
+    variables: BTreeSet<String>,
 }
 
 impl Writer<'_> {
@@ -216,19 +218,44 @@ impl Writer<'_> {
         let _ = write!(self.out, "\n/* {} */\n#define nv_self {e}\n", self.declared(element));
         let (inputs, outputs) = (program.instance.inputs.len(), program.instance.outputs.len());
         let _ = write!(self.out, "#define NINPUTS {inputs}\n#define NOUTPUTS {outputs}\n");
+        let shared: BTreeMap<&str, String> =
+            plain.variables.iter().filter_map(|v| Some((v.name.as_str(), self.shared(element, &program.class.name, v)?))).collect();
         for name in &plain.names {
-            let _ = writeln!(self.out, "#define {name} {e}_{name}");
+            let own = format!("{e}_{name}");
+            let _ = writeln!(self.out, "#define {name} {}", shared.get(name.as_str()).unwrap_or(&own));
         }
         for param in &program.class.params {
             self.out += &literal::parameter(param, program.instance.values.get(&param.name));
         }
-        self.out += &plain.text;
+        // The first that has a variable declares it.
+        self.out += &plain.without(|name| shared.get(name).is_some_and(|name| self.variables.contains(name)));
+        self.variables.extend(shared.into_values());
         self.out += &literal::fill(&e, &plain.tables, &program.instance.entries);
         for name in plain.names.iter().map(String::as_str).chain(["nv_self", "NINPUTS", "NOUTPUTS"]) {
             let _ = writeln!(self.out, "#undef {name}");
         }
         let Element { name, .. } = &self.flat.elements[element];
         self.out += &self.wires.program(element, name, &plain.handlers, plain.text.contains("clone("));
+    }
+
+    /// The name in the program of a variable that several elements have.
+    fn shared(&mut self, element: usize, class: &str, variable: &PlainVariable) -> Option<String> {
+        let name = &variable.name;
+        let shared = match &variable.scope {
+            TableScope::Global => format!("nv_{class}_{name}"),
+            TableScope::Universal => format!("nv_all_{name}"),
+            _ => {
+                self.fault(element, &format!("in the native build, elements have no variables of others, and `{name}` is one"));
+                return None;
+            }
+        };
+        if !variable.is_plain {
+            let what = format!(
+                "in the native build, what elements have together is a number, an address or an array of such, declared by itself: `{name}`"
+            );
+            self.fault(element, &what);
+        }
+        Some(shared)
     }
 
     /// What comes behind the instances: the program as a whole, and the runtime.

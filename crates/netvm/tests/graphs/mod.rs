@@ -19,7 +19,7 @@ impl Host for Kept {
 }
 
 /// Configurations with what is read from them after the run. `IN` is a capture, `OUT` begins the names of what they write.
-pub const CONFIGURATIONS: [(&str, &str, &[&str]); 6] = [
+pub const CONFIGURATIONS: [(&str, &str, &[&str]); 7] = [
     (
         "a path without copies, with drops on its way and an output that leads nowhere",
         "FromDump(IN, STOP true) -> c :: Classifier(12/0800, 12/86dd, -); c[1] -> s :: HashSwitch(20, 3); c[2] -> Counter -> k :: Counter;
@@ -68,6 +68,13 @@ pub const CONFIGURATIONS: [(&str, &str, &[&str]); 6] = [
          k[1] -> Discard; t[1] -> h :: HashSwitch(26, 4); h[0] -> b :: Counter -> m :: Queue -> ToDump(OUT1); h[1] -> Strip(3) -> Unstrip(3) -> m;
          t[2] -> f :: IPFilter(allow tcp, deny all) -> c :: Counter -> Discard;",
         &["a.count", "b.byte_count", "c.count"],
+    ),
+    (
+        "schedulers in C, and counts that elements have together",
+        "FromDump(IN, STOP true) -> t :: Tally -> h :: HashSwitch(26, 4); h[0] -> a :: Counter -> Queue(50) -> u :: Tally -> [0]s :: DRRSched(700);
+         h[1] -> b :: Counter -> Queue(50) -> [1]s; h[2] -> Queue -> p :: PullSwitch -> [2]s; h[3] -> Queue(3) -> [1]p;
+         s -> Truncate(1000) -> c :: CheckLength(800) -> n :: Counter -> ToDump(OUT0); c[1] -> Queue -> v :: Tally -> ToDump(OUT1);",
+        &["a.count", "b.count", "n.count", "t.own", "u.own", "v.own", "t.all", "v.all", "t.bytes", "v.bytes"],
     ),
 ];
 

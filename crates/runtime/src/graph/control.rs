@@ -8,10 +8,11 @@ use netil::module::ControlType;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 impl Program {
-    /// The number of a handler, and whether the pull handler runs with it.
-    pub(super) fn control(&self, name: &str) -> Option<(u32, bool)> {
+    /// The number of a handler that is read or written, and whether the pull handler runs with it.
+    pub(super) fn control(&self, name: &str, write: bool) -> Option<(u32, bool)> {
         let controls = &self.module().controls;
-        controls.iter().position(|control| control.name == name).map(|at| (at as u32, controls[at].call))
+        let fits = |control: &netil::module::Control| if write { control.write } else { control.read };
+        controls.iter().position(|control| control.name == name && fits(control)).map(|at| (at as u32, controls[at].call))
     }
 
     /// The value of a handler as text; of those that print, what was printed.

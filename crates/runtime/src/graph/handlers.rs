@@ -120,8 +120,16 @@ impl Graph {
         }
     }
 
+    /// An element's own handler of that name: if there are two, the one that can be read, or written.
+    fn own_handler(&self, node: usize, name: &str, write: bool) -> Option<Control> {
+        let controls = self.controls(node);
+        let fits = |control: &&Control| if write { control.write } else { control.read };
+        let mut named = controls.iter().filter(|control| control.name == name);
+        named.clone().find(fits).or_else(|| named.next()).cloned()
+    }
+
     fn read_of(&mut self, node: usize, name: &str, text: &str) -> Result<String, String> {
-        let own = self.controls(node).into_iter().find(|control| control.name == name);
+        let own = self.own_handler(node, name, false);
         match own {
             Some(control) if control.read => match &self.nodes[node].body {
                 Body::Native(..) => self.with_native(node, |native, ctx| native.read(name, text, ctx)).unwrap_or(Err(busy(name))),
@@ -137,7 +145,7 @@ impl Graph {
 
     fn write_of(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {
         let full = format!("{}.{name}", self.nodes[node].name);
-        let own = self.controls(node).into_iter().find(|control| control.name == name);
+        let own = self.own_handler(node, name, true);
         match (own, &self.nodes[node].body) {
             (Some(control), _) if !control.write => Err(format!("'{full}' can only be read")),
             (None, Body::Native(None)) => Err(busy(&full)),
@@ -214,7 +222,7 @@ impl Graph {
     /// A program's handler: its variable, after its function has run.
     fn read_control(&mut self, node: usize, name: &str) -> Result<String, String> {
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(busy(name)) };
-        let Some((index, call)) = program.control(name) else { return Err(no_handler(&self.nodes[node].name, name)) };
+        let Some((index, call)) = program.control(name, false) else { return Err(no_handler(&self.nodes[node].name, name)) };
         let mut printed = Vec::new();
         if call {
             let now = self.clock.now();
@@ -227,7 +235,7 @@ impl Graph {
     fn write_control(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {
         let full = format!("{}.{name}", self.nodes[node].name);
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(busy(&full)) };
-        let Some((index, call)) = program.control(name) else { return Err(no_handler(&full, name)) };
+        let Some((index, call)) = program.control(name, true) else { return Err(no_handler(&full, name)) };
         program.set_value(index, text).map_err(|error| format!("{full}: {error}"))?;
         if call {
             let now = self.clock.now();

@@ -57,7 +57,7 @@ use netil::engine::Engine;
 use netil::module::Table as Declaration;
 use netil::pool::Pool;
 use netil::tables::Table;
-use program::{Program, Together, seed_of};
+use program::{Program, Shared, Together, seed_of};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -136,8 +136,8 @@ pub struct Fault {
 pub struct Graph {
     nodes: Vec<Node>,
     by_name: HashMap<String, usize>,
-    /// Tables that several programs have together.
-    shared: Vec<Box<dyn Table>>,
+    /// What several programs have together.
+    shared: Shared,
     /// Packets on their way; the last moves first.
     pending: Vec<Push>,
     /// Packets led back.
@@ -259,7 +259,8 @@ impl Graph {
         if !faults.is_empty() {
             return Err(faults);
         }
-        let shared = application.shared.iter().filter_map(|list| shared_table(application, list.first()?, factories, &settings)).collect();
+        let tables = application.shared.iter().filter_map(|list| shared_table(application, list.first()?, factories, &settings)).collect();
+        let shared = Shared { tables, bytes: vec![0; places(application).last().copied().unwrap_or(0)] };
         let mut graph = Self { shared, ..Self::of_nodes(nodes, settings, info, host) };
         graph.init().map_err(|fault| vec![fault])?;
         Ok(graph)
@@ -279,7 +280,7 @@ impl Graph {
             driver: is(|native| native.is_driver()).first().copied(),
             nodes,
             by_name,
-            shared: Vec::new(),
+            shared: Shared::default(),
             pending: Vec::new(),
             recirculated: VecDeque::new(),
             calls: VecDeque::new(),
@@ -390,11 +391,26 @@ fn at<T>(ports: &mut Vec<Vec<T>>, port: u32) -> &mut Vec<T> {
     &mut ports[port]
 }
 
-/// The tables that an instance has together with others.
+/// What an instance has together with others.
 fn together(application: &Application, index: usize) -> Together {
     let lists = application.shared.iter().enumerate();
     let own = lists.flat_map(|(at, list)| list.iter().filter(|of| of.instance as usize == index).map(move |of| (of.table as usize, at)));
-    own.collect()
+    let lists = application.pieces.iter().zip(places(application));
+    let pieces = lists.flat_map(|(list, place)| {
+        let own = list.iter().filter(|of| of.instance as usize == index);
+        own.map(move |of| (of.at as usize..(of.at + of.len) as usize, place))
+    });
+    Together { tables: own.collect(), pieces: pieces.collect() }
+}
+
+/// Where each piece of memory that is one begins among the graph's bytes, and the end of all.
+fn places(application: &Application) -> Vec<usize> {
+    let sizes = application.pieces.iter().map(|list| list.first().map_or(0, |piece| piece.len as usize));
+    let ends = sizes.scan(0, |end, size| {
+        *end += size;
+        Some(*end)
+    });
+    std::iter::once(0).chain(ends).collect()
 }
 
 /// A table that several have, as the first declares it.

@@ -14,6 +14,7 @@ use netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome, State};
 use netil::module::{HandlerKind, PortKind, Table as Declaration};
 use netil::table::Op;
 use netil::tables::{Reference, Table};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A program and all that it keeps.
@@ -30,13 +31,27 @@ pub(super) struct Program {
     asks: bool,
 }
 
-/// Tables that a program has together with others: its own numbers for them, and theirs in the graph.
-pub(super) type Together = Vec<(usize, usize)>;
+/// What a program has together with others: its own numbers for tables, and theirs in the graph; pieces of its shared memory, and where they begin in the graph's.
+#[derive(Clone, Default)]
+pub(super) struct Together {
+    pub(super) tables: Vec<(usize, usize)>,
+    pub(super) pieces: Vec<(Range<usize>, usize)>,
+}
 
-/// A program's tables change places with those that lie with the graph.
-pub(super) fn exchange(together: &Together, state: &mut State, shared: &mut [Box<dyn Table>]) {
-    for (own, at) in together {
-        std::mem::swap(&mut state.tables[*own], &mut shared[*at]);
+/// What programs have together, while none of them runs.
+#[derive(Default)]
+pub(super) struct Shared {
+    pub(super) tables: Vec<Box<dyn Table>>,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// A program's tables and pieces of memory change places with those that lie with the graph.
+pub(super) fn exchange(together: &Together, state: &mut State, shared: &mut Shared) {
+    for (own, at) in &together.tables {
+        std::mem::swap(&mut state.tables[*own], &mut shared.tables[*at]);
+    }
+    for (own, at) in &together.pieces {
+        state.shared[own.clone()].swap_with_slice(&mut shared.bytes[*at..*at + own.len()]);
     }
 }
 
@@ -60,7 +75,7 @@ pub(super) enum Ended {
 }
 
 impl Program {
-    /// `together`: its tables that others have as well, each with its place among such.
+    /// `together`: what others have as well, each with its place among such.
     pub(super) fn new(
         program: &Arc<Verified>,
         factories: &Factories<'_>,
@@ -70,7 +85,7 @@ impl Program {
     ) -> Result<Self, String> {
         let seed = seed_of(settings, index);
         let is_written = |n: usize| is_written(program.module(), n as u32);
-        let table = |n, declaration: &Declaration| match together.iter().any(|(own, _)| *own == n) {
+        let table = |n, declaration: &Declaration| match together.tables.iter().any(|(own, _)| *own == n) {
             true => Box::new(Reference::new(&Declaration { capacity: 0, entries: Vec::new(), ..declaration.clone() })),
             false => (factories.table)(declaration, seed, is_written(n)),
         };
@@ -83,20 +98,20 @@ impl Program {
         Ok(Self { program, engine, state, outcome, inputs, timers: Vec::new(), together, asks })
     }
 
-    /// Does something with those tables in their places that it has together with others. They lie with the graph, and here only meanwhile: one program
+    /// Does something with what it has together with others in its place. They lie with the graph, and here only meanwhile: one program
     /// runs at a time.
-    pub(super) fn with<T>(&mut self, shared: &mut [Box<dyn Table>], work: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn with<T>(&mut self, shared: &mut Shared, work: impl FnOnce(&mut Self) -> T) -> T {
         self.exchange(shared);
         let result = work(self);
         self.exchange(shared);
         result
     }
 
-    fn exchange(&mut self, shared: &mut [Box<dyn Table>]) {
+    fn exchange(&mut self, shared: &mut Shared) {
         exchange(&self.together, &mut self.state, shared);
     }
 
-    /// The tables that it has together with others.
+    /// What it has together with others.
     pub(super) fn together(&self) -> &Together {
         &self.together
     }

@@ -109,7 +109,8 @@ impl Checker<'_> {
         init.sort_by_key(|(offset, ..)| *offset);
         let ty = if ctype.is_error() { Type::Error } else { Type::Array(Arc::new(ctype.clone()), count.max(1)) };
         self.declare(name, Symbol::Static(self.program.statics.len()));
-        self.program.statics.push(Static { name: Arc::clone(&name.text), ty, constant: true, span: name.span, init });
+        let scope = TableScope::Local;
+        self.program.statics.push(Static { name: Arc::clone(&name.text), ty, constant: true, span: name.span, init, scope });
         let counter = Name { text: format!("{}_count", name.text).into(), span: name.span };
         self.declare(&counter, Symbol::Constant(count.into()));
     }
@@ -408,7 +409,7 @@ fn form(word: &str) -> &'static str {
         "INFO" => "INFO(type, name)",
         "STRINGS" => "STRINGS(name, \"text\", string parameter)",
         "REGEX" => "REGEX(name, \"expression\")",
-        "SCOPE" => "SCOPE(table, GLOBAL), or UNIVERSAL, LOCAL, REGIONAL, REGIONAL(element, its table)",
+        "SCOPE" => "SCOPE(name, GLOBAL), or UNIVERSAL, LOCAL, REGIONAL, REGIONAL(element, its name)",
         "TABLE_EXACT" => "TABLE_EXACT(name, key type, value type, capacity, timeout)",
         "READ" | "WRITE" => "READ(name, type, variable)",
         "READ_CALL" | "WRITE_CALL" => "READ_CALL(name, type, function)",

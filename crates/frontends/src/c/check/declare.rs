@@ -2,9 +2,9 @@
 
 use super::{Checker, Symbol};
 use crate::c::ast::{Base, BaseKind, Declaration, Declarator, Expr, Init, Name, Storage, TypeName};
-use crate::c::similar;
 use crate::c::tree::{Local, Static, normal};
 use crate::c::types::{INT, MAX_BYTES, Member, StructType, Type};
+use crate::c::{TableScope, similar};
 use crate::diagnostics::{Diagnostic, Span};
 use std::sync::Arc;
 
@@ -190,7 +190,8 @@ impl Checker<'_> {
         };
         let id = self.program.statics.len();
         self.declare(name, Symbol::Static(id));
-        self.program.statics.push(Static { name: Arc::clone(&name.text), ty, constant, span: name.span, init });
+        let (name, span, scope) = (Arc::clone(&name.text), name.span, TableScope::Local);
+        self.program.statics.push(Static { name, ty, constant, span, init, scope });
     }
 
     fn object_type(&mut self, ty: Type, span: Span) -> Type {

@@ -1,17 +1,17 @@
-//! SCOPE: which elements have a table together.
+//! SCOPE: which elements have a table or a variable together.
 //!
 //! Source: NP-Click paper, section 4.2.1 (universal, global, regional, local).
 
 use super::class::name_of;
 use super::{Checker, Symbol};
 use crate::c::ast::{self, Arg, ExprKind, Name};
-use crate::c::{TableScope, Value, similar, tree};
+use crate::c::{TableScope, Value, similar};
 use crate::diagnostics::Diagnostic;
 
 const SCOPES: [&str; 4] = ["LOCAL", "REGIONAL", "GLOBAL", "UNIVERSAL"];
 
 impl Checker<'_> {
-    /// `SCOPE(table, GLOBAL)`, `SCOPE(table, REGIONAL(element, its table))`; behind the table's declaration.
+    /// `SCOPE(name, GLOBAL)`, `SCOPE(name, REGIONAL(element, its name))`; behind the declaration of that table or variable.
     pub(super) fn scope_word(&mut self, args: &[Arg]) -> Option<()> {
         let [table, Arg::Expr(scope)] = args else { return None };
         let (name, of) = match &scope.kind {
@@ -33,15 +33,29 @@ impl Checker<'_> {
             (known, _) if SCOPES.contains(&known) => return None,
             _ => return self.no_scope(name),
         };
-        if let Some(tree::Arg::Table(id)) = self.table(table) {
-            self.program.tables[id].scope = scope;
+        let name = name_of(table)?;
+        match self.lookup(&name.text).map(|(symbol, _)| symbol.clone()) {
+            Some(Symbol::Static(id)) => self.variable_scope(id, scope, table),
+            Some(Symbol::Table(id)) => self.program.tables[id].scope = scope,
+            Some(_) => self.fault(name.span, "this is neither a table nor a static variable"),
+            None => self.unknown(name, "table or variable"),
         }
         Some(())
     }
 
+    fn variable_scope(&mut self, id: usize, scope: TableScope, name: &Arg) {
+        let variable = &mut self.program.statics[id];
+        if !variable.constant {
+            variable.scope = scope;
+            return;
+        }
+        let fault = Diagnostic::new(name.span(), format!("`{}` is const, and the same everywhere anyway", variable.name));
+        self.faults.add(fault.note(variable.span, "declared here").help("leave its scope out"));
+    }
+
     fn no_scope(&mut self, name: &Name) -> Option<()> {
         let fault = Diagnostic::new(name.span, format!("there is no scope `{}`", name.text));
-        let fault = fault.help("write LOCAL, REGIONAL, REGIONAL(element, table), GLOBAL or UNIVERSAL");
+        let fault = fault.help("write LOCAL, REGIONAL, REGIONAL(element, name), GLOBAL or UNIVERSAL");
         let fault = similar(fault, &name.text, SCOPES.into_iter(), "");
         self.faults.add(fault);
         Some(())

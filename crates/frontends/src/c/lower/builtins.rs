@@ -167,7 +167,7 @@ impl Lowerer<'_> {
             Pointed::Null => Spot::new(Base::Wrong, 0),
         };
         match spot.base {
-            Base::Data | Base::Initialised => Some(spot),
+            Base::Data | Base::Shared | Base::Initialised => Some(spot),
             Base::Wrong => None,
             Base::Packet(_) => {
                 self.fault_help(
@@ -196,14 +196,19 @@ impl Lowerer<'_> {
         self.value(offset);
         self.address(&spot);
         self.value(length);
-        self.in_packet(Op::PdCopy, row, array.span);
-        self.code.op(Op::PdCopy);
+        let op = if matches!(spot.base, Base::Shared) { Op::PsCopy } else { Op::PdCopy };
+        self.in_packet(op, row, array.span);
+        self.code.op(op);
         self.done(&spot);
     }
 
     fn packet_write(&mut self, array: &Expr, offset: &Expr, length: &Expr, row: &Row) {
         let Some(spot) = self.bytes(array, row) else { return };
-        let op = if matches!(spot.base, Base::Initialised) { Op::IpCopy } else { Op::DpCopy };
+        let op = match spot.base {
+            Base::Initialised => Op::IpCopy,
+            Base::Shared => Op::SpCopy,
+            _ => Op::DpCopy,
+        };
         self.address(&spot);
         self.value(offset);
         self.value(length);

@@ -1,7 +1,7 @@
 //! A checked program to NetIL.
 //!
 //! Every call is inlined. Locals of C are locals of NetIL, one for each scalar of a struct; arrays, and structs with arrays, lie in data memory, as `static`
-//! variables do; `static const` is in initialised data. A number on the stack is as [`crate::c::tree::normal`] says. Fields in network order are
+//! variables do; `static const` is in initialised data, and variables with a scope in shared memory. A number on the stack is as [`crate::c::tree::normal`] says. Fields in network order are
 //! numbers everywhere: packet and initialised data are big-endian, the other memories little-endian.
 //!
 //! A pointer is a place whose memory is known here ([`place::Spot`]); only the offset is a value. A pointer variable therefore points into one kind of memory.
@@ -11,6 +11,7 @@
 //! stmt     statements                                      place    objects: where they are, loads and stores
 //! expr     values and conditions                           pointer  pointers and pointer variables
 //! call     inlining                                        builtins the functions of netvm.h; print those that print; ask those of pull()
+//! shared   variables with a scope
 //! ```
 
 mod ask;
@@ -27,11 +28,12 @@ mod place;
 mod pointer;
 mod print;
 mod search;
+mod shared;
 mod stmt;
 
 use super::tree::Program;
 use super::types::Type;
-use super::{Faults, Instance};
+use super::{Faults, Instance, Variable};
 use crate::diagnostics::{Diagnostic, Sources, Span};
 use code::{Code, Label};
 use facts::Facts;
@@ -53,7 +55,13 @@ const MAX_LEAVES: usize = 32;
 const MAX_PARTS: usize = 4096;
 
 /// Makes the module of an instance.
-pub(super) fn lower(program: &Program, instance: &Instance, info: &mut InfoLayout, sources: &Sources, faults: &mut Faults) -> Module {
+pub(super) fn lower(
+    program: &Program,
+    instance: &Instance,
+    info: &mut InfoLayout,
+    sources: &Sources,
+    faults: &mut Faults,
+) -> (Module, Vec<Variable>) {
     let facts = Facts::new(program, instance, faults);
     let lowerer = Lowerer {
         program,
@@ -64,6 +72,8 @@ pub(super) fn lower(program: &Program, instance: &Instance, info: &mut InfoLayou
         facts,
         module: Module { name: instance.name.clone(), ..Module::default() },
         statics: vec![None; program.statics.len()],
+        shared: 0,
+        variables: Vec::new(),
         infos: HashMap::new(),
         scratch: HashMap::new(),
         texts: HashMap::new(),
@@ -118,8 +128,11 @@ struct Lowerer<'a> {
     faults: &'a mut Faults,
     facts: Facts<'a>,
     module: Module,
-    /// Address of each static variable that is used: in data memory, or in initialised data if it is constant.
+    /// Address of each static variable that is used: in data memory, in shared memory if it has a scope, or in initialised data if it is constant.
     statics: Vec<Option<u32>>,
+    /// Bytes of shared memory, and what is in them.
+    shared: u32,
+    variables: Vec<Variable>,
     infos: HashMap<usize, u32>,
     /// Data memory of arrays, by function and local.
     scratch: HashMap<(usize, usize), u32>,

@@ -6,6 +6,7 @@
 use super::code::Code;
 use super::flow;
 use super::{Lowerer, Storage};
+use crate::c::Variable;
 use crate::c::fold::fold;
 use crate::c::tree::{self, ControlDecl, Source};
 use crate::c::types::Type;
@@ -22,8 +23,14 @@ const MAX_ROUNDS: u32 = 8;
 const MAX_INITIALISED: usize = 16 << 20;
 
 /// What a handler for people runs.
+enum Runs {
+    Function(usize),
+    /// It copies a variable in shared memory.
+    Variable(usize),
+}
+
 struct Call {
-    function: usize,
+    runs: Runs,
     write: bool,
     ty: Option<Type>,
     /// Where its value is.
@@ -32,7 +39,7 @@ struct Call {
 }
 
 impl Lowerer<'_> {
-    pub(super) fn module(mut self) -> Module {
+    pub(super) fn module(mut self) -> (Module, Vec<Variable>) {
         self.module.source = self.sources.line(0).0.to_owned();
         self.ports();
         self.tables();
@@ -46,7 +53,7 @@ impl Lowerer<'_> {
         fields.retain(|field| self.infos.keys().any(|id| *self.program.infos[*id].0 == *field.name));
         self.module.info_fields = fields;
         self.module.info_size = self.info.size();
-        self.module
+        (self.module, self.variables)
     }
 
     fn ports(&mut self) {
@@ -78,7 +85,9 @@ impl Lowerer<'_> {
 
     fn place_statics(&mut self) {
         for (n, variable) in self.program.statics.iter().enumerate() {
-            if !variable.constant {
+            if variable.is_shared() {
+                self.place_shared(n);
+            } else if !variable.constant {
                 self.statics[n] = Some(self.allocate(variable.ty.size()));
             }
         }
@@ -107,16 +116,21 @@ impl Lowerer<'_> {
         for declared in &self.program.controls {
             let ty = control_type(declared);
             match declared.source {
-                Source::Static(id) => self.control_variable(declared, id, ty),
-                Source::Call(function) => {
-                    let at = self.allocate(ty.size());
-                    let index = self.module.controls.len() as u32;
-                    calls.push(Call { function, write: declared.write, ty: declared.ty.clone(), at, index });
-                    self.add_control(declared, ty, at, true);
+                Source::Static(id) if self.program.statics[id].is_shared() => {
+                    calls.push(self.control_call(declared, Runs::Variable(id), ty))
                 }
+                Source::Static(id) => self.control_variable(declared, id, ty),
+                Source::Call(function) => calls.push(self.control_call(declared, Runs::Function(function), ty)),
             }
         }
         calls
+    }
+
+    fn control_call(&mut self, declared: &ControlDecl, runs: Runs, ty: ControlType) -> Call {
+        let at = self.allocate(ty.size());
+        let index = self.module.controls.len() as u32;
+        self.add_control(declared, ty, at, true);
+        Call { runs, write: declared.write, ty: declared.ty.clone(), at, index }
     }
 
     fn control_variable(&mut self, declared: &ControlDecl, id: usize, ty: ControlType) {
@@ -269,21 +283,25 @@ impl Lowerer<'_> {
 
     fn run_call(&mut self, call: &Call) {
         let slot = super::place::Spot::new(super::place::Base::Data, call.at);
-        let span = self.program.functions[call.function].span;
+        let function = match call.runs {
+            Runs::Function(function) => function,
+            Runs::Variable(id) => return self.copy_shared(id, &slot, call.write),
+        };
+        let span = self.program.functions[function].span;
         match (&call.ty, call.write) {
             (Some(ty), true) => {
                 self.load(&slot, ty, span);
                 let kept = self.code.keep(ty.width());
-                self.inline_ready(call.function, vec![super::call::Ready::Scalar(kept)], span);
+                self.inline_ready(function, vec![super::call::Ready::Scalar(kept)], span);
             }
             (Some(ty), false) => {
-                if let Some(Storage::Leaves(leaves)) = self.inline_ready(call.function, Vec::new(), span) {
+                if let Some(Storage::Leaves(leaves)) = self.inline_ready(function, Vec::new(), span) {
                     self.code.load(leaves[0].2);
                     self.store(&slot, ty, span);
                 }
             }
             (None, _) => {
-                self.inline_ready(call.function, Vec::new(), span);
+                self.inline_ready(function, Vec::new(), span);
             }
         }
     }
@@ -324,8 +342,10 @@ impl Lowerer<'_> {
     }
 
     fn make_init(&mut self) {
+        self.initial_shared();
         let left = self.load_units();
-        for (n, variable) in self.program.statics.iter().enumerate().filter(|(_, variable)| !variable.constant) {
+        let own = |variable: &tree::Static| !variable.constant && !variable.is_shared();
+        for (n, variable) in self.program.statics.iter().enumerate().filter(|(_, variable)| own(variable)) {
             let at = self.statics[n].unwrap_or(0);
             for (offset, ty, value) in variable.init.iter().filter(|(.., value)| *value != 0) {
                 self.code.constant(*value, ty.width());
@@ -346,6 +366,10 @@ impl Lowerer<'_> {
                 Span::default(),
                 format!("the variables take {} bytes, and an element has at most {MAX_DATA}", self.module.data_size),
             );
+        }
+        if self.shared > MAX_DATA {
+            let message = format!("the variables that others have as well take {} bytes, of {MAX_DATA}", self.shared);
+            self.fault(Span::default(), message);
         }
         if self.module.data.len() > MAX_INITIALISED {
             self.fault(Span::default(), format!("constants and texts take more than {MAX_INITIALISED} bytes"));

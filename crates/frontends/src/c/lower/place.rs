@@ -17,6 +17,8 @@ pub(super) enum Base {
     /// The packet, seen through a view if that has a name.
     Packet(Option<View>),
     Data,
+    /// Shared memory.
+    Shared,
     Initialised,
     Info,
     Leaves(Rc<Vec<Leaf>>),
@@ -88,7 +90,11 @@ impl Lowerer<'_> {
         match &place.kind {
             PlaceKind::Local(id) => self.variable(*id, place),
             PlaceKind::Static(id) => {
-                let base = if self.program.statics[*id].constant { Base::Initialised } else { Base::Data };
+                let base = match &self.program.statics[*id] {
+                    variable if variable.constant => Base::Initialised,
+                    variable if variable.is_shared() => Base::Shared,
+                    _ => Base::Data,
+                };
                 Spot::new(base, self.static_address(*id))
             }
             PlaceKind::Param(id) => Spot::new(Base::Param(*id), 0),
@@ -283,6 +289,10 @@ impl Lowerer<'_> {
                 self.address(spot);
                 self.load_little(ty, [Op::UmLoad8, Op::SmLoad8, Op::UmLoad16, Op::SmLoad16, Op::UmLoad32, Op::WmLoad]);
             }
+            Base::Shared => {
+                self.address(spot);
+                self.load_little(ty, [Op::UsLoad8, Op::SsLoad8, Op::UsLoad16, Op::SsLoad16, Op::SsLoad32, Op::WsLoad]);
+            }
             Base::Info => {
                 self.packet_used(span);
                 self.address(spot);
@@ -417,6 +427,10 @@ impl Lowerer<'_> {
             Base::Data => {
                 self.address(spot);
                 self.store_op(ty, [Op::MStore8, Op::MStore16, Op::MStore32, Op::WmStore]);
+            }
+            Base::Shared => {
+                self.address(spot);
+                self.store_op(ty, [Op::SStore8, Op::SStore16, Op::SStore32, Op::WsStore]);
             }
             Base::Info => {
                 self.packet_used(span);

@@ -23,6 +23,7 @@ pub(super) enum Pointed {
 pub(super) enum Shape {
     Packet,
     Data,
+    Shared,
     Initialised,
     /// Entries of a table, so many bytes into them.
     Entry(u32, u32),
@@ -65,6 +66,7 @@ impl Alternative {
         match self.shape {
             Shape::Packet => offset(Base::Packet(self.view)),
             Shape::Data => offset(Base::Data),
+            Shape::Shared => offset(Base::Shared),
             Shape::Initialised => offset(Base::Initialised),
             Shape::Entry(table, at) => Spot::new(Base::Entry { table, local: self.local, view: self.view, array: None }, at),
         }
@@ -75,6 +77,7 @@ fn shape(spot: &Spot) -> Option<Shape> {
     match spot.base {
         Base::Packet(_) => Some(Shape::Packet),
         Base::Data => Some(Shape::Data),
+        Base::Shared => Some(Shape::Shared),
         Base::Initialised => Some(Shape::Initialised),
         Base::Entry { table, array: None, .. } if spot.at == At::None => Some(Shape::Entry(table, spot.offset)),
         _ => None,
@@ -298,7 +301,7 @@ impl Lowerer<'_> {
         let (name, frame) = (self.pointers[id].name.clone(), self.pointers[id].frame);
         let (ty, view) = match shape {
             Shape::Packet => (32, Some(self.new_view(&name, None))),
-            Shape::Data | Shape::Initialised => (32, None),
+            Shape::Data | Shape::Shared | Shape::Initialised => (32, None),
             Shape::Entry(table, _) => (entry_type(table), Some(self.new_view(&name, Some(table)))),
         };
         let local = self.own_in(frame, ty);
