@@ -77,3 +77,5 @@ static u64 brief_time(void)
 }
 
 #include "rewriter.h"
+#include "ports.h"
+#include "segments.h"

@@ -1,13 +1,13 @@
 /*
- * rewriter.h -- the body of IPRewriter, TCPRewriter and UDPRewriter: network address and port translation (RFC 3022)
+ * rewriter.h -- the body of IPRewriter, TCPRewriter, UDPRewriter, ICMPPingRewriter and IPAddrPairRewriter: network address and port translation (RFC 3022)
  *
- * The class that includes this has declared
+ * What a flow is in a packet, the class says behind this, by the functions that are declared first; for TCP and UDP that is
+ * segments.h, and ports.h for patterns with ports. Before it has declared
  *
  *   sets_dst_anno, reply_anno           parameters; NO_ANNO: an annotation that is none
  *   inputs                              what to do with new flows: CONFIG(REWRITE, inputs)
  *   brief, lasting                      tables from struct flow to struct mapping
  *   u64 brief_time(void)                for how long `brief` keeps what is not used
- *   bool handles(u8 protocol)           is that protocol rewritten here?
  *   u64 time_limit(bool is_tcp, bool is_done, bool has_data, bool streams)
  *
  * Mappings whose limit is at most brief_time() are in the first table, others in the other, so that flows that never came to anything do not fill the table
@@ -27,28 +27,23 @@ static struct flow this_flow, rewritten, replies;
 /* A mapping on its way from table to table. */
 static struct mapping kept;
 
-/* ---- The packet's flow ---- */
+/* ---- What the class says of packets ---- */
 
-static bool has_flow(u32 start)
-{
-    const struct ip *ip = header(struct ip, start);
-    u32 transport = start + ip_header_length(ip);
-    u32 least = ip->protocol == PROTOCOL_TCP ? sizeof(struct tcp) : sizeof(struct udp);
-
-    return handles(ip->protocol) && ip_is_first_fragment(ip) && packet_length() >= transport + least;
-}
-
-static void read_flow(u32 start)
-{
-    const struct ip *ip = header(struct ip, start);
-    const struct ports *ports = header(struct ports, start + ip_header_length(ip));
-
-    this_flow.saddr = ip->src;
-    this_flow.daddr = ip->dst;
-    this_flow.sport = ports->sport;
-    this_flow.dport = ports->dport;
-    this_flow.protocol = ip->protocol;
-}
+/* Is the packet one that may be rewritten? Then its flow goes to this_flow. */
+static bool has_flow(u32 start);
+static void read_flow(u32 start);
+/* May a flow begin with this_flow? */
+static bool begins(void);
+/* What a flow's protocol is in its replies. */
+static u8 of_replies(u8 protocol);
+/* Of TCP: does the packet carry data, or end the connection? */
+static bool carries_data(u32 start);
+static bool ends_connection(u32 start);
+/* Changes ports or what stands for them to those of `rewritten`, and the checksum there. */
+static void rewrite_transport(u32 transport);
+/* Makes `rewritten`, which is this_flow, what a pattern says; false if that is not free. */
+static bool apply_pattern(const struct rewrite_spec *spec);
+static void print_pattern(const struct rewrite_spec *spec);
 
 static void find_replies(void)
 {
@@ -56,7 +51,7 @@ static void find_replies(void)
     replies.daddr = rewritten.saddr;
     replies.sport = rewritten.dport;
     replies.dport = rewritten.sport;
-    replies.protocol = rewritten.protocol;
+    replies.protocol = of_replies(rewritten.protocol);
 }
 
 /* ---- Mappings ---- */
@@ -71,47 +66,6 @@ static bool is_free(void)
 {
     find_replies();
     return !is_live(table_peek(brief, &replies)) && !is_live(table_peek(lasting, &replies));
-}
-
-static u32 first_try(const struct rewrite_spec *spec)
-{
-    u32 own = ntohs(this_flow.sport), first = spec->sport_first, count = spec->sport_last - first + 1u;
-
-    if (spec->sequential)
-        return next_port[spec->pattern % PATTERNS] % count;
-    if (!spec->random && own >= first && own <= spec->sport_last)
-        return own - first;
-    return random32() % count;
-}
-
-/* Finds a source port that is free; ports after the first tried are tried in order. */
-static bool choose_port(const struct rewrite_spec *spec)
-{
-    u32 count = spec->sport_last - spec->sport_first + 1u, first = first_try(spec);
-
-    for (u32 i = 0; i < count && i < MOST_TRIES; i++) {
-        u32 chosen = (first + i) % count;
-
-        rewritten.sport = htons((u16) (spec->sport_first + chosen));
-        if (is_free()) {
-            next_port[spec->pattern % PATTERNS] = chosen + 1;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool apply_pattern(const struct rewrite_spec *spec)
-{
-    if (spec->saddr != htonl(0))
-        rewritten.saddr = spec->saddr;
-    if (spec->daddr != htonl(0))
-        rewritten.daddr = spec->daddr;
-    if (spec->dport != htons(0))
-        rewritten.dport = spec->dport;
-    if (spec->sport_first != 0)
-        return choose_port(spec);
-    return is_free();
 }
 
 static void fill_new(struct mapping *mapping, u32 output, bool is_reply)
@@ -146,7 +100,7 @@ static bool insert_both(u32 forward, u32 reply)
     mapping->to.daddr = this_flow.saddr;
     mapping->to.sport = this_flow.dport;
     mapping->to.dport = this_flow.sport;
-    mapping->to.protocol = this_flow.protocol;
+    mapping->to.protocol = of_replies(this_flow.protocol);
     return true;
 }
 
@@ -171,22 +125,7 @@ static bool map(int port)
     return insert_both(spec->forward, spec->reply);
 }
 
-/* ---- What a packet says about its flow ---- */
-
-static bool carries_data(u32 start)
-{
-    const struct ip *ip = header(struct ip, start);
-    const struct tcp *tcp = header(struct tcp, start + ip_header_length(ip));
-
-    return ntohs(ip->length) > ip_header_length(ip) + (u32) (tcp->data_offset >> 4) * 4;
-}
-
-static bool ends_connection(u32 start)
-{
-    const struct ip *ip = header(struct ip, start);
-
-    return (header(struct tcp, start + ip_header_length(ip))->flags & (TCP_FIN | TCP_RST)) != 0;
-}
+/* ---- Packets of a flow ---- */
 
 static struct mapping *mapping_of_flow(void)
 {
@@ -278,33 +217,6 @@ static u16 update_for_addresses(u16 sum)
     return checksum_update32(sum, ntohl(this_flow.daddr), ntohl(rewritten.daddr));
 }
 
-static u16 update_for_all(u16 sum)
-{
-    sum = checksum_update(sum, ntohs(this_flow.sport), ntohs(rewritten.sport));
-    sum = checksum_update(sum, ntohs(this_flow.dport), ntohs(rewritten.dport));
-    return update_for_addresses(sum);
-}
-
-static void rewrite_udp(u32 transport)
-{
-    struct udp *udp = header(struct udp, transport);
-    u16 sum = update_for_all(ntohs(udp->checksum));
-
-    udp->sport = rewritten.sport;
-    udp->dport = rewritten.dport;
-    if (udp->checksum != htons(0))
-        udp->checksum = htons(sum == 0 ? 0xffff : sum);
-}
-
-static void rewrite_tcp(u32 transport)
-{
-    struct tcp *tcp = header(struct tcp, transport);
-
-    tcp->sport = rewritten.sport;
-    tcp->dport = rewritten.dport;
-    tcp->checksum = htons(update_for_all(ntohs(tcp->checksum)));
-}
-
 static void rewrite(u32 start)
 {
     struct ip *ip = header(struct ip, start);
@@ -314,10 +226,7 @@ static void rewrite(u32 start)
     ip->checksum = htons(update_for_addresses(ntohs(ip->checksum)));
     if (sets_dst_anno)
         info(dst_ip) = rewritten.daddr;
-    if (this_flow.protocol == PROTOCOL_TCP)
-        rewrite_tcp(start + ip_header_length(ip));
-    else
-        rewrite_udp(start + ip_header_length(ip));
+    rewrite_transport(start + ip_header_length(ip));
 }
 
 void push(int port)
@@ -330,7 +239,7 @@ void push(int port)
     if (!is_flow || !is_mapped()) {
         if (kind == REWRITE_PASS)
             emit((int) inputs[port].forward);
-        if (!is_flow)
+        if (!is_flow || !begins())
             drop(NOT_REWRITTEN);
         if (kind == REWRITE_DROP)
             drop(INPUT_DROPS);
@@ -354,30 +263,6 @@ static void print_address(be32 address)
         print("-");
     else
         print_ip(address);
-}
-
-static void print_port(u32 number)
-{
-    if (number == 0)
-        print("-");
-    else
-        print_uint(number);
-}
-
-static void print_pattern(const struct rewrite_spec *spec)
-{
-    print_address(spec->saddr);
-    print(" ");
-    print_port(spec->sport_first);
-    if (spec->sport_last != spec->sport_first) {
-        print("-");
-        print_port(spec->sport_last);
-    }
-    print(" ");
-    print_address(spec->daddr);
-    print(" ");
-    print_port(ntohs(spec->dport));
-    print("\n");
 }
 
 static void print_patterns(void)

@@ -167,6 +167,12 @@ fn spec(n: usize, words: &[String]) -> Option<String> {
         ("drop", _) => ".kind = REWRITE_DROP".to_owned(),
         ("pass", _) => format!(".kind = REWRITE_PASS, .forward = {}", word(1)),
         ("keep", _) => format!(".kind = REWRITE_KEEP, .forward = {}, .reply = {}", word(1), word(2)),
+        // Identifiers of pings are where source ports are.
+        (_, 6) => {
+            let [saddr, daddr, ident] = [1, 2, 3].map(|at| words[at].clone());
+            let four = pattern(&[saddr, ident, daddr, "-".to_owned()])?;
+            format!("{four}, .forward = {}, .reply = {}, .pattern = {n}", word(4), word(5))
+        }
         (_, 5) => format!("{}, .forward = {}, .reply = {}, .pattern = {n}", addresses(word(1))?, word(3), word(4)),
         _ => format!("{}, .forward = {}, .reply = {}, .pattern = {n}", pattern(&words[1..5])?, word(5), word(6)),
     };

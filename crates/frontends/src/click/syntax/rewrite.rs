@@ -4,9 +4,11 @@
 //! A source port may be a range, `1024-65535`; a free port of it is taken, the packet's own if it is one. `#` behind it: ports are taken in order; `?`: at random.
 //! A pattern may have the name that an `IPRewriterPatterns` gives it.
 //!
+//! ICMPPingRewriter's patterns are `SADDR DADDR IDENT`, and identifiers begin with 0.
+//!
 //! IPAddrRewriter's patterns are `SADDR -` or `- -`, where SADDR may be a range, `1.0.0.1-1.0.0.9`, or a prefix, whose first and last address are left out.
 //!
-//! Source: Click's manuals of IPRewriter and IPAddrRewriter.
+//! Source: Click's manuals of IPRewriter, IPAddrRewriter and ICMPPingRewriter.
 
 use super::whole::{Job, Written};
 use super::{address, integer, prefix, routes};
@@ -35,6 +37,11 @@ pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
 /// Patterns of source addresses.
 pub(super) fn write_addresses(job: &Job<'_>) -> Result<Written, Vec<String>> {
     specifications(job, addresses)
+}
+
+/// Patterns of addresses and identifiers.
+pub(super) fn write_pings(job: &Job<'_>) -> Result<Written, Vec<String>> {
+    specifications(job, pings)
 }
 
 /// Writes `static const struct rewrite_spec NAME[]` and `enum { NAME_count }`.
@@ -108,20 +115,43 @@ fn pattern(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, String> {
 }
 
 fn four(job: &Job<'_>, [saddr, sport, daddr, dport]: [&str; 4]) -> Result<Pattern, String> {
-    let address = |text: &str, what: &str| match text {
-        "-" => Ok(0),
-        text => address::parse(text, &job.names).ok_or_else(|| format!("bad {what} address")),
-    };
-    let saddr = address(saddr, "source")?;
+    let saddr = host(job, saddr, "source")?;
     let (range, sequential, random) = choice(sport);
     let ports = match range {
         "-" if range == sport => Some((0, 0)),
         range => ports(range),
     };
     let sport = ports.ok_or("bad source port")?;
-    let daddr = address(daddr, "destination")?;
+    let daddr = host(job, daddr, "destination")?;
     let dport = if dport == "-" { 0 } else { port(dport).ok_or("bad destination port")? };
     Ok(Pattern { saddr, daddr, sport, dport, sequential, random })
+}
+
+fn host(job: &Job<'_>, text: &str, what: &str) -> Result<u32, String> {
+    match text {
+        "-" => Ok(0),
+        text => address::parse(text, &job.names).ok_or_else(|| format!("bad {what} address")),
+    }
+}
+
+/// `SADDR DADDR IDENT`, or a pattern of ports, of which the source port is the identifier.
+fn pings(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, String> {
+    let [saddr, daddr, ident] = match *fields {
+        [saddr, daddr, ident] => [saddr, daddr, ident],
+        [_] | [_, _, _, _] => return Ok(Pattern { dport: 0, ..pattern(job, fields)? }),
+        _ => return Err("a pattern is SADDR DADDR IDENT".to_owned()),
+    };
+    let (saddr, daddr) = (host(job, saddr, "source")?, host(job, daddr, "destination")?);
+    let (range, sequential, random) = choice(ident);
+    let sport = if range == "-" && range == ident { Some((0, 0)) } else { identifiers(range) };
+    Ok(Pattern { saddr, daddr, sport: sport.ok_or("bad identifier")?, sequential, random, ..Pattern::default() })
+}
+
+/// An identifier or two; 0 alone stands for none.
+fn identifiers(text: &str) -> Option<(u16, u16)> {
+    let number = |text: &str| integer::parse(text, 0).ok().and_then(|number| u16::try_from(number).ok());
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    number(first).zip(number(last)).filter(|(first, last)| first <= last && *last > 0)
 }
 
 /// A range and how one of it is chosen: in order, at random.

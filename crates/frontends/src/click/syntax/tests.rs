@@ -239,6 +239,11 @@ fn rewriting_is_said_for_each_input() {
     assert_eq!(faults("drop, pattern - 1 - 0 0 0"), ["input spec 1: bad destination port"]);
     let text = whole("REWRITE", None, "drop, pattern 1.0.0.1 0-255 - - 0 1").unwrap().source;
     assert!(text.contains("htonl(0x1000001), htonl(0x0), 1, 255, htons(0)"), "{text}");
+    let text = whole("REWRITE_PINGS", None, "pattern 1.0.0.1 - 0-65535# 0 1, pattern - 1.0.0.2 7 0 1").unwrap().source;
+    assert!(text.contains("REWRITE_PATTERN, 0, 1, htonl(0x1000001), htonl(0x0), 0, 65535, htons(0), true, 0, false"), "{text}");
+    assert!(text.contains("REWRITE_PATTERN, 0, 1, htonl(0x0), htonl(0x1000002), 7, 7, htons(0), false, 1, false"), "{text}");
+    let wrong = whole("REWRITE_PINGS", None, "pattern 1.0.0.1 - 0 0 1, pattern - - 0 1").unwrap_err();
+    assert_eq!(wrong, ["input spec 0: bad identifier", "input spec 1: a pattern is SADDR DADDR IDENT"]);
     let text = whole("REWRITE_ADDRESSES", None, "drop, pattern 1.0.0.1 5 - - 0 1").unwrap().source;
     assert!(text.contains("htonl(0x1000001), htonl(0x1000001), 0, 0, htons(0)"), "{text}");
     assert_eq!(whole("REWRITE_ADDRESSES", None, "drop, pattern 1.0.0.1 9-5 - - 0 1").unwrap_err(), ["input spec 1: bad source port"]);

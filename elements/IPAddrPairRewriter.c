@@ -1,0 +1,128 @@
+/*
+ * IPAddrPairRewriter(INPUT, ..., INPUT, keywords) -- rewrites source addresses of IP packets, for each pair of addresses
+ *
+ * Network address translation without ports, by pairs of source and destination: packets of a known pair are rewritten as before, and those of the reverse of what it
+ * became are turned back. So one inner address may have several outer ones, and one outer address stands for several inner ones towards different destinations. Any other
+ * packet is handled as the INPUT of its input says, of which there is one per input:
+ *
+ *   drop                                  it is dropped
+ *   pass OUT                              it leaves unchanged, nothing is remembered
+ *   keep FOUT ROUT                        the pair stays as it is and leaves by FOUT; replies leave by ROUT
+ *   pattern SADDR - FOUT ROUT             its source becomes SADDR (- keeps it) and leaves by FOUT; replies are turned back and leave by ROUT
+ *   pattern SADDR-SADDR2 - FOUT ROUT      the same with an address of a range that is free, at random, in order with # behind; also SADDR/LEN
+ *
+ * If no address is free, the packet is dropped; 1,024 are tried. The IP header must be marked. The checksums of IP, and of TCP and UDP in first fragments, are updated
+ * (RFC 1624).
+ *
+ *   TIMEOUT             how long an idle pair is known, 5 minutes
+ *   MAPPING_CAPACITY    how many pairs are known at most, 32,768
+ *   REPLY_ANNO          an annotation that replies get as the pair's first packet had it
+ *   DST_ANNO            false: the destination annotation stays
+ *
+ * Handlers: mapping_failures (read), packets dropped because no address was free or the table was full; patterns (read), those of the inputs.
+ *
+ * See also: IPAddrRewriter, IPRewriter, ICMPRewriter. Source: RFC 3022.
+ */
+#include <netvm.h>
+#include "click.h"
+#include "flow.h"
+
+ELEMENT(IPAddrPairRewriter, "1-/1-", "h/h");
+PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
+PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(32768));
+/* Click's guarantee and the interval of its clean-up have no part here: what has timed out makes room at once. */
+PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
+PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));
+PARAM(bool, sets_dst_anno, "DST_ANNO", KEYWORD(true));
+PARAM_AS(ANNO, int, reply_anno, "REPLY_ANNO", KEYWORD(-1));
+CONFIG(REWRITE_ADDRESSES, inputs);
+
+enum { NO_ANNO = -1 };
+
+TABLE_EXACT(brief, struct flow, struct mapping, 2 * mapping_capacity, timeout);
+/* No pair lasts longer than others. */
+TABLE_EXACT(lasting, struct flow, struct mapping, 1, 0);
+
+static u64 time_limit(bool is_tcp, bool is_done, bool has_data, bool streams)
+{
+    return timeout;
+}
+
+static u64 brief_time(void)
+{
+    return timeout;
+}
+
+#include "rewriter.h"
+
+/* A flow is a pair: its protocol and ports are 0. */
+static bool has_flow(u32 start)
+{
+    return true;
+}
+
+static void read_flow(u32 start)
+{
+    const struct ip *ip = header(struct ip, start);
+
+    this_flow.saddr = ip->src;
+    this_flow.daddr = ip->dst;
+}
+
+static bool begins(void)
+{
+    return true;
+}
+
+static u8 of_replies(u8 protocol)
+{
+    return protocol;
+}
+
+static bool carries_data(u32 start)
+{
+    return false;
+}
+
+static bool ends_connection(u32 start)
+{
+    return false;
+}
+
+static void rewrite_transport(u32 transport)
+{
+    u32 start = network_offset();
+
+    update_segment_checksum(start, ntohl(this_flow.saddr), ntohl(rewritten.saddr));
+    update_segment_checksum(start, ntohl(this_flow.daddr), ntohl(rewritten.daddr));
+}
+
+/* The range's addresses are in saddr and daddr; the last one tried stays in `rewritten`. */
+static bool apply_pattern(const struct rewrite_spec *spec)
+{
+    u32 first = ntohl(spec->saddr), count = ntohl(spec->daddr) - first + 1, from;
+
+    if (spec->saddr == htonl(0))
+        return is_free();
+    from = count > 1 ? spec->sequential ? next_port[spec->pattern % PATTERNS] : random32() : 0;
+    for (u32 i = 0; i < count && i < MOST_TRIES; i++) {
+        u32 chosen = (from % count + i) % count;
+
+        rewritten.saddr = htonl(first + chosen);
+        if (is_free()) {
+            next_port[spec->pattern % PATTERNS] = chosen + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_pattern(const struct rewrite_spec *spec)
+{
+    print_address(spec->saddr);
+    if (spec->daddr != spec->saddr) {
+        print("-");
+        print_ip(spec->daddr);
+    }
+    print(" -\n");
+}
