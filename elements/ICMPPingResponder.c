@@ -42,7 +42,7 @@ void packet(int port)
         struct icmp *icmp = header(struct icmp, offset);
 
         icmp->type = ICMP_ECHO_REPLY;
-        icmp->checksum = htons(checksum_update(ntohs(icmp->checksum), ICMP_ECHO << 8, ICMP_ECHO_REPLY << 8));
+        icmp->checksum = htons(checksum_not_zero(checksum_update(ntohs(icmp->checksum), ICMP_ECHO << 8, ICMP_ECHO_REPLY << 8)));
         turn_round(ip);
         emit(0);
     }

@@ -37,8 +37,6 @@ PARAM_AS(ANNO, int, reply_anno, "REPLY_ANNO", KEYWORD(-1));
 CONFIG(REWRITE_PINGS, inputs);
 
 enum { NO_ANNO = -1 };
-/* The protocols of flows: requests have their identifier as source port, replies as destination port. */
-enum { REQUESTS = PROTOCOL_ICMP, REPLIES = 255 };
 
 TABLE_EXACT(brief, struct flow, struct mapping, 2 * mapping_capacity, timeout);
 /* No ping lasts longer than others. */
@@ -79,17 +77,17 @@ static void read_flow(u32 start)
     this_flow.daddr = ip->dst;
     this_flow.sport = asks ? echo->id : htons(0);
     this_flow.dport = asks ? htons(0) : echo->id;
-    this_flow.protocol = asks ? REQUESTS : REPLIES;
+    this_flow.protocol = asks ? PING_REQUESTS : PING_REPLIES;
 }
 
 static bool begins(void)
 {
-    return this_flow.protocol == REQUESTS;
+    return this_flow.protocol == PING_REQUESTS;
 }
 
 static u8 of_replies(u8 protocol)
 {
-    return protocol == REQUESTS ? REPLIES : REQUESTS;
+    return protocol == PING_REQUESTS ? PING_REPLIES : PING_REQUESTS;
 }
 
 static bool carries_data(u32 start)
@@ -106,8 +104,8 @@ static bool ends_connection(u32 start)
 static void rewrite_transport(u32 transport)
 {
     struct icmp_echo *echo = header(struct icmp_echo, transport);
-    be16 id = this_flow.protocol == REQUESTS ? rewritten.sport : rewritten.dport;
+    be16 id = this_flow.protocol == PING_REQUESTS ? rewritten.sport : rewritten.dport;
 
-    echo->checksum = htons(checksum_update(ntohs(echo->checksum), ntohs(echo->id), ntohs(id)));
+    echo->checksum = htons(checksum_not_zero(checksum_update(ntohs(echo->checksum), ntohs(echo->id), ntohs(id))));
     echo->id = id;
 }

@@ -4,7 +4,7 @@
  * An ICMP error quotes the packet that it is about, and goes to who that was from. If a rewriter of the configuration had changed addresses or ports of that
  * packet, the error is about what it became; this element turns that back, in the quotation and in the error's own destination, so that
  * the first sender gets it as if nobody had rewritten anything. MAPS are the names of rewriters, separated by spaces; the first that knows the packet counts.
- * They are IPRewriter, TCPRewriter, UDPRewriter, IPAddrRewriter and classes with the same tables.
+ * They are IPRewriter, TCPRewriter, UDPRewriter, ICMPPingRewriter, IPAddrRewriter and classes with the same tables.
  *
  * The IP header must be marked. Errors are unreachable, time exceeded, parameter problem, source quench and redirect. What was rewritten leaves by output 0; if
  * MAPS says ELEMENT:OUTPUT, by that output and those behind it, as replies leave that element by its own. Other ICMP packets leave by output 1 if there are just
@@ -91,6 +91,32 @@ static bool has_ports(u32 quoted)
            packet_length() >= quoted + ip_header_length(ip) + sizeof(struct udp);
 }
 
+/* So is the identifier of a ping. */
+static bool has_identifier(u32 quoted)
+{
+    const struct ip *ip = header(struct ip, quoted);
+    u32 echo = quoted + ip_header_length(ip);
+    u8 type;
+
+    if (ip->protocol != PROTOCOL_ICMP || !ip_is_first_fragment(ip) || packet_length() < echo + sizeof(struct icmp_echo))
+        return false;
+    type = header(struct icmp_echo, echo)->type;
+    return type == ICMP_ECHO || type == ICMP_ECHO_REPLY;
+}
+
+static void read_identifier(u32 echo)
+{
+    const struct icmp_echo *quoted = header(struct icmp_echo, echo);
+
+    if (quoted->type == ICMP_ECHO) {
+        replies.protocol = PING_REPLIES;
+        replies.dport = quoted->id;
+    } else {
+        replies.protocol = PING_REQUESTS;
+        replies.sport = quoted->id;
+    }
+}
+
 static bool read_replies(u32 icmp)
 {
     u32 quoted = icmp + sizeof(struct icmp);
@@ -111,6 +137,8 @@ static bool read_replies(u32 icmp)
 
         replies.sport = ports->dport;
         replies.dport = ports->sport;
+    } else if (has_identifier(quoted)) {
+        read_identifier(quoted + ip_header_length(ip));
     }
     return true;
 }
@@ -149,6 +177,17 @@ static u16 set_segment_checksum(u32 transport, bool is_tcp, u16 sum)
     return checksum_update(sum, before, after);
 }
 
+/* Identifier and checksum of the quoted ping; returns the error's checksum. */
+static u16 rewrite_identifier(u32 at, u16 sum)
+{
+    struct icmp_echo *echo = header(struct icmp_echo, at);
+    u16 before = ntohs(echo->checksum), after = checksum_not_zero(ports(before));
+
+    echo->id = replies.protocol == PING_REPLIES ? rewritten.dport : rewritten.sport;
+    echo->checksum = htons(after);
+    return checksum_update(ports(sum), before, after);
+}
+
 /* Returns the error's checksum. */
 static u16 rewrite_quotation(u32 quoted, u16 sum)
 {
@@ -166,6 +205,8 @@ static u16 rewrite_quotation(u32 quoted, u16 sum)
         quoted_ports->sport = rewritten.dport;
         quoted_ports->dport = rewritten.sport;
         sum = set_segment_checksum(transport, ip->protocol == PROTOCOL_TCP, ports(sum));
+    } else if (has_identifier(quoted)) {
+        sum = rewrite_identifier(quoted + ip_header_length(ip), sum);
     }
     return sum;
 }

@@ -191,6 +191,12 @@ static inline u16 checksum_update32(u16 sum, u32 before, u32 after)
 }
 
 /* The checksum of a TCP or UDP packet once an address has changed: the pseudo-header has them, too. */
+/* An updated checksum of what may be nothing but zeros, whose checksum is 0xffff: wherever an update gives 0, 0xffff is right as well (RFC 1624, section 3). */
+static inline u16 checksum_not_zero(u16 sum)
+{
+    return sum == 0 ? 0xffff : sum;
+}
+
 static inline void update_segment_checksum(u32 start, u32 before, u32 after)
 {
     const struct ip *ip = header(struct ip, start);

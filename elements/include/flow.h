@@ -1,5 +1,5 @@
 /*
- * flow.h -- flows of TCP and UDP packets, and what rewriters know of them: for their tables, and for others who look into these
+ * flow.h -- flows of TCP and UDP packets and pings, and what rewriters know of them: for their tables, and for others who look into these
  *
  * A flow is one direction: addresses, ports, protocol. Each flow that is rewritten has a mapping to what becomes of it; the flow of the replies has
  * the mapping that turns that round.
@@ -7,6 +7,9 @@
 #pragma once
 
 struct flow { be32 saddr; be32 daddr; be16 sport; be16 dport; u8 protocol; };
+
+/* Flows of pings have these protocols; requests have their identifier as source port, replies as destination port. */
+enum { PING_REQUESTS = PROTOCOL_ICMP, PING_REPLIES = 255 };
 
 struct mapping {
     struct flow to;

@@ -298,6 +298,28 @@ fn errors_about_rewritten_packets_are_rewritten() {
 }
 
 #[test]
+fn errors_about_pings_are_rewritten() {
+    let folder = classes("pings");
+    let file = folder.join("packets").display().to_string();
+    std::fs::write(
+        &file,
+        "!data timestamp src dst icmp_type_name icmp_flowid\n!proto icmp\n1 1.0.0.1 5.0.0.5 echo 10\n2 1.0.0.1 5.0.0.5 echo-reply 4\n",
+    )
+    .unwrap();
+    // The first is a request; a reply goes the way of a flow that the other host began.
+    let text = format!(
+        "elementclass Shown {{ $name | input -> CheckIPHeader -> CheckICMPHeader(VERBOSE true) -> t :: Tee -> IPPrint($name, TIMESTAMP false) -> output;
+           t[1] -> Strip(28) -> CheckIPHeader(VERBOSE true) -> CheckICMPHeader(VERBOSE true) -> IPPrint(quoted, TIMESTAMP false) -> Discard }}
+         FromIPSummaryDump({file}, STOP true, ZERO true, CHECKSUM true) -> rw :: ICMPPingRewriter(pattern 2.0.0.2 - 7-9# 0 0, pass)
+         -> ICMPError(3.0.0.3, unreachable) -> er :: ICMPRewriter(rw); Idle -> [1]rw[1] -> Discard; er[0] -> Shown(first) -> Discard; er[1] -> Shown(second) -> Discard"
+    );
+    let (text, _) = runs(&text, &folder, &[]);
+    std::fs::remove_dir_all(folder).unwrap();
+    let lines: Vec<_> = text.lines().map(str::trim).collect();
+    assert_eq!(lines, ["first: 3.0.0.3 > 1.0.0.1: icmp 5.0.0.5 unreachable net", "quoted: 1.0.0.1 > 5.0.0.5: icmp echo (10, 0)"]);
+}
+
+#[test]
 fn errors_that_quote_eight_bytes_are_rewritten() {
     let flow = "IPRewriter(pattern 21.0.0.1 1024-65535# - - 0 0)";
     let text = errors("eight", flow, "-> Truncate(28)", "rw", "1 18.26.4.44 20 10.0.0.8 80 T\n");
