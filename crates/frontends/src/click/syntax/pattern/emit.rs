@@ -189,35 +189,36 @@ impl Writer<'_> {
                 self.line(depth, &format!("return {};", output(rules[at].1)));
                 return true;
             }
-            let row = match self.tabled(&rules[at..], known, &mut tabled) {
-                Some(table) => Row::Table(table),
-                None if depth < DEPTH => row(&rules[at..], known),
-                None => Row::One,
-            };
-            tabled = tabled.saturating_sub(row.count());
-            at += match row {
-                Row::Table(table) => {
-                    let count = table.count;
-                    if self.table(table, known, depth) {
-                        return true;
-                    }
-                    count
-                }
-                Row::Length(area, bytes, count) => {
-                    let inner =
-                        rules[at..at + count].iter_mut().map(|rule| (std::mem::replace(&mut rule.0, Formula::Is(false)), rule.1)).collect();
-                    self.length(area, bytes, inner, known, depth);
-                    count
-                }
-                Row::Field(field, mask, groups, count) => {
-                    self.field(field, mask, groups, known, depth);
-                    count
-                }
-                Row::One => {
-                    self.one(&rules[at], known, depth);
-                    1
-                }
-            };
+            let row = self.next(&rules[at..], known, depth, &mut tabled);
+            let count = row.count();
+            tabled = tabled.saturating_sub(count);
+            if self.row(row, &mut rules[at..at + count], known, depth) {
+                return true;
+            }
+            at += count;
+        }
+        false
+    }
+
+    /// How the next patterns are asked.
+    fn next(&self, rules: &[Rule], known: Known, depth: usize, tabled: &mut usize) -> Row {
+        match self.tabled(rules, known, tabled) {
+            Some(table) => Row::Table(table),
+            None if depth < DEPTH => row(rules, known),
+            None => Row::One,
+        }
+    }
+
+    /// Writes a row; true if it always returns.
+    fn row(&mut self, row: Row, rules: &mut [Rule], known: Known, depth: usize) -> bool {
+        match row {
+            Row::Table(table) => return self.table(table, known, depth),
+            Row::Length(area, bytes, _) => {
+                let inner = rules.iter_mut().map(|rule| (std::mem::replace(&mut rule.0, Formula::Is(false)), rule.1)).collect();
+                self.length(area, bytes, inner, known, depth);
+            }
+            Row::Field(field, mask, groups, _) => self.field(field, mask, groups, known, depth),
+            Row::One => self.one(&rules[0], known, depth),
         }
         false
     }
