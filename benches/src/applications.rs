@@ -11,6 +11,7 @@ use crate::traffic::{self, PORTS, Packet};
 use serde::Serialize;
 use sides::{Case, Side};
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 /// What was measured of one application.
@@ -49,12 +50,14 @@ type Maker = fn(usize) -> Case;
 
 /// Those with these names, or everything if there are none; what cannot be run is left out, and told.
 pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
-    let makers: [(&str, Maker, &[usize]); 5] = [
+    let makers: [(&str, Maker, &[usize]); 7] = [
         ("router", router, &ROUTES),
         ("full-router", full_router, &ROUTES[1..2]),
         ("nat", nat, &FLOWS),
         ("switch", switch, &STATIONS),
         ("firewall", firewall, &RULES),
+        ("count", count, &FLOWS[1..2]),
+        ("balancer", balancer, &FLOWS[1..2]),
     ];
     let chosen = makers.into_iter().filter(|(name, ..)| only.is_empty() || only.iter().any(|chosen| chosen == name));
     let all = chosen.flat_map(|(_, make, sizes)| sizes.iter().map(move |entries| (make, *entries)));
@@ -202,6 +205,20 @@ fn firewall(entries: usize) -> Case {
     let mut case = of_file("firewall", "benches/clicks/firewall.click", "elements", traffic::filtered(&rules));
     case.parameters.insert("RULES".to_owned(), traffic::rules_text(&rules));
     (case.inputs, case.outputs) = (devices("in")[..1].to_vec(), devices("out")[..1].to_vec());
+    case
+}
+
+fn count(entries: usize) -> Case {
+    let mut case = of_file("count", "apps/count/count.click", "apps/count/elements", traffic::translated(entries));
+    (case.inputs, case.outputs) = (vec!["in".to_owned()], vec!["out".to_owned()]);
+    case
+}
+
+/// To the address of the configuration.
+fn balancer(entries: usize) -> Case {
+    let packets = traffic::served(entries, Ipv4Addr::new(192, 0, 2, 80));
+    let mut case = of_file("balancer", "apps/balancer/balancer.click", "apps/balancer/elements", packets);
+    (case.inputs, case.outputs) = (vec!["front".to_owned()], vec!["back".to_owned()]);
     case
 }
 

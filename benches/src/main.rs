@@ -2,7 +2,7 @@
 //!
 //! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
 //! packet; `compile` times what it takes until a filter runs; `tables` times lookups in tables; `programs` times whole programs on large captures in
-//! memory; `applications` times routers, translators, switches and firewalls. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
+//! memory; `applications` times routers, translators, switches, filters of many rules, counting and a balancer. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
 mod applications;
@@ -98,7 +98,7 @@ enum Section {
     Compile,
     /// Lookups in tables of flows and routes
     Tables,
-    /// Router, translator, switch and firewall, on packets in memory
+    /// Router, translator, switch, filters of many rules, counting and a balancer, on packets in memory
     Applications,
     Programs,
 }

@@ -190,9 +190,19 @@ pub fn flows(endpoints: usize) -> Vec<Flow> {
 
 /// TCP segments of so many flows, all arriving at port 0; each flow has one at least.
 pub fn translated(count: usize) -> Vec<Packet> {
+    segments(count, None)
+}
+
+/// The same, all to one address.
+pub fn served(count: usize, service: Ipv4Addr) -> Vec<Packet> {
+    segments(count, Some(service.to_bits()))
+}
+
+fn segments(count: usize, to: Option<u32>) -> Vec<Packet> {
     let flows = flows(count);
     let packet = |n: usize| {
         let Flow { source, sport, destination } = flows[n];
+        let destination = to.unwrap_or(destination);
         let frame = Frame { protocol: TCP, source, sport, destination, dport: 80, id: n as u16, ..Frame::default() };
         Packet { port: 0, bytes: frame.bytes() }
     };
