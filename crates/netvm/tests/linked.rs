@@ -7,7 +7,13 @@ use netvm::engines;
 
 /// Sources whose packets come at the same times, one of which ends the run; a queue in which packets of two ways meet. `SHORT` is a capture of half a burst, so that
 /// with as many of another source its end is found when the arrival behind a burst is looked for.
-const SOURCES: [(&str, &str, &[&str]); 6] = [
+const SOURCES: [(&str, &str, &[&str]); 7] = [
+    (
+        "text of a driver that looks at elements at times between packets and at the end",
+        "FromDump(IN, STOP true) -> a :: Counter -> Strip(1) -> q :: Queue -> ToDump(OUT0); FromDump(SHORT, STOP true) -> b :: Counter -> Queue -> ToDump(OUT1);
+         DriverManager(wait 50ms, print $(a.count) $(b.count), wait_stop, print $(a.count) $(b.count), wait 1ms, print $(q.length), wait_stop, stop);",
+        &["a.count", "b.count"],
+    ),
     (
         "sources of which none ends the run, with packets at the same times",
         "f :: FromDump(IN, STOP false) -> Paint(1) -> r :: RoundRobinSwitch; g :: FromDump(SHORT) -> Paint(2) -> r; h :: FromDump(IN, STOP false) -> Paint(3) -> Strip(1) -> r;

@@ -107,6 +107,11 @@ impl Element {
 }
 
 impl Native for Element {
+    /// A driver works where the end is asked for, or at a time that it waits for, and bursts end there.
+    fn takes_bursts(&self) -> bool {
+        matches!(self.kind, Kind::Driver)
+    }
+
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         self.script.init(ctx);
         Ok(())
