@@ -3,8 +3,8 @@
 //! A burst of packets, which lie in a pool, goes through the compiled function. What became of each, the function notes in its slot. It calls back for what it
 //! does not do itself; where such work is on the packet, that is an exchange buffer meanwhile.
 //!
-//! Invariants: while compiled code runs, nobody else uses the pool and states; while a call from it runs, it does not. A place that compiled code
-//! gives a packet is checked before it is believed.
+//! Invariants: while compiled code runs, nobody else uses the pool and states; while a call from it runs, it does not. A place that compiled code gives a packet is
+//! looked at through slices of the pool's memory only; builds with assertions see that it lies there.
 
 use crate::build::{Compiler, HERE, machine};
 use crate::cache::{Cache, key};
