@@ -74,20 +74,7 @@ impl Graph {
     /// # Errors
     /// Why that could be told from one packet at a time.
     pub fn stages(&self, plan: &Plan) -> Result<Stages, String> {
-        let unfit = |node: &u32| match &self.nodes[*node as usize].body {
-            Body::Program(program) => unfit(program.module()).map(|why| format!("{} {why}", self.nodes[*node as usize].name)),
-            Body::Native(_) => Some("a member is no program".to_owned()),
-        };
-        if let Some(why) = plan.members.iter().find_map(unfit) {
-            return Err(why);
-        }
-        let early = |(node, ways): (&u32, &Vec<(u32, Way)>)| ways.iter().any(|(_, way)| *way == Way::AtOnce).then_some(*node as usize);
-        if let Some(node) = plan.members.iter().zip(&plan.ways).find_map(early) {
-            return Err(format!("what leaves {} is seen at once", self.nodes[node].name));
-        }
-        if let Some(node) = self.one_at_a_time(plan).first() {
-            return Err(format!("{} takes packets one at a time", self.nodes[*node].name));
-        }
+        self.tells(plan).map_or(Ok(()), Err)?;
         let engine = |node: &u32| match &self.nodes[*node as usize].body {
             Body::Program(program) => Some(program.another_engine()),
             Body::Native(_) => None,
@@ -107,6 +94,22 @@ impl Graph {
             exits: plan.exits.iter().map(|_| Batch::default()).collect(),
             outcome: Outcome::default(),
         })
+    }
+
+    /// Why it could be told.
+    fn tells(&self, plan: &Plan) -> Option<String> {
+        let name = |node: u32| &self.nodes[node as usize].name;
+        let unfit = |node: &u32| match &self.nodes[*node as usize].body {
+            Body::Program(program) => unfit(program.module()).map(|why| format!("{} {why}", name(*node))),
+            Body::Native(_) => Some("a member is no program".to_owned()),
+        };
+        let early = |(node, ways): (&u32, &Vec<(u32, Way)>)| {
+            let leaves = ways.iter().any(|(_, way)| *way == Way::AtOnce);
+            leaves.then(|| format!("what leaves {} is seen at once", name(*node)))
+        };
+        let alone = || self.one_at_a_time(plan).first().map(|node| format!("{} takes packets one at a time", name(*node as u32)));
+        let leaves_early = || plan.members.iter().zip(&plan.ways).find_map(early);
+        plan.members.iter().find_map(unfit).or_else(leaves_early).or_else(alone)
     }
 }
 

@@ -48,20 +48,7 @@ pub struct Linked {
 /// # Errors
 /// A member does what C is not made for; it must not be linked.
 pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Result<Linked, Unsupported> {
-    let mut text = String::from("/* Made by netvm from verified programs. */\n");
-    text += include_str!("values.c");
-    let info = info_size(members);
-    let tables: usize = members.iter().map(|member| member.program.module().tables.len()).sum();
-    let _ = writeln!(
-        text,
-        "\nenum {{ NV_MEMBERS = {}, NV_TABLES = {tables}, NV_INFO = {info}, NV_STRIDE = {}, NV_ROOM = {}, NV_HEAD = {} }};",
-        members.len(),
-        pool::stride(info),
-        pool::room_for(info),
-        pool::HEAD
-    );
-    let _ = writeln!(text, "#define NV_LARGE {}", u32::from(members.iter().map(|m| size(&m.func)).sum::<usize>() > MOST_TOGETHER));
-    text += include_str!("linked.c");
+    let mut text = beginning(members);
     let slices = slices(members, large);
     let functions = functions(members, &slices, large)?;
     text += &functions.text;
@@ -77,9 +64,32 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
     let (need, entries) = (functions.need, entries.len());
     let _ = writeln!(text, "\nenum {{ NV_NEED = {need}, NV_ENTRIES = {entries}, NV_TIMERS = {timers} }};");
     text += &direct(members);
-    text += &begin(members.len(), tables);
+    text += &begin(members.len(), table_count(members));
     text += BURST;
     Ok(Linked { text, calls: functions.calls, counted })
+}
+
+/// Sizes of this text, and what is the same in all.
+fn beginning(members: &[&Member<'_>]) -> String {
+    let mut text = String::from("/* Made by netvm from verified programs. */\n");
+    text += include_str!("values.c");
+    let info = info_size(members);
+    let tables = table_count(members);
+    let _ = writeln!(
+        text,
+        "\nenum {{ NV_MEMBERS = {}, NV_TABLES = {tables}, NV_INFO = {info}, NV_STRIDE = {}, NV_ROOM = {}, NV_HEAD = {} }};",
+        members.len(),
+        pool::stride(info),
+        pool::room_for(info),
+        pool::HEAD
+    );
+    let _ = writeln!(text, "#define NV_LARGE {}", u32::from(members.iter().map(|m| size(&m.func)).sum::<usize>() > MOST_TOGETHER));
+    text += include_str!("linked.c");
+    text
+}
+
+fn table_count(members: &[&Member<'_>]) -> usize {
+    members.iter().map(|member| member.program.module().tables.len()).sum()
 }
 
 /// What all members' functions are, and need.
