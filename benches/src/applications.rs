@@ -7,7 +7,7 @@ mod sides;
 
 use crate::captures::{FLOWS, ROUTES, RULES, STATIONS};
 use crate::hand::Hand;
-use crate::traffic::{self, PORTS, Packet};
+use crate::traffic::{self, PORTS, Packet, connections, six};
 use serde::Serialize;
 use sides::{Case, Side};
 use std::collections::BTreeMap;
@@ -52,12 +52,15 @@ type Maker = fn(usize) -> Case;
 
 /// Those with these names, or everything if there are none; what cannot be run is left out, and told.
 pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
-    let makers: [(&str, Maker, &[usize]); 7] = [
+    let makers: [(&str, Maker, &[usize]); 10] = [
         ("router", router, &ROUTES),
-        ("full-router", full_router, &ROUTES[1..2]),
+        ("full-router", |entries| full_router("full router", entries, PORTS), &ROUTES[1..2]),
+        ("full-router16", |entries| full_router("full router of 16 ports", entries, 16), &ROUTES[1..2]),
+        ("router6", router6, &ROUTES[1..2]),
         ("nat", nat, &FLOWS),
         ("switch", switch, &STATIONS),
         ("firewall", firewall, &RULES),
+        ("stateful", stateful, &FLOWS[..2]),
         ("count", count, &FLOWS[1..2]),
         ("balancer", balancer, &FLOWS[1..2]),
     ];
@@ -70,8 +73,8 @@ pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
 fn row(case: Case, entries: usize, rounds: usize) -> Result<Row, String> {
     let (application, packets) = (case.application, case.packets.len());
     // Where ports get different numbers of packets, sides begin their second passes in different orders.
-    let alike = (0..PORTS)
-        .map(|port| case.packets.iter().filter(|packet| packet.port == port).count())
+    let alike = (0..case.inputs.len())
+        .map(|port| case.packets.iter().filter(|packet| packet.port as usize == port).count())
         .all(|n| n == 0 || n * case.inputs.len() == packets);
     let mut sides = case.sides()?;
     let wrong = compare(&mut sides, if alike && packets <= 1 << 17 { 2 } else { 1 });
@@ -126,9 +129,9 @@ fn difference(wanted: &[Vec<u8>], found: &[Vec<u8>]) -> Option<String> {
     Some(format!("port {port} sends {} packets and not {}, the first other one is number {at}", length(found), length(wanted)))
 }
 
-/// Devices of all ports.
-fn devices(word: &str) -> Vec<String> {
-    (0..PORTS).map(|port| format!("{word}{port}")).collect()
+/// Devices of so many ports.
+fn devices(word: &str, ports: u32) -> Vec<String> {
+    (0..ports).map(|port| format!("{word}{port}")).collect()
 }
 
 fn in_repository(path: &str) -> PathBuf {
@@ -141,8 +144,8 @@ fn of_file(application: &'static str, file: &str, elements: &str, packets: Vec<P
         file: in_repository(file),
         elements: vec![in_repository(elements)],
         parameters: BTreeMap::new(),
-        inputs: devices("in"),
-        outputs: devices("out"),
+        inputs: devices("in", PORTS),
+        outputs: devices("out", PORTS),
         packets,
         interval: INTERVAL,
         hand: None,
@@ -150,35 +153,52 @@ fn of_file(application: &'static str, file: &str, elements: &str, packets: Vec<P
 }
 
 /// A file of routes; if it cannot be written, whoever reads it says so.
-fn route_file(routes: &[traffic::Route], first: u32) -> String {
+fn route_file(text: String) -> String {
     let file = sides::scratch().join("routes.txt");
-    let _ = std::fs::write(&file, traffic::routes_text(routes, first));
+    let _ = std::fs::write(&file, text);
     file.display().to_string()
 }
 
 /// The Ethernet addresses of next hops and of the router's ports are those of the configuration.
 fn router(entries: usize) -> Case {
     let routes = traffic::routes(entries);
-    let mut case = of_file("router", "apps/router/forward.click", "apps/router/elements", traffic::routed(&routes, false));
-    case.parameters.insert("ROUTES".to_owned(), route_file(&routes, 0));
-    (case.inputs, case.outputs) = (vec!["in".to_owned()], devices("eth"));
+    let mut case = of_file("router", "apps/router/forward.click", "apps/router/elements", traffic::routed(&routes, None));
+    case.parameters.insert("ROUTES".to_owned(), route_file(traffic::routes_text(&routes, PORTS, 0)));
+    (case.inputs, case.outputs) = (vec!["in".to_owned()], devices("eth", PORTS));
     let own = |hop: u32| [2, 0, 0, 8, 0, (hop % PORTS) as u8];
-    let macs = |hop: u32| [traffic::neighbour(hop), own(hop)].concat().try_into().unwrap_or_default();
+    let macs = |hop: u32| [traffic::neighbour(hop, PORTS), own(hop)].concat().try_into().unwrap_or_default();
     case.hand = Some(Hand::router(&routes, &macs));
     case
 }
 
 /// With ARP, options, errors, fragments, on packets that arrive at all ports; next hops have told their addresses before.
-fn full_router(entries: usize) -> Case {
+fn full_router(application: &'static str, entries: usize, ports: u32) -> Case {
     let routes = traffic::routes(entries);
-    let packets = [traffic::answers(), traffic::routed(&routes, true)].concat();
-    let mut case = of_file("full router", "apps/router/router.click", "apps/router/elements", packets);
-    case.parameters.insert("ROUTES".to_owned(), format!("FILE {}", route_file(&routes, 1)));
-    for port in 0..PORTS {
+    let packets = [traffic::answers(ports), traffic::routed(&routes, Some(ports))].concat();
+    let file = if ports == PORTS { "apps/router/router.click".to_owned() } else { format!("apps/router/router{ports}.click") };
+    let mut case = of_file(application, &file, "apps/router/elements", packets);
+    case.parameters.insert("ROUTES".to_owned(), format!("FILE {}", route_file(traffic::routes_text(&routes, ports, 1))));
+    for port in 0..ports {
         case.parameters.insert(format!("NET{port}"), format!("10.255.{port}.254/24"));
         case.parameters.insert(format!("MAC{port}"), "02:00:00:00:00:01".to_owned());
     }
-    (case.inputs, case.outputs) = (devices("eth"), devices("eth"));
+    (case.inputs, case.outputs) = (devices("eth", ports), devices("eth", ports));
+    case
+}
+
+/// Next hops and their Ethernet addresses are told as parameters, in the same order.
+fn router6(entries: usize) -> Case {
+    let routes = six::routes(entries);
+    let mut case = of_file("IPv6 router", "apps/router/router6.click", "apps/router/elements", six::routed(&routes, PORTS));
+    case.parameters.insert("ROUTES".to_owned(), format!("FILE {}", route_file(six::routes_text(&routes, PORTS, 1))));
+    let ether = |hop| traffic::neighbour(hop, PORTS).map(|byte| format!("{byte:02x}")).join(":");
+    for port in 0..PORTS {
+        let listed = |word: &dyn Fn(u32) -> String| (port..traffic::HOPS).step_by(PORTS as usize).map(word).collect::<Vec<_>>().join(" ");
+        case.parameters.insert(format!("MAC{port}"), "02:00:00:00:00:01".to_owned());
+        case.parameters.insert(format!("HOPS{port}"), listed(&|hop| six::gateway(hop, PORTS).to_string()));
+        case.parameters.insert(format!("ETHERS{port}"), listed(&ether));
+    }
+    (case.inputs, case.outputs) = (devices("eth", PORTS), devices("eth", PORTS));
     case
 }
 
@@ -189,7 +209,7 @@ fn nat(entries: usize) -> Case {
     let mut case = of_file("nat", "benches/clicks/nat.click", "apps/nat/elements", traffic::translated(entries));
     let (externals, first) = (traffic::externals(entries), 0xc633_6400);
     case.parameters.insert("EXTERNAL".to_owned(), format!("198.51.100.0/{}", 32 - externals.trailing_zeros()));
-    (case.inputs, case.outputs) = (devices("in")[..2].to_vec(), devices("out")[..2].to_vec());
+    (case.inputs, case.outputs) = (devices("in", 2), devices("out", 2));
     let headers = [0, 1].map(|port| [2, 0, 0, 9, 0, port, 2, 0, 0, 8, 0, port]);
     case.hand = Some(Hand::nat(entries.max(65_536), LIFETIME, first, externals, &headers));
     case
@@ -198,7 +218,7 @@ fn nat(entries: usize) -> Case {
 fn switch(entries: usize) -> Case {
     let mut case = of_file("switch", "apps/switch/switch.click", "elements", traffic::switched(entries));
     case.parameters.insert("STATIONS".to_owned(), entries.max(8192).to_string());
-    (case.inputs, case.outputs) = (devices("eth"), devices("eth"));
+    (case.inputs, case.outputs) = (devices("eth", PORTS), devices("eth", PORTS));
     case.hand = Some(Hand::switch(entries.max(8192), LIFETIME));
     case
 }
@@ -207,7 +227,14 @@ fn firewall(entries: usize) -> Case {
     let rules = traffic::rules(entries);
     let mut case = of_file("firewall", "benches/clicks/firewall.click", "elements", traffic::filtered(&rules));
     case.parameters.insert("RULES".to_owned(), traffic::rules_text(&rules));
-    (case.inputs, case.outputs) = (devices("in")[..1].to_vec(), devices("out")[..1].to_vec());
+    (case.inputs, case.outputs) = (devices("in", 1), devices("out", 1));
+    case
+}
+
+/// Connections that are known, both ways; few packets begin one.
+fn stateful(entries: usize) -> Case {
+    let mut case = of_file("stateful firewall", "apps/firewall/firewall.click", "apps/firewall/elements", connections::connected(entries));
+    (case.inputs, case.outputs) = (vec!["inside".to_owned(), "outside".to_owned()], vec!["outside".to_owned(), "inside".to_owned()]);
     case
 }
 
@@ -239,13 +266,20 @@ mod tests {
         assert!(difference(&wanted, &[packets(&[1, 2, 3]), packets(&[4])]).unwrap().starts_with("port 1 sends 1 packets and not 0"));
     }
 
+    /// One after the other: they write the same files.
     #[test]
-    fn router_and_switch_by_hand_send_what_netvm_sends() {
-        for case in [router(1000), switch(8)] {
+    fn sides_send_the_same_and_all_that_is_measured_gets_through() {
+        let makers: [(Maker, usize, usize); 4] = [(router, 1000, 3), (switch, 8, 3), (router6, 1000, 2), (stateful, 1000, 2)];
+        for (nth, (make, entries, there)) in makers.into_iter().enumerate() {
+            let case = make(entries);
+            let packets = case.packets.len();
             let mut sides = case.sides().unwrap();
             sides.retain(|side| side.name() != sides::NATIVE);
             let wrong = compare(&mut sides, 1);
-            assert!(sides.len() == 3 && wrong.iter().all(Option::is_none), "{wrong:?}");
+            assert!(sides.len() == there && wrong.iter().all(Option::is_none), "{nth}: {wrong:?}");
+            let sent: usize = sides[0].outputs(1).unwrap().iter().map(|bytes| bytes.len() / traffic::LENGTH).sum();
+            // A switch does not send frames back, and floods some.
+            assert!(nth == 1 || sent == packets, "{nth}: {sent} of {packets}");
         }
     }
 }

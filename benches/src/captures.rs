@@ -1,7 +1,7 @@
 //! The packets that applications are measured with, as files: captures (classic, little-endian, a packet a microsecond), routes and rules as text.
 //! A trace that arrives at several ports is a capture for each.
 
-use crate::traffic::{self, LENGTH, PORTS, Packet};
+use crate::traffic::{self, LENGTH, PORTS, Packet, connections, six};
 use std::fs;
 use std::path::Path;
 
@@ -19,30 +19,50 @@ pub const RULES: [usize; 3] = [19, 1_000, 10_000];
 /// # Errors
 /// A file that cannot be written.
 pub fn write_all(folder: &Path) -> Result<(), String> {
-    let put = |name: String, bytes: &[u8]| {
-        let path = folder.join(name);
-        fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))
-    };
     for n in ROUTES {
         let routes = traffic::routes(n);
-        put(format!("routes{n}.txt"), traffic::routes_text(&routes, 0).as_bytes())?;
-        put(format!("routed{n}.pcap"), &capture(&traffic::routed(&routes, false), None))?;
+        put(folder, &format!("routes{n}.txt"), traffic::routes_text(&routes, PORTS, 0).as_bytes())?;
+        put(folder, &format!("routed{n}.pcap"), &capture(&traffic::routed(&routes, None), None))?;
     }
+    write_routers(folder, ROUTES[1])?;
     for n in FLOWS {
-        put(format!("translated{n}.pcap"), &capture(&traffic::translated(n), None))?;
+        put(folder, &format!("translated{n}.pcap"), &capture(&traffic::translated(n), None))?;
+    }
+    for n in &FLOWS[..2] {
+        put_ports(folder, &format!("connected{n}"), &connections::connected(*n), 2)?;
     }
     for n in STATIONS {
-        let packets = traffic::switched(n);
-        for port in 0..PORTS {
-            put(format!("switched{n}-{port}.pcap"), &capture(&packets, Some(port)))?;
-        }
+        put_ports(folder, &format!("switched{n}"), &traffic::switched(n), PORTS)?;
     }
     for n in RULES {
         let rules = traffic::rules(n);
-        put(format!("rules{n}.txt"), traffic::rules_text(&rules).as_bytes())?;
-        put(format!("filtered{n}.pcap"), &capture(&traffic::filtered(&rules), None))?;
+        put(folder, &format!("rules{n}.txt"), traffic::rules_text(&rules).as_bytes())?;
+        put(folder, &format!("filtered{n}.pcap"), &capture(&traffic::filtered(&rules), None))?;
     }
     Ok(())
+}
+
+/// What whole routers are measured with: packets at all ports, which are output 1 and so on; next hops' answers come first.
+fn write_routers(folder: &Path, n: usize) -> Result<(), String> {
+    let routes = traffic::routes(n);
+    for ports in [PORTS, 16] {
+        let packets = [traffic::answers(ports), traffic::routed(&routes, Some(ports))].concat();
+        put(folder, &format!("routes{n}-of-{ports}.txt"), traffic::routes_text(&routes, ports, 1).as_bytes())?;
+        put_ports(folder, &format!("routed{n}-of-{ports}"), &packets, ports)?;
+    }
+    let routes = six::routes(n);
+    put(folder, &format!("routes{n}-6.txt"), six::routes_text(&routes, PORTS, 1).as_bytes())?;
+    put_ports(folder, &format!("routed{n}-6"), &six::routed(&routes, PORTS), PORTS)
+}
+
+fn put(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), String> {
+    let path = folder.join(name);
+    fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// A capture for each port.
+fn put_ports(folder: &Path, name: &str, packets: &[Packet], ports: u32) -> Result<(), String> {
+    (0..ports).try_for_each(|port| put(folder, &format!("{name}-{port}.pcap"), &capture(packets, Some(port))))
 }
 
 /// Packets, all or those that arrive at one port.

@@ -2,7 +2,7 @@
 //!
 //! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
 //! packet; `compile` times what it takes until a filter runs; `tables` times lookups in tables; `programs` times whole programs on large captures in
-//! memory; `applications` times routers, translators, switches, filters of many rules, counting and a balancer. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
+//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
 mod applications;
@@ -48,7 +48,7 @@ struct Args {
     #[arg(long, value_name = "N,N…", value_delimiter = ',', default_values_t = 1..=9, value_parser = clap::value_parser!(u32).range(1..=9))]
     filters: Vec<u32>,
 
-    /// Applications of the section `applications`, by name, all sizes of each
+    /// Applications of the section `applications`, by the names that benches/records/README.md has, all sizes of each
     #[arg(long, value_name = "NAME,NAME…", value_delimiter = ',')]
     only: Vec<String>,
 
@@ -98,7 +98,7 @@ enum Section {
     Compile,
     /// Lookups in tables of flows and routes
     Tables,
-    /// Router, translator, switch, filters of many rules, counting and a balancer, on packets in memory
+    /// Routers, translator, switch, firewalls, counting and a balancer, on packets in memory
     Applications,
     Programs,
 }

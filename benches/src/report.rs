@@ -76,7 +76,7 @@ fn whole_applications(out: &mut String, rows: &[applications::Row]) {
             _ => format!("  {} wrong", side.side),
         };
         let cells: String = row.sides.iter().map(cell).collect();
-        let _ = writeln!(out, "{:9}{:>8}{cells}", row.application, row.entries);
+        let _ = writeln!(out, "{:24}{:>8}{cells}", row.application, row.entries);
     }
 }
 

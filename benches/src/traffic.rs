@@ -1,16 +1,19 @@
 //! What applications are measured with: routes, flows, stations and rules, and packets of 60 bytes for them. All of it comes from seeds.
 //!
-//! Shapes: routes have the lengths of the Internet's table of 2024 and 64 next hops over four ports; every packet has a route. A translator's flows come from
+//! Shapes: routes have the lengths of the Internet's table of 2024 and 64 next hops over all ports; every packet has a route. A translator's flows come from
 //! endpoints inside, no two of one external address with the same port, so that all can keep theirs. A switch's stations are spread over four ports, and each sends in
 //! the trace, so that all are known after its first pass. A filter's rules are tested in order, and packets are decided by any of them alike.
-//! Packets are in random order, so that tables larger than the caches miss them.
+//! Packets are in random order, so that tables larger than the caches miss them. `six` has IPv6, `connections` what a firewall remembers.
+
+pub mod connections;
+pub mod six;
 
 use crate::random::Random;
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 
-/// Ports of a router or a switch.
+/// Ports of a router or a switch, unless there are said to be more.
 pub const PORTS: u32 = 4;
 /// Next hops of a router.
 pub const HOPS: u32 = 64;
@@ -39,21 +42,15 @@ pub struct Route {
     pub hop: u32,
 }
 
-impl Route {
-    /// The next hop's address.
-    pub fn gateway(&self) -> Ipv4Addr {
-        gateway(self.hop)
-    }
-
-    /// The port that it is reached by.
-    pub fn port(&self) -> u32 {
-        self.hop % PORTS
-    }
+/// Where a next hop is, if there are so many ports: the port, and its number there, from 1.
+pub fn place(hop: u32, ports: u32) -> [u8; 2] {
+    [(hop % ports) as u8, 1 + (hop / ports) as u8]
 }
 
-/// The address of a next hop: 10.255.PORT.N, N from 1.
-pub fn gateway(hop: u32) -> Ipv4Addr {
-    Ipv4Addr::new(10, 255, (hop % PORTS) as u8, 1 + (hop / PORTS) as u8)
+/// The address of a next hop: 10.255.PORT.N.
+fn gateway(hop: u32, ports: u32) -> Ipv4Addr {
+    let [port, n] = place(hop, ports);
+    Ipv4Addr::new(10, 255, port, n)
 }
 
 /// Of 97,128 routes how many have which length.
@@ -102,49 +99,59 @@ pub fn routes(n: usize) -> Vec<Route> {
     routes
 }
 
-/// Routes as text, one a line: `PREFIX/LENGTH GATEWAY OUTPUT`, where port 0 has that output.
-pub fn routes_text(routes: &[Route], first: u32) -> String {
+/// Routes as text, one a line: `PREFIX/LENGTH GATEWAY OUTPUT`, over so many ports, the first of which is that output.
+pub fn routes_text(routes: &[Route], ports: u32, first: u32) -> String {
     let mut text = String::new();
-    for route in routes {
-        let _ = writeln!(text, "{}/{} {} {}", Ipv4Addr::from(route.prefix), route.length, route.gateway(), first + route.port());
+    for Route { prefix, length, hop } in routes {
+        let _ = writeln!(text, "{}/{length} {} {}", Ipv4Addr::from(*prefix), gateway(*hop, ports), first + hop % ports);
     }
     text
 }
 
 /// The Ethernet address of a next hop.
-pub fn neighbour(hop: u32) -> [u8; 6] {
-    [2, 0, 0, 9, (hop % PORTS) as u8, 1 + (hop / PORTS) as u8]
+pub fn neighbour(hop: u32, ports: u32) -> [u8; 6] {
+    let [port, n] = place(hop, ports);
+    [2, 0, 0, 9, port, n]
 }
 
 /// Packets by which all next hops answer a router that asks for their Ethernet addresses (ARP).
-pub fn answers() -> Vec<Packet> {
+pub fn answers(ports: u32) -> Vec<Packet> {
     let answer = |hop: u32| {
         let mut bytes = [0; LENGTH];
         bytes[..6].copy_from_slice(&Frame::default().to);
-        bytes[6..12].copy_from_slice(&neighbour(hop));
+        bytes[6..12].copy_from_slice(&neighbour(hop, ports));
         bytes[12..22].copy_from_slice(&[8, 6, 0, 1, 8, 0, 6, 4, 0, 2]);
-        bytes[22..28].copy_from_slice(&neighbour(hop));
-        bytes[28..32].copy_from_slice(&gateway(hop).octets());
+        bytes[22..28].copy_from_slice(&neighbour(hop, ports));
+        bytes[28..32].copy_from_slice(&gateway(hop, ports).octets());
         bytes[32..38].copy_from_slice(&Frame::default().to);
-        bytes[38..42].copy_from_slice(&Ipv4Addr::new(10, 255, (hop % PORTS) as u8, 254).octets());
-        Packet { port: hop % PORTS, bytes }
+        bytes[38..42].copy_from_slice(&Ipv4Addr::new(10, 255, (hop % ports) as u8, 254).octets());
+        Packet { port: hop % ports, bytes }
     };
     (0..HOPS).map(answer).collect()
 }
 
-/// UDP packets that arrive at port 0, or if so wanted at any port but the one that they leave by; each has a route.
-pub fn routed(routes: &[Route], at_all_ports: bool) -> Vec<Packet> {
+/// Where packets arrive that a router with so many ports is to forward to a next hop: at any port but the one that they leave by.
+fn elsewhere(hop: u32, ports: u32, random: &mut Random) -> u32 {
+    (hop + 1 + random.below(u64::from(ports) - 1) as u32) % ports
+}
+
+/// How many packets there are of so many entries.
+fn packets_of(entries: usize) -> usize {
+    if entries > PACKETS { entries.next_power_of_two() } else { PACKETS }
+}
+
+/// UDP packets that arrive at port 0, or if so wanted at any of so many ports but the one that they leave by; each has a route.
+pub fn routed(routes: &[Route], at: Option<u32>) -> Vec<Packet> {
     let mut random = Random(23_456);
-    let count = if routes.len() > PACKETS { routes.len().next_power_of_two() } else { PACKETS };
     let packet = |i: usize| {
         let route = routes[random.below(routes.len() as u64) as usize];
         let host = random.below(1 << (32 - route.length)) as u32;
         let (source, sport) = (0x0a00_0002 + (i % 65_000) as u32, 1024 + (i % 50_000) as u16);
         let frame = Frame { protocol: UDP, source, sport, destination: route.prefix | host, dport: 53, id: i as u16, ..Frame::default() };
-        let port = if at_all_ports { (route.port() + 1 + random.below(u64::from(PORTS) - 1) as u32) % PORTS } else { 0 };
+        let port = at.map_or(0, |ports| elsewhere(route.hop, ports, &mut random));
         Packet { port, bytes: frame.bytes() }
     };
-    (0..count).map(packet).collect()
+    (0..packets_of(routes.len())).map(packet).collect()
 }
 
 /// A flow from inside a translator's network.
@@ -282,6 +289,8 @@ pub fn filtered(rules: &[Rule]) -> Vec<Packet> {
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+const SYN: u8 = 2;
+const ACK: u8 = 16;
 
 /// What a packet says.
 struct Frame {
@@ -293,12 +302,14 @@ struct Frame {
     destination: u32,
     sport: u16,
     dport: u16,
+    /// Of TCP.
+    flags: u8,
 }
 
 impl Default for Frame {
     fn default() -> Self {
         let (to, from) = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
-        Self { to, from, id: 0, protocol: UDP, source: 0x0a00_0002, destination: 0x0a00_0003, sport: 1024, dport: 53 }
+        Self { to, from, id: 0, protocol: UDP, source: 0x0a00_0002, destination: 0x0a00_0003, sport: 1024, dport: 53, flags: ACK }
     }
 }
 
@@ -330,9 +341,9 @@ impl Frame {
         header
     }
 
-    /// An acknowledgement with some data.
+    /// Some data.
     fn tcp(&self, segment: &mut [u8]) {
-        segment[4..20].copy_from_slice(&[0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x10, 16, 0, 0, 0, 0, 0]);
+        segment[4..20].copy_from_slice(&[0, 0, 0, 1, 0, 0, 0, 1, 0x50, self.flags, 16, 0, 0, 0, 0, 0]);
         let pseudo =
             [self.source >> 16, self.source & 0xffff, self.destination >> 16, self.destination & 0xffff, TCP.into(), segment.len() as u32];
         let sum = checksum(pseudo.into_iter().chain(words(segment)));
@@ -365,11 +376,11 @@ mod tests {
     fn every_packet_has_a_route_and_a_right_checksum() {
         let routes = routes(1000);
         let covers = |r: &Route, d: u32| d & u32::MAX << (32 - r.length) == r.prefix;
-        for packet in routed(&routes, false).iter().step_by(97) {
+        for packet in routed(&routes, None).iter().step_by(97) {
             assert!(routes.iter().any(|route| covers(route, address(packet, 30))));
             assert_eq!(checksum(words(&packet.bytes[14..34])), 0);
         }
-        assert_eq!(routes_text(&routes[..1], 0).lines().count(), 1);
+        assert_eq!(routes_text(&routes[..1], 4, 0).lines().count(), 1);
         assert!(routes.iter().all(|r| r.prefix.trailing_zeros() >= 32 - r.length && r.prefix >> 24 != 10));
         assert_eq!(super::routes(1000), routes);
     }
@@ -377,10 +388,14 @@ mod tests {
     #[test]
     fn packets_do_not_leave_where_they_came_from() {
         let routes = routes(1000);
-        let port = |d: u32| routes.iter().filter(|r| d & u32::MAX << (32 - r.length) == r.prefix).max_by_key(|r| r.length).unwrap().port();
-        let packets = routed(&routes, true);
-        assert!(packets.iter().step_by(97).filter(|packet| port(address(packet, 30)) == packet.port).count() < 20);
-        assert_eq!(answers().iter().map(|answer| answer.bytes[21]).collect::<HashSet<u8>>(), HashSet::from([2]));
+        let hop = |d: u32| routes.iter().filter(|r| d & u32::MAX << (32 - r.length) == r.prefix).max_by_key(|r| r.length).unwrap().hop;
+        for ports in [4, 16] {
+            let packets = routed(&routes, Some(ports));
+            assert!(packets.iter().step_by(97).filter(|packet| hop(address(packet, 30)) % ports == packet.port).count() < 20);
+            assert_eq!(packets.iter().map(|packet| packet.port).collect::<HashSet<u32>>(), (0..ports).collect());
+            let hosts: HashSet<u32> = answers(ports).iter().map(|answer| address(answer, 28)).collect();
+            assert_eq!(hosts.len(), HOPS as usize);
+        }
     }
 
     #[test]
