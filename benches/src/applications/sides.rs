@@ -9,10 +9,13 @@ use netvm::engines::{self, EngineInfo};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
 
 /// netvm's elements as one.
 const LINKED: &str = "netvm aot";
+/// The same, and told how long elements take.
+const TIMED: &str = "netvm aot --stats";
 /// The engine that uses a compiler of C.
 const AHEAD: &str = "aot";
 /// The same elements by a compiler of C.
@@ -63,6 +66,7 @@ pub struct Netvm {
     common: Arc<Common>,
     engine: Result<&'static EngineInfo, String>,
     name: &'static str,
+    stopwatch: Option<Stopwatch>,
 }
 
 /// A program of a C compiler.
@@ -70,6 +74,14 @@ pub struct Native {
     common: Arc<Common>,
     /// The program, or why there is none.
     program: Result<PathBuf, String>,
+}
+
+/// Nanoseconds from some moment on.
+type Stopwatch = fn() -> u64;
+
+fn stopwatch() -> u64 {
+    static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    BEGUN.elapsed().as_nanos() as u64
 }
 
 struct Silent;
@@ -98,11 +110,12 @@ impl Case {
         let (inputs, outputs, packets, interval) = (self.inputs, self.outputs, self.packets, self.interval);
         let hand = self.hand.map(|hand| Side::Hand(hand, Trace::new(&packets, interval)));
         let common = Arc::new(Common { application, inputs, outputs, packets, interval });
-        let engine = |(name, engine): (&'static str, &str)| {
+        let engine = |(name, engine, stopwatch): (&'static str, &str, Option<Stopwatch>)| {
             let engine = engines::find(engine).ok_or_else(|| format!("no engine {engine}"));
-            Side::Netvm(Box::new(Netvm { common: Arc::clone(&common), engine, name }))
+            Side::Netvm(Box::new(Netvm { common: Arc::clone(&common), engine, name, stopwatch }))
         };
-        let mut sides: Vec<Side> = [(LINKED, AHEAD), ("netvm jit", "jit")].into_iter().map(engine).collect();
+        let engines = [(LINKED, AHEAD, None), (TIMED, AHEAD, Some(stopwatch as Stopwatch)), ("netvm jit", "jit", None)];
+        let mut sides: Vec<Side> = engines.into_iter().map(engine).collect();
         let program = native.and_then(|text| built(&text)).and_then(|program| common.write_captures().map(|()| program));
         sides.push(Side::Native(Native { common, program }));
         sides.extend(hand);
@@ -183,7 +196,7 @@ impl Side {
 
     /// Whether it takes packets in bursts, and so little time for each.
     pub fn takes_bursts(&self) -> bool {
-        matches!(self, Self::Hand(..)) || self.name() == LINKED
+        matches!(self, Self::Hand(..)) || self.name() == LINKED || self.name() == TIMED
     }
 
     /// What it sends in so many passes over the trace, by port.
@@ -244,6 +257,9 @@ impl Netvm {
         let engine = self.engine.as_ref().map_err(Clone::clone)?;
         let graph = common.application.start(engine, engines::Settings::default(), settings, Box::new(Silent));
         let mut graph = graph.map_err(|error| error.to_string())?;
+        if let Some(stopwatch) = self.stopwatch {
+            graph.measure(stopwatch);
+        }
         let begun = processor_time();
         graph.start();
         while graph.turn() {}
