@@ -2,18 +2,12 @@
 
 #[path = "apps/chaos.rs"]
 mod chaos;
-#[path = "apps/packet.rs"]
-mod packet;
-#[path = "apps/run.rs"]
-mod run;
-#[path = "apps/scenario.rs"]
-mod scenario;
-
+use netvm::application::{Graph, Stats};
 use netvm::engines::{self, EngineInfo};
-use run::{Found, Job};
-use scenario::{Scenario, Timed};
+use netvm::scripts::scenarios::run::{self, Found, Job};
+use netvm::scripts::scenarios::{self, Config, Scenario, drops, judge, packet, shown};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The engines that every scenario runs on; the last only where there is a C compiler.
@@ -23,17 +17,27 @@ fn all_engines() -> Vec<&'static EngineInfo> {
     wanted.split(' ').filter(|name| there(name)).map(|name| engines::find(name).unwrap()).collect()
 }
 
-/// The scenarios of an application.
-fn scenarios(name: &str) -> Vec<Scenario> {
+/// The folder of applications.
+fn apps() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps").canonicalize().unwrap()
+}
+
+/// The scenarios of an application, each with its file.
+fn scenarios(name: &str) -> Vec<(String, Scenario)> {
     // Configurations name files from the repository's folder on.
-    std::env::set_current_dir(run::apps().join("..")).unwrap();
-    let folder = run::apps().join(name).join("tests");
+    std::env::set_current_dir(apps().join("..")).unwrap();
+    let folder = apps().join(name).join("tests");
     let mut files: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let wanted = std::env::var("NETVM_SCENARIO").unwrap_or_default();
     files.retain(|file| file.extension().is_some_and(|end| end == "txt") && file.display().to_string().contains(&wanted));
     assert!(!files.is_empty(), "{name} has no scenarios");
-    files.iter().map(|file| scenario::read(file)).collect()
+    let read = |file: &PathBuf| {
+        let (text, shown) = (std::fs::read_to_string(file).unwrap(), file.display().to_string());
+        let all = scenarios::parse(file, &text).unwrap_or_else(|wrong| panic!("{shown}: {wrong}"));
+        all.into_iter().map(move |scenario| (shown.clone(), scenario))
+    };
+    files.iter().flat_map(read).collect()
 }
 
 /// A folder for captures: a temporary one, or one that stays under the folder that `NETVM_CAPTURES` names.
@@ -55,15 +59,15 @@ fn remove(folder: &std::path::Path) {
 /// Runs the scenarios of an application on all engines.
 fn hold(name: &str) {
     let mut wrong = Vec::new();
-    for (n, scenario) in scenarios(name).iter().enumerate() {
+    for (n, (file, scenario)) in scenarios(name).iter().enumerate() {
         // Sixteen ports are four ports four times; C compilers take minutes for that.
-        let sixteen = scenario.config.ends_with("router16.click");
+        let sixteen = scenario.file().is_some_and(|config| config.ends_with("router16.click"));
         for engine in all_engines().into_iter().filter(|engine| engine.quick || !sixteen) {
             let folder = folder(&format!("{name}-{n}-{}", engine.name));
-            let found = play(scenario, engine, &folder);
-            let frames = found.outputs.values().flatten().filter(|(_, frame)| !came_in(scenario, frame));
-            wrong.extend(frames.filter_map(|(_, frame)| packet::wrong_checksum(frame)).map(|what| format!("{}: {what}", scenario.name)));
-            wrong.extend(judge(scenario, &found).into_iter().map(|what| format!("{} on {}: {what}", scenario.name, engine.name)));
+            let found = scenario.play(&[], engine, engines::Settings::default(), &folder);
+            let frames = found.iter().flat_map(|found| found.outputs.values().flatten()).filter(|(_, frame)| !came_in(scenario, frame));
+            wrong.extend(frames.filter_map(|(_, frame)| packet::wrong_checksum(frame)).map(|what| format!("{file}: {what}")));
+            wrong.extend(judge(scenario, &found).into_iter().map(|what| format!("{file} on {}: {what}", engine.name)));
             remove(&folder);
         }
     }
@@ -75,96 +79,33 @@ fn came_in(scenario: &Scenario, frame: &[u8]) -> bool {
     scenario.inputs.values().flatten().any(|packet| packet.bytes == frame)
 }
 
-fn play(scenario: &Scenario, engine: &EngineInfo, folder: &std::path::Path) -> Found {
-    let plain = |all: &Vec<Timed>| all.iter().map(|packet| (packet.time_ns, packet.bytes.clone())).collect();
-    let job = Job {
-        config: &scenario.config,
-        parameters: &scenario.parameters,
-        inputs: scenario.inputs.iter().map(|(device, all)| (device.clone(), plain(all))).collect(),
-        outputs: run::devices(&scenario.config, &scenario.parameters).1,
-        reads: scenario.reads.iter().map(|(handler, _)| handler.clone()).collect(),
-    };
-    run::run(&job, engine, folder)
-}
-
-/// What is not as the scenario says.
-fn judge(scenario: &Scenario, found: &Found) -> Vec<String> {
-    let mut wrong = Vec::new();
-    let none = Vec::new();
-    for (device, packets) in &found.outputs {
-        let wanted = scenario.outputs.get(device).unwrap_or(&none);
-        wrong.extend(first_difference(device, wanted, packets));
-    }
-    let unknown = scenario.outputs.keys().filter(|device| !found.outputs.contains_key(*device));
-    wrong.extend(unknown.map(|device| format!("there is no device {device}")));
-    let reads = scenario.reads.iter().zip(&found.reads).filter(|((_, wanted), value)| wanted.trim_end() != *value);
-    wrong.extend(reads.map(|((handler, wanted), value)| format!("{handler} is {value:?}, not {wanted:?}")));
-    let drops = drops(found);
-    if drops != scenario.drops {
-        wrong.push(format!("dropped {drops:?},\n  not {:?}", scenario.drops));
-    }
-    wrong
-}
-
-/// Packets dropped, by element and reason.
-fn drops(found: &Found) -> BTreeMap<(String, String), u64> {
-    let of = |(name, class, node): &(String, String, netvm::application::NodeStats)| {
-        // Elements without a name of their own have one that ends in their number.
-        let name = if name.contains('@') { class.clone() } else { name.clone() };
-        let reason = |reason: &String| if reason.contains(" instruction ") { "trap".to_owned() } else { reason.clone() };
-        node.drops.iter().map(|(why, count)| ((name.clone(), reason(why)), *count)).collect::<Vec<_>>()
-    };
-    let mut all = BTreeMap::new();
-    for (key, count) in found.stats.nodes.iter().flat_map(of) {
-        *all.entry(key).or_default() += count;
-    }
-    all
-}
-
-fn first_difference(device: &str, wanted: &[Timed], packets: &run::Packets) -> Option<String> {
-    for (n, packet) in wanted.iter().enumerate() {
-        let there = packets.get(n).map(|(_, bytes)| bytes.as_slice());
-        if there != Some(&packet.bytes) {
-            let there = there.map_or("nothing".to_owned(), shown);
-            return Some(format!(
-                "line {} ({}), {device}: expected\n  {}\nbut there was\n  {there}",
-                packet.line,
-                packet.case,
-                shown(&packet.bytes)
-            ));
-        }
-    }
-    packets.get(wanted.len()).map(|(_, bytes)| format!("{device}: one more packet than expected:\n  {}", shown(bytes)))
-}
-
-fn shown(bytes: &[u8]) -> String {
-    let word = |word: &[u8]| word.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    bytes.chunks(4).map(word).collect::<Vec<_>>().join(" ")
-}
-
 /// Random packets: every engine does the same with them. Those that are not damaged take other parameters, which C is not compiled for once more.
 fn survive(name: &str, config: &str, more: &[(&str, &str)], damaging: bool) -> (BTreeMap<String, run::Packets>, Found) {
     let all = scenarios(name);
-    let config = run::apps().join(name).join(config);
-    let own: Vec<&Scenario> = all.iter().filter(|scenario| scenario.config == config).collect();
+    let config = apps().join(name).join(config);
+    let own: Vec<&Scenario> = all.iter().map(|(_, scenario)| scenario).filter(|scenario| scenario.file() == Some(&config)).collect();
     let mut parameters = own.first().map(|scenario| scenario.parameters.clone()).unwrap_or_default();
     // Without smaller MTUs there are no fragments, which nobody counts one by one; a switch without room is no model of one.
     parameters.retain(|name, _| !name.starts_with("MTU") && name != "STATIONS");
     parameters.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-    let (inputs, outputs) = run::devices(&config, &parameters);
+    let inputs = run::inputs_of(&config, &parameters).unwrap();
     let cases = std::env::var("NETVM_CASES").map_or(2000, |n| n.parse().unwrap());
     let seed = std::env::var("NETVM_SEED").map_or(1, |n| n.parse().unwrap());
     let job = Job {
-        config: &config,
+        config: &Config::File(config.clone()),
         parameters: &parameters,
+        elements: &[],
+        files: &BTreeMap::new(),
         inputs: chaos::packets(&own, &inputs, cases, seed, damaging),
-        outputs,
-        reads: Vec::new(),
+        captures: Vec::new(),
+        texts: Vec::new(),
+        calls: &[],
     };
     let mut first: Option<Found> = None;
     for engine in all_engines().into_iter().filter(|engine| engine.name != "interp" && (damaging || engine.quick)) {
         let folder = folder(&format!("{name}-chaos-{}", engine.name));
-        let found = run::run(&job, engine, &folder);
+        let found = run::run(&job, engine, engines::Settings::default(), &folder).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(found.errors, [""; 0]);
         remove(&folder);
         assert_eq!(found.stats.arrivals, cases as u64);
         match &first {
@@ -180,15 +121,36 @@ fn survive(name: &str, config: &str, more: &[(&str, &str)], damaging: bool) -> (
     (job.inputs, first.unwrap())
 }
 
+/// The sum of handlers of all elements of a class.
+fn sum(graph: &mut Graph, stats: &Stats, class: &str, handlers: &[&str]) -> u64 {
+    let elements = stats.nodes.iter().filter(|(_, of, _)| of == class);
+    let mut value = |name: &str, handler| graph.read(&format!("{name}.{handler}"), "", None).unwrap().trim().parse::<u64>().unwrap();
+    elements.flat_map(|(name, ..)| handlers.iter().map(move |handler| (name, handler))).map(|(name, handler)| value(name, handler)).sum()
+}
+
+/// Packets that ARP queriers keep, have dropped themselves, and replies in whose place packets left that had waited: others end as `dropped`.
+fn kept(graph: &mut Graph, stats: &Stats) -> u64 {
+    let queriers = stats.nodes.iter().filter(|(_, class, _)| class == "ARPQuerier");
+    let ended: u64 = queriers.filter_map(|(.., node)| node.drops.get("dropped")).sum();
+    sum(graph, stats, "ARPQuerier", &["drops", "length", "responses"]) - ended
+}
+
+/// Packets that there are beside those that arrived: copies for redirects, and ARP queries.
+fn made(graph: &mut Graph, stats: &Stats) -> u64 {
+    let redirects = stats.nodes.iter().filter(|(name, ..)| name.ends_with("/redirects")).map(|(.., node)| node.packets).sum::<u64>();
+    redirects + sum(graph, stats, "ARPQuerier", &["queries"])
+}
+
 /// Every packet that came in or was made has left, was dropped and counted, or waits.
 fn account(name: &str, config: &str) {
-    let (_, found) = survive(name, config, &[], true);
+    let (_, mut found) = survive(name, config, &[], true);
+    let (made, kept) = (made(&mut found.graph, &found.stats), kept(&mut found.graph, &found.stats));
     let of = |classes: &[&str]| {
         found.stats.nodes.iter().filter(|(_, class, _)| classes.contains(&class.as_str())).map(|(.., node)| node.packets).sum::<u64>()
     };
     let dropped: u64 = found.stats.nodes.iter().flat_map(|(.., node)| node.drops.values()).sum();
-    let came = found.stats.arrivals + found.made;
-    let went = of(&["ToDevice", "Discard"]) + dropped + found.kept;
+    let came = found.stats.arrivals + made;
+    let went = of(&["ToDevice", "Discard"]) + dropped + kept;
     assert_eq!(came, went, "{config}: {came} packets came in or were made, {went} went somewhere");
     assert!(of(&["ToDevice"]) > 0, "{config}: nothing came through");
 }
@@ -315,7 +277,7 @@ fn damaged_packets_in_the_switch() {
 
 #[test]
 fn elements_of_applications_do_what_their_scripts_say() {
-    let folders = std::fs::read_dir(run::apps()).unwrap().map(|entry| entry.unwrap().path().join("elements"));
+    let folders = std::fs::read_dir(apps()).unwrap().map(|entry| entry.unwrap().path().join("elements"));
     let files = folders.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().map(|entry| entry.unwrap().path());
     let mut count = 0;
     for file in files.filter(|file| file.extension().is_some_and(|end| end == "txt")) {
@@ -334,7 +296,7 @@ fn elements_of_applications_do_what_their_scripts_say() {
 
 #[test]
 fn classes_of_applications_are_plain_c_with_a_manual() {
-    let folders = std::fs::read_dir(run::apps()).unwrap().map(|entry| entry.unwrap().path().join("elements"));
+    let folders = std::fs::read_dir(apps()).unwrap().map(|entry| entry.unwrap().path().join("elements"));
     let files = folders.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().map(|entry| entry.unwrap().path());
     for file in files.filter(|file| file.extension().is_some_and(|end| end == "c")) {
         let (text, class) = (std::fs::read_to_string(&file).unwrap(), file.file_stem().unwrap().to_string_lossy().into_owned());
@@ -342,8 +304,7 @@ fn classes_of_applications_are_plain_c_with_a_manual() {
         assert!(title.starts_with(&format!(" * {class}")) && title.contains(" -- "), "{class}: the second line is its title");
         assert!(text.lines().count() <= 600, "{class}: longer than 600 lines");
         let flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"];
-        let Ok(output) = std::process::Command::new("gcc").args(flags).arg(run::apps().join("../elements/include")).arg(&file).output()
-        else {
+        let Ok(output) = std::process::Command::new("gcc").args(flags).arg(apps().join("../elements/include")).arg(&file).output() else {
             return eprintln!("skipped: no gcc");
         };
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

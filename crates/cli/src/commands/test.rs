@@ -1,16 +1,17 @@
-//! `netvm test`: whether an element class does what its script says.
+//! `netvm test`: whether element classes, or whole graphs, do what their scripts say.
 
 use super::shared::EngineArg;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use netvm::application::Library;
-use netvm::scripts;
+use netvm::scripts::{self, scenarios};
 use std::path::{Path, PathBuf};
 
-/// Run the scripts of element classes
+/// Run scripts of element classes and of graphs
 ///
 /// A script CLASS.txt tells what goes into an element of that class, and what comes out of it: a case for each thing to be tested, with packets in hexadecimal,
-/// annotations, time, and handlers. It holds if nothing else happens than what it says. What is different is told with its place.
+/// annotations, time, and handlers. A script with a line that begins with graph or run is about whole configurations: what comes in by their devices, what leaves
+/// and what is written. Both hold if nothing else happens than what they say. What is different is told with its place.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -35,10 +36,38 @@ and behind those what happens then, in order:
   print LINE
   out PORT HEX [NAME=VALUE ...]   a packet leaves, with those annotations
   drop [REASON]
-  trap")]
+  trap
+
+A script of graphs:
+  graph FromDevice(eth0) -> q :: Queue(1) -> u :: Unqueue(ACTIVE false) -> ToDevice(eth1)
+  in eth0 eth 02:00:00:00:00:01 02:00:00:00:00:02 / ip 10.0.0.1 10.0.0.2 / udp 1 2 / data 20
+  in eth0 hex 0102
+  drop q queue full
+  read q.length 1
+
+Lines of a script of graphs:
+  let NAME TEXT                   from here on $NAME stands for TEXT in packets
+  case WORDS                      what the next lines are about
+  run CONFIG [NAME=VALUE ...]     begins a scenario: a file in the folder above the script's
+  graph CONFIGURATION             begins a scenario; $FOLDER in it is a folder of its own
+  file NAME LINE                  a line of text in a file in $FOLDER
+  bytes NAME HEX                  bytes of a file in $FOLDER
+  at SECONDS                      when the next packet comes; else a millisecond after the one before
+  in NAME PACKET                  a packet comes in by a device or, with a dot in NAME, stands in a capture in $FOLDER
+and in any place behind those what comes of it:
+  out NAME PACKET [@ SECONDS]     a packet leaves by a device or into a capture, in that order, at that time
+  drop ELEMENT REASON             an element drops a packet; all are listed
+  text NAME LINE                  a line is written to stdout, stderr or a file in $FOLDER; all are listed
+  write HANDLER VALUE             at the end, a handler is written
+  read HANDLER VALUE              at the end, a handler says so
+  error TEXT                      the handler before, the configuration or the run is refused with this text
+Packets are layers with / between them:
+  eth DST SRC [TYPE]   arp request|reply MAC IP MAC IP   ip SRC DST [ttl= id= tos= proto= off= opts=HEX df mf len= sum=]
+  ip6 SRC DST [hlim= next=]   udp SPORT DPORT [len= sum=]   tcp SPORT DPORT [seq= ack= flags=SAFRP win= sum=]
+  icmp TYPE CODE [rest=HEX sum=]   icmp6 TYPE CODE [rest=HEX sum=]   data N   hex HEX   zero N   part FROM N")]
 pub(crate) struct Args {
-    /// Scripts, each named as its class
-    #[arg(value_name = "CLASS.txt", required = true, value_hint = clap::ValueHint::FilePath)]
+    /// Scripts, those of classes each named as its class
+    #[arg(value_name = "SCRIPT.txt", required = true, value_hint = clap::ValueHint::FilePath)]
     scripts: Vec<PathBuf>,
 
     /// A folder with element classes in C, looked into before the built-in ones; a folder `elements` beside the script is looked into, too
@@ -66,14 +95,36 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// The number of cases, and what is different.
 fn judge(args: &Args, path: &Path) -> Outcome<(usize, Vec<String>)> {
-    let name = path.display().to_string();
-    let failed = |why: &dyn std::fmt::Display| Failure::failed(format_args!("{name}: {why}"));
+    let failed = |why: &dyn std::fmt::Display| Failure::failed(format_args!("{}: {why}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
-    let cases = scripts::parse(&text).map_err(|error| failed(&error))?;
-    let class = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let reading = super::run::configuration::reading(Some(path), std::iter::empty(), &args.elements)?;
-    let library = Library::of(&reading.elements);
-    let happened = scripts::run(&library, &class, &cases, args.engine.get(), args.engine.settings()).map_err(|error| failed(&error))?;
+    match scenarios::is_scenarios(&text) {
+        true => graphs(args, path, &text, &reading.elements).map_err(|error| failed(&error)),
+        false => class(args, path, &text, &reading.elements).map_err(|error| failed(&error)),
+    }
+}
+
+/// The same for the scenarios of graphs.
+fn graphs(args: &Args, path: &Path, text: &str, elements: &[PathBuf]) -> Result<(usize, Vec<String>), String> {
+    let all = scenarios::parse(path, text)?;
+    let base = std::env::temp_dir().join(format!("netvm-test-{}", std::process::id()));
+    let mut wrong = Vec::new();
+    for (n, scenario) in all.iter().enumerate() {
+        let found = scenario.play(elements, args.engine.get(), args.engine.settings(), &base.join(n.to_string()));
+        wrong.extend(scenarios::judge(scenario, &found).into_iter().map(|what| format!("{}: {what}", path.display())));
+    }
+    // What cannot be removed stays where temporary files are.
+    let _ = std::fs::remove_dir_all(base);
+    Ok((all.len(), wrong))
+}
+
+/// The same for the cases of one class.
+fn class(args: &Args, path: &Path, text: &str, elements: &[PathBuf]) -> Result<(usize, Vec<String>), String> {
+    let name = path.display().to_string();
+    let cases = scripts::parse(text)?;
+    let class = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let library = Library::of(elements);
+    let happened = scripts::run(&library, &class, &cases, args.engine.get(), args.engine.settings())?;
     let different = cases.iter().zip(&happened).flat_map(|(case, happened)| scripts::differences(&name, case, happened));
     Ok((cases.len(), different.collect()))
 }

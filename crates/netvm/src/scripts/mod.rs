@@ -18,9 +18,12 @@
 //! After `in`, `ask`, `at` and `write` follow, in order, all that happens then: `print LINE`, `out PORT HEX [NAME=VALUE ...]` (only the named annotations are
 //! compared; time_ns is the packet's time), and at the end `drop [REASON]` or `trap`. In HEX there may be spaces, and `XX*N` is a byte N times. A line
 //! that begins with a space goes on with the one before. Numbers are decimal, IPv4 addresses dotted, other values hexadecimal digits.
+//!
+//! Scripts of whole graphs are [`scenarios`].
 
 mod element;
 mod linked;
+pub mod scenarios;
 
 use crate::application::Library;
 use crate::engines::{EngineInfo, Settings};

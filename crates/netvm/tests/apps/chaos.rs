@@ -1,8 +1,8 @@
 //! Random and damaged packets: real ones of scenarios and of synthetic traffic, some of their bytes changed, ends cut off or added.
 
-use crate::run::Packets;
-use crate::scenario::Scenario;
 use netvm::io::synth;
+use netvm::scripts::scenarios::packet;
+use netvm::scripts::scenarios::{Scenario, run::Packets};
 use std::collections::BTreeMap;
 
 /// The longest packet: with its IP header behind 14 bytes it fits the MTU of 1,500, so that nothing is fragmented and all can be counted.
@@ -92,6 +92,6 @@ fn heal(bytes: &mut [u8]) {
         return;
     }
     bytes[24..26].copy_from_slice(&[0, 0]);
-    let sum = crate::packet::checksum(&bytes[14..14 + length]);
+    let sum = packet::checksum(&bytes[14..14 + length]);
     bytes[24..26].copy_from_slice(&sum.to_be_bytes());
 }

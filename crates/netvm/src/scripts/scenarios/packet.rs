@@ -9,7 +9,7 @@
 //! tcp SPORT DPORT [seq= ack= flags=SAFRP win= sum=]
 //! icmp TYPE CODE [rest=HEX sum=]   rest: the second four bytes
 //! icmp6 TYPE CODE [rest=HEX sum=]
-//! data N | hex HEX | zero N        N bytes that count up; those bytes; N zeros
+//! data N | hex HEX | zero N        N bytes that count up; those bytes, spaces between them or not; N zeros
 //! part FROM N                      of all that follows only those bytes
 //! ```
 //!
@@ -20,7 +20,13 @@ use std::collections::HashMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// The packet's bytes; what is wrong with the text otherwise.
+/// The most bytes that a layer is told to have.
+const LONGEST: usize = 1 << 20;
+
+/// The packet's bytes.
+///
+/// # Errors
+/// The layer that cannot be made.
 pub fn build(text: &str) -> Result<Vec<u8>, String> {
     let layers: Vec<Layer<'_>> = text.split(" / ").map(Layer::of).collect();
     from(&layers, 0)
@@ -41,9 +47,9 @@ fn from(layers: &[Layer<'_>], n: usize) -> Result<Vec<u8>, String> {
         "tcp" => layer.tcp(below, payload),
         "icmp" => layer.icmp(None, payload),
         "icmp6" => layer.icmp(below, payload),
-        "data" => layer.word(0).map(|n: usize| [(0..n).map(|i| i as u8).collect(), payload].concat()),
-        "zero" => layer.word(0).map(|n: usize| [vec![0; n], payload].concat()),
-        "hex" => hex(layer.words.first().unwrap_or(&"")).map(|bytes| [bytes, payload].concat()),
+        "data" => layer.count().map(|n| [(0..n).map(|i| i as u8).collect(), payload].concat()),
+        "zero" => layer.count().map(|n| [vec![0; n], payload].concat()),
+        "hex" => hex(&layer.words.concat()).map(|bytes| [bytes, payload].concat()),
         "part" => layer.part(&payload),
         _ => None,
     };
@@ -69,6 +75,11 @@ impl<'a> Layer<'a> {
 
     fn word<T: FromStr>(&self, n: usize) -> Option<T> {
         self.words.get(n)?.parse().ok()
+    }
+
+    /// A number of bytes.
+    fn count(&self) -> Option<usize> {
+        self.word(0).filter(|n| *n <= LONGEST)
     }
 
     fn field<T: FromStr>(&self, name: &str, usual: T) -> Option<T> {
@@ -104,7 +115,7 @@ impl<'a> Layer<'a> {
         let fragment = flag("df") << 14 | flag("mf") << 13 | (self.field("off", 0u16)? / 8);
         let inner = inner.iter().map(|layer| layer.kind).find(|kind| *kind != "part").unwrap_or("");
         let protocol = self.field("proto", protocol(inner))?;
-        let first = 0x45 + (options.len() / 4) as u8;
+        let first = 0x45_u8.wrapping_add((options.len() / 4) as u8);
         let mut header = vec![first, self.field("tos", 0)?];
         header.extend([length, self.field("id", 0)?, fragment].map(u16::to_be_bytes).concat());
         header.extend([self.field("ttl", 64)?, protocol, 0, 0]);
@@ -143,7 +154,7 @@ impl<'a> Layer<'a> {
     }
 
     fn udp(&self, below: Option<&Layer<'_>>, payload: Vec<u8>) -> Option<Vec<u8>> {
-        let length = self.field("len", 8 + payload.len() as u16)?;
+        let length = self.field("len", (8 + payload.len()) as u16)?;
         let header = [self.word(0)?, self.word(1)?, length, 0].map(u16::to_be_bytes).concat();
         self.summed(below, 17, 6, [header, payload].concat())
     }
@@ -152,7 +163,7 @@ impl<'a> Layer<'a> {
         let mut header = [self.word::<u16>(0)?, self.word(1)?].map(u16::to_be_bytes).concat();
         header.extend([self.field("seq", 0)?, self.field("ack", 0)?].map(u32::to_be_bytes).concat());
         let names = self.fields.get("flags").unwrap_or(&"A");
-        let flags = names.chars().map(|name| "FSRPAU".find(name).map(|bit| 1u8 << bit)).sum::<Option<u8>>()?;
+        let flags = names.chars().try_fold(0u8, |all, name| "FSRPAU".find(name).map(|bit| all | 1 << bit))?;
         header.extend([0x50, flags]);
         header.extend([self.field("win", 1000u16)?, 0, 0].map(u16::to_be_bytes).concat());
         self.summed(below, 6, 16, [header, payload].concat())
@@ -166,7 +177,7 @@ impl<'a> Layer<'a> {
 
     fn part(&self, payload: &[u8]) -> Option<Vec<u8>> {
         let (begin, length): (usize, usize) = (self.word(0)?, self.word(1)?);
-        payload.get(begin..payload.len().min(begin + length)).map(<[u8]>::to_vec)
+        payload.get(begin..payload.len().min(begin.saturating_add(length))).map(<[u8]>::to_vec)
     }
 }
 

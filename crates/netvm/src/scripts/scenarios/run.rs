@@ -1,0 +1,221 @@
+//! Runs a configuration between captures, on an engine, and tells all that came of it.
+
+use super::{Call, Config};
+use crate::application::{Application, Graph, Host, Reading, Settings, Stats, Stream};
+use crate::engines::{self, EngineInfo};
+use crate::io::{Capture, Format, LinkType, Plan, Timestamp, Writer};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// Packets with their times in nanoseconds.
+pub type Packets = Vec<(u64, Vec<u8>)>;
+
+/// After so many rounds of work and events a run is one without end.
+const MOST_TURNS: u32 = 20_000_000;
+/// The classes of elements that read devices.
+const READERS: &[&str] = &["FromDevice", "PollDevice"];
+/// What configurations call the scenario's folder.
+const FOLDER: &str = "$FOLDER";
+
+/// What comes in, and what is asked.
+pub struct Job<'a> {
+    /// The configuration.
+    pub config: &'a Config,
+    /// Its parameters.
+    pub parameters: &'a BTreeMap<String, String>,
+    /// Folders with element classes.
+    pub elements: &'a [PathBuf],
+    /// Files that are there.
+    pub files: &'a BTreeMap<String, Vec<u8>>,
+    /// By device or capture.
+    pub inputs: BTreeMap<String, Packets>,
+    /// Captures that are read afterwards, besides those of devices.
+    pub captures: Vec<String>,
+    /// Files of text that are read afterwards.
+    pub texts: Vec<String>,
+    /// Handlers that are called at the end.
+    pub calls: &'a [Call],
+}
+
+/// What came of it.
+pub struct Found {
+    /// Packets that left, by device or capture.
+    pub outputs: BTreeMap<String, Packets>,
+    /// What handlers said at the end, or why they refused.
+    pub calls: Vec<Result<String, String>>,
+    /// Lines that were written, by stream or file.
+    pub text: BTreeMap<String, Vec<String>>,
+    /// What went wrong at the end.
+    pub errors: Vec<String>,
+    /// What elements did, before handlers were called.
+    pub stats: Stats,
+    /// Bytes of each device's capture.
+    pub captures: BTreeMap<String, Vec<u8>>,
+    /// The graph after its end.
+    pub graph: Graph,
+}
+
+/// Keeps what elements write.
+#[derive(Clone, Default)]
+struct Kept(Rc<RefCell<[Vec<u8>; 2]>>);
+
+impl Host for Kept {
+    fn write(&mut self, stream: Stream, text: &[u8]) {
+        self.0.borrow_mut()[usize::from(stream == Stream::Err)].extend_from_slice(text);
+    }
+}
+
+/// Runs it in a folder, which is made; captures of devices that nothing is said of are empty.
+///
+/// # Errors
+/// The configuration is refused, or the folder cannot be written.
+pub fn run(job: &Job<'_>, engine: &EngineInfo, engines: engines::Settings, folder: &Path) -> Result<Found, String> {
+    put_files(job, folder)?;
+    let hide = |text: String| text.replace(&folder.display().to_string(), FOLDER);
+    let application = application(job, folder).map_err(hide)?;
+    let settings = devices(job, &application, folder)?;
+    let (outputs, kept) = (settings.outputs.clone(), Kept::default());
+    let mut graph = application.start(engine, engines, settings, Box::new(kept.clone())).map_err(|error| hide(error.to_string()))?;
+    graph.start();
+    if (0..MOST_TURNS).all(|_| graph.turn()) {
+        return Err("the run does not end".to_owned());
+    }
+    let stats = graph.stats();
+    let calls = job.calls.iter().map(|call| done(&mut graph, call).map(hide).map_err(hide)).collect();
+    let errors = graph.finish().into_iter().map(|fault| hide(fault.message)).collect();
+    let mut found = Found {
+        outputs: BTreeMap::new(),
+        calls,
+        text: kept.lines().into_iter().map(|(name, lines)| (name, lines.into_iter().map(hide).collect())).collect(),
+        errors,
+        stats,
+        captures: BTreeMap::new(),
+        graph,
+    };
+    found.read(job, folder, &outputs)?;
+    Ok(found)
+}
+
+impl Kept {
+    fn lines(&self) -> BTreeMap<String, Vec<String>> {
+        let named = ["stdout", "stderr"].into_iter().zip(self.0.borrow().clone());
+        named.map(|(name, text)| (name.to_owned(), lines(&text))).collect()
+    }
+}
+
+fn lines(text: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(text).lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+fn done(graph: &mut Graph, call: &Call) -> Result<String, String> {
+    match call.write {
+        true => graph.write(&call.handler, &call.value, None).map(|()| String::new()),
+        false => graph.read(&call.handler, "", None).map(|value| value.trim_end().to_owned()),
+    }
+}
+
+impl Found {
+    /// Reads what was written to files.
+    fn read(&mut self, job: &Job<'_>, folder: &Path, devices: &BTreeMap<String, PathBuf>) -> Result<(), String> {
+        let said = |file: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+        for (device, file) in devices {
+            self.captures.insert(device.clone(), std::fs::read(file).map_err(|error| said(file, &error))?);
+        }
+        let files = job.captures.iter().map(|name| (name.clone(), folder.join(name)));
+        for (name, file) in files.chain(devices.clone()) {
+            self.outputs.insert(name, packets(&file)?);
+        }
+        for name in &job.texts {
+            let file = folder.join(name);
+            self.text.insert(name.clone(), lines(&std::fs::read(&file).map_err(|error| said(&file, &error))?));
+        }
+        Ok(())
+    }
+}
+
+fn put_files(job: &Job<'_>, folder: &Path) -> Result<(), String> {
+    let put = |name: &String, bytes: &Vec<u8>| std::fs::write(folder.join(name), bytes);
+    let all = || job.files.iter().try_for_each(|(name, bytes)| put(name, bytes));
+    std::fs::create_dir_all(folder).and_then(|()| all()).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let captures = job.inputs.iter().filter(|(name, _)| super::is_file(name));
+    captures.into_iter().try_for_each(|(name, packets)| write(&folder.join(name), packets))
+}
+
+/// The configuration, read.
+fn application(job: &Job<'_>, folder: &Path) -> Result<Application, String> {
+    let mut parameters = job.parameters.clone();
+    let (name, text) = match job.config {
+        Config::File(file) => {
+            let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+            (file.display().to_string(), text)
+        }
+        Config::Text(text) => {
+            parameters.insert(FOLDER.trim_start_matches('$').to_owned(), folder.display().to_string());
+            ("script".to_owned(), text.clone())
+        }
+    };
+    let beside = match job.config {
+        Config::File(file) => file.parent().map(|folder| folder.join("elements")).filter(|folder| folder.is_dir()),
+        Config::Text(_) => None,
+    };
+    let reading = Reading { parameters, elements: job.elements.iter().cloned().chain(beside).collect() };
+    Application::read(&name, &text, &reading).map_err(|error| error.to_string())
+}
+
+/// Captures for the devices of a configuration: those read, with what comes in, and those written.
+fn devices(job: &Job<'_>, application: &Application, folder: &Path) -> Result<Settings, String> {
+    let mut settings = Settings::default();
+    for device in named(application, READERS) {
+        let file = folder.join(format!("{device}-in.pcap"));
+        write(&file, job.inputs.get(&device).unwrap_or(&Packets::new()))?;
+        settings.devices.insert(device, file);
+    }
+    let written = named(application, &["ToDevice", "ToHost"]);
+    settings.outputs = written.into_iter().map(|device| (device.clone(), folder.join(format!("{device}-out.pcap")))).collect();
+    match job.inputs.keys().find(|name| !super::is_file(name) && !settings.devices.contains_key(*name)) {
+        Some(unknown) => Err(format!("nothing reads a device {unknown}")),
+        None => Ok(settings),
+    }
+}
+
+/// The devices that elements of these classes name.
+fn named(application: &Application, classes: &[&str]) -> Vec<String> {
+    let elements = application.flat().elements.iter().filter(|element| classes.contains(&element.class.as_str()));
+    let names = elements.filter_map(|element| element.arguments.first().map(|name| name.trim().to_owned()));
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+fn write(file: &Path, packets: &Packets) -> Result<(), String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let plan = Plan { format: Format::Pcap, link_type: LinkType::EN10MB, ..Plan::for_output("in.pcap", &[]) };
+    let mut writer = Writer::create(file, &plan).map_err(|error| failed(&error))?;
+    for (time, bytes) in packets {
+        let time = Timestamp::from_nanos((time / 1_000_000_000) as i64, (time % 1_000_000_000) as u32);
+        writer.write_packet(LinkType::EN10MB, time, bytes.len() as u32, bytes).map_err(|error| failed(&error))?;
+    }
+    writer.finish().map(drop).map_err(|error| failed(&error))
+}
+
+fn packets(file: &Path) -> Result<Packets, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let mut capture = Capture::open(file).map_err(|error| failed(&error))?;
+    let mut all = Packets::new();
+    while let Some(burst) = capture.next_burst(1024).map_err(|error| failed(&error))? {
+        all.extend(burst.records().map(|record| (record.timestamp().as_nanos() as u64, record.data.to_vec())));
+    }
+    Ok(all)
+}
+
+/// The devices that a configuration reads.
+///
+/// # Errors
+/// The configuration is refused.
+pub fn inputs_of(config: &Path, parameters: &BTreeMap<String, String>) -> Result<Vec<String>, String> {
+    let config = Config::File(config.to_owned());
+    let (files, inputs) = (BTreeMap::new(), BTreeMap::new());
+    let job =
+        Job { config: &config, parameters, elements: &[], files: &files, inputs, captures: Vec::new(), texts: Vec::new(), calls: &[] };
+    Ok(named(&application(&job, Path::new(""))?, READERS))
+}
