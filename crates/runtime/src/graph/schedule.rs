@@ -145,6 +145,8 @@ impl Graph {
         let timer = self.next_timer();
         let arrival = self.upcoming();
         match (arrival, timer) {
+            // What sources asked for at their end.
+            (None, _) if !self.calls.is_empty() => self.settle(),
             (Some((time, node)), timer) if timer.is_none_or(|(when, _)| time <= when || !self.clock.follows_captures()) => {
                 self.arrive(node, time);
             }
@@ -208,6 +210,10 @@ impl Graph {
 
     /// Nothing can happen any more. A driver script hears of it once, as if somebody had asked for the end.
     fn nothing_left(&mut self) -> bool {
+        if self.stops > 0 {
+            // A source has just asked for the end, at its own.
+            return true;
+        }
         if self.driver.is_some() && !std::mem::replace(&mut self.exhausted, true) {
             self.stops += 1;
             return true;
