@@ -161,7 +161,8 @@ impl Script {
 
     /// Runs from the beginning with those arguments: `$args`, `$1` …, `$#`.
     pub(super) fn call(&mut self, arguments: &str, ctx: &mut Ctx<'_>) -> Halt {
-        self.vars.retain(|name, _| name.parse::<u32>().is_err());
+        // $0 is who a proxy was called as.
+        self.vars.retain(|name, _| name == "0" || name.parse::<u32>().is_err());
         let words = text::words(arguments);
         self.vars.insert("args".to_owned(), arguments.to_owned());
         self.vars.insert("#".to_owned(), words.len().to_string());
@@ -311,15 +312,14 @@ impl Script {
         }
     }
 
-    /// What `print` shows: a handler's value if the text is the name of one, else the text.
+    /// What `print` shows: a handler's value if the text as it is written begins like the name of one, else the text.
     fn shown(&mut self, what: &str, unquoted: bool, ctx: &mut Ctx<'_>) -> Result<String, String> {
-        let begins = |text: &str| text.starts_with(|c: char| c.is_alphabetic() || c == '@' || c == '_');
         let full = self.expanded(what, unquoted, ctx);
-        let (name, arguments) = text::shift_word(&full);
-        if begins(what) || (begins(&full) && text::words(&full).len() == 1 && self.can_read(name, ctx)) {
-            return self.read_handler(name, arguments, ctx);
+        if !what.starts_with(|c: char| c.is_alphabetic() || c == '@' || c == '_') {
+            return Ok(text::unquoted(&full));
         }
-        Ok(text::unquoted(&full))
+        let (name, arguments) = text::shift_word(&full);
+        self.read_handler(name, arguments, ctx)
     }
 
     fn read_insn(&mut self, what: &str, unquoted: bool, ctx: &mut Ctx<'_>) {

@@ -11,7 +11,7 @@ fn scripts_compute_and_print() {
 #[test]
 fn quotes_and_handlers_in_print() {
     let text = "q :: Queue\n i :: Idle\n j :: Idle\n i -> q -> j\n s :: Script(print q.length | print \"q.length\" | print '\"q.length\"' | set x q.length | print $x | set y \"$(q.length)\" | print '$y' | setq y \"$(q.length)\" | print $y | print '$nothing')\n m :: DriverManager";
-    assert_eq!(printed(text), "0\nq.length\n\"q.length\"\n0\n$y\n0\n$nothing\n");
+    assert_eq!(printed(text), "0\nq.length\n\"q.length\"\nq.length\n$y\n0\n$nothing\n");
 }
 
 #[test]
