@@ -5,7 +5,6 @@
 use super::super::summary::{self, make::Reader};
 use super::super::{Args, Packet};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
 
@@ -17,10 +16,10 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "0/1",
     processing: "a/a",
     flow: "",
-    manual: "FromIPSummaryDump(FILENAME [, STOP, TIMING, ACTIVE, CHECKSUM, PROTO, FIELDS, FLOWID, DATA, ...]) -- IP packets from lines of text\n\n\
+    manual: "FromIPSummaryDump(FILENAME [, STOP, TIMING, ACTIVE, CHECKSUM, PROTO, FIELDS, FLOWID, DATA, MULTIPACKET, ...]) -- IP packets from lines of text\n\n\
              The opposite of ToIPSummaryDump: a line `!data FIELDS` says what is in the lines that follow, FIELDS what is in those before. - is standard input; DATA is the \
-             text itself. What lines do not say is TCP (or PROTO), a time to live of 100, and zeros. With CHECKSUM there are checksums, and bytes up to the IP length. At the \
-             end it asks for the end of the run if STOP is true. TIMING keeps packets as far apart as their times are.\nHandlers: count r, active rw, stop w.",
+             text itself. What lines do not say is TCP (or PROTO), a time to live of 100, and zeros. With CHECKSUM there are checksums, and bytes up to the IP length. With MULTIPACKET a \
+             line is as many packets as its field count says. At the end it asks for the end of the run if STOP is true. TIMING keeps packets as far apart as their times are.\nHandlers: count r, active rw, stop w.",
     make: |setup| make(setup),
 };
 
@@ -53,9 +52,7 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
     if let Some(flow) = args.text("FLOWID").or_else(|| args.text("DEFAULT_FLOWID")) {
         reader.direct(&format!("!flowid {flow}"))?;
     }
-    for keyword in ["MULTIPACKET", "ZERO"] {
-        args.boolean(keyword, true)?;
-    }
+    args.boolean("ZERO", true)?;
     Ok(Box::new(FromIPSummaryDump {
         lines: open(&args)?,
         reader,
@@ -63,7 +60,8 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
         stop: args.boolean("STOP", false)?,
         timing: args.boolean("TIMING", false)?,
         active: args.boolean("ACTIVE", true)?,
-        next: VecDeque::new(),
+        several: args.boolean("MULTIPACKET", false)?,
+        next: None,
         offset: None,
         count: 0,
         over: false,
@@ -78,11 +76,16 @@ fn open(args: &Args) -> Result<Box<dyn BufRead>, String> {
     match args.required("FILENAME")?.as_str() {
         "-" => Ok(Box::new(BufReader::new(std::io::stdin()))),
         name => match File::open(name) {
+            Ok(file) if is_empty(&file) && !args.boolean("ALLOW_NONEXISTENT", false)? => Err(format!("{name}: empty file")),
             Ok(file) => Ok(Box::new(BufReader::new(file))),
             Err(_) if args.boolean("ALLOW_NONEXISTENT", false)? => Ok(Box::new(std::io::empty())),
             Err(error) => Err(format!("{name}: {error}")),
         },
     }
+}
+
+fn is_empty(file: &File) -> bool {
+    file.metadata().is_ok_and(|data| data.is_file() && data.len() == 0)
 }
 
 struct FromIPSummaryDump {
@@ -92,8 +95,10 @@ struct FromIPSummaryDump {
     stop: bool,
     timing: bool,
     active: bool,
-    /// The packet that comes next, if it was read.
-    next: VecDeque<Packet>,
+    /// A line is as many packets as it counts.
+    several: bool,
+    /// The packet that comes next, if it was read, and how often.
+    next: Option<(Packet, u32)>,
     offset: Option<u64>,
     count: u64,
     over: bool,
@@ -103,7 +108,7 @@ struct FromIPSummaryDump {
 impl FromIPSummaryDump {
     /// Reads up to the next packet, or the end.
     fn fill(&mut self, ctx: &mut Ctx<'_>) {
-        while self.next.is_empty() && !self.over {
+        while self.next.is_none() && !self.over {
             let mut line = Vec::new();
             match self.lines.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
                 Ok(0) => self.over = true,
@@ -121,7 +126,9 @@ impl FromIPSummaryDump {
         let read = match line.as_bytes().first() {
             None | Some(b'#') => return,
             Some(b'!') => self.reader.direct(line),
-            Some(_) => self.reader.packet(line, ctx.info()).map(|packet| self.next.push_back(packet)),
+            Some(_) => self.reader.packet(line, ctx.info()).map(|(packet, count)| {
+                self.next = Some((packet, if self.several { count } else { 1 })).filter(|(_, count)| *count > 0);
+            }),
         };
         if let Err(error) = read {
             ctx.tell(&error);
@@ -137,7 +144,7 @@ impl FromIPSummaryDump {
         if self.timing && self.is_early(ctx) {
             return None;
         }
-        let packet = self.next.pop_front();
+        let packet = self.take();
         self.count += u64::from(packet.is_some());
         if packet.is_none() && !std::mem::replace(&mut self.told, true) && self.stop {
             ctx.stop();
@@ -145,9 +152,18 @@ impl FromIPSummaryDump {
         packet
     }
 
+    /// The packet that was read.
+    fn take(&mut self) -> Option<Packet> {
+        let (packet, count) = self.next.take()?;
+        if count > 1 {
+            self.next = Some((packet.clone(), count - 1));
+        }
+        Some(packet)
+    }
+
     /// With TIMING: whether the next packet's time has not come; the timer is set for it then.
     fn is_early(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        let Some(packet) = self.next.front() else { return false };
+        let Some((packet, _)) = &self.next else { return false };
         let (time, now) = (packet.buffer.time_ns, ctx.now());
         let when = time.wrapping_add(*self.offset.get_or_insert(now.wrapping_sub(time)));
         if when > now {
@@ -173,11 +189,11 @@ impl Native for FromIPSummaryDump {
     }
 
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
-        self.active && !(self.over && self.next.is_empty())
+        self.active && !(self.over && self.next.is_none())
     }
 
     fn is_scheduled(&self, _: &Ready<'_>) -> bool {
-        self.active && !(self.over && self.next.is_empty())
+        self.active && !(self.over && self.next.is_none())
     }
 
     fn controls(&self) -> Vec<Control> {

@@ -58,6 +58,7 @@ struct Line {
     payload_length: Option<u32>,
     paint: u64,
     aggregate: Option<u64>,
+    count: Option<u32>,
 }
 
 impl Reader {
@@ -88,16 +89,17 @@ impl Reader {
         Ok(())
     }
 
-    /// The packet of a line; `None` if there is no word in it that says something.
+    /// The packet of a line, and how many there are of it.
     ///
     /// # Errors
     /// The word that cannot be read.
-    pub(in super::super) fn packet(&self, line: &str, info: &Info) -> Result<Packet, String> {
+    pub(in super::super) fn packet(&self, line: &str, info: &Info) -> Result<(Packet, u32), String> {
         let mut read = Line::default();
         for (field, word) in self.fields.iter().zip(text::words(line)).filter(|(_, word)| *word != "-") {
             read.take(*field, word).ok_or_else(|| format!("{} cannot be '{word}'", field.name()))?;
         }
-        Ok(read.build(self, info))
+        let count = read.count.unwrap_or(1);
+        Ok((read.build(self, info), count))
     }
 }
 
@@ -170,13 +172,9 @@ impl Line {
             | Field::IcmpId
             | Field::IcmpSeq
             | Field::IcmpMtu => self.take_icmp(field, word)?,
-            Field::Count
-            | Field::CaptureLength
-            | Field::WireLength
-            | Field::EtherSource
-            | Field::EtherDestination
-            | Field::EtherType
-            | Field::Nothing => {}
+            Field::Count => self.count = Some(number(word)?),
+            Field::CaptureLength | Field::WireLength | Field::EtherSource | Field::EtherDestination | Field::EtherType | Field::Nothing => {
+            }
             field => self.take_ip(field, word)?,
         }
         Some(())
