@@ -56,10 +56,7 @@ struct Red {
 }
 
 impl Red {
-    fn length(&mut self, ctx: &mut Ctx<'_>) -> f64 {
-        if self.named.is_empty() {
-            self.named = if self.pulled { ctx.queues_before() } else { ctx.queues_behind() };
-        }
+    fn length(&self, ctx: &mut Ctx<'_>) -> f64 {
         let length = |name: &String| ctx.read_handler(&format!("{name}.length"), "").ok()?.parse::<f64>().ok();
         self.named.iter().filter_map(length).sum()
     }
@@ -67,7 +64,7 @@ impl Red {
     fn chance(&self) -> f64 {
         let (average, span) = (self.average, (self.most - self.least).max(1e-9));
         match () {
-            () if average < self.least => 0.0,
+            () if average <= self.least => 0.0,
             () if average < self.most => self.probability * (average - self.least) / span,
             () if self.gentle && average < 2.0 * self.most => {
                 self.probability + (1.0 - self.probability) * (average - self.most) / self.most.max(1e-9)
@@ -105,6 +102,17 @@ impl Red {
 }
 
 impl Native for Red {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if self.named.is_empty() {
+            self.named = if self.pulled { ctx.queues_before() } else { ctx.queues_behind() };
+        }
+        match self.named.iter().find(|name| !ctx.can_read(&format!("{name}.length"))) {
+            Some(name) => Err(format!("QUEUES: '{name}' is no queue")),
+            None if self.named.is_empty() => Err("there is no queue near: QUEUES names some".to_owned()),
+            None => Ok(()),
+        }
+    }
+
     fn push(&mut self, _: u32, packet: Packet, ctx: &mut Ctx<'_>) {
         match self.drops_now(ctx) {
             true => ctx.emit_or_drop(1, packet, "dropped early"),
