@@ -93,6 +93,17 @@ impl Args {
         self.raw(name).map(text::unquote)
     }
 
+    /// Refuses arguments of which more than one is given.
+    ///
+    /// # Errors
+    /// It is so.
+    pub fn at_most_one(&self, names: &[&str]) -> Result<(), String> {
+        match names.iter().filter(|name| self.has(name)).count() {
+            0 | 1 => Ok(()),
+            _ => Err(format!("of {} only one may be given", names.join(", "))),
+        }
+    }
+
     /// A text that must be there.
     ///
     /// # Errors

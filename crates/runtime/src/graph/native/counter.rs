@@ -81,10 +81,15 @@ impl Native for Counter {
     }
 
     fn write(&mut self, handler: &str, text: &str, _: &mut Ctx<'_>) -> Result<(), String> {
-        let call = || Call::parse(text).ok_or_else(|| format!("expected a number and a handler, not '{text}'"));
+        // A number alone calls nothing.
+        let number = || text::integer(text).is_some_and(|n| n >= 0);
+        let call = || match Call::parse(text) {
+            None if !number() => Err(format!("expected a number and a handler, not '{text}'")),
+            call => Ok(call),
+        };
         match handler {
-            "count_call" => self.at_count = Some(call()?),
-            "byte_count_call" => self.at_bytes = Some(call()?),
+            "count_call" => self.at_count = call()?,
+            "byte_count_call" => self.at_bytes = call()?,
             _ => {
                 (self.count, self.bytes) = (0, 0);
                 [&mut self.at_count, &mut self.at_bytes].into_iter().flatten().for_each(|call| call.done = false);

@@ -114,7 +114,10 @@ impl Native for Element {
 
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         self.script.init(ctx);
-        Ok(())
+        match self.kind == Kind::Driver && ctx.graph.driver != Some(ctx.node) {
+            true => Err("there is another driver script".to_owned()),
+            false => Ok(()),
+        }
     }
 
     fn start(&mut self, ctx: &mut Ctx<'_>) {

@@ -52,8 +52,12 @@ const KEYWORDS: &[&str] = &[
 ];
 
 fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
-    let args = Args::parse(setup.arguments, &["FILENAME"], KEYWORDS)?;
-    let name = args.required("FILENAME")?;
+    let called = if device { "DEVNAME" } else { "FILENAME" };
+    let args = Args::parse(setup.arguments, &[called], KEYWORDS)?;
+    let name = args.required(called)?;
+    for exclusive in [&["START", "START_AFTER"][..], &["END", "END_AFTER", "INTERVAL"], &["STOP", "END_CALL"]] {
+        args.at_most_one(exclusive)?;
+    }
     let pulled = setup.output_pulled.first() == Some(&true);
     if let Some(replay) = setup.settings.replays.get(&name).filter(|_| device) {
         return Ok(Box::new(Source::new(replay, name, pulled)));

@@ -14,6 +14,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
              Handlers: count r, reset w, data limit burst active length rw.",
     make: |setup| {
         let args = Args::parse(setup.arguments, &["DATA", "LIMIT", "BURST", "ACTIVE"], &["LENGTH", "STOP", "END_CALL", "TIMESTAMP"])?;
+        args.at_most_one(&["STOP", "END_CALL"])?;
         let made = Made {
             data: data(&args)?,
             limit: args.integer("LIMIT", -1)?,

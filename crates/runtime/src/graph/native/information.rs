@@ -1,23 +1,77 @@
 //! Elements that say something to whoever reads the configuration, and do nothing while it runs.
 //!
 //! AddressInfo and PortInfo give names to addresses and ports; the front end has put them in by the time that elements are made. The others are for
-//! schedulers and threads that there are none of here.
+//! schedulers and threads that there are none of here: their arguments are read, so that a slip is told here as elsewhere.
 
-use super::{Native, NativeClass};
+use super::super::{Args, text};
+use super::{Native, NativeClass, Setup};
 
 macro_rules! information {
-    ($static:ident, $name:literal, $manual:literal) => {
-        pub(super) static $static: NativeClass =
-            NativeClass { name: $name, ports: "0/0", processing: "a/a", flow: "", manual: $manual, make: |_| Ok(Box::new(Information)) };
+    ($static:ident, $name:literal, $check:expr, $manual:literal) => {
+        pub(super) static $static: NativeClass = NativeClass {
+            name: $name,
+            ports: "0/0",
+            processing: "a/a",
+            flow: "",
+            manual: $manual,
+            make: |setup| $check(setup).map(|()| Box::new(Information) as Box<dyn Native>),
+        };
     };
 }
 
-information!(ADDRESS_INFO, "AddressInfo", "AddressInfo(NAME ADDRESS..., ...) -- names for addresses");
-information!(PORT_INFO, "PortInfo", "PortInfo(NAME PORT[/PROTOCOL], ...) -- names for ports");
-information!(SCHEDULE_INFO, "ScheduleInfo", "ScheduleInfo(ELEMENT SHARE, ...) -- has no effect: tasks have equal shares");
-information!(ALIGNMENT_INFO, "AlignmentInfo", "AlignmentInfo(ELEMENT MODULUS OFFSET..., ...) -- has no effect: accesses need no alignment");
-information!(STATIC_THREAD_SCHED, "StaticThreadSched", "StaticThreadSched(ELEMENT THREAD, ...) -- has no effect: there is one thread");
-information!(BALANCED_THREAD_SCHED, "BalancedThreadSched", "BalancedThreadSched([INTERVAL]) -- has no effect: there is one thread");
+information!(ADDRESS_INFO, "AddressInfo", read_before, "AddressInfo(NAME ADDRESS..., ...) -- names for addresses");
+information!(PORT_INFO, "PortInfo", read_before, "PortInfo(NAME PORT[/PROTOCOL], ...) -- names for ports");
+information!(SCHEDULE_INFO, "ScheduleInfo", shares, "ScheduleInfo(ELEMENT SHARE, ...) -- has no effect: tasks have equal shares");
+information!(
+    ALIGNMENT_INFO,
+    "AlignmentInfo",
+    alignments,
+    "AlignmentInfo(ELEMENT [MODULUS OFFSET]..., ...) -- has no effect: accesses need no alignment"
+);
+information!(
+    STATIC_THREAD_SCHED,
+    "StaticThreadSched",
+    threads,
+    "StaticThreadSched(ELEMENT THREAD, ...) -- has no effect: there is one thread"
+);
+information!(
+    BALANCED_THREAD_SCHED,
+    "BalancedThreadSched",
+    balance,
+    "BalancedThreadSched([INTERVAL, INCREASING]) -- has no effect: there is one thread"
+);
+
+fn read_before(_: &Setup<'_>) -> Result<(), String> {
+    Ok(())
+}
+
+/// Whether the words of each argument are as `fits` wants them; empty arguments are.
+fn each(setup: &Setup<'_>, wanted: &str, fits: fn(&[&str]) -> bool) -> Result<(), String> {
+    let is_wrong = |argument: &&String| {
+        let words: Vec<&str> = argument.split_whitespace().collect();
+        !words.is_empty() && !fits(&words)
+    };
+    let wrong = setup.arguments.iter().find(is_wrong);
+    wrong.map_or(Ok(()), |argument| Err(format!("expected {wanted}, not '{argument}'")))
+}
+
+fn shares(setup: &Setup<'_>) -> Result<(), String> {
+    each(setup, "ELEMENT SHARE", |words| matches!(words, [_, share] if text::real(share).is_some_and(|share| share >= 0.0)))
+}
+
+fn alignments(setup: &Setup<'_>) -> Result<(), String> {
+    let fits = |words: &[&str]| words.len() % 2 == 1 && words[1..].iter().all(|word| text::integer(word).is_some());
+    each(setup, "ELEMENT [MODULUS OFFSET]...", fits)
+}
+
+fn threads(setup: &Setup<'_>) -> Result<(), String> {
+    each(setup, "ELEMENT THREAD", |words| matches!(words, [_, thread] if text::integer(thread).is_some()))
+}
+
+fn balance(setup: &Setup<'_>) -> Result<(), String> {
+    let args = Args::parse(setup.arguments, &["INTERVAL", "INCREASING"], &[])?;
+    args.integer("INTERVAL", 1000).and(args.boolean("INCREASING", true)).map(drop)
+}
 
 struct Information;
 

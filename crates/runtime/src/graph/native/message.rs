@@ -11,7 +11,7 @@ pub(super) static MESSAGE: NativeClass = NativeClass {
     manual: "Message(TEXT [, TYPE]) -- tells TEXT when the run begins\n\nTYPE is MESSAGE (no mark), WARNING or ERROR; an error keeps the run from beginning.",
     make: |setup| {
         let args = Args::parse(setup.arguments, &["MESSAGE", "TYPE"], &[])?;
-        let text = args.text("MESSAGE").unwrap_or_default();
+        let text = args.required("MESSAGE")?;
         match args.text("TYPE").as_deref() {
             None | Some("MESSAGE") => Ok(Box::new(Message(text))),
             Some("WARNING") => Ok(Box::new(Message(format!("warning: {text}")))),

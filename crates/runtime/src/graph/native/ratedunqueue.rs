@@ -34,6 +34,7 @@ pub(super) fn bucket(args: &Args, bandwidth: bool) -> Result<Bucket, String> {
     if !args.has("RATE") {
         return Err("RATE is missing".to_owned());
     }
+    args.at_most_one(&["BURST_DURATION", "BURST_SIZE", "BURST_BYTES"])?;
     let size = if bandwidth { "BURST_BYTES" } else { "BURST_SIZE" };
     let capacity = match args.has(size) {
         true => u64::from(args.count(size, 1, u32::MAX)?),

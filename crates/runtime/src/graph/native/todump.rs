@@ -71,8 +71,10 @@ fn link_type(name: &str) -> Result<LinkType, String> {
 }
 
 fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
-    let args = Args::parse(setup.arguments, &["FILENAME"], KEYWORDS)?;
-    let name = if device { args.text("FILENAME").unwrap_or_default() } else { args.required("FILENAME")? };
+    let called = if device { "DEVNAME" } else { "FILENAME" };
+    let args = Args::parse(setup.arguments, &[called], KEYWORDS)?;
+    let name = if setup.class == "ToHost" { args.text(called).unwrap_or_default() } else { args.required(called)? };
+    args.at_most_one(&["ENCAP", "USE_ENCAP_FROM"])?;
     let path = match device {
         true => setup.settings.outputs.get(&name).cloned(),
         false => Some(PathBuf::from(&name)),
