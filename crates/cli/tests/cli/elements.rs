@@ -22,6 +22,37 @@ fn scripts_are_run_on_every_engine() {
 }
 
 #[test]
+fn scripts_of_graphs_are_run_on_every_engine() {
+    let dir = Dir::new("scripts-graphs");
+    let full = "case full\ngraph FromDevice(a) -> q :: Queue(1) -> Idle\nin a data 1\nin a data 2\ndrop q queue full\nread q.length 1\n";
+    let script = dir.write("Queues.txt", format!("{full}\ncase refused\ngraph Idle -> Queue(x) -> Idle\nerror CAPACITY\n"));
+    for engine in ["interp", "jit", "aot"] {
+        assert_eq!(run(&format!("test {script} --engine {engine}")).good(), format!("{script}: 2 cases hold\n"), "{engine}");
+    }
+}
+
+#[test]
+fn what_is_different_in_graphs_is_told() {
+    let dir = Dir::new("scripts-graphs-wrong");
+    let wrong = |text: &str| run(&format!("test {}", dir.write("Wrong.txt", text))).bad(1);
+    let told = wrong("case one\ngraph FromDevice(a) -> ToDevice(b)\nin a data 1\nout b data 2 @ 1\n");
+    assert!(told.contains("Wrong.txt: line 2 (one): line 4 (one), b: expected\n  0001 @ 1.0"), "{told}");
+    assert!(told.contains("but there was\n  00 @ 0.001000000"), "{told}");
+    let told = wrong(
+        "graph FromDevice(a) -> q :: Queue -> Idle\nin a data 1\nwrite q.capacity 1\nerror x\nread q.length 7\ntext stdout x\ndrop q full\n\
+         error y\n",
+    );
+    let parts = ["refused with `x`", "is \"1\", not \"7\"", "stdout is nothing, not `x`", "not {(\"q\", \"full\"): 1}", "error with `y`"];
+    for part in parts {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(wrong("graph FromDevice(a) -> Idle\nin a eth 1\n").contains("line 2: cannot make a packet of `eth 1`"));
+    assert!(wrong("in a data 1\ngraph Idle\n").contains("line 1: expected run or graph first"));
+    assert!(wrong("graph Idle -> Idle\nin b data 1\n").contains("nothing reads a device b"));
+    assert!(wrong("run nowhere.click\n").contains("nowhere.click"));
+}
+
+#[test]
 fn what_is_wrong_with_scripts_is_told() {
     let dir = Dir::new("scripts-wrong");
     dir.write("Add.c", ADD);

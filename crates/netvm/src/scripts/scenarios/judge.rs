@@ -23,8 +23,12 @@ pub fn judge(scenario: &Scenario, found: &Result<Found, String>) -> Vec<String> 
         wrong.extend(of_text(scenario, found));
         wrong.extend(scenario.calls.iter().zip(&found.calls).filter_map(|(call, value)| of_call(call, value)));
     }
-    let place = if scenario.case.is_empty() { String::new() } else { format!(" ({})", scenario.case) };
-    wrong.into_iter().map(|what| format!("line {}{place}: {what}", scenario.line)).collect()
+    let place = place(scenario.line, &scenario.case);
+    wrong.into_iter().map(|what| format!("{place}: {what}")).collect()
+}
+
+fn place(line: usize, case: &str) -> String {
+    if case.is_empty() { format!("line {line}") } else { format!("line {line} ({case})") }
 }
 
 fn of_packets(scenario: &Scenario, found: &Found) -> Vec<String> {
@@ -88,7 +92,8 @@ fn first_difference(name: &str, wanted: &[Awaited], packets: &Packets) -> Option
         if !there.is_some_and(is_it) {
             let there = there.map_or("nothing".to_owned(), |(time, bytes)| timed(*time, bytes, packet.time_ns.is_some()));
             let awaited = timed(packet.time_ns.unwrap_or(0), &packet.bytes, packet.time_ns.is_some());
-            return Some(format!("line {} ({}), {name}: expected\n  {awaited}\nbut there was\n  {there}", packet.line, packet.case));
+            let place = place(packet.line, &packet.case);
+            return Some(format!("{place}, {name}: expected\n  {awaited}\nbut there was\n  {there}"));
         }
     }
     packets.get(wanted.len()).map(|(time, bytes)| format!("{name}: one more packet than expected:\n  {}", timed(*time, bytes, true)))
