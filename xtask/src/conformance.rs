@@ -2,6 +2,8 @@
 //!
 //! Each test runs in a folder of its own, with `click` and `click-flatten` on the path being netvm ([`super::clicktest`] reads the files). A test needs something that
 //! is not there if its `%require` fails, or if it fails and a class of elements, an option or a program was missed.
+//!
+//! Besides, configurations that come with Click are checked and run as they are, which is counted apart.
 
 use crate::clicktest::{self, Test};
 use std::collections::BTreeMap;
@@ -23,7 +25,19 @@ enum Result {
 /// Tests that come out otherwise here, each with the reason.
 const OTHERWISE: &str = include_str!("../conformance.txt");
 
-/// Runs the tests under `click`/test whose names contain one of `names`, or all, with that netvm. True if just those failed that are known to.
+/// Configurations of Click's sources, with what handlers say after a run.
+const CONFIGURATIONS: &[(&str, &[(&str, &str)])] = &[(
+    "conf/fake-iprouter.click",
+    &[
+        ("InfiniteSource@4.count", "600000"),
+        ("Discard@6.count", "600000"),
+        ("tol.count", "0"),
+        ("out0.drops", "0"),
+        ("out1.highwater_length", "0"),
+    ],
+)];
+
+/// Runs the tests under `click`/test whose names contain one of `names`, or all, with that netvm, and the configurations. True if just those failed that are known to.
 pub fn run(netvm: &Path, click: &Path, names: &[&str]) -> io::Result<bool> {
     let tests = files(&click.join("test"))?;
     let scratch = std::env::temp_dir().join(format!("netvm-conformance-{}", std::process::id()));
@@ -35,9 +49,41 @@ pub fn run(netvm: &Path, click: &Path, names: &[&str]) -> io::Result<bool> {
             tally.add(&name, one(&path, &scratch.join("work"), &tools).unwrap_or_else(|error| Result::Failed(error.to_string())));
         }
     }
+    let configurations = configurations(&tools, click, names)?;
     fs::remove_dir_all(&scratch)?;
     tally.tell();
-    Ok(tally.untrue == 0)
+    configurations.iter().for_each(|line| println!("{}", line.as_ref().unwrap_or_else(|failed| failed)));
+    let failed = configurations.iter().filter(|result| result.is_err()).count();
+    println!("configurations as they are: {} passed, {failed} failed", configurations.len() - failed);
+    Ok(tally.untrue == 0 && failed == 0)
+}
+
+/// Checks and runs the configurations: a line for each.
+fn configurations(tools: &Path, click: &Path, names: &[&str]) -> io::Result<Vec<std::result::Result<String, String>>> {
+    let wanted = CONFIGURATIONS.iter().filter(|(name, _)| names.is_empty() || names.iter().any(|wanted| name.contains(wanted)));
+    let mut lines = Vec::new();
+    for (name, handlers) in wanted {
+        let (file, handlers_of) = (click.join(name), handlers.iter().flat_map(|(handler, _)| ["-h", handler]));
+        let checked = command(tools, "netvm").arg("check").arg(&file).output()?;
+        lines.push(if checked.status.success() { Ok(format!("pass         check {name}")) } else { Err(failed("check", name, &checked)) });
+        let run = command(tools, "click").arg(&file).args(handlers_of).output()?;
+        let told: Vec<&str> = std::str::from_utf8(&run.stdout).unwrap_or_default().split_whitespace().collect();
+        let said = handlers.iter().all(|(handler, value)| told.windows(2).any(|pair| pair == [&format!("{handler}:")[..], value]));
+        lines.push(if run.status.success() && said { Ok(format!("pass         run {name}")) } else { Err(failed("run", name, &run)) });
+    }
+    Ok(lines)
+}
+
+/// A program of the tools that is ended after some time.
+fn command(tools: &Path, name: &str) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["-k", "1", TIME]).arg(tools.join(name));
+    command
+}
+
+fn failed(what: &str, name: &str, output: &std::process::Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("fail         {what} {name}: {} {}", text(&output.stderr), text(&output.stdout))
 }
 
 /// What came of all.
@@ -102,7 +148,7 @@ fn tools(scratch: &Path, netvm: &Path) -> io::Result<PathBuf> {
     let folder = scratch.join("bin");
     fs::create_dir_all(&folder)?;
     let netvm = netvm.canonicalize()?;
-    for name in ["click", "click-flatten"] {
+    for name in ["netvm", "click", "click-flatten"] {
         std::os::unix::fs::symlink(&netvm, folder.join(name))?;
     }
     let buildtool = folder.join("click-buildtool");
