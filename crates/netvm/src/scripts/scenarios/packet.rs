@@ -243,3 +243,40 @@ pub fn wrong_in_ip(packet: &[u8]) -> Option<String> {
     };
     (checksum(&covered) != 0).then(|| format!("checksum of protocol {}", whole[9]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_types_and_checksums_are_right() {
+        let frame = build("eth 02:00:00:00:00:01 02:00:00:00:00:02 / ip 10.0.0.1 10.0.0.2 id=1 / udp 1 2 / hex 0102 03").unwrap();
+        // The header's sum by hand: 4500 + 001f + 0001 + 0000 + 4011 + 0a00 + 0001 + 0a00 + 0002 = 9934, its complement 66cb.
+        assert_eq!(frame[12..26], [8, 0, 0x45, 0, 0, 31, 0, 1, 0, 0, 64, 17, 0x66, 0xcb]);
+        assert_eq!((frame.len(), wrong_checksum(&frame)), (45, None));
+        let mut damaged = frame;
+        damaged[44] ^= 1;
+        assert_eq!(wrong_checksum(&damaged), Some("checksum of protocol 17".to_owned()));
+        damaged[14 + 8] ^= 1;
+        assert_eq!(wrong_checksum(&damaged), Some("IP header checksum".to_owned()));
+    }
+
+    #[test]
+    fn what_is_no_packet_is_told_and_nothing_overflows() {
+        for wrong in
+            ["eth 1 2", "ip 1.2.3.4", "udp 1", "data x", "data 99999999999", "hex 0", "hex ä0", "part 5 1 / data 2", "tcp 1 2 flags=Q", "x"]
+        {
+            assert!(build(wrong).is_err(), "{wrong}");
+        }
+        let flags = "A".repeat(300);
+        let options = "00".repeat(1200);
+        let long = [
+            "udp 1 2 / zero 70000".to_owned(),
+            "ip 1.1.1.1 2.2.2.2 / zero 70000".to_owned(),
+            format!("tcp 1 2 flags={flags}"),
+            format!("ip 1.1.1.1 2.2.2.2 opts={options}"),
+            "part 0 18446744073709551615 / data 3".to_owned(),
+        ];
+        long.iter().for_each(|text| assert!(build(text).is_ok(), "{text}"));
+    }
+}
