@@ -92,31 +92,24 @@ fn merge(sources: &mut [Source], pool: &Pool, slots: &mut Vec<u32>) -> Option<u6
     let mut next: Vec<u64> = sources.iter().map(|source| source.run.next()).collect();
     let mut last = None;
     loop {
-        let (first, until) = first_until(&next);
+        let first = earliest(&next);
         let run = &mut sources[first].run;
-        if run.rest().is_empty() {
-            return last;
-        }
-        while run.head < until {
-            slots.push(run.slots[run.merged]);
-            last = Some(run.head);
-            run.merged += 1;
-            run.look(pool);
-        }
+        let Some(slot) = run.rest().first() else { return last };
+        slots.push(*slot);
+        last = Some(run.head);
+        run.merged += 1;
+        run.look(pool);
         next[first] = run.next();
     }
 }
 
-/// Which of several comes first, and until when it comes before the others.
-fn first_until(next: &[u64]) -> (usize, u64) {
+/// Which of several times is first: often another with each packet, so that it is not worth its while to know until when it stays so.
+fn earliest(next: &[u64]) -> usize {
     let (mut first, mut time) = (0, u64::MAX);
     for (index, other) in next.iter().enumerate() {
-        if *other < time {
-            (first, time) = (index, *other);
-        }
+        (first, time) = if *other < time { (index, *other) } else { (first, time) };
     }
-    let until = |(index, other): (usize, &u64)| if index == first { u64::MAX } else { other.saturating_add(u64::from(index > first)) };
-    (first, next.iter().enumerate().map(until).min().unwrap_or(u64::MAX))
+    first
 }
 
 impl Graph {
@@ -255,5 +248,6 @@ mod tests {
         let three = sources(&[7, 5, 6]);
         assert_eq!([0, 1, 2].map(|index| before_others(&three, index)), [6, 7, 5]);
         assert_eq!(before_others(&sources(&[5]), 0), u64::MAX);
+        assert_eq!([earliest(&[7, 5, 5]), earliest(&[5, 7, 5]), earliest(&[u64::MAX; 2])], [1, 0, 0]);
     }
 }
