@@ -32,7 +32,7 @@ PARAM(u32, capacity, "CAPACITY", KEYWORD(1048576));
 /* What becomes of a packet: an output, or why it has none. */
 enum { TO_OUTSIDE, TO_INSIDE, TO_ITSELF, NOT_TRANSLATED, NO_MAPPING, NO_ROOM, NO_FIRST_FRAGMENT, BAD_ICMP };
 enum { INSIDE };
-enum { MOST_TRIES = 1024, FIRST_HIGH = 1024, PORTS = 65536, FRAGMENTS = 8192, SECOND_SHIFT = 30 };
+enum { MOST_TRIES = 1024, FIRST_HIGH = 1024, PORTS = 65536, FRAGMENTS = 8192, TURNS = 64 };
 
 /* An address with a port, or with the identifier of ICMP queries. */
 struct endpoint { be32 addr; be16 port; u8 protocol; };
@@ -246,7 +246,13 @@ static struct outward *create(void)
     return mapping;
 }
 
-/* Refreshes the way back, about once a second; false if the external endpoint has become another's meanwhile. */
+/* In each turn, a 64th of its timeout, the way back of a mapping in use is refreshed once: where there are many, they are seldom in the cache. */
+static u32 turn(bool lasts)
+{
+    return (u32) (lasts ? now() / (tcp_timeout / TURNS + 1) : now() / (timeout / TURNS + 1));
+}
+
+/* Refreshes the way back; false if the external endpoint has become another's meanwhile. */
 static bool refresh_back(bool lasts)
 {
     const struct inward *back = lasts ? table_find(lasting_back, &outer) : table_find(brief_back, &outer);
@@ -309,7 +315,6 @@ static void use(const struct outward *mapping)
 /* Finds or makes the mapping of `inner` and leaves what it is mapped to in `outer`; false if there is no room. */
 static bool map(u8 tcp_flags)
 {
-    u32 second = (u32) (now() >> SECOND_SHIFT);
     bool is_tcp = inner.protocol == PROTOCOL_TCP, lasts, is_there;
     struct outward *mapping = 0;
 
@@ -321,7 +326,7 @@ static bool map(u8 tcp_flags)
     is_there = mapping != 0;
     if (mapping) {
         use(mapping);
-        is_there = mapping->refreshed == second || refresh_back(lasts);
+        is_there = mapping->refreshed == turn(lasts) || refresh_back(lasts);
     }
     if (!is_there) {
         forget();
@@ -330,7 +335,7 @@ static bool map(u8 tcp_flags)
     }
     if (!mapping)
         return false;
-    mapping->refreshed = second;
+    mapping->refreshed = turn(lasts);
     return !is_tcp || follow(mapping, lasts, tcp_flags);
 }
 
