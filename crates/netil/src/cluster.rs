@@ -101,7 +101,7 @@ pub struct Plan {
     pub ways: Vec<Vec<(u32, Way)>>,
     /// Inputs that packets come in by from elsewhere: member, port's id.
     pub entries: Vec<(u32, u32)>,
-    /// Where exits lead. No two to different inputs of one element: it must see packets in their order.
+    /// Where exits lead. No element is behind two of them: it must see packets in their order.
     pub exits: Vec<End>,
 }
 
@@ -139,14 +139,16 @@ impl Plan {
         found
     }
 
-    /// Native elements that members lead to and that lead to none, those with one input that is used.
+    /// Inputs of native elements that members lead to and that lead to none, if nothing is behind one that is behind another, too.
     fn exits(&self, app: &Application, returning: &BTreeSet<u32>) -> Vec<End> {
         let native = |end: &End| matches!(app.instances[end.instance as usize].body, Body::Native(_));
         let out = app.wires.iter().filter(|w| !w.recirculates && self.member(w.from.instance).is_some()).map(|w| w.to);
-        let ends: BTreeSet<(u32, u32)> =
-            out.filter(|end| native(end) && !returning.contains(&end.instance)).map(|end| (end.instance, end.port)).collect();
-        let single = |(instance, port): &(u32, u32)| !ends.iter().any(|(i, p)| i == instance && p != port);
-        ends.iter().filter(|end| single(end)).map(|(instance, port)| End { instance: *instance, port: *port }).collect()
+        let ends: BTreeSet<End> = out.filter(|end| native(end) && !returning.contains(&end.instance)).collect();
+        let behind: Vec<BTreeSet<u32>> = ends.iter().map(|end| behind(app, end.instance)).collect();
+        let mut times = vec![0; app.instances.len()];
+        behind.iter().flatten().for_each(|instance| times[*instance as usize] += 1);
+        let alone = |behind: &BTreeSet<u32>| behind.iter().all(|instance| times[*instance as usize] == 1);
+        ends.into_iter().zip(&behind).filter(|(_, behind)| alone(behind)).map(|(end, _)| end).collect()
     }
 
     fn ways_of(&self, app: &Application, instance: u32, last: &[bool]) -> Vec<(u32, Way)> {
@@ -176,16 +178,18 @@ impl Plan {
 
 /// Whether an instance, or one behind it, looks at annotations; programs do.
 fn is_looked_at(app: &Application, instance: u32, looks: &dyn Fn(u32) -> bool) -> bool {
+    behind(app, instance).into_iter().any(|at| app.instances[at as usize].program().is_some() || looks(at))
+}
+
+/// An instance and all that packets come to from there.
+fn behind(app: &Application, instance: u32) -> BTreeSet<u32> {
     let (mut seen, mut work) = (BTreeSet::new(), vec![instance]);
     while let Some(at) = work.pop() {
-        if app.instances[at as usize].program().is_some() || looks(at) {
-            return true;
-        }
         if seen.insert(at) {
             work.extend(app.wires.iter().filter(|w| w.from.instance == at).map(|w| w.to.instance));
         }
     }
-    false
+    seen
 }
 
 fn input(app: &Application, end: End) -> Option<u32> {
@@ -231,6 +235,15 @@ mod tests {
         let app = app("nppn", &[(0, 0, 1, 0, false), (1, 0, 2, 1, false), (1, 1, 3, 0, false), (2, 1, 3, 1, false)]);
         let plan = Plan::new(&app, &|_| true, &|_| true);
         assert_eq!(plan.ways, [vec![(2, Way::Member(1, 1)), (3, Way::AtOnce)], vec![(3, Way::AtOnce)]]);
+    }
+
+    #[test]
+    fn what_meets_behind_the_members_leaves_at_once() {
+        let wires = [(0, 0, 1, 0, false), (0, 1, 2, 0, false), (1, 0, 3, 0, false), (2, 0, 4, 0, false)];
+        let exits = |wires: &[(u32, u32, u32, u32, bool)]| Plan::new(&app("pnnnn", wires), &|_| true, &|_| true).exits.len();
+        assert_eq!(exits(&wires), 2);
+        assert_eq!(exits(&[&wires[..], &[(3, 0, 4, 1, false)]].concat()), 0);
+        assert_eq!(exits(&[&wires[..], &[(1, 1, 2, 0, false)]].concat()), 0);
     }
 
     #[test]

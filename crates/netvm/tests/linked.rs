@@ -7,7 +7,7 @@ use netvm::engines;
 
 /// Sources whose packets come at the same times, one of which ends the run; a queue in which packets of two ways meet. `SHORT` is a capture of half a burst, so that
 /// with as many of another source its end is found when the arrival behind a burst is looked for.
-const SOURCES: [(&str, &str, &[&str]); 7] = [
+const SOURCES: [(&str, &str, &[&str]); 10] = [
     (
         "text of a driver that looks at elements at times between packets and at the end",
         "FromDump(IN, STOP true) -> a :: Counter -> Strip(1) -> q :: Queue -> ToDump(OUT0); FromDump(SHORT, STOP true) -> b :: Counter -> Queue -> ToDump(OUT1);
@@ -41,6 +41,21 @@ const SOURCES: [(&str, &str, &[&str]); 7] = [
         "FromDump(IN, STOP true) -> Truncate(70) -> s :: EtherSwitch; FromDump(IN, STOP true) -> [1] s;
          s[0] -> a :: Counter -> Queue(3) -> ToDump(OUT0); s[1] -> b :: Counter -> Queue -> ToDump(OUT1);",
         &["a.count", "b.byte_count"],
+    ),
+    (
+        "a capture on one of the ways to a queue",
+        "FromDump(IN, STOP true) -> r :: RoundRobinSwitch; r[0] -> Strip(1) -> ToDump(OUT0) -> q :: Queue(3) -> ToDump(OUT1); r[1] -> Paint(1) -> q;",
+        &["q.drops"],
+    ),
+    (
+        "a queue that overflows into another",
+        "FromDump(IN, STOP true) -> r :: RoundRobinSwitch; r[0] -> Strip(1) -> o :: Queue(2) -> Idle; o[1] -> q :: Queue(3) -> ToDump(OUT0); r[1] -> Paint(1) -> q;",
+        &["o.drops", "q.drops"],
+    ),
+    (
+        "a scheduler of two queues",
+        "FromDump(IN, STOP true) -> h :: HashSwitch(26, 2); h[0] -> Strip(1) -> q :: Queue(50) -> [0]s :: DRRSched(700); h[1] -> Queue(50) -> [1]s; s -> ToDump(OUT0);",
+        &["q.drops"],
     ),
     (
         "text from one of three sources",
