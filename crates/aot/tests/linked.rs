@@ -9,7 +9,7 @@ use compiler::mir::{Func, Helper, Op};
 use compiler::passes;
 use netil::arbitrary::{Options, mixer, seeded_module, seeded_packet};
 use netil::asm::assemble;
-use netil::cluster::{Cluster, Ended, Host, Way};
+use netil::cluster::{Cluster, Ended, Host, Loose, Way};
 use netil::disasm::disassemble;
 use netil::exec::{CloneOut, Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::{Entry, HandlerKind, PortKind};
@@ -128,6 +128,14 @@ impl Host for Chain {
 
     fn ended(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
         slots.iter().for_each(|slot| self.end(pool.slot(*slot).tag, *slot, (ended, None, None)));
+    }
+
+    fn exit_loose(&mut self, exit: u32, packets: Vec<Loose>, _: &mut Pool) {
+        panic!("exit {exit}: compiled code has packets in slots, not {packets:?}");
+    }
+
+    fn end_loose(&mut self, ended: Ended, packet: Loose, _: &mut Pool) {
+        panic!("{ended:?}: compiled code has packets in slots, not {packet:?}");
     }
 
     fn leave(&mut self, ended: Ended, slot: u32, clones: Vec<CloneOut>, pool: &mut Pool) {

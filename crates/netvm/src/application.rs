@@ -27,6 +27,7 @@ pub(crate) mod feed;
 mod library;
 pub(crate) mod linked;
 mod native_text;
+mod order;
 
 pub use explain::{Account, Way};
 pub use library::Library;

@@ -1,5 +1,6 @@
 //! Elements that run as one, as compiled C, or one after the other over bursts.
 
+use super::order::any_order;
 use crate::Error;
 use aot::Linked;
 use compiler::backends::c::linked::{LARGE, Member, supports};
@@ -52,7 +53,8 @@ pub(super) fn in_stages(application: &Application, graph: &Graph) -> Result<Made
     if plan.members.is_empty() {
         return Err("there are no elements that packets are pushed through".to_owned());
     }
-    let stages = graph.stages(&plan)?;
+    let any_order = |instance: u32| application.instances[instance as usize].program().is_some_and(|program| any_order(program));
+    let stages = graph.stages(&plan, &any_order)?;
     Ok((plan, Box::new(stages)))
 }
 
