@@ -2,7 +2,7 @@
 
 use crate::frame::Frame;
 use crate::host::{Host, Job};
-use compiler::mir::Call;
+use compiler::mir::{Call, Helper};
 use netil::budget::Budget;
 use netil::wide;
 
@@ -19,14 +19,15 @@ pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
     let frame = unsafe { &mut *frame };
     // SAFETY: `Jit::enter` stored a host that nothing else uses before compiled code returns.
     let host = unsafe { &mut *frame.host.cast::<Host<'_, '_>>() };
-    let n = match host.calls[index as usize] {
-        Call::Helper(_, n) => n,
-        Call::Random(_) => 0,
+    let (n, stays) = match host.calls[index as usize] {
+        Call::Helper(helper, n) => (n, leaves_packet(helper)),
+        Call::Random(_) => (0, true),
         Call::Wide(helper, widths, result) => {
             // SAFETY: the lowering made a slot of 1,024 bytes, aligned for 64-bit limbs, that nothing else uses during the call.
             let slot = unsafe { std::slice::from_raw_parts_mut(args.cast::<u64>(), ARGUMENTS / 8) };
             let result = host.wide(helper, widths, result, slot);
-            if let Some(m) = &mut host.machine {
+            // All else is done to tables and timers.
+            if let (Helper::SetTime, Some(m)) = (helper, &mut host.machine) {
                 refresh(frame, m.buffer);
             }
             return result.map_or_else(|trap| u64::from(trap.code()) << 32, u64::from);
@@ -42,13 +43,20 @@ pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
     let mut budget = Budget(frame.budget);
     let result = host.call(index, args, packet, &mut budget);
     frame.budget = budget.0;
-    if let Some(m) = &mut host.machine {
+    if let (false, Some(m)) = (stays, &mut host.machine) {
         refresh(frame, m.buffer);
     }
     match result {
         Ok(v) => v.into(),
         Err(trap) => u64::from(trap.code()) << 32,
     }
+}
+
+/// Whether the packet is where and what it was when that has been done.
+fn leaves_packet(helper: Helper) -> bool {
+    let reads = matches!(helper, Helper::Scan(_) | Helper::FieldCmp(_) | Helper::Inside | Helper::Moved | Helper::IsPresent);
+    let sums = matches!(helper, Helper::Checksum | Helper::ChecksumValid | Helper::ChecksumAdd | Helper::ChecksumSub);
+    reads || sums || matches!(helper, Helper::CrcPacket(_) | Helper::Crc(_) | Helper::Hash)
 }
 
 /// Puts where the buffer's memories are now into the frame.

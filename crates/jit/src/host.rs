@@ -116,8 +116,8 @@ impl Host<'_, '_> {
                 return Ok(0);
             }
             Helper::EntryLoad(table, at) => {
-                let value = wide::from_le_bytes(m.entry(table, slot[0] as u32, at, bytes(result))?);
-                slot[..value.len()].copy_from_slice(&value);
+                let entry = m.entry(table, slot[0] as u32, at, bytes(result))?;
+                slot.iter_mut().zip(entry.chunks(8)).for_each(|(limb, bytes)| *limb = from_le_bytes(bytes));
                 return Ok(0);
             }
             Helper::Find(table) | Helper::Peek(table) => m.find(table, &slot[..first], matches!(helper, Helper::Find(_))),
@@ -128,6 +128,13 @@ impl Host<'_, '_> {
         slot[0] = value.into();
         Ok(0)
     }
+}
+
+/// The value of at most eight bytes, least significant first.
+fn from_le_bytes(bytes: &[u8]) -> u64 {
+    let mut limb = [0; 8];
+    limb[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(limb)
 }
 
 /// Helpers that only read the packet.
