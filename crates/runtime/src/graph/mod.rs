@@ -146,6 +146,8 @@ pub struct Graph {
     calls: VecDeque<(usize, String, String)>,
     tasks: Vec<usize>,
     sources: Vec<usize>,
+    /// Programs that set timers, and native elements that have set theirs.
+    timed: Vec<usize>,
     clock: Clock,
     host: Box<dyn Host>,
     settings: Settings,
@@ -199,6 +201,8 @@ struct Node {
     pulled: Vec<bool>,
     /// When the timer of a native element is due; 0: never.
     timer: u64,
+    /// A native element that has set its timer.
+    has_waited: bool,
     /// The queues behind that tell when they are full, for sources.
     queues_behind: Vec<usize>,
     stats: NodeStats,
@@ -237,6 +241,7 @@ impl Graph {
                 outputs,
                 inputs,
                 timer: 0,
+                has_waited: false,
                 queues_behind: Vec::new(),
                 stats: NodeStats::default(),
             };
@@ -273,6 +278,8 @@ impl Graph {
         };
         let tasks = is(|native| native.is_task());
         let sources = is(|native| native.is_source());
+        let sets_timers = |(index, node): (usize, &Node)| matches!(&node.body, Body::Program(p) if p.sets_timers()).then_some(index);
+        let timed = nodes.iter().enumerate().filter_map(sets_timers).collect();
         let by_name = nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), index)).collect();
         let budget = settings.budget.unwrap_or(netil::exec::DEFAULT_BUDGET);
         let clock = Clock::new(&settings, !sources.is_empty(), host.clock());
@@ -286,6 +293,7 @@ impl Graph {
             calls: VecDeque::new(),
             tasks,
             sources,
+            timed,
             clock,
             host,
             settings,

@@ -24,6 +24,8 @@ pub(super) struct Program {
     pub(super) state: State,
     outcome: Outcome,
     inputs: u32,
+    /// Some handler sets a timer.
+    sets_timers: bool,
     /// Timers as they were last seen, and when each is due by the run's clock.
     timers: Vec<(u64, u64)>,
     together: Together,
@@ -53,6 +55,11 @@ pub(super) fn exchange(together: &Together, state: &mut State, shared: &mut Shar
     for (own, at) in &together.pieces {
         state.shared[own.clone()].swap_with_slice(&mut shared.bytes[*at..*at + own.len()]);
     }
+}
+
+fn sets_timers(program: &Verified) -> bool {
+    let handlers = HandlerKind::ALL.into_iter().filter_map(|kind| program.module().handler(kind));
+    handlers.flat_map(|handler| &handler.code).any(|inst| inst.op == Op::TimerSet)
 }
 
 /// True if packets are not to be there before the pull handler runs.
@@ -95,7 +102,8 @@ impl Program {
         let engine = (factories.engine)(Arc::clone(program))?;
         let inputs = program.module().all_ports().iter().filter(|(_, port)| port.kind.is_input()).count() as u32;
         let (program, outcome, asks) = (Arc::clone(program), Outcome::default(), asks(program));
-        Ok(Self { program, engine, state, outcome, inputs, timers: Vec::new(), together, asks })
+        let sets_timers = sets_timers(&program);
+        Ok(Self { program, engine, state, outcome, inputs, sets_timers, timers: Vec::new(), together, asks })
     }
 
     /// Does something with what it has together with others in its place. They lie with the graph, and here only meanwhile: one program
@@ -230,8 +238,7 @@ impl Program {
 
     /// True if some handler sets a timer.
     pub(super) fn sets_timers(&self) -> bool {
-        let handlers = HandlerKind::ALL.into_iter().filter_map(|kind| self.program.module().handler(kind));
-        handlers.flat_map(|handler| &handler.code).any(|inst| inst.op == Op::TimerSet)
+        self.sets_timers
     }
 
     fn reason(&self, code: u32) -> String {
@@ -246,7 +253,9 @@ impl Program {
 
     /// Notes which timers were set in a run at the packet time `time`, when the run's clock showed `now`.
     pub(super) fn look_at_timers(&mut self, time: u64, now: u64) {
-        for (number, when) in self.state.timers.iter().enumerate() {
+        // Most do not, and this is done for every packet.
+        let all = if self.sets_timers { &self.state.timers[..] } else { &[] };
+        for (number, when) in all.iter().enumerate() {
             if self.timers.len() <= number {
                 self.timers.push((0, 0));
             }

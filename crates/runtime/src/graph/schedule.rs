@@ -117,11 +117,20 @@ impl Graph {
 
     /// The first timer: when, and whose.
     pub(super) fn next_timer(&self) -> Option<(u64, usize)> {
-        let timer = |(index, node): (usize, &super::Node)| match &node.body {
-            Body::Native(..) => (node.timer != 0).then_some((node.timer, index)),
-            Body::Program(program) => program.next_timer().map(|(when, _, _)| (when, index)),
+        let timer = |index: &usize| match &self.nodes[*index] {
+            super::Node { body: Body::Native(..), timer, .. } => (*timer != 0).then_some((*timer, *index)),
+            super::Node { body: Body::Program(program), .. } => program.next_timer().map(|(when, _, _)| (when, *index)),
         };
-        self.nodes.iter().enumerate().filter_map(timer).min()
+        self.timed.iter().filter_map(timer).min()
+    }
+
+    /// Sets the timer of a native element.
+    pub(super) fn wake_at(&mut self, index: usize, when: u64) {
+        let node = &mut self.nodes[index];
+        node.timer = when;
+        if !std::mem::replace(&mut node.has_waited, true) {
+            self.timed.push(index);
+        }
     }
 
     fn fire(&mut self, node: usize, when: u64) {

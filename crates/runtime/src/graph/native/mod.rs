@@ -371,7 +371,7 @@ impl<'g> Ctx<'g> {
 
     /// Sets the element's timer; 0 is never.
     pub fn wake_at(&mut self, when: u64) {
-        self.graph.nodes[self.node].timer = when;
+        self.graph.wake_at(self.node, when);
     }
 
     /// When the element's timer is due; 0 is never.
