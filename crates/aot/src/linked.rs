@@ -68,6 +68,7 @@ struct Burst {
     exits: *mut List,
     ended: List,
     counts: *mut u64,
+    begun: *mut u64,
     budget: u32,
     left: u32,
     copies: u32,
@@ -141,7 +142,6 @@ impl Linked {
 impl Cluster for Linked {
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
         self.prepare(host);
-        self.flows.begin(slots, pool);
         for list in &mut self.lists {
             list.resize(list.len().max(slots.len()), 0);
         }
@@ -167,6 +167,7 @@ impl Cluster for Linked {
             exits: exits.as_mut_ptr(),
             ended,
             counts: self.flows.counts.as_mut_ptr(),
+            begun: self.flows.begun.as_mut_ptr(),
             budget,
             left: 0,
             copies: 0,
@@ -176,7 +177,6 @@ impl Cluster for Linked {
         // of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
         unsafe { (self.run)(&raw mut burst) };
         running.hand_over(&mut burst);
-        self.flows.leave_out(&slots[burst.count as usize..], pool);
     }
 
     fn entered(&self) -> Vec<u64> {
@@ -418,20 +418,6 @@ impl Flows {
         let entries = entries.iter().map(|entry| entry.0).collect::<Vec<_>>();
         let (begun, counts, stayed) = (vec![0; entries.len()], vec![0; counted.len()], vec![0; members.len()]);
         Self { entries, links, counted, begun, counts, stayed }
-    }
-
-    /// Counts packets that come in.
-    fn begin(&mut self, slots: &[u32], pool: &Pool) {
-        match &mut self.begun[..] {
-            [only] => *only += slots.len() as u64,
-            begun => slots.iter().for_each(|slot| begun[pool.slot(*slot).member as usize] += 1),
-        }
-    }
-
-    /// Packets that were counted and have not been run.
-    fn leave_out(&mut self, slots: &[u32], pool: &Pool) {
-        let only = self.begun.len() == 1;
-        slots.iter().for_each(|slot| self.begun[if only { 0 } else { pool.slot(*slot).member as usize }] -= 1);
     }
 
     /// By member. Links between members lead in no circle, so that after as many rounds as there are members nothing changes.

@@ -34,8 +34,6 @@ struct Run {
     slots: Vec<u32>,
     /// How many of them are merged.
     merged: usize,
-    /// When the next of them comes; the end of time if there is none.
-    head: u64,
     /// Behind them none comes before that.
     ends: u64,
 }
@@ -43,15 +41,6 @@ struct Run {
 impl Run {
     fn rest(&self) -> &[u32] {
         &self.slots[self.merged..]
-    }
-
-    /// When the next packet comes; of a run that is over, when it may.
-    fn next(&self) -> u64 {
-        if self.head == u64::MAX { self.ends } else { self.head }
-    }
-
-    fn look(&mut self, pool: &Pool) {
-        self.head = self.rest().first().map_or(u64::MAX, |slot| pool.slot(*slot).time_ns);
     }
 }
 
@@ -89,18 +78,21 @@ fn first(sources: &[Source]) -> Option<(usize, u64)> {
 
 /// Packets of all runs in the order of their times, up to where a run ends behind which others may come before the next; when the last of them came.
 fn merge(sources: &mut [Source], pool: &Pool, slots: &mut Vec<u32>) -> Option<u64> {
-    let mut next: Vec<u64> = sources.iter().map(|source| source.run.next()).collect();
+    let mut rests: Vec<&[u32]> = sources.iter().map(|source| &source.run.slots[..]).collect();
+    // When the next of a run comes, or may come.
+    let head = |rest: &[u32], source: &Source| rest.first().map_or(source.run.ends, |slot| pool.slot(*slot).time_ns);
+    let mut next: Vec<u64> = rests.iter().zip(&*sources).map(|(rest, source)| head(rest, source)).collect();
     let mut last = None;
     loop {
         let first = earliest(&next);
-        let run = &mut sources[first].run;
-        let Some(slot) = run.rest().first() else { return last };
+        let Some((slot, behind)) = rests[first].split_first() else { break };
         slots.push(*slot);
-        last = Some(run.head);
-        run.merged += 1;
-        run.look(pool);
-        next[first] = run.next();
+        last = Some(next[first]);
+        (rests[first], next[first]) = (behind, head(behind, &sources[first]));
     }
+    let merged: Vec<usize> = sources.iter().zip(rests).map(|(source, rest)| source.run.slots.len() - rest.len()).collect();
+    sources.iter_mut().zip(merged).for_each(|(source, merged)| source.run.merged = merged);
+    last
 }
 
 /// Which of several times is first: often another with each packet, so that it is not worth its while to know until when it stays so.
@@ -183,7 +175,7 @@ impl Graph {
         let run = &mut source.run;
         (run.merged, run.ends) = (0, source.coming);
         run.slots.clear();
-        let Some(native) = source.native.as_mut().filter(|_| source.coming < *to) else { return run.look(&self.pool) };
+        let Some(native) = source.native.as_mut().filter(|_| source.coming < *to) else { return };
         let begun = self.begin_run();
         let last = native.arrive_many(most, *to, &mut run.slots, &mut Ctx::new(self, source.node));
         self.end_run_of(source.node, begun);
@@ -192,7 +184,6 @@ impl Graph {
             Some(_) => run.ends = *to,
             None => {}
         }
-        run.look(&self.pool);
     }
 
     /// What was not merged has not arrived.

@@ -53,6 +53,7 @@ struct nv_graph {
     void *host;
     struct nv_list *exits, ended; /* what went out by an exit; what was dropped */
     uint64_t *counts; /* packets that went by a port which is not its element's first */
+    uint64_t *begun; /* packets that came in, by entry */
     uint32_t budget; /* of each element */
     uint32_t left, copies, shown; /* what the element at hand has left of it, copies that it sent, coprocessors that it showed the packet */
 };

@@ -285,6 +285,14 @@ NV_INLINE uint32_t nv_entry(const struct nv_graph *g, uint64_t i)
     return NV_ENTRIES == 1 ? 0 : g->slots[i].member;
 }
 
+/* The same of a packet that comes in, which is counted; where all come in by one, that is done for all of them. */
+NV_INLINE uint32_t nv_come(const struct nv_graph *g, uint64_t i)
+{
+    if (NV_ENTRIES > 1)
+        g->begun[nv_entry(g, i)]++;
+    return nv_entry(g, i);
+}
+
 /* Whether quick forms may be run: there is enough of the budget, and what they look into lies in memory. */
 NV_INLINE int nv_quick(const struct nv_graph *g)
 {
@@ -292,6 +300,12 @@ NV_INLINE int nv_quick(const struct nv_graph *g)
     for (unsigned n = 0; n < NV_TABLES; n++)
         there &= !nv_direct[n] || g->tables[n].head;
     return there && g->budget >= NV_NEED;
+}
+
+NV_INLINE void nv_all_came(const struct nv_graph *g)
+{
+    if (NV_ENTRIES == 1)
+        g->begun[0] += g->count;
 }
 
 NV_INLINE uint64_t nv_least(uint64_t a, uint64_t b)
@@ -313,7 +327,8 @@ void netvm_linked(struct nv_graph *g)
     uint64_t fetched = 0;
     if (NV_RARELY(!nv_quick(g))) {
         for (uint64_t n = 0; n < g->count; n++)
-            enter(g, burst[n], nv_entry(g, burst[n]));
+            enter(g, burst[n], nv_come(g, burst[n]));
+        nv_all_came(g);
         return;
     }
     nv_begin(g, k);
@@ -322,9 +337,10 @@ void netvm_linked(struct nv_graph *g)
             if (k->slots[burst[fetched]].fresh)
                 ahead(g, k, burst[fetched], nv_entry(g, burst[fetched]));
         for (uint64_t n = start; n < nv_least(start + NV_GROUP, nv_count(g, count)); n++)
-            if (NV_RARELY(one(g, k, burst[n], nv_entry(g, burst[n]))))
+            if (NV_RARELY(one(g, k, burst[n], nv_come(g, burst[n]))))
                 nv_again(g, k);
     }
+    nv_all_came(g);
 }
 ";
 
