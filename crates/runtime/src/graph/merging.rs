@@ -78,30 +78,38 @@ fn first(sources: &[Source]) -> Option<(usize, u64)> {
 
 /// Packets of all runs in the order of their times, up to where a run ends behind which others may come before the next; when the last of them came.
 fn merge(sources: &mut [Source], pool: &Pool, slots: &mut Vec<u32>) -> Option<u64> {
-    let mut rests: Vec<&[u32]> = sources.iter().map(|source| &source.run.slots[..]).collect();
     // When the next of a run comes, or may come.
-    let head = |rest: &[u32], source: &Source| rest.first().map_or(source.run.ends, |slot| pool.slot(*slot).time_ns);
-    let mut next: Vec<u64> = rests.iter().zip(&*sources).map(|(rest, source)| head(rest, source)).collect();
+    let head = |run: &Run| run.rest().first().map_or(run.ends, |slot| pool.slot(*slot).time_ns);
+    let mut next: Vec<u64> = sources.iter().map(|source| head(&source.run)).collect();
     let mut last = None;
     loop {
-        let first = earliest(&next);
-        let Some((slot, behind)) = rests[first].split_first() else { break };
-        slots.push(*slot);
-        last = Some(next[first]);
-        (rests[first], next[first]) = (behind, head(behind, &sources[first]));
+        let (first, others) = earliest(&next);
+        let run = &mut sources[first].run;
+        if run.rest().is_empty() {
+            return last;
+        }
+        let (mut at, mut time) = (run.merged, next[first]);
+        loop {
+            slots.push(run.slots[at]);
+            (last, at) = (Some(time), at + 1);
+            time = run.slots.get(at).map_or(run.ends, |slot| pool.slot(*slot).time_ns);
+            if time >= others || at == run.slots.len() {
+                break;
+            }
+        }
+        (run.merged, next[first]) = (at, time);
     }
-    let merged: Vec<usize> = sources.iter().zip(rests).map(|(source, rest)| source.run.slots.len() - rest.len()).collect();
-    sources.iter_mut().zip(merged).for_each(|(source, merged)| source.run.merged = merged);
-    last
 }
 
-/// Which of several times is first: often another with each packet, so that it is not worth its while to know until when it stays so.
-fn earliest(next: &[u64]) -> usize {
-    let (mut first, mut time) = (0, u64::MAX);
+/// Which of several times is first, and the first of the others. Without branches: which it is, often changes with each packet.
+fn earliest(next: &[u64]) -> (usize, u64) {
+    let (mut first, mut time, mut others) = (0, u64::MAX, u64::MAX);
     for (index, other) in next.iter().enumerate() {
-        (first, time) = if *other < time { (index, *other) } else { (first, time) };
+        let is_first = *other < time;
+        others = others.min(if is_first { time } else { *other });
+        (first, time) = if is_first { (index, *other) } else { (first, time) };
     }
-    first
+    (first, others)
 }
 
 impl Graph {
@@ -239,6 +247,8 @@ mod tests {
         let three = sources(&[7, 5, 6]);
         assert_eq!([0, 1, 2].map(|index| before_others(&three, index)), [6, 7, 5]);
         assert_eq!(before_others(&sources(&[5]), 0), u64::MAX);
-        assert_eq!([earliest(&[7, 5, 5]), earliest(&[5, 7, 5]), earliest(&[u64::MAX; 2])], [1, 0, 0]);
+        let of = |times: &[u64]| earliest(times);
+        assert_eq!([of(&[7, 5, 5]), of(&[5, 7, 5]), of(&[9, 4, 4]), of(&[6, 5, 9])], [(1, 5), (0, 5), (1, 4), (1, 6)]);
+        assert_eq!([of(&[7, 6, 5]), of(&[5]), of(&[3, u64::MAX])], [(2, 6), (0, u64::MAX), (0, u64::MAX)]);
     }
 }
