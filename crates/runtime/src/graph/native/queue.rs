@@ -217,6 +217,10 @@ impl Native for Queue {
         self.waiting.len() > 0
     }
 
+    fn is_empty(&self) -> bool {
+        self.waiting.len() == 0
+    }
+
     fn controls(&self) -> Vec<Control> {
         controls(&["length", "highwater_length", "drops"], &["reset", "reset_counts"], &["capacity", "config"])
     }

@@ -224,6 +224,9 @@ impl Native for ToDump {
     }
 
     fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        if ctx.finds_nothing(0) {
+            return Task::Idle;
+        }
         if !self.passes && self.take_slots(ctx) {
             return Task::Again;
         }
