@@ -9,7 +9,7 @@
  *
  *   EXTERNAL     ADDR or ADDR/LEN: the external addresses, all of them; an inside address always gets the same one
  *   TIMEOUT      how long a mapping of UDP, ICMP or a TCP connection that opens or closes is kept after its last packet from inside, 300 seconds
- *   TCP_TIMEOUT  the same for TCP connections that are open, 7,440 seconds
+ *   TCP_TIMEOUT  the same for TCP connections that are open, 7,440 seconds. Packets from outside may find no mapping up to a 64th of its timeout earlier
  *   CAPACITY     mappings at most, of each of these two sorts, 1,048,576
  *
  * The packet's own port is taken where that is free, else another of the same parity on the same side of 1024. Packets between inside hosts that name

@@ -85,6 +85,12 @@ fn packets(stats: &Stats) -> Vec<(&str, u64)> {
     stats.nodes.iter().map(|(name, _, node)| (name.as_str(), node.packets)).collect()
 }
 
+fn assert_same(found: &Found, first: &Found, who: &str) {
+    assert!(found.captures == first.captures, "{who} writes other captures");
+    assert_eq!(drops(found), drops(first), "{who} drops others");
+    assert_eq!(packets(&found.stats), packets(&first.stats), "{who} sends packets elsewhere");
+}
+
 /// Random packets: every engine does the same with them. Those that are not damaged take other parameters, which C is not compiled for once more.
 fn survive(name: &str, config: &str, more: &[(&str, &str)], damaging: bool) -> (BTreeMap<String, run::Packets>, Found) {
     let all = scenarios(name);
@@ -115,14 +121,8 @@ fn survive(name: &str, config: &str, more: &[(&str, &str)], damaging: bool) -> (
         remove(&folder);
         assert_eq!(found.stats.arrivals, cases as u64);
         match &first {
-            None => {
-                first = Some(found);
-            }
-            Some(first) => {
-                assert!(found.captures == first.captures, "{}: {} writes other captures", config.display(), engine.name);
-                assert_eq!(drops(&found), drops(first), "{}: {} drops others", config.display(), engine.name);
-                assert_eq!(packets(&found.stats), packets(&first.stats), "{}: {} sends packets elsewhere", config.display(), engine.name);
-            }
+            None => first = Some(found),
+            Some(first) => assert_same(&found, first, &format!("{}: {}", config.display(), engine.name)),
         }
     }
     (job.inputs, first.unwrap())

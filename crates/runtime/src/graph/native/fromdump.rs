@@ -62,22 +62,8 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
     if let Some(replay) = setup.settings.replays.get(&name).filter(|_| device) {
         return Ok(Box::new(Source::new(replay, name, pulled)));
     }
-    let path = match device {
-        true => {
-            setup.settings.devices.get(&name).cloned().ok_or_else(|| format!("no capture stands for device '{name}': --map {name}=FILE"))?
-        }
-        false => PathBuf::from(&name),
-    };
-    let time = |key| args.has(key).then(|| args.duration(key, 0)).transpose();
-    let window = Window {
-        start: time("START")?,
-        start_after: time("START_AFTER")?,
-        end: time("END")?,
-        end_after: time("END_AFTER")?,
-        interval: time("INTERVAL")?,
-        first: None,
-        begun: None,
-    };
+    let path = path_of(setup, &name, device)?;
+    let window = Window::of(&args)?;
     let (sample, force_ip) = (args.real("SAMPLE", 1.0)?.clamp(0.0, 1.0), args.boolean("FORCE_IP", false)?);
     Ok(Box::new(FromDump {
         capture: Some(Capture::open(&path).map_err(|error| format!("{name}: {error}"))?),
@@ -102,6 +88,15 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
     }))
 }
 
+/// The capture of that name, or which stands for the device of that name.
+fn path_of(setup: &Setup<'_>, name: &str, device: bool) -> Result<PathBuf, String> {
+    if !device {
+        return Ok(PathBuf::from(name));
+    }
+    let stands = || format!("no capture stands for device '{name}': --map {name}=FILE");
+    setup.settings.devices.get(name).cloned().ok_or_else(stands)
+}
+
 /// The stretch of time that is wanted, in nanoseconds: of the epoch, of the first packet, of the first one wanted.
 struct Window {
     start: Option<u64>,
@@ -120,6 +115,19 @@ enum Place {
 }
 
 impl Window {
+    fn of(args: &Args) -> Result<Self, String> {
+        let time = |key| args.has(key).then(|| args.duration(key, 0)).transpose();
+        Ok(Self {
+            start: time("START")?,
+            start_after: time("START_AFTER")?,
+            end: time("END")?,
+            end_after: time("END_AFTER")?,
+            interval: time("INTERVAL")?,
+            first: None,
+            begun: None,
+        })
+    }
+
     /// Whether all packets are wanted.
     fn is_all(&self) -> bool {
         [self.start, self.start_after, self.end, self.end_after, self.interval].iter().all(Option::is_none)
