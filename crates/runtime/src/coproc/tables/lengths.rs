@@ -30,7 +30,7 @@ impl Lengths {
     pub fn new(declaration: &Declaration, seed: u64, shared: bool) -> Self {
         let mut capacity = declaration.capacity as usize;
         let values = loop {
-            match Values::new(capacity, declaration.value_bytes as usize, shared) {
+            match Values::new(capacity, declaration.value_bytes as usize, shared, Seeded::new(seed)) {
                 Some(values) => break values,
                 None => capacity /= 2,
             }

@@ -47,7 +47,7 @@ impl Rules {
     pub fn new(declaration: &Declaration, seed: u64) -> Self {
         let mut capacity = declaration.capacity as usize;
         let values = loop {
-            match Values::new(capacity, declaration.value_bytes as usize, false) {
+            match Values::new(capacity, declaration.value_bytes as usize, false, Seeded::new(seed)) {
                 Some(values) => break values,
                 None => capacity /= 2,
             }

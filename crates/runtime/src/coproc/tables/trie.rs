@@ -73,7 +73,7 @@ impl Trie {
 
     fn empty(shape: &layout::Trie, declaration: &Declaration, capacity: usize, seed: Seeded, shared: bool) -> Option<Self> {
         let (key_bits, root_bits) = (u32::from(declaration.key_bits), shape.root_bits);
-        let values = Values::new(capacity, declaration.value_bytes as usize, shared)?;
+        let values = Values::new(capacity, declaration.value_bytes as usize, shared, seed)?;
         // A prefix needs at most a group on each level below the first.
         let levels = ((key_bits - root_bits) / 8) as usize;
         let most_groups = capacity * levels;

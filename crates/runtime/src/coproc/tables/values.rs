@@ -4,6 +4,7 @@
 //!
 //! Invariant: `uses` counts the entries of each slot, and a slot with none is in `free`.
 
+use super::Seeded;
 use super::area::Area;
 use std::collections::HashMap;
 
@@ -15,15 +16,15 @@ pub struct Values {
     uses: Vec<u32>,
     free: Vec<u32>,
     /// Handles by value, where they are shared.
-    shared: Option<HashMap<Box<[u8]>, u32>>,
+    shared: Option<HashMap<Box<[u8]>, u32, Seeded>>,
 }
 
 impl Values {
     /// For so many entries with values of so many bytes; `None` if there is no memory for them.
-    pub fn new(entries: usize, bytes: usize, shared: bool) -> Option<Self> {
+    pub fn new(entries: usize, bytes: usize, shared: bool, seed: Seeded) -> Option<Self> {
         let stride = netil::layout::value_stride(bytes);
         let area = Area::new(entries.checked_mul(stride)?)?;
-        Some(Self { area, stride, bytes, uses: Vec::new(), free: Vec::new(), shared: shared.then(HashMap::new) })
+        Some(Self { area, stride, bytes, uses: Vec::new(), free: Vec::new(), shared: shared.then(|| HashMap::with_hasher(seed)) })
     }
 
     /// One more entry of that value.
