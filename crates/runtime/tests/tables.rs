@@ -39,12 +39,14 @@ struct Pair {
     random: Random,
     now: u64,
     value_bytes: usize,
+    /// Of which different values are made.
+    values: u64,
 }
 
 impl Pair {
     fn new(declaration: &Declaration, seed: u64) -> Self {
         let (plain, fast) = (Reference::new(declaration), tables::make(declaration, seed));
-        Self { plain, fast, random: Random(seed), now: 0, value_bytes: declaration.value_bytes as usize }
+        Self { plain, fast, random: Random(seed), now: 0, value_bytes: declaration.value_bytes as usize, values: u64::MAX }
     }
 
     /// Time mostly goes on, sometimes back, sometimes far.
@@ -61,7 +63,8 @@ impl Pair {
     }
 
     fn bytes(&mut self) -> Box<[u8]> {
-        (0..self.value_bytes).map(|_| self.random.within(0, 256) as u8).collect()
+        let mut random = Random(self.random.within(0, self.values));
+        (0..self.value_bytes).map(|_| random.next() as u8).collect()
     }
 
     /// The same entry, or none, in both.
@@ -217,10 +220,11 @@ fn times_at_both_ends_are_times() {
     }
 }
 
-/// Random operations on a table of another kind, with entries from a pool and keys near them.
+/// Random operations on a table of another kind, with entries from a pool and keys near them. Where no program writes to values, many are equal.
 fn run_matching(declaration: &Declaration, seed: u64, operations: u64, pool: &[Entry], written: bool) {
     let mut pair = Pair::new(declaration, seed);
     pair.fast = tables::make_for(declaration, seed, written);
+    pair.values = if written { u64::MAX } else { 7 };
     for i in 0..operations {
         let entry = pool[pair.random.within(0, pool.len() as u64) as usize].clone();
         match pair.random.within(0, 8) {
@@ -439,7 +443,31 @@ fn large_prefix_tables_mean_what_the_reference_means() {
     // Short ones cover millions of slots, and take their time.
     pool.retain(|entry| entry.mask[0].count_ones() > 8);
     let declaration = declare(TableKind::Prefix, 32, 8, 5000, 0);
-    run_matching(&declaration, seed, setting("NETVM_CASES", 3) * 300, &pool, true);
+    [true, false].into_iter().for_each(|written| run_matching(&declaration, seed, setting("NETVM_CASES", 3) * 300, &pool, written));
+}
+
+/// Handles that a table's keys have.
+fn handles(table: &mut dyn Table, keys: impl Iterator<Item = u64>) -> std::collections::BTreeSet<u32> {
+    keys.map(|key| table.find(&[key], 0, false)).collect()
+}
+
+#[test]
+fn routes_of_equal_values_have_one_handle_where_no_program_writes_to_them() {
+    let count = 40_000;
+    let route = |i: u64, hop: u64| Entry { mask: Box::new([0xffff_ff00]), value: (hop as u32).to_le_bytes().into(), ..exact(vec![i << 8]) };
+    for (written, most) in [(false, 64), (true, count)] {
+        let mut table = tables::make_for(&declare(TableKind::Prefix, 32, 4, count as u32, 0), 1, written);
+        (0..count).for_each(|i| table.add(&route(i, i % 64), 0).unwrap());
+        assert_eq!(handles(&mut *table, (0..count).map(|i| i << 8)), (1..=most as u32).collect());
+        assert_eq!(table.parts().unwrap().head[layout::trie::WIDE], u64::from(written), "few numbers need no more than 15 bits");
+        // Each value goes as the next one comes: their handles are used again.
+        (0..count).for_each(|i| table.add(&route(i, 1000 + i / 700), 0).unwrap());
+        assert!((0..count).all(|i| {
+            let at = table.find(&[i << 8], 0, false);
+            table.value(at) == Some(&*route(i, 1000 + i / 700).value)
+        }));
+        assert!(handles(&mut *table, (0..count).map(|i| i << 8)).last() <= Some(&(most as u32 + 64)));
+    }
 }
 
 #[test]
