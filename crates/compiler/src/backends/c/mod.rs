@@ -25,6 +25,7 @@ mod shape;
 mod slice;
 mod tables;
 mod twins;
+mod ways;
 mod weights;
 mod windows;
 
