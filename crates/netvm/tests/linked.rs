@@ -2,8 +2,11 @@
 
 mod graphs;
 
-use graphs::{CONFIGURATIONS, capture, filter, run};
+use graphs::{CONFIGURATIONS, capture, filter, run, run_with};
+use netvm::application::{Replay, Settings};
 use netvm::engines;
+use runtime::io::synth;
+use std::sync::Arc;
 
 /// Sources whose packets come at the same times, one of which ends the run; a queue in which packets of two ways meet. `SHORT` is a capture of half a burst, so that
 /// with as many of another source its end is found when the arrival behind a burst is looked for.
@@ -105,6 +108,7 @@ fn compare(engine: &str) -> usize {
         let wanted = run(&text, reads, plain, &folder, &input);
         let found = run(&text, reads, linked, &folder, &input);
         assert_eq!(found.counts, wanted.counts, "{name}: {reads:?}");
+        assert_eq!(found.nodes, wanted.nodes, "{name}");
         assert!(found.captures == wanted.captures, "{name}: captures differ");
         assert!(found.text == wanted.text, "{name}: text differs");
         assert_eq!(wanted.text.is_empty(), !name.starts_with("text"), "{name}");
@@ -113,6 +117,40 @@ fn compare(engine: &str) -> usize {
     }
     std::fs::remove_dir_all(folder).unwrap();
     in_stages
+}
+
+/// Elements that do the same behind three sources, which meet in a switch and part again: some drop packets, some are too short for others, and each counts for itself.
+const SAME: &str = "FromDevice(d0) -> Strip(12) -> a :: Classifier(0/0800, 0/86dd, -); FromDevice(d1) -> Strip(12) -> b :: Classifier(0/0800, 0/86dd, -);
+    FromDevice(d2) -> Strip(12) -> c :: Classifier(0/0800, 0/86dd, -); a[0] -> Strip(2) -> al :: CheckLength(200) -> Unstrip(14) -> [0]s :: EtherSwitch;
+    b[0] -> Strip(2) -> bl :: CheckLength(200) -> Unstrip(14) -> [2]s; c[0] -> Strip(2) -> cl :: CheckLength(200) -> Unstrip(14) -> [1]s;
+    al[1] -> Queue -> ToDump(OUT0); bl[1] -> Queue -> ToDump(OUT1); cl[1] -> Queue -> Discard; a[1] -> Strip(300) -> Discard; b[1] -> Strip(300) -> Queue -> Discard;
+    c[1] -> Strip(300) -> Discard; a[2] -> Strip(60) -> Discard; b[2] -> Strip(60) -> Discard; c[2] -> Strip(60) -> Discard;
+    s[0] -> k :: Counter -> Discard; s[1] -> Paint(1) -> Discard; s[2] -> k;";
+
+#[test]
+fn elements_that_do_the_same_share_code_and_nothing_else() {
+    let folder = std::env::temp_dir().join(format!("netvm-same-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let frames: Vec<Vec<u8>> = synth::mixed_trace(11, 3000).into_iter().map(|(_, frame)| frame).collect();
+    let replay = |n: usize| Replay::new(frames.iter().skip(7 * n).step_by(n + 1).map(|frame| &frame[..]), 2, 1000 + n as u64);
+    let found = |engine: &str| {
+        let replays = (0..3).map(|n| (format!("d{n}"), Arc::new(replay(n)))).collect();
+        let settings = Settings { replays, ..Settings::default() };
+        run_with(SAME, &["k.count"], engines::find(engine).unwrap(), &folder, &folder, settings)
+    };
+    let wanted = found("interp");
+    assert!(["b", "c"].iter().all(|name| wanted.nodes.iter().any(|node| node.starts_with(&format!("{name} ")))), "{:?}", wanted.nodes);
+    assert!(wanted.nodes.iter().filter(|node| node.contains("outside the packet")).count() >= 6, "{:?}", wanted.nodes);
+    let others = if aot::build::Compiler::system().is_ok() { &["jit", "aot"][..] } else { &["jit"] };
+    for engine in others {
+        let found = found(engine);
+        assert_eq!((&found.nodes, &found.counts), (&wanted.nodes, &wanted.counts), "{engine}");
+        assert!(
+            found.captures == wanted.captures && wanted.captures.iter().flatten().all(|file| file.len() > 1000),
+            "{engine}: captures differ"
+        );
+    }
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// Filters of many rules are tables. All engines give what the interpreter gives, and that is what the rules mean one by one (they are tested for that where they are written).

@@ -117,6 +117,8 @@ pub fn reading() -> Reading {
 pub struct Found {
     pub captures: Vec<Option<Vec<u8>>>,
     pub counts: Vec<String>,
+    /// By element its packets, traps and drops.
+    pub nodes: Vec<String>,
     pub text: Vec<u8>,
     /// Whether each element can take a whole burst before the next.
     pub in_stages: bool,
@@ -124,19 +126,30 @@ pub struct Found {
 
 /// Runs a configuration.
 pub fn run(text: &str, reads: &[&str], engine: &EngineInfo, folder: &Path, input: &Path) -> Found {
+    run_with(text, reads, engine, folder, input, Settings::default())
+}
+
+/// The same with settings of the run.
+pub fn run_with(text: &str, reads: &[&str], engine: &EngineInfo, folder: &Path, input: &Path, settings: Settings) -> Found {
     let out = folder.join(engine.name);
     let text = text.replace("IN,", &format!("{},", input.display())).replace("OUT", &out.display().to_string());
     let application = Application::read("test.click", &text, &reading()).unwrap_or_else(|e| panic!("{e}"));
     let engines = engines::Settings { no_cache: true };
     let kept = Kept::default();
-    let mut graph = application.start(engine, engines, Settings::default(), Box::new(kept.clone())).unwrap_or_else(|e| panic!("{e}"));
+    let mut graph = application.start(engine, engines, settings, Box::new(kept.clone())).unwrap_or_else(|e| panic!("{e}"));
     graph.start();
     while graph.turn() {}
     let counts = reads.iter().map(|handler| graph.read(handler, "", None).unwrap()).collect();
+    let nodes = graph
+        .stats()
+        .nodes
+        .iter()
+        .map(|(name, class, stats)| format!("{name} {class} {} {} {:?}", stats.packets, stats.traps, stats.drops))
+        .collect();
     assert!(graph.finish().is_empty());
     let file = |n: u32| std::fs::read(format!("{}{n}", out.display())).ok();
     let in_stages = application.explain(Some(&graph)).in_stages == Some(Ok(()));
-    Found { captures: (0..2).map(file).collect(), counts, text: kept.0.take(), in_stages }
+    Found { captures: (0..2).map(file).collect(), counts, nodes, text: kept.0.take(), in_stages }
 }
 
 /// Mixed traffic as a capture, every seventh packet with a byte that is wrong, time to live 1 here and there.

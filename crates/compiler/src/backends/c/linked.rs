@@ -9,7 +9,8 @@
 //! data memories, tables and the rest are each element's own.
 //! Source: NetVM paper, section 5.2 (NetPE inlining and direct linking). Leaves out: values of more than 128 bits, pull handlers.
 
-use super::ways::{alike, ends, sets_timers, step};
+use super::kin::Kin;
+use super::ways::{Ways, alike, sets_timers};
 use super::{Unsupported, member, slice, tables, with_sets};
 use crate::mir::{Call, Func};
 use netil::Verified;
@@ -53,14 +54,15 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
     let slices = slices(members, large);
     let functions = functions(members, &slices, large)?;
     text += &functions.text;
+    let kin = Kin::of(members);
     let counted: Vec<(u32, u32)> = (0..)
         .zip(members)
-        .flat_map(|(n, m)| m.links.iter().skip(1 - usize::from(alike(m).is_some())).map(move |(port, _)| (n, *port)))
+        .flat_map(|(n, m)| m.links.iter().skip(1 - usize::from(alike(m, &kin).is_some())).map(move |(port, _)| (n, *port)))
         .collect();
     text += &general(members, &counted);
     text += &enter(entries);
-    text += &quick(members, entries, &counted);
-    text += &ahead(members, entries, &slices);
+    text += &quick(&Ways { members, kin: &kin, counted: &counted, general: false }, entries);
+    text += &ahead(members, &kin, entries, &slices);
     let timers = u8::from(members.iter().any(|m| sets_timers(m)));
     let sliced = entries.iter().any(|(member, _)| slices.get(*member as usize).is_some_and(Option::is_some));
     let (need, entries, sliced) = (functions.need, entries.len(), u8::from(sliced));
@@ -167,10 +169,7 @@ fn general(members: &[&Member<'_>], counted: &[(u32, u32)]) -> String {
         let _ = writeln!(text, "    case {n}: goto at{n};");
     }
     text += "    default: return;\n    }\n";
-    for (n, member) in (0..).zip(members) {
-        text += &step(n, member, counted, true);
-    }
-    text + &ends(true)
+    text + &Ways { members, kin: &Kin::none(members.len()), counted, general: true }.text()
 }
 
 /// What is at hand at the begin of a burst: statement by statement, so that the compiler of C sees each pointer for itself.
@@ -192,19 +191,27 @@ fn enter(entries: &[(u32, u32)]) -> String {
 }
 
 /// The same in their quick forms. Gives whether the runtime was called.
-fn quick(members: &[&Member<'_>], entries: &[(u32, u32)], counted: &[(u32, u32)]) -> String {
+fn quick(ways: &Ways<'_>, entries: &[(u32, u32)]) -> String {
     let mut text = String::from("\nNV_INLINE int one(struct nv_graph *g, const struct nv_near *k, uint64_t i, uint32_t entry)\n{\n");
     text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    int64_t out;\n    uint32_t port;\n";
+    text += &ways.kin.variables();
     text += "    if (NV_RARELY(!k->slots[i].fresh)) {\n        enter(g, i, entry);\n        return 1;\n    }\n";
-    text += "    nv_load_fresh(k, r, info, i);\n    switch (entry) {\n";
-    for (n, (member, port)) in entries.iter().enumerate() {
-        let _ = writeln!(text, "    case {n}: port = {port}; goto at{member};");
+    text += "    nv_load_fresh(k, r, info, i);\n";
+    text += &begins(entries, ways.kin, &|_| true, "return 0");
+    text + &ways.text()
+}
+
+/// Goes to where packets come in by an entry, if such a member is there; `nowhere` is for none.
+fn begins(entries: &[(u32, u32)], kin: &Kin, has: &dyn Fn(u32) -> bool, nowhere: &str) -> String {
+    let firsts: Vec<usize> = entries.iter().map(|(member, _)| kin.first(*member)).collect();
+    if let Some(first) = firsts.first().filter(|first| has(**first as u32) && firsts.iter().all(|other| other == *first)) {
+        return format!("    {} goto at{first};\n", kin.enters(entries, "entry"));
     }
-    text += "    default: return 0;\n    }\n";
-    for (n, member) in (0..).zip(members) {
-        text += &step(n, member, counted, false);
-    }
-    text + &ends(false)
+    let case = |(n, entry): (usize, &(u32, u32))| {
+        format!("    case {n}: {} goto at{};\n", kin.enters(std::slice::from_ref(entry), "0"), kin.first(entry.0))
+    };
+    let cases: String = entries.iter().enumerate().filter(|(_, entry)| has(entry.0)).map(case).collect();
+    format!("    switch (entry) {{\n{cases}    default: {nowhere};\n    }}\n")
 }
 
 /// By member its slice, if it has one. Wires that lead back are no links between members, so that there is an end. Of annotations only those are set that some
@@ -227,25 +234,26 @@ fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
 }
 
 /// The way of one packet through the slices.
-fn ahead(members: &[&Member<'_>], entries: &[(u32, u32)], slices: &[Option<Func>]) -> String {
+fn ahead(members: &[&Member<'_>], kin: &Kin, entries: &[(u32, u32)], slices: &[Option<Func>]) -> String {
     let has = |member: u32| slices.get(member as usize).is_some_and(Option::is_some);
     let mut text = String::from("\nNV_INLINE void ahead(struct nv_graph *g, const struct nv_near *k, uint64_t i, uint32_t entry)\n{\n");
-    text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    uint32_t port = 0;\n    (void)port;\n    switch (entry) {\n";
-    for (n, (_, port)) in entries.iter().enumerate().filter(|(_, (member, _))| has(*member)) {
-        let _ = writeln!(text, "    case {n}: port = {port}; break;");
+    text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    uint32_t port = 0;\n    (void)port;\n";
+    text += &kin.variables();
+    let without: String =
+        entries.iter().enumerate().filter(|(_, entry)| !has(entry.0)).map(|(n, _)| format!("    case {n}: return;\n")).collect();
+    if !without.is_empty() {
+        text += &format!("    switch (entry) {{\n{without}    default: break;\n    }}\n");
     }
-    text += "    default: return;\n    }\n    nv_load_fresh(k, r, info, i);\n    switch (entry) {\n";
-    for (n, (member, _)) in entries.iter().enumerate().filter(|(_, (member, _))| has(*member)) {
-        let _ = writeln!(text, "    case {n}: goto at{member};");
-    }
-    text += "    default: return;\n    }\n";
-    for (n, member) in members.iter().enumerate().filter(|(n, _)| has(*n as u32)) {
+    text += "    nv_load_fresh(k, r, info, i);\n";
+    text += &begins(entries, kin, &has, "return");
+    for n in kin.firsts().filter(|n| has(*n as u32)) {
         let _ = writeln!(text, "at{n}:\n    __attribute__((unused));\n    switch (p{n}(g, k, i, r, info, port)) {{");
-        for (port, link) in &member.links {
-            if let Way::Member(to, at) = link
-                && has(*to)
-            {
-                let _ = writeln!(text, "    case {port}: port = {at}; goto at{to};");
+        for (port, _) in &members[n].links {
+            let links = kin.of_first(n).into_iter().filter_map(|member| members[member as usize].links.iter().find(|link| link.0 == *port));
+            let to: Vec<(u32, u32)> =
+                links.filter_map(|(_, way)| if let Way::Member(to, at) = way { Some((*to, *at)) } else { None }).collect();
+            if let Some((first, _)) = to.first().filter(|(to, _)| has(*to)) {
+                let _ = writeln!(text, "    case {port}: {} goto at{};", kin.enters(&to, &format!("kin{n}")), kin.first(*first));
             }
         }
         text += "    default: return;\n    }\n";

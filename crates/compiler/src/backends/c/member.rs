@@ -84,8 +84,12 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &st
     for block in &cfg.order {
         scalar.block(*block)?;
     }
-    let resume = if form.mode == Mode::General { ", uint32_t resume, const uint64_t *live" } else { "" };
-    let mut text = head(name, resume) + "\n";
+    let more = match form.mode {
+        Mode::General => ", uint32_t resume, const uint64_t *live",
+        Mode::Quick => ", uint32_t self",
+        Mode::Ahead(_) => "",
+    };
+    let mut text = head(name, more) + "\n";
     text += &memories(form, func);
     text += &scalar.variables(&cfg);
     let budget = if form.only_notes() { "paid" } else { "budget" };
@@ -223,7 +227,7 @@ impl Form for Element<'_> {
         if self.is_slice() {
             return "return -1;".to_owned();
         }
-        format!("return nv_end(r, NV_TRAP, {}, {}u, {site}u);", self.n, kind.code())
+        format!("return nv_end(r, NV_TRAP, {}, {}u, {site}u);", self.own(), kind.code())
     }
 
     fn send(&self, port: u32) -> String {
@@ -248,7 +252,7 @@ impl Form for Element<'_> {
             DropReason::Program(n) => ("NV_REASON", n),
             DropReason::NoInput => ("NV_NO_INPUT", 0),
         };
-        format!("return nv_end(r, {what}, {}, {value}u, 0);", self.n)
+        format!("return nv_end(r, {what}, {}, {value}u, 0);", self.own())
     }
 
     fn set(&self, number: u32) -> String {
@@ -377,6 +381,11 @@ impl Element<'_> {
         matches!(self.mode, Mode::Ahead(_))
     }
 
+    /// The member's number: several may share a quick form.
+    fn own(&self) -> String {
+        if self.mode == Mode::Quick { "self".to_owned() } else { self.n.to_string() }
+    }
+
     /// Takes the price of a run of bytes.
     fn paid(&self, bytes: &str, trap: &str) -> String {
         match self.mode {
@@ -409,7 +418,11 @@ impl Element<'_> {
         let limbs: Vec<String> = kept.iter().flat_map(|value| halves(scalar, *value)).collect();
         let live = if limbs.is_empty() { "0".to_owned() } else { limbs.join(", ") };
         let left = if self.only_notes() { "g->budget - paid" } else { "budget" };
-        format!("{{ const uint64_t live[] = {{ {live} }}; return nv_go_on(g, i, r, info, {left}, {}, port, {}, live); }}", self.n, v.0 + 1)
+        format!(
+            "{{ const uint64_t live[] = {{ {live} }}; return nv_go_on(g, i, r, info, {left}, {}, port, {}, live); }}",
+            self.own(),
+            v.0 + 1
+        )
     }
 
     /// A lookup in place, up to where the runtime must be asked; none for a table that only the runtime can look into. The quick form is run where tables

@@ -14,6 +14,7 @@
 //! scans): [`Unsupported`].
 
 mod bounds;
+mod kin;
 mod lanes;
 pub mod linked;
 mod live;

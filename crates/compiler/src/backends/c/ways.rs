@@ -1,60 +1,27 @@
 //! The way of a packet from member to member, as C: each member's handler is run, then a jump to what its port leads to.
+//!
+//! Where it depends on a computed port, or on which of its kin ([`super::kin`]) a packet is in, where it goes on, and that is the same text, the place there is
+//! looked up: nobody could foretell a branch.
 
+use super::kin::{Kin, pick};
 use super::linked::Member;
 use crate::mir::{Helper, Op};
 use netil::cluster::Way;
 use std::fmt::Write as _;
 
 /// Where each output port leads; those that are not connected out at once.
-fn all_links(member: &Member<'_>) -> Vec<(u32, Way)> {
+pub(super) fn all_links(member: &Member<'_>) -> Vec<(u32, Way)> {
     let outputs = member.program.module().all_ports().into_iter().filter(|(_, port)| !port.kind.is_input()).map(|(id, _)| id);
     let link = |id: u32| member.links.iter().find(|(port, _)| *port == id).map_or(Way::AtOnce, |(_, link)| *link);
     outputs.map(|id| (id, link(id))).collect()
 }
 
-/// What the ports of a member have in common that lead to as many inputs of one member, or to as many exits, all in order: the way of the first, if there are several.
-pub(super) fn alike(member: &Member<'_>) -> Option<(u32, Way)> {
-    let links = all_links(member);
-    let (first, way) = *links.first()?;
-    let follows = |by: u32, to: Way| match (way, to) {
-        (Way::Member(a, port), Way::Member(b, at)) => a == b && at == port + by,
-        (Way::Exit(a), Way::Exit(b)) | (Way::LastExit(a), Way::LastExit(b)) => b == a + by,
-        _ => false,
-    };
-    let all = (0..).zip(&links).all(|(by, (port, to))| *port == first + by && follows(by, *to));
-    (links.len() > 1 && all).then_some((first, way))
-}
-
-/// How the text of a way says some things.
-struct Words {
-    /// The packet's slot.
-    slot: &'static str,
-    /// That its way ends, without and with a call of the runtime.
-    done: &'static str,
-    called: &'static str,
-}
-
-fn words(general: bool) -> Words {
-    match general {
-        true => Words { slot: "&g->slots[i]", done: "return", called: "return" },
-        false => Words { slot: "&k->slots[i]", done: "return 0", called: "return 1" },
-    }
-}
-
-/// The end of [`step`] for such: no branch that depends on the port, which nobody could foretell.
-fn all_alike(n: u32, member: &Member<'_>, counted: &[(u32, u32)], general: bool) -> Option<String> {
-    let (first, way) = alike(member)?;
-    let count = counted.iter().position(|c| *c == (n, first))?;
-    let Words { slot, done, called } = words(general);
-    let goes = match way {
-        Way::Member(to, at) => format!("port = r->by - {first}u + {at}; goto at{to};"),
-        Way::LastExit(exit) => format!("nv_place({slot}, r); nv_append(&g->exits[{exit} + r->by - {first}u], i); {done};"),
-        Way::Exit(exit) => format!("nv_store(g, r, info, i); nv_append(&g->exits[{exit} + r->by - {first}u], i); {done};"),
-        Way::AtOnce => return None,
-    };
-    Some(format!(
-        "    switch (out) {{\n    case NV_GONE: {called};\n    case NV_ENDED: goto ended;\n    case NV_BY: break;\n    default: r->by = (uint32_t)out;\n    }}\n    g->counts[{count} + r->by - {first}u]++; {goes}\n"
-    ))
+/// The first port of a member, and where it and those behind it lead, if there are several and all lead to the same.
+pub(super) fn alike(member: &Member<'_>, kin: &Kin) -> Option<(u32, Vec<Way>)> {
+    let (ports, ways): (Vec<u32>, Vec<Way>) = all_links(member).into_iter().unzip();
+    let first = *ports.first()?;
+    let in_order = (first..).zip(&ports).all(|(next, port)| next == *port);
+    (ports.len() > 1 && in_order && kin.meet(&ways)).then_some((first, ways))
 }
 
 fn has(member: &Member<'_>, what: fn(&Helper) -> bool) -> bool {
@@ -67,55 +34,126 @@ pub(super) fn sets_timers(member: &Member<'_>) -> bool {
     has(member, |helper| matches!(helper, Helper::SetTimer(_)))
 }
 
-/// A member's handler run on a packet, up to what follows by its result.
-fn runs(n: u32, member: &Member<'_>, general: bool) -> String {
-    let begin = format!("at{n}:\n    __attribute__((unused));\n");
-    if !general {
-        return begin + &format!("    out = f{n}(g, k, i, r, info, port);\n");
-    }
-    // Only the general form sets timers. When they are due depends on the packet's time as it was before.
-    let [before, behind] = if sets_timers(member) {
-        ["    time = g->slots[i].time_ns;\n".to_owned(), format!("    g->look(g, i, {n}, time);\n")]
-    } else {
-        [String::new(), String::new()]
-    };
-    begin + &format!("{before}    out = m{n}(g, i, r, info, port, resume, live);\n    resume = 0;\n{behind}")
+/// Ways in one of the two forms of handlers.
+pub(super) struct Ways<'a> {
+    pub members: &'a [&'a Member<'a>],
+    pub kin: &'a Kin,
+    /// Ports whose packets are counted, by member and id.
+    pub counted: &'a [(u32, u32)],
+    pub general: bool,
 }
 
-/// One member's part of a way.
-pub(super) fn step(n: u32, member: &Member<'_>, counted: &[(u32, u32)], general: bool) -> String {
-    let mut text = runs(n, member, general);
-    let Words { slot, done, called } = words(general);
-    let copies = general && has(member, |helper| matches!(helper, Helper::SendCopy(_)));
-    if let Some(text_of_all) = all_alike(n, member, counted, general).filter(|_| !copies) {
-        return text + &text_of_all;
+/// How the text says some things.
+struct Words {
+    /// The packet's slot.
+    slot: &'static str,
+    /// That its way ends, without and with a call of the runtime.
+    done: &'static str,
+    called: &'static str,
+}
+
+impl Ways<'_> {
+    /// All members' parts, and where ways end.
+    pub fn text(&self) -> String {
+        self.kin.firsts().map(|n| self.step(n)).collect::<String>() + &self.ends()
     }
-    text += "    if (out == NV_BY)\n        out = r->by;\n    switch (out) {\n";
-    for (port, link) in &all_links(member) {
-        let leaves = format!("nv_end(r, NV_PORT, {n}, {port}, 0);");
-        let _ = write!(text, "    case {port}: ");
+
+    fn words(&self) -> Words {
+        match self.general {
+            true => Words { slot: "&g->slots[i]", done: "return", called: "return" },
+            false => Words { slot: "&k->slots[i]", done: "return 0", called: "return 1" },
+        }
+    }
+
+    /// Which member a packet is in.
+    fn which(&self, n: usize) -> String {
+        pick(&self.kin.of_first(n), &format!("kin{n}"))
+    }
+
+    /// A member's handler run on a packet, up to what follows by its result.
+    fn runs(&self, n: usize) -> String {
+        let begin = format!("at{n}:\n    __attribute__((unused));\n");
+        if !self.general {
+            return begin + &format!("    out = f{n}(g, k, i, r, info, port, {});\n", self.which(n));
+        }
+        // Only the general form sets timers. When they are due depends on the packet's time as it was before.
+        let [before, behind] = if sets_timers(self.members[n]) {
+            ["    time = g->slots[i].time_ns;\n".to_owned(), format!("    g->look(g, i, {n}, time);\n")]
+        } else {
+            [String::new(), String::new()]
+        };
+        begin + &format!("{before}    out = m{n}(g, i, r, info, port, resume, live);\n    resume = 0;\n{behind}")
+    }
+
+    /// One member's part of a way, for all its kin.
+    fn step(&self, n: usize) -> String {
+        let (member, text) = (self.members[n], self.runs(n));
+        let copies = self.general && has(member, |helper| matches!(helper, Helper::SendCopy(_)));
+        if let Some(all) = self.by_number(n).filter(|_| !copies) {
+            return text + &all;
+        }
+        let cases: String = all_links(member).iter().map(|(port, _)| self.case(n, *port, copies)).collect();
+        let (end, called) = (if copies { "if (g->copies) goto at_once; " } else { "" }, self.words().called);
+        let test = "    if (out == NV_BY)\n        out = r->by;\n    switch (out) {\n";
+        text + test + &cases + &format!("    case NV_GONE: {called};\n    default: {end}goto ended;\n    }}\n")
+    }
+
+    /// What follows by one port.
+    fn case(&self, n: usize, port: u32, copies: bool) -> String {
+        let kin = self.kin.of_first(n);
+        let way =
+            |member: &u32| self.members[*member as usize].links.iter().find(|(id, _)| *id == port).map_or(Way::AtOnce, |(_, way)| *way);
+        let ways: Vec<Way> = kin.iter().map(way).collect();
+        let leaves = format!("nv_end(r, NV_PORT, {}, {port}, 0);", self.which(n));
+        let mut text = format!("    case {port}: ");
         if copies {
             let _ = write!(text, "if (g->copies) {{ {leaves} goto at_once; }} ");
         }
-        if let Some(count) = counted.iter().position(|c| *c == (n, *port)).filter(|_| *link != Way::AtOnce) {
-            let _ = write!(text, "g->counts[{count}]++; ");
+        if ways.contains(&Way::AtOnce) {
+            return text + &format!("{leaves} goto at_once;\n");
         }
-        let _ = match link {
-            Way::Member(to, at) => writeln!(text, "port = {at}; goto at{to};"),
-            Way::LastExit(exit) => writeln!(text, "nv_place({slot}, r); nv_append(&g->exits[{exit}], i); {done};"),
-            Way::Exit(exit) => writeln!(text, "nv_store(g, r, info, i); nv_append(&g->exits[{exit}], i); {done};"),
-            Way::AtOnce => writeln!(text, "{leaves} goto at_once;"),
-        };
+        if let Some(counts) = kin.iter().map(|member| self.count(*member, port)).collect::<Option<Vec<u32>>>() {
+            let _ = write!(text, "g->counts[{}]++; ", pick(&counts, &format!("kin{n}")));
+        }
+        text + &self.goes(&ways, &format!("kin{n}")) + "\n"
     }
-    let end = if copies { "if (g->copies) goto at_once; " } else { "" };
-    text + &format!("    case NV_GONE: {called};\n    default: {end}goto ended;\n    }}\n")
-}
 
-/// Where the ways of packets end.
-pub(super) fn ends(general: bool) -> String {
-    let Words { done, called, .. } = words(general);
-    format!(
-        "at_once:
+    fn count(&self, member: u32, port: u32) -> Option<u32> {
+        self.counted.iter().position(|counted| *counted == (member, port)).map(|at| at as u32)
+    }
+
+    /// What follows where the port's number says where a packet goes on, but not how.
+    fn by_number(&self, n: usize) -> Option<String> {
+        let (first, ways) = alike(self.members[n], self.kin).filter(|_| self.kin.of_first(n).len() == 1)?;
+        let (count, called) = (self.count(n as u32, first)?, self.words().called);
+        let goes = self.goes(&ways, &format!("(r->by - {first}u)"));
+        Some(format!(
+            "    switch (out) {{\n    case NV_GONE: {called};\n    case NV_ENDED: goto ended;\n    case NV_BY: break;\n    default: r->by = (uint32_t)out;\n    }}\n    g->counts[{count} + r->by - {first}u]++; {goes}\n"
+        ))
+    }
+
+    /// Goes on by one of these ways, none of them at once, that all lead to the same.
+    fn goes(&self, ways: &[Way], by: &str) -> String {
+        let Words { slot, done, .. } = self.words();
+        let number = |way: &Way| match way {
+            Way::Member(to, at) => (*to, *at),
+            Way::Exit(exit) | Way::LastExit(exit) => (*exit, 0),
+            Way::AtOnce => (0, 0),
+        };
+        let to: Vec<(u32, u32)> = ways.iter().map(number).collect();
+        let exit = || pick(&to.iter().map(|(exit, _)| *exit).collect::<Vec<_>>(), by);
+        match ways[0] {
+            Way::Member(member, _) => format!("{} goto at{};", self.kin.enters(&to, by), self.kin.first(member)),
+            Way::LastExit(_) => format!("nv_place({slot}, r); nv_append(&g->exits[{}], i); {done};", exit()),
+            _ => format!("nv_store(g, r, info, i); nv_append(&g->exits[{}], i); {done};", exit()),
+        }
+    }
+
+    /// Where the ways of packets end.
+    fn ends(&self) -> String {
+        let Words { done, called, .. } = self.words();
+        format!(
+            "at_once:
     __attribute__((unused));
     nv_store(g, r, info, i);
     nv_finish(g, i, r);
@@ -128,5 +166,6 @@ ended:
     {done};
 }}
 "
-    )
+        )
+    }
 }
