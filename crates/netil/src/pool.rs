@@ -52,7 +52,7 @@ pub struct Slot {
     pub value: u32,
     /// The place in the program.
     pub site: u32,
-    /// 1 if the packet is as [`Pool::put`] left it: its first byte at [`HEAD`], annotations zero, nothing pulled or pushed.
+    /// 1 if the packet lies as [`Pool::put`] put it: its first byte at [`HEAD`], annotations zero, nothing pulled or pushed.
     pub fresh: u32,
     /// What the owner wants to remember of the packet; compiled code leaves it alone.
     pub tag: u32,
@@ -70,6 +70,7 @@ pub struct Pool {
     zeros: Vec<u8>,
     slots: Vec<Slot>,
     free: Vec<u32>,
+    entry: u32,
     /// Packets too large for their slots.
     large: HashMap<u32, ExchangeBuffer<'static>>,
 }
@@ -121,7 +122,7 @@ impl Pool {
         let own = |id: u32| Slot { at: own_memory(id, info_size), ..Slot::default() };
         let (slots, free) = ((0..count).map(own).collect(), (0..count).rev().collect());
         let (stride, room_before) = (stride(info_size), room_for(info_size));
-        Self { memory, begin, stride, room_before, zeros: vec![0; info_size], slots, free, large: HashMap::new() }
+        Self { memory, begin, stride, room_before, zeros: vec![0; info_size], slots, free, entry: 0, large: HashMap::new() }
     }
 
     /// Slots that nothing is in.
@@ -152,7 +153,7 @@ impl Pool {
     /// Until there is no room, or a packet is too large for a slot, which is given back.
     #[inline(always)]
     fn put_small<'b>(&mut self, packets: &mut impl Iterator<Item = Arrival<'b>>, tag: u32, ids: &mut Vec<u32>) -> Option<Arrival<'b>> {
-        let (mut used, mut large) = (0, None);
+        let (mut used, mut large, member) = (0, None, self.entry);
         let memory = &mut self.memory[self.begin..];
         for (id, packet) in self.free.iter().rev().zip(packets) {
             if packet.len > LONGEST {
@@ -164,7 +165,7 @@ impl Pool {
             fill(&mut memory[own + HEAD..], &packet);
             let (len, Arrival { time_ns, wire_len, .. }) = (packet.len as u32, packet);
             let slot = &mut self.slots[*id as usize];
-            *slot = Slot { time_ns, at: slot.at, head: HEAD as u32, len, wire_len, present: 1, fresh: 1, tag, ..Slot::default() };
+            *slot = Slot { time_ns, at: slot.at, head: HEAD as u32, len, wire_len, present: 1, member, fresh: 1, tag, ..Slot::default() };
             used += 1;
         }
         ids.extend(self.free.drain(self.free.len() - used..).rev());
@@ -181,18 +182,14 @@ impl Pool {
     /// Puts a packet into a slot; `None` if there is no room.
     pub fn place(&mut self, packet: ExchangeBuffer<'static>, tag: u32) -> Option<u32> {
         let id = self.free.pop()?;
-        (self.slots[id as usize].tag, self.slots[id as usize].member) = (tag, 0);
+        (self.slots[id as usize].tag, self.slots[id as usize].member) = (tag, self.entry);
         self.lower(id, packet);
         Some(id)
     }
 
-    /// Says by which entry packets come into a cluster; by the first if nobody says so.
-    #[inline]
-    pub fn enter(&mut self, ids: &[u32], entry: u32) {
-        // Where nobody says so it is the first.
-        if entry > 0 {
-            ids.iter().for_each(|id| self.slots[*id as usize].member = entry);
-        }
+    /// Says by which entry packets come into a cluster that are put here from now on; by the first if nobody says so.
+    pub fn enter(&mut self, entry: u32) {
+        self.entry = entry;
     }
 
     /// The packet of a slot as an exchange buffer; the slot is then without one, but not free.

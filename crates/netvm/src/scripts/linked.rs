@@ -65,11 +65,11 @@ impl Together {
         let Some(entry) = self.entry(case, port) else { return };
         // A packet without a past comes as sources put it there.
         let is_new = packet.is_present() && packet.moved() == 0 && packet.info.iter().all(|byte| *byte == 0);
+        self.pool.enter(entry as u32);
         let slot = match is_new {
             true => self.pool.put(packet.bytes(), packet.time_ns, packet.orig_len, 0),
             false => self.pool.place(packet, 0),
         };
-        self.pool.enter(slot.as_slice(), entry as u32);
         let mut serving = Serving { elements, cases: &self.cases };
         self.cluster.run(slot.as_slice(), DEFAULT_BUDGET, &mut self.pool, &mut serving);
     }

@@ -254,8 +254,8 @@ impl Graph {
         let entry = self.pending.last().and_then(|push| linked.entries.get(&(push.node, push.port)).copied());
         let goes = entry.filter(|_| self.pending.len() == 1 && self.pool.room() > 0);
         if let (Some(entry), Some(first)) = (goes, self.pending.last().map(|push| (push.node, push.port))) {
+            self.pool.enter(entry);
             self.collect(source, first, &mut linked);
-            self.pool.enter(&linked.course.slots, entry);
             self.run_linked(&mut linked);
         }
         self.linked = Some(linked);

@@ -32,10 +32,10 @@ pub(super) struct Source {
 #[derive(Default)]
 struct Run {
     slots: Vec<u32>,
+    /// When they come, and behind them a time before which none does.
+    times: Vec<u64>,
     /// How many of them are merged.
     merged: usize,
-    /// Behind them none comes before that.
-    ends: u64,
 }
 
 impl Run {
@@ -77,39 +77,27 @@ fn first(sources: &[Source]) -> Option<(usize, u64)> {
 }
 
 /// Packets of all runs in the order of their times, up to where a run ends behind which others may come before the next; when the last of them came.
-fn merge(sources: &mut [Source], pool: &Pool, slots: &mut Vec<u32>) -> Option<u64> {
-    // When the next of a run comes, or may come.
-    let head = |run: &Run| run.rest().first().map_or(run.ends, |slot| pool.slot(*slot).time_ns);
-    let mut next: Vec<u64> = sources.iter().map(|source| head(&source.run)).collect();
+fn merge(sources: &mut [Source], slots: &mut Vec<u32>) -> Option<u64> {
+    let mut next: Vec<u64> = sources.iter().map(|source| source.run.times[0]).collect();
     let mut last = None;
     loop {
-        let (first, others) = earliest(&next);
+        let first = earliest(&next);
         let run = &mut sources[first].run;
-        if run.rest().is_empty() {
-            return last;
-        }
-        let (mut at, mut time) = (run.merged, next[first]);
-        loop {
-            slots.push(run.slots[at]);
-            (last, at) = (Some(time), at + 1);
-            time = run.slots.get(at).map_or(run.ends, |slot| pool.slot(*slot).time_ns);
-            if time >= others || at == run.slots.len() {
-                break;
-            }
-        }
-        (run.merged, next[first]) = (at, time);
+        let Some(slot) = run.slots.get(run.merged) else { return last };
+        slots.push(*slot);
+        last = Some(next[first]);
+        run.merged += 1;
+        next[first] = run.times[run.merged];
     }
 }
 
-/// Which of several times is first, and the first of the others. Without branches: which it is, often changes with each packet.
-fn earliest(next: &[u64]) -> (usize, u64) {
-    let (mut first, mut time, mut others) = (0, u64::MAX, u64::MAX);
+/// Which of several times is first. Without branches: it often changes with each packet.
+fn earliest(next: &[u64]) -> usize {
+    let (mut first, mut time) = (0, u64::MAX);
     for (index, other) in next.iter().enumerate() {
-        let is_first = *other < time;
-        others = others.min(if is_first { time } else { *other });
-        (first, time) = if is_first { (index, *other) } else { (first, time) };
+        (first, time) = if *other < time { (index, *other) } else { (first, time) };
     }
-    (first, others)
+    first
 }
 
 impl Graph {
@@ -164,12 +152,9 @@ impl Graph {
             self.take_run(source, &mut to, room / live);
         }
         let before = course.slots.len();
-        let last = merge(sources, &self.pool, &mut course.slots);
+        let last = merge(sources, &mut course.slots);
         for source in sources {
             self.put_back(source);
-            if let Some(entry) = source.entry {
-                self.pool.enter(&source.run.slots, entry);
-            }
             source.look(self);
         }
         if !course.timed {
@@ -181,17 +166,23 @@ impl Graph {
     /// A source's next packets, at most so many. If there may be more of them, those of others that come later are of no use yet.
     fn take_run(&mut self, source: &mut Source, to: &mut u64, most: usize) {
         let run = &mut source.run;
-        (run.merged, run.ends) = (0, source.coming);
         run.slots.clear();
-        let Some(native) = source.native.as_mut().filter(|_| source.coming < *to) else { return };
-        let begun = self.begin_run();
-        let last = native.arrive_many(most, *to, &mut run.slots, &mut Ctx::new(self, source.node));
-        self.end_run_of(source.node, begun);
-        match last {
-            Some(last) if run.slots.len() >= most => (run.ends, *to) = (0, last.saturating_add(1).min(*to)),
-            Some(_) => run.ends = *to,
-            None => {}
+        run.times.clear();
+        run.merged = 0;
+        let mut ends = source.coming;
+        if let Some(native) = source.native.as_mut().filter(|_| source.coming < *to) {
+            let begun = self.begin_run();
+            self.pool.enter(source.entry.unwrap_or(0));
+            let last = native.arrive_many(most, *to, &mut run.slots, &mut Ctx::new(self, source.node));
+            self.end_run_of(source.node, begun);
+            match last {
+                Some(last) if run.slots.len() >= most => (ends, *to) = (0, last.saturating_add(1).min(*to)),
+                Some(_) => ends = *to,
+                None => {}
+            }
         }
+        run.times.extend(run.slots.iter().map(|slot| self.pool.slot(*slot).time_ns));
+        run.times.push(ends);
     }
 
     /// What was not merged has not arrived.
@@ -199,7 +190,6 @@ impl Graph {
         let Source { run, native: Some(native), node, .. } = source else { return };
         if !run.rest().is_empty() {
             native.take_back(run.rest(), &mut Ctx::new(self, *node));
-            run.slots.truncate(run.merged);
         }
         source.taken += run.merged as u64;
     }
@@ -209,10 +199,10 @@ impl Graph {
         let (Some(entry), Some(native)) = (source.entry, source.native.as_mut()) else { return false };
         let (before, begun) = (course.slots.len(), self.begin_run());
         let most = most.min(before + self.pool.room());
+        self.pool.enter(entry);
         let last = native.arrive_many(most, until, &mut course.slots, &mut Ctx::new(self, source.node));
         self.end_run_of(source.node, begun);
         let Some(last) = last else { return false };
-        self.pool.enter(&course.slots[before..], entry);
         source.taken += (course.slots.len() - before) as u64;
         if !course.timed {
             self.clock.arrive(last);
@@ -248,7 +238,6 @@ mod tests {
         assert_eq!([0, 1, 2].map(|index| before_others(&three, index)), [6, 7, 5]);
         assert_eq!(before_others(&sources(&[5]), 0), u64::MAX);
         let of = |times: &[u64]| earliest(times);
-        assert_eq!([of(&[7, 5, 5]), of(&[5, 7, 5]), of(&[9, 4, 4]), of(&[6, 5, 9])], [(1, 5), (0, 5), (1, 4), (1, 6)]);
-        assert_eq!([of(&[7, 6, 5]), of(&[5]), of(&[3, u64::MAX])], [(2, 6), (0, u64::MAX), (0, u64::MAX)]);
+        assert_eq!([of(&[7, 5, 5]), of(&[5, 7, 5]), of(&[9, 4, 4]), of(&[7, 6, 5]), of(&[5]), of(&[u64::MAX; 2])], [1, 0, 1, 2, 0, 0]);
     }
 }
