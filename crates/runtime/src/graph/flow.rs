@@ -38,7 +38,14 @@ impl Graph {
     }
 
     /// Moves everything that is on its way, then what is led back.
+    #[inline]
     pub(super) fn settle(&mut self) {
+        if !(self.pending.is_empty() && self.calls.is_empty() && self.recirculated.is_empty()) {
+            self.settle_all();
+        }
+    }
+
+    fn settle_all(&mut self) {
         loop {
             self.drain(0);
             self.write_calls();

@@ -45,8 +45,8 @@ pub(super) struct Ways<'a> {
 
 /// How the text says some things.
 struct Words {
-    /// The packet's slot.
-    slot: &'static str,
+    /// That where the packet lies is noted, at the end of its way.
+    place: &'static str,
     /// That its way ends, without and with a call of the runtime.
     done: &'static str,
     called: &'static str,
@@ -60,8 +60,8 @@ impl Ways<'_> {
 
     fn words(&self) -> Words {
         match self.general {
-            true => Words { slot: "&g->slots[i]", done: "return", called: "return" },
-            false => Words { slot: "&k->slots[i]", done: "return 0", called: "return 1" },
+            true => Words { place: "nv_place(&g->slots[i], r);", done: "return", called: "return" },
+            false => Words { place: "nv_place_last(&k->slots[i], r);", done: "return 0", called: "return 1" },
         }
     }
 
@@ -134,7 +134,7 @@ impl Ways<'_> {
 
     /// Goes on by one of these ways, none of them at once, that all lead to the same.
     fn goes(&self, ways: &[Way], by: &str) -> String {
-        let Words { slot, done, .. } = self.words();
+        let Words { place, done, .. } = self.words();
         let number = |way: &Way| match way {
             Way::Member(to, at) => (*to, *at),
             Way::Exit(exit) | Way::LastExit(exit) => (*exit, 0),
@@ -144,7 +144,7 @@ impl Ways<'_> {
         let exit = || pick(&to.iter().map(|(exit, _)| *exit).collect::<Vec<_>>(), by);
         match ways[0] {
             Way::Member(member, _) => format!("{} goto at{};", self.kin.enters(&to, by), self.kin.first(member)),
-            Way::LastExit(_) => format!("nv_place({slot}, r); nv_append(&g->exits[{}], i); {done};", exit()),
+            Way::LastExit(_) => format!("{place} nv_append(&g->exits[{}], i); {done};", exit()),
             _ => format!("nv_store(g, r, info, i); nv_append(&g->exits[{}], i); {done};", exit()),
         }
     }
