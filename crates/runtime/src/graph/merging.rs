@@ -12,7 +12,6 @@ use super::course::Course;
 use super::linked::Found;
 use super::native::{Ctx, Native};
 use super::{Body, Graph};
-use netil::pool::Pool;
 
 /// A source, and what was found out about it.
 pub(super) struct Source {
