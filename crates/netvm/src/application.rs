@@ -116,6 +116,15 @@ impl Application {
         native_text::program(&self.name, &self.text, &self.flat, &Library::of(elements))
     }
 
+    /// Whether the elements that netvm knows itself take their arguments. Those in C were compiled with theirs when the configuration was read.
+    ///
+    /// # Errors
+    /// Elements that do not, drawn where they are declared.
+    pub fn check(&self) -> Result<(), Error> {
+        let faults = graph::check(&self.application);
+        if faults.is_empty() { Ok(()) } else { Err(self.drawn(faults)) }
+    }
+
     /// Makes all elements, ready to run.
     ///
     /// # Errors
@@ -127,10 +136,7 @@ impl Application {
         let make = |program| own.make(Arc::clone(&program), engines).map_err(|error| error.to_string());
         let factories = graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make_for };
         let settings = Settings { text: self.flat.to_string(), requirements: self.facts.requirements.clone(), ..settings };
-        let mut graph = Graph::new(&self.application, &factories, settings, host).map_err(|faults| {
-            let faults = Diagnostics(faults.into_iter().map(|fault| self.fault(fault)).collect());
-            Error::Configuration(drawn_in(Source { name: &self.name, text: &self.text }, faults))
-        })?;
+        let mut graph = Graph::new(&self.application, &factories, settings, host).map_err(|faults| self.drawn(faults))?;
         self.link(&mut graph, engine, engines)?;
         Ok(graph)
     }
@@ -153,6 +159,11 @@ impl Application {
             graph.link_later(its, LINK, Box::new(move || linked::link(&application, &options).ok().flatten()));
         }
         Ok(())
+    }
+
+    fn drawn(&self, faults: Vec<Fault>) -> Error {
+        let faults = Diagnostics(faults.into_iter().map(|fault| self.fault(fault)).collect());
+        Error::Configuration(drawn_in(Source { name: &self.name, text: &self.text }, faults))
     }
 
     fn fault(&self, fault: Fault) -> Diagnostic {

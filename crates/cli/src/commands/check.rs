@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// Check a Click configuration
 ///
-/// Reads it, looks its classes up, and checks ports, push and pull, and arguments. What is found wrong is drawn in its text; else a line tells how
+/// Reads it, looks its classes up, and checks ports, push and pull, and arguments; captures need not be there. What is found wrong is drawn in its text; else a line tells how
 /// many elements and connections there are, and which connections lead packets back.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -41,6 +41,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let text = configuration::read(&args.file)?;
     let reading = configuration::reading(Some(&args.file), args.parameters.iter().cloned(), &args.elements)?;
     let application = Application::read(&args.file.display().to_string(), &text, &reading)?;
+    application.check()?;
     let mut out = Out::new();
     if args.flat {
         out.put(&application.flat().to_string())?;

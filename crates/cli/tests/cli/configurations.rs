@@ -60,6 +60,15 @@ fn configurations_are_checked() {
     assert!(run(&format!("check {file} --flat")).good().contains("i -> p -> s -> q -> d;\n"));
     let wrong = dir.write("wrong.click", "Idle -> Unqueue -> Queue;");
     assert!(run(&format!("check {wrong}")).bad(1).contains("wrong.click:1"));
+    let text = "FromDump(not-there.pcap, STOP maybe) -> Queue(many) -> Discard(1, 2); RatedSource(RATE x) -> Discard;";
+    let wrong = dir.write("arguments.click", text);
+    let told = run(&format!("check {wrong}")).bad(1);
+    assert!(["STOP", "CAPACITY", "RATE"].iter().all(|argument| told.contains(argument)), "{told}");
+    let output = dir.file("out.pcap");
+    let text = format!("FromDump(a.pcap) -> ToDump({output}); FromDevice(c) -> ToDevice(d); FromIPSummaryDump(e) -> Discard;");
+    let absent = dir.write("absent.click", text);
+    assert_eq!(run(&format!("check {absent}")).good(), "6 elements, 3 connections\n");
+    assert!(!std::path::Path::new(&output).exists());
 }
 
 #[test]

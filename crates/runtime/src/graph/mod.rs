@@ -51,7 +51,7 @@ pub use stats::{LinkedStats, NodeStats, Stats};
 
 use clock::Clock;
 use netil::Verified;
-use netil::app::{Application, Body as Source, End, TableOf};
+use netil::app::{Application, Body as Source, End, Instance, TableOf};
 use netil::copro::Coprocessor;
 use netil::engine::Engine;
 use netil::module::Table as Declaration;
@@ -121,6 +121,8 @@ pub struct Settings {
     pub text: String,
     /// What it requires.
     pub requirements: Vec<String>,
+    /// Elements are made to see whether they can be, and open no files.
+    pub trial: bool,
 }
 
 /// An element that cannot be made.
@@ -208,6 +210,14 @@ struct Node {
     stats: NodeStats,
 }
 
+impl Node {
+    fn empty(instance: &Instance, pulled: Vec<bool>, inputs: Vec<Vec<End>>, outputs: Vec<Vec<Way>>) -> Self {
+        let arguments = if let Source::Native(arguments) = &instance.body { arguments.clone() } else { Vec::new() };
+        let (name, class, body, stats) = (instance.name.clone(), instance.class.clone(), Body::Native(None), NodeStats::default());
+        Self { name, class, arguments, body, pulled, inputs, outputs, timer: 0, has_waited: false, queues_behind: Vec::new(), stats }
+    }
+}
+
 enum Body {
     /// Absent while it runs.
     Native(Option<Box<dyn Native>>),
@@ -232,28 +242,14 @@ impl Graph {
         let mut faults = Vec::new();
         let mut nodes = Vec::new();
         for (index, (instance, (outputs, inputs))) in application.instances.iter().zip(ends(application)).enumerate() {
-            let mut node = Node {
-                name: instance.name.clone(),
-                class: instance.class.clone(),
-                arguments: Vec::new(),
-                body: Body::Native(None),
-                pulled: (0..inputs.len()).map(|port| kinds.input_is_pull(index, port)).collect(),
-                outputs,
-                inputs,
-                timer: 0,
-                has_waited: false,
-                queues_behind: Vec::new(),
-                stats: NodeStats::default(),
-            };
+            let pulled = (0..inputs.len()).map(|port| kinds.input_is_pull(index, port)).collect();
+            let mut node = Node::empty(instance, pulled, inputs, outputs);
             let made = match &instance.body {
                 Source::Program(program) => {
                     let made = Program::new(program, factories, &settings, index, together(application, index));
                     made.map(|program| Body::Program(Box::new(program)))
                 }
-                Source::Native(arguments) => {
-                    node.arguments.clone_from(arguments);
-                    make_native(&node, &kinds, index, &info, &settings)
-                }
+                Source::Native(_) => make_native(&node, &kinds, index, &info, &settings),
             };
             match made {
                 Ok(body) => node.body = body,
@@ -370,6 +366,20 @@ impl Graph {
         self.pending[mark..].reverse();
         Some(result)
     }
+}
+
+/// What is wrong with the arguments of elements that the runtime knows itself. No file is opened, and nothing runs.
+pub fn check(application: &Application) -> Vec<Fault> {
+    let (kinds, info) = (kinds::solve(application), Info::of(application));
+    let settings = Settings { trial: true, ..Settings::default() };
+    let elements = application.instances.iter().zip(ends(application)).enumerate();
+    let natives = elements.filter(|(_, (instance, _))| matches!(instance.body, Source::Native(_)));
+    let fault = |(index, (instance, (outputs, inputs))): (usize, (&Instance, Ends))| {
+        let pulled = (0..inputs.len()).map(|port| kinds.input_is_pull(index, port)).collect();
+        let made = make_native(&Node::empty(instance, pulled, inputs, outputs), &kinds, index, &info, &settings);
+        made.err().map(|message| Fault { instance: index, message })
+    };
+    natives.filter_map(fault).collect()
 }
 
 /// The wires of an element, by output and by input.

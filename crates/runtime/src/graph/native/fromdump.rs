@@ -62,11 +62,11 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
     if let Some(replay) = setup.settings.replays.get(&name).filter(|_| device) {
         return Ok(Box::new(Source::new(replay, name, pulled)));
     }
-    let path = path_of(setup, &name, device)?;
+    let capture = open(setup, &name, device)?;
     let window = Window::of(&args)?;
     let (sample, force_ip) = (args.real("SAMPLE", 1.0)?.clamp(0.0, 1.0), args.boolean("FORCE_IP", false)?);
     Ok(Box::new(FromDump {
-        capture: Some(Capture::open(&path).map_err(|error| format!("{name}: {error}"))?),
+        capture,
         name,
         ahead: VecDeque::new(),
         pulled,
@@ -88,13 +88,17 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
     }))
 }
 
-/// The capture of that name, or which stands for the device of that name.
-fn path_of(setup: &Setup<'_>, name: &str, device: bool) -> Result<PathBuf, String> {
-    if !device {
-        return Ok(PathBuf::from(name));
+/// The capture of that name, or which stands for the device of that name; none on trial.
+fn open(setup: &Setup<'_>, name: &str, device: bool) -> Result<Option<Capture>, String> {
+    if setup.settings.trial {
+        return Ok(None);
     }
     let stands = || format!("no capture stands for device '{name}': --map {name}=FILE");
-    setup.settings.devices.get(name).cloned().ok_or_else(stands)
+    let path = match device {
+        true => setup.settings.devices.get(name).cloned().ok_or_else(stands)?,
+        false => PathBuf::from(name),
+    };
+    Capture::open(&path).map(Some).map_err(|error| format!("{name}: {error}"))
 }
 
 /// The stretch of time that is wanted, in nanoseconds: of the epoch, of the first packet, of the first one wanted.

@@ -54,7 +54,7 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
     }
     args.boolean("ZERO", true)?;
     Ok(Box::new(FromIPSummaryDump {
-        lines: open(&args)?,
+        lines: open(&args, setup.settings.trial)?,
         reader,
         pulled: setup.output_pulled.first() == Some(&true),
         stop: args.boolean("STOP", false)?,
@@ -69,11 +69,12 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
     }))
 }
 
-fn open(args: &Args) -> Result<Box<dyn BufRead>, String> {
+fn open(args: &Args, trial: bool) -> Result<Box<dyn BufRead>, String> {
     if let Some(data) = args.bytes("DATA") {
         return Ok(Box::new(Cursor::new(data)));
     }
     match args.required("FILENAME")?.as_str() {
+        _ if trial => Ok(Box::new(std::io::empty())),
         "-" => Ok(Box::new(BufReader::new(std::io::stdin()))),
         name => match File::open(name) {
             Ok(file) if is_empty(&file) && !args.boolean("ALLOW_NONEXISTENT", false)? => Err(format!("{name}: empty file")),
