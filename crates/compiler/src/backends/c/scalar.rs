@@ -261,7 +261,8 @@ impl Scalar<'_> {
             }
             Op::Trunc(a) => cut(&val(a), width),
             Op::Slice(a, low) => cut(&format!("({} >> {low})", val(a)), width),
-            Op::Concat(high, low) => format!("({ty}){} << {} | {}", val(high), self.func.width(*low), val(low)),
+            Op::Concat(..) if width > 64 => self.wide_concat(v).unwrap_or_else(|| self.concat(v)),
+            Op::Concat(..) => self.concat(v),
             Op::Select(c, a, b) => format!("{} ? {} : {}", val(c), val(a), val(b)),
             Op::SetHas(set, a) => format!("(uint32_t){}({})", self.form.set(*set), val(a)),
             Op::Load(space, order, addr, offset, _) => self.load(*space, *order, *addr, *offset, width),
@@ -271,6 +272,36 @@ impl Scalar<'_> {
             Op::TimeMicros => format!("(uint32_t)({} % 1000000000 / 1000)", self.form.time_ns()),
             other => return Err(Unsupported(format!("'{other}'"))),
         })
+    }
+
+    fn concat(&self, v: Value) -> String {
+        let Some(Op::Concat(high, low)) = self.func.op(v) else { return self.val(v) };
+        format!("({}){} << {} | {}", ctype(self.func.width(v)), self.val(*high), self.func.width(*low), self.val(*low))
+    }
+
+    /// What is put together of many parts, such as a key: each half of its own, for shifts of a whole one take several instructions. None if a part is wide itself.
+    fn wide_concat(&self, v: Value) -> Option<String> {
+        let (mut halves, mut at, mut work) = ([Vec::new(), Vec::new()], 0, vec![v]);
+        while let Some(part) = work.pop() {
+            if let Some(Op::Concat(high, low)) = self.func.op(part) {
+                work.extend([*high, *low]);
+                continue;
+            }
+            let (width, value) = (self.func.width(part), self.val(part));
+            if width > 64 {
+                return None;
+            }
+            match at {
+                0..64 => halves[0].push(format!("(uint64_t){value} << {at}")),
+                _ => halves[1].push(format!("(uint64_t){value} << {}", at - 64)),
+            }
+            if at < 64 && at + width > 64 {
+                halves[1].push(format!("(uint64_t){value} >> {}", 64 - at));
+            }
+            at += width;
+        }
+        let [low, high] = halves.map(|parts| parts.join(" | "));
+        Some(format!("(unsigned __int128)({high}) << 64 | ({low})"))
     }
 
     fn bin(&self, op: BinOp, width: u16, a: Value, b: Value) -> Result<String, Unsupported> {
