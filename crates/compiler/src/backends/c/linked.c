@@ -78,6 +78,11 @@ enum { NV_ENDED = -1, NV_GONE = -2, NV_BY = -3 };
 
 enum { NV_LEAVES, NV_PORT, NV_VERDICT, NV_REASON, NV_NO_INPUT, NV_TRAP };
 
+/* What a slice found out for a lookup: a key, and its hash in the table. */
+struct nv_kept {
+    uint64_t low, high, hash;
+};
+
 /* The packet at hand, in registers as far as possible. Where its first byte is, is a number of bytes from where it was when the packet came into being: so the
    compiler of C sees that ways which pulled as much come to the same. */
 struct nv_run {
@@ -86,6 +91,7 @@ struct nv_run {
     uint32_t moved, len, front, present;
     uint32_t outcome, member, value, site;
     uint32_t by; /* a port that a handler computed */
+    struct nv_kept *kept; /* by place */
 };
 
 /* A packet's annotations: a structure, so that the compiler of C can keep them in registers. */
@@ -369,11 +375,23 @@ NV_INLINE uint64_t nv_mix(uint64_t a, uint64_t b)
     return (uint64_t)(product >> 64) ^ (uint64_t)product;
 }
 
-/* The slot where the search for a key begins. */
-NV_INLINE uint64_t nv_home(const struct nv_table *t, struct nv_exact x, unsigned __int128 key)
+NV_INLINE uint64_t nv_hash(const struct nv_table *t, unsigned __int128 key)
+{
+    return nv_mix((uint64_t)key ^ t->head[NV_SEED0], (uint64_t)(key >> 64) ^ t->head[NV_SEED1]);
+}
+
+/* The same, if it has been kept for that key without computing it. */
+NV_INLINE uint64_t nv_hash_kept(const struct nv_table *t, struct nv_exact x, unsigned __int128 key, const struct nv_kept *kept)
+{
+    if (kept->low == (uint64_t)key && (x.key_bytes <= 8 || kept->high == (uint64_t)(key >> 64)))
+        return kept->hash;
+    return nv_hash(t, key);
+}
+
+/* The slot where the search for a key with that hash begins. */
+NV_INLINE uint64_t nv_home(const struct nv_table *t, struct nv_exact x, uint64_t hash)
 {
     const uint64_t *head = t->head;
-    uint64_t hash = nv_mix((uint64_t)key ^ head[NV_SEED0], (uint64_t)(key >> 64) ^ head[NV_SEED1]);
     uint64_t bucket = hash & head[NV_MASKED];
     if (bucket >= head[NV_BUCKETS])
         bucket &= head[NV_MASKED] >> 1;
@@ -388,10 +406,10 @@ NV_INLINE int nv_same(const uint8_t *p, struct nv_exact x, unsigned __int128 key
     return low == (uint64_t)key && nv_le(p + 8, x.key_bytes - 8) == (uint64_t)(key >> 64);
 }
 
-/* The number of the entry with a key, 0 for none; where the runtime must be asked *ask is set. The table's time has been moved on. */
-NV_INLINE uint32_t nv_find(const struct nv_table *t, struct nv_exact x, unsigned __int128 key, int use, int *ask)
+/* The number of the entry with a key and its hash, 0 for none; where the runtime must be asked *ask is set. The table's time has been moved on. */
+NV_INLINE uint32_t nv_find(const struct nv_table *t, struct nv_exact x, unsigned __int128 key, uint64_t hash, int use, int *ask)
 {
-    uint64_t slot = nv_home(t, x, key), clock = t->head[NV_CLOCK];
+    uint64_t slot = nv_home(t, x, hash), clock = t->head[NV_CLOCK];
     for (unsigned i = 0; i < NV_PROBES; i++, slot++) {
         uint8_t *p = t->slots + slot * x.stride;
         uint64_t state = x.state_bytes == 1 ? *p : nv_le(p, 8);
@@ -415,9 +433,9 @@ NV_INLINE uint32_t nv_find(const struct nv_table *t, struct nv_exact x, unsigned
 }
 
 /* The same for an insertion, which the runtime must be asked for where there is no such entry. */
-NV_INLINE uint32_t nv_insert(const struct nv_table *t, struct nv_exact x, unsigned __int128 key, int *ask)
+NV_INLINE uint32_t nv_insert(const struct nv_table *t, struct nv_exact x, unsigned __int128 key, uint64_t hash, int *ask)
 {
-    uint32_t entry = nv_find(t, x, key, 1, ask);
+    uint32_t entry = nv_find(t, x, key, hash, 1, ask);
     *ask |= !entry;
     return entry;
 }
@@ -501,9 +519,13 @@ NV_INLINE void nv_tick(const struct nv_table *t, uint64_t now)
         t->head[NV_CLOCK] = clock;
 }
 
-NV_INLINE void nv_fetch(const struct nv_table *t, struct nv_exact x, unsigned __int128 key)
+/* Fetches what a lookup will read first, and keeps the key's hash. */
+NV_INLINE void nv_fetch(const struct nv_table *t, struct nv_exact x, unsigned __int128 key, struct nv_kept *kept)
 {
-    const uint8_t *p = t->slots + nv_home(t, x, key) * x.stride;
+    kept->low = (uint64_t)key, kept->hash = nv_hash(t, key);
+    if (x.key_bytes > 8)
+        kept->high = (uint64_t)(key >> 64);
+    const uint8_t *p = t->slots + nv_home(t, x, kept->hash) * x.stride;
     __builtin_prefetch(p, 1);
     if (x.stride > 64)
         __builtin_prefetch(p + 64, 1);

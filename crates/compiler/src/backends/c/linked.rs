@@ -9,6 +9,7 @@
 //! data memories, tables and the rest are each element's own.
 //! Source: NetVM paper, section 5.2 (NetPE inlining and direct linking). Leaves out: values of more than 128 bits, pull handlers.
 
+use super::kept::{self, Kept};
 use super::kin::Kin;
 use super::ways::{Ways, alike, sets_timers};
 use super::{Unsupported, member, slice, tables, with_sets};
@@ -63,6 +64,8 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Re
     text += &enter(entries);
     text += &quick(&Ways { members, kin: &kin, counted: &counted, general: false }, entries);
     text += &ahead(members, &kin, entries, &slices);
+    text += &far(members, &slices, large);
+    text += &kept::nothing(&functions.kept);
     let timers = u8::from(members.iter().any(|m| sets_timers(m)));
     let sliced = entries.iter().any(|(member, _)| slices.get(*member as usize).is_some_and(Option::is_some));
     let (need, entries, sliced) = (functions.need, entries.len(), u8::from(sliced));
@@ -105,6 +108,8 @@ struct Functions {
     text: String,
     calls: Vec<Vec<Call>>,
     need: u32,
+    /// By place for what slices find out the table.
+    kept: Vec<u32>,
 }
 
 fn functions(members: &[&Member<'_>], slices: &[Option<Func>], large: usize) -> Result<Functions, Unsupported> {
@@ -112,15 +117,17 @@ fn functions(members: &[&Member<'_>], slices: &[Option<Func>], large: usize) -> 
     for (n, member) in members.iter().enumerate() {
         let module = with_sets(member.program.module(), &member.func);
         let sets = tables::Tables::new(&module, &member.func)?.scalar().replace("set", &format!("m{n}_set"));
-        let place = (n as u32, tables_before);
-        let functions = member::emit(place, member.program, &member.func, &module)?;
+        let kept = slices[n].as_ref().map_or_else(Kept::default, |slice| kept::places(slice, &module.tables, large, all.kept.len() as u32));
+        let place = member::Place { n: n as u32, tables: tables_before, kept: &kept };
+        let functions = member::emit(&place, member.program, &member.func, &module)?;
         all.need = all.need.max(functions.need);
         all.text += &sets;
         all.text += &functions.text;
         if let Some(slice) = &slices[n] {
-            all.text += &member::emit_slice(place, slice, &module, large)?;
+            all.text += &member::emit_slice(&place, slice, &module, large)?;
         }
         all.calls.push(functions.calls);
+        all.kept.extend(kept.tables.iter().map(|table| tables_before + table));
         tables_before += member.program.module().tables.len() as u32;
     }
     Ok(all)
@@ -192,11 +199,13 @@ fn enter(entries: &[(u32, u32)]) -> String {
 
 /// The same in their quick forms. Gives whether the runtime was called.
 fn quick(ways: &Ways<'_>, entries: &[(u32, u32)]) -> String {
-    let mut text = String::from("\nNV_INLINE int one(struct nv_graph *g, const struct nv_near *k, uint64_t i, uint32_t entry)\n{\n");
+    let mut text = String::from(
+        "\nNV_INLINE int one(struct nv_graph *g, const struct nv_near *k, uint64_t i, uint32_t entry, struct nv_kept *kept)\n{\n",
+    );
     text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    int64_t out;\n    uint32_t port;\n";
     text += &ways.kin.variables();
     text += "    if (NV_RARELY(!k->slots[i].fresh)) {\n        enter(g, i, entry);\n        return 1;\n    }\n";
-    text += "    nv_load_fresh(k, r, info, i);\n";
+    text += "    nv_load_fresh(k, r, info, i);\n    r->kept = kept;\n";
     text += &begins(entries, ways.kin, &|_| true, "return 0");
     text + &ways.text()
 }
@@ -236,7 +245,9 @@ fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
 /// The way of one packet through the slices.
 fn ahead(members: &[&Member<'_>], kin: &Kin, entries: &[(u32, u32)], slices: &[Option<Func>]) -> String {
     let has = |member: u32| slices.get(member as usize).is_some_and(Option::is_some);
-    let mut text = String::from("\nNV_INLINE void ahead(struct nv_graph *g, const struct nv_near *k, uint64_t i, uint32_t entry)\n{\n");
+    let mut text = String::from(
+        "\nNV_INLINE void ahead(struct nv_graph *g, const struct nv_near *k, uint64_t i, uint32_t entry, struct nv_kept *kept)\n{\n",
+    );
     text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    uint32_t port = 0;\n    (void)port;\n";
     text += &kin.variables();
     let without: String =
@@ -244,7 +255,7 @@ fn ahead(members: &[&Member<'_>], kin: &Kin, entries: &[(u32, u32)], slices: &[O
     if !without.is_empty() {
         text += &format!("    switch (entry) {{\n{without}    default: break;\n    }}\n");
     }
-    text += "    nv_load_fresh(k, r, info, i);\n";
+    text += "    nv_load_fresh(k, r, info, i);\n    r->kept = kept;\n";
     text += &begins(entries, kin, &has, "return");
     for n in kin.firsts().filter(|n| has(*n as u32)) {
         let _ = writeln!(text, "at{n}:\n    __attribute__((unused));\n    switch (p{n}(g, k, i, r, info, port)) {{");
@@ -259,6 +270,20 @@ fn ahead(members: &[&Member<'_>], kin: &Kin, entries: &[(u32, u32)], slices: &[O
         text += "    default: return;\n    }\n";
     }
     text + "}\n"
+}
+
+/// Whether some table that lookups are fetched ahead for is large now.
+fn far(members: &[&Member<'_>], slices: &[Option<Func>], large: usize) -> String {
+    let (mut large_now, mut before) = (String::from("0"), 0);
+    for (member, slice) in members.iter().zip(slices) {
+        let tables = &member.program.module().tables;
+        for table in slice.iter().flat_map(|slice| slice::looked_into(slice, tables, large)) {
+            let large_now_if = slice::is_large_now(&tables[table as usize], large, &format!("k->tables[{}]", before + table));
+            let _ = write!(large_now, " || {large_now_if}");
+        }
+        before += tables.len() as u32;
+    }
+    format!("\nNV_INLINE int nv_far(const struct nv_near *k)\n{{\n    (void)k;\n    return {large_now};\n}}\n")
 }
 
 /// What lookups read is fetched for so many packets while those before them are run: about as many misses as a processor can have under way are then under way
@@ -321,12 +346,16 @@ void netvm_linked(struct nv_graph *g)
         return;
     }
     nv_begin(g, k);
+    const int far = NV_SLICED && nv_far(k);
+    const uint64_t last = far ? 2 * NV_GROUP - 1 : 0; /* of those packets that places are for */
+    nv_places kept[2 * NV_GROUP];
+    nv_keep_nothing(k, kept, nv_least(last + 1, count));
     for (uint64_t start = 0; start < nv_count(g, count); start += NV_GROUP) {
-        for (; NV_SLICED && fetched < nv_least(start + 2 * NV_GROUP, nv_count(g, count)); fetched++)
+        for (; far && fetched < nv_least(start + 2 * NV_GROUP, nv_count(g, count)); fetched++)
             if (k->slots[burst[fetched]].fresh)
-                ahead(g, k, burst[fetched], nv_entry(g, burst[fetched]));
+                ahead(g, k, burst[fetched], nv_entry(g, burst[fetched]), kept[fetched & last]);
         for (uint64_t n = start; n < nv_least(start + NV_GROUP, nv_count(g, count)); n++)
-            if (NV_RARELY(one(g, k, burst[n], nv_come(g, burst[n]))))
+            if (NV_RARELY(one(g, k, burst[n], nv_come(g, burst[n]), kept[n & last])))
                 nv_again(g, k);
     }
     nv_all_came(g);

@@ -6,6 +6,8 @@
 //! compiler of C knows where the packet is. The general one does everything.
 
 use super::Unsupported;
+use super::calls::{call_of, limbs, touches};
+use super::kept::Kept;
 use super::scalar::{Form, Scalar, ctype};
 use super::{live, slice};
 use crate::mir::cfg::Cfg;
@@ -30,11 +32,23 @@ pub(super) struct Functions {
 /// The most that the quick form may spend on one run of bytes: more than a packet has.
 const DEAREST: u32 = 258;
 
-pub(super) fn emit((n, tables): (u32, u32), program: &Verified, func: &Func, module: &Module) -> Result<Functions, Unsupported> {
+/// Where a member is among all.
+pub(super) struct Place<'a> {
+    /// Its number.
+    pub n: u32,
+    /// That of its first table.
+    pub tables: u32,
+    /// What slices leave for its lookups.
+    pub kept: &'a Kept,
+}
+
+pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &Module) -> Result<Functions, Unsupported> {
+    let Place { n, tables, kept } = *place;
     let live = live::before_helpers(func);
     let form = |mode| Element {
         n,
         tables,
+        kept,
         module,
         shared: module.shared_size(),
         mode,
@@ -69,11 +83,12 @@ fn start(func: &Func, module: &Module) -> String {
 }
 
 /// The function `pN`, of a slice ([`super::slice`]).
-pub(super) fn emit_slice((n, tables): (u32, u32), func: &Func, module: &Module, large: usize) -> Result<String, Unsupported> {
+pub(super) fn emit_slice(place: &Place<'_>, func: &Func, module: &Module, large: usize) -> Result<String, Unsupported> {
+    let Place { n, tables, kept } = *place;
     let (shared, live) = (module.shared_size(), HashMap::new());
     let mode = Mode::Ahead(large);
     let (calls, resumed, paid) = (RefCell::default(), RefCell::default(), Cell::new(0));
-    let form = Element { n, tables, module, shared, mode, live: &live, loops: true, calls, resumed, paid };
+    let form = Element { n, tables, kept, module, shared, mode, live: &live, loops: true, calls, resumed, paid };
     function(&form, func, &format!("p{n}"), "", "")
 }
 
@@ -116,19 +131,14 @@ fn memories(form: &Element<'_>, func: &Func) -> String {
         Mode::Quick if !form.only_notes() => format!("    NV_ASSUME(budget >= {}u);\n", form.paid.get().saturating_mul(DEAREST)),
         _ => String::new(),
     };
-    let data = if form.is_slice() && stores_data(func) {
-        let size = form.module.data_size;
-        format!("uint8_t own[{size}];\n    memcpy(own, {unit}.data, {size});\n    uint8_t *const data = own")
+    let data = if form.is_slice() && slice::stores_data(func) {
+        slice::own_data(func, form.module.data_size, &unit)
     } else {
         format!("uint8_t *const data = {unit}.data")
     };
     let mut text = format!("    uint32_t {budget};\n    {data}, *const shared = {unit}.shared;\n");
     let _ = writeln!(text, "    const uint8_t *const initialised = {unit}.initialised;\n    uint64_t number = 0;");
     text + &known
-}
-
-fn stores_data(func: &Func) -> bool {
-    func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Store(Space::Data, ..))))
 }
 
 /// General forms are functions of their own, quick ones if there is too much of them for the compiler of C, slices never.
@@ -172,6 +182,8 @@ struct Element<'a> {
     n: u32,
     /// Its first table among all elements'.
     tables: u32,
+    /// What slices leave for its lookups.
+    kept: &'a Kept,
     module: &'a Module,
     shared: u32,
     mode: Mode,
@@ -448,9 +460,13 @@ impl Element<'_> {
         }
         let declaration = self.exact(table)?;
         let shape = shape(declaration);
+        let hash = match self.kept.of.get(&v).filter(|_| quick) {
+            Some(place) => format!("nv_hash_kept({t}, {shape}, {key}, r->kept + {place})"),
+            None => format!("nv_hash({t}, {key})"),
+        };
         let look = match helper {
-            Helper::Insert(_) => format!("nv_insert({t}, {shape}, {key}, &ask)"),
-            _ => format!("nv_find({t}, {shape}, {key}, {}, &ask)", u8::from(matches!(helper, Helper::Find(_)))),
+            Helper::Insert(_) => format!("nv_insert({t}, {shape}, {key}, {hash}, &ask)"),
+            _ => format!("nv_find({t}, {shape}, {key}, {hash}, {}, &ask)", u8::from(matches!(helper, Helper::Find(_)))),
         };
         let tick = if declaration.timeout_ns > 0 { format!("nv_tick({t}, g->slots[i].time_ns); ") } else { String::new() };
         let there = if quick { String::new() } else { format!("if ({t}->head) ") };
@@ -464,9 +480,10 @@ impl Element<'_> {
             return format!("nv_fetch_prefix({t}, {}, {}, {key});", declaration.key_bits, trie.root_bits);
         }
         if matches!(self.mode, Mode::Ahead(large) if slice::is_large(declaration, large)) {
-            return format!("nv_fetch({t}, {}, {key});", shape(declaration));
+            let place = self.kept.of.get(&v).map_or(0, |place| *place);
+            return format!("nv_fetch({t}, {}, {key}, r->kept + {place});", shape(declaration));
         }
-        format!("{{ int ask = 1; {v:?} = nv_find({t}, {}, {key}, 0, &ask); if (ask) return -1; }}", shape(declaration))
+        format!("{{ int ask = 1; {v:?} = nv_find({t}, {}, {key}, nv_hash({t}, {key}), 0, &ask); if (ask) return -1; }}", shape(declaration))
     }
 
     /// Work on an entry that is there, with its place in `e`; the runtime does it where the table is not. None for a table that only the runtime can look into.
@@ -529,15 +546,6 @@ fn halves(scalar: &Scalar<'_>, value: Value) -> [String; 2] {
     [format!("(uint64_t){value:?}"), high]
 }
 
-/// An operand's limbs; of what is no wide call one word.
-fn limbs(scalar: &Scalar<'_>, a: Value, wide: bool) -> Vec<String> {
-    let v = scalar.val(a);
-    match scalar.func.width(a) {
-        65.. if wide => vec![format!("(uint64_t){v}"), format!("(uint64_t)({v} >> 64)")],
-        _ => vec![v],
-    }
-}
-
 fn is_exact(table: &Table) -> bool {
     table.kind == TableKind::Exact && table.key_bits <= 128
 }
@@ -561,27 +569,4 @@ fn load(scalar: &Scalar<'_>, v: Value) -> String {
         ..=8 => format!("({})nv_le(e, {bytes})", ctype(width)),
         _ => format!("(unsigned __int128)nv_le(e + 8, {}) << 64 | nv_le(e, 8)", bytes - 8),
     }
-}
-
-/// What a call does with the packet, as the text names it.
-fn touches(call: Call) -> &'static str {
-    let (Call::Helper(helper, _) | Call::Wide(helper, ..)) = call else { return "NV_NOTHING" };
-    match helper {
-        helper if !helper.needs_packet() => "NV_NOTHING",
-        Helper::Scan(_) | Helper::FieldCmp(_) | Helper::Checksum | Helper::ChecksumValid | Helper::CrcPacket(_) | Helper::Inside => {
-            "NV_READS"
-        }
-        // These trap if there is no packet, and leave annotations as they are.
-        Helper::PushHead | Helper::PullHead | Helper::TrimTail | Helper::GrowTail | Helper::Unpull => "NV_MOVES",
-        _ => "NV_ALL",
-    }
-}
-
-fn call_of(func: &Func, v: Value, helper: Helper, args: &[Value]) -> Call {
-    if !helper.is_wide() {
-        return Call::Helper(helper, args.len());
-    }
-    let mut widths = [0; 2];
-    widths.iter_mut().zip(args).for_each(|(width, a)| *width = func.width(*a));
-    Call::Wide(helper, widths, func.width(v))
 }

@@ -14,6 +14,8 @@
 //! scans): [`Unsupported`].
 
 mod bounds;
+mod calls;
+mod kept;
 mod kin;
 mod lanes;
 pub mod linked;
