@@ -154,3 +154,28 @@ fn bytes_that_were_taken_off_come_back() {
     let (printed, _) = runs(text, &std::env::temp_dir(), &[]);
     assert_eq!(printed.lines().map(str::trim_end).collect::<Vec<_>>(), ["a:    2 | 4243", "b:    5 | 00004142 43"]);
 }
+
+#[test]
+fn routes_change_by_handlers_and_handlers_are_listed() {
+    let routes = |class: &str, first: &str, script: &str| {
+        let text = format!("Idle -> rt :: {class}({first}) -> Discard; rt[1] -> Discard; Script({script}, stop)");
+        runs(&text, Path::new("elements"), &["rt.table", "rt.handlers"])
+    };
+    let script = "write rt.add 2001:db8::/32 fe80::1 1, write rt.add 2001:db8::/32 0, write rt.set ::/0 1, write rt.add 2001:db8:7::/48 0,
+        write rt.remove 2001:db8:7::/48, write rt.remove 2001:db8:7::/48, write rt.add 10.0.0.0/8 1, print $(rt.lookup 2001:db8::5) $(rt.lookup ::1)";
+    let (told, values) = routes("LookupIP6Route", "::/0 ::0 0", script);
+    assert_eq!(values[0], "::/0\t-\t1\n2001:db8::/32\tfe80::1\t1\n");
+    for wrong in ["conflict with existing route '2001:db8::/32 fe80::1 1'", "no route '2001:db8:7::/48'", "not '10.0.0.0/8 1'"] {
+        assert!(told.contains(wrong), "{told}");
+    }
+    assert!(told.ends_with("1 fe80::1 1\n"), "{told}");
+    let listed = |handler: &str| values[1].lines().any(|line| line == handler);
+    assert!(["table\tr", "lookup\tr", "add\tw", "ctrl\tw", "routes.list\tr", "routes.remove\tw"].iter().all(|h| listed(h)), "{values:?}");
+
+    let script =
+        "write rt.ctrl add 10.0.0.0/8 1.2.3.4 1\nset 0.0.0.0/0 1\nremove 9.0.0.0/8, print $(readable rt.table) $(readable rt.nothing)";
+    for class in ["RadixIPLookup", "RangeIPLookup"] {
+        let (told, values) = routes(class, "0.0.0.0/0 0, 9.0.0.0/8 1", script);
+        assert_eq!((told.as_str(), values[0].as_str()), ("true false\n", "0.0.0.0/0\t-\t1\n10.0.0.0/8\t1.2.3.4\t1\n"), "{class}");
+    }
+}

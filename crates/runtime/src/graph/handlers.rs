@@ -62,7 +62,7 @@ impl Graph {
     pub(super) fn can_read(&self, handler: &str, from: Option<usize>) -> bool {
         match self.find_handler(handler, from) {
             Ok(Found::Global(name)) => GLOBAL.contains(&name.as_str()),
-            Ok(Found::Of(node, name)) => GENERIC.contains(&name.as_str()) || self.controls(node).iter().any(|c| c.read && c.name == name),
+            Ok(Found::Of(node, name)) => GENERIC.contains(&name.as_str()) || self.all_controls(node).any(|c| c.read && c.name == name),
             Err(_) => false,
         }
     }
@@ -118,6 +118,12 @@ impl Graph {
             Body::Native(None) => Vec::new(),
             Body::Program(program) => program.controls(),
         }
+    }
+
+    /// The same and those of its tables.
+    fn all_controls(&self, node: usize) -> impl Iterator<Item = Control> {
+        let tables = if let Body::Program(program) = &self.nodes[node].body { program.table_handlers() } else { Vec::new() };
+        self.controls(node).into_iter().chain(tables)
     }
 
     /// An element's own handler of that name: if there are two, the one that can be read, or written.
@@ -179,7 +185,7 @@ impl Graph {
 
     fn handler_list(&self, node: usize) -> String {
         let generic = GENERIC.iter().map(|name| Control { name: (*name).to_owned(), read: true, write: false });
-        self.controls(node).into_iter().chain(generic).fold(String::new(), |mut list, control| {
+        self.all_controls(node).chain(generic).fold(String::new(), |mut list, control| {
             let mode = [if control.read { "r" } else { "" }, if control.write { "w" } else { "" }].concat();
             let _ = writeln!(list, "{}\t{mode}", control.name);
             list

@@ -1,114 +1,168 @@
 //! Routing tables from outside: Click's handlers of IP lookups, for every program with a table `routes`.
 //!
-//! Such a table has IPv4 addresses as keys (prefixes, or ranges whose priority is the prefix's length) and values that begin with a gateway and an output. Handlers:
-//! `add ADDR/MASK [GW] OUT`, `set` (the same, in place of what is there), `remove ADDR/MASK [GW OUT]`, `ctrl` (lines of these), `lookup ADDR`, `table`.
+//! Such a table has IPv4 addresses as keys (prefixes, or ranges whose priority is the prefix's length) or IPv6 addresses (prefixes), and values that begin with a gateway and
+//! an output. Handlers: `add ADDR/MASK [GW] OUT`, `set` (the same, in place of what is there), `remove ADDR/MASK [GW OUT]`, `ctrl` (lines of these), `lookup ADDR`, `table`.
 
+use super::native::{Control, controls};
 use super::program::Program;
 use super::text;
 use netil::module::{Entry, TableKind};
 use std::fmt::Write as _;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// How many bits addresses have, 32 or 128.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Family(u32);
 
 /// A route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Route {
-    address: u32,
+    family: Family,
+    address: u128,
     length: u32,
-    gateway: u32,
+    gateway: u128,
     output: u32,
 }
 
-impl Route {
-    fn mask(length: u32) -> u32 {
-        u32::MAX.checked_shl(32 - length.min(32)).unwrap_or(0)
+impl Family {
+    fn address(self, text: &str) -> Option<u128> {
+        match self {
+            Self(32) => text.parse::<Ipv4Addr>().ok().map(|address| u32::from(address).into()),
+            _ => text.parse::<Ipv6Addr>().ok().map(u128::from),
+        }
     }
 
-    fn parse(line: &str, needs_output: bool) -> Option<Self> {
+    fn shown(self, address: u128) -> String {
+        if self.0 == 32 { Ipv4Addr::from(address as u32).to_string() } else { Ipv6Addr::from(address).to_string() }
+    }
+
+    /// So many ones, then zeros.
+    fn mask(self, length: u32) -> u128 {
+        let all = u128::MAX >> (128 - self.0);
+        all & all.checked_shl(self.0 - length.min(self.0)).unwrap_or(0)
+    }
+
+    /// An address as tables have it.
+    fn limbs(self, address: u128) -> Box<[u64]> {
+        [address as u64, (address >> 64) as u64][..self.0.div_ceil(64) as usize].into()
+    }
+
+    /// An address, octets at its end left out, and the length of its mask.
+    fn prefix(self, text: &str) -> Option<(u128, u32)> {
+        let (address, mask) = text.split_once('/').map_or((text, None), |(address, mask)| (address, Some(mask)));
+        let address = if self.0 == 32 { octets(address, mask.is_none())? } else { self.address(address)? };
+        let length = match mask {
+            None => self.0,
+            Some(mask) if mask.contains(['.', ':']) => {
+                let mask = self.address(mask)?;
+                (mask == self.mask(mask.count_ones())).then_some(mask.count_ones())?
+            }
+            Some(length) => length.parse().ok().filter(|length| *length <= self.0)?,
+        };
+        Some((address, length))
+    }
+
+    /// The gateway and the output that a value begins with.
+    fn value(self, bytes: &[u8]) -> Option<(u128, u32)> {
+        let (gateway, rest) = bytes.split_at_checked(self.0 as usize / 8)?;
+        let gateway = gateway.iter().rev().fold(0, |sum, byte| sum << 8 | u128::from(*byte));
+        Some((gateway, u32::from_le_bytes(*rest.first_chunk()?)))
+    }
+}
+
+fn octets(text: &str, all: bool) -> Option<u128> {
+    let octets: Vec<u8> = text.split('.').map(|octet| octet.parse().ok()).collect::<Option<_>>()?;
+    let fits = octets.len() <= 4 && (octets.len() == 4 || !all);
+    fits.then(|| octets.iter().chain([0; 4].iter()).take(4).fold(0, |sum, octet| sum << 8 | u128::from(*octet)))
+}
+
+fn number(limbs: &[u64]) -> u128 {
+    limbs.iter().take(2).rev().fold(0, |sum, limb| sum << 64 | u128::from(*limb))
+}
+
+impl Route {
+    fn parse(family: Family, line: &str, needs_output: bool) -> Option<Self> {
         let words = text::words(line);
-        let (address, length) = prefix(words.first()?)?;
+        let (address, length) = family.prefix(words.first()?)?;
         let (gateway, output) = match words.get(1..)? {
             [] if !needs_output => ("-", None),
             [output] => ("-", Some(output)),
             [gateway, output] => (*gateway, Some(output)),
             _ => return None,
         };
-        let gateway = if gateway == "-" { 0 } else { gateway.parse::<Ipv4Addr>().ok()?.into() };
+        let gateway = if gateway == "-" { 0 } else { family.address(gateway)? };
         let output = output.map_or(Some(0), |output| text::integer(output).and_then(|n| u32::try_from(n).ok()))?;
-        Some(Self { address: address & Self::mask(length), length, gateway, output })
+        Some(Self { family, address: address & family.mask(length), length, gateway, output })
     }
 
     fn shown(&self) -> String {
-        let gateway = if self.gateway == 0 { "-".to_owned() } else { Ipv4Addr::from(self.gateway).to_string() };
-        format!("{}/{} {gateway} {}", Ipv4Addr::from(self.address), self.length, self.output)
+        let gateway = if self.gateway == 0 { "-".to_owned() } else { self.family.shown(self.gateway) };
+        format!("{}/{} {gateway} {}", self.family.shown(self.address), self.length, self.output)
     }
 
     fn entry(&self, kind: TableKind, bytes: usize) -> Entry {
-        let mask = Self::mask(self.length);
-        let (mask, priority) = if kind == TableKind::Range { (self.address | !mask, self.length) } else { (mask, 0) };
-        let mut value = [self.gateway.to_le_bytes(), self.output.to_le_bytes()].concat();
+        let (family, mask) = (self.family, self.family.mask(self.length));
+        let last = self.address | (family.mask(family.0) & !mask);
+        let (mask, priority) = if kind == TableKind::Range { (last, self.length) } else { (mask, 0) };
+        let gateway = self.gateway.to_le_bytes();
+        let mut value = [&gateway[..family.0 as usize / 8], &self.output.to_le_bytes()].concat();
         value.resize(bytes, 0);
-        Entry { key: [u64::from(self.address)].into(), mask: [u64::from(mask)].into(), priority, value: value.into() }
+        Entry { key: family.limbs(self.address), mask: family.limbs(mask), priority, value: value.into() }
     }
 
-    fn of(entry: &Entry, kind: TableKind) -> Option<Self> {
-        let (address, mask) = (*entry.key.first()? as u32, *entry.mask.first()? as u32);
-        let length = if kind == TableKind::Range { entry.priority } else { mask.count_ones() };
-        let (gateway, output) = value(&entry.value)?;
-        Some(Self { address, length, gateway, output })
+    fn of(family: Family, entry: &Entry, kind: TableKind) -> Option<Self> {
+        let length = if kind == TableKind::Range { entry.priority } else { number(&entry.mask).count_ones() };
+        let (gateway, output) = family.value(&entry.value)?;
+        Some(Self { family, address: number(&entry.key), length, gateway, output })
     }
 }
 
-fn value(bytes: &[u8]) -> Option<(u32, u32)> {
-    let word = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);
-    Some((word(0)?, word(4)?))
-}
-
-/// An address, octets at its end left out, and the length of its mask.
-fn prefix(text: &str) -> Option<(u32, u32)> {
-    let (address, mask) = text.split_once('/').map_or((text, None), |(address, mask)| (address, Some(mask)));
-    let octets: Vec<u8> = address.split('.').map(|octet| octet.parse().ok()).collect::<Option<_>>()?;
-    if octets.len() > 4 || (octets.len() < 4 && mask.is_none()) {
-        return None;
-    }
-    let address = octets.iter().chain([0; 4].iter()).take(4).fold(0, |sum, octet| sum << 8 | u32::from(*octet));
-    let length = match mask {
-        None => 32,
-        Some(mask) if mask.contains('.') => {
-            let mask = u32::from(mask.parse::<Ipv4Addr>().ok()?);
-            (mask == Route::mask(mask.count_ones())).then_some(mask.count_ones())?
-        }
-        Some(length) => length.parse().ok().filter(|length| *length <= 32)?,
-    };
-    Some((address, length))
+/// The table that routes are in.
+#[derive(Clone, Copy)]
+struct Place {
+    at: usize,
+    family: Family,
+    kind: TableKind,
+    value_bytes: usize,
 }
 
 impl Program {
-    /// Which table the routes are in, its kind and the size of its values.
-    fn routes(&self) -> Option<(usize, TableKind, usize)> {
+    fn routes(&self) -> Option<Place> {
+        let fits = |table: &netil::module::Table| match (table.kind, table.key_bits) {
+            (TableKind::Prefix | TableKind::Range, 32) => table.value_bytes >= 8,
+            (TableKind::Prefix, 128) => table.value_bytes >= 20,
+            _ => false,
+        };
         let tables = &self.module().tables;
-        let fits = |kind| matches!(kind, TableKind::Prefix | TableKind::Range);
-        let at = tables.iter().position(|t| t.name == "routes" && t.key_bits == 32 && t.value_bytes >= 8 && fits(t.kind))?;
-        Some((at, tables[at].kind, tables[at].value_bytes as usize))
+        let at = tables.iter().position(|table| table.name == "routes" && fits(table))?;
+        let table = &tables[at];
+        Some(Place { at, family: Family(table.key_bits.into()), kind: table.kind, value_bytes: table.value_bytes as usize })
+    }
+
+    /// The handlers that there are if there are routes.
+    pub(super) fn route_handlers(&self) -> Vec<Control> {
+        self.routes().map_or_else(Vec::new, |_| controls(&["table", "lookup"], &["add", "set", "remove", "ctrl"], &[]))
     }
 
     /// Reads `lookup` or `table`; `None` if there is no such handler.
     pub(super) fn read_routes(&mut self, handler: &str, argument: &str, now: u64) -> Option<Result<String, String>> {
-        let (at, kind, _) = self.routes()?;
+        let Place { at, family, kind, .. } = self.routes()?;
         let table = self.state.tables.get_mut(at)?;
         match handler {
             "lookup" => {
-                let Some((address, 32)) = prefix(argument.trim()) else {
+                let Some(address) = family.address(argument.trim()) else {
                     return Some(Err(format!("expected an IP address, not '{argument}'")));
                 };
-                let found = table.find(&[address.into()], now, false);
-                Some(Ok(match table.value(found).and_then(value).filter(|_| found != 0) {
+                let found = table.find(&family.limbs(address), now, false);
+                Some(Ok(match table.value(found).and_then(|value| family.value(value)).filter(|_| found != 0) {
                     None => "-1".to_owned(),
                     Some((0, output)) => output.to_string(),
-                    Some((gateway, output)) => format!("{output} {}", Ipv4Addr::from(gateway)),
+                    Some((gateway, output)) => format!("{output} {}", family.shown(gateway)),
                 }))
             }
             "table" => {
-                Some(Ok(table.entries(now).iter().filter_map(|entry| Route::of(entry, kind)).fold(String::new(), |mut list, route| {
+                let routes = table.entries(now);
+                Some(Ok(routes.iter().filter_map(|entry| Route::of(family, entry, kind)).fold(String::new(), |mut list, route| {
                     let _ = writeln!(list, "{}", route.shown().replace(' ', "\t"));
                     list
                 })))
@@ -119,13 +173,13 @@ impl Program {
 
     /// Writes `add`, `set`, `remove` or `ctrl`; `None` if there is no such handler.
     pub(super) fn write_routes(&mut self, handler: &str, line: &str, now: u64) -> Option<Result<(), String>> {
-        self.routes()?;
+        let place = self.routes()?;
         match handler {
-            "add" | "set" | "remove" => Some(self.change(handler, line, now)),
+            "add" | "set" | "remove" => Some(self.change(place, handler, line, now)),
             "ctrl" => {
                 let lines = line.lines().map(text::shift_word).filter(|(word, _)| !word.is_empty());
                 Some(lines.into_iter().try_for_each(|(word, rest)| match word {
-                    "add" | "set" | "remove" => self.change(word, rest, now),
+                    "add" | "set" | "remove" => self.change(place, word, rest, now),
                     other => Err(format!("expected add, set or remove, not '{other}'")),
                 }))
             }
@@ -133,22 +187,25 @@ impl Program {
         }
     }
 
-    fn change(&mut self, what: &str, line: &str, now: u64) -> Result<(), String> {
-        let route = Route::parse(line, what != "remove").ok_or_else(|| format!("expected ADDR/MASK [GATEWAY] OUTPUT, not '{line}'"))?;
-        let Some((at, kind, bytes)) = self.routes() else { return Ok(()) };
+    fn change(&mut self, place: Place, what: &str, line: &str, now: u64) -> Result<(), String> {
+        let Place { at, family, kind, value_bytes } = place;
+        let route =
+            Route::parse(family, line, what != "remove").ok_or_else(|| format!("expected ADDR/MASK [GATEWAY] OUTPUT, not '{line}'"))?;
         let Some(table) = self.state.tables.get_mut(at) else { return Ok(()) };
-        let entry = route.entry(kind, bytes);
-        let same = |other: &Route| (other.address, other.length) == (route.address, route.length);
-        let there = table.entries(now).iter().filter_map(|entry| Route::of(entry, kind)).find(same);
-        match (what, there) {
-            ("add", Some(other)) => Err(format!("conflict with existing route '{}'", other.shown())),
-            ("remove", None) => Err(format!("there is no route '{}'", line.trim())),
-            ("remove", Some(_)) => {
-                table.remove(&entry.key, &entry.mask, entry.priority, now);
-                Ok(())
+        let entry = route.entry(kind, value_bytes);
+        // Of the three only this one looks at all routes: it has to know the other one and leave it as it is.
+        if what == "add" {
+            let routes = table.entries(now);
+            if let Some(other) = routes.iter().find(|other| (&other.key, &other.mask) == (&entry.key, &entry.mask)) {
+                let other = Route::of(family, other, kind).map(|other| other.shown()).unwrap_or_default();
+                return Err(format!("conflict with existing route '{other}'"));
             }
-            _ => table.add(&entry, now).map_err(|full| full.to_string()),
         }
+        if what != "remove" {
+            return table.add(&entry, now).map_err(|full| full.to_string());
+        }
+        let gone = table.remove(&entry.key, &entry.mask, entry.priority, now);
+        gone.then_some(()).ok_or_else(|| format!("there is no route '{}'", line.trim()))
     }
 }
 
@@ -158,6 +215,7 @@ mod tests {
 
     #[test]
     fn routes_are_read_as_they_are_shown() {
+        let family = Family(32);
         for (line, shown) in [
             ("18.26/16 1.0.0.1 0", "18.26.0.0/16 1.0.0.1 0"),
             ("18.26.0/12 3", "18.16.0.0/12 - 3"),
@@ -165,16 +223,34 @@ mod tests {
             ("0.0.0.0/0 2", "0.0.0.0/0 - 2"),
             ("10.0.0.0/255.0.0.0 1", "10.0.0.0/8 - 1"),
         ] {
-            let route = Route::parse(line, true).unwrap();
+            let route = Route::parse(family, line, true).unwrap();
             assert_eq!(route.shown(), shown);
             for kind in [TableKind::Prefix, TableKind::Range] {
-                assert_eq!(Route::of(&route.entry(kind, 8), kind), Some(route));
+                assert_eq!(Route::of(family, &route.entry(kind, 8), kind), Some(route));
             }
         }
         for line in
             ["", "1.2.3 1", "1.2.3.4/33 1", "1.2.3.4/255.0.255.0 1", "1.2.3.4/8", "1.2.3.4/8 x 1", "1.2.3.4/8 1.1.1.1 2 3", "300.1.1.1 1"]
         {
-            assert_eq!(Route::parse(line, true), None, "{line}");
+            assert_eq!(Route::parse(family, line, true), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn routes_of_ipv6_are_read_as_they_are_shown() {
+        let family = Family(128);
+        for (line, shown) in [
+            ("2001:db8::/32 fe80::1 3", "2001:db8::/32 fe80::1 3"),
+            ("2001:db8::7/ffff:ffff:: ::0 1", "2001:db8::/32 - 1"),
+            ("::/0 2", "::/0 - 2"),
+            ("2001:db8::1 0", "2001:db8::1/128 - 0"),
+        ] {
+            let route = Route::parse(family, line, true).unwrap();
+            assert_eq!(route.shown(), shown);
+            assert_eq!(Route::of(family, &route.entry(TableKind::Prefix, 20), TableKind::Prefix), Some(route));
+        }
+        for line in ["2001:db8::/129 1", "2001:db8::/32 1.2.3.4 1", "1.2.3.4/8 1", "2001:db8/32 1", "::/ffff::ffff 1"] {
+            assert_eq!(Route::parse(family, line, true), None, "{line}");
         }
     }
 }

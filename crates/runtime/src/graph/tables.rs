@@ -3,11 +3,22 @@
 //! `TABLE.list` is a line an entry (`KEY[/MASK|-HIGHEST] [PRIORITY] VALUE`, in hexadecimal), `TABLE.count` how many there are; `TABLE.add` and
 //! `TABLE.remove` take such lines. What addresses look like in them is the element's business, whose own handlers hide these.
 
+use super::native::{Control, controls};
 use super::program::Program;
 use netil::module::{Entry, Table as Declaration, TableKind};
 use netil::wide;
 
 impl Program {
+    /// The handlers of its tables.
+    pub(super) fn table_handlers(&self) -> Vec<Control> {
+        let of = |name: &str| {
+            let named = |what: [&str; 2]| what.map(|what| format!("{name}.{what}"));
+            let (read, write) = (named(["list", "count"]), named(["add", "remove"]));
+            controls(&read.each_ref().map(String::as_str), &write.each_ref().map(String::as_str), &[])
+        };
+        self.route_handlers().into_iter().chain(self.module().tables.iter().flat_map(|table| of(&table.name))).collect()
+    }
+
     /// The table that a handler `TABLE.what` is of, and `what`.
     fn table(&self, handler: &str) -> Option<(usize, String)> {
         let (name, what) = handler.rsplit_once('.')?;
