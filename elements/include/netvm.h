@@ -109,7 +109,7 @@ extern const int NINPUTS, NOUTPUTS;
 static inline u32 packet_length(void) { return nv_packet->length; }
 /* Bytes that the packet had on the wire. */
 static inline u32 wire_length(void) { return nv_packet->wire; }
-/* The packet's arrival, in a timer's handler the time it was due: nanoseconds since 1970. */
+/* The packet's arrival; where there is no packet, as a timer's handler begins, the time that is due: nanoseconds since 1970. */
 static inline u64 now(void) { return nv_now(); }
 /* Sets the arrival time. */
 static inline void set_time(u64 ns) { nv_packet->time = ns; }

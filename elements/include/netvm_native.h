@@ -112,6 +112,7 @@ void nv_register(struct nv_element *self, struct nv_handler *handler);
 u64 nv_parse_number(const char *text);
 bool nv_parse_bool(const char *text);
 be32 nv_parse_ip(const char *text);
+in6_t nv_parse_ip6(const char *text);
 mac_t nv_parse_mac(const char *text);
 
 static inline u64 nv_now(void)
@@ -209,6 +210,18 @@ bool nv_regex_found(void **compiled, const char *expression, u32 offset, u32 len
 #define NV_SHOW_int(x) print_int(x)
 #define NV_SHOW_bool(x) print((x) ? "true" : "false")
 #define NV_SHOW__Bool(x) print((x) ? "true" : "false")
+#define NV_SHOW_unsigned(x) print_uint(x)
+#define NV_SHOW_size_t(x) print_uint(x)
+#define NV_SHOW_uint8_t(x) print_uint(x)
+#define NV_SHOW_uint16_t(x) print_uint(x)
+#define NV_SHOW_uint32_t(x) print_uint(x)
+#define NV_SHOW_uint64_t(x) print_uint(x)
+#define NV_SHOW_int8_t(x) print_int(x)
+#define NV_SHOW_int16_t(x) print_int(x)
+#define NV_SHOW_int32_t(x) print_int(x)
+#define NV_SHOW_int64_t(x) print_int(x)
+#define NV_SHOW_be16(x) print_uint(ntohs(x))
+#define NV_SHOW_be64(x) print_uint(ntohll(x))
 #define NV_SHOW_be32(x) print_ip(x)
 #define NV_SHOW_in6_t(x) print_ip6(x)
 #define NV_SHOW_mac_t(x) print_mac(x)
@@ -225,7 +238,20 @@ bool nv_regex_found(void **compiled, const char *expression, u32 offset, u32 len
 #define NV_PARSE_int(t) (int) nv_parse_number(t)
 #define NV_PARSE_bool(t) nv_parse_bool(t)
 #define NV_PARSE__Bool(t) nv_parse_bool(t)
+#define NV_PARSE_unsigned(t) (unsigned) nv_parse_number(t)
+#define NV_PARSE_size_t(t) nv_parse_number(t)
+#define NV_PARSE_uint8_t(t) (u8) nv_parse_number(t)
+#define NV_PARSE_uint16_t(t) (u16) nv_parse_number(t)
+#define NV_PARSE_uint32_t(t) (u32) nv_parse_number(t)
+#define NV_PARSE_uint64_t(t) nv_parse_number(t)
+#define NV_PARSE_int8_t(t) (i8) nv_parse_number(t)
+#define NV_PARSE_int16_t(t) (i16) nv_parse_number(t)
+#define NV_PARSE_int32_t(t) (i32) nv_parse_number(t)
+#define NV_PARSE_int64_t(t) (i64) nv_parse_number(t)
+#define NV_PARSE_be16(t) htons((u16) nv_parse_number(t))
+#define NV_PARSE_be64(t) htonll(nv_parse_number(t))
 #define NV_PARSE_be32(t) nv_parse_ip(t)
+#define NV_PARSE_in6_t(t) nv_parse_ip6(t)
 #define NV_PARSE_mac_t(t) nv_parse_mac(t)
 #define NV_PARSE_none(t)
 

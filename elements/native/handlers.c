@@ -85,6 +85,19 @@ be32 nv_parse_ip(const char *text)
     return htonl(a << 24 | b << 16 | c << 8 | d);
 }
 
+/* Of the system's header, which has functions and macros with names that elements use. */
+int inet_pton(int family, const char *text, void *address);
+
+in6_t nv_parse_ip6(const char *text)
+{
+    enum { FAMILY_IP6 = 10 };
+    in6_t address = { { 0 } };
+
+    if (inet_pton(FAMILY_IP6, text, &address) != 1)
+        memset(&address, 0, sizeof address);
+    return address;
+}
+
 mac_t nv_parse_mac(const char *text)
 {
     unsigned b[6];

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// More of them, with what the native build does itself: copies that are led back, outputs of queues, several devices' places.
-const MORE: [(&str, &str, &[&str]); 3] = [
+const MORE: [(&str, &str, &[&str]); 4] = [
     (
         "copies that are led back until they were often enough",
         "FromDump(IN, STOP true) -> a :: Counter -> p :: Paint(2) -> t :: Tee(2); t[0] -> p; t[1] -> b :: Counter -> Queue(20000) -> ToDump(OUT0);",
@@ -26,6 +26,11 @@ const MORE: [(&str, &str, &[&str]); 3] = [
         "FromDump(IN, STOP true) -> a :: Counter -> Strip(30) -> t :: Tee; t[0] -> MarkIPHeader(40) -> DecIPTTL -> b :: Counter -> Queue -> ToDump(OUT0); t[1] -> Strip(40)
            -> c :: Counter -> Queue -> ToDump(OUT1);",
         &["a.count", "b.count", "c.count"],
+    ),
+    (
+        "handlers of every type",
+        "FromDump(IN, STOP true) -> h :: Typed -> Queue -> ToDump(OUT0);",
+        &["h.u8_h", "h.u16_h", "h.u32_h", "h.u64_h", "h.i8_h", "h.i16_h", "h.i32_h", "h.i64_h", "h.bool_h", "h.int_h", "h.unsigned_h", "h.size_t_h", "h.uint8_t_h", "h.uint16_t_h", "h.uint32_t_h", "h.uint64_t_h", "h.int8_t_h", "h.int16_t_h", "h.int32_t_h", "h.int64_t_h", "h.be16_h", "h.be32_h", "h.be64_h", "h.mac_t_h", "h.in6_t_h"],
     ),
 ];
 
