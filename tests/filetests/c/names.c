@@ -74,3 +74,24 @@ int packet(void) { emit(0); }
 ELEMENT(E, "1/1", "a/a");
 INFO(u8, paint);
 void packet(int port) { paint = 1; emit(0); }
+=== functions of the C library
+#include <netvm.h>
+#include <stdio.h>
+#include <string.h>
+#include "beside.h"
+ELEMENT(E, "1/1", "a/a");
+struct s { u8 a; u16 b; };
+static int f(int n) { return n; }
+void packet(int port)
+{
+    int (*g)(int) = f;
+    struct s *s = header(struct s, 0);
+    u8 *p = malloc(10);
+    memcpy(s, p, 3);
+    if (memcmp(s, p, 3) == 0)
+        printf("same");
+    print_uint(rand());
+    print_uint(time(0));
+    free(p);
+    emit(0);
+}

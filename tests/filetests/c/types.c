@@ -143,3 +143,14 @@ void packet(int port)
     "text";
     emit(0);
 }
+=== numbers by their C names
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+static unsigned char a;
+static unsigned short b;
+static unsigned long long c;
+static signed char d;
+static unsigned int e;
+static signed f;
+static __int128 g;
+void packet(int port) { long h; emit(0); }

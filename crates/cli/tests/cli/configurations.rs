@@ -64,6 +64,10 @@ fn configurations_are_checked() {
     let wrong = dir.write("arguments.click", text);
     let told = run(&format!("check {wrong}")).bad(1);
     assert!(["STOP", "CAPACITY", "RATE"].iter().all(|argument| told.contains(argument)), "{told}");
+    let unknown = dir.write("unknown.click", "Idle -> Gargle -> Discard;");
+    assert!(
+        run(&format!("check {unknown}")).bad(1).contains("`netvm elements` lists the classes; one of your own is a file elements/Gargle.c")
+    );
     let output = dir.file("out.pcap");
     let text = format!("FromDump(a.pcap) -> ToDump({output}); FromDevice(c) -> ToDevice(d); FromIPSummaryDump(e) -> Discard;");
     let absent = dir.write("absent.click", text);

@@ -33,6 +33,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
+/// Classes that are listed where one is not there; more are too many to read.
+const MOST_SHOWN: usize = 12;
 /// Classes whose elements only declare names.
 const INFORMATION: [&str; 3] = ["AddressInfo", "PortInfo", "IPRewriterPatterns"];
 
@@ -245,6 +247,9 @@ impl<'a> Maker<'a> {
         match near {
             Some(at) => fault.help(format!("did you mean `{}`?", names[at])),
             None if names.is_empty() => fault,
+            None if names.len() > MOST_SHOWN => {
+                fault.help(format!("`netvm elements` lists the classes; one of your own is a file elements/{}.c", element.class))
+            }
             None => fault.help(format!("there are {}", names.join(", "))),
         }
     }

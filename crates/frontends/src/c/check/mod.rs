@@ -3,6 +3,7 @@
 //! One walk in the order of the text, as C has it: a name must be declared before its use. What is wrong is told once: it has the type
 //! [`Type::Error`], which goes with everything. Rules that need to know where control goes (views and entries that have ended) are `lower::flow`'s.
 
+mod absent;
 mod call;
 mod class;
 mod convert;
@@ -130,6 +131,9 @@ impl<'a> Checker<'a> {
             return;
         }
         let fault = Diagnostic::new(name.span, format!("there is no {what} `{}`", name.text));
+        if let Some(help) = absent::instead(&name.text).filter(|_| what == "function") {
+            return self.faults.add(fault.help(help));
+        }
         let known = self.scopes.iter().flat_map(HashMap::keys).map(|name| &**name);
         let names = known.chain(builtins::ROWS.iter().map(|row| row.name)).chain(builtins::FORMS).chain(["NINPUTS", "NOUTPUTS"]);
         let fault = similar(fault, &name.text, names, "");

@@ -9,11 +9,14 @@ use std::sync::Arc;
 
 /// Words of C that begin a type or say how it is kept.
 const WORDS: [&str; 11] = ["struct", "enum", "const", "static", "typedef", "int", "unsigned", "signed", "void", "inline", "extern"];
+/// Words of C for how large a number is, with how many bits that is.
+const SIZES: [(&str, u32); 3] = [("char", 8), ("short", 16), ("long", 64)];
 /// Words of C that the language has not, with what to write.
-const ABSENT: [(&str, &str); 10] = [
+const ABSENT: [(&str, &str); 11] = [
     ("char", "write u8 or i8; strings stand only in print(\"...\")"),
     ("short", "write i16 or u16"),
     ("long", "write i64 or u64"),
+    ("__int128", "numbers have at most 64 bits; an in6_t holds 128"),
     ("float", "there are no floating-point numbers"),
     ("double", "there are no floating-point numbers"),
     ("union", "there are no unions: write a struct for each form"),
@@ -77,14 +80,23 @@ impl Parser<'_> {
         match &*token.text {
             "void" => Ok(BaseKind::Known(Type::Void)),
             "int" => Ok(BaseKind::Known(INT)),
-            "unsigned" | "signed" => {
-                self.eat_word("int");
-                Ok(BaseKind::Known(if token.is_name("unsigned") { U32 } else { INT }))
-            }
+            "unsigned" | "signed" => self.signedness(token),
             "struct" => self.deeper(Self::structure),
             "enum" => self.enumeration(),
             _ => Ok(self.named(token)),
         }
+    }
+
+    /// What is behind `unsigned` or `signed`: nothing, `int`, or words for what has a name of its own.
+    fn signedness(&mut self, token: &Token) -> Parsed<BaseKind> {
+        let (letter, known) = if token.is_name("unsigned") { ("u", U32) } else { ("i", INT) };
+        let next = self.peek();
+        let Some((word, bits)) = SIZES.iter().find(|(word, _)| next.is_name(word)) else {
+            self.eat_word("int");
+            return Ok(BaseKind::Known(known));
+        };
+        let fault = Diagnostic::new(token.place().to(next.place()), format!("there is no `{} {word}` in the element language", token.text));
+        self.fail(fault.help(format!("write {letter}{bits}")))
     }
 
     fn named(&self, token: &Token) -> BaseKind {
@@ -156,7 +168,10 @@ impl Parser<'_> {
         }
         if self.peek().is("(") {
             let place = self.peek().place();
-            return self.fail(Diagnostic::new(place, "there are no function pointers and no parentheses in declarations"));
+            return self.fail(
+                Diagnostic::new(place, "there are no function pointers and no parentheses in declarations")
+                    .help("call functions by their names; a `switch` chooses between them"),
+            );
         }
         let name = if named || self.peek().kind == Kind::Name { Some(self.name("a name")?) } else { None };
         let dimensions = self.dimensions()?;

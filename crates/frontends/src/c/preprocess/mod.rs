@@ -327,7 +327,14 @@ impl Preprocessor<'_> {
         }
         match (self.inputs.includes)(&name) {
             Some(text) => self.enter(&name, text),
-            None => self.faults.add(Diagnostic::new(span, format!("there is no header `{name}`"))),
+            None => {
+                let of_system = self.sources.text(span).starts_with('<');
+                let help = match of_system {
+                    true => "there is no C library: netvm.h has what elements can use",
+                    false => "headers stand beside the element's file; netvm has netvm.h, click.h and those of its library",
+                };
+                self.faults.add(Diagnostic::new(span, format!("there is no header `{name}`")).help(help));
+            }
         }
     }
 
