@@ -7,7 +7,10 @@
  * Example: `CheckIP6Header -> LookupIP6Route(2001:db8::1/128 ::0 0, 2001:db8::/32 ::0 1, ::0/0 2001:db8::2 1)`
  *
  * `FILE NAME [DEVICE ...]` among the arguments stands for the routes of a file: lines `ADDR/LEN [GATEWAY] OUT`, what `ip route` prints, CSV or a router's dump
- * (MRT). Behind the name may stand what the file calls the devices of outputs 0, 1 and so on.
+ * (MRT). Behind the name may stand what the file calls the devices of outputs 0, 1 and so on. What is unreachable there, or a blackhole, is dropped.
+ *
+ * Handlers: table, the routes; lookup ADDR, the output and the gateway (read). add ADDR/LEN [GATEWAY] OUT; set, the same in place of a route that is there;
+ * remove ADDR/LEN; ctrl, lines of these (write).
  *
  * See also: CheckIP6Header, StaticIPLookup.
  */

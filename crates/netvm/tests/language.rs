@@ -179,3 +179,17 @@ fn routes_change_by_handlers_and_handlers_are_listed() {
         assert_eq!((told.as_str(), values[0].as_str()), ("true false\n", "0.0.0.0/0\t-\t1\n10.0.0.0/8\t1.2.3.4\t1\n"), "{class}");
     }
 }
+
+#[test]
+fn what_is_unreachable_goes_nowhere() {
+    let folder = classes("unreachable", &[]);
+    let file = folder.join("routes.txt");
+    std::fs::write(&file, "default via 10.0.0.1 dev eth0\nblackhole 40.0.0.0/8\n40.1.0.0/16 via 10.0.0.2 dev eth0\n").unwrap();
+    let counted = |address: &str| {
+        let routes = format!("rt :: RadixIPLookup(FILE {})", file.display());
+        let text = format!("InfiniteSource(LIMIT 3, STOP true) -> SetIPAddress({address}) -> {routes} -> c :: Counter -> Discard");
+        runs(&text, &folder, &["c.count"]).1.remove(0)
+    };
+    assert_eq!(["39.0.0.1", "40.0.0.1", "40.1.0.1"].map(counted), ["3", "0", "3"]);
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -53,7 +53,7 @@ pub trait Classes {
     fn names(&self) -> Vec<String>;
 
     /// The routes of a file, for a table with keys of so many bits and values of so many bytes that begin with a gateway and an output. Where the file names
-    /// devices, their places in `devices`, if there are any, are the outputs.
+    /// devices, their places in `devices`, if there are any, are the outputs; routes that lead nowhere have output [`u32::MAX`].
     ///
     /// # Errors
     /// Why it cannot be read.

@@ -32,6 +32,9 @@ const LINE: usize = 1 << 16;
 /// What is read at a time.
 const BUFFER: usize = 1 << 18;
 
+/// The output of packets that go nowhere.
+pub const NOWHERE: u32 = u32::MAX;
+
 /// Where packets to some addresses go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
@@ -41,7 +44,7 @@ pub struct Route {
     pub length: u8,
     /// The next router; none if they are in reach.
     pub gateway: Option<IpAddr>,
-    /// The output.
+    /// The output, or [`NOWHERE`].
     pub port: u32,
 }
 

@@ -28,6 +28,13 @@ fn what_ip_route_prints() {
 \tnexthop via 10.0.0.3 dev eth1 weight 1
 30.0.0.0/8 nexthop via 10.0.0.2 dev eth3 nexthop via 10.0.0.3 dev eth1
 unreachable 40.0.0.0/8
+40.0.0.0/8 via 10.0.0.9 dev eth1 metric 9
+50.0.0.0/8 via 10.0.0.4 dev eth1 metric 10
+50.0.0.0/8 proto static metric 20
+\tnexthop via 10.0.0.5 dev eth0 weight 1
+blackhole 50.0.0.0/8 metric 30
+throw 60.0.0.0/8
+unreachable default dev lo metric 4294967295 error -101
 broadcast 192.168.1.255 dev eth0
 
 # a remark
@@ -44,12 +51,15 @@ default via fe80::1 dev eth1
             "1.2.3.4/32 fe80::1 2",
             "20.0.0.0/8 10.0.0.2 3",
             "30.0.0.0/8 10.0.0.2 3",
+            "40.0.0.0/8 - 4294967295",
+            "50.0.0.0/8 10.0.0.4 1",
             "::/0 fe80::1 1",
             "2001:db8::/32 - 1",
         ]
     );
     assert_eq!(routes.ports, ["eth0", "eth1", "eth2", "eth3"]);
     assert_eq!(bad(b"10.0.0.0/8 dev eth0\n10.0.0.0/33 dev eth0"), "line 2: `10.0.0.0/33` is not a prefix");
+    assert_eq!(bad(b"blackhole x"), "line 1: `x` is not a prefix");
     assert_eq!(bad(b"10.0.0.0/8 via x"), "line 1: `x` is not an address");
     assert_eq!(bad(b"10.0.0.0/8 via"), "line 1: an address is missing behind `via`");
     assert_eq!(bad(b"10.0.0.0/8\n\xff"), "line 2: this is not text");

@@ -1,11 +1,11 @@
 //! Routes as `ip route` and `ip -6 route` print them, one a line, or as elements take them: `PREFIX [GATEWAY] OUTPUT`, the output a number.
 //!
-//! Of a route with several ways (`nexthop`, on the same line or on lines of their own) the first is taken. What goes nowhere (`unreachable`, `blackhole`,
-//! `prohibit`, `throw`), broadcasts, multicasts and the machine's own addresses are not routes for packets that pass through.
+//! Of a route with several ways (`nexthop`, on the same line or on lines of their own) the first is taken. What is `unreachable`, `prohibit` or a `blackhole` goes
+//! nowhere, so that no shorter prefix takes it. Of routes to one prefix, which stand together, the first has the least metric and counts. Broadcasts, multicasts, the machine's own addresses and `throw` are not routes for packets that pass through.
 //!
 //! Source: ip-route(8).
 
-use super::{Route, Routes, prefix};
+use super::{NOWHERE, Route, Routes, prefix};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What is known of the lines before.
@@ -30,9 +30,8 @@ impl Lines {
         self.open = false;
         let mut to = words.next().unwrap_or("");
         match to {
-            "unreachable" | "blackhole" | "prohibit" | "throw" | "broadcast" | "multicast" | "anycast" | "local" | "nat" => {
-                return Ok(None);
-            }
+            "unreachable" | "blackhole" | "prohibit" => return self.first_of_prefix(nowhere(words.next().unwrap_or(""))?, routes),
+            "throw" | "broadcast" | "multicast" | "anycast" | "local" | "nat" => return Ok(None),
             "unicast" => to = words.next().ok_or("a prefix is missing")?,
             _ => {}
         }
@@ -46,8 +45,25 @@ impl Lines {
             ("default", _) => (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
             (text, _) => prefix(text).ok_or_else(|| format!("`{text}` is not a prefix"))?,
         };
-        Ok(Route::new(address, length, gateway, port.unwrap_or(0)))
+        self.first_of_prefix(Route::new(address, length, gateway, port.unwrap_or(0)), routes)
     }
+
+    /// The route, if the one before is not to the same prefix.
+    fn first_of_prefix(&mut self, route: Option<Route>, routes: &Routes) -> Result<Option<Route>, String> {
+        let place = |route: &Route| (route.address, route.length);
+        let is_second = route.is_some() && routes.all.last().map(place) == route.as_ref().map(place);
+        self.open &= !is_second;
+        Ok(route.filter(|_| !is_second))
+    }
+}
+
+/// A route that packets do not get farther on; none if it is the default, since without one they do not either.
+fn nowhere(to: &str) -> Result<Option<Route>, String> {
+    if to == "default" {
+        return Ok(None);
+    }
+    let (address, length) = prefix(to).ok_or_else(|| format!("`{to}` is not a prefix"))?;
+    Ok(Route::new(address, length, None, NOWHERE))
 }
 
 /// A route whose output is a number, the last word.

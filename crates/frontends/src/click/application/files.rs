@@ -11,6 +11,8 @@ use crate::click::config::unquote;
 use netil::module::{Entry, TableKind};
 use std::collections::HashMap;
 
+/// The output of routes that lead nowhere: there is never one of that number, and what is sent there is dropped.
+const NOWHERE: u32 = u32::MAX;
 /// Syntaxes of routes.
 const SYNTAXES: [&str; 3] = ["IP_ROUTES", "RANGE_ROUTES", "IP6_ROUTES"];
 
@@ -37,7 +39,7 @@ pub(super) fn read(argument: &str, table: &c::Table, outputs: u32, classes: &dyn
     let port_at = table.key.size() as usize;
     for entry in &mut entries {
         let port = entry.value.get(port_at..port_at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
-        if port.is_none_or(|port| port >= outputs) {
+        if port.is_none_or(|port| port >= outputs && port != NOWHERE) {
             return Err(format!("{name}: a route to output {}, which there is not", port.unwrap_or(0)));
         }
         if table.kind == TableKind::Range {
