@@ -17,7 +17,8 @@
  * Packets to 0.0.0.0 are dropped; those to broadcast addresses go to FF-FF-FF-FF-FF-FF, those to multicast addresses to 01-00-5E-xx-yy-zz (RFC 1112 6.4).
  * Packets wait for at most 128 addresses.
  *
- * Handlers: queries, responses, drops, length (read): queries sent, replies seen, packets lost, packets waiting; stats (read), some of these as text.
+ * Handlers: queries, responses, drops, length (read): queries sent, replies seen, packets lost, packets waiting; stats (read), some of these as text;
+ * neighbours.count, neighbours.list (read), the addresses that are known, in hexadecimal.
  *
  * Example: `c :: Classifier(12/0806 20/0002, ...);  c[0] -> [1]arp :: ARPQuerier(18.26.4.24, 00:00:C0:AE:67:EF) -> ...`
  *

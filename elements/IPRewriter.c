@@ -25,7 +25,9 @@
  *   REPLY_ANNO             an annotation (PAINT, ...) that replies get as the flow's first packet had it
  *   MAPPING_CAPACITY       how many flows are known at most, 32,768
  *
- * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full; patterns (read), those of the inputs.
+ * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full; patterns (read), those of the inputs;
+ * brief.count, lasting.count (read), the mappings there are, a flow and its replies each: of flows with a short timeout, and with a long one; brief.list,
+ * lasting.list (read), these in hexadecimal.
  *
  * Example: hosts behind 1.0.0.1, which only they may call from:
  *

@@ -7,7 +7,7 @@
  *   TIMESTAMP  true: the arrival time too; false by default
  *   ACTIVE     false: nothing is printed; true by default
  *
- * Handlers: active (read/write).
+ * Handlers: active (read/write). Left out: CONTENTS ASCII, PRINTANNO, HEADROOM.
  *
  * Example: `Print(ok)` prints a UDP packet so:
  *
