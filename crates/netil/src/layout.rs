@@ -20,6 +20,15 @@
 //! `head[WIDE]` is not 0. A slot with the flag [`trie::DEEPER`] ([`trie::DEEPER_WIDE`]) has the number of a group, [`GROUP`] slots of the same kind in `groups`,
 //! for the next 8 bits, and so on; one without has the entry's handle, and 0 means `head[DEFAULT]`, which may be 0 itself: none.
 //!
+//! Keys of 40 to 128 bits, no timeout ([`Paths::of`]), which count from the most significant bit on: `index` has a word of 32 bits for each number that the first
+//! `root_bits` bits can be. A word without the flag [`paths::DEEPER`] is the entry's handle, where 0 means `head[DEFAULT]` as above. One with it has the number
+//! of a node, which begins at that many times [`paths::UNIT`] bytes in `groups`. If it has the flag [`paths::PATH`] as well, this is a path: two words of 64
+//! bits with a prefix, the first one's bits before the second one's, then three of 32: the word to go on with if the key has that prefix, the handle if it has
+//! not, and the prefix's length. Else it is a branch for the key's next 8 bits, which are those behind the root's, behind the last branch's, or behind the
+//! prefix of the path that leads here. It says what each of the [`GROUP`] numbers that they can be goes on with, equal neighbours once: [`GROUP`] bits, in
+//! 64-bit words, with ones where another word begins than the number before has; four bytes, how many ones are before each of these; and at [`paths::RUNS`] the
+//! words.
+//!
 //! # Ternary tables
 //! Keys of up to 128 bits, no timeout ([`Shapes::of`]). Unless `head[ASK]` is not 0 (then ask the table), `index` has [`shapes::STRIDE`] bytes for each mask that entries have,
 //! `head[COUNT]` of them: words with the mask's two halves, where its slots begin in `groups`, a power of 2 less 1 as the number of these, and the least order of its entries.
@@ -113,6 +122,45 @@ impl Trie {
         let fits = declaration.kind == TableKind::Prefix && declaration.timeout_ns == 0 && key_bits <= 32;
         let root_bits = if declaration.capacity < LARGE { 16 } else { 24 };
         fits.then_some(Self { root_bits: root_bits.min(key_bits) })
+    }
+}
+
+/// Words of the head of a prefix table with long keys, and what is in its nodes.
+pub mod paths {
+    /// The handle of the prefix of no bits, or 0.
+    pub const DEFAULT: usize = 0;
+    /// Words.
+    pub const WORDS: usize = 1;
+    /// The flag of a word that has the number of a node.
+    pub const DEEPER: u32 = 0x8000_0000;
+    /// The flag of one whose node is a path.
+    pub const PATH: u32 = 0x4000_0000;
+    /// What nodes are counted in, in bytes; a path's size.
+    pub const UNIT: usize = 32;
+    /// In a path: the word to go on with, the handle otherwise, and the length in bits, in bytes from its begin.
+    pub const THEN: usize = 16;
+    /// See [`THEN`].
+    pub const OTHER: usize = 20;
+    /// See [`THEN`].
+    pub const LENGTH: usize = 24;
+    /// In a branch: how many runs begin before each word of bits.
+    pub const BEFORE: usize = 32;
+    /// In a branch: what each run goes on with.
+    pub const RUNS: usize = 36;
+}
+
+/// A prefix table with long keys, that lies in memory as a trie in which ways without branches are one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paths {
+    /// Bits of the first level.
+    pub root_bits: u32,
+}
+
+impl Paths {
+    /// Of the table declared, if it is one of these.
+    pub fn of(declaration: &Table) -> Option<Self> {
+        let fits = declaration.kind == TableKind::Prefix && declaration.timeout_ns == 0 && (33..=128).contains(&declaration.key_bits);
+        fits.then_some(Self { root_bits: if declaration.capacity < LARGE { 8 } else { 16 } })
     }
 }
 

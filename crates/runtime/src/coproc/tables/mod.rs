@@ -7,6 +7,8 @@ mod bits;
 mod deadlines;
 mod exact;
 mod lengths;
+mod nodes;
+mod paths;
 mod range;
 mod rules;
 mod shapes;
@@ -20,6 +22,7 @@ use netil::layout;
 use netil::module::{Module, Table as Declaration, TableKind};
 use netil::table::Op;
 use netil::tables::{Reference, Table};
+use paths::Paths;
 use range::Ranges;
 use std::hash::{BuildHasher, Hasher};
 use ternary::Ternary;
@@ -36,9 +39,10 @@ pub fn make_for(declaration: &Declaration, seed: u64, written: bool) -> Box<dyn 
         TableKind::Exact => Box::new(Exact::new(declaration, seed)),
         // Only exact tables have timeouts in the element language.
         _ if declaration.timeout_ns > 0 => Box::new(Reference::new(declaration)),
-        TableKind::Prefix => match Trie::new(declaration, seed, !written) {
-            Some(trie) => Box::new(trie),
-            None => Box::new(Lengths::new(declaration, seed, !written)),
+        TableKind::Prefix => match (Trie::new(declaration, seed, !written), Paths::new(declaration, seed, !written)) {
+            (Some(trie), _) => Box::new(trie),
+            (_, Some(paths)) => Box::new(paths),
+            _ => Box::new(Lengths::new(declaration, seed, !written)),
         },
         TableKind::Ternary => Box::new(Ternary::new(declaration, seed)),
         TableKind::Range => Box::new(Ranges::new(declaration, seed)),
