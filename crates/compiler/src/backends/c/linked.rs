@@ -95,6 +95,7 @@ fn beginning(members: &[&Member<'_>]) -> String {
     );
     let _ = writeln!(text, "#define NV_LARGE {}", u32::from(members.iter().map(|m| size(&m.func)).sum::<usize>() > MOST_TOGETHER));
     text += include_str!("linked.c");
+    text += include_str!("prefixes.c");
     text
 }
 

@@ -448,9 +448,8 @@ impl Element<'_> {
         runtime: &dyn Fn() -> String,
     ) -> Option<String> {
         let (t, key, quick) = (self.table(table), scalar.val(key), self.mode == Mode::Quick);
-        if let Some(trie) = layout::Trie::of(self.module.tables.get(table as usize)?) {
-            let bits = self.module.tables[table as usize].key_bits;
-            let look = format!("{v:?} = nv_prefix({t}, {bits}, {}, {key});", trie.root_bits);
+        if let Some((name, shape)) = prefixes(self.module.tables.get(table as usize)?) {
+            let look = format!("{v:?} = nv_{name}({t}, {shape}, {key});");
             return Some(if quick { look } else { format!("if ({t}->head) {look}\n    else {}", runtime()) });
         }
         if let Some(shapes) = layout::Shapes::of(self.module.tables.get(table as usize)?) {
@@ -476,8 +475,8 @@ impl Element<'_> {
     /// In a slice: fetches what a lookup will read, or looks into a small table.
     fn fetch(&self, scalar: &Scalar<'_>, v: Value, table: u32, key: Value) -> String {
         let (declaration, key, t) = (&self.module.tables[table as usize], scalar.val(key), self.table(table));
-        if let Some(trie) = layout::Trie::of(declaration) {
-            return format!("nv_fetch_prefix({t}, {}, {}, {key});", declaration.key_bits, trie.root_bits);
+        if let Some((name, shape)) = prefixes(declaration) {
+            return format!("nv_fetch_{name}({t}, {shape}, {key});");
         }
         if matches!(self.mode, Mode::Ahead(large) if slice::is_large(declaration, large)) {
             let place = self.kept.of.get(&v).map_or(0, |place| *place);
@@ -552,7 +551,14 @@ fn is_exact(table: &Table) -> bool {
 
 /// Whether C knows how a table lies, and looks into it where it does.
 pub(super) fn is_direct(table: &Table) -> bool {
-    is_exact(table) || layout::Trie::of(table).is_some() || layout::Shapes::of(table).is_some()
+    is_exact(table) || prefixes(table).is_some() || layout::Shapes::of(table).is_some()
+}
+
+/// What functions for a prefix table are called, and their constants: bits of a key and of the first level.
+fn prefixes(table: &Table) -> Option<(&'static str, String)> {
+    let short = layout::Trie::of(table).map(|trie| ("prefix", trie.root_bits));
+    let (name, root_bits) = short.or_else(|| layout::Paths::of(table).map(|paths| ("prefix_long", paths.root_bits)))?;
+    Some((name, format!("{}, {root_bits}", table.key_bits)))
 }
 
 /// How a table lies, for C.

@@ -37,6 +37,7 @@ const NATIVE: Order = Order::Little;
 pub(super) fn is_large(table: &Table, large: usize) -> bool {
     match table.kind {
         TableKind::Exact => table.key_bits <= 128 && layout::Exact::of(table).stride * table.capacity as usize >= large,
+        _ if layout::Paths::of(table).is_some() => table.capacity as usize * layout::paths::UNIT >= large,
         _ => layout::Trie::of(table).is_some_and(|trie| 2 << trie.root_bits >= large),
     }
 }
