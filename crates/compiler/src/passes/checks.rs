@@ -1,7 +1,8 @@
 //! Bounds checks.
 //!
 //! Idea: an access needs no test where the bytes are known to lie inside the memory: because its size is fixed and the address is bounded, or because
-//! an earlier check or an explicit length test on every path here says so ([`super::bounds`]); the same decides later length tests. Checks that remain and stand together, with nothing between them that could be seen, become one: it tests what covers all, and only when that
+//! an earlier check or an explicit length test on every path here says so ([`super::bounds`]); the same decides later length tests, and says that a
+//! sum which lies inside the packet has not wrapped, so that accesses behind a computed offset are told by that offset. Checks that remain and stand together, with nothing between them that could be seen, become one: it tests what covers all, and only when that
 //! fails looks for the first that fails, so the trap's place is the interpreter's.
 //! Source: Bodík, Gupta, Sarkar, "ABCD: Eliminating Array Bounds Checks on Demand" (2000).
 //! Phases: a walk over the dominator tree with scoped facts; then a walk over each block that merges.
@@ -13,7 +14,7 @@ use super::rewrite::Replacements;
 use super::values::{Linear, linear, max};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Def, Extent, Func, Op, Type, Value};
-use netil::ops::CmpOp;
+use netil::ops::{BinOp, CmpOp};
 use netil::table::Space;
 use std::collections::HashMap;
 
@@ -92,9 +93,22 @@ impl Pass<'_> {
         }
     }
 
+    /// An address as a sum that does not wrap, be it since the packet is known to be longer than what is added.
+    fn linear(&self, addr: Value) -> Linear {
+        let form = linear(self.func, addr);
+        let Some(Op::Bin(BinOp::Add, a, b)) = form.base.and_then(|base| self.func.op(base)) else { return form };
+        match self.func.constant(*b) {
+            Some(more) if self.bounds.long_enough(self.func, Some(*a), more) => {
+                let inner = self.linear(*a);
+                Linear { base: inner.base, offset: inner.offset + more + form.offset }
+            }
+            _ => form,
+        }
+    }
+
     /// Takes what can be added without wrapping out of an address.
     fn address(&self, addr: Value, offset: u32) -> (Value, u32) {
-        match linear(self.func, addr) {
+        match self.linear(addr) {
             Linear { base: None, offset: at } => (self.zero, offset.saturating_add(at as u32)),
             Linear { base: Some(base), offset: more } => (base, offset.saturating_add(more as u32)),
         }
