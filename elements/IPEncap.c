@@ -35,12 +35,12 @@ PARAM(bool, whole, "DF", KEYWORD(false));
 enum { ECT_1 = 1, ECT_0 = 2, MET_CONGESTION = 3 };
 
 static u16 next_id;
-static be32 src, dst;
+static be32 current_source, current_destination;
 
 void init(void)
 {
-    src = source;
-    dst = destination;
+    current_source = source;
+    current_destination = destination;
 }
 
 static u8 congestion(void)
@@ -61,15 +61,15 @@ static void fill(struct ip *ip, be32 to)
     ip->fragment = whole ? htons(IP_DONT_FRAGMENT) : htons(0);
     ip->ttl = time_to_live;
     ip->protocol = proto;
-    ip->src = src;
+    ip->src = current_source;
     ip->dst = to;
     next_id += 1;
 }
 
 void packet(int port)
 {
-    if (dst != htonl(0))
-        info(dst_ip) = dst;
+    if (current_destination != htonl(0))
+        info(dst_ip) = current_destination;
     packet_push(sizeof(struct ip));
     fill(header(struct ip, 0), info(dst_ip));
     ip_set_checksum(0);
@@ -77,7 +77,7 @@ void packet(int port)
     emit(0);
 }
 
-READ(src, be32, src);
-WRITE(src, be32, src);
-READ(dst, be32, dst);
-WRITE(dst, be32, dst);
+READ(src, be32, current_source);
+WRITE(src, be32, current_source);
+READ(dst, be32, current_destination);
+WRITE(dst, be32, current_destination);
