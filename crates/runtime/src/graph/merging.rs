@@ -80,23 +80,33 @@ fn merge(sources: &mut [Source], slots: &mut Vec<u32>) -> Option<u64> {
     let mut next: Vec<u64> = sources.iter().map(|source| source.run.times[0]).collect();
     let mut last = None;
     loop {
-        let first = earliest(&next);
+        let (first, others) = earliest(&next);
         let run = &mut sources[first].run;
-        let Some(slot) = run.slots.get(run.merged) else { return last };
-        slots.push(*slot);
-        last = Some(next[first]);
-        run.merged += 1;
-        next[first] = run.times[run.merged];
+        if run.rest().is_empty() {
+            return last;
+        }
+        // As long as it stays first, nobody looks at the others.
+        let mut at = run.merged;
+        loop {
+            slots.push(run.slots[at]);
+            at += 1;
+            if run.times[at] >= others || at == run.slots.len() {
+                break;
+            }
+        }
+        (last, next[first], run.merged) = (Some(run.times[at - 1]), run.times[at], at);
     }
 }
 
-/// Which of several times is first. Without branches: it often changes with each packet.
-fn earliest(next: &[u64]) -> usize {
-    let (mut first, mut time) = (0, u64::MAX);
+/// Which of several times is first, and the first of the others.
+fn earliest(next: &[u64]) -> (usize, u64) {
+    let (mut first, mut time, mut others) = (0, u64::MAX, u64::MAX);
     for (index, other) in next.iter().enumerate() {
-        (first, time) = if *other < time { (index, *other) } else { (first, time) };
+        let is_first = *other < time;
+        others = others.min(if is_first { time } else { *other });
+        (first, time) = if is_first { (index, *other) } else { (first, time) };
     }
-    first
+    (first, others)
 }
 
 impl Graph {
@@ -227,6 +237,27 @@ impl Graph {
 mod tests {
     use super::*;
 
+    /// What is merged of runs, each of them slots and their times with the end's behind them, when the last of it comes, and how much of each it is.
+    fn merged(runs: &[(&[u32], &[u64])]) -> (Vec<u32>, Option<u64>, Vec<usize>) {
+        let run = |(slots, times): &(&[u32], &[u64])| Run { slots: slots.to_vec(), times: times.to_vec(), merged: 0 };
+        let mut sources: Vec<Source> = runs.iter().map(|of| Source { run: run(of), ..Source::new(0, None) }).collect();
+        let mut slots = Vec::new();
+        let last = merge(&mut sources, &mut slots);
+        (slots, last, sources.iter().map(|source| source.run.merged).collect())
+    }
+
+    #[test]
+    fn runs_are_merged_up_to_where_more_may_come() {
+        let never = u64::MAX;
+        assert_eq!(
+            merged(&[(&[1, 2], &[3, 5, never]), (&[3, 4], &[3, 4, 5]), (&[5], &[1, 7])]),
+            (vec![5, 1, 3, 4, 2], Some(5), vec![2, 2, 1])
+        );
+        assert_eq!(merged(&[(&[1, 2, 3], &[5, 6, 9, 9]), (&[], &[8])]), (vec![1, 2], Some(6), vec![2, 0]));
+        assert_eq!(merged(&[(&[1], &[5, never]), (&[2, 3], &[1, 2, 0])]), (vec![2, 3], Some(2), vec![0, 2]));
+        assert_eq!(merged(&[(&[], &[never]), (&[], &[never])]), (vec![], None, vec![0, 0]));
+    }
+
     #[test]
     fn at_the_same_time_the_first_declared_is_first() {
         let sources =
@@ -237,6 +268,7 @@ mod tests {
         assert_eq!([0, 1, 2].map(|index| before_others(&three, index)), [6, 7, 5]);
         assert_eq!(before_others(&sources(&[5]), 0), u64::MAX);
         let of = |times: &[u64]| earliest(times);
-        assert_eq!([of(&[7, 5, 5]), of(&[5, 7, 5]), of(&[9, 4, 4]), of(&[7, 6, 5]), of(&[5]), of(&[u64::MAX; 2])], [1, 0, 1, 2, 0, 0]);
+        assert_eq!([of(&[7, 5, 5]), of(&[5, 7, 5]), of(&[9, 4, 4]), of(&[6, 5, 9])], [(1, 5), (0, 5), (1, 4), (1, 6)]);
+        assert_eq!([of(&[7, 6, 5]), of(&[5]), of(&[3, u64::MAX])], [(2, 6), (0, u64::MAX), (0, u64::MAX)]);
     }
 }
