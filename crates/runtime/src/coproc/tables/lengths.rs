@@ -82,14 +82,6 @@ impl Table for Lengths {
         0
     }
 
-    fn insert(&mut self, _key: &[u64], _now_ns: u64) -> u32 {
-        0
-    }
-
-    fn delete(&mut self, _key: &[u64], _now_ns: u64) -> bool {
-        false
-    }
-
     fn value(&self, entry: u32) -> Option<&[u8]> {
         self.values.get(entry)
     }

@@ -301,14 +301,6 @@ impl Table for Paths {
         self.look_up(self.key(key))
     }
 
-    fn insert(&mut self, _key: &[u64], _now_ns: u64) -> u32 {
-        0
-    }
-
-    fn delete(&mut self, _key: &[u64], _now_ns: u64) -> bool {
-        false
-    }
-
     fn value(&self, entry: u32) -> Option<&[u8]> {
         self.values.get(entry)
     }

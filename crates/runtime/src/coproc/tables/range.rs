@@ -114,14 +114,6 @@ impl Table for Ranges {
         found.unwrap_or(None).max(self.in_recent(key)).map_or(0, |(_, handle)| handle)
     }
 
-    fn insert(&mut self, _key: &[u64], _now_ns: u64) -> u32 {
-        0
-    }
-
-    fn delete(&mut self, _key: &[u64], _now_ns: u64) -> bool {
-        false
-    }
-
     fn value(&self, entry: u32) -> Option<&[u8]> {
         self.rules.values.get(entry)
     }

@@ -253,14 +253,6 @@ impl Table for Trie {
         self.look_up(key.first().map_or(0, |key| *key as u32))
     }
 
-    fn insert(&mut self, _key: &[u64], _now_ns: u64) -> u32 {
-        0
-    }
-
-    fn delete(&mut self, _key: &[u64], _now_ns: u64) -> bool {
-        false
-    }
-
     fn value(&self, entry: u32) -> Option<&[u8]> {
         self.values.get(entry)
     }
