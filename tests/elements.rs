@@ -141,7 +141,12 @@ fn scripts_hold_natively() {
 fn hold_on(engine: &str, most: impl Fn(&str) -> usize) {
     let (library, engine) = (Library::of(&[elements()]), engines::find(engine).unwrap());
     let first = |class: &str, cases: &[script::Case]| cases[..cases.len().min(most(class))].to_vec();
-    judge(|_| true, |class, cases| script::run(&library, class, &first(class, cases), engine, engines::Settings { no_cache: true }));
+    judge(
+        |_| true,
+        |class, cases| {
+            script::run(&library, class, &first(class, cases), engine, engines::Settings { no_cache: true, ..engines::Settings::default() })
+        },
+    );
 }
 
 #[test]

@@ -50,7 +50,8 @@ fn hold_on(engine: &EngineInfo) {
     let mut wrong = Vec::new();
     for class in native::ALL.iter().filter(|class| class.name.starts_with(&wanted)) {
         for (n, scenario) in script(class.name).iter().enumerate() {
-            let found = scenario.play(&[], engine, Settings { no_cache: true }, &base.join(format!("{}-{n}", class.name)));
+            let found =
+                scenario.play(&[], engine, Settings { no_cache: true, ..Settings::default() }, &base.join(format!("{}-{n}", class.name)));
             wrong.extend(judge(scenario, &found).into_iter().map(|what| format!("{}.txt on {}, {what}", class.name, engine.name)));
         }
     }

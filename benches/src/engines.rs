@@ -129,7 +129,7 @@ fn name_of(hand: Hand) -> &'static str {
 fn ours(expression: &str) -> Result<Vec<Side>, String> {
     let mut sides = Vec::new();
     for engine in engines::ALL.iter().filter(|engine| engine.quick).chain(engines::forms()) {
-        let settings = engines::Settings { no_cache: true };
+        let settings = engines::Settings { no_cache: true, ..engines::Settings::default() };
         let compiled = Filter::compile_with(expression, LinkType::EN10MB, engine, settings).map_err(|e| e.to_string())?;
         sides.push(Side::Netvm(engine.name, Box::new(compiled)));
     }
@@ -184,7 +184,9 @@ pub fn measure_profiled(name: &str, expression: &str, profile: &Profile, trace: 
     let mut sides = Vec::new();
     for (engine, plain, ordered) in [("jit", "jit", "jit profiled"), ("aot-avx512", "aot-avx512", "aot-avx512 profiled")] {
         let Some(engine) = engines::find(engine) else { continue };
-        let filter = || Filter::new(expression, engine).map(|f| f.with_settings(engines::Settings { no_cache: true }));
+        let filter = || {
+            Filter::new(expression, engine).map(|f| f.with_settings(engines::Settings { no_cache: true, ..engines::Settings::default() }))
+        };
         let compiled = |filter: Filter| -> Result<_, netvm::Error> { { filter }.prepare(LinkType::EN10MB)?.another() };
         let written = filter().and_then(compiled).map_err(|e| e.to_string())?;
         let profiled = filter().map(|f| f.with_profile(profile.clone())).and_then(compiled).map_err(|e| e.to_string())?;

@@ -144,7 +144,7 @@ impl Application {
     /// Lets elements run as one where the engine is for that, or one after the other over bursts. The interpreter, which says what is meant, runs one packet at a time.
     fn link(&self, graph: &mut Graph, engine: &EngineInfo, engines: engines::Settings) -> Result<(), Error> {
         if engine.name == engines::AHEAD {
-            if let Some((plan, cluster)) = linked::link(&self.application, &engines.options(None))? {
+            if let Some((plan, cluster)) = linked::link(&self.application, engines)? {
                 graph.link(&self.application, plan, cluster);
             }
         } else if (engine.name == engines::AUTO.name || engine.name == engines::JIT)
@@ -153,10 +153,10 @@ impl Application {
             graph.link(&self.application, plan, stages);
         }
         if engine.name == engines::AUTO.name {
-            let (application, options) = (Arc::new(self.application.clone()), engines.options(None));
+            let application = Arc::new(self.application.clone());
             let its = Arc::clone(&application);
             // Without a compiler it goes on as it began.
-            graph.link_later(its, LINK, Box::new(move || linked::link(&application, &options).ok().flatten()));
+            graph.link_later(its, LINK, Box::new(move || linked::link(&application, engines).ok().flatten()));
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::auto::Auto;
 use aot::code::Options;
 use aot::{AotEngine, AotError};
+use compiler::backends::c::linked::LARGE;
 use jit::{JitEngine, JitError};
 use netil::Engine;
 use netil::{Interpreter, Verified};
@@ -17,11 +18,13 @@ pub const NO_CACHE: &str = "NETVM_NO_CACHE";
 pub struct Settings {
     /// Compiled C is not kept in the user's cache. By default so if [`NO_CACHE`] is set and not empty.
     pub no_cache: bool,
+    /// Bytes of a table from which linked elements fetch ahead what its lookups read; with 1 they do so for all tables, which is for tests.
+    pub large: usize,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { no_cache: std::env::var_os(NO_CACHE).is_some_and(|value| !value.is_empty()) }
+        Self { no_cache: std::env::var_os(NO_CACHE).is_some_and(|value| !value.is_empty()), large: LARGE }
     }
 }
 

@@ -18,6 +18,24 @@ fn all_engines() -> Vec<&'static EngineInfo> {
     wanted.split(' ').filter(|name| there(name)).map(|name| engines::find(name).unwrap()).collect()
 }
 
+/// An engine, and how it is set.
+struct Way {
+    engine: &'static EngineInfo,
+    settings: engines::Settings,
+    name: String,
+}
+
+/// All engines; elements that are linked also with every table large, so that their slices run.
+fn ways() -> Vec<Way> {
+    let usual = |engine: &'static EngineInfo| Way { engine, settings: engines::Settings::default(), name: engine.name.to_owned() };
+    let sliced = |engine: &'static EngineInfo| Way {
+        engine,
+        settings: engines::Settings { large: 1, ..engines::Settings::default() },
+        name: format!("{}-sliced", engine.name),
+    };
+    all_engines().into_iter().flat_map(|engine| [Some(usual(engine)), (engine.name == "aot").then(|| sliced(engine))]).flatten().collect()
+}
+
 /// The folder of applications.
 fn apps() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps").canonicalize().unwrap()
@@ -63,12 +81,12 @@ fn hold(name: &str) {
     for (n, (file, scenario)) in scenarios(name).iter().enumerate() {
         // Sixteen ports are four ports four times; C compilers take minutes for that.
         let sixteen = scenario.file().is_some_and(|config| config.ends_with("router16.click"));
-        for engine in all_engines().into_iter().filter(|engine| engine.quick || !sixteen) {
-            let folder = folder(&format!("{name}-{n}-{}", engine.name));
-            let found = scenario.play(&[], engine, engines::Settings::default(), &folder);
+        for way in ways().into_iter().filter(|way| way.engine.quick || !sixteen) {
+            let folder = folder(&format!("{name}-{n}-{}", way.name));
+            let found = scenario.play(&[], way.engine, way.settings, &folder);
             let frames = found.iter().flat_map(|found| found.outputs.values().flatten()).filter(|(_, frame)| !came_in(scenario, frame));
             wrong.extend(frames.filter_map(|(_, frame)| packet::wrong_checksum(frame)).map(|what| format!("{file}: {what}")));
-            wrong.extend(judge(scenario, &found).into_iter().map(|what| format!("{file} on {}: {what}", engine.name)));
+            wrong.extend(judge(scenario, &found).into_iter().map(|what| format!("{file} on {}: {what}", way.name)));
             remove(&folder);
         }
     }
@@ -101,7 +119,7 @@ fn survive(name: &str, config: &str, more: &[(&str, &str)], damaging: bool) -> (
     parameters.retain(|name, _| !name.starts_with("MTU") && name != "STATIONS");
     parameters.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
     let inputs = run::inputs_of(&config, &parameters).unwrap();
-    let cases = std::env::var("NETVM_CASES").map_or(2000, |n| n.parse().unwrap());
+    let cases = std::env::var("NETVM_CASES").map_or(1500, |n| n.parse().unwrap());
     let seed = std::env::var("NETVM_SEED").map_or(1, |n| n.parse().unwrap());
     let job = Job {
         config: &Config::File(config.clone()),
@@ -114,15 +132,15 @@ fn survive(name: &str, config: &str, more: &[(&str, &str)], damaging: bool) -> (
         calls: &[],
     };
     let mut first: Option<Found> = None;
-    for engine in all_engines().into_iter().filter(|engine| damaging || engine.quick) {
-        let folder = folder(&format!("{name}-chaos-{}", engine.name));
-        let found = run::run(&job, engine, engines::Settings::default(), &folder).unwrap_or_else(|error| panic!("{error}"));
+    for way in ways().into_iter().filter(|way| damaging || way.engine.quick) {
+        let folder = folder(&format!("{name}-chaos-{}", way.name));
+        let found = run::run(&job, way.engine, way.settings, &folder).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(found.errors, [""; 0]);
         remove(&folder);
         assert_eq!(found.stats.arrivals, cases as u64);
         match &first {
             None => first = Some(found),
-            Some(first) => assert_same(&found, first, &format!("{}: {}", config.display(), engine.name)),
+            Some(first) => assert_same(&found, first, &format!("{}: {}", config.display(), way.name)),
         }
     }
     (job.inputs, first.unwrap())

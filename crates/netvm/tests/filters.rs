@@ -77,7 +77,7 @@ fn compile(n: usize, expression: &str, links: &BTreeSet<u32>) -> Vec<(u32, Vec<C
     let of_link = |link: &u32| {
         let engines = chosen(n, *link);
         let one = |engine: &&'static engines::EngineInfo| {
-            let settings = engines::Settings { no_cache: true };
+            let settings = engines::Settings { no_cache: true, ..engines::Settings::default() };
             Filter::compile_with(expression, LinkType::from_file(*link), engine, settings).ok()
         };
         let compiled: Vec<Compiled> = engines.iter().filter_map(one).collect();

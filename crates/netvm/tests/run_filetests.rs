@@ -39,7 +39,7 @@ fn hex(bytes: &[u8]) -> String {
 
 fn run(program: &Arc<Verified>, text: &str, engine: &EngineInfo) -> String {
     let number = |key: &str| directives(text, key).first().and_then(|v| v.parse().ok());
-    let mut settings = Settings { engine: engines::Settings { no_cache: true }, ..Settings::default() };
+    let mut settings = Settings { engine: engines::Settings { no_cache: true, ..engines::Settings::default() }, ..Settings::default() };
     settings.seed = number("seed").unwrap_or(settings.seed);
     settings.budget = number("budget").map_or(settings.budget, |n| n as u32);
     let mut session = match Session::start(Arc::clone(program), engine, settings) {

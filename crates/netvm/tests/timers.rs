@@ -187,7 +187,12 @@ fn configurations_with_timers_run_in_bursts() {
         let text = text.replace("IN,", &format!("{},", input.display())).replace("OUT", &folder.join("out").display().to_string());
         let application = Application::read("test.click", &text, &reading()).unwrap_or_else(|e| panic!("{e}"));
         let engine = engines::find("interp").unwrap();
-        let graph = application.start(engine, engines::Settings { no_cache: true }, Settings::default(), Box::new(Kept::default()));
+        let graph = application.start(
+            engine,
+            engines::Settings { no_cache: true, ..engines::Settings::default() },
+            Settings::default(),
+            Box::new(Kept::default()),
+        );
         let account = application.explain(Some(&graph.unwrap_or_else(|e| panic!("{e}"))));
         assert_eq!(account.one_at_a_time, Some(Vec::new()), "{name}");
     }

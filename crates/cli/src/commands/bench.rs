@@ -191,7 +191,7 @@ fn subjects(source: &str, links: &[LinkType]) -> Outcome<Vec<Subject>> {
 fn fastest(source: &str, link: LinkType, engine: &'static engines::EngineInfo) -> Outcome<Compiled> {
     let mut best = None::<Compiled>;
     // What comes out of a cache is not what compiling takes.
-    let settings = engines::Settings { no_cache: true };
+    let settings = engines::Settings { no_cache: true, ..engines::Settings::default() };
     for _ in 0..if engine.quick { COMPILATIONS } else { 1 } {
         let compiled = Filter::compile_with(source, link, engine, settings)?;
         if best.as_ref().is_none_or(|b| compiled.took < b.took) {

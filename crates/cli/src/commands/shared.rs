@@ -24,7 +24,7 @@ pub(crate) struct EngineArg {
 impl EngineArg {
     pub(crate) fn settings(&self) -> engines::Settings {
         let default = engines::Settings::default();
-        engines::Settings { no_cache: self.no_cache || default.no_cache }
+        engines::Settings { no_cache: self.no_cache || default.no_cache, ..default }
     }
 
     pub(crate) fn get(&self) -> &'static EngineInfo {

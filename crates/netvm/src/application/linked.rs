@@ -2,8 +2,9 @@
 
 use super::order::any_order;
 use crate::Error;
+use crate::engines::Settings;
 use aot::Linked;
-use compiler::backends::c::linked::{LARGE, Member, supports};
+use compiler::backends::c::linked::{Member, supports};
 use compiler::mir::{Func, Helper, Op};
 use compiler::passes;
 use netil::Verified;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// There is no compiler of C, or it fails.
-pub(super) fn link(application: &Application, options: &aot::Options) -> Result<Option<Made>, Error> {
+pub(super) fn link(application: &Application, settings: Settings) -> Result<Option<Made>, Error> {
     let programs: Vec<Option<&Arc<Verified>>> = application.instances.iter().map(|instance| instance.program()).collect();
     let funcs: Vec<Option<Func>> = programs.iter().map(|program| program.and_then(|p| handler(p))).collect();
     let plan = plan(application, &|instance| funcs[instance as usize].is_some());
@@ -31,8 +32,8 @@ pub(super) fn link(application: &Application, options: &aot::Options) -> Result<
     if members.is_empty() {
         return Ok(None);
     }
-    let linked =
-        Linked::new(&members, &plan.entries, LARGE, options).map_err(|e| Error::Engine { engine: "aot", reason: e.to_string() })?;
+    let refused = |error: aot::AotError| Error::Engine { engine: "aot", reason: error.to_string() };
+    let linked = Linked::new(&members, &plan.entries, settings.large, &settings.options(None)).map_err(refused)?;
     Ok(Some((plan, Box::new(linked))))
 }
 

@@ -126,15 +126,27 @@ pub struct Found {
 
 /// Runs a configuration.
 pub fn run(text: &str, reads: &[&str], engine: &EngineInfo, folder: &Path, input: &Path) -> Found {
-    run_with(text, reads, engine, folder, input, Settings::default())
+    run_with(text, reads, engine, engines(), folder, input, Settings::default())
 }
 
-/// The same with settings of the run.
-pub fn run_with(text: &str, reads: &[&str], engine: &EngineInfo, folder: &Path, input: &Path, settings: Settings) -> Found {
+/// Settings of engines: compiled code is not kept.
+pub fn engines() -> engines::Settings {
+    engines::Settings { no_cache: true, ..engines::Settings::default() }
+}
+
+/// The same with settings of the engine and of the run.
+pub fn run_with(
+    text: &str,
+    reads: &[&str],
+    engine: &EngineInfo,
+    engines: engines::Settings,
+    folder: &Path,
+    input: &Path,
+    settings: Settings,
+) -> Found {
     let out = folder.join(engine.name);
     let text = text.replace("IN,", &format!("{},", input.display())).replace("OUT", &out.display().to_string());
     let application = Application::read("test.click", &text, &reading()).unwrap_or_else(|e| panic!("{e}"));
-    let engines = engines::Settings { no_cache: true };
     let kept = Kept::default();
     let mut graph = application.start(engine, engines, settings, Box::new(kept.clone())).unwrap_or_else(|e| panic!("{e}"));
     graph.start();
@@ -193,7 +205,7 @@ pub fn runs(text: &str, folder: &Path, reads: &[&str]) -> (String, Vec<String>) 
     let application = read(text, folder).unwrap_or_else(|error| panic!("{error}"));
     let run = |name: &str| {
         let (engine, kept) = (engines::find(name).unwrap(), Kept::default());
-        let graph = application.start(engine, engines::Settings { no_cache: true }, Settings::default(), Box::new(kept.clone()));
+        let graph = application.start(engine, engines(), Settings::default(), Box::new(kept.clone()));
         let mut graph = graph.unwrap_or_else(|error| panic!("{error}"));
         graph.start();
         while graph.turn() {}
