@@ -16,7 +16,7 @@
  * have room for is a trap: it ends the handler, the packet is dropped and counted. Without a handler `pull`, a packet that is asked for is taken from the
  * input before and runs through `packet`; with it, whoever asks gets what `pull` emits at that output, or nothing.
  *
- * Arithmetic is C11's with a 32-bit int and wraps around. Numbers in packets have the types be16, be32 and be64, which netvm keeps apart from
+ * Arithmetic is C11's with a 32-bit int and wraps around; a u128 has no literals (write (u128) 1 << 100), and PARAM, READ and WRITE do not take it. Numbers in packets have the types be16, be32 and be64, which netvm keeps apart from
  * plain integers: only = == != & | ^ ~ and the conversions ntohs ... htonll work on them. Structs are packed. There are no unions, floats, bit-fields,
  * gotos, recursion, function pointers, heap and no C library.
  */
@@ -33,6 +33,10 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+/* For compilers of C that have such numbers. */
+#ifdef __SIZEOF_INT128__
+__extension__ typedef unsigned __int128 u128 __attribute__((aligned(1)));
+#endif
 typedef int8_t i8;
 typedef int16_t i16;
 typedef int32_t i32;
@@ -41,7 +45,7 @@ typedef int64_t i64;
 typedef u16 be16 __attribute__((aligned(1)));
 typedef u32 be32 __attribute__((aligned(1)));
 typedef u64 be64 __attribute__((aligned(1)));
-/* Values without arithmetic: =, equal(a, b), members of structs, keys of tables. */
+/* Values without arithmetic: =, equal(a, b), members of structs, keys of tables; of an in6_t ntoh128 makes a number. */
 typedef struct mac { u8 byte[6]; } mac_t;
 typedef struct in6 { u8 byte[16]; } in6_t;
 /* The text of a parameter, for print_text. */
@@ -157,6 +161,9 @@ static inline bool packet_present(void) { return nv_packet != 0; }
 #define htons(x) NV_BE16(x)
 #define htonl(x) NV_BE32(x)
 #define htonll(x) NV_BE64(x)
+/* Between an in6_t and a number. */
+#define ntoh128(x) nv_number(x)
+#define hton128(x) nv_address(x)
 /* text_is(string parameter, "literal"): the same text? A constant. */
 #define text_is(text, literal) (__builtin_strcmp(text, literal) == 0)
 /* equal(a, b): are two values of one type (structs too) the same? */

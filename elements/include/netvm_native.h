@@ -151,6 +151,25 @@ static inline u8 *nv_header(u32 offset, u64 size)
 #define NV_BE64(x) ((u64) (x))
 #endif
 
+#ifdef __SIZEOF_INT128__
+static inline u128 nv_number(in6_t address)
+{
+    u64 half[2];
+
+    __builtin_memcpy(half, address.byte, sizeof(half));
+    return (u128) NV_BE64(half[0]) << 64 | NV_BE64(half[1]);
+}
+
+static inline in6_t nv_address(u128 number)
+{
+    const u64 half[2] = { NV_BE64((u64) (number >> 64)), NV_BE64((u64) number) };
+    in6_t address;
+
+    __builtin_memcpy(address.byte, half, sizeof(half));
+    return address;
+}
+#endif
+
 #define NV_EQUAL(a, b) __extension__ ({ \
         const __typeof__(a) nv_a = (a), nv_b = (b); \
         __builtin_memcmp(&nv_a, &nv_b, sizeof(nv_a)) == 0; })

@@ -26,7 +26,7 @@ const INPUTS: [[u64; 3]; 7] = [
 const TYPES: &str = "#include <stdint.h>\n#include <stdbool.h>\n#include <stdio.h>\n\
     typedef uint8_t u8; typedef uint16_t u16; typedef uint32_t u32; typedef uint64_t u64;\n\
     typedef int8_t i8; typedef int16_t i16; typedef int32_t i32; typedef int64_t i64;\n\
-    #pragma pack(1)\n";
+    typedef unsigned __int128 u128;\n#pragma pack(1)\n";
 
 fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)

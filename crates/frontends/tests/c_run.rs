@@ -138,6 +138,43 @@ fn tables_keep_structs() {
 }
 
 #[test]
+fn numbers_of_128_bits_lie_everywhere() {
+    let text = class(
+        "1/1",
+        "struct row { u8 first; u128 cells[3]; };
+         static const u128 steps[2] = { 1, (u128) 5 << 120 | 7 };
+         static u128 kept[2];
+         TABLE_EXACT(rows, u128, struct row, 8, 0);
+         struct place { u8 n; in6_t address; u128 plain; };
+         void packet(int port)
+         {
+             struct place *place = header(struct place, 0);
+             u128 key = ntoh128(place->address);
+             struct row *row = table_insert(rows, &key);
+             kept[place->n & 1] += steps[place->n & 1] + key;
+             row->cells[place->n % 3] += kept[place->n & 1] * 2;
+             place->plain -= row->cells[place->n % 3];
+             place->address = hton128(~row->cells[place->n % 3]);
+             switch (key) { case (u128) 1 << 64: place->n = 100; }
+             emit(0);
+         }",
+    );
+    let mut element = Element::new(&text, 1, 1, values(&[]));
+    let (mut kept, mut cells) = ([0_u128; 2], std::collections::BTreeMap::new());
+    for (n, key, plain) in [(0, 3, 9), (1, 1 << 64, 0), (5, u128::MAX - 1, 5 << 70), (7, 1 << 64, u128::MAX)] {
+        let step = if n & 1 == 1 { 5 << 120 | 7 } else { 1 };
+        let sum = &mut kept[usize::from(n & 1)];
+        *sum = sum.wrapping_add(step).wrapping_add(key);
+        let cell: &mut u128 = cells.entry((key, n % 3)).or_default();
+        *cell = cell.wrapping_add(sum.wrapping_mul(2));
+        let packet = [&[n][..], &key.to_be_bytes(), &plain.to_le_bytes()].concat();
+        let name = if key == 1 << 64 { 100 } else { n };
+        let wanted = [&[name][..], &(!*cell).to_be_bytes(), &plain.wrapping_sub(*cell).to_le_bytes()].concat();
+        assert_eq!(element.push(&packet), (OUT, wanted), "{n}");
+    }
+}
+
+#[test]
 fn a_pointer_may_point_into_two_tables() {
     let text = class(
         "1/1",

@@ -91,7 +91,7 @@ fn linked_elements_do_what_they_do_one_after_the_other() {
 #[test]
 fn elements_that_each_take_a_whole_burst_do_what_they_do_one_packet_after_the_other() {
     let in_stages = compare("jit");
-    assert_eq!(in_stages, 14);
+    assert_eq!(in_stages, 15);
 }
 
 /// All configurations by an engine and by the interpreter. How many of them can run one element after the other over bursts.
@@ -120,7 +120,7 @@ fn compare(engine: &str) -> usize {
 
 /// How a configuration is linked: also with every table large, so that slices run, if there is a class with tables in it.
 fn settings(engine: &str, text: &str) -> Vec<engines::Settings> {
-    const WITH_TABLES: [&str; 4] = ["StaticIPLookup", "RadixIPLookup", "EtherSwitch", "IPRewriter"];
+    const WITH_TABLES: [&str; 5] = ["StaticIPLookup", "RadixIPLookup", "EtherSwitch", "IPRewriter", "Wide"];
     let sliced = engine == "aot" && WITH_TABLES.iter().any(|class| text.contains(class));
     let every = engines::Settings { large: 1, ..unkept() };
     if sliced { vec![unkept(), every] } else { vec![unkept()] }

@@ -154,3 +154,25 @@ static unsigned int e;
 static signed f;
 static __int128 g;
 void packet(int port) { long h; emit(0); }
+=== numbers of 128 bits
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+PARAM(u128, wide, "WIDE", REQUIRED);
+static u128 sum;
+READ(sum, u128, sum);
+static unsigned __int128 other;
+static signed __int128 another;
+void packet(int port)
+{
+    in6_t a = *header(in6_t, 0), b = *header(in6_t, 16);
+    a = a & b;
+    a = sum;
+    sum = a;
+    sum = ntoh128(a) << 128;
+    sum = ntoh128(a) + 1 < ntoh128(b) ? sum : 0;
+    a = hton128(sum / 0);
+    if (a > b)
+        emit(0);
+    sum = htonl(7);
+    hash32(sum);
+}

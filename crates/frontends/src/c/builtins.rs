@@ -1,7 +1,7 @@
 //! The functions of netvm.h: names, types, meaning. A row here is all that a function needs whose meaning is a few instructions; others have an
 //! arm in `lower::builtins`.
 
-use super::types::{INT, Type, U16, U32, U64};
+use super::types::{INT, Type, U16, U32, U64, U128};
 use netil::table::Op;
 
 /// What an argument must be.
@@ -152,6 +152,8 @@ rows! {
     htons(V(U16)) G(BE16), Ops(&[]);
     htonl(V(U32)) G(BE32), Ops(&[]);
     htonll(V(U64)) G(BE64), Ops(&[]);
+    ntoh128(V(Type::In6)) G(U128), Ops(&[]);
+    hton128(V(U128)) G(Type::In6), Ops(&[]);
     equal(Any, Any) G(INT), O(Own::Equal);
     text_is(Text, Literal) G(INT), O(Own::TextIs);
     table_find(Table, Key) Entry, O(Own::Find);

@@ -4,6 +4,7 @@ use super::builtins::{Does, Own, Row};
 use super::tree::{Arg, Binary, Compare, Expr, Kind, Place, PlaceKind, meaning, normal};
 use super::types::Type;
 use netil::ops::{BinOp, UnOp};
+use netil::wide;
 
 /// What is known of an instance.
 pub(super) trait Known {
@@ -117,7 +118,20 @@ fn root<'a>(place: &'a Place, known: &dyn Known) -> Option<(&'a Place, u32)> {
 }
 
 fn unary(op: UnOp, ty: &Type, a: u128) -> u128 {
-    normal(ty, op.eval(ty.width().min(64), a as u64).into())
+    let width = ty.width();
+    normal(ty, whole(&wide::un(op, width, &limbs(width, a))))
+}
+
+/// A number in as many limbs as its width takes.
+fn limbs(width: u16, value: u128) -> Vec<u64> {
+    let mut limbs = vec![value as u64, (value >> 64) as u64];
+    limbs.resize(wide::limbs(width), 0);
+    wide::normalise(width, &mut limbs);
+    limbs
+}
+
+fn whole(limbs: &[u64]) -> u128 {
+    limbs.iter().take(2).rev().fold(0, |value, limb| value << 64 | u128::from(*limb))
 }
 
 /// `a op b` in a type; none for a division by zero.
@@ -133,6 +147,8 @@ pub(super) fn binary(op: Binary, ty: &Type, a: u128, b: u128) -> Option<u128> {
         Binary::Shl => BinOp::Shl,
         Binary::Shr if signed => BinOp::Shr,
         Binary::Shr => BinOp::UShr,
+        Binary::Div if !signed => return a.checked_div(b),
+        Binary::Mod if !signed => return a.checked_rem(b),
         Binary::Div | Binary::Mod => {
             let (a, b) = (meaning(ty, a), meaning(ty, b));
             let result = if op == Binary::Div { a.checked_div(b)? } else { a.checked_rem(b)? };
@@ -141,19 +157,20 @@ pub(super) fn binary(op: Binary, ty: &Type, a: u128, b: u128) -> Option<u128> {
     };
     let shift = matches!(op, Binary::Shl | Binary::Shr);
     let b = if shift { b & 0xffff_ffff } else { b };
-    plain.eval(ty.width().min(64), a as u64, b as u64).map(|value| normal(ty, value.into()))
+    let (width, amount) = (ty.width(), if shift { 32 } else { ty.width() });
+    wide::bin(plain, width, &limbs(width, a), &limbs(amount, b)).map(|value| normal(ty, whole(&value)))
 }
 
 /// 1 if the comparison holds.
 pub(super) fn compare(op: Compare, ty: &Type, a: u128, b: u128) -> u128 {
-    let (a, b) = (meaning(ty, a), meaning(ty, b));
+    let order = if ty.is_signed() { meaning(ty, a).cmp(&meaning(ty, b)) } else { a.cmp(&b) };
     u128::from(match op {
-        Compare::Eq => a == b,
-        Compare::Ne => a != b,
-        Compare::Lt => a < b,
-        Compare::Le => a <= b,
-        Compare::Gt => a > b,
-        Compare::Ge => a >= b,
+        Compare::Eq => order.is_eq(),
+        Compare::Ne => order.is_ne(),
+        Compare::Lt => order.is_lt(),
+        Compare::Le => order.is_le(),
+        Compare::Gt => order.is_gt(),
+        Compare::Ge => order.is_ge(),
     })
 }
 

@@ -19,7 +19,7 @@ pub enum Type {
     Bool,
     /// An integer, two's complement.
     Int {
-        /// 8, 16, 32 or 64.
+        /// 8, 16, 32 or 64, or 128 without a sign.
         bits: u8,
         /// It has a sign.
         signed: bool,
@@ -76,14 +76,16 @@ pub(super) const U8: Type = Type::Int { bits: 8, signed: false };
 pub(super) const U16: Type = Type::Int { bits: 16, signed: false };
 pub(super) const U32: Type = Type::Int { bits: 32, signed: false };
 pub(super) const U64: Type = Type::Int { bits: 64, signed: false };
+pub(super) const U128: Type = Type::Int { bits: 128, signed: false };
 pub(super) const I64: Type = Type::Int { bits: 64, signed: true };
 
 /// Names of types in netvm.h and standard C.
-const NAMES: [(&str, Type); 25] = [
+const NAMES: [(&str, Type); 26] = [
     ("u8", U8),
     ("u16", U16),
     ("u32", U32),
     ("u64", U64),
+    ("u128", U128),
     ("i8", Type::Int { bits: 8, signed: true }),
     ("i16", Type::Int { bits: 16, signed: true }),
     ("i32", INT),
@@ -137,9 +139,9 @@ impl Type {
     /// Bits of a value that is no struct; 32 for all smaller integers, as they are on the stack.
     pub(super) fn width(&self) -> u16 {
         match self {
+            Self::Int { bits: 128, .. } | Self::In6 => 128,
             Self::Int { bits: 64, .. } | Self::Be(64) => 64,
             Self::Mac => 48,
-            Self::In6 => 128,
             _ => 32,
         }
     }

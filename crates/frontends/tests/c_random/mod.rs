@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-const TYPES: [&str; 9] = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "bool"];
+const TYPES: [&str; 10] = ["u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "bool"];
 const NUMBERS: [&str; 24] = [
     "0",
     "1",
@@ -184,9 +184,10 @@ impl Writer {
         (0..4).for_each(|_| self.body(3));
         let value = self.expr(3);
         let sum = format!(
-            "s.a + s.i.x + s.i.y + s.b + s.w + l.n + l.list[0] + l.list[3] + kept{id} + shared{id}.w + shared{id}.i.x + memory{id}[3]"
+            "(u128) s.a + s.i.x + s.i.y + s.b + s.w + l.n + l.list[0] + l.list[3] + kept{id} + shared{id}.w + shared{id}.i.x + memory{id}[3]"
         );
-        self.line(&format!("    return (u64) ({value}) * 3 + (u64) ({sum});\n}}"));
+        self.line(&format!("    u128 value = {value}, sum = {sum};"));
+        self.line("    return (u64) value * 3 + (u64) (value >> 64) * 5 + (u64) sum + (u64) (sum >> 64) * 7;\n}");
         name
     }
 
@@ -378,7 +379,7 @@ impl Writer {
             return self.leaf();
         }
         let a = self.expr(depth - 1);
-        match self.random.below(17) {
+        match self.random.below(20) {
             0 => format!("({})({a})", self.ty()),
             1 => format!("-({a})"),
             2 => format!("~({a})"),
@@ -399,6 +400,15 @@ impl Writer {
             8 => {
                 let b = self.expr(depth - 1);
                 format!("(({a}) {} ((u64) ({b}) | 1))", self.random.pick(&["/", "%"]))
+            }
+            17 => {
+                let b = self.leaf();
+                format!("((u128) ({a}) {} ({b} & 127))", self.random.pick(&["<<", ">>"]))
+            }
+            18 => format!("((u128) ({a}) {} {})", self.random.pick(&["<<", ">>"]), self.random.below(128)),
+            19 => {
+                let b = self.expr(depth - 1);
+                format!("((u128) ({a}) * 0x9e3779b97f4a7c15 {} (((u128) ({b}) << 50) | 1))", self.random.pick(&["/", "%"]))
             }
             9 | 10 => {
                 let b = self.expr(depth - 1);

@@ -19,7 +19,7 @@ impl Host for Kept {
 }
 
 /// Configurations with what is read from them after the run. `IN` is a capture, `OUT` begins the names of what they write.
-pub const CONFIGURATIONS: [(&str, &str, &[&str]); 7] = [
+pub const CONFIGURATIONS: [(&str, &str, &[&str]); 8] = [
     (
         "a path without copies, with drops on its way and an output that leads nowhere",
         "FromDump(IN, STOP true) -> c :: Classifier(12/0800, 12/86dd, -); c[1] -> s :: HashSwitch(20, 3); c[2] -> Counter -> k :: Counter;
@@ -68,6 +68,11 @@ pub const CONFIGURATIONS: [(&str, &str, &[&str]); 7] = [
          k[1] -> Discard; t[1] -> h :: HashSwitch(26, 4); h[0] -> b :: Counter -> m :: Queue -> ToDump(OUT1); h[1] -> Strip(3) -> Unstrip(3) -> m;
          t[2] -> f :: IPFilter(allow tcp, deny all) -> c :: Counter -> Discard;",
         &["a.count", "b.byte_count", "c.count"],
+    ),
+    (
+        "numbers of 128 bits",
+        "FromDump(IN, STOP true) -> Strip(8) -> w :: Wide -> Unstrip(8) -> s :: HashSwitch(26, 2); s[0] -> a :: Counter -> Queue -> ToDump(OUT0); s[1] -> Queue -> ToDump(OUT1);",
+        &["w.high", "w.low", "w.known", "a.count"],
     ),
     (
         "schedulers in C, and counts that elements have together",

@@ -255,8 +255,11 @@ impl Scalar<'_> {
             Op::Cmp(op, a, b) => self.cmp(*op, *a, *b)?,
             Op::PacketLen => self.form.len().to_owned(),
             Op::Zext(a) => format!("({ty}){}", val(a)),
+            Op::Sext(a) if width > 64 => {
+                narrow(self.func.width(*a))?;
+                cut(&format!("(__int128)nv_signed({}, {})", val(a), self.func.width(*a)), width)
+            }
             Op::Sext(a) => {
-                narrow(width)?;
                 format!("({ty})((uint64_t)nv_signed({}, {}) & {:#x}u)", val(a), self.func.width(*a), mask(width))
             }
             Op::Trunc(a) => cut(&val(a), width),
@@ -314,12 +317,14 @@ impl Scalar<'_> {
             BinOp::Add => return Ok(cut(&format!("({a} + {b})"), width)),
             BinOp::Sub => return Ok(cut(&format!("({a} - {b})"), width)),
             BinOp::Mul => return Ok(cut(&format!("({a} * {b})"), width)),
+            BinOp::Div => return plain("/"),
+            BinOp::Mod => return plain("%"),
+            BinOp::Shl if width > 64 => return Ok(format!("{b} < {width} ? {} : 0", cut(&format!("({a} << ({b} & 127))"), width))),
+            BinOp::UShr if width > 64 => return Ok(format!("{b} < {width} ? {a} >> ({b} & 127) : 0")),
             _ => narrow(width)?,
         }
         let (ty, both) = (ctype(width), |sign: &str| format!("(__int128)nv_signed({a}, {width}) {sign} nv_signed({b}, {width})"));
         Ok(match op {
-            BinOp::Div => format!("{a} / {b}"),
-            BinOp::Mod => format!("{a} % {b}"),
             BinOp::Shl => format!("({ty})nv_shl({a}, {width}, {b})"),
             BinOp::UShr => format!("({ty})nv_shr({a}, {width}, {b})"),
             BinOp::Shr => format!("({ty})nv_sar({a}, {width}, {b})"),

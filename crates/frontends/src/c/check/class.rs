@@ -4,7 +4,7 @@ use super::{Checker, Symbol};
 use crate::c::ast::{self, Arg, ExprKind, Name};
 use crate::c::fold::{Nothing, fold};
 use crate::c::tree::{ControlDecl, Expr, Source, Static, TableDecl};
-use crate::c::types::{Type, U32, U64};
+use crate::c::types::{Type, U32, U64, U128};
 use crate::c::{Config, Mode, Param, Preset, TableScope, Value, similar};
 use crate::diagnostics::{Diagnostic, Span};
 use netil::module::TableKind;
@@ -77,6 +77,9 @@ impl Checker<'_> {
         let ctype = self.type_name(written);
         if matches!(ctype, Type::Pointer(_) | Type::Array(..) | Type::Void) {
             self.fault(written.base.span, format!("a parameter cannot be {}", super::convert::with_article(&ctype)));
+        }
+        if ctype == U128 {
+            self.fault_help(written.base.span, "no argument is a u128", "write in6_t for an address, and ntoh128(...) to compute with it");
         }
         let mode = self.mode(mode, &ctype)?;
         if mode == Mode::Given && ctype != Type::Bool && !ctype.is_error() {
@@ -278,6 +281,10 @@ impl Checker<'_> {
         };
         if let Some(ctype) = ctype.as_ref().filter(|ctype| !ctype.is_scalar() && !ctype.is_error()) {
             self.fault(ty.span(), format!("a handler shows a number or an address, not {}", super::convert::with_article(ctype)));
+            return Some(());
+        }
+        if ctype == Some(U128) {
+            self.fault_help(ty.span(), "a handler shows no u128", "show it as an address with hton128(...), or in two of u64");
             return Some(());
         }
         let found = if call { self.control_call(source, ctype.as_ref(), write) } else { self.control_variable(source, ctype.as_ref()) };

@@ -2,7 +2,7 @@
 
 use super::Checker;
 use crate::c::tree::{Compare, Expr, Kind};
-use crate::c::types::{I64, INT, Type, U32, U64};
+use crate::c::types::{I64, INT, Type, U32, U64, U128};
 use crate::diagnostics::Span;
 
 /// The type in which arithmetic on a smaller integer is done.
@@ -16,13 +16,14 @@ pub(super) fn promoted(ty: &Type) -> Type {
 /// The type in which two integers are computed with each other.
 pub(super) fn common(a: &Type, b: &Type) -> Type {
     let (a, b) = (promoted(a), promoted(b));
-    let wide = a.width() == 64 || b.width() == 64;
-    let unsigned = |ty: &Type| !ty.is_signed() && (ty.width() == 64) == wide;
-    match (wide, unsigned(&a) || unsigned(&b)) {
-        (true, true) => U64,
-        (true, false) => I64,
-        (false, true) => U32,
-        (false, false) => INT,
+    let width = a.width().max(b.width());
+    let unsigned = |ty: &Type| !ty.is_signed() && ty.width() == width;
+    match (width, unsigned(&a) || unsigned(&b)) {
+        (128, _) => U128,
+        (64, true) => U64,
+        (64, false) => I64,
+        (_, true) => U32,
+        (_, false) => INT,
     }
 }
 
@@ -71,6 +72,8 @@ impl Checker<'_> {
         match (from, to) {
             (Type::Be(bits), to) if to.is_int() => self.fault_help(span, message, format!("write {}(...)", host(*bits))),
             (from, Type::Be(bits)) if from.is_int() => self.fault_help(span, message, format!("write {}(...)", network(*bits))),
+            (Type::In6, to) if to.is_int() => self.fault_help(span, message, "write ntoh128(...)"),
+            (from, Type::In6) if from.is_int() => self.fault_help(span, message, "write hton128(...)"),
             (Type::Be(from), Type::Be(to)) => {
                 self.fault_help(span, message, format!("write {}({}(...))", network(*to), host(*from)));
             }
@@ -117,7 +120,8 @@ impl Checker<'_> {
                 self.fault_help(e.span, format!("{message}, which is in network byte order"), format!("write {}(...)", host(*bits)));
             }
             Type::Pointer(_) => self.fault_help(e.span, message, "write `&p[i]` for the place of another element"),
-            Type::Mac | Type::In6 | Type::Struct(_) => self.fault_help(e.span, message, "compare such values with `equal(a, b)`"),
+            Type::In6 => self.fault_help(e.span, message, "write ntoh128(...), which is a u128; equal(a, b) compares such values"),
+            Type::Mac | Type::Struct(_) => self.fault_help(e.span, message, "compare such values with `equal(a, b)`"),
             _ => self.fault(e.span, message),
         }
         Expr::error(e.span)

@@ -148,8 +148,8 @@ impl Lowerer<'_> {
 
     /// The low 32 bits of an integer.
     pub(super) fn narrow(&mut self, ty: &Type) {
-        if ty.width() == 64 {
-            self.code.op2(Op::WTrunc, 64, 32);
+        if ty.width() > 32 {
+            self.code.op2(Op::WTrunc, ty.width().into(), 32);
         }
     }
 

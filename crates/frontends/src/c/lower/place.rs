@@ -178,9 +178,7 @@ impl Lowerer<'_> {
             _ => spot,
         };
         self.value(index);
-        if index.ty.width() == 64 {
-            self.code.op2(Op::WTrunc, 64, 32);
-        }
+        self.narrow(&index.ty);
         if size != 1 {
             self.code.op1(Op::Push, size);
             self.code.op(Op::Mul);
@@ -343,8 +341,8 @@ impl Lowerer<'_> {
                 self.code.op(Op::IeSwap);
             }
             Type::Int { .. } => {
-                self.code.op1(Op::WpLoad, 64);
-                self.code.op1(Op::WBswap, 64);
+                self.code.op1(Op::WpLoad, ty.size() * 8);
+                self.code.op1(Op::WBswap, ty.size() * 8);
             }
             other => self.code.op1(Op::WpLoad, other.size() * 8),
         }
@@ -417,7 +415,7 @@ impl Lowerer<'_> {
             Base::Packet(view) => {
                 self.packet_used(span);
                 self.used(*view, span);
-                if matches!(ty, Type::Int { bits: 16 | 32 | 64, .. }) {
+                if matches!(ty, Type::Int { bits: 16 | 32 | 64 | 128, .. }) {
                     self.swapped(spot, ty);
                 } else {
                     self.address(spot);
@@ -464,7 +462,7 @@ impl Lowerer<'_> {
                 self.code.op(Op::UShr);
             }
             4 => self.code.op(Op::IeSwap),
-            _ => self.code.op1(Op::WBswap, 64),
+            bytes => self.code.op1(Op::WBswap, bytes * 8),
         }
         self.address(&spot);
         self.done(&spot);

@@ -9,14 +9,15 @@ use std::sync::Arc;
 
 /// Words of C that begin a type or say how it is kept.
 const WORDS: [&str; 11] = ["struct", "enum", "const", "static", "typedef", "int", "unsigned", "signed", "void", "inline", "extern"];
-/// Words of C for how large a number is, with how many bits that is.
-const SIZES: [(&str, u32); 3] = [("char", 8), ("short", 16), ("long", 64)];
+/// Words of C for how large a number is, with what to write for it without a sign and with one.
+const SIZES: [(&str, [&str; 2]); 4] =
+    [("char", ["u8", "i8"]), ("short", ["u16", "i16"]), ("long", ["u64", "i64"]), ("__int128", ["u128", "u128, which has no sign"])];
 /// Words of C that the language has not, with what to write.
 const ABSENT: [(&str, &str); 11] = [
     ("char", "write u8 or i8; strings stand only in print(\"...\")"),
     ("short", "write i16 or u16"),
     ("long", "write i64 or u64"),
-    ("__int128", "numbers have at most 64 bits; an in6_t holds 128"),
+    ("__int128", "write u128, which has no sign"),
     ("float", "there are no floating-point numbers"),
     ("double", "there are no floating-point numbers"),
     ("union", "there are no unions: write a struct for each form"),
@@ -89,14 +90,14 @@ impl Parser<'_> {
 
     /// What is behind `unsigned` or `signed`: nothing, `int`, or words for what has a name of its own.
     fn signedness(&mut self, token: &Token) -> Parsed<BaseKind> {
-        let (letter, known) = if token.is_name("unsigned") { ("u", U32) } else { ("i", INT) };
+        let (n, known) = if token.is_name("unsigned") { (0, U32) } else { (1, INT) };
         let next = self.peek();
-        let Some((word, bits)) = SIZES.iter().find(|(word, _)| next.is_name(word)) else {
+        let Some((word, instead)) = SIZES.iter().find(|(word, _)| next.is_name(word)) else {
             self.eat_word("int");
             return Ok(BaseKind::Known(known));
         };
         let fault = Diagnostic::new(token.place().to(next.place()), format!("there is no `{} {word}` in the element language", token.text));
-        self.fail(fault.help(format!("write {letter}{bits}")))
+        self.fail(fault.help(format!("write {}", instead[n])))
     }
 
     fn named(&self, token: &Token) -> BaseKind {
