@@ -24,6 +24,7 @@ mod expand;
 pub mod graph;
 mod parse;
 pub mod processing;
+mod require;
 mod scope;
 pub mod syntax;
 mod token;

@@ -2,6 +2,7 @@
 //! bracket, so that one run tells all of them.
 
 use super::ast::{Alternative, Class, Compound, Connection, Endpoint, Formal, Name, Ports, Reference, Side, Statement, Text};
+use super::require;
 use super::token::{Kind, Lexer, Token};
 use crate::diagnostics::{Diagnostic, Span};
 
@@ -118,13 +119,19 @@ impl Parser<'_> {
         match self.text(first).as_str() {
             "elementclass" => Ok(Statement::Class(self.name("the name of the class")?, self.class()?)),
             "connectiontunnel" => self.tunnel(),
-            "require" => self.configuration().map_or_else(|| self.expected("`(`"), |text| Ok(Statement::Require(text))),
+            "require" => self.requirement(),
             "define" => self.configuration().map_or_else(|| self.expected("`(`"), |text| Ok(Statement::Define(text))),
             _ => {
                 self.ahead.push(first);
                 self.connection(first.span).map(Statement::Connection)
             }
         }
+    }
+
+    fn requirement(&mut self) -> Parsed<Statement> {
+        let Some(text) = self.configuration() else { return self.expected("`(`") };
+        require::faults(&text).into_iter().for_each(|fault| self.fault(fault));
+        Ok(Statement::Require(text))
     }
 
     fn tunnel(&mut self) -> Parsed<Statement> {

@@ -36,7 +36,7 @@ fn declarations_and_connections() {
         "Idle@1 :: Idle;\nx :: Paint(\")\", 'a,b');\nDiscard@3 :: Discard;\nIdle@1 -> x -> Discard@3;\n"
     );
     assert_eq!(rows("a :: Idle; b :: Idle; a -> b; a -> b; a->b"), ["a -> b"]);
-    assert_eq!(flat("require(package x, library y);\n # 3 \"f\"\nx/y::Z"), "require(package x);\nrequire(library y);\nx/y :: Z;\n");
+    assert_eq!(flat("require( compact_config, );\n # 3 \"f\"\nx/y::Z"), "require(compact_config);\nx/y :: Z;\n");
     assert_eq!(flat("an/identifier :: Idle//too/many\n;"), "an/identifier :: Idle;\n");
 }
 
@@ -172,6 +172,41 @@ fn faults_are_told_all_at_once_with_their_places() {
     );
     let drawn = flatten("a :: Idle;\na :: Queue", &BTreeMap::new()).unwrap_err().render("r.click", "a :: Idle;\na :: Queue", false);
     assert!(drawn.contains("r.click:2:1") && drawn.contains("first here"), "{drawn}");
+}
+
+#[test]
+fn what_is_required_and_not_there_is_told() {
+    assert_eq!(
+        faults("require(compact_config, grid, package \"ip6\"); require(library lib.click); require(package); require(a b c)"),
+        [
+            "there is no package `grid`",
+            "there is no package `ip6`",
+            "the library `lib.click` is not read",
+            "`package` is no requirement",
+            "`a b c` is no requirement"
+        ]
+    );
+    let text = "require(compact_config,\n  a, /* a */ package a);";
+    let drawn = flatten(text, &BTreeMap::new()).unwrap_err().render("r.click", text, false);
+    assert!(drawn.contains("r.click:2:3") && drawn.contains("r.click:2:14"), "{drawn}");
+    assert_eq!(faults("elementclass A { require(x) } a :: A"), ["there is no package `x`"]);
+}
+
+#[test]
+fn comments_that_do_not_end_are_told() {
+    for (text, place) in [
+        ("a :: Idle; /* b :: Idle;\n", "r.click:1:12"),
+        ("a :: Idle; // /*\n /* */ /*/", "r.click:2:8"),
+        ("a :: Paint(1 /* ); b :: Idle", "r.click:1:14"),
+        ("/*", "r.click:1:1"),
+    ] {
+        let found = flatten(text, &BTreeMap::new()).expect_err(text);
+        assert_eq!(found.0[0].message, "this comment is not closed", "{text}");
+        let drawn = found.render("r.click", text, false);
+        assert!(drawn.contains(place), "{drawn}");
+    }
+    assert_eq!(flat("a :: Paint(\"/*\", '/*'); /* */ /**/ // /*\n# /*\n"), "a :: Paint(\"/*\", '/*');\n");
+    assert_eq!(faults("a :: Paint('1' /* */ "), ["this parenthesis is not closed"]);
 }
 
 #[test]

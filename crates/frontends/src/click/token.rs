@@ -59,7 +59,7 @@ impl<'a> Lexer<'a> {
     /// The next token.
     pub(super) fn token(&mut self) -> Token {
         loop {
-            self.at += space(self.rest(), self.at == 0 || self.source[..self.at].ends_with('\n'));
+            self.space();
             let start = self.at;
             let Some(first) = self.rest().chars().next() else { return Token { kind: Kind::End, span: self.span(start) } };
             if let Some(kind) = self.known(first) {
@@ -68,6 +68,20 @@ impl<'a> Lexer<'a> {
             self.at += first.len_utf8();
             self.faults.push(Diagnostic::new(self.span(start), format!("`{first}` has no meaning here")));
         }
+    }
+
+    /// Steps over white space and the like.
+    fn space(&mut self) {
+        let (length, open) = space(self.rest(), self.at == 0 || self.source[..self.at].ends_with('\n'));
+        if let Some(open) = open {
+            self.open_comment(self.at + open);
+        }
+        self.at += length;
+    }
+
+    fn open_comment(&mut self, at: usize) {
+        let span = Span { start: at as u32, end: at as u32 + 2 };
+        self.faults.push(Diagnostic::new(span, "this comment is not closed").help("write */ where it ends"));
     }
 
     /// Steps over a token that is there.
@@ -98,6 +112,8 @@ impl<'a> Lexer<'a> {
         let span = self.span(start);
         if self.rest().starts_with(')') {
             self.at += 1;
+        } else if let Some(at) = open_piece(span.text(self.source)) {
+            self.open_comment(start + at);
         } else {
             self.faults.push(Diagnostic::new(open, "this parenthesis is not closed"));
         }
@@ -127,11 +143,28 @@ pub(super) fn comment(text: &str) -> usize {
     text.strip_prefix("/*").map_or(0, |inside| inside.find("*/").map_or(text.len(), |at| at + 4))
 }
 
-/// Bytes of white space, comments and line directives.
-fn space(text: &str, line_begins: bool) -> usize {
+/// True if a comment begins there and does not end.
+fn is_open(text: &str) -> bool {
+    text.strip_prefix("/*").is_some_and(|inside| !inside.contains("*/"))
+}
+
+/// Where a comment that does not end begins in a configuration string.
+fn open_piece(text: &str) -> Option<usize> {
+    let mut at = 0;
+    while at < text.len() && !is_open(&text[at..]) {
+        at += piece(&text[at..]);
+    }
+    (at < text.len()).then_some(at)
+}
+
+/// Bytes of white space, comments and line directives, and where a comment begins that does not end.
+fn space(text: &str, line_begins: bool) -> (usize, Option<usize>) {
     let (mut at, mut begins) = (0, line_begins);
     loop {
         let rest = &text[at..];
+        if is_open(rest) {
+            return (text.len(), Some(at));
+        }
         let step = match rest.bytes().next() {
             Some(b) if b.is_ascii_whitespace() || b == 0x0b => 1,
             Some(b'#') if begins => rest.find('\n').unwrap_or(rest.len()),
@@ -139,7 +172,7 @@ fn space(text: &str, line_begins: bool) -> usize {
             _ => 0,
         };
         if step == 0 {
-            return at;
+            return (at, None);
         }
         begins = rest.starts_with('\n') || begins && rest.starts_with([' ', '\t']);
         at += step;
