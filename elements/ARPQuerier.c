@@ -1,5 +1,5 @@
 /*
- * ARPQuerier(IP, ETH, keywords CAPACITY, ENTRY_PACKET_CAPACITY, TIMEOUT, POLL_TIMEOUT, BROADCAST, BROADCAST_POLL) -- finds Ethernet addresses by ARP
+ * ARPQuerier(IP, ETH, keywords CAPACITY, ENTRY_CAPACITY, ENTRY_PACKET_CAPACITY, TIMEOUT, POLL_TIMEOUT, BROADCAST, BROADCAST_POLL) -- finds Ethernet addresses by ARP
  *
  * IP packets come in on input 0 with their next hop as destination annotation, and leave by output 0 with an Ethernet header. If the hop's address
  * is not known, a query leaves by output 1 (by output 0 if there is no other), at most ten a second for one address, after ten without an
@@ -8,6 +8,7 @@
  *
  *   IP, ETH         this host's addresses; IP/LEN also gives the network's broadcast address
  *   CAPACITY        packets that wait at most, 2048 by default; more push out those of the address that has waited longest
+ *   ENTRY_CAPACITY  addresses that are known at most, 65,536 by default; another is not learned before one has timed out, and asked for again for every packet
  *   ENTRY_PACKET_CAPACITY  packets that wait for one address at most, 32 by default and at most
  *   TIMEOUT         how long an address is known, 5 minutes by default
  *   POLL_TIMEOUT    age from which it is asked for again while it is still used, 1 minute by default; 0: never
@@ -22,7 +23,7 @@
  *
  * Example: `c :: Classifier(12/0806 20/0002, ...);  c[0] -> [1]arp :: ARPQuerier(18.26.4.24, 00:00:C0:AE:67:EF) -> ...`
  *
- * Source: RFC 826, RFC 1122 2.3.2. ENTRY_CAPACITY (accepted) and tables shared between elements (TABLE) are left out. See also: ARPResponder, EtherEncap.
+ * Source: RFC 826, RFC 1122 2.3.2. Left out: tables shared between elements (TABLE). See also: ARPResponder, EtherEncap.
  */
 #include <netvm.h>
 #include "click.h"
@@ -33,7 +34,6 @@ PARAM(struct ip_prefix, my_network, "IP", REQUIRED);
 PARAM(mac_t, my_mac, "ETH", REQUIRED);
 PARAM(u32, capacity, "CAPACITY", KEYWORD(2048));
 PARAM(u32, slot_capacity, "ENTRY_PACKET_CAPACITY", KEYWORD(0));
-/* Click's limit of addresses has no part here: the table has room for many, and those that wait have slots. */
 PARAM(u32, entry_capacity, "ENTRY_CAPACITY", KEYWORD(0));
 PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
 PARAM_AS(SECONDS, u64, poll_timeout, "POLL_TIMEOUT", KEYWORD(60000000000));
@@ -46,7 +46,7 @@ enum { SLOTS = 128, MOST_A_SLOT = 32, NO_SLOT = SLOTS, ASIDE = SLOTS, QUERY_INTE
 static const u64 LONG_INTERVAL_NS = 2000000000;
 
 struct neighbour { mac_t mac; u64 learned; u64 polled; };
-TABLE_EXACT(neighbours, be32, struct neighbour, 65536, timeout);
+TABLE_EXACT(neighbours, be32, struct neighbour, entry_capacity == 0 ? 65536 : entry_capacity, timeout);
 
 /* Addresses that are asked for. Slots are taken in turn; packets wait in the holding queue of the slot's number. */
 struct slot { be32 address; u32 waiting; u32 questions; u64 asked; };

@@ -19,6 +19,9 @@
  *
  * Patterns may have the fields of IPRewriter's; ports and DADDR have no part.
  *
+ * Click's GUARANTEE and REAP_INTERVAL are taken, and change nothing: a mapping is there until it has timed out, however
+ * many others come. Elements share no capacity.
+ *
  * Handlers: patterns (read), those of the inputs.
  *
  * See also: IPRewriter, ICMPRewriter. Source: RFC 3022.
@@ -30,7 +33,6 @@
 ELEMENT(IPAddrRewriter, "1-/1-", "h/h");
 PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
 PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(65536));
-/* Click's guarantee and the interval of its clean-up have no part here: what has timed out makes room at once. */
 PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));
 CONFIG(REWRITE_ADDRESSES, inputs);

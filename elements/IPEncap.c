@@ -25,14 +25,15 @@ PARAM_AS(IP_PROTOCOL, u8, proto, "PROTO", REQUIRED);
 PARAM(be32, source, "SRC", REQUIRED);
 PARAM_AS(IP_OR_ANNO, be32, destination, "DST", REQUIRED);
 PARAM(u8, time_to_live, "TTL", KEYWORD(250));
-PARAM(u8, service_class, "DSCP", KEYWORD(0));
-PARAM(string, capable, "ECT", KEYWORD("false"));
+PARAM_AS(DSCP, u8, service_class, "DSCP", KEYWORD(0));
+PARAM_AS(ECT, u8, capable, "ECT", KEYWORD(0));
 PARAM(bool, congested, "CE", KEYWORD(false));
 PARAM(u8, type_of_service, "TOS", KEYWORD(0));
 PARAM(bool, has_type_of_service, "TOS", GIVEN);
 PARAM(bool, whole, "DF", KEYWORD(false));
 
-enum { ECT_1 = 1, ECT_0 = 2, MET_CONGESTION = 3 };
+/* As the header says it; ECT(1) and ECT(0) are as the argument says it. */
+enum { MET_CONGESTION = 3 };
 
 static u16 next_id;
 static be32 current_source, current_destination;
@@ -47,9 +48,7 @@ static u8 congestion(void)
 {
     if (congested)
         return MET_CONGESTION;
-    if (text_is(capable, "2"))
-        return ECT_0;
-    return text_is(capable, "true") || text_is(capable, "yes") || text_is(capable, "1") ? ECT_1 : 0;
+    return capable;
 }
 
 static void fill(struct ip *ip, be32 to)

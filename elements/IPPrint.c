@@ -1,12 +1,13 @@
 /*
- * IPPrint([LABEL, keywords CONTENTS, PAYLOAD, MAXLENGTH, ID, TTL, TOS, LENGTH, TIMESTAMP, PAINT, SWAP, ACTIVE]) -- prints IP packets for people
+ * IPPrint([LABEL, keywords CONTENTS, PAYLOAD, MAXLENGTH, ID, TTL, TOS, LENGTH, TIMESTAMP, AGGREGATE, PAINT, SWAP, ACTIVE]) -- prints IP packets for people
  *
  * One line a packet, much as tcpdump writes it; the IP header must be marked. Packets leave unchanged.
  *
- *   CONTENTS, PAYLOAD     HEX: lines with the packet's, or its payload's, bytes follow; NONE by default
+ *   CONTENTS, PAYLOAD     HEX, ASCII: lines with the packet's bytes, or those behind its TCP, UDP or IP header, follow; NONE by default
  *   MAXLENGTH             so many bytes of them, 1,500 by default; -1: all
  *   ID, TTL, TOS, LENGTH  true: these fields too; false by default
  *   TIMESTAMP             true (default): the arrival time
+ *   AGGREGATE             true: the aggregate annotation, which FromIPSummaryDump sets; false by default
  *   PAINT                 true: the paint annotation; false by default
  *   SWAP                  false: identification and sequence number of ICMP echos are in the other byte order; true by default
  *   ACTIVE                false: nothing is printed
@@ -16,7 +17,7 @@
  *
  *     1.000020: 1.0.0.1.10 > 1.0.0.2.20: . 0:1440(1440,60,1500) ack 0 win 0
  *
- * Handlers: active (read/write). Left out: CONTENTS and PAYLOAD in ASCII, AGGREGATE, OUTFILE.
+ * Handlers: active (read/write). Left out: OUTFILE; lines for programs are written by ToIPSummaryDump.
  *
  * See also: Print, CheckIPHeader.
  */
@@ -25,19 +26,21 @@
 
 ELEMENT(IPPrint, "1/1", "a/a");
 PARAM(string, label, "LABEL", OPTIONAL(""));
-PARAM(string, contents, "CONTENTS", KEYWORD("NONE"));
-PARAM(string, contents_of_payload, "PAYLOAD", KEYWORD("NONE"));
+PARAM_AS(CONTENTS, u8, contents, "CONTENTS", KEYWORD(0));
+PARAM_AS(CONTENTS, u8, contents_of_payload, "PAYLOAD", KEYWORD(0));
 PARAM(i32, max_length, "MAXLENGTH", KEYWORD(1500));
 PARAM(bool, with_id, "ID", KEYWORD(false));
 PARAM(bool, with_ttl, "TTL", KEYWORD(false));
 PARAM(bool, with_tos, "TOS", KEYWORD(false));
 PARAM(bool, with_length, "LENGTH", KEYWORD(false));
 PARAM(bool, with_time, "TIMESTAMP", KEYWORD(true));
+PARAM(bool, with_aggregate, "AGGREGATE", KEYWORD(false));
 PARAM(bool, with_paint, "PAINT", KEYWORD(false));
 PARAM(bool, network_order, "SWAP", KEYWORD(true));
 PARAM(bool, active_at_start, "ACTIVE", KEYWORD(true));
 
-enum { BYTES_A_LINE = 24 };
+enum { NONE, HEX, ASCII };
+enum { BYTES_A_LINE = 24, SIGNS_A_LINE = 48 };
 
 static bool active;
 
@@ -82,11 +85,19 @@ static void print_prefix(void)
         print_time(now());
         print(": ");
     }
-    if (with_paint) {
-        print("paint ");
-        print_uint(info(paint));
-        print(": ");
+    if (with_aggregate) {
+        print("#");
+        print_uint(info(aggregate));
     }
+    if (with_paint) {
+        if (with_aggregate)
+            print(".");
+        else
+            print("paint ");
+        print_uint(info(paint));
+    }
+    if (with_aggregate || with_paint)
+        print(": ");
 }
 
 static void print_hosts(const struct ip *ip)
@@ -318,19 +329,32 @@ static void print_fragment(const struct ip *ip)
     print(")");
 }
 
-static void print_lines(u32 at)
+static void print_lines(u32 at, u8 form)
 {
-    u32 end = packet_length();
+    u32 end = packet_length(), most = form == HEX ? BYTES_A_LINE : SIGNS_A_LINE;
 
     if (max_length >= 0 && end > at && end - at > (u32) max_length)
         end = at + (u32) max_length;
     while (at < end) {
-        u32 length = end - at < BYTES_A_LINE ? end - at : BYTES_A_LINE;
+        u32 length = end - at < most ? end - at : most;
 
         print("\n  ");
-        print_bytes(at, length);
+        if (form == HEX)
+            print_bytes(at, length);
+        else
+            print_ascii(at, length);
         at += length;
     }
+}
+
+/* Where what a packet carries begins: behind the TCP or UDP header, if that is here, otherwise behind the IP header. */
+static u32 payload(const struct ip *ip, u32 transport)
+{
+    if (ip_is_first_fragment(ip) && ip->protocol == PROTOCOL_UDP)
+        return transport + (u32) sizeof(struct udp);
+    if (ip_is_first_fragment(ip) && ip->protocol == PROTOCOL_TCP && packet_length() >= transport + sizeof(struct tcp))
+        return transport + (u32) (header(struct tcp, transport)->data_offset >> 4) * 4;
+    return transport;
 }
 
 void packet(int port)
@@ -344,10 +368,10 @@ void packet(int port)
         print_transport(ip, start + ip_header_length(ip));
         if (ip_is_fragment(ip))
             print_fragment(ip);
-        if (text_is(contents, "HEX"))
-            print_lines(start);
-        else if (text_is(contents_of_payload, "HEX"))
-            print_lines(start + ip_header_length(ip));
+        if (contents != NONE)
+            print_lines(0, contents);
+        else if (contents_of_payload != NONE)
+            print_lines(payload(ip, start + ip_header_length(ip)), contents_of_payload);
         print("\n");
     }
     emit(0);

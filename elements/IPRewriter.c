@@ -25,6 +25,9 @@
  *   REPLY_ANNO             an annotation (PAINT, ...) that replies get as the flow's first packet had it
  *   MAPPING_CAPACITY       how many flows are known at most, 32,768
  *
+ * Click's GUARANTEE, TCP_GUARANTEE, UDP_GUARANTEE and REAP_INTERVAL are taken, and change nothing: a mapping is there until it has timed out, however
+ * many others come. Elements share no capacity.
+ *
  * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full; patterns (read), those of the inputs;
  * brief.count, lasting.count (read), the mappings there are, a flow and its replies each: of flows with a short timeout, and with a long one; brief.list,
  * lasting.list (read), these in hexadecimal.
@@ -46,7 +49,6 @@ PARAM_AS(SECONDS, u64, tcp_done_timeout, "TCP_DONE_TIMEOUT", KEYWORD(24000000000
 PARAM_AS(SECONDS, u64, udp_timeout, "UDP_TIMEOUT", KEYWORD(300000000000));
 PARAM_AS(SECONDS, u64, udp_streaming_timeout, "UDP_STREAMING_TIMEOUT", KEYWORD(0));
 PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(32768));
-/* Click's guarantees and the interval of its clean-up have no part here: what has timed out makes room at once, nothing else does. */
 PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, tcp_guarantee, "TCP_GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, udp_guarantee, "UDP_GUARANTEE", KEYWORD(0));

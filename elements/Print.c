@@ -1,13 +1,14 @@
 /*
- * Print([LABEL, MAXLENGTH, keywords CONTENTS, TIMESTAMP, ACTIVE]) -- prints packets in hexadecimal
+ * Print([LABEL, MAXLENGTH, keywords CONTENTS, TIMESTAMP, PRINTANNO, ACTIVE]) -- prints packets in hexadecimal
  *
  * One line a packet: LABEL, the packet's length, and up to MAXLENGTH bytes (24 by default; negative: all). Packets leave unchanged.
  *
- *   CONTENTS   HEX (default) or NONE, also true or false
+ *   CONTENTS   HEX (default), ASCII or NONE, also true or false
  *   TIMESTAMP  true: the arrival time too; false by default
+ *   PRINTANNO  true: the 48 bytes of Click's annotations too; those that elements here have no place for are 0; false by default
  *   ACTIVE     false: nothing is printed; true by default
  *
- * Handlers: active (read/write). Left out: CONTENTS ASCII, PRINTANNO, HEADROOM.
+ * Handlers: active (read/write). Left out: HEADROOM, since room before a packet is made when it is asked for.
  *
  * Example: `Print(ok)` prints a UDP packet so:
  *
@@ -21,9 +22,13 @@
 ELEMENT(Print, "1/1", "a/a");
 PARAM(string, label, "LABEL", OPTIONAL(""));
 PARAM(i32, max_length, "MAXLENGTH", OPTIONAL(24));
-PARAM(string, contents, "CONTENTS", KEYWORD("HEX"));
+PARAM_AS(CONTENTS, u8, contents, "CONTENTS", KEYWORD(1));
 PARAM(bool, timestamp, "TIMESTAMP", KEYWORD(false));
+PARAM(bool, prints_annotations, "PRINTANNO", KEYWORD(false));
+PARAM_AS(NEVER, bool, prints_room, "HEADROOM", KEYWORD(false));
 PARAM(bool, active_at_start, "ACTIVE", KEYWORD(true));
+
+enum { NONE, HEX, ASCII };
 
 static bool active;
 
@@ -39,6 +44,40 @@ static u32 printed_length(void)
     return (u32) max_length;
 }
 
+/* Byte by byte, as Click has them: numbers in network order, the others of the machine. */
+static void print_annotations(void)
+{
+    u32 tag_or_user = info(vlan_tci) != 0 ? info(vlan_tci) : (u32) annotation(20) << 8 | annotation(21);
+
+    print(" | ");
+    if (info(dst_ip) != htonl(0)) {
+        print_hex(ntohl(info(dst_ip)), 8);
+        print("000000000000000000000000");
+    } else {
+        for (int i = 0; i < 16; i++)
+            print_hex(info(dst_ip6).byte[i], 2);
+    }
+    for (int i = 16; i < 20; i++)
+        print_hex(annotation(i), 2);
+    print_hex(tag_or_user, 4);
+    print_hex(annotation(22), 2);
+    print_hex(annotation(23), 2);
+    print("000000000000000000000000000000000000000000000000");
+}
+
+static void print_contents(void)
+{
+    if (contents == NONE || printed_length() == 0)
+        return;
+    print(" | ");
+    if (contents == HEX) {
+        print_bytes(0, printed_length());
+    } else {
+        print(" ");
+        print_ascii(0, printed_length());
+    }
+}
+
 static void print_packet(void)
 {
     if (!text_is(label, "")) {
@@ -50,10 +89,9 @@ static void print_packet(void)
         print(": ");
     }
     print_padded(packet_length());
-    if (printed_length() > 0 && !text_is(contents, "NONE") && !text_is(contents, "false")) {
-        print(" | ");
-        print_bytes(0, printed_length());
-    }
+    if (prints_annotations)
+        print_annotations();
+    print_contents();
     print("\n");
 }
 

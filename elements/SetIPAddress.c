@@ -1,7 +1,9 @@
 /*
- * SetIPAddress(ADDR) -- sets the destination annotation
+ * SetIPAddress(IPADDR [, keyword ANNO]) -- sets the destination annotation
  *
- * Every packet's next destination is ADDR, whatever its header says. Click's argument ANNO is left out.
+ * Every packet's next destination is IPADDR, whatever its header says.
+ *
+ *   ANNO  another annotation for it, by Click's name (MISC_IP) or place: 0, the destination, by default, or 16 to 20, the first of four bytes
  *
  * Handlers: addr (read/write), the address.
  *
@@ -11,7 +13,8 @@
 #include "click.h"
 
 ELEMENT(SetIPAddress, "1/1", "a/a");
-PARAM(be32, address, "ADDR", REQUIRED);
+PARAM(be32, address, "IPADDR", REQUIRED);
+PARAM_AS(ADDRESS_ANNO, int, place, "ANNO", KEYWORD(0));
 
 static be32 current;
 
@@ -22,7 +25,12 @@ void init(void)
 
 void packet(int port)
 {
-    info(dst_ip) = current;
+    if (place == 0) {
+        info(dst_ip) = current;
+    } else {
+        for (int i = 0; i < 4; i++)
+            set_annotation(place + i, (u8) (ntohl(current) >> 8 * (3 - i)));
+    }
     emit(0);
 }
 

@@ -12,6 +12,9 @@
  *
  * In Click other elements can have sequence numbers changed; that is left out.
  *
+ * Click's GUARANTEE, TCP_GUARANTEE and REAP_INTERVAL are taken, and change nothing: a mapping is there until it has timed out, however
+ * many others come. Elements share no capacity.
+ *
  * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full; patterns (read), those of the inputs.
  *
  * See also: IPRewriter, UDPRewriter, ICMPRewriter. Source: RFC 3022.
@@ -25,7 +28,6 @@ PARAM_AS(SECONDS, u64, tcp_timeout, "TCP_TIMEOUT", KEYWORD(86400000000000));
 PARAM_AS(SECONDS, u64, tcp_nodata_timeout, "TCP_NODATA_TIMEOUT", KEYWORD(300000000000));
 PARAM_AS(SECONDS, u64, tcp_done_timeout, "TCP_DONE_TIMEOUT", KEYWORD(240000000000));
 PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(32768));
-/* Click's guarantees and the interval of its clean-up have no part here: what has timed out makes room at once. */
 PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, tcp_guarantee, "TCP_GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));

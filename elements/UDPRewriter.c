@@ -10,6 +10,9 @@
  *   REPLY_ANNO             an annotation that replies get as the flow's first packet had it
  *   DST_ANNO               false: the destination annotation stays
  *
+ * Click's GUARANTEE and REAP_INTERVAL are taken, and change nothing: a mapping is there until it has timed out, however
+ * many others come. Elements share no capacity.
+ *
  * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full; patterns (read), those of the inputs.
  *
  * See also: IPRewriter, TCPRewriter, ICMPRewriter. Source: RFC 3022.
@@ -22,7 +25,6 @@ ELEMENT(UDPRewriter, "1-/1-", "h/h");
 PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
 PARAM_AS(SECONDS, u64, streaming_timeout, "STREAMING_TIMEOUT", KEYWORD(0));
 PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(32768));
-/* Click's guarantee and the interval of its clean-up have no part here: what has timed out makes room at once. */
 PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));
 PARAM(bool, sets_dst_anno, "DST_ANNO", KEYWORD(true));

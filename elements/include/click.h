@@ -45,6 +45,8 @@ INFO(u8, user22);
 INFO(u8, user23);
 INFO(u16, vlan_tci);
 INFO(u8, packet_type);
+INFO(u32, aggregate);               /* the number of the flow or group that a packet is of */
+INFO(u64, first_timestamp);         /* of packets that stand for several, nanoseconds since 1970 */
 INFO(be32, dst_ip);                 /* where the packet goes next */
 INFO(in6_t, dst_ip6);
 INFO(i32, mac_header);              /* positions: offset + packet_moved() */

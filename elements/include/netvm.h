@@ -79,7 +79,8 @@ struct rewrite_spec {
 #define PARAM(ctype, name, keyword, mode) extern const ctype name
 /* PARAM_AS(SYNTAX, ctype, name, "KEYWORD", MODE): the same in a named syntax: SECONDS (as nanoseconds), BANDWIDTH (as bytes a
  * second), IPPORT, ETHERTYPE, IP_PROTOCOL, ICMP_TYPE, ICMP_CODE, ANNO (Click's place of an annotation), VLAN_TCI (the word ANNO is -1),
- * IP_OR_ANNO (the word DST_ANNO is 0.0.0.0), HEX, FIXEDPOINT16. */
+ * IP_OR_ANNO (the word DST_ANNO is 0.0.0.0), ADDRESS_ANNO (the place of an annotation with four bytes; 0: the destination), HEX, FIXEDPOINT16, DSCP (0 to 63), ECT (a
+ * truth value or 2), CONTENTS (0 NONE, 1 HEX, 2 ASCII), ALWAYS and NEVER (truth values that can be true only, false only). */
 #define PARAM_AS(syntax, ctype, name, keyword, mode) extern const ctype name
 /* PARAM_LIST(ctype, name, "KEYWORD", MODE): one argument that is a list separated by spaces, as `static const ctype name[]` of name_count values;
  * defaults are written 0 and mean an empty list. */
@@ -248,6 +249,8 @@ void print_ip6(in6_t address);
 void print_mac(mac_t address);
 /* Packet bytes in hexadecimal, in groups of four. */
 void print_bytes(u32 offset, u32 length);
+/* The same as text, a dot for what is not printable ASCII, in groups of eight. */
+void print_ascii(u32 offset, u32 length);
 /* Seconds, a dot, six digits. */
 void print_time(u64 ns);
 

@@ -191,6 +191,14 @@ void print_bytes(u32 offset, u32 length)
         fprintf(out(), "%s%02x", i && i % 4 == 0 ? " " : "", bytes[i]);
 }
 
+void print_ascii(u32 offset, u32 length)
+{
+    const u8 *bytes = nv_header(offset, length);
+
+    for (u32 i = 0; i < length; i++)
+        fprintf(out(), "%s%c", i && i % 8 == 0 ? " " : "", bytes[i] >= ' ' && bytes[i] <= '~' ? bytes[i] : '.');
+}
+
 void print_time(u64 ns)
 {
     fprintf(out(), "%llu.%06llu", (unsigned long long) (ns / 1000000000), (unsigned long long) (ns % 1000000000 / 1000));

@@ -16,7 +16,7 @@ pub fn split(text: &str, separator: char) -> Vec<String> {
 }
 
 /// Names of numbers, by syntax.
-const NAMES: [(&str, &str, i64); 20] = [
+const NAMES: [(&str, &str, i64); 27] = [
     ("ICMP_TYPE", "unreachable", 3),
     ("ICMP_TYPE", "redirect", 5),
     ("ICMP_TYPE", "timeexceeded", 11),
@@ -37,6 +37,13 @@ const NAMES: [(&str, &str, i64); 20] = [
     ("IP_PROTOCOL", "udp", 17),
     ("VLAN_TCI", "ANNO", -1),
     ("IP_OR_ANNO", "DST_ANNO", 0),
+    ("ADDRESS_ANNO", "DST_IP", 0),
+    ("ADDRESS_ANNO", "MISC_IP", 20),
+    ("CONTENTS", "NONE", 0),
+    ("CONTENTS", "HEX", 1),
+    ("CONTENTS", "ASCII", 2),
+    ("CONTENTS", "ascii", 2),
+    ("ECT", "no", 0),
 ];
 
 /// The C constant of an argument.

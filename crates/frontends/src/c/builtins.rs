@@ -77,6 +77,7 @@ pub(super) enum Own {
     PrintIp6,
     PrintMac,
     PrintBytes,
+    PrintAscii,
     PrintTime,
 }
 
@@ -174,6 +175,7 @@ rows! {
     print_ip6(V(Type::In6)) VOID, O(Own::PrintIp6);
     print_mac(V(Type::Mac)) VOID, O(Own::PrintMac);
     print_bytes(V(U32), V(U32)) VOID, O(Own::PrintBytes);
+    print_ascii(V(U32), V(U32)) VOID, O(Own::PrintAscii);
     print_time(V(U64)) VOID, O(Own::PrintTime);
 }
 

@@ -29,10 +29,7 @@ impl Console {
         Ok(())
     }
 
-    fn packet(&mut self, at: u32, len: u32, packet: Option<&[u8]>) -> Result<(), CoproError> {
-        let bytes = packet.ok_or(CoproError::NoPacket)?;
-        let range = at as usize..(at as usize).saturating_add(len as usize);
-        let bytes = bytes.get(range).ok_or(CoproError::BadRegister)?;
+    fn packet(&mut self, bytes: &[u8]) {
         let mut text = String::new();
         for (i, byte) in bytes.iter().enumerate().take(MOST) {
             let blank = if i > 0 && i % 4 == 0 { " " } else { "" };
@@ -40,8 +37,19 @@ impl Console {
             let _ = write!(text, "{blank}{byte:02x}");
         }
         self.write(text.as_bytes());
-        Ok(())
     }
+
+    fn ascii(&mut self, bytes: &[u8]) {
+        let printable = |byte: &u8| if (b' '..=b'~').contains(byte) { *byte } else { b'.' };
+        let groups: Vec<Vec<u8>> = bytes[..bytes.len().min(MOST)].chunks(8).map(|group| group.iter().map(printable).collect()).collect();
+        self.write(&groups.join(&b' '));
+    }
+}
+
+/// So many bytes of the packet.
+fn part(at: u32, len: u32, packet: Option<&[u8]>) -> Result<&[u8], CoproError> {
+    let range = at as usize..(at as usize).saturating_add(len as usize);
+    packet.ok_or(CoproError::NoPacket)?.get(range).ok_or(CoproError::BadRegister)
 }
 
 /// What a number or an address looks like; none for another operation.
@@ -68,7 +76,8 @@ impl Coprocessor for Console {
     fn invoke(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
         match operation {
             0 => self.text(registers[0], registers[1])?,
-            7 => self.packet(registers[0], registers[1], packet)?,
+            7 => self.packet(part(registers[0], registers[1], packet)?),
+            8 => self.ascii(part(registers[0], registers[1], packet)?),
             _ => {
                 let text = shown(operation, registers).ok_or(CoproError::BadRegister)?;
                 self.write(text.as_bytes());
@@ -82,7 +91,7 @@ impl Coprocessor for Console {
     }
 
     fn work(&self, operation: u32, registers: &Registers, _: Option<&[u8]>) -> u64 {
-        if matches!(operation, 0 | 7) { u64::from(registers[1]).min(MOST as u64) } else { 0 }
+        if matches!(operation, 0 | 7 | 8) { u64::from(registers[1]).min(MOST as u64) } else { 0 }
     }
 
     fn drain(&mut self) -> Vec<u8> {
@@ -103,7 +112,7 @@ mod tests {
         console.init(b"hello");
         let mut all = [0; netil::copro::MAX_REGISTERS];
         all[..4].copy_from_slice(&registers);
-        console.invoke(operation, &mut all, Some(&[0x12, 0xab, 3, 4, 5]))?;
+        console.invoke(operation, &mut all, Some(b"\x12\xab\x03\x04\x05AZ ~\x7f"))?;
         Ok(String::from_utf8(console.drain()).unwrap())
     }
 
@@ -118,6 +127,9 @@ mod tests {
             (5, [0x2001_0db8, 0, 0, 1], "2001:db8::1"),
             (6, [0x00aa, 0x0102_03ff, 0, 0], "00-AA-01-02-03-FF"),
             (7, [0, 5, 0, 0], "12ab0304 05"),
+            (8, [0, 10, 0, 0], ".....AZ  ~."),
+            (8, [5, 2, 0, 0], "AZ"),
+            (8, [10, 0, 0, 0], ""),
         ];
         for (operation, registers, text) in wanted {
             assert_eq!(written(operation, registers).as_deref(), Ok(text));
@@ -127,7 +139,8 @@ mod tests {
     #[test]
     fn what_is_out_of_range_is_refused_and_what_is_too_much_lost() {
         assert_eq!(written(0, [3, 3, 0, 0]), Err(CoproError::BadRegister));
-        assert_eq!(written(7, [0, 6, 0, 0]), Err(CoproError::BadRegister));
+        assert_eq!(written(7, [0, 11, 0, 0]), Err(CoproError::BadRegister));
+        assert_eq!(written(8, [0, 11, 0, 0]), Err(CoproError::BadRegister));
         assert_eq!(written(0, [u32::MAX, u32::MAX, 0, 0]), Err(CoproError::BadRegister));
         let mut console = Console::default();
         console.init(&[b'x'; 1000]);

@@ -18,6 +18,7 @@ const IP4: u32 = 4;
 const IP6: u32 = 5;
 const MAC: u32 = 6;
 const PACKET: u32 = 7;
+const ASCII: u32 = 8;
 
 impl Lowerer<'_> {
     pub(super) fn print(&mut self, own: Own, args: &[Arg], row: &Row, span: Span) {
@@ -51,14 +52,14 @@ impl Lowerer<'_> {
             }
             (Own::PrintIp6, _) => self.ip6(first),
             (Own::PrintMac, _) => self.mac(first),
-            (Own::PrintBytes, [Arg::Value(length)]) => {
+            (Own::PrintBytes | Own::PrintAscii, [Arg::Value(length)]) => {
                 if self.kind == netil::module::HandlerKind::Init {
                     self.fault(span, format!("`{}` needs a packet, and there is none in init()", row.name));
                 }
                 self.values_to_registers(first, length);
                 let console = self.console();
                 self.code.op2(Op::CoproExbuf, console, 0);
-                self.invoke(PACKET);
+                self.invoke(if own == Own::PrintBytes { PACKET } else { ASCII });
             }
             (Own::PrintTime, _) => self.time(first),
             _ => {}

@@ -22,11 +22,26 @@ const NAMES: [(&str, u8); 9] = [
 /// The first and the last byte.
 const BYTES: std::ops::RangeInclusive<i128> = 16..=23;
 
-pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+/// The first byte of one.
+fn place(text: &str) -> Result<i128, Wrong> {
     let named = NAMES.iter().find(|(name, _)| *name == text).map(|(_, at)| i128::from(*at));
-    let at = named.map_or_else(|| integer::parse(text, 0), Ok).map_err(|_| "is not an annotation")?;
+    named.map_or_else(|| integer::parse(text, 0), Ok).map_err(|_| "is not an annotation".to_owned())
+}
+
+pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    let at = place(text)?;
     if !BYTES.contains(&at) {
         return Err(format!("is out of range, {} to {}", BYTES.start(), BYTES.end()));
+    }
+    number(at, reading.ty)
+}
+
+/// One that has room for an IP address: that of the destination, which is at 0, or four bytes.
+pub(super) fn read_address(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    let at = if text == "DST_IP" { 0 } else { place(text)? };
+    let (first, last) = (*BYTES.start(), *BYTES.end() - 3);
+    if at != 0 && !(first..=last).contains(&at) {
+        return Err(format!("has no room for an address: there are 0 and {first} to {last}"));
     }
     number(at, reading.ty)
 }

@@ -69,6 +69,12 @@ pub const SYNTAXES: &[Syntax] = &[
     Syntax { name: "ICMP_CODE", read: words::read_icmp_code },
     Syntax { name: "VLAN_TCI", read: words::read_tag },
     Syntax { name: "IP_OR_ANNO", read: words::read_address },
+    Syntax { name: "ADDRESS_ANNO", read: annotation::read_address },
+    Syntax { name: "DSCP", read: words::read_dscp },
+    Syntax { name: "ECT", read: words::read_ect },
+    Syntax { name: "CONTENTS", read: words::read_contents },
+    Syntax { name: "ALWAYS", read: words::read_always },
+    Syntax { name: "NEVER", read: words::read_never },
 ];
 
 impl Syntax {

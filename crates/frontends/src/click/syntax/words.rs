@@ -1,8 +1,9 @@
-//! Numbers that have names in some places: protocols, ICMP types and codes, tags and addresses that annotations give.
+//! Numbers that have names in some places: protocols, ICMP types and codes, tags and addresses that annotations give, and other words; truth values of which one
+//! only can be had.
 //!
-//! Source: Click's manuals of ICMPError, IPEncap and EtherVLANEncap; RFC 792.
+//! Source: Click's manuals of ICMPError, IPEncap, EtherVLANEncap and Print; RFC 792, 2474, 3168.
 
-use super::{Reading, Wrong, address, integer, number, port};
+use super::{Reading, Wrong, address, boolean, integer, number, port};
 use crate::click::arguments::Value;
 
 pub(super) const PROTOCOLS: [(&str, u8); 8] =
@@ -67,4 +68,44 @@ pub(super) fn read_tag(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong
 /// An address, or `DST_ANNO` for that of the annotation, which is 0.0.0.0.
 pub(super) fn read_address(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
     if text == "DST_ANNO" { number(0, reading.ty) } else { address::read(text, reading) }
+}
+
+/// The class of a packet (RFC 2474).
+pub(super) fn read_dscp(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    const MOST: i128 = 63;
+    let value = integer::parse(text, 0)?;
+    if (0..=MOST).contains(&value) { number(value, reading.ty) } else { Err(format!("is out of range, 0 to {MOST}")) }
+}
+
+/// Whether a transport knows of congestion (RFC 3168): 0 for no, and the two ways of saying so.
+pub(super) fn read_ect(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    if text == "2" {
+        return number(2, reading.ty);
+    }
+    boolean::read(text, reading).map_err(|_| "is neither true nor false nor 2".to_owned())
+}
+
+/// How a packet's bytes are shown: not at all, in hexadecimal, or as text.
+pub(super) fn read_contents(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    match text.to_ascii_uppercase().as_str() {
+        "NONE" => number(0, reading.ty),
+        "HEX" => number(1, reading.ty),
+        "ASCII" => number(2, reading.ty),
+        _ => boolean::read(text, reading).map_err(|_| "is none of NONE, HEX, ASCII".to_owned()),
+    }
+}
+
+/// Truth that cannot be otherwise.
+pub(super) fn read_always(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    only(text, true, reading)
+}
+
+/// What cannot be had.
+pub(super) fn read_never(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    only(text, false, reading)
+}
+
+fn only(text: &str, wanted: bool, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    let value = boolean::read(text, reading)?;
+    if value == Value::Int(wanted.into()) { Ok(value) } else { Err(format!("is not there: it can be {wanted} only")) }
 }

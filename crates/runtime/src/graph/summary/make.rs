@@ -57,6 +57,7 @@ struct Line {
     payload: Vec<u8>,
     payload_length: Option<u32>,
     paint: u64,
+    first: Option<u64>,
     aggregate: Option<u64>,
     count: Option<u32>,
 }
@@ -143,6 +144,7 @@ impl Line {
     fn take(&mut self, field: Field, word: &str) -> Option<()> {
         match field {
             Field::Timestamp | Field::NanoTimestamp => self.time = Some(timestamp(word)?),
+            Field::FirstTimestamp => self.first = Some(timestamp(word)?),
             Field::Seconds => self.seconds = Some(number(word)?),
             Field::Micros => self.micros = Some(number(word)?),
             Field::AllMicros => self.time = Some(number::<u64>(word)?.checked_mul(1000)?),
@@ -341,6 +343,7 @@ impl Line {
         let destination = self.destination.unwrap_or(reader.flow.2);
         info.set(&mut packet, "dst_ip", destination.into());
         info.set(&mut packet, "paint", self.paint);
+        info.set(&mut packet, "first_timestamp", self.first.unwrap_or(0));
         info.set(&mut packet, "aggregate", self.aggregate.unwrap_or(reader.aggregate));
         packet
     }

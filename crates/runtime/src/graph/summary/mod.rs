@@ -20,7 +20,7 @@ macro_rules! fields {
 }
 
 fields! {
-    Timestamp "timestamp" | "ts" | "utimestamp" | "first_timestamp", NanoTimestamp "ntimestamp", Seconds "ts_sec" | "sec", Micros "ts_usec" | "usec",
+    Timestamp "timestamp" | "ts" | "utimestamp", FirstTimestamp "first_timestamp", NanoTimestamp "ntimestamp", Seconds "ts_sec" | "sec", Micros "ts_usec" | "usec",
     AllMicros "ts_usec1" | "usec1",
     Source "ip_src" | "src", Destination "ip_dst" | "dst", Tos "ip_tos" | "tos", Dscp "ip_dscp" | "dscp", Ecn "ip_ecn" | "ecn", Ttl "ip_ttl" | "ttl",
     Frag "ip_frag" | "frag", FragOffset "ip_fragoff" | "fragoff", Id "ip_id" | "id", IpSum "ip_sum" | "sum", Protocol "ip_proto" | "ip_p" | "proto",

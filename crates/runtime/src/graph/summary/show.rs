@@ -67,7 +67,9 @@ impl<'p> View<'p> {
 
     fn field(&self, field: Field) -> Option<String> {
         match field {
-            Field::Timestamp | Field::NanoTimestamp | Field::Seconds | Field::Micros | Field::AllMicros => Some(self.time(field)),
+            Field::Timestamp | Field::FirstTimestamp | Field::NanoTimestamp | Field::Seconds | Field::Micros | Field::AllMicros => {
+                Some(self.time(field))
+            }
             Field::Count | Field::Link | Field::Direction | Field::Aggregate | Field::WireLength => Some(self.annotation(field)),
             Field::EtherSource | Field::EtherDestination | Field::EtherType => self.ether(field),
             Field::SourcePort | Field::DestinationPort => self.port(field),
@@ -88,10 +90,11 @@ impl<'p> View<'p> {
     }
 
     fn time(&self, field: Field) -> String {
-        let time = self.packet.buffer.time_ns;
+        let first = field == Field::FirstTimestamp;
+        let time = if first { self.info.get(self.packet, "first_timestamp") } else { self.packet.buffer.time_ns };
         let (seconds, micros) = (time / 1_000_000_000, time % 1_000_000_000 / 1000);
         match field {
-            Field::Timestamp => format!("{seconds}.{micros:06}"),
+            Field::Timestamp | Field::FirstTimestamp => format!("{seconds}.{micros:06}"),
             Field::NanoTimestamp => format!("{seconds}.{:09}", time % 1_000_000_000),
             Field::Seconds => seconds.to_string(),
             Field::Micros => micros.to_string(),
