@@ -18,8 +18,9 @@
  * Packets to 0.0.0.0 are dropped; those to broadcast addresses go to FF-FF-FF-FF-FF-FF, those to multicast addresses to 01-00-5E-xx-yy-zz (RFC 1112 6.4).
  * Packets wait for at most 128 addresses.
  *
- * Handlers: queries, responses, drops, length (read): queries sent, replies seen, packets lost, packets waiting; stats (read), some of these as text;
- * neighbours.count, neighbours.list (read), the addresses that are known, in hexadecimal.
+ * Handlers: queries, responses, drops, length (read): queries sent, replies seen, packets lost, packets waiting; stats (read), some of these as text; ipaddr
+ * (read, write), this host's address in queries; table (read), lines IP 1 ETH SECONDS of the addresses that are known, the last since when; count (read) of them.
+ * insert IP ETH, delete IP, clear (write) change what is known.
  *
  * Example: `c :: Classifier(12/0806 20/0002, ...);  c[0] -> [1]arp :: ARPQuerier(18.26.4.24, 00:00:C0:AE:67:EF) -> ...`
  *
@@ -53,8 +54,14 @@ struct slot { be32 address; u32 waiting; u32 questions; u64 asked; };
 static struct slot slots[SLOTS];
 static u32 next_slot, held;
 static u64 queries, responses, drops;
+static be32 current_address;
 
 static const u8 everybody[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+void init(void)
+{
+    current_address = my_network.addr;
+}
 
 /* ---- Ethernet headers ---- */
 
@@ -121,7 +128,7 @@ static void make_query(be32 address, u16 tci)
     arp->protocol_size = sizeof(be32);
     arp->operation = htons(ARP_REQUEST);
     arp->sender_mac = my_mac;
-    arp->sender_ip = my_network.addr;
+    arp->sender_ip = current_address;
     arp->target_ip = address;
     info(vlan_tci) = tci;
     set_mac_header(0);
@@ -363,3 +370,5 @@ READ(queries, u64, queries);
 READ(responses, u64, responses);
 READ(drops, u64, drops);
 READ(length, u32, held);
+READ(ipaddr, be32, current_address);
+WRITE(ipaddr, be32, current_address);

@@ -4,6 +4,8 @@
  * Packets are ARP queries with their Ethernet header. A query for an address in one of the networks is answered, by output 0, with that argument's
  * ETH; the longest prefix decides. All other packets leave by output 1 if there is one, and are dropped otherwise.
  *
+ * Handlers: table (read), lines IP/LEN ETH, longer prefixes first; lookup IP (read), the ETH that is answered; add IP/MASK ... ETH, remove IP/MASK (write).
+ *
  * Example: answers for this host and, as a proxy, for a network behind it:
  *
  *     Classifier(12/0806 20/0001) -> ARPResponder(18.26.4.24 18.26.7.0/24 00-00-C0-AE-67-EF) -> ...

@@ -5,6 +5,9 @@
  * Instead of it, VLAN_ID and VLAN_PCP (priority, 0 by default) give its parts. Packets of NATIVE_VLAN (0 by default; -1: none) get a
  * plain Ethernet header.
  *
+ * Handlers: src, dst, ethertype, vlan_tci, vlan_id, vlan_pcp, native_vlan (read, write), the arguments; of numbers that are too large the lower bits count. Writing
+ * vlan_tci ends that tags come from the annotation.
+ *
  * Example: `EtherVLANEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2, 1)`
  *
  * See also: EtherEncap, StripEtherVLANHeader, SetVLANAnno.
@@ -21,13 +24,21 @@ PARAM(u16, priority, "VLAN_PCP", OPTIONAL(0));
 PARAM(u16, vlan_id, "VLAN_ID", KEYWORD(0));
 PARAM(i32, native_vlan, "NATIVE_VLAN", KEYWORD(0));
 
-enum { FROM_ANNOTATION = -1, ID_BITS = 0xfff };
+enum { FROM_ANNOTATION = -1, ID_BITS = 0xfff, PRIORITY_SHIFT = 13, PRIORITY_BITS = 7 << PRIORITY_SHIFT };
 
-static u16 tag(void)
+static mac_t current_source, current_destination;
+static u16 current_ethertype, current_tag;
+static i32 current_native;
+static bool annotated;
+
+void init(void)
 {
-    if (whole_tag == FROM_ANNOTATION)
-        return info(vlan_tci);
-    return (u16) (whole_tag | vlan_id | priority << 13);
+    current_source = source;
+    current_destination = destination;
+    current_ethertype = ethertype;
+    annotated = whole_tag == FROM_ANNOTATION;
+    current_tag = annotated ? 0 : (u16) (whole_tag | vlan_id | priority << PRIORITY_SHIFT);
+    current_native = native_vlan;
 }
 
 static void encapsulate(void)
@@ -36,9 +47,9 @@ static void encapsulate(void)
 
     packet_push(sizeof(struct ether));
     ether = header(struct ether, 0);
-    ether->dst = destination;
-    ether->src = source;
-    ether->type = htons(ethertype);
+    ether->dst = current_destination;
+    ether->src = current_source;
+    ether->type = htons(current_ethertype);
 }
 
 static void encapsulate_with_tag(u16 tci)
@@ -47,21 +58,72 @@ static void encapsulate_with_tag(u16 tci)
 
     packet_push(sizeof(struct vlan));
     vlan = header(struct vlan, 0);
-    vlan->dst = destination;
-    vlan->src = source;
+    vlan->dst = current_destination;
+    vlan->src = current_source;
     vlan->tpid = htons(ETHERTYPE_VLAN);
     vlan->tci = htons(tci);
-    vlan->type = htons(ethertype);
+    vlan->type = htons(current_ethertype);
 }
 
 void packet(int port)
 {
-    u16 tci = tag();
+    u16 tci = annotated ? info(vlan_tci) : current_tag;
 
-    if ((tci & ID_BITS) == native_vlan)
+    if ((tci & ID_BITS) == current_native)
         encapsulate();
     else
         encapsulate_with_tag(tci);
     set_mac_header(0);
     emit(0);
 }
+
+/* ---- Handlers ---- */
+
+static void print_tag(void)
+{
+    if (annotated)
+        print("ANNO");
+    else
+        print_uint(current_tag);
+}
+
+static void set_tag(u16 tag)
+{
+    annotated = false;
+    current_tag = tag;
+}
+
+static u16 current_id(void)
+{
+    return current_tag & ID_BITS;
+}
+
+static void set_id(u16 id)
+{
+    current_tag = (u16) ((current_tag & ~ID_BITS) | (id & ID_BITS));
+}
+
+static u16 current_priority(void)
+{
+    return (u16) (current_tag >> PRIORITY_SHIFT);
+}
+
+static void set_priority(u16 wanted)
+{
+    current_tag = (u16) ((current_tag & ~PRIORITY_BITS) | (wanted << PRIORITY_SHIFT & PRIORITY_BITS));
+}
+
+READ(src, mac_t, current_source);
+WRITE(src, mac_t, current_source);
+READ(dst, mac_t, current_destination);
+WRITE(dst, mac_t, current_destination);
+READ(ethertype, u16, current_ethertype);
+WRITE(ethertype, u16, current_ethertype);
+READ_CALL(vlan_tci, text, print_tag);
+WRITE_CALL(vlan_tci, u16, set_tag);
+READ_CALL(vlan_id, u16, current_id);
+WRITE_CALL(vlan_id, u16, set_id);
+READ_CALL(vlan_pcp, u16, current_priority);
+WRITE_CALL(vlan_pcp, u16, set_priority);
+READ(native_vlan, i32, current_native);
+WRITE(native_vlan, i32, current_native);

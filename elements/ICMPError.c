@@ -12,6 +12,8 @@
  * route that the packet has gone is reversed for the error. The destination annotation becomes the sender, and fix_ip_src is set
  * (unless USE_FIX_ANNO is false), so that FixIPSrc can put in the address of the interface that the error leaves by.
  *
+ * Handlers: src, mtu, pmtu (read, write), the arguments.
+ *
  * Example: `ttl :: DecIPTTL;  ttl[1] -> ICMPError(18.26.4.24, timeexceeded) -> ...`
  *
  * Source: RFC 792. See also: DecIPTTL, FixIPSrc, IPGWOptions, IPFragmenter.
@@ -35,6 +37,16 @@ enum { OPTION_END = 0, OPTION_NOP = 1, LOOSE_ROUTE = 131, STRICT_ROUTE = 137, FI
 static u8 original[LONGEST];
 static u8 route[MOST_OPTIONS];
 static u16 next_id;
+static be32 current_source;
+static u32 current_mtu;
+static u16 current_path_mtu;
+
+void init(void)
+{
+    current_source = source;
+    current_mtu = mtu;
+    current_path_mtu = path_mtu;
+}
 
 static bool is_error(u8 type)
 {
@@ -107,7 +119,7 @@ static be32 rest_of(be32 gateway, u8 wrong_byte)
     if (error_type == ICMP_PARAMETER_PROBLEM && error_code == ERROR_AT_POINTER)
         return htonl((u32) wrong_byte << 24);
     if (error_type == ICMP_UNREACHABLE && error_code == NEEDS_FRAGMENTATION)
-        return htonl(path_mtu);
+        return htonl(current_path_mtu);
     return htonl(0);
 }
 
@@ -120,7 +132,7 @@ static void fill_ip(u32 header_length, be32 destination)
     ip->id = htons(next_id);
     ip->ttl = ERROR_TTL;
     ip->protocol = PROTOCOL_ICMP;
-    ip->src = source;
+    ip->src = current_source;
     ip->dst = destination;
     packet_write(sizeof(struct ip), route, header_length - (u32) sizeof(struct ip));
     ip_set_checksum(0);
@@ -150,7 +162,7 @@ static void answer(u32 start)
     be32 sender = ip->src, rest = rest_of(info(dst_ip), info(icmp_parameter_problem));
     u32 option = find_route(start, ip_header_length(ip));
     u32 header_length = (u32) sizeof(struct ip) + (option != 0 ? reverse_route(option) : 0);
-    u32 before = header_length + (u32) sizeof(struct icmp), quoted = least(packet_length() - start, least(mtu - before, LONGEST));
+    u32 before = header_length + (u32) sizeof(struct icmp), quoted = least(packet_length() - start, least(current_mtu - before, LONGEST));
 
     packet_read(original, start, quoted);
     packet_create(before + quoted);
@@ -165,8 +177,15 @@ void packet(int port)
 {
     u32 start = network_offset();
 
-    if (mtu < 128 || !may_be_answered(start))
+    if (current_mtu < 128 || !may_be_answered(start))
         drop(NO_ERROR_ABOUT_THIS);
     answer(start);
     emit(0);
 }
+
+READ(src, be32, current_source);
+WRITE(src, be32, current_source);
+READ(mtu, u32, current_mtu);
+WRITE(mtu, u32, current_mtu);
+READ(pmtu, u16, current_path_mtu);
+WRITE(pmtu, u16, current_path_mtu);

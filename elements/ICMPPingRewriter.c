@@ -21,7 +21,9 @@
  * Click's GUARANTEE and REAP_INTERVAL are taken, and change nothing: a mapping is there until it has timed out, however
  * many others come. Elements share no capacity.
  *
- * Handlers: mapping_failures (read), packets dropped because no identifier was free or the table was full; patterns (read), those of the inputs.
+ * Handlers: mapping_failures (read), packets dropped because no identifier was free or the table was full; patterns (read), those of the inputs;
+ * table, tcp_table, udp_table (read), a line FLOW => REWRITTEN [*FOUT ROUT] iINPUT expSECONDS each way; lookup SADDR SPORT DADDR DPORT and tcp_lookup (read), what
+ * becomes of such packets; size (read), how many flows are known, capacity (read), how many may be; clear (write) forgets them.
  *
  * See also: IPRewriter, ICMPRewriter, ICMPPingResponder. Source: RFC 792, RFC 5508 section 3.
  */

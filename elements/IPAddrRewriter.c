@@ -22,7 +22,8 @@
  * Click's GUARANTEE and REAP_INTERVAL are taken, and change nothing: a mapping is there until it has timed out, however
  * many others come. Elements share no capacity.
  *
- * Handlers: patterns (read), those of the inputs.
+ * Handlers: patterns (read), those of the inputs; table (read), lines
+ * INNER => OUTER [*FOUT ROUT], and the other way round; size (read), how many addresses are known, capacity (read), how many may be; clear (write) forgets them.
  *
  * See also: IPRewriter, ICMPRewriter. Source: RFC 3022.
  */

@@ -29,8 +29,8 @@
  * many others come. Elements share no capacity.
  *
  * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full; patterns (read), those of the inputs;
- * brief.count, lasting.count (read), the mappings there are, a flow and its replies each: of flows with a short timeout, and with a long one; brief.list,
- * lasting.list (read), these in hexadecimal.
+ * table, tcp_table, udp_table (read), a line FLOW => REWRITTEN [*FOUT ROUT] iINPUT expSECONDS each way; lookup SADDR SPORT DADDR DPORT and tcp_lookup (read), what
+ * becomes of such packets; size (read), how many flows are known, capacity (read), how many may be; clear (write) forgets them.
  *
  * Example: hosts behind 1.0.0.1, which only they may call from:
  *

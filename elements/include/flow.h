@@ -21,6 +21,7 @@ struct mapping {
     bool is_done;               /* a TCP connection that ends: FIN or RST was seen */
     bool is_reply;
     u8 mark;                    /* of the flow's first packet, for replies */
+    u8 input;                   /* that the flow began at */
 };
 
 /* What becomes of an address, where only addresses are rewritten. */

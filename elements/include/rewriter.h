@@ -68,8 +68,9 @@ static bool is_free(void)
     return !is_live(table_peek(brief, &replies)) && !is_live(table_peek(lasting, &replies));
 }
 
-static void fill_new(struct mapping *mapping, u32 output, bool is_reply)
+static void fill_new(struct mapping *mapping, int input, u32 output, bool is_reply)
 {
+    mapping->input = (u8) input;
     mapping->output = output;
     mapping->is_reply = is_reply;
     mapping->mark = reply_anno == NO_ANNO ? 0 : annotation(reply_anno);
@@ -81,13 +82,13 @@ static void fill_new(struct mapping *mapping, u32 output, bool is_reply)
 }
 
 /* Both directions, or neither. */
-static bool insert_both(u32 forward, u32 reply)
+static bool insert_both(int input)
 {
     struct mapping *mapping = table_insert(brief, &this_flow);
 
     if (!mapping)
         return false;
-    fill_new(mapping, forward, false);
+    fill_new(mapping, input, inputs[input].forward, false);
     mapping->to = rewritten;
     find_replies();
     mapping = table_insert(brief, &replies);
@@ -95,7 +96,7 @@ static bool insert_both(u32 forward, u32 reply)
         table_delete(brief, &this_flow);
         return false;
     }
-    fill_new(mapping, reply, true);
+    fill_new(mapping, input, inputs[input].reply, true);
     mapping->to.saddr = this_flow.daddr;
     mapping->to.daddr = this_flow.saddr;
     mapping->to.sport = this_flow.dport;
@@ -122,7 +123,7 @@ static bool map(int port)
     if (spec->kind == REWRITE_PATTERN && !apply_pattern(spec))
         return false;
     forget();
-    return insert_both(spec->forward, spec->reply);
+    return insert_both(port);
 }
 
 /* ---- Packets of a flow ---- */

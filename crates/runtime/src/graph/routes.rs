@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// How many bits addresses have, 32 or 128.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Family(u32);
+pub(super) struct Family(pub(super) u32);
 
 /// A route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,30 +25,30 @@ struct Route {
 }
 
 impl Family {
-    fn address(self, text: &str) -> Option<u128> {
+    pub(super) fn address(self, text: &str) -> Option<u128> {
         match self {
             Self(32) => text.parse::<Ipv4Addr>().ok().map(|address| u32::from(address).into()),
             _ => text.parse::<Ipv6Addr>().ok().map(u128::from),
         }
     }
 
-    fn shown(self, address: u128) -> String {
+    pub(super) fn shown(self, address: u128) -> String {
         if self.0 == 32 { Ipv4Addr::from(address as u32).to_string() } else { Ipv6Addr::from(address).to_string() }
     }
 
     /// So many ones, then zeros.
-    fn mask(self, length: u32) -> u128 {
+    pub(super) fn mask(self, length: u32) -> u128 {
         let all = u128::MAX >> (128 - self.0);
         all & all.checked_shl(self.0 - length.min(self.0)).unwrap_or(0)
     }
 
     /// An address as tables have it.
-    fn limbs(self, address: u128) -> Box<[u64]> {
+    pub(super) fn limbs(self, address: u128) -> Box<[u64]> {
         [address as u64, (address >> 64) as u64][..self.0.div_ceil(64) as usize].into()
     }
 
     /// An address, octets at its end left out, and the length of its mask.
-    fn prefix(self, text: &str) -> Option<(u128, u32)> {
+    pub(super) fn prefix(self, text: &str) -> Option<(u128, u32)> {
         let (address, mask) = text.split_once('/').map_or((text, None), |(address, mask)| (address, Some(mask)));
         let address = if self.0 == 32 { octets(address, mask.is_none())? } else { self.address(address)? };
         let length = match mask {

@@ -1,7 +1,8 @@
 //! The tables of programs from outside: handlers that every table has.
 //!
 //! `TABLE.list` is a line an entry (`KEY[/MASK|-HIGHEST] [PRIORITY] VALUE`, in hexadecimal), `TABLE.count` how many there are; `TABLE.add` and
-//! `TABLE.remove` take such lines. What addresses look like in them is the element's business, whose own handlers hide these.
+//! `TABLE.remove` take such lines. What addresses look like in them is the element's business, whose own handlers hide these;
+//! tables of Click's elements have Click's handlers as well: [`super::routes`], [`super::hosts`], [`super::mappings`].
 
 use super::native::{Control, controls};
 use super::program::Program;
@@ -16,7 +17,8 @@ impl Program {
             let (read, write) = (named(["list", "count"]), named(["add", "remove"]));
             controls(&read.each_ref().map(String::as_str), &write.each_ref().map(String::as_str), &[])
         };
-        self.route_handlers().into_iter().chain(self.module().tables.iter().flat_map(|table| of(&table.name))).collect()
+        let own = [self.route_handlers(), self.host_handlers(), self.flow_handlers()].concat();
+        own.into_iter().chain(self.module().tables.iter().flat_map(|table| of(&table.name))).collect()
     }
 
     /// The table that a handler `TABLE.what` is of, and `what`.
@@ -29,7 +31,8 @@ impl Program {
     /// Reads a handler of a table; `None` if it is none.
     pub(super) fn read_table(&mut self, handler: &str, argument: &str, now: u64) -> Option<Result<String, String>> {
         if !handler.contains('.') {
-            return self.read_routes(handler, argument, now);
+            let found = self.read_routes(handler, argument, now).or_else(|| self.read_hosts(handler, argument, now));
+            return found.or_else(|| self.read_flows(handler, argument, now));
         }
         let (at, what) = self.table(handler)?;
         let table = self.state.tables.get(at)?;
@@ -46,7 +49,8 @@ impl Program {
     /// Writes one.
     pub(super) fn write_table(&mut self, handler: &str, text: &str, now: u64) -> Option<Result<(), String>> {
         if !handler.contains('.') {
-            return self.write_routes(handler, text, now);
+            let found = self.write_routes(handler, text, now).or_else(|| self.write_hosts(handler, text, now));
+            return found.or_else(|| self.write_flows(handler, now));
         }
         let (at, what) = self.table(handler)?;
         let declaration = self.module().tables[at].clone();
