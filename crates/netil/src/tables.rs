@@ -49,6 +49,9 @@ pub trait Table: Send {
     /// Takes out from outside; true if it was there.
     fn remove(&mut self, key: &[u64], mask: &[u64], priority: u32, now_ns: u64) -> bool;
 
+    /// The entry of just that key, mask and priority, or 0; it does not count as used.
+    fn known(&mut self, key: &[u64], mask: &[u64], priority: u32, now_ns: u64) -> u32;
+
     /// The live entries, ordered by key, mask and priority.
     fn entries(&self, now_ns: u64) -> Vec<Entry>;
 
@@ -261,6 +264,12 @@ impl Table for Reference {
         let there = self.slots[at].as_ref().is_some_and(|s| self.live(s, now_ns));
         self.forget(at);
         there
+    }
+
+    fn known(&mut self, key: &[u64], mask: &[u64], priority: u32, now_ns: u64) -> u32 {
+        let now_ns = self.tick(now_ns);
+        let same = self.same(key, mask, priority);
+        handle(same.filter(|at| self.slots[*at].as_ref().is_some_and(|slot| self.live(slot, now_ns))))
     }
 
     fn entries(&self, now_ns: u64) -> Vec<Entry> {

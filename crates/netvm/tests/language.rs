@@ -177,6 +177,8 @@ fn routes_change_by_handlers_and_handlers_are_listed() {
     for class in ["RadixIPLookup", "RangeIPLookup"] {
         let (told, values) = routes(class, "0.0.0.0/0 0, 9.0.0.0/8 1", script);
         assert_eq!((told.as_str(), values[0].as_str()), ("true false\n", "0.0.0.0/0\t-\t1\n10.0.0.0/8\t1.2.3.4\t1\n"), "{class}");
+        let (told, _) = routes(class, "0.0.0.0/0 0, 9.0.0.0/8 1", "write rt.add 9.0.0.0/8 1.1.1.1 0, write rt.add 9.0.0.0/9 2");
+        assert!(told.contains("conflict with existing route '9.0.0.0/8 - 1'") && !told.contains("/9"), "{class}: {told}");
     }
 }
 
@@ -191,5 +193,19 @@ fn what_is_unreachable_goes_nowhere() {
         runs(&text, &folder, &["c.count"]).1.remove(0)
     };
     assert_eq!(["39.0.0.1", "40.0.0.1", "40.1.0.1"].map(counted), ["3", "0", "3"]);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_handler_that_is_read_may_set_a_timer() {
+    let text = "static u32 fired;
+        static u32 arm(void) { timer_set(0, now() + 5); return 7; }
+        void push(int port) { emit(0); }
+        void timer(int n) { fired += 1; }
+        READ_CALL(arm, u32, arm);
+        READ(fired, u32, fired);";
+    let folder = classes("alarm", &[("Alarm", "1", text)]);
+    let config = "Idle -> e :: Alarm -> Discard; DriverManager(print $(e.arm) $(e.fired), wait 1ms, print $(e.fired), stop)";
+    assert_eq!(runs(config, &folder, &[]).0, "7 0\n1\n");
     std::fs::remove_dir_all(folder).unwrap();
 }

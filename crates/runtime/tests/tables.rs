@@ -92,9 +92,18 @@ impl Pair {
     }
 
     fn remove(&mut self, entry: &Entry) {
+        self.look_for(entry);
         let removed =
             [&mut self.plain as &mut dyn Table, &mut *self.fast].map(|t| t.remove(&entry.key, &entry.mask, entry.priority, self.now));
         assert_eq!(removed[0], removed[1]);
+        self.look_for(entry);
+    }
+
+    /// The entry of just that key, mask and priority.
+    fn look_for(&mut self, entry: &Entry) {
+        let known =
+            [&mut self.plain as &mut dyn Table, &mut *self.fast].map(|t| t.known(&entry.key, &entry.mask, entry.priority, self.now));
+        self.same(known[0], known[1]);
     }
 
     fn compare(&mut self) {

@@ -97,8 +97,9 @@ impl Graph {
         self.pending[mark..].reverse();
     }
 
-    /// What a program printed, and its copies, which leave before the packet.
+    /// A program has run: its timers, what it printed, and its copies, which leave before the packet.
     fn after_program(&mut self, node: usize, packet: &Packet) {
+        self.note_timers(node);
         let Body::Program(program) = &mut self.nodes[node].body else { return };
         let printed = program.printed();
         let clones: Vec<_> = program.clones().collect();

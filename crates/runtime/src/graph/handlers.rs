@@ -235,7 +235,9 @@ impl Graph {
             program.with(&mut self.shared, |program| program.event(event::CONTROL + index, now, now));
             printed = program.printed();
         }
-        Ok(program.value(index, &printed))
+        let value = program.value(index, &printed);
+        self.note_timers(node);
+        Ok(value)
     }
 
     fn write_control(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {

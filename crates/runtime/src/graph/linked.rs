@@ -479,6 +479,7 @@ impl Host for Serving<'_> {
         if let Body::Program(program) = &mut self.graph.nodes[node].body {
             program.look_at_timers(time_ns, now);
         }
+        self.graph.note_timers(node);
         let several = self.along.several;
         self.look();
         let alone = several && !self.along.several;

@@ -41,6 +41,7 @@ mod stats;
 mod summary;
 mod tables;
 mod text;
+mod timers;
 
 pub use args::Args;
 pub use linked::{Linking, Made};
@@ -63,6 +64,7 @@ use program::{Program, Shared, Together, seed_of};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
+use timers::Timers;
 
 /// How often a packet may be led back.
 pub const MAX_ROUNDS: u8 = 16;
@@ -150,8 +152,7 @@ pub struct Graph {
     calls: VecDeque<(usize, String, String)>,
     tasks: Vec<usize>,
     sources: Vec<usize>,
-    /// Programs that set timers, and native elements that have set theirs.
-    timed: Vec<usize>,
+    timers: Timers,
     clock: Clock,
     host: Box<dyn Host>,
     settings: Settings,
@@ -203,10 +204,6 @@ struct Node {
     inputs: Vec<Vec<End>>,
     /// True for the inputs that are pulled.
     pulled: Vec<bool>,
-    /// When the timer of a native element is due; 0: never.
-    timer: u64,
-    /// A native element that has set its timer.
-    has_waited: bool,
     /// The queues behind that tell when they are full, for sources.
     queues_behind: Vec<usize>,
     stats: NodeStats,
@@ -216,7 +213,7 @@ impl Node {
     fn empty(instance: &Instance, pulled: Vec<bool>, inputs: Vec<Vec<End>>, outputs: Vec<Vec<Way>>) -> Self {
         let arguments = if let Source::Native(arguments) = &instance.body { arguments.clone() } else { Vec::new() };
         let (name, class, body, stats) = (instance.name.clone(), instance.class.clone(), Body::Native(None), NodeStats::default());
-        Self { name, class, arguments, body, pulled, inputs, outputs, timer: 0, has_waited: false, queues_behind: Vec::new(), stats }
+        Self { name, class, arguments, body, pulled, inputs, outputs, queues_behind: Vec::new(), stats }
     }
 }
 
@@ -276,13 +273,12 @@ impl Graph {
         };
         let tasks = is(|native| native.is_task());
         let sources = is(|native| native.is_source());
-        let sets_timers = |(index, node): (usize, &Node)| matches!(&node.body, Body::Program(p) if p.sets_timers()).then_some(index);
-        let timed = nodes.iter().enumerate().filter_map(sets_timers).collect();
         let by_name = nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), index)).collect();
         let budget = settings.budget.unwrap_or(netil::exec::DEFAULT_BUDGET);
         let clock = Clock::new(&settings, !sources.is_empty(), host.clock());
         Self {
             driver: is(|native| native.is_driver()).first().copied(),
+            timers: Timers::new(nodes.len()),
             nodes,
             by_name,
             shared: Shared::default(),
@@ -291,7 +287,6 @@ impl Graph {
             calls: VecDeque::new(),
             tasks,
             sources,
-            timed,
             clock,
             host,
             settings,

@@ -28,6 +28,8 @@ pub(super) struct Program {
     sets_timers: bool,
     /// Timers as they were last seen, and when each is due by the run's clock.
     timers: Vec<(u64, u64)>,
+    /// The one that is due first: when by the run's clock, which one, and the time that it was set for.
+    first: Option<(u64, u32, u64)>,
     together: Together,
     /// Its pull handler looks for packets itself.
     asks: bool,
@@ -103,7 +105,7 @@ impl Program {
         let inputs = program.module().all_ports().iter().filter(|(_, port)| port.kind.is_input()).count() as u32;
         let (program, outcome, asks) = (Arc::clone(program), Outcome::default(), asks(program));
         let sets_timers = sets_timers(&program);
-        Ok(Self { program, engine, state, outcome, inputs, sets_timers, timers: Vec::new(), together, asks })
+        Ok(Self { program, engine, state, outcome, inputs, sets_timers, timers: Vec::new(), first: None, together, asks })
     }
 
     /// Does something with what it has together with others in its place. They lie with the graph, and here only meanwhile: one program
@@ -255,28 +257,39 @@ impl Program {
     pub(super) fn look_at_timers(&mut self, time: u64, now: u64) {
         // Most do not, and this is done for every packet.
         let all = if self.sets_timers { &self.state.timers[..] } else { &[] };
+        let mut changed = false;
         for (number, when) in all.iter().enumerate() {
             if self.timers.len() <= number {
                 self.timers.push((0, 0));
             }
             if self.timers[number].0 != *when {
                 self.timers[number] = (*when, now.saturating_add(when.saturating_sub(time)));
+                changed = true;
             }
+        }
+        if changed {
+            self.first = self.find_first();
         }
     }
 
-    /// The timer that is due first: when by the run's clock, which one, and the time that it was set for.
-    pub(super) fn next_timer(&self) -> Option<(u64, u32, u64)> {
+    /// When its first timer is due by the run's clock.
+    pub(super) fn due(&self) -> Option<u64> {
+        self.first.map(|(when, ..)| when)
+    }
+
+    fn find_first(&self) -> Option<(u64, u32, u64)> {
         let set = self.timers.iter().enumerate().filter(|(_, timer)| timer.0 != 0);
         set.map(|(number, timer)| (timer.1, number as u32, timer.0)).min()
     }
 
-    /// Takes a timer that is due; the event that its handler runs for.
-    pub(super) fn take_timer(&mut self, number: u32) -> u32 {
+    /// Takes the timer that is due first: the event that its handler runs for, and the time that it was set for.
+    pub(super) fn take_timer(&mut self) -> Option<(u32, u64)> {
+        let (_, number, time) = self.first?;
         if let (Some(timer), Some(when)) = (self.timers.get_mut(number as usize), self.state.timers.get_mut(number as usize)) {
             (*timer, *when) = ((0, 0), 0);
         }
-        event::TIMER + number
+        self.first = self.find_first();
+        Some((event::TIMER + number, time))
     }
 
     /// The handlers that the program has.

@@ -193,13 +193,10 @@ impl Program {
             Route::parse(family, line, what != "remove").ok_or_else(|| format!("expected ADDR/MASK [GATEWAY] OUTPUT, not '{line}'"))?;
         let Some(table) = self.state.tables.get_mut(at) else { return Ok(()) };
         let entry = route.entry(kind, value_bytes);
-        // Of the three only this one looks at all routes: it has to know the other one and leave it as it is.
-        if what == "add" {
-            let routes = table.entries(now);
-            if let Some(other) = routes.iter().find(|other| (&other.key, &other.mask) == (&entry.key, &entry.mask)) {
-                let other = Route::of(family, other, kind).map(|other| other.shown()).unwrap_or_default();
-                return Err(format!("conflict with existing route '{other}'"));
-            }
+        let known = if what == "add" { table.known(&entry.key, &entry.mask, entry.priority, now) } else { 0 };
+        if let Some((gateway, output)) = table.value(known).and_then(|value| family.value(value)).filter(|_| known != 0) {
+            let other = Route { gateway, output, ..route };
+            return Err(format!("conflict with existing route '{}'", other.shown()));
         }
         if what != "remove" {
             return table.add(&entry, now).map_err(|full| full.to_string());

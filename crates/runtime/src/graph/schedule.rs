@@ -117,31 +117,30 @@ impl Graph {
 
     /// The first timer: when, and whose.
     pub(super) fn next_timer(&self) -> Option<(u64, usize)> {
-        let timer = |index: &usize| match &self.nodes[*index] {
-            super::Node { body: Body::Native(..), timer, .. } => (*timer != 0).then_some((*timer, *index)),
-            super::Node { body: Body::Program(program), .. } => program.next_timer().map(|(when, _, _)| (when, *index)),
-        };
-        self.timed.iter().filter_map(timer).min()
+        self.timers.first()
     }
 
-    /// Sets the timer of a native element.
+    /// Sets the timer of a native element; 0 is never.
     pub(super) fn wake_at(&mut self, index: usize, when: u64) {
-        let node = &mut self.nodes[index];
-        node.timer = when;
-        if !std::mem::replace(&mut node.has_waited, true) {
-            self.timed.push(index);
+        self.timers.note(index, (when != 0).then_some(when));
+    }
+
+    /// Notes when the first timer of a program is due, which has just run.
+    pub(super) fn note_timers(&mut self, node: usize) {
+        if let Body::Program(program) = &self.nodes[node].body {
+            self.timers.note(node, program.due());
         }
     }
 
     fn fire(&mut self, node: usize, when: u64) {
         let event = match &mut self.nodes[node].body {
-            Body::Program(program) => program.next_timer().map(|(_, number, time)| (program.take_timer(number), time)),
+            Body::Program(program) => program.take_timer(),
             Body::Native(..) => None,
         };
         match event {
             Some((event, time)) => self.program_event(node, event, time),
             None => {
-                self.nodes[node].timer = 0;
+                self.timers.note(node, None);
                 self.watch(|observer, _| observer.wakes(node));
                 self.with_native(node, |native, ctx| native.timer(when, ctx));
             }

@@ -53,19 +53,20 @@ impl Program {
             return found.or_else(|| self.write_flows(handler, now));
         }
         let (at, what) = self.table(handler)?;
-        let declaration = self.module().tables[at].clone();
-        let table = self.state.tables.get_mut(at)?;
-        let entry = |values| {
-            parsed(&declaration, text, values).ok_or_else(|| format!("expected KEY[/MASK] [PRIORITY] VALUE in hexadecimal, not '{text}'"))
+        let adds = match what.as_str() {
+            "add" => true,
+            "remove" => false,
+            _ => return None,
         };
-        match what.as_str() {
-            "add" => Some(entry(true).and_then(|entry| table.add(&entry, now).map_err(|full| full.to_string()))),
-            "remove" => Some(entry(false).and_then(|entry| match table.remove(&entry.key, &entry.mask, entry.priority, now) {
-                true => Ok(()),
-                false => Err(format!("there is no entry '{}'", text.trim())),
-            })),
-            _ => None,
-        }
+        let Some(entry) = parsed(&self.module().tables[at], text, adds) else {
+            return Some(Err(format!("expected KEY[/MASK] [PRIORITY] VALUE in hexadecimal, not '{text}'")));
+        };
+        let table = self.state.tables.get_mut(at)?;
+        Some(match adds {
+            true => table.add(&entry, now).map_err(|full| full.to_string()),
+            false if table.remove(&entry.key, &entry.mask, entry.priority, now) => Ok(()),
+            false => Err(format!("there is no entry '{}'", text.trim())),
+        })
     }
 }
 

@@ -446,6 +446,10 @@ impl Table for Exact {
         self.delete(key, now_ns)
     }
 
+    fn known(&mut self, key: &[u64], _mask: &[u64], _priority: u32, now_ns: u64) -> u32 {
+        self.find(key, now_ns, false)
+    }
+
     fn entries(&self, now_ns: u64) -> Vec<Entry> {
         let now = self.clock(now_ns);
         let live = self.occupied().filter(|slot| self.state(*slot) > now);

@@ -117,6 +117,11 @@ impl Table for Lengths {
         true
     }
 
+    fn known(&mut self, key: &[u64], mask: &[u64], _priority: u32, _now_ns: u64) -> u32 {
+        let (prefix, length) = self.prefix(key, mask);
+        self.by_length.get(&Reverse(length)).and_then(|prefixes| prefixes.get(&prefix)).copied().unwrap_or(0)
+    }
+
     fn entries(&self, _now_ns: u64) -> Vec<Entry> {
         let mut all = Vec::new();
         for (Reverse(length), prefixes) in &self.by_length {

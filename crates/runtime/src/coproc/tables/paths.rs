@@ -332,6 +332,10 @@ impl Table for Paths {
         true
     }
 
+    fn known(&mut self, key: &[u64], mask: &[u64], _priority: u32, _now_ns: u64) -> u32 {
+        self.routes.get(&self.prefix(key, mask)).copied().unwrap_or(0)
+    }
+
     fn entries(&self, _now_ns: u64) -> Vec<Entry> {
         let entry = |(&(prefix, length), handle): (&Prefix, &u32)| {
             let (key, mask) = (self.limbs(prefix), self.limbs(cut(u128::MAX, length)));

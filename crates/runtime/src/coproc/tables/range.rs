@@ -137,6 +137,10 @@ impl Table for Ranges {
         removed.is_some()
     }
 
+    fn known(&mut self, key: &[u64], mask: &[u64], priority: u32, _now_ns: u64) -> u32 {
+        self.rules.known(key, mask, priority)
+    }
+
     fn entries(&self, _now_ns: u64) -> Vec<Entry> {
         self.rules.entries()
     }

@@ -82,6 +82,11 @@ impl Rules {
         Some(handle)
     }
 
+    /// The handle of the rule of that name, or 0.
+    pub fn known(&self, key: &[u64], mask: &[u64], priority: u32) -> u32 {
+        self.handles.get(&(key.into(), mask.into(), priority)).copied().unwrap_or(0)
+    }
+
     /// The rule of a handle.
     pub fn get(&self, handle: u32) -> Option<&Rule> {
         self.rules.get((handle as usize).checked_sub(1)?)?.as_ref()

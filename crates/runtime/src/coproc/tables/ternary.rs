@@ -138,6 +138,10 @@ impl Table for Ternary {
         true
     }
 
+    fn known(&mut self, key: &[u64], mask: &[u64], priority: u32, _now_ns: u64) -> u32 {
+        self.rules.known(key, mask, priority)
+    }
+
     fn entries(&self, _now_ns: u64) -> Vec<Entry> {
         self.rules.entries()
     }

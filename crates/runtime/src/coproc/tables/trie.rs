@@ -292,6 +292,10 @@ impl Table for Trie {
         true
     }
 
+    fn known(&mut self, key: &[u64], mask: &[u64], _priority: u32, _now_ns: u64) -> u32 {
+        self.entries.get(&self.prefix(key, mask)).copied().unwrap_or(0)
+    }
+
     fn entries(&self, _now_ns: u64) -> Vec<Entry> {
         let entry = |(&(prefix, length), handle): (&(u32, u32), &u32)| {
             let mask = Box::new([self.cut(u32::MAX >> (32 - self.key_bits), length).into()]);

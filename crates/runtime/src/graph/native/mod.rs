@@ -381,7 +381,7 @@ impl<'g> Ctx<'g> {
 
     /// When the element's timer is due; 0 is never.
     pub fn wakes_at(&self) -> u64 {
-        self.graph.nodes[self.node].timer
+        self.graph.timers.due(self.node).unwrap_or(0)
     }
 
     /// Info memory of packets.
