@@ -12,6 +12,8 @@
  *
  *     Classifier(12/0806 20/0001, 12/0806 20/0002, 12/0800, -)
  *
+ * Handlers: program (read), the patterns as steps that compare four bytes, OFFSET/VALUE%MASK, and say what is next, [OUTPUT] or [X] for none.
+ *
  * See also: IPClassifier, IPFilter.
  */
 #include <netvm.h>
@@ -29,3 +31,5 @@ void push(int port)
         drop(NO_PATTERN);
     emit(output);
 }
+
+READ_CALL(program, text, classify_program);

@@ -19,6 +19,9 @@
  *
  * Example: `IPClassifier(dst tcp port www, udp, -)`
  *
+ * Handlers: program (read), the patterns as steps that compare four bytes, OFFSET/VALUE%MASK, and say what is next, [OUTPUT] or [X] for none; offsets from 256 are
+ * the IP header's, those from 512 are behind it.
+ *
  * See also: IPFilter, Classifier, CheckIPHeader, MarkIPHeader.
  */
 #include <netvm.h>
@@ -37,3 +40,5 @@ void push(int port)
         drop(NO_PATTERN);
     emit(output);
 }
+
+READ_CALL(program, text, classify_program);

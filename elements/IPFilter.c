@@ -6,6 +6,9 @@
  *
  * Example: `IPFilter(allow tcp && dst port www, allow icmp, deny all)`
  *
+ * Handlers: program (read), the patterns as steps that compare four bytes, OFFSET/VALUE%MASK, and say what is next, [OUTPUT] or [X] for none; offsets from 256 are
+ * the IP header's, those from 512 are behind it.
+ *
  * See also: IPClassifier, Classifier, CheckIPHeader, MarkIPHeader.
  */
 #include <netvm.h>
@@ -24,3 +27,5 @@ void push(int port)
         drop(DENIED);
     emit(output);
 }
+
+READ_CALL(program, text, classify_program);

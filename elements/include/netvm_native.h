@@ -275,9 +275,9 @@ bool nv_regex_found(void **compiled, const char *expression, u32 offset, u32 len
 #define NV_PARSE_none(t)
 
 /* What the generator has put before the element (functions, constants) or puts behind it (entries of tables). */
-#define NV_CONFIG_CLASSIFIER(name) int name(void)
-#define NV_CONFIG_IPCLASSIFIER(name) int name(void)
-#define NV_CONFIG_IPFILTER(name) int name(void)
+#define NV_CONFIG_CLASSIFIER(name) int name(void); void NV_CAT(name, _program)(void)
+#define NV_CONFIG_IPCLASSIFIER(name) int name(void); void NV_CAT(name, _program)(void)
+#define NV_CONFIG_IPFILTER(name) int name(void); void NV_CAT(name, _program)(void)
 #define NV_CONFIG_IP_ROUTES(name) NV_DECLARATION(IP_ROUTES)
 #define NV_CONFIG_IP6_ROUTES(name) NV_DECLARATION(IP6_ROUTES)
 #define NV_CONFIG_RANGE_ROUTES(name) NV_DECLARATION(RANGE_ROUTES)

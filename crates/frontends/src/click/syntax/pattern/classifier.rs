@@ -4,8 +4,8 @@
 //!
 //! Source: Click's manual of Classifier.
 
-use super::emit;
 use super::formula::{Area, Formula};
+use super::{emit, program};
 use crate::click::config::unquote;
 use crate::click::syntax::whole::{Job, Written};
 
@@ -16,7 +16,7 @@ const FARTHEST: u32 = 1 << 24;
 pub(in crate::click::syntax) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
     job.one_for_each_output()?;
     let rules = job.each(|n, argument| Ok((pattern(&String::from_utf8_lossy(&unquote(argument)))?, n as i64)))?;
-    Ok(emit::function(job.name, &rules))
+    Ok(program::with(emit::function(job.name, &rules), job.name, &rules))
 }
 
 pub(super) fn pattern(text: &str) -> Result<Formula, String> {

@@ -14,6 +14,7 @@
 use super::emit::{self, Rule};
 use super::formula::{Area, Formula};
 use super::primitive::{Data, Ends, Mask, Primitive, Relation};
+use super::program;
 use super::words::{self, Bits, Kind, Named, Protocol};
 use crate::click::config::unquote;
 use crate::click::syntax::whole::{Job, Written};
@@ -26,13 +27,13 @@ const DEPTH: usize = 50;
 pub(in crate::click::syntax) fn classifier(job: &Job<'_>) -> Result<Written, Vec<String>> {
     job.one_for_each_output()?;
     let rules = job.each(|n, argument| Ok((pattern(&words_of(&text(argument)), &job.names)?, n as i64)))?;
-    Ok(emit::function(job.name, &rules))
+    Ok(program::with(emit::function(job.name, &rules), job.name, &rules))
 }
 
 /// Writes the function of patterns behind actions.
 pub(in crate::click::syntax) fn filter(job: &Job<'_>) -> Result<Written, Vec<String>> {
     let rules = job.each(|_, argument| rule(&text(argument), job))?;
-    Ok(emit::function(job.name, &rules))
+    Ok(program::with(emit::function(job.name, &rules), job.name, &rules))
 }
 
 fn text(argument: &str) -> String {

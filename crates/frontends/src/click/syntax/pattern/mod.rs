@@ -6,6 +6,7 @@ mod emit;
 mod formula;
 mod ipfilter;
 mod primitive;
+mod program;
 mod table;
 mod words;
 

@@ -74,7 +74,7 @@ int main(void)
 }
 "#;
 
-type Packet = (Vec<u8>, usize);
+pub(super) type Packet = (Vec<u8>, usize);
 
 /// Runs functions `p0`, `p1`, … on packets; `None` where there is no compiler.
 fn run((text, fills): (&str, &str), names: &[String], packets: &[Packet]) -> Option<Vec<Vec<i64>>> {
@@ -106,7 +106,7 @@ fn run((text, fills): (&str, &str), names: &[String], packets: &[Packet]) -> Opt
     Some(shown.lines().map(|line| line.split_ascii_whitespace().map(|word| word.parse().unwrap()).collect()).collect())
 }
 
-fn expected(rules: &[Rule], (bytes, at): &Packet) -> i64 {
+pub(super) fn expected(rules: &[Rule], (bytes, at): &Packet) -> i64 {
     rules.iter().find(|(formula, _)| formula.holds(bytes, *at)).map_or(-1, |(_, output)| *output)
 }
 
@@ -154,7 +154,7 @@ fn agree(lists: &[(String, Vec<Rule>)], packets: &[Packet]) -> [usize; 3] {
 }
 
 /// A packet whose fields have few values, so that patterns meet them; perhaps cut short.
-fn packet(random: &mut Random) -> Packet {
+pub(super) fn packet(random: &mut Random) -> Packet {
     let at = random.below(4);
     let mut bytes: Vec<u8> = (0..at + 64).map(|_| [0, 1, 2, 8, 16, 80, 255][random.below(7)]).collect();
     let ip = &mut bytes[at..];
@@ -242,7 +242,7 @@ pub(super) const PRIMITIVES: [&str; 64] = [
     "dst 10.0.0.1 and src port 53 or 80",
 ];
 
-fn random_pattern(random: &mut Random, depth: usize) -> String {
+pub(super) fn random_pattern(random: &mut Random, depth: usize) -> String {
     let inner = |random: &mut Random| random_pattern(random, depth + 1);
     match random.below(if depth > 3 { 5 } else { 12 }) {
         5 => format!("not ({})", inner(random)),
@@ -256,7 +256,7 @@ fn random_pattern(random: &mut Random, depth: usize) -> String {
 }
 
 /// Patterns of a kind that is met in practice: rows that share fields.
-fn alike(random: &mut Random) -> String {
+pub(super) fn alike(random: &mut Random) -> String {
     let fixed = random.of(&["tcp dst port", "udp src port", "dst port", "src host 10.0.0.1 and tcp dst port"]);
     match random.below(4) {
         0 => random.of(&["src 10.0.0.1", "src 10.0.0.2", "dst 10.1.0.1 and tcp", "src 10.1.0.1 or src 10.0.0.2 and udp"]).to_owned(),
@@ -264,11 +264,11 @@ fn alike(random: &mut Random) -> String {
     }
 }
 
-fn rules(patterns: &[String], parse: impl Fn(&str) -> super::formula::Formula) -> Vec<Rule> {
+pub(super) fn rules(patterns: &[String], parse: impl Fn(&str) -> super::formula::Formula) -> Vec<Rule> {
     patterns.iter().enumerate().map(|(n, pattern)| (parse(pattern), n as i64)).collect()
 }
 
-fn parsed(pattern: &str) -> Result<super::formula::Formula, String> {
+pub(super) fn parsed(pattern: &str) -> Result<super::formula::Formula, String> {
     ipfilter::pattern(&ipfilter::words_of(pattern), &Names::default().at("x"))
 }
 

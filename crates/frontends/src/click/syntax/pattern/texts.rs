@@ -7,7 +7,8 @@ use crate::click::syntax::Names;
 use crate::click::syntax::whole::{Job, Whole, Written};
 
 fn write(syntax: &str, arguments: &[&str], outputs: u32) -> Result<String, Vec<String>> {
-    written(syntax, arguments, outputs).map(|written| written.source)
+    let source = |written: Written| written.source.split("static void classify_program").next().unwrap_or_default().to_owned();
+    written(syntax, arguments, outputs).map(source)
 }
 
 fn written(syntax: &str, arguments: &[&str], outputs: u32) -> Result<Written, Vec<String>> {
