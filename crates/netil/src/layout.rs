@@ -27,7 +27,7 @@
 //! not, and the prefix's length. Else it is a branch for the key's next 8 bits, which are those behind the root's, behind the last branch's, or behind the
 //! prefix of the path that leads here. It says what each of the [`GROUP`] numbers that they can be goes on with, equal neighbours once: [`GROUP`] bits, in
 //! 64-bit words, with ones where another word begins than the number before has; four bytes, how many ones are before each of these; and at [`paths::RUNS`] the
-//! words.
+//! words. Nodes are in the first `head[USED]` units, so that code can tell whether they are more than what is near the processor.
 //!
 //! # Ternary tables
 //! Keys of up to 128 bits, no timeout ([`Shapes::of`]). Unless `head[ASK]` is not 0 (then ask the table), `index` has [`shapes::STRIDE`] bytes for each mask that entries have,
@@ -129,8 +129,10 @@ impl Trie {
 pub mod paths {
     /// The handle of the prefix of no bits, or 0.
     pub const DEFAULT: usize = 0;
+    /// How many units nodes are in: those that there are, and those given back of which none has been made again.
+    pub const USED: usize = 1;
     /// Words.
-    pub const WORDS: usize = 1;
+    pub const WORDS: usize = 2;
     /// The flag of a word that has the number of a node.
     pub const DEEPER: u32 = 0x8000_0000;
     /// The flag of one whose node is a path.

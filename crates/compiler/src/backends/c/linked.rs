@@ -352,9 +352,10 @@ void netvm_linked(struct nv_graph *g)
     nv_places kept[2 * NV_GROUP];
     nv_keep_nothing(k, kept, nv_least(last + 1, count));
     for (uint64_t start = 0; start < nv_count(g, count); start += NV_GROUP) {
-        for (; far && fetched < nv_least(start + 2 * NV_GROUP, nv_count(g, count)); fetched++)
+        const uint64_t upto = far ? nv_least(start + 2 * NV_GROUP, nv_count(g, count)) : 0;
+        for (; fetched < upto; fetched++)
             if (k->slots[burst[fetched]].fresh)
-                ahead(g, k, burst[fetched], nv_entry(g, burst[fetched]), kept[fetched & last]);
+                ahead(g, k, burst[fetched], nv_entry(g, burst[fetched]), kept[fetched & (2 * NV_GROUP - 1)]);
         for (uint64_t n = start; n < nv_least(start + NV_GROUP, nv_count(g, count)); n++)
             if (NV_RARELY(one(g, k, burst[n], nv_come(g, burst[n]), kept[n & last])))
                 nv_again(g, k);

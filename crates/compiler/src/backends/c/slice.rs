@@ -42,13 +42,16 @@ pub(super) fn is_large(table: &Table, large: usize) -> bool {
     }
 }
 
-/// In C, whether a large table (`t`) is large now, too.
+/// In C, whether a large table (`t`) is large now, too. Of a trie with an array of 24 bits lookups may read any part of that, however few routes there are.
 pub(super) fn is_large_now(table: &Table, large: usize, t: &str) -> String {
-    if table.kind != TableKind::Exact {
-        return "1".to_owned();
+    if table.kind == TableKind::Exact {
+        let exact = layout::Exact::of(table);
+        return format!("{t}.head[NV_BUCKETS] >= {}u", large.saturating_mul(SLOTS) / (exact.stride * exact.per_bucket));
     }
-    let exact = layout::Exact::of(table);
-    format!("{t}.head[NV_BUCKETS] >= {}u", large.saturating_mul(SLOTS) / (exact.stride * exact.per_bucket))
+    match layout::Paths::of(table) {
+        Some(_) => format!("{t}.head[{}] >= {}u", layout::paths::USED, large / layout::paths::UNIT),
+        None => "1".to_owned(),
+    }
 }
 
 /// The tables of which lookups in a handler are fetched ahead.
@@ -384,6 +387,17 @@ mod tests {
         let ops = || cfg.order.iter().flat_map(|block| &slice.block(*block).ops).filter_map(|v| slice.op(*v));
         let lookups = ops().filter(|op| matches!(op, Op::Helper(Helper::Find(_) | Helper::Peek(_) | Helper::Insert(_), ..))).count();
         (lookups, ops().filter(|op| matches!(op, Op::Store(Space::Data, ..))).count())
+    }
+
+    #[test]
+    fn tables_are_large_by_what_is_in_them() {
+        let now = |kind, key_bits, large| {
+            let (name, entries) = (String::new(), Vec::new());
+            is_large_now(&Table { name, kind, key_bits, value_bytes: 4, capacity: 1_000_000, timeout_ns: 0, entries }, large, "t")
+        };
+        assert_eq!(now(TableKind::Exact, 48, LARGE), "t.head[NV_BUCKETS] >= 16384u");
+        assert_eq!([LARGE, 1].map(|large| now(TableKind::Prefix, 128, large)), ["t.head[1] >= 8192u", "t.head[1] >= 0u"]);
+        assert_eq!(now(TableKind::Prefix, 32, LARGE), "1");
     }
 
     const FIRST: &str = "push 0\nupload.8\npush 0\nmstore.8";

@@ -15,7 +15,7 @@ use super::Seeded;
 use super::area::Area;
 use super::nodes::{Nodes, Path};
 use super::values::Values;
-use netil::layout::paths::{DEEPER, DEFAULT, PATH, WORDS};
+use netil::layout::paths::{DEEPER, DEFAULT, PATH, USED, WORDS};
 use netil::layout::{self, GROUP, Parts};
 use netil::module::{Entry, Table as Declaration};
 use netil::tables::{Full, Table};
@@ -275,6 +275,7 @@ impl Paths {
             // There are pieces enough, but of other sizes.
             None => self.make(),
         }
+        self.head[USED] = self.nodes.used() as u64;
     }
 
     fn set_roots(&mut self, first: usize, words: &[u32]) {
@@ -288,6 +289,7 @@ impl Paths {
         let made = self.fill(&mut slots, Level { end: self.root_bits, bits: self.root_bits, first: 0 }, &routes);
         debug_assert!(made.is_some(), "there is room for the nodes of as many routes as there may be");
         self.set_roots(0, &slots);
+        self.head[USED] = self.nodes.used() as u64;
     }
 }
 
@@ -358,11 +360,13 @@ mod tests {
     use super::*;
     use netil::module::TableKind;
 
-    fn table() -> Paths {
+    fn declared() -> Declaration {
         let (name, entries) = ("t".to_owned(), Vec::new());
-        let declaration =
-            Declaration { name, kind: TableKind::Prefix, key_bits: 128, value_bytes: 1, capacity: 100, timeout_ns: 0, entries };
-        Paths::new(&declaration, 1, true).unwrap()
+        Declaration { name, kind: TableKind::Prefix, key_bits: 128, value_bytes: 1, capacity: 100, timeout_ns: 0, entries }
+    }
+
+    fn table() -> Paths {
+        Paths::new(&declared(), 1, true).unwrap()
     }
 
     /// A route of so many bits, and the value that it has.
@@ -398,19 +402,36 @@ mod tests {
     }
 
     #[test]
+    fn the_head_says_where_nodes_are() {
+        let mut table = table();
+        let used = |table: &mut Paths| table.parts().unwrap().head[USED];
+        assert_eq!(used(&mut table), 0);
+        table.add(&route(7, 7, 8), 0).unwrap();
+        assert_eq!(used(&mut table), 0, "the first level has it");
+        table.add(&route(7, 7, 64), 0).unwrap();
+        assert_eq!(used(&mut table), 2, "a path's line");
+        (0..40).for_each(|i| table.add(&route(9, 2 * i, 16), 0).unwrap());
+        let at = |node: u32| u64::from(node & !(DEEPER | PATH));
+        let (node, used) = (table.root(9), used(&mut table));
+        assert!(node & PATH == 0 && at(node) > 2 && used >= at(node) + 12, "{node:x} {used}");
+        let declaration = Declaration { entries: vec![route(7, 7, 64)], ..declared() };
+        assert_eq!(Paths::new(&declaration, 1, true).unwrap().parts().unwrap().head[USED], 2);
+    }
+
+    #[test]
     fn memory_follows_routes_not_their_lengths() {
         let mut table = table();
         (0..50).for_each(|i| table.add(&route(i, i, 128), 0).unwrap());
-        assert_eq!(table.nodes.lines(), 25, "a path each");
+        assert_eq!(table.nodes.used(), 50, "a path each");
         (0..50).for_each(|i| assert!(table.remove(&route(i, i, 128).key, &[u64::MAX; 2], 0, 0)));
         (0..50).for_each(|i| table.add(&route(9, i, 16), 0).unwrap());
         (0..50).for_each(|i| assert!(table.remove(&route(9, i, 16).key, &route(0, 0, 16).mask, 0, 0)));
-        let lines = table.nodes.lines();
+        let used = table.nodes.used();
         (0..50).for_each(|i| table.add(&route(9, i, 16), 0).unwrap());
         for _ in 0..9 {
             table.add(&route(9, 0, 8), 0).unwrap();
             assert!(table.remove(&route(9, 0, 8).key, &route(0, 0, 8).mask, 0, 0));
         }
-        assert_eq!(table.nodes.lines(), lines, "what went is used again");
+        assert_eq!(table.nodes.used(), used, "what went is used again");
     }
 }
