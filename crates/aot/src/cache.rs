@@ -102,7 +102,10 @@ impl Cache {
     /// # Errors
     /// Those of `make`; the file cannot be written.
     pub fn keep(&self, key: &str, make: impl FnOnce(&Path) -> Result<(), AotError>) -> Result<(), AotError> {
-        let unfinished = self.directory.join(format!(".{key}.{}", std::process::id()));
+        // Threads may make the same at the same time.
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let unfinished = self.directory.join(format!(".{key}.{}.{number}", std::process::id()));
         let done = make(&unfinished).and_then(|()| self.finish(&unfinished, key));
         if done.is_err() {
             // Whatever is left of it.
@@ -197,6 +200,16 @@ mod tests {
         let failed = cache.keep("x", |path| write(path, b"half").and(Err(AotError::NoCompiler)));
         assert!(matches!(failed, Err(AotError::NoCompiler)));
         assert_eq!(fs::read_dir(&cache.directory).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn two_may_compile_the_same() {
+        let cache = Cache::passing().unwrap();
+        let both = cache.keep("x", |first| {
+            write(first, b"one")?;
+            cache.keep("x", |second| write(second, b"two"))
+        });
+        assert!(both.is_ok() && cache.find("x").unwrap().is_some());
     }
 
     /// An old file that is finished is for `shrink` alone.
