@@ -9,7 +9,7 @@
 //! when the arrival behind a burst is looked for, that is heard when it would be looked for with one packet at a time ([`Found`]).
 
 use super::course::{Along, Course};
-use super::merging::Source;
+use super::merging::{Source, Sources};
 use super::meter::Begun;
 use super::program::Ended as How;
 use super::{Body, Graph, Packet, Push};
@@ -33,7 +33,7 @@ pub(super) struct Linked {
     plan: Plan,
     /// The entry for each input that has one.
     entries: HashMap<(usize, u32), u32>,
-    sources: Vec<Source>,
+    sources: Sources,
     course: Course,
     /// Arrivals that may be run together.
     most: usize,
@@ -99,7 +99,7 @@ impl Graph {
             let way = self.nodes[source].outputs.first()?.first().filter(|way| !way.recirculates)?;
             entries.get(&(way.to.instance as usize, way.to.port)).copied()
         };
-        let sources = self.sources.iter().map(|source| Source::new(*source, entry_of(*source))).collect();
+        let sources = Sources::new(self.sources.iter().map(|source| Source::new(*source, entry_of(*source))).collect());
         let most = if self.one_at_a_time(&plan).is_empty() { BURST } else { 1 };
         let timed = most > 1 && (0..self.nodes.len()).any(|node| self.sets_timers(node));
         match self.linked.take() {

@@ -11,7 +11,14 @@
 use super::course::Course;
 use super::linked::Found;
 use super::native::{Ctx, Native};
+use super::runs::{Coming, Merger};
 use super::{Body, Graph};
+
+/// All sources that take part.
+pub(super) struct Sources {
+    list: Vec<Source>,
+    merger: Merger,
+}
 
 /// A source, and what was found out about it.
 pub(super) struct Source {
@@ -31,8 +38,8 @@ pub(super) struct Source {
 #[derive(Default)]
 struct Run {
     slots: Vec<u32>,
-    /// When they come, and behind them a time before which none does.
-    times: Vec<u64>,
+    /// The same with their times, none of them before those ahead of it, and what stands for the end: a time before which no other comes.
+    coming: Vec<Coming>,
     /// How many of them are merged.
     merged: usize,
 }
@@ -40,6 +47,21 @@ struct Run {
 impl Run {
     fn rest(&self) -> &[u32] {
         &self.slots[self.merged..]
+    }
+
+    /// Notes when packets come that these slots have, and that there are no others before `ends`.
+    fn note(&mut self, ends: u64, time_of: impl Fn(u32) -> u64) {
+        let mut latest = 0;
+        self.coming.clear();
+        self.coming.extend(self.slots.iter().map(|slot| {
+            latest = time_of(*slot).max(latest);
+            Coming { time: latest, slot: *slot }
+        }));
+        self.coming.push(Coming { time: ends.max(latest), slot: 0 });
+    }
+
+    fn end(&self) -> u64 {
+        self.coming.last().map_or(0, |end| end.time)
     }
 }
 
@@ -75,50 +97,36 @@ fn first(sources: &[Source]) -> Option<(usize, u64)> {
     (time < u64::MAX).then_some((first, time))
 }
 
-/// Packets of all runs in the order of their times, up to where a run ends behind which others may come before the next; when the last of them came.
-fn merge(sources: &mut [Source], slots: &mut Vec<u32>) -> Option<u64> {
-    let mut next: Vec<u64> = sources.iter().map(|source| source.run.times[0]).collect();
-    let mut last = None;
-    loop {
-        let (first, others) = earliest(&next);
-        let run = &mut sources[first].run;
-        if run.rest().is_empty() {
-            return last;
-        }
-        // As long as it stays first, nobody looks at the others.
-        let mut at = run.merged;
-        loop {
-            slots.push(run.slots[at]);
-            at += 1;
-            if run.times[at] >= others || at == run.slots.len() {
-                break;
-            }
-        }
-        (last, next[first], run.merged) = (Some(run.times[at - 1]), run.times[at], at);
+impl Sources {
+    pub(super) fn new(list: Vec<Source>) -> Self {
+        Self { list, merger: Merger::default() }
     }
-}
 
-/// Which of several times is first, and the first of the others.
-fn earliest(next: &[u64]) -> (usize, u64) {
-    let (mut first, mut time, mut others) = (0, u64::MAX, u64::MAX);
-    for (index, other) in next.iter().enumerate() {
-        let is_first = *other < time;
-        others = others.min(if is_first { time } else { *other });
-        (first, time) = if is_first { (index, *other) } else { (first, time) };
+    /// Packets of all runs in the order of their times, up to where a run ends behind which others may come before the next; when the last of them came.
+    fn merge(&mut self, slots: &mut Vec<u32>) -> Option<u64> {
+        let (first, end) = self.list.iter().map(|source| source.run.end()).enumerate().min_by_key(|(_, end)| *end)?;
+        for (index, Source { run, .. }) in self.list.iter_mut().enumerate() {
+            let before = end.saturating_add(u64::from(index < first));
+            let comes_before = run.coming[..run.slots.len()].partition_point(|coming| coming.time < before);
+            run.merged = if index == first { run.slots.len() } else { comes_before };
+        }
+        let runs: Vec<&[Coming]> = self.list.iter().map(|Source { run, .. }| &run.coming[..=run.merged]).collect();
+        let merged = self.merger.merge(&runs);
+        slots.extend(merged.iter().map(|coming| coming.slot));
+        merged.last().map(|coming| coming.time)
     }
-    (first, others)
 }
 
 impl Graph {
     /// Takes arrivals that come before that time, the first ones of the source that is this node.
-    pub(super) fn take_arrivals(&mut self, node: usize, until: u64, sources: &mut [Source], course: &mut Course, most: usize) {
-        for source in &mut *sources {
+    pub(super) fn take_arrivals(&mut self, node: usize, until: u64, sources: &mut Sources, course: &mut Course, most: usize) {
+        for source in &mut sources.list {
             if let Body::Native(native) = &mut self.nodes[source.node].body {
                 source.native = native.take();
             }
         }
         self.merge(node, until, sources, course, most);
-        for source in sources {
+        for source in &mut sources.list {
             if let Body::Native(native) = &mut self.nodes[source.node].body {
                 *native = source.native.take();
             }
@@ -130,13 +138,14 @@ impl Graph {
         }
     }
 
-    fn merge(&mut self, node: usize, until: u64, sources: &mut [Source], course: &mut Course, most: usize) {
-        let several = sources.len() > 1;
+    fn merge(&mut self, node: usize, until: u64, sources: &mut Sources, course: &mut Course, most: usize) {
+        let several = sources.list.len() > 1;
         let takes_back = |source: &Source| source.entry.is_some() && source.native.as_ref().is_some_and(|native| native.takes_back());
-        if several && sources.iter().all(takes_back) {
-            sources.iter_mut().for_each(|source| source.look(self));
+        if several && sources.list.iter().all(takes_back) {
+            sources.list.iter_mut().for_each(|source| source.look(self));
             return while self.merge_runs(until, sources, course, most) {};
         }
+        let sources = &mut sources.list[..];
         let mut next = sources.iter().position(|source| source.node == node);
         sources.iter_mut().filter(|source| source.node != node).for_each(|source| source.look(self));
         while let Some(index) = next {
@@ -150,19 +159,19 @@ impl Graph {
     }
 
     /// Takes a run of each source and merges them. False if nothing came of it, or there is no room for more.
-    fn merge_runs(&mut self, until: u64, sources: &mut [Source], course: &mut Course, most: usize) -> bool {
+    fn merge_runs(&mut self, until: u64, sources: &mut Sources, course: &mut Course, most: usize) -> bool {
         let room = (most - course.slots.len()).min(self.pool.room());
-        let live = sources.iter().filter(|source| source.coming < until).count();
+        let live = sources.list.iter().filter(|source| source.coming < until).count();
         if live == 0 || room < live {
             return false;
         }
         let mut to = until;
-        for source in &mut *sources {
+        for source in &mut sources.list {
             self.take_run(source, &mut to, room / live);
         }
         let before = course.slots.len();
-        let last = merge(sources, &mut course.slots);
-        for source in sources {
+        let last = sources.merge(&mut course.slots);
+        for source in &mut sources.list {
             self.put_back(source);
             source.look(self);
         }
@@ -176,7 +185,6 @@ impl Graph {
     fn take_run(&mut self, source: &mut Source, to: &mut u64, most: usize) {
         let run = &mut source.run;
         run.slots.clear();
-        run.times.clear();
         run.merged = 0;
         let mut ends = source.coming;
         if let Some(native) = source.native.as_mut().filter(|_| source.coming < *to) {
@@ -190,8 +198,7 @@ impl Graph {
                 None => {}
             }
         }
-        run.times.extend(run.slots.iter().map(|slot| self.pool.slot(*slot).time_ns));
-        run.times.push(ends);
+        run.note(ends, |slot| self.pool.slot(slot).time_ns);
     }
 
     /// What was not merged has not arrived.
@@ -239,11 +246,15 @@ mod tests {
 
     /// What is merged of runs, each of them slots and their times with the end's behind them, when the last of it comes, and how much of each it is.
     fn merged(runs: &[(&[u32], &[u64])]) -> (Vec<u32>, Option<u64>, Vec<usize>) {
-        let run = |(slots, times): &(&[u32], &[u64])| Run { slots: slots.to_vec(), times: times.to_vec(), merged: 0 };
-        let mut sources: Vec<Source> = runs.iter().map(|of| Source { run: run(of), ..Source::new(0, None) }).collect();
+        let run = |(slots, times): &(&[u32], &[u64])| {
+            let mut run = Run { slots: slots.to_vec(), ..Run::default() };
+            run.note(times[slots.len()], |slot| times[slots.iter().position(|other| *other == slot).unwrap()]);
+            run
+        };
+        let mut sources = Sources::new(runs.iter().map(|of| Source { run: run(of), ..Source::new(0, None) }).collect());
         let mut slots = Vec::new();
-        let last = merge(&mut sources, &mut slots);
-        (slots, last, sources.iter().map(|source| source.run.merged).collect())
+        let last = sources.merge(&mut slots);
+        (slots, last, sources.list.iter().map(|source| source.run.merged).collect())
     }
 
     #[test]
@@ -256,6 +267,13 @@ mod tests {
         assert_eq!(merged(&[(&[1, 2, 3], &[5, 6, 9, 9]), (&[], &[8])]), (vec![1, 2], Some(6), vec![2, 0]));
         assert_eq!(merged(&[(&[1], &[5, never]), (&[2, 3], &[1, 2, 0])]), (vec![2, 3], Some(2), vec![0, 2]));
         assert_eq!(merged(&[(&[], &[never]), (&[], &[never])]), (vec![], None, vec![0, 0]));
+        assert_eq!(merged(&[(&[1, 2], &[3, 4, 0]), (&[3, 4], &[4, 5, 0]), (&[5], &[4, 9])]), (vec![1, 2], Some(4), vec![2, 0, 0]));
+        assert_eq!(merged(&[(&[1], &[4, 9]), (&[2, 3], &[3, 4, 0])]), (vec![2, 1, 3], Some(4), vec![1, 2]));
+    }
+
+    #[test]
+    fn what_comes_late_comes_with_what_is_before_it() {
+        assert_eq!(merged(&[(&[1, 2, 3], &[5, 3, 7, u64::MAX]), (&[4, 5], &[4, 6, u64::MAX])]), (vec![4, 1, 2, 5, 3], Some(7), vec![3, 2]));
     }
 
     #[test]
@@ -267,8 +285,5 @@ mod tests {
         let three = sources(&[7, 5, 6]);
         assert_eq!([0, 1, 2].map(|index| before_others(&three, index)), [6, 7, 5]);
         assert_eq!(before_others(&sources(&[5]), 0), u64::MAX);
-        let of = |times: &[u64]| earliest(times);
-        assert_eq!([of(&[7, 5, 5]), of(&[5, 7, 5]), of(&[9, 4, 4]), of(&[6, 5, 9])], [(1, 5), (0, 5), (1, 4), (1, 6)]);
-        assert_eq!([of(&[7, 6, 5]), of(&[5]), of(&[3, u64::MAX])], [(2, 6), (0, u64::MAX), (0, u64::MAX)]);
     }
 }

@@ -34,6 +34,7 @@ mod observe;
 mod packet;
 mod program;
 mod routes;
+mod runs;
 mod schedule;
 mod script;
 mod stages;

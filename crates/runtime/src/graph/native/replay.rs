@@ -9,8 +9,11 @@ use std::sync::Arc;
 /// Packets that a device gives, one after the other, as often as is said.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
-    bytes: Vec<u8>,
-    /// Where each packet ends.
+    /// Packets as a network card would put them, each at the beginning of a cache line.
+    memory: Vec<u8>,
+    /// Where the first is.
+    begin: usize,
+    /// Where each ends, from there on.
     ends: Vec<usize>,
     /// How often all of them come.
     passes: u64,
@@ -21,13 +24,30 @@ pub struct Replay {
 impl Replay {
     /// Those packets, so often, one every `interval_ns` nanoseconds; of each no more bytes than a packet can have.
     pub fn new<'p>(packets: impl IntoIterator<Item = &'p [u8]>, passes: u64, interval_ns: u64) -> Self {
-        let mut replay = Self { passes, interval_ns, ..Self::default() };
+        let packets: Vec<&[u8]> = packets.into_iter().map(|packet| &packet[..packet.len().min(netil::exec::MAX_PACKET as usize)]).collect();
+        let mut memory: Vec<u8> = Vec::with_capacity(packets.iter().map(|packet| behind(packet.len())).sum::<usize>() + LINE);
+        let begin = memory.as_ptr().align_offset(LINE).min(LINE);
+        memory.resize(begin, 0);
+        let mut ends = Vec::with_capacity(packets.len());
         for packet in packets {
-            replay.bytes.extend(packet.iter().take(netil::exec::MAX_PACKET as usize));
-            replay.ends.push(replay.bytes.len());
+            memory.extend_from_slice(packet);
+            ends.push(memory.len() - begin);
+            memory.resize(begin + behind(memory.len() - begin), 0);
         }
-        replay
+        Self { memory, begin, ends, passes, interval_ns }
     }
+
+    fn bytes(&self) -> &[u8] {
+        &self.memory[self.begin..]
+    }
+}
+
+/// Of a cache.
+const LINE: usize = 64;
+
+/// Where the next packet begins behind the end of one.
+fn behind(end: usize) -> usize {
+    end.next_multiple_of(LINE)
 }
 
 /// A source of them.
@@ -60,19 +80,19 @@ impl Source {
             return None;
         }
         let end = self.replay.ends[self.index];
-        let packet = Packet::new(&self.replay.bytes[self.start..end], self.time, ctx.info());
+        let packet = Packet::new(&self.replay.bytes()[self.start..end], self.time, ctx.info());
         self.step(1);
         Some(packet)
     }
 
     /// Puts packets of this pass into the pool; when the last one came, if there was one.
     fn put(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, pool: &mut Pool) -> Option<u64> {
-        let (before, bytes, interval) = (slots.len(), &self.replay.bytes[..], self.replay.interval_ns);
+        let (before, bytes, interval) = (slots.len(), self.replay.bytes(), self.replay.interval_ns);
         let (mut start, mut time) = (self.start, self.time);
         let ends = &self.replay.ends[self.index..];
         let coming = ends[..ends.len().min(most - before).min(self.come_before(until))].iter().map(|end| {
             let arrival = Arrival { bytes: &bytes[start..], len: *end - start, time_ns: time, wire_len: (*end - start) as u32 };
-            (start, time) = (*end, time.saturating_add(interval));
+            (start, time) = (behind(*end), time.saturating_add(interval));
             arrival
         });
         pool.put_many(coming, LinkType::EN10MB.number(), slots);
@@ -95,7 +115,7 @@ impl Source {
         let interval = self.replay.interval_ns;
         let last = self.time.saturating_add(interval.saturating_mul(taken.checked_sub(1)? as u64));
         self.count += taken as u64;
-        self.start = self.replay.ends[self.index + taken - 1];
+        self.start = behind(self.replay.ends[self.index + taken - 1]);
         (self.index, self.time) = (self.index + taken, last.saturating_add(interval));
         if self.index == self.replay.ends.len() {
             (self.index, self.start, self.passed) = (0, 0, self.passed + 1);
@@ -145,7 +165,7 @@ impl Native for Source {
             }
             self.index -= 1;
         }
-        self.start = self.index.checked_sub(1).map_or(0, |before| self.replay.ends[before]);
+        self.start = self.index.checked_sub(1).map_or(0, |before| behind(self.replay.ends[before]));
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
