@@ -39,6 +39,7 @@ fn from(layers: &[Layer<'_>], n: usize) -> Result<Vec<u8>, String> {
     let next = layers.get(n + 1).map_or("", |next| next.kind);
     let below = layers[..n].iter().rev().find(|layer| ["ip", "ip6"].contains(&layer.kind));
     let built = match layer.kind {
+        _ if !layer.says_only_what_it_has() => None,
         "eth" => layer.eth(next, payload),
         "arp" => layer.arp(payload),
         "ip" => layer.ip(layers.get(n + 1..).unwrap_or_default(), payload),
@@ -71,6 +72,23 @@ impl<'a> Layer<'a> {
         let (fields, rest): (Vec<_>, Vec<_>) = all.partition(|word| word.contains('='));
         let (flags, words) = rest.into_iter().partition(|word| ["df", "mf"].contains(word));
         Self { text, kind, words, flags, fields: fields.into_iter().filter_map(|field| field.split_once('=')).collect() }
+    }
+
+    /// Whether all its fields and flags are those of its kind, and there are no more words.
+    fn says_only_what_it_has(&self) -> bool {
+        let (words, fields): (usize, &[&str]) = match self.kind {
+            "eth" => (3, &[]),
+            "arp" => (5, &[]),
+            "ip" => (2, &["ttl", "id", "tos", "proto", "off", "opts", "len", "sum"]),
+            "ip6" => (2, &["hlim", "next"]),
+            "udp" => (2, &["len", "sum"]),
+            "tcp" => (2, &["seq", "ack", "flags", "win", "sum"]),
+            "icmp" | "icmp6" => (2, &["rest", "sum"]),
+            "hex" => (usize::MAX, &[]),
+            _ => (2, &[]),
+        };
+        let fine = |field: &&str| fields.contains(field);
+        self.words.len() <= words && self.fields.keys().all(|field| fine(field)) && (self.flags.is_empty() || self.kind == "ip")
     }
 
     fn word<T: FromStr>(&self, n: usize) -> Option<T> {
@@ -263,9 +281,22 @@ mod tests {
 
     #[test]
     fn what_is_no_packet_is_told_and_nothing_overflows() {
-        for wrong in
-            ["eth 1 2", "ip 1.2.3.4", "udp 1", "data x", "data 99999999999", "hex 0", "hex ä0", "part 5 1 / data 2", "tcp 1 2 flags=Q", "x"]
-        {
+        for wrong in [
+            "eth 1 2",
+            "ip 1.2.3.4",
+            "udp 1",
+            "data x",
+            "data 99999999999",
+            "hex 0",
+            "hex ä0",
+            "part 5 1 / data 2",
+            "tcp 1 2 flags=Q",
+            "x",
+            "udp 1 2 ttl=3",
+            "udp 1 2 df",
+            "ip 1.1.1.1 2.2.2.2 tll=3",
+            "data 1 2 3",
+        ] {
             assert!(build(wrong).is_err(), "{wrong}");
         }
         let flags = "A".repeat(300);
