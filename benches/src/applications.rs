@@ -52,12 +52,13 @@ type Maker = fn(usize) -> Case;
 
 /// Those with these names, or everything if there are none; what cannot be run is left out, and told.
 pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
-    let makers: [(&str, Maker, &[usize]); 10] = [
+    let makers: [(&str, Maker, &[usize]); 11] = [
         ("router", router, &ROUTES),
         ("full-router", |entries| full_router("full router", entries, PORTS), &ROUTES[1..2]),
         ("full-router16", |entries| full_router("full router of 16 ports", entries, 16), &ROUTES[1..2]),
         ("router6", router6, &ROUTES[1..2]),
         ("nat", nat, &FLOWS),
+        ("full-nat", full_nat, &FLOWS),
         ("switch", switch, &STATIONS),
         ("firewall", firewall, &RULES),
         ("stateful", stateful, &FLOWS[..2]),
@@ -205,13 +206,28 @@ fn router6(entries: usize) -> Case {
 /// Mappings live longer than a run.
 const LIFETIME: u64 = 300_000_000_000;
 
+/// The forward path.
 fn nat(entries: usize) -> Case {
-    let mut case = of_file("nat", "benches/clicks/nat.click", "apps/nat/elements", traffic::translated(entries));
+    let mut case = translator("nat", "apps/nat/forward.click", entries);
+    let of_device = |name: &str, device: &str| (name.to_owned(), device.to_owned());
+    let devices =
+        [of_device("INSIDE", "in0"), of_device("OUTSIDE", "in1"), of_device("TO_INSIDE", "out0"), of_device("TO_OUTSIDE", "out1")];
+    case.parameters.extend(devices);
     let (externals, first) = (traffic::externals(entries), 0xc633_6400);
-    case.parameters.insert("EXTERNAL".to_owned(), format!("198.51.100.0/{}", 32 - externals.trailing_zeros()));
-    (case.inputs, case.outputs) = (devices("in", 2), devices("out", 2));
     let headers = [0, 1].map(|port| [2, 0, 0, 9, 0, port, 2, 0, 0, 8, 0, port]);
     case.hand = Some(Hand::nat(entries.max(65_536), LIFETIME, first, externals, &headers));
+    case
+}
+
+/// With fragments, ICMP, hairpinning, and TCP connections followed.
+fn full_nat(entries: usize) -> Case {
+    translator("full NAT", "benches/clicks/nat.click", entries)
+}
+
+fn translator(application: &'static str, file: &str, entries: usize) -> Case {
+    let mut case = of_file(application, file, "apps/nat/elements", traffic::translated(entries));
+    case.parameters.insert("EXTERNAL".to_owned(), format!("198.51.100.0/{}", 32 - traffic::externals(entries).trailing_zeros()));
+    (case.inputs, case.outputs) = (devices("in", 2), devices("out", 2));
     case
 }
 

@@ -245,6 +245,16 @@ fn damaged_packets_in_the_router() {
 }
 
 #[test]
+fn damaged_packets_in_the_translation_alone() {
+    account("nat", "forward.click");
+}
+
+#[test]
+fn checksums_of_the_translation_alone() {
+    sum_up("nat", "forward.click", &[]);
+}
+
+#[test]
 fn damaged_packets_in_the_nat() {
     account("nat", "nat.click");
 }
