@@ -231,11 +231,17 @@ NV_INLINE void nv_pull(struct nv_run *r, uint32_t n)
     r->front = r->front + n < 1024 ? r->front + n : 1024;
 }
 
-NV_INLINE void nv_push(struct nv_run *r, uint32_t n)
+/* Bytes that are written at once. */
+NV_INLINE void nv_put_before(struct nv_run *r, uint32_t n)
 {
     nv_moved(r, -n);
-    memset(nv_p(r), 0, n);
     r->front = r->front > n ? r->front - n : 0;
+}
+
+NV_INLINE void nv_push(struct nv_run *r, uint32_t n)
+{
+    nv_put_before(r, n);
+    memset(nv_p(r), 0, n);
 }
 
 NV_INLINE void nv_unpull(struct nv_run *r, uint32_t n)
@@ -369,10 +375,17 @@ struct nv_exact {
     uint64_t timeout;
 };
 
+/* Both halves of a product; a product of 128 bits some compilers put into memory and take it from there again. */
 NV_INLINE uint64_t nv_mix(uint64_t a, uint64_t b)
 {
+#ifdef __x86_64__
+    uint64_t high;
+    __asm__("mulq %2" : "+a"(a), "=d"(high) : "rm"(b) : "cc");
+    return high ^ a;
+#else
     unsigned __int128 product = (unsigned __int128)a * b;
     return (uint64_t)(product >> 64) ^ (uint64_t)product;
+#endif
 }
 
 NV_INLINE uint64_t nv_hash(const struct nv_table *t, unsigned __int128 key)
@@ -398,38 +411,74 @@ NV_INLINE uint64_t nv_home(const struct nv_table *t, struct nv_exact x, uint64_t
     return bucket * x.per_bucket;
 }
 
+/* Whether that is an entry's key. The entry has more bytes than those of a short one, which are read with it. */
 NV_INLINE int nv_same(const uint8_t *p, struct nv_exact x, unsigned __int128 key)
 {
-    uint64_t low = nv_le(p, x.key_bytes < 8 ? x.key_bytes : 8);
+    uint64_t low = x.key_bytes < 8 && x.state_bytes + 8 <= x.stride ? nv_le(p, 8) & NV_MASK(8 * x.key_bytes)
+                                                                    : nv_le(p, x.key_bytes < 8 ? x.key_bytes : 8);
     if (x.key_bytes <= 8)
         return low == (uint64_t)key;
     return low == (uint64_t)key && nv_le(p + 8, x.key_bytes - 8) == (uint64_t)(key >> 64);
 }
 
-/* The number of the entry with a key and its hash, 0 for none; where the runtime must be asked *ask is set. The table's time has been moved on. */
+NV_INLINE uint64_t nv_state(const uint8_t *p, struct nv_exact x)
+{
+    return x.state_bytes == 1 ? *p : nv_le(p, 8);
+}
+
+NV_INLINE int nv_is_live(struct nv_exact x, uint64_t state, uint64_t clock)
+{
+    return x.state_bytes == 1 ? state == NV_NO_END : state > clock;
+}
+
+NV_INLINE int nv_holds(const uint8_t *p, struct nv_exact x, unsigned __int128 key, uint64_t clock)
+{
+    return nv_is_live(x, nv_state(p, x), clock) && nv_same(p + x.state_bytes, x, key);
+}
+
+enum { NV_NOWHERE = -1, NV_UNCERTAIN = -2 };
+
+/* The slot of the entry with a key, searched for from one on; a number less than 0 if there is none, or the runtime must be asked. */
+NV_APART int64_t nv_search(const struct nv_table *t, struct nv_exact x, uint64_t low, uint64_t high, uint64_t slot)
+{
+    const unsigned __int128 key = (unsigned __int128)high << 64 | low;
+    for (uint64_t end = slot + NV_PROBES; slot < end; slot++) {
+        const uint8_t *p = t->slots + slot * x.stride;
+        uint64_t found[2] = { 0, 0 };
+        memcpy(found, p + x.state_bytes, x.key_bytes);
+        if (nv_is_live(x, nv_state(p, x), t->head[NV_CLOCK]) && key == ((unsigned __int128)found[1] << 64 | found[0]))
+            return (int64_t)slot;
+        if (nv_state(p, x) == NV_FREE)
+            return t->head[NV_STASHED] ? NV_UNCERTAIN : NV_NOWHERE;
+    }
+    return NV_UNCERTAIN;
+}
+
+/* The number of the entry with a key and its hash, 0 for none; where the runtime must be asked *ask is set. The table's time has been moved on. Most are in the first slot or
+   the second; the search for others is a function of its own, so that it takes no registers here. */
 NV_INLINE uint32_t nv_find(const struct nv_table *t, struct nv_exact x, unsigned __int128 key, uint64_t hash, int use, int *ask)
 {
-    uint64_t slot = nv_home(t, x, hash), clock = t->head[NV_CLOCK];
-    for (unsigned i = 0; i < NV_PROBES; i++, slot++) {
-        uint8_t *p = t->slots + slot * x.stride;
-        uint64_t state = x.state_bytes == 1 ? *p : nv_le(p, 8);
-        int live = x.state_bytes == 1 ? state == NV_NO_END : state > clock;
-        if (live && nv_same(p + x.state_bytes, x, key)) {
-            if (use && x.timeout) {
-                uint64_t end = clock + x.timeout < clock ? UINT64_MAX : clock + x.timeout;
-                if (end > state)
-                    nv_put_le(p, 8, end);
-            }
-            *ask = 0;
-            return (uint32_t)slot + 1;
-        }
-        if (state == NV_FREE) {
-            *ask = t->head[NV_STASHED] != 0;
-            return 0;
+    int64_t slot = (int64_t)nv_home(t, x, hash);
+    uint64_t clock = t->head[NV_CLOCK], end;
+    uint8_t *p = t->slots + (uint64_t)slot * x.stride;
+    *ask = 0;
+    if (!nv_holds(p, x, key, clock)) {
+        slot++, p += x.stride;
+        if (!nv_holds(p, x, key, clock)) {
+            slot = nv_search(t, x, (uint64_t)key, (uint64_t)(key >> 64), (uint64_t)slot - 1);
+            *ask = slot == NV_UNCERTAIN;
+            if (slot < 0)
+                return 0;
+            p = t->slots + (uint64_t)slot * x.stride;
         }
     }
-    *ask = 1;
-    return 0;
+    if (use && x.timeout) {
+        if (NV_RARELY(__builtin_add_overflow(clock, x.timeout, &end)))
+            end = UINT64_MAX;
+        if (end > nv_state(p, x))
+            nv_put_le(p, 8, end);
+    }
+    return (uint32_t)slot + 1;
 }
 
 /* The same for an insertion, which the runtime must be asked for where there is no such entry. */
@@ -476,10 +525,12 @@ NV_INLINE uint32_t nv_ternary(const struct nv_table *t, unsigned words, unsigned
     return found;
 }
 
-/* A table's time never goes back. */
+/* A table's time never goes back, nor to the end of all time. */
 NV_INLINE void nv_tick(const struct nv_table *t, uint64_t now)
 {
-    uint64_t clock = (now < UINT64_MAX - 1 - NV_EPOCH ? now : UINT64_MAX - 1 - NV_EPOCH) + NV_EPOCH;
+    uint64_t clock = now + NV_EPOCH;
+    if (NV_RARELY(clock + 1 <= NV_EPOCH))
+        clock = UINT64_MAX - 1;
     if (clock > t->head[NV_CLOCK])
         t->head[NV_CLOCK] = clock;
 }

@@ -9,6 +9,7 @@ use super::Unsupported;
 use super::calls::{call_of, limbs, touches};
 use super::kept::Kept;
 use super::scalar::{Form, Scalar, ctype};
+use super::spared::Spared;
 use super::{live, slice};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Call, Func, Helper, Op, Order, Site, Type, Value};
@@ -44,7 +45,7 @@ pub(super) struct Place<'a> {
 
 pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &Module) -> Result<Functions, Unsupported> {
     let Place { n, tables, kept } = *place;
-    let live = live::before_helpers(func);
+    let (live, spared) = (live::before_helpers(func), Spared::of(func));
     let form = |mode| Element {
         n,
         tables,
@@ -53,6 +54,7 @@ pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &
         shared: module.shared_size(),
         mode,
         live: &live,
+        spared: &spared,
         loops: func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Budget(_)))),
         calls: RefCell::default(),
         resumed: RefCell::default(),
@@ -85,10 +87,10 @@ fn start(func: &Func, module: &Module) -> String {
 /// The function `pN`, of a slice ([`super::slice`]).
 pub(super) fn emit_slice(place: &Place<'_>, func: &Func, module: &Module, large: usize) -> Result<String, Unsupported> {
     let Place { n, tables, kept } = *place;
-    let (shared, live) = (module.shared_size(), HashMap::new());
+    let (shared, live, spared) = (module.shared_size(), HashMap::new(), Spared::default());
     let mode = Mode::Ahead(large);
     let (calls, resumed, paid) = (RefCell::default(), RefCell::default(), Cell::new(0));
-    let form = Element { n, tables, kept, module, shared, mode, live: &live, loops: true, calls, resumed, paid };
+    let form = Element { n, tables, kept, module, shared, mode, live: &live, spared: &spared, loops: true, calls, resumed, paid };
     function(&form, func, &format!("p{n}"), "", "")
 }
 
@@ -189,6 +191,8 @@ struct Element<'a> {
     mode: Mode,
     /// What each operation that may call the runtime, and all behind it, makes use of.
     live: &'a HashMap<Value, Vec<Value>>,
+    /// What the quick form need not do.
+    spared: &'a Spared,
     /// It counts branches back, so that the budget may run out.
     loops: bool,
     calls: RefCell<Vec<Call>>,
@@ -353,7 +357,8 @@ impl Element<'_> {
             Helper::PushHead => {
                 let grown = format!("(uint64_t){} + r->len", arg(0));
                 let room = format!("r->present && {grown} <= 65535 && {} <= nv_head(r)", arg(0));
-                format!("if ({room}) {{\n    {}\n    nv_push(r, {});\n    }} else {{\n    {}\n    }}", paid(&grown), arg(0), by_runtime())
+                let push = if self.mode == Mode::Quick && self.spared.zeros.contains(&v) { "nv_put_before" } else { "nv_push" };
+                format!("if ({room}) {{\n    {}\n    {push}(r, {});\n    }} else {{\n    {}\n    }}", paid(&grown), arg(0), by_runtime())
             }
             Helper::Unpull => {
                 let room = format!("r->present && {0} <= r->front && (uint64_t){0} + r->len <= 65535", arg(0));
@@ -467,7 +472,11 @@ impl Element<'_> {
             Helper::Insert(_) => format!("nv_insert({t}, {shape}, {key}, {hash}, &ask)"),
             _ => format!("nv_find({t}, {shape}, {key}, {hash}, {}, &ask)", u8::from(matches!(helper, Helper::Find(_)))),
         };
-        let tick = if declaration.timeout_ns > 0 { format!("nv_tick({t}, g->slots[i].time_ns); ") } else { String::new() };
+        let tick = if declaration.timeout_ns > 0 && !(quick && self.spared.ticks.contains(&v)) {
+            format!("nv_tick({t}, g->slots[i].time_ns); ")
+        } else {
+            String::new()
+        };
         let there = if quick { String::new() } else { format!("if ({t}->head) ") };
         Some(format!("{{ int ask = 1; {there}{{ {tick}{v:?} = {look}; }}\n    if (NV_RARELY(ask)) {{\n    {}\n    }}}}", runtime()))
     }

@@ -26,6 +26,7 @@ mod scalar;
 mod sends;
 mod shape;
 mod slice;
+mod spared;
 mod tables;
 mod twins;
 mod ways;

@@ -1,0 +1,120 @@
+//! Work of a handler that other work of the same handler spares: telling a table the time that it has been told, and zeros where bytes are written at once.
+
+use crate::mir::cfg::{Cfg, DominatorTree};
+use crate::mir::{Block, Extent, Func, Helper, Op, Value};
+use netil::table::Space;
+use std::collections::HashSet;
+
+/// Operations that have less to do than they say.
+#[derive(Default)]
+pub(super) struct Spared {
+    /// Lookups in tables that know the packet's time.
+    pub ticks: HashSet<Value>,
+    /// Pushes of bytes that are all written before anybody can see them.
+    pub zeros: HashSet<Value>,
+}
+
+impl Spared {
+    pub fn of(func: &Func) -> Self {
+        let cfg = Cfg::new(func);
+        let pushes = cfg.order.iter().flat_map(|block| pushes(func, *block));
+        Self { zeros: pushes.collect(), ticks: ticks(func, &cfg) }
+    }
+}
+
+fn ops(func: &Func, block: Block) -> impl Iterator<Item = (Value, &Op)> {
+    func.block(block).ops.iter().filter_map(|v| Some((*v, func.op(*v)?)))
+}
+
+/// Lookups behind others in the same table on every way; none if the packet's time changes.
+fn ticks(func: &Func, cfg: &Cfg) -> HashSet<Value> {
+    let all = || cfg.order.iter().flat_map(|block| ops(func, *block).map(|(v, op)| (*block, v, op)));
+    if all().any(|(_, _, op)| matches!(op, Op::Helper(Helper::SetTime, ..))) {
+        return HashSet::new();
+    }
+    let tree = DominatorTree::new(cfg);
+    let (mut told, mut spared): (Vec<(Block, u32)>, _) = (Vec::new(), HashSet::new());
+    for (block, v, op) in all() {
+        let Op::Helper(Helper::Find(table) | Helper::Peek(table) | Helper::Insert(table), ..) = op else { continue };
+        if told.iter().any(|(before, other)| other == table && tree.dominates(*before, block)) {
+            spared.insert(v);
+        } else {
+            told.push((block, *table));
+        }
+    }
+    spared
+}
+
+fn pushes(func: &Func, block: Block) -> Vec<Value> {
+    let all: Vec<(Value, &Op)> = ops(func, block).collect();
+    let is_spared = |(at, (_, op)): &(usize, &(Value, &Op))| match op {
+        Op::Helper(Helper::PushHead, args, _) => {
+            func.constant(args[0]).is_some_and(|n| are_written(func, &all[at + 1..], usize::try_from(n).unwrap_or(usize::MAX)))
+        }
+        _ => false,
+    };
+    all.iter().enumerate().filter(is_spared).map(|(_, (v, _))| *v).collect()
+}
+
+/// Whether so many bytes at the packet's beginning are written by these operations before anything happens that they could be seen in.
+fn are_written(func: &Func, ops: &[(Value, &Op)], count: usize) -> bool {
+    let mut written = vec![false; count.min(netil::exec::MAX_PACKET as usize)];
+    for (_, op) in ops {
+        match op {
+            Op::Store(Space::Packet, _, addr, offset, value, _) => {
+                let Some(addr) = func.constant(*addr) else { return false };
+                let start = addr as usize + *offset as usize;
+                (start..start + usize::from(func.width(*value) / 8)).for_each(|at| written.get_mut(at).into_iter().for_each(|w| *w = true));
+            }
+            Op::Check(Space::Packet, extents) if extents.iter().all(|extent| ends_within(func, extent, count)) => {}
+            Op::Load(space, ..) | Op::Store(space, ..) if *space != Space::Packet => {}
+            op if op.is_pure() => {}
+            _ => break,
+        }
+    }
+    count <= written.len() && written.iter().all(|written| *written)
+}
+
+fn ends_within(func: &Func, extent: &Extent, count: usize) -> bool {
+    func.constant(extent.addr).is_some_and(|addr| addr + extent.end() <= count as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passes;
+    use netil::asm::assemble;
+    use netil::module::HandlerKind;
+
+    fn spared(code: &str) -> (usize, usize) {
+        let head = "segment .metadata\n.datamem_size 16\nends\nsegment .tables\n.table t, exact, 16, 4, 100, 1000\n.table u, exact, 16, 4, 100, 1000\nends\n";
+        let program = netil::verify(
+            assemble(&format!("{head}segment .push\n.local 0, entry t\n.local 1, entry u\npop\n{code}\nret 1\nends\n"), "").unwrap(),
+        )
+        .unwrap();
+        let (func, _) = crate::optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
+        let spared = Spared::of(&func);
+        (spared.ticks.len(), spared.zeros.len())
+    }
+
+    fn find(table: &str, local: u32, at: u32) -> String {
+        format!("push {at}\numload.16\nw.trunc 32, 16\nt.find {table}\nlocstore {local}\n")
+    }
+
+    #[test]
+    fn a_table_is_told_the_time_once_on_each_way() {
+        assert_eq!(spared(&[find("t", 0, 0), find("t", 0, 2), find("u", 1, 4)].concat()), (1, 0));
+        let one_way = |behind: &str| format!("push 6\nupload.8\npush 0\njcmp.eq other\n{}other:\n{behind}", find("t", 0, 0));
+        assert_eq!(spared(&one_way(&find("t", 0, 2))), (0, 0));
+        let other_time = format!("{}push 0\nw.zext 32, 64\ntime.set\n{}", find("t", 0, 0), find("t", 0, 2));
+        assert_eq!(spared(&other_time), (0, 0));
+    }
+
+    #[test]
+    fn zeros_are_not_wanted_where_all_is_written() {
+        let (push, [first, second]) = ("push 4\npkt.push\n", [0, 2].map(|at| format!("push 7\npush {at}\npstore.16\n")));
+        assert_eq!(spared(&[push, &first, &second].concat()), (0, 1));
+        assert_eq!(spared(&[push, &second].concat()), (0, 0));
+        assert_eq!(spared(&[push, &first, "push 2\nupload.8\npush 0\nmstore.8\n", &second].concat()), (0, 0));
+    }
+}
