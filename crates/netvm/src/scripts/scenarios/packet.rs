@@ -87,8 +87,7 @@ impl<'a> Layer<'a> {
             "hex" => (usize::MAX, &[]),
             _ => (2, &[]),
         };
-        let fine = |field: &&str| fields.contains(field);
-        self.words.len() <= words && self.fields.keys().all(|field| fine(field)) && (self.flags.is_empty() || self.kind == "ip")
+        self.words.len() <= words && self.fields.keys().all(|field| fields.contains(field)) && (self.flags.is_empty() || self.kind == "ip")
     }
 
     fn word<T: FromStr>(&self, n: usize) -> Option<T> {
