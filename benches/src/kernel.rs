@@ -1,7 +1,7 @@
 //! The kernel's side: `c/xdp_filters.c`, verified and compiled by the kernel, its machine code run in this process.
 //!
 //! Having the kernel test-run a program costs more than a filter takes, so its code is fetched (`bpf(2)`, `BPF_OBJ_GET_INFO_BY_FD`), checked by
-//! [`crate::image`], and called with the beginning of a `struct xdp_buff`, whose first two words are where the packet begins and
+//! `crate::image`, and called with the beginning of a `struct xdp_buff`, whose first two words are where the packet begins and
 //! ends. The comparison of verdicts shows that the kernel has them there. Needs root, the kernel's compiler (`net.core.bpf_jit_enable`), and
 //! clang when this is built.
 
