@@ -12,7 +12,7 @@
 use super::kept::{self, Kept};
 use super::kin::Kin;
 use super::ways::{Ways, alike, sets_timers};
-use super::{Unsupported, member, slice, tables, with_sets};
+use super::{Unsupported, lookups, member, slice, tables, with_sets};
 use crate::mir::{Call, Func};
 use netil::Verified;
 use netil::cluster::Way;
@@ -137,7 +137,7 @@ fn functions(members: &[&Member<'_>], slices: &[Option<Func>], large: usize) -> 
 /// Which of all members' tables are looked into without the runtime.
 fn direct(members: &[&Member<'_>]) -> String {
     let tables = members.iter().flat_map(|member| &member.program.module().tables);
-    let flags: String = tables.map(|table| format!("{}, ", u8::from(member::is_direct(table)))).collect();
+    let flags: String = tables.map(|table| format!("{}, ", u8::from(lookups::is_direct(table)))).collect();
     format!("static const uint8_t nv_direct[] = {{ {flags}0 }};\n")
 }
 

@@ -14,8 +14,6 @@ use super::{live, slice};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Call, Func, Helper, Op, Order, Site, Type, Value};
 use netil::exec::{DropReason, TrapKind};
-use netil::layout;
-use netil::module::{Table, TableKind};
 use netil::table::Space;
 use netil::{Module, Verified};
 use std::cell::{Cell, RefCell};
@@ -170,7 +168,7 @@ fn resumes(scalar: &Scalar<'_>, form: &Element<'_>) -> String {
 
 /// What a function is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+pub(super) enum Mode {
     /// Whatever there is to do.
     General,
     /// What is done mostly; then the general one goes on.
@@ -180,19 +178,19 @@ enum Mode {
 }
 
 /// Where an element's memories are.
-struct Element<'a> {
+pub(super) struct Element<'a> {
     n: u32,
     /// Its first table among all elements'.
-    tables: u32,
+    pub(super) tables: u32,
     /// What slices leave for its lookups.
-    kept: &'a Kept,
-    module: &'a Module,
+    pub(super) kept: &'a Kept,
+    pub(super) module: &'a Module,
     shared: u32,
-    mode: Mode,
+    pub(super) mode: Mode,
     /// What each operation that may call the runtime, and all behind it, makes use of.
     live: &'a HashMap<Value, Vec<Value>>,
     /// What the quick form need not do.
-    spared: &'a Spared,
+    pub(super) spared: &'a Spared,
     /// It counts branches back, so that the budget may run out.
     loops: bool,
     calls: RefCell<Vec<Call>>,
@@ -308,7 +306,7 @@ impl Form for Element<'_> {
     }
 }
 
-fn store(scalar: &Scalar<'_>, order: Order, at: &str, value: Value) -> String {
+pub(super) fn store(scalar: &Scalar<'_>, order: Order, at: &str, value: Value) -> String {
     let (bytes, v) = (scalar.func.width(value) / 8, scalar.val(value));
     let put = if order == Order::Big { "nv_put_be" } else { "nv_put_le" };
     if bytes <= 8 {
@@ -325,23 +323,18 @@ impl Element<'_> {
     /// Work that is no plain operation: in place where that is a few instructions, else by the runtime.
     fn helper(&self, scalar: &Scalar<'_>, v: Value, helper: Helper, args: &[Value], site: Site) -> String {
         let arg = |k: usize| scalar.val(args[k]);
-        let trap = |kind| self.trap(kind, site);
-        let outside = trap(TrapKind::OutOfBounds(Space::Packet));
-        let inside = || format!("if (NV_RARELY((uint64_t){} + {} > r->len)) {outside}", arg(0), arg(1));
-        let paid = |bytes: &str| self.paid(bytes, &trap(TrapKind::Budget));
-        let here = || format!("if (NV_RARELY(!r->present)) {}", trap(TrapKind::NoPacket));
+        let checked = || {
+            let inside = self.inside(&arg(0), &arg(1), site);
+            format!("{inside}\n    {}", self.paid(&arg(1), &self.trap(TrapKind::Budget, site)))
+        };
         let by_runtime = || match self.mode {
             Mode::Quick => self.go_on(scalar, v),
             _ => self.call(scalar, v, call_of(scalar.func, v, helper, args), args, site, Some(helper)),
         };
         match helper {
-            Helper::Inside => inside(),
-            Helper::Checksum => {
-                format!("{}\n    {}\n    {v:?} = 0xffff ^ nv_sum(nv_p(r) + {}, {});", inside(), paid(&arg(1)), arg(0), arg(1))
-            }
-            Helper::ChecksumValid => {
-                format!("{}\n    {}\n    {v:?} = nv_sum(nv_p(r) + {}, {}) == 0xffff;", inside(), paid(&arg(1)), arg(0), arg(1))
-            }
+            Helper::Inside => self.inside(&arg(0), &arg(1), site),
+            Helper::Checksum => format!("{}\n    {v:?} = 0xffff ^ nv_sum(nv_p(r) + {}, {});", checked(), arg(0), arg(1)),
+            Helper::ChecksumValid => format!("{}\n    {v:?} = nv_sum(nv_p(r) + {}, {}) == 0xffff;", checked(), arg(0), arg(1)),
             Helper::ChecksumAdd | Helper::ChecksumSub => self.update(scalar, v, helper, args),
             Helper::Hash if !args.is_empty() => {
                 let words: Vec<String> = args.iter().map(|a| scalar.val(*a)).collect();
@@ -350,32 +343,37 @@ impl Element<'_> {
             Helper::Moved => format!("{v:?} = r->moved;"),
             Helper::IsPresent => format!("{v:?} = r->present;"),
             Helper::SetTime => format!("g->slots[i].time_ns = {};", arg(0)),
-            Helper::PullHead => format!("{}\n    if (NV_RARELY({} > r->len)) {outside}\n    nv_pull(r, {});", here(), arg(0), arg(0)),
-            Helper::TrimTail => format!("{}\n    if (NV_RARELY({} > r->len)) {outside}\n    r->len -= {};", here(), arg(0), arg(0)),
-            Helper::Find(table) | Helper::Peek(table) | Helper::Insert(table) if self.is_slice() => self.fetch(scalar, v, table, args[0]),
-            Helper::PushHead if self.is_slice() => format!("if ({0} > nv_head(r)) return -1;\n    nv_moved(r, -{0});", arg(0)),
+            Helper::PullHead | Helper::TrimTail | Helper::PushHead | Helper::Unpull => self.moves(v, helper, &arg(0), site, &by_runtime),
+            helper => self.in_table(scalar, v, (helper, args), site, &by_runtime).unwrap_or_else(by_runtime),
+        }
+    }
+
+    /// A range that must lie in the packet.
+    fn inside(&self, start: &str, length: &str, site: Site) -> String {
+        format!("if (NV_RARELY((uint64_t){start} + {length} > r->len)) {}", self.trap(TrapKind::OutOfBounds(Space::Packet), site))
+    }
+
+    /// The packet gets so many bytes more or less at one end.
+    fn moves(&self, v: Value, helper: Helper, n: &str, site: Site, by_runtime: &dyn Fn() -> String) -> String {
+        let here = || {
+            let [none, outside] = [TrapKind::NoPacket, TrapKind::OutOfBounds(Space::Packet)].map(|kind| self.trap(kind, site));
+            format!("if (NV_RARELY(!r->present)) {none}\n    if (NV_RARELY({n} > r->len)) {outside}\n    ")
+        };
+        match helper {
+            Helper::PullHead => format!("{}nv_pull(r, {n});", here()),
+            Helper::TrimTail => format!("{}r->len -= {n};", here()),
+            Helper::PushHead if self.is_slice() => format!("if ({n} > nv_head(r)) return -1;\n    nv_moved(r, -{n});"),
             Helper::PushHead => {
-                let grown = format!("(uint64_t){} + r->len", arg(0));
-                let room = format!("r->present && {grown} <= 65535 && {} <= nv_head(r)", arg(0));
+                let grown = format!("(uint64_t){n} + r->len");
+                let room = format!("r->present && {grown} <= 65535 && {n} <= nv_head(r)");
                 let push = if self.mode == Mode::Quick && self.spared.zeros.contains(&v) { "nv_put_before" } else { "nv_push" };
-                format!("if ({room}) {{\n    {}\n    {push}(r, {});\n    }} else {{\n    {}\n    }}", paid(&grown), arg(0), by_runtime())
+                let paid = self.paid(&grown, &self.trap(TrapKind::Budget, site));
+                format!("if ({room}) {{\n    {paid}\n    {push}(r, {n});\n    }} else {{\n    {}\n    }}", by_runtime())
             }
-            Helper::Unpull => {
-                let room = format!("r->present && {0} <= r->front && (uint64_t){0} + r->len <= 65535", arg(0));
-                format!("if ({room})\n    nv_unpull(r, {});\n    else {{\n    {}\n    }}", arg(0), by_runtime())
+            _ => {
+                let room = format!("r->present && {n} <= r->front && (uint64_t){n} + r->len <= 65535");
+                format!("if ({room})\n    nv_unpull(r, {n});\n    else {{\n    {}\n    }}", by_runtime())
             }
-            Helper::Find(table) | Helper::Peek(table) | Helper::Insert(table) => {
-                self.find(scalar, v, (helper, table), args[0], &by_runtime).unwrap_or_else(by_runtime)
-            }
-            Helper::EntryLoad(table, at) => {
-                let get = format!("{v:?} = {};", load(scalar, v));
-                self.entry(table, (&arg(0), at), &get, &trap(TrapKind::NoEntry), &by_runtime).unwrap_or_else(by_runtime)
-            }
-            Helper::EntryStore(table, at) => {
-                let put = store(scalar, Order::Little, "e", args[0]);
-                self.entry(table, (&arg(1), at), &put, &trap(TrapKind::NoEntry), &by_runtime).unwrap_or_else(by_runtime)
-            }
-            _ => by_runtime(),
         }
     }
 
@@ -394,7 +392,7 @@ impl Element<'_> {
         format!("const uint32_t sum{0} = {sum} + {term};\n    {v:?} = 0xffff ^ nv_fold(sum{0});", v.0)
     }
 
-    fn is_slice(&self) -> bool {
+    pub(super) fn is_slice(&self) -> bool {
         matches!(self.mode, Mode::Ahead(_))
     }
 
@@ -442,83 +440,9 @@ impl Element<'_> {
         )
     }
 
-    /// A lookup in place, up to where the runtime must be asked; none for a table that only the runtime can look into. The quick form is run where tables
-    /// are there.
-    fn find(
-        &self,
-        scalar: &Scalar<'_>,
-        v: Value,
-        (helper, table): (Helper, u32),
-        key: Value,
-        runtime: &dyn Fn() -> String,
-    ) -> Option<String> {
-        let (t, key, quick) = (self.table(table), scalar.val(key), self.mode == Mode::Quick);
-        if let Some((name, shape)) = prefixes(self.module.tables.get(table as usize)?) {
-            let look = format!("{v:?} = nv_{name}({t}, {shape}, {key});");
-            return Some(if quick { look } else { format!("if ({t}->head) {look}\n    else {}", runtime()) });
-        }
-        if let Some(shapes) = layout::Shapes::of(self.module.tables.get(table as usize)?) {
-            let look = format!("{v:?} = nv_ternary({t}, {}, {key}, &ask);", shapes.limbs);
-            let there = if quick { String::new() } else { format!("if ({t}->head) ") };
-            return Some(format!("{{ int ask = 1; {there}{look}\n    if (NV_RARELY(ask)) {{\n    {}\n    }}}}", runtime()));
-        }
-        let declaration = self.exact(table)?;
-        let shape = shape(declaration);
-        let hash = match self.kept.of.get(&v).filter(|_| quick) {
-            Some(place) => format!("nv_hash_kept({t}, {shape}, {key}, r->kept + {place})"),
-            None => format!("nv_hash({t}, {key})"),
-        };
-        let look = match helper {
-            Helper::Insert(_) => format!("nv_insert({t}, {shape}, {key}, {hash}, &ask)"),
-            _ => format!("nv_find({t}, {shape}, {key}, {hash}, {}, &ask)", u8::from(matches!(helper, Helper::Find(_)))),
-        };
-        let tick = if declaration.timeout_ns > 0 && !(quick && self.spared.ticks.contains(&v)) {
-            format!("nv_tick({t}, g->slots[i].time_ns); ")
-        } else {
-            String::new()
-        };
-        let there = if quick { String::new() } else { format!("if ({t}->head) ") };
-        Some(format!("{{ int ask = 1; {there}{{ {tick}{v:?} = {look}; }}\n    if (NV_RARELY(ask)) {{\n    {}\n    }}}}", runtime()))
-    }
-
-    /// In a slice: fetches what a lookup will read, or looks into a small table.
-    fn fetch(&self, scalar: &Scalar<'_>, v: Value, table: u32, key: Value) -> String {
-        let (declaration, key, t) = (&self.module.tables[table as usize], scalar.val(key), self.table(table));
-        if let Some((name, shape)) = prefixes(declaration) {
-            return format!("nv_fetch_{name}({t}, {shape}, {key});");
-        }
-        if matches!(self.mode, Mode::Ahead(large) if slice::is_large(declaration, large)) {
-            let place = self.kept.of.get(&v).map_or(0, |place| *place);
-            return format!("nv_fetch({t}, {}, {key}, r->kept + {place});", shape(declaration));
-        }
-        format!("{{ int ask = 1; {v:?} = nv_find({t}, {}, {key}, nv_hash({t}, {key}), 0, &ask); if (ask) return -1; }}", shape(declaration))
-    }
-
-    /// Work on an entry that is there, with its place in `e`; the runtime does it where the table is not. None for a table that only the runtime can look into.
-    fn entry(&self, table: u32, (entry, at): (&str, u32), work: &str, trap: &str, runtime: &dyn Fn() -> String) -> Option<String> {
-        let declaration = self.module.tables.get(table as usize)?;
-        let (stride, value_at) = is_direct(declaration).then(|| layout::place(declaration))?;
-        let t = self.table(table);
-        let place = format!("uint8_t *e = {t}->slots + (uint64_t)({entry} - 1) * {stride} + {};", value_at + at as usize);
-        let test = format!("if (NV_RARELY(!{entry})) {trap}\n    ");
-        Some(match self.mode {
-            Mode::Quick => format!("{test}{{ {place}\n    {work} }}"),
-            _ => format!("{test}if ({t}->head) {{ {place}\n    {work} }} else {{\n    {}\n    }}", runtime()),
-        })
-    }
-
     /// Whose pointers to memories and tables are used.
-    fn pointers(&self) -> &'static str {
+    pub(super) fn pointers(&self) -> &'static str {
         if self.mode == Mode::General { "g" } else { "k" }
-    }
-
-    fn table(&self, table: u32) -> String {
-        format!("(&{}->tables[{}])", self.pointers(), self.tables + table)
-    }
-
-    /// The declaration of an exact table whose layout C knows.
-    fn exact(&self, table: u32) -> Option<&Table> {
-        self.module.tables.get(table as usize).filter(|table| is_exact(table))
     }
 
     /// A call of the runtime: operands limb by limb, a wide result where they were.
@@ -552,36 +476,4 @@ impl Element<'_> {
 fn halves(scalar: &Scalar<'_>, value: Value) -> [String; 2] {
     let high = if scalar.func.width(value) > 64 { format!("(uint64_t)({value:?} >> 64)") } else { "0".to_owned() };
     [format!("(uint64_t){value:?}"), high]
-}
-
-fn is_exact(table: &Table) -> bool {
-    table.kind == TableKind::Exact && table.key_bits <= 128
-}
-
-/// Whether C knows how a table lies, and looks into it where it does.
-pub(super) fn is_direct(table: &Table) -> bool {
-    is_exact(table) || prefixes(table).is_some() || layout::Shapes::of(table).is_some()
-}
-
-/// What functions for a prefix table are called, and their constants: bits of a key and of the first level.
-fn prefixes(table: &Table) -> Option<(&'static str, String)> {
-    let short = layout::Trie::of(table).map(|trie| ("prefix", trie.root_bits));
-    let (name, root_bits) = short.or_else(|| layout::Paths::of(table).map(|paths| ("prefix_long", paths.root_bits)))?;
-    Some((name, format!("{}, {root_bits}", table.key_bits)))
-}
-
-/// How a table lies, for C.
-fn shape(declaration: &Table) -> String {
-    let x = layout::Exact::of(declaration);
-    let numbers = [x.state_bytes, x.key_bytes, x.stride, x.per_bucket].map(|n| n.to_string()).join(", ");
-    format!("(struct nv_exact){{ {numbers}, {}u }}", declaration.timeout_ns)
-}
-
-/// The value at `e`.
-fn load(scalar: &Scalar<'_>, v: Value) -> String {
-    let (width, bytes) = (scalar.func.width(v), scalar.func.width(v) / 8);
-    match bytes {
-        ..=8 => format!("({})nv_le(e, {bytes})", ctype(width)),
-        _ => format!("(unsigned __int128)nv_le(e + 8, {}) << 64 | nv_le(e, 8)", bytes - 8),
-    }
 }

@@ -20,6 +20,7 @@ mod kin;
 mod lanes;
 pub mod linked;
 mod live;
+mod lookups;
 mod member;
 mod plan;
 mod scalar;
