@@ -38,6 +38,16 @@ TABLE_EXACT(inward, struct endpoint, struct mapping, capacity, timeout);
 
 static struct endpoint inner, outer;
 
+static struct endpoint endpoint(be32 addr, be16 port, u8 protocol)
+{
+    struct endpoint made;
+
+    made.addr = addr;
+    made.port = port;
+    made.protocol = protocol;
+    return made;
+}
+
 /* ---- Mappings ---- */
 
 /* The complement of a checksum is the sum itself. */
@@ -109,9 +119,7 @@ static bool refresh_back(const struct mapping *mapping)
 {
     const struct mapping *back;
 
-    outer.addr = mapping->addr;
-    outer.port = mapping->port;
-    outer.protocol = inner.protocol;
+    outer = endpoint(mapping->addr, mapping->port, inner.protocol);
     back = table_find(inward, &outer);
     return back != 0 && back->addr == inner.addr && back->port == inner.port;
 }
@@ -148,56 +156,50 @@ static be16 updated(be16 sum, u16 change)
     return htons(checksum_update(ntohs(sum), 0xffff, change));
 }
 
-/* Updates the checksum of TCP or UDP. */
-static void update(u32 transport, u8 protocol, u16 change)
+/* Checksums with what a mapping changes them by. */
+static void update(struct ip *ip, u32 transport, const struct mapping *mapping)
 {
-    if (protocol == PROTOCOL_TCP) {
+    ip->checksum = updated(ip->checksum, mapping->ip_change);
+    if (ip->protocol == PROTOCOL_TCP) {
         struct tcp *tcp = header(struct tcp, transport);
 
-        tcp->checksum = updated(tcp->checksum, change);
+        tcp->checksum = updated(tcp->checksum, mapping->change);
     } else {
         struct udp *udp = header(struct udp, transport);
-        be16 sum = updated(udp->checksum, change);
+        be16 sum = updated(udp->checksum, mapping->change);
 
         if (udp->checksum != htons(0))
             udp->checksum = sum == htons(0) ? htons(0xffff) : sum;
     }
 }
 
-/* False if there is no room for a mapping. */
+/* The source gets its external endpoint; false if there is no room for a mapping. */
 static bool translate_source(struct ip *ip, u32 transport)
 {
     struct ports *ports = header(struct ports, transport);
     const struct mapping *mapping;
 
-    inner.addr = ip->src;
-    inner.port = ports->sport;
-    inner.protocol = ip->protocol;
+    inner = endpoint(ip->src, ports->sport, ip->protocol);
     mapping = map();
     if (!mapping)
         return false;
-    update(transport, ip->protocol, mapping->change);
-    ip->checksum = updated(ip->checksum, mapping->ip_change);
+    update(ip, transport, mapping);
     ip->src = mapping->addr;
     ports->sport = mapping->port;
     return true;
 }
 
-/* False if there is no mapping. */
+/* The destination, an external endpoint, becomes what it stands for; false if that is nothing. */
 static bool translate_destination(struct ip *ip, u32 transport)
 {
     struct ports *ports = header(struct ports, transport);
-    struct endpoint to;
     const struct mapping *mapping;
 
-    to.addr = ip->dst;
-    to.port = ports->dport;
-    to.protocol = ip->protocol;
-    mapping = table_peek(inward, &to);
+    outer = endpoint(ip->dst, ports->dport, ip->protocol);
+    mapping = table_peek(inward, &outer);
     if (!mapping)
         return false;
-    update(transport, ip->protocol, mapping->change);
-    ip->checksum = updated(ip->checksum, mapping->ip_change);
+    update(ip, transport, mapping);
     ip->dst = mapping->addr;
     ports->dport = mapping->port;
     return true;
