@@ -263,6 +263,18 @@ impl Checker<'_> {
         self.convert(value, ty, "this")
     }
 
+    /// Whether handlers do not show values of that type, which is then told.
+    fn cannot_be_shown(&mut self, ctype: &Type, span: Span) -> bool {
+        if !ctype.is_scalar() && !ctype.is_error() {
+            self.fault(span, format!("a handler shows a number or an address, not {}", super::convert::with_article(ctype)));
+            return true;
+        }
+        if *ctype == U128 {
+            self.fault_help(span, "a handler shows no u128", "show it as an address with hton128(...), or in two of u64");
+        }
+        *ctype == U128
+    }
+
     fn control(&mut self, word: &Name, args: &[Arg], span: Span) -> Option<()> {
         let [name, ty, source] = args else { return None };
         let (name, source) = (name_of(name)?, name_of(source)?);
@@ -279,12 +291,7 @@ impl Checker<'_> {
                 return Some(());
             }
         };
-        if let Some(ctype) = ctype.as_ref().filter(|ctype| !ctype.is_scalar() && !ctype.is_error()) {
-            self.fault(ty.span(), format!("a handler shows a number or an address, not {}", super::convert::with_article(ctype)));
-            return Some(());
-        }
-        if ctype == Some(U128) {
-            self.fault_help(ty.span(), "a handler shows no u128", "show it as an address with hton128(...), or in two of u64");
+        if ctype.as_ref().is_some_and(|ctype| self.cannot_be_shown(ctype, ty.span())) {
             return Some(());
         }
         let found = if call { self.control_call(source, ctype.as_ref(), write) } else { self.control_variable(source, ctype.as_ref()) };

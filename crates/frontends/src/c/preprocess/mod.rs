@@ -327,15 +327,16 @@ impl Preprocessor<'_> {
         }
         match (self.inputs.includes)(&name) {
             Some(text) => self.enter(&name, text),
-            None => {
-                let of_system = self.sources.text(span).starts_with('<');
-                let help = match of_system {
-                    true => "there is no C library: netvm.h has what elements can use",
-                    false => "headers stand beside the element's file; netvm has netvm.h, click.h and those of its library",
-                };
-                self.faults.add(Diagnostic::new(span, format!("there is no header `{name}`")).help(help));
-            }
+            None => self.no_header(&name, span),
         }
+    }
+
+    fn no_header(&mut self, name: &str, span: Span) {
+        let help = match self.sources.text(span).starts_with('<') {
+            true => "there is no C library: netvm.h has what elements can use",
+            false => "headers stand beside the element's file; netvm has netvm.h, click.h and those of its library",
+        };
+        self.faults.add(Diagnostic::new(span, format!("there is no header `{name}`")).help(help));
     }
 
     fn included(&self, rest: &[Token]) -> Option<(String, Span)> {

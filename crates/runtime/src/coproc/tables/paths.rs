@@ -226,11 +226,10 @@ impl Paths {
             }
             self.nodes.give(branch);
             let branch = self.nodes.add_branch(&slots)?;
-            if at == depth {
-                return Some(branch);
+            if at > depth {
+                self.nodes.lead(word, branch);
             }
-            self.nodes.lead(word, branch);
-            return Some(word);
+            return Some(if at > depth { word } else { branch });
         }
         self.forget(word);
         let routes: Vec<Route> = self.within(region).collect();

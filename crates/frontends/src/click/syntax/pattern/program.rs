@@ -208,12 +208,10 @@ impl Program {
         for (at, step) in compared.iter().take(SHOWN) {
             let (yes, no, short) = (name(step.yes), name(step.no), name(step.short));
             let _ = write!(text, "{:2} {:3}/{:08x}%{:08x}  yes->{yes}  no->{no}", numbers[*at], step.offset, step.value, step.mask);
-            let ends = if short == no {
-                String::new()
-            } else if short == yes {
-                "  short->yes".to_owned()
-            } else {
-                format!("  short->{short}")
+            let ends = match short {
+                short if short == no => String::new(),
+                short if short == yes => "  short->yes".to_owned(),
+                short => format!("  short->{short}"),
             };
             let _ = writeln!(text, "{ends}");
         }
