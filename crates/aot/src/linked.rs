@@ -86,6 +86,7 @@ pub struct Linked {
     tables: Vec<Table>,
     /// Room for what leaves by each exit and what goes no further.
     lists: Vec<Vec<u32>>,
+    exits: Vec<List>,
     flows: Flows,
     _library: Library,
 }
@@ -135,19 +136,25 @@ impl Linked {
             .filter_map(|(_, way)| if let Way::Exit(n) | Way::LastExit(n) = way { Some(n + 1) } else { None });
         let lists = vec![Vec::new(); exits.max().unwrap_or(0) as usize + 1];
         let flows = Flows::new(&list, entries, made.counted);
-        Ok(Self { run, programs, calls: made.calls, units: Vec::new(), tables: Vec::new(), lists, flows, _library: library })
+        Ok(Self {
+            run,
+            programs,
+            calls: made.calls,
+            units: Vec::new(),
+            tables: Vec::new(),
+            lists,
+            exits: Vec::new(),
+            flows,
+            _library: library,
+        })
     }
 }
 
 impl Cluster for Linked {
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
         self.prepare(host);
-        for list in &mut self.lists {
-            list.resize(list.len().max(slots.len()), 0);
-        }
-        let list = |room: &mut Vec<u32>| List { slots: room.as_mut_ptr(), count: 0 };
-        let mut exits: Vec<List> = self.lists.iter_mut().map(list).collect();
-        let ended = exits.pop().unwrap_or(List { slots: null_mut(), count: 0 });
+        let ended = self.empty_lists(slots.len());
+        let exits = &mut self.exits;
         let (memory, places) = pool.parts();
         let (memory, places) = (memory.as_mut_ptr(), places.as_mut_ptr());
         let (programs, calls, stayed) = (&self.programs[..], &self.calls[..], &mut self.flows.stayed[..]);
@@ -233,6 +240,18 @@ fn check(pool: &Pool, slots: &[u32]) {
 }
 
 impl Linked {
+    /// Makes lists with room for a burst: those of exits, and what it gives, that of what goes no further.
+    fn empty_lists(&mut self, packets: usize) -> List {
+        self.exits.clear();
+        for list in &mut self.lists {
+            if list.len() < packets {
+                list.resize(packets, 0);
+            }
+            self.exits.push(List { slots: list.as_mut_ptr(), count: 0 });
+        }
+        self.exits.pop().unwrap_or(List { slots: null_mut(), count: 0 })
+    }
+
     /// Makes units for a burst.
     fn prepare(&mut self, host: &mut dyn Host) {
         self.tables.clear();

@@ -352,7 +352,17 @@ impl State {
 
     /// Makes the state one that the program can run on, whoever made it and whatever was done to it: memories that are too small grow
     /// by zeros, missing tables are as they are from the start, and where a coprocessor is missing one is put that refuses every operation as not initialised. Engines do this first.
+    #[inline]
     pub fn fit(&mut self, program: &Verified) {
+        let module = program.module();
+        let memories = self.data.len() >= module.data_size as usize && self.shared.len() >= program.shared_size() as usize;
+        if !memories || self.coprocessors.len() < module.coprocessors.len() || self.tables.len() < module.tables.len() {
+            self.grow(program);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, program: &Verified) {
         let (data, shared) = (program.module().data_size as usize, program.shared_size() as usize);
         self.data.resize(self.data.len().max(data), 0);
         self.shared.resize(self.shared.len().max(shared), 0);

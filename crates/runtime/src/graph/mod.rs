@@ -207,6 +207,8 @@ struct Node {
     pulled: Vec<bool>,
     /// The queues behind that tell when they are full, for sources.
     queues_behind: Vec<usize>,
+    /// The queue in front, for tasks that do nothing but empty it.
+    empties: Option<usize>,
     stats: NodeStats,
 }
 
@@ -214,7 +216,7 @@ impl Node {
     fn empty(instance: &Instance, pulled: Vec<bool>, inputs: Vec<Vec<End>>, outputs: Vec<Vec<Way>>) -> Self {
         let arguments = if let Source::Native(arguments) = &instance.body { arguments.clone() } else { Vec::new() };
         let (name, class, body, stats) = (instance.name.clone(), instance.class.clone(), Body::Native(None), NodeStats::default());
-        Self { name, class, arguments, body, pulled, inputs, outputs, queues_behind: Vec::new(), stats }
+        Self { name, class, arguments, body, pulled, inputs, outputs, queues_behind: Vec::new(), empties: None, stats }
     }
 }
 

@@ -181,6 +181,11 @@ pub trait Native {
         false
     }
 
+    /// True if its task only pulls at input 0, so that there is nothing for it to do while what is there [is empty](Self::is_empty).
+    fn only_pulls(&self) -> bool {
+        false
+    }
+
     /// Its turn.
     fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
         let _ = ctx;
@@ -412,13 +417,6 @@ impl<'g> Ctx<'g> {
     /// Asks for packets in the pool at a pull input; in `slots`, which is empty, are then those that are next, if there are such.
     pub fn pull_slots(&mut self, port: u32, slots: &mut Vec<u32>) {
         self.graph.pull_slots(self.node, port, slots);
-    }
-
-    /// True if a pull at an input would give nothing and do nothing: found out with less work than by a pull, which matters to tasks that mostly find nothing.
-    pub fn finds_nothing(&self, port: u32) -> bool {
-        let from = self.graph.nodes[self.node].inputs.get(port as usize).and_then(|ends| ends.first());
-        let before = from.map(|from| &self.graph.nodes[from.instance as usize].body);
-        matches!(before, Some(super::Body::Native(Some(native))) if native.is_empty())
     }
 
     /// Asks for the end of the run.

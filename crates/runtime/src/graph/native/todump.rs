@@ -224,9 +224,6 @@ impl Native for ToDump {
     }
 
     fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        if ctx.finds_nothing(0) {
-            return Task::Idle;
-        }
         if !self.passes && self.take_slots(ctx) {
             return Task::Again;
         }
@@ -236,6 +233,10 @@ impl Native for ToDump {
             ctx.emit(0, packet);
         }
         Task::Done
+    }
+
+    fn only_pulls(&self) -> bool {
+        self.pulls
     }
 
     fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
