@@ -21,9 +21,9 @@ use std::fmt::Write as _;
 
 /// Bytes of entries from which a table is worth fetching ahead: less stays in the second-level cache.
 pub const LARGE: usize = 256 << 10;
-/// The same of its slots, most of which are free: what it has of these now decides for each burst. A switch of 4,096 stations (400 KiB) takes 23 ns a packet
-/// without fetching ahead and 27 with it, of 16,384 (1.7 MiB) 28 either way, of 65,536 46 and 30.
-pub(super) const SLOTS: usize = 4;
+/// The same of its slots, most of which are free: what it has of these now decides for each burst. A switch of 4,096 stations (1 MiB) takes 29.1 ns a packet
+/// without fetching ahead and 31.2 with it, of 16,384 (1.7 MiB) 28 either way on another machine, of 65,536 46 and 30 there.
+pub(super) const SLOTS: usize = 8;
 
 /// Bytes of data memory that a slice has a copy of its own of, so that what it puts there it finds again: keys are put together there. If there are more, it
 /// leaves out what it would store.
