@@ -393,10 +393,10 @@ NV_INLINE uint64_t nv_hash(const struct nv_table *t, unsigned __int128 key)
     return nv_mix((uint64_t)key ^ t->head[NV_SEED0], (uint64_t)(key >> 64) ^ t->head[NV_SEED1]);
 }
 
-/* The same, if it has been kept for that key without computing it. */
+/* The same, without computing it if it has been kept for that key. Where nothing was, kept is null. */
 NV_INLINE uint64_t nv_hash_kept(const struct nv_table *t, struct nv_exact x, unsigned __int128 key, const struct nv_kept *kept)
 {
-    if (kept->low == (uint64_t)key && (x.key_bytes <= 8 || kept->high == (uint64_t)(key >> 64)))
+    if (kept && kept->low == (uint64_t)key && (x.key_bytes <= 8 || kept->high == (uint64_t)(key >> 64)))
         return kept->hash;
     return nv_hash(t, key);
 }

@@ -348,6 +348,14 @@ void netvm_linked(struct nv_graph *g)
     }
     nv_begin(g, k);
     const int far = NV_SLICED && nv_far(k);
+    if (NV_KEPT > 0 && !far) {
+        /* Nothing is fetched ahead and nothing kept: a text of its own, in which no lookup asks for that. */
+        for (uint64_t n = 0; n < nv_count(g, count); n++)
+            if (NV_RARELY(one(g, k, burst[n], nv_come(g, burst[n]), 0)))
+                nv_again(g, k);
+        nv_all_came(g);
+        return;
+    }
     const uint64_t last = far ? 2 * NV_GROUP - 1 : 0; /* of those packets that places are for */
     nv_places kept[2 * NV_GROUP];
     nv_keep_nothing(k, kept, nv_least(last + 1, count));

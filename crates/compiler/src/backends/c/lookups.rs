@@ -64,7 +64,7 @@ impl Element<'_> {
         let declaration = self.exact(table)?;
         let shape = shape(declaration);
         let hash = match self.kept.of.get(&v).filter(|_| quick) {
-            Some(place) => format!("nv_hash_kept({t}, {shape}, {key}, r->kept + {place})"),
+            Some(place) => format!("nv_hash_kept({t}, {shape}, {key}, r->kept ? r->kept + {place} : 0)"),
             None => format!("nv_hash({t}, {key})"),
         };
         let look = match helper {

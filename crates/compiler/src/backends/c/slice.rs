@@ -395,7 +395,7 @@ mod tests {
             let (name, entries) = (String::new(), Vec::new());
             is_large_now(&Table { name, kind, key_bits, value_bytes: 4, capacity: 1_000_000, timeout_ns: 0, entries }, large, "t")
         };
-        assert_eq!(now(TableKind::Exact, 48, LARGE), "t.head[NV_BUCKETS] >= 16384u");
+        assert_eq!(now(TableKind::Exact, 48, LARGE), "t.head[NV_BUCKETS] >= 32768u");
         assert_eq!([LARGE, 1].map(|large| now(TableKind::Prefix, 128, large)), ["t.head[1] >= 8192u", "t.head[1] >= 0u"]);
         assert_eq!(now(TableKind::Prefix, 32, LARGE), "1");
     }
