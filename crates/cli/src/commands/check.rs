@@ -3,7 +3,6 @@
 use super::run::configuration;
 use crate::failure::Outcome;
 use crate::out::Out;
-use netvm::application::Application;
 use std::path::PathBuf;
 
 /// Check a Click configuration
@@ -40,7 +39,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     let text = configuration::read(&args.file)?;
     let reading = configuration::reading(Some(&args.file), args.parameters.iter().cloned(), &args.elements)?;
-    let application = Application::read(&args.file.display().to_string(), &text, &reading)?;
+    let application = configuration::application(&args.file.display().to_string(), &text, &reading)?;
     application.check()?;
     let mut out = Out::new();
     if args.flat {

@@ -5,7 +5,6 @@ use super::shared::{self, ProfileArg};
 use crate::failure::{self, Failure, Outcome};
 use crate::out;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
-use netvm::application::Application;
 use netvm::emit::{self, Stage};
 use netvm::io::LinkType;
 use netvm::netil::Verified;
@@ -99,7 +98,7 @@ fn of_configuration(args: &Args, file: &Path) -> Outcome {
         return Err(Failure::usage("of a configuration there is --emit native, a C program"));
     }
     let reading = configuration::reading(Some(file), args.parameters.iter().cloned(), &args.elements)?;
-    let application = Application::read(&file.display().to_string(), &configuration::read(file)?, &reading)?;
+    let application = configuration::application(&file.display().to_string(), &configuration::read(file)?, &reading)?;
     if args.explain_opt {
         failure::eprint_lossy(application.explain(None).to_string().trim_end());
     }

@@ -39,6 +39,45 @@ fn captures_stand_for_devices() {
 }
 
 #[test]
+fn a_device_that_is_not_there_is_refused() {
+    let dir = Dir::new("no-device");
+    let (input, output) = (dir.trace("in.pcap", 2, 10), dir.file("out.pcap"));
+    let file = dir.write("bump.click", "FromDevice(eth0) -> Queue -> ToDevice(DEVNAME \"eth1\");");
+    run(&format!("run {file} --map eth0={input} --map eth1={output}")).good();
+    for (map, why) in [
+        (format!("eth2={input}"), "has no device 'eth2'"),
+        (format!("eth0={input},{output}"), "nothing writes to device 'eth0'"),
+        (format!("eth1={input},{output}"), "nothing reads device 'eth1'"),
+    ] {
+        for command in ["run", "trace", "graph -o -"] {
+            assert!(run(&format!("{command} {file} --map {map}")).bad(2).contains(why), "{command} {map}");
+        }
+    }
+    let missing = dir.file("missing.pcap");
+    assert!(run(&format!("run {file} --map eth0={missing}")).bad(1).contains(&missing));
+}
+
+#[test]
+fn what_would_have_no_effect_is_refused() {
+    let dir = Dir::new("no-effect");
+    let file = dir.write("paint.click", "define($COLOR 1); Idle -> Paint(${COLOR}) -> Discard;");
+    let plain = dir.write("plain.click", "Idle -> Discard;");
+    for command in ["run", "check", "trace", "graph -o -", "compile --emit native"] {
+        let told = run(&format!("{command} {file} COLOUR=2")).bad(2);
+        assert!(told.contains("paint.click has no parameter 'COLOUR'; those in it are COLOR"), "{told}");
+        assert!(run(&format!("{command} {plain} COLOR=2")).bad(2).contains("it has none"));
+        assert!(run(&format!("{command} {file} --elements {}", dir.file("nowhere"))).bad(1).contains("no such folder"), "{command}");
+    }
+    run(&format!("run {file} COLOR=2")).good();
+    assert!(run(&format!("run {file} --in {}", dir.trace("in.pcap", 1, 1))).bad(2).contains("--map"));
+    assert!(run(&format!("run {file} --out out.pcap")).bad(2).contains("--out is for programs"));
+    let program = dir.write("all.netil", "segment .push\n pop\n ret 1\nends");
+    assert!(run(&format!("run {program} --elements {}", dir.file(""))).bad(2).contains("--elements is for configurations"));
+    let long = dir.write("long.click", " ".repeat((16 << 20) + 1));
+    assert!(run(&format!("check {long}")).bad(1).contains("at most"));
+}
+
+#[test]
 fn what_is_wrong_is_drawn() {
     let told = run_args(&["run", "-e", "Foo -> Discard"]).bad(1);
     assert!(told.contains("Foo") && told.contains("config:1:1"), "{told}");

@@ -7,7 +7,7 @@ use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use netvm::application::{Application, Graph, Host, Reading, Settings, Stats, Stream};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -32,7 +32,36 @@ pub(crate) fn read(file: &Path) -> Outcome<String> {
         true => std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes).map_err(told)?,
         false => std::fs::File::open(file).map_err(told)?.take(LONGEST + 1).read_to_end(&mut bytes).map_err(told)?,
     };
+    if bytes.len() as u64 > LONGEST {
+        return Err(Failure::failed(format_args!("{}: a configuration has {LONGEST} bytes at most", file.display())));
+    }
     String::from_utf8(bytes).map_err(|_| Failure::failed(format_args!("{}: not text in UTF-8", file.display())))
+}
+
+/// Folders of element classes are there: in one that is not, nobody would miss the classes but those who named it.
+pub(crate) fn folders(elements: &[PathBuf]) -> Outcome {
+    match elements.iter().find(|folder| !folder.is_dir()) {
+        Some(missing) => Err(Failure::failed(format_args!("--elements {}: there is no such folder", missing.display()))),
+        None => Ok(()),
+    }
+}
+
+/// Reads a configuration of that name. A parameter that is nowhere in its text would have no effect, and is refused: its name is wrong.
+pub(crate) fn application(name: &str, text: &str, reading: &Reading) -> Outcome<Application> {
+    let there_are = mentioned(text);
+    if let Some(unknown) = reading.parameters.keys().find(|parameter| !there_are.contains(parameter.as_str())) {
+        let all: Vec<&str> = there_are.into_iter().collect();
+        let all = if all.is_empty() { "it has none".to_owned() } else { format!("those in it are {}", all.join(", ")) };
+        return Err(Failure::usage(format_args!("{name} has no parameter '{unknown}'; {all}")));
+    }
+    Ok(Application::read(name, text, reading)?)
+}
+
+/// The names behind dollar signs in a text.
+fn mentioned(text: &str) -> BTreeSet<&str> {
+    let name = |rest: &str| rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+    let names = text.split('$').skip(1).map(|rest| rest.strip_prefix('{').unwrap_or(rest)).map(|rest| &rest[..name(rest)]);
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 /// How a configuration is read that stands in a file, with `NAME=VALUE` arguments and folders of elements.
@@ -41,15 +70,17 @@ pub(crate) fn reading(file: Option<&Path>, parameters: impl Iterator<Item = Stri
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err(Failure::usage(format_args!("expected NAME=VALUE, not '{text}'"))),
     };
+    folders(elements)?;
     let mut elements = elements.to_vec();
     elements.extend(file.and_then(Path::parent).map(|folder| folder.join("elements")).filter(|folder| folder.is_dir()));
     Ok(Reading { parameters: parameters.map(split).collect::<Outcome<BTreeMap<_, _>>>()?, elements })
 }
 
 pub(super) fn run(args: &Args, name: &str, text: &str, first: impl Iterator<Item = String>) -> Outcome {
+    no_ports(args)?;
     let file = args.file.as_deref().filter(|_| args.expression.is_none());
     let reading = reading(file, first.chain(args.parameters.iter().cloned()), &args.elements)?;
-    let application = Application::read(name, text, &reading)?;
+    let application = application(name, text, &reading)?;
     let signals = Signals::watch()?;
     let mut settings = Settings { seed: args.seed, budget: Some(args.budget), simulated: args.sim_time, ..Settings::default() };
     for map in &args.maps {
@@ -71,25 +102,50 @@ pub(super) fn run(args: &Args, name: &str, text: &str, first: impl Iterator<Item
     if whole { Ok(()) } else { Err(Failure::told()) }
 }
 
+/// A configuration has no ports of its own that captures could come to.
+fn no_ports(args: &Args) -> Outcome {
+    let given = [("--in", !args.inputs.is_empty()), ("--out", !args.outputs.is_empty())].into_iter().find(|(_, given)| *given);
+    match given {
+        Some((what, _)) => {
+            Err(Failure::usage(format_args!("{what} is for programs; which captures stand for a configuration's devices says --map")))
+        }
+        None => Ok(()),
+    }
+}
+
 /// `DEVICE=IN`, `DEVICE=OUT`, `DEVICE=IN,OUT`: which of the first two depends on whether the configuration reads the device.
 pub(crate) fn device(map: &str, application: &Application, settings: &mut Settings) -> Outcome {
     let (name, files) = map.split_once('=').ok_or_else(|| Failure::usage(format_args!("expected DEVICE=IN[,OUT], not '{map}'")))?;
-    let is_read = application
-        .flat()
-        .elements
-        .iter()
-        .any(|e| matches!(e.class.as_str(), "FromDevice" | "PollDevice") && e.arguments.first().is_some_and(|a| a.trim() == name));
+    let (is_read, is_written) =
+        (names(application, &["FromDevice", "PollDevice"], name), names(application, &["ToDevice", "ToHost"], name));
     let (input, output) = match files.split_once(',') {
         Some((input, output)) => (Some(input), Some(output)),
         None if is_read => (Some(files), None),
         None => (None, Some(files)),
     };
+    let given = |file: Option<&str>| file.is_some_and(|file| !file.is_empty());
+    match (is_read, is_written) {
+        (false, false) => return Err(Failure::usage(format_args!("--map {map}: the configuration has no device '{name}'"))),
+        (false, _) if given(input) => return Err(Failure::usage(format_args!("--map {map}: nothing reads device '{name}'"))),
+        (_, false) if given(output) => return Err(Failure::usage(format_args!("--map {map}: nothing writes to device '{name}'"))),
+        _ => {}
+    }
     let put = |to: &mut BTreeMap<String, PathBuf>, file: Option<&str>| {
         to.extend(file.filter(|f| !f.is_empty()).map(|file| (name.to_owned(), PathBuf::from(file))))
     };
     put(&mut settings.devices, input);
     put(&mut settings.outputs, output);
     Ok(())
+}
+
+/// Whether an element of one of these classes has that device, as its first argument or by its keyword.
+fn names(application: &Application, classes: &[&str], device: &str) -> bool {
+    let of = |argument: &String| {
+        let argument = argument.trim();
+        let name = argument.strip_prefix("DEVNAME").filter(|rest| rest.starts_with(' ')).unwrap_or(argument);
+        name.trim().trim_matches('"') == device
+    };
+    application.flat().elements.iter().any(|e| classes.contains(&e.class.as_str()) && e.arguments.iter().any(of))
 }
 
 /// Runs to the end or to a signal, and completes outputs. False if something was damaged.

@@ -34,7 +34,7 @@ impl Given {
     pub(crate) fn application(&self) -> Outcome<(Application, Settings)> {
         let text = configuration::read(&self.file)?;
         let reading = configuration::reading(Some(&self.file), self.parameters.iter().cloned(), &self.elements)?;
-        let application = Application::read(&self.file.display().to_string(), &text, &reading)?;
+        let application = configuration::application(&self.file.display().to_string(), &text, &reading)?;
         let mut settings = Settings::default();
         for map in &self.maps {
             configuration::device(map, &application, &mut settings)?;

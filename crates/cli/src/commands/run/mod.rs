@@ -135,6 +135,7 @@ fn program(args: &Args, file: &std::path::Path) -> Outcome {
         ("--handler", !args.handlers.is_empty()),
         ("--map", !args.maps.is_empty()),
         ("--sim-time", args.sim_time),
+        ("--elements", !args.elements.is_empty()),
         ("--explain-opt", args.explain_opt),
     ];
     if let Some((what, _)) = only.iter().find(|(_, given)| *given) {

@@ -98,7 +98,8 @@ fn open(setup: &Setup<'_>, name: &str, device: bool) -> Result<Option<Capture>, 
         true => setup.settings.devices.get(name).cloned().ok_or_else(stands)?,
         false => PathBuf::from(name),
     };
-    Capture::open(&path).map(Some).map_err(|error| format!("{name}: {error}"))
+    let called = || if device { format!("{name}: {}", path.display()) } else { name.to_owned() };
+    Capture::open(&path).map(Some).map_err(|error| format!("{}: {error}", called()))
 }
 
 /// The stretch of time that is wanted, in nanoseconds: of the epoch, of the first packet, of the first one wanted.
