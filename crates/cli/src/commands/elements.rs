@@ -27,6 +27,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
+    super::run::configuration::folders(&args.elements)?;
     let library = Library::of(&args.elements);
     let mut out = Out::new();
     match (&args.copy, &args.class) {
@@ -52,10 +53,18 @@ fn manual(library: &Library, class: &str) -> Outcome<String> {
     if let Some(native) = native::find(class) {
         return Ok(native.manual.to_owned());
     }
-    let (_, text) = library.class(class).ok_or_else(|| Failure::failed(format_args!("there is no class '{class}'")))?;
+    let (_, text) = library.class(class).ok_or_else(|| unknown(library, class))?;
     let comment = text.trim_start().strip_prefix("/*").and_then(|rest| rest.split_once("*/")).map_or("", |(comment, _)| comment);
     let line = |line: &str| line.trim_start().trim_start_matches('*').strip_prefix(' ').unwrap_or_default().trim_end().to_owned();
     Ok(comment.lines().map(line).collect::<Vec<_>>().join("\n").trim().to_owned())
+}
+
+fn unknown(library: &Library, class: &str) -> Failure {
+    let mut names = library.classes().into_keys().chain(native::ALL.iter().map(|class| class.name.to_owned()));
+    match names.find(|name| name.eq_ignore_ascii_case(class)) {
+        Some(near) => Failure::failed(format_args!("there is no class '{class}'; did you mean '{near}'?")),
+        None => Failure::failed(format_args!("there is no class '{class}'; `netvm elements` lists those there are")),
+    }
 }
 
 fn copy(folder: &Path) -> Outcome {

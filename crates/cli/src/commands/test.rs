@@ -28,8 +28,11 @@ Lines of a script:
   case WORDS                      begins a case: a fresh element
   config ARGUMENTS                of the element; none by default
   ports INPUTS OUTPUTS            that are connected; 1 1 by default
+  beside CONFIGURATION            elements that the arguments name; nothing comes to them
   at SECONDS                      the clock, 1 at first; timers that are due run
   in PORT HEX [NAME=VALUE ...]    a packet comes in, with those annotations
+  wait PORT HEX [NAME=VALUE ...]  a packet waits before an input that pulls, until the element asks for it
+  ask PORT                        a packet is asked for at that output
   write HANDLER VALUE             a write handler is called
   read HANDLER VALUE              a read handler has that value
 and behind those what happens then, in order:

@@ -58,7 +58,9 @@ fn what_is_wrong_with_scripts_is_told() {
     dir.write("Add.c", ADD);
     let folder = dir.file("");
     let told = |text: &str| run(&format!("test {} --elements {folder}", dir.write("Add.txt", text))).bad(1);
-    assert!(told("case a\nin x 00\n").contains("line 2: in x 00"));
+    let line = told("case a\nin x 00\n");
+    assert!(line.contains("line 2: in x 00") && line.contains("netvm test --help"), "{line}");
+    assert!(told("# nothing yet\n").contains("there is no case in it"));
     assert!(told("case a\nin 0 00*99999999\n").contains("line 2"));
     assert!(told("case a\nin 0 00\nout 0 00\n").contains("line 1: ") && told("case a\nin 0 00\n").contains("N"));
     assert!(told("case a\nconfig 1\nin 7 00\nout 0 00\n").contains("no input 7"));
@@ -74,7 +76,9 @@ fn classes_are_listed_and_copied() {
     assert!(list.lines().any(|line| line.starts_with("Queue ")));
     assert!(run("elements Paint").good().starts_with("Paint(COLOR"));
     assert!(run("elements ToDump").good().starts_with("ToDump(FILENAME"));
-    assert!(run("elements Nonesuch").bad(1).contains("no class 'Nonesuch'"));
+    assert!(run("elements Nonesuch").bad(1).contains("no class 'Nonesuch'; `netvm elements` lists"));
+    assert!(run("elements decIpTtl").bad(1).contains("did you mean 'DecIPTTL'?"));
+    assert!(run(&format!("elements --elements {}", dir.file("nowhere"))).bad(1).contains("no such folder"));
     let copy = dir.file("library");
     run(&format!("elements --copy {copy}")).good();
     assert!(std::fs::read_to_string(format!("{copy}/include/netvm.h")).is_ok_and(|text| text.contains("NETVM_H")));

@@ -173,7 +173,11 @@ pub fn differences(file: &str, case: &Case, happened: &[Vec<Event>]) -> Vec<Stri
 pub fn parse(text: &str) -> Result<Vec<Case>, String> {
     let mut cases = Vec::new();
     for (line, words) in joined(text) {
-        read_line(&mut cases, line, &words).ok_or_else(|| format!("line {line}: {words}"))?;
+        read_line(&mut cases, line, &words)
+            .ok_or_else(|| format!("line {line}: {words}\n  is no line of a script here; `netvm test --help` has them"))?;
+    }
+    if cases.is_empty() {
+        return Err("there is no case in it; `netvm test --help` shows a script".to_owned());
     }
     Ok(cases)
 }
