@@ -49,8 +49,7 @@ impl Host for Silence {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let output = output(args)?;
-    let ends = |end: &str| output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(end));
-    let format = args.format.unwrap_or(if ends("dot") || ends("gv") { Format::Dot } else { Format::Svg });
+    let format = args.format.map_or_else(|| format_of(&output), Ok)?;
     let (application, settings) = args.given.application()?;
     let drawing = Drawing::of(&application);
     let drawing = match args.given.has_traffic() {
@@ -68,6 +67,18 @@ fn output(args: &Args) -> Outcome<PathBuf> {
         None if given == Path::new("-") => Ok(PathBuf::from("-")),
         None if given.with_extension("svg") == *given => Err(Failure::usage("say where the picture is to go: -o OUT")),
         None => Ok(given.with_extension(if args.format == Some(Format::Dot) { "dot" } else { "svg" })),
+    }
+}
+
+/// What an output of that name is; a name that says something else would be a lie.
+fn format_of(output: &Path) -> Outcome<Format> {
+    match output.extension().map(|end| end.to_string_lossy().to_ascii_lowercase()).as_deref() {
+        Some("dot" | "gv") => Ok(Format::Dot),
+        Some("svg") | None => Ok(Format::Svg),
+        Some(_) => Err(Failure::usage(format_args!(
+            "{}: neither .svg nor .dot; say with --format which of them is to be written",
+            output.display()
+        ))),
     }
 }
 

@@ -31,6 +31,9 @@ fn a_configuration_is_drawn() {
             && svg.contains("c :: Print(&quot;&lt;b&gt; &amp; 'more' than thirty letters are cut&quot;)")
     );
     assert!(!svg.contains("<b>"));
+    let other = dir.file("loop.pdf");
+    assert!(run(&format!("graph {file} -o {other}")).bad(2).contains("--format"));
+    run(&format!("graph {file} -o {other} --format svg")).good();
     assert_eq!(svg.matches("<g>").count(), svg.matches("</g>").count());
     assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
 }
