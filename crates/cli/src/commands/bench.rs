@@ -295,11 +295,11 @@ impl Report<'_> {
             self.link_types.join(", "),
             shared::grouped(self.matched)
         );
-        text += "engine    ns/packet   median    against the first   source to ready\n";
+        text += "engine      ns/packet   median    against the first   source to ready\n";
         let base = self.engines.first().map_or(1.0, |e| e.median_ns);
         for e in &self.engines {
             text += &format!(
-                "{:<8} {:>10.2} {:>8.2} {:>18.2} × {:>12.0} µs\n",
+                "{:<10} {:>10.2} {:>8.2} {:>18.2} × {:>12.0} µs\n",
                 e.engine,
                 e.minimum_ns,
                 e.median_ns,

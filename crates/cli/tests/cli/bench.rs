@@ -16,6 +16,9 @@ fn engines_stand_side_by_side() {
     assert_eq!(format!("{} packets\n", json["matched"]), count);
     let text = run(&format!("bench filter -r {trace} --rounds 1 --packets 100 udp")).good();
     assert!(text.starts_with("100 packets (EN10MB)"), "{text}");
+    let rows = text.lines().skip_while(|line| !line.starts_with("engine")).skip(1).filter(|line| line.ends_with(" µs"));
+    let ends: Vec<_> = rows.map(|line| line.chars().position(|c| c == '×')).collect();
+    assert!(ends.len() > 1 && ends.iter().all(|end| *end == ends[0]), "{text}");
 }
 
 #[test]
