@@ -57,8 +57,8 @@ Examples:
 /// What the exit statuses mean; a line each.
 pub const EXIT_STATUS: &str = "\
 0    success, whether or not a packet matched
-1    an input is damaged or cannot be read, an output cannot be written, a program is refused or its
-     init handler failed; what came before damage was done
+1    an input is damaged or cannot be read, an output cannot be written, a program or
+     configuration is refused, or an init handler failed; what came before damage was done
 2    a wrong command line or filter expression
 130  ended by an interrupt (^C), 143 by a request to terminate; what was done so far is complete.
      A capture on an interface has no other end: its status is then 0
@@ -66,8 +66,11 @@ pub const EXIT_STATUS: &str = "\
 
 /// The environment variables that count; a line each.
 pub const ENVIRONMENT: &str = "\
-NO_COLOR  no colours in messages
-TZ        the time zone of times of day";
+NO_COLOR        no colours in messages
+TZ              the time zone of times of day
+NETVM_CC        the C compiler, with its first arguments; cc, gcc or clang if it is not set
+NETVM_NO_CACHE  if not empty, the same as --no-cache
+XDG_CACHE_HOME  where the cache of compiled code is, in netvm; ~/.cache if it is not set";
 
 /// The command line, for manual pages and shell completions.
 pub fn command() -> clap::Command {
