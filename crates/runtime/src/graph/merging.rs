@@ -158,7 +158,8 @@ impl Graph {
         }
     }
 
-    /// Takes a run of each source and merges them. False if nothing came of it, or there is no room for more.
+    /// Takes a run of each source and merges them. False if nothing came of it, there is no room for more, or so many that the work of another round is better spent on
+    /// the next burst.
     fn merge_runs(&mut self, until: u64, sources: &mut Sources, course: &mut Course, most: usize) -> bool {
         let room = (most - course.slots.len()).min(self.pool.room());
         let live = sources.list.iter().filter(|source| source.coming < until).count();
@@ -178,7 +179,7 @@ impl Graph {
         if !course.timed {
             last.into_iter().for_each(|last| self.clock.arrive(last));
         }
-        course.slots.len() > before
+        course.slots.len() > before && course.slots.len() < most / 2
     }
 
     /// A source's next packets, at most so many. If there may be more of them, those of others that come later are of no use yet.
