@@ -61,11 +61,11 @@ pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &
     let (quick, general) = (form(Mode::Quick), form(Mode::General));
     // A number is counted once for a packet; where the general form goes on for the quick one, that has been done.
     let random = program.uses().random;
-    let counts = if random { format!("    number = (*g->units[{n}].number)++;\n") } else { String::new() };
+    let counts = |pointers| if random { format!("    number = (*{pointers}->units[{n}].number)++;\n") } else { String::new() };
     let again = if random { format!("    number = *g->units[{n}].number - 1;\n") } else { String::new() };
-    let quick_text = function(&quick, func, &format!("f{n}"), &counts, "")?;
+    let quick_text = function(&quick, func, &format!("f{n}"), &counts("k"), "")?;
     general.resumed.replace(quick.resumed.take());
-    let text = function(&general, func, &format!("m{n}"), &(start(func, module) + &counts), &again)? + &quick_text;
+    let text = function(&general, func, &format!("m{n}"), &(start(func, module) + &counts("g")), &again)? + &quick_text;
     let need = quick.paid.get().saturating_mul(DEAREST);
     Ok(Functions { text, calls: general.calls.into_inner(), need })
 }
