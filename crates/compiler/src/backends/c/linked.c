@@ -2,11 +2,6 @@
 #define NV_ASSUME(condition) do { if (!(condition)) __builtin_unreachable(); } while (0)
 #define NV_APART static __attribute__((noinline, unused))
 #define NV_GENERAL NV_APART
-#if NV_LARGE
-#define NV_QUICK NV_APART
-#else
-#define NV_QUICK NV_INLINE
-#endif
 
 /* A packet's place and what became of it: `netil::pool::Slot`. */
 struct nv_slot {

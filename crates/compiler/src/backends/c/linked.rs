@@ -53,9 +53,9 @@ pub struct Linked {
 pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Result<Linked, Unsupported> {
     let mut text = beginning(members);
     let slices = slices(members, large);
-    let functions = functions(members, &slices, large)?;
-    text += &functions.text;
     let kin = Kin::of(members);
+    let functions = functions(members, &kin, &slices, large)?;
+    text += &functions.text;
     let counted: Vec<(u32, u32)> = (0..)
         .zip(members)
         .flat_map(|(n, m)| m.links.iter().skip(1 - usize::from(alike(m, &kin).is_some())).map(move |(port, _)| (n, *port)))
@@ -93,7 +93,6 @@ fn beginning(members: &[&Member<'_>]) -> String {
         pool::room_for(info),
         pool::HEAD
     );
-    let _ = writeln!(text, "#define NV_LARGE {}", u32::from(members.iter().map(|m| size(&m.func)).sum::<usize>() > MOST_TOGETHER));
     text += include_str!("linked.c");
     text += include_str!("prefixes.c");
     text
@@ -113,13 +112,13 @@ struct Functions {
     kept: Vec<u32>,
 }
 
-fn functions(members: &[&Member<'_>], slices: &[Option<Func>], large: usize) -> Result<Functions, Unsupported> {
-    let (mut all, mut tables_before) = (Functions::default(), 0);
+fn functions(members: &[&Member<'_>], kin: &Kin, slices: &[Option<Func>], large: usize) -> Result<Functions, Unsupported> {
+    let (mut all, mut tables_before, apart) = (Functions::default(), 0, apart(members, kin));
     for (n, member) in members.iter().enumerate() {
         let module = with_sets(member.program.module(), &member.func);
         let sets = tables::Tables::new(&module, &member.func)?.scalar().replace("set", &format!("m{n}_set"));
         let kept = slices[n].as_ref().map_or_else(Kept::default, |slice| kept::places(slice, &module.tables, large, all.kept.len() as u32));
-        let place = member::Place { n: n as u32, tables: tables_before, kept: &kept };
+        let place = member::Place { n: n as u32, tables: tables_before, kept: &kept, apart: apart[n] };
         let functions = member::emit(&place, member.program, &member.func, &module)?;
         all.need = all.need.max(functions.need);
         all.text += &sets;
@@ -141,10 +140,23 @@ fn direct(members: &[&Member<'_>]) -> String {
     format!("static const uint8_t nv_direct[] = {{ {flags}0 }};\n")
 }
 
-/// Operations of all members that the compiler of C is given as one function; what it takes to make it grows faster than they do.
-const MOST_TOGETHER: usize = 6_000;
+/// Operations of members that the compiler of C is given as one function: what it takes to make it grows faster than they do. A router of four ports has 12,000 and takes 60 ns
+/// a packet where it took 79 with each a function of its own, of 16 ports 44,000, which would take the compiler half as long again.
+const MOST_TOGETHER: usize = 16_000;
 /// Operations of one member: more would take it minutes.
 const MOST: usize = 6_000;
+
+/// Of which members the quick form is a function of its own: of the largest, where there is too much for one.
+fn apart(members: &[&Member<'_>], kin: &Kin) -> Vec<bool> {
+    let mut by_size: Vec<(usize, usize)> = kin.firsts().map(|n| (size(&members[n].func), n)).collect();
+    by_size.sort_unstable();
+    let (mut apart, mut together) = (vec![false; members.len()], 0);
+    for (size, n) in by_size {
+        together += size;
+        apart[n] = together > MOST_TOGETHER;
+    }
+    apart
+}
 
 /// How large a handler is, in operations and ends of blocks.
 fn size(func: &Func) -> usize {

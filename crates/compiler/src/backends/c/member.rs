@@ -39,15 +39,18 @@ pub(super) struct Place<'a> {
     pub tables: u32,
     /// What slices leave for its lookups.
     pub kept: &'a Kept,
+    /// Its quick form is a function of its own.
+    pub apart: bool,
 }
 
 pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &Module) -> Result<Functions, Unsupported> {
-    let Place { n, tables, kept } = *place;
+    let Place { n, tables, kept, apart } = *place;
     let (live, spared) = (live::before_helpers(func), Spared::of(func));
     let form = |mode| Element {
         n,
         tables,
         kept,
+        apart,
         module,
         shared: module.shared_size(),
         mode,
@@ -84,11 +87,12 @@ fn start(func: &Func, module: &Module) -> String {
 
 /// The function `pN`, of a slice ([`super::slice`]).
 pub(super) fn emit_slice(place: &Place<'_>, func: &Func, module: &Module, large: usize) -> Result<String, Unsupported> {
-    let Place { n, tables, kept } = *place;
+    let Place { n, tables, kept, .. } = *place;
     let (shared, live, spared) = (module.shared_size(), HashMap::new(), Spared::default());
     let mode = Mode::Ahead(large);
     let (calls, resumed, paid) = (RefCell::default(), RefCell::default(), Cell::new(0));
-    let form = Element { n, tables, kept, module, shared, mode, live: &live, spared: &spared, loops: true, calls, resumed, paid };
+    let form =
+        Element { n, tables, kept, apart: false, module, shared, mode, live: &live, spared: &spared, loops: true, calls, resumed, paid };
     function(&form, func, &format!("p{n}"), "", "")
 }
 
@@ -104,7 +108,7 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &st
         Mode::Quick => ", uint32_t self",
         Mode::Ahead(_) => "",
     };
-    let mut text = head(name, more) + "\n";
+    let mut text = head(form, name, more) + "\n";
     text += &memories(form, func);
     text += &scalar.variables(&cfg);
     let budget = if form.only_notes() { "paid" } else { "budget" };
@@ -142,11 +146,12 @@ fn memories(form: &Element<'_>, func: &Func) -> String {
 }
 
 /// General forms are functions of their own, quick ones if there is too much of them for the compiler of C, slices never.
-fn head(name: &str, more: &str) -> String {
-    let (kind, near) = match name.as_bytes().first() {
-        Some(b'm') => ("NV_GENERAL", ""),
-        Some(b'f') => ("NV_QUICK", " const struct nv_near *k,"),
-        _ => ("NV_INLINE", " const struct nv_near *k,"),
+fn head(form: &Element<'_>, name: &str, more: &str) -> String {
+    let near = " const struct nv_near *k,";
+    let (kind, near) = match form.mode {
+        Mode::General => ("NV_GENERAL", ""),
+        Mode::Quick if form.apart => ("NV_APART", near),
+        Mode::Quick | Mode::Ahead(_) => ("NV_INLINE", near),
     };
     format!("\n{kind} int64_t {name}(struct nv_graph *g,{near} uint64_t i, struct nv_run *r, uint8_t *info, uint32_t port{more})\n{{")
 }
@@ -184,6 +189,7 @@ pub(super) struct Element<'a> {
     pub(super) tables: u32,
     /// What slices leave for its lookups.
     pub(super) kept: &'a Kept,
+    apart: bool,
     pub(super) module: &'a Module,
     shared: u32,
     pub(super) mode: Mode,
