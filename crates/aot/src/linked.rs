@@ -86,12 +86,13 @@ pub struct Linked {
     tables: Vec<Table>,
     /// Room for what leaves by each exit and what goes no further.
     lists: Vec<Vec<u32>>,
+    /// The exits' lists, as compiled code sees them.
     exits: Vec<List>,
     flows: Flows,
     _library: Library,
 }
 
-// SAFETY: the addresses in units and tables are those of the last burst; they are written anew before compiled code sees them again.
+// SAFETY: the addresses in units, tables and exits are those of the last burst; they are written anew before compiled code sees them again.
 unsafe impl Send for Linked {}
 
 /// What calls from compiled code work on.
