@@ -344,7 +344,8 @@ static bool map_device(char *text)
     return is_read || is_written;
 }
 
-static void show(char *name)
+/* Prints a handler. False if there is no such one. */
+static bool show(char *name)
 {
     char *handler = strrchr(name, '.'), *value = 0;
 
@@ -353,8 +354,12 @@ static void show(char *name)
     for (size_t i = 0; i < program->nelements && handler; i++)
         if (strcmp(program->elements[i]->name, name) == 0)
             value = nv_read_handler(program->elements[i], handler);
-    printf("%s.%s: %s\n", name, handler ? handler : "", value ? value : "no such handler");
+    if (value)
+        printf("%s.%s: %s\n", name, handler, value);
+    else
+        fprintf(stderr, "%s%s%s: no such handler\n", name, handler ? "." : "", handler ? handler : "");
     free(value);
+    return value != 0;
 }
 
 static int wrong(const char *name)
@@ -393,6 +398,7 @@ int nv_main(int argc, char **argv, const struct nv_program *main_program)
     char *handlers[64];
     int nhandlers = 0;
     u64 repeat = 0;
+    bool done = true;
 
     program = main_program;
     for (int i = 1; i < argc; i++) {
@@ -411,8 +417,8 @@ int nv_main(int argc, char **argv, const struct nv_program *main_program)
             program->elements[i]->init();
     run_all(repeat);
     for (int i = 0; i < nhandlers; i++)
-        show(handlers[i]);
+        done = show(handlers[i]) && done;
     if (traps)
         fprintf(stderr, "%llu packets trapped\n", (unsigned long long) traps);
-    return close_all() ? 0 : 1;
+    return close_all() && done ? 0 : 1;
 }

@@ -83,6 +83,9 @@ fn native_builds_do_what_the_interpreter_does() {
         assert_eq!(printed(&found.text), printed(&wanted.text), "{name}: text differs");
         assert!(wanted.captures.iter().flatten().any(|file| file.len() > 1000), "{name}: nothing was written");
     }
+    let missing = Command::new(folder.join("program")).args(["-h", "nowhere.count", "-h", "c"]).output().unwrap();
+    let told = String::from_utf8_lossy(&missing.stderr);
+    assert!(missing.status.code() == Some(1) && told.contains("nowhere.count: no such handler\nc: no such handler\n"), "{told}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 
