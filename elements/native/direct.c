@@ -348,18 +348,20 @@ static bool map_device(char *text)
 static bool show(char *name)
 {
     char *handler = strrchr(name, '.'), *value = 0;
+    bool found;
 
     if (handler)
         *handler++ = 0;
     for (size_t i = 0; i < program->nelements && handler; i++)
         if (strcmp(program->elements[i]->name, name) == 0)
             value = nv_read_handler(program->elements[i], handler);
-    if (value)
+    found = value != 0;
+    if (found)
         printf("%s.%s: %s\n", name, handler, value);
     else
         fprintf(stderr, "%s%s%s: no such handler\n", name, handler ? "." : "", handler ? handler : "");
     free(value);
-    return value != 0;
+    return found;
 }
 
 static int wrong(const char *name)

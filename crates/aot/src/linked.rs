@@ -10,7 +10,7 @@ use crate::build::{Compiler, HERE, machine};
 use crate::cache::{Cache, key};
 use crate::code::Library;
 use crate::{AotError, Options};
-use compiler::backends::c::linked::{self, FUNCTION, Member};
+use compiler::backends::c::linked::{self, FUNCTION, Member, Sizes};
 use compiler::mir::{Call, Helper};
 use netil::Verified;
 use netil::budget::Budget;
@@ -112,13 +112,13 @@ struct Running<'r> {
 }
 
 impl Linked {
-    /// Compiles members that packets enter at these ports, or finds them in the cache. What lookups in tables of `large` bytes read is fetched ahead.
+    /// Compiles members that packets enter at these ports, or finds them in the cache.
     ///
     /// # Errors
     /// A member is not for C, there is no compiler, it fails, or the result cannot be loaded.
-    pub fn new(members: &[(Arc<Verified>, Member<'_>)], entries: &[(u32, u32)], large: usize, options: &Options) -> Result<Self, AotError> {
+    pub fn new(members: &[(Arc<Verified>, Member<'_>)], entries: &[(u32, u32)], sizes: Sizes, options: &Options) -> Result<Self, AotError> {
         let list: Vec<&Member<'_>> = members.iter().map(|(_, member)| member).collect();
-        let made = linked::emit(&list, entries, large)?;
+        let made = linked::emit(&list, entries, sizes)?;
         let compiler = Compiler::system()?;
         let key = key(&[&made.text, &compiler.identity(), &machine(), std::env::consts::ARCH, env!("CARGO_PKG_VERSION"), "linked"]);
         let cache = if options.no_cache { Cache::passing()? } else { Cache::user().or_else(|_| Cache::passing())? };
@@ -131,11 +131,7 @@ impl Linked {
         // SAFETY: the text defines a function of that name with this signature.
         let run = unsafe { std::mem::transmute::<NonNull<c_void>, Run>(at) };
         let programs = members.iter().map(|(program, _)| Arc::clone(program)).collect();
-        let exits = list
-            .iter()
-            .flat_map(|m| &m.links)
-            .filter_map(|(_, way)| if let Way::Exit(n) | Way::LastExit(n) = way { Some(n + 1) } else { None });
-        let lists = vec![Vec::new(); exits.max().unwrap_or(0) as usize + 1];
+        let lists = vec![Vec::new(); exits(&list) + 1];
         let flows = Flows::new(&list, entries, made.counted);
         Ok(Self {
             run,
@@ -149,6 +145,12 @@ impl Linked {
             _library: library,
         })
     }
+}
+
+/// How many exits members have.
+fn exits(members: &[&Member<'_>]) -> usize {
+    let number = |way: &Way| if let Way::Exit(n) | Way::LastExit(n) = way { *n as usize + 1 } else { 0 };
+    members.iter().flat_map(|member| &member.links).map(|(_, way)| number(way)).max().unwrap_or(0)
 }
 
 impl Cluster for Linked {

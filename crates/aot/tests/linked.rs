@@ -4,7 +4,7 @@
 //!
 //! `NETVM_CASES` sets the number of generated chains, `NETVM_SEED` the first.
 
-use compiler::backends::c::linked::{Member, supports};
+use compiler::backends::c::linked::{Member, Sizes, supports};
 use compiler::mir::{Func, Helper, Op};
 use compiler::passes;
 use netil::arbitrary::{Options, mixer, seeded_module, seeded_packet};
@@ -29,6 +29,8 @@ const INFO: u32 = 300;
 const PACKETS: u64 = 12;
 /// Lookups of a packet in tests of prefixes.
 const KEYS: u32 = 5;
+/// All lookups are fetched ahead for, and all members are one function.
+const ALL_AHEAD: Sizes = Sizes { large: 1, together: usize::MAX };
 
 /// A packet as it is somewhere: bytes, annotations, time, moved head.
 type Shape = (Vec<u8>, Vec<u8>, u64, u32);
@@ -111,6 +113,7 @@ struct Chain {
     /// Packets that came into each program, one after the other.
     entered: Vec<u64>,
     order: Order,
+    sizes: Sizes,
 }
 
 impl Host for Chain {
@@ -190,6 +193,8 @@ impl Chain {
     fn new(seed: u64, quick: bool) -> Option<Self> {
         let length = 1 + seed % 4;
         let statements = [3, 8, 20][(seed / 4 % 3) as usize];
+        // All members functions of their own, the largest, none.
+        let together = [0, 100, usize::MAX][(seed % 3) as usize];
         let program = |n: u64| {
             let mut module = seeded_module(seed * 4 + n, &Options { statements, pull: false, widest: 64, ..Options::default() });
             module.info_size = INFO;
@@ -200,7 +205,8 @@ impl Chain {
         let links = (0..length as u32).map(|n| links(&programs, n, seed)).collect();
         let states = programs.iter().map(|p| state(p, BUDGET, quick)).collect();
         let (entered, order) = (vec![0; programs.len()], Order::default());
-        let mut chain = Self { entered, programs, links, states, budget: BUDGET, ends: Vec::new(), order };
+        let mut chain =
+            Self { entered, programs, links, states, budget: BUDGET, ends: Vec::new(), order, sizes: Sizes { large: 1, together } };
         chain.number_exits();
         Some(chain)
     }
@@ -221,7 +227,7 @@ impl Chain {
         let members: Vec<_> =
             links.iter().map(|(p, links)| (Arc::clone(p), Member { program: p, func: optimised(p), links: links.clone() })).collect();
         let options = netvm_aot::Options { no_cache: true, ..netvm_aot::Options::default() };
-        let mut code = Linked::new(&members, &[(0, 0)], 1, &options).unwrap();
+        let mut code = Linked::new(&members, &[(0, 0)], self.sizes, &options).unwrap();
         let mut pool = Pool::new(packets.len() as u32, INFO as usize);
         // As sources put them there, and some that have a past.
         let mut put = |(number, packet): (u32, ExchangeBuffer<'static>)| match number % 4 {
@@ -376,12 +382,19 @@ fn recorded(case: &str) -> bool {
     let out: Vec<u32> = program.module().all_ports().into_iter().filter(|(_, p)| !p.kind.is_input()).map(|(id, _)| id).collect();
     let onward = out.iter().map(|id| (*id, Way::Member(1, 0))).collect();
     let links = vec![onward, out.iter().map(|id| (*id, Way::Exit(0))).collect()];
-    compare(name, &program, &links, budget, make);
+    compare(ALL_AHEAD, name, &program, &links, budget, make);
     true
 }
 
 /// The same program several times, one after the other.
-fn compare(name: &str, program: &Arc<Verified>, links: &[Vec<(u32, Way)>], budget: u32, make: impl Fn() -> Vec<ExchangeBuffer<'static>>) {
+fn compare(
+    sizes: Sizes,
+    name: &str,
+    program: &Arc<Verified>,
+    links: &[Vec<(u32, Way)>],
+    budget: u32,
+    make: impl Fn() -> Vec<ExchangeBuffer<'static>>,
+) {
     let chain = |quick| {
         let mut chain = Chain {
             programs: vec![Arc::clone(program); links.len()],
@@ -391,6 +404,7 @@ fn compare(name: &str, program: &Arc<Verified>, links: &[Vec<(u32, Way)>], budge
             ends: Vec::new(),
             entered: vec![0; links.len()],
             order: Order::default(),
+            sizes,
         };
         chain.number_exits();
         chain
@@ -453,7 +467,10 @@ fn compare_alone(name: &str, text: &str, packets: &[[u8; 12]]) {
     let out: Vec<u32> = module.all_ports().into_iter().filter(|(_, p)| !p.kind.is_input()).map(|(id, _)| id).collect();
     let program = Arc::new(verify(module).unwrap());
     let make = || packets.iter().map(|bytes| ExchangeBuffer::borrowed(bytes).into_owned()).collect();
-    compare(name, &program, &[out.iter().map(|id| (*id, Way::Exit(0))).collect()], 10_000, make);
+    // Ahead of all lookups; and of none, since no table here has so much in use, while lookups are made for what is ahead.
+    for sizes in [ALL_AHEAD, Sizes { large: 4096, together: 0 }] {
+        compare(sizes, name, &program, &[out.iter().map(|id| (*id, Way::Exit(0))).collect()], 10_000, make);
+    }
 }
 
 /// Numbers that look random (splitmix64).

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::auto::Auto;
 use aot::code::Options;
 use aot::{AotEngine, AotError};
-use compiler::backends::c::linked::LARGE;
+use compiler::backends::c::linked::{LARGE, Sizes};
 use jit::{JitEngine, JitError};
 use netil::Engine;
 use netil::{Interpreter, Verified};
@@ -31,6 +31,10 @@ impl Default for Settings {
 impl Settings {
     pub(crate) fn options(self, form: Option<&'static str>) -> Options {
         Options { no_cache: self.no_cache, form }
+    }
+
+    pub(crate) fn sizes(self) -> Sizes {
+        Sizes { large: self.large, ..Sizes::default() }
     }
 }
 

@@ -197,6 +197,25 @@ fn keys_chosen_to_collide_change_nothing_but_time() {
     }
 }
 
+/// Of a hundred slots so many hold one of the entries with which an exact table has grown.
+fn taken(declaration: &Declaration, entries: u64) -> u64 {
+    let mut table = tables::make(declaration, 1);
+    (0..entries).for_each(|key| assert_ne!(table.insert(&[key], 0), 0));
+    let slots = table.parts().unwrap().head[layout::head::BUCKETS] * layout::Exact::of(declaration).per_bucket as u64;
+    entries * 100 / slots
+}
+
+#[test]
+fn small_tables_are_emptier_than_large_ones() {
+    let declaration = declare(TableKind::Exact, 48, 4, 1 << 20, 1_000);
+    for (entries, low, high) in [(100, 3, 12), (1_000, 5, 12), (3_900, 8, 12), (9_500, 25, 30), (100_000, 12, 30)] {
+        let taken = taken(&declaration, entries);
+        assert!((low..=high).contains(&taken), "{entries} entries: {taken} of a hundred slots");
+    }
+    let few = declare(TableKind::Exact, 48, 4, 4_000, 1_000);
+    assert!(taken(&few, 4_000) <= 12, "there is room for that where few entries are declared");
+}
+
 #[test]
 fn an_entry_in_the_stash_ends_in_time_as_well() {
     let declaration = declare(TableKind::Exact, 64, 1, 400, 10);

@@ -45,7 +45,7 @@ impl Together {
         if members.is_empty() {
             return Ok(None);
         }
-        let cluster = Linked::new(&members, &entries, settings.large, &settings.options(None)).map_err(|error| error.to_string())?;
+        let cluster = Linked::new(&members, &entries, settings.sizes(), &settings.options(None)).map_err(|error| error.to_string())?;
         let info = members.iter().map(|(program, _)| program.module().info_size as usize).max().unwrap_or(0);
         Ok(Some(Self { cluster, cases, entries, pool: Pool::new(1, info) }))
     }

@@ -35,6 +35,21 @@ pub struct Member<'a> {
     pub links: Vec<(u32, Way)>,
 }
 
+/// From which sizes on things are done in another way. Tests have others, which must change no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Bytes of a table: what lookups read is fetched ahead.
+    pub large: usize,
+    /// Operations of members: those that are more are functions of their own, the largest of them.
+    pub together: usize,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self { large: LARGE, together: MOST_TOGETHER }
+    }
+}
+
 /// The text, and what its calls are.
 pub struct Linked {
     /// C.
@@ -46,15 +61,15 @@ pub struct Linked {
     pub counted: Vec<(u32, u32)>,
 }
 
-/// C for members that packets enter at these ports: member, port. What lookups in tables of `large` bytes or more read is fetched ahead ([`LARGE`]).
+/// C for members that packets enter at these ports: member, port.
 ///
 /// # Errors
 /// A member does what C is not made for; it must not be linked.
-pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], large: usize) -> Result<Linked, Unsupported> {
-    let mut text = beginning(members);
+pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], sizes: Sizes) -> Result<Linked, Unsupported> {
+    let (mut text, large) = (beginning(members), sizes.large);
     let slices = slices(members, large);
     let kin = Kin::of(members);
-    let functions = functions(members, &kin, &slices, large)?;
+    let functions = functions(members, &kin, &slices, sizes)?;
     text += &functions.text;
     let counted: Vec<(u32, u32)> = (0..)
         .zip(members)
@@ -112,8 +127,9 @@ struct Functions {
     kept: Vec<u32>,
 }
 
-fn functions(members: &[&Member<'_>], kin: &Kin, slices: &[Option<Func>], large: usize) -> Result<Functions, Unsupported> {
-    let (mut all, mut tables_before, apart) = (Functions::default(), 0, apart(members, kin));
+fn functions(members: &[&Member<'_>], kin: &Kin, slices: &[Option<Func>], sizes: Sizes) -> Result<Functions, Unsupported> {
+    let (mut all, mut tables_before, large) = (Functions::default(), 0, sizes.large);
+    let apart = apart(members, kin, sizes.together);
     for (n, member) in members.iter().enumerate() {
         let module = with_sets(member.program.module(), &member.func);
         let sets = tables::Tables::new(&module, &member.func)?.scalar().replace("set", &format!("m{n}_set"));
@@ -147,13 +163,13 @@ const MOST_TOGETHER: usize = 16_000;
 const MOST: usize = 6_000;
 
 /// Of which members the quick form is a function of its own: of the largest, where there is too much for one.
-fn apart(members: &[&Member<'_>], kin: &Kin) -> Vec<bool> {
+fn apart(members: &[&Member<'_>], kin: &Kin, most: usize) -> Vec<bool> {
     let mut by_size: Vec<(usize, usize)> = kin.firsts().map(|n| (size(&members[n].func), n)).collect();
     by_size.sort_unstable();
     let (mut apart, mut together) = (vec![false; members.len()], 0);
     for (size, n) in by_size {
         together += size;
-        apart[n] = together > MOST_TOGETHER;
+        apart[n] = together > most;
     }
     apart
 }
@@ -171,7 +187,7 @@ pub fn supports(program: &Verified, func: &Func) -> Result<(), Unsupported> {
     if size(func) > MOST {
         return Err(Unsupported(format!("a handler of {} operations", size(func))));
     }
-    emit(&[&Member { program, func: func.clone(), links: Vec::new() }], &[], LARGE).map(|_| ())
+    emit(&[&Member { program, func: func.clone(), links: Vec::new() }], &[], Sizes::default()).map(|_| ())
 }
 
 /// Bytes of info memory, which all members of an application have in common.
