@@ -111,9 +111,7 @@ impl Sources {
             run.merged = if index == first { run.slots.len() } else { comes_before };
         }
         let runs: Vec<&[Coming]> = self.list.iter().map(|Source { run, .. }| &run.coming[..=run.merged]).collect();
-        let merged = self.merger.merge(&runs);
-        slots.extend(merged.iter().map(|coming| coming.slot));
-        merged.last().map(|coming| coming.time)
+        self.merger.merge(&runs, slots)
     }
 }
 

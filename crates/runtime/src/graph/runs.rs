@@ -1,6 +1,6 @@
 //! Runs of what comes, each in order, merged to one.
 //!
-//! Two at a time, and the results of that again. Whose turn it is, is computed and not branched on, since with several captures nobody could foretell it; two merges,
+//! As long as all take turns, as packets do that come at one rate, that is only looked after. Then two at a time, and the results of that again. Whose turn it is, is computed and not branched on, since with several captures nobody could foretell it; two merges,
 //! of the earlier and of the later half, go on side by side, so that a processor need not wait for one comparison before it begins the next.
 //!
 //! Source: the halves are found as in Odeh, Green, Mwassi, Shmueli and Birk, "Merge Path - Parallel Merging Made Simple" (2012).
@@ -22,9 +22,17 @@ pub(super) struct Merger {
 }
 
 impl Merger {
-    /// All runs in order; of what comes at the same time, that of the first run is first.
-    pub fn merge<'r>(&'r mut self, runs: &[Run<'r>]) -> Run<'r> {
-        let mut runs: Vec<Run<'r>> = runs.iter().copied().filter(|run| run.len() > 1).collect();
+    /// The slots of all runs in order, behind those that are there; of what comes at the same time, that of the first run is first. Gives when the last comes.
+    pub fn merge(&mut self, runs: &[Run<'_>], slots: &mut Vec<u32>) -> Option<u64> {
+        let mut runs: Vec<Run<'_>> = runs.iter().copied().filter(|run| run.len() > 1).collect();
+        let latest = take_turns(&mut runs, slots);
+        runs.retain(|run| run.len() > 1);
+        let merged = self.merge_pairs(runs);
+        slots.extend(merged.iter().map(|coming| coming.slot));
+        merged.last().map(|coming| coming.time).or(latest)
+    }
+
+    fn merge_pairs<'r>(&'r mut self, mut runs: Vec<Run<'r>>) -> Run<'r> {
         let depth = runs.len().next_power_of_two().trailing_zeros() as usize;
         self.levels.resize_with(self.levels.len().max(depth), Vec::new);
         for level in self.levels.iter_mut().take(depth) {
@@ -35,6 +43,38 @@ impl Merger {
         }
         runs.first().map_or(&[], |all| &all[..all.len() - 1])
     }
+}
+
+/// Takes what comes in rounds in which each run has one turn, always in the same order, and gives when the last of that comes.
+fn take_turns(runs: &mut [Run<'_>], slots: &mut Vec<u32>) -> Option<u64> {
+    let mut order: Vec<usize> = (0..runs.len()).collect();
+    order.sort_by_key(|n| runs[*n][0].time);
+    let (first, last) = (*order.first()?, *order.last()?);
+    let mut rounds = before(runs[last], &runs[first][1..], last <= first);
+    for pair in order.windows(2) {
+        rounds = rounds.min(before(runs[pair[0]], runs[pair[1]], pair[0] < pair[1]));
+    }
+    // What comes behind the last round may come before its end, what comes behind the others is behind that one's first.
+    if runs.iter().any(|run| run[rounds].time <= runs[last][rounds.saturating_sub(1)].time) {
+        rounds = rounds.saturating_sub(1);
+    }
+    let latest = runs[last][..rounds].last().map(|coming| coming.time);
+    let from = slots.len();
+    slots.resize(from + rounds * runs.len(), 0);
+    for (turn, n) in order.iter().enumerate() {
+        let (taken, rest) = runs[*n].split_at(rounds);
+        let places = slots[from..].iter_mut().skip(turn).step_by(order.len());
+        places.zip(taken).for_each(|(place, coming)| *place = coming.slot);
+        runs[*n] = rest;
+    }
+    latest
+}
+
+/// From the first on, how many of a run come before those of another at the same place, or with them if that is early enough.
+fn before(run: Run<'_>, other: Run<'_>, or_with: bool) -> usize {
+    let apart = u64::from(!or_with);
+    let comes_before = |(one, other): &(&Coming, &Coming)| one.time.saturating_add(apart) <= other.time;
+    run[..run.len() - 1].iter().zip(other).take_while(comes_before).count()
 }
 
 /// Two runs as one, in that room.
@@ -81,6 +121,10 @@ fn next(a: Run<'_>, b: Run<'_>, at: &mut (usize, usize)) -> Coming {
 mod tests {
     use super::*;
 
+    fn coming(time: u64) -> Coming {
+        Coming { time, slot: time as u32 }
+    }
+
     /// Runs of those times, with what is behind them; slots count up over all.
     fn runs(times: &[&[u64]]) -> Vec<Vec<Coming>> {
         let mut slot = 0;
@@ -104,9 +148,16 @@ mod tests {
                     random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                     (random >> 16) % most
                 };
+                // Packets at any time, or at one rate with few that are late.
                 let times: Vec<Vec<u64>> = (0..count)
                     .map(|_| {
-                        let mut run: Vec<u64> = (0..below(20)).map(|_| u64::from(below(5 + round))).collect();
+                        let first = below(4);
+                        let mut time = |n: u32| match round % 2 {
+                            0 => below(5 + round),
+                            _ => first + 4 * n + if below(16) == 0 { below(6) } else { 0 },
+                        };
+                        let mut run: Vec<u64> = (0..20).map(|n| u64::from(time(n))).collect();
+                        run.truncate(below(21) as usize);
                         run.sort_unstable();
                         run
                     })
@@ -114,16 +165,38 @@ mod tests {
                 let runs = runs(&times.iter().map(Vec::as_slice).collect::<Vec<_>>());
                 let mut wanted: Vec<Coming> = runs.iter().flat_map(|run| &run[..run.len() - 1]).copied().collect();
                 wanted.sort_by_key(|coming| coming.time);
-                assert_eq!(merger.merge(&runs.iter().map(Vec::as_slice).collect::<Vec<_>>()), wanted, "{times:?}");
+                let mut slots = vec![77];
+                let latest = merger.merge(&runs.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut slots);
+                assert_eq!(latest, wanted.last().map(|coming| coming.time));
+                assert_eq!(slots[1..], wanted.iter().map(|coming| coming.slot).collect::<Vec<_>>(), "{times:?}");
             }
         }
     }
 
     #[test]
+    fn turns_are_taken_as_long_as_all_take_them() {
+        let taken = |times: &[&[u64]]| {
+            let (mut slots, runs) = (Vec::new(), runs(times));
+            let mut left: Vec<Run<'_>> = runs.iter().map(Vec::as_slice).collect();
+            let latest = take_turns(&mut left, &mut slots);
+            (latest, slots, left.iter().map(|run| run[0].time).collect::<Vec<_>>())
+        };
+        // In the third round the last would be before the first.
+        assert_eq!(taken(&[&[2, 5, 8, 9], &[1, 4, 7], &[3, 5, 7, 12]]), (Some(5), vec![5, 1, 8, 6, 2, 9], vec![8, 7, 7]));
+        // Something comes before the end of the only round.
+        assert_eq!(taken(&[&[0, 10], &[1, 2], &[3, 11]]), (None, vec![], vec![0, 1, 3]));
+        // What comes at the same time would be in another order.
+        assert_eq!(taken(&[&[1, 2, 4], &[0, 2, 3]]), (Some(1), vec![4, 1], vec![2, 2]));
+        let even = [1, 2, 3, u64::MAX].map(coming);
+        let (mut slots, mut left) = (Vec::new(), [&even[..], &even[..]]);
+        assert_eq!((take_turns(&mut left, &mut slots), slots.len()), (Some(3), 6));
+    }
+
+    #[test]
     fn what_is_behind_a_run_is_no_part_of_it() {
-        let coming = |times: &[u64]| times.iter().map(|time| Coming { time: *time, slot: *time as u32 }).collect::<Vec<_>>();
-        let (a, b) = (coming(&[1, 4, 6]), coming(&[2, 3, 4]));
-        let slots: Vec<u32> = Merger::default().merge(&[&a, &b]).iter().map(|coming| coming.slot).collect();
+        let (a, b) = ([1, 4, 6].map(coming), [2, 3, 4].map(coming));
+        let mut slots = Vec::new();
+        assert_eq!(Merger::default().merge(&[&a, &b], &mut slots), Some(4));
         assert_eq!(slots, [1, 2, 3, 4]);
     }
 }
