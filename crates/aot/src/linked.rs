@@ -19,7 +19,7 @@ use netil::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Trap, TrapK
 use netil::layout::Parts;
 use netil::machine::Machine;
 use netil::module::HandlerKind;
-use netil::pool::{Pool, Slot};
+use netil::pool::{Detail, Pool, Slot};
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
@@ -48,8 +48,15 @@ struct Unit {
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct List {
+    end: *mut u32,
     slots: *mut u32,
-    count: u64,
+}
+
+impl List {
+    /// An empty one, with room from there on.
+    fn at(slots: *mut u32) -> Self {
+        Self { end: slots, slots }
+    }
 }
 
 /// A burst: `struct nv_graph`.
@@ -57,6 +64,7 @@ struct List {
 struct Burst {
     memory: *mut u8,
     slots: *mut Slot,
+    details: *mut Detail,
     burst: *const u32,
     count: u64,
     units: *const Unit,
@@ -73,6 +81,14 @@ struct Burst {
     left: u32,
     copies: u32,
     shown: u32,
+}
+
+impl Burst {
+    /// Finds the pool's memory, which may have been moved.
+    fn find(&mut self, pool: &mut Pool) {
+        let (memory, slots, details) = pool.parts();
+        (self.memory, self.slots, self.details) = (memory.as_mut_ptr(), slots.as_mut_ptr(), details.as_mut_ptr());
+    }
 }
 
 type Run = unsafe extern "C" fn(*mut Burst);
@@ -158,14 +174,15 @@ impl Cluster for Linked {
         self.prepare(host);
         let ended = self.empty_lists(slots.len());
         let exits = &mut self.exits;
-        let (memory, places) = pool.parts();
-        let (memory, places) = (memory.as_mut_ptr(), places.as_mut_ptr());
+        let (memory, places, details) = pool.parts();
+        let (memory, places, details) = (memory.as_mut_ptr(), places.as_mut_ptr(), details.as_mut_ptr());
         let (programs, calls, stayed) = (&self.programs[..], &self.calls[..], &mut self.flows.stayed[..]);
         let mut running =
             Running { programs, calls, pool, host, packets: slots.len(), exits: exits.len(), stayed, copies: Vec::new(), set: false };
         let mut burst = Burst {
             memory,
             slots: places,
+            details,
             burst: slots.as_ptr(),
             count: slots.len() as u64,
             units: self.units.as_ptr(),
@@ -214,8 +231,8 @@ impl Running<'_> {
         }
         let mut rest = listed(&mut burst.ended);
         while let Some(first) = rest.first() {
-            let first = *self.pool.slot(*first);
-            let alike = rest.iter().take_while(|slot| is_alike(self.pool.slot(**slot), &first)).count();
+            let first = self.pool.detail(*first);
+            let alike = rest.iter().take_while(|slot| is_alike(&self.pool.detail(**slot), &first)).count();
             let (slots, others) = rest.split_at(alike);
             let end = end(&first);
             self.stayed[end.member as usize] += slots.len() as u64;
@@ -227,10 +244,12 @@ impl Running<'_> {
 
 /// What is in a list, which is then empty.
 fn listed<'l>(list: &mut List) -> &'l [u32] {
-    let count = std::mem::take(&mut list.count) as usize;
-    if count == 0 {
+    let end = std::mem::replace(&mut list.end, list.slots);
+    if end == list.slots {
         return &[];
     }
+    // SAFETY: both are places in one vector; compiled code has moved the end on by what it has written.
+    let count = unsafe { end.offset_from_unsigned(list.slots) };
     // SAFETY: compiled code has written that many slots' numbers, and does not write to the list before what is made of it is gone: the function that runs it,
     // or the one that it calls, ends first. The room was made for the burst and stays until then.
     unsafe { std::slice::from_raw_parts(list.slots, count) }
@@ -250,9 +269,9 @@ impl Linked {
             if list.len() < packets {
                 list.resize(packets, 0);
             }
-            self.exits.push(List { slots: list.as_mut_ptr(), count: 0 });
+            self.exits.push(List::at(list.as_mut_ptr()));
         }
-        self.exits.pop().unwrap_or(List { slots: null_mut(), count: 0 })
+        self.exits.pop().unwrap_or(List::at(null_mut()))
     }
 
     /// Makes units for a burst.
@@ -296,23 +315,23 @@ mod outcome {
 }
 
 /// Whether two packets ended in the same way.
-fn is_alike(a: &Slot, b: &Slot) -> bool {
+fn is_alike(a: &Detail, b: &Detail) -> bool {
     (a.member, a.outcome, a.value, a.site) == (b.member, b.outcome, b.value, b.site)
 }
 
-fn end(slot: &Slot) -> Ended {
+fn end(detail: &Detail) -> Ended {
     let trap = || {
-        let kind = TrapKind::from_code(slot.value).expect("compiled code returns the codes it was given");
-        Trap { kind, handler: HandlerKind::Push, inst: slot.site }
+        let kind = TrapKind::from_code(detail.value).expect("compiled code returns the codes it was given");
+        Trap { kind, handler: HandlerKind::Push, inst: detail.site }
     };
-    let disposition = match slot.outcome {
-        outcome::PORT => Disposition::Port(slot.value),
+    let disposition = match detail.outcome {
+        outcome::PORT => Disposition::Port(detail.value),
         outcome::VERDICT => Disposition::Drop(DropReason::Verdict),
-        outcome::REASON => Disposition::Drop(DropReason::Program(slot.value)),
+        outcome::REASON => Disposition::Drop(DropReason::Program(detail.value)),
         outcome::NO_INPUT => Disposition::Drop(DropReason::NoInput),
         _ => Disposition::Trap(trap()),
     };
-    Ended { member: slot.member, disposition }
+    Ended { member: detail.member, disposition }
 }
 
 /// Limbs of a call's operands: a `hash` of 255 words.
@@ -332,8 +351,7 @@ unsafe extern "C" fn call(burst: *mut Burst, slot: u64, unit: u32, index: u32, o
     // SAFETY: the text has an array of at least so many limbs for this call.
     let operands = unsafe { std::slice::from_raw_parts_mut(operands, limbs(call).min(OPERANDS)) };
     let result = running.serve(slot as u32, unit, call, operands, burst);
-    let (memory, places) = running.pool.parts();
-    (burst.memory, burst.slots) = (memory.as_mut_ptr(), places.as_mut_ptr());
+    burst.find(running.pool);
     match result {
         Ok(v) => v.into(),
         Err(trap) => u64::from(trap.code()) << 32,
@@ -393,13 +411,12 @@ unsafe extern "C" fn leave(burst: *mut Burst, slot: u64) {
     running.hand_over(burst);
     let slot = slot as u32;
     check(running.pool, &[slot]);
-    let end = end(running.pool.slot(slot));
+    let end = end(&running.pool.detail(slot));
     running.stayed[end.member as usize] += 1;
     let copies = std::mem::take(&mut running.copies);
     running.host.leave(end, slot, copies, running.pool);
     running.limit(burst);
-    let (memory, places) = running.pool.parts();
-    (burst.memory, burst.slots) = (memory.as_mut_ptr(), places.as_mut_ptr());
+    burst.find(running.pool);
 }
 
 /// A member has returned that may have set timers; the packet came to it with that time.
@@ -415,8 +432,7 @@ unsafe extern "C" fn look(burst: *mut Burst, slot: u64, unit: u32, time_ns: u64)
         if running.host.set_timers(unit, slot as u32, time_ns) {
             running.hand_over(burst);
             running.host.settle(running.pool);
-            let (memory, places) = running.pool.parts();
-            (burst.memory, burst.slots) = (memory.as_mut_ptr(), places.as_mut_ptr());
+            burst.find(running.pool);
         }
         running.limit(burst);
     }

@@ -8,6 +8,8 @@
 //! caches. [`Pool::lift`] makes a packet in a slot an exchange buffer, and [`Pool::lower`] the reverse, for work that is done on those; a packet
 //! that a slot is too small for stays an exchange buffer, whose memory the slot then points to.
 //!
+//! What most packets need is in their [`Slot`], everything else in its [`Detail`], which is not touched as long as the packet is where it was put.
+//!
 //! Invariant: a slot's place lies within its memory ([`Pool::check`]). Compiled code says where packets lie, and is not believed: the memory is only looked at
 //! through slices.
 
@@ -16,46 +18,58 @@ use std::collections::HashMap;
 
 /// A cache line, in bytes.
 const LINE: usize = 64;
+/// The bytes of one.
+pub type Line = [u8; LINE];
 /// The longest packet that a slot has memory for.
-const LONGEST: usize = 2048;
+pub const LONGEST: usize = 2048;
+/// Bytes behind a packet in a slot that can be read, whatever they are.
+pub const BEHIND: usize = 8;
 /// A large page of memory, in bytes: where a pool begins that has several, so that the system can keep it in such.
 const LARGE_PAGE: usize = 2 << 20;
 
 /// Where in its memory a packet begins that [`Pool::put`] has put there.
 pub const HEAD: usize = ROOM;
 
-/// A packet's place and what became of it: a cache line, as compiled code sees it.
-#[repr(C, align(64))]
+/// A packet as it arrived and its length: half a cache line, as compiled code sees it. Of most packets nobody needs to know more.
+#[repr(C, align(32))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slot {
     /// Arrival time in nanoseconds since 1970.
     pub time_ns: u64,
-    /// Its memory, counted from the pool's, modulo 2^64.
-    pub at: u64,
-    /// Bytes of that memory before the packet's first.
-    pub head: u32,
     /// The packet's length.
     pub len: u32,
-    /// Bytes before the head that were pulled and are still there.
-    pub front: u32,
-    /// Bytes pulled less bytes pushed since the packet came into being, modulo 2^32.
-    pub moved: u32,
     /// Length on the wire in bytes.
     pub wire_len: u32,
     /// Whether there is a packet.
     pub present: u32,
+    /// By which entry it comes in.
+    pub entry: u32,
+    /// 1 if the packet lies as [`Pool::put`] put it: its first byte at [`HEAD`], annotations zero, nothing pulled or pushed.
+    pub fresh: u32,
+    /// What the owner wants to remember of the packet; compiled code leaves it alone.
+    pub tag: u32,
+}
+
+/// A packet's place, if it is not [`Slot::fresh`], and what became of it, as compiled code sees them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// Its memory, counted from the pool's, modulo 2^64.
+    pub at: u64,
+    /// Bytes of that memory before the packet's first.
+    pub head: u32,
+    /// Bytes before the head that were pulled and are still there.
+    pub front: u32,
+    /// Bytes pulled less bytes pushed since the packet came into being, modulo 2^32.
+    pub moved: u32,
     /// What became of it: numbers that the code and its loader agree on.
     pub outcome: u32,
-    /// In which member; before it is run, by which entry it comes in.
+    /// In which member.
     pub member: u32,
     /// The port, reason or trap.
     pub value: u32,
     /// The place in the program.
     pub site: u32,
-    /// 1 if the packet lies as [`Pool::put`] put it: its first byte at [`HEAD`], annotations zero, nothing pulled or pushed.
-    pub fresh: u32,
-    /// What the owner wants to remember of the packet; compiled code leaves it alone.
-    pub tag: u32,
 }
 
 /// The slots.
@@ -69,6 +83,7 @@ pub struct Pool {
     /// Bytes of info memory, as zeros: that of packets which are fresh.
     zeros: Vec<u8>,
     slots: Vec<Slot>,
+    details: Vec<Detail>,
     free: Vec<u32>,
     entry: u32,
     /// Packets too large for their slots.
@@ -86,6 +101,19 @@ pub struct Arrival<'b> {
     pub time_ns: u64,
     /// Length on the wire in bytes.
     pub wire_len: u32,
+}
+
+/// Packets that have room in a cache line each, and come one after the other in the same distance.
+#[derive(Clone, Copy, Debug)]
+pub struct Even<'b> {
+    /// The packets.
+    pub lines: &'b [Line],
+    /// Their lengths, as many; no more than a line has is taken.
+    pub lens: &'b [u32],
+    /// When the first arrives, in nanoseconds since 1970.
+    pub time_ns: u64,
+    /// From one to the next; there is no time behind the last moment.
+    pub interval_ns: u64,
 }
 
 /// Copies a packet to the begin of some memory.
@@ -117,12 +145,13 @@ impl Pool {
     pub fn new(count: u32, info_size: usize) -> Self {
         let size = count as usize * stride(info_size);
         let align = if size >= LARGE_PAGE { LARGE_PAGE } else { LINE };
-        let memory = vec![0; size + align];
+        let memory = vec![0; size + align + BEHIND];
         let begin = memory.as_ptr().align_offset(align).min(align);
-        let own = |id: u32| Slot { at: own_memory(id, info_size), ..Slot::default() };
-        let (slots, free) = ((0..count).map(own).collect(), (0..count).rev().collect());
+        let own = |id: u32| Detail { at: own_memory(id, info_size), ..Detail::default() };
+        let (slots, details) = (vec![Slot::default(); count as usize], (0..count).map(own).collect());
+        let free = (0..count).rev().collect();
         let (stride, room_before) = (stride(info_size), room_for(info_size));
-        Self { memory, begin, stride, room_before, zeros: vec![0; info_size], slots, free, entry: 0, large: HashMap::new() }
+        Self { memory, begin, stride, room_before, zeros: vec![0; info_size], slots, details, free, entry: 0, large: HashMap::new() }
     }
 
     /// Slots that nothing is in.
@@ -150,10 +179,26 @@ impl Pool {
         }
     }
 
+    /// The same of packets that are all alike, in half as many instructions.
+    pub fn put_even(&mut self, packets: &Even<'_>, tag: u32, ids: &mut Vec<u32>) {
+        let count = packets.lines.len().min(packets.lens.len()).min(self.free.len());
+        let before = ids.len();
+        ids.extend(self.free.drain(self.free.len() - count..).rev());
+        let (memory, _) = self.memory[self.begin + self.room_before + HEAD..].as_chunks_mut::<LINE>();
+        let (slots, lines, entry) = (&mut self.slots[..], self.stride / LINE, self.entry);
+        let mut time_ns = packets.time_ns;
+        for ((id, line), len) in ids[before..].iter().zip(packets.lines).zip(packets.lens) {
+            memory[*id as usize * lines] = *line;
+            let len = (*len).min(LINE as u32);
+            slots[*id as usize] = Slot { time_ns, len, wire_len: len, present: 1, entry, fresh: 1, tag };
+            time_ns = time_ns.saturating_add(packets.interval_ns);
+        }
+    }
+
     /// Until there is no room, or a packet is too large for a slot, which is given back.
     #[inline(always)]
     fn put_small<'b>(&mut self, packets: &mut impl Iterator<Item = Arrival<'b>>, tag: u32, ids: &mut Vec<u32>) -> Option<Arrival<'b>> {
-        let (mut used, mut large, member) = (0, None, self.entry);
+        let (mut used, mut large, entry) = (0, None, self.entry);
         let memory = &mut self.memory[self.begin..];
         for (id, packet) in self.free.iter().rev().zip(packets) {
             if packet.len > LONGEST {
@@ -164,8 +209,7 @@ impl Pool {
             let own = *id as usize * self.stride + self.room_before;
             fill(&mut memory[own + HEAD..], &packet);
             let (len, Arrival { time_ns, wire_len, .. }) = (packet.len as u32, packet);
-            let slot = &mut self.slots[*id as usize];
-            *slot = Slot { time_ns, at: slot.at, head: HEAD as u32, len, wire_len, present: 1, member, fresh: 1, tag, ..Slot::default() };
+            self.slots[*id as usize] = Slot { time_ns, len, wire_len, present: 1, entry, fresh: 1, tag };
             used += 1;
         }
         ids.extend(self.free.drain(self.free.len() - used..).rev());
@@ -182,7 +226,7 @@ impl Pool {
     /// Puts a packet into a slot; `None` if there is no room.
     pub fn place(&mut self, packet: ExchangeBuffer<'static>, tag: u32) -> Option<u32> {
         let id = self.free.pop()?;
-        (self.slots[id as usize].tag, self.slots[id as usize].member) = (tag, self.entry);
+        (self.slots[id as usize].tag, self.slots[id as usize].entry) = (tag, self.entry);
         self.lower(id, packet);
         Some(id)
     }
@@ -198,12 +242,12 @@ impl Pool {
         let large = if self.large.is_empty() { None } else { self.large.remove(&id) };
         let mut packet = match large {
             Some(mut packet) => {
-                packet.set_place(place(&slot));
-                self.slots[id as usize].at = own_memory(id, self.info_size());
+                packet.set_place(self.place_of(id));
+                self.details[id as usize].at = own_memory(id, self.info_size());
                 packet
             }
             None if slot.present == 0 => ExchangeBuffer::none(),
-            None => ExchangeBuffer::copied(self.kept(id), slot.front as usize, slot.moved),
+            None => ExchangeBuffer::copied(self.kept(id), self.detail(id).front as usize, self.detail(id).moved),
         };
         self.slots[id as usize].present = 0;
         (packet.time_ns, packet.orig_len) = (slot.time_ns, slot.wire_len);
@@ -226,9 +270,10 @@ impl Pool {
         let (at, front) = (own_memory(id, self.info_size()), packet.front().min(kept));
         let slot = &mut self.slots[id as usize];
         (slot.time_ns, slot.wire_len, slot.present) = (packet.time_ns, packet.orig_len, packet.is_present().into());
-        slot.fresh = 0;
-        (slot.at, slot.head, slot.len) = (at, (ROOM + front) as u32, (kept - front) as u32);
-        (slot.front, slot.moved) = (front as u32, packet.moved());
+        (slot.len, slot.fresh) = ((kept - front) as u32, 0);
+        let detail = &mut self.details[id as usize];
+        (detail.at, detail.head) = (at, (ROOM + front) as u32);
+        (detail.front, detail.moved) = (front as u32, packet.moved());
         if kept <= LONGEST {
             let at = start + room_for(self.info_size()) + ROOM;
             self.memory[at..at + kept].copy_from_slice(packet.kept());
@@ -236,8 +281,8 @@ impl Pool {
         }
         let base = self.base() as u64;
         let (memory, place) = packet.place();
-        let slot = &mut self.slots[id as usize];
-        (slot.at, slot.head) = ((memory.as_ptr() as u64).wrapping_sub(base), place.head as u32);
+        let detail = &mut self.details[id as usize];
+        (detail.at, detail.head) = ((memory.as_ptr() as u64).wrapping_sub(base), place.head as u32);
         self.large.insert(id, packet);
     }
 
@@ -252,7 +297,7 @@ impl Pool {
     /// A slot's own memory is its memory again.
     fn forget(&mut self, id: u32) {
         if self.large.remove(&id).is_some() {
-            self.slots[id as usize].at = own_memory(id, self.info_size());
+            self.details[id as usize].at = own_memory(id, self.info_size());
         }
     }
 
@@ -261,12 +306,17 @@ impl Pool {
         &self.slots[id as usize]
     }
 
+    /// Where a slot's packet lies and what became of it.
+    pub fn detail(&self, id: u32) -> Detail {
+        let detail = self.details[id as usize];
+        if self.slots[id as usize].fresh == 1 { Detail { head: HEAD as u32, front: 0, moved: 0, ..detail } } else { detail }
+    }
+
     /// The bytes of a slot's packet.
     pub fn bytes(&self, id: u32) -> &[u8] {
-        let slot = &self.slots[id as usize];
         match self.large.get(&id).filter(|_| !self.large.is_empty()) {
-            Some(packet) => packet.at(place(slot)),
-            None => &self.kept(id)[slot.front as usize..],
+            Some(packet) => packet.at(self.place_of(id)),
+            None => &self.kept(id)[self.detail(id).front as usize..],
         }
     }
 
@@ -284,8 +334,8 @@ impl Pool {
     pub fn check(&self, ids: &[u32]) -> bool {
         let own = (self.stride - self.room_before) as u64;
         let lies_within = |id: &u32, size: u64| {
-            let slot = self.slot(*id);
-            slot.front <= slot.head && u64::from(slot.head) + u64::from(slot.len) <= size
+            let Place { head, len, front, .. } = self.place_of(*id);
+            front <= head && head as u64 + len as u64 <= size
         };
         if self.large.is_empty() {
             return ids.iter().all(|id| lies_within(id, own));
@@ -299,8 +349,8 @@ impl Pool {
     }
 
     /// The first slot's memory, and the slots: for compiled code.
-    pub fn parts(&mut self) -> (&mut [u8], &mut [Slot]) {
-        (&mut self.memory[self.begin..], &mut self.slots)
+    pub fn parts(&mut self) -> (&mut [u8], &mut [Slot], &mut [Detail]) {
+        (&mut self.memory[self.begin..], &mut self.slots, &mut self.details)
     }
 
     fn base(&self) -> usize {
@@ -313,15 +363,16 @@ impl Pool {
 
     /// The packet with the bytes that were pulled and are still there, in the slot's own memory.
     fn kept(&self, id: u32) -> &[u8] {
-        let (slot, from) = (&self.slots[id as usize], self.start(id) + room_for(self.info_size()));
-        let head = from + slot.head as usize;
-        &self.memory[head - slot.front as usize..head + slot.len as usize]
+        let (Place { head, len, front, .. }, from) = (self.place_of(id), self.start(id) + room_for(self.info_size()));
+        let head = from + head;
+        &self.memory[head - front..head + len]
     }
-}
 
-fn place(slot: &Slot) -> Place {
-    let [head, len, front] = [slot.head, slot.len, slot.front].map(|v| v as usize);
-    Place { head, len, front, moved: slot.moved }
+    fn place_of(&self, id: u32) -> Place {
+        let Detail { head, front, moved, .. } = self.detail(id);
+        let [head, len, front] = [head, self.slots[id as usize].len, front].map(|v| v as usize);
+        Place { head, len, front, moved }
+    }
 }
 
 #[cfg(test)]
@@ -381,6 +432,27 @@ mod tests {
     }
 
     #[test]
+    fn packets_that_are_alike_lie_as_others_do() {
+        let (mut even, mut others) = (Pool::new(4, 70), Pool::new(4, 70));
+        let lines: [Line; 5] = std::array::from_fn(|n| [n as u8 + 1; LINE]);
+        let lens = [60, 64, 0, 1, 60];
+        let (mut ids, mut other_ids) = (vec![9], vec![9]);
+        even.enter(2);
+        others.enter(2);
+        even.put_even(&Even { lines: &lines, lens: &lens, time_ns: u64::MAX - 5, interval_ns: 3 }, 7, &mut ids);
+        let times = [u64::MAX - 5, u64::MAX - 2, u64::MAX, u64::MAX, u64::MAX];
+        let packets = lines.iter().zip(lens).zip(times);
+        let packets = packets.map(|((line, len), time_ns)| Arrival { bytes: line, len: len as usize, time_ns, wire_len: len });
+        others.put_many(packets, 7, &mut other_ids);
+        // No more than there is room for.
+        assert!(ids == other_ids && ids.len() == 5 && even.room() == 0);
+        for id in &ids[1..] {
+            assert_eq!((even.slot(*id), even.bytes(*id)), (others.slot(*id), others.bytes(*id)));
+            assert_eq!(even.lift(*id).info, [0; 70]);
+        }
+    }
+
+    #[test]
     fn a_deleted_packet_is_none() {
         let mut pool = Pool::new(1, 0);
         let id = pool.place(moved(70), 1).unwrap();
@@ -395,8 +467,9 @@ mod tests {
         let mut pool = Pool::new(1, 8);
         let id = pool.put(&[1, 2, 3], 0, 3, 0).unwrap();
         for (head, len, front) in [(100, 4000, 0), (4000, 1, 0), (10, 1, 11), (u32::MAX, u32::MAX, 0)] {
-            let (_, slots) = pool.parts();
-            (slots[0].head, slots[0].len, slots[0].front) = (head, len, front);
+            let (_, slots, details) = pool.parts();
+            (slots[0].len, slots[0].fresh) = (len, 0);
+            (details[0].head, details[0].front) = (head, front);
             assert!(!pool.check(&[id]), "{head} {len} {front}");
         }
     }

@@ -3,15 +3,20 @@
 #define NV_APART static __attribute__((noinline, unused))
 #define NV_GENERAL NV_APART
 
-/* A packet's place and what became of it: `netil::pool::Slot`. */
+/* A packet as it arrived and its length: `netil::pool::Slot`. */
 struct nv_slot {
-    uint64_t time_ns, at;
-    uint32_t head, len;
+    uint64_t time_ns;
+    uint32_t len, wire_len;
+    uint32_t present, entry, fresh, tag;
+} __attribute__((aligned(32)));
+
+/* Where a packet lies that is not fresh, and what became of it: `netil::pool::Detail`. */
+struct nv_detail {
+    uint64_t at;
+    uint32_t head;
     uint32_t front, moved; /* bytes pulled that can come back; bytes pulled less bytes pushed */
-    uint32_t wire_len, present;
     uint32_t outcome, member, value, site; /* what became of it, where, and what with */
-    uint32_t fresh, tag;
-} __attribute__((aligned(64)));
+};
 
 /* A table that lies in memory as netil::layout says; null where only the runtime can look into it. */
 struct nv_table {
@@ -28,16 +33,17 @@ struct nv_unit {
     uint64_t seed;
 };
 
-/* Slots, in the order in which their packets came. */
+/* Slots, in the order in which their packets came: where the next one goes, and where the first one is. */
 struct nv_list {
-    uint32_t *slots;
-    uint64_t count;
+    uint32_t *end;
+    const uint32_t *slots;
 };
 
 /* A burst on its way. The runtime's functions take it and a packet's slot. */
 struct nv_graph {
     uint8_t *memory;
     struct nv_slot *slots;
+    struct nv_detail *details;
     const uint32_t *burst;
     uint64_t count;
     const struct nv_unit *units;
@@ -58,6 +64,7 @@ struct nv_graph {
 struct nv_near {
     uint8_t *memory;
     struct nv_slot *slots;
+    struct nv_detail *details;
     struct nv_unit units[NV_MEMBERS + 1];
     struct nv_table tables[NV_TABLES + 1];
 };
@@ -65,7 +72,7 @@ struct nv_near {
 /* As after a call of the runtime. */
 NV_INLINE void nv_again(const struct nv_graph *g, struct nv_near *k)
 {
-    k->memory = g->memory, k->slots = g->slots;
+    k->memory = g->memory, k->slots = g->slots, k->details = g->details;
 }
 
 /* What a handler gives that gives no port: the packet goes no further here, its way has been gone elsewhere, or it goes by the port of `by`. */
@@ -110,10 +117,11 @@ NV_INLINE uint32_t nv_head(const struct nv_run *r)
 
 NV_INLINE void nv_locate(struct nv_graph *g, struct nv_run *r, uint64_t i)
 {
-    const struct nv_slot *k = &g->slots[i];
+    const struct nv_detail *k = &g->details[i];
+    const int fresh = g->slots[i].fresh;
     r->memory = (uint8_t *)((uintptr_t)g->memory + k->at);
-    r->moved = k->moved, r->len = k->len, r->front = k->front;
-    r->origin = r->memory + ((int64_t)k->head - (int32_t)k->moved);
+    r->moved = fresh ? 0 : k->moved, r->len = g->slots[i].len, r->front = fresh ? 0 : k->front;
+    r->origin = r->memory + ((int64_t)(fresh ? NV_HEAD : k->head) - (int32_t)r->moved);
 }
 
 NV_INLINE void nv_load(struct nv_graph *g, struct nv_run *r, uint8_t *info, uint64_t i)
@@ -137,25 +145,36 @@ NV_INLINE void nv_load_fresh(const struct nv_near *k, struct nv_run *r, uint8_t 
     *(struct nv_info *)info = (struct nv_info){ { 0 } };
 }
 
-NV_INLINE void nv_place(struct nv_slot *k, const struct nv_run *r)
+/* The same for what is fetched ahead, which need not be right: the packet is taken to be one that has just been put where it is, and to be as long as one can be there. So
+   its slot is not read, and nothing is read that is not there. */
+NV_INLINE void nv_load_ahead(const struct nv_near *k, struct nv_run *r, uint8_t *info, uint64_t i)
 {
-    k->len = r->len, k->head = nv_head(r), k->front = r->front, k->moved = r->moved;
-    k->fresh = 0;
+    r->home = k->memory + i * NV_STRIDE;
+    r->memory = r->home + NV_ROOM;
+    r->origin = r->memory + NV_HEAD, r->moved = 0;
+    r->len = NV_LONGEST, r->front = 0, r->present = 1;
+    *(struct nv_info *)info = (struct nv_info){ { 0 } };
 }
 
-/* The same at the end of the way of a packet that came as it was put: where it lies is noted already if that is known not to have changed, and annotations are of no use
+NV_INLINE void nv_place(struct nv_slot *k, struct nv_detail *d, const struct nv_run *r)
+{
+    k->len = r->len, k->fresh = 0;
+    d->head = nv_head(r), d->front = r->front, d->moved = r->moved;
+}
+
+/* The same at the end of the way of a packet that came as it was put: where it lies is known already if that is known not to have changed, and annotations are of no use
    any more. */
-NV_INLINE void nv_place_last(struct nv_slot *k, const struct nv_run *r)
+NV_INLINE void nv_place_last(struct nv_slot *k, struct nv_detail *d, const struct nv_run *r)
 {
     if (__builtin_constant_p(r->moved == 0 && r->front == 0) && r->moved == 0 && r->front == 0)
         k->len = r->len;
     else
-        nv_place(k, r);
+        nv_place(k, d, r);
 }
 
 NV_INLINE void nv_store(struct nv_graph *g, const struct nv_run *r, const uint8_t *info, uint64_t i)
 {
-    nv_place(&g->slots[i], r);
+    nv_place(&g->slots[i], &g->details[i], r);
     if (NV_INFO > 0)
         *(struct nv_info *)r->home = *(const struct nv_info *)info;
 }
@@ -168,7 +187,7 @@ NV_INLINE int64_t nv_end(struct nv_run *r, uint32_t outcome, uint32_t member, ui
 
 NV_INLINE void nv_append(struct nv_list *list, uint64_t i)
 {
-    list->slots[list->count++] = (uint32_t)i;
+    *list->end++ = (uint32_t)i;
 }
 
 /* Work that the runtime does: a value in the low half, the code of a trap in the high half. `touches` says what it does with the packet. */
@@ -177,7 +196,7 @@ NV_GENERAL uint64_t nv_call(struct nv_graph *g, uint64_t i, struct nv_run *r, ui
     if (touches == NV_ALL)
         nv_store(g, r, info, i);
     else if (touches != NV_NOTHING)
-        nv_place(&g->slots[i], r);
+        nv_place(&g->slots[i], &g->details[i], r);
     g->left = *budget;
     uint64_t result = g->call(g, i, unit, index, args);
     *budget = g->left;
@@ -356,7 +375,7 @@ NV_INLINE void nv_put_be(uint8_t *p, unsigned n, uint64_t v)
 /* What became of a packet, for the runtime. */
 NV_INLINE void nv_finish(struct nv_graph *g, uint64_t i, const struct nv_run *r)
 {
-    struct nv_slot *k = &g->slots[i];
+    struct nv_detail *k = &g->details[i];
     k->outcome = r->outcome, k->member = r->member, k->value = r->value, k->site = r->site;
 }
 

@@ -102,11 +102,12 @@ fn beginning(members: &[&Member<'_>]) -> String {
     let tables = table_count(members);
     let _ = writeln!(
         text,
-        "\nenum {{ NV_MEMBERS = {}, NV_TABLES = {tables}, NV_INFO = {info}, NV_STRIDE = {}, NV_ROOM = {}, NV_HEAD = {} }};",
+        "\nenum {{ NV_MEMBERS = {}, NV_TABLES = {tables}, NV_INFO = {info}, NV_STRIDE = {}, NV_ROOM = {}, NV_HEAD = {}, NV_LONGEST = {} }};",
         members.len(),
         pool::stride(info),
         pool::room_for(info),
-        pool::HEAD
+        pool::HEAD,
+        pool::LONGEST
     );
     text += include_str!("linked.c");
     text += include_str!("prefixes.c");
@@ -284,7 +285,7 @@ fn ahead(members: &[&Member<'_>], kin: &Kin, entries: &[(u32, u32)], slices: &[O
     if !without.is_empty() {
         text += &format!("    switch (entry) {{\n{without}    default: break;\n    }}\n");
     }
-    text += "    nv_load_fresh(k, r, info, i);\n    r->kept = kept;\n";
+    text += "    nv_load_ahead(k, r, info, i);\n    r->kept = kept;\n";
     text += &begins(entries, kin, &has, "return");
     for n in kin.firsts().filter(|n| has(*n as u32)) {
         let _ = writeln!(text, "at{n}:\n    __attribute__((unused));\n    switch (p{n}(g, k, i, r, info, port)) {{");
@@ -325,7 +326,7 @@ const BURST: &str = "
 /* Where a packet comes in; the same for all if there is one entry. */
 NV_INLINE uint32_t nv_entry(const struct nv_graph *g, uint64_t i)
 {
-    return NV_ENTRIES == 1 ? 0 : g->slots[i].member;
+    return NV_ENTRIES == 1 ? 0 : g->slots[i].entry;
 }
 
 /* The same of a packet that comes in, which is counted; where all come in by one, that is done for all of them. */
@@ -390,8 +391,7 @@ void netvm_linked(struct nv_graph *g)
     for (uint64_t start = 0; start < nv_count(g, count); start += NV_GROUP) {
         const uint64_t upto = far ? nv_least(start + 2 * NV_GROUP, nv_count(g, count)) : 0;
         for (; fetched < upto; fetched++)
-            if (k->slots[burst[fetched]].fresh)
-                ahead(g, k, burst[fetched], nv_entry(g, burst[fetched]), kept[fetched & (2 * NV_GROUP - 1)]);
+            ahead(g, k, burst[fetched], nv_entry(g, burst[fetched]), kept[fetched & (2 * NV_GROUP - 1)]);
         for (uint64_t n = start; n < nv_least(start + NV_GROUP, nv_count(g, count)); n++)
             if (NV_RARELY(one(g, k, burst[n], nv_come(g, burst[n]), kept[n & last])))
                 nv_again(g, k);

@@ -223,6 +223,11 @@ impl Form for Element<'_> {
         !self.is_slice()
     }
 
+    /// A packet of the quick form and what a slice takes for one lie in the pool's memory.
+    fn reads_on(&self) -> bool {
+        self.mode != Mode::General
+    }
+
     fn base(&self, space: Space) -> &'static str {
         match space {
             Space::Packet => "nv_p(r)",

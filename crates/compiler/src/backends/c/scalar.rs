@@ -55,6 +55,10 @@ pub(super) trait Form {
     fn is_there(&self) -> bool;
     /// Whether that changes on the way.
     fn moves(&self) -> bool;
+    /// Whether there are bytes to be read behind what the packet has, up to [`pool::BEHIND`](netil::pool::BEHIND).
+    fn reads_on(&self) -> bool {
+        false
+    }
     /// The first byte of a memory.
     fn base(&self, space: Space) -> &'static str;
     /// The size of a memory in bytes.
@@ -371,8 +375,9 @@ impl Scalar<'_> {
         let at = self.at(space, addr, offset);
         let read = if order == Order::Big { "nv_be" } else { "nv_le" };
         let bytes = width / 8;
+        let on = if space == Space::Packet && self.form.reads_on() && (5..8).contains(&bytes) { "_on" } else { "" };
         if bytes <= 8 {
-            return format!("({}){read}({at}, {bytes})", ctype(width));
+            return format!("({}){read}{on}({at}, {bytes})", ctype(width));
         }
         // The first eight bytes, then the others.
         let (first, second) = (format!("(unsigned __int128){read}({at}, 8)"), format!("{read}({at} + 8, {})", bytes - 8));

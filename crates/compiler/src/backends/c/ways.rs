@@ -60,8 +60,8 @@ impl Ways<'_> {
 
     fn words(&self) -> Words {
         match self.general {
-            true => Words { place: "nv_place(&g->slots[i], r);", done: "return", called: "return" },
-            false => Words { place: "nv_place_last(&k->slots[i], r);", done: "return 0", called: "return 1" },
+            true => Words { place: "nv_place(&g->slots[i], &g->details[i], r);", done: "return", called: "return" },
+            false => Words { place: "nv_place_last(&k->slots[i], &k->details[i], r);", done: "return 0", called: "return 1" },
         }
     }
 

@@ -3,18 +3,18 @@
 use super::super::Packet;
 use super::{Control, Ctx, Native, Ready, controls};
 use crate::io::LinkType;
-use netil::pool::{Arrival, Pool};
+use netil::pool::{Arrival, Even, Line, Pool};
 use std::sync::Arc;
 
 /// Packets that a device gives, one after the other, as often as is said.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
     /// Packets as a network card would put them, each at the beginning of a cache line.
-    memory: Vec<u8>,
-    /// Where the first is.
-    begin: usize,
-    /// Where each ends, from there on.
-    ends: Vec<usize>,
+    lines: Vec<Line>,
+    /// How many bytes each has.
+    lens: Vec<u32>,
+    /// Whether each has a line.
+    even: bool,
     /// How often all of them come.
     passes: u64,
     /// From one packet to the next, in nanoseconds.
@@ -24,30 +24,28 @@ pub struct Replay {
 impl Replay {
     /// Those packets, so often, one every `interval_ns` nanoseconds; of each no more bytes than a packet can have.
     pub fn new<'p>(packets: impl IntoIterator<Item = &'p [u8]>, passes: u64, interval_ns: u64) -> Self {
-        let packets: Vec<&[u8]> = packets.into_iter().map(|packet| &packet[..packet.len().min(netil::exec::MAX_PACKET as usize)]).collect();
-        let mut memory: Vec<u8> = Vec::with_capacity(packets.iter().map(|packet| behind(packet.len())).sum::<usize>() + LINE);
-        let begin = memory.as_ptr().align_offset(LINE).min(LINE);
-        memory.resize(begin, 0);
-        let mut ends = Vec::with_capacity(packets.len());
+        let (mut lines, mut lens) = (Vec::new(), Vec::new());
         for packet in packets {
-            memory.extend_from_slice(packet);
-            ends.push(memory.len() - begin);
-            memory.resize(begin + behind(memory.len() - begin), 0);
+            let packet = &packet[..packet.len().min(netil::exec::MAX_PACKET as usize)];
+            lens.push(packet.len() as u32);
+            lines.extend(packet.chunks(LINE).map(|part| std::array::from_fn::<u8, LINE, _>(|n| part.get(n).copied().unwrap_or(0))));
         }
-        Self { memory, begin, ends, passes, interval_ns }
+        let even = lens.iter().all(|len| lines_of(*len) == 1);
+        Self { lines, lens, even, passes, interval_ns }
     }
 
-    fn bytes(&self) -> &[u8] {
-        &self.memory[self.begin..]
+    /// Bytes from the packet on that begins with that line.
+    fn bytes(&self, line: usize) -> &[u8] {
+        self.lines[line..].as_flattened()
     }
 }
 
-/// Of a cache.
-const LINE: usize = 64;
+/// Bytes of a line.
+const LINE: usize = size_of::<Line>();
 
-/// Where the next packet begins behind the end of one.
-fn behind(end: usize) -> usize {
-    end.next_multiple_of(LINE)
+/// How many lines a packet takes.
+fn lines_of(len: u32) -> usize {
+    (len as usize).div_ceil(LINE)
 }
 
 /// A source of them.
@@ -55,9 +53,9 @@ pub(super) struct Source {
     pub replay: Arc<Replay>,
     pub name: String,
     pub pulled: bool,
-    /// The next packet, and where its bytes begin.
+    /// The next packet, and its first line.
     index: usize,
-    start: usize,
+    line: usize,
     /// When it comes.
     time: u64,
     passed: u64,
@@ -68,34 +66,40 @@ pub(super) struct Source {
 impl Source {
     pub(super) fn new(replay: &Arc<Replay>, name: String, pulled: bool) -> Self {
         let time = replay.interval_ns;
-        Self { replay: Arc::clone(replay), name, pulled, index: 0, start: 0, time, passed: 0, count: 0, active: true }
+        Self { replay: Arc::clone(replay), name, pulled, index: 0, line: 0, time, passed: 0, count: 0, active: true }
     }
 
     fn is_over(&self) -> bool {
-        self.replay.ends.is_empty() || self.passed >= self.replay.passes
+        self.replay.lens.is_empty() || self.passed >= self.replay.passes
     }
 
     fn take(&mut self, ctx: &Ctx<'_>) -> Option<Packet> {
         if self.is_over() || !self.active {
             return None;
         }
-        let end = self.replay.ends[self.index];
-        let packet = Packet::new(&self.replay.bytes()[self.start..end], self.time, ctx.info());
+        let len = self.replay.lens[self.index] as usize;
+        let packet = Packet::new(&self.replay.bytes(self.line)[..len], self.time, ctx.info());
         self.step(1);
         Some(packet)
     }
 
     /// Puts packets of this pass into the pool; when the last one came, if there was one.
     fn put(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, pool: &mut Pool) -> Option<u64> {
-        let (before, bytes, interval) = (slots.len(), self.replay.bytes(), self.replay.interval_ns);
-        let (mut start, mut time) = (self.start, self.time);
-        let ends = &self.replay.ends[self.index..];
-        let coming = ends[..ends.len().min(most - before).min(self.come_before(until))].iter().map(|end| {
-            let arrival = Arrival { bytes: &bytes[start..], len: *end - start, time_ns: time, wire_len: (*end - start) as u32 };
-            (start, time) = (behind(*end), time.saturating_add(interval));
+        let (before, replay) = (slots.len(), &*self.replay);
+        let lens = &replay.lens[self.index..];
+        let lens = &lens[..lens.len().min(most - before).min(self.come_before(until))];
+        let (mut line, mut time, tag) = (self.line, self.time, LinkType::EN10MB.number());
+        if replay.even {
+            let lines = &replay.lines[line..line + lens.len()];
+            pool.put_even(&Even { lines, lens, time_ns: time, interval_ns: replay.interval_ns }, tag, slots);
+            return self.step(slots.len() - before);
+        }
+        let coming = lens.iter().map(|len| {
+            let arrival = Arrival { bytes: replay.bytes(line), len: *len as usize, time_ns: time, wire_len: *len };
+            (line, time) = (line + lines_of(*len), time.saturating_add(replay.interval_ns));
             arrival
         });
-        pool.put_many(coming, LinkType::EN10MB.number(), slots);
+        pool.put_many(coming, tag, slots);
         self.step(slots.len() - before)
     }
 
@@ -115,10 +119,10 @@ impl Source {
         let interval = self.replay.interval_ns;
         let last = self.time.saturating_add(interval.saturating_mul(taken.checked_sub(1)? as u64));
         self.count += taken as u64;
-        self.start = behind(self.replay.ends[self.index + taken - 1]);
+        self.line += self.replay.lens[self.index..self.index + taken].iter().map(|len| lines_of(*len)).sum::<usize>();
         (self.index, self.time) = (self.index + taken, last.saturating_add(interval));
-        if self.index == self.replay.ends.len() {
-            (self.index, self.start, self.passed) = (0, 0, self.passed + 1);
+        if self.index == self.replay.lens.len() {
+            (self.index, self.line, self.passed) = (0, 0, self.passed + 1);
         }
         Some(last)
     }
@@ -161,11 +165,11 @@ impl Native for Source {
         self.count -= slots.len() as u64;
         for _ in slots {
             if self.index == 0 {
-                (self.index, self.passed) = (self.replay.ends.len(), self.passed - 1);
+                (self.index, self.line, self.passed) = (self.replay.lens.len(), self.replay.lines.len(), self.passed - 1);
             }
             self.index -= 1;
+            self.line -= lines_of(self.replay.lens[self.index]);
         }
-        self.start = self.index.checked_sub(1).map_or(0, |before| behind(self.replay.ends[before]));
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {

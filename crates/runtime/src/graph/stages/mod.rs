@@ -161,7 +161,7 @@ impl Cluster for Stages {
     fn run(&mut self, slots: &[u32], _: u32, pool: &mut Pool, host: &mut dyn Host) {
         self.tags.clear();
         for (arrival, slot) in (0..).zip(slots) {
-            let (member, port) = self.entries[pool.slot(*slot).member as usize];
+            let (member, port) = self.entries[pool.slot(*slot).entry as usize];
             self.tags.push(pool.slot(*slot).tag);
             let mut buffer = pool.lift(*slot);
             buffer.port = port;

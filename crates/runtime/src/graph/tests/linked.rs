@@ -121,7 +121,7 @@ struct Watching(Arc<std::sync::Mutex<Vec<(u32, u8)>>>);
 
 impl Cluster for Watching {
     fn run(&mut self, slots: &[u32], _: u32, pool: &mut Pool, host: &mut dyn Outside) {
-        let seen = slots.iter().map(|slot| (pool.slot(*slot).member, pool.bytes(*slot)[0]));
+        let seen = slots.iter().map(|slot| (pool.slot(*slot).entry, pool.bytes(*slot)[0]));
         self.0.lock().unwrap().extend(seen);
         host.exit(0, slots, pool);
     }
@@ -161,7 +161,9 @@ fn runs_of_sources_are_merged_whatever_their_lengths() {
     // Packets, passes, interval: one that comes often, one that comes at the same times now and then, a few.
     let sources = [(700u64, 4u64, 10u64), (500, 5, 20), (3, 200, 7)];
     let replay = |(packets, passes, interval)| {
-        let bytes: Vec<[u8; 1]> = (0..packets).map(|n| [n as u8]).collect();
+        // Those of the second are of several lengths.
+        let len = |n: u64| if packets == 500 { [1, 64, 65, 200][n as usize % 4] } else { 60 };
+        let bytes: Vec<Vec<u8>> = (0..packets).map(|n| vec![n as u8; len(n)]).collect();
         Arc::new(Replay::new(bytes.iter().map(|p| &p[..]), passes, interval))
     };
     let replays = sources.iter().enumerate().map(|(n, source)| (format!("eth{n}"), replay(*source))).collect();
