@@ -331,17 +331,18 @@ fn group(slices: &[Option<Func>]) -> u32 {
 /// How a burst is run.
 const BURST: &str = "
 /* Where a packet comes in; the same for all if there is one entry. */
-NV_INLINE uint32_t nv_entry(const struct nv_graph *g, uint64_t i)
+NV_INLINE uint32_t nv_entry(const struct nv_slot *slots, uint64_t i)
 {
-    return NV_ENTRIES == 1 ? 0 : g->slots[i].entry;
+    return NV_ENTRIES == 1 ? 0 : slots[i].entry;
 }
 
 /* The same of a packet that comes in, which is counted; where all come in by one, that is done for all of them. */
-NV_INLINE uint32_t nv_come(const struct nv_graph *g, uint64_t i)
+NV_INLINE uint32_t nv_come(const struct nv_graph *g, const struct nv_slot *slots, uint64_t i)
 {
+    const uint32_t entry = nv_entry(slots, i);
     if (NV_ENTRIES > 1)
-        g->begun[nv_entry(g, i)]++;
-    return nv_entry(g, i);
+        g->begun[entry]++;
+    return entry;
 }
 
 /* Whether quick forms may be run: there is enough of the budget, and what they look into lies in memory. */
@@ -364,6 +365,12 @@ NV_INLINE uint64_t nv_least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* The next packet. */
+NV_INLINE int next(struct nv_graph *g, const struct nv_near *k, uint64_t i, struct nv_kept *kept)
+{
+    return one(g, k, i, nv_come(g, k->slots, i), kept);
+}
+
 /* How many packets are run: timers make bursts shorter, and longer again when they are put off. */
 NV_INLINE uint64_t nv_count(const struct nv_graph *g, uint64_t count)
 {
@@ -378,7 +385,7 @@ void netvm_linked(struct nv_graph *g)
     uint64_t fetched = 0;
     if (NV_RARELY(!nv_quick(g))) {
         for (uint64_t n = 0; n < g->count; n++)
-            enter(g, burst[n], nv_come(g, burst[n]));
+            enter(g, burst[n], nv_come(g, g->slots, burst[n]));
         nv_all_came(g);
         return;
     }
@@ -387,7 +394,7 @@ void netvm_linked(struct nv_graph *g)
     if (NV_KEPT > 0 && !far) {
         /* Nothing is fetched ahead and nothing kept: a text of its own, in which no lookup asks for that. */
         for (uint64_t n = 0; n < nv_count(g, count); n++)
-            if (NV_RARELY(one(g, k, burst[n], nv_come(g, burst[n]), 0)))
+            if (NV_RARELY(next(g, k, burst[n], 0)))
                 nv_again(g, k);
         nv_all_came(g);
         return;
@@ -398,9 +405,9 @@ void netvm_linked(struct nv_graph *g)
     for (uint64_t start = 0; start < nv_count(g, count); start += NV_GROUP) {
         const uint64_t upto = far ? nv_least(start + NV_PLACES, nv_count(g, count)) : 0;
         for (; fetched < upto; fetched++)
-            ahead(g, k, burst[fetched], nv_entry(g, burst[fetched]), kept[fetched & (NV_PLACES - 1)]);
+            ahead(g, k, burst[fetched], nv_entry(k->slots, burst[fetched]), kept[fetched & (NV_PLACES - 1)]);
         for (uint64_t n = start; n < nv_least(start + NV_GROUP, nv_count(g, count)); n++)
-            if (NV_RARELY(one(g, k, burst[n], nv_come(g, burst[n]), kept[n & last])))
+            if (NV_RARELY(next(g, k, burst[n], kept[n & last])))
                 nv_again(g, k);
     }
     nv_all_came(g);

@@ -72,7 +72,7 @@ impl Element<'_> {
             _ => format!("nv_find({t}, {shape}, {key}, {hash}, {}, &ask)", u8::from(matches!(helper, Helper::Find(_)))),
         };
         let ticks = declaration.timeout_ns > 0 && !(quick && self.spared.ticks.contains(&v));
-        let tick = if ticks { format!("nv_tick({t}, g->slots[i].time_ns); ") } else { String::new() };
+        let tick = if ticks { format!("nv_tick({t}, {}); ", self.time_ns()) } else { String::new() };
         let there = if quick { String::new() } else { format!("if ({t}->head) ") };
         Some(format!("{{ int ask = 1; {there}{{ {tick}{v:?} = {look}; }}\n    if (NV_RARELY(ask)) {{\n    {}\n    }}}}", runtime()))
     }

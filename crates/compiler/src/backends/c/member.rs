@@ -284,12 +284,12 @@ impl Form for Element<'_> {
         format!("m{}_set{number}", self.n)
     }
 
-    fn wire_len(&self) -> &'static str {
-        "g->slots[i].wire_len"
+    fn wire_len(&self) -> String {
+        format!("{}->slots[i].wire_len", self.pointers())
     }
 
-    fn time_ns(&self) -> &'static str {
-        "g->slots[i].time_ns"
+    fn time_ns(&self) -> String {
+        format!("{}->slots[i].time_ns", self.pointers())
     }
 
     fn other(&self, scalar: &Scalar<'_>, v: Value, op: &Op) -> Result<String, Unsupported> {

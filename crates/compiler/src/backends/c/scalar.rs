@@ -74,9 +74,9 @@ pub(super) trait Form {
     /// The function that tests a set.
     fn set(&self, number: u32) -> String;
     /// The packet's length on the wire.
-    fn wire_len(&self) -> &'static str;
+    fn wire_len(&self) -> String;
     /// Its arrival time in nanoseconds.
-    fn time_ns(&self) -> &'static str;
+    fn time_ns(&self) -> String;
     /// Statements for an operation that not every form has.
     fn other(&self, scalar: &Scalar<'_>, v: Value, op: &Op) -> Result<String, Unsupported>;
 }
@@ -131,12 +131,12 @@ impl Form for Filter {
         format!("set{number}")
     }
 
-    fn wire_len(&self) -> &'static str {
-        "b->wire_len[i]"
+    fn wire_len(&self) -> String {
+        "b->wire_len[i]".to_owned()
     }
 
-    fn time_ns(&self) -> &'static str {
-        "b->time_ns[i]"
+    fn time_ns(&self) -> String {
+        "b->time_ns[i]".to_owned()
     }
 
     fn other(&self, _: &Scalar<'_>, _: Value, op: &Op) -> Result<String, Unsupported> {
