@@ -179,15 +179,17 @@ impl Pool {
         }
     }
 
-    /// The same of packets that are all alike, in half as many instructions.
-    pub fn put_even(&mut self, packets: &Even<'_>, tag: u32, ids: &mut Vec<u32>) {
+    /// The same of packets that are all alike, in half as many instructions. What is to be done on the way, such as fetching what comes later, is told the number of each.
+    #[inline(never)] // What else its caller has would be wanted in the same registers (0.4 ns).
+    pub fn put_even(&mut self, packets: &Even<'_>, tag: u32, ids: &mut Vec<u32>, on_the_way: impl Fn(usize)) {
         let count = packets.lines.len().min(packets.lens.len()).min(self.free.len());
         let before = ids.len();
         ids.extend(self.free.drain(self.free.len() - count..).rev());
         let (memory, _) = self.memory[self.begin + self.room_before + HEAD..].as_chunks_mut::<LINE>();
         let (slots, lines, entry) = (&mut self.slots[..], self.stride / LINE, self.entry);
         let mut time_ns = packets.time_ns;
-        for ((id, line), len) in ids[before..].iter().zip(packets.lines).zip(packets.lens) {
+        for (n, ((id, line), len)) in ids[before..].iter().zip(packets.lines).zip(packets.lens).enumerate() {
+            on_the_way(n);
             memory[*id as usize * lines] = *line;
             let len = (*len).min(LINE as u32);
             slots[*id as usize] = Slot { time_ns, len, wire_len: len, present: 1, entry, fresh: 1, tag };
@@ -439,7 +441,7 @@ mod tests {
         let (mut ids, mut other_ids) = (vec![9], vec![9]);
         even.enter(2);
         others.enter(2);
-        even.put_even(&Even { lines: &lines, lens: &lens, time_ns: u64::MAX - 5, interval_ns: 3 }, 7, &mut ids);
+        even.put_even(&Even { lines: &lines, lens: &lens, time_ns: u64::MAX - 5, interval_ns: 3 }, 7, &mut ids, |_| ());
         let times = [u64::MAX - 5, u64::MAX - 2, u64::MAX, u64::MAX, u64::MAX];
         let packets = lines.iter().zip(lens).zip(times);
         let packets = packets.map(|((line, len), time_ns)| Arrival { bytes: line, len: len as usize, time_ns, wire_len: len });

@@ -7,7 +7,7 @@ pub(in crate::io) mod packet;
 
 /// Asks for the cache line of `bytes[at]`, if there is one, without waiting for it.
 #[inline(always)]
-pub(in crate::io) fn prefetch(bytes: &[u8], at: usize) {
+pub(crate) fn prefetch(bytes: &[u8], at: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
