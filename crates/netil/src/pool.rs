@@ -350,7 +350,7 @@ impl Pool {
         &self.memory[self.begin..]
     }
 
-    /// The first slot's memory, and the slots: for compiled code.
+    /// The first slot's memory, the slots and their details: for compiled code.
     pub fn parts(&mut self) -> (&mut [u8], &mut [Slot], &mut [Detail]) {
         (&mut self.memory[self.begin..], &mut self.slots, &mut self.details)
     }
