@@ -21,7 +21,7 @@ use netil::machine::Machine;
 use netil::module::HandlerKind;
 use netil::pool::{Detail, Pool, Slot};
 use std::ffi::c_void;
-use std::ptr::{NonNull, null_mut};
+use std::ptr::{NonNull, null, null_mut};
 use std::sync::Arc;
 
 /// A table's memory: `struct nv_table`.
@@ -54,7 +54,7 @@ struct List {
 
 impl List {
     /// An empty one, with room from there on.
-    fn at(slots: *mut u32) -> Self {
+    const fn at(slots: *mut u32) -> Self {
         Self { end: slots, slots }
     }
 }
@@ -84,6 +84,29 @@ struct Burst {
 }
 
 impl Burst {
+    /// None, with the functions that compiled code calls.
+    const EMPTY: Self = Self {
+        memory: null_mut(),
+        slots: null_mut(),
+        details: null_mut(),
+        burst: null(),
+        count: 0,
+        units: null(),
+        tables: null(),
+        call,
+        leave,
+        look,
+        running: null_mut(),
+        exits: null_mut(),
+        ended: List::at(null_mut()),
+        counts: null_mut(),
+        begun: null_mut(),
+        budget: 0,
+        left: 0,
+        copies: 0,
+        shown: 0,
+    };
+
     /// Finds the pool's memory, which may have been moved.
     fn find(&mut self, pool: &mut Pool) {
         let (memory, slots, details) = pool.parts();
@@ -174,32 +197,23 @@ impl Cluster for Linked {
         self.prepare(host);
         let ended = self.empty_lists(slots.len());
         let exits = &mut self.exits;
-        let (memory, places, details) = pool.parts();
-        let (memory, places, details) = (memory.as_mut_ptr(), places.as_mut_ptr(), details.as_mut_ptr());
-        let (programs, calls, stayed) = (&self.programs[..], &self.calls[..], &mut self.flows.stayed[..]);
-        let mut running =
-            Running { programs, calls, pool, host, packets: slots.len(), exits: exits.len(), stayed, copies: Vec::new(), set: false };
         let mut burst = Burst {
-            memory,
-            slots: places,
-            details,
             burst: slots.as_ptr(),
             count: slots.len() as u64,
             units: self.units.as_ptr(),
             tables: self.tables.as_ptr(),
-            call,
-            leave,
-            look,
-            running: (&raw mut running).cast(),
             exits: exits.as_mut_ptr(),
             ended,
             counts: self.flows.counts.as_mut_ptr(),
             begun: self.flows.begun.as_mut_ptr(),
             budget,
-            left: 0,
-            copies: 0,
-            shown: 0,
+            ..Burst::EMPTY
         };
+        burst.find(pool);
+        let (programs, calls, stayed) = (&self.programs[..], &self.calls[..], &mut self.flows.stayed[..]);
+        let mut running =
+            Running { programs, calls, pool, host, packets: slots.len(), exits: exits.len(), stayed, copies: Vec::new(), set: false };
+        burst.running = (&raw mut running).cast();
         // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states, which lives until the end
         // of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
         unsafe { (self.run)(&raw mut burst) };

@@ -1,7 +1,8 @@
 //! Runs of what comes, each in order, merged to one.
 //!
-//! As long as all take turns, as packets do that come at one rate, that is only looked after. Then two at a time, and the results of that again. Whose turn it is, is computed and not branched on, since with several captures nobody could foretell it; two merges,
-//! of the earlier and of the later half, go on side by side, so that a processor need not wait for one comparison before it begins the next.
+//! As long as all take turns, as packets do that come at one rate, that is only looked after. Then two at a time, and the results of that again. Whose turn it is, is
+//! computed and not branched on, since with several captures nobody could foretell it; two merges, of the earlier and of the later half, go on side by side, so that a
+//! processor need not wait for one comparison before it begins the next.
 //!
 //! Source: the halves are found as in Odeh, Green, Mwassi, Shmueli and Birk, "Merge Path - Parallel Merging Made Simple" (2012).
 

@@ -136,23 +136,12 @@ NV_INLINE void nv_load(struct nv_graph *g, struct nv_run *r, uint8_t *info, uint
 }
 
 /* The same for a packet that has just been put where it is: all but its length is known. */
-NV_INLINE void nv_load_fresh(const struct nv_near *k, struct nv_run *r, uint8_t *info, uint64_t i)
+NV_INLINE void nv_load_fresh(const struct nv_near *k, struct nv_run *r, uint8_t *info, uint64_t i, uint32_t len)
 {
     r->home = k->memory + i * NV_STRIDE;
     r->memory = r->home + NV_ROOM;
     r->origin = r->memory + NV_HEAD, r->moved = 0;
-    r->len = k->slots[i].len, r->front = 0, r->present = 1;
-    *(struct nv_info *)info = (struct nv_info){ { 0 } };
-}
-
-/* The same for what is fetched ahead, which need not be right: the packet is taken to be one that has just been put where it is, and to be as long as one can be there. So
-   its slot is not read, and nothing is read that is not there. */
-NV_INLINE void nv_load_ahead(const struct nv_near *k, struct nv_run *r, uint8_t *info, uint64_t i)
-{
-    r->home = k->memory + i * NV_STRIDE;
-    r->memory = r->home + NV_ROOM;
-    r->origin = r->memory + NV_HEAD, r->moved = 0;
-    r->len = NV_LONGEST, r->front = 0, r->present = 1;
+    r->len = len, r->front = 0, r->present = 1;
     *(struct nv_info *)info = (struct nv_info){ { 0 } };
 }
 

@@ -236,7 +236,7 @@ fn quick(ways: &Ways<'_>, entries: &[(u32, u32)]) -> String {
     text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    int64_t out;\n    uint32_t port;\n";
     text += &ways.kin.variables();
     text += "    if (NV_RARELY(!k->slots[i].fresh)) {\n        enter(g, i, entry);\n        return 1;\n    }\n";
-    text += "    nv_load_fresh(k, r, info, i);\n    r->kept = kept;\n";
+    text += "    nv_load_fresh(k, r, info, i, k->slots[i].len);\n    r->kept = kept;\n";
     text += &begins(entries, ways.kin, &|_| true, "return 0");
     text + &ways.text()
 }
@@ -286,7 +286,8 @@ fn ahead(members: &[&Member<'_>], kin: &Kin, entries: &[(u32, u32)], slices: &[O
     if !without.is_empty() {
         text += &format!("    switch (entry) {{\n{without}    default: break;\n    }}\n");
     }
-    text += "    nv_load_ahead(k, r, info, i);\n    r->kept = kept;\n";
+    // What is fetched need not be right: no slot is read, and nothing that is not there.
+    text += "    nv_load_fresh(k, r, info, i, NV_LONGEST);\n    r->kept = kept;\n";
     text += &begins(entries, kin, &has, "return");
     for n in kin.firsts().filter(|n| has(*n as u32)) {
         let _ = writeln!(text, "at{n}:\n    __attribute__((unused));\n    switch (p{n}(g, k, i, r, info, port)) {{");
