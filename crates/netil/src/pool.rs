@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A slot is taken when a packet arrives and given back when it is gone; the one given back last is taken first, so that few are in use and those are in the
-//! caches. [`Pool::lift`] makes a packet in a slot an exchange buffer, and [`Pool::lower`] the reverse, for work that is done on those; a packet
+//! caches. When all have been given back, they are in order again: what lies in order, processors fetch by themselves (a router: 1 ns a packet). [`Pool::lift`] makes a packet in a slot an exchange buffer, and [`Pool::lower`] the reverse, for work that is done on those; a packet
 //! that a slot is too small for stays an exchange buffer, whose memory the slot then points to.
 //!
 //! What most packets need is in their [`Slot`], everything else in its [`Detail`], which is not touched as long as the packet is where it was put.
@@ -85,6 +85,8 @@ pub struct Pool {
     slots: Vec<Slot>,
     details: Vec<Detail>,
     free: Vec<u32>,
+    /// Behind so many of those that are free there is no order.
+    in_order: usize,
     entry: u32,
     /// Packets too large for their slots.
     large: HashMap<u32, ExchangeBuffer<'static>>,
@@ -151,7 +153,19 @@ impl Pool {
         let (slots, details) = (vec![Slot::default(); count as usize], (0..count).map(own).collect());
         let free = (0..count).rev().collect();
         let (stride, room_before) = (stride(info_size), room_for(info_size));
-        Self { memory, begin, stride, room_before, zeros: vec![0; info_size], slots, details, free, entry: 0, large: HashMap::new() }
+        Self {
+            memory,
+            begin,
+            stride,
+            room_before,
+            zeros: vec![0; info_size],
+            slots,
+            details,
+            free,
+            in_order: count as usize,
+            entry: 0,
+            large: HashMap::new(),
+        }
     }
 
     /// Slots that nothing is in.
@@ -185,6 +199,7 @@ impl Pool {
         let count = packets.lines.len().min(packets.lens.len()).min(self.free.len());
         let before = ids.len();
         ids.extend(self.free.drain(self.free.len() - count..).rev());
+        self.in_order = self.in_order.min(self.free.len());
         let (memory, _) = self.memory[self.begin + self.room_before + HEAD..].as_chunks_mut::<LINE>();
         let (slots, lines, entry) = (&mut self.slots[..], self.stride / LINE, self.entry);
         let mut time_ns = packets.time_ns;
@@ -215,6 +230,7 @@ impl Pool {
             used += 1;
         }
         ids.extend(self.free.drain(self.free.len() - used..).rev());
+        self.in_order = self.in_order.min(self.free.len());
         large
     }
 
@@ -228,6 +244,7 @@ impl Pool {
     /// Puts a packet into a slot; `None` if there is no room.
     pub fn place(&mut self, packet: ExchangeBuffer<'static>, tag: u32) -> Option<u32> {
         let id = self.free.pop()?;
+        self.in_order = self.in_order.min(self.free.len());
         (self.slots[id as usize].tag, self.slots[id as usize].entry) = (tag, self.entry);
         self.lower(id, packet);
         Some(id)
@@ -294,6 +311,11 @@ impl Pool {
             ids.iter().for_each(|id| self.forget(*id));
         }
         self.free.extend_from_slice(ids);
+        if self.free.len() == self.slots.len() {
+            let disordered = &mut self.free[self.in_order..];
+            disordered.iter_mut().rev().zip(0..).for_each(|(place, id)| *place = id);
+            self.in_order = self.slots.len();
+        }
     }
 
     /// A slot's own memory is its memory again.
@@ -452,6 +474,28 @@ mod tests {
             assert_eq!((even.slot(*id), even.bytes(*id)), (others.slot(*id), others.bytes(*id)));
             assert_eq!(even.lift(*id).info, [0; 70]);
         }
+    }
+
+    #[test]
+    fn slots_are_in_order_again_when_all_are_given_back() {
+        let mut pool = Pool::new(6, 0);
+        let put = |pool: &mut Pool, packets: usize| -> Vec<u32> {
+            (0..packets).map(|n| if n % 2 == 0 { pool.put(&[1], 0, 1, 0) } else { pool.place(moved(9), 0) }.unwrap()).collect()
+        };
+        assert_eq!(put(&mut pool, 5), [0, 1, 2, 3, 4]);
+        pool.give_back(&[0, 4, 2]);
+        // The one given back last comes first as long as some are not.
+        assert_eq!(put(&mut pool, 2), [2, 4]);
+        pool.give_back(&[4, 3]);
+        pool.give_back(&[2, 1]);
+        assert_eq!(pool.room(), 6);
+        assert_eq!(put(&mut pool, 6), [0, 1, 2, 3, 4, 5]);
+        pool.give_back(&[5, 0, 2, 1, 3, 4]);
+        let lines = [[7; LINE]; 3];
+        let mut ids = Vec::new();
+        pool.put_even(&Even { lines: &lines, lens: &[9; 3], time_ns: 1, interval_ns: 1 }, 0, &mut ids, |_| ());
+        pool.give_back(&ids.iter().rev().copied().collect::<Vec<_>>());
+        assert_eq!((ids, put(&mut pool, 2)), (vec![0, 1, 2], vec![0, 1]));
     }
 
     #[test]
