@@ -125,8 +125,9 @@ pub struct Linked {
     tables: Vec<Table>,
     /// Room for what leaves by each exit and what goes no further.
     lists: Vec<Vec<u32>>,
-    /// The exits' lists, as compiled code sees them.
+    /// The same lists, as compiled code sees them: those of exits, and behind them of what members drop.
     exits: Vec<List>,
+    refused: Vec<Ended>,
     flows: Flows,
     _library: Library,
 }
@@ -143,6 +144,7 @@ struct Running<'r> {
     /// Of the burst.
     packets: usize,
     exits: usize,
+    refused: &'r [Ended],
     /// Packets that went no further, and that left at once, by member.
     stayed: &'r mut [u64],
     copies: Vec<CloneOut>,
@@ -170,7 +172,9 @@ impl Linked {
         // SAFETY: the text defines a function of that name with this signature.
         let run = unsafe { std::mem::transmute::<NonNull<c_void>, Run>(at) };
         let programs = members.iter().map(|(program, _)| Arc::clone(program)).collect();
-        let lists = vec![Vec::new(); exits(&list) + 1];
+        let refused = made.refused.into_iter().map(|(member, reason)| Ended { member, disposition: Disposition::Drop(reason) });
+        let refused: Vec<Ended> = refused.collect();
+        let lists = vec![Vec::new(); linked::exits(&list) as usize + refused.len() + 1];
         let flows = Flows::new(&list, entries, made.counted);
         Ok(Self {
             run,
@@ -180,16 +184,11 @@ impl Linked {
             tables: Vec::new(),
             lists,
             exits: Vec::new(),
+            refused,
             flows,
             _library: library,
         })
     }
-}
-
-/// How many exits members have.
-fn exits(members: &[&Member<'_>]) -> usize {
-    let number = |way: &Way| if let Way::Exit(n) | Way::LastExit(n) = way { *n as usize + 1 } else { 0 };
-    members.iter().flat_map(|member| &member.links).map(|(_, way)| number(way)).max().unwrap_or(0)
 }
 
 impl Cluster for Linked {
@@ -210,9 +209,10 @@ impl Cluster for Linked {
             ..Burst::EMPTY
         };
         burst.find(pool);
-        let (programs, calls, stayed) = (&self.programs[..], &self.calls[..], &mut self.flows.stayed[..]);
+        let (programs, calls, refused, stayed) = (&self.programs[..], &self.calls[..], &self.refused[..], &mut self.flows.stayed[..]);
+        let exits = exits.len() - refused.len();
         let mut running =
-            Running { programs, calls, pool, host, packets: slots.len(), exits: exits.len(), stayed, copies: Vec::new(), set: false };
+            Running { programs, calls, pool, host, packets: slots.len(), exits, refused, stayed, copies: Vec::new(), set: false };
         burst.running = (&raw mut running).cast();
         // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states, which lives until the end
         // of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
@@ -231,16 +231,29 @@ impl Running<'_> {
         burst.count = self.packets.min(self.host.most()) as u64;
     }
 
+    /// What is in the n-th list, which is then empty.
+    fn list<'l>(&self, burst: &mut Burst, n: usize) -> &'l [u32] {
+        // SAFETY: `Linked::run` made so many lists.
+        let list = unsafe { burst.exits.add(n) };
+        // SAFETY: they live until compiled code returns, which does not use them during the call.
+        let slots = listed(unsafe { &mut *list });
+        check(self.pool, slots);
+        slots
+    }
+
     /// Gives the host what has left so far, and empties the lists.
     fn hand_over(&mut self, burst: &mut Burst) {
         for n in 0..self.exits {
-            // SAFETY: `Linked::run` made so many lists.
-            let exit = unsafe { burst.exits.add(n) };
-            // SAFETY: they live until compiled code returns, which does not use them during the call.
-            let slots = listed(unsafe { &mut *exit });
+            let slots = self.list(burst, n);
             if !slots.is_empty() {
-                check(self.pool, slots);
                 self.host.exit(n as u32, slots, self.pool);
+            }
+        }
+        for (n, end) in (self.exits..).zip(self.refused) {
+            let slots = self.list(burst, n);
+            if !slots.is_empty() {
+                self.stayed[end.member as usize] += slots.len() as u64;
+                self.host.ended(*end, slots, self.pool);
             }
         }
         let mut rest = listed(&mut burst.ended);

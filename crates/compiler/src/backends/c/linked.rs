@@ -11,11 +11,12 @@
 
 use super::kept::{self, Kept};
 use super::kin::Kin;
-use super::ways::{Ways, alike, sets_timers};
+use super::ways::{Ways, alike, all_links, by_exit, sets_timers};
 use super::{Unsupported, lookups, member, slice, tables, with_sets};
 use crate::mir::{Call, Func};
 use netil::Verified;
 use netil::cluster::Way;
+use netil::exec::DropReason;
 use netil::pool;
 use netil::table::Space;
 use std::fmt::Write as _;
@@ -59,6 +60,8 @@ pub struct Linked {
     /// Ports whose packets are counted, by member and id: all but each member's first, since the others say how many went by that one; that one, too, where
     /// all are treated alike.
     pub counted: Vec<(u32, u32)>,
+    /// Packets that members drop have lists of their own, behind those of exits: the member and why.
+    pub refused: Vec<(u32, DropReason)>,
 }
 
 /// C for members that packets enter at these ports: member, port.
@@ -71,13 +74,11 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], sizes: Sizes) -> Re
     let kin = Kin::of(members);
     let functions = functions(members, &kin, &slices, sizes)?;
     text += &functions.text;
-    let counted: Vec<(u32, u32)> = (0..)
-        .zip(members)
-        .flat_map(|(n, m)| m.links.iter().skip(1 - usize::from(alike(m, &kin).is_some())).map(move |(port, _)| (n, *port)))
-        .collect();
-    text += &general(members, &counted);
+    let refusing: Vec<u32> = functions.refused.iter().map(|(member, _)| *member).collect();
+    let (counted, exits) = (counted(members, &kin, &refusing), exits(members));
+    text += &general(members, &counted, exits);
     text += &enter(entries);
-    text += &quick(&Ways { members, kin: &kin, counted: &counted, general: false }, entries);
+    text += &quick(&Ways { members, kin: &kin, counted: &counted, refusing: &refusing, exits, general: false }, entries);
     text += &ahead(members, &kin, entries, &slices);
     text += &far(members, &slices, large);
     text += &kept::nothing(&functions.kept);
@@ -92,7 +93,23 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], sizes: Sizes) -> Re
     text += &direct(members);
     text += &begin(members.len(), table_count(members));
     text += BURST;
-    Ok(Linked { text, calls: functions.calls, counted })
+    Ok(Linked { text, calls: functions.calls, counted, refused: functions.refused })
+}
+
+/// How many exits members have.
+pub fn exits(members: &[&Member<'_>]) -> u32 {
+    let number = |way: &Way| if let Way::Exit(n) | Way::LastExit(n) = way { *n + 1 } else { 0 };
+    members.iter().flat_map(|member| &member.links).map(|(_, way)| number(way)).max().unwrap_or(0)
+}
+
+/// Ports whose packets are counted ([`Linked::counted`]), behind a member's last the number of what it drops.
+fn counted(members: &[&Member<'_>], kin: &Kin, refusing: &[u32]) -> Vec<(u32, u32)> {
+    let of = |(n, member): (u32, &&Member<'_>)| {
+        let ports = member.links.iter().skip(1 - usize::from(alike(member, kin).is_some())).map(|(port, _)| *port);
+        let refused = all_links(member).last().filter(|_| refusing.contains(&n)).map(|(last, _)| last + 1);
+        ports.chain(refused).map(|port| (n, port)).collect::<Vec<_>>()
+    };
+    (0..).zip(members).flat_map(of).collect()
 }
 
 /// Sizes of this text, and what is the same in all.
@@ -127,6 +144,8 @@ struct Functions {
     need: u32,
     /// By place for what slices find out the table.
     kept: Vec<u32>,
+    /// See [`Linked::refused`].
+    refused: Vec<(u32, DropReason)>,
 }
 
 fn functions(members: &[&Member<'_>], kin: &Kin, slices: &[Option<Func>], sizes: Sizes) -> Result<Functions, Unsupported> {
@@ -136,11 +155,13 @@ fn functions(members: &[&Member<'_>], kin: &Kin, slices: &[Option<Func>], sizes:
         let module = with_sets(member.program.module(), &member.func);
         let sets = tables::Tables::new(&module, &member.func)?.scalar().replace("set", &format!("m{n}_set"));
         let kept = slices[n].as_ref().map_or_else(Kept::default, |slice| kept::places(slice, &module.tables, large, all.kept.len() as u32));
-        let place = member::Place { n: n as u32, tables: tables_before, kept: &kept, apart: apart[n] };
+        let refuses = by_exit(member, kin, n).is_some();
+        let place = member::Place { n: n as u32, tables: tables_before, kept: &kept, apart: apart[n], refuses };
         let functions = member::emit(&place, member.program, &member.func, &module)?;
         all.need = all.need.max(functions.need);
         all.text += &sets;
         all.text += &functions.text;
+        all.refused.extend(functions.refused.map(|reason| (n as u32, reason)));
         if let Some(slice) = &slices[n] {
             all.text += &member::emit_slice(&place, slice, &module, large)?;
         }
@@ -198,7 +219,7 @@ fn info_size(members: &[&Member<'_>]) -> usize {
 }
 
 /// The way of one packet through all members in their general forms, from the start of one or from within it.
-fn general(members: &[&Member<'_>], counted: &[(u32, u32)]) -> String {
+fn general(members: &[&Member<'_>], counted: &[(u32, u32)], exits: u32) -> String {
     let mut text = String::from(
         "\nstatic void general(struct nv_graph *g, uint64_t i, uint32_t member, uint32_t port, uint32_t resume, const uint64_t *live)\n{\n",
     );
@@ -207,7 +228,7 @@ fn general(members: &[&Member<'_>], counted: &[(u32, u32)]) -> String {
         let _ = writeln!(text, "    case {n}: goto at{n};");
     }
     text += "    default: return;\n    }\n";
-    text + &Ways { members, kin: &Kin::none(members.len()), counted, general: true }.text()
+    text + &Ways { members, kin: &Kin::none(members.len()), counted, refusing: &[], exits, general: true }.text()
 }
 
 /// What is at hand at the begin of a burst: statement by statement, so that the compiler of C sees each pointer for itself.

@@ -9,6 +9,7 @@ use super::Unsupported;
 use super::calls::{call_of, limbs, touches};
 use super::kept::Kept;
 use super::scalar::{Form, Scalar, ctype};
+use super::sends::OrDrop;
 use super::spared::Spared;
 use super::{live, slice};
 use crate::mir::cfg::Cfg;
@@ -26,6 +27,8 @@ pub(super) struct Functions {
     pub calls: Vec<Call>,
     /// The budget with which the quick one may run.
     pub need: u32,
+    /// Why packets are dropped that the quick one gives the number behind its last port.
+    pub refused: Option<DropReason>,
 }
 
 /// The most that the quick form may spend on one run of bytes: more than a packet has.
@@ -41,10 +44,12 @@ pub(super) struct Place<'a> {
     pub kept: &'a Kept,
     /// Its quick form is a function of its own.
     pub apart: bool,
+    /// What follows its ports is looked up by their numbers, so that a drop can be a number, too.
+    pub refuses: bool,
 }
 
 pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &Module) -> Result<Functions, Unsupported> {
-    let Place { n, tables, kept, apart } = *place;
+    let Place { n, tables, kept, apart, refuses } = *place;
     let (live, spared) = (live::before_helpers(func), Spared::of(func));
     let form = |mode| Element {
         n,
@@ -60,6 +65,8 @@ pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &
         calls: RefCell::default(),
         resumed: RefCell::default(),
         paid: Cell::new(0),
+        refuses,
+        refused: Cell::new(None),
     };
     let (quick, general) = (form(Mode::Quick), form(Mode::General));
     // A number is counted once for a packet; where the general form goes on for the quick one, that has been done.
@@ -70,7 +77,7 @@ pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &
     general.resumed.replace(quick.resumed.take());
     let text = function(&general, func, &format!("m{n}"), &(start(func, module) + &counts("g")), &again)? + &quick_text;
     let need = quick.paid.get().saturating_mul(DEAREST);
-    Ok(Functions { text, calls: general.calls.into_inner(), need })
+    Ok(Functions { text, calls: general.calls.into_inner(), need, refused: quick.refused.get() })
 }
 
 /// What the general form does at the beginning.
@@ -90,9 +97,9 @@ pub(super) fn emit_slice(place: &Place<'_>, func: &Func, module: &Module, large:
     let Place { n, tables, kept, .. } = *place;
     let (shared, live, spared) = (module.shared_size(), HashMap::new(), Spared::default());
     let mode = Mode::Ahead(large);
-    let (calls, resumed, paid) = (RefCell::default(), RefCell::default(), Cell::new(0));
-    let form =
-        Element { n, tables, kept, apart: false, module, shared, mode, live: &live, spared: &spared, loops: true, calls, resumed, paid };
+    let (calls, resumed, paid, refused) = (RefCell::default(), RefCell::default(), Cell::new(0), Cell::new(None));
+    let (live, spared, apart, refuses, loops) = (&live, &spared, false, false, true);
+    let form = Element { n, tables, kept, apart, module, shared, mode, live, spared, loops, calls, resumed, paid, refuses, refused };
     function(&form, func, &format!("p{n}"), "", "")
 }
 
@@ -204,6 +211,9 @@ pub(super) struct Element<'a> {
     resumed: RefCell<BTreeSet<Value>>,
     /// How often the function pays.
     paid: Cell<u32>,
+    /// Whether a drop can be a number behind the last port's, and why packets are dropped by it.
+    refuses: bool,
+    refused: Cell<Option<DropReason>>,
 }
 
 impl Form for Element<'_> {
@@ -266,6 +276,19 @@ impl Form for Element<'_> {
         } else {
             format!("{{ r->by = {value} + {first}u; return NV_BY; }}")
         }
+    }
+
+    fn send_or_drop(&self, value: &str, condition: &str, of: &OrDrop) -> Option<String> {
+        let other = self.refused.get().is_some_and(|reason| reason != of.reason);
+        if self.mode != Mode::Quick || !self.refuses || other {
+            return None;
+        }
+        self.refused.set(Some(of.reason));
+        let OrDrop { condition: (_, when), first, count, .. } = of;
+        let all_if_dropped = if *when { format!("-(uint32_t){condition}") } else { format!("((uint32_t){condition} - 1)") };
+        // Not a choice, which the compiler of C could make a branch.
+        let port = format!("({value} ^ (({value} ^ {count}u) & {all_if_dropped}))");
+        Some(format!("if ({value} < {count}u) {{ r->by = {port} + {first}u; return NV_BY; }}"))
     }
 
     fn drop(&self, reason: DropReason) -> String {

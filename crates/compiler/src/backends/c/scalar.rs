@@ -1,5 +1,6 @@
 //! The filter for one packet, as a function of labels and jumps, one label per block of MIR.
 
+use super::sends::OrDrop;
 use super::{Unsupported, sends};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Edge, Extent, Func, Op, Order, Site, Terminator, Type, Value};
@@ -69,6 +70,10 @@ pub(super) trait Form {
     fn send(&self, port: u32) -> String;
     /// A statement that sends the packet by the port that so many lie before, counted by a value.
     fn send_by(&self, value: &str, first: u32) -> String;
+    /// A statement that does the same or drops it, without a branch between the two, and does nothing if the value is for neither; if the form has such.
+    fn send_or_drop(&self, _value: &str, _condition: &str, _of: &OrDrop) -> Option<String> {
+        None
+    }
     /// A statement that drops it.
     fn drop(&self, reason: DropReason) -> String;
     /// The function that tests a set.
@@ -392,6 +397,10 @@ impl Scalar<'_> {
             let (v, default) = (self.val(v), self.go(&default));
             let sent = self.form.send_by(&v, first);
             return self.line(&format!("if ({v} < {count}u)\n        {sent}\n    else\n        {default}"));
+        }
+        if let Some(of) = sends::or_drop(self.func, block, self.form.is_there()) {
+            let statement = self.form.send_or_drop(&self.val(of.value), &self.val(of.condition.0), &of);
+            statement.iter().for_each(|text| self.line(text));
         }
         match &self.func.block(block).end {
             Terminator::Jump(e) => {

@@ -24,6 +24,12 @@ pub(super) fn alike(member: &Member<'_>, kin: &Kin) -> Option<(u32, Vec<Way>)> {
     (ports.len() > 1 && in_order && kin.meet(&ways)).then_some((first, ways))
 }
 
+/// How many ports a member has, if all lead out of the members, each packet by the number of its port.
+pub(super) fn by_exit(member: &Member<'_>, kin: &Kin, n: usize) -> Option<u32> {
+    let (_, ways) = alike(member, kin).filter(|_| kin.of_first(n).len() == 1)?;
+    matches!(ways[0], Way::Exit(_) | Way::LastExit(_)).then_some(ways.len() as u32)
+}
+
 fn has(member: &Member<'_>, what: fn(&Helper) -> bool) -> bool {
     let ops = member.func.blocks.iter().flat_map(|block| &block.ops).filter_map(|v| member.func.op(*v));
     ops.into_iter().any(|op| matches!(op, Op::Helper(helper, ..) if what(helper)))
@@ -40,6 +46,9 @@ pub(super) struct Ways<'a> {
     pub kin: &'a Kin,
     /// Ports whose packets are counted, by member and id.
     pub counted: &'a [(u32, u32)],
+    /// Members whose quick forms give the number behind their last port to packets that are dropped. Their lists are behind those of exits, of which there are so many.
+    pub refusing: &'a [u32],
+    pub exits: u32,
     pub general: bool,
 }
 
@@ -126,7 +135,9 @@ impl Ways<'_> {
     fn by_number(&self, n: usize) -> Option<String> {
         let (first, ways) = alike(self.members[n], self.kin).filter(|_| self.kin.of_first(n).len() == 1)?;
         let (count, called) = (self.count(n as u32, first)?, self.words().called);
-        let goes = self.goes(&ways, &format!("(r->by - {first}u)"));
+        let refused = self.refusing.iter().position(|member| *member == n as u32).filter(|_| !self.general);
+        let list = refused.map(|at| if let Way::LastExit(_) = ways[0] { Way::LastExit } else { Way::Exit }(self.exits + at as u32));
+        let goes = self.goes(&[ways, Vec::from_iter(list)].concat(), &format!("(r->by - {first}u)"));
         Some(format!(
             "    switch (out) {{\n    case NV_GONE: {called};\n    case NV_ENDED: goto ended;\n    case NV_BY: break;\n    default: r->by = (uint32_t)out;\n    }}\n    g->counts[{count} + r->by - {first}u]++; {goes}\n"
         ))

@@ -4,14 +4,16 @@
 //!
 //! `NETVM_CASES` sets the number of generated chains, `NETVM_SEED` the first.
 
-use compiler::backends::c::linked::{Member, Sizes, supports};
+mod prefixes;
+
+use compiler::backends::c::linked::{Member, Sizes, emit, supports};
 use compiler::mir::{Func, Helper, Op};
 use compiler::passes;
 use netil::arbitrary::{Options, mixer, seeded_module, seeded_packet};
 use netil::asm::assemble;
 use netil::cluster::{Cluster, Ended, Host, Loose, Way};
 use netil::disasm::disassemble;
-use netil::exec::{CloneOut, Disposition, ExchangeBuffer, Outcome, State};
+use netil::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Outcome, State};
 use netil::module::{Entry, HandlerKind, PortKind};
 use netil::pool::Pool;
 use netil::{Interpreter, Verified, verify};
@@ -27,8 +29,6 @@ const BUDGET: u32 = 200;
 const INFO: u32 = 300;
 /// Packets that one chain sees.
 const PACKETS: u64 = 12;
-/// Lookups of a packet in tests of prefixes.
-const KEYS: u32 = 5;
 /// All lookups are fetched ahead for, and all members are one function.
 const ALL_AHEAD: Sizes = Sizes { large: 1, together: usize::MAX };
 
@@ -456,8 +456,30 @@ fn ports_that_values_name() {
     let ports: String = ["a", "b", "c", "d"].iter().map(|port| format!("push_output {port}\n")).collect();
     let tests: String = (0..4).map(|n| format!("push 0\nupload.8\npush {n}\njcmp.eq to{n}\n")).collect();
     let sends: String = ["a", "b", "c", "d"].iter().zip(0..).map(|(port, n)| format!("to{n}:\npkt.send {port}\n")).collect();
-    let packets: Vec<_> = (0..50u32).map(|n| [(n * n % 5) as u8; 12]).collect();
-    compare_alone("four ports", &format!("segment .ports\n{ports}ends\nsegment .push\npop\n{tests}ret 0\n{sends}ends\n"), &packets);
+    // Of those with a second byte that equals the first, or does not, or is small, nobody is told by which port.
+    let larger = |n| format!("push 0\nupload.8\npush {n}\njcmp.g sign\n");
+    let refusals =
+        [String::new(), "jcmp.eq no\n".into(), "jcmp.neq no\n".into(), "jcmp.l no\n".into(), "jcmp.eq no\n".to_owned() + &larger(7)];
+    let packets: Vec<_> = (0..200u32).map(|n| [(n * n % 9) as u8, (n % 5) as u8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).collect();
+    for (n, refusal) in refusals.into_iter().enumerate() {
+        let test = if refusal.is_empty() { String::new() } else { format!("push 0\nupload.8\npush 1\nupload.8\n{refusal}") };
+        let code = format!("{test}{tests}ret 0\nno:\npkt.drop 7\nsign:\npkt.drop 8\n{sends}");
+        let code = if refusal.contains("sign") { code } else { code.replace("sign:\npkt.drop 8\n", "") };
+        let code = if refusal.is_empty() { code.replace("no:\npkt.drop 7\n", "") } else { code };
+        let text = format!("segment .ports\n{ports}ends\nsegment .push\npop\n{code}ends\n");
+        let wanted = if refusal.is_empty() { vec![] } else { vec![(0, DropReason::Program(7))] };
+        assert_eq!(refused(&text), wanted, "{text}");
+        compare_alone(&format!("four ports, {n}"), &text, &packets);
+    }
+}
+
+/// What compiled code drops without a branch.
+fn refused(text: &str) -> Vec<(u32, DropReason)> {
+    let program = verify(assemble(text, "").unwrap()).unwrap();
+    let outputs = program.module().all_ports().into_iter().filter(|(_, port)| !port.kind.is_input());
+    let links = outputs.map(|(id, _)| (id, Way::LastExit(id))).collect();
+    let member = Member { program: &program, func: optimised(&program), links };
+    emit(&[&member], &[(0, 0)], ALL_AHEAD).unwrap().refused
 }
 
 /// One program, all of whose ports lead out.
@@ -470,80 +492,6 @@ fn compare_alone(name: &str, text: &str, packets: &[[u8; 12]]) {
     // Ahead of all lookups; and of none, since no table here has so much in use, while lookups are made for what is ahead.
     for sizes in [ALL_AHEAD, Sizes { large: 4096, together: 0 }] {
         compare(sizes, name, &program, &[out.iter().map(|id| (*id, Way::Exit(0))).collect()], 10_000, make);
-    }
-}
-
-/// Numbers that look random (splitmix64).
-fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (*state ^ *state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
-}
-
-/// The first bits of a key of so many.
-fn cut(key: u128, key_bits: u32, length: u32) -> u128 {
-    key.checked_shr(key_bits - length).unwrap_or(0).checked_shl(key_bits - length).unwrap_or(0)
-}
-
-/// Any key.
-fn any(key_bits: u32, seed: &mut u64) -> u128 {
-    (u128::from(random(seed)) << 64 | u128::from(random(seed))) >> (128 - key_bits)
-}
-
-/// A key that agrees with a prefix, mostly with more of it than is asked for; or one that does not, for a bit.
-fn near((prefix, length): (u128, u32), key_bits: u32, seed: &mut u64) -> u128 {
-    let agrees = length + (random(seed) % u64::from(key_bits - length + 1)) as u32;
-    let wrong = if random(seed).is_multiple_of(3) { 1 << (random(seed) % u64::from(key_bits)) } else { 0 };
-    let bits = any(key_bits, seed);
-    prefix ^ bits ^ cut(bits, key_bits, agrees) ^ wrong
-}
-
-/// One of the prefixes.
-fn one(prefixes: &BTreeSet<(u128, u32)>, seed: &mut u64) -> (u128, u32) {
-    *prefixes.iter().nth(random(seed) as usize % prefixes.len()).unwrap()
-}
-
-/// A case of [`recorded`]: prefixes that lie in each other, and packets full of keys near them; what is found for each is stored.
-fn of_prefixes(key_bits: u32, capacity: u32, default: bool, seed: &mut u64) -> String {
-    let mut prefixes = BTreeSet::from([(0, if default { 0 } else { 9 })]);
-    while prefixes.len() < 150 {
-        let longer = 5 + (random(seed) % u64::from(key_bits - 4)) as u32;
-        let key = near(one(&prefixes, seed), key_bits, seed);
-        prefixes.insert((cut(key, key_bits, longer), longer));
-    }
-    let bytes = key_bits / 8;
-    let mut text = format!("prefixes of {key_bits} bits of {capacity}\n");
-    for _ in 0..PACKETS {
-        text += "; packet: ";
-        for _ in 0..KEYS {
-            let key = if random(seed).is_multiple_of(6) { any(key_bits, seed) } else { near(one(&prefixes, seed), key_bits, seed) };
-            text += &format!("{key:0width$x}", width = 2 * bytes as usize);
-        }
-        text += "\n";
-    }
-    text += &format!("segment .metadata\n.info_size 256\nends\nsegment .tables\n.table routes, prefix, {key_bits}, 4, {capacity}\n");
-    for (i, (prefix, length)) in prefixes.iter().enumerate() {
-        text += &format!(".entry {prefix:#x}, {:#x}, 0, {i:#010x}\n", cut(u128::MAX >> (128 - key_bits), key_bits, *length));
-    }
-    text += "ends\nsegment .push\npop\n";
-    let found = if default { "t.load routes, 32, 0" } else { "t.valid routes" };
-    for key in 0..KEYS {
-        text += &format!("push {}\nw.pload {key_bits}\nt.find routes\n{found}\npush {}\nistore.32\n", key * bytes, 4 * key);
-    }
-    text + "ret 1\nends\n"
-}
-
-#[test]
-fn prefixes_of_every_width_are_found() {
-    if Compiler::system().is_err() {
-        return eprintln!("no C compiler: nothing to compare");
-    }
-    let mut seed = std::env::var("NETVM_SEED").ok().and_then(|v| v.parse().ok()).unwrap_or(0);
-    for (i, (key_bits, capacity)) in
-        [(24, 200), (32, 5000), (40, 200), (64, 9000), (104, 200), (128, 9000), (128, 200)].into_iter().enumerate()
-    {
-        assert!(recorded(&of_prefixes(key_bits, capacity, i % 3 != 0, &mut seed)), "{key_bits}");
     }
 }
 
