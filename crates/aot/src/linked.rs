@@ -304,14 +304,11 @@ impl Linked {
     /// Makes units for a burst.
     fn prepare(&mut self, host: &mut dyn Host) {
         self.tables.clear();
+        self.units.clear();
         for (n, program) in self.programs.iter().enumerate() {
             let state = host.state(n as u32);
             state.fit(program);
             self.tables.extend(state.tables.iter_mut().take(program.module().tables.len()).map(|t| table(t.as_mut())));
-        }
-        self.units.clear();
-        for (n, program) in self.programs.iter().enumerate() {
-            let state = host.state(n as u32);
             self.units.push(Unit {
                 data: state.data.as_mut_ptr(),
                 shared: state.shared.as_mut_ptr(),

@@ -88,7 +88,7 @@ pub trait Host {
 
 /// Members made ready to run as one.
 pub trait Cluster: Send {
-    /// Runs the packets in these slots, each from the entry that its slot says ([`Pool::enter`]), in order, and gives them to the host: all, or as many as it
+    /// Runs the packets in these slots, each from the entry that its slot says ([`enter`](crate::pool::Slots::enter)), in order, and gives them to the host: all, or as many as it
     /// says ([`Host::most`]). `budget` is each member's.
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host);
 

@@ -5,16 +5,17 @@
 //! ```
 //!
 //! A slot is taken when a packet arrives and given back when it is gone; the one given back last is taken first, so that few are in use and those are in the
-//! caches. When all have been given back, they are in order again: what lies in order, processors fetch by themselves (a router: 1 ns a packet). [`Pool::lift`] makes a packet in a slot an exchange buffer, and [`Pool::lower`] the reverse, for work that is done on those; a packet
+//! caches. When all have been given back, they are in order again: what lies in order, processors fetch by themselves (a router: 1 ns a packet). [`Slots::lift`] makes a packet in a slot an exchange buffer, and [`Slots::lower`] the reverse, for work that is done on those; a packet
 //! that a slot is too small for stays an exchange buffer, whose memory the slot then points to.
 //!
 //! What most packets need is in their [`Slot`], everything else in its [`Detail`], which is not touched as long as the packet is where it was put.
 //!
-//! Invariant: a slot's place lies within its memory ([`Pool::check`]). Compiled code says where packets lie, and is not believed: the memory is only looked at
+//! Invariant: a slot's place lies within its memory ([`Slots::check`]). Compiled code says where packets lie, and is not believed: the memory is only looked at
 //! through slices.
 
 use crate::buffer::{ExchangeBuffer, Place, ROOM};
 use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
 
 /// A cache line, in bytes.
 const LINE: usize = 64;
@@ -27,7 +28,7 @@ pub const BEHIND: usize = 8;
 /// A large page of memory, in bytes: where a pool begins that has several, so that the system can keep it in such.
 const LARGE_PAGE: usize = 2 << 20;
 
-/// Where in its memory a packet begins that [`Pool::put`] has put there.
+/// Where in its memory a packet begins that [`Slots::put`] has put there.
 pub const HEAD: usize = ROOM;
 
 /// A packet as it arrived and its length: half a cache line, as compiled code sees it. Of most packets nobody needs to know more.
@@ -44,7 +45,7 @@ pub struct Slot {
     pub present: u32,
     /// By which entry it comes in.
     pub entry: u32,
-    /// 1 if the packet lies as [`Pool::put`] put it: its first byte at [`HEAD`], annotations zero, nothing pulled or pushed.
+    /// 1 if the packet lies as [`Slots::put`] put it: its first byte at [`HEAD`], annotations zero, nothing pulled or pushed.
     pub fresh: u32,
     /// What the owner wants to remember of the packet; compiled code leaves it alone.
     pub tag: u32,
@@ -72,9 +73,13 @@ pub struct Detail {
     pub site: u32,
 }
 
-/// The slots.
+/// The slots. It is a pointer, so that it changes hands at no cost.
 #[derive(Debug, Default)]
-pub struct Pool {
+pub struct Pool(Box<Slots>);
+
+/// What a pool consists of.
+#[derive(Debug, Default)]
+pub struct Slots {
     memory: Vec<u8>,
     /// Where the first slot's memory begins, how far it is from one to the next, and how much is kept for annotations.
     begin: usize,
@@ -153,7 +158,7 @@ impl Pool {
         let (slots, details) = (vec![Slot::default(); count as usize], (0..count).map(own).collect());
         let free = (0..count).rev().collect();
         let (stride, room_before) = (stride(info_size), room_for(info_size));
-        Self {
+        let all = Slots {
             memory,
             begin,
             stride,
@@ -165,9 +170,26 @@ impl Pool {
             in_order: count as usize,
             entry: 0,
             large: HashMap::new(),
-        }
+        };
+        Self(Box::new(all))
     }
+}
 
+impl Deref for Pool {
+    type Target = Slots;
+
+    fn deref(&self) -> &Slots {
+        &self.0
+    }
+}
+
+impl DerefMut for Pool {
+    fn deref_mut(&mut self) -> &mut Slots {
+        &mut self.0
+    }
+}
+
+impl Slots {
     /// Slots that nothing is in.
     pub fn room(&self) -> usize {
         self.free.len()
