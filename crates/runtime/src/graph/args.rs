@@ -28,8 +28,8 @@ impl Args {
             }
         }
         let free: Vec<_> = positional.iter().copied().filter(|name| !values.contains_key(name)).collect();
-        if others.len() > free.len() {
-            return Err(format!("too many arguments: '{}'", others[free.len()]));
+        if let Some(unwanted) = others.get(free.len()) {
+            return Err(told(unwanted, keywords));
         }
         values.extend(free.into_iter().zip(others));
         Ok(Self { values })
@@ -113,6 +113,16 @@ impl Args {
     }
 }
 
+/// Says that an argument is none too few: one that begins as keywords do is most likely misspelt.
+fn told(unwanted: &str, keywords: &[&str]) -> String {
+    match text::shift_word(unwanted) {
+        (word, rest) if !rest.is_empty() && word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_') && !keywords.is_empty() => {
+            format!("unknown argument '{word}': there are {}", keywords.join(", "))
+        }
+        _ => format!("too many arguments: '{unwanted}'"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +141,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_told() {
         assert_eq!(args(&["a", "1", "z"]).err().unwrap(), "too many arguments: 'z'");
+        assert_eq!(args(&["a", "1", "STPO true"]).err().unwrap(), "unknown argument 'STPO': there are STOP");
         assert_eq!(args(&["STOP true", "STOP false"]).err().unwrap(), "STOP is given twice");
         assert_eq!(args(&["a", "many"]).unwrap().integer("LIMIT", 0).unwrap_err(), "LIMIT should be a whole number, not 'many'");
         assert_eq!(args(&["a", "99"]).unwrap().count("LIMIT", 0, 9).unwrap_err(), "LIMIT should be a number up to 9, not '99'");

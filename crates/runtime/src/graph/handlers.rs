@@ -155,7 +155,7 @@ impl Graph {
         match (own, &self.nodes[node].body) {
             (Some(control), _) if !control.write => Err(format!("'{full}' can only be read")),
             (None, Body::Native(None)) => Err(busy(&full)),
-            (None, Body::Native(..)) if !self.answers_all(node) => Err(no_handler(&self.nodes[node].name, name)),
+            (None, Body::Native(..)) if !self.answers_all(node) => Err(self.no_handler(node, name)),
             (_, Body::Native(..)) => self.with_native(node, |native, ctx| native.write(name, text, ctx)).unwrap_or(Err(busy(&full))),
             (Some(_), Body::Program(_)) => self.write_control(node, name, text),
             (None, Body::Program(_)) => self.write_table(node, name, text),
@@ -173,7 +173,7 @@ impl Graph {
             "home_thread" => "0".to_owned(),
             "scheduled" => match &it.body {
                 Body::Native(Some(native)) if native.is_task() => native.is_scheduled(&Ready { graph: self, node, depth: 0 }).to_string(),
-                _ => return Err(no_handler(&it.name, name)),
+                _ => return Err(self.no_handler(node, name)),
             },
             "drops_by_reason" => it.stats.drops.iter().fold(String::new(), |mut list, (reason, count)| {
                 let _ = writeln!(list, "{count} {reason}");
@@ -181,6 +181,13 @@ impl Graph {
             }),
             _ => return self.read_table(node, name, text),
         })
+    }
+
+    /// An element has no handler of that name, but these of its own.
+    fn no_handler(&self, node: usize, name: &str) -> String {
+        let all: Vec<String> = self.all_controls(node).map(|control| control.name).collect();
+        let others = if all.is_empty() { "those that all elements have".to_owned() } else { all.join(", ") };
+        format!("no handler named '{}.{name}'; there are {others}", self.nodes[node].name)
     }
 
     fn handler_list(&self, node: usize) -> String {
@@ -221,14 +228,14 @@ impl Graph {
             "version" => env!("CARGO_PKG_VERSION").to_owned(),
             "driver" => "netvm".to_owned(),
             "stop" => (self.stops > 0 || self.ended).to_string(),
-            _ => return Err(format!("no handler named '{name}'")),
+            _ => return Err(format!("no handler named '{name}'; there are {}, and ELEMENT.HANDLER", GLOBAL.join(", "))),
         })
     }
 
     /// A program's handler: its variable, after its function has run.
     fn read_control(&mut self, node: usize, name: &str) -> Result<String, String> {
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(busy(name)) };
-        let Some((index, call)) = program.control(name, false) else { return Err(no_handler(&self.nodes[node].name, name)) };
+        let Some((index, call)) = program.control(name, false) else { return Err(self.no_handler(node, name)) };
         let mut printed = Vec::new();
         if call {
             let now = self.clock.now();
@@ -243,7 +250,7 @@ impl Graph {
     fn write_control(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {
         let full = format!("{}.{name}", self.nodes[node].name);
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(busy(&full)) };
-        let Some((index, call)) = program.control(name, true) else { return Err(no_handler(&full, name)) };
+        let Some((index, call)) = program.control(name, true) else { return Err(self.no_handler(node, name)) };
         program.set_value(index, text).map_err(|error| format!("{full}: {error}"))?;
         if call {
             let now = self.clock.now();
@@ -255,16 +262,16 @@ impl Graph {
 
     fn read_table(&mut self, node: usize, name: &str, text: &str) -> Result<String, String> {
         let now = self.clock.now();
-        let none = no_handler(&self.nodes[node].name, name);
-        let Body::Program(program) = &mut self.nodes[node].body else { return Err(none) };
-        program.with(&mut self.shared, |program| program.read_table(name, text, now)).unwrap_or(Err(none))
+        let Body::Program(program) = &mut self.nodes[node].body else { return Err(self.no_handler(node, name)) };
+        let done = program.with(&mut self.shared, |program| program.read_table(name, text, now));
+        done.unwrap_or_else(|| Err(self.no_handler(node, name)))
     }
 
     fn write_table(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {
         let now = self.clock.now();
-        let none = no_handler(&self.nodes[node].name, name);
-        let Body::Program(program) = &mut self.nodes[node].body else { return Err(none) };
-        program.with(&mut self.shared, |program| program.write_table(name, text, now)).unwrap_or(Err(none))
+        let Body::Program(program) = &mut self.nodes[node].body else { return Err(self.no_handler(node, name)) };
+        let done = program.with(&mut self.shared, |program| program.write_table(name, text, now));
+        done.unwrap_or_else(|| Err(self.no_handler(node, name)))
     }
 
     /// Moves what a handler emitted, if nothing else is moving.
@@ -284,10 +291,6 @@ fn lines<T: std::fmt::Display>(items: impl Iterator<Item = T>) -> String {
 
 fn busy(handler: &str) -> String {
     format!("'{handler}' belongs to an element that is running")
-}
-
-fn no_handler(element: &str, name: &str) -> String {
-    format!("no handler named '{element}.{name}'")
 }
 
 impl Ready<'_> {

@@ -129,7 +129,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
 }
 
-fn program(args: &Args, file: &std::path::Path) -> Outcome {
+/// What is for configurations only would have no effect.
+fn refuse_others(args: &Args, file: &std::path::Path) -> Outcome {
     let only = [
         ("NAME=VALUE", !args.parameters.is_empty()),
         ("--handler", !args.handlers.is_empty()),
@@ -138,9 +139,14 @@ fn program(args: &Args, file: &std::path::Path) -> Outcome {
         ("--elements", !args.elements.is_empty()),
         ("--explain-opt", args.explain_opt),
     ];
-    if let Some((what, _)) = only.iter().find(|(_, given)| *given) {
-        return Err(Failure::usage(format_args!("{what} is for configurations, and {} is a program", file.display())));
+    match only.iter().find(|(_, given)| *given) {
+        Some((what, _)) => Err(Failure::usage(format_args!("{what} is for configurations, and {} is a program", file.display()))),
+        None => Ok(()),
     }
+}
+
+fn program(args: &Args, file: &std::path::Path) -> Outcome {
+    refuse_others(args, file)?;
     let program = Arc::new(load::program(file)?);
     let inputs = ports::resolve(&program, &args.inputs, true)?;
     let outputs = ports::resolve(&program, &args.outputs, false)?;

@@ -63,29 +63,7 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
         return Ok(Box::new(Source::new(replay, name, pulled)));
     }
     let capture = open(setup, &name, device)?;
-    let window = Window::of(&args)?;
-    let (sample, force_ip) = (args.real("SAMPLE", 1.0)?.clamp(0.0, 1.0), args.boolean("FORCE_IP", false)?);
-    Ok(Box::new(FromDump {
-        capture,
-        name,
-        ahead: VecDeque::new(),
-        pulled,
-        stop: args.boolean("STOP", false)?,
-        timing: args.boolean("TIMING", false)?,
-        sample,
-        force_ip,
-        plain: !pulled && window.is_all() && sample >= 1.0 && !force_ip && !args.has("END_CALL"),
-        active: args.boolean("ACTIVE", true)?,
-        end_call: args.raw("END_CALL").map(str::to_owned),
-        window,
-        offset: None,
-        count: 0,
-        seed: setup.seed,
-        over: false,
-        told: false,
-        fault: None,
-        link: LinkType::EN10MB,
-    }))
+    Ok(Box::new(FromDump::new(name, capture, &args, setup)?))
 }
 
 /// The capture of that name, or which stands for the device of that name; none on trial.
@@ -193,6 +171,33 @@ fn packet(record: &Record<'_>, info: &Info) -> Packet {
 }
 
 impl FromDump {
+    fn new(name: String, capture: Option<Capture>, args: &Args, setup: &Setup<'_>) -> Result<Self, String> {
+        let pulled = setup.output_pulled.first() == Some(&true);
+        let window = Window::of(args)?;
+        let (sample, force_ip) = (args.real("SAMPLE", 1.0)?.clamp(0.0, 1.0), args.boolean("FORCE_IP", false)?);
+        Ok(Self {
+            capture,
+            name,
+            ahead: VecDeque::new(),
+            pulled,
+            stop: args.boolean("STOP", false)?,
+            timing: args.boolean("TIMING", false)?,
+            sample,
+            force_ip,
+            plain: !pulled && window.is_all() && sample >= 1.0 && !force_ip && !args.has("END_CALL"),
+            active: args.boolean("ACTIVE", true)?,
+            end_call: args.raw("END_CALL").map(str::to_owned),
+            window,
+            offset: None,
+            count: 0,
+            seed: setup.seed,
+            over: false,
+            told: false,
+            fault: None,
+            link: LinkType::EN10MB,
+        })
+    }
+
     /// Reads until there is a packet, or the end.
     fn fill(&mut self, ctx: &mut Ctx<'_>) {
         while self.ahead.is_empty() && !self.over {
