@@ -5,8 +5,9 @@
 //! ```
 //!
 //! A slot is taken when a packet arrives and given back when it is gone; the one given back last is taken first, so that few are in use and those are in the
-//! caches. When all have been given back, they are in order again: what lies in order, processors fetch by themselves (a router: 1 ns a packet). [`Slots::lift`] makes a packet in a slot an exchange buffer, and [`Slots::lower`] the reverse, for work that is done on those; a packet
-//! that a slot is too small for stays an exchange buffer, whose memory the slot then points to.
+//! caches. When all have been given back, they are in order again: what lies in order, processors fetch by themselves (a router: 1 ns a packet).
+//! [`Slots::lift`] makes a packet in a slot an exchange buffer, and [`Slots::lower`] the reverse, for work that is done on those; a packet that a slot is too small
+//! for stays an exchange buffer, whose memory the slot then points to.
 //!
 //! What most packets need is in their [`Slot`], everything else in its [`Detail`], which is not touched as long as the packet is where it was put.
 //!

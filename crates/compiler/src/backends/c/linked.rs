@@ -155,8 +155,8 @@ fn functions(members: &[&Member<'_>], kin: &Kin, slices: &[Option<Func>], sizes:
         let module = with_sets(member.program.module(), &member.func);
         let sets = tables::Tables::new(&module, &member.func)?.scalar().replace("set", &format!("m{n}_set"));
         let kept = slices[n].as_ref().map_or_else(Kept::default, |slice| kept::places(slice, &module.tables, large, all.kept.len() as u32));
-        let refuses = by_exit(member, kin, n).is_some();
-        let place = member::Place { n: n as u32, tables: tables_before, kept: &kept, apart: apart[n], refuses };
+        let by_exit = by_exit(member, kin, n);
+        let place = member::Place { n: n as u32, tables: tables_before, kept: &kept, apart: apart[n], by_exit };
         let functions = member::emit(&place, member.program, &member.func, &module)?;
         all.need = all.need.max(functions.need);
         all.text += &sets;

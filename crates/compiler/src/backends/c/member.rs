@@ -44,12 +44,12 @@ pub(super) struct Place<'a> {
     pub kept: &'a Kept,
     /// Its quick form is a function of its own.
     pub apart: bool,
-    /// What follows its ports is looked up by their numbers, so that a drop can be a number, too.
-    pub refuses: bool,
+    /// Its first port and how many there are, if what follows is looked up by their numbers: then a drop can be a number, too, that behind the last.
+    pub by_exit: Option<(u32, u32)>,
 }
 
 pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &Module) -> Result<Functions, Unsupported> {
-    let Place { n, tables, kept, apart, refuses } = *place;
+    let Place { n, tables, kept, apart, by_exit } = *place;
     let (live, spared) = (live::before_helpers(func), Spared::of(func));
     let form = |mode| Element {
         n,
@@ -65,7 +65,7 @@ pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &
         calls: RefCell::default(),
         resumed: RefCell::default(),
         paid: Cell::new(0),
-        refuses,
+        by_exit,
         refused: Cell::new(None),
     };
     let (quick, general) = (form(Mode::Quick), form(Mode::General));
@@ -98,8 +98,8 @@ pub(super) fn emit_slice(place: &Place<'_>, func: &Func, module: &Module, large:
     let (shared, live, spared) = (module.shared_size(), HashMap::new(), Spared::default());
     let mode = Mode::Ahead(large);
     let (calls, resumed, paid, refused) = (RefCell::default(), RefCell::default(), Cell::new(0), Cell::new(None));
-    let (live, spared, apart, refuses, loops) = (&live, &spared, false, false, true);
-    let form = Element { n, tables, kept, apart, module, shared, mode, live, spared, loops, calls, resumed, paid, refuses, refused };
+    let (live, spared, apart, by_exit, loops) = (&live, &spared, false, None, true);
+    let form = Element { n, tables, kept, apart, module, shared, mode, live, spared, loops, calls, resumed, paid, by_exit, refused };
     function(&form, func, &format!("p{n}"), "", "")
 }
 
@@ -211,8 +211,8 @@ pub(super) struct Element<'a> {
     resumed: RefCell<BTreeSet<Value>>,
     /// How often the function pays.
     paid: Cell<u32>,
-    /// Whether a drop can be a number behind the last port's, and why packets are dropped by it.
-    refuses: bool,
+    /// The ports behind whose last number a drop can be one, and why packets are dropped by it.
+    by_exit: Option<(u32, u32)>,
     refused: Cell<Option<DropReason>>,
 }
 
@@ -280,7 +280,7 @@ impl Form for Element<'_> {
 
     fn send_or_drop(&self, value: &str, condition: &str, of: &OrDrop) -> Option<String> {
         let other = self.refused.get().is_some_and(|reason| reason != of.reason);
-        if self.mode != Mode::Quick || !self.refuses || other {
+        if self.mode != Mode::Quick || self.by_exit != Some((of.first, of.count)) || other {
             return None;
         }
         self.refused.set(Some(of.reason));

@@ -24,10 +24,10 @@ pub(super) fn alike(member: &Member<'_>, kin: &Kin) -> Option<(u32, Vec<Way>)> {
     (ports.len() > 1 && in_order && kin.meet(&ways)).then_some((first, ways))
 }
 
-/// How many ports a member has, if all lead out of the members, each packet by the number of its port.
-pub(super) fn by_exit(member: &Member<'_>, kin: &Kin, n: usize) -> Option<u32> {
-    let (_, ways) = alike(member, kin).filter(|_| kin.of_first(n).len() == 1)?;
-    matches!(ways[0], Way::Exit(_) | Way::LastExit(_)).then_some(ways.len() as u32)
+/// A member's first port and how many there are, if all lead out of the members, each packet by the number of its port.
+pub(super) fn by_exit(member: &Member<'_>, kin: &Kin, n: usize) -> Option<(u32, u32)> {
+    let (first, ways) = alike(member, kin).filter(|_| kin.of_first(n).len() == 1)?;
+    matches!(ways[0], Way::Exit(_) | Way::LastExit(_)).then_some((first, ways.len() as u32))
 }
 
 fn has(member: &Member<'_>, what: fn(&Helper) -> bool) -> bool {
