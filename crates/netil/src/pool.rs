@@ -74,7 +74,7 @@ pub struct Detail {
     pub site: u32,
 }
 
-/// The slots. It is a pointer, so that it changes hands at no cost.
+/// The slots, by a pointer: a pool changes hands with each list of packets.
 #[derive(Debug, Default)]
 pub struct Pool(Box<Slots>);
 
