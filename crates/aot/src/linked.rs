@@ -169,15 +169,13 @@ impl Linked {
         let path = cache.find(&key)?.ok_or_else(|| AotError::Load("it is gone from the cache".to_owned()))?;
         let library = Library::open(&path)?;
         let at = library.symbol(FUNCTION).ok_or_else(|| AotError::Load(format!("it has no function {FUNCTION}")))?;
-        // SAFETY: the text defines a function of that name with this signature.
-        let run = unsafe { std::mem::transmute::<NonNull<c_void>, Run>(at) };
         let programs = members.iter().map(|(program, _)| Arc::clone(program)).collect();
-        let refused = made.refused.into_iter().map(|(member, reason)| Ended { member, disposition: Disposition::Drop(reason) });
-        let refused: Vec<Ended> = refused.collect();
+        let refused: Vec<Ended> = made.refused.into_iter().map(dropped).collect();
         let lists = vec![Vec::new(); linked::exits(&list) as usize + refused.len() + 1];
         let flows = Flows::new(&list, entries, made.counted);
         Ok(Self {
-            run,
+            // SAFETY: the text defines a function of that name with this signature.
+            run: unsafe { std::mem::transmute::<NonNull<c_void>, Run>(at) },
             programs,
             calls: made.calls,
             units: Vec::new(),
@@ -189,6 +187,10 @@ impl Linked {
             _library: library,
         })
     }
+}
+
+fn dropped((member, reason): (u32, DropReason)) -> Ended {
+    Ended { member, disposition: Disposition::Drop(reason) }
 }
 
 impl Cluster for Linked {

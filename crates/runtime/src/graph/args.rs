@@ -29,7 +29,7 @@ impl Args {
         }
         let free: Vec<_> = positional.iter().copied().filter(|name| !values.contains_key(name)).collect();
         if let Some(unwanted) = others.get(free.len()) {
-            return Err(told(unwanted, keywords));
+            return Err(told(unwanted, &[positional, keywords].concat()));
         }
         values.extend(free.into_iter().zip(others));
         Ok(Self { values })
@@ -113,13 +113,12 @@ impl Args {
     }
 }
 
-/// Says that an argument is none too few: one that begins as keywords do is most likely misspelt.
-fn told(unwanted: &str, keywords: &[&str]) -> String {
-    match text::shift_word(unwanted) {
-        (word, rest) if !rest.is_empty() && word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_') && !keywords.is_empty() => {
-            format!("unknown argument '{word}': there are {}", keywords.join(", "))
-        }
-        _ => format!("too many arguments: '{unwanted}'"),
+/// What is wrong with an argument that has no place: one that begins as those with a name do is most likely misspelt.
+fn told(unwanted: &str, names: &[&str]) -> String {
+    let (word, rest) = text::shift_word(unwanted);
+    match word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_') && !rest.is_empty() && !names.is_empty() {
+        true => format!("unknown argument '{word}': there are {}", names.join(", ")),
+        false => format!("too many arguments: '{unwanted}'"),
     }
 }
 
@@ -141,7 +140,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_told() {
         assert_eq!(args(&["a", "1", "z"]).err().unwrap(), "too many arguments: 'z'");
-        assert_eq!(args(&["a", "1", "STPO true"]).err().unwrap(), "unknown argument 'STPO': there are STOP");
+        assert_eq!(args(&["a", "1", "STPO true"]).err().unwrap(), "unknown argument 'STPO': there are DATA, LIMIT, STOP");
         assert_eq!(args(&["STOP true", "STOP false"]).err().unwrap(), "STOP is given twice");
         assert_eq!(args(&["a", "many"]).unwrap().integer("LIMIT", 0).unwrap_err(), "LIMIT should be a whole number, not 'many'");
         assert_eq!(args(&["a", "99"]).unwrap().count("LIMIT", 0, 9).unwrap_err(), "LIMIT should be a number up to 9, not '99'");

@@ -69,15 +69,21 @@ pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &
         refused: Cell::new(None),
     };
     let (quick, general) = (form(Mode::Quick), form(Mode::General));
-    // A number is counted once for a packet; where the general form goes on for the quick one, that has been done.
-    let random = program.uses().random;
-    let counts = |pointers| if random { format!("    number = (*{pointers}->units[{n}].number)++;\n") } else { String::new() };
-    let again = if random { format!("    number = *g->units[{n}].number - 1;\n") } else { String::new() };
-    let quick_text = function(&quick, func, &format!("f{n}"), &counts("k"), "")?;
+    let [near, again, first] = numbers(program, n);
+    let quick_text = function(&quick, func, &format!("f{n}"), &near, "")?;
     general.resumed.replace(quick.resumed.take());
-    let text = function(&general, func, &format!("m{n}"), &(start(func, module) + &counts("g")), &again)? + &quick_text;
+    let text = function(&general, func, &format!("m{n}"), &(start(func, module) + &first), &again)? + &quick_text;
     let need = quick.paid.get().saturating_mul(DEAREST);
     Ok(Functions { text, calls: general.calls.into_inner(), need, refused: quick.refused.get() })
+}
+
+/// The packet's number, where there are random ones: in the quick form, in the general one where it goes on for that, and where it begins. It is counted once for a packet.
+fn numbers(program: &Verified, n: u32) -> [String; 3] {
+    if !program.uses().random {
+        return Default::default();
+    }
+    let counts = |pointers: &str| format!("    number = (*{pointers}->units[{n}].number)++;\n");
+    [counts("k"), format!("    number = *g->units[{n}].number - 1;\n"), counts("g")]
 }
 
 /// What the general form does at the beginning.

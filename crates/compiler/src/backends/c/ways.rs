@@ -24,9 +24,14 @@ pub(super) fn alike(member: &Member<'_>, kin: &Kin) -> Option<(u32, Vec<Way>)> {
     (ports.len() > 1 && in_order && kin.meet(&ways)).then_some((first, ways))
 }
 
+/// The same where the number of its port is all that is known of a packet's way.
+fn numbered(member: &Member<'_>, kin: &Kin, n: usize) -> Option<(u32, Vec<Way>)> {
+    alike(member, kin).filter(|_| kin.of_first(n).len() == 1)
+}
+
 /// A member's first port and how many there are, if all lead out of the members, each packet by the number of its port.
 pub(super) fn by_exit(member: &Member<'_>, kin: &Kin, n: usize) -> Option<(u32, u32)> {
-    let (first, ways) = alike(member, kin).filter(|_| kin.of_first(n).len() == 1)?;
+    let (first, ways) = numbered(member, kin, n)?;
     matches!(ways[0], Way::Exit(_) | Way::LastExit(_)).then_some((first, ways.len() as u32))
 }
 
@@ -133,7 +138,7 @@ impl Ways<'_> {
 
     /// What follows where the port's number says where a packet goes on, but not how.
     fn by_number(&self, n: usize) -> Option<String> {
-        let (first, ways) = alike(self.members[n], self.kin).filter(|_| self.kin.of_first(n).len() == 1)?;
+        let (first, ways) = numbered(self.members[n], self.kin, n)?;
         let (count, called) = (self.count(n as u32, first)?, self.words().called);
         let refused = self.refusing.iter().position(|member| *member == n as u32).filter(|_| !self.general);
         let list = refused.map(|at| if let Way::LastExit(_) = ways[0] { Way::LastExit } else { Way::Exit }(self.exits + at as u32));

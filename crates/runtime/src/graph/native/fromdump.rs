@@ -58,12 +58,15 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
     for exclusive in [&["START", "START_AFTER"][..], &["END", "END_AFTER", "INTERVAL"], &["STOP", "END_CALL"]] {
         args.at_most_one(exclusive)?;
     }
-    let pulled = setup.output_pulled.first() == Some(&true);
     if let Some(replay) = setup.settings.replays.get(&name).filter(|_| device) {
-        return Ok(Box::new(Source::new(replay, name, pulled)));
+        return Ok(Box::new(Source::new(replay, name, is_pulled(setup))));
     }
     let capture = open(setup, &name, device)?;
     Ok(Box::new(FromDump::new(name, capture, &args, setup)?))
+}
+
+fn is_pulled(setup: &Setup<'_>) -> bool {
+    setup.output_pulled.first() == Some(&true)
 }
 
 /// The capture of that name, or which stands for the device of that name; none on trial.
@@ -172,8 +175,7 @@ fn packet(record: &Record<'_>, info: &Info) -> Packet {
 
 impl FromDump {
     fn new(name: String, capture: Option<Capture>, args: &Args, setup: &Setup<'_>) -> Result<Self, String> {
-        let pulled = setup.output_pulled.first() == Some(&true);
-        let window = Window::of(args)?;
+        let (pulled, window) = (is_pulled(setup), Window::of(args)?);
         let (sample, force_ip) = (args.real("SAMPLE", 1.0)?.clamp(0.0, 1.0), args.boolean("FORCE_IP", false)?);
         Ok(Self {
             capture,
