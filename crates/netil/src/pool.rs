@@ -122,6 +122,8 @@ pub struct Even<'b> {
     pub time_ns: u64,
     /// From one to the next; there is no time behind the last moment.
     pub interval_ns: u64,
+    /// The owner's.
+    pub tag: u32,
 }
 
 /// Copies a packet to the begin of some memory.
@@ -216,17 +218,21 @@ impl Slots {
         }
     }
 
-    /// The same of packets that are all alike, in half as many instructions. What is to be done on the way, such as fetching what comes later, is told the number of each.
+    /// So many slots, which go behind `ids`, or as many as there are, for [`Self::put_even`].
+    pub fn take(&mut self, count: usize, ids: &mut Vec<u32>) {
+        let left = self.free.len().saturating_sub(count);
+        ids.extend(self.free.drain(left..).rev());
+        self.in_order = self.in_order.min(left);
+    }
+
+    /// Copies of packets that are all alike in slots that have been [taken](Self::take), in half as many instructions as [`Self::put_many`]. What is to be done on the way,
+    /// such as fetching what comes later, is told the number of each.
     #[inline(never)] // What else its caller has would be wanted in the same registers (0.4 ns).
-    pub fn put_even(&mut self, packets: &Even<'_>, tag: u32, ids: &mut Vec<u32>, on_the_way: impl Fn(usize)) {
-        let count = packets.lines.len().min(packets.lens.len()).min(self.free.len());
-        let before = ids.len();
-        ids.extend(self.free.drain(self.free.len() - count..).rev());
-        self.in_order = self.in_order.min(self.free.len());
+    pub fn put_even<'i>(&mut self, packets: &Even<'_>, ids: impl Iterator<Item = &'i u32>, on_the_way: impl Fn(usize)) {
         let (memory, _) = self.memory[self.begin + self.room_before + HEAD..].as_chunks_mut::<LINE>();
-        let (slots, lines, entry) = (&mut self.slots[..], self.stride / LINE, self.entry);
+        let (slots, lines, entry, tag) = (&mut self.slots[..], self.stride / LINE, self.entry, packets.tag);
         let mut time_ns = packets.time_ns;
-        for (n, ((id, line), len)) in ids[before..].iter().zip(packets.lines).zip(packets.lens).enumerate() {
+        for (n, ((id, line), len)) in ids.zip(packets.lines).zip(packets.lens).enumerate() {
             on_the_way(n);
             memory[*id as usize * lines] = *line;
             let len = (*len).min(LINE as u32);
@@ -486,7 +492,9 @@ mod tests {
         let (mut ids, mut other_ids) = (vec![9], vec![9]);
         even.enter(2);
         others.enter(2);
-        even.put_even(&Even { lines: &lines, lens: &lens, time_ns: u64::MAX - 5, interval_ns: 3 }, 7, &mut ids, |_| ());
+        even.take(5, &mut ids);
+        let all = Even { lines: &lines, lens: &lens, time_ns: u64::MAX - 5, interval_ns: 3, tag: 7 };
+        even.put_even(&all, ids[1..].iter(), |_| ());
         let times = [u64::MAX - 5, u64::MAX - 2, u64::MAX, u64::MAX, u64::MAX];
         let packets = lines.iter().zip(lens).zip(times);
         let packets = packets.map(|((line, len), time_ns)| Arrival { bytes: line, len: len as usize, time_ns, wire_len: len });
@@ -516,7 +524,8 @@ mod tests {
         pool.give_back(&[5, 0, 2, 1, 3, 4]);
         let lines = [[7; LINE]; 3];
         let mut ids = Vec::new();
-        pool.put_even(&Even { lines: &lines, lens: &[9; 3], time_ns: 1, interval_ns: 1 }, 0, &mut ids, |_| ());
+        pool.take(3, &mut ids);
+        pool.put_even(&Even { lines: &lines, lens: &[9; 3], time_ns: 1, interval_ns: 1, tag: 0 }, ids.iter(), |_| ());
         pool.give_back(&ids.iter().rev().copied().collect::<Vec<_>>());
         assert_eq!((ids, put(&mut pool, 2)), (vec![0, 1, 2], vec![0, 1]));
     }

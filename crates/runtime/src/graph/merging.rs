@@ -3,7 +3,7 @@
 //! When the next arrives at a source is asked once, and again when something was taken from it: sources are asked for nothing else meanwhile, and are out of their
 //! elements, which saves looking for them with each packet.
 //!
-//! Where sources can take packets back, each gives a run of those that come next, and the runs are merged by time up to where one ends behind which there may be more; what is left of the
+//! Where packets come at one rate everywhere, sources take turns ([`super::turns`]). Otherwise, where sources can take packets back, each gives a run of those that come next, and the runs are merged by time up to where one ends behind which there may be more; what is left of the
 //! others goes back. So a source is asked once for many packets, in whatever order they come.
 //!
 //! Invariant: at the same time the source that was declared first is first.
@@ -12,7 +12,10 @@ use super::course::Course;
 use super::linked::Found;
 use super::native::{Ctx, Native};
 use super::runs::{Coming, Merger};
+use super::turns::Turns;
 use super::{Body, Graph};
+use crate::io::sys::prefetch;
+use netil::pool::{Line, Pool};
 
 /// All sources that take part.
 pub(super) struct Sources {
@@ -70,6 +73,20 @@ impl Source {
         Self { node, entry, native: None, coming: u64::MAX, taken: 0, run: Run::default() }
     }
 
+    /// Puts packets that are alike into slots.
+    fn put_even<'i>(&self, slots: impl Iterator<Item = &'i u32>, pool: &mut Pool) {
+        let Some(coming) = self.native.as_ref().and_then(|native| native.even()) else { return };
+        let later = coming.later.as_flattened();
+        pool.enter(self.entry.unwrap_or(0));
+        pool.put_even(&coming.even, slots, |n| prefetch(later, n * size_of::<Line>()));
+    }
+
+    /// So many of those have arrived.
+    fn has_put(&mut self, packets: usize) {
+        self.native.iter_mut().for_each(|native| native.even_arrived(packets));
+        self.taken += packets as u64;
+    }
+
     /// Asks when the next arrives.
     fn look(&mut self, graph: &mut Graph) {
         let time = self.native.as_mut().and_then(|native| native.next_arrival(&mut Ctx::new(graph, self.node)));
@@ -100,6 +117,23 @@ fn first(sources: &[Source]) -> Option<(usize, u64)> {
 impl Sources {
     pub(super) fn new(list: Vec<Source>) -> Self {
         Self { list, merger: Merger::default() }
+    }
+
+    /// How those take turns at which packets arrive before a moment, if they do; all together no more than so many.
+    fn turns(&self, until: u64, most: usize) -> Option<Turns> {
+        if most == 0 {
+            return None;
+        }
+        let (mut turns, mut interval) = (Vec::new(), None);
+        for (index, source) in self.list.iter().enumerate().filter(|(_, source)| source.coming < until) {
+            let even = source.native.as_ref()?.even()?.even;
+            if *interval.get_or_insert(even.interval_ns) != even.interval_ns {
+                return None;
+            }
+            turns.push((index, even.time_ns, even.lines.len().min(even.lens.len())));
+        }
+        let rounds = most.checked_div(turns.len())?;
+        Turns::of(turns, interval?, until, rounds)
     }
 
     /// Packets of all runs in the order of their times, up to where a run ends behind which others may come before the next; when the last of them came.
@@ -139,9 +173,12 @@ impl Graph {
     fn merge(&mut self, node: usize, until: u64, sources: &mut Sources, course: &mut Course, most: usize) {
         let several = sources.list.len() > 1;
         let takes_back = |source: &Source| source.entry.is_some() && source.native.as_ref().is_some_and(|native| native.takes_back());
-        if several && sources.list.iter().all(takes_back) {
+        if sources.list.iter().all(takes_back) {
             sources.list.iter_mut().for_each(|source| source.look(self));
-            return while self.merge_runs(until, sources, course, most) {};
+            while self.take_turns(until, sources, course, most) || several && self.merge_runs(until, sources, course, most) {}
+            if several || !course.slots.is_empty() {
+                return;
+            }
         }
         let sources = &mut sources.list[..];
         let mut next = sources.iter().position(|source| source.node == node);
@@ -154,6 +191,28 @@ impl Graph {
             }
             next = self.look_again(index, sources);
         }
+    }
+
+    /// Takes packets of sources that take turns. False if they do not, or there is no room for more.
+    fn take_turns(&mut self, until: u64, sources: &mut Sources, course: &mut Course, most: usize) -> bool {
+        let (from, room) = (course.slots.len(), (most - course.slots.len()).min(self.pool.room()));
+        let Some(turns) = sources.turns(until, room) else { return false };
+        let step = turns.order.len();
+        self.pool.take(turns.rounds * step, &mut course.slots);
+        for (turn, index) in turns.order.iter().enumerate() {
+            let (source, begun) = (&mut sources.list[*index], self.begin_run());
+            match &course.slots[from + turn..] {
+                slots if step == 1 => source.put_even(slots.iter(), &mut self.pool),
+                slots => source.put_even(slots.iter().step_by(step), &mut self.pool),
+            }
+            source.has_put(turns.rounds);
+            self.end_run_of(source.node, begun);
+            source.look(self);
+        }
+        if !course.timed {
+            self.clock.arrive(turns.last);
+        }
+        true
     }
 
     /// Takes a run of each source and merges them. False if nothing came of it, there is no room for more, or so many that the work of another round is better spent on

@@ -43,6 +43,7 @@ mod summary;
 mod tables;
 mod text;
 mod timers;
+mod turns;
 
 pub use args::Args;
 pub use linked::{Linking, Made};

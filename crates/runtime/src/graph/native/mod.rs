@@ -25,7 +25,7 @@ mod unqueue;
 pub use replay::Replay;
 
 use super::{Graph, Info, Packet, Settings, Stream};
-use netil::pool::Pool;
+use netil::pool::{Even, Line, Pool};
 
 /// All of them.
 #[rustfmt::skip]
@@ -152,6 +152,14 @@ fn boolean(text: &str) -> Result<bool, String> {
     super::text::boolean(text).ok_or_else(|| format!("expected true or false, not '{text}'"))
 }
 
+/// What comes next at a source.
+pub struct Coming<'s> {
+    /// The packets.
+    pub even: Even<'s>,
+    /// What is worth fetching meanwhile: a line with each of them, as far as there are.
+    pub later: &'s [Line],
+}
+
 /// An element that the runtime knows itself.
 pub trait Native {
     /// Once, before anything runs.
@@ -218,6 +226,16 @@ pub trait Native {
     fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
         let _ = (most, until, slots, ctx);
         None
+    }
+
+    /// Packets that come next, one or more, if they are all alike. Nobody has to be told that the last of them is the last.
+    fn even(&self) -> Option<Coming<'_>> {
+        None
+    }
+
+    /// So many of them have arrived.
+    fn even_arrived(&mut self, packets: usize) {
+        let _ = packets;
     }
 
     /// Whether what [`Self::arrive_many`] put into the pool can be taken back as if nobody had asked, and its end tells nobody anything.

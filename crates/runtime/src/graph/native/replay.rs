@@ -1,9 +1,8 @@
 //! FromDevice on packets in memory: for programs that make their traffic themselves, and for measurements, in which no file is to be read.
 
 use super::super::Packet;
-use super::{Control, Ctx, Native, Ready, controls};
+use super::{Coming, Control, Ctx, Native, Ready, controls};
 use crate::io::LinkType;
-use crate::io::sys::prefetch;
 use netil::pool::{Arrival, Even, Line, Pool};
 use std::sync::Arc;
 
@@ -92,20 +91,13 @@ impl Source {
         let (before, replay) = (slots.len(), &*self.replay);
         let lens = &replay.lens[self.index..];
         let lens = &lens[..lens.len().min(most - before).min(self.come_before(until))];
-        let (mut line, mut time, tag) = (self.line, self.time, LinkType::EN10MB.number());
-        if replay.even {
-            let lines = &replay.lines[line..line + lens.len()];
-            let later = replay.lines.get(line + AHEAD..).unwrap_or_default().as_flattened();
-            let fetch = |n| prefetch(later, n * LINE);
-            pool.put_even(&Even { lines, lens, time_ns: time, interval_ns: replay.interval_ns }, tag, slots, fetch);
-            return self.step(slots.len() - before);
-        }
+        let (mut line, mut time) = (self.line, self.time);
         let coming = lens.iter().map(|len| {
             let arrival = Arrival { bytes: replay.bytes(line), len: *len as usize, time_ns: time, wire_len: *len };
             (line, time) = (line + lines_of(*len), time.saturating_add(replay.interval_ns));
             arrival
         });
-        pool.put_many(coming, tag, slots);
+        pool.put_many(coming, LinkType::EN10MB.number(), slots);
         self.step(slots.len() - before)
     }
 
@@ -125,7 +117,10 @@ impl Source {
         let interval = self.replay.interval_ns;
         let last = self.time.saturating_add(interval.saturating_mul(taken.checked_sub(1)? as u64));
         self.count += taken as u64;
-        self.line += self.replay.lens[self.index..self.index + taken].iter().map(|len| lines_of(*len)).sum::<usize>();
+        self.line += match self.replay.even {
+            true => taken,
+            false => self.replay.lens[self.index..self.index + taken].iter().map(|len| lines_of(*len)).sum(),
+        };
         (self.index, self.time) = (self.index + taken, last.saturating_add(interval));
         if self.index == self.replay.lens.len() {
             (self.index, self.line, self.passed) = (0, 0, self.passed + 1);
@@ -147,6 +142,17 @@ impl Native for Source {
         if let Some(packet) = self.take(ctx) {
             ctx.emit(0, packet);
         }
+    }
+
+    fn even(&self) -> Option<Coming<'_>> {
+        let replay = Some(&*self.replay).filter(|replay| replay.even && self.active && !self.is_over())?;
+        let (lens, lines) = (&replay.lens[self.index..], &replay.lines[self.line..]);
+        let even = Even { lines, lens, time_ns: self.time, interval_ns: replay.interval_ns, tag: LinkType::EN10MB.number() };
+        Some(Coming { even, later: lines.get(AHEAD..).unwrap_or_default() })
+    }
+
+    fn even_arrived(&mut self, packets: usize) {
+        self.step(packets);
     }
 
     fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {

@@ -151,29 +151,40 @@ fn arrivals_of_several_sources_come_in_the_order_of_their_times() {
     assert_eq!((&seen.lock().unwrap()[..], graph.read("d.count", "", None).unwrap()), (&order[..], "10".to_owned()));
 }
 
+/// Packets, passes, interval.
+type Of = (u64, u64, u64);
+
 #[test]
 fn runs_of_sources_are_merged_whatever_their_lengths() {
+    // One that comes often, one that comes at the same times now and then, a few; the packets of the second are of several lengths.
+    merged([(700, 4, 10), (500, 5, 20), (3, 200, 7)], |source, n| if source == 1 { [1, 64, 65, 200][n % 4] } else { 60 });
+}
+
+#[test]
+fn sources_of_one_rate_take_turns_until_they_end() {
+    merged([(700, 4, 10), (500, 5, 10), (3, 200, 10)], |_, n| [60, 1, 64][n % 3]);
+    // One is of another kind, so they do not.
+    merged([(700, 4, 10), (500, 5, 10), (3, 200, 10)], |source, n| if source == 2 && n == 1 { 65 } else { 60 });
+}
+
+/// Packets of three sources come in the order of their times, whatever their lengths.
+fn merged(sources: [Of; 3], len: fn(usize, usize) -> usize) {
     let three = ("three", "segment .ports push_input a, b, c push_output d ends segment .push pkt.send d ends");
     let app = application(
         "f :: FromDevice(eth0)\n g :: FromDevice(eth1)\n h :: FromDevice(eth2)\n p :: three\n q :: Queue(700)\n d :: Discard\n f -> p -> q -> d\n g -> [1] p\n h -> [2] p",
         &[three],
     );
-    // Packets, passes, interval: one that comes often, one that comes at the same times now and then, a few.
-    let sources = [(700u64, 4u64, 10u64), (500, 5, 20), (3, 200, 7)];
-    let replay = |(packets, passes, interval)| {
-        // Those of the second are of several lengths.
-        let len = |n: u64| if packets == 500 { [1, 64, 65, 200][n as usize % 4] } else { 60 };
-        let bytes: Vec<Vec<u8>> = (0..packets).map(|n| vec![n as u8; len(n)]).collect();
+    let replay = |source: usize, (packets, passes, interval): Of| {
+        let bytes: Vec<Vec<u8>> = (0..packets).map(|n| vec![n as u8; len(source, n as usize)]).collect();
         Arc::new(Replay::new(bytes.iter().map(|p| &p[..]), passes, interval))
     };
-    let replays = sources.iter().enumerate().map(|(n, source)| (format!("eth{n}"), replay(*source))).collect();
+    let replays = sources.iter().enumerate().map(|(n, source)| (format!("eth{n}"), replay(n, *source))).collect();
     let (mut graph, _) = graph(&app, Settings { replays, ..Settings::default() }).unwrap();
     let seen = Arc::default();
     graph.link(&app, plan(&app), Box::new(Watching(Arc::clone(&seen))));
     let mut graph = finish(graph);
-    let of = |(n, (packets, passes, interval)): (u32, (u64, u64, u64))| {
-        (0..packets * passes).map(move |at| ((at + 1) * interval, n, (at % packets) as u8))
-    };
+    let of =
+        |(n, (packets, passes, interval)): (u32, Of)| (0..packets * passes).map(move |at| ((at + 1) * interval, n, (at % packets) as u8));
     let mut order: Vec<(u64, u32, u8)> = (0..).zip(sources).flat_map(of).collect();
     order.sort_by_key(|(time, n, _)| (*time, *n));
     assert!(seen.lock().unwrap().iter().copied().eq(order.iter().map(|(_, n, byte)| (*n, *byte))));
