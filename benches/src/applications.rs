@@ -67,6 +67,7 @@ pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
     ];
     let chosen = makers.into_iter().filter(|(name, ..)| only.is_empty() || only.iter().any(|chosen| chosen == name));
     let all = chosen.flat_map(|(_, make, sizes)| sizes.iter().map(move |entries| (make, *entries)));
+    let _cleared = sides::Cleared;
     let row = |(make, entries): (Maker, usize)| row(make(entries), entries, rounds).inspect_err(|why| eprintln!("skipped: {why}")).ok();
     all.filter_map(row).collect()
 }
@@ -285,6 +286,7 @@ mod tests {
     /// One after the other: they write the same files.
     #[test]
     fn sides_send_the_same_and_all_that_is_measured_gets_through() {
+        let _cleared = sides::Cleared;
         let makers: [(Maker, usize, usize); 4] = [(router, 1000, 4), (switch, 8, 4), (router6, 1000, 3), (stateful, 1000, 3)];
         for (nth, (make, entries, there)) in makers.into_iter().enumerate() {
             let case = make(entries);

@@ -97,6 +97,15 @@ pub fn scratch() -> PathBuf {
     folder
 }
 
+/// Removes that folder, with what is in it, when it goes away.
+pub struct Cleared;
+
+impl Drop for Cleared {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(scratch());
+    }
+}
+
 impl Case {
     /// All sides that there are.
     ///
