@@ -52,7 +52,7 @@ static int port_of(const struct ether *ether)
 void push(int port)
 {
     const struct ether *ether = header(struct ether, 0);
-    int last = port == NOUTPUTS - 1 ? NOUTPUTS - 2 : NOUTPUTS - 1, known = -1;
+    int known = -1, last;
 
     if (timeout != 0) {
         learn(ether, port);
@@ -62,6 +62,7 @@ void push(int port)
         drop(SAME_LAN);
     if (known >= 0)
         emit(known);
+    last = port == NOUTPUTS - 1 ? NOUTPUTS - 2 : NOUTPUTS - 1;
     for (int i = 0; i < last; i++)
         if (i != port)
             clone(i);

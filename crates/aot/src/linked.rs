@@ -10,7 +10,7 @@ use crate::build::{Compiler, HERE, machine};
 use crate::cache::{Cache, key};
 use crate::code::Library;
 use crate::{AotError, Options};
-use compiler::backends::c::linked::{self, FUNCTION, Member, Sizes};
+use compiler::backends::c::linked::{self, Count, Counts, FUNCTION, Member, Sizes};
 use compiler::mir::{Call, Helper};
 use netil::Verified;
 use netil::budget::Budget;
@@ -77,6 +77,7 @@ struct Burst {
     ended: List,
     counts: *mut u64,
     begun: *mut u64,
+    latest: u64,
     budget: u32,
     left: u32,
     copies: u32,
@@ -101,6 +102,7 @@ impl Burst {
         ended: List::at(null_mut()),
         counts: null_mut(),
         begun: null_mut(),
+        latest: 0,
         budget: 0,
         left: 0,
         copies: 0,
@@ -145,8 +147,9 @@ struct Running<'r> {
     packets: usize,
     exits: usize,
     refused: &'r [Ended],
-    /// Packets that went no further, and that left at once, by member.
+    /// Packets that went no further, and that left at once, by member; those that left by each exit.
     stayed: &'r mut [u64],
+    left: &'r mut [u64],
     copies: Vec<CloneOut>,
     /// The member at hand has set a timer.
     set: bool,
@@ -172,7 +175,7 @@ impl Linked {
         let programs = members.iter().map(|(program, _)| Arc::clone(program)).collect();
         let refused: Vec<Ended> = made.refused.into_iter().map(dropped).collect();
         let lists = vec![Vec::new(); linked::exits(&list) as usize + refused.len() + 1];
-        let flows = Flows::new(&list, entries, made.counted);
+        let flows = Flows::new(&list, entries, made.counts);
         Ok(Self {
             // SAFETY: the text defines a function of that name with this signature.
             run: unsafe { std::mem::transmute::<NonNull<c_void>, Run>(at) },
@@ -207,14 +210,16 @@ impl Cluster for Linked {
             ended,
             counts: self.flows.counts.as_mut_ptr(),
             begun: self.flows.begun.as_mut_ptr(),
+            latest: pool.latest(),
             budget,
             ..Burst::EMPTY
         };
         burst.find(pool);
-        let (programs, calls, refused, stayed) = (&self.programs[..], &self.calls[..], &self.refused[..], &mut self.flows.stayed[..]);
+        let (programs, calls, refused) = (&self.programs[..], &self.calls[..], &self.refused[..]);
+        let (stayed, left) = (&mut self.flows.stayed[..], &mut self.flows.left[..]);
         let exits = exits.len() - refused.len();
         let mut running =
-            Running { programs, calls, pool, host, packets: slots.len(), exits, refused, stayed, copies: Vec::new(), set: false };
+            Running { programs, calls, pool, host, packets: slots.len(), exits, refused, stayed, left, copies: Vec::new(), set: false };
         burst.running = (&raw mut running).cast();
         // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states, which lives until the end
         // of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
@@ -248,6 +253,7 @@ impl Running<'_> {
         for n in 0..self.exits {
             let slots = self.list(burst, n);
             if !slots.is_empty() {
+                self.left[n] += slots.len() as u64;
                 self.host.exit(n as u32, slots, self.pool);
             }
         }
@@ -464,24 +470,26 @@ unsafe extern "C" fn look(burst: *mut Burst, slot: u64, unit: u32, time_ns: u64)
     }
 }
 
-/// How many packets went where. What went by a member's first port is what came in less all else, so that nothing is counted on the way that most packets take.
+/// How many packets went where.
 struct Flows {
     /// Members of entries, and where each member's ports lead.
     entries: Vec<u32>,
     links: Vec<Vec<(u32, Way)>>,
-    counted: Vec<(u32, u32)>,
-    /// By entry, by counted port, and what went no further or left at once by member.
+    ways: Counts,
+    /// By entry, by place, by exit, and what went no further or left at once by member.
     begun: Vec<u64>,
     counts: Vec<u64>,
+    left: Vec<u64>,
     stayed: Vec<u64>,
 }
 
 impl Flows {
-    fn new(members: &[&Member<'_>], entries: &[(u32, u32)], counted: Vec<(u32, u32)>) -> Self {
+    fn new(members: &[&Member<'_>], entries: &[(u32, u32)], ways: Counts) -> Self {
         let links = members.iter().map(|member| member.links.clone()).collect();
         let entries = entries.iter().map(|entry| entry.0).collect::<Vec<_>>();
-        let (begun, counts, stayed) = (vec![0; entries.len()], vec![0; counted.len()], vec![0; members.len()]);
-        Self { entries, links, counted, begun, counts, stayed }
+        let (begun, left, stayed) = (vec![0; entries.len()], vec![0; linked::exits(members) as usize], vec![0; members.len()]);
+        let counts = vec![0; ways.places as usize];
+        Self { entries, links, ways, begun, counts, left, stayed }
     }
 
     /// By member. Links between members lead in no circle, so that after as many rounds as there are members nothing changes.
@@ -493,9 +501,9 @@ impl Flows {
                 entered[*member as usize] += begun;
             }
             for (n, links) in self.links.iter().enumerate() {
-                for (k, (_, way)) in links.iter().enumerate() {
+                for (port, way) in links {
                     if let Way::Member(to, _) = way {
-                        entered[*to as usize] += self.by_port(n, k, before[n]);
+                        entered[*to as usize] += self.by_port(n, *port, before[n]);
                     }
                 }
             }
@@ -506,10 +514,21 @@ impl Flows {
         entered
     }
 
-    /// What went by a member's k-th port, so many having come in.
-    fn by_port(&self, member: usize, k: usize, entered: u64) -> u64 {
-        let count = |port: u32| self.counted.iter().position(|c| *c == (member as u32, port)).map_or(0, |at| self.counts[at]);
-        let others = || self.links[member].iter().skip(1).map(|(port, _)| count(*port)).sum::<u64>();
-        if k == 0 { entered.saturating_sub(others() + self.stayed[member]) } else { count(self.links[member][k].0) }
+    /// What went by a member's port, so many having come in.
+    fn by_port(&self, member: usize, port: u32, entered: u64) -> u64 {
+        let known = |count: &Count| match count {
+            Count::At(place) => self.counts[*place as usize],
+            Count::Exit(exit) => self.left[*exit as usize],
+            Count::Rest => 0,
+        };
+        let ports = &self.ways.ports[member];
+        match ports.iter().find(|(id, _)| *id == port) {
+            Some((_, Count::Rest)) => {
+                let others: u64 = ports.iter().map(|(_, count)| known(count)).sum();
+                entered.saturating_sub(others + self.stayed[member])
+            }
+            Some((_, count)) => known(count),
+            None => 0,
+        }
     }
 }

@@ -94,6 +94,8 @@ pub struct Slots {
     /// Behind so many of those that are free there is no order.
     in_order: usize,
     entry: u32,
+    /// No packet's time has been later so far.
+    latest: u64,
     /// Packets too large for their slots.
     large: HashMap<u32, ExchangeBuffer<'static>>,
 }
@@ -172,6 +174,7 @@ impl Pool {
             free,
             in_order: count as usize,
             entry: 0,
+            latest: 0,
             large: HashMap::new(),
         };
         Self(Box::new(all))
@@ -239,12 +242,13 @@ impl Slots {
             slots[*id as usize] = Slot { time_ns, len, wire_len: len, present: 1, entry, fresh: 1, tag };
             time_ns = time_ns.saturating_add(packets.interval_ns);
         }
+        self.latest = self.latest.max(time_ns);
     }
 
     /// Until there is no room, or a packet is too large for a slot, which is given back.
     #[inline(always)]
     fn put_small<'b>(&mut self, packets: &mut impl Iterator<Item = Arrival<'b>>, tag: u32, ids: &mut Vec<u32>) -> Option<Arrival<'b>> {
-        let (mut used, mut large, entry) = (0, None, self.entry);
+        let (mut used, mut large, entry, mut latest) = (0, None, self.entry, self.latest);
         let memory = &mut self.memory[self.begin..];
         for (id, packet) in self.free.iter().rev().zip(packets) {
             if packet.len > LONGEST {
@@ -255,9 +259,11 @@ impl Slots {
             let own = *id as usize * self.stride + self.room_before;
             fill(&mut memory[own + HEAD..], &packet);
             let (len, Arrival { time_ns, wire_len, .. }) = (packet.len as u32, packet);
+            latest = latest.max(time_ns);
             self.slots[*id as usize] = Slot { time_ns, len, wire_len, present: 1, entry, fresh: 1, tag };
             used += 1;
         }
+        self.latest = latest;
         ids.extend(self.free.drain(self.free.len() - used..).rev());
         self.in_order = self.in_order.min(self.free.len());
         large
@@ -316,6 +322,7 @@ impl Slots {
         self.memory[start..start + packet.info.len()].copy_from_slice(&packet.info);
         let kept = packet.kept().len();
         let (at, front) = (own_memory(id, self.info_size()), packet.front().min(kept));
+        self.latest = self.latest.max(packet.time_ns);
         let slot = &mut self.slots[id as usize];
         (slot.time_ns, slot.wire_len, slot.present) = (packet.time_ns, packet.orig_len, packet.is_present().into());
         (slot.len, slot.fresh) = ((kept - front) as u32, 0);
@@ -352,6 +359,11 @@ impl Slots {
         if self.large.remove(&id).is_some() {
             self.details[id as usize].at = own_memory(id, self.info_size());
         }
+    }
+
+    /// A moment that no packet's time was behind so far.
+    pub fn latest(&self) -> u64 {
+        self.latest
     }
 
     /// A slot.

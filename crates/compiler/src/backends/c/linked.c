@@ -55,6 +55,7 @@ struct nv_graph {
     struct nv_list *exits, ended; /* what went out by an exit; what was dropped */
     uint64_t *counts; /* packets that went by a port which is not its element's first */
     uint64_t *begun; /* packets that came in, by entry */
+    uint64_t latest; /* no packet has come later so far */
     uint32_t budget; /* of each element */
     uint32_t left, copies, shown; /* what the element at hand has left of it, copies that it sent, coprocessors that it showed the packet */
 };
@@ -371,10 +372,12 @@ NV_INLINE void nv_finish(struct nv_graph *g, uint64_t i, const struct nv_run *r)
 /* Words of a table's head, and special states of a slot (netil::layout). */
 enum { NV_CLOCK, NV_MASKED, NV_BUCKETS, NV_SEED0, NV_SEED1, NV_STASHED, NV_PROBES = 64 };
 enum { NV_FREE = 0, NV_EPOCH = 2, NV_NO_END = 255 };
+/* The latest time of packets in quick forms: then nothing runs over. In 2262. */
+#define NV_LATEST 0x7fffffffffffffffull
 
 /* How an exact table lies, and how long an entry lives that nothing uses; constants of the text. */
 struct nv_exact {
-    uint32_t state_bytes, key_bytes, stride, per_bucket;
+    uint32_t state_bytes, key_bytes, stride, per_bucket, lasting; /* lasting: some entries have no end */
     uint64_t timeout;
 };
 
@@ -478,9 +481,10 @@ NV_INLINE uint32_t nv_find(const struct nv_table *t, struct nv_exact x, unsigned
     if (use && x.timeout) {
         if (NV_RARELY(__builtin_add_overflow(clock, x.timeout, &end)))
             end = UINT64_MAX;
-        if (end > nv_state(p, x))
+        if (!x.lasting || end > nv_state(p, x))
             nv_put_le(p, 8, end);
     }
+    NV_ASSUME((uint64_t)slot < 1u << 31);
     return (uint32_t)slot + 1;
 }
 
@@ -536,6 +540,13 @@ NV_INLINE void nv_tick(const struct nv_table *t, uint64_t now)
         clock = UINT64_MAX - 1;
     if (clock > t->head[NV_CLOCK])
         t->head[NV_CLOCK] = clock;
+}
+
+/* The same of a time in a quick form, where it is far from there. */
+NV_INLINE void nv_tick_on(const struct nv_table *t, uint64_t now)
+{
+    NV_ASSUME(now <= NV_LATEST);
+    nv_tick(t, now);
 }
 
 /* Fetches what a lookup will read first, and keeps the key's hash. */

@@ -11,9 +11,9 @@
 
 use super::kept::{self, Kept};
 use super::kin::Kin;
-use super::ways::{Ways, alike, all_links, by_exit, sets_timers};
+use super::ways::{Ways, by_exit, sets_timers};
 use super::{Unsupported, lookups, member, slice, tables, with_sets};
-use crate::mir::{Call, Func};
+use crate::mir::{Call, Func, Op};
 use netil::Verified;
 use netil::cluster::Way;
 use netil::exec::DropReason;
@@ -21,6 +21,7 @@ use netil::pool;
 use netil::table::Space;
 use std::fmt::Write as _;
 
+pub use super::counts::{Count, Counts};
 pub use super::slice::{LARGE, fetched};
 
 /// The function that takes a burst.
@@ -57,9 +58,8 @@ pub struct Linked {
     pub text: String,
     /// By member, the calls of the runtime.
     pub calls: Vec<Vec<Call>>,
-    /// Ports whose packets are counted, by member and id: all but each member's first, since the others say how many went by that one; that one, too, where
-    /// all are treated alike.
-    pub counted: Vec<(u32, u32)>,
+    /// How it is known how many packets went where.
+    pub counts: Counts,
     /// Packets that members drop have lists of their own, behind those of exits: the member and why.
     pub refused: Vec<(u32, DropReason)>,
 }
@@ -75,10 +75,10 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], sizes: Sizes) -> Re
     let functions = functions(members, &kin, &slices, sizes)?;
     text += &functions.text;
     let refusing: Vec<u32> = functions.refused.iter().map(|(member, _)| *member).collect();
-    let (counted, exits) = (counted(members, &kin, &refusing), exits(members));
-    text += &general(members, &counted, exits);
+    let (counts, exits) = (Counts::of(members, &kin, &refusing), exits(members));
+    text += &general(members, &counts, exits);
     text += &enter(entries);
-    text += &quick(&Ways { members, kin: &kin, counted: &counted, refusing: &refusing, exits, general: false }, entries);
+    text += &quick(&Ways { members, kin: &kin, counts: &counts, refusing: &refusing, exits, general: false }, entries);
     text += &ahead(members, &kin, entries, &slices);
     text += &far(members, &slices, large);
     text += &kept::nothing(&functions.kept);
@@ -93,23 +93,13 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], sizes: Sizes) -> Re
     text += &direct(members);
     text += &begin(members.len(), table_count(members));
     text += BURST;
-    Ok(Linked { text, calls: functions.calls, counted, refused: functions.refused })
+    Ok(Linked { text, calls: functions.calls, counts, refused: functions.refused })
 }
 
 /// How many exits members have.
 pub fn exits(members: &[&Member<'_>]) -> u32 {
     let number = |way: &Way| if let Way::Exit(n) | Way::LastExit(n) = way { *n + 1 } else { 0 };
     members.iter().flat_map(|member| &member.links).map(|(_, way)| number(way)).max().unwrap_or(0)
-}
-
-/// Ports whose packets are counted ([`Linked::counted`]), behind a member's last the number of what it drops.
-fn counted(members: &[&Member<'_>], kin: &Kin, refusing: &[u32]) -> Vec<(u32, u32)> {
-    let of = |(n, member): (u32, &&Member<'_>)| {
-        let ports = member.links.iter().skip(1 - usize::from(alike(member, kin).is_some())).map(|(port, _)| *port);
-        let refused = all_links(member).last().filter(|_| refusing.contains(&n)).map(|(last, _)| last + 1);
-        ports.chain(refused).map(|port| (n, port)).collect::<Vec<_>>()
-    };
-    (0..).zip(members).flat_map(of).collect()
 }
 
 /// Sizes of this text, and what is the same in all.
@@ -120,8 +110,9 @@ fn beginning(members: &[&Member<'_>]) -> String {
     let tables = table_count(members);
     let _ = writeln!(
         text,
-        "\nenum {{ NV_MEMBERS = {}, NV_TABLES = {tables}, NV_INFO = {info}, NV_STRIDE = {}, NV_ROOM = {}, NV_HEAD = {}, NV_LONGEST = {} }};",
+        "\nenum {{ NV_MEMBERS = {}, NV_TABLES = {tables}, NV_INFO = {info}, NV_LEAST = {}, NV_STRIDE = {}, NV_ROOM = {}, NV_HEAD = {}, NV_LONGEST = {} }};",
         members.len(),
+        least(members),
         pool::stride(info),
         pool::room_for(info),
         pool::HEAD,
@@ -130,6 +121,16 @@ fn beginning(members: &[&Member<'_>]) -> String {
     text += include_str!("linked.c");
     text += include_str!("prefixes.c");
     text
+}
+
+/// Packets that have fewer bytes run in general forms, so that quick ones need not ask for each part of a header that all packets have: Ethernet's and one of IPv4.
+fn least(members: &[&Member<'_>]) -> u32 {
+    const HEADERS: u32 = 14 + 20;
+    let asks = |member: &&Member<'_>| {
+        let func = &member.func;
+        func.blocks.iter().flat_map(|block| &block.ops).any(|v| matches!(func.op(*v), Some(Op::Check(Space::Packet, _) | Op::PacketLen)))
+    };
+    if members.iter().any(asks) { HEADERS } else { 0 }
 }
 
 fn table_count(members: &[&Member<'_>]) -> usize {
@@ -219,7 +220,7 @@ fn info_size(members: &[&Member<'_>]) -> usize {
 }
 
 /// The way of one packet through all members in their general forms, from the start of one or from within it.
-fn general(members: &[&Member<'_>], counted: &[(u32, u32)], exits: u32) -> String {
+fn general(members: &[&Member<'_>], counts: &Counts, exits: u32) -> String {
     let mut text = String::from(
         "\nstatic void general(struct nv_graph *g, uint64_t i, uint32_t member, uint32_t port, uint32_t resume, const uint64_t *live)\n{\n",
     );
@@ -228,7 +229,7 @@ fn general(members: &[&Member<'_>], counted: &[(u32, u32)], exits: u32) -> Strin
         let _ = writeln!(text, "    case {n}: goto at{n};");
     }
     text += "    default: return;\n    }\n";
-    text + &Ways { members, kin: &Kin::none(members.len()), counted, refusing: &[], exits, general: true }.text()
+    text + &Ways { members, kin: &Kin::none(members.len()), counts, refusing: &[], exits, general: true }.text()
 }
 
 /// What is at hand at the begin of a burst: statement by statement, so that the compiler of C sees each pointer for itself.
@@ -256,8 +257,9 @@ fn quick(ways: &Ways<'_>, entries: &[(u32, u32)]) -> String {
     );
     text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    int64_t out;\n    uint32_t port;\n";
     text += &ways.kin.variables();
-    text += "    if (NV_RARELY(!k->slots[i].fresh)) {\n        enter(g, i, entry);\n        return 1;\n    }\n";
-    text += "    nv_load_fresh(k, r, info, i, k->slots[i].len);\n    r->kept = kept;\n";
+    text +=
+        "    if (NV_RARELY(!k->slots[i].fresh || k->slots[i].len < NV_LEAST)) {\n        enter(g, i, entry);\n        return 1;\n    }\n";
+    text += "    nv_load_fresh(k, r, info, i, k->slots[i].len);\n    NV_ASSUME(r->len >= NV_LEAST);\n    r->kept = kept;\n";
     text += &begins(entries, ways.kin, &|_| true, "return 0");
     text + &ways.text()
 }
@@ -367,13 +369,13 @@ NV_INLINE uint32_t nv_come(const struct nv_graph *g, const struct nv_slot *slots
     return entry;
 }
 
-/* Whether quick forms may be run: there is enough of the budget, and what they look into lies in memory. */
+/* Whether quick forms may be run: there is enough of the budget, what they look into lies in memory, and no packet comes at the end of all time. */
 NV_INLINE int nv_quick(const struct nv_graph *g)
 {
     int there = 1;
     for (unsigned n = 0; n < NV_TABLES; n++)
         there &= !nv_direct[n] || g->tables[n].head;
-    return there && g->budget >= NV_NEED;
+    return there && g->budget >= NV_NEED && g->latest <= NV_LATEST;
 }
 
 NV_INLINE void nv_all_came(const struct nv_graph *g)

@@ -72,7 +72,7 @@ impl Element<'_> {
             _ => format!("nv_find({t}, {shape}, {key}, {hash}, {}, &ask)", u8::from(matches!(helper, Helper::Find(_)))),
         };
         let ticks = declaration.timeout_ns > 0 && !(quick && self.spared.ticks.contains(&v));
-        let tick = if ticks { format!("nv_tick({t}, {}); ", self.time_ns()) } else { String::new() };
+        let tick = if ticks { format!("nv_tick{}({t}, {}); ", if quick { "_on" } else { "" }, self.time_ns()) } else { String::new() };
         let there = if quick { String::new() } else { format!("if ({t}->head) ") };
         Some(format!("{{ int ask = 1; {there}{{ {tick}{v:?} = {look}; }}\n    if (NV_RARELY(ask)) {{\n    {}\n    }}}}", runtime()))
     }
@@ -132,7 +132,8 @@ fn prefixes(table: &Table) -> Option<(&'static str, String)> {
 /// How a table lies, for C.
 fn shape(declaration: &Table) -> String {
     let x = layout::Exact::of(declaration);
-    let numbers = [x.state_bytes, x.key_bytes, x.stride, x.per_bucket].map(|n| n.to_string()).join(", ");
+    let lasting = usize::from(!declaration.entries.is_empty());
+    let numbers = [x.state_bytes, x.key_bytes, x.stride, x.per_bucket, lasting].map(|n| n.to_string()).join(", ");
     format!("(struct nv_exact){{ {numbers}, {}u }}", declaration.timeout_ns)
 }
 

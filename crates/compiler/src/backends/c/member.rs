@@ -382,10 +382,18 @@ impl Element<'_> {
             }
             Helper::Moved => format!("{v:?} = r->moved;"),
             Helper::IsPresent => format!("{v:?} = r->present;"),
-            Helper::SetTime => format!("g->slots[i].time_ns = {};", arg(0)),
+            Helper::SetTime if self.mode == Mode::Quick => {
+                let (time, put) = (arg(0), self.set_time(&arg(0)));
+                format!("if (NV_RARELY({time} > NV_LATEST)) {{\n    {}\n    }}\n    {put}", self.go_on(scalar, v))
+            }
+            Helper::SetTime => self.set_time(&arg(0)),
             Helper::PullHead | Helper::TrimTail | Helper::PushHead | Helper::Unpull => self.moves(v, helper, &arg(0), site, &by_runtime),
             helper => self.in_table(scalar, v, (helper, args), site, &by_runtime).unwrap_or_else(by_runtime),
         }
+    }
+
+    fn set_time(&self, time: &str) -> String {
+        format!("g->slots[i].time_ns = {time};")
     }
 
     /// A range that must lie in the packet.

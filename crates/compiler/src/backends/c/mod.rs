@@ -15,6 +15,7 @@
 
 mod bounds;
 mod calls;
+mod counts;
 mod kept;
 mod kin;
 mod lanes;

@@ -3,6 +3,7 @@
 //! Where it depends on a computed port, or on which of its kin ([`super::kin`]) a packet is in, where it goes on, and that is the same text, the place there is
 //! looked up: nobody could foretell a branch.
 
+use super::counts::Counts;
 use super::kin::{Kin, pick};
 use super::linked::Member;
 use crate::mir::{Helper, Op};
@@ -49,8 +50,7 @@ pub(super) fn sets_timers(member: &Member<'_>) -> bool {
 pub(super) struct Ways<'a> {
     pub members: &'a [&'a Member<'a>],
     pub kin: &'a Kin,
-    /// Ports whose packets are counted, by member and id.
-    pub counted: &'a [(u32, u32)],
+    pub counts: &'a Counts,
     /// Members whose quick forms give the number behind their last port to packets that are dropped. Their lists are behind those of exits, of which there are so many.
     pub refusing: &'a [u32],
     pub exits: u32,
@@ -126,25 +126,22 @@ impl Ways<'_> {
         if ways.contains(&Way::AtOnce) {
             return text + &format!("{leaves} goto at_once;\n");
         }
-        if let Some(counts) = kin.iter().map(|member| self.count(*member, port)).collect::<Option<Vec<u32>>>() {
+        if let Some(counts) = kin.iter().map(|member| self.counts.at(*member, port)).collect::<Option<Vec<u32>>>() {
             let _ = write!(text, "g->counts[{}]++; ", pick(&counts, &format!("kin{n}")));
         }
         text + &self.goes(&ways, &format!("kin{n}")) + "\n"
     }
 
-    fn count(&self, member: u32, port: u32) -> Option<u32> {
-        self.counted.iter().position(|counted| *counted == (member, port)).map(|at| at as u32)
-    }
-
     /// What follows where the port's number says where a packet goes on, but not how.
     fn by_number(&self, n: usize) -> Option<String> {
         let (first, ways) = numbered(self.members[n], self.kin, n)?;
-        let (count, called) = (self.count(n as u32, first)?, self.words().called);
+        let count = self.counts.at(n as u32, first).map(|count| format!("g->counts[{count} + r->by - {first}u]++; ")).unwrap_or_default();
+        let called = self.words().called;
         let refused = self.refusing.iter().position(|member| *member == n as u32).filter(|_| !self.general);
         let list = refused.map(|at| if let Way::LastExit(_) = ways[0] { Way::LastExit } else { Way::Exit }(self.exits + at as u32));
         let goes = self.goes(&[ways, Vec::from_iter(list)].concat(), &format!("(r->by - {first}u)"));
         Some(format!(
-            "    switch (out) {{\n    case NV_GONE: {called};\n    case NV_ENDED: goto ended;\n    case NV_BY: break;\n    default: r->by = (uint32_t)out;\n    }}\n    g->counts[{count} + r->by - {first}u]++; {goes}\n"
+            "    switch (out) {{\n    case NV_GONE: {called};\n    case NV_ENDED: goto ended;\n    case NV_BY: break;\n    default: r->by = (uint32_t)out;\n    }}\n    {count}{goes}\n"
         ))
     }
 

@@ -1,0 +1,105 @@
+//! Which packets are counted on their way, so that it can be told how many went where: as few as possible.
+//!
+//! What leaves by an exit's list need not be, if no other port leads there: how long the list was is known. Of a member's other ports one need not be either, since what came
+//! in less all else went by it: the one behind which most members are, as packets are few that elements turn away. Kin ([`super::kin`]) count alike.
+
+use super::kin::Kin;
+use super::linked::Member;
+use super::ways::{alike, all_links};
+use netil::cluster::Way;
+
+/// How it is known how many packets went by a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// They are counted, at this place.
+    At(u32),
+    /// All that left by this exit.
+    Exit(u32),
+    /// What came in and did not go elsewhere.
+    Rest,
+}
+
+/// Counts of all members.
+pub struct Counts {
+    /// By member and port's id, for ports that are linked.
+    pub ports: Vec<Vec<(u32, Count)>>,
+    /// Places.
+    pub places: u32,
+}
+
+impl Counts {
+    /// `refusing` are members that give the number behind their last port to packets that are dropped, which then has a place there.
+    pub(super) fn of(members: &[&Member<'_>], kin: &Kin, refusing: &[u32]) -> Self {
+        let mut counts = Self { ports: Vec::new(), places: 0 };
+        for (n, member) in members.iter().enumerate() {
+            let uncounted = uncounted(members, kin, kin.first(n as u32));
+            let ports = all_links(member).into_iter().zip(uncounted).filter(|((_, way), _)| *way != Way::AtOnce);
+            let ports = ports.map(|((port, _), count)| (port, count.unwrap_or_else(|| counts.place()))).collect::<Vec<_>>();
+            if refusing.contains(&(n as u32)) && ports.iter().any(|(_, count)| matches!(count, Count::At(_))) {
+                counts.place();
+            }
+            counts.ports.push(ports);
+        }
+        // Kin's exits are their own.
+        for (member, ports) in members.iter().zip(&mut counts.ports) {
+            for (port, count) in ports.iter_mut().filter(|(_, count)| matches!(count, Count::Exit(_))) {
+                if let Some((_, Way::Exit(exit) | Way::LastExit(exit))) = member.links.iter().find(|(id, _)| id == port) {
+                    *count = Count::Exit(*exit);
+                }
+            }
+        }
+        counts
+    }
+
+    fn place(&mut self) -> Count {
+        self.places += 1;
+        Count::At(self.places - 1)
+    }
+
+    /// Where packets are counted that go by a port.
+    pub(super) fn at(&self, member: u32, port: u32) -> Option<u32> {
+        match self.ports[member as usize].iter().find(|(id, _)| *id == port)?.1 {
+            Count::At(place) => Some(place),
+            _ => None,
+        }
+    }
+}
+
+/// For each output of kin how it is known without counting, if it is.
+fn uncounted(members: &[&Member<'_>], kin: &Kin, first: usize) -> Vec<Option<Count>> {
+    let all: Vec<Vec<(u32, Way)>> = kin.of_first(first).iter().map(|n| all_links(members[*n as usize])).collect();
+    let exit = |k: usize| match all[0][k].1 {
+        Way::Exit(exit) | Way::LastExit(exit) => {
+            all.iter().all(|links| leads_nobody_else(members, links[k].1)).then_some(Count::Exit(exit))
+        }
+        _ => None,
+    };
+    let mut counts: Vec<Option<Count>> = (0..all[0].len()).map(exit).collect();
+    // Where ports are all treated alike, all of them are counted, or none.
+    if alike(members[first], kin).is_some() {
+        return if counts.contains(&None) { vec![None; counts.len()] } else { counts };
+    }
+    let open = (0..counts.len()).filter(|k| counts[*k].is_none() && all[0][*k].1 != Way::AtOnce);
+    if let Some(rest) = open.rev().max_by_key(|k| behind(members, all[0][*k].1)) {
+        counts[rest] = Some(Count::Rest);
+    }
+    counts
+}
+
+/// Whether only one port of all leads to an exit.
+fn leads_nobody_else(members: &[&Member<'_>], to: Way) -> bool {
+    members.iter().flat_map(|member| &member.links).filter(|(_, way)| *way == to).count() == 1
+}
+
+/// How many members a packet may still come to that goes there.
+fn behind(members: &[&Member<'_>], to: Way) -> usize {
+    let (mut seen, mut next) = (vec![false; members.len()], vec![to]);
+    while let Some(way) = next.pop() {
+        if let Way::Member(member, _) = way
+            && !std::mem::replace(&mut seen[member as usize], true)
+        {
+            next.extend(members[member as usize].links.iter().map(|(_, way)| *way));
+        }
+    }
+    seen.into_iter().filter(|seen| *seen).count()
+}
