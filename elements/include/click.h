@@ -256,6 +256,20 @@ static inline void ip_encapsulate(u8 protocol, be32 src, be32 dst, u16 id)
     info(dst_ip) = dst;
 }
 
+/* ---- Numbers ---- */
+
+/* The largest power of two that is not above a number, 0 for 0. Without loops, so that it is a constant where the number is one. */
+static inline u64 power_of_two_within(u64 n)
+{
+    n |= n >> 1;
+    n |= n >> 2;
+    n |= n >> 4;
+    n |= n >> 8;
+    n |= n >> 16;
+    n |= n >> 32;
+    return n - (n >> 1);
+}
+
 /* ---- Text ---- */
 
 /* A number with spaces before it, to at least four places. */

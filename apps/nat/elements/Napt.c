@@ -124,10 +124,10 @@ static bool refresh_back(const struct mapping *mapping)
     return back != 0 && back->addr == inner.addr && back->port == inner.port;
 }
 
-/* In each turn, a 64th of the timeout, the way back of a mapping in use is refreshed once. */
+/* In each turn, up to a 64th of the timeout and a power of two, the way back of a mapping in use is refreshed once. */
 static u32 turn(void)
 {
-    return (u32) (now() / (timeout / TURNS + 1));
+    return (u32) (now() / power_of_two_within(timeout / TURNS + 1));
 }
 
 /* The mapping of `inner`, if need be a new one. */

@@ -246,10 +246,10 @@ static struct outward *create(void)
     return mapping;
 }
 
-/* In each turn, a 64th of its timeout, the way back of a mapping in use is refreshed once: where there are many, they are seldom in the cache. */
+/* In each turn, up to a 64th of its timeout and a power of two, the way back of a mapping in use is refreshed once: where there are many, they are seldom in the cache. */
 static u32 turn(bool lasts)
 {
-    return (u32) (lasts ? now() / (tcp_timeout / TURNS + 1) : now() / (timeout / TURNS + 1));
+    return (u32) (lasts ? now() / power_of_two_within(tcp_timeout / TURNS + 1) : now() / power_of_two_within(timeout / TURNS + 1));
 }
 
 /* Refreshes the way back; false if the external endpoint has become another's meanwhile. */

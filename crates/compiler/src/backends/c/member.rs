@@ -82,8 +82,8 @@ fn numbers(program: &Verified, n: u32) -> [String; 3] {
     if !program.uses().random {
         return Default::default();
     }
-    let counts = |pointers: &str| format!("    number = (*{pointers}->units[{n}].number)++;\n");
-    [counts("k"), format!("    number = *g->units[{n}].number - 1;\n"), counts("g")]
+    let number = format!("g->units[{n}].number");
+    [format!("    ++*k->units[{n}].number;\n"), format!("    number = *{number} - 1;\n"), format!("    number = (*{number})++;\n")]
 }
 
 /// What the general form does at the beginning.
@@ -330,7 +330,10 @@ impl Form for Element<'_> {
             Op::Store(space, order, addr, offset, value, _) => store(scalar, *order, &scalar.at(*space, *addr, *offset), *value),
             Op::Random(site) => {
                 let place = u64::from(*site) << 2 | scalar.func.kind as u64;
-                format!("{v:?} = nv_random({}->units[{}].seed, number, {place}u);", self.pointers(), self.n)
+                let unit = format!("{}->units[{}]", self.pointers(), self.n);
+                // Quick forms rarely come here, and so do not keep it.
+                let number = if self.mode == Mode::Quick { format!("*{unit}.number - 1") } else { "number".to_owned() };
+                format!("{v:?} = nv_random({unit}.seed, {number}, {place}u);")
             }
             Op::Helper(helper, args, site) => {
                 let text = self.helper(scalar, v, *helper, args, *site);
