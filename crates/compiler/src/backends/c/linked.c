@@ -152,11 +152,10 @@ NV_INLINE void nv_place(struct nv_slot *k, struct nv_detail *d, const struct nv_
     d->head = nv_head(r), d->front = r->front, d->moved = r->moved;
 }
 
-/* The same at the end of the way of a packet that came as it was put: where it lies is known already if that is known not to have changed, and annotations are of no use
-   any more. */
+/* The same at the end of the way of a packet that came as it was put: where it lies is known already if that has not changed, and annotations are of no use any more. */
 NV_INLINE void nv_place_last(struct nv_slot *k, struct nv_detail *d, const struct nv_run *r)
 {
-    if (__builtin_constant_p(r->moved == 0 && r->front == 0) && r->moved == 0 && r->front == 0)
+    if (r->moved == 0 && r->front == 0)
         k->len = r->len;
     else
         nv_place(k, d, r);
