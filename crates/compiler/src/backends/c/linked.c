@@ -53,7 +53,7 @@ struct nv_graph {
     void (*look)(struct nv_graph *g, uint64_t i, uint32_t unit, uint64_t time); /* at its timers, which may make the burst shorter */
     void *host;
     struct nv_list *exits, ended; /* what went out by an exit; what was dropped */
-    uint64_t *counts; /* packets that went by a port which is not its element's first */
+    uint64_t *counts; /* packets by ports, where that is counted */
     uint64_t *begun; /* packets that came in, by entry */
     uint64_t latest; /* no packet has come later so far */
     uint32_t budget; /* of each element */
