@@ -228,18 +228,21 @@ impl Slots {
         self.in_order = self.in_order.min(left);
     }
 
-    /// Copies of packets that are all alike in slots that have been [taken](Self::take), in half as many instructions as [`Self::put_many`]. What is to be done on the way,
-    /// such as fetching what comes later, is told the number of each.
-    #[inline(never)] // What else its caller has would be wanted in the same registers (0.4 ns).
-    pub fn put_even<'i>(&mut self, packets: &Even<'_>, ids: impl Iterator<Item = &'i u32>, on_the_way: impl Fn(usize)) {
+    /// Copies of packets that are all alike in slots that have been [taken](Self::take), each `step`-th of `ids`, in a third of the instructions of [`Self::put_many`]. What is
+    /// to be done on the way, such as fetching what comes later, is told the number of each.
+    #[inline(always)]
+    pub fn put_even(&mut self, packets: &Even<'_>, ids: &[u32], step: usize, on_the_way: impl Fn(usize)) {
         let (memory, _) = self.memory[self.begin + self.room_before + HEAD..].as_chunks_mut::<LINE>();
         let (slots, lines, entry, tag) = (&mut self.slots[..], self.stride / LINE, self.entry, packets.tag);
+        let count = ids.len().div_ceil(step).min(packets.lines.len()).min(packets.lens.len());
+        let (from, lens) = (&packets.lines[..count], &packets.lens[..count]);
         let mut time_ns = packets.time_ns;
-        for (n, ((id, line), len)) in ids.zip(packets.lines).zip(packets.lens).enumerate() {
+        for n in 0..count {
             on_the_way(n);
-            memory[*id as usize * lines] = *line;
-            let len = (*len).min(LINE as u32);
-            slots[*id as usize] = Slot { time_ns, len, wire_len: len, present: 1, entry, fresh: 1, tag };
+            let id = ids[n * step] as usize;
+            memory[id * lines] = from[n];
+            let len = lens[n].min(LINE as u32);
+            slots[id] = Slot { time_ns, len, wire_len: len, present: 1, entry, fresh: 1, tag };
             time_ns = time_ns.saturating_add(packets.interval_ns);
         }
         self.latest = self.latest.max(time_ns);
@@ -506,7 +509,7 @@ mod tests {
         others.enter(2);
         even.take(5, &mut ids);
         let all = Even { lines: &lines, lens: &lens, time_ns: u64::MAX - 5, interval_ns: 3, tag: 7 };
-        even.put_even(&all, ids[1..].iter(), |_| ());
+        even.put_even(&all, &ids[1..], 1, |_| ());
         let times = [u64::MAX - 5, u64::MAX - 2, u64::MAX, u64::MAX, u64::MAX];
         let packets = lines.iter().zip(lens).zip(times);
         let packets = packets.map(|((line, len), time_ns)| Arrival { bytes: line, len: len as usize, time_ns, wire_len: len });
@@ -537,7 +540,7 @@ mod tests {
         let lines = [[7; LINE]; 3];
         let mut ids = Vec::new();
         pool.take(3, &mut ids);
-        pool.put_even(&Even { lines: &lines, lens: &[9; 3], time_ns: 1, interval_ns: 1, tag: 0 }, ids.iter(), |_| ());
+        pool.put_even(&Even { lines: &lines, lens: &[9; 3], time_ns: 1, interval_ns: 1, tag: 0 }, &ids, 1, |_| ());
         pool.give_back(&ids.iter().rev().copied().collect::<Vec<_>>());
         assert_eq!((ids, put(&mut pool, 2)), (vec![0, 1, 2], vec![0, 1]));
     }

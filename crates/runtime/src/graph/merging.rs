@@ -11,11 +11,11 @@
 use super::course::Course;
 use super::linked::Found;
 use super::native::{Ctx, Native};
-use super::runs::{Coming, Merger};
+use super::runs::{Merger, Timed};
 use super::turns::Turns;
 use super::{Body, Graph};
-use crate::io::sys::prefetch;
-use netil::pool::{Line, Pool};
+use crate::io::sys;
+use netil::pool::Pool;
 
 /// All sources that take part.
 pub(super) struct Sources {
@@ -42,7 +42,7 @@ pub(super) struct Source {
 struct Run {
     slots: Vec<u32>,
     /// The same with their times, none of them before those ahead of it, and what stands for the end: a time before which no other comes.
-    coming: Vec<Coming>,
+    coming: Vec<Timed>,
     /// How many of them are merged.
     merged: usize,
 }
@@ -58,9 +58,9 @@ impl Run {
         self.coming.clear();
         self.coming.extend(self.slots.iter().map(|slot| {
             latest = time_of(*slot).max(latest);
-            Coming { time: latest, slot: *slot }
+            Timed { time: latest, slot: *slot }
         }));
-        self.coming.push(Coming { time: ends.max(latest), slot: 0 });
+        self.coming.push(Timed { time: ends.max(latest), slot: 0 });
     }
 
     fn end(&self) -> u64 {
@@ -74,11 +74,10 @@ impl Source {
     }
 
     /// Puts packets that are alike into slots.
-    fn put_even<'i>(&self, slots: impl Iterator<Item = &'i u32>, pool: &mut Pool) {
+    fn put_even(&self, slots: &[u32], step: usize, pool: &mut Pool) {
         let Some(coming) = self.native.as_ref().and_then(|native| native.even()) else { return };
-        let later = coming.later.as_flattened();
         pool.enter(self.entry.unwrap_or(0));
-        pool.put_even(&coming.even, slots, |n| prefetch(later, n * size_of::<Line>()));
+        sys::put_even(pool, &coming, slots, step);
     }
 
     /// So many of those have arrived.
@@ -144,7 +143,7 @@ impl Sources {
             let comes_before = run.coming[..run.slots.len()].partition_point(|coming| coming.time < before);
             run.merged = if index == first { run.slots.len() } else { comes_before };
         }
-        let runs: Vec<&[Coming]> = self.list.iter().map(|Source { run, .. }| &run.coming[..=run.merged]).collect();
+        let runs: Vec<&[Timed]> = self.list.iter().map(|Source { run, .. }| &run.coming[..=run.merged]).collect();
         self.merger.merge(&runs, slots)
     }
 }
@@ -201,10 +200,7 @@ impl Graph {
         self.pool.take(turns.rounds * step, &mut course.slots);
         for (turn, index) in turns.order.iter().enumerate() {
             let (source, begun) = (&mut sources.list[*index], self.begin_run());
-            match &course.slots[from + turn..] {
-                slots if step == 1 => source.put_even(slots.iter(), &mut self.pool),
-                slots => source.put_even(slots.iter().step_by(step), &mut self.pool),
-            }
+            source.put_even(&course.slots[from + turn..], step, &mut self.pool);
             source.has_put(turns.rounds);
             self.end_run_of(source.node, begun);
             source.look(self);

@@ -8,18 +8,18 @@
 
 /// Something that comes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Coming {
+pub(super) struct Timed {
     pub time: u64,
     pub slot: u32,
 }
 
 /// What is merged, in order, and behind it something that does not come earlier than anything that it is merged with.
-type Run<'r> = &'r [Coming];
+type Run<'r> = &'r [Timed];
 
 /// Room for what is merged, kept for the next time.
 #[derive(Debug, Default)]
 pub(super) struct Merger {
-    levels: Vec<Vec<Vec<Coming>>>,
+    levels: Vec<Vec<Vec<Timed>>>,
 }
 
 impl Merger {
@@ -74,15 +74,15 @@ fn take_turns(runs: &mut [Run<'_>], slots: &mut Vec<u32>) -> Option<u64> {
 /// From the first on, how many of a run come before those of another at the same place, or with them if that is early enough.
 fn before(run: Run<'_>, other: Run<'_>, or_with: bool) -> usize {
     let apart = u64::from(!or_with);
-    let comes_before = |(one, other): &(&Coming, &Coming)| one.time.saturating_add(apart) <= other.time;
+    let comes_before = |(one, other): &(&Timed, &Timed)| one.time.saturating_add(apart) <= other.time;
     run[..run.len() - 1].iter().zip(other).take_while(comes_before).count()
 }
 
 /// Two runs as one, in that room.
-fn both<'r>(a: Run<'_>, b: Run<'_>, room: &'r mut Vec<Coming>) -> Run<'r> {
+fn both<'r>(a: Run<'_>, b: Run<'_>, room: &'r mut Vec<Timed>) -> Run<'r> {
     let count = a.len() + b.len() - 2;
-    room.resize(count + 1, Coming::default());
-    room[count] = Coming { time: u64::MAX, slot: 0 };
+    room.resize(count + 1, Timed::default());
+    room[count] = Timed { time: u64::MAX, slot: 0 };
     let (early, late) = room[..count].split_at_mut(count / 2);
     let split = split(a, b, early.len());
     let (mut at, mut later) = ((0, 0), (split, early.len() - split));
@@ -111,7 +111,7 @@ fn split(a: Run<'_>, b: Run<'_>, count: usize) -> usize {
 
 /// The earlier of those that are next.
 #[inline(always)]
-fn next(a: Run<'_>, b: Run<'_>, at: &mut (usize, usize)) -> Coming {
+fn next(a: Run<'_>, b: Run<'_>, at: &mut (usize, usize)) -> Timed {
     let (one, other) = (a[at.0], b[at.1]);
     let is_other = other.time < one.time;
     *at = (at.0 + usize::from(!is_other), at.1 + usize::from(is_other));
@@ -122,19 +122,19 @@ fn next(a: Run<'_>, b: Run<'_>, at: &mut (usize, usize)) -> Coming {
 mod tests {
     use super::*;
 
-    fn coming(time: u64) -> Coming {
-        Coming { time, slot: time as u32 }
+    fn timed(time: u64) -> Timed {
+        Timed { time, slot: time as u32 }
     }
 
     /// Runs of those times, with what is behind them; slots count up over all.
-    fn runs(times: &[&[u64]]) -> Vec<Vec<Coming>> {
+    fn runs(times: &[&[u64]]) -> Vec<Vec<Timed>> {
         let mut slot = 0;
         let run = |times: &&[u64]| {
             let all = times.iter().map(|time| {
                 slot += 1;
-                Coming { time: *time, slot }
+                Timed { time: *time, slot }
             });
-            all.chain([Coming { time: u64::MAX, slot: 0 }]).collect()
+            all.chain([Timed { time: u64::MAX, slot: 0 }]).collect()
         };
         times.iter().map(run).collect()
     }
@@ -164,7 +164,7 @@ mod tests {
                     })
                     .collect();
                 let runs = runs(&times.iter().map(Vec::as_slice).collect::<Vec<_>>());
-                let mut wanted: Vec<Coming> = runs.iter().flat_map(|run| &run[..run.len() - 1]).copied().collect();
+                let mut wanted: Vec<Timed> = runs.iter().flat_map(|run| &run[..run.len() - 1]).copied().collect();
                 wanted.sort_by_key(|coming| coming.time);
                 let mut slots = vec![77];
                 let latest = merger.merge(&runs.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut slots);
@@ -188,14 +188,14 @@ mod tests {
         assert_eq!(taken(&[&[0, 10], &[1, 2], &[3, 11]]), (None, vec![], vec![0, 1, 3]));
         // What comes at the same time would be in another order.
         assert_eq!(taken(&[&[1, 2, 4], &[0, 2, 3]]), (Some(1), vec![4, 1], vec![2, 2]));
-        let even = [1, 2, 3, u64::MAX].map(coming);
+        let even = [1, 2, 3, u64::MAX].map(timed);
         let (mut slots, mut left) = (Vec::new(), [&even[..], &even[..]]);
         assert_eq!((take_turns(&mut left, &mut slots), slots.len()), (Some(3), 6));
     }
 
     #[test]
     fn what_is_behind_a_run_is_no_part_of_it() {
-        let (a, b) = ([1, 4, 6].map(coming), [2, 3, 4].map(coming));
+        let (a, b) = ([1, 4, 6].map(timed), [2, 3, 4].map(timed));
         let mut slots = Vec::new();
         assert_eq!(Merger::default().merge(&[&a, &b], &mut slots), Some(4));
         assert_eq!(slots, [1, 2, 3, 4]);

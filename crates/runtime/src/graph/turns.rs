@@ -34,7 +34,7 @@ impl Turns {
 }
 
 /// How many moments there are, in that distance from the first on, before another.
-fn moments(first: u64, interval_ns: u64, until: u64) -> usize {
+pub(super) fn moments(first: u64, interval_ns: u64, until: u64) -> usize {
     match until.checked_sub(first) {
         None | Some(0) => 0,
         Some(_) if interval_ns == 0 => usize::MAX,

@@ -1,6 +1,7 @@
 //! FromDevice on packets in memory: for programs that make their traffic themselves, and for measurements, in which no file is to be read.
 
 use super::super::Packet;
+use super::super::turns::moments;
 use super::{Coming, Control, Ctx, Native, Ready, controls};
 use crate::io::LinkType;
 use netil::pool::{Arrival, Even, Line, Pool};
@@ -10,7 +11,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
     /// Packets as a network card would put them, each at the beginning of a cache line.
-    lines: Vec<Line>,
+    memory: Vec<u8>,
+    /// Where the first line begins.
+    begin: usize,
     /// How many bytes each has.
     lens: Vec<u32>,
     /// Whether each has a line.
@@ -24,19 +27,25 @@ pub struct Replay {
 impl Replay {
     /// Those packets, so often, one every `interval_ns` nanoseconds; of each no more bytes than a packet can have.
     pub fn new<'p>(packets: impl IntoIterator<Item = &'p [u8]>, passes: u64, interval_ns: u64) -> Self {
-        let (mut lines, mut lens) = (Vec::new(), Vec::new());
+        let (mut bytes, mut lens) = (Vec::new(), Vec::new());
         for packet in packets {
             let packet = &packet[..packet.len().min(netil::exec::MAX_PACKET as usize)];
             lens.push(packet.len() as u32);
-            lines.extend(packet.chunks(LINE).map(|part| std::array::from_fn::<u8, LINE, _>(|n| part.get(n).copied().unwrap_or(0))));
+            bytes.extend_from_slice(packet);
+            bytes.resize(bytes.len().next_multiple_of(LINE), 0);
         }
         let even = lens.iter().all(|len| lines_of(*len) == 1);
-        Self { lines, lens, even, passes, interval_ns }
+        let mut memory = vec![0; bytes.len() + LINE];
+        let begin = memory.as_ptr().align_offset(LINE).min(LINE);
+        memory[begin..begin + bytes.len()].copy_from_slice(&bytes);
+        memory.truncate(begin + bytes.len());
+        Self { memory, begin, lens, even, passes, interval_ns }
     }
 
-    /// Bytes from the packet on that begins with that line.
-    fn bytes(&self, line: usize) -> &[u8] {
-        self.lines[line..].as_flattened()
+    /// From that one on.
+    fn lines(&self, line: usize) -> &[Line] {
+        let (lines, _) = self.memory[self.begin..].as_chunks();
+        &lines[line..]
     }
 }
 
@@ -81,7 +90,7 @@ impl Source {
             return None;
         }
         let len = self.replay.lens[self.index] as usize;
-        let packet = Packet::new(&self.replay.bytes(self.line)[..len], self.time, ctx.info());
+        let packet = Packet::new(&self.replay.lines(self.line).as_flattened()[..len], self.time, ctx.info());
         self.step(1);
         Some(packet)
     }
@@ -90,26 +99,15 @@ impl Source {
     fn put(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, pool: &mut Pool) -> Option<u64> {
         let (before, replay) = (slots.len(), &*self.replay);
         let lens = &replay.lens[self.index..];
-        let lens = &lens[..lens.len().min(most - before).min(self.come_before(until))];
+        let lens = &lens[..lens.len().min(most - before).min(moments(self.time, replay.interval_ns, until))];
         let (mut line, mut time) = (self.line, self.time);
         let coming = lens.iter().map(|len| {
-            let arrival = Arrival { bytes: replay.bytes(line), len: *len as usize, time_ns: time, wire_len: *len };
+            let arrival = Arrival { bytes: replay.lines(line).as_flattened(), len: *len as usize, time_ns: time, wire_len: *len };
             (line, time) = (line + lines_of(*len), time.saturating_add(replay.interval_ns));
             arrival
         });
         pool.put_many(coming, LinkType::EN10MB.number(), slots);
         self.step(slots.len() - before)
-    }
-
-    /// How many packets come before that time.
-    fn come_before(&self, until: u64) -> usize {
-        let (span, interval) = (until.saturating_sub(self.time), self.replay.interval_ns);
-        match span {
-            0 => 0,
-            _ if until == u64::MAX || interval == 0 => usize::MAX,
-            _ if span <= interval => 1,
-            _ => usize::try_from(span.div_ceil(interval)).unwrap_or(usize::MAX),
-        }
     }
 
     /// So many packets of this pass have been taken; when the last of them came, if there was one.
@@ -146,7 +144,7 @@ impl Native for Source {
 
     fn even(&self) -> Option<Coming<'_>> {
         let replay = Some(&*self.replay).filter(|replay| replay.even && self.active && !self.is_over())?;
-        let (lens, lines) = (&replay.lens[self.index..], &replay.lines[self.line..]);
+        let (lens, lines) = (&replay.lens[self.index..], replay.lines(self.line));
         let even = Even { lines, lens, time_ns: self.time, interval_ns: replay.interval_ns, tag: LinkType::EN10MB.number() };
         Some(Coming { even, later: lines.get(AHEAD..).unwrap_or_default() })
     }
@@ -177,7 +175,7 @@ impl Native for Source {
         self.count -= slots.len() as u64;
         for _ in slots {
             if self.index == 0 {
-                (self.index, self.line, self.passed) = (self.replay.lens.len(), self.replay.lines.len(), self.passed - 1);
+                (self.index, self.line, self.passed) = (self.replay.lens.len(), self.replay.lines(0).len(), self.passed - 1);
             }
             self.index -= 1;
             self.line -= lines_of(self.replay.lens[self.index]);
