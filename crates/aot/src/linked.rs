@@ -330,6 +330,7 @@ impl Linked {
 }
 
 fn table(table: &mut dyn netil::tables::Table) -> Table {
+    table.tidy();
     match table.parts() {
         Some(Parts { head, slots, index, groups }) => {
             Table { head: head.as_mut_ptr(), slots: slots.as_mut_ptr(), index: index.as_mut_ptr(), groups: groups.as_mut_ptr() }

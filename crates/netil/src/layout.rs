@@ -73,6 +73,8 @@ pub mod head {
     pub const SEED1: usize = 4;
     /// Entries that are elsewhere, found by asking the table.
     pub const STASHED: usize = 5;
+    /// Slots that hold an entry.
+    pub const FILLED: usize = 6;
     /// Words.
     pub const WORDS: usize = 8;
 }

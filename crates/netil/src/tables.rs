@@ -60,6 +60,9 @@ pub trait Table: Send {
         self.entries(now_ns).len() as u64
     }
 
+    /// Does some of the work that can wait, at a moment when nobody has an entry at hand.
+    fn tidy(&mut self) {}
+
     /// Its memory, for code that looks keys up by itself, as [`crate::layout`] says; `None` where it has to ask.
     fn parts(&mut self) -> Option<Parts<'_>> {
         None

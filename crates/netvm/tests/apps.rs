@@ -30,7 +30,7 @@ fn ways() -> Vec<Way> {
     let usual = |engine: &'static EngineInfo| Way { engine, settings: engines::Settings::default(), name: engine.name.to_owned() };
     let sliced = |engine: &'static EngineInfo| Way {
         engine,
-        settings: engines::Settings { large: 1, ..engines::Settings::default() },
+        settings: engines::Settings { large: 0, ..engines::Settings::default() },
         name: format!("{}-sliced", engine.name),
     };
     all_engines().into_iter().flat_map(|engine| [Some(usual(engine)), (engine.name == "aot").then(|| sliced(engine))]).flatten().collect()

@@ -122,7 +122,7 @@ fn compare(engine: &str) -> usize {
 fn settings(engine: &str, text: &str) -> Vec<engines::Settings> {
     const WITH_TABLES: [&str; 5] = ["StaticIPLookup", "RadixIPLookup", "EtherSwitch", "IPRewriter", "Wide"];
     let sliced = engine == "aot" && WITH_TABLES.iter().any(|class| text.contains(class));
-    let every = engines::Settings { large: 1, ..unkept() };
+    let every = engines::Settings { large: 0, ..unkept() };
     if sliced { vec![unkept(), every] } else { vec![unkept()] }
 }
 

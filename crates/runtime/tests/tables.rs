@@ -140,6 +140,9 @@ fn run_exact(declaration: &Declaration, seed: u64, operations: u64, pool: &[Vec<
             6..9 => assert_eq!(pair.plain.delete(key, pair.now), pair.fast.delete(key, pair.now)),
             _ => pair.remove(&exact(key.clone())),
         }
+        if pair.random.within(0, 100) == 0 {
+            pair.fast.tidy();
+        }
         if i % 997 == 0 {
             pair.compare();
         }
@@ -197,23 +200,46 @@ fn keys_chosen_to_collide_change_nothing_but_time() {
     }
 }
 
-/// Of a hundred slots so many hold one of the entries with which an exact table has grown.
-fn taken(declaration: &Declaration, entries: u64) -> u64 {
+/// An exact table with so many entries.
+fn filled(declaration: &Declaration, entries: u64) -> Box<dyn netil::tables::Table> {
     let mut table = tables::make(declaration, 1);
     (0..entries).for_each(|key| assert_ne!(table.insert(&[key], 0), 0));
-    let slots = table.parts().unwrap().head[layout::head::BUCKETS] * layout::Exact::of(declaration).per_bucket as u64;
-    entries * 100 / slots
+    table
+}
+
+/// Slots among which its keys' first ones are.
+fn slots(declaration: &Declaration, table: &mut dyn netil::tables::Table) -> u64 {
+    table.parts().unwrap().head[layout::head::BUCKETS] * layout::Exact::of(declaration).per_bucket as u64
+}
+
+/// The same of one with so many entries that has grown as far as it will.
+fn grown(declaration: &Declaration, entries: u64) -> u64 {
+    let mut table = filled(declaration, entries);
+    (0..10_000).for_each(|_| table.tidy());
+    slots(declaration, &mut *table)
 }
 
 #[test]
-fn small_tables_are_emptier_than_large_ones() {
+fn most_slots_are_free() {
     let declaration = declare(TableKind::Exact, 48, 4, 1 << 20, 1_000);
-    for (entries, low, high) in [(100, 3, 12), (1_000, 5, 12), (3_900, 8, 12), (9_500, 25, 30), (100_000, 12, 30)] {
-        let taken = taken(&declaration, entries);
+    for (entries, low, high) in [(100, 5, 10), (1_000, 5, 10), (9_500, 5, 10), (100_000, 5, 10), (1_000_000, 20, 40)] {
+        let taken = entries * 100 / grown(&declaration, entries);
         assert!((low..=high).contains(&taken), "{entries} entries: {taken} of a hundred slots");
     }
     let few = declare(TableKind::Exact, 48, 4, 4_000, 1_000);
-    assert!(taken(&few, 4_000) <= 12, "there is room for that where few entries are declared");
+    assert!(4_000 * 100 / grown(&few, 4_000) <= 10, "there is room for that where few entries are declared");
+}
+
+#[test]
+fn growth_ends_between_bursts() {
+    let declaration = declare(TableKind::Exact, 48, 4, 1 << 20, 1_000);
+    let mut table = filled(&declaration, 3_000);
+    let begun = slots(&declaration, &mut *table);
+    assert!(!begun.is_power_of_two(), "the test is of a table that grows: {begun} slots");
+    (0..1_000).for_each(|_| table.tidy());
+    assert_eq!(slots(&declaration, &mut *table), begun.next_power_of_two());
+    assert!((0..3_000).all(|key| table.find(&[key], 1, false) != 0) && table.len(1) == 3_000);
+    assert_eq!(table.parts().unwrap().head[layout::head::FILLED], 3_000);
 }
 
 #[test]

@@ -31,7 +31,7 @@ const INFO: u32 = 300;
 /// Packets that one chain sees.
 const PACKETS: u64 = 12;
 /// All lookups are fetched ahead for, and all members are one function.
-const ALL_AHEAD: Sizes = Sizes { large: 1, together: usize::MAX };
+const ALL_AHEAD: Sizes = Sizes { large: 0, together: usize::MAX };
 
 /// A packet as it is somewhere: bytes, annotations, time, moved head.
 type Shape = (Vec<u8>, Vec<u8>, u64, u32);
@@ -207,7 +207,7 @@ impl Chain {
         let states = programs.iter().map(|p| state(p, BUDGET, quick)).collect();
         let (entered, order) = (vec![0; programs.len()], Order::default());
         let mut chain =
-            Self { entered, programs, links, states, budget: BUDGET, ends: Vec::new(), order, sizes: Sizes { large: 1, together } };
+            Self { entered, programs, links, states, budget: BUDGET, ends: Vec::new(), order, sizes: Sizes { large: 0, together } };
         chain.number_exits();
         Some(chain)
     }

@@ -369,7 +369,7 @@ NV_INLINE void nv_finish(struct nv_graph *g, uint64_t i, const struct nv_run *r)
 }
 
 /* Words of a table's head, and special states of a slot (netil::layout). */
-enum { NV_CLOCK, NV_MASKED, NV_BUCKETS, NV_SEED0, NV_SEED1, NV_STASHED, NV_PROBES = 64 };
+enum { NV_CLOCK, NV_MASKED, NV_BUCKETS, NV_SEED0, NV_SEED1, NV_STASHED, NV_FILLED, NV_PROBES = 64 };
 enum { NV_FREE = 0, NV_EPOCH = 2, NV_NO_END = 255 };
 /* The latest time of packets in quick forms: then nothing runs over. In 2262. */
 #define NV_LATEST 0x7fffffffffffffffull

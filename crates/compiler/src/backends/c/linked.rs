@@ -40,7 +40,7 @@ pub struct Member<'a> {
 /// From which sizes on things are done in another way. Tests have others, which must change no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Bytes of a table: what lookups read is fetched ahead.
+    /// Bytes of tables: what lookups read of them is fetched ahead. With 0 always.
     pub large: usize,
     /// Operations of members: those that are more are functions of their own, the largest of them.
     pub together: usize,
@@ -327,18 +327,17 @@ fn ahead(members: &[&Member<'_>], kin: &Kin, entries: &[(u32, u32)], slices: &[O
     text + "}\n"
 }
 
-/// Whether some table that lookups are fetched ahead for is large now.
+/// Whether tables that lookups are fetched ahead for are large now.
 fn far(members: &[&Member<'_>], slices: &[Option<Func>], large: usize) -> String {
-    let (mut large_now, mut before) = (String::from("0"), 0);
+    let (mut read_now, mut before) = (String::from("0u"), 0);
     for (member, slice) in members.iter().zip(slices) {
         let tables = &member.program.module().tables;
         for table in slice.iter().flat_map(|slice| slice::looked_into(slice, tables, large)) {
-            let large_now_if = slice::is_large_now(&tables[table as usize], large, &format!("k->tables[{}]", before + table));
-            let _ = write!(large_now, " || {large_now_if}");
+            let _ = write!(read_now, " + {}", slice::read_now(&tables[table as usize], &format!("k->tables[{}]", before + table)));
         }
         before += tables.len() as u32;
     }
-    format!("\nNV_INLINE int nv_far(const struct nv_near *k)\n{{\n    (void)k;\n    return {large_now};\n}}\n")
+    format!("\nNV_INLINE int nv_far(const struct nv_near *k)\n{{\n    (void)k;\n    return {read_now} >= {large}u;\n}}\n")
 }
 
 /// Packets for which what lookups read is fetched before the first of them is run: about as many misses as a processor can have under way are then under way all the time.

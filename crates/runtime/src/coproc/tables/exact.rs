@@ -10,7 +10,7 @@
 //! - **Hostile keys**: the hash is seeded. A key that finds [`PROBES`] slots taken goes to the stash, slots of their own found by an ordered map, so that even
 //!   one who knows the seed makes a lookup no dearer than the probes and the map's logarithm.
 //!
-//! Invariants: between a key's home and its slot no slot is free, and fewer than [`PROBES`] lie; a key is in one slot at most; `filled` counts slots that hold one.
+//! Invariants: between a key's home and its slot no slot is free, and fewer than [`PROBES`] lie; a key is in one slot at most; [`head::FILLED`] counts slots that hold one.
 //!
 //! Source: Litwin, Linear hashing, VLDB 1980; Knuth, TAOCP 6.4, algorithm R. Where the system has not the memory for the declared capacity, the table is full earlier.
 
@@ -22,14 +22,11 @@ use netil::module::{Entry, Table as Declaration};
 use netil::tables::{self, Full, Table};
 use std::collections::BTreeMap;
 
-/// Of a hundred slots how many may be taken: more make the table grow, where it may. Twice as many cost a third more per lookup, most of it for
-/// branches that nobody could predict, and save no cache lines.
-const TAKEN: usize = 30;
-/// The same while the slots have no more bytes than [`ROOMY`]. A switch of 4,096 stations takes 33.2 ns a packet with this and 35.3 with [`TAKEN`], a translator of 1,000
-/// flows 27.1 and 29.5; one of 56,000, whose table leaves the caches, would take 1.5 more.
-const TAKEN_IF_SMALL: usize = 12;
-/// What stays in the second-level cache.
-const ROOMY: usize = 1 << 20;
+/// Of a hundred slots how many may be taken: more make the table grow, where it may. A key beside its first slot costs branches that nobody could foretell, and free slots no cache
+/// lines. (With 30, and 12 as long as that is small, a switch of 4,096 stations takes 14.2 ns a packet, with this 13.6; a translator of 56,000 flows 24.9 and 23.5.)
+const TAKEN: usize = 10;
+/// So many bytes of slots each table may have, whatever its capacity: they stay in the second-level cache.
+const ROOMY: usize = 2 << 20;
 /// The same as [`TAKEN`] for a table that can grow no more.
 const TAKEN_AT_MOST: usize = 40;
 /// Buckets of an empty table.
@@ -44,6 +41,9 @@ const RECLAIMED: usize = 2;
 const LOOKS: usize = 4;
 /// Buckets that it splits at most.
 const SPLITS: usize = 4;
+/// The same between bursts, so that growth comes to its end when nothing is inserted any more: meanwhile nobody can foretell whether a key's bucket has been
+/// split (a switch: 10 ns a packet).
+const TIDIED: usize = 64;
 
 /// The table.
 pub struct Exact {
@@ -54,7 +54,6 @@ pub struct Exact {
     /// Where there is a timeout.
     deadlines: Option<Deadlines>,
     capacity: usize,
-    filled: usize,
     most_buckets: usize,
     stash: Stash,
 }
@@ -103,7 +102,7 @@ impl Exact {
         let shape = layout::Exact::of(declaration);
         let buckets = |taken: usize| (capacity * 100).div_ceil(taken * shape.per_bucket).next_power_of_two();
         let roomy = (ROOMY / (shape.stride * shape.per_bucket)).next_power_of_two();
-        let most_buckets = buckets(TAKEN_IF_SMALL).min(roomy).max(buckets(TAKEN_AT_MOST));
+        let most_buckets = buckets(TAKEN).min(roomy).max(buckets(TAKEN_AT_MOST));
         let begin = (most_buckets * shape.per_bucket + PROBES).next_multiple_of(FAN);
         let all = begin + capacity;
         let slots = if all < SLOTS { Area::new(all.checked_mul(shape.stride)? + 8)? } else { return None };
@@ -116,7 +115,11 @@ impl Exact {
         head[head::SEED0] = splitmix(seed);
         head[head::SEED1] = splitmix(!seed);
         let stash = Stash { begin, ..Stash::default() };
-        Some(Self { shape, timeout: declaration.timeout_ns, head, slots, deadlines, capacity, filled: 0, most_buckets, stash })
+        Some(Self { shape, timeout: declaration.timeout_ns, head, slots, deadlines, capacity, most_buckets, stash })
+    }
+
+    fn filled(&self) -> usize {
+        self.head[head::FILLED] as usize
     }
 
     /// The table's time, which never goes back; it stands still where there is no timeout.
@@ -226,13 +229,13 @@ impl Exact {
 
     /// Takes out some of what has ended, and all of it before it says that there is no room for one more.
     fn make_room(&mut self, now: u64) -> bool {
-        let aim = self.filled.saturating_sub(RECLAIMED);
+        let aim = self.filled().saturating_sub(RECLAIMED);
         for _ in 0..LOOKS {
-            if self.filled <= aim || !self.reclaim(now) {
+            if self.filled() <= aim || !self.reclaim(now) {
                 break;
             }
         }
-        while self.filled >= self.capacity {
+        while self.filled() >= self.capacity {
             if !self.reclaim(now) {
                 return false;
             }
@@ -265,7 +268,7 @@ impl Exact {
     fn put(&mut self, key: &[u64], room: Option<usize>, now: u64) -> usize {
         let slot = room.unwrap_or_else(|| self.stash_slot(key.into()));
         if self.state(slot) <= DEAD {
-            self.filled += 1;
+            self.head[head::FILLED] += 1;
         }
         let at = slot * self.shape.stride + self.shape.state_bytes;
         let bytes = key.iter().flat_map(|limb| limb.to_le_bytes());
@@ -293,7 +296,7 @@ impl Exact {
 
     /// Takes an entry out.
     fn take_out(&mut self, slot: usize) {
-        self.filled -= 1;
+        self.head[head::FILLED] -= 1;
         if slot < self.stash.begin {
             return self.close(slot);
         }
@@ -328,12 +331,11 @@ impl Exact {
     }
 
     /// Splits some buckets if the table is too full, or until there are twice as many: those not yet split hold more than their share.
-    fn grow(&mut self) {
-        for _ in 0..SPLITS {
+    fn grow(&mut self, splits: usize) {
+        for _ in 0..splits {
             let buckets = self.head[head::BUCKETS] as usize;
             let slots = buckets * self.shape.per_bucket;
-            let taken = if slots * self.shape.stride < ROOMY { TAKEN_IF_SMALL } else { TAKEN };
-            let full = self.filled * 100 > slots * taken;
+            let full = self.filled() * 100 > slots * TAKEN;
             if buckets == self.most_buckets || buckets.is_power_of_two() && !full {
                 return;
             }
@@ -416,7 +418,7 @@ impl Table for Exact {
         if !self.make_room(now) {
             return 0;
         }
-        self.grow();
+        self.grow(SPLITS);
         let slot = match self.search(key, now) {
             Search::Live(slot) => slot,
             Search::Ended(slot) => {
@@ -467,9 +469,13 @@ impl Table for Exact {
         all
     }
 
+    fn tidy(&mut self) {
+        self.grow(TIDIED);
+    }
+
     fn len(&self, now_ns: u64) -> u64 {
         let now = self.clock(now_ns);
-        if self.timeout == 0 { self.filled as u64 } else { self.occupied().filter(|slot| self.state(*slot) > now).count() as u64 }
+        if self.timeout == 0 { self.filled() as u64 } else { self.occupied().filter(|slot| self.state(*slot) > now).count() as u64 }
     }
 
     fn parts(&mut self) -> Option<Parts<'_>> {

@@ -1,6 +1,9 @@
 //! System calls and instructions that no safe library offers: the only place of this crate with unsafe code.
 
-#![allow(unsafe_code, reason = "memory that is shared with the kernel (rings of packets, mapped files), advice on memory, prefetching, and wide registers")]
+#![allow(
+    unsafe_code,
+    reason = "memory that is shared with the kernel (rings of packets, mapped files), advice on memory, prefetching, and wide registers"
+)]
 
 use crate::graph::native::Coming;
 use netil::pool::{Line, Pool};
