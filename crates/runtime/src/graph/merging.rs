@@ -77,7 +77,7 @@ impl Source {
     fn put_even(&self, slots: &[u32], step: usize, pool: &mut Pool) {
         let Some(coming) = self.native.as_ref().and_then(|native| native.even()) else { return };
         pool.enter(self.entry.unwrap_or(0));
-        sys::put_even(pool, &coming, slots, step);
+        sys::put_even(pool, &coming.even, coming.later, slots, step);
     }
 
     /// So many of those have arrived.

@@ -42,7 +42,7 @@ impl Replay {
         Self { memory, begin, lens, even, passes, interval_ns }
     }
 
-    /// From that one on.
+    /// Lines from that one on.
     fn lines(&self, line: usize) -> &[Line] {
         let (lines, _) = self.memory[self.begin..].as_chunks();
         &lines[line..]
