@@ -228,8 +228,11 @@ impl Slots {
         self.in_order = self.in_order.min(left);
     }
 
-    /// Copies of packets that are all alike in slots that have been [taken](Self::take), each `step`-th of `ids`, in a third of the instructions of [`Self::put_many`]. What is
-    /// to be done on the way, such as fetching what comes later, is told the number of each.
+    /// Copies of packets that are all alike in slots that have been [taken](Self::take), each `step`-th of `ids`, in two thirds of the instructions of [`Self::put_many`]. What
+    /// is to be done on the way, such as fetching what comes later, is told the number of each.
+    ///
+    /// # Panics
+    /// `step` is 0, or `ids` are not of this pool.
     #[inline(always)]
     pub fn put_even(&mut self, packets: &Even<'_>, ids: &[u32], step: usize, on_the_way: impl Fn(usize)) {
         let (memory, _) = self.memory[self.begin + self.room_before + HEAD..].as_chunks_mut::<LINE>();
@@ -501,24 +504,31 @@ mod tests {
 
     #[test]
     fn packets_that_are_alike_lie_as_others_do() {
-        let (mut even, mut others) = (Pool::new(4, 70), Pool::new(4, 70));
         let lines: [Line; 5] = std::array::from_fn(|n| [n as u8 + 1; LINE]);
         let lens = [60, 64, 0, 1, 60];
-        let (mut ids, mut other_ids) = (vec![9], vec![9]);
-        even.enter(2);
-        others.enter(2);
-        even.take(5, &mut ids);
-        let all = Even { lines: &lines, lens: &lens, time_ns: u64::MAX - 5, interval_ns: 3, tag: 7 };
-        even.put_even(&all, &ids[1..], 1, |_| ());
         let times = [u64::MAX - 5, u64::MAX - 2, u64::MAX, u64::MAX, u64::MAX];
-        let packets = lines.iter().zip(lens).zip(times);
-        let packets = packets.map(|((line, len), time_ns)| Arrival { bytes: line, len: len as usize, time_ns, wire_len: len });
-        others.put_many(packets, 7, &mut other_ids);
-        // No more than there is room for.
-        assert!(ids == other_ids && ids.len() == 5 && even.room() == 0);
-        for id in &ids[1..] {
-            assert_eq!((even.slot(*id), even.bytes(*id)), (others.slot(*id), others.bytes(*id)));
-            assert_eq!(even.lift(*id).info, [0; 70]);
+        for sources in [1, 2] {
+            let (mut even, mut others) = (Pool::new(4, 70), Pool::new(4, 70));
+            let (mut ids, mut other_ids) = (vec![9], vec![9]);
+            even.enter(2);
+            others.enter(2);
+            even.take(5, &mut ids);
+            // They take turns.
+            for turn in 0..sources {
+                let lines: Vec<Line> = lines.iter().skip(turn).step_by(sources).copied().collect();
+                let lens: Vec<u32> = lens.iter().skip(turn).step_by(sources).copied().collect();
+                let all = Even { lines: &lines, lens: &lens, time_ns: times[turn], interval_ns: 3 * sources as u64, tag: 7 };
+                even.put_even(&all, &ids[1 + turn..], sources, |_| ());
+            }
+            let packets = lines.iter().zip(lens).zip(times);
+            let packets = packets.map(|((line, len), time_ns)| Arrival { bytes: line, len: len as usize, time_ns, wire_len: len });
+            others.put_many(packets, 7, &mut other_ids);
+            // No more than there is room for.
+            assert!(ids == other_ids && ids.len() == 5 && even.room() == 0);
+            for id in &ids[1..] {
+                assert_eq!((even.slot(*id), even.bytes(*id)), (others.slot(*id), others.bytes(*id)));
+                assert_eq!(even.lift(*id).info, [0; 70]);
+            }
         }
     }
 
