@@ -329,6 +329,7 @@ impl Linked {
     }
 }
 
+/// Where a table lies for a burst, before which it may do what it has put off.
 fn table(table: &mut dyn netil::tables::Table) -> Table {
     table.tidy();
     match table.parts() {

@@ -18,7 +18,7 @@ pub const NO_CACHE: &str = "NETVM_NO_CACHE";
 pub struct Settings {
     /// Compiled C is not kept in the user's cache. By default so if [`NO_CACHE`] is set and not empty.
     pub no_cache: bool,
-    /// Bytes of a table from which linked elements fetch ahead what its lookups read; with 0 they always do, which is for tests.
+    /// Bytes of tables from which linked elements fetch ahead what lookups read of them; with 0 they always do, which is for tests.
     pub large: usize,
 }
 
