@@ -1,0 +1,130 @@
+//! Of the pool: what is put in comes out as it was, wherever it was moved to.
+
+use super::*;
+
+/// A packet whose head was moved both ways.
+fn moved(len: usize) -> ExchangeBuffer<'static> {
+    let bytes: Vec<u8> = (0..len).map(|n| n as u8).collect();
+    let mut packet = ExchangeBuffer::borrowed(&bytes).into_owned();
+    packet.pull(9).unwrap();
+    packet.push(2).unwrap();
+    packet.info = vec![1, 2, 3, 4, 5];
+    (packet.time_ns, packet.orig_len) = (77, 99);
+    packet
+}
+
+#[test]
+fn packets_of_any_length_come_back_as_they_were() {
+    let mut pool = Pool::new(3, 5);
+    for len in [10, 2048, 2049, 60_000] {
+        let before = moved(len);
+        let id = pool.place(before.clone(), 4).unwrap();
+        assert!(pool.check(&[id]) && pool.bytes(id) == before.bytes() && pool.slot(id).tag == 4);
+        let mut after = pool.lift(id);
+        assert_eq!((after.bytes(), after.moved(), &after.info), (before.bytes(), before.moved(), &before.info));
+        assert_eq!((after.time_ns, after.orig_len), (77, 99));
+        after.unpull(7).unwrap();
+        assert_eq!(after.bytes()[..9], [0, 1, 2, 3, 4, 5, 6, 0, 0]);
+        pool.give_back(&[id]);
+    }
+    assert_eq!(pool.room(), 3);
+}
+
+#[test]
+fn a_slot_is_new_for_each_packet_and_there_are_no_more_than_there_are() {
+    let mut pool = Pool::new(2, 5);
+    let id = pool.place(moved(70), 1).unwrap();
+    pool.give_back(&[id]);
+    assert_eq!(pool.put(&[1, 2, 3], 5, 6, 7), Some(id));
+    let packet = pool.lift(id);
+    assert_eq!((packet.bytes(), &packet.info[..], packet.moved(), packet.orig_len), (&[1, 2, 3][..], &[0; 5][..], 0, 6));
+    assert!(pool.put(&[0; 5000], 0, 0, 0).is_some() && pool.put(&[1], 0, 0, 0).is_none() && pool.place(moved(9), 0).is_none());
+}
+
+#[test]
+fn bytes_behind_a_packet_are_not_of_it() {
+    let mut pool = Pool::new(8, 0);
+    let bytes: Vec<u8> = (0..=200).collect();
+    for (len, all) in [(0, 64), (60, 64), (60, 63), (64, 64), (65, 130), (150, 200)] {
+        let mut ids = Vec::new();
+        pool.put_many([Arrival { bytes: &bytes[..all], len, time_ns: 0, wire_len: 0 }].into_iter(), 0, &mut ids);
+        let id = ids[0];
+        assert_eq!(pool.bytes(id), &bytes[..len]);
+        assert_eq!(pool.lift(id).bytes(), &bytes[..len]);
+    }
+}
+
+#[test]
+fn packets_that_are_alike_lie_as_others_do() {
+    let lines: [Line; 5] = std::array::from_fn(|n| [n as u8 + 1; LINE]);
+    let lens = [60, 64, 0, 1, 60];
+    let times = [u64::MAX - 5, u64::MAX - 2, u64::MAX, u64::MAX, u64::MAX];
+    for sources in [1, 2] {
+        let (mut even, mut others) = (Pool::new(4, 70), Pool::new(4, 70));
+        let (mut ids, mut other_ids) = (vec![9], vec![9]);
+        even.enter(2);
+        others.enter(2);
+        even.take(5, &mut ids);
+        // They take turns.
+        for turn in 0..sources {
+            let lines: Vec<Line> = lines.iter().skip(turn).step_by(sources).copied().collect();
+            let lens: Vec<u32> = lens.iter().skip(turn).step_by(sources).copied().collect();
+            let all = Even { lines: &lines, lens: &lens, time_ns: times[turn], interval_ns: 3 * sources as u64, tag: 7 };
+            even.put_even(&all, &ids[1 + turn..], sources, |_| ());
+        }
+        let packets = lines.iter().zip(lens).zip(times);
+        let packets = packets.map(|((line, len), time_ns)| Arrival { bytes: line, len: len as usize, time_ns, wire_len: len });
+        others.put_many(packets, 7, &mut other_ids);
+        // No more than there is room for.
+        assert!(ids == other_ids && ids.len() == 5 && even.room() == 0);
+        for id in &ids[1..] {
+            assert_eq!((even.slot(*id), even.bytes(*id)), (others.slot(*id), others.bytes(*id)));
+            assert_eq!(even.lift(*id).info, [0; 70]);
+        }
+    }
+}
+
+#[test]
+fn slots_are_in_order_again_when_all_are_given_back() {
+    let mut pool = Pool::new(6, 0);
+    let put = |pool: &mut Pool, packets: usize| -> Vec<u32> {
+        (0..packets).map(|n| if n % 2 == 0 { pool.put(&[1], 0, 1, 0) } else { pool.place(moved(9), 0) }.unwrap()).collect()
+    };
+    assert_eq!(put(&mut pool, 5), [0, 1, 2, 3, 4]);
+    pool.give_back(&[0, 4, 2]);
+    // The one given back last comes first as long as some are not.
+    assert_eq!(put(&mut pool, 2), [2, 4]);
+    pool.give_back(&[4, 3]);
+    pool.give_back(&[2, 1]);
+    assert_eq!(pool.room(), 6);
+    assert_eq!(put(&mut pool, 6), [0, 1, 2, 3, 4, 5]);
+    pool.give_back(&[5, 0, 2, 1, 3, 4]);
+    let lines = [[7; LINE]; 3];
+    let mut ids = Vec::new();
+    pool.take(3, &mut ids);
+    pool.put_even(&Even { lines: &lines, lens: &[9; 3], time_ns: 1, interval_ns: 1, tag: 0 }, &ids, 1, |_| ());
+    pool.give_back(&ids.iter().rev().copied().collect::<Vec<_>>());
+    assert_eq!((ids, put(&mut pool, 2)), (vec![0, 1, 2], vec![0, 1]));
+}
+
+#[test]
+fn a_deleted_packet_is_none() {
+    let mut pool = Pool::new(1, 0);
+    let id = pool.place(moved(70), 1).unwrap();
+    let mut packet = pool.lift(id);
+    packet.delete();
+    pool.lower(id, packet);
+    assert!(!pool.lift(id).is_present() && pool.bytes(id).is_empty());
+}
+
+#[test]
+fn places_outside_are_found() {
+    let mut pool = Pool::new(1, 8);
+    let id = pool.put(&[1, 2, 3], 0, 3, 0).unwrap();
+    for (head, len, front) in [(100, 4000, 0), (4000, 1, 0), (10, 1, 11), (u32::MAX, u32::MAX, 0)] {
+        let (_, slots, details) = pool.parts();
+        (slots[0].len, slots[0].fresh) = (len, 0);
+        (details[0].head, details[0].front) = (head, front);
+        assert!(!pool.check(&[id]), "{head} {len} {front}");
+    }
+}
