@@ -41,9 +41,9 @@ static bool is_good_destination(be32 address)
 }
 
 /* Of a header that is so long, whether the packet has it all and nothing in it is wrong. */
-static enum fault check_header(const struct ip *ip, u32 header_length, u32 available)
+static enum fault check_header(const struct ip *ip, u32 header_length)
 {
-    if (ntohs(ip->length) > available || ntohs(ip->length) < header_length)
+    if (ntohs(ip->length) > packet_length() - start || ntohs(ip->length) < header_length)
         return BAD_LENGTH;
     if (checks_sum && !checksum_ok(start, header_length))
         return BAD_CHECKSUM;
@@ -52,34 +52,42 @@ static enum fault check_header(const struct ip *ip, u32 header_length, u32 avail
     return VALID;
 }
 
-static enum fault check(void)
+static bool has_header(void)
+{
+    return packet_length() >= start && packet_length() - start >= sizeof(struct ip);
+}
+
+/* One without options, which is the usual case: with a length that is known the checksum takes few instructions. */
+static bool has_short_header(void)
+{
+    return has_header() && header(struct ip, start)->version_ihl == 0x45;
+}
+
+/* The same of any packet with another header or none. */
+static enum fault check_other(void)
 {
     const struct ip *ip;
-    u32 available;
 
-    if (packet_length() < start || packet_length() - start < sizeof(struct ip))
+    if (!has_header())
         return TOO_SHORT;
-    available = packet_length() - start;
     ip = header(struct ip, start);
-    /* Without options, which is the usual case: with a length that is known the checksum takes few instructions. */
-    if (ip->version_ihl == 0x45)
-        return check_header(ip, sizeof(struct ip), available);
     if (ip->version_ihl >> 4 != 4)
         return BAD_VERSION;
     if (ip_header_length(ip) < sizeof(struct ip))
         return BAD_HEADER_LENGTH;
-    return check_header(ip, ip_header_length(ip), available);
+    return check_header(ip, ip_header_length(ip));
 }
 
-static void accept(void)
+/* Marks a header that is so long; what the frame has behind the packet goes. */
+static void accept(u32 header_length)
 {
     const struct ip *ip = header(struct ip, start);
-    u32 end = start + ntohs(ip->length);
 
-    mark_ip(start);
+    set_network_header(start);
+    set_transport_header(start + header_length);
     info(dst_ip) = ip->dst;
-    if (packet_length() > end)
-        packet_trim(packet_length() - end);
+    if (packet_length() - start != ntohs(ip->length))
+        packet_trim(packet_length() - start - ntohs(ip->length));
 }
 
 static void print_fault(enum fault fault)
@@ -107,11 +115,20 @@ static void count_fault(enum fault fault)
 
 void packet(int port)
 {
-    enum fault fault = check();
+    enum fault fault;
 
-    if (fault == VALID) {
-        accept();
-        emit(0);
+    if (has_short_header()) {
+        fault = check_header(header(struct ip, start), sizeof(struct ip));
+        if (fault == VALID) {
+            accept(sizeof(struct ip));
+            emit(0);
+        }
+    } else {
+        fault = check_other();
+        if (fault == VALID) {
+            accept(ip_header_length(header(struct ip, start)));
+            emit(0);
+        }
     }
     count_fault(fault);
     if (NOUTPUTS > 1)

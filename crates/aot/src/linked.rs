@@ -19,7 +19,7 @@ use netil::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Trap, TrapK
 use netil::layout::Parts;
 use netil::machine::Machine;
 use netil::module::HandlerKind;
-use netil::pool::{Detail, Pool, Slot};
+use netil::pool::{Detail, Expected, Pool, Slot};
 use std::ffi::c_void;
 use std::ptr::{NonNull, null, null_mut};
 use std::sync::Arc;
@@ -82,6 +82,8 @@ struct Burst {
     left: u32,
     copies: u32,
     shown: u32,
+    expected: *const Expected,
+    nothing: *const Expected,
 }
 
 impl Burst {
@@ -107,6 +109,8 @@ impl Burst {
         left: 0,
         copies: 0,
         shown: 0,
+        expected: null(),
+        nothing: null(),
     };
 
     /// Finds the pool's memory, which may have been moved.
@@ -214,6 +218,7 @@ impl Cluster for Linked {
             budget,
             ..Burst::EMPTY
         };
+        (burst.expected, burst.nothing) = (pool.expected().as_ptr_range().start, pool.expected().as_ptr_range().end);
         burst.find(pool);
         let (programs, calls, refused) = (&self.programs[..], &self.calls[..], &self.refused[..]);
         let (stayed, left) = (&mut self.flows.stayed[..], &mut self.flows.left[..]);

@@ -126,14 +126,14 @@ impl Host for Chain {
         let (member, port) = self.exit_of(exit);
         let ended = Ended { member, disposition: Disposition::Port(port) };
         for slot in slots {
-            let number = pool.slot(*slot).tag;
+            let number = pool.tag(*slot);
             assert!(self.order.last.insert(exit, number).is_none_or(|before| before < number), "exit {exit}: packet {number}");
             self.end(number, *slot, (ended, Some(shape(&pool.lift(*slot))), None));
         }
     }
 
     fn ended(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
-        slots.iter().for_each(|slot| self.end(pool.slot(*slot).tag, *slot, (ended, None, None)));
+        slots.iter().for_each(|slot| self.end(pool.tag(*slot), *slot, (ended, None, None)));
     }
 
     fn exit_loose(&mut self, exit: u32, packets: Vec<Loose>, _: &mut Pool) {
@@ -145,7 +145,7 @@ impl Host for Chain {
     }
 
     fn leave(&mut self, ended: Ended, slot: u32, clones: Vec<CloneOut>, pool: &mut Pool) {
-        let number = pool.slot(slot).tag;
+        let number = pool.tag(slot);
         self.end(number, slot, (ended, Some(shape(&pool.lift(slot))), Some(copies(&clones))));
         self.order.is_done_before(slot);
         self.order.end(slot, number);
@@ -240,7 +240,7 @@ impl Chain {
         self.order.timed = programs.iter().any(|p| sets_timers(&optimised(p)));
         for mut rest in [first, second] {
             while !rest.is_empty() {
-                self.order.begin(rest, pool.slot(rest[0]).tag);
+                self.order.begin(rest, pool.tag(rest[0]));
                 code.run(rest, self.budget, &mut pool, self);
                 let (run, later) = rest.split_at(self.order.most);
                 assert!(self.order.there.iter().eq(later.iter().collect::<BTreeSet<_>>()), "of {rest:?} {run:?} are run");

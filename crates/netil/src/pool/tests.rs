@@ -19,7 +19,7 @@ fn packets_of_any_length_come_back_as_they_were() {
     for len in [10, 2048, 2049, 60_000] {
         let before = moved(len);
         let id = pool.place(before.clone(), 4).unwrap();
-        assert!(pool.check(&[id]) && pool.bytes(id) == before.bytes() && pool.slot(id).tag == 4);
+        assert!(pool.check(&[id]) && pool.bytes(id) == before.bytes() && pool.tag(id) == 4);
         let mut after = pool.lift(id);
         assert_eq!((after.bytes(), after.moved(), &after.info), (before.bytes(), before.moved(), &before.info));
         assert_eq!((after.time_ns, after.orig_len), (77, 99));
@@ -64,13 +64,13 @@ fn packets_that_are_alike_lie_as_others_do() {
         let (mut ids, mut other_ids) = (vec![9], vec![9]);
         even.enter(2);
         others.enter(2);
-        even.take(5, &mut ids);
+        let first = even.take(5, &mut ids);
         // They take turns.
         for turn in 0..sources {
             let lines: Vec<Line> = lines.iter().skip(turn).step_by(sources).copied().collect();
             let lens: Vec<u32> = lens.iter().skip(turn).step_by(sources).copied().collect();
             let all = Even { lines: &lines, lens: &lens, time_ns: times[turn], interval_ns: 3 * sources as u64, tag: 7 };
-            even.put_even(&all, &ids[1 + turn..], sources, |_| ());
+            even.put_even(&all, first.map(|first| first + turn as u32), &ids[1 + turn..], sources);
         }
         let packets = lines.iter().zip(lens).zip(times);
         let packets = packets.map(|((line, len), time_ns)| Arrival { bytes: line, len: len as usize, time_ns, wire_len: len });
@@ -78,7 +78,7 @@ fn packets_that_are_alike_lie_as_others_do() {
         // No more than there is room for.
         assert!(ids == other_ids && ids.len() == 5 && even.room() == 0);
         for id in &ids[1..] {
-            assert_eq!((even.slot(*id), even.bytes(*id)), (others.slot(*id), others.bytes(*id)));
+            assert_eq!((even.slot(*id), even.tag(*id), even.bytes(*id)), (others.slot(*id), others.tag(*id), others.bytes(*id)));
             assert_eq!(even.lift(*id).info, [0; 70]);
         }
     }
@@ -101,8 +101,8 @@ fn slots_are_in_order_again_when_all_are_given_back() {
     pool.give_back(&[5, 0, 2, 1, 3, 4]);
     let lines = [[7; LINE]; 3];
     let mut ids = Vec::new();
-    pool.take(3, &mut ids);
-    pool.put_even(&Even { lines: &lines, lens: &[9; 3], time_ns: 1, interval_ns: 1, tag: 0 }, &ids, 1, |_| ());
+    assert_eq!(pool.take(3, &mut ids), Some(0));
+    pool.put_even(&Even { lines: &lines, lens: &[9; 3], time_ns: 1, interval_ns: 1, tag: 0 }, Some(0), &ids, 1);
     pool.give_back(&ids.iter().rev().copied().collect::<Vec<_>>());
     assert_eq!((ids, put(&mut pool, 2)), (vec![0, 1, 2], vec![0, 1]));
 }
@@ -123,7 +123,7 @@ fn places_outside_are_found() {
     let id = pool.put(&[1, 2, 3], 0, 3, 0).unwrap();
     for (head, len, front) in [(100, 4000, 0), (4000, 1, 0), (10, 1, 11), (u32::MAX, u32::MAX, 0)] {
         let (_, slots, details) = pool.parts();
-        (slots[0].len, slots[0].fresh) = (len, 0);
+        (slots[0].len, slots[0].kind) = (len, PRESENT);
         (details[0].head, details[0].front) = (head, front);
         assert!(!pool.check(&[id]), "{head} {len} {front}");
     }

@@ -187,6 +187,7 @@ impl Graph {
             return false;
         }
         let Linked { sources, course, most, .. } = linked;
+        self.pool.expect_nothing();
         self.take_arrivals(source, self.free_until(), sources, course, *most);
         course.note_times(&self.pool);
         !course.slots.is_empty()
@@ -338,7 +339,7 @@ impl Graph {
 }
 
 fn lift(pool: &mut Pool, slot: u32, rounds: u8) -> Packet {
-    let link = LinkType::from_file(pool.slot(slot).tag);
+    let link = LinkType::from_file(pool.tag(slot));
     let buffer = pool.lift(slot);
     pool.give_back(&[slot]);
     Packet { buffer, rounds, link }
@@ -422,7 +423,7 @@ impl Host for Serving<'_> {
     fn ended(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
         let node = self.node(&ended);
         let how = self.how(node, &ended);
-        let present = slots.iter().filter(|slot| pool.slot(**slot).present != 0).count();
+        let present = slots.iter().filter(|slot| pool.slot(**slot).is_present()).count();
         self.graph.stop_many(node, &how, slots.len() as u64, present as u64);
         pool.give_back(slots);
     }

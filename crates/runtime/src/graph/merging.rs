@@ -74,10 +74,12 @@ impl Source {
     }
 
     /// Puts packets that are alike into slots.
-    fn put_even(&self, slots: &[u32], step: usize, pool: &mut Pool) {
-        let Some(coming) = self.native.as_ref().and_then(|native| native.even()) else { return };
+    fn put_even(&self, first: Option<u32>, slots: &[u32], step: usize, pool: &mut Pool) {
+        let Some(even) = self.native.as_ref().and_then(|native| native.even()) else { return };
         pool.enter(self.entry.unwrap_or(0));
-        sys::put_even(pool, &coming.even, coming.later, slots, step);
+        sys::put_even(pool, &even, first, slots, step);
+        let later = even.lines.get(slots.len().div_ceil(step)..).unwrap_or_default();
+        pool.expect(&later[..later.len().min(slots.len().div_ceil(step))]);
     }
 
     /// So many of those have arrived.
@@ -125,7 +127,7 @@ impl Sources {
         }
         let (mut turns, mut interval) = (Vec::new(), None);
         for (index, source) in self.list.iter().enumerate().filter(|(_, source)| source.coming < until) {
-            let even = source.native.as_ref()?.even()?.even;
+            let even = source.native.as_ref()?.even()?;
             if *interval.get_or_insert(even.interval_ns) != even.interval_ns {
                 return None;
             }
@@ -197,10 +199,10 @@ impl Graph {
         let (from, room) = (course.slots.len(), (most - course.slots.len()).min(self.pool.room()));
         let Some(turns) = sources.turns(until, room) else { return false };
         let step = turns.order.len();
-        self.pool.take(turns.rounds * step, &mut course.slots);
+        let first = self.pool.take(turns.rounds * step, &mut course.slots);
         for (turn, index) in turns.order.iter().enumerate() {
             let (source, begun) = (&mut sources.list[*index], self.begin_run());
-            source.put_even(&course.slots[from + turn..], step, &mut self.pool);
+            source.put_even(first.map(|first| first + turn as u32), &course.slots[from + turn..], step, &mut self.pool);
             source.has_put(turns.rounds);
             self.end_run_of(source.node, begun);
             source.look(self);

@@ -3,19 +3,22 @@
 #define NV_APART static __attribute__((noinline, unused))
 #define NV_GENERAL NV_APART
 
-/* A packet as it arrived and its length: `netil::pool::Slot`. */
+/* When a packet arrived, how long it is, and of which kind: `netil::pool::Slot`. */
 struct nv_slot {
     uint64_t time_ns;
-    uint32_t len, wire_len;
-    uint32_t present, entry, fresh, tag;
-} __attribute__((aligned(32)));
+    uint32_t len, kind;
+} __attribute__((aligned(16)));
 
-/* Where a packet lies that is not fresh, and what became of it: `netil::pool::Detail`. */
+/* Kinds: there is a packet, it lies as it was put, its length on the wire is in its detail; and from a bit on the entry by which it comes. */
+enum { NV_PRESENT = 1, NV_FRESH = 2, NV_CUT = 4, NV_ENTRY = 3 };
+
+/* Where a packet lies that is not fresh, its length on the wire if that is apart, and what became of it: `netil::pool::Detail`. */
 struct nv_detail {
     uint64_t at;
     uint32_t head;
     uint32_t front, moved; /* bytes pulled that can come back; bytes pulled less bytes pushed */
     uint32_t outcome, member, value, site; /* what became of it, where, and what with */
+    uint32_t wire_len;
 };
 
 /* A table that lies in memory as netil::layout says; null where only the runtime can look into it. */
@@ -39,6 +42,11 @@ struct nv_list {
     const uint32_t *slots;
 };
 
+/* Cache lines of packets that come next, up to, and without, the second address: `netil::pool::Expected`. */
+struct nv_expected {
+    const uint8_t *from, *to;
+};
+
 /* A burst on its way. The runtime's functions take it and a packet's slot. */
 struct nv_graph {
     uint8_t *memory;
@@ -58,6 +66,7 @@ struct nv_graph {
     uint64_t latest; /* no packet has come later so far */
     uint32_t budget; /* of each element */
     uint32_t left, copies, shown; /* what the element at hand has left of it, copies that it sent, coprocessors that it showed the packet */
+    const struct nv_expected *expected, *nothing; /* where packets lie that come next: up to, and without, the second */
 };
 
 /* What of a burst is at hand: copies that no store through a pointer changes, so that the compiler of C need not read them anew behind each. Where elements' memories
@@ -92,6 +101,7 @@ struct nv_run {
     uint8_t *memory, *origin;
     uint8_t *home; /* where its annotations are kept */
     uint32_t moved, len, front, present;
+    uint32_t came; /* its length when it came, in quick forms */
     uint32_t outcome, member, value, site;
     uint32_t by; /* a port that a handler computed */
     struct nv_kept *kept; /* by place */
@@ -119,7 +129,7 @@ NV_INLINE uint32_t nv_head(const struct nv_run *r)
 NV_INLINE void nv_locate(struct nv_graph *g, struct nv_run *r, uint64_t i)
 {
     const struct nv_detail *k = &g->details[i];
-    const int fresh = g->slots[i].fresh;
+    const int fresh = (g->slots[i].kind & NV_FRESH) != 0;
     r->memory = (uint8_t *)((uintptr_t)g->memory + k->at);
     r->moved = fresh ? 0 : k->moved, r->len = g->slots[i].len, r->front = fresh ? 0 : k->front;
     r->origin = r->memory + ((int64_t)(fresh ? NV_HEAD : k->head) - (int32_t)r->moved);
@@ -128,9 +138,9 @@ NV_INLINE void nv_locate(struct nv_graph *g, struct nv_run *r, uint64_t i)
 NV_INLINE void nv_load(struct nv_graph *g, struct nv_run *r, uint8_t *info, uint64_t i)
 {
     nv_locate(g, r, i);
-    r->present = g->slots[i].present;
+    r->present = g->slots[i].kind & NV_PRESENT;
     r->home = g->memory + i * NV_STRIDE;
-    if (NV_INFO > 0 && g->slots[i].fresh)
+    if (NV_INFO > 0 && g->slots[i].kind & NV_FRESH)
         *(struct nv_info *)info = (struct nv_info){ { 0 } };
     else if (NV_INFO > 0)
         *(struct nv_info *)info = *(const struct nv_info *)r->home;
@@ -142,23 +152,35 @@ NV_INLINE void nv_load_fresh(const struct nv_near *k, struct nv_run *r, uint8_t 
     r->home = k->memory + i * NV_STRIDE;
     r->memory = r->home + NV_ROOM;
     r->origin = r->memory + NV_HEAD, r->moved = 0;
-    r->len = len, r->front = 0, r->present = 1;
+    r->len = r->came = len, r->front = 0, r->present = 1;
     *(struct nv_info *)info = (struct nv_info){ { 0 } };
+}
+
+NV_INLINE uint32_t nv_wire_len(const struct nv_slot *k, const struct nv_detail *d)
+{
+    return NV_RARELY(k->kind & NV_CUT) ? d->wire_len : k->len;
 }
 
 NV_INLINE void nv_place(struct nv_slot *k, struct nv_detail *d, const struct nv_run *r)
 {
-    k->len = r->len, k->fresh = 0;
+    d->wire_len = nv_wire_len(k, d), k->kind |= NV_CUT;
+    k->len = r->len, k->kind &= ~(uint32_t)NV_FRESH;
     d->head = nv_head(r), d->front = r->front, d->moved = r->moved;
 }
 
-/* The same at the end of the way of a packet that came as it was put: where it lies is known already if that has not changed, and annotations are of no use any more. */
-NV_INLINE void nv_place_last(struct nv_slot *k, struct nv_detail *d, const struct nv_run *r)
+/* The same of packet i, away from where it is seldom done. */
+NV_APART __attribute__((cold)) void nv_place_apart(struct nv_slot *k, struct nv_detail *d, uint64_t i, uint32_t head, uint32_t front, uint32_t moved, uint32_t len)
 {
-    if (r->moved == 0 && r->front == 0)
-        k->len = r->len;
-    else
-        nv_place(k, d, r);
+    d[i].wire_len = nv_wire_len(&k[i], &d[i]);
+    k[i].kind = (k[i].kind | NV_CUT) & ~(uint32_t)NV_FRESH, k[i].len = len;
+    d[i].head = head, d[i].front = front, d[i].moved = moved;
+}
+
+/* The same at the end of the way of a packet that came as it was put: where it lies is known already if that has not changed, and annotations are of no use any more. */
+NV_INLINE void nv_place_last(const struct nv_near *k, uint64_t i, const struct nv_run *r)
+{
+    if (NV_RARELY(r->moved != 0 || r->front != 0 || r->len != r->came))
+        nv_place_apart(k->slots, k->details, i, nv_head(r), r->front, r->moved, r->len);
 }
 
 NV_INLINE void nv_store(struct nv_graph *g, const struct nv_run *r, const uint8_t *info, uint64_t i)
@@ -251,52 +273,6 @@ NV_INLINE void nv_unpull(struct nv_run *r, uint32_t n)
 {
     nv_moved(r, -n);
     r->front -= n;
-}
-
-/* The one's complement sum of the halves of a word: in its upper half, carries and all, once it is added to itself turned around. */
-NV_INLINE uint32_t nv_fold(uint32_t sum)
-{
-    return (sum + (sum << 16 | sum >> 16)) >> 16;
-}
-
-NV_INLINE uint32_t nv_fold_long(uint64_t sum)
-{
-    return nv_fold((uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32));
-}
-
-/* The one's complement sum of big-endian words (RFC 1071); the order of bytes does not matter but for the result. An IPv4 header without options is the
-   usual case. */
-NV_INLINE uint32_t nv_sum(const uint8_t *p, uint32_t len)
-{
-    uint64_t sum = 0, longs;
-    uint32_t word;
-    uint16_t half, result;
-    if (len == 20) {
-        memcpy(&sum, p, 8);
-        memcpy(&longs, p + 8, 8);
-        memcpy(&word, p + 16, 4);
-        sum += longs;
-        sum += sum < longs;
-        sum += word;
-        sum += sum < word;
-    } else {
-        for (; len >= 4; p += 4, len -= 4) {
-            memcpy(&word, p, 4);
-            sum += word;
-        }
-        if (len >= 2) {
-            memcpy(&half, p, 2);
-            sum += half;
-            p += 2, len -= 2;
-        }
-        if (len) {
-            uint8_t last[2] = { *p, 0 };
-            memcpy(&half, last, 2);
-            sum += half;
-        }
-    }
-    result = (uint16_t)nv_fold_long(sum);
-    return (uint32_t)nv_be((const uint8_t *)&result, 2);
 }
 
 NV_INLINE uint32_t nv_murmur(const uint32_t *words, unsigned n)

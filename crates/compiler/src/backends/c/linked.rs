@@ -118,6 +118,7 @@ fn beginning(members: &[&Member<'_>]) -> String {
         pool::HEAD,
         pool::LONGEST
     );
+    text += include_str!("sums.c");
     text += include_str!("linked.c");
     text += include_str!("prefixes.c");
     text
@@ -257,8 +258,7 @@ fn quick(ways: &Ways<'_>, entries: &[(u32, u32)]) -> String {
     );
     text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    int64_t out;\n    uint32_t port;\n";
     text += &ways.kin.variables();
-    text +=
-        "    if (NV_RARELY(!k->slots[i].fresh || k->slots[i].len < NV_LEAST)) {\n        enter(g, i, entry);\n        return 1;\n    }\n";
+    text += "    if (NV_RARELY(!(k->slots[i].kind & NV_FRESH) || k->slots[i].len < NV_LEAST)) {\n        enter(g, i, entry);\n        return 1;\n    }\n";
     text += "    nv_load_fresh(k, r, info, i, k->slots[i].len);\n    NV_ASSUME(r->len >= NV_LEAST);\n    r->kept = kept;\n";
     text += &begins(entries, ways.kin, &|_| true, "return 0");
     text + &ways.text()
@@ -356,7 +356,7 @@ const BURST: &str = "
 /* Where a packet comes in; the same for all if there is one entry. */
 NV_INLINE uint32_t nv_entry(const struct nv_slot *slots, uint64_t i)
 {
-    return NV_ENTRIES == 1 ? 0 : slots[i].entry;
+    return NV_ENTRIES == 1 ? 0 : slots[i].kind >> NV_ENTRY;
 }
 
 /* The same of a packet that comes in, which is counted; where all come in by one, that is done for all of them. */
@@ -388,9 +388,25 @@ NV_INLINE uint64_t nv_least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The next packet. */
-NV_INLINE int next(struct nv_graph *g, const struct nv_near *k, uint64_t i, struct nv_kept *kept)
+/* Lines of packets that come next, which are fetched while others are run. */
+struct nv_coming {
+    const uint8_t *at, *to;
+    const struct nv_expected *others, *nothing;
+};
+
+/* One of them, into the second-level cache: the first is for the packets at hand. */
+NV_INLINE void nv_fetch_next(struct nv_coming *c)
 {
+    if (c->at < c->to)
+        __builtin_prefetch(c->at, 0, 2), c->at += 64;
+    else if (c->others < c->nothing)
+        c->at = c->others->from, c->to = c->others++->to;
+}
+
+/* The next packet. */
+NV_INLINE int next(struct nv_graph *g, const struct nv_near *k, uint64_t i, struct nv_kept *kept, struct nv_coming *c)
+{
+    nv_fetch_next(c);
     return one(g, k, i, nv_come(g, k->slots, i), kept);
 }
 
@@ -405,6 +421,7 @@ void netvm_linked(struct nv_graph *g)
     struct nv_near near, *k = &near;
     const uint32_t *const burst = g->burst;
     const uint64_t count = g->count;
+    struct nv_coming coming = { 0, 0, g->expected, g->nothing }, *c = &coming;
     uint64_t fetched = 0;
     if (NV_RARELY(!nv_quick(g))) {
         for (uint64_t n = 0; n < g->count; n++)
@@ -417,7 +434,7 @@ void netvm_linked(struct nv_graph *g)
     if (NV_KEPT > 0 && !far) {
         /* Nothing is fetched ahead and nothing kept: a text of its own, in which no lookup asks for that. */
         for (uint64_t n = 0; n < nv_count(g, count); n++)
-            if (NV_RARELY(next(g, k, burst[n], 0)))
+            if (NV_RARELY(next(g, k, burst[n], 0, c)))
                 nv_again(g, k);
         nv_all_came(g);
         return;
@@ -430,7 +447,7 @@ void netvm_linked(struct nv_graph *g)
         for (; fetched < upto; fetched++)
             ahead(g, k, burst[fetched], nv_entry(k->slots, burst[fetched]), kept[fetched & (NV_PLACES - 1)]);
         for (uint64_t n = start; n < nv_least(start + NV_GROUP, nv_count(g, count)); n++)
-            if (NV_RARELY(next(g, k, burst[n], kept[n & last])))
+            if (NV_RARELY(next(g, k, burst[n], kept[n & last], c)))
                 nv_again(g, k);
     }
     nv_all_came(g);

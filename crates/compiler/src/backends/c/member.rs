@@ -8,6 +8,7 @@
 use super::Unsupported;
 use super::calls::{call_of, limbs, touches};
 use super::kept::Kept;
+use super::likely::Likely;
 use super::scalar::{Form, Scalar, ctype};
 use super::sends::OrDrop;
 use super::spared::Spared;
@@ -111,7 +112,7 @@ pub(super) fn emit_slice(place: &Place<'_>, func: &Func, module: &Module, large:
 
 /// `start` is what is done at the beginning, `again` what instead when a form goes on for another.
 fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &str) -> Result<String, Unsupported> {
-    let mut scalar = Scalar { func, form, body: String::new() };
+    let mut scalar = Scalar { func, form, body: String::new(), likely: (form.mode == Mode::Quick).then(|| Likely::of(func)) };
     let cfg = Cfg::new(func);
     for block in &cfg.order {
         scalar.block(*block)?;
@@ -314,7 +315,7 @@ impl Form for Element<'_> {
     }
 
     fn wire_len(&self) -> String {
-        format!("{}->slots[i].wire_len", self.pointers())
+        format!("nv_wire_len(&{0}->slots[i], &{0}->details[i])", self.pointers())
     }
 
     fn time_ns(&self) -> String {
@@ -349,9 +350,31 @@ impl Form for Element<'_> {
     }
 }
 
+/// What a checksum was before numbers were added and taken out, and the sum that comes to its complement by them.
+fn less(func: &Func, v: Value) -> Option<(Value, u32)> {
+    let Some(Op::Helper(helper @ (Helper::ChecksumAdd | Helper::ChecksumSub), args, _)) = func.op(v) else { return None };
+    let term = func.constant(args[1])? as u32 & 0xffff;
+    let term = if *helper == Helper::ChecksumSub { 0xffff ^ term } else { term };
+    match func.op(args[0]) {
+        Some(Op::Helper(Helper::ChecksumAdd | Helper::ChecksumSub, ..)) => {
+            let (first, sum) = less(func, args[0])?;
+            Some((first, sum.checked_add(term)?))
+        }
+        _ => Some((args[0], term)),
+    }
+}
+
+/// The same number modulo 65,535, and not 0.
+fn folded(sum: u32) -> u32 {
+    if sum > 0 { (sum - 1) % 0xffff + 1 } else { 0 }
+}
+
 pub(super) fn store(scalar: &Scalar<'_>, order: Order, at: &str, value: Value) -> String {
     let (bytes, v) = (scalar.func.width(value) / 8, scalar.val(value));
     let put = if order == Order::Big { "nv_put_be" } else { "nv_put_le" };
+    if order == Order::Big && scalar.is_in_parts(value) {
+        return format!("nv_put_be({at}, 2, {v}_high), nv_put_be({at} + 2, 4, {v}_low);");
+    }
     if bytes <= 8 {
         return format!("{put}({at}, {bytes}, {v});");
     }
@@ -376,8 +399,11 @@ impl Element<'_> {
         };
         match helper {
             Helper::Inside => self.inside(&arg(0), &arg(1), site),
+            Helper::Checksum if self.spared.sums.contains(&v) => {
+                format!("{}\n    {v:?} = !nv_sum_right(nv_p(r) + {}, {});", checked(), arg(0), arg(1))
+            }
             Helper::Checksum => format!("{}\n    {v:?} = 0xffff ^ nv_sum(nv_p(r) + {}, {});", checked(), arg(0), arg(1)),
-            Helper::ChecksumValid => format!("{}\n    {v:?} = nv_sum(nv_p(r) + {}, {}) == 0xffff;", checked(), arg(0), arg(1)),
+            Helper::ChecksumValid => format!("{}\n    {v:?} = nv_sum_right(nv_p(r) + {}, {});", checked(), arg(0), arg(1)),
             Helper::ChecksumAdd | Helper::ChecksumSub => self.update(scalar, v, helper, args),
             Helper::Hash if !args.is_empty() => {
                 let words: Vec<String> = args.iter().map(|a| scalar.val(*a)).collect();
@@ -435,6 +461,10 @@ impl Element<'_> {
         let term = if helper == Helper::ChecksumSub { complement(&term) } else { format!("({term} & 0xffff)") };
         if self.mode != Mode::Quick {
             return format!("{v:?} = 0xffff ^ nv_fold({} + {term});", complement(&before));
+        }
+        if let Some((first, less)) = less(scalar.func, v).filter(|(_, less)| *less > 0) {
+            let sum = format!("const uint32_t sum{} = {} + {};\n    ", v.0, complement(&scalar.val(first)), less);
+            return format!("{sum}{v:?} = nv_less({} & 0xffff, {});", scalar.val(first), folded(less));
         }
         let sum = match scalar.func.op(args[0]) {
             Some(Op::Helper(Helper::ChecksumAdd | Helper::ChecksumSub, ..)) => format!("sum{}", args[0].0),

@@ -19,6 +19,7 @@ mod counts;
 mod kept;
 mod kin;
 mod lanes;
+mod likely;
 pub mod linked;
 mod live;
 mod lookups;

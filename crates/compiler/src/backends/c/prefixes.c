@@ -7,23 +7,24 @@ NV_INLINE uint32_t nv_number(const uint8_t *array, unsigned bytes, uint64_t at)
     return (uint32_t)nv_le(array + bytes * at, bytes);
 }
 
-/* The same for the longest prefix of a key, 0 for none: the root says it, or which group does. */
+/* The same for the longest prefix of a key, the shortest of which may be of no bits; 0 for none: the root says it, or which group does. One test tells numbers of entries
+   from all others. */
 NV_INLINE uint32_t nv_walk(const struct nv_table *t, unsigned bytes, unsigned left, uint32_t key)
 {
     uint32_t deeper = bytes == 4 ? 0x80000000u : 0x8000u, v = nv_number(t->index, bytes, key >> left);
+    if (!NV_RARELY(v - 1 >= deeper - 1))
+        return v;
     while (v & deeper) {
         left -= 8;
         v = nv_number(t->groups, bytes, (uint64_t)(v & ~deeper) * 256 + (key >> left & 255));
     }
-    return v;
+    return v ? v : (uint32_t)t->head[1];
 }
 
-/* The number of the entry of the longest prefix of a key, the shortest of which may be of no bits; 0 for none. */
 NV_INLINE uint32_t nv_prefix(const struct nv_table *t, unsigned key_bits, unsigned root_bits, uint32_t key)
 {
     unsigned left = key_bits - root_bits;
-    uint32_t v = NV_RARELY(t->head[0]) ? nv_walk(t, 4, left, key) : nv_walk(t, 2, left, key);
-    return NV_RARELY(!v) ? (uint32_t)t->head[1] : v;
+    return NV_RARELY(t->head[0]) ? nv_walk(t, 4, left, key) : nv_walk(t, 2, left, key);
 }
 
 /* Fetches what a lookup will read first, of a table that is there. */

@@ -1,5 +1,6 @@
 //! The filter for one packet, as a function of labels and jumps, one label per block of MIR.
 
+use super::likely::Likely;
 use super::sends::OrDrop;
 use super::{Unsupported, sends};
 use crate::mir::cfg::Cfg;
@@ -13,7 +14,7 @@ use std::fmt::Write as _;
 /// The function `one`, and the burst function made of it.
 pub(super) fn emit(func: &Func, module: &Module) -> Result<String, Unsupported> {
     let form = Filter { data: module.data.len() };
-    let mut scalar = Scalar { func, form: &form, body: String::new() };
+    let mut scalar = Scalar { func, form: &form, body: String::new(), likely: None };
     let cfg = Cfg::new(func);
     for block in &cfg.order {
         scalar.block(*block)?;
@@ -158,6 +159,8 @@ pub(super) struct Scalar<'a> {
     pub func: &'a Func,
     pub form: &'a dyn Form,
     pub body: String,
+    /// Which ways packets mostly go, if that is worth saying.
+    pub likely: Option<Likely>,
 }
 
 impl Scalar<'_> {
@@ -167,8 +170,17 @@ impl Scalar<'_> {
         let all = cfg.order.iter().flat_map(|b| self.func.block(*b).params.iter().chain(&self.func.block(*b).ops));
         for v in all.filter(|v| matches!(self.func.ty(**v), Type::Int(_)) && self.inline(**v).is_none()) {
             let _ = writeln!(text, "    {} {v:?}{};", ctype(self.func.width(*v)), if self.form.trusts() { "" } else { " = 0" });
+            if self.is_in_parts(*v) {
+                let _ = writeln!(text, "    uint32_t {v:?}_low, {v:?}_high;");
+            }
         }
         text
+    }
+
+    /// Whether a value is also there in two parts, since it was read so: Ethernet addresses, of which compilers of C do not see that what was put together is taken
+    /// apart again when it is written.
+    pub fn is_in_parts(&self, v: Value) -> bool {
+        self.likely.is_some() && matches!(self.func.op(v), Some(Op::Load(_, Order::Little, ..))) && self.func.width(v) == 48
     }
 
     pub fn block(&mut self, block: Block) -> Result<(), Unsupported> {
@@ -232,6 +244,12 @@ impl Scalar<'_> {
             _ => {
                 let value = self.value(v, op)?;
                 self.line(&format!("{v:?} = {value};"));
+                if let Op::Load(space, _, addr, offset, ..) = op
+                    && self.is_in_parts(v)
+                {
+                    let at = self.at(*space, *addr, *offset);
+                    self.line(&format!("{v:?}_low = (uint32_t)nv_le({at}, 4), {v:?}_high = (uint32_t)nv_le({at} + 4, 2);"));
+                }
             }
         }
         Ok(())
@@ -408,8 +426,14 @@ impl Scalar<'_> {
                 self.line(&go);
             }
             Terminator::Branch(c, yes, no) => {
+                let likely = self.likely.as_ref().and_then(|likely| likely.holds(self.func, *c, yes.block, no.block));
                 let (c, yes, no) = (self.val(*c), self.go(yes), self.go(no));
-                self.line(&format!("if ({c})\n        {yes}\n    else\n        {no}"));
+                let test = match likely {
+                    Some(true) => format!("NV_MOSTLY({c})"),
+                    Some(false) => format!("NV_RARELY({c})"),
+                    None => c,
+                };
+                self.line(&format!("if ({test})\n        {yes}\n    else\n        {no}"));
             }
             Terminator::Switch(v, cases, default) => {
                 let mut text = format!("switch ({}) {{\n", self.val(*v));

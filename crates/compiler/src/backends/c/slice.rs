@@ -214,10 +214,11 @@ impl Slicer<'_> {
                 table if table.kind == TableKind::Exact => Part::Value,
                 _ => Part::Stop,
             },
-            Helper::PullHead | Helper::PushHead | Helper::TrimTail | Helper::Unpull => Part::Kept,
+            Helper::PullHead | Helper::PushHead | Helper::Unpull => Part::Kept,
             Helper::Checksum | Helper::ChecksumValid | Helper::ChecksumAdd | Helper::ChecksumSub | Helper::Hash => Part::Value,
             Helper::Moved | Helper::IsPresent | Helper::Inside | Helper::EntryLoad(..) => Part::Value,
-            Helper::EntryStore(..) | Helper::SetTimer(_) | Helper::SetTime => Part::Skipped,
+            // All packets are as long as can be here.
+            Helper::TrimTail | Helper::EntryStore(..) | Helper::SetTimer(_) | Helper::SetTime => Part::Skipped,
             _ => Part::Stop,
         }
     }

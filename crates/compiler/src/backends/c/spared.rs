@@ -2,6 +2,7 @@
 
 use crate::mir::cfg::{Cfg, DominatorTree};
 use crate::mir::{Block, Extent, Func, Helper, Op, Value};
+use netil::ops::CmpOp;
 use netil::table::Space;
 use std::collections::HashSet;
 
@@ -12,13 +13,15 @@ pub(super) struct Spared {
     pub ticks: HashSet<Value>,
     /// Pushes of bytes that are all written before anybody can see them.
     pub zeros: HashSet<Value>,
+    /// Checksums that nobody asks more of than whether they are 0.
+    pub sums: HashSet<Value>,
 }
 
 impl Spared {
     pub fn of(func: &Func) -> Self {
         let cfg = Cfg::new(func);
         let pushes = cfg.order.iter().flat_map(|block| pushes(func, *block));
-        Self { zeros: pushes.collect(), ticks: ticks(func, &cfg) }
+        Self { zeros: pushes.collect(), ticks: ticks(func, &cfg), sums: sums(func, &cfg) }
     }
 }
 
@@ -43,6 +46,20 @@ fn ticks(func: &Func, cfg: &Cfg) -> HashSet<Value> {
         }
     }
     spared
+}
+
+/// Checksums that are compared with 0, and nothing else.
+fn sums(func: &Func, cfg: &Cfg) -> HashSet<Value> {
+    let all = || cfg.order.iter().flat_map(|block| ops(func, *block));
+    let mut sums: HashSet<Value> = all().filter(|(_, op)| matches!(op, Op::Helper(Helper::Checksum, ..))).map(|(v, _)| v).collect();
+    for (_, op) in all() {
+        match op {
+            Op::Cmp(CmpOp::Eq | CmpOp::Ne, _, zero) if func.constant(*zero) == Some(0) => {}
+            op => op.operands(|v| _ = sums.remove(&v)),
+        }
+    }
+    cfg.order.iter().for_each(|block| func.block(*block).end.values(|v| _ = sums.remove(&v)));
+    sums
 }
 
 fn pushes(func: &Func, block: Block) -> Vec<Value> {

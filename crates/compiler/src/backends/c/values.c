@@ -4,6 +4,7 @@
 
 #define NV_INLINE static inline __attribute__((always_inline, unused))
 #define NV_RARELY(c) __builtin_expect(!!(c), 0)
+#define NV_MOSTLY(c) __builtin_expect(!!(c), 1)
 #define NV_MASK(w) ((w) >= 64 ? ~0ull : (1ull << (w)) - 1)
 
 /* n bytes, 1 to 8, the most significant first. */
@@ -36,6 +37,11 @@ NV_INLINE uint64_t nv_le(const uint8_t *p, unsigned n)
         return nv_le(p, 4) | nv_le(p + 4, n - 4) << 32;
     if (n == 3)
         return nv_le(p, 2) | (uint64_t)p[2] << 16;
+    if (n == 2) {
+        uint16_t half;
+        memcpy(&half, p, 2);
+        return half;
+    }
     memcpy(&v, p, n);
 #else
     for (unsigned i = n; i > 0; i--)

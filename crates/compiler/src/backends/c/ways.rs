@@ -75,7 +75,7 @@ impl Ways<'_> {
     fn words(&self) -> Words {
         match self.general {
             true => Words { place: "nv_place(&g->slots[i], &g->details[i], r);", done: "return", called: "return" },
-            false => Words { place: "nv_place_last(&k->slots[i], &k->details[i], r);", done: "return 0", called: "return 1" },
+            false => Words { place: "nv_place_last(k, i, r);", done: "return 0", called: "return 1" },
         }
     }
 

@@ -25,7 +25,7 @@ mod unqueue;
 pub use replay::Replay;
 
 use super::{Graph, Info, Packet, Settings, Stream};
-use netil::pool::{Even, Line, Pool};
+use netil::pool::{Even, Pool};
 
 /// All of them.
 #[rustfmt::skip]
@@ -152,14 +152,6 @@ fn boolean(text: &str) -> Result<bool, String> {
     super::text::boolean(text).ok_or_else(|| format!("expected true or false, not '{text}'"))
 }
 
-/// What comes next at a source.
-pub struct Coming<'s> {
-    /// The packets.
-    pub even: Even<'s>,
-    /// What is worth fetching meanwhile: a line with each of them, as far as there are.
-    pub later: &'s [Line],
-}
-
 /// An element that the runtime knows itself.
 pub trait Native {
     /// Once, before anything runs.
@@ -229,7 +221,7 @@ pub trait Native {
     }
 
     /// Packets that come next, one or more, if they are all alike. Nobody has to be told that the last of them is the last.
-    fn even(&self) -> Option<Coming<'_>> {
+    fn even(&self) -> Option<Even<'_>> {
         None
     }
 

@@ -2,7 +2,7 @@
 
 use super::super::Packet;
 use super::super::turns::moments;
-use super::{Coming, Control, Ctx, Native, Ready, controls};
+use super::{Control, Ctx, Native, Ready, controls};
 use crate::io::LinkType;
 use netil::pool::{Arrival, Even, Line, Pool};
 use std::sync::Arc;
@@ -48,9 +48,6 @@ impl Replay {
         &lines[line..]
     }
 }
-
-/// How many packets ahead they are fetched: processors do that by themselves, but only up to the end of a page (a million packets: 2.5 ns each).
-const AHEAD: usize = 48;
 
 /// Bytes of a line.
 const LINE: usize = size_of::<Line>();
@@ -107,7 +104,10 @@ impl Source {
             arrival
         });
         pool.put_many(coming, LinkType::EN10MB.number(), slots);
-        self.step(slots.len() - before)
+        let (line, last) = (self.line, self.step(slots.len() - before));
+        let later = self.replay.lines(self.line);
+        pool.expect(&later[..later.len().min(self.line.saturating_sub(line))]);
+        last
     }
 
     /// So many packets of this pass have been taken; when the last of them came, if there was one.
@@ -142,11 +142,10 @@ impl Native for Source {
         }
     }
 
-    fn even(&self) -> Option<Coming<'_>> {
+    fn even(&self) -> Option<Even<'_>> {
         let replay = Some(&*self.replay).filter(|replay| replay.even && self.active && !self.is_over())?;
         let (lens, lines) = (&replay.lens[self.index..], replay.lines(self.line));
-        let even = Even { lines, lens, time_ns: self.time, interval_ns: replay.interval_ns, tag: LinkType::EN10MB.number() };
-        Some(Coming { even, later: lines.get(AHEAD..).unwrap_or_default() })
+        Some(Even { lines, lens, time_ns: self.time, interval_ns: replay.interval_ns, tag: LinkType::EN10MB.number() })
     }
 
     fn even_arrived(&mut self, packets: usize) {

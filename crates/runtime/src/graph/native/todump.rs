@@ -152,8 +152,8 @@ impl ToDump {
             return pool.give_back(slots);
         }
         for slot in slots {
-            let (place, bytes) = (pool.slot(*slot), pool.bytes(*slot));
-            self.write_packet(bytes, place.time_ns, place.wire_len.max(bytes.len() as u32), LinkType::from_file(place.tag));
+            let (time_ns, bytes) = (pool.slot(*slot).time_ns, pool.bytes(*slot));
+            self.write_packet(bytes, time_ns, pool.wire_len(*slot).max(bytes.len() as u32), LinkType::from_file(pool.tag(*slot)));
         }
         pool.give_back(slots);
     }

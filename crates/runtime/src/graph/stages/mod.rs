@@ -161,8 +161,8 @@ impl Cluster for Stages {
     fn run(&mut self, slots: &[u32], _: u32, pool: &mut Pool, host: &mut dyn Host) {
         self.tags.clear();
         for (arrival, slot) in (0..).zip(slots) {
-            let (member, port) = self.entries[pool.slot(*slot).entry as usize];
-            self.tags.push(pool.slot(*slot).tag);
+            let (member, port) = self.entries[pool.slot(*slot).entry() as usize];
+            self.tags.push(pool.tag(*slot));
             let mut buffer = pool.lift(*slot);
             buffer.port = port;
             self.wait(member as usize, (Key::of_arrival(arrival), buffer));

@@ -121,7 +121,7 @@ struct Watching(Arc<std::sync::Mutex<Vec<(u32, u8)>>>);
 
 impl Cluster for Watching {
     fn run(&mut self, slots: &[u32], _: u32, pool: &mut Pool, host: &mut dyn Outside) {
-        let seen = slots.iter().map(|slot| (pool.slot(*slot).entry, pool.bytes(*slot)[0]));
+        let seen = slots.iter().map(|slot| (pool.slot(*slot).entry(), pool.bytes(*slot)[0]));
         self.0.lock().unwrap().extend(seen);
         host.exit(0, slots, pool);
     }

@@ -5,7 +5,7 @@
     reason = "memory that is shared with the kernel (rings of packets, mapped files), advice on memory, prefetching, and wide registers"
 )]
 
-use netil::pool::{Even, Line, Pool};
+use netil::pool::{Even, Pool};
 
 pub(in crate::io) mod mapped;
 pub(in crate::io) mod packet;
@@ -39,25 +39,18 @@ pub(crate) fn prefer_large_pages(memory: &[u8]) {
     let _ = memory;
 }
 
-/// Puts packets that are alike into slots, each `step`-th of these, and asks for a line of `later` with each; in whole cache lines where the processor has registers of that size
-/// (0.2 ns a packet).
-pub(crate) fn put_even(pool: &mut Pool, even: &Even<'_>, later: &[Line], slots: &[u32], step: usize) {
+/// Puts packets that are alike into slots, each `step`-th of these, the first of them if they follow each other; in whole cache lines where the processor has registers of that size (0.2 ns a packet).
+pub(crate) fn put_even(pool: &mut Pool, even: &Even<'_>, first: Option<u32>, slots: &[u32], step: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-        fn wide(pool: &mut Pool, even: &Even<'_>, later: &[Line], slots: &[u32], step: usize) {
-            put(pool, even, later, slots, step);
+        fn wide(pool: &mut Pool, even: &Even<'_>, first: Option<u32>, slots: &[u32], step: usize) {
+            pool.put_even(even, first, slots, step);
         }
         if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vl") {
             // SAFETY: the processor has what this is compiled for.
-            return unsafe { wide(pool, even, later, slots, step) };
+            return unsafe { wide(pool, even, first, slots, step) };
         }
     }
-    put(pool, even, later, slots, step);
-}
-
-#[inline(always)]
-fn put(pool: &mut Pool, even: &Even<'_>, later: &[Line], slots: &[u32], step: usize) {
-    let later = later.as_flattened();
-    pool.put_even(even, slots, step, |n| prefetch(later, n * size_of::<Line>()));
+    pool.put_even(even, first, slots, step);
 }
