@@ -128,3 +128,20 @@ fn places_outside_are_found() {
         assert!(!pool.check(&[id]), "{head} {len} {front}");
     }
 }
+
+#[test]
+fn packets_keep_their_tags_and_lengths_on_the_wire() {
+    let mut pool = Pool::new(6, 0);
+    let ids = [(5, 5, 7), (5, 8, 7), (3, 3, 9), (3, 4, 7), (1, 1, 9)]
+        .map(|(len, wire_len, tag)| (pool.put(&vec![1; len], 0, wire_len, tag).unwrap(), wire_len, tag));
+    let place = (pool.place(moved(30), 9).unwrap(), 99, 9);
+    for (id, wire_len, tag) in ids.into_iter().chain([place]) {
+        assert_eq!((pool.wire_len(id), pool.tag(id)), (wire_len, tag));
+    }
+    // Slots that were used for others.
+    pool.give_back(&ids.map(|(id, ..)| id));
+    for wire_len in [2, 6] {
+        let id = pool.put(&[1, 2], 0, wire_len, 8).unwrap();
+        assert_eq!((pool.wire_len(id), pool.tag(id), pool.lift(id).orig_len), (wire_len, 8, wire_len));
+    }
+}

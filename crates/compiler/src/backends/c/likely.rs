@@ -55,3 +55,48 @@ impl Likely {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mir::{Edge, Type};
+    use netil::exec::DropReason;
+    use netil::module::HandlerKind;
+
+    /// A comparison, and where packets go if it holds and if not.
+    fn deciding(op: CmpOp, ends: [Terminator; 2]) -> (Func, [Block; 3]) {
+        let mut func = Func { kind: HandlerKind::Push, blocks: Vec::new(), values: Vec::new(), module_sets: 0, sets: Vec::new() };
+        let start = func.new_block(&[Type::Int(32), Type::Int(32)]);
+        let [a, b] = func.block(start).params[..] else { unreachable!() };
+        let condition = func.append(start, Type::Int(1), Op::Cmp(op, a, b));
+        let [yes, no] = ends.map(|end| {
+            let block = func.new_block(&[]);
+            func.block_mut(block).end = end;
+            block
+        });
+        let edge = |block| Edge { block, args: Vec::new() };
+        func.block_mut(start).end = Terminator::Branch(condition, edge(yes), edge(no));
+        (func, [start, yes, no])
+    }
+
+    fn guess(op: CmpOp, ends: [Terminator; 2]) -> Option<bool> {
+        let (func, [start, yes, no]) = deciding(op, ends);
+        let Terminator::Branch(condition, ..) = func.block(start).end else { unreachable!() };
+        Likely::of(&func).holds(&func, condition, yes, no)
+    }
+
+    #[test]
+    fn packets_mostly_go_on_by_the_first_port_and_numbers_are_equal() {
+        let (drop, first, second) = (Terminator::Drop(DropReason::Verdict), Terminator::Send(1), Terminator::Send(2));
+        for (op, ends, guessed) in [
+            (CmpOp::Eq, [drop.clone(), second.clone()], Some(false)),
+            (CmpOp::Ne, [second.clone(), drop.clone()], Some(true)),
+            (CmpOp::Eq, [second.clone(), first.clone()], Some(false)),
+            (CmpOp::Eq, [first.clone(), first.clone()], Some(true)),
+            (CmpOp::Ne, [drop.clone(), drop.clone()], Some(false)),
+            (CmpOp::Lt, [first.clone(), first], None),
+        ] {
+            assert_eq!(guess(op, ends.clone()), guessed, "{op:?} {ends:?}");
+        }
+    }
+}
