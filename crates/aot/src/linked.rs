@@ -218,7 +218,8 @@ impl Cluster for Linked {
             budget,
             ..Burst::EMPTY
         };
-        (burst.expected, burst.nothing) = (pool.expected().as_ptr_range().start, pool.expected().as_ptr_range().end);
+        let expected = pool.take_expected();
+        (burst.expected, burst.nothing) = (expected.as_ptr_range().start, expected.as_ptr_range().end);
         burst.find(pool);
         let (programs, calls, refused) = (&self.programs[..], &self.calls[..], &self.refused[..]);
         let (stayed, left) = (&mut self.flows.stayed[..], &mut self.flows.left[..]);
@@ -226,7 +227,7 @@ impl Cluster for Linked {
         let mut running =
             Running { programs, calls, pool, host, packets: slots.len(), exits, refused, stayed, left, copies: Vec::new(), set: false };
         burst.running = (&raw mut running).cast();
-        // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states, which lives until the end
+        // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states and to `expected`, which live until the end
         // of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
         unsafe { (self.run)(&raw mut burst) };
         running.hand_over(&mut burst);

@@ -279,9 +279,9 @@ impl Slots {
         self.expected.clear();
     }
 
-    /// What will be put next.
-    pub fn expected(&self) -> &[Expected] {
-        &self.expected
+    /// What will be put next; whoever fetches that has it then, and nobody else.
+    pub fn take_expected(&mut self) -> Vec<Expected> {
+        std::mem::take(&mut self.expected)
     }
 
     /// Copies of packets that are all alike in slots that have been [taken](Self::take), each `step`-th of `ids`, in half of the instructions of [`Self::put_many`]. `first`

@@ -350,18 +350,19 @@ impl Form for Element<'_> {
     }
 }
 
-/// What a checksum was before numbers were added and taken out, and the sum that comes to its complement by them.
-fn less(func: &Func, v: Value) -> Option<(Value, u32)> {
-    let Some(Op::Helper(helper @ (Helper::ChecksumAdd | Helper::ChecksumSub), args, _)) = func.op(v) else { return None };
-    let term = func.constant(args[1])? as u32 & 0xffff;
-    let term = if *helper == Helper::ChecksumSub { 0xffff ^ term } else { term };
-    match func.op(args[0]) {
-        Some(Op::Helper(Helper::ChecksumAdd | Helper::ChecksumSub, ..)) => {
-            let (first, sum) = less(func, args[0])?;
-            Some((first, sum.checked_add(term)?))
-        }
-        _ => Some((args[0], term)),
+/// Steps in which a checksum is changed and which are looked at together.
+const STEPS: u32 = 8;
+
+/// What a checksum was before constants were added and taken out, and the sum that comes to its complement by them.
+fn less(func: &Func, mut v: Value) -> Option<(Value, u32)> {
+    let mut sum = 0;
+    for _ in 0..STEPS {
+        let Some(Op::Helper(helper @ (Helper::ChecksumAdd | Helper::ChecksumSub), args, _)) = func.op(v) else { return Some((v, sum)) };
+        let term = func.constant(args[1])? as u32 & 0xffff;
+        sum += if *helper == Helper::ChecksumSub { 0xffff ^ term } else { term };
+        v = args[0];
     }
+    None
 }
 
 /// The same number modulo 65,535, and not 0.
