@@ -59,12 +59,12 @@ fn packets_that_are_alike_lie_as_others_do() {
     let lines: [Line; 5] = std::array::from_fn(|n| [n as u8 + 1; LINE]);
     let lens = [60, 64, 0, 1, 60];
     let times = [u64::MAX - 5, u64::MAX - 2, u64::MAX, u64::MAX, u64::MAX];
-    for sources in [1, 2] {
+    for (sources, in_a_row) in [(1, true), (2, true), (1, false), (2, false)] {
         let (mut even, mut others) = (Pool::new(4, 70), Pool::new(4, 70));
         let (mut ids, mut other_ids) = (vec![9], vec![9]);
         even.enter(2);
         others.enter(2);
-        let first = even.take(5, &mut ids);
+        let first = even.take(5, &mut ids).filter(|_| in_a_row);
         // They take turns.
         for turn in 0..sources {
             let lines: Vec<Line> = lines.iter().skip(turn).step_by(sources).copied().collect();
