@@ -53,6 +53,7 @@ fn of_headers(first: u32) -> String {
         note(&mut text, &format!("push {term}\nchksum.sub\npush {}\nchksum.add\n", 0xffff - term));
         note(&mut text, &format!("push {term}\nchksum.add\npush {term}\nchksum.add\npush 0\nchksum.sub\n"));
     }
+    note(&mut text, &"push 12\nupload.16\nchksum.add\npush 14\nupload.16\nchksum.sub\n".repeat(12));
     text + "push 0\npush 20\nchksum.jump good\npush 0\npush 20\npstore.8\ngood:\nret 1\nends\n"
 }
 

@@ -161,19 +161,22 @@ NV_INLINE uint32_t nv_wire_len(const struct nv_slot *k, const struct nv_detail *
     return NV_RARELY(k->kind & NV_CUT) ? d->wire_len : k->len;
 }
 
-NV_INLINE void nv_place(struct nv_slot *k, struct nv_detail *d, const struct nv_run *r)
+NV_INLINE void nv_place_at(struct nv_slot *k, struct nv_detail *d, uint32_t head, uint32_t front, uint32_t moved, uint32_t len)
 {
     d->wire_len = nv_wire_len(k, d), k->kind |= NV_CUT;
-    k->len = r->len, k->kind &= ~(uint32_t)NV_FRESH;
-    d->head = nv_head(r), d->front = r->front, d->moved = r->moved;
+    k->len = len, k->kind &= ~(uint32_t)NV_FRESH;
+    d->head = head, d->front = front, d->moved = moved;
+}
+
+NV_INLINE void nv_place(struct nv_slot *k, struct nv_detail *d, const struct nv_run *r)
+{
+    nv_place_at(k, d, nv_head(r), r->front, r->moved, r->len);
 }
 
 /* The same of packet i, away from where it is seldom done. */
 NV_APART __attribute__((cold)) void nv_place_apart(struct nv_slot *k, struct nv_detail *d, uint64_t i, uint32_t head, uint32_t front, uint32_t moved, uint32_t len)
 {
-    d[i].wire_len = nv_wire_len(&k[i], &d[i]);
-    k[i].kind = (k[i].kind | NV_CUT) & ~(uint32_t)NV_FRESH, k[i].len = len;
-    d[i].head = head, d[i].front = front, d[i].moved = moved;
+    nv_place_at(&k[i], &d[i], head, front, moved, len);
 }
 
 /* The same at the end of the way of a packet that came as it was put: where it lies is known already if that has not changed, and annotations are of no use any more. */

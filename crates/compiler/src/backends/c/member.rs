@@ -353,6 +353,15 @@ impl Form for Element<'_> {
 /// Steps in which a checksum is changed and which are looked at together.
 const STEPS: u32 = 8;
 
+/// Whether a checksum is that of fewer steps, whose sum is then far from what 32 bits hold; programs may have any number of them.
+fn is_near(func: &Func, v: Value) -> bool {
+    let before = |v: &Value| match func.op(*v) {
+        Some(Op::Helper(Helper::ChecksumAdd | Helper::ChecksumSub, args, _)) => Some(args[0]),
+        _ => None,
+    };
+    std::iter::successors(Some(v), before).take(STEPS as usize + 1).count() <= STEPS as usize
+}
+
 /// What a checksum was before constants were added and taken out, and the sum that comes to its complement by them.
 fn less(func: &Func, mut v: Value) -> Option<(Value, u32)> {
     let mut sum = 0;
@@ -468,7 +477,7 @@ impl Element<'_> {
             return format!("{sum}{v:?} = nv_less({} & 0xffff, {});", scalar.val(first), folded(less));
         }
         let sum = match scalar.func.op(args[0]) {
-            Some(Op::Helper(Helper::ChecksumAdd | Helper::ChecksumSub, ..)) => format!("sum{}", args[0].0),
+            Some(Op::Helper(Helper::ChecksumAdd | Helper::ChecksumSub, ..)) if is_near(scalar.func, args[0]) => format!("sum{}", args[0].0),
             _ => complement(&before),
         };
         format!("const uint32_t sum{0} = {sum} + {term};\n    {v:?} = 0xffff ^ nv_fold(sum{0});", v.0)
