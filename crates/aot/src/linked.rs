@@ -73,7 +73,7 @@ struct Burst {
     leave: unsafe extern "C" fn(*mut Burst, u64),
     look: unsafe extern "C" fn(*mut Burst, u64, u32, u64),
     running: *mut c_void,
-    exits: *mut List,
+    lists: *mut List,
     ended: List,
     counts: *mut u64,
     begun: *mut u64,
@@ -100,7 +100,7 @@ impl Burst {
         leave,
         look,
         running: null_mut(),
-        exits: null_mut(),
+        lists: null_mut(),
         ended: List::at(null_mut()),
         counts: null_mut(),
         begun: null_mut(),
@@ -131,14 +131,18 @@ pub struct Linked {
     tables: Vec<Table>,
     /// Room for what leaves by each exit and what goes no further.
     lists: Vec<Vec<u32>>,
-    /// The same lists, as compiled code sees them: those of exits, and behind them of what members drop.
-    exits: Vec<List>,
+    /// The same lists, as compiled code sees them.
+    seen: Vec<List>,
+    /// Where among them each list lies: those of exits, and behind them of what members drop.
+    places: Vec<u32>,
     refused: Vec<Ended>,
+    /// The lines of packets that come next, during a burst.
+    expected: Vec<Expected>,
     flows: Flows,
     _library: Library,
 }
 
-// SAFETY: the addresses in units, tables and exits are those of the last burst; they are written anew before compiled code sees them again.
+// SAFETY: the addresses in units, tables and lists are those of the last burst; they are written anew before compiled code sees them again.
 unsafe impl Send for Linked {}
 
 /// What calls from compiled code work on.
@@ -149,7 +153,7 @@ struct Running<'r> {
     host: &'r mut dyn Host,
     /// Of the burst.
     packets: usize,
-    exits: usize,
+    places: &'r [u32],
     refused: &'r [Ended],
     /// Packets that went no further, and that left at once, by member; those that left by each exit.
     stayed: &'r mut [u64],
@@ -188,8 +192,10 @@ impl Linked {
             units: Vec::new(),
             tables: Vec::new(),
             lists,
-            exits: Vec::new(),
+            seen: Vec::new(),
+            places: made.places,
             refused,
+            expected: Vec::new(),
             flows,
             _library: library,
         })
@@ -204,13 +210,12 @@ impl Cluster for Linked {
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
         self.prepare(host);
         let ended = self.empty_lists(slots.len());
-        let exits = &mut self.exits;
         let mut burst = Burst {
             burst: slots.as_ptr(),
             count: slots.len() as u64,
             units: self.units.as_ptr(),
             tables: self.tables.as_ptr(),
-            exits: exits.as_mut_ptr(),
+            lists: self.seen.as_mut_ptr(),
             ended,
             counts: self.flows.counts.as_mut_ptr(),
             begun: self.flows.begun.as_mut_ptr(),
@@ -218,16 +223,15 @@ impl Cluster for Linked {
             budget,
             ..Burst::EMPTY
         };
-        let expected = pool.take_expected();
-        (burst.expected, burst.nothing) = (expected.as_ptr_range().start, expected.as_ptr_range().end);
+        pool.take_expected(&mut self.expected);
+        (burst.expected, burst.nothing) = (self.expected.as_ptr_range().start, self.expected.as_ptr_range().end);
         burst.find(pool);
         let (programs, calls, refused) = (&self.programs[..], &self.calls[..], &self.refused[..]);
-        let (stayed, left) = (&mut self.flows.stayed[..], &mut self.flows.left[..]);
-        let exits = exits.len() - refused.len();
+        let (stayed, left, places) = (&mut self.flows.stayed[..], &mut self.flows.left[..], &self.places[..]);
         let mut running =
-            Running { programs, calls, pool, host, packets: slots.len(), exits, refused, stayed, left, copies: Vec::new(), set: false };
+            Running { programs, calls, pool, host, packets: slots.len(), places, refused, stayed, left, copies: Vec::new(), set: false };
         burst.running = (&raw mut running).cast();
-        // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states and to `expected`, which live until the end
+        // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states and to what is expected, which live until the end
         // of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
         unsafe { (self.run)(&raw mut burst) };
         running.hand_over(&mut burst);
@@ -246,8 +250,8 @@ impl Running<'_> {
 
     /// What is in the n-th list, which is then empty.
     fn list<'l>(&self, burst: &mut Burst, n: usize) -> &'l [u32] {
-        // SAFETY: `Linked::run` made so many lists.
-        let list = unsafe { burst.exits.add(n) };
+        // SAFETY: `Linked::run` made so many lists, each of which has a place.
+        let list = unsafe { burst.lists.add(self.places[n] as usize) };
         // SAFETY: they live until compiled code returns, which does not use them during the call.
         let slots = listed(unsafe { &mut *list });
         check(self.pool, slots);
@@ -256,14 +260,15 @@ impl Running<'_> {
 
     /// Gives the host what has left so far, and empties the lists.
     fn hand_over(&mut self, burst: &mut Burst) {
-        for n in 0..self.exits {
+        let exits = self.places.len() - self.refused.len();
+        for n in 0..exits {
             let slots = self.list(burst, n);
             if !slots.is_empty() {
                 self.left[n] += slots.len() as u64;
                 self.host.exit(n as u32, slots, self.pool);
             }
         }
-        for (n, end) in (self.exits..).zip(self.refused) {
+        for (n, end) in (exits..).zip(self.refused) {
             let slots = self.list(burst, n);
             if !slots.is_empty() {
                 self.stayed[end.member as usize] += slots.len() as u64;
@@ -303,16 +308,16 @@ fn check(pool: &Pool, slots: &[u32]) {
 }
 
 impl Linked {
-    /// Makes lists with room for a burst: those of exits, and what it gives, that of what goes no further.
+    /// Makes lists with room for a burst: what it gives is that of what goes no further.
     fn empty_lists(&mut self, packets: usize) -> List {
-        self.exits.clear();
+        self.seen.clear();
         for list in &mut self.lists {
             if list.len() < packets {
                 list.resize(packets, 0);
             }
-            self.exits.push(List::at(list.as_mut_ptr()));
+            self.seen.push(List::at(list.as_mut_ptr()));
         }
-        self.exits.pop().unwrap_or(List::at(null_mut()))
+        self.seen.pop().unwrap_or(List::at(null_mut()))
     }
 
     /// Makes units for a burst.

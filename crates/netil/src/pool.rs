@@ -279,9 +279,10 @@ impl Slots {
         self.expected.clear();
     }
 
-    /// What will be put next; whoever fetches that has it then, and nobody else.
-    pub fn take_expected(&mut self) -> Vec<Expected> {
-        std::mem::take(&mut self.expected)
+    /// Gives what will be put next to somebody who fetches that, and then nobody else does.
+    pub fn take_expected(&mut self, expected: &mut Vec<Expected>) {
+        expected.clear();
+        std::mem::swap(&mut self.expected, expected);
     }
 
     /// Copies of packets that are all alike in slots that have been [taken](Self::take), each `step`-th of `ids`, in half of the instructions of [`Self::put_many`]. `first`
@@ -292,26 +293,51 @@ impl Slots {
     #[inline(always)]
     pub fn put_even(&mut self, packets: &Even<'_>, first: Option<u32>, ids: &[u32], step: usize) {
         let count = ids.len().div_ceil(step).min(packets.lines.len()).min(packets.lens.len());
+        let Some(others) = count.checked_sub(1) else { return };
         match first {
-            Some(first) => self.put_lines(packets, count, |n| first as usize + n * step),
-            None => self.put_lines(packets, count, |n| ids[n * step] as usize),
+            Some(first) => self.put_in_a_row(packets, others, first as usize, step),
+            None => (0..count).for_each(|n| self.put_line(packets, n, ids[n * step] as usize)),
         }
+        let last = packets.interval_ns.checked_mul(others as u64).and_then(|span| packets.time_ns.checked_add(span));
+        if last.is_none() || packets.lens[..count].iter().fold(0, |most, len| most.max(*len)) > LINE as u32 {
+            (0..count).for_each(|n| self.mend(packets, n, ids[n * step] as usize));
+        }
+        self.latest = self.latest.max(last.unwrap_or(u64::MAX));
         self.tags.note(ids.iter().step_by(step), packets.tag, self.slots.len());
     }
 
+    /// The first of some packets, so many others and no more, each so many slots behind the one before. The loop has nothing in it that can be done once.
     #[inline(always)]
-    fn put_lines(&mut self, packets: &Even<'_>, count: usize, id: impl Fn(usize) -> usize) {
-        let (memory, _) = self.memory[self.begin + self.room_before + HEAD..].as_chunks_mut::<LINE>();
-        let (slots, lines, kind) = (&mut self.slots[..], self.stride / LINE, self.kind);
-        let (from, lens) = (&packets.lines[..count], &packets.lens[..count]);
-        let mut time_ns = packets.time_ns;
-        for n in 0..count {
-            let id = id(n);
-            memory[id * lines] = from[n];
-            slots[id] = Slot { time_ns, len: lens[n].min(LINE as u32), kind };
-            time_ns = time_ns.saturating_add(packets.interval_ns);
+    fn put_in_a_row(&mut self, packets: &Even<'_>, others: usize, first: usize, step: usize) {
+        let distance = step * self.stride;
+        let (memory, _) = self.memory[self.begin + first * self.stride + self.room_before + HEAD..].as_chunks_mut::<LINE>();
+        let (memory, last) = memory.split_at_mut(others * distance / LINE);
+        let (slots, last_slot) = self.slots[first..].split_at_mut(others * step);
+        let (mut time_ns, kind) = (packets.time_ns, self.kind);
+        let places = memory.chunks_exact_mut(distance / LINE).zip(slots.chunks_exact_mut(step));
+        for ((room, slot), (line, len)) in places.zip(packets.lines.iter().zip(packets.lens)) {
+            room[0] = *line;
+            slot[0] = Slot { time_ns, len: *len, kind };
+            time_ns = time_ns.wrapping_add(packets.interval_ns);
         }
-        self.latest = self.latest.max(time_ns);
+        last[0] = packets.lines[others];
+        last_slot[0] = Slot { time_ns, len: packets.lens[others], kind };
+    }
+
+    #[inline(always)]
+    fn put_line(&mut self, packets: &Even<'_>, n: usize, id: usize) {
+        let (memory, _) = self.memory[self.begin + self.room_before + HEAD..].as_chunks_mut::<LINE>();
+        memory[id * (self.stride / LINE)] = packets.lines[n];
+        let time_ns = packets.time_ns.wrapping_add(packets.interval_ns.wrapping_mul(n as u64));
+        self.slots[id] = Slot { time_ns, len: packets.lens[n], kind: self.kind };
+    }
+
+    /// No more of a packet than a line has, and no time behind the last moment.
+    #[cold]
+    fn mend(&mut self, packets: &Even<'_>, n: usize, id: usize) {
+        let slot = &mut self.slots[id];
+        slot.len = slot.len.min(LINE as u32);
+        slot.time_ns = packets.time_ns.saturating_add(packets.interval_ns.saturating_mul(n as u64));
     }
 
     /// Until there is no room, or a packet is too large for a slot, which is given back.

@@ -85,6 +85,15 @@ fn packets_that_are_alike_lie_as_others_do() {
 }
 
 #[test]
+fn no_more_of_an_even_packet_than_its_line() {
+    let mut pool = Pool::new(3, 0);
+    let mut ids = Vec::new();
+    let first = pool.take(3, &mut ids);
+    pool.put_even(&Even { lines: &[[5; LINE]; 3], lens: &[60, 65, u32::MAX], time_ns: 1, interval_ns: 0, tag: 0 }, first, &ids, 1);
+    assert_eq!(ids.iter().map(|id| pool.bytes(*id).len()).collect::<Vec<_>>(), [60, 64, 64]);
+}
+
+#[test]
 fn slots_are_in_order_again_when_all_are_given_back() {
     let mut pool = Pool::new(6, 0);
     let put = |pool: &mut Pool, packets: usize| -> Vec<u32> {

@@ -38,6 +38,8 @@ pub(super) struct Linked {
     course: Course,
     /// Arrivals that may be run together.
     most: usize,
+    /// The graph's while the cluster runs, and nothing else.
+    pool: Pool,
 }
 
 /// What was found when the arrival behind a burst was looked for.
@@ -115,7 +117,7 @@ impl Graph {
                 crate::io::sys::prefer_large_pages(self.pool.memory());
             }
         }
-        self.linked = Some(Linked { cluster, plan, entries, sources, course: Course::new(timed), most });
+        self.linked = Some(Linked { cluster, plan, entries, sources, course: Course::new(timed), most, pool: Pool::default() });
     }
 
     /// Elements because of which arrivals cannot be run in bursts when those of a plan are linked.
@@ -229,20 +231,20 @@ impl Graph {
 
     /// False if all that go into the cluster have been run.
     fn run_some(&mut self, linked: &mut Linked) -> bool {
-        let Linked { cluster, plan, course, most, .. } = linked;
+        let Linked { cluster, plan, course, most, pool, .. } = linked;
         let Some(mut along) = course.along(*most > 1) else { return false };
         if course.timed {
             along.begin(self.first_due(), &mut self.clock);
         }
-        let mut pool = std::mem::take(&mut self.pool);
+        std::mem::swap(&mut self.pool, pool);
         let (budget, begun, slots) = (self.budget, self.begin_run(), along.slots);
         let mut serving = Serving { graph: self, plan, along, rounds: course.rounds, begun: None };
-        cluster.run(slots, budget, &mut pool, &mut serving);
+        cluster.run(slots, budget, pool, &mut serving);
         serving.along.reach_all(&mut serving.graph.clock);
         let (run, several) = (serving.along.most, serving.along.several);
         self.end_linked_run(run, begun);
         course.has_run(run);
-        self.pool = pool;
+        std::mem::swap(&mut self.pool, pool);
         if several {
             self.settle();
             self.run_tasks();

@@ -92,7 +92,7 @@ fn leads_nobody_else(members: &[&Member<'_>], to: Way) -> bool {
 }
 
 /// How many members a packet may still come to that goes there.
-fn behind(members: &[&Member<'_>], to: Way) -> usize {
+pub(super) fn behind(members: &[&Member<'_>], to: Way) -> usize {
     let (mut seen, mut next) = (vec![false; members.len()], vec![to]);
     while let Some(way) = next.pop() {
         if let Way::Member(member, _) = way

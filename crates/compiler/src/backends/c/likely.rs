@@ -1,38 +1,47 @@
-//! Which way packets mostly go where an element decides: on, by its first port, and not into a drop.
+//! Which way packets mostly go where an element decides: on, by the port behind which most elements are, and not into a drop; tables have the entries that are looked for.
 //!
 //! Compilers of C guess that two things are not equal, which is right for pointers and wrong for protocols' numbers, and put what comes then elsewhere: each such jump
 //! costs the processor the rest of the line it reads instructions from (a router: 0.7 ns a packet). Where both ways come to the same, numbers that are compared are
-//! equal. Source: Ball, Larus 1993, Branch Prediction for Free: ways to a return, and tests of opcodes.
+//! equal, but for addresses. Source: Ball, Larus 1993, Branch Prediction for Free: ways to a return, tests of opcodes and of pointers.
 
 use crate::mir::cfg::Cfg;
-use crate::mir::{Block, Func, Op, Terminator, Value};
+use crate::mir::{Block, Func, Helper, Op, Terminator, Value};
 use netil::ops::CmpOp;
 
 /// How often values go round loops on their way back.
 const ROUNDS: usize = 4;
-/// How much less a way is worth by another port than the first.
+/// How much less a way is worth by another port than the usual one.
 const OTHER: f64 = 0.1;
+/// How much of what may become of a packet is the best.
+const BEST: f64 = 0.9;
 /// Ways that differ by less come to the same.
 const SAME: f64 = 0.02;
+/// The largest number that says what something is; what is larger says whose, or where to.
+const KIND: u64 = 0xffff;
 
 /// By block, how likely a packet is sent from there, if all ways were as likely.
 pub(super) struct Likely(Vec<f64>);
 
 impl Likely {
-    pub(super) fn of(func: &Func) -> Self {
+    /// Packets mostly go by that port, if it is known which, else by the first.
+    pub(super) fn of(func: &Func, usual: Option<u32>) -> Self {
         let order = Cfg::new(func).order;
         let sent = |block: &Block| if let Terminator::Send(port) = func.block(*block).end { Some(port) } else { None };
-        let first = order.iter().filter_map(sent).min().unwrap_or(0);
-        let mut likely = Self(vec![0.5; func.blocks.len()]);
+        let usual = usual.unwrap_or_else(|| order.iter().filter_map(sent).min().unwrap_or(0));
+        let mut likely = Self(vec![0.0; func.blocks.len()]);
         for _ in 0..ROUNDS {
             for block in order.iter().rev() {
                 likely.0[block.0 as usize] = match &func.block(*block).end {
-                    Terminator::Send(port) if *port == first => 1.0,
+                    Terminator::Send(port) if *port == usual => 1.0,
                     Terminator::Send(_) => 1.0 - OTHER,
                     Terminator::Drop(_) => 0.0,
                     end => {
                         let ways = end.edges();
-                        ways.iter().map(|edge| likely.at(edge.block)).sum::<f64>() / ways.len().max(1) as f64
+                        let (best, all) = ways
+                            .iter()
+                            .map(|edge| likely.at(edge.block))
+                            .fold((0.0, 0.0), |(best, all), at| (f64::max(best, at), all + at));
+                        BEST * best + (1.0 - BEST) * all / ways.len().max(1) as f64
                     }
                 };
             }
@@ -48,12 +57,20 @@ impl Likely {
     pub(super) fn holds(&self, func: &Func, condition: Value, yes: Block, no: Block) -> Option<bool> {
         let more = self.at(yes) - self.at(no);
         match func.op(condition) {
+            Some(Op::Cmp(CmpOp::Eq, a, b)) if is_none(func, *a, *b) => Some(false),
+            Some(Op::Cmp(CmpOp::Ne, a, b)) if is_none(func, *a, *b) => Some(true),
             _ if more.abs() > SAME => Some(more > 0.0),
-            Some(Op::Cmp(CmpOp::Eq, ..)) => Some(true),
-            Some(Op::Cmp(CmpOp::Ne, ..)) => Some(false),
+            Some(Op::Cmp(CmpOp::Eq, _, b)) => Some(func.constant(*b).is_none_or(|number| number <= KIND)),
+            Some(Op::Cmp(CmpOp::Ne, _, b)) => Some(func.constant(*b).is_some_and(|number| number > KIND)),
             _ => None,
         }
     }
+}
+
+/// Whether that is the number of an entry beside that of none.
+fn is_none(func: &Func, entry: Value, number: Value) -> bool {
+    let is_entry = matches!(func.op(entry), Some(Op::Helper(Helper::Find(_) | Helper::Peek(_) | Helper::Insert(_), ..)));
+    is_entry && func.constant(number) == Some(0)
 }
 
 #[cfg(test)]
@@ -64,10 +81,17 @@ mod tests {
     use netil::module::HandlerKind;
 
     /// A comparison, and where packets go if it holds and if not.
-    fn deciding(op: CmpOp, ends: [Terminator; 2]) -> (Func, [Block; 3]) {
+    fn deciding(op: CmpOp, number: Option<u64>, ends: [Terminator; 2]) -> (Func, [Block; 3]) {
         let mut func = Func { kind: HandlerKind::Push, blocks: Vec::new(), values: Vec::new(), module_sets: 0, sets: Vec::new() };
         let start = func.new_block(&[Type::Int(32), Type::Int(32)]);
-        let [a, b] = func.block(start).params[..] else { unreachable!() };
+        let [mut a, mut b] = func.block(start).params[..] else { unreachable!() };
+        if let Some(number) = number {
+            b = func.append(start, Type::Int(32), Op::Const(number));
+            // With 0 it is an entry that is looked for.
+            if number == 0 {
+                a = func.append(start, Type::Int(32), Op::Helper(Helper::Find(0), Box::new([a]), 0));
+            }
+        }
         let condition = func.append(start, Type::Int(1), Op::Cmp(op, a, b));
         let [yes, no] = ends.map(|end| {
             let block = func.new_block(&[]);
@@ -79,24 +103,32 @@ mod tests {
         (func, [start, yes, no])
     }
 
-    fn guess(op: CmpOp, ends: [Terminator; 2]) -> Option<bool> {
-        let (func, [start, yes, no]) = deciding(op, ends);
+    fn guess(op: CmpOp, number: Option<u64>, ends: [Terminator; 2], usual: Option<u32>) -> Option<bool> {
+        let (func, [start, yes, no]) = deciding(op, number, ends);
         let Terminator::Branch(condition, ..) = func.block(start).end else { unreachable!() };
-        Likely::of(&func).holds(&func, condition, yes, no)
+        Likely::of(&func, usual).holds(&func, condition, yes, no)
     }
 
     #[test]
-    fn packets_mostly_go_on_by_the_first_port_and_numbers_are_equal() {
+    fn packets_mostly_go_on_by_the_usual_port_and_numbers_are_equal() {
         let (drop, first, second) = (Terminator::Drop(DropReason::Verdict), Terminator::Send(1), Terminator::Send(2));
-        for (op, ends, guessed) in [
-            (CmpOp::Eq, [drop.clone(), second.clone()], Some(false)),
-            (CmpOp::Ne, [second.clone(), drop.clone()], Some(true)),
-            (CmpOp::Eq, [second.clone(), first.clone()], Some(false)),
-            (CmpOp::Eq, [first.clone(), first.clone()], Some(true)),
-            (CmpOp::Ne, [drop.clone(), drop.clone()], Some(false)),
-            (CmpOp::Lt, [first.clone(), first], None),
+        for (op, number, ends, usual, guessed) in [
+            (CmpOp::Eq, None, [drop.clone(), second.clone()], None, Some(false)),
+            (CmpOp::Ne, None, [second.clone(), drop.clone()], None, Some(true)),
+            (CmpOp::Eq, None, [second.clone(), first.clone()], None, Some(false)),
+            (CmpOp::Eq, None, [second.clone(), first.clone()], Some(2), Some(true)),
+            (CmpOp::Eq, None, [first.clone(), first.clone()], None, Some(true)),
+            (CmpOp::Ne, None, [drop.clone(), drop.clone()], None, Some(false)),
+            (CmpOp::Lt, None, [first.clone(), first.clone()], None, None),
+            // What something is, and where it goes to.
+            (CmpOp::Eq, Some(0x800), [first.clone(), first.clone()], None, Some(true)),
+            (CmpOp::Eq, Some(0xa00_0001), [first.clone(), first.clone()], None, Some(false)),
+            (CmpOp::Ne, Some(0xa00_0001), [first.clone(), first.clone()], None, Some(true)),
+            // Entries are there, whatever comes then.
+            (CmpOp::Eq, Some(0), [first.clone(), drop.clone()], None, Some(false)),
+            (CmpOp::Ne, Some(0), [drop, first], None, Some(true)),
         ] {
-            assert_eq!(guess(op, ends.clone()), guessed, "{op:?} {ends:?}");
+            assert_eq!(guess(op, number, ends.clone(), usual), guessed, "{op:?} {number:?} {ends:?}");
         }
     }
 }

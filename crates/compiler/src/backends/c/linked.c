@@ -60,7 +60,7 @@ struct nv_graph {
     void (*leave)(struct nv_graph *g, uint64_t i);
     void (*look)(struct nv_graph *g, uint64_t i, uint32_t unit, uint64_t time); /* at its timers, which may make the burst shorter */
     void *host;
-    struct nv_list *exits, ended; /* what went out by an exit; what was dropped */
+    struct nv_list *lists, ended; /* by place, what leaves by exits and what members drop by a number; what else goes no further */
     uint64_t *counts; /* packets by ports, where that is counted */
     uint64_t *begun; /* packets that came in, by entry */
     uint64_t latest; /* no packet has come later so far */
@@ -242,7 +242,16 @@ NV_INLINE int nv_pay(uint32_t *budget, uint64_t bytes)
     return 1;
 }
 
-/* The same where it is known that there is enough: only what has been paid is noted. */
+/* The same where what has been paid is noted, of a budget. */
+NV_INLINE int nv_pay_of(uint32_t *paid, uint32_t budget, uint64_t bytes)
+{
+    uint32_t left = budget - *paid, before = left;
+    int enough = nv_pay(&left, bytes);
+    *paid += before - left;
+    return enough;
+}
+
+/* The same where it is known that there is enough. */
 NV_INLINE void nv_pay_surely(uint32_t *paid, uint64_t bytes)
 {
     *paid += (uint32_t)((bytes + 255) / 256);
@@ -438,12 +447,33 @@ NV_APART int64_t nv_search(const struct nv_table *t, struct nv_exact x, uint64_t
     return NV_UNCERTAIN;
 }
 
-/* The number of the entry with a key and its hash, 0 for none; where the runtime must be asked *ask is set. The table's time has been moved on. Most are in the first slot or
+/* A table's time never goes back, nor to the end of all time. It is then what this gives. */
+NV_INLINE uint64_t nv_tick(const struct nv_table *t, uint64_t now)
+{
+    uint64_t clock = now + NV_EPOCH, before = t->head[NV_CLOCK];
+    if (NV_RARELY(clock + 1 <= NV_EPOCH))
+        clock = UINT64_MAX - 1;
+    if (clock <= before)
+        return before;
+    t->head[NV_CLOCK] = clock;
+    return clock;
+}
+
+/* The same of a time in a quick form, where it is far from there. */
+NV_INLINE uint64_t nv_tick_on(const struct nv_table *t, uint64_t now)
+{
+    NV_ASSUME(now <= NV_LATEST);
+    uint64_t clock = nv_tick(t, now);
+    NV_ASSUME(clock != 0);
+    return clock;
+}
+
+/* The number of the entry with a key and its hash, 0 for none; where the runtime must be asked *ask is set. `clock` is the table's time. Most are in the first slot or
    the second; the search for others is a function of its own, so that it takes no registers here. */
-NV_INLINE uint32_t nv_find(const struct nv_table *t, struct nv_exact x, unsigned __int128 key, uint64_t hash, int use, int *ask)
+NV_INLINE uint32_t nv_find(const struct nv_table *t, struct nv_exact x, unsigned __int128 key, uint64_t hash, uint64_t clock, int use, int *ask)
 {
     int64_t slot = (int64_t)nv_home(t, x, hash);
-    uint64_t clock = t->head[NV_CLOCK], end;
+    uint64_t end;
     uint8_t *p = t->slots + (uint64_t)slot * x.stride;
     *ask = 0;
     if (!nv_holds(p, x, key, clock)) {
@@ -467,9 +497,9 @@ NV_INLINE uint32_t nv_find(const struct nv_table *t, struct nv_exact x, unsigned
 }
 
 /* The same for an insertion, which the runtime must be asked for where there is no such entry. */
-NV_INLINE uint32_t nv_insert(const struct nv_table *t, struct nv_exact x, unsigned __int128 key, uint64_t hash, int *ask)
+NV_INLINE uint32_t nv_insert(const struct nv_table *t, struct nv_exact x, unsigned __int128 key, uint64_t hash, uint64_t clock, int *ask)
 {
-    uint32_t entry = nv_find(t, x, key, hash, 1, ask);
+    uint32_t entry = nv_find(t, x, key, hash, clock, 1, ask);
     *ask |= !entry;
     return entry;
 }
@@ -508,23 +538,6 @@ NV_INLINE uint32_t nv_ternary(const struct nv_table *t, unsigned words, unsigned
             best = (uint32_t)entry, found = (uint32_t)(entry >> 32);
     }
     return found;
-}
-
-/* A table's time never goes back, nor to the end of all time. */
-NV_INLINE void nv_tick(const struct nv_table *t, uint64_t now)
-{
-    uint64_t clock = now + NV_EPOCH;
-    if (NV_RARELY(clock + 1 <= NV_EPOCH))
-        clock = UINT64_MAX - 1;
-    if (clock > t->head[NV_CLOCK])
-        t->head[NV_CLOCK] = clock;
-}
-
-/* The same of a time in a quick form, where it is far from there. */
-NV_INLINE void nv_tick_on(const struct nv_table *t, uint64_t now)
-{
-    NV_ASSUME(now <= NV_LATEST);
-    nv_tick(t, now);
 }
 
 /* Fetches what a lookup will read first, and keeps the key's hash. */

@@ -9,8 +9,10 @@
 //! data memories, tables and the rest are each element's own.
 //! Source: NetVM paper, section 5.2 (NetPE inlining and direct linking). Leaves out: values of more than 128 bits, pull handlers.
 
+use super::counts::behind;
 use super::kept::{self, Kept};
 use super::kin::Kin;
+use super::lists::Lists;
 use super::ways::{Ways, by_exit, sets_timers};
 use super::{Unsupported, lookups, member, slice, tables, with_sets};
 use crate::mir::{Call, Func, Op};
@@ -19,6 +21,7 @@ use netil::cluster::Way;
 use netil::exec::DropReason;
 use netil::pool;
 use netil::table::Space;
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 pub use super::counts::{Count, Counts};
@@ -62,6 +65,8 @@ pub struct Linked {
     pub counts: Counts,
     /// Packets that members drop have lists of their own, behind those of exits: the member and why.
     pub refused: Vec<(u32, DropReason)>,
+    /// Where each list lies.
+    pub places: Vec<u32>,
 }
 
 /// C for members that packets enter at these ports: member, port.
@@ -75,10 +80,10 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], sizes: Sizes) -> Re
     let functions = functions(members, &kin, &slices, sizes)?;
     text += &functions.text;
     let refusing: Vec<u32> = functions.refused.iter().map(|(member, _)| *member).collect();
-    let (counts, exits) = (Counts::of(members, &kin, &refusing), exits(members));
-    text += &general(members, &counts, exits);
+    let (counts, lists) = (Counts::of(members, &kin, &refusing), Lists::of(members, &kin, &refusing, exits(members)));
+    text += &general(members, &counts, &lists);
     text += &enter(entries);
-    text += &quick(&Ways { members, kin: &kin, counts: &counts, refusing: &refusing, exits, general: false }, entries);
+    text += &quick(&Ways { members, kin: &kin, counts: &counts, refusing: &refusing, lists: &lists, general: false }, entries);
     text += &ahead(members, &kin, entries, &slices);
     text += &far(members, &slices, large);
     text += &kept::nothing(&functions.kept);
@@ -93,7 +98,7 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], sizes: Sizes) -> Re
     text += &direct(members);
     text += &begin(members.len(), table_count(members));
     text += BURST;
-    Ok(Linked { text, calls: functions.calls, counts, refused: functions.refused })
+    Ok(Linked { text, calls: functions.calls, counts, refused: functions.refused, places: lists.places() })
 }
 
 /// How many exits members have.
@@ -158,7 +163,8 @@ fn functions(members: &[&Member<'_>], kin: &Kin, slices: &[Option<Func>], sizes:
         let sets = tables::Tables::new(&module, &member.func)?.scalar().replace("set", &format!("m{n}_set"));
         let kept = slices[n].as_ref().map_or_else(Kept::default, |slice| kept::places(slice, &module.tables, large, all.kept.len() as u32));
         let by_exit = by_exit(member, kin, n);
-        let place = member::Place { n: n as u32, tables: tables_before, kept: &kept, apart: apart[n], by_exit };
+        let usual = usual(members, n);
+        let place = member::Place { n: n as u32, tables: tables_before, kept: &kept, apart: apart[n], by_exit, usual };
         let functions = member::emit(&place, member.program, &member.func, &module)?;
         all.need = all.need.max(functions.need);
         all.text += &sets;
@@ -172,6 +178,12 @@ fn functions(members: &[&Member<'_>], kin: &Kin, slices: &[Option<Func>], sizes:
         tables_before += member.program.module().tables.len() as u32;
     }
     Ok(all)
+}
+
+/// The port of a member behind which most others are, the first of these: packets are few that elements turn away.
+fn usual(members: &[&Member<'_>], n: usize) -> Option<u32> {
+    let by_port = members[n].links.iter().map(|(port, way)| (behind(members, *way), Reverse(*port)));
+    by_port.max().map(|(_, Reverse(port))| port)
 }
 
 /// Which of all members' tables are looked into without the runtime.
@@ -221,7 +233,7 @@ fn info_size(members: &[&Member<'_>]) -> usize {
 }
 
 /// The way of one packet through all members in their general forms, from the start of one or from within it.
-fn general(members: &[&Member<'_>], counts: &Counts, exits: u32) -> String {
+fn general(members: &[&Member<'_>], counts: &Counts, lists: &Lists) -> String {
     let mut text = String::from(
         "\nstatic void general(struct nv_graph *g, uint64_t i, uint32_t member, uint32_t port, uint32_t resume, const uint64_t *live)\n{\n",
     );
@@ -230,7 +242,7 @@ fn general(members: &[&Member<'_>], counts: &Counts, exits: u32) -> String {
         let _ = writeln!(text, "    case {n}: goto at{n};");
     }
     text += "    default: return;\n    }\n";
-    text + &Ways { members, kin: &Kin::none(members.len()), counts, refusing: &[], exits, general: true }.text()
+    text + &Ways { members, kin: &Kin::none(members.len()), counts, refusing: &[], lists, general: true }.text()
 }
 
 /// What is at hand at the begin of a burst: statement by statement, so that the compiler of C sees each pointer for itself.

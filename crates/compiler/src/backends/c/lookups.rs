@@ -3,10 +3,11 @@
 use super::member::{Element, Mode, store};
 use super::scalar::{Form, Scalar, ctype};
 use super::slice;
-use crate::mir::{Helper, Order, Site, Value};
+use crate::mir::{Func, Helper, Op, Order, Site, Value};
 use netil::exec::TrapKind;
 use netil::layout;
 use netil::module::{Table, TableKind};
+use std::collections::BTreeSet;
 
 impl Element<'_> {
     /// A lookup or work on an entry; none for what only the runtime can do.
@@ -67,14 +68,34 @@ impl Element<'_> {
             Some(place) => format!("nv_hash_kept({t}, {shape}, {key}, r->kept ? r->kept + {place} : 0)"),
             None => format!("nv_hash({t}, {key})"),
         };
+        let (tick, clock) = self.clock(table, declaration);
         let look = match helper {
-            Helper::Insert(_) => format!("nv_insert({t}, {shape}, {key}, {hash}, &ask)"),
-            _ => format!("nv_find({t}, {shape}, {key}, {hash}, {}, &ask)", u8::from(matches!(helper, Helper::Find(_)))),
+            Helper::Insert(_) => format!("nv_insert({t}, {shape}, {key}, {hash}, {clock}, &ask)"),
+            _ => format!("nv_find({t}, {shape}, {key}, {hash}, {clock}, {}, &ask)", u8::from(matches!(helper, Helper::Find(_)))),
         };
-        let ticks = declaration.timeout_ns > 0 && !(quick && self.spared.ticks.contains(&v));
-        let tick = if ticks { format!("nv_tick{}({t}, {}); ", if quick { "_on" } else { "" }, self.time_ns()) } else { String::new() };
         let there = if quick { String::new() } else { format!("if ({t}->head) ") };
         Some(format!("{{ int ask = 1; {there}{{ {tick}{v:?} = {look}; }}\n    if (NV_RARELY(ask)) {{\n    {}\n    }}}}", runtime()))
+    }
+
+    /// What tells a table the time, if it wants to know, and its time then. In quick forms that is kept, and done once for a packet.
+    fn clock(&self, table: u32, declaration: &Table) -> (String, String) {
+        let (t, time) = (self.table(table), self.time_ns());
+        match (declaration.timeout_ns > 0, self.mode) {
+            (true, Mode::Quick) => (format!("if (!clock{table}) clock{table} = nv_tick_on({t}, {time}); "), format!("clock{table}")),
+            (true, _) => (String::new(), format!("nv_tick({t}, {time})")),
+            (false, _) => (String::new(), clock_of(&t)),
+        }
+    }
+
+    /// What the times of tables are called that a quick form keeps; 0 before it knows.
+    pub(super) fn clocks(&self, func: &Func) -> Vec<String> {
+        let ops = func.blocks.iter().flat_map(|block| &block.ops).filter_map(|v| func.op(*v));
+        let tables = ops.filter_map(|op| match op {
+            Op::Helper(Helper::Find(table) | Helper::Peek(table) | Helper::Insert(table), ..) => Some(*table),
+            _ => None,
+        });
+        let kept: BTreeSet<u32> = tables.filter(|table| self.exact(*table).is_some_and(|table| table.timeout_ns > 0)).collect();
+        kept.iter().map(|table| format!("clock{table}")).collect()
     }
 
     /// In a slice: fetches what a lookup will read, or looks into a small table.
@@ -87,7 +108,11 @@ impl Element<'_> {
             let place = self.kept.of.get(&v).map_or(0, |place| *place);
             return format!("nv_fetch({t}, {}, {key}, r->kept + {place});", shape(declaration));
         }
-        format!("{{ int ask = 1; {v:?} = nv_find({t}, {}, {key}, nv_hash({t}, {key}), 0, &ask); if (ask) return -1; }}", shape(declaration))
+        format!(
+            "{{ int ask = 1; {v:?} = nv_find({t}, {}, {key}, nv_hash({t}, {key}), {}, 0, &ask); if (ask) return -1; }}",
+            shape(declaration),
+            clock_of(&t)
+        )
     }
 
     /// Work on an entry that is there, with its place in `e`; the runtime does it where the table is not. None for a table that only the runtime can look into.
@@ -111,6 +136,11 @@ impl Element<'_> {
     fn exact(&self, table: u32) -> Option<&Table> {
         self.module.tables.get(table as usize).filter(|table| is_exact(table))
     }
+}
+
+/// A table's time.
+fn clock_of(table: &str) -> String {
+    format!("{table}->head[NV_CLOCK]")
 }
 
 fn is_exact(table: &Table) -> bool {

@@ -47,10 +47,12 @@ pub(super) struct Place<'a> {
     pub apart: bool,
     /// Its first port and how many there are, if what follows is looked up by their numbers: then a drop can be a number, too, that behind the last.
     pub by_exit: Option<(u32, u32)>,
+    /// The port by which packets mostly go, if that is known.
+    pub usual: Option<u32>,
 }
 
 pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &Module) -> Result<Functions, Unsupported> {
-    let Place { n, tables, kept, apart, by_exit } = *place;
+    let Place { n, tables, kept, apart, by_exit, usual } = *place;
     let (live, spared) = (live::before_helpers(func), Spared::of(func));
     let form = |mode| Element {
         n,
@@ -67,6 +69,7 @@ pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &
         resumed: RefCell::default(),
         paid: Cell::new(0),
         by_exit,
+        usual,
         refused: Cell::new(None),
     };
     let (quick, general) = (form(Mode::Quick), form(Mode::General));
@@ -105,14 +108,14 @@ pub(super) fn emit_slice(place: &Place<'_>, func: &Func, module: &Module, large:
     let (shared, live, spared) = (module.shared_size(), HashMap::new(), Spared::default());
     let mode = Mode::Ahead(large);
     let (calls, resumed, paid, refused) = (RefCell::default(), RefCell::default(), Cell::new(0), Cell::new(None));
-    let (live, spared, apart, by_exit, loops) = (&live, &spared, false, None, true);
-    let form = Element { n, tables, kept, apart, module, shared, mode, live, spared, loops, calls, resumed, paid, by_exit, refused };
+    let (live, spared, apart, by_exit, usual, loops) = (&live, &spared, false, None, None, true);
+    let form = Element { n, tables, kept, apart, module, shared, mode, live, spared, loops, calls, resumed, paid, by_exit, usual, refused };
     function(&form, func, &format!("p{n}"), "", "")
 }
 
 /// `start` is what is done at the beginning, `again` what instead when a form goes on for another.
 fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &str) -> Result<String, Unsupported> {
-    let mut scalar = Scalar { func, form, body: String::new(), likely: (form.mode == Mode::Quick).then(|| Likely::of(func)) };
+    let mut scalar = Scalar { func, form, body: String::new(), likely: (form.mode == Mode::Quick).then(|| Likely::of(func, form.usual)) };
     let cfg = Cfg::new(func);
     for block in &cfg.order {
         scalar.block(*block)?;
@@ -125,7 +128,7 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &st
     let mut text = head(form, name, more) + "\n";
     text += &memories(form, func);
     text += &scalar.variables(&cfg);
-    let budget = if form.only_notes() { "paid" } else { "budget" };
+    let budget = if form.mode == Mode::Quick { "paid" } else { "budget" };
     let _ = writeln!(
         text,
         "    (void)g, (void)i, (void)info, (void){budget}, (void)port, (void)data, (void)shared, (void)initialised, (void)number;"
@@ -143,12 +146,7 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &st
 /// What is at hand in a function besides the packet: the budget, and memories.
 fn memories(form: &Element<'_>, func: &Func) -> String {
     let unit = format!("{}->units[{}]", form.pointers(), form.n);
-    let budget = if form.only_notes() { "paid = 0" } else { "budget = g->budget" };
-    // What the compiler of C knows of the budget it need not test.
-    let known = match form.mode {
-        Mode::Quick if !form.only_notes() => format!("    NV_ASSUME(budget >= {}u);\n", form.paid.get().saturating_mul(DEAREST)),
-        _ => String::new(),
-    };
+    let budget = if form.mode == Mode::Quick { "paid = 0" } else { "budget = g->budget" };
     let data = if form.is_slice() && slice::stores_data(func) {
         slice::own_data(func, form.module.data_size, &unit)
     } else {
@@ -156,7 +154,10 @@ fn memories(form: &Element<'_>, func: &Func) -> String {
     };
     let mut text = format!("    uint32_t {budget};\n    {data}, *const shared = {unit}.shared;\n");
     let _ = writeln!(text, "    const uint8_t *const initialised = {unit}.initialised;\n    uint64_t number = 0;");
-    text + &known
+    if form.mode == Mode::Quick {
+        form.clocks(func).iter().for_each(|clock| _ = writeln!(text, "    uint64_t {clock} = 0;"));
+    }
+    text
 }
 
 /// General forms are functions of their own, quick ones if there is too much of them for the compiler of C, slices never.
@@ -220,6 +221,8 @@ pub(super) struct Element<'a> {
     paid: Cell<u32>,
     /// The ports behind whose last number a drop can be one, and why packets are dropped by it.
     by_exit: Option<(u32, u32)>,
+    /// The port by which packets mostly go, if that is known.
+    usual: Option<u32>,
     refused: Cell<Option<DropReason>>,
 }
 
@@ -295,7 +298,7 @@ impl Form for Element<'_> {
         let all_if_dropped = if *when { format!("-(uint32_t){condition}") } else { format!("((uint32_t){condition} - 1)") };
         // Not a choice, which the compiler of C could make a branch.
         let port = format!("({value} ^ (({value} ^ {count}u) & {all_if_dropped}))");
-        Some(format!("if ({value} < {count}u) {{ r->by = {port} + {first}u; return NV_BY; }}"))
+        Some(format!("if (NV_MOSTLY({value} < {count}u)) {{ r->by = {port} + {first}u; return NV_BY; }}"))
     }
 
     fn drop(&self, reason: DropReason) -> String {
@@ -320,6 +323,11 @@ impl Form for Element<'_> {
 
     fn time_ns(&self) -> String {
         format!("{}->slots[i].time_ns", self.pointers())
+    }
+
+    fn budget(&self) -> [&'static str; 2] {
+        // Most packets come to no loop; what is left of the budget is not looked at before.
+        if self.mode == Mode::Quick { ["NV_RARELY(paid >= g->budget)", "paid++"] } else { ["budget == 0", "budget--"] }
     }
 
     fn other(&self, scalar: &Scalar<'_>, v: Value, op: &Op) -> Result<String, Unsupported> {
@@ -422,17 +430,20 @@ impl Element<'_> {
             Helper::Moved => format!("{v:?} = r->moved;"),
             Helper::IsPresent => format!("{v:?} = r->present;"),
             Helper::SetTime if self.mode == Mode::Quick => {
-                let (time, put) = (arg(0), self.set_time(&arg(0)));
+                let (time, put) = (arg(0), self.set_time(scalar, &arg(0)));
                 format!("if (NV_RARELY({time} > NV_LATEST)) {{\n    {}\n    }}\n    {put}", self.go_on(scalar, v))
             }
-            Helper::SetTime => self.set_time(&arg(0)),
+            Helper::SetTime => self.set_time(scalar, &arg(0)),
             Helper::PullHead | Helper::TrimTail | Helper::PushHead | Helper::Unpull => self.moves(v, helper, &arg(0), site, &by_runtime),
             helper => self.in_table(scalar, v, (helper, args), site, &by_runtime).unwrap_or_else(by_runtime),
         }
     }
 
-    fn set_time(&self, time: &str) -> String {
-        format!("g->slots[i].time_ns = {time};")
+    /// Tables have not been told that time.
+    fn set_time(&self, scalar: &Scalar<'_>, time: &str) -> String {
+        let clocks = if self.mode == Mode::Quick { self.clocks(scalar.func) } else { Vec::new() };
+        let reset: String = clocks.iter().map(|clock| format!(" {clock} = 0;")).collect();
+        format!("g->slots[i].time_ns = {time};{reset}")
     }
 
     /// A range that must lie in the packet.
@@ -498,18 +509,13 @@ impl Element<'_> {
             Mode::Ahead(_) => String::new(),
             Mode::Quick => {
                 self.paid.set(self.paid.get() + 1);
-                match self.only_notes() {
-                    true => format!("nv_pay_surely(&paid, {bytes});"),
-                    false => format!("if (NV_RARELY(!nv_pay(&budget, {bytes}))) {trap}"),
+                match self.loops {
+                    false => format!("nv_pay_surely(&paid, {bytes});"),
+                    true => format!("if (NV_RARELY(!nv_pay_of(&paid, g->budget, {bytes}))) {trap}"),
                 }
             }
             _ => format!("if (NV_RARELY(!nv_pay(&budget, {bytes}))) {trap}"),
         }
-    }
-
-    /// There is enough of the budget, so that only what has been paid is noted.
-    fn only_notes(&self) -> bool {
-        self.mode == Mode::Quick && !self.loops
     }
 
     /// Values that are kept when the general form goes on before an operation.
@@ -523,7 +529,7 @@ impl Element<'_> {
         let kept = self.kept(scalar, v);
         let limbs: Vec<String> = kept.iter().flat_map(|value| halves(scalar, *value)).collect();
         let live = if limbs.is_empty() { "0".to_owned() } else { limbs.join(", ") };
-        let left = if self.only_notes() { "g->budget - paid" } else { "budget" };
+        let left = if self.mode == Mode::Quick { "g->budget - paid" } else { "budget" };
         format!(
             "{{ const uint64_t live[] = {{ {live} }}; return nv_go_on(g, i, r, info, {left}, {}, port, {}, live); }}",
             self.own(),

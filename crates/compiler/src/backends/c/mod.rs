@@ -21,6 +21,7 @@ mod kin;
 mod lanes;
 mod likely;
 pub mod linked;
+mod lists;
 mod live;
 mod lookups;
 mod member;

@@ -77,6 +77,10 @@ pub(super) trait Form {
     }
     /// A statement that drops it.
     fn drop(&self, reason: DropReason) -> String;
+    /// Whether nothing is left of the budget, and what takes one of it.
+    fn budget(&self) -> [&'static str; 2] {
+        ["budget == 0", "budget--"]
+    }
     /// The function that tests a set.
     fn set(&self, number: u32) -> String;
     /// The packet's length on the wire.
@@ -232,8 +236,8 @@ impl Scalar<'_> {
                 self.line(&format!("if ({a} == 0) {trap}"));
             }
             Op::Budget(site) => {
-                let trap = self.form.trap(TrapKind::Budget, *site);
-                self.line(&format!("if (budget == 0) {trap}\n    budget--;"));
+                let ([none, take], trap) = (self.form.budget(), self.form.trap(TrapKind::Budget, *site));
+                self.line(&format!("if ({none}) {trap}\n    {take};"));
             }
             Op::Checked(op, signed, a, b, site) => self.checked(v, *op, *signed, [*a, *b], *site),
             Op::Present(_) | Op::Helper(..) | Op::Store(..) | Op::ExceptionLoad(_) | Op::ExceptionStore(..) | Op::Random(_) => {
@@ -414,7 +418,9 @@ impl Scalar<'_> {
         if let Some((v, first, count, default)) = sends::by_number(self.func, block, self.form.is_there()) {
             let (v, default) = (self.val(v), self.go(&default));
             let sent = self.form.send_by(&v, first);
-            return self.line(&format!("if ({v} < {count}u)\n        {sent}\n    else\n        {default}"));
+            let test = format!("{v} < {count}u");
+            let test = if self.likely.is_some() { format!("NV_MOSTLY({test})") } else { test };
+            return self.line(&format!("if ({test})\n        {sent}\n    else\n        {default}"));
         }
         if let Some(of) = sends::or_drop(self.func, block, self.form.is_there()) {
             let statement = self.form.send_or_drop(&self.val(of.value), &self.val(of.condition.0), &of);

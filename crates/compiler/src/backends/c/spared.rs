@@ -1,6 +1,6 @@
-//! Work of a handler that other work of the same handler spares: telling a table the time that it has been told, and zeros where bytes are written at once.
+//! Work of a handler that other work of the same handler spares: zeros where bytes are written at once, and sums of which nobody asks what they are.
 
-use crate::mir::cfg::{Cfg, DominatorTree};
+use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Extent, Func, Helper, Op, Value};
 use netil::ops::CmpOp;
 use netil::table::Space;
@@ -9,8 +9,6 @@ use std::collections::HashSet;
 /// Operations that have less to do than they say.
 #[derive(Default)]
 pub(super) struct Spared {
-    /// Lookups in tables that know the packet's time.
-    pub ticks: HashSet<Value>,
     /// Pushes of bytes that are all written before anybody can see them.
     pub zeros: HashSet<Value>,
     /// Checksums that nobody asks more of than whether they are 0.
@@ -21,31 +19,12 @@ impl Spared {
     pub fn of(func: &Func) -> Self {
         let cfg = Cfg::new(func);
         let pushes = cfg.order.iter().flat_map(|block| pushes(func, *block));
-        Self { zeros: pushes.collect(), ticks: ticks(func, &cfg), sums: sums(func, &cfg) }
+        Self { zeros: pushes.collect(), sums: sums(func, &cfg) }
     }
 }
 
 fn ops(func: &Func, block: Block) -> impl Iterator<Item = (Value, &Op)> {
     func.block(block).ops.iter().filter_map(|v| Some((*v, func.op(*v)?)))
-}
-
-/// Lookups behind others in the same table on every way; none if the packet's time changes.
-fn ticks(func: &Func, cfg: &Cfg) -> HashSet<Value> {
-    let all = || cfg.order.iter().flat_map(|block| ops(func, *block).map(|(v, op)| (*block, v, op)));
-    if all().any(|(_, _, op)| matches!(op, Op::Helper(Helper::SetTime, ..))) {
-        return HashSet::new();
-    }
-    let tree = DominatorTree::new(cfg);
-    let (mut told, mut spared): (Vec<(Block, u32)>, _) = (Vec::new(), HashSet::new());
-    for (block, v, op) in all() {
-        let Op::Helper(Helper::Find(table) | Helper::Peek(table) | Helper::Insert(table), ..) = op else { continue };
-        if told.iter().any(|(before, other)| other == table && tree.dominates(*before, block)) {
-            spared.insert(v);
-        } else {
-            told.push((block, *table));
-        }
-    }
-    spared
 }
 
 /// Checksums that are compared with 0, and nothing else.
@@ -112,37 +91,23 @@ mod tests {
     use netil::asm::assemble;
     use netil::module::HandlerKind;
 
-    fn spared(code: &str) -> (usize, usize) {
-        let head = "segment .metadata\n.datamem_size 16\nends\nsegment .tables\n.table t, exact, 16, 4, 100, 1000\n.table u, exact, 16, 4, 100, 1000\nends\n";
+    /// How many pushes are spared.
+    fn spared(code: &str) -> usize {
         let program = netil::verify(
-            assemble(&format!("{head}segment .push\n.local 0, entry t\n.local 1, entry u\npop\n{code}\nret 1\nends\n"), "").unwrap(),
+            assemble(&format!("segment .metadata\n.datamem_size 16\nends\nsegment .push\npop\n{code}\nret 1\nends\n"), "").unwrap(),
         )
         .unwrap();
         let (func, _) = crate::optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
-        let spared = Spared::of(&func);
-        (spared.ticks.len(), spared.zeros.len())
-    }
-
-    fn find(table: &str, local: u32, at: u32) -> String {
-        format!("push {at}\numload.16\nw.trunc 32, 16\nt.find {table}\nlocstore {local}\n")
-    }
-
-    #[test]
-    fn a_table_is_told_the_time_once_on_each_way() {
-        assert_eq!(spared(&[find("t", 0, 0), find("t", 0, 2), find("u", 1, 4)].concat()), (1, 0));
-        let one_way = |behind: &str| format!("push 6\nupload.8\npush 0\njcmp.eq other\n{}other:\n{behind}", find("t", 0, 0));
-        assert_eq!(spared(&one_way(&find("t", 0, 2))), (0, 0));
-        let other_time = format!("{}push 0\nw.zext 32, 64\ntime.set\n{}", find("t", 0, 0), find("t", 0, 2));
-        assert_eq!(spared(&other_time), (0, 0));
+        Spared::of(&func).zeros.len()
     }
 
     #[test]
     fn zeros_are_not_wanted_where_all_is_written() {
         let (push, [first, second]) = ("push 4\npkt.push\n", [0, 2].map(|at| format!("push 7\npush {at}\npstore.16\n")));
-        assert_eq!(spared(&[push, &first, &second].concat()), (0, 1));
-        assert_eq!(spared(&[push, &second].concat()), (0, 0));
+        assert_eq!(spared(&[push, &first, &second].concat()), 1);
+        assert_eq!(spared(&[push, &second].concat()), 0);
         let read = |at: u32| format!("push {at}\nupload.8\npush 0\nmstore.8\n");
-        assert_eq!(spared(&[push, &first, &read(1), &second].concat()), (0, 1));
-        assert_eq!(spared(&[push, &first, &read(2), &second].concat()), (0, 0));
+        assert_eq!(spared(&[push, &first, &read(1), &second].concat()), 1);
+        assert_eq!(spared(&[push, &first, &read(2), &second].concat()), 0);
     }
 }

@@ -6,6 +6,7 @@
 use super::counts::Counts;
 use super::kin::{Kin, pick};
 use super::linked::Member;
+use super::lists::Lists;
 use crate::mir::{Helper, Op};
 use netil::cluster::Way;
 use std::fmt::Write as _;
@@ -26,7 +27,7 @@ pub(super) fn alike(member: &Member<'_>, kin: &Kin) -> Option<(u32, Vec<Way>)> {
 }
 
 /// The same where the number of its port is all that is known of a packet's way.
-fn numbered(member: &Member<'_>, kin: &Kin, n: usize) -> Option<(u32, Vec<Way>)> {
+pub(super) fn numbered(member: &Member<'_>, kin: &Kin, n: usize) -> Option<(u32, Vec<Way>)> {
     alike(member, kin).filter(|_| kin.of_first(n).len() == 1)
 }
 
@@ -51,9 +52,9 @@ pub(super) struct Ways<'a> {
     pub members: &'a [&'a Member<'a>],
     pub kin: &'a Kin,
     pub counts: &'a Counts,
-    /// Members whose quick forms give the number behind their last port to packets that are dropped. Their lists are behind those of exits, of which there are so many.
+    /// Members whose quick forms give the number behind their last port to packets that are dropped.
     pub refusing: &'a [u32],
-    pub exits: u32,
+    pub lists: &'a Lists,
     pub general: bool,
 }
 
@@ -138,7 +139,7 @@ impl Ways<'_> {
         let count = self.counts.at(n as u32, first).map(|count| format!("g->counts[{count} + r->by - {first}u]++; ")).unwrap_or_default();
         let called = self.words().called;
         let refused = self.refusing.iter().position(|member| *member == n as u32).filter(|_| !self.general);
-        let list = refused.map(|at| if let Way::LastExit(_) = ways[0] { Way::LastExit } else { Way::Exit }(self.exits + at as u32));
+        let list = refused.map(|at| if let Way::LastExit(_) = ways[0] { Way::LastExit } else { Way::Exit }(self.lists.refused(at)));
         let goes = self.goes(&[ways, Vec::from_iter(list)].concat(), &format!("(r->by - {first}u)"));
         Some(format!(
             "    switch (out) {{\n    case NV_GONE: {called};\n    case NV_ENDED: goto ended;\n    case NV_BY: break;\n    default: r->by = (uint32_t)out;\n    }}\n    {count}{goes}\n"
@@ -150,15 +151,15 @@ impl Ways<'_> {
         let Words { place, done, .. } = self.words();
         let number = |way: &Way| match way {
             Way::Member(to, at) => (*to, *at),
-            Way::Exit(exit) | Way::LastExit(exit) => (*exit, 0),
+            Way::Exit(exit) | Way::LastExit(exit) => (self.lists.place(*exit), 0),
             Way::AtOnce => (0, 0),
         };
         let to: Vec<(u32, u32)> = ways.iter().map(number).collect();
-        let exit = || pick(&to.iter().map(|(exit, _)| *exit).collect::<Vec<_>>(), by);
+        let list = || pick(&to.iter().map(|(list, _)| *list).collect::<Vec<_>>(), by);
         match ways[0] {
             Way::Member(member, _) => format!("{} goto at{};", self.kin.enters(&to, by), self.kin.first(member)),
-            Way::LastExit(_) => format!("{place} nv_append(&g->exits[{}], i); {done};", exit()),
-            _ => format!("nv_store(g, r, info, i); nv_append(&g->exits[{}], i); {done};", exit()),
+            Way::LastExit(_) => format!("{place} nv_append(&g->lists[{}], i); {done};", list()),
+            _ => format!("nv_store(g, r, info, i); nv_append(&g->lists[{}], i); {done};", list()),
         }
     }
 

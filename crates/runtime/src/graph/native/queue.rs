@@ -104,8 +104,13 @@ impl Waiting {
         }
     }
 
-    /// Those in the pool that are first.
+    /// Those in the pool that are first, behind `slots`. Where that is all of them, memory changes hands, and nothing is copied.
     fn take_slots(&mut self, slots: &mut Vec<u32>) {
+        if self.packets.is_empty() && slots.is_empty() {
+            let free = VecDeque::from(std::mem::take(slots));
+            *slots = Vec::from(std::mem::replace(&mut self.order, free));
+            return;
+        }
         let count = if self.packets.is_empty() { self.len() } else { self.order.iter().take_while(|slot| **slot != ELSEWHERE).count() };
         let (first, second) = self.order.as_slices();
         let split = first.len().min(count);
