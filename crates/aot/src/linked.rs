@@ -10,7 +10,7 @@ use crate::build::{Compiler, HERE, machine};
 use crate::cache::{Cache, key};
 use crate::code::Library;
 use crate::{AotError, Options};
-use compiler::backends::c::linked::{self, Count, Counts, FUNCTION, Member, Sizes};
+use compiler::backends::c::linked::{self, Count, Counts, FUNCTION, Member, Sizes, TURNS};
 use compiler::mir::{Call, Helper};
 use netil::Verified;
 use netil::budget::Budget;
@@ -19,7 +19,7 @@ use netil::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Trap, TrapK
 use netil::layout::Parts;
 use netil::machine::Machine;
 use netil::module::HandlerKind;
-use netil::pool::{Detail, Expected, Pool, Slot};
+use netil::pool::{Detail, Expected, Late, Line, Pool, Slot};
 use std::ffi::c_void;
 use std::ptr::{NonNull, null, null_mut};
 use std::sync::Arc;
@@ -84,6 +84,9 @@ struct Burst {
     shown: u32,
     expected: *const Expected,
     nothing: *const Expected,
+    late: *const *const Line,
+    turns: u64,
+    beyond: u64,
 }
 
 impl Burst {
@@ -111,6 +114,9 @@ impl Burst {
         shown: 0,
         expected: null(),
         nothing: null(),
+        late: null(),
+        turns: 0,
+        beyond: 0,
     };
 
     /// Finds the pool's memory, which may have been moved.
@@ -138,6 +144,10 @@ pub struct Linked {
     refused: Vec<Ended>,
     /// The lines of packets that come next, during a burst.
     expected: Vec<Expected>,
+    /// Packets of the burst that are still to be copied.
+    late: Vec<Late>,
+    /// Where the first of them are, of each source.
+    lines: Vec<*const Line>,
     flows: Flows,
     _library: Library,
 }
@@ -196,10 +206,19 @@ impl Linked {
             places: made.places,
             refused,
             expected: Vec::new(),
+            late: Vec::new(),
+            lines: Vec::new(),
             flows,
             _library: library,
         })
     }
+}
+
+/// Whether a burst is these packets: the first of each, then the second of each and so on.
+fn in_turns(late: &[Late], slots: &[u32]) -> bool {
+    let takes_turn = |(late, slot): (&Late, &u32)| late.slot == *slot;
+    let is_whole = |one: &Late| one.step as usize == late.len() && one.count * late.len() == slots.len();
+    late.len() <= TURNS && late.iter().all(is_whole) && late.iter().zip(slots).all(takes_turn)
 }
 
 fn dropped((member, reason): (u32, DropReason)) -> Ended {
@@ -210,6 +229,7 @@ impl Cluster for Linked {
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
         self.prepare(host);
         let ended = self.empty_lists(slots.len());
+        let beyond = self.find_late(slots, pool);
         let mut burst = Burst {
             burst: slots.as_ptr(),
             count: slots.len() as u64,
@@ -221,6 +241,9 @@ impl Cluster for Linked {
             begun: self.flows.begun.as_mut_ptr(),
             latest: pool.latest(),
             budget,
+            late: self.lines.as_ptr(),
+            turns: self.lines.len() as u64,
+            beyond,
             ..Burst::EMPTY
         };
         pool.take_expected(&mut self.expected);
@@ -231,10 +254,15 @@ impl Cluster for Linked {
         let mut running =
             Running { programs, calls, pool, host, packets: slots.len(), places, refused, stayed, left, copies: Vec::new(), set: false };
         burst.running = (&raw mut running).cast();
-        // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states and to what is expected, which live until the end
+        // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states, to what is expected and to lines that `late` keeps as they are, which live until the end
         // of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
         unsafe { (self.run)(&raw mut burst) };
         running.hand_over(&mut burst);
+        self.late.clear();
+    }
+
+    fn brings(&self) -> bool {
+        true
     }
 
     fn entered(&self) -> Vec<u64> {
@@ -272,7 +300,8 @@ impl Running<'_> {
             let slots = self.list(burst, n);
             if !slots.is_empty() {
                 self.stayed[end.member as usize] += slots.len() as u64;
-                self.host.ended(*end, slots, self.pool);
+                // Quick forms drop by numbers, and only packets that are there.
+                self.host.ended_there(*end, slots, self.pool);
             }
         }
         let mut rest = listed(&mut burst.ended);
@@ -318,6 +347,19 @@ impl Linked {
             self.seen.push(List::at(list.as_mut_ptr()));
         }
         self.seen.pop().unwrap_or(List::at(null_mut()))
+    }
+
+    /// Finds the packets that the pool leaves to compiled code to copy, and how far it is from one to that of the next burst. It has those of whole bursts for which sources take
+    /// turns, as it is but where a source begins anew.
+    fn find_late(&mut self, slots: &[u32], pool: &mut Pool) -> u64 {
+        pool.take_late(&mut self.late);
+        self.lines.clear();
+        if !in_turns(&self.late, slots) {
+            self.late.iter().for_each(|late| pool.put_late(late));
+            return 0;
+        }
+        self.lines.extend(self.late.iter().map(|late| late.lines().as_ptr()));
+        self.late.first().map_or(0, |late| size_of_val(late.lines()) as u64)
     }
 
     /// Makes units for a burst.

@@ -53,6 +53,11 @@ pub trait Host {
     /// Packets that went no further, all in the same way, likewise. Where they are and what their annotations are, nobody knows any more.
     fn ended(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool);
 
+    /// The same of packets that are there, as it is known.
+    fn ended_there(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
+        self.ended(ended, slots, pool);
+    }
+
     /// Packets of one arrival that went out by an exit, in no slots: nothing happens between them.
     fn exit_loose(&mut self, exit: u32, packets: Vec<Loose>, pool: &mut Pool);
 
@@ -91,6 +96,11 @@ pub trait Cluster: Send {
     /// Runs the packets in these slots, each from the entry that its slot says ([`enter`](crate::pool::Slots::enter)), in order, and gives them to the host: all, or as many as it
     /// says ([`Host::most`]). `budget` is each member's.
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host);
+
+    /// Whether [`Self::run`] copies packets that are [late](crate::pool::Late).
+    fn brings(&self) -> bool {
+        false
+    }
 
     /// Packets that have come into each member so far.
     fn entered(&self) -> Vec<u64>;

@@ -14,12 +14,15 @@
 //! Invariant: a slot's place lies within its memory ([`Slots::check`]). Compiled code says where packets lie, and is not believed: the memory is only looked at
 //! through slices.
 
+mod even;
 mod tags;
 
 use crate::buffer::{ExchangeBuffer, Place, ROOM};
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use tags::Tags;
+
+pub use even::{Even, Late, Lines};
 
 /// A cache line, in bytes.
 const LINE: usize = 64;
@@ -117,6 +120,9 @@ pub struct Slots {
     in_order: usize,
     tags: Tags,
     expected: Vec<Expected>,
+    /// Even packets that somebody copies who has been told ([`Self::defer`]).
+    late: Vec<Late>,
+    defers: bool,
     /// [`Slot::kind`] of what is put.
     kind: u32,
     /// No packet's time has been later so far.
@@ -136,21 +142,6 @@ pub struct Arrival<'b> {
     pub time_ns: u64,
     /// Length on the wire in bytes.
     pub wire_len: u32,
-}
-
-/// Packets that have room in a cache line each, and come one after the other in the same distance.
-#[derive(Clone, Copy, Debug)]
-pub struct Even<'b> {
-    /// The packets.
-    pub lines: &'b [Line],
-    /// Their lengths, as many; no more than a line has is taken.
-    pub lens: &'b [u32],
-    /// When the first arrives, in nanoseconds since 1970.
-    pub time_ns: u64,
-    /// From one to the next; there is no time behind the last moment.
-    pub interval_ns: u64,
-    /// The owner's.
-    pub tag: u32,
 }
 
 /// Where in the memory of this process packets lie that will be put into slots soon, from one cache line up to another: addresses, which nobody looks at but to fetch what is there.
@@ -210,6 +201,8 @@ impl Pool {
             in_order: count as usize,
             tags: Tags::default(),
             expected: Vec::new(),
+            late: Vec::new(),
+            defers: false,
             kind: PRESENT | FRESH,
             latest: 0,
             large: HashMap::new(),
@@ -283,61 +276,6 @@ impl Slots {
     pub fn take_expected(&mut self, expected: &mut Vec<Expected>) {
         expected.clear();
         std::mem::swap(&mut self.expected, expected);
-    }
-
-    /// Copies of packets that are all alike in slots that have been [taken](Self::take), each `step`-th of `ids`, in half of the instructions of [`Self::put_many`]. `first`
-    /// is the first of them if they follow each other.
-    ///
-    /// # Panics
-    /// `step` is 0, or `ids` are not of this pool.
-    #[inline(always)]
-    pub fn put_even(&mut self, packets: &Even<'_>, first: Option<u32>, ids: &[u32], step: usize) {
-        let count = ids.len().div_ceil(step).min(packets.lines.len()).min(packets.lens.len());
-        let Some(others) = count.checked_sub(1) else { return };
-        match first {
-            Some(first) => self.put_in_a_row(packets, others, first as usize, step),
-            None => (0..count).for_each(|n| self.put_line(packets, n, ids[n * step] as usize)),
-        }
-        let last = packets.interval_ns.checked_mul(others as u64).and_then(|span| packets.time_ns.checked_add(span));
-        if last.is_none() || packets.lens[..count].iter().fold(0, |most, len| most.max(*len)) > LINE as u32 {
-            (0..count).for_each(|n| self.mend(packets, n, ids[n * step] as usize));
-        }
-        self.latest = self.latest.max(last.unwrap_or(u64::MAX));
-        self.tags.note(ids.iter().step_by(step), packets.tag, self.slots.len());
-    }
-
-    /// The first of some packets, so many others and no more, each so many slots behind the one before. The loop has nothing in it that can be done once.
-    #[inline(always)]
-    fn put_in_a_row(&mut self, packets: &Even<'_>, others: usize, first: usize, step: usize) {
-        let distance = step * self.stride;
-        let (memory, _) = self.memory[self.begin + first * self.stride + self.room_before + HEAD..].as_chunks_mut::<LINE>();
-        let (memory, last) = memory.split_at_mut(others * distance / LINE);
-        let (slots, last_slot) = self.slots[first..].split_at_mut(others * step);
-        let (mut time_ns, kind) = (packets.time_ns, self.kind);
-        let places = memory.chunks_exact_mut(distance / LINE).zip(slots.chunks_exact_mut(step));
-        for ((room, slot), (line, len)) in places.zip(packets.lines.iter().zip(packets.lens)) {
-            room[0] = *line;
-            slot[0] = Slot { time_ns, len: *len, kind };
-            time_ns = time_ns.wrapping_add(packets.interval_ns);
-        }
-        last[0] = packets.lines[others];
-        last_slot[0] = Slot { time_ns, len: packets.lens[others], kind };
-    }
-
-    #[inline(always)]
-    fn put_line(&mut self, packets: &Even<'_>, n: usize, id: usize) {
-        let (memory, _) = self.memory[self.begin + self.room_before + HEAD..].as_chunks_mut::<LINE>();
-        memory[id * (self.stride / LINE)] = packets.lines[n];
-        let time_ns = packets.time_ns.wrapping_add(packets.interval_ns.wrapping_mul(n as u64));
-        self.slots[id] = Slot { time_ns, len: packets.lens[n], kind: self.kind };
-    }
-
-    /// No more of a packet than a line has, and no time behind the last moment.
-    #[cold]
-    fn mend(&mut self, packets: &Even<'_>, n: usize, id: usize) {
-        let slot = &mut self.slots[id];
-        slot.len = slot.len.min(LINE as u32);
-        slot.time_ns = packets.time_ns.saturating_add(packets.interval_ns.saturating_mul(n as u64));
     }
 
     /// Until there is no room, or a packet is too large for a slot, which is given back.

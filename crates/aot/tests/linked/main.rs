@@ -5,6 +5,7 @@
 //! `NETVM_CASES` sets the number of generated chains, `NETVM_SEED` the first.
 
 mod clocks;
+mod late;
 mod lengths;
 mod prefixes;
 mod sums;

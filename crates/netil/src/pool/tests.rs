@@ -1,6 +1,7 @@
 //! Of the pool: what is put in comes out as it was, wherever it was moved to.
 
 use super::*;
+use std::sync::Arc;
 
 /// A packet whose head was moved both ways.
 fn moved(len: usize) -> ExchangeBuffer<'static> {
@@ -69,7 +70,7 @@ fn packets_that_are_alike_lie_as_others_do() {
         for turn in 0..sources {
             let lines: Vec<Line> = lines.iter().skip(turn).step_by(sources).copied().collect();
             let lens: Vec<u32> = lens.iter().skip(turn).step_by(sources).copied().collect();
-            let all = Even { lines: &lines, lens: &lens, time_ns: times[turn], interval_ns: 3 * sources as u64, tag: 7 };
+            let all = Even { lines: &lines, kept: None, lens: &lens, time_ns: times[turn], interval_ns: 3 * sources as u64, tag: 7 };
             even.put_even(&all, first.map(|first| first + turn as u32), &ids[1 + turn..], sources);
         }
         let packets = lines.iter().zip(lens).zip(times);
@@ -89,8 +90,44 @@ fn no_more_of_an_even_packet_than_its_line() {
     let mut pool = Pool::new(3, 0);
     let mut ids = Vec::new();
     let first = pool.take(3, &mut ids);
-    pool.put_even(&Even { lines: &[[5; LINE]; 3], lens: &[60, 65, u32::MAX], time_ns: 1, interval_ns: 0, tag: 0 }, first, &ids, 1);
+    pool.put_even(
+        &Even { lines: &[[5; LINE]; 3], kept: None, lens: &[60, 65, u32::MAX], time_ns: 1, interval_ns: 0, tag: 0 },
+        first,
+        &ids,
+        1,
+    );
     assert_eq!(ids.iter().map(|id| pool.bytes(*id).len()).collect::<Vec<_>>(), [60, 64, 64]);
+}
+
+#[derive(Debug)]
+struct Kept(Vec<Line>);
+
+impl Lines for Kept {
+    fn lines(&self) -> &[Line] {
+        &self.0
+    }
+}
+
+#[test]
+fn late_packets_are_there_when_they_are_no_longer_to_be() {
+    let kept: Arc<dyn Lines> = Arc::new(Kept((0..6).map(|n| [n; LINE]).collect()));
+    let even =
+        |from: usize| Even { lines: &kept.lines()[from..], kept: Some((&kept, from)), lens: &[2; 3], time_ns: 1, interval_ns: 1, tag: 0 };
+    let mut pool = Pool::new(6, 0);
+    let (mut ids, mut late) = (Vec::new(), Vec::new());
+    pool.defer(true);
+    let first = pool.take(6, &mut ids);
+    pool.put_even(&even(1), first, &ids, 2);
+    pool.put_even(&even(3), first.map(|first| first + 1), &ids[1..], 2);
+    assert_eq!(pool.bytes(2), [0, 0]);
+    pool.take_late(&mut late);
+    assert_eq!(late.iter().map(|late| (late.slot, late.step, late.lines()[0][0])).collect::<Vec<_>>(), [(0, 2, 1), (1, 2, 3)]);
+    late.iter().for_each(|late| pool.put_late(late));
+    assert_eq!(ids.iter().map(|id| pool.bytes(*id)[1]).collect::<Vec<_>>(), [1, 3, 2, 4, 3, 5]);
+    // Nobody copies them any more.
+    pool.put_even(&even(0), first, &ids, 2);
+    pool.defer(false);
+    assert_eq!(ids.iter().map(|id| pool.bytes(*id)[1]).collect::<Vec<_>>(), [0, 3, 1, 4, 2, 5]);
 }
 
 #[test]
@@ -111,7 +148,7 @@ fn slots_are_in_order_again_when_all_are_given_back() {
     let lines = [[7; LINE]; 3];
     let mut ids = Vec::new();
     assert_eq!(pool.take(3, &mut ids), Some(0));
-    pool.put_even(&Even { lines: &lines, lens: &[9; 3], time_ns: 1, interval_ns: 1, tag: 0 }, Some(0), &ids, 1);
+    pool.put_even(&Even { lines: &lines, kept: None, lens: &[9; 3], time_ns: 1, interval_ns: 1, tag: 0 }, Some(0), &ids, 1);
     pool.give_back(&ids.iter().rev().copied().collect::<Vec<_>>());
     assert_eq!((ids, put(&mut pool, 2)), (vec![0, 1, 2], vec![0, 1]));
 }

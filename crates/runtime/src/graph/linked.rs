@@ -117,6 +117,7 @@ impl Graph {
                 crate::io::sys::prefer_large_pages(self.pool.memory());
             }
         }
+        self.pool.defer(cluster.brings());
         self.linked = Some(Linked { cluster, plan, entries, sources, course: Course::new(timed), most, pool: Pool::default() });
     }
 
@@ -365,6 +366,14 @@ impl Serving<'_> {
         }
     }
 
+    /// Packets go no further, of which so many are there.
+    fn stop_many(&mut self, ended: &Ended, slots: &[u32], there: usize, pool: &mut Pool) {
+        let node = self.node(ended);
+        let how = self.how(node, ended);
+        self.graph.stop_many(node, &how, slots.len() as u64, there as u64);
+        pool.give_back(slots);
+    }
+
     /// How many packets are run before a timer.
     fn look(&mut self) {
         if self.along.is_timed() {
@@ -423,11 +432,12 @@ impl Host for Serving<'_> {
     }
 
     fn ended(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
-        let node = self.node(&ended);
-        let how = self.how(node, &ended);
-        let present = slots.iter().filter(|slot| pool.slot(**slot).is_present()).count();
-        self.graph.stop_many(node, &how, slots.len() as u64, present as u64);
-        pool.give_back(slots);
+        let there = slots.iter().filter(|slot| pool.slot(**slot).is_present()).count();
+        self.stop_many(&ended, slots, there, pool);
+    }
+
+    fn ended_there(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
+        self.stop_many(&ended, slots, slots.len(), pool);
     }
 
     fn exit_loose(&mut self, exit: u32, packets: Vec<Loose>, pool: &mut Pool) {

@@ -67,6 +67,8 @@ struct nv_graph {
     uint32_t budget; /* of each element */
     uint32_t left, copies, shown; /* what the element at hand has left of it, copies that it sent, coprocessors that it showed the packet */
     const struct nv_expected *expected, *nothing; /* where packets lie that come next: up to, and without, the second */
+    const uint8_t *const *late; /* by source, the first lines of a burst that is still to be copied: sources take turns */
+    uint64_t turns, beyond; /* so many sources, 0 if all packets are there; from one line to that which comes in its place in the next burst */
 };
 
 /* What of a burst is at hand: copies that no store through a pointer changes, so that the compiler of C need not read them anew behind each. Where elements' memories
@@ -399,7 +401,7 @@ NV_INLINE uint64_t nv_home(const struct nv_table *t, struct nv_exact x, uint64_t
 {
     const uint64_t *head = t->head;
     uint64_t bucket = hash & head[NV_MASKED];
-    if (bucket >= head[NV_BUCKETS])
+    if (NV_RARELY(bucket >= head[NV_BUCKETS]))
         bucket &= head[NV_MASKED] >> 1;
     return bucket * x.per_bucket;
 }

@@ -92,12 +92,13 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], sizes: Sizes) -> Re
     let (need, entries, sliced) = (functions.need, entries.len(), u8::from(sliced));
     let _ = writeln!(
         text,
-        "\nenum {{ NV_NEED = {need}, NV_ENTRIES = {entries}, NV_TIMERS = {timers}, NV_SLICED = {sliced}, NV_GROUP = {}, NV_PLACES = {PLACES} }};",
+        "\nenum {{ NV_NEED = {need}, NV_ENTRIES = {entries}, NV_TIMERS = {timers}, NV_SLICED = {sliced}, NV_GROUP = {}, NV_PLACES = {PLACES}, NV_TURNS = {TURNS} }};",
         group(&slices)
     );
     text += &direct(members);
     text += &begin(members.len(), table_count(members));
-    text += BURST;
+    text += "\n";
+    text += include_str!("burst.c");
     Ok(Linked { text, calls: functions.calls, counts, refused: functions.refused, places: lists.places() })
 }
 
@@ -356,112 +357,12 @@ fn far(members: &[&Member<'_>], slices: &[Option<Func>], large: usize) -> String
 /// With more they wait for each other (900,000 routes: 44 ns a packet with 128, 24 in this way). A power of two.
 const PLACES: u32 = 32;
 
+/// The most sources that take turns for packets that are copied while others are run.
+pub const TURNS: usize = 16;
+
 /// For how many of them that is done at once. Where slices have few operations: the fewer, the sooner it goes on (900,000 routes: 22.6 ns for 4, 23.2 for 8, 24.0 for 16; but for
 /// each on its own the registers of both ways are wanted at once, 25.9). Where they are longer, going to and fro takes more than that saves (IPv6: 72 ns for 4, 68 for 16).
 fn group(slices: &[Option<Func>]) -> u32 {
     const FEW: usize = 50;
     if slices.iter().flatten().map(size).sum::<usize>() <= FEW { 4 } else { PLACES / 2 }
 }
-
-/// How a burst is run.
-const BURST: &str = "
-/* Where a packet comes in; the same for all if there is one entry. */
-NV_INLINE uint32_t nv_entry(const struct nv_slot *slots, uint64_t i)
-{
-    return NV_ENTRIES == 1 ? 0 : slots[i].kind >> NV_ENTRY;
-}
-
-/* The same of a packet that comes in, which is counted; where all come in by one, that is done for all of them. */
-NV_INLINE uint32_t nv_come(const struct nv_graph *g, const struct nv_slot *slots, uint64_t i)
-{
-    const uint32_t entry = nv_entry(slots, i);
-    if (NV_ENTRIES > 1)
-        g->begun[entry]++;
-    return entry;
-}
-
-/* Whether quick forms may be run: there is enough of the budget, what they look into lies in memory, and no packet comes at the end of all time. */
-NV_INLINE int nv_quick(const struct nv_graph *g)
-{
-    int there = 1;
-    for (unsigned n = 0; n < NV_TABLES; n++)
-        there &= !nv_direct[n] || g->tables[n].head;
-    return there && g->budget >= NV_NEED && g->latest <= NV_LATEST;
-}
-
-NV_INLINE void nv_all_came(const struct nv_graph *g)
-{
-    if (NV_ENTRIES == 1)
-        g->begun[0] += g->count;
-}
-
-NV_INLINE uint64_t nv_least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Lines of packets that come next, which are fetched while others are run. */
-struct nv_coming {
-    const uint8_t *at, *to;
-    const struct nv_expected *others, *nothing;
-};
-
-/* One of them, into the second-level cache: the first is for the packets at hand. */
-NV_INLINE void nv_fetch_next(struct nv_coming *c)
-{
-    if (c->at < c->to)
-        __builtin_prefetch(c->at, 0, 2), c->at += 64;
-    else if (c->others < c->nothing)
-        c->at = c->others->from, c->to = c->others++->to;
-}
-
-/* The next packet. */
-NV_INLINE int next(struct nv_graph *g, const struct nv_near *k, uint64_t i, struct nv_kept *kept, struct nv_coming *c)
-{
-    nv_fetch_next(c);
-    return one(g, k, i, nv_come(g, k->slots, i), kept);
-}
-
-/* How many packets are run: timers make bursts shorter, and longer again when they are put off. */
-NV_INLINE uint64_t nv_count(const struct nv_graph *g, uint64_t count)
-{
-    return NV_TIMERS ? g->count : count;
-}
-
-void netvm_linked(struct nv_graph *g)
-{
-    struct nv_near near, *k = &near;
-    const uint32_t *const burst = g->burst;
-    const uint64_t count = g->count;
-    struct nv_coming coming = { 0, 0, g->expected, g->nothing }, *c = &coming;
-    uint64_t fetched = 0;
-    if (NV_RARELY(!nv_quick(g))) {
-        for (uint64_t n = 0; n < g->count; n++)
-            enter(g, burst[n], nv_come(g, g->slots, burst[n]));
-        nv_all_came(g);
-        return;
-    }
-    nv_begin(g, k);
-    const int far = NV_SLICED && nv_far(k);
-    if (NV_KEPT > 0 && !far) {
-        /* Nothing is fetched ahead and nothing kept: a text of its own, in which no lookup asks for that. */
-        for (uint64_t n = 0; n < nv_count(g, count); n++)
-            if (NV_RARELY(next(g, k, burst[n], 0, c)))
-                nv_again(g, k);
-        nv_all_came(g);
-        return;
-    }
-    const uint64_t last = far ? NV_PLACES - 1 : 0; /* of those packets that places are for */
-    nv_places kept[NV_PLACES];
-    nv_keep_nothing(k, kept, nv_least(last + 1, count));
-    for (uint64_t start = 0; start < nv_count(g, count); start += NV_GROUP) {
-        const uint64_t upto = far ? nv_least(start + NV_PLACES, nv_count(g, count)) : 0;
-        for (; fetched < upto; fetched++)
-            ahead(g, k, burst[fetched], nv_entry(k->slots, burst[fetched]), kept[fetched & (NV_PLACES - 1)]);
-        for (uint64_t n = start; n < nv_least(start + NV_GROUP, nv_count(g, count)); n++)
-            if (NV_RARELY(next(g, k, burst[n], kept[n & last], c)))
-                nv_again(g, k);
-    }
-    nv_all_came(g);
-}
-";

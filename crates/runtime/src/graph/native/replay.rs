@@ -4,7 +4,7 @@ use super::super::Packet;
 use super::super::turns::moments;
 use super::{Control, Ctx, Native, Ready, controls};
 use crate::io::LinkType;
-use netil::pool::{Arrival, Even, Line, Pool};
+use netil::pool::{Arrival, Even, Line, Lines, Pool};
 use std::sync::Arc;
 
 /// Packets that a device gives, one after the other, as often as is said.
@@ -43,9 +43,14 @@ impl Replay {
     }
 
     /// Lines from that one on.
-    fn lines(&self, line: usize) -> &[Line] {
-        let (lines, _) = self.memory[self.begin..].as_chunks();
-        &lines[line..]
+    fn lines_from(&self, line: usize) -> &[Line] {
+        &self.lines()[line..]
+    }
+}
+
+impl Lines for Replay {
+    fn lines(&self) -> &[Line] {
+        self.memory[self.begin..].as_chunks().0
     }
 }
 
@@ -60,6 +65,8 @@ fn lines_of(len: u32) -> usize {
 /// A source of them.
 pub(super) struct Source {
     pub replay: Arc<Replay>,
+    /// The same, for whoever copies them later.
+    kept: Arc<dyn Lines>,
     pub name: String,
     pub pulled: bool,
     /// The next packet, and its first line.
@@ -75,7 +82,18 @@ pub(super) struct Source {
 impl Source {
     pub(super) fn new(replay: &Arc<Replay>, name: String, pulled: bool) -> Self {
         let time = replay.interval_ns;
-        Self { replay: Arc::clone(replay), name, pulled, index: 0, line: 0, time, passed: 0, count: 0, active: true }
+        Self {
+            replay: Arc::clone(replay),
+            kept: Arc::clone(replay) as Arc<dyn Lines>,
+            name,
+            pulled,
+            index: 0,
+            line: 0,
+            time,
+            passed: 0,
+            count: 0,
+            active: true,
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -87,7 +105,7 @@ impl Source {
             return None;
         }
         let len = self.replay.lens[self.index] as usize;
-        let packet = Packet::new(&self.replay.lines(self.line).as_flattened()[..len], self.time, ctx.info());
+        let packet = Packet::new(&self.replay.lines_from(self.line).as_flattened()[..len], self.time, ctx.info());
         self.step(1);
         Some(packet)
     }
@@ -99,13 +117,13 @@ impl Source {
         let lens = &lens[..lens.len().min(most - before).min(moments(self.time, replay.interval_ns, until))];
         let (mut line, mut time) = (self.line, self.time);
         let coming = lens.iter().map(|len| {
-            let arrival = Arrival { bytes: replay.lines(line).as_flattened(), len: *len as usize, time_ns: time, wire_len: *len };
+            let arrival = Arrival { bytes: replay.lines_from(line).as_flattened(), len: *len as usize, time_ns: time, wire_len: *len };
             (line, time) = (line + lines_of(*len), time.saturating_add(replay.interval_ns));
             arrival
         });
         pool.put_many(coming, LinkType::EN10MB.number(), slots);
         let (line, last) = (self.line, self.step(slots.len() - before));
-        let later = self.replay.lines(self.line);
+        let later = self.replay.lines_from(self.line);
         pool.expect(&later[..later.len().min(self.line.saturating_sub(line))]);
         last
     }
@@ -144,8 +162,9 @@ impl Native for Source {
 
     fn even(&self) -> Option<Even<'_>> {
         let replay = Some(&*self.replay).filter(|replay| replay.even && self.active && !self.is_over())?;
-        let (lens, lines) = (&replay.lens[self.index..], replay.lines(self.line));
-        Some(Even { lines, lens, time_ns: self.time, interval_ns: replay.interval_ns, tag: LinkType::EN10MB.number() })
+        let (lens, lines) = (&replay.lens[self.index..], replay.lines_from(self.line));
+        let kept = Some((&self.kept, self.line));
+        Some(Even { lines, kept, lens, time_ns: self.time, interval_ns: replay.interval_ns, tag: LinkType::EN10MB.number() })
     }
 
     fn even_arrived(&mut self, packets: usize) {
@@ -174,7 +193,7 @@ impl Native for Source {
         self.count -= slots.len() as u64;
         for _ in slots {
             if self.index == 0 {
-                (self.index, self.line, self.passed) = (self.replay.lens.len(), self.replay.lines(0).len(), self.passed - 1);
+                (self.index, self.line, self.passed) = (self.replay.lens.len(), self.replay.lines().len(), self.passed - 1);
             }
             self.index -= 1;
             self.line -= lines_of(self.replay.lens[self.index]);
