@@ -10,10 +10,10 @@
 //! timeout the state is one byte, and [`u8::MAX`] stands for an entry. So an entry is live iff its state is greater than the time now, which is
 //! [`EPOCH`] where there is no timeout.
 //!
-//! To find a key: `b = hash & head[MASK]`; if `b >= head[BUCKETS]` then `b &= head[MASK] >> 1`; from slot `b * per_bucket` on, up to [`PROBES`] slots: the
+//! To find a key: `b = hash & head[MASK]`; if `b >= head[BUCKETS]` then `b &= head[MASK] >> 1`; from slot `b` on, up to [`PROBES`] slots: the
 //! entry if its key is the same and it is live, none if the slot is free. After that many slots, or if `head[STASHED]` is not 0 and nothing was found, ask the table.
 //! The handle is the slot's number + 1. Where there is a timeout, first `head[CLOCK] = max(head[CLOCK], now)`, and a lookup that refreshes makes the state of what it
-//! found `head[CLOCK] + timeout` (saturating), if that is more. Slots of up to a cache line do not straddle lines, and neither do buckets.
+//! found `head[CLOCK] + timeout` (saturating), if that is more. Slots of up to a cache line do not straddle lines.
 //!
 //! # Prefix tables
 //! Keys of up to 32 bits, no timeout ([`Trie::of`]): `index` has a slot for each number that the first `root_bits` bits of a key can be, in 16 bits, or 32 if
@@ -63,7 +63,7 @@ pub const LINE: usize = 64;
 pub mod head {
     /// The latest time that the table has seen.
     pub const CLOCK: usize = 0;
-    /// A power of 2 less 1: bits of the hash that name a bucket.
+    /// A power of 2 less 1: bits of the hash that name the slot where the search begins, its bucket.
     pub const MASK: usize = 1;
     /// Buckets that there are: the mask + 1, or while the table grows fewer, down to half of that.
     pub const BUCKETS: usize = 2;
@@ -233,8 +233,6 @@ pub struct Exact {
     pub value_bytes: usize,
     /// From slot to slot.
     pub stride: usize,
-    /// Slots of a bucket: as many as a cache line holds, at least 1.
-    pub per_bucket: usize,
 }
 
 impl Exact {
@@ -245,7 +243,7 @@ impl Exact {
         let value_at = state_bytes + key_bytes;
         let size = value_at + value_bytes;
         let stride = if size <= LINE { size.next_power_of_two() } else { size.next_multiple_of(LINE) };
-        Self { state_bytes, key_bytes, value_at, value_bytes, stride, per_bucket: (LINE / stride).max(1) }
+        Self { state_bytes, key_bytes, value_at, value_bytes, stride }
     }
 }
 
@@ -273,8 +271,8 @@ mod tests {
     #[test]
     fn slots_are_dense_and_keep_within_lines() {
         let flow = layout(104, 11, 1);
-        assert_eq!((flow.value_at, flow.stride, flow.per_bucket), (21, 32, 2));
-        assert_eq!(layout(48, 4, 0), Exact { state_bytes: 1, key_bytes: 6, value_at: 7, value_bytes: 4, stride: 16, per_bucket: 4 });
+        assert_eq!((flow.value_at, flow.stride), (21, 32));
+        assert_eq!(layout(48, 4, 0), Exact { state_bytes: 1, key_bytes: 6, value_at: 7, value_bytes: 4, stride: 16 });
         assert_eq!((layout(8, 1, 0).stride, layout(256, 25, 1).stride, layout(256, 24, 1).stride), (4, 128, 64));
         for (bits, value) in (1..=256).flat_map(|k| [1, 2, 40, 4096].map(|v| (8 * k, v))) {
             let l = layout(bits, value, u64::from(value));

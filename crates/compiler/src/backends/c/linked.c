@@ -366,7 +366,7 @@ enum { NV_FREE = 0, NV_EPOCH = 2, NV_NO_END = 255 };
 
 /* How an exact table lies, and how long an entry lives that nothing uses; constants of the text. */
 struct nv_exact {
-    uint32_t state_bytes, key_bytes, stride, per_bucket, lasting; /* lasting: some entries have no end */
+    uint32_t state_bytes, key_bytes, stride, lasting; /* lasting: some entries have no end */
     uint64_t timeout;
 };
 
@@ -397,13 +397,13 @@ NV_INLINE uint64_t nv_hash_kept(const struct nv_table *t, struct nv_exact x, uns
 }
 
 /* The slot where the search for a key with that hash begins. */
-NV_INLINE uint64_t nv_home(const struct nv_table *t, struct nv_exact x, uint64_t hash)
+NV_INLINE uint64_t nv_home(const struct nv_table *t, uint64_t hash)
 {
     const uint64_t *head = t->head;
     uint64_t bucket = hash & head[NV_MASKED];
     if (NV_RARELY(bucket >= head[NV_BUCKETS]))
         bucket &= head[NV_MASKED] >> 1;
-    return bucket * x.per_bucket;
+    return bucket;
 }
 
 /* Whether that is an entry's key. The entry has more bytes than those of a short one, which are read with it. */
@@ -474,7 +474,7 @@ NV_INLINE uint64_t nv_tick_on(const struct nv_table *t, uint64_t now)
    the second; the search for others is a function of its own, so that it takes no registers here. */
 NV_INLINE uint32_t nv_find(const struct nv_table *t, struct nv_exact x, unsigned __int128 key, uint64_t hash, uint64_t clock, int use, int *ask)
 {
-    int64_t slot = (int64_t)nv_home(t, x, hash);
+    int64_t slot = (int64_t)nv_home(t, hash);
     uint64_t end;
     uint8_t *p = t->slots + (uint64_t)slot * x.stride;
     *ask = 0;
@@ -548,7 +548,7 @@ NV_INLINE void nv_fetch(const struct nv_table *t, struct nv_exact x, unsigned __
     kept->low = (uint64_t)key, kept->hash = nv_hash(t, key);
     if (x.key_bytes > 8)
         kept->high = (uint64_t)(key >> 64);
-    const uint8_t *p = t->slots + nv_home(t, x, kept->hash) * x.stride;
+    const uint8_t *p = t->slots + nv_home(t, kept->hash) * x.stride;
     __builtin_prefetch(p, 1);
     if (x.stride > 64)
         __builtin_prefetch(p + 64, 1);

@@ -163,7 +163,7 @@ fn prefixes(table: &Table) -> Option<(&'static str, String)> {
 fn shape(declaration: &Table) -> String {
     let x = layout::Exact::of(declaration);
     let lasting = usize::from(!declaration.entries.is_empty());
-    let numbers = [x.state_bytes, x.key_bytes, x.stride, x.per_bucket, lasting].map(|n| n.to_string()).join(", ");
+    let numbers = [x.state_bytes, x.key_bytes, x.stride, lasting].map(|n| n.to_string()).join(", ");
     format!("(struct nv_exact){{ {numbers}, {}u }}", declaration.timeout_ns)
 }
 
