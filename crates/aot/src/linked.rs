@@ -21,6 +21,7 @@ use netil::machine::Machine;
 use netil::module::HandlerKind;
 use netil::pool::{Detail, Expected, Late, Line, Pool, Slot};
 use std::ffi::c_void;
+use std::ops::Range;
 use std::ptr::{NonNull, null, null_mut};
 use std::sync::Arc;
 
@@ -229,7 +230,7 @@ impl Cluster for Linked {
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
         self.prepare(host);
         let ended = self.empty_lists(slots.len());
-        let beyond = self.find_late(slots, pool);
+        let coming = self.coming(slots, pool);
         let mut burst = Burst {
             burst: slots.as_ptr(),
             count: slots.len() as u64,
@@ -241,21 +242,16 @@ impl Cluster for Linked {
             begun: self.flows.begun.as_mut_ptr(),
             latest: pool.latest(),
             budget,
-            late: self.lines.as_ptr(),
-            turns: self.lines.len() as u64,
-            beyond,
-            ..Burst::EMPTY
+            ..coming
         };
-        pool.take_expected(&mut self.expected);
-        (burst.expected, burst.nothing) = (self.expected.as_ptr_range().start, self.expected.as_ptr_range().end);
         burst.find(pool);
         let (programs, calls, refused) = (&self.programs[..], &self.calls[..], &self.refused[..]);
         let (stayed, left, places) = (&mut self.flows.stayed[..], &mut self.flows.left[..], &self.places[..]);
         let mut running =
             Running { programs, calls, pool, host, packets: slots.len(), places, refused, stayed, left, copies: Vec::new(), set: false };
         burst.running = (&raw mut running).cast();
-        // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states, to what is expected and to lines that `late` keeps as they are, which live until the end
-        // of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
+        // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states, to what is expected, and to lines that
+        // `late` keeps as they are, of each source as many as it has packets in the burst (`in_turns`); all live until the end of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
         unsafe { (self.run)(&raw mut burst) };
         running.hand_over(&mut burst);
         self.late.clear();
@@ -347,6 +343,14 @@ impl Linked {
             self.seen.push(List::at(list.as_mut_ptr()));
         }
         self.seen.pop().unwrap_or(List::at(null_mut()))
+    }
+
+    /// What of a burst is about packets that come next, and about its own that are still to be copied.
+    fn coming(&mut self, slots: &[u32], pool: &mut Pool) -> Burst {
+        let beyond = self.find_late(slots, pool);
+        pool.take_expected(&mut self.expected);
+        let Range { start: expected, end: nothing } = self.expected.as_ptr_range();
+        Burst { expected, nothing, late: self.lines.as_ptr(), turns: self.lines.len() as u64, beyond, ..Burst::EMPTY }
     }
 
     /// Finds the packets that the pool leaves to compiled code to copy, and how far it is from one to that of the next burst. It has those of whole bursts for which sources take

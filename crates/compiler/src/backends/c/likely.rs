@@ -19,7 +19,7 @@ const SAME: f64 = 0.02;
 /// The largest number that says what something is; what is larger says whose, or where to.
 const KIND: u64 = 0xffff;
 
-/// By block, how likely a packet is sent from there, if all ways were as likely.
+/// By block, how good what may become of a packet is from there on: 1 by the usual port, 0 if it is dropped.
 pub(super) struct Likely(Vec<f64>);
 
 impl Likely {

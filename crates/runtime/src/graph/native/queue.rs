@@ -111,7 +111,7 @@ impl Waiting {
             *slots = Vec::from(std::mem::replace(&mut self.order, free));
             return;
         }
-        let count = if self.packets.is_empty() { self.len() } else { self.order.iter().take_while(|slot| **slot != ELSEWHERE).count() };
+        let count = self.order.iter().take_while(|slot| **slot != ELSEWHERE).count();
         let (first, second) = self.order.as_slices();
         let split = first.len().min(count);
         slots.extend_from_slice(&first[..split]);
