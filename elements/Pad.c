@@ -1,15 +1,18 @@
 /*
- * Pad([LENGTH]) -- makes packets longer with zeros
+ * Pad([LENGTH, keyword ZERO]) -- makes packets longer with zeros
  *
- * Packets shorter than LENGTH get zeros at the end up to it; without LENGTH, up to the length that they had on the wire.
+ * Packets shorter than LENGTH get zeros at the end up to it; without LENGTH, up to the length that they have on the wire,
+ * which captures record. Then nothing of them is missing. ZERO false does not
+ * say what the bytes are; they are zero nevertheless.
  *
- * Click's keyword ZERO is left out: bytes are always zero. See also: Truncate.
+ * See also: Truncate.
  */
 #include <netvm.h>
 
 ELEMENT(Pad, "1/1", "a/a");
 PARAM(u32, least_length, "LENGTH", OPTIONAL(0));
 PARAM(bool, length_given, "LENGTH", GIVEN);
+PARAM(bool, zeros_asked_for, "ZERO", KEYWORD(true));
 
 void packet(int port)
 {
@@ -17,5 +20,6 @@ void packet(int port)
 
     if (packet_length() < least)
         packet_put(least - packet_length());
+    set_wire_length(packet_length());
     emit(0);
 }

@@ -1,18 +1,19 @@
 /*
- * Truncate(LENGTH) -- limits packets' length
+ * Truncate(LENGTH [, keyword EXTRA_LENGTH]) -- limits packets' length
  *
- * Of longer packets only the first LENGTH bytes stay. The length on the wire, which captures record, is not changed: Click's EXTRA_LENGTH can be true only.
- * ToDump has an argument of that name for captures without it.
+ * Of longer packets only the first LENGTH bytes stay.
+ *
+ *   EXTRA_LENGTH  true (default): the length on the wire, which captures record, stays; false: it becomes less by as much
  *
  * Handlers: nbytes (read/write), the length.
  *
- * See also: Strip.
+ * See also: Strip, Pad, ToDump.
  */
 #include <netvm.h>
 
 ELEMENT(Truncate, "1/1", "a/a");
 PARAM(u32, nbytes, "LENGTH", REQUIRED);
-PARAM_AS(ALWAYS, bool, keeps_wire_length, "EXTRA_LENGTH", KEYWORD(true));
+PARAM(bool, keeps_wire_length, "EXTRA_LENGTH", KEYWORD(true));
 
 static u32 limit;
 
@@ -23,8 +24,13 @@ void init(void)
 
 void packet(int port)
 {
-    if (packet_length() > limit)
+    u32 wire = wire_length();
+
+    if (packet_length() > limit) {
         packet_trim(packet_length() - limit);
+        if (keeps_wire_length)
+            set_wire_length(wire);
+    }
     emit(0);
 }
 

@@ -112,8 +112,10 @@ extern const int NINPUTS, NOUTPUTS;
 
 /* Bytes of the packet that are here. */
 static inline u32 packet_length(void) { return nv_packet->length; }
-/* Bytes that the packet had on the wire. */
-static inline u32 wire_length(void) { return nv_packet->wire; }
+/* Bytes that the packet has on the wire: those that are here, and what of it was not captured, which is missing still when it grows or shrinks. */
+static inline u32 wire_length(void) { return nv_packet->length + nv_packet->missing; }
+/* Says how many there are on the wire, at least those that are here. */
+static inline void set_wire_length(u32 length) { nv_packet->missing = length > nv_packet->length ? length - nv_packet->length : 0; }
 /* The packet's arrival; where there is no packet, as a timer's handler begins, the time that is due: nanoseconds since 1970. */
 static inline u64 now(void) { return nv_now(); }
 /* Sets the arrival time. */

@@ -30,7 +30,8 @@ enum {
 
 struct nv_packet {
     u8 *data;                   /* the first byte; within buffer */
-    u32 length, wire;
+    u32 length;
+    u32 missing;                /* bytes behind its end that were not captured */
     u64 time;
     i32 moved;
     u32 pulled;                 /* bytes before data that packet_unpull may bring back */

@@ -76,10 +76,8 @@ FILE *nv_create_capture(const char *path, u32 link, u32 longest)
 void nv_write_record(FILE *file, const struct nv_packet *packet, u32 longest)
 {
     u32 captured = longest && packet->length > longest ? longest : packet->length;
-    struct record_header r = { (u32) (packet->time / 1000000000), (u32) (packet->time % 1000000000), captured, packet->wire };
+    struct record_header r = { (u32) (packet->time / 1000000000), (u32) (packet->time % 1000000000), captured, packet->length + packet->missing };
 
-    if (r.wire < packet->length)
-        r.wire = packet->length;
     fwrite(&r, sizeof(r), 1, file);
     fwrite(packet->data, 1, captured, file);
 }

@@ -53,7 +53,7 @@ struct nv_packet *nv_packet_new(const void *bytes, u32 length, u32 wire, u64 tim
 
     packet->data = packet->buffer + ROOM;
     packet->length = length;
-    packet->wire = wire;
+    packet->missing = wire > length ? wire - length : 0;
     packet->time = time;
     packet->moved = 0;
     packet->pulled = packet->rounds = 0;
@@ -87,7 +87,7 @@ struct nv_packet *nv_packet_copy(const struct nv_packet *packet)
 
     copy->data = copy->buffer + head;
     copy->length = packet->length;
-    copy->wire = packet->wire;
+    copy->missing = packet->missing;
     copy->time = packet->time;
     copy->moved = packet->moved;
     copy->pulled = packet->pulled;

@@ -25,7 +25,7 @@ fn verified(filter: &Filter, text: &str) -> Verified {
 
 fn run(interpreter: &mut Interpreter, state: &mut State, packet: &Packet) -> Disposition {
     let mut buffer = ExchangeBuffer::borrowed(&packet.bytes);
-    buffer.orig_len = packet.wire_len;
+    buffer.set_wire_len(packet.wire_len);
     let mut outcome = Outcome::default();
     interpreter.run(HandlerKind::Push, &mut [buffer], state, &mut outcome);
     outcome.dispositions[0]

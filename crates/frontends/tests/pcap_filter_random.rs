@@ -200,7 +200,7 @@ impl Code {
 
     fn run(&mut self, packet: &Packet) -> Disposition {
         let mut buffer = ExchangeBuffer::borrowed(&packet.bytes);
-        buffer.orig_len = packet.wire_len;
+        buffer.set_wire_len(packet.wire_len);
         let mut outcome = Outcome::default();
         self.interpreter.run(HandlerKind::Push, &mut [buffer], &mut self.state, &mut outcome);
         outcome.dispositions[0]

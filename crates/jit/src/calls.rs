@@ -63,7 +63,7 @@ fn leaves_packet(helper: Helper) -> bool {
 pub(crate) fn refresh(frame: &mut Frame, buffer: &mut netil::exec::ExchangeBuffer<'_>) {
     frame.packet = if buffer.is_owned() { buffer.bytes_mut().as_mut_ptr() } else { buffer.bytes().as_ptr().cast_mut() };
     frame.packet_len = buffer.bytes().len() as u32;
-    frame.wire_len = buffer.orig_len;
+    frame.wire_len = buffer.wire_len();
     frame.time_ns = buffer.time_ns;
     frame.info = buffer.info.as_mut_ptr();
     frame.present = buffer.is_present().into();

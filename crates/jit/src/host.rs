@@ -172,6 +172,7 @@ fn run(m: &mut Machine<'_, '_>, program: &Verified, helper: Helper, args: &[u32]
         Helper::Take => return Ok(take(m, program, args[0])),
         Helper::PullHead => m.buffer.pull(args[0])?,
         Helper::TrimTail => m.buffer.trim(args[0])?,
+        Helper::SetWire => m.buffer.set_wire_len(args[0]),
         Helper::GrowTail => m.grow_tail(args[0], budget)?,
         Helper::CoproIn(unit, register) => return Ok(*m.register(unit, register)),
         Helper::CoproOut(unit, register) => *m.register(unit, register) = args[0],

@@ -29,8 +29,8 @@ pub struct ExchangeBuffer<'a> {
     pub port: u32,
     /// Arrival time in nanoseconds since 1970.
     pub time_ns: u64,
-    /// Length on the wire in bytes.
-    pub orig_len: u32,
+    /// Bytes behind its end that were not captured: its length on the wire less its own. Whatever becomes of the packet, they are missing still.
+    pub missing: u32,
 }
 
 /// Where a packet is in its memory.
@@ -65,22 +65,14 @@ impl<'a> ExchangeBuffer<'a> {
     /// A packet read in place; what lies behind its first 2^32 − 1 bytes is left out, as addresses have 32 bits.
     pub fn borrowed(bytes: &'a [u8]) -> Self {
         let bytes = bytes.get(..u32::MAX as usize).unwrap_or(bytes);
-        Self {
-            store: Store::Borrowed { bytes, head: 0 },
-            front: 0,
-            moved: 0,
-            info: Vec::new(),
-            port: 0,
-            time_ns: 0,
-            orig_len: wire_len(bytes),
-        }
+        Self { store: Store::Borrowed { bytes, head: 0 }, front: 0, moved: 0, info: Vec::new(), port: 0, time_ns: 0, missing: 0 }
     }
 
     /// A packet of zeros.
     pub fn zeroed(len: u32) -> Self {
         let len = len as usize;
         let store = Store::Owned { buffer: vec![0; len + 2 * ROOM], head: ROOM, len };
-        Self { store, front: 0, moved: 0, info: Vec::new(), port: 0, time_ns: 0, orig_len: len as u32 }
+        Self { store, front: 0, moved: 0, info: Vec::new(), port: 0, time_ns: 0, missing: 0 }
     }
 
     /// A packet of those bytes, of which the first `front` were pulled and are kept.
@@ -92,7 +84,7 @@ impl<'a> ExchangeBuffer<'a> {
 
     /// No packet: what a pull handler starts with.
     pub fn none() -> Self {
-        Self { store: Store::Gone, front: 0, moved: 0, info: Vec::new(), port: 0, time_ns: 0, orig_len: 0 }
+        Self { store: Store::Gone, front: 0, moved: 0, info: Vec::new(), port: 0, time_ns: 0, missing: 0 }
     }
 
     /// False after `exbuf.delete` and before a pull handler's `pkt.receive`.
@@ -141,6 +133,16 @@ impl<'a> ExchangeBuffer<'a> {
         if let Store::Owned { buffer, .. } = &self.store { buffer.len() } else { 0 }
     }
 
+    /// Length on the wire in bytes.
+    pub fn wire_len(&self) -> u32 {
+        (self.bytes().len() as u32).wrapping_add(self.missing)
+    }
+
+    /// It has that length on the wire, or its own if that is more.
+    pub fn set_wire_len(&mut self, wire_len: u32) {
+        self.missing = wire_len.saturating_sub(self.bytes().len() as u32);
+    }
+
     /// The captured bytes for writing; copies a borrowed packet once.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.own();
@@ -153,7 +155,7 @@ impl<'a> ExchangeBuffer<'a> {
     /// Replaces the packet by zeros; arrival time and port stay, info memory becomes zero.
     pub fn create(&mut self, len: u32) {
         self.store = Self::zeroed(len).store;
-        (self.front, self.moved, self.orig_len) = (0, 0, len);
+        (self.front, self.moved, self.missing) = (0, 0, 0);
         self.info.fill(0);
     }
 
@@ -201,8 +203,8 @@ impl<'a> ExchangeBuffer<'a> {
             Store::Owned { buffer, head, len } => Store::Owned { buffer, head, len },
             _ => Store::Gone,
         };
-        let Self { front, moved, info, port, time_ns, orig_len, .. } = self;
-        ExchangeBuffer { store, front, moved, info, port, time_ns, orig_len }
+        let Self { front, moved, info, port, time_ns, missing, .. } = self;
+        ExchangeBuffer { store, front, moved, info, port, time_ns, missing }
     }
 
     /// Grows the packet by `n` zero bytes at its head.
@@ -309,10 +311,6 @@ impl<'a> ExchangeBuffer<'a> {
             self.store = Store::Owned { buffer, head: ROOM + self.front, len: bytes.len() - head };
         }
     }
-}
-
-fn wire_len(bytes: &[u8]) -> u32 {
-    u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub struct Slot {
 pub const PRESENT: u32 = 1;
 /// In [`Slot::kind`]: the packet lies as [`Slots::put`] put it, its first byte at [`HEAD`], annotations zero, nothing pulled or pushed.
 pub const FRESH: u32 = 2;
-/// In [`Slot::kind`]: the length on the wire is in the [`Detail`]; elsewhere it is the packet's.
+/// In [`Slot::kind`]: how much of the packet was not captured is in the [`Detail`]; elsewhere nothing is missing.
 pub const CUT: u32 = 4;
 /// In [`Slot::kind`]: the first bit of the entry.
 pub const ENTRY: u32 = 3;
@@ -75,7 +75,7 @@ impl Slot {
     }
 }
 
-/// A packet's place, if it is not [`FRESH`], its length on the wire, if it was [`CUT`] short, and what became of it, as compiled code sees them.
+/// A packet's place, if it is not [`FRESH`], what of it is missing, if it was [`CUT`] short, and what became of it, as compiled code sees them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
@@ -95,8 +95,8 @@ pub struct Detail {
     pub value: u32,
     /// The place in the program.
     pub site: u32,
-    /// Length on the wire in bytes.
-    pub wire_len: u32,
+    /// Bytes that were not captured ([`ExchangeBuffer::missing`]), if it was [`CUT`] short.
+    pub missing: u32,
 }
 
 /// The slots, by a pointer: a pool changes hands with each list of packets.
@@ -294,9 +294,9 @@ impl Slots {
             let (len, Arrival { time_ns, wire_len, .. }) = (packet.len as u32, packet);
             latest = latest.max(time_ns);
             self.slots[*id as usize] = Slot { time_ns, len, kind };
-            if wire_len != len {
+            if wire_len > len {
                 self.slots[*id as usize].kind |= CUT;
-                self.details[*id as usize].wire_len = wire_len;
+                self.details[*id as usize].missing = wire_len - len;
             }
             used += 1;
         }
@@ -310,7 +310,8 @@ impl Slots {
     #[cold]
     fn put_large(&mut self, bytes: &[u8], time_ns: u64, wire_len: u32, tag: u32) -> Option<u32> {
         let mut packet = ExchangeBuffer::borrowed(bytes);
-        (packet.time_ns, packet.orig_len) = (time_ns, wire_len);
+        packet.time_ns = time_ns;
+        packet.set_wire_len(wire_len);
         self.place(packet.into_owned(), tag)
     }
 
@@ -342,7 +343,7 @@ impl Slots {
             None if !slot.is_present() => ExchangeBuffer::none(),
             None => ExchangeBuffer::copied(self.kept(id), self.detail(id).front as usize, self.detail(id).moved),
         };
-        (packet.time_ns, packet.orig_len) = (slot.time_ns, self.wire_len(id));
+        (packet.time_ns, packet.missing) = (slot.time_ns, self.missing(id));
         self.mark(id, false);
         packet.info.clear();
         packet.info.extend_from_slice(self.info(id));
@@ -364,10 +365,11 @@ impl Slots {
         let (at, front) = (own_memory(id, self.info_size()), packet.front().min(kept));
         self.latest = self.latest.max(packet.time_ns);
         let slot = &mut self.slots[id as usize];
-        let kind = u32::from(packet.is_present()) | CUT | slot.entry() << ENTRY;
+        let cut = if packet.missing == 0 { 0 } else { CUT };
+        let kind = u32::from(packet.is_present()) | cut | slot.entry() << ENTRY;
         *slot = Slot { time_ns: packet.time_ns, len: (kept - front) as u32, kind };
         let detail = &mut self.details[id as usize];
-        detail.wire_len = packet.orig_len;
+        detail.missing = packet.missing;
         (detail.at, detail.head) = (at, (ROOM + front) as u32);
         (detail.front, detail.moved) = (front as u32, packet.moved());
         if kept <= LONGEST {
@@ -414,8 +416,11 @@ impl Slots {
 
     /// The length on the wire of a slot's packet, in bytes.
     pub fn wire_len(&self, id: u32) -> u32 {
-        let slot = self.slot(id);
-        if slot.kind & CUT == 0 { slot.len } else { self.details[id as usize].wire_len }
+        self.slot(id).len.saturating_add(self.missing(id))
+    }
+
+    fn missing(&self, id: u32) -> u32 {
+        if self.slot(id).kind & CUT == 0 { 0 } else { self.details[id as usize].missing }
     }
 
     /// A slot.

@@ -360,10 +360,11 @@ table! {
     CoproExbuf  = 0xfe "copro.exbuf"  [Copro U32] { () -> () } Packet Own; "Show the packet to a coprocessor for the rest of this handler; the second operand is 0."
 
     // Extensions.
-    PblOrig = 0xef00 "pbl.orig" [] { () -> (i) } Packet Own; "Push the length in bytes that the packet had on the wire."
+    PblOrig = 0xef00 "pbl.orig" [] { () -> (i) } Packet Own; "Push the length in bytes that the packet has on the wire: its own and that of what was not captured, which is missing still when the packet grows or shrinks."
     TimeNs   = 0xef02 "time.ns"   [] { special } Packet Own; "Push the packet's arrival time in nanoseconds since 1970, an i64."
     TimeSet  = 0xef03 "time.set"  [] { special } Packet Own; "Pop an i64 and make it the packet's arrival time."
     TimerSet = 0xef04 "timer.set" [Timer] { special } Any Own; "Pop an i64: the timer is due when the clock has reached that time in nanoseconds since 1970; 0 turns it off."
+    WireSet  = 0xef06 "wire.set"  [] { (i) -> () } Packet Own; "Pop a length and make it the packet's on the wire, which is at least its own."
     PktMoved = 0xef05 "pkt.moved" [] { () -> (i) } Packet Own; "Push the bytes pulled from the packet's head less those pushed since it came into being, modulo 2^32."
     Div     = 0xef01 "div"      [] { (i i) -> (i) } Any Bin(BinOp::Div); "Unsigned quotient of second by top; traps `division by zero`."
     PktPush = 0xef10 "pkt.push" [] { (i) -> () } Packet Own; "Pop a length; grow the packet at its head by that many zero bytes. Traps `no room` past 65,535 bytes."

@@ -70,7 +70,7 @@ fn push_all(session: &mut Session, program: &Verified, packets: &[&str], out: &m
     let buffer = |(i, b): (usize, &Vec<u8>)| {
         let mut buffer = ExchangeBuffer::borrowed(b).into_owned();
         buffer.time_ns = 1_000_000_000_000_000_000 + i as u64 * 1_000_000;
-        buffer.orig_len = b.len() as u32 + 10;
+        buffer.missing = 10;
         buffer
     };
     let mut burst: Vec<ExchangeBuffer<'_>> = inputs.iter().enumerate().map(buffer).collect();

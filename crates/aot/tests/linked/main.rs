@@ -100,7 +100,7 @@ impl Order {
 }
 
 fn shape(packet: &ExchangeBuffer<'_>) -> Shape {
-    (packet.bytes().to_vec(), packet.info.clone(), packet.time_ns, packet.moved(), packet.orig_len)
+    (packet.bytes().to_vec(), packet.info.clone(), packet.time_ns, packet.moved(), packet.wire_len())
 }
 
 /// The same where it leaves: by a last exit nobody asks for its annotations any more.
@@ -248,7 +248,7 @@ impl Chain {
         // As sources put them there, and some that have a past.
         let mut put = |(number, packet): (u32, ExchangeBuffer<'static>)| match number % 4 {
             3 => pool.place(packet, number).unwrap(),
-            _ => pool.put(packet.bytes(), packet.time_ns, packet.orig_len, number).unwrap(),
+            _ => pool.put(packet.bytes(), packet.time_ns, packet.wire_len(), number).unwrap(),
         };
         let slots: Vec<u32> = (0..).zip(packets).map(&mut put).collect();
         let (first, second) = slots.split_at(slots.len() / 2);
@@ -353,7 +353,7 @@ fn packets(seed: u64) -> Vec<ExchangeBuffer<'static>> {
         let bytes = seeded_packet(seed * PACKETS + n);
         let mut packet = ExchangeBuffer::borrowed(&bytes).into_owned();
         packet.time_ns = 1_000_000_000_000 + n * 999_983;
-        packet.orig_len = bytes.len() as u32 + if n.is_multiple_of(3) { 3 } else { 0 };
+        packet.missing = if n.is_multiple_of(3) { 3 } else { 0 };
         packet
     };
     (0..PACKETS).map(packet).collect()

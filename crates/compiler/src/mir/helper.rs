@@ -58,6 +58,8 @@ pub enum Helper {
     Take,
     /// offset, length
     Inside,
+    /// length on the wire
+    SetWire,
     /// time of 64 bits
     SetTime,
     /// timer; time of 64 bits
@@ -138,8 +140,8 @@ impl Helper {
             Self::Find(_) | Self::Peek(_) | Self::Insert(_) | Self::DeleteEntry(_) => Effects { reads: true, writes: true, ..pure },
             Self::EntryLoad(..) => Effects { traps: true, reads: true, ..pure },
             Self::EntryStore(..) => Effects { traps: true, writes: true, ..pure },
-            // The time is the exchange buffer's, as its place is.
-            Self::SetTime => Effects { writes: true, geometry: true, ..pure },
+            // These are the exchange buffer's, as its place is.
+            Self::SetTime | Self::SetWire => Effects { writes: true, geometry: true, ..pure },
             Self::Hold | Self::Take | Self::Unpull => Effects { traps: true, reads: true, writes: true, geometry: true },
             Self::Receive(_) | Self::Create | Self::Delete | Self::PushHead | Self::PullHead | Self::TrimTail | Self::GrowTail => {
                 Effects { traps: true, reads: true, writes: true, geometry: true }

@@ -368,7 +368,7 @@ impl Op {
         match self {
             Self::NonZero(..) | Self::Checked(..) | Self::Check(..) | Self::Present(_) => Effects { traps: true, ..pure },
             Self::Budget(_) => Effects { traps: true, writes: true, ..pure },
-            Self::Load(..) | Self::PacketLen | Self::ExceptionLoad(_) => Effects { reads: true, ..pure },
+            Self::Load(..) | Self::PacketLen | Self::WireLen | Self::ExceptionLoad(_) => Effects { reads: true, ..pure },
             Self::Store(..) | Self::ExceptionStore(..) => Effects { writes: true, ..pure },
             Self::Helper(helper, ..) => helper.effects(),
             _ => pure,

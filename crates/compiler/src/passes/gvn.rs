@@ -57,7 +57,7 @@ fn number(op: &Op) -> Option<Op> {
     match op {
         // The token is left out: the dominating load's check covers the same bytes.
         Op::Load(space, order, addr, offset, _) => Some(Op::Load(*space, *order, *addr, *offset, Value(u32::MAX))),
-        Op::PacketLen => Some(Op::PacketLen),
+        Op::PacketLen | Op::WireLen => Some(op.clone()),
         // The site of a check that cannot fail again does not matter; one that may must not move, so only tokens of
         // equal checks are shared by the checks pass.
         op if op.is_pure() => Some(op.clone()),

@@ -9,10 +9,11 @@ use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Func, Helper, Op, Value};
 use netil::table::Space;
 
-/// What has versions of its own: the five memories; the packet's length; whatever else is known of the packet, such as its time.
+/// What has versions of its own: the five memories; the packet's length, and that on the wire; whatever else is known of the packet, such as its time.
 const LENGTH: usize = 5;
-const REST: usize = 6;
-const KINDS: usize = 7;
+const WIRE: usize = 6;
+const REST: usize = 7;
+const KINDS: usize = 8;
 
 fn kind(space: Space) -> usize {
     match space {
@@ -43,7 +44,8 @@ impl State {
             self.0[match op {
                 Op::Load(space, ..) => kind(*space),
                 Op::PacketLen => LENGTH,
-                Op::WireLen | Op::TimeSeconds | Op::TimeMicros | Op::TimeNanos => REST,
+                Op::WireLen => WIRE,
+                Op::TimeSeconds | Op::TimeMicros | Op::TimeNanos => REST,
                 _ => return None,
             }],
         )
@@ -70,10 +72,11 @@ fn changes(op: &Op) -> &'static [usize] {
         Op::Store(space, ..) | Op::Helper(Helper::Copy(_, space), ..) => SPACES[kind(*space)],
         Op::Helper(helper, ..) => match helper {
             Helper::InfoClear => &[1],
-            Helper::TrimTail => &[LENGTH],
+            Helper::TrimTail => &[LENGTH, WIRE],
+            Helper::SetWire => &[WIRE],
             Helper::SetTime => &[REST],
-            Helper::PullHead | Helper::PushHead | Helper::Unpull | Helper::GrowTail => &[0, LENGTH],
-            _ if op.effects().geometry => &[0, 1, LENGTH, REST],
+            Helper::PullHead | Helper::PushHead | Helper::Unpull | Helper::GrowTail => &[0, LENGTH, WIRE],
+            _ if op.effects().geometry => &[0, 1, LENGTH, WIRE, REST],
             _ => &[],
         },
         _ => &[],

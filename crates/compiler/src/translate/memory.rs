@@ -78,6 +78,7 @@ impl Translator<'_> {
                 let v = self.int(c, 64, Op::TimeNanos);
                 c.push(v);
             }
+            N::WireSet => self.helper_void(c, Helper::SetWire, 1),
             N::TimeSet => self.helper_void(c, Helper::SetTime, 1),
             N::TimerSet => self.helper_void(c, Helper::SetTimer(n), 1),
             N::PktMoved => self.helper_push(c, Helper::Moved, 0),

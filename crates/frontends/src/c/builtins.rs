@@ -120,6 +120,7 @@ const VOID: Gives = G(Type::Void);
 rows! {
     packet_length() G(U32), Ops(&[(Op::Pbl, 0)]);
     wire_length() G(U32), Ops(&[(Op::PblOrig, 0)]);
+    set_wire_length(V(U32)) VOID, Ops(&[(Op::WireSet, 0)]);
     now() G(U64), Ops(&[(Op::TimeNs, 0)]);
     set_time(V(U64)) VOID, Ops(&[(Op::TimeSet, 0)]);
     random32() G(U32), Ops(&[(Op::Rnd, 0)]);

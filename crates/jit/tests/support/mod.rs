@@ -92,7 +92,7 @@ fn buffer(bytes: &[u8], kind: HandlerKind, seed: u64) -> ExchangeBuffer<'_> {
     let mut b = if kind == HandlerKind::Pull { ExchangeBuffer::none() } else { ExchangeBuffer::borrowed(bytes) };
     b.port = 0;
     b.time_ns = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    b.orig_len = bytes.len() as u32 + 11;
+    b.missing = 11;
     b
 }
 

@@ -174,6 +174,7 @@ impl Body<'_, '_> {
             Op::CoproInit | Op::CoproIn | Op::CoproOut | Op::CoproInvoke | Op::CoproExbuf => self.coprocessor(op),
             Op::TimeNs => self.op(Inst::new(op), 0, &[64]),
             Op::TimeSet | Op::TimerSet => self.set_time(op),
+            Op::WireSet => self.set_wire(),
             Op::PktMoved | Op::PktPresent => self.op(Inst::new(op), 0, &[32]),
             Op::PktHold | Op::PktTake | Op::PktUnpull | Op::PktCheck => self.keep(op),
             Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::TNone | Op::TValid | Op::TLoad | Op::TStore => self.table_op(op),
@@ -181,6 +182,12 @@ impl Body<'_, '_> {
             Op::WPush | Op::WZext | Op::WSext | Op::WTrunc | Op::WSlice | Op::WConcat | Op::WSelect => self.width_op(op),
             _ => self.packet_op(op),
         }
+    }
+
+    fn set_wire(&mut self) {
+        let len = *self.b.c.pick(&[0, 1, 60, 70_000, u32::MAX]);
+        self.number(len);
+        self.op(Inst::new(Op::WireSet), 1, &[]);
     }
 
     fn set_time(&mut self, op: Op) {

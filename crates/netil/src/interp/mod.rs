@@ -103,7 +103,8 @@ impl Interpreter {
         let mut clones = Vec::new();
         for (i, frame) in packets.frames.iter().enumerate() {
             let mut buffer = ExchangeBuffer::borrowed(frame);
-            buffer.orig_len = packets.wire_len.get(i).copied().unwrap_or(buffer.orig_len);
+            // Filters see what captures say, even if it is less than what is there; their packets do not change.
+            buffer.missing = packets.wire_len.get(i).map_or(0, |wire_len| wire_len.wrapping_sub(frame.len() as u32));
             buffer.time_ns = packets.time_ns.get(i).copied().unwrap_or(0);
             if let Disposition::Port(_) = self.one(HandlerKind::Push, &mut buffer, state, &mut clones, 0, None) {
                 out.set(i);

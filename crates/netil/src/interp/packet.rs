@@ -17,7 +17,11 @@ impl Run<'_, '_> {
             Op::IpLen => self.ip_len()?,
             Op::InfoClr => self.machine.clear_info(&mut self.budget)?,
             Op::Pbl => self.push(self.machine.buffer.bytes().len() as u32),
-            Op::PblOrig => self.push(self.machine.buffer.orig_len),
+            Op::PblOrig => self.push(self.machine.buffer.wire_len()),
+            Op::WireSet => {
+                let wire_len = self.pop();
+                self.machine.buffer.set_wire_len(wire_len);
+            }
             Op::TstampS => self.push((self.machine.buffer.time_ns / NANOS) as u32),
             Op::TstampU => self.push((self.machine.buffer.time_ns % NANOS / 1000) as u32),
             Op::PktSendDup => self.machine.send_copy(n, &mut self.budget)?,

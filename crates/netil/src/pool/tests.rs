@@ -10,7 +10,7 @@ fn moved(len: usize) -> ExchangeBuffer<'static> {
     packet.pull(9).unwrap();
     packet.push(2).unwrap();
     packet.info = vec![1, 2, 3, 4, 5];
-    (packet.time_ns, packet.orig_len) = (77, 99);
+    (packet.time_ns, packet.missing) = (77, 99);
     packet
 }
 
@@ -23,7 +23,7 @@ fn packets_of_any_length_come_back_as_they_were() {
         assert!(pool.check(&[id]) && pool.bytes(id) == before.bytes() && pool.tag(id) == 4);
         let mut after = pool.lift(id);
         assert_eq!((after.bytes(), after.moved(), &after.info), (before.bytes(), before.moved(), &before.info));
-        assert_eq!((after.time_ns, after.orig_len), (77, 99));
+        assert_eq!((after.time_ns, after.missing), (77, 99));
         after.unpull(7).unwrap();
         assert_eq!(after.bytes()[..9], [0, 1, 2, 3, 4, 5, 6, 0, 0]);
         pool.give_back(&[id]);
@@ -38,7 +38,7 @@ fn a_slot_is_new_for_each_packet_and_there_are_no_more_than_there_are() {
     pool.give_back(&[id]);
     assert_eq!(pool.put(&[1, 2, 3], 5, 6, 7), Some(id));
     let packet = pool.lift(id);
-    assert_eq!((packet.bytes(), &packet.info[..], packet.moved(), packet.orig_len), (&[1, 2, 3][..], &[0; 5][..], 0, 6));
+    assert_eq!((packet.bytes(), &packet.info[..], packet.moved(), packet.wire_len()), (&[1, 2, 3][..], &[0; 5][..], 0, 6));
     assert!(pool.put(&[0; 5000], 0, 0, 0).is_some() && pool.put(&[1], 0, 0, 0).is_none() && pool.place(moved(9), 0).is_none());
 }
 
@@ -180,7 +180,9 @@ fn packets_keep_their_tags_and_lengths_on_the_wire() {
     let mut pool = Pool::new(6, 0);
     let ids = [(5, 5, 7), (5, 8, 7), (3, 3, 9), (3, 4, 7), (1, 1, 9)]
         .map(|(len, wire_len, tag)| (pool.put(&vec![1; len], 0, wire_len, tag).unwrap(), wire_len, tag));
-    let place = (pool.place(moved(30), 9).unwrap(), 99, 9);
+    let packet = moved(30);
+    let wire_len = packet.bytes().len() as u32 + 99;
+    let place = (pool.place(packet, 9).unwrap(), wire_len, 9);
     for (id, wire_len, tag) in ids.into_iter().chain([place]) {
         assert_eq!((pool.wire_len(id), pool.tag(id)), (wire_len, tag));
     }
@@ -188,6 +190,6 @@ fn packets_keep_their_tags_and_lengths_on_the_wire() {
     pool.give_back(&ids.map(|(id, ..)| id));
     for wire_len in [2, 6] {
         let id = pool.put(&[1, 2], 0, wire_len, 8).unwrap();
-        assert_eq!((pool.wire_len(id), pool.tag(id), pool.lift(id).orig_len), (wire_len, 8, wire_len));
+        assert_eq!((pool.wire_len(id), pool.tag(id), pool.lift(id).wire_len()), (wire_len, 8, wire_len));
     }
 }

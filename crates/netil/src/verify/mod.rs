@@ -165,7 +165,7 @@ impl Uses {
             Op::PblOrig => self.wire_len = true,
             Op::TstampS | Op::TstampU | Op::TimeNs => self.time = true,
             Op::Rnd => self.random = true,
-            Op::TimeSet | Op::TimerSet | Op::PktMoved | Op::PktPresent => self.state = true,
+            Op::TimeSet | Op::WireSet | Op::TimerSet | Op::PktMoved | Op::PktPresent => self.state = true,
             Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::TLoad | Op::TStore => (self.state, self.time) = (true, true),
             Op::LoadE | Op::StoreE | Op::CoproIn | Op::CoproOut | Op::CoproInvoke | Op::CoproExbuf => self.state = true,
             _ => {}

@@ -48,7 +48,7 @@ fn keeps(helper: Helper) -> bool {
         Helper::Scan(_) | Helper::FieldCmp(_) | Helper::Checksum | Helper::ChecksumValid | Helper::CrcPacket(_) | Helper::Crc(_) => false,
         Helper::ChecksumAdd | Helper::ChecksumSub | Helper::Hash | Helper::InfoClear | Helper::SendCopy(_) | Helper::Create => false,
         Helper::Delete | Helper::PushHead | Helper::PullHead | Helper::TrimTail | Helper::GrowTail | Helper::Unpull => false,
-        Helper::Moved | Helper::IsPresent | Helper::Inside | Helper::SetTime => false,
+        Helper::Moved | Helper::IsPresent | Helper::Inside | Helper::SetTime | Helper::SetWire => false,
     }
 }
 

@@ -67,7 +67,7 @@ impl Together {
         let is_new = packet.is_present() && packet.moved() == 0 && packet.info.iter().all(|byte| *byte == 0);
         self.pool.enter(entry as u32);
         let slot = match is_new {
-            true => self.pool.put(packet.bytes(), packet.time_ns, packet.orig_len, 0),
+            true => self.pool.put(packet.bytes(), packet.time_ns, packet.wire_len(), 0),
             false => self.pool.place(packet, 0),
         };
         let mut serving = Serving { elements, cases: &self.cases };

@@ -48,7 +48,7 @@ impl Packet {
 
     /// The length on the wire: what was not captured is still missing.
     pub fn wire_len(&self) -> u32 {
-        self.buffer.orig_len.max(self.len() as u32)
+        self.buffer.wire_len()
     }
 
     /// Bytes captured.

@@ -22,7 +22,7 @@ pub(super) struct Arrival {
     pub input: usize,
     data: Vec<u8>,
     time_ns: u64,
-    orig_len: u32,
+    missing: u32,
 }
 
 impl Arrival {
@@ -33,18 +33,8 @@ impl Arrival {
     /// The packet for a handler.
     pub(super) fn buffer(&self) -> ExchangeBuffer<'_> {
         let mut buffer = ExchangeBuffer::borrowed(&self.data);
-        (buffer.port, buffer.time_ns, buffer.orig_len) = (self.port, self.time_ns, self.orig_len);
+        (buffer.port, buffer.time_ns, buffer.missing) = (self.port, self.time_ns, self.missing);
         buffer
-    }
-
-    /// The length on the wire of what the packet became: what was not captured is still missing, unless it is a packet of the program's own.
-    pub(super) fn wire_len(&self, became: &ExchangeBuffer<'_>) -> u32 {
-        let captured = u32::try_from(self.data.len()).unwrap_or(u32::MAX);
-        let now = u32::try_from(became.bytes().len()).unwrap_or(u32::MAX);
-        match became.orig_len == self.orig_len {
-            true => now.saturating_add(self.orig_len.saturating_sub(captured)),
-            false => became.orig_len.max(now),
-        }
     }
 }
 
@@ -130,7 +120,7 @@ impl Merge {
                             input: number,
                             data: record.data.to_vec(),
                             time_ns: u64::try_from(record.timestamp().as_nanos()).unwrap_or(0),
-                            orig_len: record.wire_len(),
+                            missing: record.wire_len().saturating_sub(record.data.len() as u32),
                         }));
                     }
                     Ok(Progress::Idle) => idle()?,

@@ -248,12 +248,12 @@ impl Work {
         for (i, (arrival, buffer)) in arrivals.iter().zip(&buffers).enumerate() {
             while let Some(clone) = clones.next_if(|c| c.source as usize <= i) {
                 self.tally.cloned(clone.port);
-                self.outputs.write(clone.port, arrival.link, arrival.wire_len(&clone.buffer), &clone.buffer)?;
+                self.outputs.write(clone.port, arrival.link, clone.buffer.wire_len(), &clone.buffer)?;
             }
             let disposition = outcome.dispositions.get(i).copied();
             self.tally.ended(disposition, arrival);
             if let Some(Disposition::Port(port)) = disposition {
-                self.outputs.write(port, arrival.link, arrival.wire_len(buffer), buffer)?;
+                self.outputs.write(port, arrival.link, buffer.wire_len(), buffer)?;
             }
         }
         Ok(())
@@ -276,12 +276,12 @@ impl Work {
         let outcome = self.session.pull(port, time, &mut packet);
         for clone in &outcome.clones {
             self.tally.cloned(clone.port);
-            self.outputs.write(clone.port, self.link, clone.buffer.orig_len, &clone.buffer)?;
+            self.outputs.write(clone.port, self.link, clone.buffer.wire_len(), &clone.buffer)?;
         }
         let disposition = outcome.dispositions.first().copied();
         self.tally.pulled(disposition);
         let Some(Disposition::Port(port)) = disposition else { return Ok(false) };
-        self.outputs.write(port, self.link, packet.orig_len, &packet)?;
+        self.outputs.write(port, self.link, packet.wire_len(), &packet)?;
         Ok(true)
     }
 }

@@ -141,7 +141,8 @@ fn is_own(space: Space) -> bool {
 /// What is done to a packet, without the runtime but for want of room.
 fn is_of_packet(helper: Helper) -> bool {
     use Helper::{
-        Checksum, ChecksumAdd, ChecksumSub, ChecksumValid, Hash, Inside, IsPresent, Moved, PullHead, PushHead, SetTime, TrimTail, Unpull,
+        Checksum, ChecksumAdd, ChecksumSub, ChecksumValid, Hash, Inside, IsPresent, Moved, PullHead, PushHead, SetTime, SetWire, TrimTail,
+        Unpull,
     };
     matches!(
         helper,
@@ -156,6 +157,7 @@ fn is_of_packet(helper: Helper) -> bool {
             | PullHead
             | PushHead
             | SetTime
+            | SetWire
             | TrimTail
             | Unpull
     )

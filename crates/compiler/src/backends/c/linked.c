@@ -18,7 +18,7 @@ struct nv_detail {
     uint32_t head;
     uint32_t front, moved; /* bytes pulled that can come back; bytes pulled less bytes pushed */
     uint32_t outcome, member, value, site; /* what became of it, where, and what with */
-    uint32_t wire_len;
+    uint32_t missing;
 };
 
 /* A table that lies in memory as netil::layout says; null where only the runtime can look into it. */
@@ -158,14 +158,20 @@ NV_INLINE void nv_load_fresh(const struct nv_near *k, struct nv_run *r, uint8_t 
     *(struct nv_info *)info = (struct nv_info){ { 0 } };
 }
 
-NV_INLINE uint32_t nv_wire_len(const struct nv_slot *k, const struct nv_detail *d)
+/* Bytes of a packet that were not captured. */
+NV_INLINE uint32_t nv_missing(const struct nv_slot *k, const struct nv_detail *d)
 {
-    return NV_RARELY(k->kind & NV_CUT) ? d->wire_len : k->len;
+    return NV_RARELY(k->kind & NV_CUT) ? d->missing : 0;
+}
+
+/* A packet of that length gets another on the wire. */
+NV_INLINE void nv_set_wire(struct nv_slot *k, struct nv_detail *d, uint32_t len, uint32_t wire_len)
+{
+    d->missing = wire_len > len ? wire_len - len : 0, k->kind |= NV_CUT;
 }
 
 NV_INLINE void nv_place_at(struct nv_slot *k, struct nv_detail *d, uint32_t head, uint32_t front, uint32_t moved, uint32_t len)
 {
-    d->wire_len = nv_wire_len(k, d), k->kind |= NV_CUT;
     k->len = len, k->kind &= ~(uint32_t)NV_FRESH;
     d->head = head, d->front = front, d->moved = moved;
 }

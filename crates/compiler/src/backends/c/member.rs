@@ -318,7 +318,7 @@ impl Form for Element<'_> {
     }
 
     fn wire_len(&self) -> String {
-        format!("nv_wire_len(&{0}->slots[i], &{0}->details[i])", self.pointers())
+        format!("({} + nv_missing(&{1}->slots[i], &{1}->details[i]))", self.len(), self.pointers())
     }
 
     fn time_ns(&self) -> String {
@@ -434,6 +434,7 @@ impl Element<'_> {
                 format!("if (NV_RARELY({time} > NV_LATEST)) {{\n    {}\n    }}\n    {put}", self.go_on(scalar, v))
             }
             Helper::SetTime => self.set_time(scalar, &arg(0)),
+            Helper::SetWire => format!("nv_set_wire(&{0}->slots[i], &{0}->details[i], {1}, {2});", self.pointers(), self.len(), arg(0)),
             Helper::PullHead | Helper::TrimTail | Helper::PushHead | Helper::Unpull => self.moves(v, helper, &arg(0), site, &by_runtime),
             helper => self.in_table(scalar, v, (helper, args), site, &by_runtime).unwrap_or_else(by_runtime),
         }

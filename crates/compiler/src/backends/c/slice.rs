@@ -218,7 +218,7 @@ impl Slicer<'_> {
             Helper::Checksum | Helper::ChecksumValid | Helper::ChecksumAdd | Helper::ChecksumSub | Helper::Hash => Part::Value,
             Helper::Moved | Helper::IsPresent | Helper::Inside | Helper::EntryLoad(..) => Part::Value,
             // All packets are as long as can be here.
-            Helper::TrimTail | Helper::EntryStore(..) | Helper::SetTimer(_) | Helper::SetTime => Part::Skipped,
+            Helper::TrimTail | Helper::EntryStore(..) | Helper::SetTimer(_) | Helper::SetTime | Helper::SetWire => Part::Skipped,
             _ => Part::Stop,
         }
     }

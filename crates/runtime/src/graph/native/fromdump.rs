@@ -169,7 +169,8 @@ fn wire_len(record: &Record<'_>) -> u32 {
 
 fn packet(record: &Record<'_>, info: &Info) -> Packet {
     let mut packet = Packet::new(data(record), time_of(record), info);
-    (packet.buffer.orig_len, packet.link) = (wire_len(record), record.link_type());
+    packet.buffer.set_wire_len(record.wire_len());
+    packet.link = record.link_type();
     packet
 }
 

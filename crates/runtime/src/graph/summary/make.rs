@@ -337,7 +337,7 @@ impl Line {
     fn packet(&self, bytes: &[u8], header: usize, length: usize, reader: &Reader, info: &Info) -> Packet {
         let parts = self.seconds.map(|s| s.saturating_mul(1_000_000_000).saturating_add(self.micros.unwrap_or(0).saturating_mul(1000)));
         let mut packet = Packet::new(bytes, self.time.or(parts).unwrap_or(reader.now), info);
-        packet.buffer.orig_len = length as u32;
+        packet.buffer.set_wire_len(length as u32);
         packet.link = crate::io::LinkType::RAW;
         packet.mark_headers(info, 0, header);
         let destination = self.destination.unwrap_or(reader.flow.2);
