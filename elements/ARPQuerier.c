@@ -1,44 +1,50 @@
 /*
- * ARPQuerier(IP, ETH, keywords CAPACITY, ENTRY_CAPACITY, ENTRY_PACKET_CAPACITY, TIMEOUT, POLL_TIMEOUT, BROADCAST, BROADCAST_POLL) -- finds Ethernet addresses by ARP
+ * ARPQuerier(IP, ETH, keywords TABLE, CAPACITY, ENTRY_CAPACITY, ENTRY_PACKET_CAPACITY, TIMEOUT, POLL_TIMEOUT, BROADCAST, BROADCAST_POLL) -- finds Ethernet addresses by ARP
  *
  * IP packets come in on input 0 with their next hop as destination annotation, and leave by output 0 with an Ethernet header. If the hop's address
  * is not known, a query leaves by output 1 (by output 0 if there is no other), at most ten a second for one address, after ten without an
  * answer one in two seconds, and the packet waits.
  * Input 1 takes ARP replies with their Ethernet header, learns from them, and sends what has waited.
  *
- *   IP, ETH         this host's addresses; IP/LEN also gives the network's broadcast address
- *   CAPACITY        packets that wait at most, 2048 by default; more push out those of the address that has waited longest
+ *   IP, ETH         this host's addresses, or one name of both; IP/LEN also gives the network's broadcast address
+ *   TABLE           an ARPTable, or another ARPQuerier: the addresses that are known are its own, with its ENTRY_CAPACITY and TIMEOUT. Packets wait where they came in, until
+ *                   a reply, or another packet to that address, comes there
+ *   CAPACITY        packets that wait at most, 2048 by default; 0: as many as can be held; more push out those of the address that has waited longest
  *   ENTRY_CAPACITY  addresses that are known at most, 65,536 by default; another is not learned before one has timed out, and asked for again for every packet
  *   ENTRY_PACKET_CAPACITY  packets that wait for one address at most, 32 by default and at most
  *   TIMEOUT         how long an address is known, 5 minutes by default
  *   POLL_TIMEOUT    age from which it is asked for again while it is still used, 1 minute by default; 0: never
- *   BROADCAST       another broadcast address of this network
+ *   BROADCAST       the broadcast address of this network, instead of that of IP/LEN
+ *   CAPACITY_SLIM_FACTOR  is taken and changes nothing: as many packets are pushed out as are too many
  *   BROADCAST_POLL  true: such questions go to all, not to the known address; false by default
  *
  * Packets to 0.0.0.0 are dropped; those to broadcast addresses go to FF-FF-FF-FF-FF-FF, those to multicast addresses to 01-00-5E-xx-yy-zz (RFC 1112 6.4).
  * Packets wait for at most 128 addresses.
  *
  * Handlers: queries, responses, drops, length (read): queries sent, replies seen, packets lost, packets waiting; stats (read), some of these as text; ipaddr
- * (read, write), this host's address in queries; table (read), lines IP 1 ETH SECONDS of the addresses that are known, the last since when; count (read) of them.
+ * (read, write), this host's address in queries; broadcast (read, write), the broadcast address; table (read), lines IP 1 ETH SECONDS of the addresses that are known, the last since when; count (read) of them.
  * insert IP ETH, delete IP, clear (write) change what is known.
  *
  * Example: `c :: Classifier(12/0806 20/0002, ...);  c[0] -> [1]arp :: ARPQuerier(18.26.4.24, 00:00:C0:AE:67:EF) -> ...`
  *
- * Source: RFC 826, RFC 1122 2.3.2. Left out: tables shared between elements (TABLE). See also: ARPResponder, EtherEncap.
+ * Source: RFC 826, RFC 1122 2.3.2. See also: ARPTable, ARPResponder, EtherEncap.
  */
 #include <netvm.h>
 #include "click.h"
+#include "neighbour.h"
 
 ELEMENT(ARPQuerier, "2/1-2", "h/h");
 ELEMENT_FLOW("xy/x");
 PARAM(struct ip_prefix, my_network, "IP", REQUIRED);
-PARAM(mac_t, my_mac, "ETH", REQUIRED);
+PARAM(mac_t, my_mac, "ETH", SAME_AS("IP"));
+PARAM(string, others_table, "TABLE", KEYWORD(""));
 PARAM(u32, capacity, "CAPACITY", KEYWORD(2048));
 PARAM(u32, slot_capacity, "ENTRY_PACKET_CAPACITY", KEYWORD(0));
 PARAM(u32, entry_capacity, "ENTRY_CAPACITY", KEYWORD(0));
 PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
 PARAM_AS(SECONDS, u64, poll_timeout, "POLL_TIMEOUT", KEYWORD(60000000000));
 PARAM(be32, other_broadcast, "BROADCAST", KEYWORD(0));
+PARAM(u32, slim_factor, "CAPACITY_SLIM_FACTOR", KEYWORD(2));
 PARAM(bool, polls_all, "BROADCAST_POLL", KEYWORD(false));
 
 enum { NO_DESTINATION, NO_REPLY, TOO_MANY_WAIT };
@@ -46,21 +52,26 @@ enum { SLOTS = 128, MOST_A_SLOT = 32, NO_SLOT = SLOTS, ASIDE = SLOTS, QUERY_INTE
 /* Between questions that nobody answers. */
 static const u64 LONG_INTERVAL_NS = 2000000000;
 
-struct neighbour { mac_t mac; u64 learned; u64 polled; };
 TABLE_EXACT(neighbours, be32, struct neighbour, entry_capacity == 0 ? 65536 : entry_capacity, timeout);
+SCOPE(neighbours, REGIONAL(others_table, neighbours));
 
 /* Addresses that are asked for. Slots are taken in turn; packets wait in the holding queue of the slot's number. */
 struct slot { be32 address; u32 waiting; u32 questions; u64 asked; };
 static struct slot slots[SLOTS];
 static u32 next_slot, held;
 static u64 queries, responses, drops;
-static be32 current_address;
+static be32 current_address, broadcast;
 
 static const u8 everybody[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 
 void init(void)
 {
     current_address = my_network.addr;
+    broadcast = htonl(0xffffffff);
+    if (other_broadcast != htonl(0))
+        broadcast = other_broadcast;
+    else if (ntohl(my_network.mask) < 0xfffffffe)
+        broadcast = my_network.addr | ~my_network.mask;
 }
 
 /* ---- Ethernet headers ---- */
@@ -103,9 +114,7 @@ static void encapsulate_to_group(be32 address)
 
 static bool is_broadcast(be32 address)
 {
-    if (address == htonl(0xffffffff) || (other_broadcast != htonl(0) && address == other_broadcast))
-        return true;
-    return ntohl(my_network.mask) < 0xfffffffe && address == (my_network.addr | ~my_network.mask);
+    return address == htonl(0xffffffff) || address == broadcast;
 }
 
 /* ---- Queries ---- */
@@ -201,7 +210,7 @@ static bool wait(u32 slot)
     held += 1;
     if (slots[slot].waiting > MOST_A_SLOT || (slot_capacity != 0 && slots[slot].waiting > slot_capacity))
         drop_oldest(slot);
-    else if (held > capacity)
+    else if (capacity != 0 && held > capacity)
         drop_oldest(NO_SLOT);
     return true;
 }
@@ -229,6 +238,23 @@ static void poll(be32 address, mac_t mac)
     packet_take(ASIDE);
 }
 
+/* Sends what waits for an address that has become known elsewhere; the packet is put aside meanwhile. */
+static void send_others(be32 address, mac_t mac)
+{
+    u32 slot = slot_of(address);
+
+    if (slot == NO_SLOT || slots[slot].waiting == 0 || !packet_hold(ASIDE))
+        return;
+    slots[slot].questions = 0;
+    for (; slots[slot].waiting > 0; slots[slot].waiting -= 1) {
+        packet_take(slot);
+        encapsulate_to(mac);
+        clone(0);
+        held -= 1;
+    }
+    packet_take(ASIDE);
+}
+
 /* Puts the header before a packet whose hop's Ethernet address is known; false if it is not. */
 static bool resolve(be32 address)
 {
@@ -242,6 +268,8 @@ static bool resolve(be32 address)
     old = is_old(neighbour);
     if (old)
         neighbour->polled = now();
+    if (!text_is(others_table, ""))
+        send_others(address, mac);
     encapsulate_to(mac);
     if (old)
         poll(address, mac);
@@ -370,5 +398,7 @@ READ(queries, u64, queries);
 READ(responses, u64, responses);
 READ(drops, u64, drops);
 READ(length, u32, held);
+READ(broadcast, be32, broadcast);
+WRITE(broadcast, be32, broadcast);
 READ(ipaddr, be32, current_address);
 WRITE(ipaddr, be32, current_address);

@@ -7,6 +7,8 @@
  *   ACTIVE     false: packets leave unchanged; true by default
  *   MULTICAST  false: packets to multicast addresses leave unchanged; true by default
  *
+ * Handlers: active (read/write); drops (read), packets whose time to live was over.
+ *
  * Example: `... -> CheckIPHeader -> ttl :: DecIPTTL -> ...; ttl[1] -> ICMPError(18.26.4.24, timeexceeded) -> ...`
  *
  * See also: ICMPError, CheckIPHeader.
@@ -15,10 +17,18 @@
 #include "click.h"
 
 ELEMENT(DecIPTTL, "1/1-2", "a/ah");
-PARAM(bool, active, "ACTIVE", KEYWORD(true));
+PARAM(bool, active_at_start, "ACTIVE", KEYWORD(true));
 PARAM(bool, multicast, "MULTICAST", KEYWORD(true));
 
 enum { TTL_EXPIRED };
+
+static bool active;
+static u64 drops;
+
+void init(void)
+{
+    active = active_at_start;
+}
 
 /* The time to live is the upper half of a word of the checksum: that becomes less by as much, whatever it is. */
 static void decrement(struct ip *ip)
@@ -37,7 +47,12 @@ void packet(int port)
         decrement(ip);
         emit(0);
     }
+    drops += 1;
     if (NOUTPUTS > 1)
         emit(1);
     drop(TTL_EXPIRED);
 }
+
+READ(active, bool, active);
+WRITE(active, bool, active);
+READ(drops, u64, drops);

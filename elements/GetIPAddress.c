@@ -1,10 +1,10 @@
 /*
- * GetIPAddress([OFFSET, keyword IP]) -- sets the destination annotation from the packet
+ * GetIPAddress([OFFSET, ANNO, keyword IP]) -- sets the destination annotation from the packet
  *
  * The four bytes from OFFSET become the destination annotation: 16 is an IP packet's destination. Instead of OFFSET, `IP src` or `IP dst` names a field
  * of the marked IP header. A packet that ends before is dropped (a trap).
  *
- * Click's argument ANNO is left out.
+ *   ANNO  another annotation for it, by Click's name (MISC_IP) or place: 0, the destination, by default, or 16 to 20, the first of four bytes
  *
  * See also: SetIPAddress, StaticIPLookup, ARPQuerier.
  */
@@ -13,15 +13,20 @@
 
 ELEMENT(GetIPAddress, "1/1", "a/a");
 PARAM(u32, at, "OFFSET", OPTIONAL(16));
+PARAM_AS(ADDRESS_ANNO, int, place, "ANNO", OPTIONAL(0));
 PARAM(string, field, "IP", KEYWORD(""));
+
+static be32 address(void)
+{
+    if (text_is(field, "src"))
+        return header(struct ip, network_offset())->src;
+    if (text_is(field, "dst"))
+        return header(struct ip, network_offset())->dst;
+    return *header(be32, at);
+}
 
 void packet(int port)
 {
-    if (text_is(field, "src"))
-        info(dst_ip) = header(struct ip, network_offset())->src;
-    else if (text_is(field, "dst"))
-        info(dst_ip) = header(struct ip, network_offset())->dst;
-    else
-        info(dst_ip) = *header(be32, at);
+    set_address_annotation(place, address());
     emit(0);
 }

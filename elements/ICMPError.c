@@ -1,5 +1,5 @@
 /*
- * ICMPError(SRC, TYPE [, CODE, BADADDRS, MTU, keywords PMTU, USE_FIX_ANNO]) -- answers IP packets with ICMP errors
+ * ICMPError(SRC, TYPE [, CODE, BADADDRS, MTU, keywords PMTU, USE_FIX_ANNO, SET_FIX_ANNO]) -- answers IP packets with ICMP errors
  *
  * The packet, whose IP header must be marked, becomes an ICMP error to its sender: from SRC, with TYPE and CODE (0 by default), and as much of the
  * packet as fits into MTU bytes (576 by default). Types and codes are numbers or names: unreachable (net, host, protocol, port, needfrag),
@@ -10,7 +10,7 @@
  *
  * A redirect names the destination annotation as gateway; a parameter problem the byte in its annotation; needfrag the PMTU. A source
  * route that the packet has gone is reversed for the error. The destination annotation becomes the sender, and fix_ip_src is set
- * (unless USE_FIX_ANNO is false), so that FixIPSrc can put in the address of the interface that the error leaves by.
+ * (unless USE_FIX_ANNO or SET_FIX_ANNO, its other name, is false), so that FixIPSrc can put in the address of the interface that the error leaves by.
  *
  * Handlers: src, mtu, pmtu (read, write), the arguments.
  *
@@ -29,6 +29,7 @@ PARAM_LIST(be32, bad_addresses, "BADADDRS", OPTIONAL(0));
 PARAM(u32, mtu, "MTU", OPTIONAL(576));
 PARAM(u16, path_mtu, "PMTU", KEYWORD(0));
 PARAM(bool, uses_fix, "USE_FIX_ANNO", KEYWORD(true));
+PARAM(bool, sets_fix, "SET_FIX_ANNO", KEYWORD(true));
 
 enum { NO_ERROR_ABOUT_THIS };
 enum { LONGEST = 4096, MOST_OPTIONS = 40, ERROR_TTL = 255, NEEDS_FRAGMENTATION = 4, ERROR_AT_POINTER = 0 };
@@ -170,7 +171,7 @@ static void answer(u32 start)
     fill_ip(header_length, sender);
     mark_ip(0);
     info(dst_ip) = sender;
-    info(fix_ip_src) = uses_fix;
+    info(fix_ip_src) = uses_fix && sets_fix;
 }
 
 void packet(int port)

@@ -54,12 +54,19 @@ static bool take_flow(const struct mapping *mapping, int first)
     return take(mapping->output, first);
 }
 
+static void set_mark(const struct mapped *mapped)
+{
+    if (mapped->is_reply && reply_anno >= 0)
+        set_annotation(reply_anno, mapped->mark);
+}
+
 static bool take_source(const struct mapped *mapped, int first)
 {
     if (!mapped)
         return false;
     rewritten = replies;
     rewritten.saddr = mapped->to;
+    set_mark(mapped);
     return take(mapped->output, first);
 }
 
@@ -69,6 +76,7 @@ static bool take_destination(const struct mapped *mapped, int first)
         return false;
     rewritten = replies;
     rewritten.daddr = mapped->to;
+    set_mark(mapped);
     return take(mapped->output, first);
 }
 

@@ -16,6 +16,7 @@
  *
  *   TIMEOUT             how long an idle address is known, 5 minutes
  *   MAPPING_CAPACITY    how many inner addresses are known at most, 65,536
+ *   REPLY_ANNO          an annotation that packets to outer addresses get as the first packet from the inner one had it
  *
  * Patterns may have the fields of IPRewriter's; ports and DADDR have no part.
  *
@@ -36,10 +37,11 @@ PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
 PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(65536));
 PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));
+PARAM_AS(ANNO, int, reply_anno, "REPLY_ANNO", KEYWORD(-1));
 CONFIG(REWRITE_ADDRESSES, inputs);
 
 enum { INPUT_DROPS, NO_ADDRESS };
-enum { MOST_TRIES = 1024, PATTERNS = 64 };
+enum { MOST_TRIES = 1024, PATTERNS = 64, NO_ANNO = -1 };
 
 /* By inner address and by outer address. */
 TABLE_EXACT(inner, be32, struct mapped, mapping_capacity, timeout);
@@ -93,6 +95,8 @@ static bool map(be32 source, int port)
     }
     mapped->to = source;
     mapped->output = spec->reply;
+    mapped->is_reply = true;
+    mapped->mark = reply_anno != NO_ANNO ? annotation(reply_anno) : 0;
     return true;
 }
 
@@ -133,6 +137,8 @@ static int rewrite_known(u32 start)
         return -1;
     to = mapped->to;
     output = mapped->output;
+    if (!is_forward && reply_anno != NO_ANNO)
+        set_annotation(reply_anno, mapped->mark);
     if (is_forward) {
         table_find(outer, &to);
         set_source(start, to);

@@ -1,12 +1,13 @@
 /*
- * IPFragmenter(MTU, [keywords HONOR_DF]) -- cuts large IP packets into fragments
+ * IPFragmenter(MTU [, HONOR_DF, VERBOSE, keyword HEADROOM]) -- cuts large IP packets into fragments
  *
  * The packet begins with its marked IP header; what is before it stays with the first fragment only, so take it off first. A packet of at most MTU
  * bytes leaves unchanged by output 0. A larger one leaves there as fragments of at most MTU bytes (RFC 791 3.2), in order, with the packet's
  * annotations; options marked so are copied to all of them. If it must not be fragmented, it leaves by output 1, usually to an ICMPError
  * (unreachable, needfrag), or is dropped; HONOR_DF false has it fragmented nevertheless.
  *
- * Click's keywords VERBOSE and HEADROOM are left out.
+ * VERBOSE true prints a line for each packet that must not be fragmented. HEADROOM, free bytes before fragments, is taken and changes nothing: room is made when it is
+ * asked for.
  *
  * Handlers: drops (read), packets that were not to be fragmented; fragments (read), fragments made.
  *
@@ -17,7 +18,9 @@
 
 ELEMENT(IPFragmenter, "1/1-2", "h/h");
 PARAM(u32, mtu, "MTU", REQUIRED);
-PARAM(bool, honors_df, "HONOR_DF", KEYWORD(true));
+PARAM(bool, honors_df, "HONOR_DF", OPTIONAL(true));
+PARAM(bool, verbose, "VERBOSE", OPTIONAL(false));
+PARAM(u32, headroom, "HEADROOM", KEYWORD(28));
 
 enum { MUST_NOT_FRAGMENT, MTU_TOO_SMALL };
 enum { LONGEST = 65536, MOST_OPTIONS = 40, OPTION_END = 0, OPTION_NOP = 1, COPIED = 0x80 };
@@ -94,6 +97,19 @@ static void split(u32 start, u32 header_length, u32 total, u16 last_field)
     make(start, header_length, sent, total - sent, last_field);
 }
 
+static void tell(const struct ip *ip)
+{
+    print("IPFragmenter(");
+    print_uint(mtu);
+    print(") DF ");
+    print_ip(ip->src);
+    print(" ");
+    print_ip(ip->dst);
+    print(" len=");
+    print_uint(ntohs(ip->length));
+    print("\n");
+}
+
 void push(int port)
 {
     u32 start = network_offset();
@@ -105,6 +121,8 @@ void push(int port)
         emit(0);
     if (honors_df && (field & IP_DONT_FRAGMENT) != 0) {
         drops += 1;
+        if (verbose)
+            tell(ip);
         if (NOUTPUTS > 1)
             emit(1);
         drop(MUST_NOT_FRAGMENT);

@@ -8,6 +8,8 @@
  * A packet with a wrong option leaves by output 1 if there is one, with the annotation that says which byte is wrong, usually to an ICMPError
  * (parameterproblem); it is dropped otherwise.
  *
+ * Handlers: drops (read), packets with a wrong option.
+ *
  * See also: ICMPError.
  */
 #include <netvm.h>
@@ -23,6 +25,7 @@ enum { TIMES_ONLY = 0, ADDRESSES_TOO = 1, ADDRESSES_GIVEN = 3 };
 enum { NOTHING_WRONG = 0 };
 
 static bool changed;
+static u64 drops;
 
 static bool is_mine(be32 address)
 {
@@ -142,7 +145,10 @@ void packet(int port)
     if (wrong == NOTHING_WRONG)
         emit(0);
     info(icmp_parameter_problem) = (u8) wrong;
+    drops += 1;
     if (NOUTPUTS > 1)
         emit(1);
     drop(BAD_OPTION);
 }
+
+READ(drops, u64, drops);

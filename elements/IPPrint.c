@@ -1,5 +1,5 @@
 /*
- * IPPrint([LABEL, keywords CONTENTS, PAYLOAD, MAXLENGTH, ID, TTL, TOS, LENGTH, TIMESTAMP, AGGREGATE, PAINT, SWAP, ACTIVE]) -- prints IP packets for people
+ * IPPrint([LABEL, keywords CONTENTS, PAYLOAD, MAXLENGTH, ID, TTL, TOS, LENGTH, TIMESTAMP, AGGREGATE, PAINT, SWAP, OUTFILE, ACTIVE]) -- prints IP packets for people
  *
  * One line a packet, much as tcpdump writes it; the IP header must be marked. Packets leave unchanged.
  *
@@ -10,6 +10,7 @@
  *   AGGREGATE             true: the aggregate annotation, which FromIPSummaryDump sets; false by default
  *   PAINT                 true: the paint annotation; false by default
  *   SWAP                  false: identification and sequence number of ICMP echos are in the other byte order; true by default
+ *   OUTFILE               the file that is printed into instead of standard error; - is standard output
  *   ACTIVE                false: nothing is printed
  *
  * Of TCP there are flags, sequence numbers from and to, in parentheses what they span, the bytes that are here and the IP length, then acknowledgement and
@@ -17,9 +18,9 @@
  *
  *     1.000020: 1.0.0.1.10 > 1.0.0.2.20: . 0:1440(1440,60,1500) ack 0 win 0
  *
- * Handlers: active (read/write). Left out: OUTFILE; lines for programs are written by ToIPSummaryDump.
+ * Handlers: active (read/write).
  *
- * See also: Print, CheckIPHeader.
+ * See also: Print, CheckIPHeader; ToIPSummaryDump, whose lines are for programs.
  */
 #include <netvm.h>
 #include "click.h"
@@ -37,6 +38,7 @@ PARAM(bool, with_time, "TIMESTAMP", KEYWORD(true));
 PARAM(bool, with_aggregate, "AGGREGATE", KEYWORD(false));
 PARAM(bool, with_paint, "PAINT", KEYWORD(false));
 PARAM(bool, network_order, "SWAP", KEYWORD(true));
+PARAM_AS(OUTFILE, string, file, "OUTFILE", KEYWORD(""));
 PARAM(bool, active_at_start, "ACTIVE", KEYWORD(true));
 
 enum { NONE, HEX, ASCII };

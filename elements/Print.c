@@ -1,14 +1,15 @@
 /*
- * Print([LABEL, MAXLENGTH, keywords CONTENTS, TIMESTAMP, PRINTANNO, ACTIVE]) -- prints packets in hexadecimal
+ * Print([LABEL, MAXLENGTH, keywords CONTENTS, TIMESTAMP, PRINTANNO, HEADROOM, ACTIVE]) -- prints packets in hexadecimal
  *
  * One line a packet: LABEL, the packet's length, and up to MAXLENGTH bytes (24 by default; negative: all). Packets leave unchanged.
  *
  *   CONTENTS   HEX (default), ASCII or NONE, also true or false
  *   TIMESTAMP  true: the arrival time too; false by default
  *   PRINTANNO  true: the 48 bytes of Click's annotations too; those that elements here have no place for are 0; false by default
+ *   HEADROOM   true: (hN tN), by how many bytes the packet could grow at its head and at its tail; false by default
  *   ACTIVE     false: nothing is printed; true by default
  *
- * Handlers: active (read/write). Left out: HEADROOM, since room before a packet is made when it is asked for.
+ * Handlers: active (read/write). Left out: CPU, which Click has in Linux's kernel only.
  *
  * Example: `Print(ok)` prints a UDP packet so:
  *
@@ -25,10 +26,11 @@ PARAM(i32, max_length, "MAXLENGTH", OPTIONAL(24));
 PARAM_AS(CONTENTS, u8, contents, "CONTENTS", KEYWORD(1));
 PARAM(bool, timestamp, "TIMESTAMP", KEYWORD(false));
 PARAM(bool, prints_annotations, "PRINTANNO", KEYWORD(false));
-PARAM_AS(NEVER, bool, prints_room, "HEADROOM", KEYWORD(false));
+PARAM(bool, prints_room, "HEADROOM", KEYWORD(false));
 PARAM(bool, active_at_start, "ACTIVE", KEYWORD(true));
 
 enum { NONE, HEX, ASCII };
+enum { LONGEST = 65535 };
 
 static bool active;
 
@@ -65,6 +67,16 @@ static void print_annotations(void)
     print("000000000000000000000000000000000000000000000000");
 }
 
+/* Room is made when it is asked for, at either end. */
+static void print_rooms(void)
+{
+    print(" (h");
+    print_uint(LONGEST - packet_length());
+    print(" t");
+    print_uint(LONGEST - packet_length());
+    print(")");
+}
+
 static void print_contents(void)
 {
     if (contents == NONE || printed_length() == 0)
@@ -89,6 +101,8 @@ static void print_packet(void)
         print(": ");
     }
     print_padded(packet_length());
+    if (prints_room)
+        print_rooms();
     if (prints_annotations)
         print_annotations();
     print_contents();

@@ -10,7 +10,7 @@
  * (MRT). Behind the name may stand what the file calls the devices of outputs 0, 1 and so on. What is unreachable there, or a blackhole, is dropped.
  *
  * Handlers: table, the routes; lookup ADDR, the output and the gateway (read). add ADDR/MASK [GATEWAY] OUT; set, the same in place of a route that is there;
- * remove ADDR/MASK; ctrl, lines of these (write).
+ * remove ADDR/MASK; ctrl, lines of these; flush: no routes are left (write).
  *
  * See also: StaticIPLookup, RadixIPLookup, DirectIPLookup.
  */

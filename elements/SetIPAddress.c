@@ -25,12 +25,7 @@ void init(void)
 
 void packet(int port)
 {
-    if (place == 0) {
-        info(dst_ip) = current;
-    } else {
-        for (int i = 0; i < 4; i++)
-            set_annotation(place + i, (u8) (ntohl(current) >> 8 * (3 - i)));
-    }
+    set_address_annotation(place, current);
     emit(0);
 }
 

@@ -85,6 +85,17 @@ static inline void set_annotation(int place, u8 value)
     }
 }
 
+/* An address in the annotation that begins there; the destination is at 0. */
+static inline void set_address_annotation(int place, be32 address)
+{
+    if (place == 0) {
+        info(dst_ip) = address;
+    } else {
+        for (int i = 0; i < 4; i++)
+            set_annotation(place + i, (u8) (ntohl(address) >> 8 * (3 - i)));
+    }
+}
+
 /* ---- Positions of headers ---- */
 
 static inline void set_mac_header(u32 offset)

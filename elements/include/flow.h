@@ -25,7 +25,12 @@ struct mapping {
 };
 
 /* What becomes of an address, where only addresses are rewritten. */
-struct mapped { be32 to; u32 output; };
+struct mapped {
+    be32 to;
+    u32 output;
+    bool is_reply;
+    u8 mark;                    /* of the first packet, for replies */
+};
 
 /* A mapping that there is, and that has not timed out. */
 static inline bool is_live(const struct mapping *mapping)

@@ -75,12 +75,14 @@ struct rewrite_spec {
 /* ELEMENT_FLOW("x/y"): Click's flow code, where packets do not go from every input to every output. */
 #define ELEMENT_FLOW(code) NV_DECLARATION(ELEMENT_FLOW)
 /* PARAM(ctype, name, "KEYWORD", MODE): an argument, a constant of that name and type. MODE is REQUIRED, OPTIONAL(default), KEYWORD(default),
- * KEYWORD_REQUIRED, or GIVEN (ctype bool: was that keyword's argument there?). */
+ * KEYWORD_REQUIRED, SAME_AS("OTHER") (OPTIONAL, else the argument of that keyword is read for this one, too), or GIVEN (ctype bool: was that keyword's argument
+ * there?). */
 #define PARAM(ctype, name, keyword, mode) extern const ctype name
 /* PARAM_AS(SYNTAX, ctype, name, "KEYWORD", MODE): the same in a named syntax: SECONDS (as nanoseconds), BANDWIDTH (as bytes a
  * second), IPPORT, ETHERTYPE, IP_PROTOCOL, ICMP_TYPE, ICMP_CODE, ANNO (Click's place of an annotation), VLAN_TCI (the word ANNO is -1),
  * IP_OR_ANNO (the word DST_ANNO is 0.0.0.0), ADDRESS_ANNO (the place of an annotation with four bytes; 0: the destination), HEX, FIXEDPOINT16, DSCP (0 to 63), ECT (a
- * truth value or 2), CONTENTS (0 NONE, 1 HEX, 2 ASCII), ALWAYS and NEVER (truth values that can be true only, false only). */
+ * truth value or 2), CONTENTS (0 NONE, 1 HEX, 2 ASCII), OUTFILE (a string: the file that the element prints
+ * into, - for standard output; empty: standard error). */
 #define PARAM_AS(syntax, ctype, name, keyword, mode) extern const ctype name
 /* PARAM_LIST(ctype, name, "KEYWORD", MODE): one argument that is a list separated by spaces, as `static const ctype name[]` of name_count values;
  * defaults are written 0 and mean an empty list. */
@@ -207,7 +209,7 @@ u16 crc16(u32 offset, u32 length);
 /* SCOPE(name, ...): which elements have that table or static variable together, once it is declared. LOCAL: none. REGIONAL: all instances of the element, which here is
  * one. GLOBAL: all elements of the class. UNIVERSAL: all with a universal one of that name. They declare it alike; a variable gets its initial value once, from the
  * first of them that gives it one. REGIONAL(element, its name): it is that of the element that a string parameter or "..." names, a table with that one's capacity and timeout, a
- * variable that has a scope there, too. In native programs of your own, each instance has its own. */
+ * variable that has a scope there, too; it is the element's own if the name is empty. In native programs of your own, each instance has its own. */
 #define SCOPE(name, scope) NV_DECLARATION(SCOPE)
 /* table_find(table, &key): a V * or 0. The entry counts as used now. It is valid until an insert or delete on the table, or the handler's end. */
 #define table_find(t, k) ((__typeof__((t).nv_value)) nv_table_find((t).nv_table, NV_KEY(t, k), true))

@@ -289,7 +289,7 @@ fn take(left: &mut Vec<String>, keyword: &str, mode: &str) -> Option<String> {
         return Some(left.remove(at)[prefix.len()..].trim().to_owned());
     }
     let first_is_plain = left.first().is_some_and(|text| !text.starts_with(|c: char| c.is_ascii_uppercase()) || !text.contains(' '));
-    let by_position = mode == "REQUIRED" || mode.starts_with("OPTIONAL");
+    let by_position = mode == "REQUIRED" || mode.starts_with("OPTIONAL") || mode.starts_with("SAME_AS");
     (by_position && first_is_plain).then(|| left.remove(0))
 }
 

@@ -70,6 +70,17 @@ pub struct Class {
     pub info: Vec<(String, u32)>,
 }
 
+/// The syntax of a parameter that names the file which the element prints into.
+pub(crate) const PRINTS_INTO: &str = "OUTFILE";
+
+impl Class {
+    /// The file that an element with these parameters prints into; `None`: standard error.
+    pub fn prints_into<'v>(&self, values: &'v BTreeMap<String, Value>) -> Option<&'v str> {
+        let named = self.params.iter().find(|param| param.syntax == PRINTS_INTO)?;
+        if let Some(Value::Text(name)) = values.get(&named.name) { Some(name.as_str()).filter(|name| !name.is_empty()) } else { None }
+    }
+}
+
 /// A parameter.
 #[derive(Clone, Debug)]
 pub struct Param {
@@ -100,6 +111,8 @@ pub enum Mode {
     Keyword(Option<Preset>),
     /// Always, by keyword.
     KeywordRequired,
+    /// By position or keyword; where it is not there, the argument of that other keyword is read once more.
+    SameAs(String),
     /// It says whether an argument of that keyword is there.
     Given,
 }

@@ -118,12 +118,12 @@ pub fn application(graph: &Graph, classes: &dyn Classes, source: Source<'_>) -> 
     let in_text = |Diagnostics(faults)| in_configuration(source, faults);
     let kinds = processing::kinds(graph, &shapes).map_err(in_text)?;
     let back = cycles::recirculations(graph, &shapes, &kinds).map_err(in_text)?;
-    let (modules, info) = maker.modules(&known, &kinds);
+    let (modules, files, info) = maker.modules(&known, &kinds);
     maker.end()?;
     let (mut modules, mut faults) = (modules, Vec::new());
     let shared = scopes::shared(graph, &mut modules, &mut faults);
     faults.iter().for_each(|(n, what)| maker.fault(&graph.elements[*n], what));
-    let application = maker.instances(&known, modules, info, &back, &shared);
+    let application = maker.instances(&known, modules, (info, files), &back, &shared);
     maker.end()?;
     let kept = |n: &usize| !graph.elements[*n].is_gone(&known);
     let all = (0..graph.elements.len()).filter(kept);
@@ -181,6 +181,8 @@ struct Maker<'a> {
 
 /// Programs that are to be verified, by the elements' numbers.
 type Modules = HashMap<usize, Compiled>;
+/// Files that elements print into, by the elements' numbers.
+type Files = Vec<(usize, String)>;
 
 impl<'a> Maker<'a> {
     /// The faults so far, if there are any.
@@ -254,12 +256,12 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The modules of all programs, and their info memory.
-    fn modules(&mut self, known: &HashMap<&str, Known>, kinds: &Kinds) -> (Modules, InfoLayout) {
+    /// The modules of all programs, the files that they print into, and their info memory.
+    fn modules(&mut self, known: &HashMap<&str, Known>, kinds: &Kinds) -> (Modules, Files, InfoLayout) {
         let (names, faults) = Names::of(self.graph);
         self.faults.extend(faults);
         let (mut modules, mut info) = (Modules::new(), InfoLayout::default());
-        let mut made = HashMap::new();
+        let (mut made, mut files) = (HashMap::new(), Files::new());
         for (n, element) in self.graph.elements.iter().enumerate() {
             let Known::File(file) = &known[element.class.as_str()] else { continue };
             let instance = match instance(element, file, [&kinds.inputs[n], &kinds.outputs[n]], &names.at(&element.name), self.classes) {
@@ -269,6 +271,7 @@ impl<'a> Maker<'a> {
                     continue;
                 }
             };
+            files.extend(file.class.prints_into(&instance.values).map(|name| (n, name.to_owned())));
             let alike = alike(&file.name, &instance);
             let same = alike.as_ref().and_then(|alike| modules.get(made.get(alike)?));
             let same = same.map(|same| same.named(&element.name));
@@ -277,7 +280,7 @@ impl<'a> Maker<'a> {
                 made.extend(alike.map(|alike| (alike, n)));
             }
         }
-        (modules, info)
+        (modules, files, info)
     }
 
     /// An instance's module, unless it has faults.
@@ -310,7 +313,7 @@ impl<'a> Maker<'a> {
         &mut self,
         known: &HashMap<&str, Known>,
         mut modules: Modules,
-        info: InfoLayout,
+        (info, files): (InfoLayout, Files),
         back: &[Connection],
         shared: &scopes::Together,
     ) -> Application {
@@ -339,7 +342,8 @@ impl<'a> Maker<'a> {
         let piece = |(n, at, len): &(usize, u32, u32)| Some(PieceOf { instance: *numbers.get(n)?, at: *at, len: *len });
         let pieces = shared.variables.iter().map(|list| list.iter().filter_map(piece).collect()).collect();
         let shared = shared.tables.iter().map(|list| list.iter().filter_map(table).collect()).collect();
-        Application { instances, wires, info: info.fields, info_size, shared, pieces }
+        let files = files.into_iter().filter_map(|(n, file)| Some((*numbers.get(&n)?, file))).collect();
+        Application { instances, wires, info: info.fields, info_size, shared, pieces, files }
     }
 }
 

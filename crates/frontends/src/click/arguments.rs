@@ -82,15 +82,19 @@ pub fn resolve(parameters: &[Param], arguments: &[String], rest: bool, names: &S
     let (mut resolved, mut given) = (Resolved::default(), Vec::new());
     for parameter in parameters.iter().filter(|parameter| parameter.mode != Mode::Given) {
         let argument = taking.take(parameter);
-        given.extend(argument.map(|_| parameter.keyword.as_str()));
-        match argument.or(preset(parameter)).map(|text| read(parameter, text, names)) {
+        given.extend(argument.map(|text| (parameter.keyword.as_str(), text)));
+        let value = match &parameter.mode {
+            Mode::SameAs(other) if argument.is_none() => Some(same(parameter, other, &given, names)),
+            _ => argument.or(preset(parameter)).map(|text| read(parameter, text, names)),
+        };
+        match value {
             Some(Ok(value)) => resolved.values.push((parameter.name.clone(), value)),
             Some(Err(fault)) => taking.faults.push(fault),
             None => {}
         }
     }
     for parameter in parameters.iter().filter(|parameter| parameter.mode == Mode::Given) {
-        let is = given.contains(&parameter.keyword.as_str());
+        let is = given.iter().any(|(keyword, _)| *keyword == parameter.keyword);
         resolved.values.push((parameter.name.clone(), Value::Int(is.into())));
     }
     resolved.rest = taking.left().map(str::to_owned).collect();
@@ -106,6 +110,16 @@ fn preset(parameter: &Param) -> Option<&str> {
         Mode::Optional(Some(Preset::Text(text))) | Mode::Keyword(Some(Preset::Text(text))) => Some(text),
         _ => None,
     }
+}
+
+/// The value of an argument that is not there, from another one, if that is a name of both.
+fn same(parameter: &Param, other: &str, given: &[(&str, &str)], names: &Scope<'_>) -> Result<Value, String> {
+    let text = given.iter().find(|(keyword, _)| *keyword == other).map(|(_, text)| *text);
+    text.and_then(|text| read(parameter, text, names).ok()).ok_or_else(|| missing(parameter))
+}
+
+fn missing(parameter: &Param) -> String {
+    format!("required argument `{}` is missing", parameter.keyword)
 }
 
 /// An argument's value.
@@ -142,7 +156,7 @@ struct Taking<'a> {
 impl<'a> Taking<'a> {
     /// The argument that is meant for a parameter, without its keyword.
     fn take(&mut self, parameter: &Param) -> Option<&'a str> {
-        let positional = matches!(parameter.mode, Mode::Required | Mode::Optional(_));
+        let positional = matches!(parameter.mode, Mode::Required | Mode::Optional(_) | Mode::SameAs(_));
         let required = matches!(parameter.mode, Mode::Required | Mode::KeywordRequired);
         if let Some(text) = self.by_keyword(&parameter.keyword) {
             return Some(text);
@@ -153,7 +167,7 @@ impl<'a> Taking<'a> {
             return Some(&self.arguments[at]);
         }
         if required {
-            self.faults.push(format!("required argument `{}` is missing", parameter.keyword));
+            self.faults.push(missing(parameter));
         }
         None
     }
@@ -284,6 +298,27 @@ mod tests {
                 "`GW`: `here` is not an IP address"
             ]
         );
+    }
+
+    #[test]
+    fn one_argument_may_be_a_name_of_two_things() {
+        let two = |ctype| {
+            let other = Param {
+                name: "also".to_owned(),
+                keyword: "ALSO".to_owned(),
+                ctype,
+                mode: Mode::SameAs("LIMIT".to_owned()),
+                ..parameters().remove(0)
+            };
+            [Param { mode: Mode::Required, ..parameters().remove(1) }, other]
+        };
+        let read = |ctype, text| resolved(&two(ctype), text, false).map(|mut found| found.values.pop().unwrap().1);
+        assert_eq!(read(c::Type::Text, "7"), Ok(Value::Text("7".to_owned())));
+        assert_eq!(read(c::Type::Text, "LIMIT 7"), Ok(Value::Text("7".to_owned())));
+        assert_eq!(read(c::Type::Text, "7, 8"), Ok(Value::Text("8".to_owned())));
+        assert_eq!(read(c::Type::Text, "7, ALSO 9"), Ok(Value::Text("9".to_owned())));
+        assert_eq!(read(c::Type::Mac, "7"), Err(vec!["required argument `ALSO` is missing".to_owned()]));
+        assert_eq!(read(c::Type::Text, "").map_err(|faults| faults.len()), Err(2));
     }
 
     #[test]

@@ -215,6 +215,9 @@ impl Writer<'_> {
         if plain.shares {
             self.fault(element, "in the native build, each element has its tables for itself");
         }
+        if program.class.prints_into(&program.instance.values).is_some() {
+            self.fault(element, "in the native build, elements print to standard error");
+        }
         let _ = write!(self.out, "\n/* {} */\n#define nv_self {e}\n", self.declared(element));
         let (inputs, outputs) = (program.instance.inputs.len(), program.instance.outputs.len());
         let _ = write!(self.out, "#define NINPUTS {inputs}\n#define NOUTPUTS {outputs}\n");

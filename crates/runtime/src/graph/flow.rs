@@ -103,9 +103,7 @@ impl Graph {
         let Body::Program(program) = &mut self.nodes[node].body else { return };
         let printed = program.printed();
         let clones: Vec<_> = program.clones().collect();
-        if !printed.is_empty() {
-            self.host.write(super::Stream::Err, &printed);
-        }
+        self.print_of(node, &printed);
         for (port, buffer) in clones {
             self.leave_as(node, port, Packet { buffer, rounds: packet.rounds, link: packet.link }, true);
         }

@@ -28,6 +28,8 @@ mod at {
     pub const IS_REPLY: usize = 39;
     pub const INPUT: usize = 41;
     pub const BYTES: usize = 42;
+    /// Of `struct mapped`, which begins with the address and the output.
+    pub const MAPPED_BYTES: usize = 10;
 }
 
 /// A flow: one direction.
@@ -116,7 +118,7 @@ impl Kind {
     fn fits(self, table: &Declaration) -> bool {
         let (bits, bytes) = match self {
             Self::Flows => (104, at::BYTES),
-            Self::Addresses => (32, 8),
+            Self::Addresses => (32, at::MAPPED_BYTES),
         };
         table.kind == TableKind::Exact && (table.key_bits, table.value_bytes as usize) == (bits, bytes)
     }

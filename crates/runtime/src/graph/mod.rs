@@ -32,6 +32,7 @@ mod meter;
 pub mod native;
 mod observe;
 mod packet;
+mod printing;
 mod program;
 mod routes;
 mod runs;
@@ -157,6 +158,8 @@ pub struct Graph {
     timers: Timers,
     clock: Clock,
     host: Box<dyn Host>,
+    /// What programs print into.
+    files: printing::Files,
     settings: Settings,
     info: Info,
     /// The element that decides when the run ends.
@@ -265,7 +268,7 @@ impl Graph {
         }
         let tables = application.shared.iter().filter_map(|list| shared_table(application, list.first()?, factories, &settings)).collect();
         let shared = Shared { tables, bytes: vec![0; places(application).last().copied().unwrap_or(0)] };
-        let mut graph = Self { shared, ..Self::of_nodes(nodes, settings, info, host) };
+        let mut graph = Self { shared, files: printing::Files::of(application)?, ..Self::of_nodes(nodes, settings, info, host) };
         graph.init().map_err(|fault| vec![fault])?;
         Ok(graph)
     }
@@ -293,6 +296,7 @@ impl Graph {
             sources,
             clock,
             host,
+            files: printing::Files::default(),
             settings,
             info,
             stops: 0,
@@ -323,7 +327,7 @@ impl Graph {
                 Body::Native(..) => None,
             };
             match printed {
-                Some(printed) => self.host.write(Stream::Err, &printed),
+                Some(printed) => self.print_of(index, &printed),
                 None => self.with_native(index, |native, ctx| native.init(ctx)).unwrap_or(Ok(())).map_err(fault)?,
             }
         }
@@ -335,7 +339,7 @@ impl Graph {
     /// # Errors
     /// What could not be written, by element.
     pub fn finish(&mut self) -> Vec<Fault> {
-        let mut faults = Vec::new();
+        let mut faults = self.files.finish();
         for instance in 0..self.nodes.len() {
             if let Some(Err(message)) = self.with_native(instance, |native, ctx| native.finish(ctx)) {
                 faults.push(Fault { instance, message });

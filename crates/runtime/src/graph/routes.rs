@@ -1,8 +1,9 @@
 //! Routing tables from outside: Click's handlers of IP lookups, for every program with a table `routes`.
 //!
 //! Such a table has IPv4 addresses as keys (prefixes, or ranges whose priority is the prefix's length) or IPv6 addresses (prefixes), and values that begin with a gateway and
-//! an output. Handlers: `add ADDR/MASK [GW] OUT`, `set` (the same, in place of what is there), `remove ADDR/MASK [GW OUT]`, `ctrl` (lines of these), `lookup ADDR`, `table`.
+//! an output. Handlers: `add ADDR/MASK [GW] OUT`, `set` (the same, in place of what is there), `remove ADDR/MASK [GW OUT]`, `ctrl` (lines of these), `flush` (no routes are left), `lookup ADDR`, `table`.
 
+use super::hosts::clear;
 use super::native::{Control, controls};
 use super::program::Program;
 use super::text;
@@ -141,7 +142,7 @@ impl Program {
 
     /// The handlers that there are if there are routes.
     pub(super) fn route_handlers(&self) -> Vec<Control> {
-        self.routes().map_or_else(Vec::new, |_| controls(&["table", "lookup"], &["add", "set", "remove", "ctrl"], &[]))
+        self.routes().map_or_else(Vec::new, |_| controls(&["table", "lookup"], &["add", "set", "remove", "ctrl", "flush"], &[]))
     }
 
     /// Reads `lookup` or `table`; `None` if there is no such handler.
@@ -171,7 +172,7 @@ impl Program {
         }
     }
 
-    /// Writes `add`, `set`, `remove` or `ctrl`; `None` if there is no such handler.
+    /// Writes `add`, `set`, `remove`, `ctrl` or `flush`; `None` if there is no such handler.
     pub(super) fn write_routes(&mut self, handler: &str, line: &str, now: u64) -> Option<Result<(), String>> {
         let place = self.routes()?;
         match handler {
@@ -182,6 +183,10 @@ impl Program {
                     "add" | "set" | "remove" => self.change(place, word, rest, now),
                     other => Err(format!("expected add, set or remove, not '{other}'")),
                 }))
+            }
+            "flush" => {
+                clear(self.state.tables.get_mut(place.at)?.as_mut(), now);
+                Some(Ok(()))
             }
             _ => None,
         }

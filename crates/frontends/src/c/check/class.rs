@@ -10,7 +10,7 @@ use crate::diagnostics::{Diagnostic, Span};
 use netil::module::TableKind;
 use std::sync::Arc;
 
-const MODES: [&str; 5] = ["REQUIRED", "OPTIONAL", "KEYWORD", "KEYWORD_REQUIRED", "GIVEN"];
+const MODES: [&str; 6] = ["REQUIRED", "OPTIONAL", "KEYWORD", "KEYWORD_REQUIRED", "SAME_AS", "GIVEN"];
 /// Bits of a key and bytes of a value at most.
 const MAX_KEY: u32 = 2048;
 const MAX_VALUE: u32 = 4096;
@@ -132,13 +132,15 @@ impl Checker<'_> {
             ("REQUIRED", []) => Mode::Required,
             ("KEYWORD_REQUIRED", []) => Mode::KeywordRequired,
             ("GIVEN", []) => Mode::Given,
+            ("SAME_AS", [keyword]) => Mode::SameAs(text_of(keyword)?),
             ("OPTIONAL", []) => Mode::Optional(None),
             ("OPTIONAL", [default]) => Mode::Optional(self.default(default, ctype)),
             ("KEYWORD", [default]) => Mode::Keyword(self.default(default, ctype)),
             ("KEYWORD", []) => Mode::Keyword(None),
             (other, _) => {
                 let fault = Diagnostic::new(mode.span, format!("`{other}` is no mode of a parameter"));
-                let fault = fault.help("write REQUIRED, OPTIONAL(default), KEYWORD(default), KEYWORD_REQUIRED or GIVEN");
+                let fault =
+                    fault.help("write REQUIRED, OPTIONAL(default), KEYWORD(default), KEYWORD_REQUIRED, SAME_AS(\"KEYWORD\") or GIVEN");
                 let fault = similar(fault, other, MODES.into_iter().filter(|mode| *mode != other), "");
                 self.faults.add(fault);
                 return Some(Mode::Required);

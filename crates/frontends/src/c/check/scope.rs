@@ -28,7 +28,8 @@ impl Checker<'_> {
             ("GLOBAL", None) => TableScope::Global,
             ("UNIVERSAL", None) => TableScope::Universal,
             ("REGIONAL", Some([element, table])) => {
-                TableScope::Of { element: self.element_name(element)?, table: name_of(table)?.text.to_string() }
+                let (element, table) = (self.element_name(element)?, name_of(table)?.text.to_string());
+                if element.is_empty() { TableScope::Regional } else { TableScope::Of { element, table } }
             }
             (known, _) if SCOPES.contains(&known) => return None,
             _ => return self.no_scope(name),
@@ -70,8 +71,8 @@ impl Checker<'_> {
                 let Some((Symbol::Param(_), _)) = self.lookup(&name.text) else { return None };
                 match self.instance.map(|instance| instance.values.get(&*name.text)) {
                     Some(Some(Value::Text(text))) => Some(text.clone()),
-                    Some(_) => None,
-                    None => Some(String::new()),
+                    Some(Some(_)) => None,
+                    Some(None) | None => Some(String::new()),
                 }
             }
             _ => None,

@@ -30,7 +30,7 @@ fn value_of(param: &Param, instance: &Instance, faults: &mut Faults) -> Value {
             Preset::Text(text) => (param.ctype == Type::Text).then(|| Value::Text(text.clone())),
         },
         Mode::Given | Mode::Optional(None) | Mode::Keyword(None) => Some(zero.clone()),
-        Mode::Required | Mode::KeywordRequired => None,
+        Mode::Required | Mode::KeywordRequired | Mode::SameAs(_) => None,
     });
     let fault = |what: &str| Diagnostic::new(param.span, format!("the parameter `{}` of `{}` {what}", param.name, instance.name));
     let Some(value) = value else {

@@ -73,8 +73,7 @@ pub const SYNTAXES: &[Syntax] = &[
     Syntax { name: "DSCP", read: words::read_dscp },
     Syntax { name: "ECT", read: words::read_ect },
     Syntax { name: "CONTENTS", read: words::read_contents },
-    Syntax { name: "ALWAYS", read: words::read_always },
-    Syntax { name: "NEVER", read: words::read_never },
+    Syntax { name: crate::c::PRINTS_INTO, read: text::read },
 ];
 
 impl Syntax {

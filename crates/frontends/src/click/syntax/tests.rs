@@ -291,8 +291,6 @@ fn words_of_few_arguments() {
     assert_eq!(all("CONTENTS", &["NONE", "hex", "Ascii", "true", "no", "text"]), [Some(0), Some(1), Some(2), Some(1), Some(0), None]);
     assert_eq!(all("ECT", &["yes", "false", "2", "3", ""]), [Some(1), Some(0), Some(2), None, None]);
     assert_eq!(all("DSCP", &["0", "63", "64", "-1", "x"]), [Some(0), Some(63), None, None, None]);
-    assert_eq!(all("ALWAYS", &["true", "1", "false", "x"]), [Some(1), Some(1), None, None]);
-    assert_eq!(all("NEVER", &["false", "true"]), [Some(0), None]);
     assert_eq!(
         all("ADDRESS_ANNO", &["DST_IP", "0", "MISC_IP", "16", "20", "21", "15", "24", "x"]),
         [Some(0), Some(0), Some(20), Some(16), Some(20), None, None, None, None]

@@ -94,18 +94,3 @@ pub(super) fn read_contents(text: &str, reading: &Reading<'_>) -> Result<Value, 
         _ => boolean::read(text, reading).map_err(|_| "is none of NONE, HEX, ASCII".to_owned()),
     }
 }
-
-/// Truth that cannot be otherwise.
-pub(super) fn read_always(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
-    only(text, true, reading)
-}
-
-/// What cannot be had.
-pub(super) fn read_never(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
-    only(text, false, reading)
-}
-
-fn only(text: &str, wanted: bool, reading: &Reading<'_>) -> Result<Value, Wrong> {
-    let value = boolean::read(text, reading)?;
-    if value == Value::Int(wanted.into()) { Ok(value) } else { Err(format!("is not there: it can be {wanted} only")) }
-}

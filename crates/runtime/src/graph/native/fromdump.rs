@@ -49,6 +49,7 @@ pub(super) static POLL_DEVICE: NativeClass = NativeClass {
 const KEYWORDS: &[&str] = &[
     "STOP", "TIMING", "SAMPLE", "FORCE_IP", "START", "START_AFTER", "END", "END_AFTER", "INTERVAL", "END_CALL", "ACTIVE", "FILEPOS", "MMAP",
     "PROMISC", "SNAPLEN", "SNIFFER", "BPF_FILTER", "METHOD", "OUTBOUND", "HEADROOM", "BURST", "ENCAP", "TIMESTAMP",
+    "LENGTH", "ALIGNMENT", "QUIET", "ALLOW_NONEXISTENT", "UP_CALL", "DOWN_CALL", "PER_NODE",
 ];
 
 fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {

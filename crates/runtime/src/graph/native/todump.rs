@@ -41,6 +41,7 @@ pub(super) static TO_HOST: NativeClass = NativeClass {
 #[rustfmt::skip]
 const KEYWORDS: &[&str] = &[
     "SNAPLEN", "ENCAP", "USE_ENCAP_FROM", "EXTRA_LENGTH", "NANO", "UNBUFFERED", "BURST", "METHOD", "DEBUG", "IGNORE_QUEUE_OVERFLOWS", "SNIFFERS", "TYPE", "QUIET", "ALLOW_NONEXISTENT",
+    "QUEUE", "NO_PAD", "UP_CALL", "DOWN_CALL", "PER_NODE",
 ];
 
 /// Click's names of encapsulations and what they are in captures.

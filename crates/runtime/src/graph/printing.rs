@@ -1,0 +1,72 @@
+//! Where what programs print goes: standard error, or the file that an element's arguments name.
+
+use super::{Fault, Graph, Stream};
+use netil::app::Application;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+/// The files, by element.
+#[derive(Default)]
+pub(super) struct Files(BTreeMap<usize, Out>);
+
+enum Out {
+    /// Standard output.
+    Console,
+    File {
+        name: String,
+        file: BufWriter<File>,
+        /// Nothing is written any more.
+        fault: Option<String>,
+    },
+}
+
+impl Files {
+    /// Makes the files that an application's elements print into.
+    pub(super) fn of(application: &Application) -> Result<Self, Vec<Fault>> {
+        let (mut all, mut faults) = (BTreeMap::new(), Vec::new());
+        for (instance, name) in &application.files {
+            match Out::new(name) {
+                Ok(out) => drop(all.insert(*instance as usize, out)),
+                Err(message) => faults.push(Fault { instance: *instance as usize, message }),
+            }
+        }
+        if faults.is_empty() { Ok(Self(all)) } else { Err(faults) }
+    }
+
+    /// Completes them; what could not be written, by element.
+    pub(super) fn finish(&mut self) -> Vec<Fault> {
+        let fault = |(instance, out): (&usize, &mut Out)| Some(Fault { instance: *instance, message: out.finish()? });
+        self.0.iter_mut().filter_map(fault).collect()
+    }
+}
+
+impl Out {
+    fn new(name: &str) -> Result<Self, String> {
+        if name == "-" {
+            return Ok(Self::Console);
+        }
+        let file = File::create(name).map_err(|error| format!("{name}: {error}"))?;
+        Ok(Self::File { name: name.to_owned(), file: BufWriter::new(file), fault: None })
+    }
+
+    fn finish(&mut self) -> Option<String> {
+        let Self::File { name, file, fault } = self else { return None };
+        fault.take().or_else(|| file.flush().err().map(|error| format!("{name}: {error}")))
+    }
+}
+
+impl Graph {
+    /// Writes what a program has printed.
+    pub(super) fn print_of(&mut self, node: usize, text: &[u8]) {
+        match self.files.0.get_mut(&node) {
+            _ if text.is_empty() => {}
+            None => self.host.write(Stream::Err, text),
+            Some(Out::Console) => self.host.write(Stream::Out, text),
+            Some(Out::File { name, file, fault }) if fault.is_none() => {
+                *fault = file.write_all(text).err().map(|error| format!("{name}: {error}"));
+            }
+            Some(Out::File { .. }) => {}
+        }
+    }
+}
