@@ -39,6 +39,28 @@ fn captures_stand_for_devices() {
 }
 
 #[test]
+fn no_output_is_an_input_or_another_output() {
+    let dir = Dir::new("one-file");
+    let (input, output) = (dir.trace("in.pcap", 2, 50), dir.file("out.pcap"));
+    let before = std::fs::read(&input).expect("a capture");
+    let file = dir.write("both.click", "FromDevice(a) -> ToDevice(a); FromDevice(b) -> ToDevice(b);");
+    let same = run(&format!("run {file} --map a={input},{output} --map b={input},{output}")).bad(1);
+    assert!(same.contains("ToDevice(b)") && same.contains("it is written already"), "{same}");
+    for line in [
+        format!("run {file} --map a={input},{input} --map b={input},{output}"),
+        format!("filter -r {input} -w {input} udp"),
+        format!("filter -r {input} -w {} udp", dir.file("./in.pcap")),
+    ] {
+        assert!(run(&line).bad(1).contains("it is an input"), "{line}");
+    }
+    let dump = format!("FromDump({input}, STOP true) -> IPPrint(OUTFILE {input}) -> Discard");
+    assert!(run_args(&["run", "-e", &dump]).bad(1).contains("it is an input"));
+    assert!(std::fs::read(&input).expect("it is still there") == before && !std::path::Path::new(&output).exists());
+    run(&format!("filter -r {input} -w {output} udp")).good();
+    run(&format!("filter -r {input} -w {output} tcp")).good();
+}
+
+#[test]
 fn a_device_that_is_not_there_is_refused() {
     let dir = Dir::new("no-device");
     let (input, output) = (dir.trace("in.pcap", 2, 10), dir.file("out.pcap"));

@@ -1,6 +1,7 @@
 //! Where what programs print goes: standard error, or the file that an element's arguments name.
 
 use super::{Fault, Graph, Stream};
+use crate::io::claims::Claim;
 use netil::app::Application;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,6 +17,7 @@ enum Out {
     File {
         name: String,
         file: BufWriter<File>,
+        _claim: Claim,
         /// Nothing is written any more.
         fault: Option<String>,
     },
@@ -46,12 +48,14 @@ impl Out {
         if name == "-" {
             return Ok(Self::Console);
         }
-        let file = File::create(name).map_err(|error| format!("{name}: {error}"))?;
-        Ok(Self::File { name: name.to_owned(), file: BufWriter::new(file), fault: None })
+        let failed = |error| format!("{name}: {error}");
+        let claim = Claim::to_write(name.as_ref()).map_err(failed)?;
+        let file = File::create(name).map_err(failed)?;
+        Ok(Self::File { name: name.to_owned(), file: BufWriter::new(file), _claim: claim, fault: None })
     }
 
     fn finish(&mut self) -> Option<String> {
-        let Self::File { name, file, fault } = self else { return None };
+        let Self::File { name, file, fault, .. } = self else { return None };
         fault.take().or_else(|| file.flush().err().map(|error| format!("{name}: {error}")))
     }
 }
@@ -63,7 +67,7 @@ impl Graph {
             _ if text.is_empty() => {}
             None => self.host.write(Stream::Err, text),
             Some(Out::Console) => self.host.write(Stream::Out, text),
-            Some(Out::File { name, file, fault }) if fault.is_none() => {
+            Some(Out::File { name, file, fault, .. }) if fault.is_none() => {
                 *fault = file.write_all(text).err().map(|error| format!("{name}: {error}"));
             }
             Some(Out::File { .. }) => {}

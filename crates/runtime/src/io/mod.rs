@@ -10,10 +10,12 @@
 //! - [`capture`]: [`Capture`] reads, [`Burst`] is what it hands on: packets that are borrowed, never copied.
 //! - [`live`]: an interface's packets as a [`Capture`].
 //! - [`mod@write`]: [`Writer`] writes; a file is complete or absent.
+//! - `claims`: no file is written that is an input, or another output.
 //! - [`link`], [`time`]: link types and timestamps.
 //! - [`synth`]: a seeded maker of realistic traffic for the demo, tests and benchmarks.
 
 pub mod capture;
+pub(crate) mod claims;
 pub mod link;
 pub mod live;
 pub mod synth;

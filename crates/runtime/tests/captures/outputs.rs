@@ -72,12 +72,19 @@ fn what_was_there_stays_until_the_end_and_then_goes_in_one_step() {
 }
 
 #[test]
-fn input_and_output_may_be_the_same_file() {
+fn an_output_is_no_input_while_that_is_open() {
     let place = Place::new("same");
     let path = place.0.join("both.pcap");
     fs::write(&path, sample(2000)).unwrap();
-    crate::formats::copy(&mut Capture::open(&path).unwrap(), &path);
+    let plan = Plan::for_output(&path, &[]);
+    let input = Capture::open(&path).unwrap();
+    assert!(Writer::create(&path, &plan).err().unwrap().to_string().ends_with("it is an input, and would be lost; write to another file"));
     assert_eq!(fs::read(&path).unwrap(), sample(2000));
+    drop(input);
+    let writer = Writer::create(&path, &plan).unwrap();
+    assert!(Writer::create(&path, &plan).err().unwrap().to_string().contains("it is written already"));
+    writer.finish().unwrap();
+    assert!(Writer::create(&path, &plan).is_ok());
 }
 
 #[test]

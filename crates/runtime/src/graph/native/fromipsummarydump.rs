@@ -5,6 +5,7 @@
 use super::super::summary::{self, make::Reader};
 use super::super::{Args, Packet};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use crate::io::claims::Reading;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
 
@@ -78,7 +79,7 @@ fn open(args: &Args, trial: bool) -> Result<Box<dyn BufRead>, String> {
         "-" => Ok(Box::new(BufReader::new(std::io::stdin()))),
         name => match File::open(name) {
             Ok(file) if is_empty(&file) && !args.boolean("ALLOW_NONEXISTENT", false)? => Err(format!("{name}: empty file")),
-            Ok(file) => Ok(Box::new(BufReader::new(file))),
+            Ok(file) => Ok(Box::new(BufReader::new(Reading::of(file)))),
             Err(_) if args.boolean("ALLOW_NONEXISTENT", false)? => Ok(Box::new(std::io::empty())),
             Err(error) => Err(format!("{name}: {error}")),
         },

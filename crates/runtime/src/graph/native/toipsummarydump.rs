@@ -3,6 +3,7 @@
 use super::super::summary::{self, Field, show};
 use super::super::{Args, Packet, Stream};
 use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+use crate::io::claims::Claim;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
@@ -31,6 +32,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
             pulls: setup.pulled.first() == Some(&true),
             passes: setup.outputs > 0,
             file: None,
+            _claim: None,
             fault: None,
         }))
     },
@@ -44,6 +46,7 @@ struct ToIPSummaryDump {
     pulls: bool,
     passes: bool,
     file: Option<BufWriter<File>>,
+    _claim: Option<Claim>,
     fault: Option<String>,
 }
 
@@ -75,7 +78,9 @@ impl ToIPSummaryDump {
 impl Native for ToIPSummaryDump {
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         if self.name != "-" {
-            self.file = Some(BufWriter::new(File::create(&self.name).map_err(|error| format!("{}: {error}", self.name))?));
+            let failed = |error| format!("{}: {error}", self.name);
+            self._claim = Some(Claim::to_write(self.name.as_ref()).map_err(failed)?);
+            self.file = Some(BufWriter::new(File::create(&self.name).map_err(failed)?));
         }
         if self.header {
             let banner = self.banner.as_ref().map(|banner| format!("!creator \"{banner}\"\n")).unwrap_or_default();

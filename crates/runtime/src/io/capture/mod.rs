@@ -52,6 +52,7 @@ use self::{
     decode::Corrupt,
     source::{Refill, Region, Source},
 };
+use super::claims::Claim;
 use super::{LinkType, Precision};
 
 /// The most packets in a burst, whatever the caller asks for.
@@ -68,6 +69,8 @@ pub struct Capture {
     id: u64,
     /// The input once more, where it can be read twice.
     again: Option<Region>,
+    /// Nobody writes to it meanwhile.
+    _claim: Option<Claim>,
 }
 
 /// What a capture has at the moment.
@@ -171,9 +174,10 @@ impl Capture {
     }
 
     fn from_file(file: File, at: u64) -> Result<Self, ReadError> {
+        let claim = Claim::to_read(&file);
         let Some(region) = Region::of(&file, at)? else { return Self::begin(Source::pipe(file)?) };
         let capture = Self::begin(Source::region(region.clone())?)?;
-        Ok(Self { again: Some(region), ..capture })
+        Ok(Self { again: Some(region), _claim: Some(claim), ..capture })
     }
 
     /// Reads a capture that is already in memory, without a buffer between.
@@ -272,7 +276,7 @@ impl Capture {
         let parser = Parser::choose(&mut source)?;
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let mut capture = Self { source, parser, taken: 0, packets: 0, ended: false, id, again: None };
+        let mut capture = Self { source, parser, taken: 0, packets: 0, ended: false, id, again: None, _claim: None };
         capture.describe()?;
         Ok(capture)
     }

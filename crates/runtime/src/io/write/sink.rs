@@ -22,6 +22,7 @@ use flate2::write::GzEncoder;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
 
 use super::{Compression, WriteError};
+use crate::io::claims::Claim;
 
 const BUFFER: usize = 256 << 10;
 
@@ -44,6 +45,8 @@ pub(super) struct Sink {
     out: Coder,
     output: PathBuf,
     bytes: u64,
+    /// Nobody else uses the file.
+    _claim: Option<Claim>,
 }
 
 /// An output behind its compressor.
@@ -63,8 +66,10 @@ pub(super) enum Target {
 
 impl Sink {
     pub(super) fn create(path: &Path, compression: Compression) -> Result<Self, WriteError> {
-        let target = Target::create(path).map_err(|source| WriteError::Io { output: path.into(), source })?;
-        Self::over(target, path.into(), compression)
+        let failed = |source| WriteError::Io { output: path.into(), source };
+        let claim = Claim::to_write(path).map_err(failed)?;
+        let target = Target::create(path).map_err(failed)?;
+        Ok(Self { _claim: Some(claim), ..Self::over(target, path.into(), compression)? })
     }
 
     pub(super) fn over(target: Target, output: PathBuf, compression: Compression) -> Result<Self, WriteError> {
@@ -76,7 +81,7 @@ impl Sink {
                 Err(source) => return Err(WriteError::Io { output, source }),
             },
         };
-        Ok(Self { buffer: Vec::with_capacity(BUFFER), out, output, bytes: 0 })
+        Ok(Self { buffer: Vec::with_capacity(BUFFER), out, output, bytes: 0, _claim: None })
     }
 
     pub(super) fn error(&self, source: io::Error) -> WriteError {
