@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// Draw a Click configuration
 ///
 /// Boxes are elements, lines are connections: solid where packets are pushed, dashed where they are pulled, and marked where they lead packets back. With -r or --map,
-/// the packets are run through it, and lines show how many took them, and their share of all that arrived. Nothing is written to captures then, and
+/// the packets are run through it, and lines show how many took them, their share of all that arrived, and how many there were in a second of the packets' time. Nothing is written to captures then, and
 /// what elements print is not shown.
 #[derive(clap::Args)]
 #[command(after_help = "\

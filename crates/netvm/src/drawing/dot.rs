@@ -29,7 +29,8 @@ fn attributes(drawing: &Drawing, line: &Line) -> String {
     if line.back {
         attributes.push("color=\"#c2410c\", constraint=false".to_owned());
     }
-    attributes.extend(drawing.label(line).map(|label| format!("label=\"{label}\"")));
+    let label = drawing.label(line).join("\\n");
+    attributes.extend((!label.is_empty()).then(|| format!("label=\"{label}\"")));
     attributes.join(", ")
 }
 

@@ -17,8 +17,16 @@ const WIDEST: usize = 30;
 pub struct Drawing {
     boxes: Vec<Element>,
     lines: Vec<Line>,
-    /// Packets that arrived, if there was traffic.
-    arrivals: Option<u64>,
+    traffic: Option<Traffic>,
+}
+
+/// A run's traffic.
+#[derive(Clone, Copy)]
+struct Traffic {
+    /// Packets that arrived.
+    arrivals: u64,
+    /// How long it took by the run's clock, in nanoseconds.
+    lasted_ns: u64,
 }
 
 /// An element.
@@ -73,7 +81,7 @@ impl Drawing {
             back: wire.recirculates,
             packets: 0,
         };
-        Self { boxes: app.instances.iter().enumerate().map(element).collect(), lines: app.wires.iter().map(line).collect(), arrivals: None }
+        Self { boxes: app.instances.iter().enumerate().map(element).collect(), lines: app.wires.iter().map(line).collect(), traffic: None }
     }
 
     /// The same with what a run has counted.
@@ -86,7 +94,7 @@ impl Drawing {
             let out = stats.nodes.get(line.from.instance as usize).map(|(_, _, node)| &node.out);
             line.packets = out.and_then(|out| out.get(line.from.port as usize)).copied().unwrap_or(0);
         }
-        self.arrivals = Some(stats.arrivals);
+        self.traffic = Some(Traffic { arrivals: stats.arrivals, lasted_ns: stats.lasted_ns });
         self
     }
 
@@ -100,17 +108,43 @@ impl Drawing {
         dot::write(self)
     }
 
-    /// What a line is labelled with: packets, and their share of all arrivals.
-    fn label(&self, line: &Line) -> Option<String> {
-        let arrivals = self.arrivals?;
-        let share = 100.0 * line.packets as f64 / arrivals.max(1) as f64;
-        Some(match (line.packets, arrivals) {
-            (0, _) => "0".to_owned(),
-            (packets, 0) => grouped(packets),
-            (packets, _) if share < 0.1 => format!("{} (<0.1 %)", grouped(packets)),
-            (packets, _) if share < 10.0 => format!("{} ({share:.1} %)", grouped(packets)),
-            (packets, _) => format!("{} ({share:.0} %)", grouped(packets)),
+    /// What a line is labelled with, in lines of text: packets and their share of all arrivals; how many there were in a second.
+    fn label(&self, line: &Line) -> Vec<String> {
+        let Some(traffic) = self.traffic else { return Vec::new() };
+        let share = traffic.share(line.packets).map(|share| format!(" ({share})")).unwrap_or_default();
+        [Some(grouped(line.packets) + &share), traffic.rate(line.packets)].into_iter().flatten().collect()
+    }
+}
+
+impl Traffic {
+    fn share(self, packets: u64) -> Option<String> {
+        let share = 100.0 * packets as f64 / self.arrivals as f64;
+        Some(match packets {
+            0 => return None,
+            _ if self.arrivals == 0 => return None,
+            _ if share < 0.1 => "<0.1 %".to_owned(),
+            _ if share < 10.0 => format!("{share:.1} %"),
+            _ => format!("{share:.0} %"),
         })
+    }
+
+    /// Three digits.
+    fn rate(self, packets: u64) -> Option<String> {
+        let rate = packets as f64 / (self.lasted_ns as f64 / 1e9);
+        if packets == 0 || self.lasted_ns == 0 {
+            return None;
+        }
+        let prefixes = [(1e9, " G"), (1e6, " M"), (1e3, " k"), (0.0, " ")];
+        let (unit, prefix) = prefixes.into_iter().find(|(least, _)| rate >= *least * 0.9995)?;
+        let number = if unit > 0.0 { rate / unit } else { rate };
+        let digits = if number >= 99.95 {
+            0
+        } else if number >= 9.995 {
+            1
+        } else {
+            2
+        };
+        Some(format!("{number:.digits$}{prefix}/s"))
     }
 }
 
@@ -161,4 +195,24 @@ fn escaped(text: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Traffic;
+
+    #[test]
+    fn lines_tell_shares_and_rates() {
+        let told = |arrivals, lasted_ns, packets| {
+            let traffic = Traffic { arrivals, lasted_ns };
+            [traffic.share(packets), traffic.rate(packets)].map(Option::unwrap_or_default).join(", ")
+        };
+        assert_eq!(told(1000, 2_000_000_000, 5), "0.5 %, 2.50 /s");
+        assert_eq!(told(1000, 1_000_000_000, 1000), "100 %, 1.00 k/s");
+        assert_eq!(told(100_000, 1_000_000_000, 12_345), "12 %, 12.3 k/s");
+        assert_eq!(told(100_000, 10_000_000, 9), "<0.1 %, 900 /s");
+        assert_eq!(told(100_000, 1_000_000, 99_999), "100 %, 100 M/s");
+        assert_eq!(told(0, 1_000_000_000, 999_999), ", 1.00 M/s");
+        assert_eq!([told(5, 0, 5), told(5, 1, 0), told(9, 1, 9)], ["100 %, ", ", ", "100 %, 9.00 G/s"]);
+    }
 }

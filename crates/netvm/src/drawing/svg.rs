@@ -135,15 +135,22 @@ fn path(line: &Line, route: &[(f64, f64)], upward: bool) -> String {
 fn labels(drawing: &Drawing, layout: &Layout) -> String {
     let mut out = String::new();
     for (line, route) in drawing.lines.iter().zip(&layout.routes) {
-        let (Some(label), [first, second, ..]) = (drawing.label(line), &route[..]) else { continue };
+        let [first, second, ..] = &route[..] else { continue };
         let (x, y) = (first.0 + (second.0 - first.0) * 0.3 + 4.0, first.1 + 24.0);
-        let _ = writeln!(out, "  <text class=\"count\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escaped(&label));
+        for (n, label) in drawing.label(line).iter().enumerate() {
+            let y = y + 11.0 * n as f64;
+            let _ = writeln!(out, "  <text class=\"count\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escaped(label));
+        }
     }
     out
 }
 
 fn legend(drawing: &Drawing) -> String {
     let back = if drawing.lines.iter().any(|line| line.back) { ", orange: leads back" } else { "" };
-    let traffic = drawing.arrivals.map(|n| format!("; {} packets arrived", super::grouped(n))).unwrap_or_default();
+    let told = |traffic: super::Traffic| {
+        let time = if traffic.lasted_ns > 0 { format!(" in {:.3} s", traffic.lasted_ns as f64 / 1e9) } else { String::new() };
+        format!("; {} packets arrived{time}", super::grouped(traffic.arrivals))
+    };
+    let traffic = drawing.traffic.map(told).unwrap_or_default();
     format!("solid: pushed, dashed: pulled{back}{traffic}")
 }

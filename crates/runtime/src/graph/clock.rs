@@ -12,6 +12,8 @@ const ROUND: u64 = 1_000;
 pub(super) struct Clock {
     kind: Kind,
     now: u64,
+    /// When the run began, once that is known.
+    begun: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,12 +28,18 @@ enum Kind {
 
 impl Clock {
     pub(super) fn new(settings: &Settings, captures: bool, real: Option<u64>) -> Self {
-        match real {
-            _ if settings.simulated => Self { kind: Kind::Simulated, now: SIMULATED },
-            _ if captures => Self { kind: Kind::Captures, now: 0 },
-            Some(now) => Self { kind: Kind::Real, now },
-            None => Self { kind: Kind::Simulated, now: SIMULATED },
-        }
+        let (kind, now) = match real {
+            _ if settings.simulated => (Kind::Simulated, SIMULATED),
+            _ if captures => (Kind::Captures, 0),
+            Some(now) => (Kind::Real, now),
+            None => (Kind::Simulated, SIMULATED),
+        };
+        Self { kind, now, begun: (kind != Kind::Captures).then_some(now) }
+    }
+
+    /// How long the run has lasted by this clock, in nanoseconds.
+    pub(super) fn lasted(&self) -> u64 {
+        self.now.saturating_sub(self.begun.unwrap_or(self.now))
     }
 
     pub(super) fn now(&self) -> u64 {
@@ -45,6 +53,7 @@ impl Clock {
     /// Goes on to a moment, never back.
     pub(super) fn reach(&mut self, time: u64) {
         self.now = self.now.max(time);
+        self.begun.get_or_insert(self.now);
     }
 
     /// A packet of a capture comes: its time is the present. The first one tells when the run began.

@@ -65,6 +65,8 @@ pub struct LinkedStats {
 pub struct Stats {
     /// Packets that came from captures.
     pub arrivals: u64,
+    /// How long the run has lasted by its own clock, that of the packets where they come from captures, in nanoseconds.
+    pub lasted_ns: u64,
     /// Name, class and packets of each element, in the order of their declaration.
     pub nodes: Vec<(String, String, NodeStats)>,
     /// Elements that ran as one, if some did.
@@ -75,14 +77,15 @@ impl super::Graph {
     /// What became of the packets so far.
     pub fn stats(&self) -> Stats {
         let mut nodes: Vec<_> = self.nodes.iter().map(|node| (node.name.clone(), node.class.clone(), node.stats.clone())).collect();
-        let Some(linked) = &self.linked else { return Stats { arrivals: self.arrivals, nodes, linked: None } };
+        let (arrivals, lasted_ns) = (self.arrivals, self.clock.lasted());
+        let Some(linked) = &self.linked else { return Stats { arrivals, lasted_ns, nodes, linked: None } };
         if self.count_linked(linked, &mut nodes.iter_mut().map(|node| &mut node.2).collect::<Vec<_>>()) {
-            return Stats { arrivals: self.arrivals, nodes, linked: None };
+            return Stats { arrivals, lasted_ns, nodes, linked: None };
         }
         let members: Vec<usize> = linked.members().collect();
         let unsure = self.infer(&members, &mut nodes);
         let linked = LinkedStats { members, packets: self.linked_packets, measured: self.linked_measured, unsure };
-        Stats { arrivals: self.arrivals, nodes, linked: Some(linked) }
+        Stats { arrivals, lasted_ns, nodes, linked: Some(linked) }
     }
 
     /// Adds what a cluster has counted of its members. True if that is all there is to know.
