@@ -17,6 +17,7 @@ pub mod build;
 pub mod cache;
 pub mod code;
 pub mod engine;
+mod flows;
 pub mod linked;
 
 pub use code::{Code, Options};
