@@ -74,6 +74,7 @@ struct Burst {
     call: unsafe extern "C" fn(*mut Burst, u64, u32, u32, *mut u64) -> u64,
     leave: unsafe extern "C" fn(*mut Burst, u64),
     look: unsafe extern "C" fn(*mut Burst, u64, u32, u64),
+    tell: Option<unsafe extern "C" fn(*mut Burst, u32, u32)>,
     running: *mut c_void,
     lists: *mut List,
     ended: List,
@@ -104,6 +105,7 @@ impl Burst {
         call,
         leave,
         look,
+        tell: None,
         running: null_mut(),
         lists: null_mut(),
         ended: List::at(null_mut()),
@@ -243,6 +245,7 @@ impl Cluster for Linked {
             begun: self.flows.begun.as_mut_ptr(),
             latest: pool.latest(),
             budget,
+            tell: host.measures().then_some(tell),
             ..coming
         };
         burst.find(pool);
@@ -509,6 +512,18 @@ unsafe extern "C" fn leave(burst: *mut Burst, slot: u64) {
     running.host.leave(end, slot, copies, running.pool);
     running.limit(burst);
     burst.find(running.pool);
+}
+
+/// A member begins to run, or has run.
+///
+/// # Safety
+/// As [`call`].
+unsafe extern "C" fn tell(burst: *mut Burst, unit: u32, ends: u32) {
+    // SAFETY: as in `call`.
+    let burst = unsafe { &mut *burst };
+    // SAFETY: as in `call`.
+    let running = unsafe { &mut *burst.running.cast::<Running<'_>>() };
+    if ends == 0 { running.host.begin(unit) } else { running.host.end(unit) }
 }
 
 /// A member has returned that may have set timers; the packet came to it with that time.

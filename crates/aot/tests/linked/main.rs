@@ -75,6 +75,10 @@ struct Order {
     alone: Option<u32>,
     /// Each member's timers as they were last seen.
     timers: Vec<Vec<u64>>,
+    /// Members say when they run; the one that runs, or that nothing runs; how often each has.
+    told: bool,
+    runs: Option<u32>,
+    ran: BTreeMap<u32, u64>,
 }
 
 impl Order {
@@ -83,6 +87,7 @@ impl Order {
         self.slots = slots.to_vec();
         self.there = slots.iter().copied().collect();
         self.most = slots.len();
+        self.told = !self.told && !slots.len().is_multiple_of(3);
     }
 
     fn is_done_before(&self, slot: u32) {
@@ -133,6 +138,19 @@ struct Chain {
 impl Host for Chain {
     fn state(&mut self, member: u32) -> &mut State {
         &mut self.states[member as usize]
+    }
+
+    fn measures(&self) -> bool {
+        self.order.told
+    }
+
+    fn begin(&mut self, member: u32) {
+        assert!(self.order.told && self.order.runs.replace(member).is_none(), "{member} runs within another");
+    }
+
+    fn end(&mut self, member: u32) {
+        assert_eq!(self.order.runs.take(), Some(member));
+        *self.order.ran.entry(member).or_default() += 1;
     }
 
     fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool) {
@@ -263,6 +281,8 @@ impl Chain {
             }
         }
         assert_eq!(code.entered(), self.entered, "packets that came into each member");
+        let most = self.entered.iter().copied().chain([slots.len() as u64]).collect::<Vec<_>>();
+        assert!(self.order.ran.iter().all(|(member, ran)| *ran <= most[*member as usize]), "{:?} of {most:?} have told", self.order.ran);
     }
 
     /// The meaning: one program after the other.

@@ -87,6 +87,8 @@ struct Serving<'g> {
     plan: &'g Plan,
     along: Along<'g>,
     rounds: u8,
+    /// Members say each time that they run.
+    told: bool,
     /// Since when a member runs on its own.
     begun: Option<Begun>,
 }
@@ -238,8 +240,8 @@ impl Graph {
             along.begin(self.first_due(), &mut self.clock);
         }
         std::mem::swap(&mut self.pool, pool);
-        let (budget, begun, slots) = (self.budget, self.begin_run(), along.slots);
-        let mut serving = Serving { graph: self, plan, along, rounds: course.rounds, begun: None };
+        let (budget, begun, slots) = (self.budget, self.begin_linked_run(), along.slots);
+        let mut serving = Serving { graph: self, plan, along, rounds: course.rounds, told: begun.1, begun: None };
         cluster.run(slots, budget, pool, &mut serving);
         serving.along.reach_all(&mut serving.graph.clock);
         let (run, several) = (serving.along.most, serving.along.several);
@@ -406,13 +408,23 @@ impl Host for Serving<'_> {
         }
     }
 
+    fn measures(&self) -> bool {
+        self.told
+    }
+
     fn begin(&mut self, _: u32) {
-        self.begun = Some(self.graph.begin_run());
+        match self.told {
+            true => self.graph.begin_part(),
+            false => self.begun = Some(self.graph.begin_run()),
+        }
     }
 
     fn end(&mut self, member: u32) {
-        let node = self.plan.members[member as usize] as usize;
-        if let Some(begun) = self.begun.take() {
+        let node = self.plan.members.get(member as usize).map(|node| *node as usize);
+        if self.told {
+            return self.graph.end_part_of(node);
+        }
+        if let (Some(begun), Some(node)) = (self.begun.take(), node) {
             self.graph.end_run_of(node, begun);
         }
     }

@@ -1,6 +1,10 @@
 //! How long elements run: a run of one element in every [`EVERY`], on average, is measured by the host's stopwatch, and what runs within it is told apart. A burst
 //! of linked elements is one run. Which runs are measured is drawn by lot, so that no pattern of packets decides; the packets notice nothing of it.
 //!
+//! Elements that run as one cannot be told apart while they do. So of the bursts that are measured one in [`EVERY`], the second first, is run element by element: what each takes
+//! of that is its part of the time that they take as one. How long they take as one is known from the others. An element takes a few nanoseconds, less than looking at the clock:
+//! so nothing is measured in the same way, too, and taken off on average.
+//!
 //! Two looks at a clock take some 50 ns: at one run in 64 that is less than a nanosecond for each. A run that takes far longer than those before was most
 //! likely interrupted by the system, and counts as they do.
 
@@ -19,6 +23,8 @@ const KNOWN: u64 = 8;
 pub struct Measured {
     runs: u64,
     ns: u64,
+    /// Of the first run, which all memory is new to.
+    alone: u64,
 }
 
 impl Measured {
@@ -29,9 +35,26 @@ impl Measured {
         self.ns = self.ns.saturating_add(if interrupted { mean } else { ns });
     }
 
+    /// A run, which stands for others unless it is the first: that finds all memory new.
+    fn note(&mut self, ns: u64, is_first: bool) {
+        if is_first { self.alone = self.alone.saturating_add(ns) } else { self.add(ns) }
+    }
+
+    /// Another run that took as long as those before on average.
+    fn add_another(&mut self) {
+        self.ns += self.ns / self.runs.max(1);
+        self.runs += 1;
+    }
+
+    /// As large a part of it as one number is of another.
+    pub(super) fn part(self, one: u64, all: u64) -> Self {
+        let part = |ns: u64| (u128::from(ns) * u128::from(one) / u128::from(all.max(1))) as u64;
+        Self { runs: self.runs, ns: part(self.ns), alone: part(self.alone) }
+    }
+
     /// Nanoseconds of all runs, an estimate; 0 if none was measured.
     pub fn ns(&self) -> u64 {
-        self.ns.saturating_mul(EVERY)
+        self.ns.saturating_mul(EVERY).saturating_add(self.alone)
     }
 }
 
@@ -46,10 +69,36 @@ pub(super) struct Meter {
     lot: u64,
     /// Runs within runs.
     depth: u32,
-    /// The outermost run is measured.
+    /// The outermost run is measured; it is the first; there has been one.
     measures: bool,
+    is_first: bool,
+    begun: bool,
     /// Time of runs within this one.
     within: u64,
+    /// Bursts of linked elements that were measured.
+    bursts: u64,
+    /// When an element among them has begun; what nothing takes.
+    since: u64,
+    nothing: Part,
+}
+
+/// Runs of an element among others that run as one, and nanoseconds of all, with looking at the clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Part {
+    runs: u64,
+    ns: u64,
+}
+
+impl Part {
+    fn add(&mut self, ns: u64) {
+        *self = Self { runs: self.runs + 1, ns: self.ns + ns };
+    }
+
+    /// What is more than as many runs of nothing.
+    fn without(self, nothing: Self) -> u64 {
+        let looks = u128::from(nothing.ns) * u128::from(self.runs) / u128::from(nothing.runs.max(1));
+        self.ns.saturating_sub(looks as u64)
+    }
 }
 
 /// A run that has begun.
@@ -66,7 +115,20 @@ impl Meter {
         let looks: Vec<u64> = (0..32).map(|_| clock()).collect();
         let mut costs: Vec<u64> = looks.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
         costs.sort_unstable();
-        Self { clock, cost: costs[costs.len() / 2], wait: 1, lot: 0x9e37_79b9_7f4a_7c15, depth: 0, measures: false, within: 0 }
+        Self {
+            clock,
+            cost: costs[costs.len() / 2],
+            wait: 1,
+            lot: 0x9e37_79b9_7f4a_7c15,
+            depth: 0,
+            measures: false,
+            is_first: false,
+            begun: false,
+            within: 0,
+            bursts: 0,
+            since: 0,
+            nothing: Part::default(),
+        }
     }
 
     fn begin(&mut self) -> Begun {
@@ -74,6 +136,7 @@ impl Meter {
             self.wait -= 1;
             self.measures = self.wait == 0;
             if self.measures {
+                self.is_first = !std::mem::replace(&mut self.begun, true);
                 self.draw();
             }
         }
@@ -110,23 +173,60 @@ impl Graph {
         self.meter = Some(Meter::new(stopwatch));
     }
 
+    /// Linked elements are run; whether they say each when they run.
+    pub(super) fn begin_linked_run(&mut self) -> (Begun, bool) {
+        let begun = self.begin_run();
+        let Some(meter) = self.meter.as_mut().filter(|_| matches!(begun, Begun::At(..))) else { return (begun, false) };
+        meter.bursts += 1;
+        (begun, meter.bursts % EVERY == 2)
+    }
+
     pub(super) fn begin_run(&mut self) -> Begun {
         self.meter.as_mut().map_or(Begun::Unseen, Meter::begin)
     }
 
     /// An element has returned.
     pub(super) fn end_run_of(&mut self, node: usize, begun: Begun) {
-        if let Some(own) = self.meter.as_mut().and_then(|meter| meter.end(begun)) {
-            self.nodes[node].stats.measured.add(own);
+        let Some(meter) = &mut self.meter else { return };
+        if let Some(own) = meter.end(begun) {
+            self.nodes[node].stats.measured.note(own, meter.is_first);
         }
     }
 
-    /// Linked elements have returned.
-    pub(super) fn end_linked_run(&mut self, packets: usize, begun: Begun) {
-        self.linked_packets += packets as u64;
-        if let Some(own) = self.meter.as_mut().and_then(|meter| meter.end(begun)) {
-            self.linked_measured.add(own);
+    /// An element begins to run among others that run as one.
+    pub(super) fn begin_part(&mut self) {
+        if let Some(meter) = &mut self.meter {
+            meter.since = (meter.clock)();
         }
+    }
+
+    /// It has run; none: nothing has.
+    pub(super) fn end_part_of(&mut self, node: Option<usize>) {
+        let Some(meter) = &mut self.meter else { return };
+        let took = (meter.clock)().saturating_sub(meter.since);
+        let part = node.map_or(&mut meter.nothing, |node| &mut self.nodes[node].part);
+        // Else it was interrupted.
+        if took < INTERRUPTED.1 {
+            part.add(took);
+        }
+    }
+
+    /// Linked elements have returned; those that said each when they ran took longer.
+    pub(super) fn end_linked_run(&mut self, packets: usize, (begun, told): (Begun, bool)) {
+        self.linked_packets += packets as u64;
+        let Some(meter) = &mut self.meter else { return };
+        match meter.end(begun) {
+            Some(_) if told => self.linked_measured.add_another(),
+            Some(own) => self.linked_measured.note(own, meter.is_first),
+            None => {}
+        }
+    }
+
+    /// What each of elements that run as one takes of their time, as far as that is known.
+    pub(super) fn parts(&self, members: &[usize]) -> Vec<Measured> {
+        let nothing = self.meter.as_ref().map(|meter| meter.nothing).unwrap_or_default();
+        let own: Vec<u64> = members.iter().map(|member| self.nodes[*member].part.without(nothing)).collect();
+        own.iter().map(|own_ns| self.linked_measured.part(*own_ns, own.iter().sum())).collect()
     }
 }
 
@@ -164,6 +264,32 @@ mod tests {
         }
         let [outer, inner] = [outer, inner].map(|ns| ns as f64 / f64::from(runs));
         assert!((outer / 80.0 - 1.0).abs() < 0.03 && (inner / 30.0 - 1.0).abs() < 0.03, "{outer} {inner}");
+    }
+
+    #[test]
+    fn the_first_run_stands_for_itself() {
+        let mut measured = Measured::default();
+        measured.note(5000, true);
+        assert_eq!(measured.ns(), 5000);
+        measured.note(10, false);
+        measured.add_another();
+        assert_eq!(measured.ns(), 5000 + 20 * EVERY);
+        assert_eq!(measured.part(1, 4).ns(), 1250 + 5 * EVERY);
+        let mut meter = Meter::new(clock);
+        let first = (0..300).filter_map(|_| {
+            let begun = meter.begin();
+            meter.end(begun).map(|_| meter.is_first)
+        });
+        assert!(first.enumerate().all(|(n, is_first)| is_first == (n == 0)));
+    }
+
+    #[test]
+    fn parts_are_told_without_what_looking_at_the_clock_takes() {
+        let (mut nothing, mut part) = (Part::default(), Part::default());
+        (0..10).for_each(|n| nothing.add(20 + n % 2));
+        (0..4).for_each(|_| part.add(25));
+        assert_eq!((part.without(nothing), nothing.without(nothing), nothing.without(part)), (18, 0, 0));
+        assert_eq!(part.without(Part::default()), 100);
     }
 
     #[test]

@@ -214,13 +214,27 @@ struct Node {
     /// The queue in front, for tasks that do nothing but empty it.
     empties: Option<usize>,
     stats: NodeStats,
+    /// What it took in bursts of linked elements that said each when they ran.
+    part: meter::Part,
 }
 
 impl Node {
     fn empty(instance: &Instance, pulled: Vec<bool>, inputs: Vec<Vec<End>>, outputs: Vec<Vec<Way>>) -> Self {
         let arguments = if let Source::Native(arguments) = &instance.body { arguments.clone() } else { Vec::new() };
         let (name, class, body, stats) = (instance.name.clone(), instance.class.clone(), Body::Native(None), NodeStats::default());
-        Self { name, class, arguments, body, pulled, inputs, outputs, queues_behind: Vec::new(), empties: None, stats }
+        Self {
+            name,
+            class,
+            arguments,
+            body,
+            pulled,
+            inputs,
+            outputs,
+            queues_behind: Vec::new(),
+            empties: None,
+            stats,
+            part: meter::Part::default(),
+        }
     }
 }
 

@@ -83,6 +83,7 @@ impl super::Graph {
             return Stats { arrivals, lasted_ns, nodes, linked: None };
         }
         let members: Vec<usize> = linked.members().collect();
+        members.iter().zip(self.parts(&members)).for_each(|(member, part)| nodes[*member].2.measured = part);
         let unsure = self.infer(&members, &mut nodes);
         let linked = LinkedStats { members, packets: self.linked_packets, measured: self.linked_measured, unsure };
         Stats { arrivals, lasted_ns, nodes, linked: Some(linked) }

@@ -29,13 +29,14 @@ NV_INLINE void nv_all_come(const struct nv_graph *g)
         g->begun[nv_entry(g->slots, g->burst[turn])] += g->count / turns;
 }
 
-/* Whether quick forms may be run: there is enough of the budget, what they look into lies in memory, and no packet comes at the end of all time. */
+/* Whether quick forms may be run: there is enough of the budget, what they look into lies in memory, no packet comes at the end of all time, and nobody wants to know
+   of each element when it runs. */
 NV_INLINE int nv_quick(const struct nv_graph *g)
 {
     int there = 1;
     for (unsigned n = 0; n < NV_TABLES; n++)
         there &= !nv_direct[n] || g->tables[n].head;
-    return there && g->budget >= NV_NEED && g->latest <= NV_LATEST;
+    return there && g->budget >= NV_NEED && g->latest <= NV_LATEST && !g->tell;
 }
 
 NV_INLINE uint64_t nv_least(uint64_t a, uint64_t b)

@@ -59,6 +59,7 @@ struct nv_graph {
     uint64_t (*call)(struct nv_graph *g, uint64_t i, uint32_t unit, uint32_t index, uint64_t *args);
     void (*leave)(struct nv_graph *g, uint64_t i);
     void (*look)(struct nv_graph *g, uint64_t i, uint32_t unit, uint64_t time); /* at its timers, which may make the burst shorter */
+    void (*tell)(struct nv_graph *g, uint32_t unit, uint32_t ends); /* that an element begins to run or has run, NV_MEMBERS: nothing has; null: nobody wants to know */
     void *host;
     struct nv_list *lists, ended; /* by place, what leaves by exits and what members drop by a number; what else goes no further */
     uint64_t *counts; /* packets by ports, where that is counted */

@@ -238,7 +238,7 @@ fn general(members: &[&Member<'_>], counts: &Counts, lists: &Lists) -> String {
     let mut text = String::from(
         "\nstatic void general(struct nv_graph *g, uint64_t i, uint32_t member, uint32_t port, uint32_t resume, const uint64_t *live)\n{\n",
     );
-    text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    int64_t out;\n    uint64_t time;\n    (void)time;\n    nv_load(g, r, info, i);\n    switch (member) {\n";
+    text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    int64_t out;\n    uint64_t time;\n    (void)time;\n    nv_load(g, r, info, i);\n    if (NV_RARELY(g->tell))\n        g->tell(g, NV_MEMBERS, 0), g->tell(g, NV_MEMBERS, 1);\n    switch (member) {\n";
     for n in 0..members.len() {
         let _ = writeln!(text, "    case {n}: goto at{n};");
     }

@@ -97,7 +97,9 @@ impl Ways<'_> {
         } else {
             [String::new(), String::new()]
         };
-        begin + &format!("{before}    out = m{n}(g, i, r, info, port, resume, live);\n    resume = 0;\n{behind}")
+        let tell = |ends: u32| format!("    if (NV_RARELY(g->tell))\n        g->tell(g, {n}, {ends});\n");
+        let run = format!("{}    out = m{n}(g, i, r, info, port, resume, live);\n    resume = 0;\n{}", tell(0), tell(1));
+        begin + &before + &run + &behind
     }
 
     /// One member's part of a way, for all its kin.
