@@ -4,9 +4,10 @@
 //! change its text; limits on depth, elements and text keep hostile configurations from growing without end.
 
 use super::ast::{Alternative, Formal, Statement, Text};
-use super::config::{LONGEST, arguments, first_word, substitute};
+use super::config::{LONGEST, arguments, first_word};
 use super::graph::{Connection, Element, Graph, Port};
 use super::scope::{Body, Classes, Declared, Definition, Link, Meaning, Reader};
+use super::values::Values;
 use crate::diagnostics::{Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -15,30 +16,6 @@ use std::rc::Rc;
 const DEPTH: usize = 50;
 /// Elements of a configuration, at most, tunnels counted.
 const ELEMENTS: usize = 1 << 18;
-
-/// Parameters and their values, and those of the scope around.
-#[derive(Default)]
-pub(super) struct Values {
-    own: HashMap<String, String>,
-    around: Option<Rc<Values>>,
-}
-
-impl Values {
-    fn get(&self, name: &str) -> Option<String> {
-        let mut at = Some(self);
-        while let Some(values) = at {
-            if let Some(value) = values.own.get(name) {
-                return Some(value.clone());
-            }
-            at = values.around.as_deref();
-        }
-        None
-    }
-
-    fn put_in(&self, text: &str) -> String {
-        substitute(text, &|name| self.get(name))
-    }
-}
 
 /// Expands a whole configuration; `given` are parameters from outside, which win over its own.
 pub(super) fn expand(statements: &[Statement], given: &BTreeMap<String, String>) -> (Graph, Vec<Diagnostic>) {
@@ -107,7 +84,10 @@ impl<'a> Expander<'a> {
                 if twice {
                     self.fault(Diagnostic::new(text.span, format!("parameter `${name}` is defined twice")));
                 }
-                values.own.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+                if !values.own.contains_key(name) {
+                    let value = if outermost { Some(value.to_owned()) } else { self.put_in(&values, value, text.span) };
+                    values.own.extend(value.map(|value| (name.to_owned(), value)));
+                }
             }
         }
         Rc::new(values)
@@ -186,13 +166,18 @@ impl<'a> Expander<'a> {
 
     fn arguments(&mut self, declared: &Declared<'a>, values: &Values) -> Vec<String> {
         let Some(text) = declared.text else { return Vec::new() };
-        let text = values.put_in(&text.text);
-        self.text += text.len();
+        self.put_in(values, &text.text, declared.span).map_or_else(Vec::new, |text| arguments(&text))
+    }
+
+    /// The text with values in place of parameters, unless all of these together are too long.
+    fn put_in(&mut self, values: &Values, text: &str, span: Span) -> Option<String> {
+        let text = values.put_in(text);
+        self.text = self.text.saturating_add(text.as_ref().map_or(LONGEST + 1, String::len));
         if self.text > LONGEST {
-            self.fault(Diagnostic::new(declared.span, format!("configuration strings of more than {LONGEST} bytes")));
-            return Vec::new();
+            self.fault(Diagnostic::new(span, format!("configuration strings of more than {LONGEST} bytes")));
+            return None;
         }
-        arguments(&text)
+        text
     }
 
     /// The first alternative that fits arguments and ports.

@@ -28,6 +28,7 @@ mod require;
 mod scope;
 pub mod syntax;
 mod token;
+mod values;
 
 pub use graph::Graph;
 

@@ -4,7 +4,7 @@
 //! scopes of ports only: each becomes two tunnels, an entrance and an exit.
 
 use super::ast::{Class, Compound, Connection, Endpoint, Name, Ports, Reference, Side, Statement, Text};
-use super::expand::Values;
+use super::values::Values;
 use crate::diagnostics::{Diagnostic, Span};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;

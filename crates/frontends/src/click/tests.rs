@@ -143,6 +143,21 @@ fn parameters() {
     assert_eq!(faults("define(a 1)"), ["expected `$name value`, found `a 1`"]);
 }
 
+/// As `click -f` does, of version 2.1: values are expanded where they are put in, and what a compound defines when it is used.
+#[test]
+fn values_have_parameters() {
+    assert!(flat("define($a 1, $b x$a); M($b, \"$b\", '$b', ${b}, ${no-$b})").contains("M(x1, \"x1\", '$b', x1, x1)"));
+    assert!(flat("define($m ${n[1]} $q, $n 3 4, $q \"'\\\"\"); M($m)").contains("M(4 \"'\\\"\")"));
+    assert!(flat("define($n 1, $m $n); elementclass C { $n | M($m) } C(2)").contains("M(2)"));
+    assert!(flat("define($n 1, $m $n); elementclass C { M($m) } C").contains("M(1)"));
+    let nested = "define($n 9); elementclass A { define($m $n, $n 1); elementclass B { $n | M($m, $n) } B(7) } A";
+    assert!(flat(nested).contains("M(9, 7)"));
+    assert!(flat("define($a $a, $b $c, $c $b); M($a, $b$no)").contains("M($a, $c$no)"));
+    assert!(flat("define($a x$a); M($a)").contains("M(xxxxxxxxxxx$a)"));
+    let given = BTreeMap::from([("a".to_owned(), "9".to_owned())]);
+    assert!(flatten("define($a 2, $b x$a); M($b)", &given).unwrap().to_string().contains("M(x9)"));
+}
+
 #[test]
 fn faults_are_told_all_at_once_with_their_places() {
     assert_eq!(
@@ -224,6 +239,8 @@ fn hostile_configurations_end() {
     assert!(faults(&format!("{long} C44(xxxx)")).iter().any(|fault| fault.contains("configuration strings of more than")));
     let wide = format!("define($a {}); Idle({})", "x".repeat(1 << 20), "$a".repeat(100_000));
     assert!(faults(&wide)[0].contains("configuration strings of more than"));
+    let empty: String = (1..11).map(|i| format!("define($a{i} {}); ", format!("$a{}", i + 1).repeat(100))).collect();
+    assert!(faults(&format!("{empty} define($a11); Idle($a1)"))[0].contains("configuration strings of more than"));
     let deep =
         doubled(3000, &|i| if i == 0 { "elementclass C0 { Idle }".to_owned() } else { format!("elementclass C{i} {{ C{} }}", i - 1) });
     assert!(faults(&format!("{deep} C2999"))[0].contains("compounds nested more than"));
