@@ -95,6 +95,15 @@ pub const REGEXP: Descriptor = Descriptor {
           register 3 = its length; else registers 1 to 3 are 0.",
 };
 
+/// The most bytes that one compiled expression of `regexp` takes.
+pub const EXPRESSION_SIZE: usize = 1 << 18;
+
+/// An expression of `regexp` as text: bytes that are not ASCII as escapes.
+#[must_use]
+pub fn expression_text(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| if b.is_ascii() { char::from(*b).to_string() } else { format!("\\x{b:02x}") }).collect()
+}
+
 /// Text for people.
 pub const CONSOLE: Descriptor = Descriptor {
     name: "console",

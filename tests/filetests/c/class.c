@@ -122,3 +122,70 @@ static mac_t last;
 SCOPE(last, REGIONAL);
 void packet(int port) { counts[packet_length() & 3] += 1; last = *header(mac_t, 0); emit(0); }
 READ(last, mac_t, last);
+=== copies beyond an array
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+PARAM(u32, n, "N", KEYWORD(12));
+static u8 a[10];
+static u8 b[10];
+static u8 whole[16];
+SCOPE(whole, GLOBAL);
+static const u8 fixed[4] = { 1 };
+static void fill(u8 *to, u32 length) { packet_read(to, 0, length); }
+void packet(int port)
+{
+    u8 c[6];
+    packet_read(a, 0, 20);
+    packet_read(a, 0, 10);
+    packet_read(&b[4], 0, 7);
+    packet_write(0, b, n);
+    packet_write(0, fixed, sizeof fixed + 1);
+    packet_read(whole, 0, 17);
+    packet_read(c, 1, 6);
+    fill(c, 6);
+    fill(&b[packet_length() & 7], 2);
+    emit(0);
+}
+=== tables that hold nothing, or too much
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+PARAM(u32, n, "CAPACITY", KEYWORD(4000000000));
+TABLE_EXACT(none, u32, u32, 0, 0);
+TABLE_PREFIX(less, be32, u32, 2 - 3);
+TABLE_EXACT(much, u32, u32, 67108865, 0);
+TABLE_EXACT(most, u32, u32, 67108864, 0);
+TABLE_EXACT(brief, u32, u32, 2 * n, 0);
+TABLE_EXACT(lasting, u32, u32, 2 * n, 0);
+void packet(int port) { emit(0); }
+=== labels
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+void packet(int port)
+{
+again:
+    if (packet_length() > 4)
+        goto again;
+    switch (port) {
+    case 0: packet_pull(1);
+    default: emit(0);
+    }
+}
+=== regular expressions that are none, or too large
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+REGEX(open, "a(b");
+REGEX(back, "(a)\\1");
+REGEX(large, "((a{1000}){1000}){1000}");
+REGEX(bytes, "\xe9[a-z]\\.");
+enum { NONE };
+void packet(int port)
+{
+    if (regex_found(open, 0, 4) || regex_found(bytes, 0, 4))
+        emit(0);
+    drop(NONE);
+}
+=== a regular expression that is not asked for
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+REGEX(open, "(");
+void packet(int port) { emit(0); }

@@ -225,6 +225,8 @@ pub(super) struct Pattern {
     pub(super) name: Arc<str>,
     pub(super) is_regex: bool,
     pub(super) texts: Vec<PatternText>,
+    /// Where the first of them stands.
+    pub(super) span: Span,
 }
 
 #[derive(Clone, Debug)]

@@ -29,6 +29,7 @@ mod form;
 mod tables;
 
 pub use error::{Reason, VerifyError};
+pub use tables::MAX_CAPACITY;
 
 use crate::copro::{self, Descriptor};
 use crate::module::{Handler, HandlerKind, Module};

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 /// The largest value of an entry, in bytes.
 const MAX_VALUE: u32 = 4096;
 /// The most entries that a table may declare.
-const MAX_CAPACITY: u32 = 1 << 26;
+pub const MAX_CAPACITY: u32 = 1 << 26;
 
 /// What is wrong with tables and controls, a few at most.
 pub(super) fn declarations(module: &Module) -> Vec<String> {

@@ -5,15 +5,14 @@
 //! `$` is always the very end, as with flag E.
 
 use super::patterns::{Match, Pattern, Reader, Refusal, Searcher};
-use netil::copro::Registers;
+use netil::copro::{Registers, expression_text};
 use regex::bytes::{Regex, RegexBuilder};
 use std::collections::VecDeque;
-use std::fmt::Write;
 
 /// The most expressions of a unit.
 pub const MAX_EXPRESSIONS: usize = 512;
 /// The most bytes that one compiled expression takes, and again the tables that searching with it fills.
-pub const EXPRESSION_SIZE: usize = 1 << 18;
+pub use netil::copro::EXPRESSION_SIZE;
 
 /// The unit.
 pub type Regexp = Searcher<Expression>;
@@ -74,7 +73,7 @@ impl Pattern for Expression {
 }
 
 fn compile(flags: &[u8], text: &[u8]) -> Result<Expression, Refusal> {
-    let mut text = readable(until_zero(text));
+    let mut text = expression_text(until_zero(text));
     if flags.contains(&b'A') {
         // The line feed ends a comment, should the text close with one.
         text = format!("\\A(?:{text}{})", if flags.contains(&b'x') { "\n" } else { "" });
@@ -110,18 +109,6 @@ fn set(builder: &mut RegexBuilder, flag: u8) -> Result<(), Refusal> {
 /// Text and flags end at a zero byte, as they did for the original's library.
 fn until_zero(bytes: &[u8]) -> &[u8] {
     bytes.split(|b| *b == 0).next().unwrap_or_default()
-}
-
-/// The expression as text: bytes that are not ASCII as escapes.
-fn readable(bytes: &[u8]) -> String {
-    let mut out = String::new();
-    for b in bytes {
-        match b {
-            0..128 => out.push(char::from(*b)),
-            _ => drop(write!(out, "\\x{b:02x}")),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -19,9 +19,10 @@ impl Checker<'_> {
         if texts.is_empty() || is_regex && texts.len() > 1 || texts.len() > LONGEST {
             return None;
         }
+        let span = texts[0].span();
         let texts = texts.iter().map(|text| self.pattern_text(text)).collect::<Option<Vec<_>>>()?;
         self.declare(name, Symbol::Pattern(self.program.patterns.len()));
-        self.program.patterns.push(Pattern { name: Arc::clone(&name.text), is_regex, texts });
+        self.program.patterns.push(Pattern { name: Arc::clone(&name.text), is_regex, texts, span });
         Some(())
     }
 

@@ -3,7 +3,6 @@
 use super::Lowerer;
 use super::flow::Event;
 use super::place::{At, Base, Spot};
-use super::pointer::Pointed;
 use crate::c::builtins::{Does, Own, Row};
 use crate::c::fold::fold;
 use crate::c::tree::{Arg, Expr, Place};
@@ -32,7 +31,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn in_packet(&mut self, op: Op, row: &Row, span: Span) {
+    pub(super) fn in_packet(&mut self, op: Op, row: &Row, span: Span) {
         if op.row().place == table::Place::Packet && self.kind == netil::module::HandlerKind::Init {
             self.fault(span, format!("`{}` needs a packet, and there is none in init()", row.name));
         }
@@ -158,63 +157,6 @@ impl Lowerer<'_> {
             let fault = crate::diagnostics::Diagnostic::new(span, format!("`{}` works only on exact tables", row.name));
             self.faults.add(fault.note(declared.span, "declared here"));
         }
-    }
-
-    /// The place of bytes that are copied.
-    fn bytes(&mut self, array: &Expr, row: &Row) -> Option<Spot> {
-        let spot = match self.pointer(array) {
-            Pointed::At(spot) => self.pin(spot),
-            Pointed::Null => Spot::new(Base::Wrong, 0),
-        };
-        match spot.base {
-            Base::Data | Base::Shared | Base::Initialised => Some(spot),
-            Base::Wrong => None,
-            Base::Packet(_) => {
-                self.fault_help(
-                    array.span,
-                    format!("`{}` copies from and to the element's own arrays", row.name),
-                    "use packet_copy within the packet",
-                );
-                None
-            }
-            _ => {
-                self.fault_help(
-                    array.span,
-                    format!("`{}` copies from and to the element's own arrays", row.name),
-                    "copy these bytes one by one",
-                );
-                None
-            }
-        }
-    }
-
-    fn packet_read(&mut self, array: &Expr, offset: &Expr, length: &Expr, row: &Row) {
-        let Some(spot) = self.bytes(array, row) else { return };
-        if matches!(spot.base, Base::Initialised) {
-            self.fault(array.span, "this array is const and cannot be assigned to");
-        }
-        self.value(offset);
-        self.address(&spot);
-        self.value(length);
-        let op = if matches!(spot.base, Base::Shared) { Op::PsCopy } else { Op::PdCopy };
-        self.in_packet(op, row, array.span);
-        self.code.op(op);
-        self.done(&spot);
-    }
-
-    fn packet_write(&mut self, array: &Expr, offset: &Expr, length: &Expr, row: &Row) {
-        let Some(spot) = self.bytes(array, row) else { return };
-        let op = match spot.base {
-            Base::Initialised => Op::IpCopy,
-            Base::Shared => Op::SpCopy,
-            _ => Op::DpCopy,
-        };
-        self.address(&spot);
-        self.value(offset);
-        self.value(length);
-        self.in_packet(op, row, array.span);
-        self.code.op(op);
-        self.done(&spot);
     }
 
     fn timer_set(&mut self, timer: &Expr, when: &Expr) {

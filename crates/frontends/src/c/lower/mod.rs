@@ -11,13 +11,14 @@
 //! stmt     statements                                      place    objects: where they are, loads and stores
 //! expr     values and conditions                           pointer  pointers and pointer variables
 //! call     inlining                                        builtins the functions of netvm.h; print those that print; ask those of pull()
-//! shared   variables with a scope
+//! shared   variables with a scope                        tables   tables and what they may hold; copies bytes of arrays
 //! ```
 
 mod ask;
 mod builtins;
 mod call;
 mod code;
+mod copies;
 mod expr;
 mod facts;
 mod flow;
@@ -30,6 +31,7 @@ mod print;
 mod search;
 mod shared;
 mod stmt;
+mod tables;
 
 use super::tree::Program;
 use super::types::Type;

@@ -7,13 +7,12 @@ use super::code::Code;
 use super::flow;
 use super::{Lowerer, Storage};
 use crate::c::Variable;
-use crate::c::fold::fold;
 use crate::c::tree::{self, ControlDecl, Source};
 use crate::c::types::Type;
 use crate::click::processing::Kind;
 use crate::diagnostics::Span;
 use netil::event::{CONTROL, TIMER, TIMERS};
-use netil::module::{Control, ControlType, Handler, HandlerKind, Label, Module, Port, PortKind, Table};
+use netil::module::{Control, ControlType, Handler, HandlerKind, Label, Module, Port, PortKind};
 use netil::table::Op;
 
 /// Bytes of data memory and of initialised data at most, as the verifier has it.
@@ -62,25 +61,6 @@ impl Lowerer<'_> {
         let inputs = self.instance.inputs.iter().enumerate().map(|(n, kind)| Port { name: format!("in{n}"), kind: input(kind) });
         let outputs = self.instance.outputs.iter().enumerate().map(|(n, kind)| Port { name: format!("out{n}"), kind: output(kind) });
         self.module.ports = inputs.chain(outputs).collect();
-    }
-
-    fn tables(&mut self) {
-        for declared in &self.program.tables {
-            let (capacity, timeout) = (fold(&declared.capacity, &self.facts), declared.timeout.as_ref().map(|e| fold(e, &self.facts)));
-            if capacity.is_none() || timeout == Some(None) {
-                self.fault(declared.span, "capacity and timeout of a table are constants or parameters");
-            }
-            let entries = self.instance.entries.get(&*declared.name).cloned().unwrap_or_default();
-            self.module.tables.push(Table {
-                name: declared.name.to_string(),
-                kind: declared.kind,
-                key_bits: (declared.key.size() * 8) as u16,
-                value_bytes: declared.value.size(),
-                capacity: capacity.unwrap_or(0) as u32,
-                timeout_ns: timeout.flatten().unwrap_or(0) as u64,
-                entries,
-            });
-        }
     }
 
     fn place_statics(&mut self) {

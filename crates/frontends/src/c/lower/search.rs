@@ -7,9 +7,11 @@ use super::Lowerer;
 use crate::c::builtins::Row;
 use crate::c::fold::Known;
 use crate::c::tree::{Arg, Pattern, PatternText};
-use crate::diagnostics::Span;
+use crate::diagnostics::{Diagnostic, Span};
+use netil::copro::{EXPRESSION_SIZE, expression_text};
 use netil::module::{CoproUse, HandlerKind, Inst};
 use netil::table::Op;
+use regex::bytes::RegexBuilder;
 use std::sync::Arc;
 
 /// Operations of both units.
@@ -106,12 +108,37 @@ impl Lowerer<'_> {
         for pattern in patterns {
             let texts: Vec<Arc<[u8]>> = pattern.texts.iter().map(|text| self.pattern_text(text)).collect();
             if is_regex {
+                self.expression(pattern, &texts[0]);
                 expression(&mut data, &texts[0]);
             } else {
                 strings(&mut data, &texts);
             }
         }
         self.initialised(&data.into())
+    }
+
+    /// Tells if the unit would refuse an expression: it has the same limits, and the same library reads them.
+    fn expression(&mut self, pattern: &Pattern, text: &[u8]) {
+        let mut builder = RegexBuilder::new(&expression_text(text));
+        builder.unicode(false).dot_matches_new_line(true).size_limit(EXPRESSION_SIZE);
+        let Err(wrong) = builder.build() else { return };
+        let whose = match pattern.texts[0] {
+            PatternText::Param(param) => {
+                format!(", the argument {} of `{}`,", self.program.class.params[param].keyword, self.instance.name)
+            }
+            PatternText::Literal(_) => String::new(),
+        };
+        let text = String::from_utf8_lossy(text);
+        let fault = match wrong {
+            regex::Error::CompiledTooBig(_) => Diagnostic::new(pattern.span, format!("the expression `{text}`{whose} is too large"))
+                .help(format!("compiled it may take {EXPRESSION_SIZE} bytes: repeat less")),
+            wrong => {
+                let wrong = wrong.to_string();
+                let why = wrong.lines().last().unwrap_or_default().trim_start_matches("error: ");
+                Diagnostic::new(pattern.span, format!("`{text}`{whose} is no regular expression: {why}"))
+            }
+        };
+        self.faults.add(fault);
     }
 
     fn pattern_text(&self, text: &PatternText) -> Arc<[u8]> {

@@ -58,6 +58,10 @@ impl Parser<'_> {
         if let Some((word, remedy)) = ABSENT.iter().find(|(word, _)| token.is_name(word)) {
             return self.fail(Diagnostic::new(start, format!("there is no `{word}` in the element language")).help(*remedy));
         }
+        if token.kind == Kind::Name && !token.is_name("default") && self.ahead(1).is(":") {
+            let fault = Diagnostic::new(start, "there are no labels in the element language, and no `goto`");
+            return self.fail(fault.help("use loops, `break` and `return`"));
+        }
         let kind = match &*token.text {
             "{" => StmtKind::Block(self.block()?),
             ";" => self.word(StmtKind::Empty)?,
