@@ -105,3 +105,8 @@ void packet(int port)
 }
 --- values
 n 3
+=== bytes that are not UTF-8, as they are read
+#include <netvm.h>
+/* in a comment: � */
+ELEMENT(E, "1/1", "a/a");
+void packet(int port) { print("caf�"); emit(0); }

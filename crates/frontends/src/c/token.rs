@@ -192,20 +192,37 @@ impl Lexer<'_> {
 
     /// Bytes of a string or character constant; one that is not closed ends with its line.
     fn quoted(&mut self, quote: char) -> usize {
-        let rest = self.rest();
-        let mut at = 1;
-        while let Some(c) = rest[at..].chars().next() {
-            match c {
-                '\n' => break,
-                '\\' => at += 1 + rest[at + 1..].chars().next().map_or(0, char::len_utf8),
-                _ if c == quote => return at + 1,
-                _ => at += c.len_utf8(),
-            }
+        let (length, is_closed) = constant(self.rest(), quote);
+        if let Some(at) = self.rest()[..length].find(char::REPLACEMENT_CHARACTER) {
+            self.unreadable(at);
         }
-        let start = self.base + self.at as u32;
-        self.faults.add(Diagnostic::new(Span { start, end: start + at as u32 }, format!("there is no `{quote}` that closes this")));
-        at
+        if !is_closed {
+            let start = self.base + self.at as u32;
+            self.faults.add(Diagnostic::new(Span { start, end: start + length as u32 }, format!("there is no `{quote}` that closes this")));
+        }
+        length
     }
+
+    /// What stands for bytes that are not UTF-8: which they were is not known any more.
+    fn unreadable(&mut self, at: usize) {
+        let start = self.base + (self.at + at) as u32;
+        let span = Span { start, end: start + char::REPLACEMENT_CHARACTER.len_utf8() as u32 };
+        self.faults.add(Diagnostic::new(span, "this is not UTF-8").help("write such bytes as escapes: \"caf\\xe9\""));
+    }
+}
+
+/// Bytes of a string or character constant up to its end or that of the line, and whether it is closed.
+fn constant(text: &str, quote: char) -> (usize, bool) {
+    let mut at = 1;
+    while let Some(c) = text[at..].chars().next() {
+        match c {
+            '\n' => break,
+            '\\' => at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
+            _ if c == quote => return (at + 1, true),
+            _ => at += c.len_utf8(),
+        }
+    }
+    (at, false)
 }
 
 fn word(c: char) -> bool {

@@ -117,7 +117,13 @@ fn outputs(name: &str, devices: &[&str]) -> Result<u32, String> {
 
 fn read(path: &Path) -> Option<String> {
     let small = path.metadata().ok()?.len() <= LARGEST;
-    small.then(|| std::fs::read_to_string(path).ok()).flatten()
+    small.then(|| std::fs::read(path).ok()).flatten().map(|bytes| text(&bytes))
+}
+
+/// What a file says, without a byte order mark. Comments may have any bytes; in strings the compiler does not take what is not UTF-8.
+fn text(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned()
 }
 
 /// What the manual at a file's beginning says in its first line.
@@ -137,6 +143,19 @@ mod tests {
         assert!(library.header("click.h").unwrap().1.contains("INFO(u8, paint)"));
         assert!(library.classes()["Paint"].starts_with("Paint(COLOR"));
         assert_eq!([library.class("Nonesuch"), library.class("../Cargo"), library.class("/etc/passwd")], [None, None, None]);
+    }
+
+    #[test]
+    fn comments_have_any_bytes() {
+        let folder = std::env::temp_dir().join(format!("netvm-bytes-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let text: &[u8] = b"\xef\xbb\xbf/* Latin -- caf\xe9 */\n#include <netvm.h>\nELEMENT(Latin, \"1/1\", \"a/a\");\n";
+        std::fs::write(folder.join("Latin.c"), text).unwrap();
+        let library = Library::of(std::slice::from_ref(&folder));
+        let (_, found) = library.class("Latin").unwrap();
+        assert!(found.starts_with("/* Latin -- caf\u{fffd} */\n#include"), "{found:?}");
+        assert_eq!(library.classes()["Latin"], "Latin -- caf\u{fffd} */");
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
