@@ -127,7 +127,9 @@ fn configurations_are_checked() {
     assert!(["STOP", "CAPACITY", "RATE"].iter().all(|argument| told.contains(argument)), "{told}");
     let unknown = dir.write("unknown.click", "Idle -> Gargle -> Discard;");
     assert!(
-        run(&format!("check {unknown}")).bad(1).contains("`netvm elements` lists the classes; one of your own is a file elements/Gargle.c")
+        run(&format!("check {unknown}"))
+            .bad(1)
+            .contains("`netvm elements` lists the classes; one of your own is a file Gargle.c in a folder that --elements DIR names")
     );
     let output = dir.file("out.pcap");
     let text = format!("FromDump(a.pcap) -> ToDump({output}); FromDevice(c) -> ToDevice(d); FromIPSummaryDump(e) -> Discard;");

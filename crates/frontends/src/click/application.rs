@@ -250,7 +250,8 @@ impl<'a> Maker<'a> {
             Some(at) => fault.help(format!("did you mean `{}`?", names[at])),
             None if names.is_empty() => fault,
             None if names.len() > MOST_SHOWN => {
-                fault.help(format!("`netvm elements` lists the classes; one of your own is a file elements/{}.c", element.class))
+                let own = format!("one of your own is a file {}.c in a folder that --elements DIR names", element.class);
+                fault.help(format!("`netvm elements` lists the classes; {own}, or in the folder elements beside the configuration"))
             }
             None => fault.help(format!("there are {}", names.join(", "))),
         }

@@ -98,7 +98,9 @@ pub fn resolve(parameters: &[Param], arguments: &[String], rest: bool, names: &S
         resolved.values.push((parameter.name.clone(), Value::Int(is.into())));
     }
     resolved.rest = taking.left().map(str::to_owned).collect();
-    if !rest {
+    if rest {
+        taking.misspelt(parameters);
+    } else {
         taking.too_much(parameters);
     }
     if taking.faults.is_empty() { Ok(resolved) } else { Err(taking.faults) }
@@ -193,6 +195,15 @@ impl<'a> Taking<'a> {
         self.arguments.iter().zip(&self.used).filter(|(_, used)| **used == Used::No).map(|(argument, _)| argument.as_str())
     }
 
+    /// Faults for arguments among those of the class's own syntax that look like a keyword with a slip in it.
+    fn misspelt(&mut self, parameters: &[Param]) {
+        let known: Vec<&str> = parameters.iter().map(|parameter| parameter.keyword.as_str()).collect();
+        let is_loud = |word: &str| word.len() > 3 && !word.bytes().any(|b| b.is_ascii_lowercase()) && !known.contains(&word);
+        let word = |argument: &&str| keyword(argument).is_some_and(|(word, _)| is_loud(word) && near(word, &known).is_some());
+        let faults: Vec<String> = self.left().filter(word).map(|argument| unwanted(argument, &known)).collect();
+        self.faults.extend(faults);
+    }
+
     /// Faults for arguments that nobody takes.
     fn too_much(&mut self, parameters: &[Param]) {
         let known = || parameters.iter().filter(|parameter| parameter.mode != Mode::Given).map(|parameter| parameter.keyword.as_str());
@@ -204,13 +215,18 @@ impl<'a> Taking<'a> {
 /// Says that an argument has no parameter.
 fn unwanted(argument: &str, known: &[&str]) -> String {
     let Some((word, _)) = keyword(argument) else { return format!("too many arguments: `{argument}`") };
-    let spoken: Vec<String> = known.iter().map(|known| known.to_ascii_lowercase()).collect();
-    let near = nearest(word, spoken.iter().map(String::as_str)).and_then(|near| spoken.iter().position(|word| word == near));
-    match near {
-        Some(at) => format!("unknown argument `{word}`: did you mean `{}`?", known[at]),
+    match near(word, known) {
+        Some(near) => format!("unknown argument `{word}`: did you mean `{near}`?"),
         None if known.is_empty() => format!("unknown argument `{word}`: there are none"),
         None => format!("unknown argument `{word}`: there are {}", known.join(", ")),
     }
+}
+
+/// The keyword that one with slips may be meant to be.
+fn near<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    let spoken: Vec<String> = known.iter().map(|known| known.to_ascii_lowercase()).collect();
+    let near = nearest(word, spoken.iter().map(String::as_str))?;
+    spoken.iter().position(|word| word == near).map(|at| known[at])
 }
 
 /// The keyword of an argument that may have one, and what stands behind it.
@@ -336,6 +352,10 @@ mod tests {
         let found = resolved(&parameters()[3..4], "pattern 1 2, ACTIVE yes, - ", true).unwrap();
         assert_eq!(found.rest, ["pattern 1 2", "-"]);
         assert_eq!(found.values, [("active".to_owned(), Value::Int(1))]);
+        let left = |text| resolved(&parameters()[3..4], text, true).map(|found| found.rest);
+        assert_eq!(left("pattern 1 2, ACTIV yes"), Err(vec!["unknown argument `ACTIV`: did you mean `ACTIVE`?".to_owned()]));
+        let own = ["activ 1", "ACT 1", "MAPS a b", "ACTIV"];
+        assert_eq!(left(&own.join(", ")), Ok(own.map(str::to_owned).to_vec()));
     }
 
     #[test]

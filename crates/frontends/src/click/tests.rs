@@ -1,6 +1,7 @@
 //! What configurations come to: the manual's examples, and those that hold the language's corners.
 
 use super::flatten;
+use crate::diagnostics::Span;
 use std::collections::BTreeMap;
 
 fn flat(source: &str) -> String {
@@ -167,6 +168,11 @@ fn faults_are_told_all_at_once_with_their_places() {
     assert_eq!(faults("a :: Idle; a :: Queue"), ["element `a` is declared twice"]);
     assert_eq!(faults("elementclass Foo { A -> B; A :: Idle } Foo"), ["class `A` used as element name"]);
     assert_eq!(faults("x :: Idle( y"), ["this parenthesis is not closed"]);
+    for (text, at) in [("Print(\"abc)", 6), ("P('a', \"b\\\")", 7), ("P(\"a\", 'b) -> Q(\"c\")", 7), ("P(\"", 2)] {
+        let found = flatten(text, &BTreeMap::new()).unwrap_err();
+        assert_eq!((found.0[0].message.as_str(), found.0[0].span), ("this quote is not closed", Span { start: at, end: at + 1 }), "{text}");
+    }
+    assert_eq!(faults("P(\"a\", 'b'"), ["this parenthesis is not closed"]);
     assert_eq!(
         faults("a :: Idle [0]; [1] a -> Idle; input -> a"),
         [

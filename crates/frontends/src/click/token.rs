@@ -84,6 +84,11 @@ impl<'a> Lexer<'a> {
         self.faults.push(Diagnostic::new(span, "this comment is not closed").help("write */ where it ends"));
     }
 
+    fn open_quote(&mut self, at: usize) {
+        let (span, quote) = (Span { start: at as u32, end: at as u32 + 1 }, &self.source[at..=at]);
+        self.faults.push(Diagnostic::new(span, "this quote is not closed").help(format!("write {quote} where the string ends")));
+    }
+
     /// Steps over a token that is there.
     fn known(&mut self, first: char) -> Option<Kind> {
         if let Some((sign, kind)) = SIGNS.into_iter().find(|(sign, _)| self.rest().starts_with(sign)) {
@@ -114,6 +119,8 @@ impl<'a> Lexer<'a> {
             self.at += 1;
         } else if let Some(at) = open_piece(span.text(self.source)) {
             self.open_comment(start + at);
+        } else if let Some(at) = open_quote(span.text(self.source)) {
+            self.open_quote(start + at);
         } else {
             self.faults.push(Diagnostic::new(open, "this parenthesis is not closed"));
         }
@@ -155,6 +162,24 @@ fn open_piece(text: &str) -> Option<usize> {
         at += piece(&text[at..]);
     }
     (at < text.len()).then_some(at)
+}
+
+/// Where a quote begins that does not end.
+fn open_quote(text: &str) -> Option<usize> {
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text[at..];
+        let closed = match rest.as_bytes()[0] {
+            b'\'' => rest[1..].contains('\''),
+            b'"' => quoted(rest).is_some(),
+            _ => true,
+        };
+        if !closed {
+            return Some(at);
+        }
+        at += piece(rest);
+    }
+    None
 }
 
 /// Bytes of white space, comments and line directives, and where a comment begins that does not end.
@@ -200,23 +225,23 @@ pub(super) fn piece(text: &str) -> usize {
     match c {
         '/' => comment(text).max(1),
         '\'' => text[1..].find('\'').map_or(text.len(), |end| end + 2),
-        '"' => quoted(text),
+        '"' => quoted(text).unwrap_or(text.len()),
         '\\' if text[1..].starts_with('<') => text.find('>').map_or(text.len(), |end| end + 1),
         '\\' => 1 + text[1..].chars().next().map_or(0, char::len_utf8),
         _ => c.len_utf8(),
     }
 }
 
-/// Bytes of a string in double quotes, in which a backslash takes a character's meaning away.
-fn quoted(text: &str) -> usize {
+/// Bytes of a string in double quotes, in which a backslash takes a character's meaning away; none if it does not end.
+fn quoted(text: &str) -> Option<usize> {
     let mut escaped = true; // the quote itself
     for (at, c) in text.char_indices() {
         match c {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
-            '"' => return at + 1,
+            '"' => return Some(at + 1),
             _ => {}
         }
     }
-    text.len()
+    None
 }

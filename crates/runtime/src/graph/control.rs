@@ -65,8 +65,8 @@ fn parsed(ty: ControlType, value: &str) -> Result<[u8; 16], String> {
     let value = text::unquoted(value);
     let wrong = |what: &str| format!("expected {what}, not '{value}'");
     let number = match ty {
-        ControlType::Unsigned(bits) => in_range(&value, 0, bits).ok_or_else(|| wrong("a number"))?,
-        ControlType::Signed(bits) => in_range(&value, 1, bits).ok_or_else(|| wrong("a number"))?,
+        ControlType::Unsigned(bits) => in_range(&value, 0, bits).ok_or_else(|| wrong(&numbers(&value, 0, bits)))?,
+        ControlType::Signed(bits) => in_range(&value, 1, bits).ok_or_else(|| wrong(&numbers(&value, 1, bits)))?,
         ControlType::Bool => text::boolean(&value).ok_or_else(|| wrong("true or false"))?.into(),
         ControlType::Ip4 => u32::from(value.parse::<Ipv4Addr>().map_err(|_| wrong("an IP address"))?).into(),
         ControlType::Ip6 => value.parse::<Ipv6Addr>().map_err(|_| wrong("an IPv6 address"))?.into(),
@@ -86,6 +86,16 @@ fn in_range(text: &str, sign: u32, bits: u16) -> Option<u128> {
         _ => bits == 63 || (-(1i64 << bits)..1i64 << bits).contains(&value),
     };
     fits.then_some(if sign == 0 { u128::from(value as u64) } else { i128::from(value) as u128 })
+}
+
+/// What is wanted in place of a text: a number; if it is one, from where to where.
+fn numbers(text: &str, sign: u32, bits: u16) -> String {
+    let bits = u32::from(bits).min(64) - sign;
+    let least = if sign == 0 { 0 } else { -(1i128 << bits) };
+    match text::integer(text) {
+        Some(_) => format!("a number from {least} to {}", (1u128 << bits) - 1),
+        None => "a number".to_owned(),
+    }
 }
 
 fn mac(text: &str) -> Option<u64> {
@@ -125,5 +135,9 @@ mod tests {
         ] {
             assert!(parsed(ty, text).is_err(), "{text}");
         }
+        let told = |ty, text| parsed(ty, text).unwrap_err();
+        assert_eq!(told(ControlType::Unsigned(8), "256"), "expected a number from 0 to 255, not '256'");
+        assert_eq!(told(ControlType::Signed(16), "32768"), "expected a number from -32768 to 32767, not '32768'");
+        assert_eq!(told(ControlType::Signed(16), "x"), "expected a number, not 'x'");
     }
 }

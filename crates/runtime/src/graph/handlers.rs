@@ -155,7 +155,7 @@ impl Graph {
         match (own, &self.nodes[node].body) {
             (Some(control), _) if !control.write => Err(format!("'{full}' can only be read")),
             (None, Body::Native(None)) => Err(busy(&full)),
-            (None, Body::Native(..)) if !self.answers_all(node) => Err(self.no_handler(node, name)),
+            (None, Body::Native(..)) if !self.answers_all(node) => Err(self.cannot_be_written(node, name)),
             (_, Body::Native(..)) => self.with_native(node, |native, ctx| native.write(name, text, ctx)).unwrap_or(Err(busy(&full))),
             (Some(_), Body::Program(_)) => self.write_control(node, name, text),
             (None, Body::Program(_)) => self.write_table(node, name, text),
@@ -181,6 +181,21 @@ impl Graph {
             }),
             _ => return self.read_table(node, name, text),
         })
+    }
+
+    /// An element has no handler of that name that is written, but perhaps one that is read.
+    fn cannot_be_written(&self, node: usize, name: &str) -> String {
+        if GENERIC.contains(&name) || self.all_controls(node).any(|control| control.name == name) {
+            return format!("'{}.{name}' can only be read", self.nodes[node].name);
+        }
+        self.no_handler(node, name)
+    }
+
+    fn cannot_be_read(&self, node: usize, name: &str) -> String {
+        if self.all_controls(node).any(|control| control.name == name) {
+            return format!("'{}.{name}' can only be written", self.nodes[node].name);
+        }
+        self.no_handler(node, name)
     }
 
     /// An element has no handler of that name, but these of its own.
@@ -264,14 +279,14 @@ impl Graph {
         let now = self.clock.now();
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(self.no_handler(node, name)) };
         let done = program.with(&mut self.shared, |program| program.read_table(name, text, now));
-        done.unwrap_or_else(|| Err(self.no_handler(node, name)))
+        done.unwrap_or_else(|| Err(self.cannot_be_read(node, name)))
     }
 
     fn write_table(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {
         let now = self.clock.now();
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(self.no_handler(node, name)) };
         let done = program.with(&mut self.shared, |program| program.write_table(name, text, now));
-        done.unwrap_or_else(|| Err(self.no_handler(node, name)))
+        done.unwrap_or_else(|| Err(self.cannot_be_written(node, name)))
     }
 
     /// Moves what a handler emitted, if nothing else is moving.
