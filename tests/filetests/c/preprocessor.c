@@ -110,3 +110,16 @@ n 3
 /* in a comment: � */
 ELEMENT(E, "1/1", "a/a");
 void packet(int port) { print("caf�"); emit(0); }
+=== no header
+/* an element */
+ELEMENT(E, "1/1", "a/a");
+void packet(int port) { emit(0); }
+=== the header by way of another, and its guard
+#include "mine.h"
+#ifndef NETVM_H
+#error no netvm.h
+#endif
+ELEMENT(E, "1/1", "a/a");
+void packet(int port) { emit(0); }
+--- mine.h
+#include <netvm.h>

@@ -48,6 +48,8 @@ use std::fmt::Write;
 pub struct Class {
     /// Its name.
     pub name: String,
+    /// Where that stands.
+    pub span: Span,
     /// Click's code of how many inputs and outputs there are.
     pub ports: String,
     /// Click's code of what they do.

@@ -1,4 +1,5 @@
 /* What netvm.h declares besides the names that the front end knows. */
+#define NETVM_H
 struct ip_prefix { be32 addr; be32 mask; };
 struct ip6_prefix { in6_t addr; in6_t mask; };
 enum rewrite_kind { REWRITE_DROP, REWRITE_PASS, REWRITE_KEEP, REWRITE_PATTERN };

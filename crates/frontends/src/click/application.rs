@@ -233,7 +233,11 @@ impl<'a> Maker<'a> {
         };
         let classes = self.classes;
         match c::describe(Source { name: &name, text: &text }, &|name| classes.include(name)) {
-            Ok(class) => Some(Known::File(Box::new(File { class, name, text }))),
+            Ok(class) if class.name == element.class => Some(Known::File(Box::new(File { class, name, text }))),
+            Ok(class) => {
+                self.part(other(&class, element, &name, &text), element);
+                None
+            }
             Err(found) => {
                 self.part(found, element);
                 None
@@ -352,6 +356,16 @@ impl File {
     fn source(&self) -> Source<'_> {
         Source { name: &self.name, text: &self.text }
     }
+}
+
+/// Says that a file declares another class than it is the file of.
+fn other(class: &c::Class, element: &Element, name: &str, text: &str) -> c::Diagnostics {
+    let mut sources = Sources::default();
+    sources.add(name, text);
+    let message = format!("this is the file of `{}`, and it declares the class `{}`", element.class, class.name);
+    let fault =
+        Diagnostic::new(class.span, message).help(format!("write ELEMENT({}, ...), or name the file {}.c", element.class, class.name));
+    c::Diagnostics { faults: Diagnostics(vec![fault]), sources }
 }
 
 /// What the faults say, and where.

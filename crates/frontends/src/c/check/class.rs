@@ -61,7 +61,7 @@ impl Checker<'_> {
             );
         }
         let known = &mut self.program.class;
-        (known.name, known.ports, known.processing) = (class.text.to_string(), ports, processing);
+        (known.name, known.span, known.ports, known.processing) = (class.text.to_string(), class.span, ports, processing);
         Some(())
     }
 

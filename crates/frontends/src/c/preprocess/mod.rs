@@ -56,6 +56,7 @@ pub(super) fn preprocess(name: &str, text: &str, inputs: Inputs<'_>, sources: &m
     pre.enter(name, text.to_owned());
     pre.predefine();
     pre.run();
+    pre.check_header();
     pre.tokens.push(Token::end(text.len() as u32));
     Output { tokens: pre.tokens, uses: pre.macros.uses }
 }
@@ -125,6 +126,14 @@ impl Preprocessor<'_> {
                 Some(_) => {}
                 None => self.leave(),
             }
+        }
+    }
+
+    /// Compilers of C know nothing of elements without the header.
+    fn check_header(&mut self) {
+        if !self.once.contains(KNOWN[0]) {
+            let span = self.tokens.iter().find(|token| token.is_name("ELEMENT")).map_or(Span::default(), Token::place);
+            self.faults.add(Diagnostic::new(span, "the file does not include netvm.h").help("write `#include <netvm.h>` before this"));
         }
     }
 

@@ -137,6 +137,17 @@ fn what_is_wrong_with_a_class_is_drawn_in_its_file() {
     let drawn = found.render(false);
     assert!(drawn.contains("Wrong.c:3:30") && drawn.contains("`w` is of this class") && drawn.contains("t.click:1"), "{drawn}");
     assert_eq!(drawn.matches("Wrong.c:3").count(), 1, "{drawn}");
+    let library = Library {
+        files: BTreeMap::from([("Uni", "#include <netvm.h>\nELEMENT(Uno, \"1/1\", \"a/a\");\nvoid packet(int port) { emit(0); }\n")]),
+    };
+    let drawn = read(Source { name: "t.click", text: "Idle -> Uni -> Discard" }, &BTreeMap::new(), &library).unwrap_err().render(false);
+    assert!(drawn.contains("this is the file of `Uni`, and it declares the class `Uno`") && drawn.contains("Uni.c:2:9"), "{drawn}");
+}
+
+#[test]
+fn a_syntax_that_there_is_not_is_told() {
+    let late = "#include <netvm.h>\nELEMENT(Late, \"1/1\", \"a/a\");\nCONFIG(QUUX, q);\nvoid packet(int port) { emit(q()); }\n";
+    let library = Library { files: BTreeMap::from([("Late", late)]) };
     let text = "Idle -> Late(1) -> Discard";
     let found = read(Source { name: "t.click", text }, &BTreeMap::new(), &library).unwrap_err();
     assert!(found.to_string().contains("its class asks for the syntax QUUX, which there is not"), "{found}");
