@@ -1,16 +1,19 @@
 /*
- * Counter -- counts packets and bytes and measures their rate
+ * Counter([keywords COUNT_CALL, BYTE_COUNT_CALL]) -- counts packets and bytes and measures their rate
  *
  * Packets leave unchanged.
+ *
+ *   COUNT_CALL        N HANDLER [TEXT]: that handler is written when the count reaches N, once until it is reset
+ *   BYTE_COUNT_CALL   the same of bytes
+ *
+ * With either it is a CallingCounter, which the runtime knows itself: that one has no rates, and the handlers count_call and byte_count_call (write).
  *
  * Handlers:
  *   count, byte_count (read): packets and bytes since the start or the last reset
  *   rate, byte_rate, bit_rate (read): packets, bytes, bits a second lately, as a moving average over packet time
  *   reset, reset_counts (write): all of these become 0
  *
- * The keywords COUNT_CALL and BYTE_COUNT_CALL of Click are left out.
- *
- * See also: Meter.
+ * See also: CallingCounter, Meter.
  */
 #include <netvm.h>
 #include "rate.h"

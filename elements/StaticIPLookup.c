@@ -1,7 +1,6 @@
 /*
- * StaticIPLookup(ADDR/MASK [GATEWAY] OUT, ...) -- routes IP packets by a table that stays as it is
+ * StaticIPLookup(ADDR/MASK [GATEWAY] OUT, ...) -- routes IP packets by the configuration's table
  *
- * The table is that of the configuration.
  * The destination annotation is looked up; the route with the longest mask that fits decides. If the route has a GATEWAY, that becomes the
  * destination annotation. The packet leaves by output OUT, and is dropped if no route fits.
  *
@@ -10,7 +9,8 @@
  * `FILE NAME [DEVICE ...]` among the arguments stands for the routes of a file: lines `ADDR/LEN [GATEWAY] OUT`, what `ip route` prints, CSV or a router's dump
  * (MRT). Behind the name may stand what the file calls the devices of outputs 0, 1 and so on. What is unreachable there, or a blackhole, is dropped.
  *
- * Handlers: table, the routes; lookup ADDR, the output and the gateway (read).
+ * Handlers: table, the routes; lookup ADDR, the output and the gateway (read). Click's has no more; here routes come and go as those of LinearIPLookup do, by add, set,
+ * remove, ctrl and flush (write).
  *
  * See also: RadixIPLookup, DirectIPLookup, RangeIPLookup.
  */

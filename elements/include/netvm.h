@@ -204,12 +204,12 @@ u16 crc16(u32 offset, u32 length);
 #define TABLE_PREFIX(name, K, V, capacity) NV_TABLE(NV_PREFIX, name, K, V, capacity, 0)
 /* TABLE_TERNARY(name, K, V, capacity): value and mask; the highest priority. */
 #define TABLE_TERNARY(name, K, V, capacity) NV_TABLE(NV_TERNARY, name, K, V, capacity, 0)
-/* TABLE_RANGE(name, K, V, capacity): low to high; the highest priority. */
+/* TABLE_RANGE(name, K, V, capacity): low to high; the highest priority. Its keys are numbers: integers, be16, be32, be64. */
 #define TABLE_RANGE(name, K, V, capacity) NV_TABLE(NV_RANGE, name, K, V, capacity, 0)
 /* SCOPE(name, ...): which elements have that table or static variable together, once it is declared. LOCAL: none. REGIONAL: all instances of the element, which here is
- * one. GLOBAL: all elements of the class. UNIVERSAL: all with a universal one of that name. They declare it alike; a variable gets its initial value once, from the
- * first of them that gives it one. REGIONAL(element, its name): it is that of the element that a string parameter or "..." names, a table with that one's capacity and timeout, a
- * variable that has a scope there, too; it is the element's own if the name is empty. In native programs of your own, each instance has its own. */
+ * one. GLOBAL: all elements of the class. UNIVERSAL: all with a universal one of that name. They declare it alike, a variable with the same initial value, which it gets
+ * once. REGIONAL(element, its name): it is that of the element that a string parameter or "..." names, a table with that one's capacity and timeout, a variable that has a
+ * scope there, too, and need not have its initial value here; it is the element's own if the name is empty. In native programs of your own, each instance has its own. */
 #define SCOPE(name, scope) NV_DECLARATION(SCOPE)
 /* table_find(table, &key): a V * or 0. The entry counts as used now. It is valid until an insert or delete on the table, or the handler's end. */
 #define table_find(t, k) ((__typeof__((t).nv_value)) nv_table_find((t).nv_table, NV_KEY(t, k), true))

@@ -119,7 +119,7 @@ fn spread(argument: String) -> Vec<String> {
 
 fn run(line: &Line) -> Outcome<u8> {
     if let Some(class) = &line.provides {
-        let known = native::find(class).is_some() || Library::of(&[]).class(class).is_some();
+        let known = native::find(class).is_some() || Library::declaring(class).is_some() || Library::of(&[]).class(class).is_some();
         return Ok(u8::from(!known));
     }
     let file = line.file.as_deref().filter(|_| line.expression.is_none());

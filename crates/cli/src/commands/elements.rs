@@ -50,8 +50,8 @@ fn list(library: &Library, out: &mut Out) -> Outcome {
 }
 
 fn manual(library: &Library, class: &str) -> Outcome<String> {
-    if let Some(native) = native::find(class) {
-        return Ok(native.manual.to_owned());
+    if let Some(manual) = native::find(class).map(|native| native.manual).or_else(|| Library::declaring(class)) {
+        return Ok(manual.to_owned());
     }
     let (_, text) = library.class(class).ok_or_else(|| unknown(library, class))?;
     let comment = text.trim_start().strip_prefix("/*").and_then(|rest| rest.split_once("*/")).map_or("", |(comment, _)| comment);

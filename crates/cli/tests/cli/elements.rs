@@ -74,6 +74,11 @@ fn classes_are_listed_and_copied() {
     let list = run("elements").good();
     assert!(list.lines().any(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") == "Paint sets the paint annotation"), "{list}");
     assert!(list.lines().any(|line| line.starts_with("Queue ")));
+    assert!(
+        list.lines().any(|line| line.starts_with("IPRewriterPatterns ") && line.ends_with(" names for patterns of rewriters")),
+        "{list}"
+    );
+    assert!(run("elements IPRewriterPatterns").good().starts_with("IPRewriterPatterns(NAME "));
     assert!(run("elements Paint").good().starts_with("Paint(COLOR"));
     assert!(run("elements ToDump").good().starts_with("ToDump(FILENAME"));
     assert!(run("elements Nonesuch").bad(1).contains("no class 'Nonesuch'; `netvm elements` lists"));

@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../elements");
+/// Classes of which there is no file, and which the runtime does not know: their elements are gone when the front end has read the names that they declare.
+const DECLARING: [(&str, &str); 1] =
+    [("IPRewriterPatterns", "IPRewriterPatterns(NAME SADDR SPORT DADDR DPORT, ...) -- names for patterns of rewriters")];
 /// The largest source file that is read.
 const LARGEST: u64 = 1 << 20;
 
@@ -47,7 +50,13 @@ impl Library {
         let built_in = BUILT_IN.files().filter_map(|file| named(file.path()));
         let entries = self.folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
         let names = built_in.chain(entries.filter_map(|entry| named(&entry.path())));
-        names.filter_map(|name| self.class(&name).map(|(_, text)| (name, purpose(&text)))).collect()
+        let of_files = names.filter_map(|name| self.class(&name).map(|(_, text)| (name, purpose(&text))));
+        of_files.chain(DECLARING.map(|(name, manual)| (name.to_owned(), manual.to_owned()))).collect()
+    }
+
+    /// The manual of a class of which there is no file, and which the runtime does not know.
+    pub fn declaring(name: &str) -> Option<&'static str> {
+        DECLARING.iter().find(|(known, _)| *known == name).map(|(_, manual)| *manual)
     }
 
     /// The files of the library that is built in, by their paths in it.
