@@ -1,7 +1,8 @@
 //! The tables of programs from outside: handlers that every table has.
 //!
 //! `TABLE.list` is a line an entry (`KEY[/MASK|-HIGHEST] [PRIORITY] VALUE`, in hexadecimal), `TABLE.count` how many there are; `TABLE.add` and
-//! `TABLE.remove` take such lines. What addresses look like in them is the element's business, whose own handlers hide these;
+//! `TABLE.remove` take such lines. Keys, masks and values have all their digits, so that a mask's length in bits (`/8`) is not taken for a mask; a
+//! prefix's mask is ones, then zeros. What addresses look like in them is the element's business, whose own handlers hide these;
 //! tables of Click's elements have Click's handlers as well: [`super::routes`], [`super::hosts`], [`super::mappings`].
 
 use super::native::{Control, controls};
@@ -59,7 +60,7 @@ impl Program {
             _ => return None,
         };
         let Some(entry) = parsed(&self.module().tables[at], text, adds) else {
-            return Some(Err(format!("expected KEY[/MASK] [PRIORITY] VALUE in hexadecimal, not '{text}'")));
+            return Some(Err(expected(&self.module().tables[at], text, adds)));
         };
         let table = self.state.tables.get_mut(at)?;
         Some(match adds {
@@ -104,7 +105,7 @@ fn shown(table: &Declaration, entry: &Entry) -> String {
 
 fn limbs(text: &str, bits: u16) -> Option<Box<[u64]>> {
     let digits = usize::from(bits) / 4;
-    if text.is_empty() || text.len() > digits || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if text.len() != digits || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
     let mut limbs = vec![0; wide::limbs(bits)];
@@ -112,6 +113,29 @@ fn limbs(text: &str, bits: u16) -> Option<Box<[u64]>> {
         limbs[place / 16] |= u64::from(char::from(digit).to_digit(16)?) << (4 * (place % 16));
     }
     Some(limbs.into())
+}
+
+/// What an entry of that table looks like.
+fn expected(table: &Declaration, text: &str, values: bool) -> String {
+    let (form, more) = match table.kind {
+        TableKind::Exact => ("KEY", ""),
+        TableKind::Prefix => ("KEY/MASK", ", MASK ones and then zeros"),
+        TableKind::Ternary => ("KEY/MASK PRIORITY", ""),
+        TableKind::Range => ("LOWEST-HIGHEST PRIORITY", ""),
+    };
+    let digits = format!("{} of {} digits{more}", form.trim_end_matches(" PRIORITY").replace(['/', '-'], " and "), table.key_bits / 4);
+    let (value, bytes) = if values { (" VALUE", format!(", VALUE of {}", 2 * table.value_bytes)) } else { ("", String::new()) };
+    format!("expected {form}{value} in hexadecimal, {digits}{bytes}, not '{}'", text.trim())
+}
+
+/// Whether a table of that kind has such entries: masks of prefixes are ones, then zeros, and ranges do not end before they begin.
+fn fits(table: &Declaration, key: &[u64], mask: &[u64]) -> bool {
+    let ones = || (0..usize::from(table.key_bits)).rev().map(|bit| mask[bit / 64] >> (bit % 64) & 1);
+    match table.kind {
+        TableKind::Exact | TableKind::Ternary => true,
+        TableKind::Prefix => ones().is_sorted_by(|one, next| one >= next),
+        TableKind::Range => key.iter().rev().le(mask.iter().rev()),
+    }
 }
 
 fn parsed(table: &Declaration, text: &str, values: bool) -> Option<Entry> {
@@ -127,7 +151,7 @@ fn parsed(table: &Declaration, text: &str, values: bool) -> Option<Entry> {
     let priority = if has_priority(table.kind) { words.next()?.parse().ok()? } else { 0 };
     let value = if values { bytes(words.next()?, table.value_bytes as usize)? } else { Box::default() };
     let entry = Entry { key: limbs(key, table.key_bits)?, mask, priority, value };
-    words.next().is_none().then_some(entry)
+    (words.next().is_none() && fits(table, &entry.key, &entry.mask)).then_some(entry)
 }
 
 fn bytes(text: &str, length: usize) -> Option<Box<[u8]>> {
@@ -149,7 +173,11 @@ mod tests {
             (TableKind::Exact, 48, "0102030a0b0c 00ff\n"),
             (TableKind::Prefix, 32, "0a000000/ff000000 0100\n"),
             (TableKind::Ternary, 128, "20010000000000000000000000000001/ffff0000000000000000000000000000 7 0001\n"),
+            (TableKind::Ternary, 32, "00000001/000000ff 7 0001\n"),
+            (TableKind::Prefix, 32, "00000000/00000000 0100\n"),
+            (TableKind::Prefix, 128, "20010000000000000000000000000000/ffffffffffffffff8000000000000000 0100\n"),
             (TableKind::Range, 16, "0050-005a 1 0203\n"),
+            (TableKind::Range, 16, "0050-0050 1 0203\n"),
         ] {
             let table = declaration(kind, bits);
             assert_eq!(shown(&table, &parsed(&table, text, true).unwrap()), text);
@@ -159,16 +187,34 @@ mod tests {
     #[test]
     fn what_is_no_entry_is_refused() {
         for (kind, text) in [
-            (TableKind::Exact, "0a"),
-            (TableKind::Exact, "0a 1"),
-            (TableKind::Exact, "0a 00é"),
-            (TableKind::Exact, "00a 0000 1"),
-            (TableKind::Exact, "xyz 0000"),
-            (TableKind::Prefix, "0a 0000"),
-            (TableKind::Range, "0-1 0000"),
+            (TableKind::Exact, "0a000000"),
+            (TableKind::Exact, "0a000000 1"),
+            (TableKind::Exact, "0a000000 00é"),
+            (TableKind::Exact, "0a000000 0000 1"),
+            (TableKind::Exact, "0a00000z 0000"),
+            (TableKind::Exact, "0a 0000"),
             (TableKind::Exact, "123456789 0000"),
+            (TableKind::Prefix, "0a000000 0000"),
+            (TableKind::Prefix, "0a000000/8 0000"),
+            (TableKind::Prefix, "0a000000/ff00ff00 0000"),
+            (TableKind::Prefix, "0a000000/000000ff 0000"),
+            (TableKind::Prefix, "0a/ff000000 0000"),
+            (TableKind::Ternary, "0a000000/8 1 0000"),
+            (TableKind::Range, "00000000-00000001 0000"),
+            (TableKind::Range, "0-1 1 0000"),
+            (TableKind::Range, "00000002-00000001 1 0000"),
         ] {
             assert_eq!(parsed(&declaration(kind, 32), text, true), None, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_refused_is_told_its_form() {
+        let told = |kind, values| expected(&declaration(kind, 32), " x\n", values);
+        let prefix = "expected KEY/MASK VALUE in hexadecimal, KEY and MASK of 8 digits, MASK ones and then zeros, VALUE of 4, not 'x'";
+        assert_eq!(told(TableKind::Prefix, true), prefix);
+        assert_eq!(told(TableKind::Exact, false), "expected KEY in hexadecimal, KEY of 8 digits, not 'x'");
+        let range = "expected LOWEST-HIGHEST PRIORITY in hexadecimal, LOWEST and HIGHEST of 8 digits, not 'x'";
+        assert_eq!(told(TableKind::Range, false), range);
     }
 }
