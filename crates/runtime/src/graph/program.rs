@@ -150,9 +150,14 @@ impl Program {
         self.engine.another()
     }
 
+    /// How many outputs it has.
+    pub(super) fn outputs(&self) -> u32 {
+        self.program.module().all_ports().len() as u32 - self.inputs
+    }
+
     /// The input whose packets go to an output.
     pub(super) fn input_of(&self, output: u32) -> u32 {
-        let outputs = self.program.module().all_ports().len() as u32 - self.inputs;
+        let outputs = self.outputs();
         if outputs == self.inputs { output.min(self.inputs.saturating_sub(1)) } else { 0 }
     }
 

@@ -2,11 +2,13 @@
 //!
 //! Such a table has IPv4 addresses as keys (prefixes, or ranges whose priority is the prefix's length) or IPv6 addresses (prefixes), and values that begin with a gateway and
 //! an output. Handlers: `add ADDR/MASK [GW] OUT`, `set` (the same, in place of what is there), `remove ADDR/MASK [GW OUT]`, `ctrl` (lines of these), `flush` (no routes are left), `lookup ADDR`, `table`.
+//! What files say is unreachable has output -1 in them; `add` and `set` take the outputs that there are.
 
 use super::hosts::clear;
 use super::native::{Control, controls};
 use super::program::Program;
 use super::text;
+use crate::routes::NOWHERE;
 use netil::module::{Entry, TableKind};
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -81,24 +83,37 @@ fn number(limbs: &[u64]) -> u128 {
     limbs.iter().take(2).rev().fold(0, |sum, limb| sum << 64 | u128::from(*limb))
 }
 
+/// An output as handlers show it.
+fn output(number: u32) -> String {
+    if number == NOWHERE { "-1".to_owned() } else { number.to_string() }
+}
+
+/// An output as handlers take it.
+fn number_of(output: &str) -> Option<u32> {
+    match text::integer(output)? {
+        -1 => Some(NOWHERE),
+        number => u32::try_from(number).ok().filter(|number| *number != NOWHERE),
+    }
+}
+
 impl Route {
     fn parse(family: Family, line: &str, needs_output: bool) -> Option<Self> {
         let words = text::words(line);
         let (address, length) = family.prefix(words.first()?)?;
         let (gateway, output) = match words.get(1..)? {
             [] if !needs_output => ("-", None),
-            [output] => ("-", Some(output)),
-            [gateway, output] => (*gateway, Some(output)),
+            [output] => ("-", Some(*output)),
+            [gateway, output] => (*gateway, Some(*output)),
             _ => return None,
         };
         let gateway = if gateway == "-" { 0 } else { family.address(gateway)? };
-        let output = output.map_or(Some(0), |output| text::integer(output).and_then(|n| u32::try_from(n).ok()))?;
+        let output = output.map_or(Some(0), number_of)?;
         Some(Self { family, address: address & family.mask(length), length, gateway, output })
     }
 
     fn shown(&self) -> String {
         let gateway = if self.gateway == 0 { "-".to_owned() } else { self.family.shown(self.gateway) };
-        format!("{}/{} {gateway} {}", self.family.shown(self.address), self.length, self.output)
+        format!("{}/{} {gateway} {}", self.family.shown(self.address), self.length, output(self.output))
     }
 
     fn entry(&self, kind: TableKind, bytes: usize) -> Entry {
@@ -157,8 +172,8 @@ impl Program {
                 let found = table.find(&family.limbs(address), now, false);
                 Some(Ok(match table.value(found).and_then(|value| family.value(value)).filter(|_| found != 0) {
                     None => "-1".to_owned(),
-                    Some((0, output)) => output.to_string(),
-                    Some((gateway, output)) => format!("{output} {}", family.shown(gateway)),
+                    Some((0, number)) => output(number),
+                    Some((gateway, number)) => format!("{} {}", output(number), family.shown(gateway)),
                 }))
             }
             "table" => {
@@ -196,6 +211,11 @@ impl Program {
         let Place { at, family, kind, value_bytes } = place;
         let route =
             Route::parse(family, line, what != "remove").ok_or_else(|| format!("expected ADDR/MASK [GATEWAY] OUTPUT, not '{line}'"))?;
+        let outputs = self.outputs();
+        if what != "remove" && route.output >= outputs {
+            let last = outputs.checked_sub(1).map_or_else(String::new, |last| format!(", 0 to {last}"));
+            return Err(format!("there is no output {}: the element has {outputs}{last}", output(route.output)));
+        }
         let Some(table) = self.state.tables.get_mut(at) else { return Ok(()) };
         let entry = route.entry(kind, value_bytes);
         let known = if what == "add" { table.known(&entry.key, &entry.mask, entry.priority, now) } else { 0 };
@@ -224,6 +244,7 @@ mod tests {
             ("1.2.3.4 - 1", "1.2.3.4/32 - 1"),
             ("0.0.0.0/0 2", "0.0.0.0/0 - 2"),
             ("10.0.0.0/255.0.0.0 1", "10.0.0.0/8 - 1"),
+            ("10.0.0.0/8 -1", "10.0.0.0/8 - -1"),
         ] {
             let route = Route::parse(family, line, true).unwrap();
             assert_eq!(route.shown(), shown);
@@ -231,9 +252,18 @@ mod tests {
                 assert_eq!(Route::of(family, &route.entry(kind, 8), kind), Some(route));
             }
         }
-        for line in
-            ["", "1.2.3 1", "1.2.3.4/33 1", "1.2.3.4/255.0.255.0 1", "1.2.3.4/8", "1.2.3.4/8 x 1", "1.2.3.4/8 1.1.1.1 2 3", "300.1.1.1 1"]
-        {
+        for line in [
+            "",
+            "1.2.3.4/8 -2",
+            "1.2.3.4/8 4294967295",
+            "1.2.3 1",
+            "1.2.3.4/33 1",
+            "1.2.3.4/255.0.255.0 1",
+            "1.2.3.4/8",
+            "1.2.3.4/8 x 1",
+            "1.2.3.4/8 1.1.1.1 2 3",
+            "300.1.1.1 1",
+        ] {
             assert_eq!(Route::parse(family, line, true), None, "{line}");
         }
     }
