@@ -29,7 +29,8 @@ impl Args {
         }
         let free: Vec<_> = positional.iter().copied().filter(|name| !values.contains_key(name)).collect();
         if let Some(unwanted) = others.get(free.len()) {
-            return Err(told(unwanted, &[positional, keywords].concat()));
+            let others = keywords.iter().filter(|name| !positional.contains(name));
+            return Err(told(unwanted, &positional.iter().chain(others).copied().collect::<Vec<_>>()));
         }
         values.extend(free.into_iter().zip(others));
         Ok(Self { values })
@@ -127,7 +128,7 @@ mod tests {
     use super::*;
 
     fn args(list: &[&str]) -> Result<Args, String> {
-        Args::parse(&list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>(), &["DATA", "LIMIT"], &["STOP"])
+        Args::parse(&list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>(), &["DATA", "LIMIT"], &["LIMIT", "STOP"])
     }
 
     #[test]

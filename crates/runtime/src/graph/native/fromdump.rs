@@ -19,9 +19,10 @@ pub(super) static FROM_DUMP: NativeClass = NativeClass {
     ports: "0/1-2",
     processing: "a/ah",
     flow: "",
-    manual: "FromDump(FILENAME [, STOP, TIMING, SAMPLE, FORCE_IP, START, START_AFTER, END, END_AFTER, INTERVAL, END_CALL, ACTIVE]) -- the packets of a capture\n\n\
+    manual: "FromDump(FILENAME [, TIMING, STOP, SAMPLE, FORCE_IP, SNAPLEN, START, START_AFTER, END, END_AFTER, INTERVAL, END_CALL, ACTIVE]) -- the packets of a capture\n\n\
              pcap and pcapng, compressed or not; - is standard input. At the end it asks for the end of the run (STOP true) or writes a handler (END_CALL). FORCE_IP \
-             marks IP headers and lets only IP packets go on, the others by output 1. SAMPLE is the part of packets that are taken.\n\
+             marks IP headers and lets only IP packets go on, the others by output 1. SAMPLE is the part of packets that are taken, SNAPLEN the most bytes of each \
+             (all without it, and if it is 0); their length on the wire stays.\n\
              Handlers: count filename encap sampling_prob r, active rw, stop reset_counts w.",
     make: |setup| make(setup, false),
 };
@@ -31,8 +32,10 @@ pub(super) static FROM_DEVICE: NativeClass = NativeClass {
     ports: "0/1-2",
     processing: "a/ah",
     flow: "",
-    manual: "FromDevice(DEVNAME, ...) -- the packets of a capture that stands for a device\n\nWhich one is told by --map DEVNAME=FILE; other arguments have no effect.\n\
-             Handlers: count filename encap r, active rw, reset_counts w.",
+    manual: "FromDevice(DEVNAME [, PROMISC, SNAPLEN, ...]) -- the packets of a capture that stands for a device\n\nWhich one is told by --map DEVNAME=FILE. SNAPLEN, from 14 to \
+             65535, is the most bytes of each packet; the length on the wire stays. FORCE_IP, ACTIVE, STOP, TIMING, SAMPLE and the limits of time are as FromDump's. \
+             A BPF_FILTER is refused: IPClassifier behind, or netvm filter before, selects packets. What else Click's element takes has no effect.\n\
+             Handlers: as FromDump's.",
     make: |setup| make(setup, true),
 };
 
@@ -41,29 +44,62 @@ pub(super) static POLL_DEVICE: NativeClass = NativeClass {
     ports: "0/1-2",
     processing: "a/ah",
     flow: "",
-    manual: "PollDevice(DEVNAME, ...) -- the same as FromDevice",
+    manual: "PollDevice(DEVNAME [, BURST, ...]) -- the same as FromDevice; BURST has no effect",
     make: |setup| make(setup, true),
 };
 
 #[rustfmt::skip]
 const KEYWORDS: &[&str] = &[
     "STOP", "TIMING", "SAMPLE", "FORCE_IP", "START", "START_AFTER", "END", "END_AFTER", "INTERVAL", "END_CALL", "ACTIVE", "FILEPOS", "MMAP",
-    "PROMISC", "SNAPLEN", "SNIFFER", "BPF_FILTER", "METHOD", "OUTBOUND", "HEADROOM", "BURST", "ENCAP", "TIMESTAMP",
+    "PROMISC", "SNAPLEN", "SNIFFER", "BPF_FILTER", "METHOD", "CAPTURE", "PROTOCOL", "OUTBOUND", "HEADROOM", "BURST", "ENCAP", "TIMESTAMP",
     "LENGTH", "ALIGNMENT", "QUIET", "ALLOW_NONEXISTENT", "UP_CALL", "DOWN_CALL", "PER_NODE",
 ];
 
+/// What arguments without a name are, by class.
+fn positional(class: &str) -> &'static [&'static str] {
+    match class {
+        "FromDump" => &["FILENAME", "TIMING"],
+        "PollDevice" => &["DEVNAME", "BURST"],
+        _ => &["DEVNAME", "PROMISC", "SNAPLEN"],
+    }
+}
+
+/// The most bytes of each packet.
+fn snaplen(args: &Args, device: bool) -> Result<u32, String> {
+    let bytes = args.count("SNAPLEN", 0, u32::MAX)?;
+    match bytes {
+        _ if device && args.has("SNAPLEN") && !(14..=65535).contains(&bytes) => {
+            Err(format!("SNAPLEN should be from 14 to 65535, not '{bytes}'"))
+        }
+        0 => Ok(netil::exec::MAX_PACKET),
+        _ => Ok(bytes.min(netil::exec::MAX_PACKET)),
+    }
+}
+
+/// Refuses what would have no effect although packets depend on it, and what real devices would not take.
+fn check(args: &Args) -> Result<(), String> {
+    if args.text("BPF_FILTER").is_some_and(|filter| !filter.trim().is_empty()) {
+        return Err("BPF_FILTER selects nothing here: put IPClassifier behind this element, or netvm filter before the run".to_owned());
+    }
+    args.boolean("PROMISC", false)?;
+    args.boolean("TIMING", false)?;
+    args.count("BURST", 1, i32::MAX as u32)?;
+    Ok(())
+}
+
 fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
-    let called = if device { "DEVNAME" } else { "FILENAME" };
-    let args = Args::parse(setup.arguments, &[called], KEYWORDS)?;
-    let name = args.required(called)?;
+    let args = Args::parse(setup.arguments, positional(setup.class), KEYWORDS)?;
+    let name = args.required(if device { "DEVNAME" } else { "FILENAME" })?;
+    let snaplen = snaplen(&args, device)?;
+    check(&args)?;
     for exclusive in [&["START", "START_AFTER"][..], &["END", "END_AFTER", "INTERVAL"], &["STOP", "END_CALL"]] {
         args.at_most_one(exclusive)?;
     }
     if let Some(replay) = setup.settings.replays.get(&name).filter(|_| device) {
-        return Ok(Box::new(Source::new(replay, name, is_pulled(setup))));
+        return Ok(Box::new(Source::new(replay, name, is_pulled(setup), snaplen)));
     }
     let capture = open(setup, &name, device)?;
-    Ok(Box::new(FromDump::new(name, capture, &args, setup)?))
+    Ok(Box::new(FromDump::new(name, capture, &args, setup, snaplen)?))
 }
 
 fn is_pulled(setup: &Setup<'_>) -> bool {
@@ -140,6 +176,8 @@ struct FromDump {
     stop: bool,
     timing: bool,
     sample: f64,
+    /// The most bytes of each packet.
+    snaplen: u32,
     force_ip: bool,
     /// All packets are taken as they are, when they come.
     plain: bool,
@@ -160,23 +198,23 @@ fn time_of(record: &Record<'_>) -> u64 {
     u64::try_from(record.timestamp().as_nanos()).unwrap_or(0)
 }
 
-fn data<'r>(record: &Record<'r>) -> &'r [u8] {
-    record.data.get(..netil::exec::MAX_PACKET as usize).unwrap_or(record.data)
+fn data<'r>(record: &Record<'r>, snaplen: u32) -> &'r [u8] {
+    record.data.get(..snaplen as usize).unwrap_or(record.data)
 }
 
 fn wire_len(record: &Record<'_>) -> u32 {
-    record.wire_len().max(data(record).len() as u32)
+    record.wire_len().max(record.data.len() as u32)
 }
 
-fn packet(record: &Record<'_>, info: &Info) -> Packet {
-    let mut packet = Packet::new(data(record), time_of(record), info);
-    packet.buffer.set_wire_len(record.wire_len());
+fn packet(record: &Record<'_>, snaplen: u32, info: &Info) -> Packet {
+    let mut packet = Packet::new(data(record, snaplen), time_of(record), info);
+    packet.buffer.set_wire_len(wire_len(record));
     packet.link = record.link_type();
     packet
 }
 
 impl FromDump {
-    fn new(name: String, capture: Option<Capture>, args: &Args, setup: &Setup<'_>) -> Result<Self, String> {
+    fn new(name: String, capture: Option<Capture>, args: &Args, setup: &Setup<'_>, snaplen: u32) -> Result<Self, String> {
         let (pulled, window) = (is_pulled(setup), Window::of(args)?);
         let (sample, force_ip) = (args.real("SAMPLE", 1.0)?.clamp(0.0, 1.0), args.boolean("FORCE_IP", false)?);
         Ok(Self {
@@ -187,6 +225,7 @@ impl FromDump {
             stop: args.boolean("STOP", false)?,
             timing: args.boolean("TIMING", false)?,
             sample,
+            snaplen,
             force_ip,
             plain: !pulled && window.is_all() && sample >= 1.0 && !force_ip && !args.has("END_CALL"),
             active: args.boolean("ACTIVE", true)?,
@@ -204,11 +243,12 @@ impl FromDump {
 
     /// Reads until there is a packet, or the end.
     fn fill(&mut self, ctx: &mut Ctx<'_>) {
+        let snaplen = self.snaplen;
         while self.ahead.is_empty() && !self.over {
             let Some(capture) = &mut self.capture else { break };
             // Where many are taken at once, only the first one's time must be known before.
             match capture.next_burst(if self.plain { 1 } else { AHEAD }) {
-                Ok(Some(burst)) => burst.records().for_each(|record| self.ahead.push_back(packet(&record, ctx.info()))),
+                Ok(Some(burst)) => burst.records().for_each(|record| self.ahead.push_back(packet(&record, snaplen, ctx.info()))),
                 Ok(None) => self.over = true,
                 Err(error) => self.fail(&error, ctx),
             }
@@ -223,7 +263,7 @@ impl FromDump {
 
     /// Puts packets into the pool, first those read already. Those that come later than `until` wait.
     fn fill_slots(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
-        let (mut last, before) = (None, slots.len());
+        let (mut last, before, snaplen) = (None, slots.len(), self.snaplen);
         while slots.len() < most && self.ahead.front().is_some_and(|packet| packet.buffer.time_ns < until) {
             let Some(packet) = self.ahead.pop_front() else { break };
             (last, self.link) = (last.max(Some(packet.buffer.time_ns)), packet.link);
@@ -237,12 +277,12 @@ impl FromDump {
                     let mut records = burst.records().peekable();
                     let coming = std::iter::from_fn(|| {
                         let record = records.next_if(|record| time_of(record) < until)?;
-                        let (bytes, time_ns) = (data(&record), time_of(&record));
+                        let (bytes, time_ns) = (data(&record, snaplen), time_of(&record));
                         last = last.max(Some(time_ns));
                         Some(Arrival { bytes, len: bytes.len(), time_ns, wire_len: wire_len(&record) })
                     });
                     ctx.pool().put_many(coming, self.link.number(), slots);
-                    self.ahead.extend(records.map(|record| packet(&record, ctx.info())));
+                    self.ahead.extend(records.map(|record| packet(&record, snaplen, ctx.info())));
                 }
                 Ok(None) => self.over = true,
                 Err(error) => self.fail(&error, ctx),

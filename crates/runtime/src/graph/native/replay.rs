@@ -1,4 +1,5 @@
-//! FromDevice on packets in memory: for programs that make their traffic themselves, and for measurements, in which no file is to be read.
+//! FromDevice on packets in memory: for programs that make their traffic themselves, and for measurements, in which no file is to be read. Of the
+//! element's arguments SNAPLEN counts.
 
 use super::super::Packet;
 use super::super::turns::moments;
@@ -69,6 +70,9 @@ pub(super) struct Source {
     kept: Arc<dyn Lines>,
     pub name: String,
     pub pulled: bool,
+    /// The most bytes of each packet, and whether some have more.
+    snaplen: u32,
+    cuts: bool,
     /// The next packet, and its first line.
     index: usize,
     line: usize,
@@ -80,13 +84,15 @@ pub(super) struct Source {
 }
 
 impl Source {
-    pub(super) fn new(replay: &Arc<Replay>, name: String, pulled: bool) -> Self {
+    pub(super) fn new(replay: &Arc<Replay>, name: String, pulled: bool, snaplen: u32) -> Self {
         let time = replay.interval_ns;
         Self {
             replay: Arc::clone(replay),
             kept: Arc::clone(replay) as Arc<dyn Lines>,
             name,
             pulled,
+            snaplen,
+            cuts: replay.lens.iter().any(|len| *len > snaplen),
             index: 0,
             line: 0,
             time,
@@ -104,8 +110,10 @@ impl Source {
         if self.is_over() || !self.active {
             return None;
         }
-        let len = self.replay.lens[self.index] as usize;
-        let packet = Packet::new(&self.replay.lines_from(self.line).as_flattened()[..len], self.time, ctx.info());
+        let wire_len = self.replay.lens[self.index];
+        let len = wire_len.min(self.snaplen) as usize;
+        let mut packet = Packet::new(&self.replay.lines_from(self.line).as_flattened()[..len], self.time, ctx.info());
+        packet.buffer.set_wire_len(wire_len);
         self.step(1);
         Some(packet)
     }
@@ -115,9 +123,10 @@ impl Source {
         let (before, replay) = (slots.len(), &*self.replay);
         let lens = &replay.lens[self.index..];
         let lens = &lens[..lens.len().min(most - before).min(moments(self.time, replay.interval_ns, until))];
-        let (mut line, mut time) = (self.line, self.time);
+        let (mut line, mut time, snaplen) = (self.line, self.time, self.snaplen);
         let coming = lens.iter().map(|len| {
-            let arrival = Arrival { bytes: replay.lines_from(line).as_flattened(), len: *len as usize, time_ns: time, wire_len: *len };
+            let kept = (*len).min(snaplen) as usize;
+            let arrival = Arrival { bytes: replay.lines_from(line).as_flattened(), len: kept, time_ns: time, wire_len: *len };
             (line, time) = (line + lines_of(*len), time.saturating_add(replay.interval_ns));
             arrival
         });
@@ -161,7 +170,7 @@ impl Native for Source {
     }
 
     fn even(&self) -> Option<Even<'_>> {
-        let replay = Some(&*self.replay).filter(|replay| replay.even && self.active && !self.is_over())?;
+        let replay = Some(&*self.replay).filter(|replay| replay.even && !self.cuts && self.active && !self.is_over())?;
         let (lens, lines) = (&replay.lens[self.index..], replay.lines_from(self.line));
         let kept = Some((&self.kept, self.line));
         Some(Even { lines, kept, lens, time_ns: self.time, interval_ns: replay.interval_ns, tag: LinkType::EN10MB.number() })

@@ -15,7 +15,8 @@ pub(super) static TO_DUMP: NativeClass = NativeClass {
     flow: "",
     manual: "ToDump(FILENAME [, SNAPLEN, ENCAP, USE_ENCAP_FROM, EXTRA_LENGTH, NANO, UNBUFFERED]) -- writes packets into a capture\n\n\
              SNAPLEN bytes of each at most (2000; 0: all). ENCAP says what packets begin with: ETHER (the default), IP, FDDI, ATM, 802_11, SLL, PPP, NULL; USE_ENCAP_FROM \
-             names an element whose handler encap says it. - is standard output. With an output packets go on there.\nHandlers: count filename r, reset_counts w.",
+             names elements whose handler encap says it. EXTRA_LENGTH false: what was not captured of a packet is not counted in its length. NANO false: times in microseconds. UNBUFFERED has no \
+             effect. - is standard output. With an output packets go on there.\nHandlers: count filename r, reset_counts w.",
     make: |setup| make(setup, false),
 };
 
@@ -25,7 +26,8 @@ pub(super) static TO_DEVICE: NativeClass = NativeClass {
     processing: "a/h",
     flow: "",
     manual: "ToDevice(DEVNAME, ...) -- writes packets into a capture that stands for a device\n\nWhich one is told by --map DEVNAME=FILE for a device that no FromDevice \
-             reads, or by --map DEVNAME=IN,OUT; without, packets are taken and counted. Other arguments have no effect.\nHandlers: count r, reset_counts w.",
+             reads, or by --map DEVNAME=IN,OUT; without, packets are taken and counted. SNAPLEN (all bytes without it), ENCAP (without it what the packets came with), USE_ENCAP_FROM, EXTRA_LENGTH and NANO are as \
+             ToDump's. What else Click's element takes has no effect.\nHandlers: count filename r, reset_counts w.",
     make: |setup| make(setup, true),
 };
 
@@ -72,8 +74,11 @@ fn link_type(name: &str) -> Result<LinkType, String> {
 }
 
 fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
-    let called = if device { "DEVNAME" } else { "FILENAME" };
-    let args = Args::parse(setup.arguments, &[called], KEYWORDS)?;
+    let (called, positional) = match device {
+        true => ("DEVNAME", &["DEVNAME"][..]),
+        false => ("FILENAME", &["FILENAME", "SNAPLEN", "ENCAP"][..]),
+    };
+    let args = Args::parse(setup.arguments, positional, KEYWORDS)?;
     let name = if setup.class == "ToHost" { args.text(called).unwrap_or_default() } else { args.required(called)? };
     args.at_most_one(&["ENCAP", "USE_ENCAP_FROM"])?;
     let path = match device {

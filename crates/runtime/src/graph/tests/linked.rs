@@ -50,6 +50,32 @@ fn finish(mut graph: Graph) -> Graph {
     graph
 }
 
+/// The bytes of the capture that packets end in, of which no more than 20 bytes each are wanted.
+fn cut(way: &str, linked: bool) -> Vec<u8> {
+    let file = std::env::temp_dir().join(format!("netvm-cut-{}-{linked}.pcap", std::process::id()));
+    let app = application(&format!("f :: FromDevice(eth0 | SNAPLEN 20)\n p :: pass\n d :: ToDump({})\n {way}", file.display()), &[PASS]);
+    let packets = [&[7u8; 60][..], &[8; 21], &[9; 20], &[10; 64]];
+    let replays = [("eth0".to_owned(), Arc::new(Replay::new(packets, 2, 10)))].into();
+    let (mut graph, _) = graph(&app, Settings { replays, ..Settings::default() }).unwrap();
+    if linked {
+        graph.link(&app, plan(&app), Box::new(Simple { lets_out: true, entered: 0 }));
+    }
+    assert!(finish(graph).finish().is_empty());
+    let written = std::fs::read(&file).unwrap();
+    std::fs::remove_file(file).unwrap();
+    written
+}
+
+#[test]
+fn packets_of_memory_are_cut_as_those_of_files_and_their_length_on_the_wire_stays() {
+    for (way, linked) in [("f -> p -> d", false), ("f -> p -> d", true), ("u :: Unqueue\n f -> u -> p -> d", false)] {
+        let written = cut(way, linked);
+        let records = written[24..].chunks(16 + 20).map(|record| (record[8], record[12], &record[16..]));
+        let first = [(20, 60, &[7u8; 20][..]), (20, 21, &[8; 20]), (20, 20, &[9; 20]), (20, 64, &[10; 20])];
+        assert_eq!(records.collect::<Vec<_>>(), [first, first].concat(), "{way}");
+    }
+}
+
 #[test]
 fn bursts_go_through_a_cluster_and_queues_however_small() {
     for capacity in [1, 3, 1000] {
