@@ -100,6 +100,21 @@ fn what_would_have_no_effect_is_refused() {
 }
 
 #[test]
+fn handlers_are_asked_about_something() {
+    let routes = "Idle -> r :: RadixIPLookup(10.0.0.0/8 1.1.1.1 0, 0.0.0.0/0 1) -> Discard; r[1] -> Discard";
+    let said = |handlers: &[&str]| run_args(&[&["run", "-e", routes][..], handlers].concat());
+    assert_eq!(said(&["-h", "r.lookup 10.0.0.1"]).good(), "0 1.1.1.1\n");
+    let both = said(&["-h", "r.lookup  10.0.0.1", "-h", "*Lookup*.lookup 9.0.0.1"]).bad(1);
+    assert!(both.contains("no element matches"), "{both}");
+    assert_eq!(
+        said(&["-h", "r.lookup 10.0.0.1", "-h", "r.lookup 9.0.0.1"]).good(),
+        "r.lookup 10.0.0.1:\n0 1.1.1.1\n\nr.lookup 9.0.0.1:\n1\n\n"
+    );
+    assert!(said(&["-h", "r.lookup"]).bad(1).contains("expected an IP address"));
+    assert!(said(&["-h", "r.remove 10.0.0.0/8"]).bad(1).contains("r.remove"));
+}
+
+#[test]
 fn what_is_wrong_is_drawn() {
     let told = run_args(&["run", "-e", "Foo -> Discard"]).bad(1);
     assert!(told.contains("Foo") && told.contains("config:1:1"), "{told}");

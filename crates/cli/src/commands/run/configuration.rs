@@ -167,10 +167,11 @@ pub(crate) fn drive(graph: &mut Graph, signals: &Signals) -> bool {
     faults.is_empty()
 }
 
-/// Prints handlers as Click does: the value, with the handler's name before it if there are several.
+/// Prints handlers as Click does: the value, with the handler's name before it if there are several. Behind a name may stand what the handler is asked.
 pub(crate) fn say_handlers(graph: &mut Graph, handlers: &[String]) -> Outcome {
     let mut wanted = Vec::new();
-    for handler in handlers {
+    for text in handlers {
+        let (handler, asked) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
         match handler.split_once('.') {
             Some((pattern, name)) => {
                 let elements = graph.matching(pattern);
@@ -179,15 +180,16 @@ pub(crate) fn say_handlers(graph: &mut Graph, handlers: &[String]) -> Outcome {
                 }
                 let several = elements.len() > 1;
                 let names = elements.into_iter().map(|element| format!("{}.{name}", graph.name(element)));
-                wanted.extend(names.map(|name| (name, several)));
+                wanted.extend(names.map(|name| (name, asked.trim(), several)));
             }
-            None => wanted.push((handler.clone(), false)),
+            None => wanted.push((handler.to_owned(), asked.trim(), false)),
         }
     }
     let several = wanted.len() > 1;
-    for (handler, by_pattern) in wanted {
-        match graph.read(&handler, "", None) {
-            Ok(value) if several => graph.print(Stream::Out, &format!("{handler}:\n{}\n\n", value.trim_end_matches('\n'))),
+    for (handler, asked, by_pattern) in wanted {
+        let name = [handler.as_str(), asked].join(" ");
+        match graph.read(&handler, asked, None) {
+            Ok(value) if several => graph.print(Stream::Out, &format!("{}:\n{}\n\n", name.trim_end(), value.trim_end_matches('\n'))),
             Ok(value) => graph.print(Stream::Out, &format!("{}\n", value.trim_end_matches('\n'))),
             // Of a pattern, those that have the handler.
             Err(_) if by_pattern => {}

@@ -63,7 +63,7 @@ pub(crate) struct Args {
     #[arg(short = 'e', long, value_name = "CONFIG")]
     expression: Option<String>,
 
-    /// After the run, print what a handler says: ELEMENT.HANDLER, or one of the run
+    /// After the run, print what a handler says: ELEMENT.HANDLER, or one of the run; 'ELEMENT.HANDLER TEXT' asks it about TEXT
     #[arg(short = 'h', long = "handler", value_name = "HANDLER")]
     handlers: Vec<String>,
 
