@@ -24,7 +24,7 @@ sched!(
     STRIDE,
     "StrideSched",
     stride,
-    "StrideSched(TICKETS0, TICKETS1, ...) -- pulls from its inputs in proportion to their tickets\n\nInputs that have nothing lose their turn. Handlers: tickets0 tickets1 ... rw."
+    "StrideSched(TICKETS0, TICKETS1, ...) -- pulls from its inputs in proportion to their tickets\n\nInputs that have nothing lose their turn. More than 32768 tickets are as many. Handlers: tickets0 tickets1 ... rw."
 );
 sched!(
     TIME_SORTED,
@@ -69,11 +69,13 @@ impl Native for Plain {
 
 /// What one ticket's stride is counted in.
 const STRIDE1: u64 = 1 << 16;
+/// The most tickets that an input can have.
+const MOST_TICKETS: u64 = 1 << 15;
 
 fn stride(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
     let tickets = |argument: &String| {
-        let number = text::integer(argument).filter(|n| (0..=STRIDE1 as i64).contains(n));
-        number.map(|n| n as u64).ok_or_else(|| format!("expected a number of tickets up to {STRIDE1}, not '{argument}'"))
+        let number = text::integer(argument).and_then(|n| u64::try_from(n).ok());
+        number.ok_or_else(|| format!("expected a number of tickets, not '{argument}'"))
     };
     let tickets: Vec<u64> = setup.arguments.iter().map(tickets).collect::<Result<_, _>>()?;
     if tickets.len() != setup.inputs as usize {
@@ -91,7 +93,15 @@ struct Client {
 
 impl Client {
     fn new(port: u32, tickets: u64) -> Self {
-        Self { port, tickets, pass: STRIDE1 / tickets.max(1) }
+        Self { port, tickets, pass: STRIDE1 / tickets.clamp(1, MOST_TICKETS) }
+    }
+
+    /// Gives it so many tickets, or as many as there can be; that is told.
+    fn set(&mut self, tickets: u64, ctx: &mut Ctx<'_>) {
+        self.tickets = tickets.min(MOST_TICKETS);
+        if tickets > MOST_TICKETS {
+            ctx.tell(&format!("tickets of input {} are reduced to {MOST_TICKETS}", self.port));
+        }
     }
 
     fn stride(&self) -> u64 {
@@ -105,6 +115,11 @@ struct Stride {
 }
 
 impl Native for Stride {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.clients.iter_mut().for_each(|client| client.set(client.tickets, ctx));
+        Ok(())
+    }
+
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
         let mut order: Vec<_> = self.clients.iter_mut().filter(|client| client.tickets > 0).collect();
         order.sort_by_key(|client| (client.pass, client.port));
@@ -127,10 +142,10 @@ impl Native for Stride {
         Ok(self.client(handler).map_or(0, |client| client.tickets).to_string())
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
-        let tickets = text::integer(value).filter(|n| (0..=STRIDE1 as i64).contains(n)).ok_or("expected a number of tickets")?;
+    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        let tickets = text::integer(value).and_then(|n| u64::try_from(n).ok()).ok_or("expected a number of tickets")?;
         if let Some(client) = self.client(handler) {
-            client.tickets = tickets as u64;
+            client.set(tickets, ctx);
         }
         Ok(())
     }
