@@ -254,7 +254,7 @@ impl Graph {
         let mut printed = Vec::new();
         if call {
             let now = self.clock.now();
-            program.with(&mut self.shared, |program| program.event(event::CONTROL + index, now, now));
+            program.with(&mut self.shared, |program| program.event(event::CONTROL + index, program.time_at(now), now));
             printed = program.printed();
         }
         let value = program.value(index, &printed);
@@ -268,8 +268,8 @@ impl Graph {
         let Some((index, call)) = program.control(name, true) else { return Err(self.no_handler(node, name)) };
         program.set_value(index, text).map_err(|error| format!("{full}: {error}"))?;
         if call {
-            let now = self.clock.now();
-            self.program_event(node, event::CONTROL + index, now);
+            let time = program.time_at(self.clock.now());
+            self.program_event(node, event::CONTROL + index, time);
             self.settle_soon();
         }
         Ok(())

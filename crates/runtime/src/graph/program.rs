@@ -1,7 +1,7 @@
 //! An element that is a program: an engine and its state.
 //!
 //! Ports: the program's ids are its inputs from 0, then its outputs. Timers are set in the time of packets; they are due that much later by the clock
-//! of the run, which is the same where time is that of captures.
+//! of the run, which is the same where time is that of captures. Handlers of people run in the time of packets, too: a rate is not less because they waited in a queue.
 
 use super::flow::Before;
 use super::native::Control;
@@ -30,6 +30,8 @@ pub(super) struct Program {
     timers: Vec<(u64, u64)>,
     /// The one that is due first: when by the run's clock, which one, and the time that it was set for.
     first: Option<(u64, u32, u64)>,
+    /// By how much the run's clock was ahead of the last packet's time, modulo 2^64. Packets that run as part of a cluster are arrivals, whose times are the clock's.
+    lag: u64,
     together: Together,
     /// Its pull handler looks for packets itself.
     asks: bool,
@@ -105,7 +107,7 @@ impl Program {
         let inputs = program.module().all_ports().iter().filter(|(_, port)| port.kind.is_input()).count() as u32;
         let (program, outcome, asks) = (Arc::clone(program), Outcome::default(), asks(program));
         let sets_timers = sets_timers(&program);
-        Ok(Self { program, engine, state, outcome, inputs, sets_timers, timers: Vec::new(), first: None, together, asks })
+        Ok(Self { program, engine, state, outcome, inputs, sets_timers, timers: Vec::new(), first: None, lag: 0, together, asks })
     }
 
     /// Does something with what it has together with others in its place. They lie with the graph, and here only meanwhile: one program
@@ -163,6 +165,7 @@ impl Program {
 
     pub(super) fn push(&mut self, packet: &mut Packet, now: u64) -> Ended {
         let time = packet.buffer.time_ns;
+        self.lag = now.wrapping_sub(time);
         self.run(HandlerKind::Push, &mut packet.buffer);
         self.look_at_timers(time, now);
         self.result()
@@ -177,6 +180,7 @@ impl Program {
             waiting.clear();
             waiting.push_back(packet.buffer);
         }
+        self.lag = now.wrapping_sub(time);
         self.run(HandlerKind::Pull, &mut buffer);
         self.look_at_timers(time, now);
         (self.result(), buffer)
@@ -187,7 +191,9 @@ impl Program {
         let mut buffer = ExchangeBuffer::none();
         (buffer.port, buffer.time_ns) = (self.inputs + output, now);
         self.engine.pull(&mut buffer, &mut self.state, before, &mut self.outcome);
-        self.look_at_timers(before.time.unwrap_or(now), now);
+        let time = before.time.unwrap_or(now);
+        self.lag = now.wrapping_sub(time);
+        self.look_at_timers(time, now);
         (self.result_of(&buffer), buffer)
     }
 
@@ -198,6 +204,11 @@ impl Program {
         self.run(HandlerKind::Pull, &mut buffer);
         self.look_at_timers(time, now);
         (self.result_of(&buffer), buffer)
+    }
+
+    /// How far packets are in their time when the run's clock shows that.
+    pub(super) fn time_at(&self, now: u64) -> u64 {
+        now.wrapping_sub(self.lag)
     }
 
     /// What became of a packet that the handler had to find or make first.
