@@ -98,11 +98,15 @@ impl Classes for Library {
         let told = |error: &dyn std::fmt::Display| format!("{file}: {error}");
         let input = std::fs::File::open(file).map_err(|error| told(&error))?;
         let mut found = routes::read(input).map_err(|fault| told(&fault))?;
+        if found.all.is_empty() {
+            return Err(told(&"there are no routes in it"));
+        }
         found.all.retain(|route| route.address.is_ipv4() == (key_bits == 32));
         if found.all.is_empty() {
             return Err(told(&"there are no routes for such addresses"));
         }
-        let outputs = found.ports.iter().map(|port| outputs(port, devices)).collect::<Result<Vec<_>, _>>().map_err(|error| told(&error))?;
+        let output = |(at, port): (usize, &String)| outputs(port, found.named.get(at), devices);
+        let outputs = found.ports.iter().enumerate().map(output).collect::<Result<Vec<_>, _>>().map_err(|error| told(&error))?;
         let place = |route: &mut Route| route.port = outputs.get(route.port as usize).copied().unwrap_or(route.port);
         if !devices.is_empty() {
             found.all.iter_mut().for_each(place);
@@ -118,10 +122,14 @@ impl Classes for Library {
     }
 }
 
-/// The output of a device.
-fn outputs(name: &str, devices: &[&str]) -> Result<u32, String> {
+/// The output of a device, which is first named in that line.
+fn outputs(name: &str, line: Option<&u64>, devices: &[&str]) -> Result<u32, String> {
+    if devices.is_empty() {
+        return Ok(0);
+    }
+    let place = line.map_or_else(String::new, |line| format!("line {line}: "));
     let at = devices.iter().position(|device| *device == name);
-    if devices.is_empty() { Ok(0) } else { at.map(|at| at as u32).ok_or_else(|| format!("no output is named for the device `{name}`")) }
+    at.map(|at| at as u32).ok_or_else(|| format!("{place}no output is named for the device `{name}`: there are {}", devices.join(", ")))
 }
 
 fn read(path: &Path) -> Option<String> {
@@ -178,10 +186,14 @@ mod tests {
         };
         assert_eq!(values(&[]), Ok(vec![vec![4, 3, 2, 1, 0, 0, 0, 0], vec![0, 0, 0, 0, 1, 0, 0, 0]]));
         assert_eq!(values(&["-", "eth3", "eth7"]), Ok(vec![vec![4, 3, 2, 1, 2, 0, 0, 0], vec![0, 0, 0, 0, 1, 0, 0, 0]]));
-        assert!(values(&["eth7"]).unwrap_err().ends_with("no output is named for the device `eth3`"));
+        assert!(values(&["-", "eth7"]).unwrap_err().ends_with("line 2: no output is named for the device `eth3`: there are -, eth7"));
         assert_eq!(library.routes(name, &[], 128, 20).map(|all| all.len()), Ok(1));
         std::fs::write(&file, "10.0.0.0/8 via 1.2.3.4 dev eth7\n11.0.0.0/8 dev\n").unwrap();
         assert!(values(&[]).unwrap_err().ends_with("line 2: a device is missing behind `dev`"));
+        std::fs::write(&file, "# none\n").unwrap();
+        assert!(values(&[]).unwrap_err().ends_with("there are no routes in it"));
+        std::fs::write(&file, "2001:db8::/32 1\n").unwrap();
+        assert!(values(&[]).unwrap_err().ends_with("there are no routes for such addresses"));
         std::fs::remove_file(&file).unwrap();
         assert!(values(&[]).unwrap_err().contains("No such file"));
     }

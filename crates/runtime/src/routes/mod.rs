@@ -55,6 +55,8 @@ pub struct Routes {
     pub all: Vec<Route>,
     /// The names of outputs, by their numbers; empty if they have none.
     pub ports: Vec<String>,
+    /// The line of text in which each of them is first named.
+    pub named: Vec<u64>,
 }
 
 /// Where a fault is.
@@ -175,6 +177,7 @@ fn lines(input: impl BufRead) -> Result<Routes, Fault> {
         }
         let text = std::str::from_utf8(&line).map_err(|_| fault("this is not text".to_owned()))?;
         reader.line(text).map_err(fault)?;
+        reader.routes.named.resize(reader.routes.ports.len(), number);
     }
 }
 

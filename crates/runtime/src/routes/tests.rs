@@ -58,6 +58,7 @@ default via fe80::1 dev eth1
         ]
     );
     assert_eq!(routes.ports, ["eth0", "eth1", "eth2", "eth3"]);
+    assert_eq!(routes.named, [1, 2, 4, 6]);
     assert_eq!(bad(b"10.0.0.0/8 dev eth0\n10.0.0.0/33 dev eth0"), "line 2: `10.0.0.0/33` is not a prefix");
     assert_eq!(bad(b"blackhole x"), "line 1: `x` is not a prefix");
     assert_eq!(bad(b"10.0.0.0/8 via x"), "line 1: `x` is not an address");
