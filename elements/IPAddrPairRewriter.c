@@ -15,7 +15,7 @@
  * (RFC 1624).
  *
  *   TIMEOUT             how long an idle pair is known, 5 minutes
- *   MAPPING_CAPACITY    how many pairs are known at most, 32,768
+ *   MAPPING_CAPACITY    how many pairs are known at most, 32,768; CAPACITY is another name of it
  *   REPLY_ANNO          an annotation that replies get as the pair's first packet had it
  *   DST_ANNO            false: the destination annotation stays
  *
@@ -34,7 +34,9 @@
 
 ELEMENT(IPAddrPairRewriter, "1-/1-", "h/h");
 PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
-PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(32768));
+PARAM(u32, capacity, "CAPACITY", KEYWORD(32768));
+PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(0));
+PARAM(bool, mapping_capacity_given, "MAPPING_CAPACITY", GIVEN);
 PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));
 PARAM(bool, sets_dst_anno, "DST_ANNO", KEYWORD(true));
@@ -43,7 +45,7 @@ CONFIG(REWRITE_ADDRESSES, inputs);
 
 enum { NO_ANNO = -1 };
 
-TABLE_EXACT(brief, struct flow, struct mapping, 2 * mapping_capacity, timeout);
+TABLE_EXACT(brief, struct flow, struct mapping, 2 * MOST_MAPPINGS, timeout);
 /* No pair lasts longer than others. */
 TABLE_EXACT(lasting, struct flow, struct mapping, 1, 0);
 

@@ -15,7 +15,7 @@
  * are updated (RFC 1624); the destination annotation becomes the new destination.
  *
  *   TIMEOUT             how long an idle address is known, 5 minutes
- *   MAPPING_CAPACITY    how many inner addresses are known at most, 65,536
+ *   MAPPING_CAPACITY    how many inner addresses are known at most, 65,536; CAPACITY is another name of it
  *   REPLY_ANNO          an annotation that packets to outer addresses get as the first packet from the inner one had it
  *
  * Patterns may have the fields of IPRewriter's; ports and DADDR have no part.
@@ -23,7 +23,7 @@
  * Click's GUARANTEE and REAP_INTERVAL are taken, and change nothing: a mapping is there until it has timed out, however
  * many others come. Elements share no capacity.
  *
- * Handlers: patterns (read), those of the inputs; table (read), lines
+ * Handlers: mapping_failures (read), packets dropped because no address was free or the table was full; patterns (read), those of the inputs; table (read), lines
  * INNER => OUTER [*FOUT ROUT], and the other way round; size (read), how many addresses are known, capacity (read), how many may be; clear (write) forgets them.
  *
  * See also: IPRewriter, ICMPRewriter. Source: RFC 3022.
@@ -34,7 +34,9 @@
 
 ELEMENT(IPAddrRewriter, "1-/1-", "h/h");
 PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
-PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(65536));
+PARAM(u32, capacity, "CAPACITY", KEYWORD(65536));
+PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(0));
+PARAM(bool, mapping_capacity_given, "MAPPING_CAPACITY", GIVEN);
 PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));
 PARAM_AS(ANNO, int, reply_anno, "REPLY_ANNO", KEYWORD(-1));
@@ -44,9 +46,10 @@ enum { INPUT_DROPS, NO_ADDRESS };
 enum { MOST_TRIES = 1024, PATTERNS = 64, NO_ANNO = -1 };
 
 /* By inner address and by outer address. */
-TABLE_EXACT(inner, be32, struct mapped, mapping_capacity, timeout);
-TABLE_EXACT(outer, be32, struct mapped, mapping_capacity, timeout);
+TABLE_EXACT(inner, be32, struct mapped, MOST_MAPPINGS, timeout);
+TABLE_EXACT(outer, be32, struct mapped, MOST_MAPPINGS, timeout);
 
+static u64 mapping_failures;
 static u32 next_address[PATTERNS];
 
 /* ---- Choosing ---- */
@@ -160,8 +163,10 @@ void push(int port)
             emit((int) inputs[port].forward);
         if (inputs[port].kind == REWRITE_DROP)
             drop(INPUT_DROPS);
-        if (!map(source, port))
+        if (!map(source, port)) {
+            mapping_failures += 1;
             drop(NO_ADDRESS);
+        }
         output = rewrite_known(start);
     }
     emit(output);
@@ -186,4 +191,5 @@ static void print_patterns(void)
     }
 }
 
+READ(mapping_failures, u64, mapping_failures);
 READ_CALL(patterns, text, print_patterns);

@@ -23,7 +23,7 @@
  *   UDP_TIMEOUT            UDP, 5 minutes
  *   UDP_STREAMING_TIMEOUT  UDP after three packets, some of them each way; UDP_TIMEOUT by default
  *   REPLY_ANNO             an annotation (PAINT, ...) that replies get as the flow's first packet had it
- *   MAPPING_CAPACITY       how many flows are known at most, 32,768
+ *   MAPPING_CAPACITY       how many flows are known at most, 32,768; CAPACITY is another name of it
  *
  * Click's GUARANTEE, TCP_GUARANTEE, UDP_GUARANTEE and REAP_INTERVAL are taken, and change nothing: a mapping is there until it has timed out, however
  * many others come. Elements share no capacity.
@@ -48,7 +48,9 @@ PARAM_AS(SECONDS, u64, tcp_nodata_timeout, "TCP_NODATA_TIMEOUT", KEYWORD(3000000
 PARAM_AS(SECONDS, u64, tcp_done_timeout, "TCP_DONE_TIMEOUT", KEYWORD(240000000000));
 PARAM_AS(SECONDS, u64, udp_timeout, "UDP_TIMEOUT", KEYWORD(300000000000));
 PARAM_AS(SECONDS, u64, udp_streaming_timeout, "UDP_STREAMING_TIMEOUT", KEYWORD(0));
-PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(32768));
+PARAM(u32, capacity, "CAPACITY", KEYWORD(32768));
+PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(0));
+PARAM(bool, mapping_capacity_given, "MAPPING_CAPACITY", GIVEN);
 PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, tcp_guarantee, "TCP_GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, udp_guarantee, "UDP_GUARANTEE", KEYWORD(0));
@@ -60,8 +62,8 @@ CONFIG(REWRITE, inputs);
 enum { NO_ANNO = -1 };
 
 
-TABLE_EXACT(brief, struct flow, struct mapping, 2 * mapping_capacity, tcp_nodata_timeout);
-TABLE_EXACT(lasting, struct flow, struct mapping, 2 * mapping_capacity, tcp_timeout);
+TABLE_EXACT(brief, struct flow, struct mapping, 2 * MOST_MAPPINGS, tcp_nodata_timeout);
+TABLE_EXACT(lasting, struct flow, struct mapping, 2 * MOST_MAPPINGS, tcp_timeout);
 
 static bool handles(u8 protocol)
 {

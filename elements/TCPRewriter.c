@@ -6,7 +6,7 @@
  *   TCP_TIMEOUT            how long an idle connection is known that had data both ways, 24 hours
  *   TCP_NODATA_TIMEOUT     the same without data both ways, 5 minutes
  *   TCP_DONE_TIMEOUT       the same after FIN or RST, 4 minutes
- *   MAPPING_CAPACITY       how many flows are known at most, 32,768
+ *   MAPPING_CAPACITY       how many flows are known at most, 32,768; CAPACITY is another name of it
  *   REPLY_ANNO             an annotation that replies get as the flow's first packet had it
  *   DST_ANNO               false: the destination annotation stays
  *
@@ -29,7 +29,9 @@ ELEMENT(TCPRewriter, "1-/1-", "h/h");
 PARAM_AS(SECONDS, u64, tcp_timeout, "TCP_TIMEOUT", KEYWORD(86400000000000));
 PARAM_AS(SECONDS, u64, tcp_nodata_timeout, "TCP_NODATA_TIMEOUT", KEYWORD(300000000000));
 PARAM_AS(SECONDS, u64, tcp_done_timeout, "TCP_DONE_TIMEOUT", KEYWORD(240000000000));
-PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(32768));
+PARAM(u32, capacity, "CAPACITY", KEYWORD(32768));
+PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(0));
+PARAM(bool, mapping_capacity_given, "MAPPING_CAPACITY", GIVEN);
 PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, tcp_guarantee, "TCP_GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));
@@ -39,8 +41,8 @@ CONFIG(REWRITE, inputs);
 
 enum { NO_ANNO = -1 };
 
-TABLE_EXACT(brief, struct flow, struct mapping, 2 * mapping_capacity, tcp_nodata_timeout);
-TABLE_EXACT(lasting, struct flow, struct mapping, 2 * mapping_capacity, tcp_timeout);
+TABLE_EXACT(brief, struct flow, struct mapping, 2 * MOST_MAPPINGS, tcp_nodata_timeout);
+TABLE_EXACT(lasting, struct flow, struct mapping, 2 * MOST_MAPPINGS, tcp_timeout);
 
 static bool handles(u8 protocol)
 {

@@ -7,7 +7,7 @@
  *   TIMEOUT                how long an idle flow is known, 5 minutes
  *   STREAMING_TIMEOUT      the same after three packets, some of them each way; TIMEOUT by default
  *   UDP_TIMEOUT, UDP_STREAMING_TIMEOUT  the same where those are not said
- *   MAPPING_CAPACITY       how many flows are known at most, 32,768
+ *   MAPPING_CAPACITY       how many flows are known at most, 32,768; CAPACITY is another name of it
  *   REPLY_ANNO             an annotation that replies get as the flow's first packet had it
  *   DST_ANNO               false: the destination annotation stays
  *
@@ -31,7 +31,9 @@ PARAM_AS(SECONDS, u64, udp_timeout, "UDP_TIMEOUT", KEYWORD(300000000000));
 PARAM_AS(SECONDS, u64, streaming_timeout, "STREAMING_TIMEOUT", KEYWORD(0));
 PARAM(bool, streaming_timeout_given, "STREAMING_TIMEOUT", GIVEN);
 PARAM_AS(SECONDS, u64, udp_streaming_timeout, "UDP_STREAMING_TIMEOUT", KEYWORD(0));
-PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(32768));
+PARAM(u32, capacity, "CAPACITY", KEYWORD(32768));
+PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(0));
+PARAM(bool, mapping_capacity_given, "MAPPING_CAPACITY", GIVEN);
 PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, udp_guarantee, "UDP_GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));
@@ -44,8 +46,8 @@ enum { NO_ANNO = -1 };
 #define BRIEF_TIME (timeout_given ? timeout : udp_timeout)
 #define LASTING_TIME (streaming_timeout_given ? streaming_timeout : udp_streaming_timeout)
 
-TABLE_EXACT(brief, struct flow, struct mapping, 2 * mapping_capacity, BRIEF_TIME);
-TABLE_EXACT(lasting, struct flow, struct mapping, 2 * mapping_capacity, LASTING_TIME);
+TABLE_EXACT(brief, struct flow, struct mapping, 2 * MOST_MAPPINGS, BRIEF_TIME);
+TABLE_EXACT(lasting, struct flow, struct mapping, 2 * MOST_MAPPINGS, LASTING_TIME);
 
 static bool handles(u8 protocol)
 {

@@ -24,6 +24,9 @@ struct mapping {
     u8 input;                   /* that the flow began at */
 };
 
+/* CAPACITY and MAPPING_CAPACITY are names of one argument. */
+#define MOST_MAPPINGS (mapping_capacity_given ? mapping_capacity : capacity)
+
 /* What becomes of an address, where only addresses are rewritten. */
 struct mapped {
     be32 to;
