@@ -115,6 +115,22 @@ fn handlers_are_asked_about_something() {
 }
 
 #[test]
+fn timing_begins_anew_and_ends_are_moved_by_a_clock_of_its_own() {
+    let dir = Dir::new("timing");
+    let text = dir.write("in.txt", "!data timestamp ip_src\n1 1.0.0.1\n4 1.0.0.2\n9 1.0.0.3\n");
+    let capture = dir.file("in.pcap");
+    run_args(&["run", "-e", &format!("FromIPSummaryDump({text}, STOP true, CHECKSUM true) -> ToDump({capture}, ENCAP IP)")]).good();
+    let said = |more: &str, script: &str| {
+        let source = format!("f :: FromDump({capture}, TIMING true{more}) -> Script(TYPE PACKET, print \"$(now)\") -> Discard");
+        run_args(&["run", "--sim-time", "-e", &format!("{source}; Script({script}, stop)")]).good()
+    };
+    assert_eq!(said("", "wait 9"), "1000000000.000000\n1000000003.000000\n1000000008.000000\n");
+    assert_eq!(said("", "wait 2, write f.reset_timing, wait 2"), "1000000000.000000\n1000000003.000000\n1000000003.000000\n");
+    assert_eq!(said(", END 2", "wait 9"), "1000000000.000000\n");
+    assert_eq!(said(", END 2", "wait 5, write f.extend_interval 3, wait 1"), "1000000000.000000\n1000000005.000000\n");
+}
+
+#[test]
 fn what_is_wrong_is_drawn() {
     let told = run_args(&["run", "-e", "Foo -> Discard"]).bad(1);
     assert!(told.contains("Foo") && told.contains("config:1:1"), "{told}");

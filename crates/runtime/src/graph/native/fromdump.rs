@@ -5,6 +5,7 @@
 
 use super::super::{Args, Info, Packet, text};
 use super::replay::Source;
+use super::sample::Sample;
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
 use crate::io::{Capture, LinkType, ReadError, Record};
 use netil::pool::Arrival;
@@ -23,7 +24,8 @@ pub(super) static FROM_DUMP: NativeClass = NativeClass {
              pcap and pcapng, compressed or not; - is standard input. At the end it asks for the end of the run (STOP true) or writes a handler (END_CALL). FORCE_IP \
              marks IP headers and lets only IP packets go on, the others by output 1. SAMPLE is the part of packets that are taken, SNAPLEN the most bytes of each \
              (all without it, and if it is 0); their length on the wire stays.\n\
-             Handlers: count filename encap sampling_prob r, active rw, stop reset_counts w.",
+             Handlers: count filename filesize encap sampling_prob r, active rw, stop reset_counts w; extend_interval w: END, END_AFTER or INTERVAL is so much later, and packets go on \
+             if they had come that far; reset_timing w: TIMING begins anew with the packet after the next one.",
     make: |setup| make(setup, false),
 };
 
@@ -156,6 +158,12 @@ impl Window {
         [self.start, self.start_after, self.end, self.end_after, self.interval].iter().all(Option::is_none)
     }
 
+    /// It ends so much later; false if it has no end.
+    fn extend(&mut self, by: u64) -> bool {
+        let ends = [&mut self.end, &mut self.end_after, &mut self.interval].into_iter().flatten();
+        ends.map(|end| *end = end.saturating_add(by)).count() > 0
+    }
+
     fn place(&mut self, time: u64) -> Place {
         let first = *self.first.get_or_insert(time);
         let after = |limit: Option<u64>, from: u64| limit.map(|limit| from.saturating_add(limit));
@@ -175,7 +183,7 @@ struct FromDump {
     pulled: bool,
     stop: bool,
     timing: bool,
-    sample: f64,
+    sample: Sample,
     /// The most bytes of each packet.
     snaplen: u32,
     force_ip: bool,
@@ -187,8 +195,9 @@ struct FromDump {
     /// Time of the run minus time of the packets, with TIMING.
     offset: Option<u64>,
     count: u64,
-    seed: u64,
     over: bool,
+    /// The stretch of time that is wanted is over.
+    behind: bool,
     told: bool,
     fault: Option<String>,
     link: LinkType,
@@ -216,7 +225,7 @@ fn packet(record: &Record<'_>, snaplen: u32, info: &Info) -> Packet {
 impl FromDump {
     fn new(name: String, capture: Option<Capture>, args: &Args, setup: &Setup<'_>, snaplen: u32) -> Result<Self, String> {
         let (pulled, window) = (is_pulled(setup), Window::of(args)?);
-        let (sample, force_ip) = (args.real("SAMPLE", 1.0)?.clamp(0.0, 1.0), args.boolean("FORCE_IP", false)?);
+        let (sample, force_ip) = (Sample::of(args, setup.seed)?, args.boolean("FORCE_IP", false)?);
         Ok(Self {
             capture,
             name,
@@ -224,17 +233,17 @@ impl FromDump {
             pulled,
             stop: args.boolean("STOP", false)?,
             timing: args.boolean("TIMING", false)?,
+            plain: !pulled && window.is_all() && sample.is_all() && !force_ip && !args.has("END_CALL"),
             sample,
             snaplen,
             force_ip,
-            plain: !pulled && window.is_all() && sample >= 1.0 && !force_ip && !args.has("END_CALL"),
             active: args.boolean("ACTIVE", true)?,
             end_call: args.raw("END_CALL").map(str::to_owned),
             window,
             offset: None,
             count: 0,
-            seed: setup.seed,
             over: false,
+            behind: false,
             told: false,
             fault: None,
             link: LinkType::EN10MB,
@@ -298,21 +307,14 @@ impl FromDump {
             self.fill(ctx);
             let time = self.ahead.front()?.buffer.time_ns;
             match self.window.place(time) {
-                Place::Within if self.sample >= 1.0 || self.random() < self.sample => return Some(time),
+                Place::Within if self.sample.takes() => return Some(time),
                 Place::Behind => {
-                    self.ahead.clear();
-                    self.over = true;
+                    self.behind = true;
                     return None;
                 }
                 _ => drop(self.ahead.pop_front()),
             }
         }
-    }
-
-    /// From 0 to 1.
-    fn random(&mut self) -> f64 {
-        self.seed = self.seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        (self.seed >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Takes the packet that stands first; `None` where it goes another way.
@@ -327,9 +329,33 @@ impl FromDump {
         None
     }
 
+    /// Whether no packet comes any more, unless the end is moved.
+    fn is_over(&self) -> bool {
+        self.behind || (self.over && self.ahead.is_empty())
+    }
+
+    /// The end is so much later.
+    fn extend(&mut self, by: u64, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if !self.window.extend(by) {
+            return Err("there is no END, END_AFTER or INTERVAL to extend".to_owned());
+        }
+        if std::mem::replace(&mut self.behind, false) {
+            (self.told, self.active) = (false, true);
+            self.go_on(ctx);
+        }
+        Ok(())
+    }
+
+    /// Sets the timer if that says when packets come, and is not set.
+    fn go_on(&mut self, ctx: &mut Ctx<'_>) {
+        if self.by_timer(ctx) && ctx.wakes_at() == 0 {
+            self.schedule(ctx);
+        }
+    }
+
     /// At the end, once: what was asked for.
     fn end(&mut self, ctx: &mut Ctx<'_>) {
-        if self.told || !self.over || !self.ahead.is_empty() || !self.active {
+        if self.told || !self.is_over() || !self.active {
             return;
         }
         self.told = true;
@@ -434,7 +460,7 @@ impl Native for FromDump {
     }
 
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
-        self.active && !(self.over && self.ahead.is_empty())
+        self.active && !self.is_over()
     }
 
     fn progress(&self) -> (u64, Option<u64>) {
@@ -442,7 +468,8 @@ impl Native for FromDump {
     }
 
     fn controls(&self) -> Vec<Control> {
-        controls(&["count", "filename", "encap", "sampling_prob"], &["stop", "reset_counts"], &["active"])
+        let written = ["stop", "reset_counts", "extend_interval", "reset_timing"];
+        controls(&["count", "filename", "filesize", "encap", "sampling_prob"], &written, &["active"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
@@ -450,7 +477,8 @@ impl Native for FromDump {
             "count" => self.count.to_string(),
             "filename" => self.name.clone(),
             "encap" => super::todump::encapsulation(self.link),
-            "sampling_prob" => text::shortest(self.sample),
+            "filesize" => self.progress().1.map_or_else(|| "-".to_owned(), |size| size.to_string()),
+            "sampling_prob" => self.sample.shown(),
             _ => self.active.to_string(),
         })
     }
@@ -459,14 +487,14 @@ impl Native for FromDump {
         match handler {
             "active" => {
                 self.active = super::boolean(value)?;
-                if self.by_timer(ctx) && ctx.wakes_at() == 0 {
-                    self.schedule(ctx);
-                }
+                self.go_on(ctx);
             }
             "stop" => {
                 self.active = false;
                 ctx.stop();
             }
+            "extend_interval" => self.extend(text::duration(value).ok_or("expected a time")?, ctx)?,
+            "reset_timing" => self.offset = None,
             _ => self.count = 0,
         }
         Ok(())

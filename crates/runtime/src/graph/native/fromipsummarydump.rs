@@ -4,6 +4,7 @@
 
 use super::super::summary::{self, make::Reader};
 use super::super::{Args, Packet};
+use super::sample::Sample;
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 use crate::io::claims::Reading;
 use std::fs::File;
@@ -20,7 +21,8 @@ pub(super) static CLASS: NativeClass = NativeClass {
     manual: "FromIPSummaryDump(FILENAME [, STOP, TIMING, ACTIVE, CHECKSUM, PROTO, FIELDS, FLOWID, DATA, MULTIPACKET, ...]) -- IP packets from lines of text\n\n\
              The opposite of ToIPSummaryDump: a line `!data FIELDS` says what is in the lines that follow, FIELDS what is in those before. - is standard input; DATA is the \
              text itself. What lines do not say is TCP (or PROTO), a time to live of 100, and zeros. With CHECKSUM there are checksums, and bytes up to the IP length. With MULTIPACKET a \
-             line is as many packets as its field count says. At the end it asks for the end of the run if STOP is true. TIMING keeps packets as far apart as their times are.\nHandlers: count r, active rw, stop w.",
+             line is as many packets as its field count says. SAMPLE is the part of packets that are taken. At the end it asks for the end of the run if STOP is true. TIMING keeps packets as far apart as their times are.\n\
+             Handlers: count encap sampling_prob r, filename filesize filepos r (- for a size that is not known; how many bytes of it were read), active rw, stop w.",
     make: |setup| make(setup),
 };
 
@@ -54,8 +56,13 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
         reader.direct(&format!("!flowid {flow}"))?;
     }
     args.boolean("ZERO", true)?;
+    let (lines, size) = open(&args, setup.settings.trial)?;
     Ok(Box::new(FromIPSummaryDump {
-        lines: open(&args, setup.settings.trial)?,
+        name: args.text("FILENAME").unwrap_or_default(),
+        lines,
+        size,
+        position: 0,
+        sample: Sample::of(&args, setup.seed)?,
         reader,
         pulled: setup.output_pulled.first() == Some(&true),
         stop: args.boolean("STOP", false)?,
@@ -70,28 +77,38 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
     }))
 }
 
-fn open(args: &Args, trial: bool) -> Result<Box<dyn BufRead>, String> {
+/// The lines, and how many bytes the file has, if that is known.
+fn open(args: &Args, trial: bool) -> Result<(Box<dyn BufRead>, Option<u64>), String> {
     if let Some(data) = args.bytes("DATA") {
-        return Ok(Box::new(Cursor::new(data)));
+        return Ok((Box::new(Cursor::new(data)), None));
     }
+    let may_be_missing = args.boolean("ALLOW_NONEXISTENT", false)?;
     match args.required("FILENAME")?.as_str() {
-        _ if trial => Ok(Box::new(std::io::empty())),
-        "-" => Ok(Box::new(BufReader::new(std::io::stdin()))),
+        _ if trial => Ok((Box::new(std::io::empty()), None)),
+        "-" => Ok((Box::new(BufReader::new(std::io::stdin())), None)),
         name => match File::open(name) {
-            Ok(file) if is_empty(&file) && !args.boolean("ALLOW_NONEXISTENT", false)? => Err(format!("{name}: empty file")),
-            Ok(file) => Ok(Box::new(BufReader::new(Reading::of(file)))),
-            Err(_) if args.boolean("ALLOW_NONEXISTENT", false)? => Ok(Box::new(std::io::empty())),
+            Ok(file) if size(&file) == Some(0) && !may_be_missing => Err(format!("{name}: empty file")),
+            Ok(file) => {
+                let size = size(&file);
+                Ok((Box::new(BufReader::new(Reading::of(file))), size))
+            }
+            Err(_) if may_be_missing => Ok((Box::new(std::io::empty()), None)),
             Err(error) => Err(format!("{name}: {error}")),
         },
     }
 }
 
-fn is_empty(file: &File) -> bool {
-    file.metadata().is_ok_and(|data| data.is_file() && data.len() == 0)
+fn size(file: &File) -> Option<u64> {
+    file.metadata().ok().filter(std::fs::Metadata::is_file).map(|data| data.len())
 }
 
 struct FromIPSummaryDump {
+    name: String,
     lines: Box<dyn BufRead>,
+    size: Option<u64>,
+    /// Bytes read.
+    position: u64,
+    sample: Sample,
     reader: Reader,
     pulled: bool,
     stop: bool,
@@ -114,7 +131,10 @@ impl FromIPSummaryDump {
             let mut line = Vec::new();
             match self.lines.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
                 Ok(0) => self.over = true,
-                Ok(_) => self.line(String::from_utf8_lossy(&line).trim(), ctx),
+                Ok(bytes) => {
+                    self.position += bytes as u64;
+                    self.line(String::from_utf8_lossy(&line).trim(), ctx);
+                }
                 Err(error) => {
                     ctx.tell(&error.to_string());
                     self.over = true;
@@ -129,12 +149,18 @@ impl FromIPSummaryDump {
             None | Some(b'#') => return,
             Some(b'!') => self.reader.direct(line),
             Some(_) => self.reader.packet(line, ctx.info()).map(|(packet, count)| {
-                self.next = Some((packet, if self.several { count } else { 1 })).filter(|(_, count)| *count > 0);
+                let taken = self.taken(if self.several { count } else { 1 });
+                self.next = Some((packet, taken)).filter(|(_, count)| *count > 0);
             }),
         };
         if let Err(error) = read {
             ctx.tell(&error);
         }
+    }
+
+    /// How many of so many packets are taken.
+    fn taken(&mut self, count: u32) -> u32 {
+        if self.sample.is_all() { count } else { (0..count).filter(|_| self.sample.takes()).count() as u32 }
     }
 
     /// The next packet; at the end, once, what was asked for.
@@ -199,13 +225,17 @@ impl Native for FromIPSummaryDump {
     }
 
     fn controls(&self) -> Vec<Control> {
-        controls(&["count", "encap"], &["stop"], &["active"])
+        controls(&["count", "encap", "sampling_prob", "filename", "filesize", "filepos"], &["stop"], &["active"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
         Ok(match handler {
             "count" => self.count.to_string(),
             "encap" => "IP".to_owned(),
+            "sampling_prob" => self.sample.shown(),
+            "filename" => self.name.clone(),
+            "filesize" => self.size.map_or_else(|| "-".to_owned(), |size| size.to_string()),
+            "filepos" => self.position.to_string(),
             _ => self.active.to_string(),
         })
     }

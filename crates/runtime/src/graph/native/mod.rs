@@ -15,6 +15,7 @@ mod ratedsource;
 mod ratedunqueue;
 mod red;
 mod replay;
+mod sample;
 mod scheds;
 mod shaper;
 mod timedsource;

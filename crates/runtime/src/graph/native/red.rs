@@ -14,7 +14,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     manual: "RED(MIN_THRESH, MAX_THRESH, MAX_P [, QUEUES, STABILITY, GENTLE]) -- drops packets early\n\n\
              While the average length of the queue is between MIN_THRESH and MAX_THRESH, packets are dropped with a probability that rises to MAX_P; above, all are, or with \
              GENTLE (true) more and more up to twice MAX_THRESH. QUEUES names the queues; without it the nearest. STABILITY (4) is the weight of the past. Dropped packets \
-             leave by output 1 if it is there.\nHandlers: drops r, avg_queue_size r, queues r, reset w, min_thresh max_thresh max_p rw.",
+             leave by output 1 if it is there.\nHandlers: drops r, avg_queue_size r, queues r, stats r (the queues' length, its average, drops), reset w, min_thresh max_thresh max_p rw.",
     make: |setup| make(setup),
 };
 
@@ -131,14 +131,15 @@ impl Native for Red {
     }
 
     fn controls(&self) -> Vec<Control> {
-        controls(&["drops", "avg_queue_size", "queues"], &["reset"], &["min_thresh", "max_thresh", "max_p"])
+        controls(&["drops", "avg_queue_size", "queues", "stats"], &["reset"], &["min_thresh", "max_thresh", "max_p"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
         Ok(match handler {
             "drops" => self.drops.to_string(),
             "avg_queue_size" => format!("{:.3}", self.average),
             "queues" => self.named.join("\n"),
+            "stats" => format!("{} current queue\n{:.3} avg queue\n{} drops\n", self.length(ctx), self.average, self.drops),
             "min_thresh" => self.least.to_string(),
             "max_thresh" => self.most.to_string(),
             _ => self.probability.to_string(),
