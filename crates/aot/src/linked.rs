@@ -175,7 +175,12 @@ struct Running<'r> {
     copies: Vec<CloneOut>,
     /// The member at hand has set a timer.
     set: bool,
+    /// Packets of which members still say when they run.
+    told: u32,
 }
+
+/// Packets of a burst of which members say when they run: it takes ten times as long as not to say it.
+const TOLD: u32 = 64;
 
 impl Linked {
     /// Compiles members that packets enter at these ports, or finds them in the cache.
@@ -251,8 +256,8 @@ impl Cluster for Linked {
         burst.find(pool);
         let (programs, calls, refused) = (&self.programs[..], &self.calls[..], &self.refused[..]);
         let (stayed, left, places) = (&mut self.flows.stayed[..], &mut self.flows.left[..], &self.places[..]);
-        let mut running =
-            Running { programs, calls, pool, host, packets: slots.len(), places, refused, stayed, left, copies: Vec::new(), set: false };
+        let (packets, copies) = (slots.len(), Vec::new());
+        let mut running = Running { programs, calls, pool, host, packets, places, refused, stayed, left, copies, set: false, told: TOLD };
         burst.running = (&raw mut running).cast();
         // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states, to what is expected, and to lines that
         // `late` keeps as they are, of each source as many as it has packets in the burst (`in_turns`); all live until the end of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
@@ -523,7 +528,14 @@ unsafe extern "C" fn tell(burst: *mut Burst, unit: u32, ends: u32) {
     let burst = unsafe { &mut *burst };
     // SAFETY: as in `call`.
     let running = unsafe { &mut *burst.running.cast::<Running<'_>>() };
-    if ends == 0 { running.host.begin(unit) } else { running.host.end(unit) }
+    if ends == 0 {
+        return running.host.begin(unit);
+    }
+    running.host.end(unit);
+    if unit as usize == running.programs.len() {
+        running.told -= 1;
+        burst.tell = burst.tell.filter(|_| running.told > 0);
+    }
 }
 
 /// A member has returned that may have set timers; the packet came to it with that time.

@@ -37,7 +37,7 @@ pub trait Host {
     /// A member's state.
     fn state(&mut self, member: u32) -> &mut State;
 
-    /// Whether the next burst's members are to say each time that they begin and end, and before each packet the number of members in the same way, though nothing is
+    /// Whether the next burst's members are to say, of the first packets, each time that they begin and end, and before each packet the number of members in the same way, though nothing is
     /// run between: what takes so long is the saying.
     fn measures(&self) -> bool {
         false
