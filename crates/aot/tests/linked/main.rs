@@ -8,6 +8,7 @@ mod clocks;
 mod late;
 mod lengths;
 mod prefixes;
+mod reads;
 mod sums;
 
 use compiler::backends::c::linked::{Member, Sizes, emit, supports};

@@ -225,8 +225,8 @@ NV_GENERAL uint64_t nv_call(struct nv_graph *g, uint64_t i, struct nv_run *r, ui
     *budget = g->left;
     if (touches == NV_ALL)
         nv_load(g, r, info, i);
-    else if (touches == NV_MOVES)
-        nv_locate(g, r, i);
+    else if (touches != NV_NOTHING)
+        nv_locate(g, r, i); /* even if it was only read: the runtime gives it the place that packets usually have */
     return result;
 }
 
