@@ -238,6 +238,17 @@ static void poll(be32 address, mac_t mac)
     packet_take(ASIDE);
 }
 
+/* Sends packets of a slot until so many are left; there must be no packet. */
+static void send_until(u32 slot, mac_t mac, u32 left)
+{
+    for (; slots[slot].waiting > left; slots[slot].waiting -= 1) {
+        packet_take(slot);
+        encapsulate_to(mac);
+        clone(0);
+        held -= 1;
+    }
+}
+
 /* Sends what waits for an address that has become known elsewhere; the packet is put aside meanwhile. */
 static void send_others(be32 address, mac_t mac)
 {
@@ -246,12 +257,7 @@ static void send_others(be32 address, mac_t mac)
     if (slot == NO_SLOT || slots[slot].waiting == 0 || !packet_hold(ASIDE))
         return;
     slots[slot].questions = 0;
-    for (; slots[slot].waiting > 0; slots[slot].waiting -= 1) {
-        packet_take(slot);
-        encapsulate_to(mac);
-        clone(0);
-        held -= 1;
-    }
+    send_until(slot, mac, 0);
     packet_take(ASIDE);
 }
 
@@ -331,12 +337,7 @@ static bool send_waiting(u32 slot, mac_t mac)
         slots[slot].questions = 0;
     if (slot == NO_SLOT || slots[slot].waiting == 0)
         return false;
-    for (; slots[slot].waiting > 1; slots[slot].waiting -= 1) {
-        packet_take(slot);
-        encapsulate_to(mac);
-        clone(0);
-        held -= 1;
-    }
+    send_until(slot, mac, 1);
     packet_take(slot);
     encapsulate_to(mac);
     slots[slot].waiting = 0;
