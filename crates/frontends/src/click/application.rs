@@ -313,6 +313,16 @@ impl<'a> Maker<'a> {
         }
     }
 
+    /// An element's program, unless it is refused.
+    fn verified(&mut self, element: &Element, module: Module) -> Option<Body> {
+        let wrong = match netil::verify(module) {
+            Ok(program) => return Some(Body::Program(Arc::new(program))),
+            Err(wrong) => wrong,
+        };
+        wrong.iter().for_each(|wrong| self.fault(element, format!("its program is refused: {wrong}")));
+        None
+    }
+
     /// Verified programs, native elements, and the wires between them.
     fn instances(
         &mut self,
@@ -326,15 +336,10 @@ impl<'a> Maker<'a> {
         let (mut instances, mut numbers) = (Vec::new(), HashMap::new());
         for (n, element) in self.graph.elements.iter().enumerate().filter(|(_, element)| !element.is_gone(known)) {
             let body = match modules.remove(&n) {
-                None => Body::Native(element.arguments.clone()),
-                Some(Compiled { module, .. }) => match netil::verify(Module { info_size, info_fields: info.fields.clone(), ..module }) {
-                    Ok(program) => Body::Program(Arc::new(program)),
-                    Err(wrong) => {
-                        wrong.iter().for_each(|wrong| self.fault(element, format!("its program is refused: {wrong}")));
-                        continue;
-                    }
-                },
+                None => Some(Body::Native(element.arguments.clone())),
+                Some(Compiled { module, .. }) => self.verified(element, Module { info_size, info_fields: info.fields.clone(), ..module }),
             };
+            let Some(body) = body else { continue };
             numbers.insert(n, instances.len() as u32);
             instances.push(app::Instance { name: element.name.clone(), class: element.class.clone(), body });
         }

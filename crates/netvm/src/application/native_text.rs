@@ -204,6 +204,20 @@ impl Writer<'_> {
         let _ = writeln!(self.out, "static inline struct nv_packet *{e}_nv_pull(int port);\nstatic inline bool {e}_nv_ask(int input);");
     }
 
+    /// What comes before a class's file; faults for what an instance cannot have here.
+    fn begin_instance(&mut self, element: usize, program: &Program, shares_tables: bool) {
+        if shares_tables {
+            self.fault(element, "in the native build, each element has its tables for itself");
+        }
+        if program.class.prints_into(&program.instance.values).is_some() {
+            self.fault(element, "in the native build, elements print to standard error");
+        }
+        let e = self.wires.identifier(element);
+        let _ = write!(self.out, "\n/* {} */\n#define nv_self {e}\n", self.declared(element));
+        let (inputs, outputs) = (program.instance.inputs.len(), program.instance.outputs.len());
+        let _ = write!(self.out, "#define NINPUTS {inputs}\n#define NOUTPUTS {outputs}\n");
+    }
+
     /// A copy of a class's file, with the element's own names, and what connects it.
     fn instance(&mut self, element: usize, program: &Program) {
         let e = self.wires.identifier(element);
@@ -212,15 +226,7 @@ impl Writer<'_> {
             Ok(plain) => plain,
             Err(found) => return self.copies.0.push(found),
         };
-        if plain.shares {
-            self.fault(element, "in the native build, each element has its tables for itself");
-        }
-        if program.class.prints_into(&program.instance.values).is_some() {
-            self.fault(element, "in the native build, elements print to standard error");
-        }
-        let _ = write!(self.out, "\n/* {} */\n#define nv_self {e}\n", self.declared(element));
-        let (inputs, outputs) = (program.instance.inputs.len(), program.instance.outputs.len());
-        let _ = write!(self.out, "#define NINPUTS {inputs}\n#define NOUTPUTS {outputs}\n");
+        self.begin_instance(element, program, plain.shares);
         let shared: BTreeMap<&str, String> =
             plain.variables.iter().filter_map(|v| Some((v.name.as_str(), self.shared(element, &program.class.name, v)?))).collect();
         for name in &plain.names {

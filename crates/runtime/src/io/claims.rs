@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 /// A file by its device and number; one that is not there yet by its folder and name.
 type Key = (u64, u64, Option<std::ffi::OsString>);
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     Read,
     Written,
@@ -23,14 +23,14 @@ static CLAIMS: Mutex<Vec<(Key, Use)>> = Mutex::new(Vec::new());
 
 /// A file in use, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Claim(Option<Key>, bool);
+pub(crate) struct Claim(Option<(Key, Use)>);
 
 impl Claim {
     /// An open file is read.
     pub(crate) fn to_read(file: &File) -> Self {
-        let key = file.metadata().ok().filter(Metadata::is_file).map(|meta| of(&meta));
-        all().extend(key.clone().map(|key| (key, Use::Read)));
-        Self(key, false)
+        let claim = file.metadata().ok().filter(Metadata::is_file).map(|meta| (of(&meta), Use::Read));
+        all().extend(claim.clone());
+        Self(claim)
     }
 
     /// A file of that name will be written.
@@ -38,7 +38,7 @@ impl Claim {
     /// # Errors
     /// It is in use.
     pub(crate) fn to_write(path: &Path) -> io::Result<Self> {
-        let Some(key) = place(path) else { return Ok(Self(None, true)) };
+        let Some(key) = place(path) else { return Ok(Self(None)) };
         let mut claims = all();
         let used = claims.iter().find(|(other, _)| *other == key).map(|(_, used)| match used {
             Use::Read => "it is an input, and would be lost; write to another file",
@@ -47,8 +47,9 @@ impl Claim {
         if let Some(used) = used {
             return Err(io::Error::other(used));
         }
-        claims.push((key.clone(), Use::Written));
-        Ok(Self(Some(key), true))
+        let claim = (key, Use::Written);
+        claims.push(claim.clone());
+        Ok(Self(Some(claim)))
     }
 }
 
@@ -72,10 +73,8 @@ impl io::Read for Reading {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        let used = if self.1 { Use::Written } else { Use::Read };
-        let Some(key) = self.0.take() else { return };
         let mut claims = all();
-        if let Some(at) = claims.iter().position(|claim| *claim == (key.clone(), used)) {
+        if let Some(at) = claims.iter().position(|claim| Some(claim) == self.0.as_ref()) {
             claims.swap_remove(at);
         }
     }

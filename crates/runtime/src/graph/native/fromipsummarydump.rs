@@ -26,36 +26,16 @@ pub(super) static CLASS: NativeClass = NativeClass {
     make: |setup| make(setup),
 };
 
+#[rustfmt::skip]
+const KEYWORDS: &[&str] = &[
+    "STOP", "TIMING", "ACTIVE", "ZERO", "CHECKSUM", "PROTO", "MULTIPACKET", "SAMPLE",
+    "FIELDS", "CONTENTS", "DEFAULT_FIELDS", "DEFAULT_CONTENTS", "FLOWID", "DEFAULT_FLOWID", "ALLOW_NONEXISTENT", "DATA",
+];
+
 fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
-    let keywords = [
-        "STOP",
-        "TIMING",
-        "ACTIVE",
-        "ZERO",
-        "CHECKSUM",
-        "PROTO",
-        "MULTIPACKET",
-        "SAMPLE",
-        "FIELDS",
-        "CONTENTS",
-        "DEFAULT_FIELDS",
-        "DEFAULT_CONTENTS",
-        "FLOWID",
-        "DEFAULT_FLOWID",
-        "ALLOW_NONEXISTENT",
-        "DATA",
-    ];
-    let args = Args::parse(setup.arguments, &["FILENAME"], &keywords)?;
-    let fields = ["FIELDS", "CONTENTS", "DEFAULT_FIELDS", "DEFAULT_CONTENTS"].iter().find_map(|name| args.text(name));
-    let mut reader = Reader::new(
-        summary::fields(fields.as_deref().unwrap_or(""))?,
-        args.boolean("CHECKSUM", false)?,
-        args.count("PROTO", 6, 255)? as u8,
-    );
-    if let Some(flow) = args.text("FLOWID").or_else(|| args.text("DEFAULT_FLOWID")) {
-        reader.direct(&format!("!flowid {flow}"))?;
-    }
+    let args = Args::parse(setup.arguments, &["FILENAME"], KEYWORDS)?;
     args.boolean("ZERO", true)?;
+    let reader = reader(&args)?;
     let (lines, size) = open(&args, setup.settings.trial)?;
     Ok(Box::new(FromIPSummaryDump {
         name: args.text("FILENAME").unwrap_or_default(),
@@ -75,6 +55,20 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
         over: false,
         told: false,
     }))
+}
+
+/// What reads lines.
+fn reader(args: &Args) -> Result<Reader, String> {
+    let fields = ["FIELDS", "CONTENTS", "DEFAULT_FIELDS", "DEFAULT_CONTENTS"].iter().find_map(|name| args.text(name));
+    let mut reader = Reader::new(
+        summary::fields(fields.as_deref().unwrap_or(""))?,
+        args.boolean("CHECKSUM", false)?,
+        args.count("PROTO", 6, 255)? as u8,
+    );
+    if let Some(flow) = args.text("FLOWID").or_else(|| args.text("DEFAULT_FLOWID")) {
+        reader.direct(&format!("!flowid {flow}"))?;
+    }
+    Ok(reader)
 }
 
 /// The lines, and how many bytes the file has, if that is known.
