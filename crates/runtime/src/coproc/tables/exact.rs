@@ -108,7 +108,7 @@ impl Exact {
         let most_buckets = buckets(TAKEN_IF_SMALL).min(roomy).max(buckets(TAKEN_AT_MOST));
         let begin = (most_buckets + PROBES).next_multiple_of(FAN);
         let all = begin + capacity;
-        let slots = if all < SLOTS { Area::new(all.checked_mul(shape.stride)? + 8)? } else { return None };
+        let slots = if all < SLOTS { Area::growing(all.checked_mul(shape.stride)? + 8)? } else { return None };
         let deadlines = if declaration.timeout_ns > 0 { Some(Deadlines::new(all)?) } else { None };
         let mut head = [0; head::WORDS];
         let buckets = most_buckets.min(BUCKETS);
@@ -351,6 +351,7 @@ impl Exact {
         let new = self.head[head::BUCKETS];
         if new > self.head[head::MASK] {
             self.head[head::MASK] = self.head[head::MASK] << 1 | 1;
+            self.slots.will_use(2 * new as usize * self.shape.stride);
         }
         self.head[head::BUCKETS] += 1;
         let (from, to) = ((new & self.head[head::MASK] >> 1) as usize, new as usize);
