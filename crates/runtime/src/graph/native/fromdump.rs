@@ -184,6 +184,8 @@ struct FromDump {
     stop: bool,
     timing: bool,
     sample: Sample,
+    /// The packet that stands first was found to be of the sample.
+    chosen: bool,
     /// The most bytes of each packet.
     snaplen: u32,
     force_ip: bool,
@@ -235,6 +237,7 @@ impl FromDump {
             timing: args.boolean("TIMING", false)?,
             plain: !pulled && window.is_all() && sample.is_all() && !force_ip && !args.has("END_CALL"),
             sample,
+            chosen: false,
             snaplen,
             force_ip,
             active: args.boolean("ACTIVE", true)?,
@@ -307,7 +310,10 @@ impl FromDump {
             self.fill(ctx);
             let time = self.ahead.front()?.buffer.time_ns;
             match self.window.place(time) {
-                Place::Within if self.sample.takes() => return Some(time),
+                Place::Within if self.chosen || self.sample.takes() => {
+                    self.chosen = true;
+                    return Some(time);
+                }
                 Place::Behind => {
                     self.behind = true;
                     return None;
@@ -320,6 +326,7 @@ impl FromDump {
     /// Takes the packet that stands first; `None` where it goes another way.
     fn take(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
         let mut packet = self.ahead.pop_front()?;
+        self.chosen = false;
         self.count += 1;
         self.link = packet.link;
         if !self.force_ip || mark_ip(&mut packet, ctx) {

@@ -169,7 +169,8 @@ impl ToDump {
         let Some(writer) = &mut self.writer else { return };
         let kept = bytes.get(..self.snaplen as usize).unwrap_or(bytes);
         let wire = if self.extra { wire_len } else { bytes.len() as u32 };
-        let time = Timestamp::from_nanos((time_ns / 1_000_000_000) as i64, (time_ns % 1_000_000_000) as u32);
+        let (seconds, part) = ((time_ns / 1_000_000_000) as i64, (time_ns % 1_000_000_000) as u32);
+        let time = if self.nano { Timestamp::from_nanos(seconds, part) } else { Timestamp::from_micros(seconds, part / 1000) };
         let link = self.link.unwrap_or(if self.device { link } else { LinkType::EN10MB });
         if let Err(error) = writer.write_packet(link, time, wire.max(kept.len() as u32), kept) {
             self.fault.get_or_insert(error.to_string());

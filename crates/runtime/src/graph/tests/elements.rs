@@ -131,6 +131,23 @@ fn captures_go_in_and_out() {
 }
 
 #[test]
+fn a_sample_is_the_same_whatever_comes_between_its_packets() {
+    let file = std::env::temp_dir().join(format!("netvm-sample-{}.pcap", std::process::id()));
+    let name = file.display();
+    let text = format!("s :: RatedSource(RATE 10 | LIMIT 60 | STOP true)\n t :: ToDump({name} | NANO false)\n s -> t");
+    assert_eq!(run(&application(&text, &[])).0.finish(), []);
+    let count = |others: &str| {
+        let text = format!("f :: FromDump({name} | SAMPLE 0.5)\n d :: Discard\n f -> d\n{others}");
+        run(&application(&text, &[])).0.read("d.count", "", None).unwrap()
+    };
+    let alone = count("");
+    assert!((20..40).contains(&alone.parse().unwrap()), "{alone}");
+    assert_eq!(count(&format!("g :: FromDump({name})\n h :: FromDump({name})\n e :: Discard\n g -> e\n h -> e")), alone);
+    assert_eq!(std::fs::read(&file).unwrap()[..4], 0xa1b2_c3d4_u32.to_ne_bytes(), "times in microseconds");
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
 fn packets_of_several_inputs_are_ordered_by_time() {
     let text = "a :: TimedSource(0.03 | LIMIT 3)\n b :: TimedSource(0.02 | LIMIT 3)\n qa :: Queue\n qb :: Queue\n t :: TimeSortedSched\n d :: Discard
         a -> qa -> [0] t -> d\n b -> qb -> [1] t";
