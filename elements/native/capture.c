@@ -40,7 +40,7 @@ static bool read_all(FILE *file, u32 unit, nv_record_taker *take, void *to)
 
 bool nv_read_records(const char *path, nv_record_taker *take, void *to)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
     struct file_header header;
     bool complete;
 
@@ -63,20 +63,20 @@ u32 nv_link_type(void)
 
 /* ---- Out ---- */
 
-FILE *nv_create_capture(const char *path, u32 link, u32 longest)
+FILE *nv_create_capture(const char *path, u32 link, u32 longest, bool micro)
 {
-    struct file_header header = { NANOSECONDS, 2, 4, 0, 0, longest ? longest : 65535, link };
-    FILE *file = fopen(path, "wb");
+    struct file_header header = { micro ? MICROSECONDS : NANOSECONDS, 2, 4, 0, 0, longest, link };
+    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
 
     if (!file || fwrite(&header, sizeof(header), 1, file) != 1)
         wrong_file(path, "cannot be written");
     return file;
 }
 
-void nv_write_record(FILE *file, const struct nv_packet *packet, u32 longest)
+void nv_write_record(FILE *file, const struct nv_packet *packet, u32 captured, u32 wire, bool micro)
 {
-    u32 captured = longest && packet->length > longest ? longest : packet->length;
-    struct record_header r = { (u32) (packet->time / 1000000000), (u32) (packet->time % 1000000000), captured, packet->length + packet->missing };
+    u32 fraction = (u32) (packet->time % 1000000000);
+    struct record_header r = { (u32) (packet->time / 1000000000), micro ? fraction / 1000 : fraction, captured, wire };
 
     fwrite(&r, sizeof(r), 1, file);
     fwrite(packet->data, 1, captured, file);
@@ -110,14 +110,14 @@ bool nv_read_capture(const char *path, struct nv_element *to, int port)
 
 bool nv_open_capture(const char *path, u32 link)
 {
-    output = nv_create_capture(path, link, 0);
+    output = nv_create_capture(path, link, LONGEST_CAPTURED, false);
     return output != 0;
 }
 
 void nv_capture_packet(int port)
 {
     (void) port;
-    nv_write_record(output, nv_packet, 0);
+    nv_write_record(output, nv_packet, nv_packet->length, nv_packet->length + nv_packet->missing, false);
 }
 
 bool nv_close_capture(void)

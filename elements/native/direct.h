@@ -1,8 +1,9 @@
 /*
  * direct.h -- what a configuration in one C program is made with (`netvm compile FILE.click --emit native`)
  *
- * The program has, for an instance e, e_in(port): a packet, nv_packet, comes to that input; e_emit(port): it leaves by that output, which calls the element
- * behind; and e_pull(port), where outputs are pulled: the next packet, or null. When a function of the first two kinds has returned, there is no packet.
+ * The program has, for an instance e, e_nv_in(port): a packet, nv_packet, comes to that input; e_nv_emit(port): it leaves by that output, which calls the element
+ * behind; and e_nv_pull(port), where outputs are pulled: the next packet, or null. When a function of the first two kinds has returned, there is no packet. Of an
+ * element of the runtime's, e_nv_before(input) is what is pulled at an input, e_nv_turn its turn as a task, and e_state what elements.h says of its class.
  */
 #ifndef NETVM_DIRECT_H
 #define NETVM_DIRECT_H
@@ -12,27 +13,11 @@
 typedef void nv_input(int port);
 typedef struct nv_packet *nv_pulled(int port);
 
-/* A device or a file that packets come from. */
-struct nv_source {
-    const char *device, *path;  /* one of them; of a device, the command line says the path */
-    u8 *bytes;                  /* records, one after the other */
-    size_t size, at;
-    u64 count, passes, shift, first, last; /* shift: from one pass to the next, ns */
-};
+struct nv_source;
+struct nv_sink;
 
-/* A device or a file that packets go to; one without a path only counts them. */
-struct nv_sink {
-    const char *device, *path;
-    u32 longest;                /* bytes kept of each; 0: all */
-    u32 link;                   /* link type; 0: that of what was read */
-    FILE *file;
-    u64 count;
-};
-
-struct nv_queue {
-    struct nv_packet **packets; /* a ring */
-    u32 capacity, first, count;
-};
+/* What came of a task's turn: nothing, something, or something with more to come in the same turn. */
+enum nv_turned { NV_IDLE, NV_DONE, NV_AGAIN };
 
 /* What nv_main runs. */
 struct nv_program {
@@ -40,21 +25,33 @@ struct nv_program {
     struct nv_source *const *sources;
     struct nv_sink *const *sinks;
     size_t nelements, nsources, nsinks;
+    int ntasks;
+    bool simulated;             /* no capture's packets make the time */
 };
 
-/* The program itself: puts what the configuration says into tables; a packet comes from that source; gives each element that pulls by itself a
- * turn, and tells whether one moved a packet. */
+/* The program itself: puts what the configuration says into tables; a packet, nv_packet, comes from that source; gives a task a turn. */
 void nv_fill(void);
 void nv_arrive(int source);
-bool nv_round(void);
+enum nv_turned nv_turn(int task);
 
 /* Copies that the running handler has made are those from nv_copies_from on. */
 extern u32 nv_copies, nv_copies_from;
 extern struct nv_packet *nv_given;
-/* A packet was taken from a queue since this was last set to false. */
+/* A packet moved since this was last set to false. */
 extern bool nv_moved;
+extern u64 nv_traps;
+/* How many asked for the end of the run. */
+extern u32 nv_stops;
 
 int nv_main(int argc, char **argv, const struct nv_program *program);
+/* Sets the clock to the beginning, for the init handlers. */
+void nv_begin(const struct nv_program *program);
+/* Runs until all sources have given their captures that often, or somebody has asked for the end. */
+void nv_run(u64 passes);
+/* Runs what may trap: the packet is lost then, and copies that were made before leave. */
+void nv_guarded(nv_input *run, int port);
+/* A packet from there, or null; what traps on its way is lost. */
+struct nv_packet *nv_try_pull(nv_pulled *before, int port);
 /* A copy of the packet will go there when the handler ends. */
 void nv_copy_to(nv_input *to, int port);
 /* The same where packets are led back. */
@@ -67,12 +64,6 @@ bool nv_ask_at(nv_pulled *before, int port);
 void nv_lead_back(nv_input *to, int port);
 /* Moves what was led back. */
 void nv_settle(void);
-/* Puts the packet into a queue; false: it is full. */
-bool nv_queue_put(struct nv_queue *queue);
-struct nv_packet *nv_queue_take(struct nv_queue *queue);
-/* Takes the packet to its end. */
-void nv_sink_take(struct nv_sink *sink);
-
 static inline void nv_packet_end(void)
 {
     nv_packet_free(nv_packet);

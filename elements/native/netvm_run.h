@@ -38,14 +38,15 @@ void nv_print_to(FILE *stream);
 struct nv_record { u64 time; u32 captured, wire; };
 typedef void nv_record_taker(void *to, const struct nv_record *record, const void *bytes);
 
-/* Gives all packets of a pcap file in this machine's byte order to a function; false and a line on standard error if it is not one. */
+/* Gives all packets of a pcap file in this machine's byte order (-: standard input) to a function; false and a line on standard error if it is not one. */
 bool nv_read_records(const char *path, nv_record_taker *take, void *to);
 /* That of the capture read last; Ethernet at first. */
 u32 nv_link_type(void);
-/* A new pcap file of packets of that many bytes at most, if that is not 0; null and a line on standard error if it cannot be written. */
-FILE *nv_create_capture(const char *path, u32 link, u32 longest);
-/* Writes the packet, not more than that many bytes of it if that is not 0. */
-void nv_write_record(FILE *file, const struct nv_packet *packet, u32 longest);
+/* A new pcap file of packets of that many bytes at most, its times in nano- or microseconds; - is standard output. Null and a line on standard error if it cannot be
+ * written. */
+FILE *nv_create_capture(const char *path, u32 link, u32 longest, bool micro);
+/* Writes so many bytes of the packet, which was so long on the wire. */
+void nv_write_record(FILE *file, const struct nv_packet *packet, u32 captured, u32 wire, bool micro);
 bool nv_close_record_file(FILE *file);
 
 /* Reads a pcap file in this machine's byte order, giving each packet to that input; false and a line on standard error if it is not one. */

@@ -111,8 +111,9 @@ impl Application {
     /// The configuration as one C program, for a compiler of C alone; `elements` are the folders it was read with.
     ///
     /// # Errors
-    /// Elements that such programs cannot have, drawn where they are declared.
+    /// Elements that do not take their arguments, and those that such programs cannot have, drawn where they are declared.
     pub fn native_text(&self, elements: &[PathBuf]) -> Result<String, Error> {
+        self.check()?;
         native_text::program(&self.name, &self.text, &self.flat, &Library::of(elements))
     }
 

@@ -42,8 +42,8 @@ fn configurations_become_c_programs() {
     assert!(text.contains("/* c :: Counter */") && text.contains("int main(int argc"), "{text}");
     assert!(run(&format!("compile {file}")).bad(2).contains("--emit native"));
     assert!(run("compile --filter tcp --emit native").bad(1).contains("only configurations"));
-    let refused = dir.write("red.click", "FromDevice(eth0) -> early :: RED(1, 2, 0.5) -> Queue -> Discard;");
-    assert!(run(&format!("compile {refused} --emit native")).bad(1).contains("early :: RED"));
+    let refused = dir.write("end.click", "FromDevice(eth0) -> Discard; end :: Script(pause, stop);");
+    assert!(run(&format!("compile {refused} --emit native")).bad(1).contains("end :: Script"));
 }
 
 #[test]

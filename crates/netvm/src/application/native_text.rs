@@ -1,10 +1,11 @@
 //! A configuration as one C program that needs nothing but a compiler of C: `netvm.h`, a copy of each class's file for each instance, the wires as calls, and the
 //! native runtime (elements/native/direct.h says what the parts are called).
 //!
-//! The copies of two instances share nothing but variables with a scope: every name at file level is replaced by one of its own, by a macro around the copy. What the runtime does is
-//! written here for the classes that a program can have: devices and captures, queues, Unqueue, Discard and Idle. Random numbers are others than netvm's.
+//! The copies of two instances share nothing but variables with a scope: every name at file level is replaced by one of its own, by a macro around the copy. What netvm itself has is
+//! `roles`' business, by class. Random numbers of elements in C are others than netvm's.
 
 mod literal;
+mod roles;
 mod wires;
 
 use super::library::Library;
@@ -13,14 +14,17 @@ use crate::Error;
 use ::frontends::c::{self, PlainVariable, Source, TableScope};
 use ::frontends::diagnostics::{Diagnostic, Diagnostics};
 use click::application::{Faults, Part, Parts, Program, parts};
-use click::config::unquote;
 use click::graph::Element;
+use roles::{Around, End, Role};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use wires::Wires;
 
 /// The runtime's files behind the instances, in their order.
-const RUNTIME: [&str; 7] = ["netvm.c", "table.c", "digest.c", "search.c", "handlers.c", "capture.c", "direct.c"];
+#[rustfmt::skip]
+const RUNTIME: [&str; 15] = [
+    "netvm.c", "table.c", "digest.c", "search.c", "handlers.c", "capture.c", "direct.c", "rates.c", "made.c", "queues.c", "moves.c", "scheds.c", "ends.c", "schedule.c", "command.c",
+];
 /// Of info memory; what `netvm_native.h` has room for.
 const MOST_INFO: u32 = 512;
 
@@ -41,27 +45,6 @@ pub(super) fn program(name: &str, text: &str, flat: &click::Graph, library: &Lib
     }
 }
 
-/// What an element of the runtime's does here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Role {
-    Source {
-        is_device: bool,
-        name: String,
-    },
-    Sink {
-        is_device: bool,
-        name: String,
-        longest: u32,
-        link: u32,
-    },
-    Queue(u32),
-    Unqueue,
-    Discard,
-    Idle,
-    /// It is only read.
-    Nothing,
-}
-
 struct Writer<'a> {
     flat: &'a click::Graph,
     wires: Wires<'a>,
@@ -75,13 +58,16 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn write(&mut self, name: &str, parts: &Parts) {
-        let of_program = |part: &Part| part.program.is_some();
-        let roles: BTreeMap<usize, Role> =
-            parts.parts.iter().filter(|part| !of_program(part)).filter_map(|part| Some((part.element, self.role(part.element)?))).collect();
+        let numbered = parts.parts.iter().enumerate();
+        let roles: BTreeMap<usize, Role> = numbered
+            .filter(|(_, part)| part.program.is_none())
+            .filter_map(|(instance, part)| Some((part.element, self.role(instance, part.element)?)))
+            .collect();
         self.head(name, &parts.parts);
-        parts.parts.iter().filter(|part| of_program(part)).for_each(|part| self.declare(part.element));
+        self.marks(&parts.parts);
+        parts.parts.iter().filter(|part| part.program.is_some()).for_each(|part| self.declare(part.element));
         for (element, role) in &roles {
-            self.out += &self.wires.declare_role(*element, role);
+            self.out += &role.declarations(&self.wires.identifier(*element));
         }
         for part in &parts.parts {
             if let Some(program) = &part.program {
@@ -89,10 +75,37 @@ impl Writer<'_> {
             }
         }
         for (element, role) in &roles {
-            let text = self.wires.role(*element, role);
-            let _ = write!(self.out, "\n/* {} */\n{text}", self.declared(*element));
+            self.runtimes(*element, role, &roles);
         }
         self.tail(parts, &roles);
+    }
+
+    /// An element that netvm itself has.
+    fn runtimes(&mut self, element: usize, role: &Role, roles: &BTreeMap<usize, Role>) {
+        let (e, name) = (self.wires.identifier(element), &self.flat.elements[element].name);
+        let any = self.wires.any_before(element, roles, 0);
+        let ready = format!("static inline bool {e}_nv_ready(void)\n{{\n    return {any};\n}}\n");
+        let _ = write!(self.out, "\n/* {} */\n{}{ready}{}", self.declared(element), self.wires.around_role(element), role.text(&e, name));
+    }
+
+    /// Marks where the IP header of a packet is, in the fields that there are for that; false if it has none.
+    fn marks(&mut self, parts: &[Part]) {
+        let fields: BTreeSet<String> = info(parts).into_iter().map(|(name, ..)| name).collect();
+        let mark = |field: &str, ty: &str, value: &str| match fields.contains(field) {
+            true => format!("    *({ty} *) (nv_packet->info + nv_info_{field}) = {value};\n"),
+            false => String::new(),
+        };
+        let marks = [
+            mark("network_header", "i32", "at + nv_packet->moved"),
+            mark("has_network_header", "bool", "true"),
+            mark("transport_header", "i32", "at + nv_packet->moved + (nv_packet->data[at] & 15) * 4"),
+            mark("has_transport_header", "bool", "true"),
+        ];
+        let _ = write!(
+            self.out,
+            "\nstatic inline bool nv_mark_ip(int at)\n{{\n    if (at < 0)\n        return false;\n{}    return true;\n}}\n\n",
+            marks.concat()
+        );
     }
 
     fn declared(&self, element: usize) -> String {
@@ -107,43 +120,14 @@ impl Writer<'_> {
         self.faults.push(Diagnostic { span: *span, message: format!("`{name} :: {class}`: {what}"), notes: Vec::new(), help: None });
     }
 
-    /// What an element of the runtime's is here; a fault if it cannot be.
-    fn role(&mut self, element: usize) -> Option<Role> {
-        let Element { class, arguments, .. } = &self.flat.elements[element];
-        let first = || arguments.first().map(|a| String::from_utf8_lossy(&unquote(a)).into_owned()).unwrap_or_default();
-        let alone = arguments.len() <= 1;
-        let role = match class.as_str() {
-            "FromDevice" | "PollDevice" | "FromDump" if self.wires.is_pulled_from(element) => {
-                self.fault(element, "in the native build, sources push");
-                return None;
-            }
-            "FromDevice" | "PollDevice" => Role::Source { is_device: true, name: first() },
-            "FromDump" if arguments.iter().skip(1).all(|a| a.trim_start().starts_with("STOP")) => {
-                Role::Source { is_device: false, name: first() }
-            }
-            "ToDevice" => Role::Sink { is_device: true, name: first(), longest: 0, link: 0 },
-            "ToDump" if alone || arguments.len() == 2 && link(&arguments[1]).is_some() => {
-                let link = arguments.get(1).and_then(|argument| link(argument)).unwrap_or(0);
-                Role::Sink { is_device: false, name: first(), longest: 2000, link }
-            }
-            "Queue" | "SimpleQueue" | "NotifierQueue" | "FullNoteQueue" | "QuickNoteQueue" | "ThreadSafeQueue" if alone => {
-                let capacity = first().trim_start_matches("CAPACITY").trim().to_owned();
-                let capacity = if capacity.is_empty() { Some(1000) } else { capacity.parse().ok().filter(|n| (1..=1 << 24).contains(n)) };
-                return capacity.map(Role::Queue).or_else(|| {
-                    self.fault(element, "its capacity is not a number that the native build can read");
-                    None
-                });
-            }
-            "Unqueue" if arguments.is_empty() => Role::Unqueue,
-            "Discard" => Role::Discard,
-            "Idle" => Role::Idle,
-            "AddressInfo" | "PortInfo" | "ScheduleInfo" | "AlignmentInfo" | "StaticThreadSched" | "BalancedThreadSched" => Role::Nothing,
-            _ => {
-                self.fault(element, "the native build does not have it, or not with these arguments; besides elements in C it has FromDevice, PollDevice, FromDump(FILE), ToDevice, ToDump(FILE), Queue, Unqueue, Discard and Idle");
-                return None;
-            }
-        };
-        Some(role)
+    /// What an element that netvm itself has is here; nothing if it does nothing, or cannot be, which is a fault.
+    fn role(&mut self, instance: usize, element: usize) -> Option<Role> {
+        let Element { name, class, arguments, .. } = &self.flat.elements[element];
+        let seed = (instance as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        roles::role(&Around { wires: &self.wires, element, name, class, arguments, seed }).unwrap_or_else(|why| {
+            self.fault(element, &why);
+            None
+        })
     }
 
     /// What comes before the instances.
@@ -166,7 +150,7 @@ impl Writer<'_> {
             size.max(8)
         );
         let mut seen = BTreeSet::new();
-        self.runtime("direct.h", &mut seen);
+        self.runtime("elements.h", &mut seen);
         for (field, at, _) in info {
             let _ = writeln!(self.out, "static const u32 nv_info_{field} = {at};");
         }
@@ -273,8 +257,10 @@ impl Writer<'_> {
         let filled = programs.iter().filter(|part| part.program.as_ref().is_some_and(|p| !p.instance.entries.is_empty()));
         let fills: String = filled.map(|part| format!("    {}_nv_fill();\n", self.wires.identifier(part.element))).collect();
         let _ = write!(self.out, "\nvoid nv_fill(void)\n{{\n{fills}}}\n");
-        self.out += &self.wires.tasks(roles);
-        let elements: Vec<String> = programs.iter().map(|part| self.wires.identifier(part.element)).collect();
+        let (text, tasks) = self.wires.tasks(roles);
+        self.out += &text;
+        let is_there = |part: &&Part| part.program.is_some() || roles.contains_key(&part.element);
+        let elements: Vec<String> = parts.parts.iter().filter(is_there).map(|part| self.wires.identifier(part.element)).collect();
         let listed = |kind: &str, names: &[String]| {
             let all: String = names.iter().map(|name| format!("    &{name},\n")).collect();
             format!("static struct {kind} *const {kind}s[] = {{\n{all}    0,\n}};\n")
@@ -283,25 +269,17 @@ impl Writer<'_> {
         self.out += &listed("nv_element", &elements);
         self.out += &listed("nv_source", &sources);
         self.out += &listed("nv_sink", &sinks);
-        let counts = [elements.len(), sources.len(), sinks.len()].map(|n| n.to_string()).join(", ");
+        let counts = [elements.len(), sources.len(), sinks.len(), tasks].map(|n| n.to_string()).join(", ");
+        let simulated = !roles.values().any(|role| role.end == End::Source { pulled: false });
         let _ = write!(
             self.out,
-            "\nint main(int argc, char **argv)\n{{\n    static const struct nv_program program = {{ nv_elements, nv_sources, nv_sinks, {counts} }};\n\n    \
+            "\nint main(int argc, char **argv)\n{{\n    static const struct nv_program program = {{ nv_elements, nv_sources, nv_sinks, {counts}, {simulated} }};\n\n    \
              return nv_main(argc, argv, &program);\n}}\n"
         );
-        let mut seen = BTreeSet::from(["netvm.h", "netvm_native.h", "netvm_run.h", "direct.h"].map(str::to_owned));
+        let mut seen = BTreeSet::from(["netvm.h", "netvm_native.h", "netvm_run.h", "direct.h", "elements.h"].map(str::to_owned));
         for name in RUNTIME {
             self.runtime(name, &mut seen);
         }
-    }
-}
-
-/// The link type, by its number in captures, that an argument of ToDump names.
-fn link(argument: &str) -> Option<u32> {
-    match argument.trim().strip_prefix("ENCAP")?.trim() {
-        "ETHER" => Some(1),
-        "IP" => Some(101),
-        _ => None,
     }
 }
 

@@ -1,6 +1,8 @@
 //! Configurations of several shapes, traffic for them, and what a run on an engine gives.
 #![allow(dead_code, reason = "each test program uses a part")]
 
+pub mod runtimes;
+
 use netvm::application::{Application, Host, Reading, Settings, Stream};
 use netvm::engines::{self, EngineInfo};
 use runtime::io::synth;

@@ -135,7 +135,7 @@ fn pattern(text: &str, meaning: &mut Meaning) -> Result<(), String> {
 }
 
 /// What there is by a name in the innermost compound around an element that has it.
-pub(crate) fn innermost<T>(element: &str, name: &str, mut find: impl FnMut(&str) -> Option<T>) -> Option<T> {
+pub fn innermost<T>(element: &str, name: &str, mut find: impl FnMut(&str) -> Option<T>) -> Option<T> {
     let mut around = element;
     loop {
         let end = around.rfind('/').map_or(0, |at| at + 1);

@@ -81,7 +81,7 @@ fn of_bytes(ty: &Type, bytes: &[u8]) -> String {
 }
 
 /// A C string of bytes: what could be read as something else is written in octal.
-fn string(bytes: &[u8]) -> String {
+pub(super) fn string(bytes: &[u8]) -> String {
     let mut text = String::from("\"");
     for byte in bytes {
         match byte {

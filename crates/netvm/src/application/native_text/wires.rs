@@ -1,12 +1,19 @@
 //! Connections as calls: what each element's inputs and outputs are in C.
 
-use super::Role;
+use super::roles::{End, Ready, Role, named};
 use crate::frontends::click;
 use crate::frontends::click::application::Parts;
 use click::graph::Port;
 use click::processing::Kind;
+use click::syntax::names::innermost;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
+
+/// Classes of queues that tell sources when they are full, and those that do not.
+const TELLING: [&str; 4] = ["Queue", "FullNoteQueue", "QuickNoteQueue", "ThreadSafeQueue"];
+const SILENT: [&str; 4] = ["SimpleQueue", "NotifierQueue", "MixedQueue", "FrontDropQueue"];
+/// Elements, one before the other, that are asked whether something may be pulled.
+const MOST_BEFORE: u32 = 32;
 
 pub(super) struct Wires<'a> {
     flat: &'a click::Graph,
@@ -35,16 +42,11 @@ impl<'a> Wires<'a> {
         format!("e{element}_{word}")
     }
 
-    /// Whether packets are pulled from an output.
-    pub(super) fn is_pulled_from(&self, element: usize) -> bool {
-        self.outputs(element).first() == Some(&Kind::Pull)
-    }
-
-    fn outputs(&self, element: usize) -> &[Kind] {
+    pub(super) fn outputs(&self, element: usize) -> &[Kind] {
         &self.parts.kinds.outputs[element]
     }
 
-    fn inputs(&self, element: usize) -> &[Kind] {
+    pub(super) fn inputs(&self, element: usize) -> &[Kind] {
         &self.parts.kinds.inputs[element]
     }
 
@@ -138,71 +140,112 @@ impl<'a> Wires<'a> {
         )
     }
 
-    /// The functions of an element of the runtime's.
-    pub(super) fn declare_role(&self, element: usize, role: &Role) -> String {
+    /// The functions by which an element that netvm itself has reaches its neighbours.
+    pub(super) fn around_role(&self, element: usize) -> String {
         let e = self.identifier(element);
-        match role {
-            Role::Queue(_) => format!("static inline void {e}_nv_in(int port);\nstatic inline struct nv_packet *{e}_nv_pull(int port);\n"),
-            Role::Idle => format!("static inline void {e}_nv_in(int port);\nstatic inline struct nv_packet *{e}_nv_pull(int port);\n"),
-            Role::Sink { .. } | Role::Discard => format!("static inline void {e}_nv_in(int port);\n"),
-            Role::Source { .. } | Role::Unqueue | Role::Nothing => String::new(),
+        let ways: String = (0..self.outputs(element).len() as u32)
+            .map(|port| format!("    case {port}: {} break;\n", self.leave(element, port)))
+            .collect();
+        let is_pulled = |port: &usize| self.inputs(element)[*port] == Kind::Pull;
+        let before: String = (0..self.inputs(element).len())
+            .filter(is_pulled)
+            .map(|port| format!("    case {port}: return {};\n", self.pulled(element, port as u32)))
+            .collect();
+        format!(
+            "static inline void {e}_nv_emit(int port)\n{{\n    switch (port) {{\n{ways}    default: nv_packet_end(); break;\n    }}\n}}\n\
+             static inline struct nv_packet *{e}_nv_before(int input)\n{{\n    switch (input) {{\n{before}    default: return 0;\n    }}\n}}\n"
+        )
+    }
+
+    /// Whether something may be pulled at an element's inputs, as an expression.
+    pub(super) fn any_before(&self, element: usize, roles: &BTreeMap<usize, Role>, depth: u32) -> String {
+        let pulled = (0..self.inputs(element).len() as u32).filter(|port| self.inputs(element)[*port as usize] == Kind::Pull);
+        let before = pulled.filter_map(|port| self.before.get(&Port { element, port }));
+        let all: Vec<String> = before.map(|from| self.ready(from.element, roles, depth)).collect();
+        if all.is_empty() { "false".to_owned() } else { all.join(" || ") }
+    }
+
+    fn ready(&self, element: usize, roles: &BTreeMap<usize, Role>, depth: u32) -> String {
+        if depth == MOST_BEFORE {
+            return "false".to_owned();
+        }
+        let (e, any) = (self.identifier(element), || self.any_before(element, roles, depth + 1));
+        match roles.get(&element).map(|role| role.ready) {
+            Some(Ready::If(own)) => format!("({})", named(own, &e)),
+            Some(Ready::Or(own)) => format!("({} || {})", named(own, &e), any()),
+            Some(Ready::Before) => format!("({})", any()),
+            None => format!("({e}.held || {})", any()),
         }
     }
 
-    pub(super) fn role(&self, element: usize, role: &Role) -> String {
-        let e = self.identifier(element);
-        let named = |is_device: bool, name: &str| format!("{} = {name:?}", if is_device { ".device" } else { ".path" });
-        match role {
-            Role::Source { is_device, name } => format!("static struct nv_source {e} = {{ {} }};\n", named(*is_device, name)),
-            Role::Sink { is_device, name, longest, link } => format!(
-                "static struct nv_sink {e} = {{ {}, .longest = {longest}, .link = {link} }};\nstatic inline void {e}_nv_in(int port)\n{{\n    (void) port;\n    nv_sink_take(&{e});\n}}\n",
-                named(*is_device, name)
-            ),
-            Role::Queue(capacity) => format!(
-                "static struct nv_packet *{e}_packets[{capacity}];\nstatic struct nv_queue {e} = {{ .packets = {e}_packets, .capacity = {capacity} }};\n\
-                 static inline void {e}_nv_in(int port)\n{{\n    (void) port;\n    if (!nv_queue_put(&{e})) {{\n        {}\n    }}\n}}\n\
-                 static inline struct nv_packet *{e}_nv_pull(int port)\n{{\n    (void) port;\n    return nv_queue_take(&{e});\n}}\n",
-                self.leave(element, 1)
-            ),
-            Role::Idle => format!(
-                "static inline void {e}_nv_in(int port)\n{{\n    (void) port;\n    nv_packet_end();\n}}\n\
-                 static inline struct nv_packet *{e}_nv_pull(int port)\n{{\n    (void) port;\n    return 0;\n}}\n"
-            ),
-            Role::Discard => format!("static inline void {e}_nv_in(int port)\n{{\n    (void) port;\n    nv_packet_end();\n}}\n"),
-            Role::Unqueue | Role::Nothing => String::new(),
-        }
+    /// Whether the queues behind a source are full, those that tell so, as an expression.
+    pub(super) fn full_behind(&self, element: usize) -> String {
+        let queues = self.nearest(element, false, |class| TELLING.contains(&class));
+        let full = |queue: &usize| format!("{0}_state.count >= {0}_state.capacity", self.identifier(*queue));
+        let all: Vec<String> = queues.iter().map(full).collect();
+        if all.is_empty() { "false".to_owned() } else { all.join(" && ") }
     }
 
-    /// Where packets arrive, and the turns of elements that pull.
-    pub(super) fn tasks(&self, roles: &BTreeMap<usize, Role>) -> String {
-        let sources = roles.iter().filter(|(_, role)| matches!(role, Role::Source { .. })).map(|(element, _)| *element);
-        let arrivals: String =
-            sources.enumerate().map(|(n, element)| format!("    case {n}: {} break;\n", self.leave(element, 0))).collect();
-        let mut text = format!(
-            "\nvoid nv_arrive(int source)\n{{\n    switch (source) {{\n{arrivals}    default: nv_packet_end(); break;\n    }}\n}}\n"
-        );
-        let is_pulled = |element: usize| self.inputs(element).first() == Some(&Kind::Pull);
-        let end = |(element, role): (&usize, &Role)| match role {
-            Role::Sink { .. } | Role::Discard if is_pulled(*element) => {
-                Some((*element, format!("{}_nv_in(0);", self.identifier(*element))))
-            }
-            Role::Unqueue => Some((*element, self.leave(*element, 0))),
-            _ => None,
+    /// The queues of RED: those that are named, or else the nearest.
+    pub(super) fn queues(&self, element: usize, names: &[&str], before: bool) -> Result<Vec<String>, String> {
+        let is_queue = |class: &str| TELLING.contains(&class) || SILENT.contains(&class);
+        let elements = &self.flat.elements;
+        let find = |name: &&str| {
+            let found = innermost(&elements[element].name, name, |full| elements.iter().position(|e| e.name == full));
+            found.filter(|at| is_queue(&elements[*at].class)).ok_or_else(|| format!("QUEUES: '{name}' is no queue"))
         };
-        let mut turns = String::new();
-        for (element, goes) in roles.iter().filter_map(end) {
-            let pulled = self.pulled(element, 0);
-            let _ = write!(turns, "    nv_packet = {pulled};\n    if (nv_packet) {{\n        {goes}\n        nv_settle();\n    }}\n");
+        let found =
+            if names.is_empty() { self.nearest(element, before, is_queue) } else { names.iter().map(find).collect::<Result<_, _>>()? };
+        match found.is_empty() {
+            true => Err("there is no queue near: QUEUES names some".to_owned()),
+            false => Ok(found.into_iter().map(|queue| self.identifier(queue)).collect()),
         }
-        let _ = write!(text, "\nbool nv_round(void)\n{{\n    nv_moved = false;\n{turns}    return nv_moved;\n}}\n\n");
-        text
     }
 
-    /// The names of sources and of sinks.
+    /// The elements of some classes that are reached by pushing, or of those before by pulling, no further than the first on each way.
+    fn nearest(&self, element: usize, before: bool, fits: impl Fn(&str) -> bool) -> Vec<usize> {
+        let next = |element: usize| -> Vec<usize> {
+            let ports = if before { self.inputs(element) } else { self.outputs(element) };
+            let ends = if before { &self.before } else { &self.behind };
+            let pushed = |to: &&Port| before || self.inputs(to.element).get(to.port as usize) != Some(&Kind::Pull);
+            let ports = (0..ports.len() as u32).filter_map(|port| ends.get(&Port { element, port }));
+            ports.filter(pushed).map(|to| to.element).collect()
+        };
+        let (mut seen, mut open, mut found) = (HashSet::from([element]), vec![element], Vec::new());
+        while let Some(element) = open.pop() {
+            for other in next(element).into_iter().filter(|other| seen.insert(*other)) {
+                let list = if fits(&self.flat.elements[other].class) { &mut found } else { &mut open };
+                list.push(other);
+            }
+        }
+        found
+    }
+
+    /// Where packets arrive, and the turns of tasks; how many tasks there are.
+    pub(super) fn tasks(&self, roles: &BTreeMap<usize, Role>) -> (String, usize) {
+        let sources = roles.iter().filter(|(_, role)| matches!(role.end, End::Source { .. }));
+        let arrivals: String = sources
+            .enumerate()
+            .filter(|(_, (_, role))| role.end == End::Source { pulled: false })
+            .map(|(n, (element, _))| format!("    case {n}: {}_nv_in(0); break;\n", self.identifier(*element)))
+            .collect();
+        let tasks: Vec<String> =
+            roles.iter().filter(|(_, role)| role.turn.is_some()).map(|(element, _)| self.identifier(*element)).collect();
+        let turns: String = tasks.iter().enumerate().map(|(n, e)| format!("    case {n}: return {e}_nv_turn();\n")).collect();
+        let text = format!(
+            "\nvoid nv_arrive(int source)\n{{\n    switch (source) {{\n{arrivals}    default: nv_packet_end(); break;\n    }}\n}}\n\
+             \nenum nv_turned nv_turn(int task)\n{{\n    switch (task) {{\n{turns}    default: return NV_IDLE;\n    }}\n}}\n\n"
+        );
+        (text, tasks.len())
+    }
+
+    /// What is known of the sources and of the sinks, by its names in C.
     pub(super) fn ends(&self, roles: &BTreeMap<usize, Role>) -> [Vec<String>; 2] {
-        let named =
-            |is: fn(&Role) -> bool| roles.iter().filter(move |(_, role)| is(role)).map(|(element, _)| self.identifier(*element)).collect();
-        [named(|role| matches!(role, Role::Source { .. })), named(|role| matches!(role, Role::Sink { .. }))]
+        let named = |is: fn(End) -> bool| {
+            let those = roles.iter().filter(move |(_, role)| is(role.end));
+            those.map(|(element, _)| format!("{}_state", self.identifier(*element))).collect()
+        };
+        [named(|end| matches!(end, End::Source { .. })), named(|end| end == End::Sink)]
     }
 }
 

@@ -50,15 +50,16 @@ pub(super) static POLL_DEVICE: NativeClass = NativeClass {
     make: |setup| make(setup, true),
 };
 
+/// Arguments of sources that have a name.
 #[rustfmt::skip]
-const KEYWORDS: &[&str] = &[
+pub const KEYWORDS: &[&str] = &[
     "STOP", "TIMING", "SAMPLE", "FORCE_IP", "START", "START_AFTER", "END", "END_AFTER", "INTERVAL", "END_CALL", "ACTIVE", "FILEPOS", "MMAP",
     "PROMISC", "SNAPLEN", "SNIFFER", "BPF_FILTER", "METHOD", "CAPTURE", "PROTOCOL", "OUTBOUND", "HEADROOM", "BURST", "ENCAP", "TIMESTAMP",
     "LENGTH", "ALIGNMENT", "QUIET", "ALLOW_NONEXISTENT", "UP_CALL", "DOWN_CALL", "PER_NODE",
 ];
 
 /// What arguments without a name are, by class.
-fn positional(class: &str) -> &'static [&'static str] {
+pub fn positional(class: &str) -> &'static [&'static str] {
     match class {
         "FromDump" => &["FILENAME", "TIMING"],
         "PollDevice" => &["DEVNAME", "BURST"],

@@ -43,8 +43,11 @@ pub(super) struct Made {
     pub count: u64,
 }
 
-/// The bytes that an element's arguments ask for.
-pub(super) fn data(args: &Args) -> Result<Vec<u8>, String> {
+/// The bytes that a source's arguments DATA and LENGTH ask for.
+///
+/// # Errors
+/// LENGTH is no number, or too large.
+pub fn data(args: &Args) -> Result<Vec<u8>, String> {
     let mut data = args.bytes("DATA").unwrap_or_else(|| b"Random bullshit in a packet, at least 64 bytes long. Well, now it is.".to_vec());
     if args.has("LENGTH") {
         data.resize(args.count("LENGTH", 0, netil::exec::MAX_PACKET)? as usize, 0);

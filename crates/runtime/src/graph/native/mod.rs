@@ -23,7 +23,10 @@ mod todump;
 mod toipsummarydump;
 mod unqueue;
 
+pub use fromdump::{KEYWORDS as SOURCE_KEYWORDS, positional as source_positional};
+pub use infinitesource::data as made_data;
 pub use replay::Replay;
+pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
 
 use super::{Graph, Info, Packet, Settings, Stream};
 use netil::pool::{Even, Pool};

@@ -40,8 +40,9 @@ pub(super) static TO_HOST: NativeClass = NativeClass {
     make: |setup| make(setup, true),
 };
 
+/// Arguments of sinks that have a name.
 #[rustfmt::skip]
-const KEYWORDS: &[&str] = &[
+pub const KEYWORDS: &[&str] = &[
     "SNAPLEN", "ENCAP", "USE_ENCAP_FROM", "EXTRA_LENGTH", "NANO", "UNBUFFERED", "BURST", "METHOD", "DEBUG", "IGNORE_QUEUE_OVERFLOWS", "SNIFFERS", "TYPE", "QUIET", "ALLOW_NONEXISTENT",
     "QUEUE", "NO_PAD", "UP_CALL", "DOWN_CALL", "PER_NODE",
 ];
@@ -68,7 +69,11 @@ pub(super) fn encapsulation(link: LinkType) -> String {
     ENCAPSULATIONS.iter().find(|(_, number)| *number == link.number()).map_or_else(|| link.to_string(), |(name, _)| (*name).to_owned())
 }
 
-fn link_type(name: &str) -> Result<LinkType, String> {
+/// The link type that ENCAP names.
+///
+/// # Errors
+/// There is none of that name.
+pub fn link_type(name: &str) -> Result<LinkType, String> {
     let known = ENCAPSULATIONS.iter().find(|(known, _)| *known == name).map(|(_, number)| LinkType::from_file(*number));
     known.or_else(|| LinkType::from_name(name)).ok_or_else(|| format!("ENCAP '{name}' is not known"))
 }
