@@ -41,6 +41,7 @@ void nv_trap(const char *what)
 static void clear_trap(void)
 {
     nv_traps += 1;
+    nv_print_to(0);
     nv_packet_end();
     nv_packet_free(nv_take_given());
     nv_send_copies();

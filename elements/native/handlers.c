@@ -23,6 +23,17 @@ void nv_print_to(FILE *stream)
     usual = stream;
 }
 
+FILE *nv_print_file(const char *path)
+{
+    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+
+    if (!file) {
+        fprintf(stderr, "%s: cannot be written\n", path);
+        exit(1);
+    }
+    return file;
+}
+
 /* ---- Handlers ---- */
 
 void nv_register(struct nv_element *self, struct nv_handler *handler)

@@ -31,8 +31,10 @@ struct nv_element *nv_take_timer(struct nv_element *const *elements, size_t coun
 char *nv_read_handler(struct nv_element *element, const char *name);
 bool nv_write_handler(struct nv_element *element, const char *name, const char *text);
 
-/* Where elements print from now on; standard error at first. */
+/* Where elements print from now on; standard error at first, and for a null pointer. */
 void nv_print_to(FILE *stream);
+/* A file for what an element prints; - is standard output. Ends the program if it cannot be written. */
+FILE *nv_print_file(const char *path);
 
 /* A packet of a capture. */
 struct nv_record { u64 time; u32 captured, wire; };

@@ -114,7 +114,7 @@ impl Application {
     /// Elements that do not take their arguments, and those that such programs cannot have, drawn where they are declared.
     pub fn native_text(&self, elements: &[PathBuf]) -> Result<String, Error> {
         self.check()?;
-        native_text::program(&self.name, &self.text, &self.flat, &Library::of(elements))
+        native_text::program(&self.name, &self.text, &self.flat, &self.application.shared, &Library::of(elements))
     }
 
     /// Whether the elements that netvm knows itself take their arguments. Those in C were compiled with theirs when the configuration was read.

@@ -3,7 +3,7 @@
 mod graphs;
 
 use graphs::runtimes::RUNTIMES;
-use graphs::{CONFIGURATIONS, Found, capture, filter, reading, run};
+use graphs::{CONFIGURATIONS, Found, capture, filter, placed, reading, run};
 use netvm::application::{Application, Reading};
 use netvm::engines;
 use std::path::Path;
@@ -38,7 +38,7 @@ const MORE: [(&str, &str, &[&str]); 4] = [
 /// Compiles the configuration and runs the program.
 fn run_native(text: &str, reads: &[&str], folder: &Path, input: &Path) -> Found {
     let out = folder.join("native");
-    let text = text.replace("IN,", &format!("{},", input.display())).replace("OUT", &out.display().to_string());
+    let text = placed(text, input, &out);
     let application = Application::read("test.click", &text, &reading()).unwrap_or_else(|e| panic!("{e}"));
     let (file, program) = (folder.join("native.c"), folder.join("program"));
     std::fs::write(&file, application.native_text(&reading().elements).unwrap_or_else(|e| panic!("{e}"))).unwrap();
@@ -50,7 +50,7 @@ fn run_native(text: &str, reads: &[&str], folder: &Path, input: &Path) -> Found 
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     let said = String::from_utf8_lossy(&ended.stdout).into_owned();
     let counts = said.lines().map(|line| line.split_once(": ").map_or("", |(_, value)| value).to_owned()).collect();
-    let captures = (0..2).map(|n| std::fs::read(format!("{}{n}", out.display())).ok()).collect();
+    let captures = (0..3).map(|n| std::fs::read(format!("{}{n}", out.display())).ok()).collect();
     Found { captures, counts, nodes: Vec::new(), text: ended.stderr, in_stages: false }
 }
 

@@ -22,8 +22,6 @@ pub struct Plain {
     pub names: BTreeSet<String>,
     /// The handlers among its functions.
     pub handlers: BTreeSet<String>,
-    /// It has tables that other instances may have as well.
-    pub shares: bool,
     /// Its tables, those that CONFIG's syntax has made among them.
     pub tables: Vec<Table>,
     /// Its variables that other instances may have as well.
@@ -65,14 +63,13 @@ pub fn plain(source: Source<'_>, includes: &dyn Fn(&str) -> Option<String>, inst
     let plain = deep(|| {
         let program = front(&output.tokens, Some(instance), &mut faults);
         let is_others = |scope: &TableScope| !matches!(scope, TableScope::Local | TableScope::Regional);
-        let shares = program.tables.iter().any(|table| is_others(&table.scope));
         let items = parse::parse(&output.tokens, &mut Faults::default());
         let shared: Vec<&Static> = program.statics.iter().filter(|variable| is_others(&variable.scope)).collect();
         let variables = shared.iter().map(|variable| plain_variable(variable, &items)).collect();
         let names = names(&program.class, &program.patterns, &items, &|at| sources.line(at).0 != "netvm.h");
         let handlers = HANDLERS.iter().filter(|name| names.contains(**name)).map(|name| (*name).to_owned()).collect();
         let (tables, pieces) = (program.class.tables, pieces(&own, &shared));
-        Plain { text: text(&own), names, handlers, shares, tables, variables, pieces }
+        Plain { text: text(&own), names, handlers, tables, variables, pieces }
     });
     faults.result(plain, sources, &output.uses)
 }

@@ -15,6 +15,7 @@ use ::frontends::c::{self, PlainVariable, Source, TableScope};
 use ::frontends::diagnostics::{Diagnostic, Diagnostics};
 use click::application::{Faults, Part, Parts, Program, parts};
 use click::graph::Element;
+use netil::app::TableOf;
 use roles::{Around, End, Role};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -25,6 +26,20 @@ use wires::Wires;
 const RUNTIME: [&str; 15] = [
     "netvm.c", "table.c", "digest.c", "search.c", "handlers.c", "capture.c", "direct.c", "rates.c", "made.c", "queues.c", "moves.c", "scheds.c", "ends.c", "schedule.c", "command.c",
 ];
+/// What elements print with.
+const PRINTS: [&str; 11] = [
+    "print",
+    "print_text",
+    "print_uint",
+    "print_int",
+    "print_hex",
+    "print_ip",
+    "print_ip6",
+    "print_mac",
+    "print_bytes",
+    "print_ascii",
+    "print_time",
+];
 /// Of info memory; what `netvm_native.h` has room for.
 const MOST_INFO: u32 = 512;
 
@@ -32,11 +47,11 @@ const MOST_INFO: u32 = 512;
 ///
 /// # Errors
 /// Faults of the configuration, and elements that such programs cannot have.
-pub(super) fn program(name: &str, text: &str, flat: &click::Graph, library: &Library) -> Result<String, Error> {
+pub(super) fn program(name: &str, text: &str, flat: &click::Graph, together: &[Vec<TableOf>], library: &Library) -> Result<String, Error> {
     let source = Source { name, text };
     let parts = parts(flat, library, source).map_err(Error::Configuration)?;
     let (wires, out, faults, copies) = (Wires::new(flat, &parts), String::new(), Vec::new(), Faults(Vec::new()));
-    let mut writer = Writer { flat, wires, library, out, faults, copies, variables: BTreeSet::new() };
+    let mut writer = Writer { flat, wires, library, out, faults, copies, variables: BTreeSet::new(), together, tables: BTreeMap::new() };
     writer.write(name, &parts);
     match (writer.faults.is_empty(), writer.copies.0.is_empty()) {
         (true, true) => Ok(writer.out),
@@ -54,6 +69,10 @@ struct Writer<'a> {
     copies: Faults,
     /// Variables of several elements that have been declared, by their names in the program.
     variables: BTreeSet<String>,
+    /// Tables that are one, by instances' numbers; the first of each list is the one.
+    together: &'a [Vec<TableOf>],
+    /// The names in the program of elements' tables.
+    tables: BTreeMap<usize, Vec<String>>,
 }
 
 impl Writer<'_> {
@@ -188,16 +207,15 @@ impl Writer<'_> {
         let _ = writeln!(self.out, "static inline struct nv_packet *{e}_nv_pull(int port);\nstatic inline bool {e}_nv_ask(int input);");
     }
 
-    /// What comes before a class's file; faults for what an instance cannot have here.
-    fn begin_instance(&mut self, element: usize, program: &Program, shares_tables: bool) {
-        if shares_tables {
-            self.fault(element, "in the native build, each element has its tables for itself");
-        }
-        if program.class.prints_into(&program.instance.values).is_some() {
-            self.fault(element, "in the native build, elements print to standard error");
-        }
+    /// What comes before a class's file.
+    fn begin_instance(&mut self, element: usize, program: &Program) {
         let e = self.wires.identifier(element);
         let _ = write!(self.out, "\n/* {} */\n#define nv_self {e}\n", self.declared(element));
+        if program.class.prints_into(&program.instance.values).is_some() {
+            let into = |name: &&str| format!("#define {name}(...) (nv_print_to({e}_nv_file), {name}(__VA_ARGS__), nv_print_to(0))\n");
+            let prints: String = PRINTS.iter().map(|name| into(name)).collect();
+            let _ = write!(self.out, "static FILE *{e}_nv_file;\n{prints}");
+        }
         let (inputs, outputs) = (program.instance.inputs.len(), program.instance.outputs.len());
         let _ = write!(self.out, "#define NINPUTS {inputs}\n#define NOUTPUTS {outputs}\n");
     }
@@ -210,7 +228,8 @@ impl Writer<'_> {
             Ok(plain) => plain,
             Err(found) => return self.copies.0.push(found),
         };
-        self.begin_instance(element, program, plain.shares);
+        self.begin_instance(element, program);
+        self.tables.insert(element, plain.tables.iter().map(|table| format!("{e}_{}", table.name)).collect());
         let shared: BTreeMap<&str, String> =
             plain.variables.iter().filter_map(|v| Some((v.name.as_str(), self.shared(element, &program.class.name, v)?))).collect();
         for name in &plain.names {
@@ -224,7 +243,7 @@ impl Writer<'_> {
         self.out += &plain.without(|name| shared.get(name).is_some_and(|name| self.variables.contains(name)));
         self.variables.extend(shared.into_values());
         self.out += &literal::fill(&e, &plain.tables, &program.instance.entries);
-        for name in plain.names.iter().map(String::as_str).chain(["nv_self", "NINPUTS", "NOUTPUTS"]) {
+        for name in plain.names.iter().map(String::as_str).chain(["nv_self", "NINPUTS", "NOUTPUTS"]).chain(PRINTS) {
             let _ = writeln!(self.out, "#undef {name}");
         }
         let Element { name, .. } = &self.flat.elements[element];
@@ -251,12 +270,30 @@ impl Writer<'_> {
         Some(shared)
     }
 
+    /// Statements by which tables of several elements become one; their entries come when they are.
+    fn links(&self, parts: &Parts) -> String {
+        let named = |of: &TableOf| {
+            let element = parts.parts.get(of.instance as usize)?.element;
+            self.tables.get(&element)?.get(of.table as usize)
+        };
+        let link = |(first, other): (&TableOf, &TableOf)| Some(format!("    {}.nv_table = {}.nv_table;\n", named(other)?, named(first)?));
+        let pairs = self.together.iter().flat_map(|list| list.iter().skip(1).map(|other| (&list[0], other)));
+        pairs.filter_map(link).collect()
+    }
+
     /// What comes behind the instances: the program as a whole, and the runtime.
     fn tail(&mut self, parts: &Parts, roles: &BTreeMap<usize, Role>) {
         let programs: Vec<&Part> = parts.parts.iter().filter(|part| part.program.is_some()).collect();
         let filled = programs.iter().filter(|part| part.program.as_ref().is_some_and(|p| !p.instance.entries.is_empty()));
         let fills: String = filled.map(|part| format!("    {}_nv_fill();\n", self.wires.identifier(part.element))).collect();
-        let _ = write!(self.out, "\nvoid nv_fill(void)\n{{\n{fills}}}\n");
+        let file = |part: &&Part| {
+            let program = part.program.as_ref()?;
+            let name = program.class.prints_into(&program.instance.values)?;
+            Some(format!("    {}_nv_file = nv_print_file({});\n", self.wires.identifier(part.element), literal::string(name.as_bytes())))
+        };
+        let files: String = programs.iter().filter_map(file).collect();
+        let links = self.links(parts);
+        let _ = write!(self.out, "\nvoid nv_fill(void)\n{{\n{files}{links}{fills}}}\n");
         let (text, tasks) = self.wires.tasks(roles);
         self.out += &text;
         let is_there = |part: &&Part| part.program.is_some() || roles.contains_key(&part.element);

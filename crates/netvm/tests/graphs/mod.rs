@@ -152,7 +152,7 @@ pub fn run_with(
     settings: Settings,
 ) -> Found {
     let out = folder.join(engine.name);
-    let text = text.replace("IN,", &format!("{},", input.display())).replace("OUT", &out.display().to_string());
+    let text = placed(text, input, &out);
     let application = Application::read("test.click", &text, &reading()).unwrap_or_else(|e| panic!("{e}"));
     let kept = Kept::default();
     let mut graph = application.start(engine, engines, settings, Box::new(kept.clone())).unwrap_or_else(|e| panic!("{e}"));
@@ -168,7 +168,13 @@ pub fn run_with(
     assert!(graph.finish().is_empty());
     let file = |n: u32| std::fs::read(format!("{}{n}", out.display())).ok();
     let in_stages = application.explain(Some(&graph)).in_stages == Some(Ok(()));
-    Found { captures: (0..2).map(file).collect(), counts, nodes, text: kept.0.take(), in_stages }
+    Found { captures: (0..3).map(file).collect(), counts, nodes, text: kept.0.take(), in_stages }
+}
+
+/// A configuration with the names of files.
+pub fn placed(text: &str, input: &Path, out: &Path) -> String {
+    let text = text.replace("IN,", &format!("{},", input.display()));
+    (0..3).fold(text, |text, n| text.replace(&format!("OUT{n}"), &format!("{}{n}", out.display())))
 }
 
 /// Mixed traffic as a capture, every seventh packet with a byte that is wrong, time to live 1 here and there.

@@ -1,10 +1,10 @@
 //! Configurations with the elements that netvm itself has: sources, queues, schedulers, shapers, captures.
 
 /// As [`super::CONFIGURATIONS`].
-pub const RUNTIMES: [(&str, &str, &[&str]); 20] = [
+pub const RUNTIMES: [(&str, &str, &[&str]); 25] = [
     (
         "a stretch of a capture, a part of it, its first bytes",
-        "a :: FromDump(IN, START_AFTER 0.5, INTERVAL 1.5, SAMPLE 0.3, STOP true) -> Queue(5000) -> o :: ToDump(OUT0);
+        "a :: FromDump(IN, START_AFTER 0.5, INTERVAL 0.15, SAMPLE 0.3, STOP true) -> Queue(5000) -> o :: ToDump(OUT0);
          b :: FromDump(IN, SNAPLEN 50, END_AFTER 0.7) -> c :: Counter -> Queue(5000) -> ToDump(OUT1, SNAPLEN 48);",
         &["a.count", "b.count", "c.byte_count", "o.count"],
     ),
@@ -72,7 +72,8 @@ pub const RUNTIMES: [(&str, &str, &[&str]); 20] = [
     ),
     (
         "bytes at a rate, pushed",
-        "FromDump(IN, STOP true) -> q :: Queue(30) -> BandwidthRatedUnqueue(120kBps) -> a :: Counter -> ToDump(OUT0); q[1] -> Queue -> r :: RatedUnqueue(50) -> ToDump(OUT1);",
+        "FromDump(IN, STOP true) -> q :: Queue(30) -> BandwidthRatedUnqueue(120kBps) -> a :: Counter -> Queue -> DelayShaper(0) -> ToDump(OUT0);
+         q[1] -> Queue -> r :: RatedUnqueue(50) -> Queue -> DelayShaper(0) -> ToDump(OUT1);",
         &["a.count", "a.byte_count", "q.drops", "r.rate"],
     ),
     (
@@ -100,6 +101,36 @@ pub const RUNTIMES: [(&str, &str, &[&str]); 20] = [
         "a packet that is pulled every so often",
         "t :: TimedSource(0.1, LIMIT 100, STOP true) -> q :: Queue(9) -> c :: Counter -> TimedSink(0.25s); q[1] -> ToDump(OUT0);",
         &["t.count", "q.drops", "c.count"],
+    ),
+    (
+        "what still moves when the end is asked for",
+        "s :: InfiniteSource(LIMIT 500, BURST 500, STOP true) -> q :: Queue -> ToDump(OUT0);",
+        &["s.count", "q.length"],
+    ),
+    (
+        "tasks behind one whose packet traps",
+        "FromDump(IN, STOP true) -> t :: Tee(3); t[0] -> Truncate(40) -> a :: Queue; t[1] -> a; t[2] -> b :: Queue; a -> MarkIPHeader(14) -> DecIPTTL -> Unqueue -> m :: Queue -> ToDump(OUT0);
+         b -> Strip(14) -> Unqueue -> m;",
+        &["m.highwater_length"],
+    ),
+    (
+        "a table of another element, which two look into",
+        "t :: ARPTable; b :: ARPQuerier(10.0.0.2, 2:2:2:2:2:2, TABLE t); FromDump(IN, STOP true) -> c :: Classifier(12/0800, -); c[1] -> Discard; c[0] -> Strip(14) -> CheckIPHeader -> GetIPAddress(16) -> h :: HashSwitch(18, 2);
+         h[0] -> a :: ARPQuerier(10.0.0.1, 1:1:1:1:1:1, TABLE t); a[0] -> Queue -> ToDump(OUT0); a[1] -> ARPResponder(0.0.0.0/0 3:3:3:3:3:3) -> [1]b;
+         h[1] -> b; b[0] -> Queue -> ToDump(OUT1); b[1] -> ARPResponder(0.0.0.0/0 4:4:4:4:4:4) -> [1]a;",
+        &["a.queries", "b.queries", "a.responses", "b.responses"],
+    ),
+    (
+        "mappings of another element",
+        "FromDump(IN, STOP true) -> Strip(14) -> CheckIPHeader -> i :: IPClassifier(tcp or udp, -); i[1] -> Discard;
+         i[0] -> w :: IPRewriter(pattern 1.0.0.1 1024-65535# - - 0 0); w[0] -> t :: Tee; t[0] -> Queue -> ToDump(OUT0, ENCAP IP);
+         t[1] -> ICMPError(2.0.0.1, unreachable, host) -> ICMPRewriter(w) -> a :: Counter -> Queue -> ToDump(OUT1, ENCAP IP);",
+        &["a.count"],
+    ),
+    (
+        "text into a file, and on the console what traps leave",
+        "FromDump(IN, STOP true) -> Strip(14) -> MarkIPHeader -> IPPrint(OUTFILE OUT1) -> Truncate(50) -> Print(seen, 8) -> IPPrint(CONTENTS HEX, OUTFILE OUT2) -> Queue -> ToDump(OUT0, ENCAP IP);",
+        &[],
     ),
     (
         "a limit of packets",
