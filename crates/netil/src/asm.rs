@@ -20,7 +20,7 @@ mod parse;
 mod sets;
 mod tables;
 
-pub use error::{AsmError, AsmErrors, MAX_ERRORS};
+pub use error::{AsmError, AsmErrors, MAX_ERRORS, nearest};
 
 use crate::module::Module;
 use crate::table::{Op, TABLE};

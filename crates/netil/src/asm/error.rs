@@ -89,7 +89,7 @@ impl std::error::Error for AsmErrors {}
 impl std::error::Error for AsmError {}
 
 /// The candidate that is most like the word, if one is near enough to be what was meant and there are not too many.
-pub(super) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let most = (word.chars().count() / 3).max(1);
     let begun = |c: &str| word.len() > 3 && c.starts_with(word);
     let near = |c: &'a str| Some((if begun(c) { 1 } else { distance(word, c)? }, c)).filter(|(d, _)| *d <= most && *d > 0);

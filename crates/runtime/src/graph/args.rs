@@ -1,6 +1,7 @@
 //! Arguments of native elements: positional ones, and keywords in capitals with a value behind.
 
 use super::text;
+use netil::asm::nearest;
 use std::collections::HashMap;
 
 /// Arguments by name.
@@ -9,10 +10,11 @@ pub struct Args {
 }
 
 impl Args {
-    /// Sorts arguments: those that begin with one of the names in capitals are that, the others are `positional` in that order.
+    /// Sorts arguments: those that begin with one of the names in capitals are that, the others are `positional` in that order. Only the first of these may begin as
+    /// if it had a name, since it may be any text.
     ///
     /// # Errors
-    /// There are more than that, or one twice.
+    /// There are more than that, or one twice, or one has a name that there is not.
     pub fn parse(arguments: &[String], positional: &[&'static str], keywords: &[&'static str]) -> Result<Self, String> {
         let mut values = HashMap::new();
         let mut others = Vec::new();
@@ -28,7 +30,8 @@ impl Args {
             }
         }
         let free: Vec<_> = positional.iter().copied().filter(|name| !values.contains_key(name)).collect();
-        if let Some(unwanted) = others.get(free.len()) {
+        let misspelt = others.iter().skip(1).find(|argument| name_of(argument).is_some());
+        if let Some(unwanted) = misspelt.or(others.get(free.len())) {
             let others = keywords.iter().filter(|name| !positional.contains(name));
             return Err(told(unwanted, &positional.iter().chain(others).copied().collect::<Vec<_>>()));
         }
@@ -114,12 +117,18 @@ impl Args {
     }
 }
 
+/// The word that an argument begins with, if that looks like a name and something stands behind.
+fn name_of(argument: &str) -> Option<&str> {
+    let (word, rest) = text::shift_word(argument);
+    (word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_') && !rest.is_empty()).then_some(word)
+}
+
 /// What is wrong with an argument that has no place: one that begins as those with a name do is most likely misspelt.
 fn told(unwanted: &str, names: &[&str]) -> String {
-    let (word, rest) = text::shift_word(unwanted);
-    match word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_') && !rest.is_empty() && !names.is_empty() {
-        true => format!("unknown argument '{word}': there are {}", names.join(", ")),
-        false => format!("too many arguments: '{unwanted}'"),
+    let Some(word) = name_of(unwanted).filter(|_| !names.is_empty()) else { return format!("too many arguments: '{unwanted}'") };
+    match nearest(word, names.iter().copied()) {
+        Some(near) => format!("unknown argument '{word}': did you mean '{near}'?"),
+        None => format!("unknown argument '{word}': there are {}", names.join(", ")),
     }
 }
 
@@ -136,12 +145,15 @@ mod tests {
         let given = args(&["LIMIT 5", "\"x y\"", "STOP true"]).unwrap();
         assert_eq!((given.integer("LIMIT", 0), given.text("DATA"), given.boolean("STOP", false)), (Ok(5), Some("x y".into()), Ok(true)));
         assert_eq!(args(&[]).unwrap().integer("LIMIT", -1), Ok(-1));
+        assert_eq!(args(&["GET /", "LIMIT 5"]).unwrap().text("DATA"), Some("GET /".into()));
     }
 
     #[test]
     fn what_does_not_fit_is_told() {
         assert_eq!(args(&["a", "1", "z"]).err().unwrap(), "too many arguments: 'z'");
-        assert_eq!(args(&["a", "1", "STPO true"]).err().unwrap(), "unknown argument 'STPO': there are DATA, LIMIT, STOP");
+        assert_eq!(args(&["a", "1", "STPO true"]).err().unwrap(), "unknown argument 'STPO': did you mean 'STOP'?");
+        assert_eq!(args(&["a", "STPO true"]).err().unwrap(), "unknown argument 'STPO': did you mean 'STOP'?");
+        assert_eq!(args(&["a", "COLOUR red"]).err().unwrap(), "unknown argument 'COLOUR': there are DATA, LIMIT, STOP");
         assert_eq!(args(&["STOP true", "STOP false"]).err().unwrap(), "STOP is given twice");
         assert_eq!(args(&["a", "many"]).unwrap().integer("LIMIT", 0).unwrap_err(), "LIMIT should be a whole number, not 'many'");
         assert_eq!(args(&["a", "99"]).unwrap().count("LIMIT", 0, 9).unwrap_err(), "LIMIT should be a number up to 9, not '99'");
