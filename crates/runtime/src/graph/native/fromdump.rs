@@ -46,7 +46,8 @@ pub(super) static POLL_DEVICE: NativeClass = NativeClass {
     ports: "0/1-2",
     processing: "a/ah",
     flow: "",
-    manual: "PollDevice(DEVNAME [, BURST, ...]) -- the same as FromDevice; BURST has no effect",
+    manual: "PollDevice(DEVNAME [, PROMISC] [, BURST, ...]) -- the same as FromDevice\n\nPROMISC stands behind the device's name if it is a word, as in older configurations; it and \
+             BURST have no effect.",
     make: |setup| make(setup, true),
 };
 
@@ -58,10 +59,12 @@ pub const KEYWORDS: &[&str] = &[
     "LENGTH", "ALIGNMENT", "QUIET", "ALLOW_NONEXISTENT", "UP_CALL", "DOWN_CALL", "PER_NODE",
 ];
 
-/// What arguments without a name are, by class.
-pub fn positional(class: &str) -> &'static [&'static str] {
+/// What arguments without a name are, by class. Behind PollDevice's device stood PROMISC before Click had a keyword for that; a truth value that is no number is still that.
+pub fn positional(class: &str, arguments: &[String]) -> &'static [&'static str] {
+    let is_word = |text: &String| text::boolean(text).is_some() && text::integer(text).is_none();
     match class {
         "FromDump" => &["FILENAME", "TIMING"],
+        "PollDevice" if arguments.get(1).is_some_and(is_word) => &["DEVNAME", "PROMISC", "BURST"],
         "PollDevice" => &["DEVNAME", "BURST"],
         _ => &["DEVNAME", "PROMISC", "SNAPLEN"],
     }
@@ -91,7 +94,7 @@ fn check(args: &Args) -> Result<(), String> {
 }
 
 fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
-    let args = Args::parse(setup.arguments, positional(setup.class), KEYWORDS)?;
+    let args = Args::parse(setup.arguments, positional(setup.class, setup.arguments), KEYWORDS)?;
     let name = args.required(if device { "DEVNAME" } else { "FILENAME" })?;
     let snaplen = snaplen(&args, device)?;
     check(&args)?;
