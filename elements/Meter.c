@@ -17,7 +17,7 @@
 #include "rate.h"
 
 ELEMENT(Meter, "1/2-", "h/h");
-CONFIG_LIST(u32, limits);
+CONFIG(RISING, limits);
 
 static struct rate arrivals;
 

@@ -79,7 +79,7 @@ fn examples(syntax: &str) -> Vec<String> {
         "REWRITERS" => &["flows addresses:0"],
         "REWRITE_ADDRESSES" => &["pattern 1.0.0.1 - 0 0"],
         "REWRITE_PINGS" => &["pattern 1.0.0.1 - 0-65535 0 0"],
-        "LIST" => &["1", "2"],
+        "LIST" | "RISING" => &["1", "2"],
         other => panic!("an example is missing for {other}"),
     };
     arguments.iter().map(|argument| (*argument).to_owned()).collect()
@@ -105,7 +105,7 @@ fn instance(class: &c::Class, agnostic: Kind) -> Instance {
             arguments: &examples(&config.syntax),
             names: names.at("an element"),
             inputs: inputs as u32,
-            outputs: examples(&config.syntax).len() as u32,
+            outputs: examples(&config.syntax).len() as u32 + u32::from(config.syntax == "RISING"),
             ty: element.as_ref(),
         };
         instance.generated =

@@ -9,13 +9,34 @@ use std::fmt::Write as _;
 /// Writes `static const TYPE NAME[]` and `enum { NAME_count }` of the arguments.
 pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
     let ty = job.ty.ok_or_else(|| vec!["a list has a type".to_owned()])?;
+    source(job, ty, &values(job, ty)?)
+}
+
+/// The same of numbers that rise, one for each output but the last.
+pub(super) fn rising(job: &Job<'_>) -> Result<Written, Vec<String>> {
+    let ty = Type::Integer { bits: 32, signed: false };
+    let values = values(job, &ty)?;
+    let falls = |pair: &[(&Value, &String)]| matches!((pair[0].0, pair[1].0), (Value::Int(one), Value::Int(next)) if next <= one);
+    let all: Vec<_> = values.iter().zip(job.arguments).collect();
+    let mut faults: Vec<String> =
+        all.windows(2).filter(|pair| falls(pair)).map(|pair| format!("`{}` is not above `{}` before it", pair[1].1, pair[0].1)).collect();
+    if values.len() + 1 != job.outputs as usize {
+        faults.push(format!("{} numbers for {} outputs: each but the last needs one", values.len(), job.outputs));
+    }
+    if faults.is_empty() { source(job, &ty, &values) } else { Err(faults) }
+}
+
+fn values(job: &Job<'_>, ty: &Type) -> Result<Vec<Value>, Vec<String>> {
     let syntax = Syntax::of(ty);
-    let values = job.each(|_, argument| {
+    job.each(|_, argument| {
         let bytes = unquote(argument);
         let text = String::from_utf8_lossy(&bytes);
         syntax.read(&text, &Reading { ty, names: &job.names })
-    })?;
-    array(job.name, ty, &values).map(Written::source).map_err(|wrong| vec![wrong])
+    })
+}
+
+fn source(job: &Job<'_>, ty: &Type, values: &[Value]) -> Result<Written, Vec<String>> {
+    array(job.name, ty, values).map(Written::source).map_err(|wrong| vec![wrong])
 }
 
 /// An array of values; one zero stands in an empty one, since C has none without elements.

@@ -273,6 +273,21 @@ fn lists_are_arrays() {
 }
 
 #[test]
+fn numbers_for_outputs_rise() {
+    let written = whole("RISING", None, "5, 0x10").unwrap().source;
+    assert_eq!(written, "enum { list_count = 2 };\nstatic const u32 list[] = {\n    5,\n    16,\n};\n");
+    let faults = |text| whole("RISING", None, text).unwrap_err();
+    assert_eq!(faults("10, 5"), ["`5` is not above `10` before it"]);
+    assert_eq!(faults("5, 5"), ["`5` is not above `5` before it"]);
+    assert_eq!(
+        faults("5, 4, 3"),
+        ["`4` is not above `5` before it", "`3` is not above `4` before it", "3 numbers for 3 outputs: each but the last needs one"]
+    );
+    assert_eq!(faults(""), ["0 numbers for 3 outputs: each but the last needs one"]);
+    assert_eq!(faults("1, -1"), ["`-1`: is out of range, 0 to 4294967295"]);
+}
+
+#[test]
 fn words_stand_for_numbers() {
     let u8 = Type::Integer { bits: 8, signed: false };
     assert_eq!([int("IP_PROTOCOL", &u8, "udp"), int("ICMP_TYPE", &u8, "redirect"), int("ICMP_CODE", &u8, "host")], [Ok(17), Ok(5), Ok(1)]);

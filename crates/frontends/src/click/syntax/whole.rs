@@ -69,6 +69,7 @@ pub const WHOLES: &[Whole] = &[
     Whole { name: "STRINGS", write: strings::write },
     Whole { name: "ADDRESS_PLACE", write: place::write },
     Whole { name: "LIST", write: list::write },
+    Whole { name: "RISING", write: list::rising },
 ];
 
 impl Whole {
