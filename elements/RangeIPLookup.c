@@ -8,6 +8,7 @@
  *
  * `FILE NAME [DEVICE ...]` among the arguments stands for the routes of a file: lines `ADDR/LEN [GATEWAY] OUT`, what `ip route` prints, CSV or a router's dump
  * (MRT). Behind the name may stand what the file calls the devices of outputs 0, 1 and so on. What is unreachable there, or a blackhole, is dropped.
+ * The routes of a file count where it stands; of routes to one prefix the last one counts.
  *
  * Handlers: table, the routes; lookup ADDR, the output and the gateway (read). add ADDR/MASK [GATEWAY] OUT; set, the same in place of a route that is there;
  * remove ADDR/MASK; ctrl, lines of these; flush: no routes are left (write).

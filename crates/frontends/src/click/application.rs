@@ -26,6 +26,7 @@ use super::syntax::{Names, Scope};
 use crate::c::{self, Compiled, InfoLayout, Instance, Source, Value};
 use crate::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
 use crate::pcap_filter::suggest::nearest;
+use files::Piece;
 use netil::app::{self, Application, Body, End, PieceOf, TableOf, Wire};
 use netil::module::{Entry, Module, TableKind};
 use netil::wide::from_be_bytes;
@@ -53,12 +54,12 @@ pub trait Classes {
     fn names(&self) -> Vec<String>;
 
     /// The routes of a file, for a table with keys of so many bits and values of so many bytes that begin with a gateway and an output. Where the file names
-    /// devices, their places in `devices`, if there are any, are the outputs; routes that lead nowhere have output [`u32::MAX`].
+    /// devices, their places in `devices`, if there are any, are the outputs, of which there are so many; routes that lead nowhere have output [`u32::MAX`].
     ///
     /// # Errors
-    /// Why it cannot be read.
-    fn routes(&self, file: &str, devices: &[&str], key_bits: u16, value_bytes: usize) -> Result<Vec<Entry>, String> {
-        let _ = (devices, key_bits, value_bytes);
+    /// Why it cannot be read, or what is wrong in it, with the place.
+    fn routes(&self, file: &str, devices: &[&str], outputs: u32, key_bits: u16, value_bytes: usize) -> Result<Vec<Entry>, String> {
+        let _ = (devices, outputs, key_bits, value_bytes);
         Err(format!("{file}: there are no files here"))
     }
 }
@@ -393,7 +394,7 @@ fn instance(
     classes: &dyn Classes,
 ) -> Result<Instance, Vec<String>> {
     let class = &file.class;
-    let mut resolved = arguments::resolve(&class.params, &element.arguments, class.config.is_some(), names)?;
+    let resolved = arguments::resolve(&class.params, &element.arguments, class.config.is_some(), names)?;
     let [inputs, outputs] = ports;
     let mut instance = Instance {
         name: element.name.clone(),
@@ -405,32 +406,52 @@ fn instance(
     if let Some(config) = &class.config {
         let ty = config.ctype.as_ref().and_then(arguments::Type::of);
         let counts = [inputs.len() as u32, outputs.len() as u32];
-        let files = files::take(&config.syntax, &mut resolved.rest);
-        let job =
-            Job { name: &config.name, arguments: &resolved.rest, names: *names, inputs: counts[0], outputs: counts[1], ty: ty.as_ref() };
-        let whole = Whole::named(&config.syntax)
-            .ok_or_else(|| vec![format!("its class asks for the syntax {}, which there is not", config.syntax)])?;
-        let Written { source, rows, entries: of_text } = whole.write(&job)?;
-        (instance.generated, instance.entries) = (source, of_text);
-        if !rows.is_empty() || !files.is_empty() {
-            let all = entries(class, &config.name, &files, rows, &|file, table| files::read(file, table, counts[1], classes));
-            instance.entries.insert(config.name.clone(), all.map_err(|wrong| vec![wrong])?);
-        }
+        let job = Job { name: &config.name, arguments: &[], names: *names, inputs: counts[0], outputs: counts[1], ty: ty.as_ref() };
+        write(class, config, resolved.rest, &job, classes, &mut instance)?;
     }
     Ok(instance)
+}
+
+/// What a class's own syntax makes of arguments, and of the files among them.
+fn write(
+    class: &c::Class,
+    config: &c::Config,
+    arguments: Vec<String>,
+    job: &Job<'_>,
+    classes: &dyn Classes,
+    instance: &mut Instance,
+) -> Result<(), Vec<String>> {
+    let whole =
+        Whole::named(&config.syntax).ok_or_else(|| vec![format!("its class asks for the syntax {}, which there is not", config.syntax)])?;
+    let pieces = files::pieces(&config.syntax, arguments);
+    let (mut all, several) = (Vec::new(), pieces.len() > 1);
+    for Piece { arguments, file } in pieces {
+        let Written { source, rows, entries: of_text } = whole.write(&Job { arguments: &arguments, ..*job })?;
+        instance.generated += &source;
+        instance.entries.extend(of_text);
+        let read = |file: &str, table: &c::Table| files::read(file, table, job.outputs, classes);
+        all.extend(entries(class, &config.name, rows, file.as_deref(), &read).map_err(|wrong| vec![wrong])?);
+    }
+    if !all.is_empty() {
+        instance.entries.insert(config.name.clone(), if several { files::last_of_each(all) } else { all });
+    }
+    Ok(())
 }
 
 /// What reads a file's entries for a table.
 type ReadFile<'a> = dyn Fn(&str, &c::Table) -> Result<Vec<Entry>, String> + 'a;
 
-/// What files have and rows as entries of a table of the class.
-fn entries(class: &c::Class, name: &str, files: &[String], rows: Vec<Row>, read: &ReadFile<'_>) -> Result<Vec<Entry>, String> {
+/// Rows, and behind them what a file has, as entries of a table of the class.
+fn entries(class: &c::Class, name: &str, rows: Vec<Row>, file: Option<&str>, read: &ReadFile<'_>) -> Result<Vec<Entry>, String> {
+    if rows.is_empty() && file.is_none() {
+        return Ok(Vec::new());
+    }
     let table = class.tables.iter().find(|table| table.name == name).ok_or_else(|| format!("its class has no table `{name}`"))?;
     let mut all = rows.into_iter().map(|row| entry(table, row)).collect::<Result<Vec<_>, _>>()?;
-    for file in files {
+    if let Some(file) = file {
         all.extend(read(file, table)?);
     }
-    Ok(if files.is_empty() { all } else { files::last_of_each(all) })
+    Ok(all)
 }
 
 fn entry(table: &c::Table, row: Row) -> Result<Entry, String> {

@@ -5,7 +5,7 @@ use crate::frontends::click::processing::Shape;
 use include_dir::{Dir, include_dir};
 use netil::module::Entry;
 use runtime::graph::native;
-use runtime::routes::{self, Route};
+use runtime::routes::{self, Route, Routes};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -94,27 +94,22 @@ impl Classes for Library {
         self.header(name).map(|(_, text)| text)
     }
 
-    fn routes(&self, file: &str, devices: &[&str], key_bits: u16, value_bytes: usize) -> Result<Vec<Entry>, String> {
+    fn routes(&self, file: &str, devices: &[&str], outputs: u32, key_bits: u16, value_bytes: usize) -> Result<Vec<Entry>, String> {
         let told = |error: &dyn std::fmt::Display| format!("{file}: {error}");
         let input = std::fs::File::open(file).map_err(|error| told(&error))?;
-        let mut found = routes::read(input).map_err(|fault| told(&fault))?;
+        let found = routes::read(input).map_err(|fault| told(&fault))?;
         if found.all.is_empty() {
             return Err(told(&"there are no routes in it"));
         }
-        found.all.retain(|route| route.address.is_ipv4() == (key_bits == 32));
-        if found.all.is_empty() {
-            return Err(told(&"there are no routes for such addresses"));
-        }
-        let output = |(at, port): (usize, &String)| outputs(port, found.named.get(at), devices);
-        let outputs = found.ports.iter().enumerate().map(output).collect::<Result<Vec<_>, _>>().map_err(|error| told(&error))?;
-        let place = |route: &mut Route| route.port = outputs.get(route.port as usize).copied().unwrap_or(route.port);
-        if !devices.is_empty() {
-            found.all.iter_mut().for_each(place);
-        }
-        let entry = |route: &Route| {
-            route.entry(value_bytes).ok_or_else(|| told(&format!("{}/{} has no such gateway", route.address, route.length)))
+        let ports = ports(&found, devices).map_err(|error| told(&error))?;
+        let port = |route: &Route| ports.get(route.port as usize).copied().unwrap_or(route.port);
+        let fits = |(_, route): &(usize, &Route)| route.address.is_ipv4() == (key_bits == 32);
+        let entry = |(at, route): (usize, &Route)| {
+            let entry = entry(&Route { port: port(route), ..*route }, outputs, value_bytes);
+            entry.map_err(|error| told(&format_args!("{}{error}", place(found.lines.get(at)))))
         };
-        found.all.iter().map(entry).collect()
+        let entries = found.all.iter().enumerate().filter(fits).map(entry).collect::<Result<Vec<_>, _>>()?;
+        if entries.is_empty() { Err(told(&"there are no routes for such addresses")) } else { Ok(entries) }
     }
 
     fn names(&self) -> Vec<String> {
@@ -122,14 +117,31 @@ impl Classes for Library {
     }
 }
 
-/// The output of a device, which is first named in that line.
-fn outputs(name: &str, line: Option<&u64>, devices: &[&str]) -> Result<u32, String> {
+/// The outputs of a file's devices; none if their numbers are those of outputs.
+fn ports(found: &Routes, devices: &[&str]) -> Result<Vec<u32>, String> {
     if devices.is_empty() {
-        return Ok(0);
+        return Ok(Vec::new());
     }
-    let place = line.map_or_else(String::new, |line| format!("line {line}: "));
-    let at = devices.iter().position(|device| *device == name);
-    at.map(|at| at as u32).ok_or_else(|| format!("{place}no output is named for the device `{name}`: there are {}", devices.join(", ")))
+    let output = |(at, name): (usize, &String)| {
+        let output = devices.iter().position(|device| device == name).map(|output| output as u32);
+        let named = || devices.join(", ");
+        output.ok_or_else(|| format!("{}no output is named for the device `{name}`: there are {}", place(found.named.get(at)), named()))
+    };
+    found.ports.iter().enumerate().map(output).collect()
+}
+
+/// A route's entry, if there is its output.
+fn entry(route: &Route, outputs: u32, value_bytes: usize) -> Result<Entry, String> {
+    let Route { address, length, port, .. } = route;
+    if *port >= outputs && *port != routes::NOWHERE {
+        return Err(format!("a route to output {port}, which there is not"));
+    }
+    route.entry(value_bytes).ok_or_else(|| format!("{address}/{length} has no such gateway"))
+}
+
+/// Where that is, for a fault.
+fn place(line: Option<&u64>) -> String {
+    line.map_or_else(String::new, |line| format!("line {line}: "))
 }
 
 fn read(path: &Path) -> Option<String> {
@@ -182,14 +194,18 @@ mod tests {
         std::fs::write(&file, "10.0.0.0/8 via 1.2.3.4 dev eth7\n11.0.0.0/8 dev eth3\n2001:db8::/32 dev eth7\n").unwrap();
         let library = Library::of(&[]);
         let values = |devices: &[&str]| {
-            library.routes(name, devices, 32, 8).map(|all| all.iter().map(|entry| entry.value.to_vec()).collect::<Vec<_>>())
+            library.routes(name, devices, 3, 32, 8).map(|all| all.iter().map(|entry| entry.value.to_vec()).collect::<Vec<_>>())
         };
         assert_eq!(values(&[]), Ok(vec![vec![4, 3, 2, 1, 0, 0, 0, 0], vec![0, 0, 0, 0, 1, 0, 0, 0]]));
         assert_eq!(values(&["-", "eth3", "eth7"]), Ok(vec![vec![4, 3, 2, 1, 2, 0, 0, 0], vec![0, 0, 0, 0, 1, 0, 0, 0]]));
         assert!(values(&["-", "eth7"]).unwrap_err().ends_with("line 2: no output is named for the device `eth3`: there are -, eth7"));
-        assert_eq!(library.routes(name, &[], 128, 20).map(|all| all.len()), Ok(1));
+        assert_eq!(library.routes(name, &[], 1, 128, 20).map(|all| all.len()), Ok(1));
         std::fs::write(&file, "10.0.0.0/8 via 1.2.3.4 dev eth7\n11.0.0.0/8 dev\n").unwrap();
         assert!(values(&[]).unwrap_err().ends_with("line 2: a device is missing behind `dev`"));
+        std::fs::write(&file, "10.0.0.0/8 2\n\n2001:db8::/32 9\n11.0.0.0/8 1.2.3.4 3\n").unwrap();
+        assert!(values(&[]).unwrap_err().ends_with("txt: line 4: a route to output 3, which there is not"));
+        std::fs::write(&file, "blackhole 12.0.0.0/8\n11.0.0.0/8 via 2001:db8::1 dev eth0\n").unwrap();
+        assert!(values(&[]).unwrap_err().ends_with("txt: line 2: 11.0.0.0/8 has no such gateway"));
         std::fs::write(&file, "# none\n").unwrap();
         assert!(values(&[]).unwrap_err().ends_with("there are no routes in it"));
         std::fs::write(&file, "2001:db8::/32 1\n").unwrap();

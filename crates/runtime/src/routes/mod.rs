@@ -53,6 +53,8 @@ pub struct Route {
 pub struct Routes {
     /// The routes in the order of the file.
     pub all: Vec<Route>,
+    /// The lines of text in which they are; empty if it is a dump.
+    pub lines: Vec<u64>,
     /// The names of outputs, by their numbers; empty if they have none.
     pub ports: Vec<String>,
     /// The line of text in which each of them is first named.
@@ -178,6 +180,7 @@ fn lines(input: impl BufRead) -> Result<Routes, Fault> {
         let text = std::str::from_utf8(&line).map_err(|_| fault("this is not text".to_owned()))?;
         reader.line(text).map_err(fault)?;
         reader.routes.named.resize(reader.routes.ports.len(), number);
+        reader.routes.lines.resize(reader.routes.all.len(), number);
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn read(mut input: impl Read) -> Result<Routes, Fault> {
         fill(&mut input, &mut record, HEAD as u64, at)?;
         match record.len() {
             HEAD => {}
-            0 if tables => return Ok(Routes { all: dump.routes, ports: dump.names, named: Vec::new() }),
+            0 if tables => return Ok(Routes { all: dump.routes, ports: dump.names, ..Routes::default() }),
             0 => return Err(fault("there are no tables in it")),
             _ => return Err(fault("the head of a record is cut short")),
         }

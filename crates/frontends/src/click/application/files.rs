@@ -1,8 +1,7 @@
 //! Routes from files: the argument `FILE NAME [DEVICE …]` of elements that have routes.
 //!
 //! Which formats there are is the business of who reads them ([`Classes::routes`]). Behind the file's name stand the devices of outputs 0, 1 … as the file names
-//! them; without, its numbers are those of outputs. Of routes to one prefix the last counts; those of files count behind the other
-//! arguments.
+//! them; without, its numbers are those of outputs. A file stands for its routes, where it is among the arguments: of routes to one prefix the last counts.
 
 use super::Classes;
 use super::arguments;
@@ -11,20 +10,30 @@ use crate::click::config::unquote;
 use netil::module::{Entry, TableKind};
 use std::collections::HashMap;
 
-/// The output of routes that lead nowhere: there is never one of that number, and what is sent there is dropped.
-const NOWHERE: u32 = u32::MAX;
 /// Syntaxes of routes.
 const SYNTAXES: [&str; 3] = ["IP_ROUTES", "RANGE_ROUTES", "IP6_ROUTES"];
 
-/// The arguments that name files, taken out of the others.
-pub(super) fn take(syntax: &str, arguments: &mut Vec<String>) -> Vec<String> {
-    let file = |argument: &String| arguments::keyword(argument).filter(|(word, _)| *word == "FILE").map(|(_, text)| text.to_owned());
+/// Arguments in a row, and the file that is named behind them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub arguments: Vec<String>,
+    pub file: Option<String>,
+}
+
+/// Arguments by the files among them, if the syntax is one of routes; else all of them.
+pub(super) fn pieces(syntax: &str, arguments: Vec<String>) -> Vec<Piece> {
     if !SYNTAXES.contains(&syntax) {
-        return Vec::new();
+        return vec![Piece { arguments, file: None }];
     }
-    let named = arguments.iter().filter_map(file).collect();
-    arguments.retain(|argument| file(argument).is_none());
-    named
+    let (mut pieces, mut last) = (Vec::new(), Piece::default());
+    for argument in arguments {
+        match arguments::keyword(&argument).filter(|(word, _)| *word == "FILE") {
+            Some((_, text)) => pieces.push(Piece { file: Some(text.to_owned()), ..std::mem::take(&mut last) }),
+            None => last.arguments.push(argument),
+        }
+    }
+    pieces.push(last);
+    pieces
 }
 
 /// The entries of a file for a table.
@@ -35,14 +44,9 @@ pub(super) fn read(argument: &str, table: &c::Table, outputs: u32, classes: &dyn
     let name = words.next().ok_or("`FILE`: a name is missing")?;
     let devices: Vec<&str> = words.collect();
     let key_bits = 8 * table.key.size() as u16;
-    let mut entries = classes.routes(name, &devices, key_bits, table.value.size() as usize)?;
-    let port_at = table.key.size() as usize;
-    for entry in &mut entries {
-        let port = entry.value.get(port_at..port_at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
-        if port.is_none_or(|port| port >= outputs && port != NOWHERE) {
-            return Err(format!("{name}: a route to output {}, which there is not", port.unwrap_or(0)));
-        }
-        if table.kind == TableKind::Range {
+    let mut entries = classes.routes(name, &devices, outputs, key_bits, table.value.size() as usize)?;
+    if table.kind == TableKind::Range {
+        for entry in &mut entries {
             entry.priority = entry.mask.iter().map(|limb| limb.count_ones()).sum();
             entry.mask = entry.key.iter().zip(&entry.mask).map(|(key, mask)| key | !mask & low(key_bits)).collect();
         }

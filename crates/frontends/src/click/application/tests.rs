@@ -209,11 +209,14 @@ impl Classes for WithRoutes {
         library().names()
     }
 
-    fn routes(&self, file: &str, devices: &[&str], key_bits: u16, value_bytes: usize) -> Result<Vec<Entry>, String> {
+    fn routes(&self, file: &str, devices: &[&str], outputs: u32, key_bits: u16, value_bytes: usize) -> Result<Vec<Entry>, String> {
         if file != "r.txt" {
             return Err(format!("{file}: not found"));
         }
         let port = devices.iter().position(|device| *device == "eth1").unwrap_or(0) as u8;
+        if u32::from(port) >= outputs {
+            return Err(format!("{file}: there is no output {port}"));
+        }
         let mut value = vec![0; value_bytes];
         value[key_bits as usize / 8] = port;
         let entry = |key: u64, mask: u64, value: &[u8]| Entry { key: [key].into(), mask: [mask].into(), priority: 0, value: value.into() };
@@ -233,10 +236,16 @@ fn routes_come_from_files() {
     assert_eq!(entries("RadixIPLookup", "FILE r.txt"), ["a000000 ff000000 0 0", "a010000 ffff0000 0 0"]);
     assert_eq!(
         entries("RadixIPLookup", "FILE r.txt eth0 eth1, 10.0.0.0/8 0, 11.0.0.0/8 1"),
-        ["b000000 ff000000 0 1", "a000000 ff000000 0 1", "a010000 ffff0000 0 1"]
+        ["a010000 ffff0000 0 1", "a000000 ff000000 0 0", "b000000 ff000000 0 1"]
     );
+    assert_eq!(
+        entries("RadixIPLookup", "10.0.0.0/8 1, 10.1.0.0/16 1, FILE r.txt, 10.1.0.0/16 1, FILE r.txt eth0 eth1, 10.0.0.0/8 0"),
+        ["a010000 ffff0000 0 1", "a000000 ff000000 0 0"]
+    );
+    assert_eq!(entries("RangeIPLookup", "FILE r.txt, 10.1.0.0/16 1"), ["a000000 affffff 8 0", "a010000 a01ffff 16 1"]);
     assert_eq!(entries("RangeIPLookup", "FILE r.txt"), ["a000000 affffff 8 0", "a010000 a01ffff 16 0"]);
     let wrong = |arguments: &str| read(&format!("r :: RadixIPLookup({arguments});{after}")).unwrap_err().render(false);
     assert!(wrong("FILE s.txt").contains("s.txt: not found"));
-    assert!(wrong("FILE r.txt a b eth1").contains("r.txt: a route to output 2, which there is not"));
+    assert!(wrong("FILE r.txt a b eth1").contains("r.txt: there is no output 2"));
+    assert!(wrong("FILE r.txt, 10.0.0.0/8 2").contains("there is no output 2"));
 }
