@@ -12,6 +12,29 @@
 
 static const struct nv_program *program;
 
+static bool is_alike(const struct nv_sink *one, const struct nv_sink *other)
+{
+    return one->longest == other->longest && one->link == other->link && one->micro == other->micro;
+}
+
+/* What another sink writes for the same device already, both write. */
+static bool open_sink(struct nv_sink *sink)
+{
+    for (size_t i = 0; i < program->nsinks; i++) {
+        const struct nv_sink *other = program->sinks[i];
+
+        if (!sink->device || !other->file || other->path != sink->path)
+            continue;
+        if (!is_alike(sink, other)) {
+            fprintf(stderr, "another element writes device '%s' with other SNAPLEN, ENCAP or NANO\n", sink->device);
+            return false;
+        }
+        sink->file = other->file;
+        return true;
+    }
+    return nv_sink_open(sink);
+}
+
 static bool open_all(void)
 {
     bool opened = true;
@@ -19,7 +42,7 @@ static bool open_all(void)
     for (size_t i = 0; i < program->nsources; i++)
         opened = nv_source_open(program->sources[i]) && opened;
     for (size_t i = 0; i < program->nsinks; i++)
-        opened = nv_sink_open(program->sinks[i]) && opened;
+        opened = open_sink(program->sinks[i]) && opened;
     return opened;
 }
 
@@ -74,12 +97,22 @@ static int wrong(const char *name)
     return 2;
 }
 
+/* Closes a file for all that write it. */
+static bool close_file(FILE *file)
+{
+    for (size_t i = 0; i < program->nsinks; i++)
+        if (program->sinks[i]->file == file)
+            program->sinks[i]->file = 0;
+    return nv_close_record_file(file);
+}
+
 static bool close_all(void)
 {
     bool written = true;
 
     for (size_t i = 0; i < program->nsinks; i++)
-        written = nv_sink_close(program->sinks[i]) && written;
+        if (program->sinks[i]->file)
+            written = close_file(program->sinks[i]->file) && written;
     return written;
 }
 

@@ -53,7 +53,6 @@ struct nv_sink {
 enum { NV_ANY_LINK = 0xffff };
 
 bool nv_sink_open(struct nv_sink *sink);
-bool nv_sink_close(struct nv_sink *sink);
 void nv_sink_write(struct nv_sink *sink);
 
 /* ---- queues.c ---- */

@@ -180,11 +180,6 @@ bool nv_sink_open(struct nv_sink *sink)
     return sink->file != 0;
 }
 
-bool nv_sink_close(struct nv_sink *sink)
-{
-    return !sink->file || nv_close_record_file(sink->file);
-}
-
 void nv_sink_write(struct nv_sink *sink)
 {
     u32 kept = nv_packet->length < sink->longest ? nv_packet->length : sink->longest;

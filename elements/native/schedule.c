@@ -7,7 +7,7 @@
  */
 #include "elements.h"
 
-/* Rounds of tasks after which the next event comes although there still is work; rounds after somebody has asked for the end; turns of a task in a in_round. */
+/* Rounds of tasks after which the next event comes although there still is work; rounds after somebody has asked for the end; turns of a task in a round. */
 enum { BUSY = 1 << 16, LAST_ROUNDS = 128, MOST_TURNS = 1 << 16, ROUND_NS = 1000, LEAST_TIMERS = 16 };
 
 u32 nv_stops;

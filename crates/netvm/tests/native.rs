@@ -99,6 +99,37 @@ fn native_builds_do_what_the_interpreter_does() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// The records of a capture.
+fn records(file: &[u8]) -> Vec<&[u8]> {
+    let (mut rest, mut all) = (&file[24..], Vec::new());
+    while let Some(captured) = rest.get(8..12) {
+        let (record, behind) = rest.split_at(16 + u32::from_le_bytes(captured.try_into().unwrap()) as usize);
+        all.push(record);
+        rest = behind;
+    }
+    all
+}
+
+#[test]
+fn elements_of_one_device_write_one_capture() {
+    if Command::new("cc").arg("--version").output().is_err() {
+        return eprintln!("skipped: no C compiler");
+    }
+    let folder = std::env::temp_dir().join(format!("netvm-native-device-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (input, output) = (folder.join("in.pcap"), folder.join("out.pcap"));
+    std::fs::write(&input, capture()).unwrap();
+    let text = "FromDump(IN, STOP true) -> t :: Tee(2); t[0] -> Queue -> ToDevice(out); t[1] -> Queue -> ToDevice(out);";
+    run_native(text, &[], &folder, &input);
+    let map = format!("out={}", output.display());
+    assert!(Command::new(folder.join("program")).arg(map).status().unwrap().success());
+    let (wanted, found) = (capture(), std::fs::read(&output).unwrap());
+    let (wanted, found) = (records(&wanted), records(&found));
+    assert_eq!(found.len(), 2 * wanted.len());
+    assert!(found.chunks(2).zip(&wanted).all(|(pair, one)| pair[0] == pair[1] && pair[0][16..] == one[16..]));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn variables_that_native_builds_cannot_share_are_told() {
     let folder = std::env::temp_dir().join(format!("netvm-native-shared-{}", std::process::id()));

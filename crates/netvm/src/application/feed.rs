@@ -39,7 +39,7 @@ impl Application {
 
     /// Lets elements that write captures write nothing; by element, what they would have written.
     pub fn mute(&mut self, settings: &mut Settings) -> HashMap<usize, String> {
-        let mut outputs = HashMap::new();
+        let (mut outputs, files) = (HashMap::new(), settings.outputs.clone());
         for (at, instance) in self.application.instances.iter_mut().enumerate() {
             let Body::Native(arguments) = &mut instance.body else { continue };
             if WRITERS.contains(&instance.class.as_str()) {
@@ -47,8 +47,8 @@ impl Application {
                 name_file(arguments, Path::new(NOWHERE));
             } else if instance.class == "ToDevice" {
                 let name = first(arguments);
-                let file = settings.outputs.insert(name.clone(), PathBuf::from(NOWHERE));
-                outputs.insert(at, file.map_or(name, |file| file.display().to_string()));
+                settings.outputs.insert(name.clone(), PathBuf::from(NOWHERE));
+                outputs.insert(at, files.get(&name).map_or(name, |file| file.display().to_string()));
             }
         }
         outputs

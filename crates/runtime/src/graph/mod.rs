@@ -160,6 +160,8 @@ pub struct Graph {
     host: Box<dyn Host>,
     /// What programs print into.
     files: printing::Files,
+    /// What devices write.
+    devices: native::Devices,
     settings: Settings,
     info: Info,
     /// The element that decides when the run ends.
@@ -311,6 +313,7 @@ impl Graph {
             clock,
             host,
             files: printing::Files::default(),
+            devices: native::Devices::default(),
             settings,
             info,
             stops: 0,

@@ -26,6 +26,7 @@ mod unqueue;
 pub use fromdump::{KEYWORDS as SOURCE_KEYWORDS, positional as source_positional};
 pub use infinitesource::data as made_data;
 pub use replay::Replay;
+pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
 
 use super::{Graph, Info, Packet, Settings, Stream};

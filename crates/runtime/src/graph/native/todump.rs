@@ -1,12 +1,15 @@
 //! ToDump, ToDevice, ToHost: packets into captures.
 //!
 //! A device is a capture that the run's settings map its name to. A device that nothing is said of takes packets and keeps none, so that a
-//! configuration runs where only its sources are captures; statistics count what it took.
+//! configuration runs where only its sources are captures; statistics count what it took. Elements of one device write one capture, in the order in which packets come to them.
 
 use super::super::{Args, Packet};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 use crate::io::{Compression, Format, LinkType, Plan, Precision, Timestamp, Writer};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::rc::{Rc, Weak};
 
 pub(super) static TO_DUMP: NativeClass = NativeClass {
     name: "ToDump",
@@ -26,7 +29,7 @@ pub(super) static TO_DEVICE: NativeClass = NativeClass {
     processing: "a/h",
     flow: "",
     manual: "ToDevice(DEVNAME, ...) -- writes packets into a capture that stands for a device\n\nWhich one is told by --map DEVNAME=FILE for a device that no FromDevice \
-             reads, or by --map DEVNAME=IN,OUT; without, packets are taken and counted. SNAPLEN (all bytes without it), ENCAP (without it what the packets came with), USE_ENCAP_FROM, EXTRA_LENGTH and NANO are as \
+             reads, or by --map DEVNAME=IN,OUT; without, packets are taken and counted. Several elements may write one device: packets are in the capture in the order in which they came. SNAPLEN (all bytes without it), ENCAP (without it what the packets came with), USE_ENCAP_FROM, EXTRA_LENGTH and NANO are as \
              ToDump's. What else Click's element takes has no effect.\nHandlers: count filename r, reset_counts w.",
     make: |setup| make(setup, true),
 };
@@ -110,10 +113,18 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
     }))
 }
 
+/// A capture that is written, until writing fails.
+type Output = RefCell<Option<Writer>>;
+
+/// What is written for each device, and how, while there are elements that do.
+#[derive(Default)]
+pub(in super::super) struct Devices(HashMap<String, (Weak<Output>, Plan)>);
+
 struct ToDump {
     name: String,
     path: Option<PathBuf>,
-    writer: Option<Writer>,
+    /// Elements of one device have it together.
+    writer: Option<Rc<Output>>,
     link: Option<LinkType>,
     use_from: Option<String>,
     snaplen: u32,
@@ -139,6 +150,28 @@ impl ToDump {
             snaplen: self.snaplen,
             fcs: 0,
         }
+    }
+
+    /// Begins to write; what another element writes for the same device already, goes on.
+    fn open(&self, devices: &mut Devices) -> Result<Option<Rc<Output>>, String> {
+        let (Some(path), plan) = (&self.path, self.plan()) else { return Ok(None) };
+        let known = devices.0.get(&self.name).filter(|_| self.device).and_then(|(output, plan)| Some((output.upgrade()?, plan)));
+        match known {
+            Some((output, same)) if *same == plan => return Ok(Some(output)),
+            Some(_) => return Err(format!("another element writes device '{}' with other SNAPLEN, ENCAP or NANO", self.name)),
+            None => {}
+        }
+        let writer = Writer::create(path, &plan).map_err(|error| error.to_string())?;
+        let output = Rc::new(RefCell::new(Some(writer)));
+        if self.device {
+            devices.0.insert(self.name.clone(), (Rc::downgrade(&output), plan));
+        }
+        Ok(Some(output))
+    }
+
+    /// Whether other elements write the same: then packets come one at a time, so that they are in their order.
+    fn is_shared(&self) -> bool {
+        self.writer.as_ref().is_some_and(|output| Rc::strong_count(output) > 1)
     }
 
     fn take(&mut self, packet: &Packet) {
@@ -171,7 +204,8 @@ impl ToDump {
 
     fn write_packet(&mut self, bytes: &[u8], time_ns: u64, wire_len: u32, link: LinkType) {
         self.count += 1;
-        let Some(writer) = &mut self.writer else { return };
+        let Some(mut output) = self.writer.as_ref().map(|output| output.borrow_mut()) else { return };
+        let Some(writer) = output.as_mut() else { return };
         let kept = bytes.get(..self.snaplen as usize).unwrap_or(bytes);
         let wire = if self.extra { wire_len } else { bytes.len() as u32 };
         let (seconds, part) = ((time_ns / 1_000_000_000) as i64, (time_ns % 1_000_000_000) as u32);
@@ -179,7 +213,7 @@ impl ToDump {
         let link = self.link.unwrap_or(if self.device { link } else { LinkType::EN10MB });
         if let Err(error) = writer.write_packet(link, time, wire.max(kept.len() as u32), kept) {
             self.fault.get_or_insert(error.to_string());
-            self.writer = None;
+            *output = None;
         }
     }
 
@@ -197,14 +231,12 @@ impl ToDump {
 
 impl Native for ToDump {
     fn takes_bursts(&self) -> bool {
-        true
+        !self.is_shared()
     }
 
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         self.link_from_others(ctx)?;
-        if let Some(path) = &self.path {
-            self.writer = Some(Writer::create(path, &self.plan()).map_err(|error| error.to_string())?);
-        }
+        self.writer = self.open(&mut ctx.graph.devices)?;
         Ok(())
     }
 
@@ -269,7 +301,9 @@ impl Native for ToDump {
     }
 
     fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), String> {
-        if let Some(writer) = self.writer.take() {
+        // The last of a device's elements completes what they have written.
+        let output = self.writer.take().and_then(Rc::into_inner);
+        if let Some(writer) = output.and_then(RefCell::into_inner) {
             writer.finish().map_err(|error| error.to_string())?;
         }
         self.fault.take().map_or(Ok(()), Err)

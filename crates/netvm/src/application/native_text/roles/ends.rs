@@ -10,7 +10,7 @@ use runtime::io::LinkType;
 const ANY_LINK: u32 = 0xffff;
 
 pub(super) fn source(around: &Around<'_>) -> Made {
-    let args = around.args(source_positional(around.class), SOURCE_KEYWORDS)?;
+    let args = around.args(source_positional(around.class, around.arguments), SOURCE_KEYWORDS)?;
     refuse(&args, "END_CALL")?;
     let pulled = around.is_pulled_from();
     let is_device = around.class != "FromDump";
