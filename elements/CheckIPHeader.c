@@ -13,6 +13,8 @@
  *   VERBOSE     true: a line is printed for each packet that is not valid
  *   DETAILS     accepted; the details are always there
  *
+ * Older configurations have the bad sources as first argument, OFFSET as second: `CheckIPHeader(18.26.4.255 18.26.7.255, 14)`. Then 0.0.0.0 and 255.255.255.255 are bad, too.
+ *
  * Handlers: drops (read), packets that were not valid; drop_details (read), how many for which reason.
  *
  * See also: MarkIPHeader, CheckTCPHeader, CheckUDPHeader, CheckICMPHeader.
@@ -21,13 +23,14 @@
 #include "click.h"
 
 ELEMENT(CheckIPHeader, "1/1-2", "a/ah");
-PARAM(u32, start, "OFFSET", OPTIONAL(0));
+PARAM(u32, offset, "OFFSET", KEYWORD(0));
 PARAM_LIST(struct ip_prefix, interfaces, "INTERFACES", KEYWORD(0));
 PARAM_LIST(be32, bad_sources, "BADSRC", KEYWORD(0));
 PARAM_LIST(be32, good_destinations, "GOODDST", KEYWORD(0));
 PARAM(bool, checks_sum, "CHECKSUM", KEYWORD(true));
 PARAM(bool, verbose, "VERBOSE", KEYWORD(false));
 PARAM(bool, details, "DETAILS", KEYWORD(false));
+CONFIG(BAD_SOURCES, older);
 
 static void print_class(void)
 {

@@ -3,7 +3,8 @@
  *
  * The class that includes this has declared
  *
- *   start                                       where the IP header begins, in bytes
+ *   offset                                      where the IP header begins, in bytes
+ *   older                                       the same and bad sources, by arguments without keywords: CONFIG(BAD_SOURCES, older)
  *   interfaces, bad_sources, good_destinations  lists of networks and addresses
  *   checks_sum, verbose                         is the checksum looked at? are invalid packets told?
  *   void print_class(void)                      prints the class's name and a colon
@@ -12,6 +13,9 @@
  */
 
 enum fault { VALID, TOO_SHORT, BAD_VERSION, BAD_HEADER_LENGTH, BAD_LENGTH, BAD_CHECKSUM, BAD_SOURCE, FAULTS };
+
+/* Where the IP header begins. */
+#define start (older_given ? (u32) older_offset : offset)
 
 static u64 drops;
 static u64 counts[FAULTS];
@@ -29,7 +33,7 @@ static bool is_bad_source(be32 address)
             return true;
     if (interfaces_count > 0 && (address == htonl(0) || address == htonl(0xffffffff)))
         return true;
-    return ip_in_list(address, bad_sources, bad_sources_count);
+    return ip_in_list(address, bad_sources, bad_sources_count) || ip_in_list(address, older, older_count);
 }
 
 static bool is_good_destination(be32 address)

@@ -293,6 +293,7 @@ bool nv_regex_found(void **compiled, const char *expression, u32 offset, u32 len
 #define NV_CONFIG_REWRITE_ADDRESSES(name) NV_CONFIG_REWRITE(name)
 #define NV_CONFIG_REWRITE_PINGS(name) NV_CONFIG_REWRITE(name)
 #define NV_CONFIG_ADDRESS_PLACE(name) extern const be32 NV_CAT(name, _address); enum { NV_CAT(name, _given), NV_CAT(name, _offset) }
+#define NV_CONFIG_BAD_SOURCES(name) NV_LIST(be32, name); enum { NV_CAT(name, _given), NV_CAT(name, _offset) }
 #define NV_CONFIG_RISING(name) NV_LIST(u32, name)
 #define NV_CONFIG_STRINGS(name) int NV_CAT(name, _nv_find)(u32 offset, u32 length); enum { NV_CAT(name, _count) }
 #define NV_CONFIG_REWRITERS(name) \

@@ -7,6 +7,7 @@
 
 mod address;
 mod annotation;
+mod bad_sources;
 mod boolean;
 mod decimal;
 mod ethernet;

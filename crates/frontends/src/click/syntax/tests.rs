@@ -372,4 +372,17 @@ fn texts_and_places_become_c() {
     assert_eq!(text("ADDRESS_PLACE", "4"), place(0, 4, "0x0"));
     assert_eq!(text("ADDRESS_PLACE", "x, 4"), Err(vec!["`x` is not an IP address".to_owned()]));
     assert_eq!(text("ADDRESS_PLACE", "-1"), Err(vec!["`-1` is not an offset, and not src or dst".to_owned()]));
+    let bad = |source: &str| text("BAD_SOURCES", source);
+    let none = |given, offset| {
+        Ok(format!(
+            "enum {{ list_given = {given}, list_offset = {offset} }};\nenum {{ list_count = 0 }};\nstatic const be32 list[] = {{\n    htonl(0),\n}};\n"
+        ))
+    };
+    assert_eq!([bad(""), bad("0x10")], [none(0, 0), none(1, 16)]);
+    let listed = bad("here 1.2.3.4, 14").unwrap();
+    assert!(listed.starts_with("enum { list_given = 1, list_offset = 14 };\nenum { list_count = 4 };"), "{listed}");
+    assert!(listed.contains("    htonl(0xa000001),\n    htonl(0x1020304),\n    htonl(0x0),\n    htonl(0xffffffff),\n"), "{listed}");
+    assert_eq!(bad("-1").unwrap_err(), ["`-1` is neither an offset nor a list of IP addresses"]);
+    assert_eq!(bad("here x, y").unwrap_err(), ["`y` is not an offset", "`here x` is neither an offset nor a list of IP addresses"]);
+    assert_eq!(bad("here, 1, 2").unwrap_err(), ["too many arguments: `2`"]);
 }

@@ -1,6 +1,6 @@
 //! Syntaxes of all that is left of an element's arguments: they write restricted C, and entries of tables.
 
-use super::{Scope, list, pattern, place, rewrite, rewriters, routes, strings};
+use super::{Scope, bad_sources, list, pattern, place, rewrite, rewriters, routes, strings};
 use crate::click::arguments::{Type, Value};
 use crate::click::config::unquote;
 use netil::module::Entry;
@@ -68,6 +68,7 @@ pub const WHOLES: &[Whole] = &[
     Whole { name: "REWRITERS", write: rewriters::write },
     Whole { name: "STRINGS", write: strings::write },
     Whole { name: "ADDRESS_PLACE", write: place::write },
+    Whole { name: "BAD_SOURCES", write: bad_sources::write },
     Whole { name: "LIST", write: list::write },
     Whole { name: "RISING", write: list::rising },
 ];
