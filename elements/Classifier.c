@@ -13,6 +13,7 @@
  *     Classifier(12/0806 20/0001, 12/0806 20/0002, 12/0800, -)
  *
  * Handlers: program (read), the patterns as steps that compare four bytes, OFFSET/VALUE%MASK, and say what is next, [OUTPUT] or [X] for none.
+ * pattern0, pattern1 and so on (read), the patterns; they cannot be changed while the element runs.
  *
  * See also: IPClassifier, IPFilter.
  */

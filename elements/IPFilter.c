@@ -7,7 +7,7 @@
  * Example: `IPFilter(allow tcp && dst port www, allow icmp, deny all)`
  *
  * Handlers: program (read), the patterns as steps that compare four bytes, OFFSET/VALUE%MASK, and say what is next, [OUTPUT] or [X] for none; offsets from 256 are
- * the IP header's, those from 512 are behind it.
+ * the IP header's, those from 512 are behind it. pattern0, pattern1 and so on (read), the arguments; they cannot be changed while the element runs.
  *
  * See also: IPClassifier, Classifier, CheckIPHeader, MarkIPHeader.
  */

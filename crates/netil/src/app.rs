@@ -26,6 +26,8 @@ pub struct Application {
     pub shared: Vec<Vec<TableOf>>,
     /// Pieces of programs' shared memories that are one: each list has those that several instances have together. All bytes are 0 at first.
     pub pieces: Vec<Vec<PieceOf>>,
+    /// What the configuration says of each instance, for people; programs know nothing of it.
+    pub arguments: Vec<Vec<String>>,
     /// Files that what instances print goes to instead of standard error. The configuration names them: programs cannot.
     pub files: Vec<(u32, String)>,
 }

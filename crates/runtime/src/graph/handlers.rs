@@ -10,6 +10,9 @@ const GENERIC: &[&str] = &["class", "config", "handlers", "name", "ports", "sche
 /// Handlers of the run.
 const GLOBAL: &[&str] = &["classes", "config", "flatconfig", "handlers", "list", "requirements", "stop", "version", "driver"];
 
+/// Classes whose arguments are patterns; each can be read. To change one is to compile the element anew, which is another run.
+const PATTERNED: &[&str] = &["Classifier", "IPClassifier", "IPFilter"];
+
 /// How deep handlers may call each other.
 const MAX_HANDLER_DEPTH: u32 = 32;
 
@@ -120,10 +123,22 @@ impl Graph {
         }
     }
 
-    /// The same and those of its tables.
+    /// The same, those of its tables, and those of its patterns.
     fn all_controls(&self, node: usize) -> impl Iterator<Item = Control> {
         let tables = if let Body::Program(program) = &self.nodes[node].body { program.table_handlers() } else { Vec::new() };
-        self.controls(node).into_iter().chain(tables)
+        let pattern = |n| Control { name: format!("pattern{n}"), read: true, write: false };
+        self.controls(node).into_iter().chain(tables).chain((0..self.patterns(node).len()).map(pattern))
+    }
+
+    fn patterns(&self, node: usize) -> &[String] {
+        let node = &self.nodes[node];
+        if PATTERNED.contains(&node.class.as_str()) { &node.arguments } else { &[] }
+    }
+
+    /// The pattern that a handler shows.
+    fn pattern(&self, node: usize, handler: &str) -> Option<&String> {
+        let number = handler.strip_prefix("pattern")?;
+        self.patterns(node).get(number.parse::<usize>().ok().filter(|n| n.to_string() == number)?)
     }
 
     /// An element's own handler of that name: if there are two, the one that can be read, or written.
@@ -179,7 +194,10 @@ impl Graph {
                 let _ = writeln!(list, "{count} {reason}");
                 list
             }),
-            _ => return self.read_table(node, name, text),
+            _ => match self.pattern(node, name) {
+                Some(pattern) => pattern.clone(),
+                None => return self.read_table(node, name, text),
+            },
         })
     }
 

@@ -266,6 +266,9 @@ impl Graph {
         for (index, (instance, (outputs, inputs))) in application.instances.iter().zip(ends(application)).enumerate() {
             let pulled = (0..inputs.len()).map(|port| kinds.input_is_pull(index, port)).collect();
             let mut node = Node::empty(instance, pulled, inputs, outputs);
+            if let Some(arguments) = application.arguments.get(index) {
+                node.arguments.clone_from(arguments);
+            }
             let made = match &instance.body {
                 Source::Program(program) => {
                     let made = Program::new(program, factories, &settings, index, together(application, index));
