@@ -24,7 +24,8 @@
  *
  * Handlers: mapping_failures (read), packets dropped because no address was free or the table was full; patterns (read), those of the inputs;
  * table, tcp_table, udp_table (read), a line FLOW => REWRITTEN [*FOUT ROUT] iINPUT expSECONDS each way; lookup SADDR SPORT DADDR DPORT and tcp_lookup (read), what
- * becomes of such packets; size (read), how many flows are known, capacity (read), how many may be; clear (write) forgets them.
+ * becomes of such packets; size (read), how many flows are known, capacity (read, write), how many may be: up to
+ * MAPPING_CAPACITY, and those that are known stay; clear (write) forgets them.
  *
  * See also: IPAddrRewriter, IPRewriter, ICMPRewriter. Source: RFC 3022.
  */

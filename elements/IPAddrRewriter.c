@@ -24,7 +24,8 @@
  * many others come. Elements share no capacity.
  *
  * Handlers: mapping_failures (read), packets dropped because no address was free or the table was full; patterns (read), those of the inputs; table (read), lines
- * INNER => OUTER [*FOUT ROUT], and the other way round; size (read), how many addresses are known, capacity (read), how many may be; clear (write) forgets them.
+ * INNER => OUTER [*FOUT ROUT], and the other way round; size (read), how many addresses are known, capacity (read, write), how many may be: up to
+ * MAPPING_CAPACITY, and those that are known stay; clear (write) forgets them.
  *
  * See also: IPRewriter, ICMPRewriter. Source: RFC 3022.
  */

@@ -60,6 +60,16 @@ pub trait Table: Send {
         self.entries(now_ns).len() as u64
     }
 
+    /// From now on no more entries than that are entered; those that are there stay. It never takes more than it was declared for.
+    fn set_limit(&mut self, entries: usize) {
+        let _ = entries;
+    }
+
+    /// How many entries it takes; `None` where nothing but its declaration says that.
+    fn limit(&self) -> Option<usize> {
+        None
+    }
+
     /// Does some of the work that can wait, at a moment when nobody has an entry at hand.
     fn tidy(&mut self) {}
 
@@ -94,6 +104,7 @@ pub struct Reference {
     kind: TableKind,
     value_bytes: usize,
     capacity: usize,
+    limit: usize,
     timeout_ns: u64,
     slots: Vec<Option<Slot>>,
     exact: BTreeMap<Box<[u64]>, usize>,
@@ -115,6 +126,7 @@ impl Reference {
             kind: declaration.kind,
             value_bytes: declaration.value_bytes as usize,
             capacity: declaration.capacity as usize,
+            limit: declaration.capacity as usize,
             timeout_ns: declaration.timeout_ns,
             slots: Vec::new(),
             exact: BTreeMap::new(),
@@ -168,6 +180,9 @@ impl Reference {
         let gone = |t: &Self, i: &usize| t.slots[*i].as_ref().is_some_and(|s| !t.live(s, now_ns));
         let expired: Vec<usize> = (0..self.slots.len()).filter(|i| gone(self, i)).collect();
         expired.into_iter().for_each(|i| self.forget(i));
+        if self.slots.iter().flatten().count() >= self.limit {
+            return None;
+        }
         let free = self.slots.iter().position(Option::is_none);
         free.or_else(|| {
             (self.slots.len() < self.capacity).then(|| {
@@ -223,6 +238,14 @@ fn handle(at: Option<usize>) -> u32 {
 }
 
 impl Table for Reference {
+    fn set_limit(&mut self, entries: usize) {
+        self.limit = entries.min(self.capacity);
+    }
+
+    fn limit(&self) -> Option<usize> {
+        Some(self.limit)
+    }
+
     fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {
         let now_ns = self.tick(now_ns);
         let found = self.matching(key, now_ns);

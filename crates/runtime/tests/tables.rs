@@ -99,6 +99,15 @@ impl Pair {
         self.look_for(entry);
     }
 
+    /// Takes fewer entries from now on, or again as many as it may.
+    fn limit(&mut self, capacity: u32) {
+        let entries = self.random.within(0, 2 * u64::from(capacity) + 1) as usize;
+        self.plain.set_limit(entries);
+        self.fast.set_limit(entries);
+        assert_eq!(self.plain.limit(), self.fast.limit());
+        assert_eq!(self.plain.limit(), Some(entries.min(capacity as usize)));
+    }
+
     /// The entry of just that key, mask and priority.
     fn look_for(&mut self, entry: &Entry) {
         let known =
@@ -142,6 +151,9 @@ fn run_exact(declaration: &Declaration, seed: u64, operations: u64, pool: &[Vec<
         }
         if pair.random.within(0, 100) == 0 {
             pair.fast.tidy();
+        }
+        if pair.random.within(0, 300) == 0 {
+            pair.limit(declaration.capacity);
         }
         if i % 997 == 0 {
             pair.compare();

@@ -2,10 +2,11 @@
 //!
 //! Those are `brief` and `lasting`, from `struct flow` to `struct mapping` (elements/include/flow.h), or `inner` and `outer` of IPAddrRewriter, from an address to
 //! `struct mapped`. Read: `table`, and of it `tcp_table` and `udp_table`; `lookup SADDR SPORT DADDR DPORT`, what becomes of such a packet, or `tcp_lookup`; `size` and
-//! `table_size`, how many flows there are, with their replies; `capacity`. Written: `clear`.
+//! `table_size`, how many flows there are, with their replies. Written: `clear`. Both: `capacity`, up to what the
+//! tables are declared for.
 //!
 //! A line is `FLOW => REWRITTEN [*FOUT ROUT] iINPUT expSECONDS` as Click writes it; the star stands before the output of this direction. Leaves out: the input where
-//! only addresses are rewritten, and writing `capacity` and patterns.
+//! only addresses are rewritten, and writing patterns.
 
 use super::hosts::{clear, field};
 use super::native::{Control, controls};
@@ -123,12 +124,20 @@ impl Kind {
         table.kind == TableKind::Exact && (table.key_bits, table.value_bytes as usize) == (bits, bytes)
     }
 
+    /// Entries of each of the tables that what is known takes.
+    fn entries(self) -> u64 {
+        match self {
+            Self::Flows => 2,
+            Self::Addresses => 1,
+        }
+    }
+
     fn controls(self) -> Vec<Control> {
         let read: &[&str] = match self {
-            Self::Flows => &["table", "tcp_table", "udp_table", "lookup", "tcp_lookup", "size", "table_size", "capacity"],
-            Self::Addresses => &["table", "size", "table_size", "capacity"],
+            Self::Flows => &["table", "tcp_table", "udp_table", "lookup", "tcp_lookup", "size", "table_size"],
+            Self::Addresses => &["table", "size", "table_size"],
         };
-        controls(read, &["clear"], &[])
+        controls(read, &["clear"], &["capacity"])
     }
 }
 
@@ -147,7 +156,6 @@ impl Program {
     /// Reads one; `None` if there is no such handler.
     pub(super) fn read_flows(&mut self, handler: &str, argument: &str, now: u64) -> Option<Result<String, String>> {
         let (kind, places) = self.flows()?;
-        let capacity = u64::from(self.module().tables[places[0]].capacity);
         match (kind, handler) {
             (Kind::Flows, "table") => Some(Ok(self.flow_table(places, now, |_| true))),
             (Kind::Flows, "tcp_table") => Some(Ok(self.flow_table(places, now, |protocol| protocol == TCP))),
@@ -155,19 +163,39 @@ impl Program {
             (Kind::Flows, "lookup") => Some(self.flow_lookup(places, argument, &[TCP, UDP, PINGS[0], PINGS[1]], now)),
             (Kind::Flows, "tcp_lookup") => Some(self.flow_lookup(places, argument, &[TCP], now)),
             (Kind::Flows, "size" | "table_size") => Some(Ok(self.flow_count(places, now).to_string())),
-            (Kind::Flows, "capacity") => Some(Ok((capacity / 2).to_string())),
             (Kind::Addresses, "table") => Some(Ok(self.address_table(places, now))),
             (Kind::Addresses, "size" | "table_size") => Some(Ok(self.state.tables[places[0]].len(now).to_string())),
-            (Kind::Addresses, "capacity") => Some(Ok(capacity.to_string())),
+            (_, "capacity") => Some(Ok(self.flow_capacity(kind, places[0]).to_string())),
             _ => None,
         }
     }
 
     /// Writes one; `None` if there is no such handler.
-    pub(super) fn write_flows(&mut self, handler: &str, now: u64) -> Option<Result<(), String>> {
-        let (_, places) = self.flows().filter(|_| handler == "clear")?;
-        places.into_iter().for_each(|at| clear(self.state.tables[at].as_mut(), now));
-        Some(Ok(()))
+    pub(super) fn write_flows(&mut self, handler: &str, text: &str, now: u64) -> Option<Result<(), String>> {
+        let (kind, places) = self.flows()?;
+        match handler {
+            "clear" => {
+                places.into_iter().for_each(|at| clear(self.state.tables[at].as_mut(), now));
+                Some(Ok(()))
+            }
+            "capacity" => Some(self.set_flow_capacity(kind, places, text.trim())),
+            _ => None,
+        }
+    }
+
+    /// How many flows or addresses may be known.
+    fn flow_capacity(&self, kind: Kind, at: usize) -> u64 {
+        let limit = self.state.tables[at].limit().map(|limit| limit as u64);
+        limit.unwrap_or(self.module().tables[at].capacity.into()) / kind.entries()
+    }
+
+    fn set_flow_capacity(&mut self, kind: Kind, places: [usize; 2], text: &str) -> Result<(), String> {
+        let most = u64::from(self.module().tables[places[0]].capacity) / kind.entries();
+        let number = text::integer(text).and_then(|number| u64::try_from(number).ok());
+        let wrong = || format!("expected a number up to {most}, the capacity that the element was declared with, not '{text}'");
+        let capacity = number.filter(|number| *number <= most).ok_or_else(wrong)?;
+        places.into_iter().for_each(|at| self.state.tables[at].set_limit((capacity * kind.entries()) as usize));
+        Ok(())
     }
 
     /// Mappings that have not timed out, by their flows.

@@ -51,7 +51,7 @@ impl Program {
     pub(super) fn write_table(&mut self, handler: &str, text: &str, now: u64) -> Option<Result<(), String>> {
         if !handler.contains('.') {
             let found = self.write_routes(handler, text, now).or_else(|| self.write_hosts(handler, text, now));
-            return found.or_else(|| self.write_flows(handler, now));
+            return found.or_else(|| self.write_flows(handler, text, now));
         }
         let (at, what) = self.table(handler)?;
         let adds = match what.as_str() {

@@ -57,6 +57,8 @@ pub struct Exact {
     /// Where there is a timeout.
     deadlines: Option<Deadlines>,
     capacity: usize,
+    /// Entries that it takes, no more than the capacity.
+    limit: usize,
     most_buckets: usize,
     stash: Stash,
 }
@@ -118,7 +120,7 @@ impl Exact {
         head[head::SEED0] = splitmix(seed);
         head[head::SEED1] = splitmix(!seed);
         let stash = Stash { begin, ..Stash::default() };
-        Some(Self { shape, timeout: declaration.timeout_ns, head, slots, deadlines, capacity, most_buckets, stash })
+        Some(Self { shape, timeout: declaration.timeout_ns, head, slots, deadlines, capacity, limit: capacity, most_buckets, stash })
     }
 
     fn filled(&self) -> usize {
@@ -238,7 +240,7 @@ impl Exact {
                 break;
             }
         }
-        while self.filled() >= self.capacity {
+        while self.filled() >= self.limit {
             if !self.reclaim(now) {
                 return false;
             }
@@ -470,6 +472,14 @@ impl Table for Exact {
         let mut all: Vec<Entry> = live.map(entry).collect();
         all.sort_by(tables::order);
         all
+    }
+
+    fn set_limit(&mut self, entries: usize) {
+        self.limit = entries.min(self.capacity);
+    }
+
+    fn limit(&self) -> Option<usize> {
+        Some(self.limit)
     }
 
     fn tidy(&mut self) {
