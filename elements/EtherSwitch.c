@@ -7,7 +7,7 @@
  * TIMEOUT is how long an address is known after its last frame, 300 seconds by default; with 0 nothing is learned. At most CAPACITY addresses (8,192) are
  * known at a time; frames to those that there was no room for leave by all outputs. Group addresses are never learned (IEEE 802.1D, 7.8).
  *
- * Handlers: table (read), lines ETH LAN of the addresses that are known; timeout (read) in seconds; stations.count (read), how many are known.
+ * Handlers: table (read), lines ETH LAN of the addresses that are known; timeout (read, write) in seconds, above 0, unless TIMEOUT is 0; stations.count (read), how many are known.
  *
  * See also: EtherMirror.
  */

@@ -13,7 +13,7 @@
 //! To find a key: `b = hash & head[MASK]`; if `b >= head[BUCKETS]` then `b &= head[MASK] >> 1`; from slot `b` on, up to [`PROBES`] slots: the
 //! entry if its key is the same and it is live, none if the slot is free. After that many slots, or if `head[STASHED]` is not 0 and nothing was found, ask the table.
 //! The handle is the slot's number + 1. Where there is a timeout, first `head[CLOCK] = max(head[CLOCK], now)`, and a lookup that refreshes makes the state of what it
-//! found `head[CLOCK] + timeout` (saturating), if that is more. Slots of up to a cache line do not straddle lines.
+//! found `head[CLOCK] + head[TIMEOUT]` (saturating), if that is more. Slots of up to a cache line do not straddle lines.
 //!
 //! # Prefix tables
 //! Keys of up to 32 bits, no timeout ([`Trie::of`]): `index` has a slot for each number that the first `root_bits` bits of a key can be, in 16 bits, or 32 if
@@ -75,6 +75,8 @@ pub mod head {
     pub const STASHED: usize = 5;
     /// Slots that hold an entry.
     pub const FILLED: usize = 6;
+    /// How long an entry is there that nothing uses.
+    pub const TIMEOUT: usize = 7;
     /// Words.
     pub const WORDS: usize = 8;
 }

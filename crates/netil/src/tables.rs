@@ -70,6 +70,18 @@ pub trait Table: Send {
         None
     }
 
+    /// From now on an entry that nothing uses is there for so long, which is not 0; those that are there as well, those that have ended not. False where the table was
+    /// declared without a timeout, or cannot have another one.
+    fn set_timeout(&mut self, timeout_ns: u64, now_ns: u64) -> bool {
+        let _ = (timeout_ns, now_ns);
+        false
+    }
+
+    /// How long that is; `None` where nothing but its declaration says that.
+    fn timeout(&self) -> Option<u64> {
+        None
+    }
+
     /// Does some of the work that can wait, at a moment when nobody has an entry at hand.
     fn tidy(&mut self) {}
 
@@ -175,11 +187,15 @@ impl Reference {
         }
     }
 
-    /// A free slot, once what has expired is forgotten.
-    fn room(&mut self, now_ns: u64) -> Option<usize> {
+    fn forget_ended(&mut self, now_ns: u64) {
         let gone = |t: &Self, i: &usize| t.slots[*i].as_ref().is_some_and(|s| !t.live(s, now_ns));
         let expired: Vec<usize> = (0..self.slots.len()).filter(|i| gone(self, i)).collect();
         expired.into_iter().for_each(|i| self.forget(i));
+    }
+
+    /// A free slot, once what has expired is forgotten.
+    fn room(&mut self, now_ns: u64) -> Option<usize> {
+        self.forget_ended(now_ns);
         if self.slots.iter().flatten().count() >= self.limit {
             return None;
         }
@@ -244,6 +260,20 @@ impl Table for Reference {
 
     fn limit(&self) -> Option<usize> {
         Some(self.limit)
+    }
+
+    fn set_timeout(&mut self, timeout_ns: u64, now_ns: u64) -> bool {
+        let now_ns = self.tick(now_ns);
+        self.forget_ended(now_ns);
+        let has_one = self.timeout_ns > 0 && timeout_ns > 0;
+        if has_one {
+            self.timeout_ns = timeout_ns;
+        }
+        has_one
+    }
+
+    fn timeout(&self) -> Option<u64> {
+        Some(self.timeout_ns)
     }
 
     fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {

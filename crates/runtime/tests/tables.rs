@@ -108,6 +108,14 @@ impl Pair {
         assert_eq!(self.plain.limit(), Some(entries.min(capacity as usize)));
     }
 
+    /// Entries that nothing uses are there for longer from now on, or not as long.
+    fn time(&mut self, timeout: u64) {
+        let timeout = self.random.within(0, 2 * timeout + 1);
+        assert_eq!(self.plain.set_timeout(timeout, self.now), self.fast.set_timeout(timeout, self.now));
+        assert_eq!(self.plain.timeout(), self.fast.timeout());
+        self.compare();
+    }
+
     /// The entry of just that key, mask and priority.
     fn look_for(&mut self, entry: &Entry) {
         let known =
@@ -154,6 +162,10 @@ fn run_exact(declaration: &Declaration, seed: u64, operations: u64, pool: &[Vec<
         }
         if pair.random.within(0, 300) == 0 {
             pair.limit(declaration.capacity);
+            // Ends that run over are for ever, and stay so.
+            if declaration.timeout_ns < 1 << 40 {
+                pair.time(declaration.timeout_ns);
+            }
         }
         if i % 997 == 0 {
             pair.compare();

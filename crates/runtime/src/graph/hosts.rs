@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | `neighbours` | exact IPv4 addresses; Ethernet address, when it was learned | `table`, `count` | `insert IP ETH`, `delete IP`, `clear` |
 //! | `entries` | IPv4 prefixes; Ethernet address | `table`, `lookup IP` | `add IP/MASK... ETH`, `remove IP/MASK` |
-//! | `stations` | exact Ethernet addresses; port | `table`, `timeout` | |
+//! | `stations` | exact Ethernet addresses; port | `table`, `timeout` | `timeout SECONDS` |
 //!
 //! Lines are as Click writes them. Leaves out: names of AddressInfo in what is written, and addresses that no answer has come for.
 
@@ -43,7 +43,7 @@ impl Kind {
         match self {
             Self::Neighbours => controls(&["table", "count"], &["insert", "delete", "clear"], &[]),
             Self::Answers => controls(&["table", "lookup"], &["add", "remove"], &[]),
-            Self::Stations => controls(&["table", "timeout"], &[], &[]),
+            Self::Stations => controls(&["table"], &[], &["timeout"]),
         }
     }
 }
@@ -90,7 +90,7 @@ impl Program {
     /// Reads one; `None` if there is no such handler.
     pub(super) fn read_hosts(&mut self, handler: &str, argument: &str, now: u64) -> Option<Result<String, String>> {
         let (kind, at) = self.hosts()?;
-        let timeout = self.module().tables[at].timeout_ns;
+        let declared = self.module().tables[at].timeout_ns;
         let table = self.state.tables.get_mut(at)?;
         match (kind, handler) {
             (Kind::Neighbours, "table") => Some(Ok(neighbours(table.as_ref(), now))),
@@ -98,7 +98,7 @@ impl Program {
             (Kind::Answers, "table") => Some(Ok(answers(table.as_ref(), now))),
             (Kind::Answers, "lookup") => Some(address(argument).map(|address| lookup(table.as_mut(), address, now))),
             (Kind::Stations, "table") => Some(Ok(stations(table.as_ref(), now))),
-            (Kind::Stations, "timeout") => Some(Ok((timeout / 1_000_000_000).to_string())),
+            (Kind::Stations, "timeout") => Some(Ok((table.timeout().unwrap_or(declared) / 1_000_000_000).to_string())),
             _ => None,
         }
     }
@@ -119,6 +119,7 @@ impl Program {
             }
             (Kind::Answers, "add") => Some(add(table, line, now)),
             (Kind::Answers, "remove") => Some(remove(table, line, now)),
+            (Kind::Stations, "timeout") => Some(set_timeout(table, line, now)),
             _ => None,
         }
     }
@@ -196,6 +197,13 @@ fn remove(table: &mut dyn Table, line: &str, now: u64) -> Result<(), String> {
 }
 
 /* Where EtherSwitch sends. */
+
+/// Stations that are known get the new time, from when they were last heard of.
+fn set_timeout(table: &mut dyn Table, text: &str, now: u64) -> Result<(), String> {
+    let time = text::duration(text.trim()).filter(|time| *time > 0);
+    let time = time.ok_or_else(|| format!("expected a time above 0, not '{}'", text.trim()))?;
+    if table.set_timeout(time, now) { Ok(()) } else { Err("with TIMEOUT 0 nothing is learned, and there is no time to be set".to_owned()) }
+}
 
 fn stations(table: &dyn Table, now: u64) -> String {
     table.entries(now).iter().fold(String::new(), |mut list, entry| {

@@ -366,12 +366,12 @@ NV_INLINE void nv_finish(struct nv_graph *g, uint64_t i, const struct nv_run *r)
 }
 
 /* Words of a table's head, and special states of a slot (netil::layout). */
-enum { NV_CLOCK, NV_MASKED, NV_BUCKETS, NV_SEED0, NV_SEED1, NV_STASHED, NV_FILLED, NV_PROBES = 64 };
+enum { NV_CLOCK, NV_MASKED, NV_BUCKETS, NV_SEED0, NV_SEED1, NV_STASHED, NV_FILLED, NV_TIMEOUT, NV_PROBES = 64 };
 enum { NV_FREE = 0, NV_EPOCH = 2, NV_NO_END = 255 };
 /* The latest time of packets in quick forms: then nothing runs over. In 2262. */
 #define NV_LATEST 0x7fffffffffffffffull
 
-/* How an exact table lies, and how long an entry lives that nothing uses; constants of the text. */
+/* How an exact table lies, and how long an entry lives that nothing uses, as declared: 0 is never; constants of the text. */
 struct nv_exact {
     uint32_t state_bytes, key_bytes, stride, lasting; /* lasting: some entries have no end */
     uint64_t timeout;
@@ -496,7 +496,7 @@ NV_INLINE uint32_t nv_find(const struct nv_table *t, struct nv_exact x, unsigned
         }
     }
     if (use && x.timeout) {
-        if (NV_RARELY(__builtin_add_overflow(clock, x.timeout, &end)))
+        if (NV_RARELY(__builtin_add_overflow(clock, t->head[NV_TIMEOUT], &end)))
             end = UINT64_MAX;
         if (!x.lasting || end > nv_state(p, x))
             nv_put_le(p, 8, end);

@@ -51,7 +51,6 @@ const TIDIED: usize = 512;
 /// The table.
 pub struct Exact {
     shape: layout::Exact,
-    timeout: u64,
     head: [u64; head::WORDS],
     slots: Area,
     /// Where there is a timeout.
@@ -119,17 +118,23 @@ impl Exact {
         head[head::CLOCK] = EPOCH;
         head[head::SEED0] = splitmix(seed);
         head[head::SEED1] = splitmix(!seed);
+        head[head::TIMEOUT] = declaration.timeout_ns;
         let stash = Stash { begin, ..Stash::default() };
-        Some(Self { shape, timeout: declaration.timeout_ns, head, slots, deadlines, capacity, limit: capacity, most_buckets, stash })
+        Some(Self { shape, head, slots, deadlines, capacity, limit: capacity, most_buckets, stash })
     }
 
     fn filled(&self) -> usize {
         self.head[head::FILLED] as usize
     }
 
+    /// Whether entries that nothing uses end.
+    fn ends(&self) -> bool {
+        self.head[head::TIMEOUT] > 0
+    }
+
     /// The table's time, which never goes back; it stands still where there is no timeout.
     fn clock(&self, now_ns: u64) -> u64 {
-        if self.timeout == 0 { EPOCH } else { self.head[head::CLOCK].max(now_ns.min(LATEST) + EPOCH) }
+        if self.ends() { self.head[head::CLOCK].max(now_ns.min(LATEST) + EPOCH) } else { EPOCH }
     }
 
     fn tick(&mut self, now_ns: u64) -> u64 {
@@ -139,7 +144,7 @@ impl Exact {
 
     /// When an entry used now ends.
     fn end(&self, now: u64) -> u64 {
-        if self.timeout == 0 { NEVER } else { now.saturating_add(self.timeout) }
+        if self.ends() { now.saturating_add(self.head[head::TIMEOUT]) } else { NEVER }
     }
 
     fn state(&self, slot: usize) -> u64 {
@@ -408,7 +413,7 @@ impl Table for Exact {
     fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {
         let now = self.tick(now_ns);
         let Search::Live(slot) = self.search(key, now) else { return 0 };
-        if refresh && self.timeout > 0 {
+        if refresh && self.ends() {
             self.set_state(slot, self.end(now).max(self.state(slot)));
         }
         slot as u32 + 1
@@ -482,13 +487,34 @@ impl Table for Exact {
         Some(self.limit)
     }
 
+    fn set_timeout(&mut self, timeout_ns: u64, now_ns: u64) -> bool {
+        let now = self.tick(now_ns);
+        let before = self.head[head::TIMEOUT];
+        if before == 0 || timeout_ns == 0 {
+            return false;
+        }
+        while self.reclaim(now) {}
+        self.head[head::TIMEOUT] = timeout_ns;
+        let lasts = |table: &Self, slot: &usize| table.state(*slot) == NEVER;
+        let ending: Vec<usize> = self.occupied().filter(|slot| !lasts(self, slot)).collect();
+        for slot in ending {
+            let used = self.state(slot).saturating_sub(before);
+            self.set_end(slot, used.saturating_add(timeout_ns));
+        }
+        true
+    }
+
+    fn timeout(&self) -> Option<u64> {
+        Some(self.head[head::TIMEOUT])
+    }
+
     fn tidy(&mut self) {
         self.grow(TIDIED);
     }
 
     fn len(&self, now_ns: u64) -> u64 {
         let now = self.clock(now_ns);
-        if self.timeout == 0 { self.filled() as u64 } else { self.occupied().filter(|slot| self.state(*slot) > now).count() as u64 }
+        if self.ends() { self.occupied().filter(|slot| self.state(*slot) > now).count() as u64 } else { self.filled() as u64 }
     }
 
     fn parts(&mut self) -> Option<Parts<'_>> {
