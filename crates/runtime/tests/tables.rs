@@ -99,20 +99,15 @@ impl Pair {
         self.look_for(entry);
     }
 
-    /// Takes fewer entries from now on, or again as many as it may.
-    fn limit(&mut self, capacity: u32) {
-        let entries = self.random.within(0, 2 * u64::from(capacity) + 1) as usize;
-        self.plain.set_limit(entries);
-        self.fast.set_limit(entries);
-        assert_eq!(self.plain.limit(), self.fast.limit());
-        assert_eq!(self.plain.limit(), Some(entries.min(capacity as usize)));
-    }
-
-    /// Entries that nothing uses are there for longer from now on, or not as long.
-    fn time(&mut self, timeout: u64) {
-        let timeout = self.random.within(0, 2 * timeout + 1);
-        assert_eq!(self.plain.set_timeout(timeout, self.now), self.fast.set_timeout(timeout, self.now));
-        assert_eq!(self.plain.timeout(), self.fast.timeout());
+    /// From now on fewer entries, or again as many as may be, and another time for those that nothing uses. Ends that run over are for ever, and stay so.
+    fn change(&mut self, capacity: u32, timeout: u64) {
+        let most = self.random.within(0, 2 * u64::from(capacity) + 1) as usize;
+        let time = if timeout < 1 << 40 { self.random.within(0, 2 * timeout + 1) } else { 0 };
+        let changed = [&mut self.plain as &mut dyn Table, &mut *self.fast].map(|table| {
+            table.set_limit(most);
+            (table.set_timeout(time, self.now), table.timeout(), table.limit())
+        });
+        assert_eq!((changed[0], changed[1].2), (changed[1], Some(most.min(capacity as usize))));
         self.compare();
     }
 
@@ -161,11 +156,7 @@ fn run_exact(declaration: &Declaration, seed: u64, operations: u64, pool: &[Vec<
             pair.fast.tidy();
         }
         if pair.random.within(0, 300) == 0 {
-            pair.limit(declaration.capacity);
-            // Ends that run over are for ever, and stay so.
-            if declaration.timeout_ns < 1 << 40 {
-                pair.time(declaration.timeout_ns);
-            }
+            pair.change(declaration.capacity, declaration.timeout_ns);
         }
         if i % 997 == 0 {
             pair.compare();

@@ -213,7 +213,7 @@ impl Writer<'_> {
         let _ = write!(self.out, "\n/* {} */\n#define nv_self {e}\n", self.declared(element));
         if program.class.prints_into(&program.instance.values).is_some() {
             let into = |name: &&str| format!("#define {name}(...) (nv_print_to({e}_nv_file), {name}(__VA_ARGS__), nv_print_to(0))\n");
-            let prints: String = PRINTS.iter().map(|name| into(name)).collect();
+            let prints: String = PRINTS.iter().map(into).collect();
             let _ = write!(self.out, "static FILE *{e}_nv_file;\n{prints}");
         }
         let (inputs, outputs) = (program.instance.inputs.len(), program.instance.outputs.len());
