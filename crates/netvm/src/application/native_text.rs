@@ -270,6 +270,16 @@ impl Writer<'_> {
         Some(shared)
     }
 
+    /// Statements by which elements have the files that they print into.
+    fn files(&self, programs: &[&Part]) -> String {
+        let file = |part: &&Part| {
+            let program = part.program.as_ref()?;
+            let name = program.class.prints_into(&program.instance.values)?;
+            Some(format!("    {}_nv_file = nv_print_file({});\n", self.wires.identifier(part.element), literal::string(name.as_bytes())))
+        };
+        programs.iter().filter_map(file).collect()
+    }
+
     /// Statements by which tables of several elements become one; their entries come when they are.
     fn links(&self, parts: &Parts) -> String {
         let named = |of: &TableOf| {
@@ -286,16 +296,10 @@ impl Writer<'_> {
         let programs: Vec<&Part> = parts.parts.iter().filter(|part| part.program.is_some()).collect();
         let filled = programs.iter().filter(|part| part.program.as_ref().is_some_and(|p| !p.instance.entries.is_empty()));
         let fills: String = filled.map(|part| format!("    {}_nv_fill();\n", self.wires.identifier(part.element))).collect();
-        let file = |part: &&Part| {
-            let program = part.program.as_ref()?;
-            let name = program.class.prints_into(&program.instance.values)?;
-            Some(format!("    {}_nv_file = nv_print_file({});\n", self.wires.identifier(part.element), literal::string(name.as_bytes())))
-        };
-        let files: String = programs.iter().filter_map(file).collect();
-        let links = self.links(parts);
+        let (files, links) = (self.files(&programs), self.links(parts));
         let _ = write!(self.out, "\nvoid nv_fill(void)\n{{\n{files}{links}{fills}}}\n");
-        let (text, tasks) = self.wires.tasks(roles);
-        self.out += &text;
+        let (turns, tasks) = self.wires.tasks(roles);
+        self.out += &turns;
         let is_there = |part: &&Part| part.program.is_some() || roles.contains_key(&part.element);
         let elements: Vec<String> = parts.parts.iter().filter(is_there).map(|part| self.wires.identifier(part.element)).collect();
         let listed = |kind: &str, names: &[String]| {
