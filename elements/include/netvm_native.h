@@ -75,8 +75,8 @@ struct nv_table;
 
 /* The packet that the running handler has, or null. */
 extern struct nv_packet *nv_packet;
-/* The time of the last packet or timer; no timer is due before nv_first_due. */
-extern u64 nv_clock, nv_first_due;
+/* The time of the last packet or timer; no timer is due before nv_first_due; when the last timer that ran was due, 0 if none ran. */
+extern u64 nv_clock, nv_first_due, nv_fired;
 /* The instance, where no generator has made nv_self a macro: a file on its own, as an editor sees it. */
 extern struct nv_element nv_self;
 

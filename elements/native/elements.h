@@ -90,7 +90,7 @@ enum nv_turned nv_unqueue_turn(struct nv_unqueue *unqueue, nv_pulled *before, nv
 struct nv_discard { u32 burst, turn; bool idle; u64 count; };
 enum nv_turned nv_discard_turn(struct nv_discard *discard, nv_pulled *before);
 
-struct nv_timed_sink { u64 interval, when; };
+struct nv_timed_sink { u64 interval; };
 void nv_timed_sink_next(struct nv_timed_sink *sink, struct nv_element *self);
 
 /* Lets a copy of the packet leave by each output but the first, and gives it. */
@@ -113,7 +113,7 @@ struct nv_infinite { struct nv_made made; u64 burst, turn; bool timeless; };
 struct nv_packet *nv_infinite_pull(struct nv_infinite *source);
 enum nv_turned nv_infinite_turn(struct nv_infinite *source, bool is_full, nv_input *leave);
 
-struct nv_timed { struct nv_made made; u64 interval, when; };
+struct nv_timed { struct nv_made made; u64 interval; };
 void nv_timed_begin(struct nv_timed *source, struct nv_element *self);
 /* Makes the packet whose time it is, or null. */
 void nv_timed_make(struct nv_timed *source, struct nv_element *self);

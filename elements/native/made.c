@@ -47,16 +47,14 @@ enum nv_turned nv_infinite_turn(struct nv_infinite *source, bool is_full, nv_inp
 
 void nv_timed_begin(struct nv_timed *source, struct nv_element *self)
 {
-    source->when = nv_clock + source->interval;
-    nv_timer_set(self, 0, nv_made_may(&source->made) ? source->when : 0);
+    nv_timer_set(self, 0, nv_made_may(&source->made) ? nv_clock + source->interval : 0);
 }
 
 void nv_timed_make(struct nv_timed *source, struct nv_element *self)
 {
     nv_packet = make(&source->made);
-    source->when += source->interval;
     if (nv_made_may(&source->made))
-        nv_timer_set(self, 0, source->when);
+        nv_timer_set(self, 0, nv_fired + source->interval);
 }
 
 /* ---- At a rate ---- */

@@ -37,8 +37,7 @@ enum nv_turned nv_discard_turn(struct nv_discard *discard, nv_pulled *before)
 
 void nv_timed_sink_next(struct nv_timed_sink *sink, struct nv_element *self)
 {
-    sink->when = (sink->when ? sink->when : nv_clock) + sink->interval;
-    nv_timer_set(self, 0, sink->when);
+    nv_timer_set(self, 0, (nv_fired ? nv_fired : nv_clock) + sink->interval);
 }
 
 struct nv_packet *nv_pull_tee(struct nv_packet *packet, int outputs, nv_input *leave)

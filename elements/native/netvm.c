@@ -15,7 +15,7 @@
 enum { ROOM = 128, USUAL = 2240, LONGEST = 1 << 18 };
 
 struct nv_packet *nv_packet;
-u64 nv_clock, nv_first_due = UINT64_MAX;
+u64 nv_clock, nv_first_due = UINT64_MAX, nv_fired;
 
 static struct nv_packet *unused;
 static u64 random_state = 1;
@@ -279,6 +279,7 @@ struct nv_element *nv_take_timer(struct nv_element *const *elements, size_t coun
     if (!first || when > time)
         return 0;
     nv_clock = when > nv_clock ? when : nv_clock;
+    nv_fired = when;
     first->timers[*timer] = 0;
     return first;
 }

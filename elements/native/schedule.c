@@ -14,7 +14,7 @@ u32 nv_stops;
 
 static const struct nv_program *running;
 static u64 passes;
-static bool is_done, is_ending;
+static bool is_done, is_ending, has_begun;
 static u32 busy, last_rounds;
 /* Of the round of tasks: whose turn it is, and whether one had work. A trap leaves a round, which then goes on with the next task. */
 static struct { int task; bool worked; } in_round;
@@ -97,6 +97,21 @@ static int next_source(void)
     return first;
 }
 
+/* Time begins with the first packet of a capture: timers that were set before are due so long after that. */
+static void begin_time(u64 time)
+{
+    u64 late = time > nv_clock ? time - nv_clock : 0;
+
+    if (has_begun)
+        return;
+    has_begun = true;
+    for (size_t i = 0; i < running->nelements; i++)
+        for (int n = 0; n < NV_TIMERS; n++)
+            running->elements[i]->timers[n] += running->elements[i]->timers[n] ? late : 0;
+    nv_first_due += nv_first_due != UINT64_MAX ? late : 0;
+    nv_clock += late;
+}
+
 static void arrive(int number)
 {
     struct nv_source *source = running->sources[number];
@@ -112,8 +127,12 @@ static bool event(bool worked)
 {
     int source = next_source();
 
+    if (source >= 0)
+        begin_time(nv_source_time(running->sources[source]));
     if (source >= 0 && nv_source_time(running->sources[source]) <= nv_first_due)
         arrive(source);
+    else if (source < 0 && nv_stops > 0)
+        return true;
     else if (nv_first_due != UINT64_MAX)
         run_timers(nv_first_due);
     else

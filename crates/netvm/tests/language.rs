@@ -191,6 +191,39 @@ fn what_is_unreachable_goes_nowhere() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// A capture of two packets, so many seconds after 1970 and so many microseconds later.
+fn two_packets(seconds: u32, later: u32) -> Vec<u8> {
+    let head = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1];
+    let record = |micros| [seconds, micros, 1, 1].iter().flat_map(|word: &u32| word.to_le_bytes()).chain([7]).collect::<Vec<u8>>();
+    head.iter().flat_map(|word: &u32| word.to_le_bytes()).chain(record(0)).chain(record(later)).collect()
+}
+
+#[test]
+fn timers_that_init_handlers_set_count_from_the_begin_of_time() {
+    let text = "static u32 fired;
+        static u64 first;
+        void init(void) { timer_set(0, 1000000); }
+        void push(int port) { emit(0); }
+        void timer(int n)
+        {
+            first = first == 0 ? now() : first;
+            fired += 1;
+            timer_set(0, now() + 1000000);
+        }
+        READ(fired, u32, fired);
+        READ(first, u64, first);";
+    let folder = classes("beat", &[("Beat", "1", text)]);
+    let simulated = "Idle -> e :: Beat -> Discard; DriverManager(wait 10500us, print $(e.fired) $(e.first), stop)";
+    assert_eq!(runs(simulated, &folder, &[]).0, "10 1000000000001000000\n");
+    let file = folder.join("two.pcap");
+    std::fs::write(&file, two_packets(1_700_000_000, 10_500)).unwrap();
+    let beside = format!("FromDump({}, STOP true) -> e :: Beat -> Discard", file.display());
+    assert_eq!(runs(&beside, &folder, &["e.fired", "e.first"]).1, ["10", "1700000000001000000"]);
+    let made = format!("t :: TimedSource(1ms) -> q :: Queue(3) -> TimedSink(2ms); FromDump({}, STOP true) -> Discard", file.display());
+    assert_eq!(runs(&made, &folder, &["t.count", "q.length"]).1, ["10", "2"]);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn a_handler_that_is_read_may_set_a_timer() {
     let text = "static u32 fired;

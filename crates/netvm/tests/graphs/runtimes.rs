@@ -1,7 +1,7 @@
 //! Configurations with the elements that netvm itself has: sources, queues, schedulers, shapers, captures.
 
 /// As [`super::CONFIGURATIONS`].
-pub const RUNTIMES: [(&str, &str, &[&str]); 25] = [
+pub const RUNTIMES: [(&str, &str, &[&str]); 26] = [
     (
         "a stretch of a capture, a part of it, its first bytes",
         "a :: FromDump(IN, START_AFTER 0.5, INTERVAL 0.15, SAMPLE 0.3, STOP true) -> Queue(5000) -> o :: ToDump(OUT0);
@@ -101,6 +101,11 @@ pub const RUNTIMES: [(&str, &str, &[&str]); 25] = [
         "a packet that is pulled every so often",
         "t :: TimedSource(0.1, LIMIT 100, STOP true) -> q :: Queue(9) -> c :: Counter -> TimedSink(0.25s); q[1] -> ToDump(OUT0);",
         &["t.count", "q.drops", "c.count"],
+    ),
+    (
+        "what happens every so often beside a capture",
+        "FromDump(IN, STOP true) -> q :: Queue(5000) -> c :: Counter -> TimedSink(0.001); t :: TimedSource(0.003, LIMIT 400) -> ToDump(OUT0) -> Queue -> ToDump(OUT1);",
+        &["q.length", "c.count", "t.count"],
     ),
     (
         "what still moves when the end is asked for",

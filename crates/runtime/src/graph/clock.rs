@@ -14,6 +14,8 @@ pub(super) struct Clock {
     now: u64,
     /// When the run began, once that is known.
     begun: Option<u64>,
+    /// A packet of a capture has come, or comes next.
+    arrives: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +36,7 @@ impl Clock {
             Some(now) => (Kind::Real, now),
             None => (Kind::Simulated, SIMULATED),
         };
-        Self { kind, now, begun: (kind != Kind::Captures).then_some(now) }
+        Self { kind, now, begun: (kind != Kind::Captures).then_some(now), arrives: false }
     }
 
     /// How long the run has lasted by this clock, in nanoseconds.
@@ -54,6 +56,17 @@ impl Clock {
     pub(super) fn reach(&mut self, time: u64) {
         self.now = self.now.max(time);
         self.begun.get_or_insert(self.now);
+    }
+
+    /// A packet of a capture is the next thing to come. With the first one time begins: how much later that is than what the clock showed.
+    pub(super) fn begin(&mut self, time: u64) -> u64 {
+        if self.kind != Kind::Captures || std::mem::replace(&mut self.arrives, true) {
+            return 0;
+        }
+        let late = time.saturating_sub(self.now);
+        self.now += late;
+        self.begun = Some(self.now);
+        late
     }
 
     /// A packet of a capture comes: its time is the present. The first one tells when the run began.

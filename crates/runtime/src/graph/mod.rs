@@ -347,7 +347,10 @@ impl Graph {
                 Body::Native(..) => None,
             };
             match printed {
-                Some(printed) => self.print_of(index, &printed),
+                Some(printed) => {
+                    self.begin_timers(index);
+                    self.print_of(index, &printed);
+                }
                 None => self.with_native(index, |native, ctx| native.init(ctx)).unwrap_or(Ok(())).map_err(fault)?,
             }
         }

@@ -288,6 +288,15 @@ impl Program {
         }
     }
 
+    /// Time begins so much later: timers that are set are due so much later, too.
+    pub(super) fn delay_timers(&mut self, late: u64) {
+        for ((when, due), set) in self.timers.iter_mut().zip(&mut self.state.timers).filter(|(_, set)| **set != 0) {
+            *set = set.saturating_add(late);
+            (*when, *due) = (*set, due.saturating_add(late));
+        }
+        self.first = self.find_first();
+    }
+
     /// When its first timer is due by the run's clock.
     pub(super) fn due(&self) -> Option<u64> {
         self.first.map(|(when, ..)| when)

@@ -167,11 +167,16 @@ impl Graph {
 
     /// The next arrival or timer. False at the end.
     fn event(&mut self, busy: bool) -> bool {
-        let timer = self.next_timer();
         let arrival = self.upcoming();
+        if let Some((time, _)) = arrival {
+            self.begin_time(time);
+        }
+        let timer = self.next_timer();
         match (arrival, timer) {
             // What sources asked for at their end.
             (None, _) if !self.calls.is_empty() => self.settle(),
+            // The last packet's source has asked for the end: no timer runs behind that.
+            (None, Some(_)) if self.stops > 0 => {}
             (Some((time, node)), timer) if timer.is_none_or(|(when, _)| time <= when || !self.clock.follows_captures()) => {
                 self.arrive(node, time);
             }
@@ -180,6 +185,28 @@ impl Graph {
             _ => return self.nothing_left(),
         }
         true
+    }
+
+    /// Init handlers set timers as if time began with 0.
+    pub(super) fn begin_timers(&mut self, node: usize) {
+        let now = self.clock.now();
+        if let Body::Program(program) = &mut self.nodes[node].body {
+            program.look_at_timers(0, 0);
+            program.delay_timers(now);
+        }
+        self.note_timers(node);
+    }
+
+    /// Timers that were set before the first packet of a capture are due so long after that, and not after the year 1970.
+    fn begin_time(&mut self, time: u64) {
+        let late = self.clock.begin(time);
+        for node in 0..if late > 0 { self.nodes.len() } else { 0 } {
+            if let Body::Program(program) = &mut self.nodes[node].body {
+                program.delay_timers(late);
+            }
+            let due = self.timers.due(node).map(|due| due.saturating_add(late));
+            self.timers.note(node, due);
+        }
     }
 
     /// The next arrival, which may have been taken or found already.
