@@ -340,6 +340,15 @@ impl FromDump {
         None
     }
 
+    /// What packets begin with: before the first one was taken, it is looked at.
+    fn link(&mut self, ctx: &mut Ctx<'_>) -> LinkType {
+        if self.count == 0 {
+            self.fill(ctx);
+        }
+        let first = self.ahead.front().filter(|_| self.count == 0);
+        first.map_or(self.link, |packet| packet.link)
+    }
+
     /// Whether no packet comes any more, unless the end is moved.
     fn is_over(&self) -> bool {
         self.behind || (self.over && self.ahead.is_empty())
@@ -483,11 +492,11 @@ impl Native for FromDump {
         controls(&["count", "filename", "filesize", "encap", "sampling_prob"], &written, &["active"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
         Ok(match handler {
             "count" => self.count.to_string(),
             "filename" => self.name.clone(),
-            "encap" => super::todump::encapsulation(self.link),
+            "encap" => super::todump::encapsulation(self.link(ctx)),
             "filesize" => self.progress().1.map_or_else(|| "-".to_owned(), |size| size.to_string()),
             "sampling_prob" => self.sample.shown(),
             _ => self.active.to_string(),

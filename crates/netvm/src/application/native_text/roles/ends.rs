@@ -104,9 +104,8 @@ pub(super) fn sink(around: &Around<'_>) -> Made {
 fn link(args: &Args, is_device: bool) -> Result<u32, String> {
     Ok(match args.text("ENCAP") {
         Some(name) => link_type(&name)?.number(),
-        // Sources say that of what they have read when elements begin, which is nothing yet.
-        None if args.has("USE_ENCAP_FROM") || !is_device => LinkType::EN10MB.number(),
-        None => ANY_LINK,
+        None if is_device || args.has("USE_ENCAP_FROM") => ANY_LINK,
+        None => LinkType::EN10MB.number(),
     })
 }
 
