@@ -1,10 +1,11 @@
 //! Preprocessing tokens of a C text (C11, 6.4).
 //!
-//! Comments are space, a backslash before the end of a line joins it to the next between tokens and in strings. Spans count over
-//! all texts of a translation ([`Sources`](crate::diagnostics::Sources)). Left out: trigraphs, universal character names, joined lines inside a name.
+//! Comments are space, a backslash before the end of a line joins it to the next. Spans count over all texts of a translation
+//! ([`Sources`](crate::diagnostics::Sources)), as they are written. Left out: trigraphs, universal character names.
 
 use super::Faults;
 use crate::diagnostics::{Diagnostic, Span};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What a token is.
@@ -69,7 +70,8 @@ const MORE_SIGNS: [&str; 3] = ["=", ",", "#"];
 
 /// The tokens of a text whose first byte has offset `base`.
 pub(super) fn lex(text: &str, base: u32, faults: &mut Faults) -> Vec<Token> {
-    let mut lexer = Lexer { text, at: 0, base, faults };
+    let (text, cuts) = spliced(text);
+    let mut lexer = Lexer { text: &text, at: 0, base, cuts, faults };
     let mut tokens = Vec::new();
     let mut first = true;
     loop {
@@ -83,7 +85,9 @@ pub(super) fn lex(text: &str, base: u32, faults: &mut Faults) -> Vec<Token> {
 }
 
 struct Lexer<'a> {
+    /// Without spliced ends of lines; where something was cut out of it, and how many bytes up to there.
     text: &'a str,
+    cuts: Vec<(usize, usize)>,
     at: usize,
     base: u32,
     faults: &'a mut Faults,
@@ -95,7 +99,17 @@ impl Lexer<'_> {
     }
 
     fn span(&self, start: usize) -> Span {
-        Span { start: self.base + start as u32, end: self.base + self.at as u32 }
+        self.place(start, self.at)
+    }
+
+    /// Where a part of what is left of the text is written.
+    fn place(&self, start: usize, end: usize) -> Span {
+        let cut = |most: usize| {
+            let before = self.cuts.partition_point(|(at, _)| *at <= most);
+            before.checked_sub(1).map_or(0, |last| self.cuts[last].1)
+        };
+        let end_cut = if end > start { cut(end - 1) } else { cut(start) };
+        Span { start: self.base + (start + cut(start)) as u32, end: self.base + (end + end_cut) as u32 }
     }
 
     /// Steps over white space and comments; true if a line ended.
@@ -109,7 +123,6 @@ impl Lexer<'_> {
                     1
                 }
                 Some(b' ' | b'\t' | b'\r' | 0x0b | 0x0c) => 1,
-                Some(b'\\') => splice(rest),
                 Some(b'/') => self.comment(),
                 _ => 0,
             };
@@ -130,8 +143,8 @@ impl Lexer<'_> {
         match inside.find("*/") {
             Some(end) => end + 4,
             None => {
-                let (length, start) = (rest.len(), self.base + self.at as u32);
-                self.faults.add(Diagnostic::new(Span { start, end: start + 2 }, "this comment is not closed").help("close it with `*/`"));
+                let (length, place) = (rest.len(), self.place(self.at, self.at + 2));
+                self.faults.add(Diagnostic::new(place, "this comment is not closed").help("close it with `*/`"));
                 length
             }
         }
@@ -197,17 +210,17 @@ impl Lexer<'_> {
             self.unreadable(at);
         }
         if !is_closed {
-            let start = self.base + self.at as u32;
-            self.faults.add(Diagnostic::new(Span { start, end: start + length as u32 }, format!("there is no `{quote}` that closes this")));
+            let place = self.place(self.at, self.at + length);
+            self.faults.add(Diagnostic::new(place, format!("there is no `{quote}` that closes this")));
         }
         length
     }
 
     /// What stands for bytes that are not UTF-8: which they were is not known any more.
     fn unreadable(&mut self, at: usize) {
-        let start = self.base + (self.at + at) as u32;
-        let span = Span { start, end: start + char::REPLACEMENT_CHARACTER.len_utf8() as u32 };
-        self.faults.add(Diagnostic::new(span, "this is not UTF-8").help("write such bytes as escapes: \"caf\\xe9\""));
+        let start = self.at + at;
+        let place = self.place(start, start + char::REPLACEMENT_CHARACTER.len_utf8());
+        self.faults.add(Diagnostic::new(place, "this is not UTF-8").help("write such bytes as escapes: \"caf\\xe9\""));
     }
 }
 
@@ -227,6 +240,23 @@ fn constant(text: &str, quote: char) -> (usize, bool) {
 
 fn word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// A text without ends of lines behind backslashes (C11, 5.1.1.2, phase 2), where in it one was, and how many bytes were cut out up to there.
+fn spliced(text: &str) -> (Cow<'_, str>, Vec<(usize, usize)>) {
+    let (mut left, mut cuts, mut from, mut cut) = (String::new(), Vec::new(), 0, 0);
+    for (at, _) in text.match_indices('\\') {
+        let length = splice(&text[at..]);
+        if length > 0 {
+            left += &text[from..at];
+            (from, cut) = (at + length, cut + length);
+            cuts.push((left.len(), cut));
+        }
+    }
+    if cuts.is_empty() {
+        return (Cow::Borrowed(text), cuts);
+    }
+    (Cow::Owned(left + &text[from..]), cuts)
 }
 
 /// Bytes of a backslash and the end of the line.
@@ -304,6 +334,22 @@ mod tests {
         assert!(!lex("a \\\n b", 0, &mut Faults::default())[1].first);
         assert!(lex("a \n b", 0, &mut Faults::default())[1].first);
         assert_eq!(texts("$ @ x `` y"), ["x", "y"]);
+    }
+
+    #[test]
+    fn lines_are_joined_before_there_are_tokens() {
+        let text = "ab\\\ncd <\\\r\n<\\\n= \"x\\\n\\\ny\" // no\\\n more\nz\\\n(\\x";
+        assert_eq!(texts(text), ["abcd", "<<=", "\"xy\"", "z", "(", "x"]);
+        let tokens = lex(text, 0, &mut Faults::default());
+        let written = |token: &Token| &text[token.span.start as usize..token.span.end as usize];
+        let all: Vec<&str> = tokens.iter().map(written).collect();
+        assert_eq!(all, ["ab\\\ncd", "<\\\r\n<\\\n=", "\"x\\\n\\\ny\"", "z", "(", "x"]);
+        assert_eq!(tokens.iter().map(|token| token.spaced).collect::<Vec<_>>(), [false, true, true, true, false, true]);
+    }
+
+    #[test]
+    fn spans_of_lines_that_are_joined_later_stay() {
+        assert_eq!(lex("a b\\\n c", 5, &mut Faults::default())[1].span, Span { start: 7, end: 8 });
     }
 
     #[test]

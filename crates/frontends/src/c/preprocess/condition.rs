@@ -1,4 +1,4 @@
-//! Expressions of `#if`: integers of 64 bits (C11, 6.10.1). Names that are left stand for 0.
+//! Expressions of `#if`: integers of 64 bits, with a sign or without (C11, 6.10.1). Names that are left stand for 0.
 
 use crate::c::parse::number;
 use crate::c::token::{Kind, Token, unquote};
@@ -7,13 +7,27 @@ use crate::diagnostics::{Diagnostic, Span};
 /// How deep parentheses and signs may nest.
 const MAX_DEPTH: u32 = 100;
 
-/// The value of an expression.
-pub(super) fn evaluate(tokens: &[Token], end: Span) -> Result<i64, Diagnostic> {
-    let mut reader = Reader { tokens, at: 0, end, depth: 0 };
+/// Whether an expression holds.
+pub(super) fn holds(tokens: &[Token], end: Span) -> Result<bool, Diagnostic> {
+    let mut reader = Reader { tokens, at: 0, end, depth: 0, skipped: 0 };
     let value = reader.choice()?;
     match tokens.get(reader.at) {
         Some(token) => Err(Diagnostic::new(token.place(), format!("`{}` does not go on an expression", token.text))),
-        None => Ok(value),
+        None => Ok(value.holds()),
+    }
+}
+
+/// A number of 64 bits, and whether it has no sign.
+#[derive(Clone, Copy)]
+struct Value(i64, bool);
+
+impl Value {
+    fn truth(holds: bool) -> Self {
+        Self(holds.into(), false)
+    }
+
+    fn holds(self) -> bool {
+        self.0 != 0
     }
 }
 
@@ -22,6 +36,8 @@ struct Reader<'a> {
     at: usize,
     end: Span,
     depth: u32,
+    /// Operands around this place whose value is not asked for.
+    skipped: u32,
 }
 
 /// Signs with how strongly they bind.
@@ -61,17 +77,26 @@ impl Reader<'_> {
         if self.eat(sign) { Ok(()) } else { Err(Diagnostic::new(self.here(), format!("`{sign}` is missing here"))) }
     }
 
-    fn choice(&mut self) -> Result<i64, Diagnostic> {
+    fn choice(&mut self) -> Result<Value, Diagnostic> {
         let condition = self.binary(1)?;
         if !self.eat("?") {
             return Ok(condition);
         }
         self.deeper()?;
-        let yes = self.choice()?;
+        let yes = self.unless(!condition.holds(), Self::choice)?;
         self.need(":")?;
-        let no = self.choice()?;
+        let no = self.unless(condition.holds(), Self::choice)?;
         self.depth -= 1;
-        Ok(if condition != 0 { yes } else { no })
+        let chosen = if condition.holds() { yes } else { no };
+        Ok(Value(chosen.0, yes.1 || no.1))
+    }
+
+    /// Reads something whose value may be of no interest.
+    fn unless(&mut self, skipped: bool, read: impl FnOnce(&mut Self) -> Result<Value, Diagnostic>) -> Result<Value, Diagnostic> {
+        self.skipped += u32::from(skipped);
+        let value = read(self);
+        self.skipped -= u32::from(skipped);
+        value
     }
 
     fn deeper(&mut self) -> Result<(), Diagnostic> {
@@ -79,13 +104,18 @@ impl Reader<'_> {
         if self.depth > MAX_DEPTH { Err(Diagnostic::new(self.here(), "this is nested too deeply")) } else { Ok(()) }
     }
 
-    fn binary(&mut self, least: u8) -> Result<i64, Diagnostic> {
+    fn binary(&mut self, least: u8) -> Result<Value, Diagnostic> {
         let mut left = self.unary()?;
         while let Some((sign, binds)) = self.operator().filter(|(_, binds)| *binds >= least) {
             let span = self.here();
             self.at += 1;
-            let right = self.binary(binds + 1)?;
-            left = apply(sign, left, right).ok_or_else(|| Diagnostic::new(span, "division by zero"))?;
+            let decided = (sign == "||" && left.holds()) || (sign == "&&" && !left.holds());
+            let right = self.unless(decided, |reader| reader.binary(binds + 1))?;
+            left = match apply(sign, left, right) {
+                Some(value) => value,
+                None if self.skipped > 0 => right,
+                None => return Err(Diagnostic::new(span, "division by zero")),
+            };
         }
         Ok(left)
     }
@@ -95,14 +125,16 @@ impl Reader<'_> {
         BINARY.into_iter().find(|(known, _)| *known == sign)
     }
 
-    fn unary(&mut self) -> Result<i64, Diagnostic> {
+    fn unary(&mut self) -> Result<Value, Diagnostic> {
         self.deeper()?;
         let value = if self.eat("!") {
-            i64::from(self.unary()? == 0)
+            Value::truth(!self.unary()?.holds())
         } else if self.eat("-") {
-            self.unary()?.wrapping_neg()
+            let Value(bits, unsigned) = self.unary()?;
+            Value(bits.wrapping_neg(), unsigned)
         } else if self.eat("~") {
-            !self.unary()?
+            let Value(bits, unsigned) = self.unary()?;
+            Value(!bits, unsigned)
         } else if self.eat("+") {
             self.unary()?
         } else {
@@ -112,7 +144,7 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    fn primary(&mut self) -> Result<i64, Diagnostic> {
+    fn primary(&mut self) -> Result<Value, Diagnostic> {
         if self.eat("(") {
             let value = self.choice()?;
             self.need(")")?;
@@ -122,35 +154,52 @@ impl Reader<'_> {
         let token = self.tokens.get(self.at).ok_or(wrong.clone())?;
         self.at += 1;
         match token.kind {
-            Kind::Number => number(&token.text).map(|(value, _)| value as i64).map_err(|why| Diagnostic::new(token.place(), why)),
-            Kind::Char => Ok(unquote(&token.text).ok().and_then(|bytes| bytes.first().copied()).unwrap_or(0).into()),
-            Kind::Name => Ok(0),
+            Kind::Number => literal(&token.text).map_err(|why| Diagnostic::new(token.place(), why)),
+            Kind::Char => Ok(Value(unquote(&token.text).ok().and_then(|bytes| bytes.first().copied()).unwrap_or(0).into(), false)),
+            Kind::Name => Ok(Value(0, false)),
             _ => Err(wrong),
         }
     }
 }
 
-fn apply(sign: &str, a: i64, b: i64) -> Option<i64> {
+/// Types are as large as the largest here: only a suffix, or a number that is too large for a sign, makes one without.
+fn literal(text: &str) -> Result<Value, String> {
+    let (value, _) = number(text)?;
+    Ok(Value(value as i64, text.contains(['u', 'U']) || value > i64::MAX as u64))
+}
+
+/// `None`: division by zero.
+fn apply(sign: &str, Value(a, left): Value, Value(b, right): Value) -> Option<Value> {
+    let unsigned = left || right;
+    let order = if unsigned { (a as u64).cmp(&(b as u64)) } else { a.cmp(&b) };
     Some(match sign {
-        "||" => i64::from(a != 0 || b != 0),
-        "&&" => i64::from(a != 0 && b != 0),
+        "||" => Value::truth(a != 0 || b != 0),
+        "&&" => Value::truth(a != 0 && b != 0),
+        "==" => Value::truth(order.is_eq()),
+        "!=" => Value::truth(order.is_ne()),
+        "<" => Value::truth(order.is_lt()),
+        ">" => Value::truth(order.is_gt()),
+        "<=" => Value::truth(order.is_le()),
+        ">=" => Value::truth(order.is_ge()),
+        "<<" => Value(a.checked_shl(b as u32).unwrap_or(0), left),
+        ">>" if left => Value((a as u64).checked_shr(b as u32).unwrap_or(0) as i64, left),
+        ">>" => Value(a.checked_shr(b as u32).unwrap_or(a >> 63), left),
+        _ => Value(arithmetic(sign, a, b, unsigned)?, unsigned),
+    })
+}
+
+fn arithmetic(sign: &str, a: i64, b: i64, unsigned: bool) -> Option<i64> {
+    Some(match sign {
         "|" => a | b,
         "^" => a ^ b,
         "&" => a & b,
-        "==" => i64::from(a == b),
-        "!=" => i64::from(a != b),
-        "<" => i64::from(a < b),
-        ">" => i64::from(a > b),
-        "<=" => i64::from(a <= b),
-        ">=" => i64::from(a >= b),
-        "<<" => a.checked_shl(b as u32).unwrap_or(0),
-        ">>" => a.checked_shr(b as u32).unwrap_or(0),
         "+" => a.wrapping_add(b),
         "-" => a.wrapping_sub(b),
         "*" => a.wrapping_mul(b),
+        "/" if b != 0 && unsigned => (a as u64 / b as u64) as i64,
+        "%" if b != 0 && unsigned => (a as u64 % b as u64) as i64,
         "/" if b != 0 => a.wrapping_div(b),
         "%" if b != 0 => a.wrapping_rem(b),
-        "/" | "%" => return None,
-        _ => 0,
+        _ => return None,
     })
 }

@@ -6,6 +6,8 @@
 
 mod condition;
 mod macros;
+#[cfg(test)]
+mod tests;
 
 use super::Faults;
 use super::token::{Kind, Token, lex, unquote};
@@ -287,8 +289,8 @@ impl Preprocessor<'_> {
         let known = self.definitions(rest);
         let tokens = self.macros.expand(known, self.faults);
         let tokens: Vec<Token> = tokens.into_iter().filter(|token| token.kind != Kind::End).collect();
-        match condition::evaluate(&tokens, end) {
-            Ok(value) => value != 0,
+        match condition::holds(&tokens, end) {
+            Ok(holds) => holds,
             Err(fault) => {
                 self.faults.add(fault);
                 false
