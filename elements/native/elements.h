@@ -25,7 +25,7 @@ struct nv_source {
     bool idle, pulled, stops, told, ended;
     u32 link;
     u8 *bytes;                  /* records, one after the other */
-    size_t size, at;
+    size_t size, room, at;
     u64 count, taken, passes, wanted, shift, first, last; /* shift: from one pass to the next, ns */
 };
 

@@ -46,6 +46,17 @@ static bool is_wanted(struct nv_source *source, u64 time)
     return place == WITHIN && is_sampled(source);
 }
 
+/* Room for so many bytes more. */
+static void make_room(struct nv_source *source, size_t size)
+{
+    if (source->size + size <= source->room)
+        return;
+    source->room = 2 * (source->size + size);
+    source->bytes = realloc(source->bytes, source->room);
+    if (!source->bytes)
+        abort();
+}
+
 static void add_record(void *to, const struct nv_record *record, const void *bytes)
 {
     struct nv_source *source = to;
@@ -54,9 +65,7 @@ static void add_record(void *to, const struct nv_record *record, const void *byt
 
     if (!is_wanted(source, record->time))
         return;
-    source->bytes = realloc(source->bytes, source->size + size);
-    if (!source->bytes)
-        abort();
+    make_room(source, size);
     kept = (struct nv_record *) (source->bytes + source->size);
     *kept = *record;
     kept->wire = record->wire > record->captured ? record->wire : record->captured;
