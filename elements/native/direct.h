@@ -33,6 +33,8 @@ struct nv_program {
 void nv_fill(void);
 void nv_arrive(int source);
 enum nv_turned nv_turn(int task);
+/* No task would find anything, as far as that is known. */
+bool nv_is_idle(void);
 
 /* Copies that the running handler has made are those from nv_copies_from on. */
 extern u32 nv_copies, nv_copies_from;

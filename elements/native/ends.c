@@ -47,7 +47,7 @@ static bool is_wanted(struct nv_source *source, u64 time)
 }
 
 /* Room for so many bytes more. */
-static void make_room(struct nv_source *source, size_t size)
+static void source_room(struct nv_source *source, size_t size)
 {
     if (source->size + size <= source->room)
         return;
@@ -65,7 +65,7 @@ static void add_record(void *to, const struct nv_record *record, const void *byt
 
     if (!is_wanted(source, record->time))
         return;
-    make_room(source, size);
+    source_room(source, size);
     kept = (struct nv_record *) (source->bytes + source->size);
     *kept = *record;
     kept->wire = record->wire > record->captured ? record->wire : record->captured;

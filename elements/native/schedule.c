@@ -38,6 +38,8 @@ static bool round_of_tasks(void)
     bool worked = in_round.worked || (in_round.task > 0 && nv_moved);
 
     nv_moved = false;
+    if (in_round.task == 0 && nv_is_idle())
+        return worked || nv_stops > 0;
     while (in_round.task < running->ntasks && nv_stops == 0) {
         give_turns(in_round.task++);
         in_round.worked = worked = worked || nv_moved;

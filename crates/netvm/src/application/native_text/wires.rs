@@ -234,9 +234,25 @@ impl<'a> Wires<'a> {
         let turns: String = tasks.iter().enumerate().map(|(n, e)| format!("    case {n}: return {e}_nv_turn();\n")).collect();
         let text = format!(
             "\nvoid nv_arrive(int source)\n{{\n    switch (source) {{\n{arrivals}    default: nv_packet_end(); break;\n    }}\n}}\n\
-             \nenum nv_turned nv_turn(int task)\n{{\n    switch (task) {{\n{turns}    default: return NV_IDLE;\n    }}\n}}\n\n"
+             \nenum nv_turned nv_turn(int task)\n{{\n    switch (task) {{\n{turns}    default: return NV_IDLE;\n    }}\n}}\n\n\
+             bool nv_is_idle(void)\n{{\n    return {};\n}}\n\n",
+            self.idle(roles)
         );
         (text, tasks.len())
+    }
+
+    /// Whether no task would find anything, as an expression. That is known where all of them write what queues hold; what others do in a turn without packets may count.
+    fn idle(&self, roles: &BTreeMap<usize, Role>) -> String {
+        let is_queue = |from: &&Port| {
+            let class = self.flat.elements[from.element].class.as_str();
+            TELLING.contains(&class) || SILENT.contains(&class)
+        };
+        let empty = |(element, role): (&usize, &Role)| {
+            let queue = self.before.get(&Port { element: *element, port: 0 }).filter(|_| role.end == End::Sink).filter(is_queue)?;
+            Some(format!("{}_state.count == 0", self.identifier(queue.element)))
+        };
+        let all: Option<Vec<String>> = roles.iter().filter(|(_, role)| role.turn.is_some()).map(empty).collect();
+        all.map_or("false".to_owned(), |all| if all.is_empty() { "true".to_owned() } else { all.join(" && ") })
     }
 
     /// What is known of the sources and of the sinks, by its names in C.
