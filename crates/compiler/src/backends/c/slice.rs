@@ -102,7 +102,13 @@ struct Slicer<'a> {
 
 /// Notes the bytes of a memory that a slice reads.
 pub(super) fn reads(slice: &Func, space: Space, read: &mut [bool]) {
-    for op in slice.blocks.iter().flat_map(|b| &b.ops).filter_map(|v| slice.op(*v).map(|op| (*v, op))) {
+    reads_of(slice, space, &|_| true, read);
+}
+
+/// The same of some of its values.
+fn reads_of(slice: &Func, space: Space, counts: &dyn Fn(Value) -> bool, read: &mut [bool]) {
+    let values = slice.blocks.iter().flat_map(|b| &b.ops).filter(|v| counts(**v));
+    for op in values.filter_map(|v| slice.op(*v).map(|op| (*v, op))) {
         let (v, Op::Load(from, _, at, offset, _)) = op else { continue };
         if *from != space {
             continue;
@@ -169,8 +175,6 @@ impl Slicer<'_> {
             self.remove_unused();
             self.skip_tests();
             passes::tidy(&mut self.func, &context);
-            self.data.fill(false);
-            reads(&self.func, Space::Data, &mut self.data);
         }
         Some(self)
     }
@@ -351,26 +355,39 @@ impl Slicer<'_> {
     }
 
     /// Leaves out what nothing that stays makes use of.
+    /// Leaves what is done, and what that needs. A store to data memory is done if something that is needed reads it: what only counts itself on is not.
     fn remove_unused(&mut self) {
+        self.data.fill(false);
         let mut used = vec![false; self.func.values.len()];
+        let order = crate::mir::cfg::Cfg::new(&self.func).order;
         let mut work: Vec<Value> = Vec::new();
-        let cfg = crate::mir::cfg::Cfg::new(&self.func);
-        for block in &cfg.order {
-            let data = self.func.block(*block);
-            work.extend(data.ops.iter().filter(|v| self.func.op(**v).is_some_and(|op| matches!(self.part(op), Part::Goal | Part::Kept))));
-            data.end.values(|v| work.push(v));
+        order.iter().for_each(|block| self.func.block(*block).end.values(|v| work.push(v)));
+        loop {
+            let ops = order.iter().flat_map(|block| &self.func.block(*block).ops);
+            let is_done =
+                |v: &Value| !used[v.0 as usize] && self.func.op(*v).is_some_and(|op| matches!(self.part(op), Part::Goal | Part::Kept));
+            work.extend(ops.filter(|v| is_done(v)));
+            if work.is_empty() {
+                break;
+            }
+            self.mark(std::mem::take(&mut work), &mut used);
+            reads_of(&self.func, Space::Data, &|v| used[v.0 as usize], &mut self.data);
         }
+        for block in self.func.block_ids() {
+            let mut ops = std::mem::take(&mut self.func.block_mut(block).ops);
+            ops.retain(|v| used[v.0 as usize]);
+            self.func.block_mut(block).ops = ops;
+        }
+    }
+
+    /// Marks values and what they are computed of.
+    fn mark(&self, mut work: Vec<Value>, used: &mut [bool]) {
         while let Some(v) = work.pop() {
             if !std::mem::replace(&mut used[v.0 as usize], true)
                 && let Def::Op(op) = &self.func.values[v.0 as usize].def
             {
                 op.operands(|operand| work.push(operand));
             }
-        }
-        for block in self.func.block_ids() {
-            let mut ops = std::mem::take(&mut self.func.block_mut(block).ops);
-            ops.retain(|v| used[v.0 as usize]);
-            self.func.block_mut(block).ops = ops;
         }
     }
 }
@@ -416,6 +433,12 @@ mod tests {
     fn keys_that_are_put_together_in_a_small_memory_are_found_there() {
         let code = format!("{FIRST}\n{SECOND}\n{FIND}");
         assert_eq!([16, OWN_DATA, OWN_DATA + 1].map(|size| counted(size, &code)), [(1, 2), (1, 2), (1, 0)]);
+    }
+
+    #[test]
+    fn what_only_counts_is_left_out() {
+        let count = "push 4\numload.32\npush_1\nadd\npush 4\nmstore.32";
+        assert_eq!(counted(16, &format!("{count}\n{FIRST}\n{SECOND}\n{FIND}")), (1, 2));
     }
 
     #[test]
