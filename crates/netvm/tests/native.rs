@@ -6,7 +6,7 @@ use graphs::runtimes::RUNTIMES;
 use graphs::{CONFIGURATIONS, Found, capture, filter, placed, reading, run};
 use netvm::application::{Application, Reading};
 use netvm::engines;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// More of them, with what the native build does itself: copies that are led back, outputs of queues, several devices' places.
@@ -68,15 +68,22 @@ fn printed(text: &[u8]) -> String {
     text.lines().filter(|line| !line.ends_with(" packets trapped")).map(|line| format!("{line}\n")).collect()
 }
 
-#[test]
-fn native_builds_do_what_the_interpreter_does() {
+/// A folder, and in it a capture; nothing where there is no compiler.
+fn prepared(name: &str) -> Option<(PathBuf, PathBuf)> {
     if Command::new("cc").arg("--version").output().is_err() {
-        return eprintln!("skipped: no C compiler");
+        eprintln!("skipped: no C compiler");
+        return None;
     }
-    let folder = std::env::temp_dir().join(format!("netvm-native-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("netvm-native-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let input = folder.join("in.pcap");
     std::fs::write(&input, capture()).unwrap();
+    Some((folder, input))
+}
+
+#[test]
+fn native_builds_do_what_the_interpreter_does() {
+    let Some((folder, input)) = prepared("all") else { return };
     let interpreter = engines::find("interp").unwrap();
     let (filter, counts) = filter(400);
     for (name, text, reads) in
@@ -112,13 +119,8 @@ fn records(file: &[u8]) -> Vec<&[u8]> {
 
 #[test]
 fn elements_of_one_device_write_one_capture() {
-    if Command::new("cc").arg("--version").output().is_err() {
-        return eprintln!("skipped: no C compiler");
-    }
-    let folder = std::env::temp_dir().join(format!("netvm-native-device-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let (input, output) = (folder.join("in.pcap"), folder.join("out.pcap"));
-    std::fs::write(&input, capture()).unwrap();
+    let Some((folder, input)) = prepared("device") else { return };
+    let output = folder.join("out.pcap");
     let text = "FromDump(IN, STOP true) -> t :: Tee(2); t[0] -> Queue -> ToDevice(out); t[1] -> Queue -> ToDevice(out);";
     run_native(text, &[], &folder, &input);
     let map = format!("out={}", output.display());
