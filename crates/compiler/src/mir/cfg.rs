@@ -45,6 +45,18 @@ impl Cfg {
         children
     }
 
+    /// The edge into each block that has but one, as block and number.
+    pub fn only_edges(&self, func: &Func) -> Vec<Option<(Block, usize)>> {
+        let mut only = vec![None; func.blocks.len()];
+        for b in &self.order {
+            for (i, e) in func.block(*b).end.edges().into_iter().enumerate() {
+                let to = e.block.0 as usize;
+                only[to] = (self.predecessors[to].len() == 1).then_some((*b, i));
+            }
+        }
+        only
+    }
+
     /// Goes over the dominator tree, each block before those it dominates: what `enter` gives for one goes to `leave` after the last of them.
     pub fn walk<S, U>(&self, state: &mut S, mut enter: impl FnMut(&mut S, Block) -> U, mut leave: impl FnMut(&mut S, U)) {
         let children = self.children();

@@ -9,8 +9,9 @@ use super::Context;
 use super::rewrite::Replacements;
 use super::values::max;
 use crate::mir::cfg::Cfg;
-use crate::mir::{Block, Def, Func, Op, Type, Value};
+use crate::mir::{Block, Def, Func, Op, Order, Type, Value};
 use netil::ops::{BinOp, CmpOp, UnOp, mask, sign_extend};
+use netil::table::Space;
 use netil::wide;
 
 /// Steps of simplification of one operation; each makes it smaller or moves a constant to the right, so few suffice.
@@ -116,12 +117,20 @@ impl Fold<'_, '_> {
                 Some(New::Limbs(wide::concat(self.func.width(*high), &h, self.func.width(*low), &l)))
             }
             Op::Select(c, a, b) => self.select(*c, *a, *b),
+            Op::Load(Space::Initialised, order, at, offset, _) => self.initialised(width, *order, *at, *offset),
             Op::SetHas(set, a) => {
                 let value = self.limbs(*a)?;
                 Some(New::Const(self.func.set(self.context.program.module(), *set).contains(&value).into()))
             }
             _ => None,
         }
+    }
+
+    /// `init[c] → the number there`, for nobody writes to it.
+    fn initialised(&self, width: u16, order: Order, at: Value, offset: u32) -> Option<New> {
+        let at = usize::try_from(self.constant(at)?.checked_add(offset.into())?).ok()?;
+        let bytes = self.context.program.module().data.get(at..)?.get(..usize::from(width / 8))?;
+        Some(New::Limbs(if order == Order::Big { wide::from_be_bytes(bytes) } else { wide::from_le_bytes(bytes) }))
     }
 
     fn bin(&mut self, width: u16, op: BinOp, a: Value, b: Value) -> Option<New> {

@@ -41,7 +41,7 @@ pub(super) fn run(func: &mut Func, context: &Context<'_>) {
 fn round(func: &mut Func, context: &Context<'_>) -> (usize, usize) {
     let cfg = Cfg::new(func);
     let homes = homes(func);
-    let only = only_edges(func, &cfg);
+    let only = cfg.only_edges(func);
     let mut search = Search { func, context, homes: &homes, only, facts: Facts::default(), ends: Vec::new(), edges: Vec::new() };
     cfg.walk(&mut search, Search::enter, |search, mark| search.facts.back_to(mark));
     let Search { ends, edges, .. } = search;
@@ -60,18 +60,6 @@ fn homes(func: &Func) -> Vec<Option<Block>> {
         func.block(b).params.iter().chain(&func.block(b).ops).for_each(|v| homes[v.0 as usize] = Some(b));
     }
     homes
-}
-
-/// The edge into each block that has but one, as block and number.
-fn only_edges(func: &Func, cfg: &Cfg) -> Vec<Option<(Block, usize)>> {
-    let mut only = vec![None; func.blocks.len()];
-    for b in &cfg.order {
-        for (i, e) in func.block(*b).end.edges().into_iter().enumerate() {
-            let to = e.block.0 as usize;
-            only[to] = (cfg.predecessors[to].len() == 1).then_some((*b, i));
-        }
-    }
-    only
 }
 
 /// An edge, as block and number, and the edge of its target that is taken.

@@ -13,6 +13,7 @@ mod coalesce;
 mod compares;
 mod dce;
 mod decisions;
+mod equals;
 mod explain;
 mod facts;
 mod fold;
@@ -104,6 +105,7 @@ const WIDEN: Pass = Pass { name: "widen", doc: "load widening: bytes that are pu
 const COMPARES: Pass =
     Pass { name: "compares", doc: "compare merging: neighbouring fields are compared at once, masked where needed", run: compares::run };
 const SELECT: Pass = Pass { name: "select", doc: "if-conversion: branches that only choose between values", run: select::run };
+const EQUALS: Pass = Pass { name: "equals", doc: "constants that branches tell: what is done only if x is 6 uses 6", run: equals::run };
 const UNREACHABLE: Pass = Pass { name: "unreachable", doc: "removes code that no path reaches", run: unreachable::run };
 const GVN: Pass = Pass { name: "gvn", doc: "value numbering: computes equal values once", run: gvn::run };
 const CHECKS: Pass = Pass { name: "checks", doc: "bounds checks: drops what is known to hold, merges neighbours", run: checks::run };
@@ -112,7 +114,7 @@ const DCE: Pass = Pass { name: "dce", doc: "removes values nobody uses", run: dc
 
 /// Every pass once, for options and tests.
 pub const ALL: &[Pass] =
-    &[COALESCE, FOLD, BRANCHES, JUMPS, CHAINS, SWITCHES, LENGTHS, WIDEN, COMPARES, SELECT, UNREACHABLE, GVN, CHECKS, BYTESWAP, DCE];
+    &[COALESCE, FOLD, BRANCHES, JUMPS, CHAINS, SWITCHES, LENGTHS, WIDEN, COMPARES, SELECT, UNREACHABLE, EQUALS, GVN, CHECKS, BYTESWAP, DCE];
 
 /// The optimiser. The second round sees what the checks pass turned into constants.
 pub const PIPELINE: &[Pass] = &[
@@ -121,12 +123,25 @@ pub const PIPELINE: &[Pass] = &[
     BRANCHES,
     UNREACHABLE,
     COALESCE,
+    EQUALS,
     GVN,
     CHECKS, // what holds on every path
     JUMPS,
     CHAINS,
     SWITCHES,
     LENGTHS, // what follows from it
+    FOLD,
+    BRANCHES,
+    UNREACHABLE,
+    COALESCE,
+    CHECKS, // what ways that were threaded have seen
+    GVN,
+    FOLD,
+    BRANCHES,
+    UNREACHABLE,
+    COALESCE,
+    CHECKS, // what ways that were threaded have seen
+    GVN,
     FOLD,
     BRANCHES,
     UNREACHABLE,
