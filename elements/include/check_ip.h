@@ -44,10 +44,11 @@ static bool is_good_destination(be32 address)
     return ip_in_list(address, good_destinations, good_destinations_count);
 }
 
-/* Of a header that is so long, whether the packet has it all and nothing in it is wrong. */
-static enum fault check_header(const struct ip *ip, u32 header_length)
+/* Of a header that is so long, in a packet that says it is so long, whether it is all there and nothing in it is wrong. That the packet is no shorter than any header
+ * follows from the last of the lengths; said by itself it tells the compiler, too, which then looks no more whether later elements' headers are there. */
+static enum fault check_header(const struct ip *ip, u32 header_length, u32 length)
 {
-    if (ntohs(ip->length) > packet_length() - start || ntohs(ip->length) < header_length)
+    if (length > packet_length() - start || length < sizeof(struct ip) || length < header_length)
         return BAD_LENGTH;
     if (checks_sum && !checksum_ok(start, header_length))
         return BAD_CHECKSUM;
@@ -79,19 +80,19 @@ static enum fault check_other(void)
         return BAD_VERSION;
     if (ip_header_length(ip) < sizeof(struct ip))
         return BAD_HEADER_LENGTH;
-    return check_header(ip, ip_header_length(ip));
+    return check_header(ip, ip_header_length(ip), ntohs(ip->length));
 }
 
-/* Marks a header that is so long; what the frame has behind the packet goes. */
-static void accept(u32 header_length)
+/* Marks a header that is so long; what the frame has behind a packet that is so long goes. */
+static void accept(u32 header_length, u32 length)
 {
     const struct ip *ip = header(struct ip, start);
 
     set_network_header(start);
     set_transport_header(start + header_length);
     info(dst_ip) = ip->dst;
-    if (packet_length() - start != ntohs(ip->length))
-        packet_trim(packet_length() - start - ntohs(ip->length));
+    if (packet_length() - start != length)
+        packet_trim(packet_length() - start - length);
 }
 
 static void print_fault(enum fault fault)
@@ -122,15 +123,19 @@ void packet(int port)
     enum fault fault;
 
     if (has_short_header()) {
-        fault = check_header(header(struct ip, start), sizeof(struct ip));
+        const struct ip *ip = header(struct ip, start);
+
+        fault = check_header(ip, sizeof(struct ip), ntohs(ip->length));
         if (fault == VALID) {
-            accept(sizeof(struct ip));
+            accept(sizeof(struct ip), ntohs(ip->length));
             emit(0);
         }
     } else {
         fault = check_other();
         if (fault == VALID) {
-            accept(ip_header_length(header(struct ip, start)));
+            const struct ip *ip = header(struct ip, start);
+
+            accept(ip_header_length(ip), ntohs(ip->length));
             emit(0);
         }
     }

@@ -88,7 +88,7 @@ NV_INLINE void nv_bring_all(const struct nv_graph *g, struct nv_coming *c, uint6
 /* The n-th packet of a burst of so many. */
 NV_INLINE int next(struct nv_graph *g, const struct nv_near *k, const uint32_t *burst, uint64_t n, uint64_t count, struct nv_kept *kept, struct nv_coming *c)
 {
-    if (!c->turns)
+    if (NV_RARELY(!c->turns))
         nv_fetch_next(c);
     else if (NV_MOSTLY(n + NV_AHEAD < count))
         nv_bring(c, k->memory, burst[n + NV_AHEAD]);

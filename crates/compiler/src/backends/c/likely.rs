@@ -2,11 +2,11 @@
 //!
 //! Compilers of C guess that two things are not equal, which is right for pointers and wrong for protocols' numbers, and put what comes then elsewhere: each such jump
 //! costs the processor the rest of the line it reads instructions from (a router: 0.7 ns a packet). Where both ways come to the same, numbers that are compared are
-//! equal, but for addresses. Source: Ball, Larus 1993, Branch Prediction for Free: ways to a return, tests of opcodes and of pointers.
+//! equal, but for addresses of hosts; frames are for the station that they came to. Source: Ball, Larus 1993, Branch Prediction for Free: ways to a return, tests of opcodes and of pointers.
 
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Func, Helper, Op, Terminator, Value};
-use netil::ops::CmpOp;
+use netil::ops::{CmpOp, mask};
 
 /// How often values go round loops on their way back.
 const ROUNDS: usize = 4;
@@ -18,6 +18,8 @@ const BEST: f64 = 0.9;
 const SAME: f64 = 0.02;
 /// The largest number that says what something is; what is larger says whose, or where to.
 const KIND: u64 = 0xffff;
+/// Bits of the address of a station, if they are not all 1.
+const STATION: u16 = 48;
 
 /// By block, how good what may become of a packet is from there on: 1 by the usual port, 0 if it is dropped.
 pub(super) struct Likely(Vec<f64>);
@@ -60,11 +62,17 @@ impl Likely {
             Some(Op::Cmp(CmpOp::Eq, a, b)) if is_none(func, *a, *b) => Some(false),
             Some(Op::Cmp(CmpOp::Ne, a, b)) if is_none(func, *a, *b) => Some(true),
             _ if more.abs() > SAME => Some(more > 0.0),
-            Some(Op::Cmp(CmpOp::Eq, _, b)) => Some(func.constant(*b).is_none_or(|number| number <= KIND)),
-            Some(Op::Cmp(CmpOp::Ne, _, b)) => Some(func.constant(*b).is_some_and(|number| number > KIND)),
+            Some(Op::Cmp(CmpOp::Eq, _, b)) => Some(!says_whose(func, *b)),
+            Some(Op::Cmp(CmpOp::Ne, _, b)) => Some(says_whose(func, *b)),
             _ => None,
         }
     }
+}
+
+/// Whether that is the number of somebody who is one of many. The address of a station is not: most frames that a processor sees are for it.
+fn says_whose(func: &Func, v: Value) -> bool {
+    let is_station = |number: u64| func.width(v) == STATION && number != mask(STATION);
+    func.constant(v).is_some_and(|number| number > KIND && !is_station(number))
 }
 
 /// Whether that is the number of an entry beside that of none.
@@ -83,10 +91,11 @@ mod tests {
     /// A comparison, and where packets go if it holds and if not.
     fn deciding(op: CmpOp, number: Option<u64>, ends: [Terminator; 2]) -> (Func, [Block; 3]) {
         let mut func = Func { kind: HandlerKind::Push, blocks: Vec::new(), values: Vec::new(), module_sets: 0, sets: Vec::new() };
-        let start = func.new_block(&[Type::Int(32), Type::Int(32)]);
+        let width = if number > Some(u32::MAX.into()) { STATION } else { 32 };
+        let start = func.new_block(&[Type::Int(width); 2]);
         let [mut a, mut b] = func.block(start).params[..] else { unreachable!() };
         if let Some(number) = number {
-            b = func.append(start, Type::Int(32), Op::Const(number));
+            b = func.append(start, Type::Int(width), Op::Const(number));
             // With 0 it is an entry that is looked for.
             if number == 0 {
                 a = func.append(start, Type::Int(32), Op::Helper(Helper::Find(0), Box::new([a]), 0));
@@ -124,6 +133,9 @@ mod tests {
             (CmpOp::Eq, Some(0x800), [first.clone(), first.clone()], None, Some(true)),
             (CmpOp::Eq, Some(0xa00_0001), [first.clone(), first.clone()], None, Some(false)),
             (CmpOp::Ne, Some(0xa00_0001), [first.clone(), first.clone()], None, Some(true)),
+            // Frames are for the station that looks at them.
+            (CmpOp::Eq, Some(0x200_0000_0001), [first.clone(), first.clone()], None, Some(true)),
+            (CmpOp::Eq, Some(mask(STATION)), [first.clone(), first.clone()], None, Some(false)),
             // Entries are there, whatever comes then.
             (CmpOp::Eq, Some(0), [first.clone(), drop.clone()], None, Some(false)),
             (CmpOp::Ne, Some(0), [drop, first], None, Some(true)),
