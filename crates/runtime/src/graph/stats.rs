@@ -74,6 +74,11 @@ pub struct Stats {
 }
 
 impl super::Graph {
+    /// How many packets have come from captures so far ([`Stats::arrivals`]), without the rest of the statistics.
+    pub fn arrivals(&self) -> u64 {
+        self.arrivals
+    }
+
     /// What became of the packets so far.
     pub fn stats(&self) -> Stats {
         let mut nodes: Vec<_> = self.nodes.iter().map(|node| (node.name.clone(), node.class.clone(), node.stats.clone())).collect();
