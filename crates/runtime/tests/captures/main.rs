@@ -5,5 +5,6 @@ mod damaged;
 mod formats;
 mod hostile;
 mod outputs;
+mod places;
 mod streams;
 mod tcpdump;

@@ -4,6 +4,7 @@
 //! make the time of the run; with TIMING they arrive by the run's clock where that is another. Pulled packets come as they are asked for.
 
 use super::super::{Args, Info, Packet, text};
+use super::filepos::{self, FilePos};
 use super::replay::Source;
 use super::sample::Sample;
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
@@ -20,11 +21,13 @@ pub(super) static FROM_DUMP: NativeClass = NativeClass {
     ports: "0/1-2",
     processing: "a/ah",
     flow: "",
-    manual: "FromDump(FILENAME [, TIMING, STOP, SAMPLE, FORCE_IP, SNAPLEN, START, START_AFTER, END, END_AFTER, INTERVAL, END_CALL, ACTIVE]) -- the packets of a capture\n\n\
+    manual: "FromDump(FILENAME [, TIMING, STOP, SAMPLE, FORCE_IP, SNAPLEN, START, START_AFTER, END, END_AFTER, INTERVAL, END_CALL, ACTIVE, FILEPOS]) -- the packets of a capture\n\n\
              pcap and pcapng, compressed or not; - is standard input. At the end it asks for the end of the run (STOP true) or writes a handler (END_CALL). FORCE_IP \
              marks IP headers and lets only IP packets go on, the others by output 1. SAMPLE is the part of packets that are taken, SNAPLEN the most bytes of each \
-             (all without it, and if it is 0); their length on the wire stays.\n\
-             Handlers: count filename filesize encap sampling_prob r, active rw, stop reset_counts w; extend_interval w: END, END_AFTER or INTERVAL is so much later, and packets go on \
+             (all without it, and if it is 0); their length on the wire stays. FILEPOS is the byte of the uncompressed file where the first packet begins \
+             that is taken.\n\
+             Handlers: count filename filesize encap sampling_prob r, packet_filepos r: where in the file the packet that went out last begins, filepos rw: where the next one \
+             does, active rw, stop reset_counts w; extend_interval w: END, END_AFTER or INTERVAL is so much later, and packets go on \
              if they had come that far; reset_timing w: TIMING begins anew with the packet after the next one.",
     make: |setup| make(setup, false),
 };
@@ -104,7 +107,8 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
     if let Some(replay) = setup.settings.replays.get(&name).filter(|_| device) {
         return Ok(Box::new(Source::new(replay, name, is_pulled(setup), snaplen)));
     }
-    let capture = open(setup, &name, device)?;
+    let mut capture = open(setup, &name, device)?;
+    FilePos::begin(&mut capture, &args, &name)?;
     Ok(Box::new(FromDump::new(name, capture, &args, setup, snaplen)?))
 }
 
@@ -201,6 +205,7 @@ struct FromDump {
     /// Time of the run minus time of the packets, with TIMING.
     offset: Option<u64>,
     count: u64,
+    place: FilePos,
     over: bool,
     /// The stretch of time that is wanted is over.
     behind: bool,
@@ -249,6 +254,7 @@ impl FromDump {
             window,
             offset: None,
             count: 0,
+            place: FilePos::default(),
             over: false,
             behind: false,
             told: false,
@@ -304,7 +310,10 @@ impl FromDump {
                 Err(error) => self.fail(&error, ctx),
             }
         }
-        self.count += (slots.len() - before) as u64;
+        if slots.len() > before {
+            self.count += (slots.len() - before) as u64;
+            self.place.emitted = self.next_number().checked_sub(1);
+        }
         last
     }
 
@@ -332,6 +341,7 @@ impl FromDump {
         let mut packet = self.ahead.pop_front()?;
         self.chosen = false;
         self.count += 1;
+        self.place.emitted = self.next_number().checked_sub(1);
         self.link = packet.link;
         if !self.force_ip || mark_ip(&mut packet, ctx) {
             return Some(packet);
@@ -347,6 +357,30 @@ impl FromDump {
         }
         let first = self.ahead.front().filter(|_| self.count == 0);
         first.map_or(self.link, |packet| packet.link)
+    }
+
+    /// The number in its file of the packet that stands first, or is read next, from 0 on.
+    fn next_number(&self) -> u64 {
+        self.capture.as_ref().map_or(0, Capture::packets).saturating_sub(self.ahead.len() as u64)
+    }
+
+    /// Where in its file the next packet begins, or that which went out last.
+    fn file_pos(&mut self, of_last: bool) -> Result<String, String> {
+        let number = if of_last { self.place.emitted.ok_or("no packet has gone out yet")? } else { self.next_number() };
+        self.capture.as_ref().map_or(Ok("0".to_owned()), |capture| self.place.of(number, capture))
+    }
+
+    /// Goes on with the packet that begins there.
+    fn set_file_pos(&mut self, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        let place = filepos::parse(value).ok_or("expected a number of bytes")?;
+        let Some(capture) = &mut self.capture else { return Ok(()) };
+        filepos::go_to(capture, place, &self.name)?;
+        self.ahead.clear();
+        (self.chosen, self.over, self.behind, self.told, self.offset) = (false, false, false, false, None);
+        if self.by_timer(ctx) {
+            self.schedule(ctx);
+        }
+        Ok(())
     }
 
     /// Whether no packet comes any more, unless the end is moved.
@@ -467,6 +501,7 @@ impl Native for FromDump {
     fn take_back(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
         self.count -= slots.len() as u64;
         slots.iter().rev().for_each(|slot| self.ahead.push_front(ctx.lift(*slot)));
+        self.place.emitted = self.next_number().checked_sub(1);
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
@@ -489,7 +524,7 @@ impl Native for FromDump {
 
     fn controls(&self) -> Vec<Control> {
         let written = ["stop", "reset_counts", "extend_interval", "reset_timing"];
-        controls(&["count", "filename", "filesize", "encap", "sampling_prob"], &written, &["active"])
+        controls(&["count", "filename", "filesize", "encap", "sampling_prob", "packet_filepos"], &written, &["active", "filepos"])
     }
 
     fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
@@ -499,6 +534,7 @@ impl Native for FromDump {
             "encap" => super::todump::encapsulation(self.link(ctx)),
             "filesize" => self.progress().1.map_or_else(|| "-".to_owned(), |size| size.to_string()),
             "sampling_prob" => self.sample.shown(),
+            "filepos" | "packet_filepos" => self.file_pos(handler == "packet_filepos")?,
             _ => self.active.to_string(),
         })
     }
@@ -514,6 +550,7 @@ impl Native for FromDump {
                 ctx.stop();
             }
             "extend_interval" => self.extend(text::duration(value).ok_or("expected a time")?, ctx)?,
+            "filepos" => self.set_file_pos(value, ctx)?,
             "reset_timing" => self.offset = None,
             _ => self.count = 0,
         }

@@ -4,6 +4,7 @@ mod counter;
 mod delayshaper;
 mod discard;
 mod drivermanager;
+mod filepos;
 mod fromdump;
 mod fromipsummarydump;
 mod infinitesource;

@@ -28,6 +28,7 @@ mod error;
 pub mod options;
 mod pcap;
 mod pcapng;
+mod place;
 mod source;
 mod split;
 
@@ -46,6 +47,7 @@ pub use error::{Damage, ReadError};
 pub(in crate::io) use pcap::Pcap;
 pub use pcapng::Interface;
 pub(in crate::io) use pcapng::{BYTE_ORDER, ENHANCED, INTERFACE, SECTION, Section};
+pub use place::Places;
 pub use split::{Group, Reading, Split};
 
 use self::{

@@ -12,6 +12,7 @@ const ANY_LINK: u32 = 0xffff;
 pub(super) fn source(around: &Around<'_>) -> Made {
     let args = around.args(source_positional(around.class, around.arguments), SOURCE_KEYWORDS)?;
     refuse(&args, "END_CALL")?;
+    refuse(&args, "FILEPOS")?;
     let pulled = around.is_pulled_from();
     let is_device = around.class != "FromDump";
     let longest = longest(&args, 0)?.min(netil::exec::MAX_PACKET);
