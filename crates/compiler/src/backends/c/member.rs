@@ -9,10 +9,11 @@ use super::Unsupported;
 use super::calls::{call_of, limbs, touches};
 use super::kept::Kept;
 use super::likely::Likely;
+use super::live;
+use super::own::Own;
 use super::scalar::{Form, Scalar, ctype};
 use super::sends::OrDrop;
 use super::spared::Spared;
-use super::{live, slice};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Call, Func, Helper, Op, Order, Site, Type, Value};
 use netil::exec::{DropReason, TrapKind};
@@ -71,6 +72,7 @@ pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &
         by_exit,
         usual,
         refused: Cell::new(None),
+        own: None,
     };
     let (quick, general) = (form(Mode::Quick), form(Mode::General));
     let [near, again, first] = numbers(program, n);
@@ -109,7 +111,9 @@ pub(super) fn emit_slice(place: &Place<'_>, func: &Func, module: &Module, large:
     let mode = Mode::Ahead(large);
     let (calls, resumed, paid, refused) = (RefCell::default(), RefCell::default(), Cell::new(0), Cell::new(None));
     let (live, spared, apart, by_exit, usual, loops) = (&live, &spared, false, None, None, true);
-    let form = Element { n, tables, kept, apart, module, shared, mode, live, spared, loops, calls, resumed, paid, by_exit, usual, refused };
+    let own = Own::of(func, module.data_size);
+    let form =
+        Element { n, tables, kept, apart, module, shared, mode, live, spared, loops, calls, resumed, paid, by_exit, usual, refused, own };
     function(&form, func, &format!("p{n}"), "", "")
 }
 
@@ -147,11 +151,7 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &st
 fn memories(form: &Element<'_>, func: &Func) -> String {
     let unit = format!("{}->units[{}]", form.pointers(), form.n);
     let budget = if form.mode == Mode::Quick { "paid = 0" } else { "budget = g->budget" };
-    let data = if form.is_slice() && slice::stores_data(func) {
-        slice::own_data(func, form.module.data_size, &unit)
-    } else {
-        format!("uint8_t *const data = {unit}.data")
-    };
+    let data = form.own.as_ref().map_or_else(|| format!("uint8_t *const data = {unit}.data"), |own| own.text(&unit));
     let mut text = format!("    uint32_t {budget};\n    {data}, *const shared = {unit}.shared;\n");
     let _ = writeln!(text, "    const uint8_t *const initialised = {unit}.initialised;\n    uint64_t number = 0;");
     if form.mode == Mode::Quick {
@@ -224,6 +224,8 @@ pub(super) struct Element<'a> {
     /// The port by which packets mostly go, if that is known.
     usual: Option<u32>,
     refused: Cell<Option<DropReason>>,
+    /// A slice's copy of data memory.
+    own: Option<Own>,
 }
 
 impl Form for Element<'_> {
@@ -256,6 +258,11 @@ impl Form for Element<'_> {
             Space::Shared => "shared",
             Space::Initialised => "initialised",
         }
+    }
+
+    fn moved(&self, space: Space, at: u64) -> Option<String> {
+        let own = self.own.as_ref().filter(|_| space == Space::Data)?;
+        own.moved(at).map(|at| format!("own + {at}"))
     }
 
     fn size(&self, space: Space) -> String {

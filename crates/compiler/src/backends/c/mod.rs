@@ -25,6 +25,7 @@ mod lists;
 mod live;
 mod lookups;
 mod member;
+mod own;
 mod plan;
 mod scalar;
 mod sends;

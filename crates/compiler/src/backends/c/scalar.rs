@@ -63,6 +63,10 @@ pub(super) trait Form {
     }
     /// The first byte of a memory.
     fn base(&self, space: Space) -> &'static str;
+    /// A place of a memory that is somewhere else.
+    fn moved(&self, _space: Space, _at: u64) -> Option<String> {
+        None
+    }
     /// The size of a memory in bytes.
     fn size(&self, space: Space) -> String;
     /// A statement that ends the handler with a trap.
@@ -392,8 +396,8 @@ impl Scalar<'_> {
     /// The place of an access.
     pub fn at(&self, space: Space, addr: Value, offset: u32) -> String {
         let base = self.form.base(space);
-        match self.func.constant(addr) {
-            Some(addr) => format!("{base} + {}", addr + u64::from(offset)),
+        match self.func.constant(addr).map(|addr| addr + u64::from(offset)) {
+            Some(at) => self.form.moved(space, at).unwrap_or_else(|| format!("{base} + {at}")),
             None => format!("{base} + {} + {offset}", self.val(addr)),
         }
     }

@@ -1,6 +1,6 @@
 //! What of an element must run so that it is known where a lookup will look: its slice, run ahead for a whole burst so that the memory is on its way.
 //!
-//! A slice writes nothing but its own copies of annotations, of a small data memory and of the packet's place, so running it ahead changes nothing. It may be wrong, where bytes are
+//! A slice writes nothing but its own copies of annotations, of what it reads of data memory and of the packet's place, so running it ahead changes nothing. It may be wrong, where bytes are
 //! read that the element would have written before: then other memory is fetched, and that is all. So it takes every branch of which only one side
 //! leads to a lookup without looking at the condition, and whatever that side does not need is not computed.
 //!
@@ -8,6 +8,7 @@
 //! the runtime does.
 //! Source: architecture, "stage splitting"; the figures behind it are those of hand-written forwarding in bursts.
 
+use super::own::{Data, loads, place};
 use crate::mir::{Block, Def, Edge, Func, Helper, Op, Order, Terminator, Value};
 use crate::passes::{self, Context};
 use netil::Verified;
@@ -17,16 +18,12 @@ use netil::layout;
 use netil::module::{Table, TableKind};
 use netil::table::Space;
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 /// Bytes from which what lookups read of tables is worth fetching ahead: less stays in the second-level cache. Of an exact table that is a cache line for each entry: those that it
 /// may have decide whether there is a text for it, and those that all such tables have when a burst comes whether that is run. A switch of 4,096 stations took 29.1 ns a packet
 /// without fetching ahead and 31.2 with it; later a stateful firewall of 56,000 flows, whose tables have some thousand entries each, 31.4 without and 29.1 with it.
 pub const LARGE: usize = 320 << 10;
 
-/// Bytes of data memory that a slice has a copy of its own of, so that what it puts there it finds again: keys are put together there. If there are more, it
-/// leaves out what it would store.
-const OWN_DATA: u32 = 128;
 /// Branches that decide nothing any more make others such.
 const ROUNDS: usize = 4;
 /// The order of bytes is none of a slice's concerns.
@@ -81,7 +78,7 @@ pub(super) fn looked_into(func: &Func, tables: &[Table], large: usize) -> BTreeS
 pub(super) fn of(program: &Verified, func: &Func, large: usize, way: (&[(u32, Way)], &[bool]), read: &[bool]) -> Option<Func> {
     let size = program.module().data_size;
     let slicer = |through| {
-        let data = if size <= OWN_DATA { vec![true; size as usize] } else { Vec::new() };
+        let data = Data::read_by(func, size);
         Slicer { func: func.clone(), tables: &program.module().tables, large, read, data, through }
     };
     let through = slicer(true).slice(program, way)?;
@@ -94,56 +91,20 @@ struct Slicer<'a> {
     large: usize,
     /// By byte of info memory, whether a slice reads it.
     read: &'a [bool],
-    /// The same of data memory; nothing if there is too much of that.
-    data: Vec<bool>,
+    /// What it reads of data memory and has a copy of.
+    data: Data,
     /// It goes on behind a goal as though nothing had been found.
     through: bool,
 }
 
 /// Notes the bytes of a memory that a slice reads.
 pub(super) fn reads(slice: &Func, space: Space, read: &mut [bool]) {
-    reads_of(slice, space, &|_| true, read);
-}
-
-/// The same of some of its values.
-fn reads_of(slice: &Func, space: Space, counts: &dyn Fn(Value) -> bool, read: &mut [bool]) {
-    let values = slice.blocks.iter().flat_map(|b| &b.ops).filter(|v| counts(**v));
-    for op in values.filter_map(|v| slice.op(*v).map(|op| (*v, op))) {
-        let (v, Op::Load(from, _, at, offset, _)) = op else { continue };
-        if *from != space {
-            continue;
-        }
-        match slice.constant(*at) {
-            Some(at) => {
-                let from = (at as usize + *offset as usize).min(read.len());
-                let to = (from + usize::from(slice.width(v)) / 8).min(read.len());
-                read[from..to].fill(true);
-            }
+    for (at, bytes) in loads(slice, space, |_| true) {
+        match at {
+            Some(at) => read.iter_mut().skip(at as usize).take(bytes as usize).for_each(|read| *read = true),
             None => read.fill(true),
         }
     }
-}
-
-/// A slice's copy of data memory: of what it reads, each piece for itself, so that the compiler of C need not keep in memory what is written before it is read.
-pub(super) fn own_data(func: &Func, size: u32, unit: &str) -> String {
-    let ops = func.blocks.iter().flat_map(|b| &b.ops).filter_map(|v| func.op(*v).map(|op| (*v, op)));
-    let loads = ops.filter_map(|(v, op)| match op {
-        Op::Load(Space::Data, _, at, offset, _) => {
-            Some(func.constant(*at).map(|at| (at + u64::from(*offset), u64::from(func.width(v) / 8))))
-        }
-        _ => None,
-    });
-    let pieces: Option<BTreeSet<(u64, u64)>> = loads.collect();
-    let pieces = pieces.filter(|pieces| pieces.iter().all(|(at, bytes)| at + bytes <= u64::from(size)));
-    let mut text = format!("uint8_t own[{size}];\n");
-    for (at, bytes) in pieces.unwrap_or_else(|| BTreeSet::from([(0, u64::from(size))])) {
-        let _ = writeln!(text, "    memcpy(own + {at}, {unit}.data + {at}, {bytes});");
-    }
-    text + "    uint8_t *const data = own"
-}
-
-pub(super) fn stores_data(func: &Func) -> bool {
-    func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Store(Space::Data, ..))))
 }
 
 /// What an operation is to a slice.
@@ -193,9 +154,13 @@ impl Slicer<'_> {
 
     fn part(&self, op: &Op) -> Part {
         match op {
-            Op::Store(Space::Info, _, at, offset, value, _) if !self.is_read(self.read, *at, *offset, *value) => Part::Skipped,
+            Op::Store(Space::Info, _, at, offset, value, _) if !self.is_read(*at, *offset, *value) => Part::Skipped,
             Op::Store(Space::Info, ..) | Op::Budget(_) => Part::Kept,
-            Op::Store(Space::Data, _, at, offset, value, _) if self.is_read(&self.data, *at, *offset, *value) => Part::Kept,
+            Op::Store(Space::Data, _, at, offset, value, _)
+                if self.data.is_read(place(&self.func, *at, *offset), self.func.width(*value)) =>
+            {
+                Part::Kept
+            }
             Op::Store(..) | Op::ExceptionStore(..) => Part::Skipped,
             Op::Random(_) => Part::Stop,
             Op::Helper(helper, ..) => self.helper(*helper),
@@ -203,12 +168,11 @@ impl Slicer<'_> {
         }
     }
 
-    /// Whether a slice reads some of what is stored.
-    fn is_read(&self, read: &[bool], at: Value, offset: u32, value: Value) -> bool {
-        let Some(at) = self.func.constant(at) else { return !read.is_empty() };
-        let from = at as usize + offset as usize;
+    /// Whether a slice reads some of what is stored in info memory.
+    fn is_read(&self, at: Value, offset: u32, value: Value) -> bool {
+        let Some(from) = place(&self.func, at, offset) else { return !self.read.is_empty() };
         let bytes = usize::from(self.func.width(value)) / 8;
-        read.iter().skip(from).take(bytes).any(|read| *read)
+        self.read.iter().skip(from as usize).take(bytes).any(|read| *read)
     }
 
     fn helper(&self, helper: Helper) -> Part {
@@ -354,10 +318,9 @@ impl Slicer<'_> {
         needed
     }
 
-    /// Leaves out what nothing that stays makes use of.
     /// Leaves what is done, and what that needs. A store to data memory is done if something that is needed reads it: what only counts itself on is not.
     fn remove_unused(&mut self) {
-        self.data.fill(false);
+        self.data.forget();
         let mut used = vec![false; self.func.values.len()];
         let order = crate::mir::cfg::Cfg::new(&self.func).order;
         let mut work: Vec<Value> = Vec::new();
@@ -371,7 +334,7 @@ impl Slicer<'_> {
                 break;
             }
             self.mark(std::mem::take(&mut work), &mut used);
-            reads_of(&self.func, Space::Data, &|v| used[v.0 as usize], &mut self.data);
+            loads(&self.func, Space::Data, |v| used[v.0 as usize]).for_each(|(at, bytes)| self.data.read(at, bytes));
         }
         for block in self.func.block_ids() {
             let mut ops = std::mem::take(&mut self.func.block_mut(block).ops);
@@ -399,6 +362,7 @@ fn goes_on(port: u32, links: &[(u32, Way)], sliced: &[bool]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backends::c::own;
     use netil::asm::assemble;
     use netil::module::HandlerKind;
 
@@ -432,7 +396,17 @@ mod tests {
     #[test]
     fn keys_that_are_put_together_in_a_small_memory_are_found_there() {
         let code = format!("{FIRST}\n{SECOND}\n{FIND}");
-        assert_eq!([16, OWN_DATA, OWN_DATA + 1].map(|size| counted(size, &code)), [(1, 2), (1, 2), (1, 0)]);
+        assert_eq!([16, own::MOST, own::MOST + 1].map(|size| counted(size, &code)), [(1, 2); 3]);
+    }
+
+    #[test]
+    fn of_a_large_memory_only_what_is_read_at_known_places_is_kept() {
+        let computed = "push 0\nupload.8\numload.16\nw.trunc 32, 16\nt.find t\nlocstore 0";
+        let code = format!("{FIRST}\n{SECOND}\n{computed}");
+        assert_eq!([own::MOST, own::MOST + 1].map(|size| counted(size, &code)), [(1, 3), (1, 0)]);
+        let sum = |bytes: u32| (0..bytes).map(|at| format!("push {at}\numload.8\nadd\n")).collect::<String>();
+        let code = |bytes| format!("{FIRST}\npush 0\n{}w.trunc 32, 16\nt.find t\nlocstore 0", sum(bytes));
+        assert_eq!([own::MOST, own::MOST + 1].map(|bytes| counted(1000, &code(bytes))), [(1, 1), (1, 0)]);
     }
 
     #[test]
