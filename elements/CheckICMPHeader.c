@@ -18,10 +18,8 @@ ELEMENT(CheckICMPHeader, "1/1-2", "a/ah");
 PARAM(bool, verbose, "VERBOSE", KEYWORD(false));
 PARAM(bool, details, "DETAILS", KEYWORD(false));
 
-enum fault { VALID, NOT_ICMP, BAD_LENGTH, BAD_CHECKSUM, FAULTS };
-
-static u64 drops;
-static u64 counts[FAULTS];
+#define TRANSPORT "ICMP"
+#include "check_transport.h"
 
 /* Times follow in timestamp messages. */
 static u32 least_length(u8 type)
@@ -36,7 +34,7 @@ static enum fault check(void)
     const struct icmp *icmp;
 
     if (ip->protocol != PROTOCOL_ICMP)
-        return NOT_ICMP;
+        return BAD_PROTOCOL;
     if (ntohs(ip->length) < ip_header_length(ip) + sizeof(struct icmp) || packet_length() < offset + length)
         return BAD_LENGTH;
     icmp = header(struct icmp, offset);
@@ -44,52 +42,3 @@ static enum fault check(void)
         return BAD_LENGTH;
     return checksum_ok(offset, length) ? VALID : BAD_CHECKSUM;
 }
-
-static void print_fault(enum fault fault)
-{
-    switch (fault) {
-    case NOT_ICMP: print("not ICMP"); break;
-    case BAD_LENGTH: print("bad ICMP length"); break;
-    default: print("bad ICMP checksum"); break;
-    }
-}
-
-static void count_fault(enum fault fault)
-{
-    drops += 1;
-    counts[fault] += 1;
-    if (verbose) {
-        print("CheckICMPHeader: ");
-        print_fault(fault);
-        print("\n");
-    }
-}
-
-void packet(int port)
-{
-    enum fault fault = check();
-
-    if (fault == VALID)
-        emit(0);
-    count_fault(fault);
-    if (NOUTPUTS > 1)
-        emit(1);
-    switch (fault) {
-    case NOT_ICMP: drop(NOT_ICMP);
-    case BAD_LENGTH: drop(BAD_LENGTH);
-    default: drop(BAD_CHECKSUM);
-    }
-}
-
-static void drop_details(void)
-{
-    for (u32 fault = NOT_ICMP; fault < FAULTS; fault++) {
-        print_uint(counts[fault]);
-        print(" ");
-        print_fault(fault);
-        print("\n");
-    }
-}
-
-READ(drops, u64, drops);
-READ_CALL(drop_details, text, drop_details);

@@ -19,10 +19,8 @@ ELEMENT(CheckTCPHeader, "1/1-2", "a/ah");
 PARAM(bool, verbose, "VERBOSE", KEYWORD(false));
 PARAM(bool, details, "DETAILS", KEYWORD(false));
 
-enum fault { VALID, NOT_TCP, BAD_LENGTH, BAD_CHECKSUM, FAULTS };
-
-static u64 drops;
-static u64 counts[FAULTS];
+#define TRANSPORT "TCP"
+#include "check_transport.h"
 
 static enum fault check(void)
 {
@@ -32,7 +30,7 @@ static enum fault check(void)
     u32 header_bytes;
 
     if (ip->protocol != PROTOCOL_TCP)
-        return NOT_TCP;
+        return BAD_PROTOCOL;
     if (ntohs(ip->length) < ip_header_length(ip) + sizeof(struct tcp) || packet_length() < offset + length)
         return BAD_LENGTH;
     tcp = header(struct tcp, offset);
@@ -41,52 +39,3 @@ static enum fault check(void)
         return BAD_LENGTH;
     return segment_checksum(ip, offset, length) == 0 ? VALID : BAD_CHECKSUM;
 }
-
-static void print_fault(enum fault fault)
-{
-    switch (fault) {
-    case NOT_TCP: print("not TCP"); break;
-    case BAD_LENGTH: print("bad TCP length"); break;
-    default: print("bad TCP checksum"); break;
-    }
-}
-
-static void count_fault(enum fault fault)
-{
-    drops += 1;
-    counts[fault] += 1;
-    if (verbose) {
-        print("CheckTCPHeader: ");
-        print_fault(fault);
-        print("\n");
-    }
-}
-
-void packet(int port)
-{
-    enum fault fault = check();
-
-    if (fault == VALID)
-        emit(0);
-    count_fault(fault);
-    if (NOUTPUTS > 1)
-        emit(1);
-    switch (fault) {
-    case NOT_TCP: drop(NOT_TCP);
-    case BAD_LENGTH: drop(BAD_LENGTH);
-    default: drop(BAD_CHECKSUM);
-    }
-}
-
-static void drop_details(void)
-{
-    for (u32 fault = NOT_TCP; fault < FAULTS; fault++) {
-        print_uint(counts[fault]);
-        print(" ");
-        print_fault(fault);
-        print("\n");
-    }
-}
-
-READ(drops, u64, drops);
-READ_CALL(drop_details, text, drop_details);

@@ -19,10 +19,8 @@ ELEMENT(CheckUDPHeader, "1/1-2", "a/ah");
 PARAM(bool, verbose, "VERBOSE", KEYWORD(false));
 PARAM(bool, details, "DETAILS", KEYWORD(false));
 
-enum fault { VALID, NOT_UDP, BAD_LENGTH, BAD_CHECKSUM, FAULTS };
-
-static u64 drops;
-static u64 counts[FAULTS];
+#define TRANSPORT "UDP"
+#include "check_transport.h"
 
 static enum fault check(void)
 {
@@ -31,7 +29,7 @@ static enum fault check(void)
     const struct udp *udp;
 
     if (ip->protocol != PROTOCOL_UDP)
-        return NOT_UDP;
+        return BAD_PROTOCOL;
     if (ntohs(ip->length) < ip_header_length(ip) + sizeof(struct udp) || packet_length() < offset + length)
         return BAD_LENGTH;
     udp = header(struct udp, offset);
@@ -41,52 +39,3 @@ static enum fault check(void)
         return VALID;
     return segment_checksum(ip, offset, ntohs(udp->length)) == 0 ? VALID : BAD_CHECKSUM;
 }
-
-static void print_fault(enum fault fault)
-{
-    switch (fault) {
-    case NOT_UDP: print("not UDP"); break;
-    case BAD_LENGTH: print("bad UDP length"); break;
-    default: print("bad UDP checksum"); break;
-    }
-}
-
-static void count_fault(enum fault fault)
-{
-    drops += 1;
-    counts[fault] += 1;
-    if (verbose) {
-        print("CheckUDPHeader: ");
-        print_fault(fault);
-        print("\n");
-    }
-}
-
-void packet(int port)
-{
-    enum fault fault = check();
-
-    if (fault == VALID)
-        emit(0);
-    count_fault(fault);
-    if (NOUTPUTS > 1)
-        emit(1);
-    switch (fault) {
-    case NOT_UDP: drop(NOT_UDP);
-    case BAD_LENGTH: drop(BAD_LENGTH);
-    default: drop(BAD_CHECKSUM);
-    }
-}
-
-static void drop_details(void)
-{
-    for (u32 fault = NOT_UDP; fault < FAULTS; fault++) {
-        print_uint(counts[fault]);
-        print(" ");
-        print_fault(fault);
-        print("\n");
-    }
-}
-
-READ(drops, u64, drops);
-READ_CALL(drop_details, text, drop_details);

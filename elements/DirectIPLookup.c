@@ -25,16 +25,4 @@ struct route { be32 gateway; u32 port; };
 TABLE_PREFIX(routes, be32, struct route, 1048576);
 CONFIG(IP_ROUTES, routes);
 
-enum { NO_ROUTE };
-
-void push(int port)
-{
-    be32 address = info(dst_ip);
-    const struct route *route = table_find(routes, &address);
-
-    if (!route)
-        drop(NO_ROUTE);
-    if (route->gateway != htonl(0))
-        info(dst_ip) = route->gateway;
-    emit((int) route->port);
-}
+#include "ip_lookup.h"

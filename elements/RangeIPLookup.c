@@ -24,16 +24,4 @@ struct route { be32 gateway; u32 port; };
 TABLE_RANGE(routes, be32, struct route, 65536);
 CONFIG(RANGE_ROUTES, routes);
 
-enum { NO_ROUTE };
-
-void push(int port)
-{
-    be32 address = info(dst_ip);
-    const struct route *route = table_find(routes, &address);
-
-    if (!route)
-        drop(NO_ROUTE);
-    if (route->gateway != htonl(0))
-        info(dst_ip) = route->gateway;
-    emit((int) route->port);
-}
+#include "ip_lookup.h"

@@ -17,9 +17,6 @@ enum fault { VALID, TOO_SHORT, BAD_VERSION, BAD_HEADER_LENGTH, BAD_LENGTH, BAD_C
 /* Where the IP header begins. */
 #define start (older_given ? (u32) older_offset : offset)
 
-static u64 drops;
-static u64 counts[FAULTS];
-
 /* All bits of the host part are one; networks of two addresses or one have no broadcast address (RFC 3021). */
 static bool is_broadcast(be32 address, be32 network, be32 mask)
 {
@@ -107,16 +104,7 @@ static void print_fault(enum fault fault)
     }
 }
 
-static void count_fault(enum fault fault)
-{
-    drops += 1;
-    counts[fault] += 1;
-    if (verbose) {
-        print_class();
-        print_fault(fault);
-        print("\n");
-    }
-}
+#include "faults.h"
 
 void packet(int port)
 {
@@ -151,16 +139,3 @@ void packet(int port)
     default: drop(BAD_SOURCE);
     }
 }
-
-static void drop_details(void)
-{
-    for (u32 fault = TOO_SHORT; fault < FAULTS; fault++) {
-        print_uint(counts[fault]);
-        print(" ");
-        print_fault(fault);
-        print("\n");
-    }
-}
-
-READ(drops, u64, drops);
-READ_CALL(drop_details, text, drop_details);

@@ -54,11 +54,14 @@ impl Native {
 
     /// The class's text and that of the headers that are part of it, as they are not for all classes at once.
     fn source(&self, class: &str) -> String {
-        let own = fs::read_to_string(self.elements.join(format!("{class}.c"))).unwrap();
-        let names = own.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
-        let headers = names.map(|name| fs::read_to_string(self.elements.join("include").join(name)).unwrap());
-        let parts: String = headers.filter(|header| !header.contains("#pragma once")).collect();
-        own + &parts
+        self.with_headers(fs::read_to_string(self.elements.join(format!("{class}.c"))).unwrap())
+    }
+
+    fn with_headers(&self, text: String) -> String {
+        let names: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"')).collect();
+        let headers = names.iter().map(|name| fs::read_to_string(self.elements.join("include").join(name)).unwrap());
+        let parts: String = headers.filter(|header| !header.contains("#pragma once")).map(|header| self.with_headers(header)).collect();
+        text + &parts
     }
 
     /// What happens at each step of each case.
