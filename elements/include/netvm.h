@@ -64,8 +64,8 @@ struct rewrite_spec {
     u16 sport_first, sport_last; /* 0 keeps it; more than one: a free one of them */
     be16 dport;                 /* 0 keeps it */
     bool sequential;            /* free ports are taken in order, not at random */
-    u32 pattern;                /* inputs with the same pattern have the same number */
     bool random;                /* a free port at random, not the packet's own first */
+    u32 pattern;                /* inputs with the same pattern have the same number */
 };
 
 /* ---- The class ---- */

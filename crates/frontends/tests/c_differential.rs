@@ -82,6 +82,50 @@ fn element(program: &Program) -> String {
     line
 }
 
+/// What C says of these is easily missed: layout, initial values, enums. Each is `u64 f(u64 a, u64 b, u64 c)`.
+const WRITTEN: &[(&str, &str)] = &[
+    ("anonymous", "struct s { u8 first; struct { u16 p; struct { u8 q; }; }; u8 last; };
+      static u64 anonymous(u64 a, u64 b, u64 c)
+      { struct s s = { 1, { 2, { 3 } }, 4 }, t = { .q = 7, .last = 8, .p = (u16) a }; t.q += 1;
+        return sizeof s + 100 * s.q + 10000 * s.last + 1000000 * t.p + ((u64) t.q << 40) + ((u64) t.last << 50); }"),
+    ("enum_sign", "enum kind { K0, K1 }; enum sign { S0 = -1, S1 };
+      static u64 enum_sign(u64 a, u64 b, u64 c)
+      { enum kind k = (enum kind) (u32) a; enum sign s = (enum sign) (u32) a; i64 y; k--; s--; y = k;
+        return (u64) (k < 0) + 2 * (u64) (s < 0) + (u64) y * 4 + (u64) (k / 2) + (u64) (k >> 1) * 16 + (u64) (s >> 1) + (u64) (s / 2); }"),
+    ("enum_constant", "enum { MASK = 0x7fffffff, LEAST = -2147483647 - 1 };
+      static u64 enum_constant(u64 a, u64 b, u64 c) { return ((u64) MASK << 1) + (u64) (LEAST < 0) + (u64) LEAST + (a & MASK); }"),
+    ("open_length", "static const int same[] = { [0] = 7, [0] = 8, [0] = 9 }; static const u8 back[] = { [5] = 1, [0] = 7, 8 };
+      static u64 open_length(u64 a, u64 b, u64 c)
+      { int local[] = { [1] = 3, [1] = 4, [0] = (int) a };
+        return sizeof same + 100 * sizeof back + 10000 * sizeof local + (u64) same[0] + back[5] * 7 + back[1] * 70 + (u64) local[0] + (u64) local[1]; }"),
+    ("overridden", "struct i { u32 x; u32 y; }; struct o { struct i i; u32 z; };
+      static const struct o fixed = { .i = { 1, 2 }, .i = { .x = 5 }, .z = 3 };
+      static u64 overridden(u64 a, u64 b, u64 c)
+      { struct o s = { .i = { (u32) a, (u32) b }, .z = 9, .i = { .y = 6 } }, t = { .i.x = (u32) a, 2, 3 }, u = { .i = { 1, 2 }, .i.y = 4 };
+        return fixed.i.x + 10 * fixed.i.y + 100 * fixed.z + 1000 * s.i.x + 10000 * s.i.y + 100000 * s.z + 3 * t.i.x + 5 * t.i.y + 7 * t.z + 11 * u.i.x + 13 * u.i.y; }"),
+    ("elided", "struct n { u8 m[2][2]; struct { u16 p; u16 q; } in[2]; u32 end; };
+      static const struct n flat = { 1, 2, 3, 4, 5, 6, { 7 }, 9 }; static const u8 part[3][2] = { { 1 }, 2, 3, 4 };
+      static const u16 named[2][3] = { [1] = 1, 2, [0][1] = 5, 6, 7 };
+      static u64 elided(u64 a, u64 b, u64 c)
+      { struct n zero = { 0 }, one = { { (u8) a, (u8) b }, 3 };
+        return flat.m[1][1] + 10 * flat.in[0].q + 100 * flat.in[1].p + 1000 * flat.in[1].q + 10000 * flat.end + 100000 * part[1][1] + 1000000 * part[2][0]
+            + zero.end + zero.m[0][0] + one.m[0][1] * 3 + one.in[0].p * 5 + one.end + (u64) named[1][0] * 7 + (u64) named[1][1] * 11 + (u64) named[0][1] * 13
+            + (u64) named[0][2] * 17 + (u64) named[1][2] * 19; }"),
+];
+
+#[test]
+fn written_programs_give_what_gcc_gives() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("c_written_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let programs: Vec<Program> =
+        WRITTEN.iter().map(|(entry, text)| Program { text: (*text).to_owned(), entry: (*entry).to_owned() }).collect();
+    let Some(expected) = native(&programs, &folder) else { return eprintln!("skipped: there is no C compiler to compare with") };
+    for (program, expected) in programs.iter().zip(expected) {
+        assert_eq!(element(program), expected, "{}", program.text);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn random_programs_give_what_gcc_gives() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("c_differential_{}", std::process::id()));

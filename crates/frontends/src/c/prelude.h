@@ -10,6 +10,6 @@ struct rewrite_spec {
     u16 sport_first, sport_last;
     be16 dport;
     bool sequential;
-    u32 pattern;
     bool random;
+    u32 pattern;
 };

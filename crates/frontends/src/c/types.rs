@@ -49,7 +49,30 @@ pub struct StructType {
     pub members: Vec<Member>,
     /// Bytes.
     pub size: u32,
+    /// What a compiler of C that does not pack puts it to a multiple of, in bytes.
+    pub(super) alignment: u32,
     pub(super) id: u32,
+}
+
+impl StructType {
+    /// The member of that name, which may be one of a struct without a name: which of the members in order it is or is within, its type, and the bytes before it.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Option<(usize, &Type, u32)> {
+        self.members.iter().enumerate().find_map(|(n, member)| match &member.ctype {
+            _ if member.name == name => Some((n, &member.ctype, member.offset)),
+            Type::Struct(inner) if member.name.is_empty() => inner.member(name).map(|(_, ty, offset)| (n, ty, member.offset + offset)),
+            _ => None,
+        })
+    }
+
+    /// The names of all members, with those of structs without a name.
+    pub(super) fn names(&self) -> Vec<&str> {
+        let names = self.members.iter().flat_map(|member| match &member.ctype {
+            Type::Struct(inner) if member.name.is_empty() => inner.names(),
+            _ => vec![member.name.as_str()],
+        });
+        names.collect()
+    }
 }
 
 impl PartialEq for StructType {
@@ -63,7 +86,7 @@ impl Eq for StructType {}
 /// A member of a struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its name.
+    /// Its name; empty if it is a struct without one, whose members are as if they were of the struct around it.
     pub name: String,
     /// Its type.
     pub ctype: Type,
@@ -133,6 +156,16 @@ impl Type {
             Self::Struct(found) => found.size,
             Self::Array(of, count) => of.size().saturating_mul(*count),
             Self::Pointer(_) => 8,
+        }
+    }
+
+    /// To a multiple of how many bytes a compiler of C puts it that does not pack.
+    pub(super) fn alignment(&self) -> u32 {
+        match self {
+            Self::Be(_) | Self::Mac | Self::In6 | Self::Int { bits: 128, .. } | Self::Error => 1,
+            Self::Array(of, _) => of.alignment(),
+            Self::Struct(found) => found.alignment,
+            scalar => scalar.size().max(1),
         }
     }
 

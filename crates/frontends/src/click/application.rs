@@ -471,7 +471,7 @@ fn entry(table: &c::Table, row: Row) -> Result<Entry, String> {
 /// Puts a member of a value in its place; without a name, all of it. Numbers in values are little-endian, whatever they are in packets.
 fn put(bytes: &mut [u8], ctype: &c::Type, member: &str, set: &Value) -> Option<()> {
     let (offset, ctype) = match ctype {
-        c::Type::Struct(of) => of.members.iter().find(|known| known.name == member).map(|known| (known.offset, &known.ctype))?,
+        c::Type::Struct(of) => of.member(member).map(|(_, ty, offset)| (offset, ty))?,
         ctype => (0, Some(ctype).filter(|_| member.is_empty())?),
     };
     let place = bytes.get_mut(offset as usize..(offset + ctype.size()) as usize)?;

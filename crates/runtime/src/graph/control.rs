@@ -6,6 +6,7 @@ use super::program::Program;
 use super::text;
 use netil::module::ControlType;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::ops::RangeInclusive;
 
 impl Program {
     /// The number of a handler that is read or written, and whether the pull handler runs with it.
@@ -77,23 +78,22 @@ fn parsed(ty: ControlType, value: &str) -> Result<[u8; 16], String> {
     Ok(number.to_le_bytes())
 }
 
-/// A number that fits so many bits, one of them for the sign.
-fn in_range(text: &str, sign: u32, bits: u16) -> Option<u128> {
-    let value = text::integer(text)?;
+/// The numbers of so many bits, one of them for the sign.
+fn range(sign: u32, bits: u16) -> RangeInclusive<i128> {
     let bits = u32::from(bits).min(64) - sign;
-    let fits = match sign {
-        0 => bits == 64 || (value as u64) >> bits == 0,
-        _ => bits == 63 || (-(1i64 << bits)..1i64 << bits).contains(&value),
-    };
-    fits.then_some(if sign == 0 { u128::from(value as u64) } else { i128::from(value) as u128 })
+    let least = if sign == 0 { 0 } else { -(1i128 << bits) };
+    least..=(1i128 << bits) - 1
+}
+
+fn in_range(text: &str, sign: u32, bits: u16) -> Option<u128> {
+    text::whole(text).filter(|number| range(sign, bits).contains(number)).map(|number| number as u128)
 }
 
 /// What is wanted in place of a text: a number; if it is one, from where to where.
 fn numbers(text: &str, sign: u32, bits: u16) -> String {
-    let bits = u32::from(bits).min(64) - sign;
-    let least = if sign == 0 { 0 } else { -(1i128 << bits) };
-    match text::integer(text) {
-        Some(_) => format!("a number from {least} to {}", (1u128 << bits) - 1),
+    let range = range(sign, bits);
+    match text::whole(text) {
+        Some(_) => format!("a number from {} to {}", range.start(), range.end()),
         None => "a number".to_owned(),
     }
 }
@@ -112,7 +112,8 @@ mod tests {
         let cases = [
             (ControlType::Unsigned(16), "65535"),
             (ControlType::Signed(16), "-32768"),
-            (ControlType::Unsigned(64), "9223372036854775807"),
+            (ControlType::Unsigned(64), "18446744073709551615"),
+            (ControlType::Signed(64), "-9223372036854775808"),
             (ControlType::Bool, "true"),
             (ControlType::Ip4, "10.0.0.255"),
             (ControlType::Ip6, "2001:db8::1"),
@@ -129,6 +130,10 @@ mod tests {
             (ControlType::Unsigned(8), "256"),
             (ControlType::Unsigned(8), "-1"),
             (ControlType::Signed(8), "128"),
+            (ControlType::Unsigned(64), "-1"),
+            (ControlType::Unsigned(64), "18446744073709551616"),
+            (ControlType::Signed(64), "9223372036854775808"),
+            (ControlType::Signed(64), "-9223372036854775809"),
             (ControlType::Bool, "maybe"),
             (ControlType::Ip4, "1.2.3"),
             (ControlType::Mac, "1:2:3:4:5"),

@@ -137,8 +137,13 @@ pub(super) fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// A whole number: decimal, `0x` hexadecimal, `0` octal.
+/// A whole number of 64 bits with a sign.
 pub(super) fn integer(text: &str) -> Option<i64> {
+    whole(text).and_then(|number| i64::try_from(number).ok())
+}
+
+/// A whole number, less than 2 to the 64th: decimal, `0x` hexadecimal, `0` octal.
+pub(super) fn whole(text: &str) -> Option<i128> {
     let text = text.trim();
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
@@ -152,7 +157,7 @@ pub(super) fn integer(text: &str) -> Option<i64> {
         (None, octal) if octal.len() > 1 && octal.starts_with('0') => u64::from_str_radix(octal, 8).ok()?,
         (None, decimal) => decimal.parse::<u64>().ok()?,
     };
-    Some((number as i64).wrapping_mul(sign))
+    Some(i128::from(number) * sign)
 }
 
 /// A number with a fraction and an exponent, no more than that (not `inf`, not `nan`).

@@ -124,8 +124,10 @@ impl Checker<'_> {
     }
 
     fn equal(&mut self, a: &Expr, b: &Expr, span: Span) -> Expr {
-        if a.ty != b.ty && !(a.ty.is_int() && b.ty.is_int()) {
-            self.fault(span, format!("`equal` compares values of one type, not {} with {}", with_article(&a.ty), with_article(&b.ty)));
+        if a.ty != b.ty {
+            let message = format!("`equal` compares values of one type, not {} with {}", with_article(&a.ty), with_article(&b.ty));
+            let fault = Diagnostic::new(span, message);
+            self.faults.add(if a.ty.is_int() && b.ty.is_int() { fault.help("write ==") } else { fault });
             return Expr::error(span);
         }
         if matches!(a.ty, Type::Pointer(_) | Type::Void | Type::Text) {

@@ -256,6 +256,12 @@ impl Checker<'_> {
         }
         if kind == TableKind::Range && !(key.is_int() || matches!(key, Type::Be(_))) {
             self.fault(span, format!("the key of a range is a number, not {}", super::convert::with_article(key)));
+        } else if kind == TableKind::Range && key.is_signed() {
+            self.fault_help(
+                span,
+                format!("ranges are of numbers without sign, and {key} has one"),
+                "add the same to all keys, so that the least is 0",
+            );
         }
     }
 
@@ -427,8 +433,12 @@ fn form(word: &str) -> &'static str {
         "REGEX" => "REGEX(name, \"expression\")",
         "SCOPE" => "SCOPE(name, GLOBAL), or UNIVERSAL, LOCAL, REGIONAL, REGIONAL(element, its name)",
         "TABLE_EXACT" => "TABLE_EXACT(name, key type, value type, capacity, timeout)",
-        "READ" | "WRITE" => "READ(name, type, variable)",
-        "READ_CALL" | "WRITE_CALL" => "READ_CALL(name, type, function)",
-        _ => "TABLE_PREFIX(name, key type, value type, capacity)",
+        "READ" => "READ(name, type, variable)",
+        "WRITE" => "WRITE(name, type, variable)",
+        "READ_CALL" => "READ_CALL(name, type, function)",
+        "WRITE_CALL" => "WRITE_CALL(name, type, function)",
+        "TABLE_PREFIX" => "TABLE_PREFIX(name, key type, value type, capacity)",
+        "TABLE_RANGE" => "TABLE_RANGE(name, key type, value type, capacity)",
+        _ => "TABLE_TERNARY(name, key type, value type, capacity)",
     }
 }

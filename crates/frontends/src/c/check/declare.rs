@@ -1,9 +1,9 @@
 //! Types as written, and variables.
 
 use super::{Checker, Symbol};
-use crate::c::ast::{Base, BaseKind, Declaration, Declarator, Expr, Init, Name, Storage, TypeName};
+use crate::c::ast::{Base, BaseKind, Declaration, Declarator, Designator, Expr, Init, Name, Storage, TypeName};
 use crate::c::tree::{Local, Static, normal};
-use crate::c::types::{INT, MAX_BYTES, Member, StructType, Type};
+use crate::c::types::{INT, MAX_BYTES, Member, StructType, Type, U32};
 use crate::c::{TableScope, similar};
 use crate::diagnostics::{Diagnostic, Span};
 use std::sync::Arc;
@@ -16,10 +16,7 @@ impl Checker<'_> {
             BaseKind::Named(name) => self.typedef(name),
             BaseKind::Struct(tag, None) => self.tagged(tag.as_ref(), base.span),
             BaseKind::Struct(tag, Some(members)) => self.structure(tag.as_ref(), members, base.span),
-            BaseKind::Enum(tag, list) => {
-                self.enumeration(tag.as_ref(), list.as_deref());
-                INT
-            }
+            BaseKind::Enum(tag, list) => self.enumeration(tag.as_ref(), list.as_deref()),
         }
     }
 
@@ -45,35 +42,67 @@ impl Checker<'_> {
     }
 
     fn structure(&mut self, tag: Option<&Name>, members: &[Declaration], span: Span) -> Type {
-        let mut found: Vec<Member> = Vec::new();
-        let mut size = 0u32;
+        let mut found = StructType { name: String::new(), members: Vec::new(), size: 0, alignment: 1, id: 0 };
         for declaration in members {
             let base = self.base(&declaration.base);
+            // `struct { … };` without a tag and a name: its members are as if they were of this one (C11, 6.7.2.1).
+            if declaration.declarators.is_empty() && matches!(declaration.base.kind, BaseKind::Struct(None, _)) {
+                self.add_member(&mut found, None, base.clone(), declaration.base.span);
+            }
             for declarator in &declaration.declarators {
                 let ty = self.declared(base.clone(), declarator, None);
                 let ctype = self.member_type(ty, declarator.span);
-                let Some(name) = &declarator.name else { continue };
-                if found.iter().any(|member| member.name == *name.text) {
-                    self.fault(name.span, format!("the member `{}` is there twice", name.text));
+                if let Some(name) = &declarator.name {
+                    self.add_member(&mut found, Some(name), ctype, name.span);
                 }
-                let bytes = ctype.size();
-                found.push(Member { name: name.text.to_string(), ctype, offset: size });
-                size = size.saturating_add(bytes);
             }
         }
-        if found.is_empty() {
+        if found.members.is_empty() {
             return self.wrong_type(span, "a struct has at least one member");
         }
-        if size > MAX_BYTES {
+        if found.size > MAX_BYTES {
             return self.wrong_type(span, &format!("a struct has at most {MAX_BYTES} bytes"));
         }
-        self.new_struct(tag, found, size, span)
+        self.has_no_gaps(tag, &found, span);
+        self.new_struct(tag, found, span)
     }
 
-    fn new_struct(&mut self, tag: Option<&Name>, members: Vec<Member>, size: u32, span: Span) -> Type {
+    fn add_member(&mut self, to: &mut StructType, name: Option<&Name>, ctype: Type, span: Span) {
+        let bytes = ctype.size();
+        let offset = to.size;
+        let name = name.map_or_else(String::new, |name| name.text.to_string());
+        let new = Member { name, ctype, offset };
+        let twice = match &new.ctype {
+            Type::Struct(inner) if new.name.is_empty() => {
+                inner.names().into_iter().find(|name| to.member(name).is_some()).map(str::to_owned)
+            }
+            _ => to.member(&new.name).map(|_| new.name.clone()),
+        };
+        if let Some(name) = twice {
+            self.fault(span, format!("the member `{name}` is there twice"));
+        }
+        to.alignment = to.alignment.max(new.ctype.alignment());
+        to.members.push(new);
+        to.size = to.size.saturating_add(bytes);
+    }
+
+    /// Compilers of C pack structs from ELEMENT on; one before it is the same for them only if its members follow each other anyway.
+    fn has_no_gaps(&mut self, tag: Option<&Name>, found: &StructType, span: Span) {
+        let last = found
+            .members
+            .iter()
+            .fold(0, |end: u32, member| end.next_multiple_of(member.ctype.alignment()).saturating_add(member.ctype.size()));
+        if self.element.is_none() && last.next_multiple_of(found.alignment) != found.size {
+            let name = tag.map_or_else(|| "this struct".to_owned(), |tag| format!("`struct {}`", tag.text));
+            let message = format!("compilers of C leave gaps in {name}, which stands before ELEMENT and is not packed");
+            self.fault_help(span, message, "move it, or the #include that it comes by, behind ELEMENT(...)");
+        }
+    }
+
+    fn new_struct(&mut self, tag: Option<&Name>, found: StructType, span: Span) -> Type {
         self.next_struct += 1;
         let name = tag.map_or_else(String::new, |tag| tag.text.to_string());
-        let new = Arc::new(StructType { name, members, size, id: self.next_struct });
+        let new = Arc::new(StructType { name, id: self.next_struct, ..found });
         if let Some(tag) = tag
             && let Some((_, before)) = self.structs.insert(Arc::clone(&tag.text), (Arc::clone(&new), tag.span))
         {
@@ -95,24 +124,44 @@ impl Checker<'_> {
         }
     }
 
-    fn enumeration(&mut self, tag: Option<&Name>, list: Option<&[(Name, Option<Expr>)]>) {
+    /// An enum's type, which is what gcc and clang make it: without a sign unless an enumerator is negative.
+    fn enumeration(&mut self, tag: Option<&Name>, list: Option<&[(Name, Option<Expr>)]>) -> Type {
         let Some(list) = list else {
-            if let Some(name) = tag.filter(|name| !self.enums.contains_key(&name.text)) {
-                self.fault(name.span, format!("there is no `enum {}`", name.text));
-            }
-            return;
+            let Some(name) = tag else { return Type::Error };
+            let known = self.enums.get(&name.text).cloned();
+            return known.unwrap_or_else(|| self.wrong_type(name.span, &format!("there is no `enum {}`", name.text)));
         };
-        if let Some(tag) = tag {
-            self.enums.insert(Arc::clone(&tag.text), tag.span);
-        }
-        let mut next = 0u128;
+        let (mut next, mut signed) = (0i128, false);
         for (name, value) in list {
-            if let Some(value) = value {
-                let found = self.constant(value, "the value of an enumerator");
-                next = found.map_or(next, |(value, ty)| crate::c::fold::convert(&ty, &INT, value));
+            next = value.as_ref().map_or(next, |value| self.enumerator(value).unwrap_or(next));
+            if next > i128::from(i32::MAX) {
+                self.fault_help(
+                    name.span,
+                    format!("the enumerator `{}` would be {next}, and is an int", name.text),
+                    "write static const u32",
+                );
+                next = 0;
             }
-            self.declare(name, Symbol::Constant(next));
-            next = normal(&INT, next.wrapping_add(1));
+            signed |= next < 0;
+            self.declare(name, Symbol::Constant(normal(&INT, next as u128)));
+            next += 1;
+        }
+        let ty = if signed { INT } else { U32 };
+        if let Some(tag) = tag {
+            self.enums.insert(Arc::clone(&tag.text), ty.clone());
+        }
+        ty
+    }
+
+    fn enumerator(&mut self, value: &Expr) -> Option<i128> {
+        let (number, ty) = self.constant(value, "the value of an enumerator")?;
+        match crate::c::tree::meaning(&ty, number) {
+            n if i32::try_from(n).is_ok() => Some(n),
+            n => {
+                let message = format!("the value of an enumerator is an int, and {n} is none");
+                self.fault_help(value.span, message, "write static const u32, or u64, instead of the enumerator");
+                None
+            }
         }
     }
 
@@ -135,6 +184,21 @@ impl Checker<'_> {
             ty = self.array(ty, count, declarator.span);
         }
         ty
+    }
+
+    /// The length that an initial value gives to `[]`: one more than its last index.
+    pub(super) fn length_of(&mut self, declarator: &Declarator) -> Option<u32> {
+        let (Some(Init::List(list, _)), Some(None)) = (&declarator.init, declarator.dimensions.first()) else { return None };
+        let (mut next, mut length) = (0u32, 0);
+        for (designators, _) in list {
+            if let Some(Designator::Index(index)) = designators.first() {
+                let (value, _) = self.constant(index, "an index of an initial value")?;
+                next = u32::try_from(value).unwrap_or(u32::MAX);
+            }
+            next = next.saturating_add(1);
+            length = length.max(next);
+        }
+        Some(length).filter(|n| *n > 0)
     }
 
     fn dimension(&mut self, size: &Expr) -> Option<u32> {
@@ -169,7 +233,8 @@ impl Checker<'_> {
         let base = self.base(&declaration.base);
         for declarator in &declaration.declarators {
             let Some(name) = &declarator.name else { continue };
-            let ty = self.declared(base.clone(), declarator, length_of(declarator));
+            let length = self.length_of(declarator);
+            let ty = self.declared(base.clone(), declarator, length);
             if declaration.storage == Storage::Typedef {
                 self.declare(name, Symbol::Typedef(ty));
                 continue;
@@ -211,13 +276,5 @@ impl Checker<'_> {
         let Some(current) = &mut self.current else { return 0 };
         current.function.locals.push(Local { name, ty, span, constant });
         current.function.locals.len() - 1
-    }
-}
-
-/// The length that an initial value gives to `[]`.
-pub(super) fn length_of(declarator: &Declarator) -> Option<u32> {
-    match &declarator.init {
-        Some(Init::List(list, _)) => u32::try_from(list.len()).ok().filter(|n| *n > 0),
-        _ => None,
     }
 }

@@ -339,8 +339,9 @@ impl Checker<'_> {
                 let local = self.new_local("".into(), ty.clone(), span, false);
                 Expr { kind: Kind::Compound(local, parts), ty, span }
             }
+            Type::Mac | Type::In6 => self.parts(&ty, init).pop().map_or_else(|| Expr::error(span), |(_, _, value)| value),
             _ => {
-                self.fault(span, "only a struct has a value in braces");
+                self.fault(span, "only a struct or an address has a value in braces");
                 Expr::error(span)
             }
         }

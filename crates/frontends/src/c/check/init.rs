@@ -1,4 +1,4 @@
-//! Initial values: braces to scalars with their offsets (C11, 6.7.9, with every brace written).
+//! Initial values: braces to scalars with their offsets (C11, 6.7.9). Braces within may be left out, as in `{ 0 }`.
 
 use super::Checker;
 use crate::c::ast::{Designator, Init};
@@ -7,6 +7,37 @@ use crate::c::similar;
 use crate::c::tree::Expr;
 use crate::c::types::Type;
 use crate::diagnostics::{Diagnostic, Span};
+
+/// What initial values name: scalars and structs with their offsets.
+#[derive(Default)]
+struct Parts {
+    all: Vec<(u32, Type, Expr)>,
+    end: u32,
+}
+
+impl Parts {
+    /// What was said of those bytes before no longer counts.
+    fn clear(&mut self, base: u32, size: u32) {
+        if base < self.end {
+            self.all.retain(|(offset, ..)| !(base..base + size).contains(offset));
+        }
+    }
+
+    fn put(&mut self, offset: u32, ty: &Type, value: Expr) {
+        self.clear(offset, ty.size());
+        self.end = self.end.max(offset + ty.size());
+        self.all.push((offset, ty.clone(), value));
+    }
+}
+
+/// The values in one pair of braces, from the one that is next on.
+struct Items<'a> {
+    list: &'a [(Vec<Designator>, Init)],
+    at: usize,
+    /// The next one, if it has been looked at and is the first of a part without braces.
+    value: Option<Expr>,
+    span: Span,
+}
 
 impl Checker<'_> {
     /// Scalars of a static variable: constants.
@@ -19,21 +50,18 @@ impl Checker<'_> {
                 None => self.fault_help(value.span, "a static variable begins with a constant", "assign it in init()"),
             }
         }
-        // Where a part is named twice, the last value counts.
-        constants.reverse();
         constants.sort_by_key(|(offset, ..)| *offset);
-        constants.dedup_by_key(|(offset, ..)| *offset);
         constants
     }
 
-    /// The scalars and structs that an initial value names, with their offsets.
+    /// The scalars and structs that an initial value names, with their offsets. Where one is named twice, the last value counts.
     pub(super) fn parts(&mut self, ty: &Type, init: &Init) -> Vec<(u32, Type, Expr)> {
-        let mut parts = Vec::new();
+        let mut parts = Parts::default();
         self.add_parts(ty, 0, init, &mut parts);
-        parts
+        parts.all
     }
 
-    fn add_parts(&mut self, ty: &Type, base: u32, init: &Init, out: &mut Vec<(u32, Type, Expr)>) {
+    fn add_parts(&mut self, ty: &Type, base: u32, init: &Init, out: &mut Parts) {
         match init {
             Init::Value(value) => {
                 let value = self.expr(value);
@@ -42,30 +70,91 @@ impl Checker<'_> {
                     return;
                 }
                 let value = self.convert(value, ty, "this initial value");
-                out.push((base, ty.clone(), value));
+                out.put(base, ty, value);
             }
             Init::List(list, span) => self.add_list(ty, base, list, *span, out),
         }
     }
 
-    fn add_list(&mut self, ty: &Type, base: u32, list: &[(Vec<Designator>, Init)], span: Span, out: &mut Vec<(u32, Type, Expr)>) {
+    fn add_list(&mut self, ty: &Type, base: u32, list: &[(Vec<Designator>, Init)], span: Span, out: &mut Parts) {
         match (ty, list) {
-            (Type::Error, _) => return,
-            (Type::Mac | Type::In6, _) => return self.add_bytes(ty, base, list, span, out),
-            (Type::Struct(_) | Type::Array(..), _) => {}
-            (_, [(designators, init)]) if designators.is_empty() => return self.add_parts(ty, base, init, out),
-            _ => return self.fault(span, format!("one initial value is enough for {ty}")),
-        }
-        let mut next = 0;
-        for (designators, init) in list {
-            let Some((position, part, offset)) = self.part_at(ty, designators, next, init_span(init, span)) else { return };
-            next = position + 1;
-            self.add_parts(&part, base + offset, init, out);
+            (Type::Error, _) => {}
+            (Type::Mac | Type::In6, _) => self.add_bytes(ty, base, list, span, out),
+            (Type::Struct(_) | Type::Array(..), _) => {
+                out.clear(base, ty.size());
+                let mut items = Items { list, at: 0, value: None, span };
+                self.fill(ty, base, &mut items, None, out);
+            }
+            (_, [(designators, init)]) if designators.is_empty() => self.add_parts(ty, base, init, out),
+            _ => self.fault(span, format!("one initial value is enough for {ty}")),
         }
     }
 
+    /// The parts of a struct or array, one after the other or as designators say. `within` is for one whose braces were left out: what is left of the first
+    /// value's designators. It ends where it is full, or another designator comes, which is for what is around it.
+    fn fill(&mut self, ty: &Type, base: u32, items: &mut Items<'_>, within: Option<&[Designator]>, out: &mut Parts) {
+        let (mut next, mut first) = (0, within);
+        while let Some((designators, init)) = items.list.get(items.at) {
+            let way = match first.take() {
+                Some(rest) => rest,
+                None if designators.is_empty() || within.is_none() => designators,
+                None => return,
+            };
+            let span = init_span(init, items.span);
+            let (position, part, offset) = match (way.first(), self.nth(ty, next)) {
+                (Some(designator), _) => match self.designated(ty, designator, span) {
+                    Some(found) => found,
+                    None => return items.at = items.list.len(),
+                },
+                (None, Some(found)) => found,
+                (None, None) if within.is_some() => return,
+                (None, None) => return self.fault(span, format!("{ty} has {next} parts, and this is one more")),
+            };
+            next = position + 1;
+            match way {
+                [] | [_] => self.add_item(&part, base + offset, items, out),
+                [_, rest @ ..] => self.fill(&part, base + offset, items, Some(rest), out),
+            }
+        }
+    }
+
+    /// The next value for a part, or several for one whose braces were left out.
+    fn add_item(&mut self, part: &Type, base: u32, items: &mut Items<'_>, out: &mut Parts) {
+        let value = match &items.list[items.at].1 {
+            Init::List(list, span) => {
+                items.at += 1;
+                return self.add_list(part, base, list, *span, out);
+            }
+            Init::Value(value) => items.value.take().unwrap_or_else(|| self.expr(value)),
+        };
+        let whole = value.ty == *part || value.ty.is_error();
+        match part {
+            Type::Array(..) | Type::Struct(_) if !whole => {
+                items.value = Some(value);
+                self.fill(part, base, items, Some(&[]), out);
+            }
+            Type::Mac | Type::In6 if value.ty.is_int() => self.fill_bytes(part, base, items, out),
+            _ => {
+                items.at += 1;
+                let value = self.convert(value, part, "this initial value");
+                out.put(base, part, value);
+            }
+        }
+    }
+
+    /// The bytes of an address without braces of its own.
+    fn fill_bytes(&mut self, ty: &Type, base: u32, items: &mut Items<'_>, out: &mut Parts) {
+        let left = &items.list[items.at..];
+        let own = |(n, (designators, init)): (usize, &(Vec<Designator>, Init))| {
+            matches!(init, Init::Value(_)) && (n == 0 || designators.is_empty())
+        };
+        let count = left.iter().take(ty.size() as usize).enumerate().take_while(|item| own(*item)).count();
+        items.at += count;
+        self.add_bytes(ty, base, &left[..count], items.span, out);
+    }
+
     /// The bytes of an address: `{{ 1, 2, 3, 4, 5, 6 }}`, as C has it for a struct with an array.
-    fn add_bytes(&mut self, ty: &Type, base: u32, list: &[(Vec<Designator>, Init)], span: Span, out: &mut Vec<(u32, Type, Expr)>) {
+    fn add_bytes(&mut self, ty: &Type, base: u32, list: &[(Vec<Designator>, Init)], span: Span, out: &mut Parts) {
         let inner = match list {
             [(_, Init::List(inner, _))] => inner,
             [] | [(_, Init::Value(_)), ..] => list,
@@ -81,24 +170,7 @@ impl Checker<'_> {
             let Some((byte, _)) = self.constant(byte, "a byte of an address") else { return };
             value |= (byte & 255) << (8 * (size - 1 - n));
         }
-        out.push((base, ty.clone(), Expr::number(value, ty.clone(), span)));
-    }
-
-    /// Position, type and offset of the part that designators name, or of the next one.
-    fn part_at(&mut self, ty: &Type, designators: &[Designator], next: usize, span: Span) -> Option<(usize, Type, u32)> {
-        let Some((first, rest)) = designators.split_first() else {
-            let found = self.nth(ty, next);
-            if found.is_none() {
-                self.fault(span, format!("{ty} has {next} parts, and this is one more"));
-            }
-            return found;
-        };
-        let (position, mut part, mut offset) = self.designated(ty, first, span)?;
-        for more in rest {
-            let (_, inner, further) = self.designated(&part, more, span)?;
-            (part, offset) = (inner, offset + further);
-        }
-        Some((position, part, offset))
+        out.put(base, ty, Expr::number(value, ty.clone(), span));
     }
 
     fn nth(&self, ty: &Type, n: usize) -> Option<(usize, Type, u32)> {
@@ -112,11 +184,11 @@ impl Checker<'_> {
     fn designated(&mut self, ty: &Type, designator: &Designator, span: Span) -> Option<(usize, Type, u32)> {
         match (ty, designator) {
             (Type::Struct(found), Designator::Member(name)) => {
-                if let Some(n) = found.members.iter().position(|member| member.name == *name.text) {
-                    return self.nth(ty, n);
+                if let Some((n, part, offset)) = found.member(&name.text) {
+                    return Some((n, part.clone(), offset));
                 }
                 let fault = Diagnostic::new(name.span, format!("{ty} has no member `{}`", name.text));
-                let fault = similar(fault, &name.text, found.members.iter().map(|member| member.name.as_str()), "");
+                let fault = similar(fault, &name.text, found.names().into_iter(), "");
                 self.faults.add(fault);
             }
             (Type::Array(_, count), Designator::Index(index)) => {

@@ -57,7 +57,7 @@ struct Checker<'a> {
     program: Program,
     scopes: Vec<Scope>,
     structs: HashMap<Arc<str>, (Arc<StructType>, Span)>,
-    enums: HashMap<Arc<str>, Span>,
+    enums: HashMap<Arc<str>, Type>,
     infos: HashMap<Arc<str>, (usize, Span)>,
     next_struct: u32,
     /// Without it, what CONFIG makes and how long lists are is unknown.

@@ -169,12 +169,12 @@ impl Checker<'_> {
     fn part(&mut self, whole: Place, name: &Name, span: Span) -> Place {
         match &whole.ty {
             Type::Struct(found) => {
-                if let Some(member) = found.members.iter().find(|member| member.name == *name.text) {
-                    let (ty, offset) = (member.ctype.clone(), member.offset);
+                if let Some((_, ty, offset)) = found.member(&name.text) {
+                    let ty = ty.clone();
                     return Place { kind: PlaceKind::Member(Box::new(whole), offset), ty, span };
                 }
                 let fault = Diagnostic::new(name.span, format!("{} has no member `{}`", whole.ty, name.text));
-                let fault = similar(fault, &name.text, found.members.iter().map(|member| member.name.as_str()), "");
+                let fault = similar(fault, &name.text, found.names().into_iter(), "");
                 self.faults.add(fault);
             }
             Type::Mac | Type::In6 if &*name.text == "byte" => {

@@ -1,6 +1,5 @@
 //! Statements.
 
-use super::declare::length_of;
 use super::{Checker, Scope, Symbol};
 use crate::c::ast::{self, ExprKind, Name, Storage};
 use crate::c::tree::{Case, Expr, Init, Kind, Stmt, StmtKind, meaning};
@@ -240,7 +239,8 @@ impl Checker<'_> {
         let base = self.base(&declaration.base);
         for declarator in &declaration.declarators {
             let Some(name) = &declarator.name else { continue };
-            let ty = self.declared(base.clone(), declarator, length_of(declarator));
+            let length = self.length_of(declarator);
+            let ty = self.declared(base.clone(), declarator, length);
             match declaration.storage {
                 Storage::Typedef => self.declare(name, Symbol::Typedef(ty)),
                 Storage::Static => self.static_variable(name, ty, declaration.base.constant, declarator),

@@ -94,7 +94,7 @@ fn row(job: &Job<'_>, argument: &str, fields: Fields, patterns: &mut Vec<Pattern
 fn initialiser(kind: &str, forward: u64, reply: u64, pattern: Pattern, number: usize) -> String {
     let Pattern { saddr, daddr, sport: (first, last), dport, sequential, random } = pattern;
     format!(
-        "REWRITE_{kind}, {forward}, {reply}, htonl({saddr:#x}), htonl({daddr:#x}), {first}, {last}, htons({dport}), {sequential}, {number}, {random}"
+        "REWRITE_{kind}, {forward}, {reply}, htonl({saddr:#x}), htonl({daddr:#x}), {first}, {last}, htons({dport}), {sequential}, {random}, {number}"
     )
 }
 
