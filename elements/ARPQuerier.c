@@ -31,9 +31,9 @@
  */
 #include <netvm.h>
 #include "click.h"
-#include "neighbour.h"
 
 ELEMENT(ARPQuerier, "2/1-2", "h/h");
+#include "neighbour.h"
 ELEMENT_FLOW("xy/x");
 PARAM(struct ip_prefix, my_network, "IP", REQUIRED);
 PARAM(mac_t, my_mac, "ETH", SAME_AS("IP"));

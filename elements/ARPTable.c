@@ -17,9 +17,9 @@
  */
 #include <netvm.h>
 #include "click.h"
-#include "neighbour.h"
 
 ELEMENT(ARPTable, "0/0", "a/a");
+#include "neighbour.h"
 PARAM(u32, capacity, "CAPACITY", KEYWORD(2048));
 PARAM(u32, entry_capacity, "ENTRY_CAPACITY", KEYWORD(0));
 PARAM(u32, entry_packet_capacity, "ENTRY_PACKET_CAPACITY", KEYWORD(0));

@@ -21,9 +21,9 @@
  */
 #include <netvm.h>
 #include "click.h"
-#include "flow.h"
 
 ELEMENT(ICMPRewriter, "1/1-", "h/h");
+#include "flow.h"
 PARAM(bool, sets_dst_anno, "DST_ANNO", KEYWORD(true));
 PARAM_AS(ANNO, int, reply_anno, "REPLY_ANNO", KEYWORD(-1));
 

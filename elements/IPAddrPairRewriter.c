@@ -31,9 +31,9 @@
  */
 #include <netvm.h>
 #include "click.h"
-#include "flow.h"
 
 ELEMENT(IPAddrPairRewriter, "1-/1-", "h/h");
+#include "flow.h"
 PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
 PARAM(u32, capacity, "CAPACITY", KEYWORD(32768));
 PARAM(u32, mapping_capacity, "MAPPING_CAPACITY", KEYWORD(0));

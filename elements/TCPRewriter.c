@@ -24,9 +24,9 @@
  */
 #include <netvm.h>
 #include "click.h"
-#include "flow.h"
 
 ELEMENT(TCPRewriter, "1-/1-", "h/h");
+#include "flow.h"
 PARAM_AS(SECONDS, u64, tcp_timeout, "TCP_TIMEOUT", KEYWORD(86400000000000));
 PARAM_AS(SECONDS, u64, tcp_nodata_timeout, "TCP_NODATA_TIMEOUT", KEYWORD(300000000000));
 PARAM_AS(SECONDS, u64, tcp_done_timeout, "TCP_DONE_TIMEOUT", KEYWORD(240000000000));

@@ -23,9 +23,9 @@
  */
 #include <netvm.h>
 #include "click.h"
-#include "flow.h"
 
 ELEMENT(UDPRewriter, "1-/1-", "h/h");
+#include "flow.h"
 PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(0));
 PARAM(bool, timeout_given, "TIMEOUT", GIVEN);
 PARAM_AS(SECONDS, u64, udp_timeout, "UDP_TIMEOUT", KEYWORD(300000000000));

@@ -44,6 +44,12 @@ pub trait Classes {
     /// The ports of a class that the runtime knows.
     fn native(&self, class: &str) -> Option<Shape<'static>>;
 
+    /// The annotations that elements of such a class set or read, with their sizes in bytes.
+    fn annotations(&self, class: &str) -> &'static [(&'static str, u32)] {
+        let _ = class;
+        &[]
+    }
+
     /// The file of a class: its name and its text.
     fn source(&self, class: &str) -> Option<(String, String)>;
 
@@ -262,11 +268,20 @@ impl<'a> Maker<'a> {
         }
     }
 
+    /// The info memory that elements have which the runtime knows; an element in C that has a field of that name with another size is told of it.
+    fn annotations(&self) -> InfoLayout {
+        let mut info = InfoLayout::default();
+        for (name, size) in self.graph.elements.iter().flat_map(|element| self.classes.annotations(&element.class)) {
+            let _known = info.place(name, *size);
+        }
+        info
+    }
+
     /// The modules of all programs, the files that they print into, and their info memory.
     fn modules(&mut self, known: &HashMap<&str, Known>, kinds: &Kinds) -> (Modules, Files, InfoLayout) {
         let (names, faults) = Names::of(self.graph);
         self.faults.extend(faults);
-        let (mut modules, mut info) = (Modules::new(), InfoLayout::default());
+        let (mut modules, mut info) = (Modules::new(), self.annotations());
         let (mut made, mut files) = (HashMap::new(), Files::new());
         for (n, element) in self.graph.elements.iter().enumerate() {
             let Known::File(file) = &known[element.class.as_str()] else { continue };

@@ -86,6 +86,10 @@ impl Classes for Library {
         native::find(class).map(|class| Shape { ports: class.ports, processing: class.processing, flow: class.flow })
     }
 
+    fn annotations(&self, class: &str) -> &'static [(&'static str, u32)] {
+        native::annotations(class)
+    }
+
     fn source(&self, class: &str) -> Option<(String, String)> {
         self.class(class)
     }

@@ -36,8 +36,8 @@ impl Call {
         (!call.is_empty()).then(|| Self { at, call: call.to_owned(), done: false })
     }
 
-    fn look(call: &mut Option<Self>, number: u64, ctx: &mut Ctx<'_>) {
-        if let Some(call) = call.as_mut().filter(|call| !call.done && number >= call.at) {
+    fn look(call: &mut Option<Self>, is_time: impl Fn(u64) -> bool, ctx: &mut Ctx<'_>) {
+        if let Some(call) = call.as_mut().filter(|call| !call.done && is_time(call.at)) {
             call.done = true;
             ctx.write_later(&call.call);
         }
@@ -55,8 +55,9 @@ impl Counter {
     fn take(&mut self, packet: &Packet, ctx: &mut Ctx<'_>) {
         self.count += 1;
         self.bytes += packet.len() as u64;
-        Call::look(&mut self.at_count, self.count, ctx);
-        Call::look(&mut self.at_bytes, self.bytes, ctx);
+        // Packets come one by one, bytes many at once.
+        Call::look(&mut self.at_count, |at| self.count == at, ctx);
+        Call::look(&mut self.at_bytes, |at| self.bytes >= at, ctx);
     }
 }
 

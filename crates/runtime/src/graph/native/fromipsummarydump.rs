@@ -3,7 +3,7 @@
 //! A task that makes a packet a turn, or is pulled; with TIMING packets come as far apart as their times are.
 
 use super::super::summary::{self, make::Reader};
-use super::super::{Args, Packet};
+use super::super::{Args, Info, Packet};
 use super::sample::Sample;
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 use crate::io::claims::Reading;
@@ -61,7 +61,7 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
 fn reader(args: &Args) -> Result<Reader, String> {
     let fields = ["FIELDS", "CONTENTS", "DEFAULT_FIELDS", "DEFAULT_CONTENTS"].iter().find_map(|name| args.text(name));
     let mut reader = Reader::new(
-        summary::fields(fields.as_deref().unwrap_or(""))?,
+        summary::known_fields(fields.as_deref().unwrap_or(""))?,
         args.boolean("CHECKSUM", false)?,
         args.count("PROTO", 6, 255)? as u8,
     );
@@ -142,14 +142,22 @@ impl FromIPSummaryDump {
         let read = match line.as_bytes().first() {
             None | Some(b'#') => return,
             Some(b'!') => self.reader.direct(line),
-            Some(_) => self.reader.packet(line, ctx.info()).map(|(packet, count)| {
-                let taken = self.taken(if self.several { count } else { 1 });
-                self.next = Some((packet, taken)).filter(|(_, count)| *count > 0);
-            }),
+            Some(_) => self.read_packet(line, ctx.info()),
         };
         if let Err(error) = read {
             ctx.tell(&error);
         }
+    }
+
+    /// Makes a line's packet the next one. With MULTIPACKET it is so many, each of which stands for one.
+    fn read_packet(&mut self, line: &str, info: &Info) -> Result<(), String> {
+        let (mut packet, count, read) = self.reader.packet(line, info);
+        if self.several {
+            info.set(&mut packet, "extra_packets", 0);
+        }
+        let taken = self.taken(if self.several { count } else { 1 });
+        self.next = Some((packet, taken)).filter(|(_, count)| *count > 0);
+        read
     }
 
     /// How many of so many packets are taken.

@@ -9,11 +9,12 @@ pub(super) static CLASS: NativeClass = NativeClass {
     processing: "a/a",
     flow: "",
     manual: "InfiniteSource([DATA, LIMIT, BURST, ACTIVE, LENGTH, STOP, END_CALL, TIMESTAMP]) -- makes packets whenever it has a turn\n\n\
-             LIMIT packets (-1: no end) of DATA, BURST (1) a turn, while ACTIVE (true); it waits while all queues behind it that tell so are full. LENGTH cuts DATA or \
-             repeats its last bytes as zeros. At the limit it asks for the end of the run (STOP true) or writes a handler (END_CALL).\n\
+             LIMIT packets (-1: no end) of DATA, BURST (1) a turn, while ACTIVE (true); it waits while all queues behind it that tell so are full. LENGTH cuts or \
+             repeats DATA. At the limit it asks for the end of the run (STOP true) or writes a handler (END_CALL).\n\
              Handlers: count r, reset w, data limit burst active length rw.",
     make: |setup| {
-        let args = Args::parse(setup.arguments, &["DATA", "LIMIT", "BURST", "ACTIVE"], &["LENGTH", "STOP", "END_CALL", "TIMESTAMP"])?;
+        let args =
+            Args::parse(setup.arguments, &["DATA", "LIMIT", "BURST", "ACTIVE"], &["LENGTH", "DATASIZE", "STOP", "END_CALL", "TIMESTAMP"])?;
         args.at_most_one(&["STOP", "END_CALL"])?;
         let made = Made {
             data: data(&args)?,
@@ -24,7 +25,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
         };
         Ok(Box::new(InfiniteSource {
             pulled: setup.output_pulled.first() == Some(&true),
-            burst: args.integer("BURST", 1)?.max(1) as u64,
+            burst: burst(&args)?,
             turn: 0,
             end_call: args.raw("END_CALL").map(str::to_owned),
             timestamp: args.boolean("TIMESTAMP", true)?,
@@ -43,17 +44,32 @@ pub(super) struct Made {
     pub count: u64,
 }
 
+/// How many packets a turn makes.
+///
+/// # Errors
+/// None at all, or no number.
+pub fn burst(args: &Args) -> Result<u64, String> {
+    u64::try_from(args.integer("BURST", 1)?).ok().filter(|burst| *burst > 0).ok_or_else(|| "BURST should be 1 or more".to_owned())
+}
+
 /// The bytes that a source's arguments DATA and LENGTH ask for.
 ///
 /// # Errors
 /// LENGTH is no number, or too large.
 pub fn data(args: &Args) -> Result<Vec<u8>, String> {
     let mut data = args.bytes("DATA").unwrap_or_else(|| b"Random bullshit in a packet, at least 64 bytes long. Well, now it is.".to_vec());
-    if args.has("LENGTH") {
-        data.resize(args.count("LENGTH", 0, netil::exec::MAX_PACKET)? as usize, 0);
+    // DATASIZE is what older configurations say.
+    if let Some(name) = ["LENGTH", "DATASIZE"].into_iter().find(|name| args.has(name)) {
+        data = repeated(&data, args.count(name, 0, netil::exec::MAX_PACKET)? as usize);
     }
     data.truncate(netil::exec::MAX_PACKET as usize);
     Ok(data)
+}
+
+/// So many bytes: the data again and again, zeros where there is none.
+fn repeated(data: &[u8], length: usize) -> Vec<u8> {
+    let data = if data.is_empty() { &[0][..] } else { data };
+    data.iter().copied().cycle().take(length).collect()
 }
 
 impl Made {
@@ -92,7 +108,7 @@ impl Made {
             "data" => self.data = text::unquote(value),
             "length" => {
                 let length = text::integer(value).filter(|n| (0..=i64::from(netil::exec::MAX_PACKET)).contains(n));
-                self.data.resize(length.ok_or("expected a length")? as usize, 0);
+                self.data = repeated(&self.data, length.ok_or("expected a length")? as usize);
             }
             "limit" => self.limit = text::integer(value).ok_or("expected a number")?,
             "active" => self.active = super::boolean(value)?,

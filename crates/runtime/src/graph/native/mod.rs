@@ -25,7 +25,7 @@ mod toipsummarydump;
 mod unqueue;
 
 pub use fromdump::{KEYWORDS as SOURCE_KEYWORDS, positional as source_positional};
-pub use infinitesource::data as made_data;
+pub use infinitesource::{burst as made_burst, data as made_data};
 pub use replay::Replay;
 pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
@@ -94,6 +94,21 @@ pub fn looks_at_annotations(class: &str) -> bool {
         "Idle",
     ];
     !plain.contains(&class) && !["ToDump", "ToDevice", "ToHost"].contains(&class)
+}
+
+/// The annotations that elements of a class, one of these, set or read themselves, with their sizes in bytes. Others are there only where an element in C has them.
+pub fn annotations(class: &str) -> &'static [(&'static str, u32)] {
+    const SUMMARY: &[(&str, u32)] = &[
+        ("paint", 1),
+        ("aggregate", 4),
+        ("first_timestamp", 8),
+        ("extra_packets", 4),
+        ("network_header", 4),
+        ("transport_header", 4),
+        ("has_network_header", 1),
+        ("has_transport_header", 1),
+    ];
+    if matches!(class, "FromIPSummaryDump" | "ToIPSummaryDump") { SUMMARY } else { &[] }
 }
 
 /// What an element is made of.

@@ -17,7 +17,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
              BANDWIDTH says the rate in bytes of packets. LIMIT packets in all (-1: no end); then it asks for the end of the run if STOP is true.\n\
              Handlers: count r, reset w, data rate limit active length rw.",
     make: |setup| {
-        let args = Args::parse(setup.arguments, &["DATA", "RATE", "LIMIT", "ACTIVE"], &["LENGTH", "BANDWIDTH", "STOP"])?;
+        let args = Args::parse(setup.arguments, &["DATA", "RATE", "LIMIT", "ACTIVE"], &["LENGTH", "DATASIZE", "BANDWIDTH", "STOP"])?;
         let made = Made {
             data: data(&args)?,
             limit: args.integer("LIMIT", -1)?,

@@ -23,7 +23,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
         if args.boolean("BINARY", false)? {
             return Err("binary dumps cannot be written".to_owned());
         }
-        let fields = summary::fields(args.text("FIELDS").or_else(|| args.text("CONTENTS")).as_deref().unwrap_or("ip_src ip_dst"))?;
+        let fields = summary::known_fields(args.text("FIELDS").or_else(|| args.text("CONTENTS")).as_deref().unwrap_or("ip_src ip_dst"))?;
         Ok(Box::new(ToIPSummaryDump {
             name: args.required("FILENAME")?,
             fields,

@@ -8,7 +8,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "1/1",
     processing: "l/h",
     flow: "",
-    manual: "Unqueue([BURST, ACTIVE, LIMIT]) -- pulls packets and pushes them\n\nUp to BURST packets (1; negative: all there are) a turn while ACTIVE (true), LIMIT (-1: \
+    manual: "Unqueue([BURST, ACTIVE, LIMIT]) -- pulls packets and pushes them\n\nUp to BURST packets (1; 0: none; negative: all there are) a turn while ACTIVE (true), LIMIT (-1: \
              no end) in all.\nHandlers: count r, reset w, active limit burst rw.",
     make: |setup| {
         let args = Args::parse(setup.arguments, &["BURST"], &["ACTIVE", "LIMIT"])?;
@@ -32,7 +32,7 @@ struct Unqueue {
 
 impl Unqueue {
     fn may(&self) -> bool {
-        self.active && (self.limit < 0 || self.count < self.limit as u64)
+        self.active && self.burst != 0 && (self.limit < 0 || self.count < self.limit as u64)
     }
 }
 

@@ -75,7 +75,11 @@ impl Reader {
         let (word, rest) = text::shift_word(line);
         let words = text::words(rest);
         match word {
-            "!data" | "!contents" => self.fields = super::fields(rest)?,
+            "!data" | "!contents" => {
+                let (fields, unknown) = super::fields(rest);
+                self.fields = fields;
+                return unknown;
+            }
             "!proto" => self.protocol = protocol(rest).ok_or_else(|| format!("'{rest}' is no protocol"))?,
             "!aggregate" => self.aggregate = number(rest).ok_or("expected a number")?,
             "!binary" => return Err("binary dumps cannot be read".to_owned()),
@@ -90,17 +94,16 @@ impl Reader {
         Ok(())
     }
 
-    /// The packet of a line, and how many there are of it.
-    ///
-    /// # Errors
-    /// The word that cannot be read.
-    pub(in super::super) fn packet(&self, line: &str, info: &Info) -> Result<(Packet, u32), String> {
-        let mut read = Line::default();
+    /// The packet of a line, how many there are of it, and the first word that cannot be read: such a field is as if the line did not say it.
+    pub(in super::super) fn packet(&self, line: &str, info: &Info) -> (Packet, u32, Result<(), String>) {
+        let (mut read, mut wrong) = (Line::default(), Ok(()));
         for (field, word) in self.fields.iter().zip(text::words(line)).filter(|(_, word)| *word != "-") {
-            read.take(*field, word).ok_or_else(|| format!("{} cannot be '{word}'", field.name()))?;
+            if read.take(*field, word).is_none() && wrong.is_ok() {
+                wrong = Err(format!("{} cannot be '{word}'", field.name()));
+            }
         }
         let count = read.count.unwrap_or(1);
-        Ok((read.build(self, info), count))
+        (read.build(self, info), count, wrong)
     }
 }
 
@@ -343,6 +346,7 @@ impl Line {
         let destination = self.destination.unwrap_or(reader.flow.2);
         info.set(&mut packet, "dst_ip", destination.into());
         info.set(&mut packet, "paint", self.paint);
+        info.set(&mut packet, "extra_packets", self.count.unwrap_or(1).saturating_sub(1).into());
         info.set(&mut packet, "first_timestamp", self.first.unwrap_or(0));
         info.set(&mut packet, "aggregate", self.aggregate.unwrap_or(reader.aggregate));
         packet

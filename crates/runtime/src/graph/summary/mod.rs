@@ -50,10 +50,23 @@ impl Field {
     }
 }
 
-/// The fields that a text names.
-pub(super) fn fields(text: &str) -> Result<Vec<Field>, String> {
-    let words = super::text::words(text);
-    words.into_iter().map(|word| Field::find(word).ok_or_else(|| format!("there is no field '{word}'"))).collect()
+/// The fields that a text names; one that is none is [`Field::Nothing`], and told.
+pub(super) fn fields(text: &str) -> (Vec<Field>, Result<(), String>) {
+    let (mut fields, mut unknown) = (Vec::new(), Ok(()));
+    for word in super::text::words(text) {
+        let found = Field::find(word);
+        if found.is_none() && unknown.is_ok() {
+            unknown = Err(format!("there is no field '{word}'"));
+        }
+        fields.push(found.unwrap_or(Field::Nothing));
+    }
+    (fields, unknown)
+}
+
+/// The same of arguments, where one that is none is a fault.
+pub(super) fn known_fields(text: &str) -> Result<Vec<Field>, String> {
+    let (fields, unknown) = fields(text);
+    unknown.map(|()| fields)
 }
 
 pub(super) const ICMP: u8 = 1;
@@ -63,21 +76,21 @@ pub(super) const UDP: u8 = 17;
 /// Letters of TCP flags, from the lowest bit.
 pub(super) const FLAGS: &str = "FSRPAUECN";
 
-/// ICMP types with names.
+/// ICMP types with names, those of Click's IPNameInfo.
 pub(super) const ICMP_TYPES: &[(u8, &str)] = &[
     (0, "echo-reply"),
-    (3, "unreach"),
+    (3, "unreachable"),
     (4, "sourcequench"),
     (5, "redirect"),
     (8, "echo"),
     (9, "routeradvert"),
     (10, "routersolicit"),
-    (11, "timxceed"),
-    (12, "paramprob"),
-    (13, "tstamp"),
-    (14, "tstamp-reply"),
-    (15, "ireq"),
-    (16, "ireq-reply"),
+    (11, "timeexceeded"),
+    (12, "parameterproblem"),
+    (13, "timestamp"),
+    (14, "timestamp-reply"),
+    (15, "inforeq"),
+    (16, "inforeq-reply"),
     (17, "maskreq"),
     (18, "maskreq-reply"),
 ];
@@ -89,9 +102,21 @@ pub(super) const ICMP_CODES: &[(u8, u8, &str)] = &[
     (3, 2, "protocol"),
     (3, 3, "port"),
     (3, 4, "needfrag"),
-    (3, 5, "srcfail"),
+    (3, 5, "srcroutefail"),
+    (3, 6, "netunknown"),
+    (3, 7, "hostunknown"),
+    (3, 8, "isolated"),
+    (3, 9, "netprohibited"),
+    (3, 10, "hostprohibited"),
+    (3, 11, "tosnet"),
+    (3, 12, "toshost"),
+    (3, 13, "filterprohibited"),
+    (3, 14, "hostprecedence"),
+    (3, 15, "precedencecutoff"),
     (5, 0, "net"),
     (5, 1, "host"),
+    (5, 2, "tosnet"),
+    (5, 3, "toshost"),
     (11, 0, "transit"),
     (11, 1, "reassembly"),
     (12, 0, "erroratptr"),

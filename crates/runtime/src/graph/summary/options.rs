@@ -1,7 +1,8 @@
-//! IP and TCP options as text: `rr{1.0.0.1}+3;ssrr{1.0.0.1^2.0.0.2};148=0:0`, `mss1400;wscale10;sackok;sack95-98;ts1:2`.
+//! IP and TCP options as text: `rr{1.0.0.1}+3;ssrr{1.0.0.1^2.0.0.2};ts{1,!45}+2++3;148=0:0`, `mss1400;wscale10;sackok;sack95-98;ts1:2`.
 //!
-//! `.` is no options but no-operations and ends of list, `?` what is damaged. Leaves out: a form of its own for the IP timestamp option, which is written
-//! as those without a name.
+//! `.` is no options but no-operations and ends of list, `?` what is damaged.
+
+mod timestamp;
 
 use super::super::text;
 use super::Field;
@@ -48,6 +49,7 @@ fn other(kind: u8, data: &[u8]) -> String {
 pub(super) fn show_ip(bytes: &[u8]) -> String {
     let show = |(kind, data): (u8, &[u8])| match ROUTES.iter().find(|(_, known)| *known == kind) {
         Some((name, _)) => route(name, data),
+        None if kind == timestamp::KIND => timestamp::show(data),
         None => Some(other(kind, data)),
     };
     joined(split(bytes).and_then(|options| options.into_iter().map(show).collect()))
@@ -78,6 +80,7 @@ pub(super) fn read_ip(text: &str) -> Option<Vec<u8>> {
         match (option, option.split_once('{')) {
             ("eol", _) => bytes.push(0),
             ("nop", _) => bytes.push(1),
+            (_, Some((name, rest))) if name.starts_with("ts") => bytes.extend(timestamp::read(name, rest)?),
             (_, Some((name, rest))) => bytes.extend(read_route(name, rest)?),
             (_, None) => bytes.extend(read_other(option)?),
         }
@@ -181,6 +184,15 @@ mod tests {
             "lsrr{^1.0.0.1}",
             "ssrr{1.0.0.1}",
             "148=0:0;98",
+            "ts{1,10000,!45}+2++3",
+            "ts{}+4",
+            "ts{7^}",
+            "ts.ip{1.0.0.1=1,1.0.0.2=!2}+2",
+            "ts.preip{1.0.0.1=1^1.0.0.2,1.0.0.3}",
+            "ts.preip{^1.0.0.2}++15",
+            "ts.preip{1.0.0.1=9^}",
+            "ts.2{1.0.0.1=1^}",
+            "ts.9{3}+1",
             ".",
         ] {
             assert_eq!(show_ip(&read_ip(text).unwrap()), text);
@@ -197,6 +209,12 @@ mod tests {
             assert_eq!(show_ip(bytes), "?", "{bytes:?}");
         }
         assert_eq!(show_tcp(&[2], Field::TcpOptions), "?");
+        for bytes in [&[68, 3, 5][..], &[68, 4, 4, 0], &[68, 4, 6, 0], &[68, 6, 5, 0, 1, 2], &[68, 8, 13, 0, 1, 2, 3, 4]] {
+            assert_eq!(show_ip(bytes), "?", "{bytes:?}");
+        }
+        for text in ["ts{x}", "ts{1", "ts.16{}", "ts.ip{1.0.0.1}", "ts{1}+a", "ts{1}++16", "tsx{1}", "ts{1}+99"] {
+            assert_eq!(read_ip(text), None, "{text}");
+        }
         for text in ["rr{1.0.0}", "rr{1.0.0.1", "x", "999", "98=1:256", "rr{}+99"] {
             assert_eq!(read_ip(text), None, "{text}");
         }

@@ -110,7 +110,7 @@ impl<'p> View<'p> {
             (Field::Direction | Field::Link, paint) => paint.to_string(),
             (Field::Aggregate, _) => self.info.get(self.packet, "aggregate").to_string(),
             (Field::WireLength, _) => self.packet.wire_len().to_string(),
-            _ => "1".to_owned(),
+            _ => (self.info.get(self.packet, "extra_packets") + 1).to_string(),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::super::literal::string;
 use super::{Around, Made, Ready, Role, refuse};
 use runtime::graph::Args;
-use runtime::graph::native::made_data;
+use runtime::graph::native::{made_burst, made_data};
 
 /// What all sources of this kind have, as the value of a struct.
 fn made(args: &Args) -> Result<(String, u64), String> {
@@ -23,10 +23,10 @@ const READS: &[(&str, &str)] = &[("count", "print_uint(E_state.made.count)")];
 const READY: Ready = Ready::If("nv_made_may(&E_state.made)");
 
 pub(super) fn infinite(around: &Around<'_>) -> Made {
-    let args = around.args(&["DATA", "LIMIT", "BURST", "ACTIVE"], &["LENGTH", "STOP", "END_CALL", "TIMESTAMP"])?;
+    let args = around.args(&["DATA", "LIMIT", "BURST", "ACTIVE"], &["LENGTH", "DATASIZE", "STOP", "END_CALL", "TIMESTAMP"])?;
     refuse(&args, "END_CALL")?;
     let (made, _) = made(&args)?;
-    let (burst, timeless) = (args.integer("BURST", 1)?.max(1), !args.boolean("TIMESTAMP", true)?);
+    let (burst, timeless) = (made_burst(&args)?, !args.boolean("TIMESTAMP", true)?);
     let full = around.wires.full_behind(around.element);
     let pulled = around.is_pulled_from();
     Ok(Role {
@@ -58,7 +58,7 @@ pub(super) fn timed(around: &Around<'_>) -> Made {
 const BURST: u64 = 20_000_000;
 
 pub(super) fn rated(around: &Around<'_>) -> Made {
-    let args = around.args(&["DATA", "RATE", "LIMIT", "ACTIVE"], &["LENGTH", "BANDWIDTH", "STOP"])?;
+    let args = around.args(&["DATA", "RATE", "LIMIT", "ACTIVE"], &["LENGTH", "DATASIZE", "BANDWIDTH", "STOP"])?;
     let (made, length) = made(&args)?;
     let rate = match args.has("BANDWIDTH") {
         true => args.bandwidth("BANDWIDTH", 0)? / length.max(1),
