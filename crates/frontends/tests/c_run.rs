@@ -91,6 +91,47 @@ fn data_lives_from_packet_to_packet() {
 }
 
 #[test]
+fn what_is_beyond_an_array_is_a_trap() {
+    let text = class(
+        "1/1",
+        "struct pair { u8 in[4]; u8 next; };
+         static u32 first[4], canary = 7;
+         static struct pair pair;
+         static u8 square[4][4], behind;
+         static const u32 fixed[3] = { 1, 2, 3 };
+         void packet(int port)
+         {
+             u32 n = *header(u8, 1);
+             int below = (int) n - 1;
+             u32 local[4] = { 0 };
+             switch (*header(u8, 0)) {
+             case 0: first[n] = 1; break;
+             case 1: pair.in[n] = 1; break;
+             case 2: square[n][n] = 1; break;
+             case 3: *header(u8, 1) = (u8) fixed[n]; break;
+             case 4: first[below] = 1; break;
+             case 5: local[n] = 1; *header(u8, 1) = (u8) local[n]; break;
+             case 6: first[n & 3] = 1; first[n % 4] += 1; first[n > 4 ? 3 : 2] = 2; break;
+             }
+             if (canary != 7 || pair.next || behind)
+                 return;
+             emit(0);
+         }",
+    );
+    let mut element = Element::new(&text, 1, 1, values(&[]));
+    let mut is_trap = |which: u8, n: u8| match element.push(&[which, n]).0 {
+        OUT => false,
+        Disposition::Trap(trap) => matches!(trap.kind, TrapKind::OutOfBounds(_)),
+        other => panic!("{which} {n}: {other:?}"),
+    };
+    for (which, right, wrong) in [(0, 3, 4), (1, 3, 4), (2, 3, 4), (3, 2, 3), (4, 4, 5), (5, 3, 4)] {
+        assert!(!is_trap(which, right) && is_trap(which, wrong) && is_trap(which, 255), "{which}");
+    }
+    assert!(is_trap(4, 0));
+    assert!((0..=255).all(|n| !is_trap(6, n)));
+}
+
+#[test]
 fn tables_keep_structs() {
     let text = class(
         "1/1",

@@ -54,3 +54,17 @@ static const struct pair three = { 1, 2, 3 };
 static const u8 beyond[2] = { [2] = 1 };
 static const mac_t seven = { 1, 2, 3, 4, 5, 6, 7 };
 void packet(int port) { emit(0); }
+=== a parameter as an index
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+PARAM(u32, place, "PLACE", REQUIRED);
+static u32 first[4];
+void packet(int port)
+{
+    if (place < 4)
+        first[place] = 1;
+    first[place] = 1;
+    emit(0);
+}
+--- values
+place 4

@@ -15,6 +15,7 @@
 //! ```
 
 mod ask;
+mod bounds;
 mod builtins;
 mod call;
 mod code;

@@ -159,7 +159,10 @@ impl Lowerer<'_> {
 
     /// The n-th object of a size from a place; `whole` is the size of the array, if there is one around.
     fn indexed(&mut self, spot: Spot, index: &Expr, size: u32, whole: Option<u32>) -> Spot {
+        let own = matches!(spot.base, Base::Data | Base::Shared | Base::Initialised | Base::Info);
+        let count = whole.filter(|_| own).map(|whole| whole / size.max(1));
         if let Some(n) = fold(index, &self.facts) {
+            self.constant_within(n as u32, count, index.span);
             return spot.plus((n as u32).wrapping_mul(size));
         }
         let spot = match (&spot.base, whole) {
@@ -179,10 +182,7 @@ impl Lowerer<'_> {
         };
         self.value(index);
         self.narrow(&index.ty);
-        if size != 1 {
-            self.code.op1(Op::Push, size);
-            self.code.op(Op::Mul);
-        }
+        self.index_to_bytes(index, size, count);
         self.add_at(spot)
     }
 
