@@ -35,12 +35,23 @@ pub(super) enum BaseKind {
 #[derive(Debug)]
 pub(super) struct Declarator {
     pub(super) pointers: u32,
+    /// `*const`: the pointer itself is not assigned to.
+    pub(super) constant: bool,
+    /// The declaration begins with a const type: what the pointer points to, or the object itself if there is none.
+    pub(super) of_constant: bool,
     /// None in the name of a type.
     pub(super) name: Option<Name>,
     /// Outermost first; none for `[]`.
     pub(super) dimensions: Vec<Option<Expr>>,
     pub(super) init: Option<Init>,
     pub(super) span: Span,
+}
+
+impl Declarator {
+    /// What it declares is not assigned to.
+    pub(super) fn is_constant(&self) -> bool {
+        if self.pointers > 0 { self.constant } else { self.of_constant }
+    }
 }
 
 /// `base declarator, declarator;`

@@ -68,7 +68,7 @@ impl Checker<'_> {
         let mut values = Vec::new();
         for (arg, local) in args.iter().zip(&function.locals) {
             let value = self.value(arg);
-            values.push(self.convert(value, &local.ty, "this argument"));
+            values.push(self.passed(value, local, name));
         }
         if values.iter().any(|value| value.ty.is_error()) {
             return Expr { kind: Kind::Error, ty: function.result, span }.without_value();
@@ -111,8 +111,8 @@ impl Checker<'_> {
     fn built(&mut self, row: &'static Row, args: Vec<Arg>, span: Span) -> Expr {
         let ty = match (&row.gives, args.first()) {
             (Gives::Value(ty), _) => ty.clone(),
-            (Gives::View, Some(Arg::Type(ty))) => Type::pointer(ty.clone()),
-            (Gives::Entry, Some(Arg::Table(table))) => Type::pointer(self.program.tables[*table].value.clone()),
+            (Gives::View, Some(Arg::Type(ty))) => Type::pointer(ty.clone(), false),
+            (Gives::Entry, Some(Arg::Table(table))) => Type::pointer(self.program.tables[*table].value.clone(), false),
             _ => return Expr::error(span),
         };
         if let [Arg::Value(a), Arg::Value(b)] = &args[..]
@@ -170,15 +170,21 @@ impl Checker<'_> {
         let value = match takes {
             Takes::Value(ty) => self.convert(value, ty, "this argument"),
             Takes::Text => self.convert(value, &Type::Text, "this argument"),
-            Takes::Array => self.bytes(value, name),
+            Takes::Array => self.bytes(value, name, true),
+            Takes::Bytes => self.bytes(value, name, false),
             _ => value,
         };
         (!value.ty.is_error()).then_some(Arg::Value(value))
     }
 
     /// Bytes of the element's own memory.
-    fn bytes(&mut self, value: Expr, name: &Name) -> Expr {
+    fn bytes(&mut self, value: Expr, name: &Name, written: bool) -> Expr {
         match &value.ty {
+            Type::Pointer(to) if to.constant && written => {
+                let help = "give it an array without `const`";
+                self.fault_help(value.span, format!("`{}` writes to this, which is const", name.text), help);
+                Expr::error(value.span)
+            }
             Type::Pointer(to) if to.size() == 1 || to.is_error() => value,
             Type::Error => value,
             other => {
@@ -219,13 +225,13 @@ impl Checker<'_> {
         let address = match &key.kind {
             ExprKind::Unary(ast::UnaryOp::Address, of) if looks_like_place(of) => {
                 let place = self.place(of);
-                Expr { ty: Type::pointer(place.ty.clone()), kind: Kind::Address(Box::new(place)), span: key.span }
+                Expr { ty: Type::pointer(place.ty.clone(), true), kind: Kind::Address(Box::new(place)), span: key.span }
             }
             ExprKind::Unary(ast::UnaryOp::Address, of) if matches!(of.kind, ExprKind::Compound(..)) => {
                 let value = self.expr(of);
                 let (ty, span) = (value.ty.clone(), value.span);
                 let place = Place { kind: PlaceKind::Value(Box::new(value)), ty: ty.clone(), span };
-                Expr { kind: Kind::Address(Box::new(place)), ty: if ty.is_error() { ty } else { Type::pointer(ty) }, span }
+                Expr { kind: Kind::Address(Box::new(place)), ty: if ty.is_error() { ty } else { Type::pointer(ty, true) }, span }
             }
             _ => self.expr(key),
         };

@@ -1,9 +1,10 @@
 //! Conversions between types (C11, 6.3), and the wall between numbers and fields in network byte order.
 
 use super::Checker;
-use crate::c::tree::{Compare, Expr, Kind};
+use crate::c::ast::Name;
+use crate::c::tree::{Compare, Expr, Kind, Local};
 use crate::c::types::{I64, INT, Type, U32, U64, U128};
-use crate::diagnostics::Span;
+use crate::diagnostics::{Diagnostic, Span};
 
 /// The type in which arithmetic on a smaller integer is done.
 pub(super) fn promoted(ty: &Type) -> Type {
@@ -47,6 +48,7 @@ impl Checker<'_> {
         }
         match (&e.ty, to) {
             (from, to) if from == to => e,
+            (Type::Pointer(from), Type::Pointer(to_what)) if **from == **to_what && to_what.constant => Expr { ty: to.clone(), ..e },
             (from, Type::Bool) if from.is_int() || matches!(from, Type::Be(_)) => self.as_bool(e),
             (from, to) if from.is_int() && to.is_int() => cast(e, to),
             (from, Type::Be(bits)) if from.is_int() && neutral(&e, *bits) => Expr { ty: to.clone(), ..e },
@@ -57,6 +59,19 @@ impl Checker<'_> {
                 self.mismatch(&e.ty, to, what, e.span);
                 Expr::error(e.span)
             }
+        }
+    }
+
+    /// An argument for a parameter. What writes to const objects is told with the parameter, which only may lack the word.
+    pub(super) fn passed(&mut self, value: Expr, to: &Local, function: &Name) -> Expr {
+        match (&value.ty, &to.ty) {
+            (Type::Pointer(from), Type::Pointer(into)) if **from == **into && from.constant && !into.constant => {
+                let fault = Diagnostic::new(value.span, format!("`{}` may write to this, which is const", function.text));
+                let help = format!("if it only reads it, write `const {into} *{}` there", to.name);
+                self.faults.add(fault.note(to.span, "the parameter is declared here").help(help));
+                Expr::error(value.span)
+            }
+            _ => self.convert(value, &to.ty, "this argument"),
         }
     }
 
@@ -76,6 +91,9 @@ impl Checker<'_> {
             (from, Type::In6) if from.is_int() => self.fault_help(span, message, "write hton128(...)"),
             (Type::Be(from), Type::Be(to)) => {
                 self.fault_help(span, message, format!("write {}({}(...))", network(*to), host(*from)));
+            }
+            (Type::Pointer(from), Type::Pointer(to)) if **from == **to => {
+                self.fault_help(span, message, format!("write `const {to} *` there if that is only read"));
             }
             (from, Type::Pointer(to)) if *from == **to => self.fault_help(span, message, "write `&` before it"),
             (Type::Pointer(from), to) if **from == *to => self.fault_help(span, message, "write `*` before it"),

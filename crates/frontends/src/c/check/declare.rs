@@ -118,7 +118,7 @@ impl Checker<'_> {
 
     /// The type that a declarator makes of its base. `length` is for `[]`.
     pub(super) fn declared(&mut self, base: Type, declarator: &Declarator, length: Option<u32>) -> Type {
-        let mut ty = (0..declarator.pointers).fold(base, |ty, _| Type::pointer(ty));
+        let mut ty = (0..declarator.pointers).fold(base, |ty, _| Type::pointer(ty, declarator.of_constant));
         if let Type::Pointer(to) = &ty
             && matches!(**to, Type::Pointer(_) | Type::Void | Type::Text)
         {

@@ -62,7 +62,7 @@ impl Checker<'_> {
         match &e.kind {
             _ if looks_like_place(e) => {
                 let place = self.place(e);
-                Self::load(place)
+                self.load(place)
             }
             ExprKind::Number(value, ty) => Expr::number((*value).into(), ty.clone(), span),
             ExprKind::Text(_) => {
@@ -143,7 +143,7 @@ impl Checker<'_> {
                 Expr::error(span)
             }
             (ty, _) => {
-                let ty = Type::pointer(ty.clone());
+                let ty = Type::pointer(ty.clone(), self.read_only(&place).is_some());
                 Expr { kind: Kind::Address(Box::new(place)), ty, span }
             }
         }
@@ -301,7 +301,7 @@ impl Checker<'_> {
         let ty = match (&yes.ty, &no.ty) {
             (a, b) if a.is_int() && b.is_int() => common(a, b),
             (a, b) if a.is_int() && !b.is_int() => b.clone(),
-            (a, _) => a.clone(),
+            (a, b) => a.either_pointer(b).unwrap_or_else(|| a.clone()),
         };
         let (yes, no) = (self.convert(yes, &ty, "the other side of `:`"), self.convert(no, &ty, "the other side of `:`"));
         if yes.ty.is_error() || no.ty.is_error() {
@@ -317,7 +317,8 @@ impl Checker<'_> {
             (_, Type::Error) | (Type::Error, _) => Expr::error(span),
             (_, Type::Void) => Expr { kind: Kind::Comma(Box::new(value), Box::new(Expr::number(0, INT, span))), ty: Type::Void, span },
             (from, to) if from.is_int() && to.is_int() && *to != Type::Bool => Expr { span, ..cast(value, to) },
-            (Type::Pointer(_), Type::Pointer(_)) if value.ty != ty => {
+            (from, to) if from.either_pointer(to).is_some() => Expr { ty, span, ..value },
+            (Type::Pointer(_), Type::Pointer(_)) => {
                 self.fault_help(span, "a pointer cannot become one to another type", "make a view with header(T, offset)");
                 Expr::error(span)
             }

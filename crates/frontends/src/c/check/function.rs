@@ -13,7 +13,7 @@ impl Checker<'_> {
     /// A function and its body.
     pub(super) fn function(&mut self, written: &ast::Function) {
         let result = self.base(&written.result);
-        let result = (0..written.pointers).fold(result, |ty, _| Type::pointer(ty));
+        let result = (0..written.pointers).fold(result, |ty, _| Type::pointer(ty, written.result.constant));
         let result =
             if matches!(result, Type::Text) { self.wrong_type(written.name.span, "a function cannot return a string") } else { result };
         let handler = HANDLERS.iter().position(|name| *name == &*written.name.text).filter(|_| !written.is_static);
@@ -44,15 +44,17 @@ impl Checker<'_> {
         for (n, (base, declarator)) in params.iter().enumerate() {
             let ty = self.base(base);
             let ty = match self.declared(ty, declarator, Some(1)) {
-                Type::Array(of, _) => Type::Pointer(of),
+                Type::Array(of, _) => Type::pointer(of, base.constant),
                 Type::Void => self.wrong_type(declarator.span, "a parameter cannot be void"),
                 other => other,
             };
+            // `const u32 list[]` is a pointer that may be assigned to.
+            let constant = declarator.is_constant() && declarator.dimensions.is_empty();
             let (name, span) = declarator.name.as_ref().map_or(("".into(), declarator.span), |name| (Arc::clone(&name.text), name.span));
             if let Some(name) = &declarator.name {
                 self.declare(name, Symbol::Local(n));
             }
-            locals.push(Local { name, ty, span, constant: base.constant && declarator.pointers == 0 });
+            locals.push(Local { name, ty, span, constant });
         }
         locals
     }

@@ -245,8 +245,7 @@ impl Checker<'_> {
                 Storage::Typedef => self.declare(name, Symbol::Typedef(ty)),
                 Storage::Static => self.static_variable(name, ty, declaration.base.constant, declarator),
                 Storage::None => {
-                    let constant = declaration.base.constant && declarator.pointers == 0;
-                    let statement = self.local(name, ty, constant, declarator.init.as_ref());
+                    let statement = self.local(name, ty, declarator.is_constant(), declarator.init.as_ref());
                     out.push(statement);
                 }
             }

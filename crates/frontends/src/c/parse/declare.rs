@@ -146,7 +146,7 @@ impl Parser<'_> {
         let mut declarators = Vec::new();
         if !self.eat(";") {
             loop {
-                let declarator = self.declarator(true)?;
+                let declarator = self.declarator(true, base.constant)?;
                 if storage == Storage::Typedef {
                     self.typedefs.extend(declarator.name.as_ref().map(|name| Arc::clone(&name.text)));
                 }
@@ -160,13 +160,19 @@ impl Parser<'_> {
         Ok(Declaration { storage, base, declarators })
     }
 
-    fn declarator(&mut self, named: bool) -> Parsed<Declarator> {
-        let start = self.peek().place();
-        let mut pointers = 0;
+    /// `*`, and whether the last of them is `*const`.
+    pub(super) fn pointers(&mut self) -> (u32, bool) {
+        let (mut pointers, mut constant) = (0, false);
         while self.eat("*") {
-            self.eat_word("const");
+            constant = self.eat_word("const");
             pointers += 1;
         }
+        (pointers, constant)
+    }
+
+    fn declarator(&mut self, named: bool, of_constant: bool) -> Parsed<Declarator> {
+        let start = self.peek().place();
+        let (pointers, constant) = self.pointers();
         if self.peek().is("(") {
             let place = self.peek().place();
             return self.fail(
@@ -181,7 +187,7 @@ impl Parser<'_> {
             return self.fail(Diagnostic::new(place, "there are no bit-fields").help("use a mask and a shift"));
         }
         let init = if self.eat("=") { Some(self.init()?) } else { None };
-        Ok(Declarator { pointers, name, dimensions, init, span: self.since(start) })
+        Ok(Declarator { pointers, constant, of_constant, name, dimensions, init, span: self.since(start) })
     }
 
     fn dimensions(&mut self) -> Parsed<Vec<Option<Expr>>> {
@@ -201,12 +207,10 @@ impl Parser<'_> {
             return self.fail(Diagnostic::new(base.span, "`static` and `typedef` have no meaning here"));
         }
         let start = self.peek().place();
-        let mut pointers = 0;
-        while self.eat("*") {
-            pointers += 1;
-        }
+        let ((pointers, constant), of_constant) = (self.pointers(), base.constant);
         let dimensions = self.dimensions()?;
-        Ok(TypeName { base, declarator: Declarator { pointers, name: None, dimensions, init: None, span: start } })
+        let declarator = Declarator { pointers, constant, of_constant, name: None, dimensions, init: None, span: start };
+        Ok(TypeName { base, declarator })
     }
 
     /// An initial value.
@@ -261,7 +265,8 @@ impl Parser<'_> {
                 return self.fail(Diagnostic::new(place, "there are no functions with any number of arguments"));
             }
             let (_, base) = self.specifiers()?;
-            params.push((base, self.declarator(false)?));
+            let declarator = self.declarator(false, base.constant)?;
+            params.push((base, declarator));
             if self.eat(")") {
                 return Ok(params);
             }

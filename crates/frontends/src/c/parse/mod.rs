@@ -232,11 +232,7 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         let mark = self.at;
-        let mut pointers = 0;
-        while self.eat("*") {
-            self.eat_word("const");
-            pointers += 1;
-        }
+        let (pointers, _) = self.pointers();
         if self.peek().kind == Kind::Name && self.ahead(1).is("(") && storage != Storage::Typedef {
             let name = self.name("the name of a function")?;
             let function = self.function(storage, base, pointers, name)?;
