@@ -95,3 +95,18 @@ void packet(int port)
     free(p);
     emit(0);
 }
+=== parameters declared again
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+static u32 f(u32 a, u32 b)
+{
+    u32 a = b;
+    for (u32 b = 0; b < 4; b++) { u32 a = 3; b += a; }
+    return a;
+}
+void packet(int port)
+{
+    typedef u8 port;
+    f(1, 2);
+    emit(0);
+}

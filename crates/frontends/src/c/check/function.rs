@@ -98,7 +98,8 @@ impl Checker<'_> {
         // What is not static is meant as a handler, whatever its name: its ends are not told as well.
         let meant = handler.or_else(|| (!written.is_static).then_some(tree::PACKET));
         self.current = Some(Current { function, handler: meant, switches: Vec::new(), loops: 0, breakable: 0 });
-        let statements = self.block(body);
+        // Parameters are in the scope of the outermost block.
+        let statements = self.statements(body);
         let Some(mut current) = self.current.take() else { return };
         if handler.is_none() && current.function.result != Type::Void && !ends(&statements) && !current.function.result.is_error() {
             let fault = Diagnostic::new(written.end, format!("`{}` ends without a value", written.name.text));

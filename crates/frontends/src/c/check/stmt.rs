@@ -12,11 +12,16 @@ impl Checker<'_> {
     /// Statements in a scope of their own.
     pub(super) fn block(&mut self, list: &[ast::Stmt]) -> Vec<Stmt> {
         self.scopes.push(Scope::new());
+        let out = self.statements(list);
+        self.scopes.pop();
+        out
+    }
+
+    pub(super) fn statements(&mut self, list: &[ast::Stmt]) -> Vec<Stmt> {
         let mut out = Vec::new();
         for statement in list {
             self.statement(statement, &mut out);
         }
-        self.scopes.pop();
         out
     }
 
