@@ -110,3 +110,56 @@ void packet(int port)
     f(1, 2);
     emit(0);
 }
+=== words of C as names
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+static u32 while;
+static u32 struct;
+static u32 true;
+struct sizeof { u8 a; };
+struct s { u8 for; };
+enum { if, B };
+static void default(u32 n) { }
+static void f(u32 goto) { }
+void packet(int port)
+{
+    u32 return = 4;
+    struct s *s = header(struct s, 0);
+    s->switch = 1;
+    emit(0);
+}
+=== names that netvm.h has
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+static u32 u8;
+static u32 packet_length;
+enum { emit, NOUTPUTS };
+typedef u32 uint16_t;
+typedef unsigned uint32_t;
+PARAM(u32, now, "NOW", REQUIRED);
+TABLE_EXACT(header, u32, u32, 4, 0);
+static void string(void) { }
+static void clone(void) { }
+void packet(int port) { emit(0); }
+=== locals may have the names of types and functions
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+typedef u32 word;
+struct s { u32 string; word word; word more; };
+static word f(u32 word, be16 u16) { word += 1; { typedef u8 word; word small = 255; } return word + sizeof(u16); }
+static word g(word a);
+static word g(word a) { word b = a; return (word) b; }
+void packet(int port)
+{
+    word word = 3, other = (word) * 2;
+    word += 1;
+    word * other;
+    for (u32 u8 = 0; u8 < 3; u8++)
+        word += u8;
+    u32 string = f(word, 0), now = 1;
+    string++;
+    { enum { be16 = 4 }; string += (be16) + 1; }
+    be16 field = htons(string + now + g(other));
+    *header(be16, 0) = field;
+    emit(0);
+}

@@ -185,6 +185,11 @@ rows! {
 /// Words of netvm.h that are no functions but look like them.
 pub(super) const FORMS: [&str; 3] = ["emit", "drop", "info"];
 
+/// It is a function or looks like one.
+pub(super) fn is_function(name: &str) -> bool {
+    find(name).is_some() || FORMS.contains(&name)
+}
+
 /// The function with that name.
 pub(super) fn find(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)

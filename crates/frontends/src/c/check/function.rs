@@ -3,9 +3,9 @@
 use super::{Checker, Current, Scope, Symbol};
 use crate::c::ast;
 use crate::c::similar;
+use crate::c::tree::HANDLERS;
 use crate::c::tree::{self, Function, Local};
 use crate::c::types::{INT, Type};
-use crate::c::{builtins, tree::HANDLERS};
 use crate::diagnostics::{Diagnostic, Span};
 use std::sync::Arc;
 
@@ -33,9 +33,6 @@ impl Checker<'_> {
             let fault = Diagnostic::new(name.span, format!("`{}` is not a handler, and other functions are static", name.text));
             let fault = similar(fault.help("write `static`"), &name.text, HANDLERS.into_iter(), "");
             self.faults.add(fault);
-        }
-        if builtins::find(&name.text).is_some() || builtins::FORMS.contains(&&*name.text) {
-            self.fault_help(name.span, format!("`{}` is a function of netvm.h", name.text), "choose another name");
         }
     }
 

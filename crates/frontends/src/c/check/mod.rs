@@ -113,11 +113,26 @@ impl<'a> Checker<'a> {
 
     /// Enters a name into the innermost scope.
     fn declare(&mut self, name: &Name, symbol: Symbol) {
+        if self.scopes.len() == 1 {
+            self.not_of_netvm(name, &symbol);
+        }
         let scope = self.scopes.last_mut().expect("there is the file's scope");
         if let Some((_, before)) = scope.insert(Arc::clone(&name.text), (symbol, name.span)) {
             let fault = Diagnostic::new(name.span, format!("`{}` is declared twice", name.text));
             self.faults.add(fault.note(before, "declared here already"));
         }
+    }
+
+    /// A name of the file is not one that netvm.h declares there.
+    fn not_of_netvm(&mut self, name: &Name, symbol: &Symbol) {
+        let what = match (Type::named(&name.text), symbol) {
+            (Some(known), Symbol::Typedef(ty)) if known == *ty => return,
+            (Some(_), _) => "type",
+            (None, _) if ["NINPUTS", "NOUTPUTS"].contains(&&*name.text) => "constant",
+            (None, _) if builtins::is_function(&name.text) => "function",
+            _ => return,
+        };
+        self.fault_help(name.span, format!("`{}` is a {what} of netvm.h", name.text), "choose another name");
     }
 
     fn lookup(&self, name: &str) -> Option<&(Symbol, Span)> {

@@ -31,8 +31,8 @@ impl Parser<'_> {
     /// What comes next begins a type or a declaration.
     pub(super) fn begins_type(&self) -> bool {
         let token = self.peek();
-        let known = |text: &str| WORDS.contains(&text) || Type::named(text).is_some() || ABSENT.iter().any(|(word, _)| *word == text);
-        token.kind == Kind::Name && (known(&token.text) || self.typedefs.contains(&token.text))
+        let word = |text: &str| WORDS.contains(&text) || ABSENT.iter().any(|(word, _)| *word == text);
+        token.kind == Kind::Name && (word(&token.text) || self.names.is_type(&token.text))
     }
 
     /// Storage and base type of a declaration.
@@ -68,7 +68,7 @@ impl Parser<'_> {
         }
         let fault = Diagnostic::new(token.place(), format!("`{}` is not a type", token.text));
         let mut names: Vec<&str> = Type::names().chain(WORDS).collect();
-        names.extend(self.typedefs.iter().map(|name| &**name));
+        names.extend(self.names.typedefs());
         let fault = crate::c::similar(fault, &token.text, names.into_iter(), "");
         self.fail(fault)
     }
@@ -101,7 +101,7 @@ impl Parser<'_> {
     }
 
     fn named(&self, token: &Token) -> BaseKind {
-        match Type::named(&token.text).filter(|_| !self.typedefs.contains(&token.text)) {
+        match Type::named(&token.text).filter(|_| !self.names.is_typedef(&token.text)) {
             Some(known) => BaseKind::Known(known),
             None => BaseKind::Named(Name { text: Arc::clone(&token.text), span: token.place() }),
         }
@@ -119,7 +119,7 @@ impl Parser<'_> {
         let mut members = Vec::new();
         while !self.eat("}") {
             let (storage, base) = self.specifiers()?;
-            members.push(self.declarators(storage, base)?);
+            members.push(self.declarators(storage, base, false)?);
         }
         Ok(BaseKind::Struct(tag, Some(members)))
     }
@@ -133,6 +133,7 @@ impl Parser<'_> {
         while !self.eat("}") {
             let name = self.name("the name of a constant")?;
             let value = if self.eat("=") { Some(self.conditional()?) } else { None };
+            self.names.enter(&name.text, false);
             list.push((name, value));
             if !self.eat(",") && !self.peek().is("}") {
                 return self.unexpected("`,` or `}`");
@@ -141,14 +142,14 @@ impl Parser<'_> {
         Ok(BaseKind::Enum(tag, Some(list)))
     }
 
-    /// What follows the base of a declaration, up to the semicolon.
-    pub(super) fn declarators(&mut self, storage: Storage, base: Base) -> Parsed<Declaration> {
+    /// What follows the base of a declaration, up to the semicolon. Names other than those of members are in scope behind it.
+    pub(super) fn declarators(&mut self, storage: Storage, base: Base, enters: bool) -> Parsed<Declaration> {
         let mut declarators = Vec::new();
         if !self.eat(";") {
             loop {
                 let declarator = self.declarator(true, base.constant)?;
-                if storage == Storage::Typedef {
-                    self.typedefs.extend(declarator.name.as_ref().map(|name| Arc::clone(&name.text)));
+                if let Some(name) = declarator.name.as_ref().filter(|_| enters) {
+                    self.names.enter(&name.text, storage == Storage::Typedef);
                 }
                 declarators.push(declarator);
                 if !self.eat(",") {
@@ -266,6 +267,9 @@ impl Parser<'_> {
             }
             let (_, base) = self.specifiers()?;
             let declarator = self.declarator(false, base.constant)?;
+            if let Some(name) = &declarator.name {
+                self.names.enter(&name.text, false);
+            }
             params.push((base, declarator));
             if self.eat(")") {
                 return Ok(params);

@@ -6,6 +6,7 @@
 mod declare;
 mod expr;
 mod literal;
+mod names;
 mod stmt;
 
 pub(super) use expr::sign;
@@ -15,7 +16,7 @@ use super::Faults;
 use super::ast::{Arg, Declaration, Function, Item, Name, Storage};
 use super::token::{Kind, Token};
 use crate::diagnostics::{Diagnostic, Span};
-use std::collections::HashSet;
+use names::Names;
 use std::sync::Arc;
 
 /// How deep expressions, statements and types may nest.
@@ -53,7 +54,7 @@ pub(super) type Parsed<T> = Result<T, Failed>;
 
 /// Reads a whole file.
 pub(super) fn parse(tokens: &[Token], faults: &mut Faults) -> Vec<Item> {
-    let mut parser = Parser { tokens, at: 0, faults, typedefs: HashSet::new(), depth: 0 };
+    let mut parser = Parser { tokens, at: 0, faults, names: Names::default(), depth: 0 };
     let mut items = Vec::new();
     while parser.peek().kind != Kind::End {
         let start = parser.at;
@@ -69,7 +70,7 @@ struct Parser<'a> {
     tokens: &'a [Token],
     at: usize,
     faults: &'a mut Faults,
-    typedefs: HashSet<Arc<str>>,
+    names: Names,
     depth: u32,
 }
 
@@ -142,6 +143,10 @@ impl<'a> Parser<'a> {
         let found = self.peek();
         if found.kind != Kind::Name {
             return self.unexpected(wanted);
+        }
+        if names::is_keyword(&found.text) {
+            let fault = Diagnostic::new(found.place(), format!("`{}` is a word of C and cannot be a name", found.text));
+            return self.fail(fault.help("choose another name"));
         }
         self.next();
         Ok(Name { text: Arc::clone(&found.text), span: found.place() })
@@ -235,12 +240,12 @@ impl<'a> Parser<'a> {
         let (pointers, _) = self.pointers();
         if self.peek().kind == Kind::Name && self.ahead(1).is("(") && storage != Storage::Typedef {
             let name = self.name("the name of a function")?;
-            let function = self.function(storage, base, pointers, name)?;
+            let function = self.scoped(|parser| parser.function(storage, base, pointers, name))?;
             items.push(Item::Function(function));
             return Ok(());
         }
         self.at = mark;
-        let declaration = self.declarators(storage, base)?;
+        let declaration = self.declarators(storage, base, true)?;
         items.push(Item::Declare(declaration));
         Ok(())
     }

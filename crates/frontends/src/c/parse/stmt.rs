@@ -63,7 +63,7 @@ impl Parser<'_> {
             return self.fail(fault.help("use loops, `break` and `return`"));
         }
         let kind = match &*token.text {
-            "{" => StmtKind::Block(self.block()?),
+            "{" => StmtKind::Block(self.scoped(Self::block)?),
             ";" => self.word(StmtKind::Empty)?,
             "if" => return self.condition(),
             "while" => {
@@ -72,7 +72,7 @@ impl Parser<'_> {
                 StmtKind::While(condition, Box::new(self.statement()?))
             }
             "do" => self.do_while()?,
-            "for" => self.for_loop()?,
+            "for" => self.scoped(Self::for_loop)?,
             "switch" => {
                 self.next();
                 let value = self.parenthesis()?;
@@ -128,7 +128,7 @@ impl Parser<'_> {
     fn declaration_or_expression(&mut self) -> Parsed<StmtKind> {
         if self.begins_type() {
             let (storage, base) = self.specifiers()?;
-            return Ok(StmtKind::Declare(self.declarators(storage, base)?));
+            return Ok(StmtKind::Declare(self.declarators(storage, base, true)?));
         }
         if self.peek().kind == Kind::Name && self.ahead(1).kind == Kind::Name {
             self.specifiers()?; // two names side by side begin with what should be a type
