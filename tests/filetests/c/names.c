@@ -163,3 +163,17 @@ void packet(int port)
     *header(be16, 0) = field;
     emit(0);
 }
+=== copies for outputs that no element of the class has
+#include <netvm.h>
+ELEMENT(E, "1/1-2", "a/ah");
+static void copy(int output) { if (NOUTPUTS > 1) clone(output); }
+void packet(int port)
+{
+    if (NOUTPUTS > 1)
+        clone(1);
+    copy(1);
+    clone(5);
+    clone(-1);
+    clone(1 + 1);
+    emit(0);
+}

@@ -4,8 +4,8 @@ use super::convert::with_article;
 use super::place::looks_like_place;
 use super::{Checker, Symbol};
 use crate::c::ast::{self, ExprKind, Name};
-use crate::c::builtins::{self, Gives, Row, Takes};
-use crate::c::tree::{Arg, Expr, Kind, Place, PlaceKind};
+use crate::c::builtins::{self, Does, Gives, Own, Row, Takes};
+use crate::c::tree::{Arg, Expr, Kind, Place, PlaceKind, meaning};
 use crate::c::types::{INT, Type};
 use crate::diagnostics::{Diagnostic, Span};
 use std::sync::Arc;
@@ -123,6 +123,11 @@ impl Checker<'_> {
             && row.takes == [Takes::Any, Takes::Any]
         {
             return self.equal(a, b, span);
+        }
+        if let (Does::Own(Own::Clone), [Arg::Value(port)]) = (&row.does, &args[..])
+            && let Kind::Number(n) = port.kind
+        {
+            self.output_exists(meaning(&port.ty, n), port.span);
         }
         Expr { kind: Kind::Builtin(row, args), ty, span }
     }
