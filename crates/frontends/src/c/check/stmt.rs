@@ -183,22 +183,40 @@ impl Checker<'_> {
     fn switch(&mut self, value: &ast::Expr, body: &ast::Stmt) -> StmtKind {
         let value = self.expr(value);
         let value = self.arithmetic(value, "switch");
-        let ast::StmtKind::Block(list) = &body.kind else {
-            self.fault(body.span, "the body of a switch stands in braces");
-            return StmtKind::Empty;
-        };
+        let list = if let ast::StmtKind::Block(list) = &body.kind { &list[..] } else { std::slice::from_ref(body) };
         let Some(current) = &mut self.current else { return StmtKind::Empty };
         current.switches.push((value.ty.clone(), Vec::new()));
         current.breakable += 1;
-        if let Some(first) = list.first().filter(|first| !matches!(first.kind, ast::StmtKind::Case(_) | ast::StmtKind::Default)) {
-            self.fault(first.span, "nothing leads here: a switch begins with `case` or `default`");
-        }
-        let body = self.block(list);
+        self.before_cases(list);
+        let mut body = self.block(list);
         let cases = self.current.as_mut().and_then(|current| {
             current.breakable -= 1;
             current.switches.pop()
         });
-        StmtKind::Switch(value, cases.map_or_else(Vec::new, |(_, cases)| cases), body)
+        // Variables before the first case are there in all of them, though control does not come by.
+        let declared = body.iter().take_while(|statement| matches!(statement.kind, StmtKind::Declare(..))).count();
+        let rest = body.split_off(declared);
+        let (span, cases) = (value.span, cases.map_or_else(Vec::new, |(_, cases)| cases));
+        body.push(Stmt { kind: StmtKind::Switch(value, cases, rest), span });
+        StmtKind::Block(body)
+    }
+
+    /// What stands before the first case of a switch: variables without a value.
+    fn before_cases(&mut self, list: &[ast::Stmt]) {
+        for statement in list {
+            match &statement.kind {
+                ast::StmtKind::Case(_) | ast::StmtKind::Default => return,
+                ast::StmtKind::Assert(..) | ast::StmtKind::Empty => {}
+                ast::StmtKind::Declare(declaration) => {
+                    let value = |declarator: &&ast::Declarator| declarator.init.is_some() && declaration.storage == Storage::None;
+                    if let Some(declarator) = declaration.declarators.iter().find(value) {
+                        let message = "nothing leads here: a variable before the first `case` never gets its value";
+                        self.fault_help(declarator.span, message, "declare it before the switch, or assign it behind a `case`");
+                    }
+                }
+                _ => return self.fault(statement.span, "nothing leads here: a switch begins with `case` or `default`"),
+            }
+        }
     }
 
     fn case(&mut self, value: Option<&ast::Expr>, span: Span) -> StmtKind {

@@ -76,11 +76,27 @@ impl Parser<'_> {
             "switch" => {
                 self.next();
                 let value = self.parenthesis()?;
-                StmtKind::Switch(value, Box::new(self.statement()?))
+                StmtKind::Switch(value, Box::new(self.labelled()?))
             }
             _ => self.simple()?,
         };
         Ok(Stmt { kind, span: self.since(start) })
+    }
+
+    /// A statement with the labels before it.
+    fn labelled(&mut self) -> Parsed<Stmt> {
+        let start = self.peek().place();
+        let mut list = vec![self.statement()?];
+        while let Some(Stmt { kind: StmtKind::Case(_) | StmtKind::Default, .. }) = list.last() {
+            list.push(self.statement()?);
+        }
+        match (list.pop(), list.is_empty()) {
+            (Some(only), true) => Ok(only),
+            (last, _) => {
+                list.extend(last);
+                Ok(Stmt { kind: StmtKind::Block(list), span: self.since(start) })
+            }
+        }
     }
 
     fn word(&mut self, kind: StmtKind) -> Parsed<StmtKind> {
