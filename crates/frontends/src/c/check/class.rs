@@ -33,6 +33,9 @@ impl Checker<'_> {
             "STRINGS" | "REGEX" => self.pattern_word(args, &*word.text == "REGEX"),
             table => self.table_word(table, args, span),
         };
+        if done.is_none() {
+            args.iter().filter_map(name_of).for_each(|name| self.faults.leave_unread(&name.text));
+        }
         if done.is_none() && !self.faults.told(span) {
             let form = form(&word.text);
             self.fault_help(span, format!("`{}` has another form", word.text), format!("write {form};"));

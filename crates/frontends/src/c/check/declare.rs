@@ -27,6 +27,9 @@ impl Checker<'_> {
         if let Some((Symbol::Typedef(ty), _)) = self.lookup(&name.text) {
             return ty.clone();
         }
+        if self.faults.is_unread(&name.text) {
+            return Type::Error;
+        }
         let fault = Diagnostic::new(name.span, format!("`{}` is not a type", name.text));
         let fault = similar(fault, &name.text, Type::names(), "");
         self.faults.add(fault);
@@ -37,6 +40,9 @@ impl Checker<'_> {
         let Some(name) = tag else { return Type::Error };
         if let Some((known, _)) = self.structs.get(&name.text) {
             return Type::Struct(Arc::clone(known));
+        }
+        if self.faults.is_unread(&name.text) {
+            return Type::Error;
         }
         let fault = Diagnostic::new(span, format!("there is no `struct {}`", name.text));
         let fault = similar(fault, &name.text, self.structs.keys().map(|tag| &**tag), "struct ");

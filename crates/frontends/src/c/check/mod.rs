@@ -142,7 +142,8 @@ impl<'a> Checker<'a> {
     /// A name that is not declared: says so, unless CONFIG will make it.
     fn unknown(&mut self, name: &Name, what: &str) {
         let config = self.program.class.config.as_ref();
-        if self.instance.is_none() && config.is_some_and(|config| name.text.starts_with(config.name.as_str())) {
+        let made = self.instance.is_none() && config.is_some_and(|config| name.text.starts_with(config.name.as_str()));
+        if made || self.faults.is_unread(&name.text) {
             return;
         }
         let fault = Diagnostic::new(name.span, format!("there is no {what} `{}`", name.text));

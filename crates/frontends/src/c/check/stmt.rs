@@ -170,6 +170,7 @@ impl Checker<'_> {
     fn drop(&mut self, reason: &Name) -> StmtKind {
         match self.lookup(&reason.text).map(|(symbol, _)| symbol.clone()) {
             Some(Symbol::Constant(_)) => return StmtKind::Drop(Arc::clone(&reason.text)),
+            None if self.faults.is_unread(&reason.text) => {}
             None => self.fault_help(
                 reason.span,
                 format!("there is no reason `{}`", reason.text),

@@ -1,6 +1,6 @@
 //! Declarations: types, declarators, initial values, parameters.
 
-use super::{Parsed, Parser};
+use super::{CLASS_WORDS, Parsed, Parser};
 use crate::c::ast::{Base, BaseKind, Declaration, Declarator, Designator, Expr, Init, Name, Storage, TypeName};
 use crate::c::token::{Kind, Token, unquote};
 use crate::c::types::{INT, Type, U32};
@@ -13,7 +13,7 @@ const WORDS: [&str; 11] = ["struct", "enum", "const", "static", "typedef", "int"
 const SIZES: [(&str, [&str; 2]); 4] =
     [("char", ["u8", "i8"]), ("short", ["u16", "i16"]), ("long", ["u64", "i64"]), ("__int128", ["u128", "u128, which has no sign"])];
 /// Words of C that the language has not, with what to write.
-const ABSENT: [(&str, &str); 11] = [
+const ABSENT: [(&str, &str); 12] = [
     ("char", "write u8 or i8; strings stand only in print(\"...\")"),
     ("short", "write i16 or u16"),
     ("long", "write i64 or u64"),
@@ -24,6 +24,7 @@ const ABSENT: [(&str, &str); 11] = [
     ("volatile", "leave it out"),
     ("register", "leave it out"),
     ("restrict", "leave it out"),
+    ("__attribute__", "leave it out: netvm finds what it says by itself"),
     ("_Atomic", "leave it out: an element handles one packet at a time"),
 ];
 
@@ -42,6 +43,7 @@ impl Parser<'_> {
         loop {
             let token = self.peek();
             match &*token.text {
+                "static" | "typedef" | "inline" | "extern" if kind.as_ref().is_some_and(defines) => break,
                 "static" => storage = Storage::Static,
                 "typedef" => storage = Storage::Typedef,
                 "const" => constant = true,
@@ -57,8 +59,19 @@ impl Parser<'_> {
         }
         match kind {
             Some(kind) => Ok((storage, Base { kind, constant, span: self.since(start) })),
+            None if self.unread_type() => Ok((storage, Base { kind: BaseKind::Known(Type::Error), constant, span: self.since(start) })),
             None => self.no_type(),
         }
+    }
+
+    /// The name of a type whose declaration could not be read; it is read.
+    fn unread_type(&mut self) -> bool {
+        let (token, next) = (self.peek(), self.ahead(1));
+        let found = token.kind == Kind::Name && self.faults.is_unread(&token.text) && (next.kind == Kind::Name || next.is("*"));
+        if found {
+            self.next();
+        }
+        found
     }
 
     fn no_type<T>(&mut self) -> Parsed<T> {
@@ -75,8 +88,8 @@ impl Parser<'_> {
 
     fn base_kind(&mut self) -> Parsed<BaseKind> {
         let token = self.next();
-        if let Some((word, remedy)) = ABSENT.iter().find(|(word, _)| token.is_name(word)) {
-            return self.fail(Diagnostic::new(token.place(), format!("there is no `{word}` in the element language")).help(*remedy));
+        if let Some(fault) = absent(token) {
+            return self.fail(fault);
         }
         match &*token.text {
             "void" => Ok(BaseKind::Known(Type::Void)),
@@ -142,10 +155,21 @@ impl Parser<'_> {
         Ok(BaseKind::Enum(tag, Some(list)))
     }
 
+    /// The semicolon behind the braces of a struct or enum is missing: the next declaration begins. That is told.
+    pub(super) fn forgotten(&mut self, base: &Base) -> bool {
+        let declares = self.begins_type() || CLASS_WORDS.contains(&&*self.peek().text) && self.ahead(1).is("(");
+        if !declares || !defines(&base.kind) {
+            return false;
+        }
+        let last = self.last();
+        self.faults.add(Diagnostic::new(last, "`;` is missing behind this"));
+        true
+    }
+
     /// What follows the base of a declaration, up to the semicolon. Names other than those of members are in scope behind it.
     pub(super) fn declarators(&mut self, storage: Storage, base: Base, enters: bool) -> Parsed<Declaration> {
         let mut declarators = Vec::new();
-        if !self.eat(";") {
+        if !self.eat(";") && !self.forgotten(&base) {
             loop {
                 let declarator = self.declarator(true, base.constant)?;
                 if let Some(name) = declarator.name.as_ref().filter(|_| enters) {
@@ -291,4 +315,15 @@ impl Parser<'_> {
         self.need(";")?;
         Ok((condition, text))
     }
+}
+
+/// What is wrong with a word of C that the language has not.
+pub(super) fn absent(token: &Token) -> Option<Diagnostic> {
+    let (word, remedy) = ABSENT.iter().find(|(word, _)| token.is_name(word))?;
+    Some(Diagnostic::new(token.place(), format!("there is no `{word}` in the element language")).help(*remedy))
+}
+
+/// It has the braces of a struct or enum.
+fn defines(kind: &BaseKind) -> bool {
+    matches!(kind, BaseKind::Struct(_, Some(_)) | BaseKind::Enum(_, Some(_)))
 }

@@ -205,7 +205,7 @@ impl Parser<'_> {
             Kind::Sign("(") => {
                 self.next();
                 let inner = self.expression()?;
-                self.need(")")?;
+                self.close(")")?;
                 return Ok(Expr { kind: inner.kind, span: self.since(span) });
             }
             _ => return self.unexpected("a value"),

@@ -60,6 +60,7 @@ pub(super) fn parse(tokens: &[Token], faults: &mut Faults) -> Vec<Item> {
         let start = parser.at;
         if parser.item(&mut items).is_err() {
             parser.recover(start);
+            parser.leave_unread(start);
         }
     }
     items
@@ -120,6 +121,9 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         let found = self.peek();
+        if let Some(fault) = declare::absent(found) {
+            return self.fail(fault);
+        }
         // Behind the last token is where the missing one belongs.
         let last = self.last();
         let (span, message) = match sign {
@@ -129,6 +133,19 @@ impl<'a> Parser<'a> {
         self.fail(Diagnostic::new(span, message))
     }
 
+    /// The end of what a parenthesis opened, or else that sign. Where a statement or block ends, a missing one is told and reading goes on.
+    fn close(&mut self, otherwise: &str) -> Parsed<()> {
+        let found = self.peek();
+        if self.eat(")") {
+            return Ok(());
+        }
+        if !found.is(";") && !found.is("{") {
+            return self.need(otherwise);
+        }
+        self.faults.add(Diagnostic::new(found.place(), format!("`)` is missing before {}", shown(found))));
+        Ok(())
+    }
+
     fn fail<T>(&mut self, fault: Diagnostic) -> Parsed<T> {
         self.faults.add(fault);
         Err(Failed)
@@ -136,6 +153,9 @@ impl<'a> Parser<'a> {
 
     fn unexpected<T>(&mut self, wanted: &str) -> Parsed<T> {
         let found = self.peek();
+        if let Some(fault) = declare::absent(found) {
+            return self.fail(fault);
+        }
         self.fail(Diagnostic::new(found.place(), format!("{wanted} is missing before {}", shown(found))))
     }
 
@@ -143,6 +163,9 @@ impl<'a> Parser<'a> {
         let found = self.peek();
         if found.kind != Kind::Name {
             return self.unexpected(wanted);
+        }
+        if let Some(fault) = declare::absent(found) {
+            return self.fail(fault);
         }
         if names::is_keyword(&found.text) {
             let fault = Diagnostic::new(found.place(), format!("`{}` is a word of C and cannot be a name", found.text));
@@ -177,6 +200,18 @@ impl<'a> Parser<'a> {
         self.eat(";");
         if self.at == start {
             self.next();
+        }
+    }
+
+    /// What is read from `start` to here declares nothing: its names outside of braces, and in those of an `enum`.
+    fn leave_unread(&mut self, start: usize) {
+        let (mut depth, mut most) = (0, 0);
+        for token in &self.tokens[start..self.at] {
+            depth += brace(token);
+            most = if token.is_name("enum") { 1 } else { most };
+            if token.kind == Kind::Name && depth <= most && !names::is_keyword(&token.text) {
+                self.faults.leave_unread(&token.text);
+            }
         }
     }
 
@@ -222,17 +257,16 @@ impl<'a> Parser<'a> {
         loop {
             let arg = if self.begins_type() { Arg::Type(self.type_name()?) } else { Arg::Expr(self.assignment()?) };
             args.push(arg);
-            if self.eat(")") {
-                return Ok(args);
+            if !self.eat(",") {
+                return self.close(",").map(|()| args);
             }
-            self.need(",")?;
         }
     }
 
     /// A function, or a declaration of variables and types.
     fn external(&mut self, items: &mut Vec<Item>) -> Parsed<()> {
         let (storage, base) = self.specifiers()?;
-        if self.eat(";") {
+        if self.eat(";") || self.forgotten(&base) {
             items.push(Item::Declare(Declaration { storage, base, declarators: Vec::new() }));
             return Ok(());
         }

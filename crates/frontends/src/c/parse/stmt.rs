@@ -12,6 +12,11 @@ const ABSENT: [(&str, &str); 3] =
 impl Parser<'_> {
     /// Statements in braces.
     pub(super) fn block(&mut self) -> Parsed<Vec<Stmt>> {
+        self.braces(false)
+    }
+
+    /// Statements in braces; where they are those of an `if`, an `else` among them shows that the closing one is missing.
+    fn braces(&mut self, of_if: bool) -> Parsed<Vec<Stmt>> {
         let open = self.peek().place();
         self.need("{")?;
         let mut list = Vec::new();
@@ -22,15 +27,28 @@ impl Parser<'_> {
             if self.peek().kind == Kind::End {
                 return self.fail(Diagnostic::new(open, "this brace is not closed").help("close it with `}`"));
             }
-            let (start, depth) = (self.at, self.depth);
-            match self.statement() {
-                Ok(statement) => list.push(statement),
-                Err(_) => {
-                    self.depth = depth;
-                    self.recover_in_block(start);
-                }
+            if of_if && self.peek().is_name("else") {
+                let fault = Diagnostic::new(self.peek().place(), "`}` is missing before `else`");
+                self.faults.add(fault.note(open, "this brace is not closed"));
+                return Ok(list);
+            }
+            list.extend(self.statement_or_nothing());
+        }
+    }
+
+    /// A statement; behind one that a fault is in, reading goes on.
+    fn statement_or_nothing(&mut self) -> Option<Stmt> {
+        let (start, depth) = (self.at, self.depth);
+        let declares = self.begins_type() || self.ahead(0).kind == Kind::Name && self.ahead(1).kind == Kind::Name;
+        let statement = self.statement().ok();
+        if statement.is_none() {
+            self.depth = depth;
+            self.recover_in_block(start);
+            if declares {
+                self.leave_unread(start);
             }
         }
+        statement
     }
 
     /// Steps to behind the statement that a fault is in, but not out of the block.
@@ -66,6 +84,7 @@ impl Parser<'_> {
             "{" => StmtKind::Block(self.scoped(Self::block)?),
             ";" => self.word(StmtKind::Empty)?,
             "if" => return self.condition(),
+            "else" => return self.lone_else(),
             "while" => {
                 self.next();
                 let condition = self.parenthesis()?;
@@ -147,7 +166,9 @@ impl Parser<'_> {
             return Ok(StmtKind::Declare(self.declarators(storage, base, true)?));
         }
         if self.peek().kind == Kind::Name && self.ahead(1).kind == Kind::Name {
-            self.specifiers()?; // two names side by side begin with what should be a type
+            // Two names side by side begin with what should be a type.
+            let (storage, base) = self.specifiers()?;
+            return Ok(StmtKind::Declare(self.declarators(storage, base, true)?));
         }
         let value = self.expression()?;
         self.need(";")?;
@@ -157,7 +178,11 @@ impl Parser<'_> {
     fn parenthesis(&mut self) -> Parsed<Expr> {
         self.need("(")?;
         let inner = self.expression()?;
-        self.need(")")?;
+        if self.peek().is(";") {
+            self.need(")")?
+        } else {
+            self.close(")")?
+        }
         Ok(inner)
     }
 
@@ -168,7 +193,7 @@ impl Parser<'_> {
             let start = self.peek().place();
             self.next();
             let condition = self.parenthesis()?;
-            arms.push((start, condition, self.statement()?));
+            arms.push((start, condition, self.arm()?));
             if arms.len() > MAX_CHAIN as usize {
                 return self.fail(Diagnostic::new(start, "too many `else if`").help("use a switch or a table"));
             }
@@ -184,6 +209,23 @@ impl Parser<'_> {
             Some(Stmt { kind: StmtKind::If(condition, Box::new(then), otherwise.map(Box::new)), span: start.to(end) })
         });
         Ok(whole.expect("there is one arm at least"))
+    }
+
+    /// What an `if` runs.
+    fn arm(&mut self) -> Parsed<Stmt> {
+        if !self.peek().is("{") {
+            return self.statement();
+        }
+        let start = self.peek().place();
+        let list = self.deeper(|parser| parser.scoped(|parser| parser.braces(true)))?;
+        Ok(Stmt { kind: StmtKind::Block(list), span: self.since(start) })
+    }
+
+    fn lone_else(&mut self) -> Parsed<Stmt> {
+        let fault = Diagnostic::new(self.peek().place(), "no `if` stands right before this `else`");
+        self.faults.add(fault.help("put all between `if (...)` and `else` in one pair of braces, with no `;` behind it"));
+        self.next();
+        self.statement()
     }
 
     fn do_while(&mut self) -> Parsed<StmtKind> {
