@@ -177,3 +177,28 @@ void packet(int port)
     clone(1 + 1);
     emit(0);
 }
+=== structs before they are defined
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+struct later;
+struct never;
+struct node { u32 value; struct node *next; };
+struct tree { u32 value; struct tree left, *right; struct tree more[2]; };
+static u32 f(struct later *p);
+struct later { u32 a; };
+static u32 g(const struct later *p) { return p->a; }
+void packet(int port)
+{
+    struct later;
+    struct never x;
+    g(header(struct later, 0));
+    emit(0);
+}
+=== a struct that is announced
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+struct later;
+struct later { u32 a; };
+struct later;
+static u32 g(const struct later *p) { return p->a; }
+void packet(int port) { header(struct later, 0)->a = g(header(struct later, 4)); emit(0); }

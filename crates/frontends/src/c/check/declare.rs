@@ -15,7 +15,7 @@ impl Checker<'_> {
             BaseKind::Known(ty) => ty.clone(),
             BaseKind::Named(name) => self.typedef(name),
             BaseKind::Struct(tag, None) => self.tagged(tag.as_ref(), base.span),
-            BaseKind::Struct(tag, Some(members)) => self.structure(tag.as_ref(), members, base.span),
+            BaseKind::Struct(tag, Some(members)) => self.defined(tag.as_ref(), members, base.span),
             BaseKind::Enum(tag, list) => {
                 self.enumeration(tag.as_ref(), list.as_deref());
                 INT
@@ -41,8 +41,8 @@ impl Checker<'_> {
         if let Some((known, _)) = self.structs.get(&name.text) {
             return Type::Struct(Arc::clone(known));
         }
-        if self.faults.is_unread(&name.text) {
-            return Type::Error;
+        if let Some(ty) = self.undefined_tag(name, span) {
+            return ty;
         }
         let fault = Diagnostic::new(span, format!("there is no `struct {}`", name.text));
         let fault = similar(fault, &name.text, self.structs.keys().map(|tag| &**tag), "struct ");
@@ -50,7 +50,7 @@ impl Checker<'_> {
         Type::Error
     }
 
-    fn structure(&mut self, tag: Option<&Name>, members: &[Declaration], span: Span) -> Type {
+    pub(super) fn structure(&mut self, tag: Option<&Name>, members: &[Declaration], span: Span) -> Type {
         let mut found: Vec<Member> = Vec::new();
         let mut size = 0u32;
         for declaration in members {

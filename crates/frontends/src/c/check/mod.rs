@@ -15,6 +15,7 @@ mod pattern;
 mod place;
 mod scope;
 mod stmt;
+mod tags;
 
 use super::ast::{self, Item, Name};
 use super::builtins;
@@ -58,6 +59,9 @@ struct Checker<'a> {
     scopes: Vec<Scope>,
     structs: HashMap<Arc<str>, (Arc<StructType>, Span)>,
     enums: HashMap<Arc<str>, Span>,
+    /// Structs that are declared without members, and those being defined.
+    announced: HashMap<Arc<str>, Span>,
+    open_tags: Vec<Arc<str>>,
     infos: HashMap<Arc<str>, (usize, Span)>,
     next_struct: u32,
     /// Without it, what CONFIG makes and how long lists are is unknown.
@@ -86,6 +90,8 @@ impl<'a> Checker<'a> {
             scopes: vec![Scope::new()],
             structs: HashMap::new(),
             enums: HashMap::new(),
+            announced: HashMap::new(),
+            open_tags: Vec::new(),
             infos: HashMap::new(),
             next_struct: 0,
             instance,
@@ -97,6 +103,7 @@ impl<'a> Checker<'a> {
     fn item(&mut self, item: &Item) {
         match item {
             Item::Class(word, args, span) => self.class_word(word, args, *span),
+            Item::Declare(declaration) if self.announced(declaration) => {}
             Item::Declare(declaration) => self.declaration(declaration),
             Item::Function(function) => self.function(function),
             Item::Assert(condition, text) => self.assertion(condition, text.as_deref()),

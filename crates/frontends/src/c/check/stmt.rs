@@ -32,6 +32,7 @@ impl Checker<'_> {
 
     fn statement(&mut self, s: &ast::Stmt, out: &mut Vec<Stmt>) {
         let kind = match &s.kind {
+            ast::StmtKind::Declare(declaration) if self.announced(declaration) => StmtKind::Empty,
             ast::StmtKind::Declare(declaration) => return self.locals(declaration, out),
             ast::StmtKind::Assert(condition, text) => return self.assertion(condition, text.as_deref()),
             ast::StmtKind::Expr(e) => self.effect(e),
