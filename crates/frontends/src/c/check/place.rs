@@ -3,8 +3,9 @@
 use super::convert::with_article;
 use super::{Checker, Symbol};
 use crate::c::ast::{self, Arg, ExprKind, Name, UnaryOp};
+use crate::c::builtins;
 use crate::c::similar;
-use crate::c::tree::{Expr, Kind, Place, PlaceKind, meaning};
+use crate::c::tree::{Expr, HANDLERS, Kind, Place, PlaceKind, meaning};
 use crate::c::types::{INT, Type, U8};
 use crate::diagnostics::{Diagnostic, Span};
 use std::sync::Arc;
@@ -56,6 +57,7 @@ impl Checker<'_> {
             Some(Symbol::Constant(value)) => found(PlaceKind::Value(Box::new(Expr::number(value, INT, span))), INT),
             Some(other) => {
                 let (what, help) = match other {
+                    Symbol::Function(id) if self.program.handlers.contains(&Some(id)) => return self.handler_as_value(name),
                     Symbol::Function(_) => ("a function", "write `()` behind it to call it"),
                     Symbol::Pattern(_) => ("what packets are searched for", "use strings_find or regex_found"),
                     Symbol::Table(_) => ("a table", "use table_find, table_insert or table_delete"),
@@ -76,9 +78,22 @@ impl Checker<'_> {
         }
         match self.infos.get(&name.text) {
             Some(_) => self.fault_help(span, format!("`{}` is an info field", name.text), format!("write info({})", name.text)),
+            None if HANDLERS.contains(&&*name.text) => return self.handler_as_value(name),
+            None if builtins::is_function(&name.text) => {
+                let none = builtins::find(&name.text).is_some_and(|row| row.takes.is_empty());
+                let call = if none { "write `()` behind it to call it" } else { "write its arguments in parentheses behind it" };
+                self.fault_help(span, format!("`{}` is a function of netvm.h, not a value", name.text), call);
+            }
             None => self.unknown(name, "variable"),
         }
         wrong(span)
+    }
+
+    fn handler_as_value(&mut self, name: &Name) -> Place {
+        let packet = &*name.text == "packet";
+        let help = if packet { "the packet's bytes are seen by way of header(T, offset)" } else { "netvm calls it: choose another name" };
+        self.fault_help(name.span, format!("`{}` is a handler, not a value", name.text), help);
+        wrong(name.span)
     }
 
     fn info(&mut self, args: &[Arg], span: Span) -> Place {
