@@ -12,3 +12,11 @@ void packet(int port)
     drop;
     emit(0);
 }
+=== arrays of arrays
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+static u32 t[3][2];
+static u32 sum(u32 (*p)[2]);
+static u32 use(u32 *p) { return *p; }
+READ(t, u32, t);
+void packet(int port) { use(t); use(&t); u32 x = t[1]; emit(0); }

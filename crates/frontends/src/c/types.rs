@@ -239,7 +239,14 @@ impl fmt::Display for Type {
             Self::Text => write!(f, "string"),
             Self::Struct(found) if found.name.is_empty() => write!(f, "struct"),
             Self::Struct(found) => write!(f, "struct {}", found.name),
-            Self::Array(of, count) => write!(f, "{of}[{count}]"),
+            Self::Array(..) => {
+                let (mut of, mut counts) = (self, String::new());
+                while let Self::Array(each, count) = of {
+                    counts += &format!("[{count}]");
+                    of = each;
+                }
+                write!(f, "{of}{counts}")
+            }
             Self::Pointer(to) => write!(f, "{to} *"),
         }
     }
