@@ -20,3 +20,40 @@ static u32 sum(u32 (*p)[2]);
 static u32 use(u32 *p) { return *p; }
 READ(t, u32, t);
 void packet(int port) { use(t); use(&t); u32 x = t[1]; emit(0); }
+=== one fault each
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+#define TWICE(x) ((x) + (x))
+#define BOTH(x, y) ((x) + (y))
+struct s { mac_t a; mac_t b; be16 c; be16 d; in6_t e; in6_t f; };
+enum { BAD };
+static u32 result(void) { return emit(0); }
+static void none(void) { return drop(BAD); }
+void packet(int port)
+{
+    struct s *s = header(struct s, 0);
+    u32 x = TWICE(1, 2), y = BOTH(1) + 3;
+    x = TWICE();
+    if (s->a == s->b) emit(0);
+    if (*s == *s) emit(0);
+    if (s->c < s->d) emit(0);
+    if (s->c >= 5) emit(0);
+    if (s->e == s->f) emit(0);
+    if (s->c + s->d) emit(0);
+    printf("%u", x);
+    puts("text");
+    memcpy(s->a, "abc", 3);
+    print(x);
+    return emit(0);
+}
+=== wrong macros in conditions and declarations
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+#define TWICE(x) ((x) + (x))
+#if TWICE(1, 2)
+#endif
+#if 1 + TWICE(1, 2) > 3
+#endif
+static u8 list[TWICE(1, 2)];
+TWICE(1, 2);
+void packet(int port) { TWICE(1, 2); list[TWICE(1, 2)] = 0; emit(TWICE(1, 2)); }

@@ -39,9 +39,10 @@ impl Checker<'_> {
             self.fault_help(span, format!("`{}` ends the handler and has no value", name.text), help);
         } else {
             self.unknown(name, "function");
-            for arg in args {
-                if let ast::Arg::Expr(arg) = arg {
-                    self.expr(arg);
+            for arg in args.iter().filter(|_| super::absent::instead(&name.text).is_none()) {
+                match arg {
+                    ast::Arg::Expr(ast::Expr { kind: ExprKind::Text(_), .. }) | ast::Arg::Type(_) => {}
+                    ast::Arg::Expr(arg) => _ = self.expr(arg),
                 }
             }
         }

@@ -138,8 +138,12 @@ impl Checker<'_> {
                 self.fault_help(e.span, format!("{message}, which is in network byte order"), format!("write {}(...)", host(*bits)));
             }
             Type::Pointer(_) => self.fault_help(e.span, message, "write `&p[i]` for the place of another element"),
-            Type::In6 => self.fault_help(e.span, message, "write ntoh128(...), which is a u128; equal(a, b) compares such values"),
-            Type::Mac | Type::Struct(_) => self.fault_help(e.span, message, "compare such values with `equal(a, b)`"),
+            Type::In6 | Type::Mac | Type::Struct(_) if matches!(sign, "==" | "!=") => {
+                self.fault_help(e.span, message, "compare such values with `equal(a, b)`");
+            }
+            Type::In6 => self.fault_help(e.span, message, "write ntoh128(...), which is a u128"),
+            Type::Mac => self.fault_help(e.span, message, "its bytes are `byte[i]`, and are numbers"),
+            Type::Struct(_) => self.fault_help(e.span, message, "name the member that is meant"),
             _ => self.fault(e.span, message),
         }
         Expr::error(e.span)

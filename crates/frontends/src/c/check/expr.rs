@@ -187,10 +187,7 @@ impl Checker<'_> {
         if equality && (matches!(a.ty, Type::Pointer(_)) || matches!(b.ty, Type::Pointer(_))) {
             return self.compare_pointer(compare, a, b, span);
         }
-        let (a, b) = (self.arithmetic(a, sign(op)), self.arithmetic(b, sign(op)));
-        if a.ty.is_error() || b.ty.is_error() {
-            return Expr::error(span);
-        }
+        let Some((a, b)) = self.operands(a, b, sign(op)) else { return Expr::error(span) };
         let ty = common(&a.ty, &b.ty);
         Expr { kind: Kind::Compare(compare, Box::new(cast(a, &ty)), Box::new(cast(b, &ty))), ty: INT, span }
     }
@@ -210,6 +207,17 @@ impl Checker<'_> {
         if compare == Compare::Ne { valid } else { Expr { kind: Kind::Not(Box::new(valid)), ty: INT, span } }
     }
 
+    /// Both sides of arithmetic. What is wrong with two of one type is told once.
+    fn operands(&mut self, a: Expr, b: Expr, sign: &str) -> Option<(Expr, Expr)> {
+        if a.ty == b.ty && !a.ty.is_int() {
+            let whole = Expr { span: a.span.to(b.span), ..a };
+            self.arithmetic(whole, sign);
+            return None;
+        }
+        let (a, b) = (self.arithmetic(a, sign), self.arithmetic(b, sign));
+        (!a.ty.is_error() && !b.ty.is_error()).then_some((a, b))
+    }
+
     fn compute(&mut self, binary: Binary, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
         if a.ty.is_error() || b.ty.is_error() {
             return Expr::error(span);
@@ -220,10 +228,7 @@ impl Checker<'_> {
             let ty = a.ty.clone();
             return Expr { kind: Kind::Binary(binary, Box::new(a), Box::new(b)), ty, span };
         }
-        let (a, b) = (self.arithmetic(a, sign(op)), self.arithmetic(b, sign(op)));
-        if a.ty.is_error() || b.ty.is_error() {
-            return Expr::error(span);
-        }
+        let Some((a, b)) = self.operands(a, b, sign(op)) else { return Expr::error(span) };
         self.computed(binary, a, b, span)
     }
 

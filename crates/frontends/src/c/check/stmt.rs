@@ -252,7 +252,7 @@ impl Checker<'_> {
         };
         let value = self.expr(value);
         if wants == Type::Void {
-            if value.ty != Type::Void {
+            if value.ty != Type::Void && !value.ty.is_error() {
                 let fault = Diagnostic::new(span, "a value is returned from a function that has none");
                 self.faults.add(fault.note(declared, "declared as void"));
             }

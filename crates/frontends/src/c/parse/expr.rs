@@ -202,6 +202,7 @@ impl Parser<'_> {
             Kind::Char => self.character(token)?,
             Kind::Text => return self.text(),
             Kind::Name => self.reference(token)?,
+            Kind::Wrong => ExprKind::Wrong,
             Kind::Sign("(") => {
                 self.next();
                 let inner = self.expression()?;

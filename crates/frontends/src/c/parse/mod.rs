@@ -121,9 +121,7 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         let found = self.peek();
-        if let Some(fault) = declare::absent(found) {
-            return self.fail(fault);
-        }
+        self.tell_known(found)?;
         // Behind the last token is where the missing one belongs.
         let last = self.last();
         let (span, message) = match sign {
@@ -151,11 +149,18 @@ impl<'a> Parser<'a> {
         Err(Failed)
     }
 
+    /// Fails at a token that is wrong in itself, or behind one.
+    fn tell_known(&mut self, found: &Token) -> Parsed<()> {
+        match declare::absent(found) {
+            Some(fault) => self.fail(fault),
+            None if found.kind == Kind::Wrong || self.tokens[self.at.saturating_sub(1)].kind == Kind::Wrong => Err(Failed),
+            None => Ok(()),
+        }
+    }
+
     fn unexpected<T>(&mut self, wanted: &str) -> Parsed<T> {
         let found = self.peek();
-        if let Some(fault) = declare::absent(found) {
-            return self.fail(fault);
-        }
+        self.tell_known(found)?;
         self.fail(Diagnostic::new(found.place(), format!("{wanted} is missing before {}", shown(found))))
     }
 
