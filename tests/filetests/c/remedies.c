@@ -57,3 +57,33 @@ ELEMENT(E, "1/1", "a/a");
 static u8 list[TWICE(1, 2)];
 TWICE(1, 2);
 void packet(int port) { TWICE(1, 2); list[TWICE(1, 2)] = 0; emit(TWICE(1, 2)); }
+=== pointers where a copy was meant, and the other way round
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+struct ip { u8 a[8]; u8 ttl; };
+TABLE_EXACT(flows, u32, u32, 4, 0);
+void packet(int port)
+{
+    struct ip ip = header(struct ip, 14);
+    u32 key = 1;
+    u32 v = table_find(flows, &key);
+    u8 b = header(u8, 0);
+    v = header(u32, 4);
+    struct ip a = { 0 }, c;
+    c = a + 1;
+    c += a;
+    v = -a;
+    a++;
+    if (a && !c) emit(0);
+    emit(0);
+}
+=== helpers that would end the handler
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+enum { BAD };
+void finish(int port) { if (port) drop(BAD); emit(0); }
+void packet(int port) { finish(port); }
+=== escapes
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+void packet(int port) { u8 a = '\q', b = 'ab', c = '', d = '\xfff', e = 'é'; print("\q"); emit(0); }

@@ -209,3 +209,17 @@ pub(super) enum Item {
     Function(Function),
     Assert(Expr, Option<Vec<u8>>),
 }
+
+/// `emit` or `drop` is among the statements.
+pub(super) fn end_handlers(list: &[Stmt]) -> bool {
+    let one = |statement: &Stmt| end_handlers(std::slice::from_ref(statement));
+    list.iter().any(|statement| match &statement.kind {
+        StmtKind::Expr(Expr { kind: ExprKind::Call(callee, _), .. }) => {
+            matches!(&callee.kind, ExprKind::Name(name) if ["emit", "drop"].contains(&&*name.text))
+        }
+        StmtKind::Block(inner) => end_handlers(inner),
+        StmtKind::If(_, then, otherwise) => one(then) || otherwise.as_deref().is_some_and(one),
+        StmtKind::While(_, body) | StmtKind::Do(body, _) | StmtKind::For(.., body) | StmtKind::Switch(_, body) => one(body),
+        _ => false,
+    })
+}

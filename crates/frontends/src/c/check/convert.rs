@@ -2,9 +2,10 @@
 
 use super::Checker;
 use crate::c::ast::Name;
+use crate::c::builtins::Gives;
 use crate::c::tree::{Compare, Expr, Kind, Local};
 use crate::c::types::{I64, INT, Type, U32, U64, U128};
-use crate::diagnostics::{Diagnostic, Span};
+use crate::diagnostics::Diagnostic;
 
 /// The type in which arithmetic on a smaller integer is done.
 pub(super) fn promoted(ty: &Type) -> Type {
@@ -56,7 +57,7 @@ impl Checker<'_> {
                 Expr { kind: Kind::Null, ty: to.clone(), span: e.span }
             }
             _ => {
-                self.mismatch(&e.ty, to, what, e.span);
+                self.mismatch(&e, to, what);
                 Expr::error(e.span)
             }
         }
@@ -82,7 +83,8 @@ impl Checker<'_> {
     }
 
     /// What is wrong with a value of one type where another is wanted.
-    fn mismatch(&mut self, from: &Type, to: &Type, what: &str, span: Span) {
+    fn mismatch(&mut self, e: &Expr, to: &Type, what: &str) {
+        let (from, span) = (&e.ty, e.span);
         let message = format!("{what} has type {to}, and this is {}", with_article(from));
         match (from, to) {
             (Type::Be(bits), to) if to.is_int() => self.fault_help(span, message, format!("write {}(...)", host(*bits))),
@@ -96,7 +98,7 @@ impl Checker<'_> {
                 self.fault_help(span, message, format!("write `const {to} *` there if that is only read"));
             }
             (from, Type::Pointer(to)) if *from == **to => self.fault_help(span, message, "write `&` before it"),
-            (Type::Pointer(from), to) if **from == *to => self.fault_help(span, message, "write `*` before it"),
+            (Type::Pointer(from), to) if **from == *to => self.fault_help(span, message, pointer_instead(e, to, what)),
             _ => self.fault(span, message),
         }
     }
@@ -147,6 +149,17 @@ impl Checker<'_> {
             _ => self.fault(e.span, message),
         }
         Expr::error(e.span)
+    }
+}
+
+/// What to write where a pointer to a value stands instead of that.
+fn pointer_instead(e: &Expr, to: &Type, what: &str) -> String {
+    let gives = if let Kind::Builtin(row, _) = &e.kind { Some(&row.gives) } else { None };
+    match (gives, to, what) {
+        (Some(Gives::Entry), _, "this variable") => format!("declare a pointer, `{to} *`: it is 0 if there is no such entry"),
+        (Some(Gives::Entry), ..) => "keep the pointer in a variable, and ask first whether it is 0".to_owned(),
+        (_, Type::Struct(_), "this variable") => format!("declare a pointer, `{to} *`: what is written to a copy is lost"),
+        _ => "write `*` before it".to_owned(),
     }
 }
 

@@ -30,9 +30,14 @@ impl Checker<'_> {
     fn function_name(&mut self, written: &ast::Function, handler: Option<usize>) {
         let name = &written.name;
         if !written.is_static && handler.is_none() {
-            let fault = Diagnostic::new(name.span, format!("`{}` is not a handler, and other functions are static", name.text));
-            let fault = similar(fault.help("write `static`"), &name.text, HANDLERS.into_iter(), "");
-            self.faults.add(fault);
+            let (message, help) = match &written.body {
+                Some(body) if ast::end_handlers(body) => {
+                    ("is not a handler, and only those end with `emit` or `drop`", "return what the handler needs to know, and end there")
+                }
+                _ => ("is not a handler, and other functions are static", "write `static`"),
+            };
+            let fault = Diagnostic::new(name.span, format!("`{}` {message}", name.text)).help(help);
+            self.faults.add(similar(fault, &name.text, HANDLERS.into_iter(), ""));
         }
     }
 

@@ -278,7 +278,7 @@ impl Checker<'_> {
     }
 
     fn local(&mut self, name: &Name, ty: Type, constant: bool, init: Option<&ast::Init>) -> Stmt {
-        let ty = match ty {
+        let mut ty = match ty {
             Type::Void | Type::Text => self.wrong_type(name.span, "a variable cannot have this type"),
             other => other,
         };
@@ -287,7 +287,13 @@ impl Checker<'_> {
             None => Init::None,
             Some(ast::Init::Value(value)) if !matches!(ty, Type::Array(..)) => {
                 let value = self.expr(value);
-                Init::Value(self.convert(value, &ty, "this variable"))
+                let given = value.ty.clone();
+                let value = self.convert(value, &ty, "this variable");
+                // Where a pointer was meant, uses of the variable are not wrong as well.
+                if value.ty.is_error() && matches!(given, Type::Pointer(_)) && !matches!(ty, Type::Pointer(_)) {
+                    ty = Type::Error;
+                }
+                Init::Value(value)
             }
             Some(init) => Init::Parts(self.parts(&ty, init)),
         };
