@@ -69,6 +69,7 @@ void packet(int port)
     u32 v = table_find(flows, &key);
     u8 b = header(u8, 0);
     v = header(u32, 4);
+    ip->ttl = b;
     struct ip a = { 0 }, c;
     c = a + 1;
     c += a;
@@ -87,3 +88,31 @@ void packet(int port) { finish(port); }
 #include <netvm.h>
 ELEMENT(E, "1/1", "a/a");
 void packet(int port) { u8 a = '\q', b = 'ab', c = '', d = '\xfff', e = 'é'; print("\q"); emit(0); }
+=== functions before their definition
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+READ_CALL(total, u32, total);
+static u32 first(u32 n) { return second(n) + third; }
+static u32 second(u32 n) { return n; }
+static u32 third;
+SCOPE(shared, GLOBAL);
+SCOPE(flows, GLOBAL);
+static u32 shared;
+TABLE_EXACT(flows, u32, u32, 4, 0);
+static u32 total(void) { return first(1); }
+READ(shared, u64, shared);
+READ(pair, text, shared);
+WRITE(wide, u16, shared);
+static u32 list[2];
+READ(list, u32, list);
+struct part { u32 a; };
+static u32 user(struct late *p) { return LATE; }
+struct late { u32 a; };
+enum { LATE };
+void packet(int port)
+{
+    if (__builtin_expect(port > 1, 0)) drop(WORST);
+    u32 n = __builtin_popcount(3);
+    emit(0);
+}
+enum { WORST };

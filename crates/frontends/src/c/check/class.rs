@@ -338,7 +338,11 @@ impl Checker<'_> {
             _ => {
                 let fault =
                     Diagnostic::new(name.span, format!("`{}` has type {}", name.text, variable.ty)).note(variable.span, "declared here");
-                self.faults.add(fault);
+                self.faults.add(fault.help(if variable.ty.is_scalar() {
+                    format!("write {} as the handler's type", variable.ty)
+                } else {
+                    "show a part of it with READ_CALL and a function".to_owned()
+                }));
             }
         }
         None

@@ -11,6 +11,7 @@ mod declare;
 mod expr;
 mod function;
 mod init;
+mod later;
 mod pattern;
 mod place;
 mod scope;
@@ -46,6 +47,7 @@ type Scope = HashMap<Arc<str>, (Symbol, Span)>;
 /// Checks a file, of a class or, if it is given, of an instance.
 pub(super) fn check(items: &[Item], instance: Option<&Instance>, faults: &mut Faults) -> Program {
     let mut checker = Checker::new(instance, faults);
+    checker.later = later::Later::of(items);
     for item in items {
         checker.item(item);
     }
@@ -62,6 +64,7 @@ struct Checker<'a> {
     /// Structs that are declared without members, and those being defined.
     announced: HashMap<Arc<str>, Span>,
     open_tags: Vec<Arc<str>>,
+    later: later::Later,
     infos: HashMap<Arc<str>, (usize, Span)>,
     next_struct: u32,
     /// Without it, what CONFIG makes and how long lists are is unknown.
@@ -92,6 +95,7 @@ impl<'a> Checker<'a> {
             enums: HashMap::new(),
             announced: HashMap::new(),
             open_tags: Vec::new(),
+            later: later::Later::default(),
             infos: HashMap::new(),
             next_struct: 0,
             instance,
@@ -152,6 +156,9 @@ impl<'a> Checker<'a> {
         let made = self.instance.is_none() && config.is_some_and(|config| name.text.starts_with(config.name.as_str()));
         if made || self.faults.is_unread(&name.text) {
             return;
+        }
+        if let Some(fault) = self.declared_later(name, what) {
+            return self.faults.add(fault);
         }
         let fault = Diagnostic::new(name.span, format!("there is no {what} `{}`", name.text));
         if let Some(help) = absent::instead(&name.text).filter(|_| what == "function") {

@@ -172,6 +172,7 @@ impl Checker<'_> {
         match self.lookup(&reason.text).map(|(symbol, _)| symbol.clone()) {
             Some(Symbol::Constant(_)) => return StmtKind::Drop(Arc::clone(&reason.text)),
             None if self.faults.is_unread(&reason.text) => {}
+            None if self.declared_later(reason, "reason").is_some() => self.unknown(reason, "reason"),
             None => self.fault_help(
                 reason.span,
                 format!("there is no reason `{}`", reason.text),

@@ -34,7 +34,11 @@ impl Checker<'_> {
         if self.open_tags.contains(&name.text) || self.faults.is_unread(&name.text) {
             return Some(Type::Error); // as a pointer, which no struct holds, it is told with the member
         }
-        let announced = *self.announced.get(&name.text)?;
+        let Some(announced) = self.announced.get(&name.text).copied() else {
+            let fault = self.defined_later(name, span)?;
+            self.faults.add(fault);
+            return Some(Type::Error);
+        };
         let fault = Diagnostic::new(span, format!("`struct {}` is not defined yet", name.text)).note(announced, "it is only declared here");
         self.faults.add(fault.help("put its definition, with its members, before this"));
         Some(Type::Error)
