@@ -102,6 +102,7 @@ impl Lowerer<'_> {
             PlaceKind::Deref(pointer, index) => {
                 let spot = self.pointed(pointer);
                 match index {
+                    Some(index) if self.is_in_several(&spot, index, pointer) => Spot::new(Base::Wrong, 0),
                     Some(index) => self.indexed(spot, index, place.ty.size(), None),
                     None => spot,
                 }
@@ -109,6 +110,9 @@ impl Lowerer<'_> {
             PlaceKind::Member(of, offset) => self.place(of).plus(*offset),
             PlaceKind::Element(of, index) => {
                 let spot = self.place(of);
+                if behind(of).is_some_and(|pointer| self.is_in_several(&spot, index, pointer)) {
+                    return Spot::new(Base::Wrong, 0);
+                }
                 self.indexed(spot, index, place.ty.size(), Some(of.ty.size()))
             }
             PlaceKind::Byte(of, index) => self.byte(of, index),
@@ -526,4 +530,13 @@ impl Lowerer<'_> {
 /// The local of a scalar.
 fn leaf(leaves: &[Leaf], spot: &Spot, ty: &Type) -> Option<u32> {
     leaves.iter().find(|(offset, known, _)| *offset == spot.offset && known == ty).map(|(.., local)| *local)
+}
+
+/// The pointer that leads to a place.
+fn behind(place: &Place) -> Option<&Expr> {
+    match &place.kind {
+        PlaceKind::Deref(pointer, _) => Some(pointer),
+        PlaceKind::Member(of, _) | PlaceKind::Element(of, _) | PlaceKind::Byte(of, _) => behind(of),
+        _ => None,
+    }
 }
