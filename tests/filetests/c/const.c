@@ -87,3 +87,21 @@ void packet(int port)
     ((struct s *) again)->n = sum(copy, 2);
     emit(0);
 }
+=== members and views that are const
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+struct s { const u32 n; u8 const bytes[4]; u32 free; const mac_t mac; };
+static const struct s initial = { 1, { 1, 2, 3, 4 }, 2, {{ 0 }} };
+static struct s own = { 3, { 0 }, 4, {{ 0 }} };
+static u32 last(u8 *bytes) { return bytes[3]; }
+void packet(int port)
+{
+    const struct s *view = header(const struct s, 0);
+    struct s *write = header(const struct s, 0);
+    header(const struct s, 0)->free = 1;
+    own.n = 1;
+    own.bytes[1] = 1;
+    own.mac.byte[0] = 1;
+    own.free = initial.n + view->n + last(own.bytes);
+    emit(0);
+}

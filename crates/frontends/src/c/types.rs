@@ -86,6 +86,8 @@ pub struct Member {
     pub ctype: Type,
     /// Bytes before it.
     pub offset: u32,
+    /// It is const: not assigned to.
+    pub constant: bool,
 }
 
 pub(super) const INT: Type = Type::Int { bits: 32, signed: true };

@@ -110,7 +110,11 @@ impl Checker<'_> {
                 None => return Expr::error(span),
             }
         }
-        self.built(row, found, span)
+        let mut made = self.built(row, found, span);
+        if let (Type::Pointer(to), Some(ast::Arg::Type(written))) = (&made.ty, args.first()) {
+            made.ty = Type::pointer((**to).clone(), written.base.constant);
+        }
+        made
     }
 
     fn built(&mut self, row: &'static Row, args: Vec<Arg>, span: Span) -> Expr {

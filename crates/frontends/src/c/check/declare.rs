@@ -63,7 +63,7 @@ impl Checker<'_> {
                     self.fault(name.span, format!("the member `{}` is there twice", name.text));
                 }
                 let bytes = ctype.size();
-                found.push(Member { name: name.text.to_string(), ctype, offset: size });
+                found.push(Member { name: name.text.to_string(), ctype, offset: size, constant: declarator.is_constant() });
                 size = size.saturating_add(bytes);
             }
         }

@@ -260,7 +260,8 @@ impl Checker<'_> {
     /// How to call an object that is not written to, and where it is declared.
     pub(super) fn read_only(&self, place: &Place) -> Option<(String, Option<Span>)> {
         match &place.kind {
-            PlaceKind::Member(of, _) | PlaceKind::Element(of, _) | PlaceKind::Byte(of, _) => self.read_only(of),
+            PlaceKind::Member(of, offset) => constant_member(of, *offset, &place.ty).or_else(|| self.read_only(of)),
+            PlaceKind::Element(of, _) | PlaceKind::Byte(of, _) => self.read_only(of),
             PlaceKind::Deref(pointer, _) => self.points_to_constant(pointer),
             PlaceKind::Param(id) => {
                 let param = &self.program.class.params[*id];
@@ -292,6 +293,13 @@ impl Checker<'_> {
         let what = |name: &str| format!("what {name} points to is const and");
         Some(named.map_or_else(|| (what("this"), None), |local| (what(&format!("`{}`", local.name)), Some(local.span))))
     }
+}
+
+/// How to call a member that is const.
+fn constant_member(of: &Place, offset: u32, ty: &Type) -> Option<(String, Option<Span>)> {
+    let Type::Struct(found) = &of.ty else { return None };
+    let member = found.members.iter().find(|member| member.offset == offset && member.ctype == *ty)?;
+    member.constant.then(|| (format!("the member `{}` is const and", member.name), None))
 }
 
 /// The bytes of a `mac_t` or `in6_t`.
