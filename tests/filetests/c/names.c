@@ -202,3 +202,29 @@ struct later { u32 a; };
 struct later;
 static u32 g(const struct later *p) { return p->a; }
 void packet(int port) { header(struct later, 0)->a = g(header(struct later, 4)); emit(0); }
+=== typedefs of structs that come later
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+struct later;
+typedef struct later later_t, *later_p;
+typedef struct never never_t;
+static u32 early(later_t *p);
+struct later { u32 a; };
+static u32 g(const later_t *p) { return p->a; }
+static u32 h(later_p p) { return p->a; }
+void packet(int port)
+{
+    later_p p = header(later_t, 0);
+    h(p);
+    g(p);
+    never_t *n = 0;
+    later_t copy = { misspelt };
+    emit(0);
+}
+=== one of them as it should be
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+typedef struct later later_t;
+struct later { u32 a; };
+static u32 g(const later_t *p) { return p->a; }
+void packet(int port) { later_t *p = header(later_t, 0); p->a = g(p); emit(0); }

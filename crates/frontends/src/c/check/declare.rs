@@ -27,7 +27,7 @@ impl Checker<'_> {
         if let Some((Symbol::Typedef(ty), _)) = self.lookup(&name.text) {
             return ty.clone();
         }
-        if self.faults.is_unread(&name.text) {
+        if self.faults.is_unread(&name.text) || self.is_waiting(name) {
             return Type::Error;
         }
         let fault = Diagnostic::new(name.span, format!("`{}` is not a type", name.text));

@@ -24,6 +24,10 @@ impl Later {
         later
     }
 
+    pub(super) fn has_tag(&self, tag: &str) -> bool {
+        self.tags.contains_key(tag)
+    }
+
     fn name(&mut self, name: &Name, is_function: bool) {
         self.names.entry(Arc::clone(&name.text)).or_insert((name.span, is_function));
     }

@@ -25,7 +25,7 @@ use super::tree::{self, Function, Program};
 use super::types::{StructType, Type};
 use super::{Faults, Instance, similar};
 use crate::diagnostics::{Diagnostic, Span};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// What a name stands for.
@@ -48,8 +48,17 @@ type Scope = HashMap<Arc<str>, (Symbol, Span)>;
 pub(super) fn check(items: &[Item], instance: Option<&Instance>, faults: &mut Faults) -> Program {
     let mut checker = Checker::new(instance, faults);
     checker.later = later::Later::of(items);
+    let mut waiting: Vec<&Item> = Vec::new();
     for item in items {
+        if waiting.len() < tags::MAX_WAITING && checker.waits(item) {
+            checker.wait(item);
+            waiting.push(item);
+            continue;
+        }
         checker.item(item);
+        for item in waiting.extract_if(.., |item| !checker.waits(item)).collect::<Vec<_>>() {
+            checker.item(item);
+        }
     }
     checker.finish();
     checker.program
@@ -65,6 +74,8 @@ struct Checker<'a> {
     announced: HashMap<Arc<str>, Span>,
     open_tags: Vec<Arc<str>>,
     later: later::Later,
+    /// Typedefs of structs that are defined further down.
+    waiting: HashSet<Arc<str>>,
     infos: HashMap<Arc<str>, (usize, Span)>,
     next_struct: u32,
     /// Without it, what CONFIG makes and how long lists are is unknown.
@@ -96,6 +107,7 @@ impl<'a> Checker<'a> {
             announced: HashMap::new(),
             open_tags: Vec::new(),
             later: later::Later::default(),
+            waiting: HashSet::new(),
             infos: HashMap::new(),
             next_struct: 0,
             instance,

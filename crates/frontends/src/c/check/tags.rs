@@ -1,12 +1,38 @@
 //! Tags of structs that are not defined yet: announced by `struct tag;`, or just being defined.
 
 use super::Checker;
-use crate::c::ast::{BaseKind, Declaration, Name};
+use crate::c::ast::{BaseKind, Declaration, Item, Name, Storage};
 use crate::c::types::Type;
 use crate::diagnostics::{Diagnostic, Span};
 use std::sync::Arc;
 
+/// How many typedefs wait for their structs at most.
+pub(super) const MAX_WAITING: usize = 100;
+
 impl Checker<'_> {
+    /// `typedef struct tag name;` before the struct is defined: its turn comes behind that.
+    pub(super) fn waits(&self, item: &Item) -> bool {
+        let Item::Declare(Declaration { storage: Storage::Typedef, base, .. }) = item else { return false };
+        matches!(&base.kind, BaseKind::Struct(Some(tag), None) if !self.structs.contains_key(&tag.text) && self.later.has_tag(&tag.text))
+    }
+
+    /// Its names are known to be types to come.
+    pub(super) fn wait(&mut self, item: &Item) {
+        let Item::Declare(declaration) = item else { return };
+        let names = declaration.declarators.iter().filter_map(|declarator| declarator.name.as_ref());
+        self.waiting.extend(names.map(|name| Arc::clone(&name.text)));
+    }
+
+    /// A typedef whose turn has not come is used; that is told.
+    pub(super) fn is_waiting(&mut self, name: &Name) -> bool {
+        let waits = self.waiting.contains(&name.text);
+        if waits {
+            let message = format!("`{}` is the name of a struct that is not defined yet", name.text);
+            self.fault_help(name.span, message, "put the definition of the struct, with its members, before this");
+        }
+        waits
+    }
+
     /// `struct tag;`, which only says that there will be one.
     pub(super) fn announced(&mut self, declaration: &Declaration) -> bool {
         let (BaseKind::Struct(Some(tag), None), []) = (&declaration.base.kind, &declaration.declarators[..]) else { return false };
