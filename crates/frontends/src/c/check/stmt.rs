@@ -32,7 +32,6 @@ impl Checker<'_> {
 
     fn statement(&mut self, s: &ast::Stmt, out: &mut Vec<Stmt>) {
         let kind = match &s.kind {
-            ast::StmtKind::Declare(declaration) if self.announced(declaration) => StmtKind::Empty,
             ast::StmtKind::Declare(declaration) => return self.locals(declaration, out),
             ast::StmtKind::Assert(condition, text) => return self.assertion(condition, text.as_deref()),
             ast::StmtKind::Expr(e) => self.effect(e),
@@ -263,6 +262,9 @@ impl Checker<'_> {
     }
 
     fn locals(&mut self, declaration: &ast::Declaration, out: &mut Vec<Stmt>) {
+        if self.announced(declaration) {
+            return;
+        }
         let base = self.base(&declaration.base);
         for declarator in &declaration.declarators {
             let Some(name) = &declarator.name else { continue };

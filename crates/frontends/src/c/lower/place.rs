@@ -89,14 +89,7 @@ impl Lowerer<'_> {
     fn found(&mut self, place: &Place) -> Spot {
         match &place.kind {
             PlaceKind::Local(id) => self.variable(*id, place),
-            PlaceKind::Static(id) => {
-                let base = match &self.program.statics[*id] {
-                    variable if variable.constant => Base::Initialised,
-                    variable if variable.is_shared() => Base::Shared,
-                    _ => Base::Data,
-                };
-                Spot::new(base, self.static_address(*id))
-            }
+            PlaceKind::Static(id) => self.static_variable(*id),
             PlaceKind::Param(id) => Spot::new(Base::Param(*id), 0),
             PlaceKind::Info(id) => Spot::new(Base::Info, self.info_offset(*id, place.span)),
             PlaceKind::Deref(pointer, index) => {
@@ -118,6 +111,15 @@ impl Lowerer<'_> {
             PlaceKind::Byte(of, index) => self.byte(of, index),
             PlaceKind::Value(value) => self.object(value),
         }
+    }
+
+    fn static_variable(&mut self, id: usize) -> Spot {
+        let base = match &self.program.statics[id] {
+            variable if variable.constant => Base::Initialised,
+            variable if variable.is_shared() => Base::Shared,
+            _ => Base::Data,
+        };
+        Spot::new(base, self.static_address(id))
     }
 
     fn variable(&mut self, id: usize, place: &Place) -> Spot {

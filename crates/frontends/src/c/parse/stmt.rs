@@ -2,7 +2,7 @@
 
 use super::{MAX_CHAIN, Parsed, Parser};
 use crate::c::ast::{Expr, Stmt, StmtKind};
-use crate::c::token::Kind;
+use crate::c::token::{Kind, Token};
 use crate::diagnostics::Diagnostic;
 
 /// Statements of C that the language has not.
@@ -73,13 +73,7 @@ impl Parser<'_> {
     fn any_statement(&mut self) -> Parsed<Stmt> {
         let token = self.peek();
         let start = token.place();
-        if let Some((word, remedy)) = ABSENT.iter().find(|(word, _)| token.is_name(word)) {
-            return self.fail(Diagnostic::new(start, format!("there is no `{word}` in the element language")).help(*remedy));
-        }
-        if token.kind == Kind::Name && !token.is_name("default") && self.ahead(1).is(":") {
-            let fault = Diagnostic::new(start, "there are no labels in the element language, and no `goto`");
-            return self.fail(fault.help("use loops, `break` and `return`"));
-        }
+        self.is_there(token)?;
         let kind = match &*token.text {
             "{" => StmtKind::Block(self.scoped(Self::block)?),
             ";" => self.word(StmtKind::Empty)?,
@@ -100,6 +94,18 @@ impl Parser<'_> {
             _ => self.simple()?,
         };
         Ok(Stmt { kind, span: self.since(start) })
+    }
+
+    /// Fails at a statement that the language has not.
+    fn is_there(&mut self, token: &Token) -> Parsed<()> {
+        if let Some((word, remedy)) = ABSENT.iter().find(|(word, _)| token.is_name(word)) {
+            return self.fail(Diagnostic::new(token.place(), format!("there is no `{word}` in the element language")).help(*remedy));
+        }
+        if token.kind == Kind::Name && !token.is_name("default") && self.ahead(1).is(":") {
+            let fault = Diagnostic::new(token.place(), "there are no labels in the element language, and no `goto`");
+            return self.fail(fault.help("use loops, `break` and `return`"));
+        }
+        Ok(())
     }
 
     /// A statement with the labels before it.
