@@ -115,3 +115,62 @@ void packet(int port)
     misspelt = 1;
     emit(0);
 }
+=== ends that are missing
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+static u32 x;
+static void f(u32 a { x = a; }
+static u32 g(u32 a) { return a
+static u32 h(u32 a) { return a; }
+void packet(int port)
+{
+    for (int i = 0; i < 3; i++ {
+        x++;
+    }
+    if (x == 1 {
+        x = 2;
+    }
+    do { x++; } while (x < 3;
+    switch (port {
+    case 1: break;
+    }
+    u8 list[4;
+    list[1 = 3;
+    struct s { u8 a; } s = { 1 ;
+    x = h(1;
+    emit(0)
+}
+=== semicolons and a brace before the next function
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a")
+PARAM(u32, n, "N", REQUIRED)
+static u32 x
+void packet(int port)
+{
+    while (x) {
+        x--;
+    emit(0);
+}
+static u32 y;
+=== several braces are not closed
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+static u32 x;
+static u32 one(u32 a)
+{
+    for (u32 i = 0; i < a; i++) {
+        if (i > 2) {
+            x++;
+    }
+    return x;
+static const u32 *two(const u32 *a)
+{
+    if (*a) {
+        x++;
+    return a;
+}
+void packet(int port)
+{
+    x = one(x) + *two(&x);
+    emit(0);
+}

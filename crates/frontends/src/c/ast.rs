@@ -198,6 +198,8 @@ pub(super) struct Function {
     pub(super) body: Option<Vec<Stmt>>,
     /// The closing brace.
     pub(super) end: Span,
+    /// It is there.
+    pub(super) is_closed: bool,
 }
 
 /// What stands in a file.

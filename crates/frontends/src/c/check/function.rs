@@ -103,7 +103,8 @@ impl Checker<'_> {
         // Parameters are in the scope of the outermost block.
         let statements = self.statements(body);
         let Some(mut current) = self.current.take() else { return };
-        if handler.is_none() && current.function.result != Type::Void && !ends(&statements) && !current.function.result.is_error() {
+        let wants = handler.is_none() && written.is_closed && current.function.result != Type::Void;
+        if wants && !ends(&statements) && !current.function.result.is_error() {
             let fault = Diagnostic::new(written.end, format!("`{}` ends without a value", written.name.text));
             self.faults.add(fault.note(written.name.span, "it has a result").help("write `return` before this"));
         }

@@ -249,7 +249,9 @@ impl Parser<'_> {
             let designators = self.designators()?;
             list.push((designators, self.deeper(Self::init)?));
             if !self.eat(",") && !self.peek().is("}") {
-                return self.unexpected("`,` or `}`");
+                let ended = self.peek().is(";");
+                let fault = self.unexpected(if ended { "`}`" } else { "`,` or `}`" });
+                return if ended { Ok(Init::List(list, self.since(start))) } else { fault };
             }
         }
         Ok(Init::List(list, self.since(start)))
@@ -295,10 +297,9 @@ impl Parser<'_> {
                 self.names.enter(&name.text, false);
             }
             params.push((base, declarator));
-            if self.eat(")") {
-                return Ok(params);
+            if !self.eat(",") {
+                return self.close(",").map(|()| params);
             }
-            self.need(",")?;
         }
     }
 

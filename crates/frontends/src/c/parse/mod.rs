@@ -54,7 +54,7 @@ pub(super) type Parsed<T> = Result<T, Failed>;
 
 /// Reads a whole file.
 pub(super) fn parse(tokens: &[Token], faults: &mut Faults) -> Vec<Item> {
-    let mut parser = Parser { tokens, at: 0, faults, names: Names::default(), depth: 0 };
+    let mut parser = Parser { tokens, at: 0, faults, names: Names::default(), depth: 0, unclosed: None };
     let mut items = Vec::new();
     while parser.peek().kind != Kind::End {
         let start = parser.at;
@@ -73,6 +73,8 @@ struct Parser<'a> {
     faults: &'a mut Faults,
     names: Names,
     depth: u32,
+    /// A function begins there before the braces of the one before are closed; that is told.
+    unclosed: Option<usize>,
 }
 
 impl<'a> Parser<'a> {
@@ -128,7 +130,13 @@ impl<'a> Parser<'a> {
             ";" if self.at > 0 => (Span { start: last.end.saturating_sub(1), end: last.end }, "`;` is missing behind this".to_owned()),
             _ => (found.place(), format!("`{sign}` is missing before {}", shown(found))),
         };
-        self.fail(Diagnostic::new(span, message))
+        let fault = Diagnostic::new(span, message);
+        if sign == ";" && (found.first || found.is("}")) {
+            // The line ends, and all else is there.
+            self.faults.add(fault);
+            return Ok(());
+        }
+        self.fail(fault)
     }
 
     /// The end of what a parenthesis opened, or else that sign. Where a statement or block ends, a missing one is told and reading goes on.
@@ -294,13 +302,14 @@ impl<'a> Parser<'a> {
         let params = self.params()?;
         let is_static = storage == Storage::Static;
         if self.eat(";") {
-            return Ok(Function { is_static, result, pointers, name, params, body: None, end: self.last() });
+            return Ok(Function { is_static, result, pointers, name, params, body: None, end: self.last(), is_closed: true });
         }
         if !self.peek().is("{") {
             return self.unexpected("the body of the function");
         }
         let body = self.block()?;
-        Ok(Function { is_static, result, pointers, name, params, body: Some(body), end: self.last() })
+        let is_closed = self.unclosed != Some(self.at);
+        Ok(Function { is_static, result, pointers, name, params, body: Some(body), end: self.last(), is_closed })
     }
 }
 

@@ -3,11 +3,14 @@
 use super::{MAX_CHAIN, Parsed, Parser};
 use crate::c::ast::{Expr, Stmt, StmtKind};
 use crate::c::token::{Kind, Token};
-use crate::diagnostics::Diagnostic;
+use crate::diagnostics::{Diagnostic, Span};
 
 /// Statements of C that the language has not.
 const ABSENT: [(&str, &str); 3] =
     [("goto", "use loops, `break` and `return`"), ("asm", "an element knows no machine"), ("__asm__", "an element knows no machine")];
+
+/// Tokens of a function's head that are looked at.
+const MAX_HEAD: usize = 64;
 
 impl Parser<'_> {
     /// Statements in braces.
@@ -27,12 +30,37 @@ impl Parser<'_> {
             if self.peek().kind == Kind::End {
                 return self.fail(Diagnostic::new(open, "this brace is not closed").help("close it with `}`"));
             }
+            if self.begins_function() {
+                self.tell_unclosed(open);
+                return Ok(list);
+            }
             if of_if && self.peek().is_name("else") {
                 let fault = Diagnostic::new(self.peek().place(), "`}` is missing before `else`");
                 self.faults.add(fault.note(open, "this brace is not closed"));
                 return Ok(list);
             }
             list.extend(self.statement_or_nothing());
+        }
+    }
+
+    /// The head of a function, with a brace behind it.
+    fn begins_function(&self) -> bool {
+        if !self.peek().first || !self.begins_type() {
+            return false;
+        }
+        let head = (0..MAX_HEAD).take_while(|n| self.ahead(*n).kind == Kind::Name || self.ahead(*n).is("*")).count();
+        if head < 2 || !self.ahead(head).is("(") {
+            return false;
+        }
+        let close = (head..MAX_HEAD).find(|n| self.ahead(*n).is(")") || self.ahead(*n).is(";"));
+        close.is_some_and(|n| self.ahead(n).is(")") && self.ahead(n + 1).is("{"))
+    }
+
+    fn tell_unclosed(&mut self, open: Span) {
+        let place = self.peek().place();
+        if self.unclosed.replace(self.at) != Some(self.at) {
+            let fault = Diagnostic::new(open, "this brace is not closed").note(place, "a function begins here");
+            self.faults.add(fault.help("close it with `}` before that"));
         }
     }
 
@@ -254,7 +282,11 @@ impl Parser<'_> {
         let condition = if self.peek().is(";") { None } else { Some(self.expression()?) };
         self.need(";")?;
         let step = if self.peek().is(")") { None } else { Some(self.expression()?) };
-        self.need(")")?;
+        if self.peek().is(";") {
+            self.need(")")?
+        } else {
+            self.close(")")?
+        }
         Ok(StmtKind::For(init, condition, step, Box::new(self.statement()?)))
     }
 }
