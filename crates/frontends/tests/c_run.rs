@@ -132,6 +132,42 @@ fn what_is_beyond_an_array_is_a_trap() {
 }
 
 #[test]
+fn a_switch_may_begin_with_declarations_and_have_no_braces() {
+    let text = class(
+        "1/1",
+        "static u32 last(u32 n)
+         {
+             switch (n)
+             case 1: case 2: return 20;
+             switch (n) { static u32 calls; case 7: calls++; return calls; }
+             return 30;
+         }
+         void packet(int port)
+         {
+             u8 *which = header(u8, 0);
+             for (int round = 0; round < 2; round++)
+                 switch (*which) {
+                     u32 value;
+                     u8 list[2], *p;
+                 case 0:
+                     value = 5;
+                     p = &list[1];
+                     *p = value;
+                     *which = list[1] + 1;
+                     break;
+                 default:
+                     value = last(*which);
+                     *which = value;
+                 }
+             emit(0);
+         }",
+    );
+    let mut element = Element::new(&text, 1, 1, values(&[]));
+    let results: Vec<u8> = [0, 1, 2, 3, 7].iter().map(|which| element.push(&[*which]).1[0]).collect();
+    assert_eq!(results, [30, 30, 30, 30, 20]);
+}
+
+#[test]
 fn tables_keep_structs() {
     let text = class(
         "1/1",

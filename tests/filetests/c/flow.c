@@ -129,7 +129,7 @@ void packet(int port)
     p = &own;
     const struct s *q = 0;
     q = &own;
-    struct s *r = &fixed;
+    struct s *r = (struct s *) &fixed;
     r->a = 1;
     struct s *none;
     none->a = 1;

@@ -95,3 +95,136 @@ void packet(int port)
     free(p);
     emit(0);
 }
+=== parameters declared again
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+static u32 f(u32 a, u32 b)
+{
+    u32 a = b;
+    for (u32 b = 0; b < 4; b++) { u32 a = 3; b += a; }
+    return a;
+}
+void packet(int port)
+{
+    typedef u8 port;
+    f(1, 2);
+    emit(0);
+}
+=== words of C as names
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+static u32 while;
+static u32 struct;
+static u32 true;
+struct sizeof { u8 a; };
+struct s { u8 for; };
+enum { if, B };
+static void default(u32 n) { }
+static void f(u32 goto) { }
+void packet(int port)
+{
+    u32 return = 4;
+    struct s *s = header(struct s, 0);
+    s->switch = 1;
+    emit(0);
+}
+=== names that netvm.h has
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+static u32 u8;
+static u32 packet_length;
+enum { emit, NOUTPUTS };
+typedef u32 uint16_t;
+typedef unsigned uint32_t;
+PARAM(u32, now, "NOW", REQUIRED);
+TABLE_EXACT(header, u32, u32, 4, 0);
+static void string(void) { }
+static void clone(void) { }
+void packet(int port) { emit(0); }
+=== locals may have the names of types and functions
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+typedef u32 word;
+struct s { u32 string; word word; word more; };
+static word f(u32 word, be16 u16) { word += 1; { typedef u8 word; word small = 255; } return word + sizeof(u16); }
+static word g(word a);
+static word g(word a) { word b = a; return (word) b; }
+void packet(int port)
+{
+    word word = 3, other = (word) * 2;
+    word += 1;
+    word * other;
+    for (u32 u8 = 0; u8 < 3; u8++)
+        word += u8;
+    u32 string = f(word, 0), now = 1;
+    string++;
+    { enum { be16 = 4 }; string += (be16) + 1; }
+    be16 field = htons(string + now + g(other));
+    *header(be16, 0) = field;
+    emit(0);
+}
+=== copies for outputs that no element of the class has
+#include <netvm.h>
+ELEMENT(E, "1/1-2", "a/ah");
+static void copy(int output) { if (NOUTPUTS > 1) clone(output); }
+void packet(int port)
+{
+    if (NOUTPUTS > 1)
+        clone(1);
+    copy(1);
+    clone(5);
+    clone(-1);
+    clone(1 + 1);
+    emit(0);
+}
+=== structs before they are defined
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+struct later;
+struct never;
+struct node { u32 value; struct node *next; };
+struct tree { u32 value; struct tree left, *right; struct tree more[2]; };
+static u32 f(struct later *p);
+struct later { u32 a; };
+static u32 g(const struct later *p) { return p->a; }
+void packet(int port)
+{
+    struct later;
+    struct never x;
+    g(header(struct later, 0));
+    emit(0);
+}
+=== a struct that is announced
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+struct later;
+struct later { u32 a; };
+struct later;
+static u32 g(const struct later *p) { return p->a; }
+void packet(int port) { header(struct later, 0)->a = g(header(struct later, 4)); emit(0); }
+=== typedefs of structs that come later
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+struct later;
+typedef struct later later_t, *later_p;
+typedef struct never never_t;
+static u32 early(later_t *p);
+struct later { u32 a; };
+static u32 g(const later_t *p) { return p->a; }
+static u32 h(later_p p) { return p->a; }
+void packet(int port)
+{
+    later_p p = header(later_t, 0);
+    h(p);
+    g(p);
+    never_t *n = 0;
+    later_t copy = { misspelt };
+    emit(0);
+}
+=== one of them as it should be
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+typedef struct later later_t;
+struct later { u32 a; };
+static u32 g(const later_t *p) { return p->a; }
+void packet(int port) { later_t *p = header(later_t, 0); p->a = g(p); emit(0); }

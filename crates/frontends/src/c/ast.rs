@@ -35,12 +35,23 @@ pub(super) enum BaseKind {
 #[derive(Debug)]
 pub(super) struct Declarator {
     pub(super) pointers: u32,
+    /// `*const`: the pointer itself is not assigned to.
+    pub(super) constant: bool,
+    /// The declaration begins with a const type: what the pointer points to, or the object itself if there is none.
+    pub(super) of_constant: bool,
     /// None in the name of a type.
     pub(super) name: Option<Name>,
     /// Outermost first; none for `[]`.
     pub(super) dimensions: Vec<Option<Expr>>,
     pub(super) init: Option<Init>,
     pub(super) span: Span,
+}
+
+impl Declarator {
+    /// What it declares is not assigned to.
+    pub(super) fn is_constant(&self) -> bool {
+        if self.pointers > 0 { self.constant } else { self.of_constant }
+    }
 }
 
 /// `base declarator, declarator;`
@@ -187,6 +198,8 @@ pub(super) struct Function {
     pub(super) body: Option<Vec<Stmt>>,
     /// The closing brace.
     pub(super) end: Span,
+    /// It is there.
+    pub(super) is_closed: bool,
 }
 
 /// What stands in a file.
@@ -197,4 +210,18 @@ pub(super) enum Item {
     Declare(Declaration),
     Function(Function),
     Assert(Expr, Option<Vec<u8>>),
+}
+
+/// `emit` or `drop` is among the statements.
+pub(super) fn end_handlers(list: &[Stmt]) -> bool {
+    let one = |statement: &Stmt| end_handlers(std::slice::from_ref(statement));
+    list.iter().any(|statement| match &statement.kind {
+        StmtKind::Expr(Expr { kind: ExprKind::Call(callee, _), .. }) => {
+            matches!(&callee.kind, ExprKind::Name(name) if ["emit", "drop"].contains(&&*name.text))
+        }
+        StmtKind::Block(inner) => end_handlers(inner),
+        StmtKind::If(_, then, otherwise) => one(then) || otherwise.as_deref().is_some_and(one),
+        StmtKind::While(_, body) | StmtKind::Do(body, _) | StmtKind::For(.., body) | StmtKind::Switch(_, body) => one(body),
+        _ => false,
+    })
 }

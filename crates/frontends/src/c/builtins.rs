@@ -19,8 +19,10 @@ pub(super) enum Takes {
     Regex,
     /// The address of a key of the table before.
     Key,
-    /// A u8 array of the element's own.
+    /// A u8 array of the element's own, which is written to.
     Array,
+    /// The same, which is only read.
+    Bytes,
     /// A string in quotes.
     Literal,
     /// A string parameter.
@@ -113,7 +115,7 @@ macro_rules! rows {
 
 use Does::{Ops, Own as O};
 use Gives::{Entry, Value as G, View};
-use Takes::{Any, Array, Key, Literal, More, Regex, Strings, Table, Text, Type as T, Value as V};
+use Takes::{Any, Array, Bytes, Key, Literal, More, Regex, Strings, Table, Text, Type as T, Value as V};
 
 const VOID: Gives = G(Type::Void);
 
@@ -139,7 +141,7 @@ rows! {
     packet_ask(V(INT)) G(BOOL), O(Own::Ask), moves;
     packet_copy(V(U32), V(U32), V(U32)) VOID, O(Own::PacketCopy);
     packet_read(Array, V(U32), V(U32)) VOID, O(Own::PacketRead);
-    packet_write(V(U32), Array, V(U32)) VOID, O(Own::PacketWrite);
+    packet_write(V(U32), Bytes, V(U32)) VOID, O(Own::PacketWrite);
     clone(V(INT)) VOID, O(Own::Clone);
     checksum(V(U32), V(U32)) G(U16), Ops(&[(Op::ChksumCalc, 0)]);
     checksum_ok(V(U32), V(U32)) G(BOOL), Ops(&[(Op::ChksumCalc, 0), (Op::PushC0, 0), (Op::WEq, 32)]);
@@ -182,6 +184,11 @@ rows! {
 
 /// Words of netvm.h that are no functions but look like them.
 pub(super) const FORMS: [&str; 3] = ["emit", "drop", "info"];
+
+/// It is a function or looks like one.
+pub(super) fn is_function(name: &str) -> bool {
+    find(name).is_some() || FORMS.contains(&name)
+}
 
 /// The function with that name.
 pub(super) fn find(name: &str) -> Option<&'static Row> {

@@ -1,7 +1,7 @@
 //! Faults while they are gathered, and as they are handed on: with the texts that they are in.
 
 use crate::diagnostics::{self, Diagnostic, Sources, Span};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,32 +10,44 @@ const MAX: usize = 50;
 
 /// Faults found so far.
 #[derive(Clone, Default)]
-pub(super) struct Faults(Vec<Diagnostic>);
+pub(super) struct Faults {
+    told: Vec<Diagnostic>,
+    unread: HashSet<Arc<str>>,
+}
 
 impl Faults {
     /// Adds a fault, unless it is told already or there are too many.
     pub(super) fn add(&mut self, fault: Diagnostic) {
-        let known = self.0.iter().any(|known| known.span == fault.span && known.message == fault.message);
-        if self.0.len() < MAX && !known {
-            self.0.push(fault);
+        let known = self.told.iter().any(|known| known.span == fault.span && known.message == fault.message);
+        if self.told.len() < MAX && !known {
+            self.told.push(fault);
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.told.is_empty()
     }
 
     /// There is a fault within a place.
     pub(super) fn told(&self, span: Span) -> bool {
-        self.0.iter().any(|fault| span.start <= fault.span.start && fault.span.end <= span.end)
+        self.told.iter().any(|fault| span.start <= fault.span.start && fault.span.end <= span.end)
+    }
+
+    /// A name of a declaration that could not be read: that it is unknown is not told as well.
+    pub(super) fn leave_unread(&mut self, name: &Arc<str>) {
+        self.unread.insert(Arc::clone(name));
+    }
+
+    pub(super) fn is_unread(&self, name: &str) -> bool {
+        self.unread.contains(name)
     }
 
     /// What was made, if nothing was wrong. A fault where a macro is used says which.
     pub(super) fn result<T>(self, made: T, sources: Sources, uses: &HashMap<u32, (Arc<str>, Span)>) -> Result<T, Diagnostics> {
-        if self.0.is_empty() {
+        if self.told.is_empty() {
             return Ok(made);
         }
-        let mut faults = self.0;
+        let mut faults = self.told;
         for fault in &mut faults {
             if let Some((name, defined)) = uses.get(&fault.span.start).filter(|_| fault.notes.len() < 4) {
                 fault.notes.push((*defined, format!("in the macro `{name}`, defined here")));

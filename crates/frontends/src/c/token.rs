@@ -20,6 +20,8 @@ pub(super) enum Kind {
     Sign(&'static str),
     /// A character that begins nothing.
     Stray,
+    /// Stands for what is told already: the use of a macro that is wrong.
+    Wrong,
     End,
 }
 

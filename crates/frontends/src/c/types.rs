@@ -3,6 +3,7 @@
 //! Structs are packed. A size is that of gcc on a 64-bit machine with `#pragma pack(1)`, so that `sizeof` and offsets agree.
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// The most bytes of any object.
@@ -37,7 +38,23 @@ pub enum Type {
     /// Elements of a type.
     Array(Arc<Type>, u32),
     /// The place of an object.
-    Pointer(Arc<Type>),
+    Pointer(Pointee),
+}
+
+/// What a pointer points to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pointee {
+    to: Arc<Type>,
+    /// It is const: not written to by way of this pointer.
+    pub constant: bool,
+}
+
+impl Deref for Pointee {
+    type Target = Type;
+
+    fn deref(&self) -> &Type {
+        &self.to
+    }
 }
 
 /// A struct; two are the same type if they are the same declaration.
@@ -92,6 +109,8 @@ pub struct Member {
     pub ctype: Type,
     /// Bytes before it.
     pub offset: u32,
+    /// It is const: not assigned to.
+    pub constant: bool,
 }
 
 pub(super) const INT: Type = Type::Int { bits: 32, signed: true };
@@ -131,6 +150,12 @@ const NAMES: [(&str, Type); 26] = [
     ("in6_t", Type::In6),
     ("string", Type::Text),
 ];
+
+impl fmt::Display for Pointee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.constant { "const " } else { "" }, self.to)
+    }
+}
 
 impl Type {
     /// The type with that name in netvm.h.
@@ -196,8 +221,16 @@ impl Type {
         *self == Self::Error
     }
 
-    pub(super) fn pointer(to: Self) -> Self {
-        Self::Pointer(Arc::new(to))
+    pub(super) fn pointer(to: impl Into<Arc<Self>>, constant: bool) -> Self {
+        Self::Pointer(Pointee { to: to.into(), constant })
+    }
+
+    /// A pointer to the same, as const as both are together; none if they point to different types.
+    pub(super) fn either_pointer(&self, other: &Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Pointer(a), Self::Pointer(b)) if a.to == b.to => Some(Self::pointer(Arc::clone(&a.to), a.constant || b.constant)),
+            _ => None,
+        }
     }
 
     /// The scalars that an object is made of, with their offsets, in order, but at most `limit`: none if there are more.
@@ -241,7 +274,14 @@ impl fmt::Display for Type {
             Self::Text => write!(f, "string"),
             Self::Struct(found) if found.name.is_empty() => write!(f, "struct"),
             Self::Struct(found) => write!(f, "struct {}", found.name),
-            Self::Array(of, count) => write!(f, "{of}[{count}]"),
+            Self::Array(..) => {
+                let (mut of, mut counts) = (self, String::new());
+                while let Self::Array(each, count) = of {
+                    counts += &format!("[{count}]");
+                    of = each;
+                }
+                write!(f, "{of}{counts}")
+            }
             Self::Pointer(to) => write!(f, "{to} *"),
         }
     }

@@ -14,10 +14,12 @@ const FUNCTIONS: &[(&[&str], &str)] = &[
     (&["offsetof"], "an offset is the sum of the sizes before it: structs are packed"),
     (&["rand", "random", "srand", "srandom"], "write random32()"),
     (&["time", "gettimeofday", "clock_gettime", "clock"], "write now(), the packet's time in nanoseconds"),
+    (&["__builtin_expect", "__builtin_expect_with_probability", "likely", "unlikely"], "write the condition alone"),
     (&["sleep", "usleep", "nanosleep"], "hold the packet with packet_hold, and set a timer"),
 ];
 
 /// What to write in the place of a function of the C library.
 pub(super) fn instead(function: &str) -> Option<&'static str> {
-    FUNCTIONS.iter().find(|(names, _)| names.contains(&function)).map(|(_, help)| *help)
+    let of_compiler = || function.starts_with("__builtin_").then_some("write it out: functions of compilers are not there");
+    FUNCTIONS.iter().find(|(names, _)| names.contains(&function)).map(|(_, help)| *help).or_else(of_compiler)
 }

@@ -4,8 +4,8 @@ use super::convert::with_article;
 use super::place::looks_like_place;
 use super::{Checker, Symbol};
 use crate::c::ast::{self, ExprKind, Name};
-use crate::c::builtins::{self, Gives, Row, Takes};
-use crate::c::tree::{Arg, Expr, Kind, Place, PlaceKind};
+use crate::c::builtins::{self, Does, Gives, Own, Row, Takes};
+use crate::c::tree::{Arg, Expr, Kind, Place, PlaceKind, meaning};
 use crate::c::types::{INT, Type};
 use crate::diagnostics::{Diagnostic, Span};
 use std::sync::Arc;
@@ -19,7 +19,11 @@ impl Checker<'_> {
         match self.lookup(&name.text).map(|(symbol, _)| symbol.clone()) {
             Some(Symbol::Function(id)) => self.call_function(id, name, args, span),
             Some(_) => {
-                self.fault(name.span, format!("`{}` is not a function", name.text));
+                // Where the file takes a name of netvm.h, that is told already.
+                let taken = self.scopes[0].contains_key(&name.text) && builtins::is_function(&name.text);
+                if !taken {
+                    self.fault(name.span, format!("`{}` is not a function", name.text));
+                }
                 Expr::error(span)
             }
             None => match builtins::find(&name.text) {
@@ -35,9 +39,10 @@ impl Checker<'_> {
             self.fault_help(span, format!("`{}` ends the handler and has no value", name.text), help);
         } else {
             self.unknown(name, "function");
-            for arg in args {
-                if let ast::Arg::Expr(arg) = arg {
-                    self.expr(arg);
+            for arg in args.iter().filter(|_| super::absent::instead(&name.text).is_none()) {
+                match arg {
+                    ast::Arg::Expr(ast::Expr { kind: ExprKind::Text(_), .. }) | ast::Arg::Type(_) => {}
+                    ast::Arg::Expr(arg) => _ = self.expr(arg),
                 }
             }
         }
@@ -68,7 +73,7 @@ impl Checker<'_> {
         let mut values = Vec::new();
         for (arg, local) in args.iter().zip(&function.locals) {
             let value = self.value(arg);
-            values.push(self.convert(value, &local.ty, "this argument"));
+            values.push(self.passed(value, local, name));
         }
         if values.iter().any(|value| value.ty.is_error()) {
             return Expr { kind: Kind::Error, ty: function.result, span }.without_value();
@@ -105,20 +110,29 @@ impl Checker<'_> {
                 None => return Expr::error(span),
             }
         }
-        self.built(row, found, span)
+        let mut made = self.built(row, found, span);
+        if let (Type::Pointer(to), Some(ast::Arg::Type(written))) = (&made.ty, args.first()) {
+            made.ty = Type::pointer((**to).clone(), written.base.constant);
+        }
+        made
     }
 
     fn built(&mut self, row: &'static Row, args: Vec<Arg>, span: Span) -> Expr {
         let ty = match (&row.gives, args.first()) {
             (Gives::Value(ty), _) => ty.clone(),
-            (Gives::View, Some(Arg::Type(ty))) => Type::pointer(ty.clone()),
-            (Gives::Entry, Some(Arg::Table(table))) => Type::pointer(self.program.tables[*table].value.clone()),
+            (Gives::View, Some(Arg::Type(ty))) => Type::pointer(ty.clone(), false),
+            (Gives::Entry, Some(Arg::Table(table))) => Type::pointer(self.program.tables[*table].value.clone(), false),
             _ => return Expr::error(span),
         };
         if let [Arg::Value(a), Arg::Value(b)] = &args[..]
             && row.takes == [Takes::Any, Takes::Any]
         {
             return self.equal(a, b, span);
+        }
+        if let (Does::Own(Own::Clone), [Arg::Value(port)]) = (&row.does, &args[..])
+            && let Kind::Number(n) = port.kind
+        {
+            self.output_exists(meaning(&port.ty, n), port.span);
         }
         Expr { kind: Kind::Builtin(row, args), ty, span }
     }
@@ -172,15 +186,21 @@ impl Checker<'_> {
         let value = match takes {
             Takes::Value(ty) => self.convert(value, ty, "this argument"),
             Takes::Text => self.convert(value, &Type::Text, "this argument"),
-            Takes::Array => self.bytes(value, name),
+            Takes::Array => self.bytes(value, name, true),
+            Takes::Bytes => self.bytes(value, name, false),
             _ => value,
         };
         (!value.ty.is_error()).then_some(Arg::Value(value))
     }
 
     /// Bytes of the element's own memory.
-    fn bytes(&mut self, value: Expr, name: &Name) -> Expr {
+    fn bytes(&mut self, value: Expr, name: &Name, written: bool) -> Expr {
         match &value.ty {
+            Type::Pointer(to) if to.constant && written => {
+                let help = "give it an array without `const`";
+                self.fault_help(value.span, format!("`{}` writes to this, which is const", name.text), help);
+                Expr::error(value.span)
+            }
             Type::Pointer(to) if to.size() == 1 || to.is_error() => value,
             Type::Error => value,
             other => {
@@ -221,13 +241,13 @@ impl Checker<'_> {
         let address = match &key.kind {
             ExprKind::Unary(ast::UnaryOp::Address, of) if looks_like_place(of) => {
                 let place = self.place(of);
-                Expr { ty: Type::pointer(place.ty.clone()), kind: Kind::Address(Box::new(place)), span: key.span }
+                Expr { ty: Type::pointer(place.ty.clone(), true), kind: Kind::Address(Box::new(place)), span: key.span }
             }
             ExprKind::Unary(ast::UnaryOp::Address, of) if matches!(of.kind, ExprKind::Compound(..)) => {
                 let value = self.expr(of);
                 let (ty, span) = (value.ty.clone(), value.span);
                 let place = Place { kind: PlaceKind::Value(Box::new(value)), ty: ty.clone(), span };
-                Expr { kind: Kind::Address(Box::new(place)), ty: if ty.is_error() { ty } else { Type::pointer(ty) }, span }
+                Expr { kind: Kind::Address(Box::new(place)), ty: if ty.is_error() { ty } else { Type::pointer(ty, true) }, span }
             }
             _ => self.expr(key),
         };

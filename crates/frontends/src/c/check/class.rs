@@ -33,6 +33,9 @@ impl Checker<'_> {
             "STRINGS" | "REGEX" => self.pattern_word(args, &*word.text == "REGEX"),
             table => self.table_word(table, args, span),
         };
+        if done.is_none() {
+            args.iter().filter_map(name_of).for_each(|name| self.faults.leave_unread(&name.text));
+        }
         if done.is_none() && !self.faults.told(span) {
             let form = form(&word.text);
             self.fault_help(span, format!("`{}` has another form", word.text), format!("write {form};"));
@@ -341,7 +344,11 @@ impl Checker<'_> {
             _ => {
                 let fault =
                     Diagnostic::new(name.span, format!("`{}` has type {}", name.text, variable.ty)).note(variable.span, "declared here");
-                self.faults.add(fault);
+                self.faults.add(fault.help(if variable.ty.is_scalar() {
+                    format!("write {} as the handler's type", variable.ty)
+                } else {
+                    "show a part of it with READ_CALL and a function".to_owned()
+                }));
             }
         }
         None

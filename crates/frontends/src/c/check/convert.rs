@@ -1,9 +1,11 @@
 //! Conversions between types (C11, 6.3), and the wall between numbers and fields in network byte order.
 
 use super::Checker;
-use crate::c::tree::{Compare, Expr, Kind};
+use crate::c::ast::Name;
+use crate::c::builtins::Gives;
+use crate::c::tree::{Compare, Expr, Kind, Local};
 use crate::c::types::{I64, INT, Type, U32, U64, U128};
-use crate::diagnostics::Span;
+use crate::diagnostics::Diagnostic;
 
 /// The type in which arithmetic on a smaller integer is done.
 pub(super) fn promoted(ty: &Type) -> Type {
@@ -47,6 +49,7 @@ impl Checker<'_> {
         }
         match (&e.ty, to) {
             (from, to) if from == to => e,
+            (Type::Pointer(from), Type::Pointer(to_what)) if **from == **to_what && to_what.constant => Expr { ty: to.clone(), ..e },
             (from, Type::Bool) if from.is_int() || matches!(from, Type::Be(_)) => self.as_bool(e),
             (from, to) if from.is_int() && to.is_int() => cast(e, to),
             (from, Type::Be(bits)) if from.is_int() && neutral(&e, *bits) => Expr { ty: to.clone(), ..e },
@@ -54,9 +57,22 @@ impl Checker<'_> {
                 Expr { kind: Kind::Null, ty: to.clone(), span: e.span }
             }
             _ => {
-                self.mismatch(&e.ty, to, what, e.span);
+                self.mismatch(&e, to, what);
                 Expr::error(e.span)
             }
+        }
+    }
+
+    /// An argument for a parameter. What writes to const objects is told with the parameter, which only may lack the word.
+    pub(super) fn passed(&mut self, value: Expr, to: &Local, function: &Name) -> Expr {
+        match (&value.ty, &to.ty) {
+            (Type::Pointer(from), Type::Pointer(into)) if **from == **into && from.constant && !into.constant => {
+                let fault = Diagnostic::new(value.span, format!("`{}` may write to this, which is const", function.text));
+                let help = format!("if it only reads it, write `const {into} *{}` there", to.name);
+                self.faults.add(fault.note(to.span, "the parameter is declared here").help(help));
+                Expr::error(value.span)
+            }
+            _ => self.convert(value, &to.ty, "this argument"),
         }
     }
 
@@ -67,7 +83,8 @@ impl Checker<'_> {
     }
 
     /// What is wrong with a value of one type where another is wanted.
-    fn mismatch(&mut self, from: &Type, to: &Type, what: &str, span: Span) {
+    fn mismatch(&mut self, e: &Expr, to: &Type, what: &str) {
+        let (from, span) = (&e.ty, e.span);
         let message = format!("{what} has type {to}, and this is {}", with_article(from));
         match (from, to) {
             (Type::Be(bits), to) if to.is_int() => self.fault_help(span, message, format!("write {}(...)", host(*bits))),
@@ -77,8 +94,11 @@ impl Checker<'_> {
             (Type::Be(from), Type::Be(to)) => {
                 self.fault_help(span, message, format!("write {}({}(...))", network(*to), host(*from)));
             }
+            (Type::Pointer(from), Type::Pointer(to)) if **from == **to => {
+                self.fault_help(span, message, format!("write `const {to} *` there if that is only read"));
+            }
             (from, Type::Pointer(to)) if *from == **to => self.fault_help(span, message, "write `&` before it"),
-            (Type::Pointer(from), to) if **from == *to => self.fault_help(span, message, "write `*` before it"),
+            (Type::Pointer(from), to) if **from == *to => self.fault_help(span, message, pointer_instead(e, to, what)),
             _ => self.fault(span, message),
         }
     }
@@ -120,11 +140,26 @@ impl Checker<'_> {
                 self.fault_help(e.span, format!("{message}, which is in network byte order"), format!("write {}(...)", host(*bits)));
             }
             Type::Pointer(_) => self.fault_help(e.span, message, "write `&p[i]` for the place of another element"),
-            Type::In6 => self.fault_help(e.span, message, "write ntoh128(...), which is a u128; equal(a, b) compares such values"),
-            Type::Mac | Type::Struct(_) => self.fault_help(e.span, message, "compare such values with `equal(a, b)`"),
+            Type::In6 | Type::Mac | Type::Struct(_) if matches!(sign, "==" | "!=") => {
+                self.fault_help(e.span, message, "compare such values with `equal(a, b)`");
+            }
+            Type::In6 => self.fault_help(e.span, message, "write ntoh128(...), which is a u128"),
+            Type::Mac => self.fault_help(e.span, message, "its bytes are `byte[i]`, and are numbers"),
+            Type::Struct(_) => self.fault_help(e.span, message, "name the member that is meant"),
             _ => self.fault(e.span, message),
         }
         Expr::error(e.span)
+    }
+}
+
+/// What to write where a pointer to a value stands instead of that.
+fn pointer_instead(e: &Expr, to: &Type, what: &str) -> String {
+    let gives = if let Kind::Builtin(row, _) = &e.kind { Some(&row.gives) } else { None };
+    match (gives, to, what) {
+        (Some(Gives::Entry), _, "this variable") => format!("declare a pointer, `{to} *`: it is 0 if there is no such entry"),
+        (Some(Gives::Entry), ..) => "keep the pointer in a variable, and ask first whether it is 0".to_owned(),
+        (_, Type::Struct(_), "this variable") => format!("declare a pointer, `{to} *`: what is written to a copy is lost"),
+        _ => "write `*` before it".to_owned(),
     }
 }
 

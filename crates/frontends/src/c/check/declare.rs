@@ -15,7 +15,7 @@ impl Checker<'_> {
             BaseKind::Known(ty) => ty.clone(),
             BaseKind::Named(name) => self.typedef(name),
             BaseKind::Struct(tag, None) => self.tagged(tag.as_ref(), base.span),
-            BaseKind::Struct(tag, Some(members)) => self.structure(tag.as_ref(), members, base.span),
+            BaseKind::Struct(tag, Some(members)) => self.defined(tag.as_ref(), members, base.span),
             BaseKind::Enum(tag, list) => self.enumeration(tag.as_ref(), list.as_deref()),
         }
     }
@@ -23,6 +23,9 @@ impl Checker<'_> {
     fn typedef(&mut self, name: &Name) -> Type {
         if let Some((Symbol::Typedef(ty), _)) = self.lookup(&name.text) {
             return ty.clone();
+        }
+        if self.faults.is_unread(&name.text) || self.is_waiting(name) {
+            return Type::Error;
         }
         let fault = Diagnostic::new(name.span, format!("`{}` is not a type", name.text));
         let fault = similar(fault, &name.text, Type::names(), "");
@@ -35,13 +38,16 @@ impl Checker<'_> {
         if let Some((known, _)) = self.structs.get(&name.text) {
             return Type::Struct(Arc::clone(known));
         }
+        if let Some(ty) = self.undefined_tag(name, span) {
+            return ty;
+        }
         let fault = Diagnostic::new(span, format!("there is no `struct {}`", name.text));
         let fault = similar(fault, &name.text, self.structs.keys().map(|tag| &**tag), "struct ");
         self.faults.add(fault);
         Type::Error
     }
 
-    fn structure(&mut self, tag: Option<&Name>, members: &[Declaration], span: Span) -> Type {
+    pub(super) fn structure(&mut self, tag: Option<&Name>, members: &[Declaration], span: Span) -> Type {
         let mut found = StructType { name: String::new(), members: Vec::new(), size: 0, alignment: 1, id: 0 };
         for declaration in members {
             let base = self.base(&declaration.base);
@@ -52,8 +58,8 @@ impl Checker<'_> {
             for declarator in &declaration.declarators {
                 let ty = self.declared(base.clone(), declarator, None);
                 let ctype = self.member_type(ty, declarator.span);
-                if let Some(name) = &declarator.name {
-                    self.add_member(&mut found, Some(name), ctype, name.span);
+                if declarator.name.is_some() {
+                    self.add_member(&mut found, Some(declarator), ctype, declarator.span);
                 }
             }
         }
@@ -67,11 +73,12 @@ impl Checker<'_> {
         self.new_struct(tag, found, span)
     }
 
-    fn add_member(&mut self, to: &mut StructType, name: Option<&Name>, ctype: Type, span: Span) {
-        let bytes = ctype.size();
-        let offset = to.size;
+    fn add_member(&mut self, to: &mut StructType, declarator: Option<&Declarator>, ctype: Type, span: Span) {
+        let name = declarator.and_then(|declarator| declarator.name.as_ref());
+        let (span, bytes) = (name.map_or(span, |name| name.span), ctype.size());
         let name = name.map_or_else(String::new, |name| name.text.to_string());
-        let new = Member { name, ctype, offset };
+        let constant = declarator.is_some_and(Declarator::is_constant);
+        let new = Member { name, ctype, offset: to.size, constant };
         let twice = match &new.ctype {
             Type::Struct(inner) if new.name.is_empty() => {
                 inner.names().into_iter().find(|name| to.member(name).is_some()).map(str::to_owned)
@@ -167,7 +174,7 @@ impl Checker<'_> {
 
     /// The type that a declarator makes of its base. `length` is for `[]`.
     pub(super) fn declared(&mut self, base: Type, declarator: &Declarator, length: Option<u32>) -> Type {
-        let mut ty = (0..declarator.pointers).fold(base, |ty, _| Type::pointer(ty));
+        let mut ty = (0..declarator.pointers).fold(base, |ty, _| Type::pointer(ty, declarator.of_constant));
         if let Type::Pointer(to) = &ty
             && matches!(**to, Type::Pointer(_) | Type::Void | Type::Text)
         {

@@ -62,7 +62,7 @@ impl Checker<'_> {
         match &e.kind {
             _ if looks_like_place(e) => {
                 let place = self.place(e);
-                Self::load(place)
+                self.load(place)
             }
             ExprKind::Number(value, ty) => Expr::number((*value).into(), ty.clone(), span),
             ExprKind::Text(_) => {
@@ -143,7 +143,7 @@ impl Checker<'_> {
                 Expr::error(span)
             }
             (ty, _) => {
-                let ty = Type::pointer(ty.clone());
+                let ty = Type::pointer(ty.clone(), self.read_only(&place).is_some());
                 Expr { kind: Kind::Address(Box::new(place)), ty, span }
             }
         }
@@ -187,10 +187,7 @@ impl Checker<'_> {
         if equality && (matches!(a.ty, Type::Pointer(_)) || matches!(b.ty, Type::Pointer(_))) {
             return self.compare_pointer(compare, a, b, span);
         }
-        let (a, b) = (self.arithmetic(a, sign(op)), self.arithmetic(b, sign(op)));
-        if a.ty.is_error() || b.ty.is_error() {
-            return Expr::error(span);
-        }
+        let Some((a, b)) = self.operands(a, b, sign(op)) else { return Expr::error(span) };
         let ty = common(&a.ty, &b.ty);
         Expr { kind: Kind::Compare(compare, Box::new(cast(a, &ty)), Box::new(cast(b, &ty))), ty: INT, span }
     }
@@ -210,6 +207,17 @@ impl Checker<'_> {
         if compare == Compare::Ne { valid } else { Expr { kind: Kind::Not(Box::new(valid)), ty: INT, span } }
     }
 
+    /// Both sides of arithmetic. What is wrong with two of one type is told once.
+    fn operands(&mut self, a: Expr, b: Expr, sign: &str) -> Option<(Expr, Expr)> {
+        if a.ty == b.ty && !a.ty.is_int() {
+            let whole = Expr { span: a.span.to(b.span), ..a };
+            self.arithmetic(whole, sign);
+            return None;
+        }
+        let (a, b) = (self.arithmetic(a, sign), self.arithmetic(b, sign));
+        (!a.ty.is_error() && !b.ty.is_error()).then_some((a, b))
+    }
+
     fn compute(&mut self, binary: Binary, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
         if a.ty.is_error() || b.ty.is_error() {
             return Expr::error(span);
@@ -220,10 +228,7 @@ impl Checker<'_> {
             let ty = a.ty.clone();
             return Expr { kind: Kind::Binary(binary, Box::new(a), Box::new(b)), ty, span };
         }
-        let (a, b) = (self.arithmetic(a, sign(op)), self.arithmetic(b, sign(op)));
-        if a.ty.is_error() || b.ty.is_error() {
-            return Expr::error(span);
-        }
+        let Some((a, b)) = self.operands(a, b, sign(op)) else { return Expr::error(span) };
         self.computed(binary, a, b, span)
     }
 
@@ -301,7 +306,7 @@ impl Checker<'_> {
         let ty = match (&yes.ty, &no.ty) {
             (a, b) if a.is_int() && b.is_int() => common(a, b),
             (a, b) if a.is_int() && !b.is_int() => b.clone(),
-            (a, _) => a.clone(),
+            (a, b) => a.either_pointer(b).unwrap_or_else(|| a.clone()),
         };
         let (yes, no) = (self.convert(yes, &ty, "the other side of `:`"), self.convert(no, &ty, "the other side of `:`"));
         if yes.ty.is_error() || no.ty.is_error() {
@@ -317,7 +322,8 @@ impl Checker<'_> {
             (_, Type::Error) | (Type::Error, _) => Expr::error(span),
             (_, Type::Void) => Expr { kind: Kind::Comma(Box::new(value), Box::new(Expr::number(0, INT, span))), ty: Type::Void, span },
             (from, to) if from.is_int() && to.is_int() && *to != Type::Bool => Expr { span, ..cast(value, to) },
-            (Type::Pointer(_), Type::Pointer(_)) if value.ty != ty => {
+            (from, to) if from.either_pointer(to).is_some() => Expr { ty, span, ..value },
+            (Type::Pointer(_), Type::Pointer(_)) => {
                 self.fault_help(span, "a pointer cannot become one to another type", "make a view with header(T, offset)");
                 Expr::error(span)
             }

@@ -3,9 +3,9 @@
 use super::{Checker, Current, Scope, Symbol};
 use crate::c::ast;
 use crate::c::similar;
+use crate::c::tree::HANDLERS;
 use crate::c::tree::{self, Function, Local};
 use crate::c::types::{INT, Type};
-use crate::c::{builtins, tree::HANDLERS};
 use crate::diagnostics::{Diagnostic, Span};
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ impl Checker<'_> {
     /// A function and its body.
     pub(super) fn function(&mut self, written: &ast::Function) {
         let result = self.base(&written.result);
-        let result = (0..written.pointers).fold(result, |ty, _| Type::pointer(ty));
+        let result = (0..written.pointers).fold(result, |ty, _| Type::pointer(ty, written.result.constant));
         let result =
             if matches!(result, Type::Text) { self.wrong_type(written.name.span, "a function cannot return a string") } else { result };
         let handler = HANDLERS.iter().position(|name| *name == &*written.name.text).filter(|_| !written.is_static);
@@ -30,12 +30,14 @@ impl Checker<'_> {
     fn function_name(&mut self, written: &ast::Function, handler: Option<usize>) {
         let name = &written.name;
         if !written.is_static && handler.is_none() {
-            let fault = Diagnostic::new(name.span, format!("`{}` is not a handler, and other functions are static", name.text));
-            let fault = similar(fault.help("write `static`"), &name.text, HANDLERS.into_iter(), "");
-            self.faults.add(fault);
-        }
-        if builtins::find(&name.text).is_some() || builtins::FORMS.contains(&&*name.text) {
-            self.fault_help(name.span, format!("`{}` is a function of netvm.h", name.text), "choose another name");
+            let (message, help) = match &written.body {
+                Some(body) if ast::end_handlers(body) => {
+                    ("is not a handler, and only those end with `emit` or `drop`", "return what the handler needs to know, and end there")
+                }
+                _ => ("is not a handler, and other functions are static", "write `static`"),
+            };
+            let fault = Diagnostic::new(name.span, format!("`{}` {message}", name.text)).help(help);
+            self.faults.add(similar(fault, &name.text, HANDLERS.into_iter(), ""));
         }
     }
 
@@ -44,15 +46,17 @@ impl Checker<'_> {
         for (n, (base, declarator)) in params.iter().enumerate() {
             let ty = self.base(base);
             let ty = match self.declared(ty, declarator, Some(1)) {
-                Type::Array(of, _) => Type::Pointer(of),
+                Type::Array(of, _) => Type::pointer(of, base.constant),
                 Type::Void => self.wrong_type(declarator.span, "a parameter cannot be void"),
                 other => other,
             };
+            // `const u32 list[]` is a pointer that may be assigned to.
+            let constant = declarator.is_constant() && declarator.dimensions.is_empty();
             let (name, span) = declarator.name.as_ref().map_or(("".into(), declarator.span), |name| (Arc::clone(&name.text), name.span));
             if let Some(name) = &declarator.name {
                 self.declare(name, Symbol::Local(n));
             }
-            locals.push(Local { name, ty, span, constant: base.constant && declarator.pointers == 0 });
+            locals.push(Local { name, ty, span, constant });
         }
         locals
     }
@@ -96,9 +100,11 @@ impl Checker<'_> {
         // What is not static is meant as a handler, whatever its name: its ends are not told as well.
         let meant = handler.or_else(|| (!written.is_static).then_some(tree::PACKET));
         self.current = Some(Current { function, handler: meant, switches: Vec::new(), loops: 0, breakable: 0 });
-        let statements = self.block(body);
+        // Parameters are in the scope of the outermost block.
+        let statements = self.statements(body);
         let Some(mut current) = self.current.take() else { return };
-        if handler.is_none() && current.function.result != Type::Void && !ends(&statements) && !current.function.result.is_error() {
+        let wants = handler.is_none() && written.is_closed && current.function.result != Type::Void;
+        if wants && !ends(&statements) && !current.function.result.is_error() {
             let fault = Diagnostic::new(written.end, format!("`{}` ends without a value", written.name.text));
             self.faults.add(fault.note(written.name.span, "it has a result").help("write `return` before this"));
         }

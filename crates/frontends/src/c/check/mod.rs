@@ -11,10 +11,12 @@ mod declare;
 mod expr;
 mod function;
 mod init;
+mod later;
 mod pattern;
 mod place;
 mod scope;
 mod stmt;
+mod tags;
 
 use super::ast::{self, Item, Name};
 use super::builtins;
@@ -23,7 +25,7 @@ use super::tree::{self, Function, Program};
 use super::types::{StructType, Type};
 use super::{Faults, Instance, similar};
 use crate::diagnostics::{Diagnostic, Span};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// What a name stands for.
@@ -45,8 +47,18 @@ type Scope = HashMap<Arc<str>, (Symbol, Span)>;
 /// Checks a file, of a class or, if it is given, of an instance.
 pub(super) fn check(items: &[Item], instance: Option<&Instance>, faults: &mut Faults) -> Program {
     let mut checker = Checker::new(instance, faults);
+    checker.later = later::Later::of(items);
+    let mut waiting: Vec<&Item> = Vec::new();
     for item in items {
+        if waiting.len() < tags::MAX_WAITING && checker.waits(item) {
+            checker.wait(item);
+            waiting.push(item);
+            continue;
+        }
         checker.item(item);
+        for item in waiting.extract_if(.., |item| !checker.waits(item)).collect::<Vec<_>>() {
+            checker.item(item);
+        }
     }
     checker.finish();
     checker.program
@@ -58,6 +70,12 @@ struct Checker<'a> {
     scopes: Vec<Scope>,
     structs: HashMap<Arc<str>, (Arc<StructType>, Span)>,
     enums: HashMap<Arc<str>, Type>,
+    /// Structs that are declared without members, and those being defined.
+    announced: HashMap<Arc<str>, Span>,
+    open_tags: Vec<Arc<str>>,
+    later: later::Later,
+    /// Typedefs of structs that are defined further down.
+    waiting: HashSet<Arc<str>>,
     infos: HashMap<Arc<str>, (usize, Span)>,
     next_struct: u32,
     /// Without it, what CONFIG makes and how long lists are is unknown.
@@ -86,6 +104,10 @@ impl<'a> Checker<'a> {
             scopes: vec![Scope::new()],
             structs: HashMap::new(),
             enums: HashMap::new(),
+            announced: HashMap::new(),
+            open_tags: Vec::new(),
+            later: later::Later::default(),
+            waiting: HashSet::new(),
             infos: HashMap::new(),
             next_struct: 0,
             instance,
@@ -97,6 +119,7 @@ impl<'a> Checker<'a> {
     fn item(&mut self, item: &Item) {
         match item {
             Item::Class(word, args, span) => self.class_word(word, args, *span),
+            Item::Declare(declaration) if self.announced(declaration) => {}
             Item::Declare(declaration) => self.declaration(declaration),
             Item::Function(function) => self.function(function),
             Item::Assert(condition, text) => self.assertion(condition, text.as_deref()),
@@ -113,11 +136,26 @@ impl<'a> Checker<'a> {
 
     /// Enters a name into the innermost scope.
     fn declare(&mut self, name: &Name, symbol: Symbol) {
+        if self.scopes.len() == 1 {
+            self.not_of_netvm(name, &symbol);
+        }
         let scope = self.scopes.last_mut().expect("there is the file's scope");
         if let Some((_, before)) = scope.insert(Arc::clone(&name.text), (symbol, name.span)) {
             let fault = Diagnostic::new(name.span, format!("`{}` is declared twice", name.text));
             self.faults.add(fault.note(before, "declared here already"));
         }
+    }
+
+    /// A name of the file is not one that netvm.h declares there.
+    fn not_of_netvm(&mut self, name: &Name, symbol: &Symbol) {
+        let what = match (Type::named(&name.text), symbol) {
+            (Some(known), Symbol::Typedef(ty)) if known == *ty => return,
+            (Some(_), _) => "type",
+            (None, _) if ["NINPUTS", "NOUTPUTS"].contains(&&*name.text) => "constant",
+            (None, _) if builtins::is_function(&name.text) => "function",
+            _ => return,
+        };
+        self.fault_help(name.span, format!("`{}` is a {what} of netvm.h", name.text), "choose another name");
     }
 
     fn lookup(&self, name: &str) -> Option<&(Symbol, Span)> {
@@ -127,8 +165,12 @@ impl<'a> Checker<'a> {
     /// A name that is not declared: says so, unless CONFIG will make it.
     fn unknown(&mut self, name: &Name, what: &str) {
         let config = self.program.class.config.as_ref();
-        if self.instance.is_none() && config.is_some_and(|config| name.text.starts_with(config.name.as_str())) {
+        let made = self.instance.is_none() && config.is_some_and(|config| name.text.starts_with(config.name.as_str()));
+        if made || self.faults.is_unread(&name.text) {
             return;
+        }
+        if let Some(fault) = self.declared_later(name, what) {
+            return self.faults.add(fault);
         }
         let fault = Diagnostic::new(name.span, format!("there is no {what} `{}`", name.text));
         if let Some(help) = absent::instead(&name.text).filter(|_| what == "function") {

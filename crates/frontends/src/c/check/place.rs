@@ -3,8 +3,9 @@
 use super::convert::with_article;
 use super::{Checker, Symbol};
 use crate::c::ast::{self, Arg, ExprKind, Name, UnaryOp};
+use crate::c::builtins;
 use crate::c::similar;
-use crate::c::tree::{Expr, Kind, Place, PlaceKind, meaning};
+use crate::c::tree::{Expr, HANDLERS, Kind, Place, PlaceKind, meaning};
 use crate::c::types::{INT, Type, U8};
 use crate::diagnostics::{Diagnostic, Span};
 use std::sync::Arc;
@@ -56,6 +57,7 @@ impl Checker<'_> {
             Some(Symbol::Constant(value)) => found(PlaceKind::Value(Box::new(Expr::number(value, INT, span))), INT),
             Some(other) => {
                 let (what, help) = match other {
+                    Symbol::Function(id) if self.program.handlers.contains(&Some(id)) => return self.handler_as_value(name),
                     Symbol::Function(_) => ("a function", "write `()` behind it to call it"),
                     Symbol::Pattern(_) => ("what packets are searched for", "use strings_find or regex_found"),
                     Symbol::Table(_) => ("a table", "use table_find, table_insert or table_delete"),
@@ -76,9 +78,22 @@ impl Checker<'_> {
         }
         match self.infos.get(&name.text) {
             Some(_) => self.fault_help(span, format!("`{}` is an info field", name.text), format!("write info({})", name.text)),
+            None if HANDLERS.contains(&&*name.text) => return self.handler_as_value(name),
+            None if builtins::is_function(&name.text) => {
+                let none = builtins::find(&name.text).is_some_and(|row| row.takes.is_empty());
+                let call = if none { "write `()` behind it to call it" } else { "write its arguments in parentheses behind it" };
+                self.fault_help(span, format!("`{}` is a function of netvm.h, not a value", name.text), call);
+            }
             None => self.unknown(name, "variable"),
         }
         wrong(span)
+    }
+
+    fn handler_as_value(&mut self, name: &Name) -> Place {
+        let packet = &*name.text == "packet";
+        let help = if packet { "the packet's bytes are seen by way of header(T, offset)" } else { "netvm calls it: choose another name" };
+        self.fault_help(name.span, format!("`{}` is a handler, not a value", name.text), help);
+        wrong(name.span)
     }
 
     fn info(&mut self, args: &[Arg], span: Span) -> Place {
@@ -127,7 +142,7 @@ impl Checker<'_> {
             }
             Type::Pointer(to) => {
                 let ty = (**to).clone();
-                Place { kind: PlaceKind::Deref(Box::new(Self::load(whole)), Some(Box::new(index))), ty, span }
+                Place { kind: PlaceKind::Deref(Box::new(self.load(whole)), Some(Box::new(index))), ty, span }
             }
             Type::Error => wrong(span),
             other => {
@@ -155,7 +170,7 @@ impl Checker<'_> {
                     self.fault_help(span, "this is a pointer, and `.` wants a struct", "write `->`");
                 }
                 let span = whole.span;
-                Place { kind: PlaceKind::Deref(Box::new(Self::load(whole)), None), ty, span }
+                Place { kind: PlaceKind::Deref(Box::new(self.load(whole)), None), ty, span }
             }
             (Type::Struct(_) | Type::Mac | Type::In6, true) => {
                 self.fault_help(span, "this is no pointer, and `->` wants one", "write `.`");
@@ -195,14 +210,15 @@ impl Checker<'_> {
     }
 
     /// The value of an object; an array is the pointer to its first element.
-    pub(super) fn load(place: Place) -> Expr {
+    pub(super) fn load(&self, place: Place) -> Expr {
+        let constant = matches!(place.ty, Type::Array(..)) && self.read_only(&place).is_some();
         let Place { kind, ty, span } = place;
         match (ty, kind) {
             (_, PlaceKind::Value(value)) => *value,
             (Type::Error, _) => Expr::error(span),
             (Type::Array(of, count), kind) => {
                 let whole = Place { kind, ty: Type::Array(Arc::clone(&of), count), span };
-                Expr { kind: Kind::Address(Box::new(whole)), ty: Type::Pointer(of), span }
+                Expr { kind: Kind::Address(Box::new(whole)), ty: Type::pointer(of, constant), span }
             }
             (ty, PlaceKind::Element(of, index)) if is_bytes(&of) => Expr { kind: Kind::Load(Box::new(byte(*of, index, span))), ty, span },
             (ty, kind) => Expr { kind: Kind::Load(Box::new(Place { kind, ty: ty.clone(), span })), ty, span },
@@ -234,28 +250,56 @@ impl Checker<'_> {
         let place = self.lvalue(e, "assigned to");
         let Some((what, declared)) = self.read_only(&place) else { return place };
         let fault = Diagnostic::new(e.span, format!("{what} cannot be assigned to"));
-        self.faults.add(fault.note(declared, "declared here"));
+        self.faults.add(match declared {
+            Some(declared) => fault.note(declared, "declared here"),
+            None => fault,
+        });
         wrong(e.span)
     }
 
-    fn read_only(&self, place: &Place) -> Option<(String, Span)> {
+    /// How to call an object that is not written to, and where it is declared.
+    pub(super) fn read_only(&self, place: &Place) -> Option<(String, Option<Span>)> {
         match &place.kind {
-            PlaceKind::Member(of, _) | PlaceKind::Element(of, _) | PlaceKind::Byte(of, _) => self.read_only(of),
+            PlaceKind::Member(of, offset) => constant_member(of, *offset, &place.ty).or_else(|| self.read_only(of)),
+            PlaceKind::Element(of, _) | PlaceKind::Byte(of, _) => self.read_only(of),
+            PlaceKind::Deref(pointer, _) => self.points_to_constant(pointer),
             PlaceKind::Param(id) => {
                 let param = &self.program.class.params[*id];
-                Some((format!("the parameter `{}` is a constant and", param.name), param.span))
+                Some((format!("the parameter `{}` is a constant and", param.name), Some(param.span)))
             }
             PlaceKind::Static(id) => {
                 let variable = &self.program.statics[*id];
-                variable.constant.then(|| (format!("`{}` is const and", variable.name), variable.span))
+                variable.constant.then(|| (format!("`{}` is const and", variable.name), Some(variable.span)))
             }
             PlaceKind::Local(id) => {
                 let local = self.current.as_ref()?.function.locals.get(*id)?;
-                local.constant.then(|| (format!("`{}` is const and", local.name), local.span))
+                local.constant.then(|| (format!("`{}` is const and", local.name), Some(local.span)))
             }
             _ => None,
         }
     }
+
+    fn points_to_constant(&self, pointer: &Expr) -> Option<(String, Option<Span>)> {
+        if !matches!(&pointer.ty, Type::Pointer(to) if to.constant) {
+            return None;
+        }
+        let named = match &pointer.kind {
+            Kind::Load(place) => match place.kind {
+                PlaceKind::Local(id) => self.current.as_ref().and_then(|current| current.function.locals.get(id)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let what = |name: &str| format!("what {name} points to is const and");
+        Some(named.map_or_else(|| (what("this"), None), |local| (what(&format!("`{}`", local.name)), Some(local.span))))
+    }
+}
+
+/// How to call a member that is const.
+fn constant_member(of: &Place, offset: u32, ty: &Type) -> Option<(String, Option<Span>)> {
+    let Type::Struct(found) = &of.ty else { return None };
+    let member = found.members.iter().find(|member| member.offset == offset && member.ctype == *ty)?;
+    member.constant.then(|| (format!("the member `{}` is const and", member.name), None))
 }
 
 /// The bytes of a `mac_t` or `in6_t`.

@@ -11,11 +11,16 @@ impl Checker<'_> {
     /// Statements in a scope of their own.
     pub(super) fn block(&mut self, list: &[ast::Stmt]) -> Vec<Stmt> {
         self.scopes.push(Scope::new());
+        let out = self.statements(list);
+        self.scopes.pop();
+        out
+    }
+
+    pub(super) fn statements(&mut self, list: &[ast::Stmt]) -> Vec<Stmt> {
         let mut out = Vec::new();
         for statement in list {
             self.statement(statement, &mut out);
         }
-        self.scopes.pop();
         out
     }
 
@@ -164,6 +169,8 @@ impl Checker<'_> {
     fn drop(&mut self, reason: &Name) -> StmtKind {
         match self.lookup(&reason.text).map(|(symbol, _)| symbol.clone()) {
             Some(Symbol::Constant(_)) => return StmtKind::Drop(Arc::clone(&reason.text)),
+            None if self.faults.is_unread(&reason.text) => {}
+            None if self.declared_later(reason, "reason").is_some() => self.unknown(reason, "reason"),
             None => self.fault_help(
                 reason.span,
                 format!("there is no reason `{}`", reason.text),
@@ -177,22 +184,40 @@ impl Checker<'_> {
     fn switch(&mut self, value: &ast::Expr, body: &ast::Stmt) -> StmtKind {
         let value = self.expr(value);
         let value = self.arithmetic(value, "switch");
-        let ast::StmtKind::Block(list) = &body.kind else {
-            self.fault(body.span, "the body of a switch stands in braces");
-            return StmtKind::Empty;
-        };
+        let list = if let ast::StmtKind::Block(list) = &body.kind { &list[..] } else { std::slice::from_ref(body) };
         let Some(current) = &mut self.current else { return StmtKind::Empty };
         current.switches.push((value.ty.clone(), Vec::new()));
         current.breakable += 1;
-        if let Some(first) = list.first().filter(|first| !matches!(first.kind, ast::StmtKind::Case(_) | ast::StmtKind::Default)) {
-            self.fault(first.span, "nothing leads here: a switch begins with `case` or `default`");
-        }
-        let body = self.block(list);
+        self.before_cases(list);
+        let mut body = self.block(list);
         let cases = self.current.as_mut().and_then(|current| {
             current.breakable -= 1;
             current.switches.pop()
         });
-        StmtKind::Switch(value, cases.map_or_else(Vec::new, |(_, cases)| cases), body)
+        // Variables before the first case are there in all of them, though control does not come by.
+        let declared = body.iter().take_while(|statement| matches!(statement.kind, StmtKind::Declare(..))).count();
+        let rest = body.split_off(declared);
+        let (span, cases) = (value.span, cases.map_or_else(Vec::new, |(_, cases)| cases));
+        body.push(Stmt { kind: StmtKind::Switch(value, cases, rest), span });
+        StmtKind::Block(body)
+    }
+
+    /// What stands before the first case of a switch: variables without a value.
+    fn before_cases(&mut self, list: &[ast::Stmt]) {
+        for statement in list {
+            match &statement.kind {
+                ast::StmtKind::Case(_) | ast::StmtKind::Default => return,
+                ast::StmtKind::Assert(..) | ast::StmtKind::Empty => {}
+                ast::StmtKind::Declare(declaration) => {
+                    let value = |declarator: &&ast::Declarator| declarator.init.is_some() && declaration.storage == Storage::None;
+                    if let Some(declarator) = declaration.declarators.iter().find(value) {
+                        let message = "nothing leads here: a variable before the first `case` never gets its value";
+                        self.fault_help(declarator.span, message, "declare it before the switch, or assign it behind a `case`");
+                    }
+                }
+                _ => return self.fault(statement.span, "nothing leads here: a switch begins with `case` or `default`"),
+            }
+        }
     }
 
     fn case(&mut self, value: Option<&ast::Expr>, span: Span) -> StmtKind {
@@ -226,7 +251,7 @@ impl Checker<'_> {
         };
         let value = self.expr(value);
         if wants == Type::Void {
-            if value.ty != Type::Void {
+            if value.ty != Type::Void && !value.ty.is_error() {
                 let fault = Diagnostic::new(span, "a value is returned from a function that has none");
                 self.faults.add(fault.note(declared, "declared as void"));
             }
@@ -236,6 +261,9 @@ impl Checker<'_> {
     }
 
     fn locals(&mut self, declaration: &ast::Declaration, out: &mut Vec<Stmt>) {
+        if self.announced(declaration) {
+            return;
+        }
         let base = self.base(&declaration.base);
         for declarator in &declaration.declarators {
             let Some(name) = &declarator.name else { continue };
@@ -245,8 +273,7 @@ impl Checker<'_> {
                 Storage::Typedef => self.declare(name, Symbol::Typedef(ty)),
                 Storage::Static => self.static_variable(name, ty, declaration.base.constant, declarator),
                 Storage::None => {
-                    let constant = declaration.base.constant && declarator.pointers == 0;
-                    let statement = self.local(name, ty, constant, declarator.init.as_ref());
+                    let statement = self.local(name, ty, declarator.is_constant(), declarator.init.as_ref());
                     out.push(statement);
                 }
             }
@@ -254,7 +281,7 @@ impl Checker<'_> {
     }
 
     fn local(&mut self, name: &Name, ty: Type, constant: bool, init: Option<&ast::Init>) -> Stmt {
-        let ty = match ty {
+        let mut ty = match ty {
             Type::Void | Type::Text => self.wrong_type(name.span, "a variable cannot have this type"),
             other => other,
         };
@@ -263,7 +290,13 @@ impl Checker<'_> {
             None => Init::None,
             Some(ast::Init::Value(value)) if !matches!(ty, Type::Array(..)) => {
                 let value = self.expr(value);
-                Init::Value(self.convert(value, &ty, "this variable"))
+                let given = value.ty.clone();
+                let value = self.convert(value, &ty, "this variable");
+                // Where a pointer was meant, uses of the variable are not wrong as well.
+                if value.ty.is_error() && matches!(given, Type::Pointer(_)) && !matches!(ty, Type::Pointer(_)) {
+                    ty = Type::Error;
+                }
+                Init::Value(value)
             }
             Some(init) => Init::Parts(self.parts(&ty, init)),
         };

@@ -89,19 +89,13 @@ impl Lowerer<'_> {
     fn found(&mut self, place: &Place) -> Spot {
         match &place.kind {
             PlaceKind::Local(id) => self.variable(*id, place),
-            PlaceKind::Static(id) => {
-                let base = match &self.program.statics[*id] {
-                    variable if variable.constant => Base::Initialised,
-                    variable if variable.is_shared() => Base::Shared,
-                    _ => Base::Data,
-                };
-                Spot::new(base, self.static_address(*id))
-            }
+            PlaceKind::Static(id) => self.static_variable(*id),
             PlaceKind::Param(id) => Spot::new(Base::Param(*id), 0),
             PlaceKind::Info(id) => Spot::new(Base::Info, self.info_offset(*id, place.span)),
             PlaceKind::Deref(pointer, index) => {
                 let spot = self.pointed(pointer);
                 match index {
+                    Some(index) if self.is_in_several(&spot, index, pointer) => Spot::new(Base::Wrong, 0),
                     Some(index) => self.indexed(spot, index, place.ty.size(), None),
                     None => spot,
                 }
@@ -109,11 +103,23 @@ impl Lowerer<'_> {
             PlaceKind::Member(of, offset) => self.place(of).plus(*offset),
             PlaceKind::Element(of, index) => {
                 let spot = self.place(of);
+                if behind(of).is_some_and(|pointer| self.is_in_several(&spot, index, pointer)) {
+                    return Spot::new(Base::Wrong, 0);
+                }
                 self.indexed(spot, index, place.ty.size(), Some(of.ty.size()))
             }
             PlaceKind::Byte(of, index) => self.byte(of, index),
             PlaceKind::Value(value) => self.object(value),
         }
+    }
+
+    fn static_variable(&mut self, id: usize) -> Spot {
+        let base = match &self.program.statics[id] {
+            variable if variable.constant => Base::Initialised,
+            variable if variable.is_shared() => Base::Shared,
+            _ => Base::Data,
+        };
+        Spot::new(base, self.static_address(id))
     }
 
     fn variable(&mut self, id: usize, place: &Place) -> Spot {
@@ -526,4 +532,13 @@ impl Lowerer<'_> {
 /// The local of a scalar.
 fn leaf(leaves: &[Leaf], spot: &Spot, ty: &Type) -> Option<u32> {
     leaves.iter().find(|(offset, known, _)| *offset == spot.offset && known == ty).map(|(.., local)| *local)
+}
+
+/// The pointer that leads to a place.
+fn behind(place: &Place) -> Option<&Expr> {
+    match &place.kind {
+        PlaceKind::Deref(pointer, _) => Some(pointer),
+        PlaceKind::Member(of, _) | PlaceKind::Element(of, _) | PlaceKind::Byte(of, _) => behind(of),
+        _ => None,
+    }
 }

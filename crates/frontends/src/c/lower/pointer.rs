@@ -6,6 +6,7 @@
 use super::flow::{Event, ViewOf};
 use super::place::{At, Base, Either, Spot};
 use super::{Lowerer, Storage, View};
+use crate::c::fold::fold;
 use crate::c::tree::{Expr, Kind, Place, PlaceKind};
 use crate::diagnostics::{Diagnostic, Span};
 use netil::module::{Inst, entry_type};
@@ -369,6 +370,22 @@ impl Lowerer<'_> {
         self.faults.add(fault.note(var.bound, "it is given its first place here").help("declare another pointer"));
     }
 
+    /// Tells of a computed index behind a pointer that leads into several memories, each of which has its own code.
+    pub(super) fn is_in_several(&mut self, spot: &Spot, index: &Expr, pointer: &Expr) -> bool {
+        let Base::Either(either) = &spot.base else { return false };
+        if fold(index, &self.facts).is_some() {
+            return false;
+        }
+        let variable = if let Kind::Load(place) = &pointer.kind { self.pointer_variable(place) } else { None };
+        let name = variable.map(|id| &self.pointers[id]).filter(|var| !var.name.is_empty());
+        let name = name.map_or_else(|| "this pointer".to_owned(), |var| format!("`{}`", var.name));
+        let mut places: Vec<&str> = either.spots.iter().map(memory).collect();
+        places.dedup();
+        let places = if places.len() > 1 { places.join(" and ") } else { "into several tables".to_owned() };
+        self.fault_help(index.span, format!("{name} points {places}, and this index is computed"), "use a pointer for each of them");
+        true
+    }
+
     /// Entries of a table have ended: variables that may point into several tables hold none of it, as code for each of them may follow.
     pub(super) fn renew(&mut self, table: u32) {
         let alive: Vec<usize> = self.frames.iter().flat_map(|frame| frame.pointers.iter().copied()).collect();
@@ -389,6 +406,18 @@ impl Lowerer<'_> {
                 self.code.store(kind.local);
             }
         }
+    }
+}
+
+/// The memory of a place, as messages call it.
+fn memory(spot: &Spot) -> &'static str {
+    match spot.base {
+        Base::Packet(_) => "into the packet",
+        Base::Data => "to own data",
+        Base::Shared => "to data of several elements",
+        Base::Initialised => "to constant data",
+        Base::Entry { .. } => "into a table",
+        _ => "elsewhere",
     }
 }
 

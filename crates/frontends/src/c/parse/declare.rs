@@ -1,6 +1,6 @@
 //! Declarations: types, declarators, initial values, parameters.
 
-use super::{Parsed, Parser};
+use super::{CLASS_WORDS, Parsed, Parser};
 use crate::c::ast::{Base, BaseKind, Declaration, Declarator, Designator, Expr, Init, Name, Storage, TypeName};
 use crate::c::token::{Kind, Token, unquote};
 use crate::c::types::{INT, Type, U32};
@@ -13,7 +13,7 @@ const WORDS: [&str; 11] = ["struct", "enum", "const", "static", "typedef", "int"
 const SIZES: [(&str, [&str; 2]); 4] =
     [("char", ["u8", "i8"]), ("short", ["u16", "i16"]), ("long", ["u64", "i64"]), ("__int128", ["u128", "u128, which has no sign"])];
 /// Words of C that the language has not, with what to write.
-const ABSENT: [(&str, &str); 11] = [
+const ABSENT: [(&str, &str); 12] = [
     ("char", "write u8 or i8; strings stand only in print(\"...\")"),
     ("short", "write i16 or u16"),
     ("long", "write i64 or u64"),
@@ -24,6 +24,7 @@ const ABSENT: [(&str, &str); 11] = [
     ("volatile", "leave it out"),
     ("register", "leave it out"),
     ("restrict", "leave it out"),
+    ("__attribute__", "leave it out: netvm finds what it says by itself"),
     ("_Atomic", "leave it out: an element handles one packet at a time"),
 ];
 
@@ -31,8 +32,8 @@ impl Parser<'_> {
     /// What comes next begins a type or a declaration.
     pub(super) fn begins_type(&self) -> bool {
         let token = self.peek();
-        let known = |text: &str| WORDS.contains(&text) || Type::named(text).is_some() || ABSENT.iter().any(|(word, _)| *word == text);
-        token.kind == Kind::Name && (known(&token.text) || self.typedefs.contains(&token.text))
+        let word = |text: &str| WORDS.contains(&text) || ABSENT.iter().any(|(word, _)| *word == text);
+        token.kind == Kind::Name && (word(&token.text) || self.names.is_type(&token.text))
     }
 
     /// Storage and base type of a declaration.
@@ -42,6 +43,7 @@ impl Parser<'_> {
         loop {
             let token = self.peek();
             match &*token.text {
+                "static" | "typedef" | "inline" | "extern" if kind.as_ref().is_some_and(defines) => break,
                 "static" => storage = Storage::Static,
                 "typedef" => storage = Storage::Typedef,
                 "const" => constant = true,
@@ -57,8 +59,19 @@ impl Parser<'_> {
         }
         match kind {
             Some(kind) => Ok((storage, Base { kind, constant, span: self.since(start) })),
+            None if self.unread_type() => Ok((storage, Base { kind: BaseKind::Known(Type::Error), constant, span: self.since(start) })),
             None => self.no_type(),
         }
+    }
+
+    /// The name of a type whose declaration could not be read; it is read.
+    fn unread_type(&mut self) -> bool {
+        let (token, next) = (self.peek(), self.ahead(1));
+        let found = token.kind == Kind::Name && self.faults.is_unread(&token.text) && (next.kind == Kind::Name || next.is("*"));
+        if found {
+            self.next();
+        }
+        found
     }
 
     fn no_type<T>(&mut self) -> Parsed<T> {
@@ -68,15 +81,15 @@ impl Parser<'_> {
         }
         let fault = Diagnostic::new(token.place(), format!("`{}` is not a type", token.text));
         let mut names: Vec<&str> = Type::names().chain(WORDS).collect();
-        names.extend(self.typedefs.iter().map(|name| &**name));
+        names.extend(self.names.typedefs());
         let fault = crate::c::similar(fault, &token.text, names.into_iter(), "");
         self.fail(fault)
     }
 
     fn base_kind(&mut self) -> Parsed<BaseKind> {
         let token = self.next();
-        if let Some((word, remedy)) = ABSENT.iter().find(|(word, _)| token.is_name(word)) {
-            return self.fail(Diagnostic::new(token.place(), format!("there is no `{word}` in the element language")).help(*remedy));
+        if let Some(fault) = absent(token) {
+            return self.fail(fault);
         }
         match &*token.text {
             "void" => Ok(BaseKind::Known(Type::Void)),
@@ -101,7 +114,7 @@ impl Parser<'_> {
     }
 
     fn named(&self, token: &Token) -> BaseKind {
-        match Type::named(&token.text).filter(|_| !self.typedefs.contains(&token.text)) {
+        match Type::named(&token.text).filter(|_| !self.names.is_typedef(&token.text)) {
             Some(known) => BaseKind::Known(known),
             None => BaseKind::Named(Name { text: Arc::clone(&token.text), span: token.place() }),
         }
@@ -119,7 +132,7 @@ impl Parser<'_> {
         let mut members = Vec::new();
         while !self.eat("}") {
             let (storage, base) = self.specifiers()?;
-            members.push(self.declarators(storage, base)?);
+            members.push(self.declarators(storage, base, false)?);
         }
         Ok(BaseKind::Struct(tag, Some(members)))
     }
@@ -133,6 +146,7 @@ impl Parser<'_> {
         while !self.eat("}") {
             let name = self.name("the name of a constant")?;
             let value = if self.eat("=") { Some(self.conditional()?) } else { None };
+            self.names.enter(&name.text, false);
             list.push((name, value));
             if !self.eat(",") && !self.peek().is("}") {
                 return self.unexpected("`,` or `}`");
@@ -141,14 +155,25 @@ impl Parser<'_> {
         Ok(BaseKind::Enum(tag, Some(list)))
     }
 
-    /// What follows the base of a declaration, up to the semicolon.
-    pub(super) fn declarators(&mut self, storage: Storage, base: Base) -> Parsed<Declaration> {
+    /// The semicolon behind the braces of a struct or enum is missing: the next declaration begins. That is told.
+    pub(super) fn forgotten(&mut self, base: &Base) -> bool {
+        let declares = self.begins_type() || CLASS_WORDS.contains(&&*self.peek().text) && self.ahead(1).is("(");
+        if !declares || !defines(&base.kind) {
+            return false;
+        }
+        let last = self.last();
+        self.faults.add(Diagnostic::new(last, "`;` is missing behind this"));
+        true
+    }
+
+    /// What follows the base of a declaration, up to the semicolon. Names other than those of members are in scope behind it.
+    pub(super) fn declarators(&mut self, storage: Storage, base: Base, enters: bool) -> Parsed<Declaration> {
         let mut declarators = Vec::new();
-        if !self.eat(";") {
+        if !self.eat(";") && !self.forgotten(&base) {
             loop {
-                let declarator = self.declarator(true)?;
-                if storage == Storage::Typedef {
-                    self.typedefs.extend(declarator.name.as_ref().map(|name| Arc::clone(&name.text)));
+                let declarator = self.declarator(true, base.constant)?;
+                if let Some(name) = declarator.name.as_ref().filter(|_| enters) {
+                    self.names.enter(&name.text, storage == Storage::Typedef);
                 }
                 declarators.push(declarator);
                 if !self.eat(",") {
@@ -160,13 +185,19 @@ impl Parser<'_> {
         Ok(Declaration { storage, base, declarators })
     }
 
-    fn declarator(&mut self, named: bool) -> Parsed<Declarator> {
-        let start = self.peek().place();
-        let mut pointers = 0;
+    /// `*`, and whether the last of them is `*const`.
+    pub(super) fn pointers(&mut self) -> (u32, bool) {
+        let (mut pointers, mut constant) = (0, false);
         while self.eat("*") {
-            self.eat_word("const");
+            constant = self.eat_word("const");
             pointers += 1;
         }
+        (pointers, constant)
+    }
+
+    fn declarator(&mut self, named: bool, of_constant: bool) -> Parsed<Declarator> {
+        let start = self.peek().place();
+        let (pointers, constant) = self.pointers();
         if self.peek().is("(") {
             let place = self.peek().place();
             return self.fail(
@@ -181,7 +212,7 @@ impl Parser<'_> {
             return self.fail(Diagnostic::new(place, "there are no bit-fields").help("use a mask and a shift"));
         }
         let init = if self.eat("=") { Some(self.init()?) } else { None };
-        Ok(Declarator { pointers, name, dimensions, init, span: self.since(start) })
+        Ok(Declarator { pointers, constant, of_constant, name, dimensions, init, span: self.since(start) })
     }
 
     fn dimensions(&mut self) -> Parsed<Vec<Option<Expr>>> {
@@ -201,12 +232,10 @@ impl Parser<'_> {
             return self.fail(Diagnostic::new(base.span, "`static` and `typedef` have no meaning here"));
         }
         let start = self.peek().place();
-        let mut pointers = 0;
-        while self.eat("*") {
-            pointers += 1;
-        }
+        let ((pointers, constant), of_constant) = (self.pointers(), base.constant);
         let dimensions = self.dimensions()?;
-        Ok(TypeName { base, declarator: Declarator { pointers, name: None, dimensions, init: None, span: start } })
+        let declarator = Declarator { pointers, constant, of_constant, name: None, dimensions, init: None, span: start };
+        Ok(TypeName { base, declarator })
     }
 
     /// An initial value.
@@ -220,7 +249,9 @@ impl Parser<'_> {
             let designators = self.designators()?;
             list.push((designators, self.deeper(Self::init)?));
             if !self.eat(",") && !self.peek().is("}") {
-                return self.unexpected("`,` or `}`");
+                let ended = self.peek().is(";");
+                let fault = self.unexpected(if ended { "`}`" } else { "`,` or `}`" });
+                return if ended { Ok(Init::List(list, self.since(start))) } else { fault };
             }
         }
         Ok(Init::List(list, self.since(start)))
@@ -261,11 +292,14 @@ impl Parser<'_> {
                 return self.fail(Diagnostic::new(place, "there are no functions with any number of arguments"));
             }
             let (_, base) = self.specifiers()?;
-            params.push((base, self.declarator(false)?));
-            if self.eat(")") {
-                return Ok(params);
+            let declarator = self.declarator(false, base.constant)?;
+            if let Some(name) = &declarator.name {
+                self.names.enter(&name.text, false);
             }
-            self.need(",")?;
+            params.push((base, declarator));
+            if !self.eat(",") {
+                return self.close(",").map(|()| params);
+            }
         }
     }
 
@@ -282,4 +316,15 @@ impl Parser<'_> {
         self.need(";")?;
         Ok((condition, text))
     }
+}
+
+/// What is wrong with a word of C that the language has not.
+pub(super) fn absent(token: &Token) -> Option<Diagnostic> {
+    let (word, remedy) = ABSENT.iter().find(|(word, _)| token.is_name(word))?;
+    Some(Diagnostic::new(token.place(), format!("there is no `{word}` in the element language")).help(*remedy))
+}
+
+/// It has the braces of a struct or enum.
+fn defines(kind: &BaseKind) -> bool {
+    matches!(kind, BaseKind::Struct(_, Some(_)) | BaseKind::Enum(_, Some(_)))
 }

@@ -202,10 +202,11 @@ impl Parser<'_> {
             Kind::Char => self.character(token)?,
             Kind::Text => return self.text(),
             Kind::Name => self.reference(token)?,
+            Kind::Wrong => ExprKind::Wrong,
             Kind::Sign("(") => {
                 self.next();
                 let inner = self.expression()?;
-                self.need(")")?;
+                self.close(")")?;
                 return Ok(Expr { kind: inner.kind, span: self.since(span) });
             }
             _ => return self.unexpected("a value"),
@@ -235,11 +236,27 @@ impl Parser<'_> {
     fn character(&mut self, token: &Token) -> Parsed<ExprKind> {
         match unquote(&token.text).as_deref() {
             Ok([byte]) => Ok(ExprKind::Number(i64::from(*byte as i8) as u32 as u64, INT)),
-            _ => {
+            Ok(_) => {
                 self.faults.add(Diagnostic::new(token.place(), "a character constant is one byte"));
                 Ok(ExprKind::Wrong)
             }
+            Err(at) => {
+                self.escape(token, *at);
+                Ok(ExprKind::Wrong)
+            }
         }
+    }
+
+    /// A wrong escape, so many bytes into a string or character constant.
+    fn escape(&mut self, token: &Token, at: usize) {
+        let start = token.place().start + at as u32;
+        let place = Span { start, end: start + 2 };
+        let is_number = token.text.get(at + 1..).is_some_and(|rest| rest.starts_with(|c: char| c == 'x' || c.is_ascii_digit()));
+        self.faults.add(if is_number {
+            Diagnostic::new(place, "this escape is not one byte").help("write `\\x00` to `\\xff`")
+        } else {
+            Diagnostic::new(place, "C has no such escape").help("write `\\\\` for a backslash")
+        });
     }
 
     /// Strings side by side are one.
@@ -250,10 +267,7 @@ impl Parser<'_> {
             let token = self.next();
             match unquote(&token.text) {
                 Ok(more) => bytes.extend(more),
-                Err(at) => {
-                    let at = token.place().start + at as u32;
-                    self.faults.add(Diagnostic::new(Span { start: at, end: at + 2 }, "C has no such escape"));
-                }
+                Err(at) => self.escape(token, at),
             }
         }
         Ok(Expr { kind: ExprKind::Text(bytes), span: self.since(start) })

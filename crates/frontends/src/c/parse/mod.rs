@@ -6,6 +6,7 @@
 mod declare;
 mod expr;
 mod literal;
+mod names;
 mod stmt;
 
 pub(super) use expr::sign;
@@ -15,7 +16,7 @@ use super::Faults;
 use super::ast::{Arg, Declaration, Function, Item, Name, Storage};
 use super::token::{Kind, Token};
 use crate::diagnostics::{Diagnostic, Span};
-use std::collections::HashSet;
+use names::Names;
 use std::sync::Arc;
 
 /// How deep expressions, statements and types may nest.
@@ -53,12 +54,13 @@ pub(super) type Parsed<T> = Result<T, Failed>;
 
 /// Reads a whole file.
 pub(super) fn parse(tokens: &[Token], faults: &mut Faults) -> Vec<Item> {
-    let mut parser = Parser { tokens, at: 0, faults, typedefs: HashSet::new(), depth: 0 };
+    let mut parser = Parser { tokens, at: 0, faults, names: Names::default(), depth: 0, unclosed: None };
     let mut items = Vec::new();
     while parser.peek().kind != Kind::End {
         let start = parser.at;
         if parser.item(&mut items).is_err() {
             parser.recover(start);
+            parser.leave_unread(start);
         }
     }
     items
@@ -69,8 +71,10 @@ struct Parser<'a> {
     tokens: &'a [Token],
     at: usize,
     faults: &'a mut Faults,
-    typedefs: HashSet<Arc<str>>,
+    names: Names,
     depth: u32,
+    /// A function begins there before the braces of the one before are closed; that is told.
+    unclosed: Option<usize>,
 }
 
 impl<'a> Parser<'a> {
@@ -119,13 +123,33 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         let found = self.peek();
+        self.tell_known(found)?;
         // Behind the last token is where the missing one belongs.
         let last = self.last();
         let (span, message) = match sign {
             ";" if self.at > 0 => (Span { start: last.end.saturating_sub(1), end: last.end }, "`;` is missing behind this".to_owned()),
             _ => (found.place(), format!("`{sign}` is missing before {}", shown(found))),
         };
-        self.fail(Diagnostic::new(span, message))
+        let fault = Diagnostic::new(span, message);
+        if sign == ";" && (found.first || found.is("}")) {
+            // The line ends, and all else is there.
+            self.faults.add(fault);
+            return Ok(());
+        }
+        self.fail(fault)
+    }
+
+    /// The end of what a parenthesis opened, or else that sign. Where a statement or block ends, a missing one is told and reading goes on.
+    fn close(&mut self, otherwise: &str) -> Parsed<()> {
+        let found = self.peek();
+        if self.eat(")") {
+            return Ok(());
+        }
+        if !found.is(";") && !found.is("{") {
+            return self.need(otherwise);
+        }
+        self.faults.add(Diagnostic::new(found.place(), format!("`)` is missing before {}", shown(found))));
+        Ok(())
     }
 
     fn fail<T>(&mut self, fault: Diagnostic) -> Parsed<T> {
@@ -133,8 +157,18 @@ impl<'a> Parser<'a> {
         Err(Failed)
     }
 
+    /// Fails at a token that is wrong in itself, or behind one.
+    fn tell_known(&mut self, found: &Token) -> Parsed<()> {
+        match declare::absent(found) {
+            Some(fault) => self.fail(fault),
+            None if found.kind == Kind::Wrong || self.tokens[self.at.saturating_sub(1)].kind == Kind::Wrong => Err(Failed),
+            None => Ok(()),
+        }
+    }
+
     fn unexpected<T>(&mut self, wanted: &str) -> Parsed<T> {
         let found = self.peek();
+        self.tell_known(found)?;
         self.fail(Diagnostic::new(found.place(), format!("{wanted} is missing before {}", shown(found))))
     }
 
@@ -142,6 +176,13 @@ impl<'a> Parser<'a> {
         let found = self.peek();
         if found.kind != Kind::Name {
             return self.unexpected(wanted);
+        }
+        if let Some(fault) = declare::absent(found) {
+            return self.fail(fault);
+        }
+        if names::is_keyword(&found.text) {
+            let fault = Diagnostic::new(found.place(), format!("`{}` is a word of C and cannot be a name", found.text));
+            return self.fail(fault.help("choose another name"));
         }
         self.next();
         Ok(Name { text: Arc::clone(&found.text), span: found.place() })
@@ -172,6 +213,18 @@ impl<'a> Parser<'a> {
         self.eat(";");
         if self.at == start {
             self.next();
+        }
+    }
+
+    /// What is read from `start` to here declares nothing: its names outside of braces, and in those of an `enum`.
+    fn leave_unread(&mut self, start: usize) {
+        let (mut depth, mut most) = (0, 0);
+        for token in &self.tokens[start..self.at] {
+            depth += brace(token);
+            most = if token.is_name("enum") { 1 } else { most };
+            if token.kind == Kind::Name && depth <= most && !names::is_keyword(&token.text) {
+                self.faults.leave_unread(&token.text);
+            }
         }
     }
 
@@ -217,34 +270,29 @@ impl<'a> Parser<'a> {
         loop {
             let arg = if self.begins_type() { Arg::Type(self.type_name()?) } else { Arg::Expr(self.assignment()?) };
             args.push(arg);
-            if self.eat(")") {
-                return Ok(args);
+            if !self.eat(",") {
+                return self.close(",").map(|()| args);
             }
-            self.need(",")?;
         }
     }
 
     /// A function, or a declaration of variables and types.
     fn external(&mut self, items: &mut Vec<Item>) -> Parsed<()> {
         let (storage, base) = self.specifiers()?;
-        if self.eat(";") {
+        if self.eat(";") || self.forgotten(&base) {
             items.push(Item::Declare(Declaration { storage, base, declarators: Vec::new() }));
             return Ok(());
         }
         let mark = self.at;
-        let mut pointers = 0;
-        while self.eat("*") {
-            self.eat_word("const");
-            pointers += 1;
-        }
+        let (pointers, _) = self.pointers();
         if self.peek().kind == Kind::Name && self.ahead(1).is("(") && storage != Storage::Typedef {
             let name = self.name("the name of a function")?;
-            let function = self.function(storage, base, pointers, name)?;
+            let function = self.scoped(|parser| parser.function(storage, base, pointers, name))?;
             items.push(Item::Function(function));
             return Ok(());
         }
         self.at = mark;
-        let declaration = self.declarators(storage, base)?;
+        let declaration = self.declarators(storage, base, true)?;
         items.push(Item::Declare(declaration));
         Ok(())
     }
@@ -254,13 +302,14 @@ impl<'a> Parser<'a> {
         let params = self.params()?;
         let is_static = storage == Storage::Static;
         if self.eat(";") {
-            return Ok(Function { is_static, result, pointers, name, params, body: None, end: self.last() });
+            return Ok(Function { is_static, result, pointers, name, params, body: None, end: self.last(), is_closed: true });
         }
         if !self.peek().is("{") {
             return self.unexpected("the body of the function");
         }
         let body = self.block()?;
-        Ok(Function { is_static, result, pointers, name, params, body: Some(body), end: self.last() })
+        let is_closed = self.unclosed != Some(self.at);
+        Ok(Function { is_static, result, pointers, name, params, body: Some(body), end: self.last(), is_closed })
     }
 }
 

@@ -7,8 +7,11 @@ use crate::diagnostics::{Diagnostic, Span};
 /// How deep parentheses and signs may nest.
 const MAX_DEPTH: u32 = 100;
 
-/// Whether an expression holds.
+/// Whether an expression holds; one with a part that is wrong and told already does not.
 pub(super) fn holds(tokens: &[Token], end: Span) -> Result<bool, Diagnostic> {
+    if tokens.iter().any(|token| token.kind == Kind::Wrong) {
+        return Ok(false);
+    }
     let mut reader = Reader { tokens, at: 0, end, depth: 0, skipped: 0 };
     let value = reader.choice()?;
     match tokens.get(reader.at) {

@@ -70,7 +70,7 @@ impl Macros {
             Some(_) => match arguments(&token, &found, stream, faults) {
                 Found::Args(args, close) => (args, Some(close)),
                 Found::NoUse => return Some(token),
-                Found::Wrong => return None,
+                Found::Wrong => return Some(Token { kind: Kind::Wrong, ..token }),
             },
         };
         let hidden = hide(&token, close.as_ref(), found.id);
