@@ -63,7 +63,7 @@ static bool is_free(be32 address)
 /* An address of the range that nobody has, or 0. */
 static be32 choose(const struct rewrite_spec *spec)
 {
-    u32 first = ntohl(spec->saddr), count = ntohl(spec->daddr) - first + 1, from;
+    u32 first = ntohl(spec->saddr), count = ntohl(spec->saddr_last) - first + 1, from;
 
     if (count <= 1)
         return is_free(spec->saddr) ? spec->saddr : htonl(0);
@@ -182,9 +182,9 @@ static void print_patterns(void)
             continue;
         if (inputs[i].saddr != htonl(0))
             print_ip(inputs[i].saddr);
-        if (inputs[i].daddr != inputs[i].saddr) {
+        if (inputs[i].saddr_last != inputs[i].saddr) {
             print("-");
-            print_ip(inputs[i].daddr);
+            print_ip(inputs[i].saddr_last);
         }
         if (inputs[i].saddr == htonl(0))
             print("-");

@@ -66,6 +66,7 @@ struct rewrite_spec {
     bool sequential;            /* free ports are taken in order, not at random */
     bool random;                /* a free port at random, not the packet's own first */
     u32 pattern;                /* inputs with the same pattern have the same number */
+    be32 saddr_last;            /* of addresses without ports: saddr to this, a free one of them */
 };
 
 /* ---- The class ---- */
