@@ -11,7 +11,8 @@
  *   pattern SADDR DADDR FOUT ROUT         it gets these addresses (- keeps what there is) and leaves by FOUT; replies are turned back and leave by ROUT
  *   pattern SADDR-SADDR2 DADDR FOUT ROUT  the same with a source of a range that is free, at random, in order with # behind; also SADDR/LEN
  *
- * If no address is free, the packet is dropped; 1,024 are tried. The IP header must be marked. The checksums of IP, and of TCP and UDP in first fragments, are updated
+ * If no address of a range is free, the packet is dropped; 1,024 are tried. A pair that would have the replies of another one, where there is no range, takes them over; the
+ * other is forgotten. The IP header must be marked. The checksums of IP, and of TCP and UDP in first fragments, are updated
  * (RFC 1624).
  *
  *   TIMEOUT             how long an idle pair is known, 5 minutes
@@ -107,9 +108,9 @@ static void rewrite_transport(u32 transport)
 /* The last source tried stays in `rewritten`. */
 static bool choose_source(const struct rewrite_spec *spec)
 {
-    u32 first = ntohl(spec->saddr), count = ntohl(spec->saddr_last) - first + 1, from;
+    u32 first = ntohl(spec->saddr), count = ntohl(spec->saddr_last) - first + 1;
+    u32 from = spec->sequential ? next_port[spec->pattern % PATTERNS] : random32();
 
-    from = count > 1 ? spec->sequential ? next_port[spec->pattern % PATTERNS] : random32() : 0;
     for (u32 i = 0; i < count && i < MOST_TRIES; i++) {
         u32 chosen = (from % count + i) % count;
 
@@ -126,7 +127,9 @@ static bool apply_pattern(const struct rewrite_spec *spec)
 {
     if (spec->daddr != htonl(0))
         rewritten.daddr = spec->daddr;
-    return spec->saddr == htonl(0) ? is_free() : choose_source(spec);
+    if (spec->saddr != htonl(0))
+        rewritten.saddr = spec->saddr;
+    return spec->saddr == spec->saddr_last || choose_source(spec);
 }
 
 static void print_pattern(const struct rewrite_spec *spec)
