@@ -301,7 +301,7 @@ bool nv_regex_found(void **compiled, const char *expression, u32 offset, u32 len
     enum { NV_CAT(name, _say_outputs) }; \
     static bool NV_CAT(name, _find)(void) \
     { \
-        return take_flow(0, -1) || take_source(0, -1) || take_destination(0, -1); \
+        return take_flow(0, -1) || take_quadruple(0, -1) || take_source(0, -1) || take_destination(0, -1); \
     } \
     struct nv_declaration
 
