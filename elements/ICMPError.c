@@ -22,6 +22,10 @@
 #include "click.h"
 
 ELEMENT(ICMPError, "1/1", "a/a");
+/* Of an ICMP type. */
+#define IS_ERROR(type) \
+    ((type) == ICMP_UNREACHABLE || (type) == ICMP_SOURCE_QUENCH || (type) == ICMP_REDIRECT || (type) == ICMP_TIME_EXCEEDED || (type) == ICMP_PARAMETER_PROBLEM)
+
 PARAM(be32, source, "SRC", REQUIRED);
 PARAM_AS(ICMP_TYPE, u8, error_type, "TYPE", REQUIRED);
 PARAM_AS(ICMP_CODE, u8, error_code, "CODE", OPTIONAL(0));
@@ -30,6 +34,7 @@ PARAM(u32, mtu, "MTU", OPTIONAL(576));
 PARAM(u16, path_mtu, "PMTU", KEYWORD(0));
 PARAM(bool, uses_fix, "USE_FIX_ANNO", KEYWORD(true));
 PARAM(bool, sets_fix, "SET_FIX_ANNO", KEYWORD(true));
+REQUIRE(IS_ERROR(error_type), "TYPE is not that of an error");
 
 enum { NO_ERROR_ABOUT_THIS, MTU_TOO_SMALL };
 enum { LONGEST = 4096, MOST_OPTIONS = 40, ERROR_TTL = 255, NEEDS_FRAGMENTATION = 4, ERROR_AT_POINTER = 0 };
@@ -51,8 +56,7 @@ void init(void)
 
 static bool is_error(u8 type)
 {
-    return type == ICMP_UNREACHABLE || type == ICMP_SOURCE_QUENCH || type == ICMP_REDIRECT || type == ICMP_TIME_EXCEEDED
-        || type == ICMP_PARAMETER_PROBLEM;
+    return IS_ERROR(type);
 }
 
 /* Not 0/8, not loopback, not multicast or above. */

@@ -21,6 +21,7 @@ PARAM(u32, mtu, "MTU", REQUIRED);
 PARAM(bool, honors_df, "HONOR_DF", OPTIONAL(true));
 PARAM(bool, verbose, "VERBOSE", OPTIONAL(false));
 PARAM(u32, headroom, "HEADROOM", KEYWORD(28));
+REQUIRE(mtu >= 8, "MTU is below 8");
 
 enum { MUST_NOT_FRAGMENT, MTU_TOO_SMALL };
 enum { LONGEST = 65536, MOST_OPTIONS = 40, OPTION_END = 0, OPTION_NOP = 1, COPIED = 0x80 };
