@@ -86,11 +86,15 @@ static inline void set_annotation(int place, u8 value)
     }
 }
 
-/* An address in the annotation that begins there; the destination is at 0. */
+/* An address in the annotation that begins there; the destination is at 0, and the rest of an IPv6 destination behind it. */
 static inline void set_address_annotation(int place, be32 address)
 {
     if (place == 0) {
         info(dst_ip) = address;
+    } else if (place < 16) {
+        u32 shift = (u32) (12 - place) * 8;
+
+        info(dst_ip6) = hton128((ntoh128(info(dst_ip6)) & ~((u128) 0xffffffff << shift)) | (u128) ntohl(address) << shift);
     } else {
         for (int i = 0; i < 4; i++)
             set_annotation(place + i, (u8) (ntohl(address) >> 8 * (3 - i)));
