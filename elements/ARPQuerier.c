@@ -371,8 +371,10 @@ void push(int port)
             emit(0);
         return;
     }
-    if (address == htonl(0))
+    if (address == htonl(0)) {
+        drops += 1;
         drop(NO_DESTINATION);
+    }
     if (send_now(address))
         emit(0);
     slot = slot_of(address);

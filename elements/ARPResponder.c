@@ -21,6 +21,8 @@ CONFIG(ARP_ENTRIES, entries);
 
 enum { NO_ANSWER };
 
+enum { QUERY_LENGTH = sizeof(struct ether) + sizeof(struct arp) };
+
 static bool is_query(const struct ether *ether, const struct arp *arp)
 {
     return ether->type == htons(ETHERTYPE_ARP) && arp->hardware == htons(ARP_ETHER) && arp->protocol == htons(ETHERTYPE_IP)
@@ -40,21 +42,25 @@ static void answer(struct ether *ether, struct arp *arp, mac_t mac)
     arp->sender_ip = asked;
 }
 
-void packet(int port)
+/* Makes a query the answer; false if it is none, or nobody is asked for. */
+static bool answered(void)
 {
     struct ether *ether = header(struct ether, 0);
     struct arp *arp = header(struct arp, sizeof(struct ether));
+    be32 asked = arp->target_ip;
+    const mac_t *mac = is_query(ether, arp) ? table_find(entries, &asked) : 0;
 
-    if (is_query(ether, arp)) {
-        be32 asked = arp->target_ip;
-        const mac_t *mac = table_find(entries, &asked);
+    if (!mac)
+        return false;
+    answer(ether, arp, *mac);
+    packet_trim(packet_length() - QUERY_LENGTH);
+    return true;
+}
 
-        if (mac) {
-            answer(ether, arp, *mac);
-            packet_trim(packet_length() - (u32) (sizeof(struct ether) + sizeof(struct arp)));
-            emit(0);
-        }
-    }
+void packet(int port)
+{
+    if (packet_length() >= QUERY_LENGTH && answered())
+        emit(0);
     if (NOUTPUTS > 1)
         emit(1);
     drop(NO_ANSWER);

@@ -1,7 +1,8 @@
 /*
  * CheckICMPHeader([keywords VERBOSE, DETAILS]) -- lets valid ICMP packets pass
  *
- * The IP header must be marked. The packet must be ICMP, long enough for its type, and its checksum right (RFC 792).
+ * The IP header must be marked. The packet must be ICMP, of a length that its type has, and its checksum right (RFC 792): errors quote at least
+ * an IP header and eight bytes, timestamps are 20 bytes, information requests 8.
  * Valid packets leave by output 0; others by output 1 if there is one, and are dropped otherwise.
  *
  *   VERBOSE  true: a line is printed for each packet that is not valid
@@ -21,10 +22,22 @@ PARAM(bool, details, "DETAILS", KEYWORD(false));
 #define TRANSPORT "ICMP"
 #include "check_transport.h"
 
-/* Times follow in timestamp messages. */
-static u32 least_length(u8 type)
+enum { LEAST_QUOTATION = sizeof(struct ip) + 8, TIMES = 12 };
+
+static bool has_length(u8 type, u32 length)
 {
-    return type == ICMP_TIMESTAMP || type == ICMP_TIMESTAMP_REPLY ? 20 : sizeof(struct icmp);
+    switch (type) {
+    case ICMP_UNREACHABLE:
+    case ICMP_SOURCE_QUENCH:
+    case ICMP_REDIRECT:
+    case ICMP_TIME_EXCEEDED:
+    case ICMP_PARAMETER_PROBLEM: return length >= sizeof(struct icmp) + LEAST_QUOTATION;
+    case ICMP_TIMESTAMP:
+    case ICMP_TIMESTAMP_REPLY: return length == sizeof(struct icmp) + TIMES;
+    case ICMP_INFO:
+    case ICMP_INFO_REPLY: return length == sizeof(struct icmp);
+    default: return true;
+    }
 }
 
 static enum fault check(void)
@@ -38,7 +51,7 @@ static enum fault check(void)
     if (ntohs(ip->length) < ip_header_length(ip) + sizeof(struct icmp) || packet_length() < offset + length)
         return BAD_LENGTH;
     icmp = header(struct icmp, offset);
-    if (length < least_length(icmp->type))
+    if (!has_length(icmp->type, length))
         return BAD_LENGTH;
     return checksum_ok(offset, length) ? VALID : BAD_CHECKSUM;
 }

@@ -23,6 +23,9 @@ PARAM_AS(VLAN_TCI, i32, whole_tag, "VLAN_TCI", OPTIONAL(0));
 PARAM(u16, priority, "VLAN_PCP", OPTIONAL(0));
 PARAM(u16, vlan_id, "VLAN_ID", KEYWORD(0));
 PARAM(i32, native_vlan, "NATIVE_VLAN", KEYWORD(0));
+REQUIRE(vlan_id <= 0xfff, "VLAN_ID is above 4095");
+REQUIRE(priority <= 7, "VLAN_PCP is above 7");
+REQUIRE(native_vlan >= -1 && native_vlan <= 0xfff, "NATIVE_VLAN is not -1 to 4095");
 
 enum { FROM_ANNOTATION = -1, ID_BITS = 0xfff, PRIORITY_SHIFT = 13, PRIORITY_BITS = 7 << PRIORITY_SHIFT };
 

@@ -2,11 +2,11 @@
  * ICMPError(SRC, TYPE [, CODE, BADADDRS, MTU, keywords PMTU, USE_FIX_ANNO, SET_FIX_ANNO]) -- answers IP packets with ICMP errors
  *
  * The packet, whose IP header must be marked, becomes an ICMP error to its sender: from SRC, with TYPE and CODE (0 by default), and as much of the
- * packet as fits into MTU bytes (576 by default). Types and codes are numbers or names: unreachable (net, host, protocol, port, needfrag),
+ * packet as fits into MTU bytes (576 by default); packets are dropped where not even its headers fit. Types and codes are numbers or names: unreachable (net, host, protocol, port, needfrag),
  * sourcequench, redirect (net, host), timeexceeded (transit, reassembly), parameterproblem (erroratptr, missingopt, length).
  *
  * No error is sent about ICMP errors, later fragments, link-layer broadcasts and multicasts, packets to or from addresses that are not one host's,
- * and those in the list BADADDRS (RFC 1122 3.2.2, RFC 1812 4.3.2.7): such packets are dropped.
+ * and those in the list BADADDRS (RFC 1122 3.2.2, RFC 1812 4.3.2.7), and no redirect about packets with a source route (RFC 1812 5.2.7.2): such packets are dropped.
  *
  * A redirect names the destination annotation as gateway; a parameter problem the byte in its annotation; needfrag the PMTU. A source
  * route that the packet has gone is reversed for the error. The destination annotation becomes the sender, and fix_ip_src is set
@@ -22,6 +22,10 @@
 #include "click.h"
 
 ELEMENT(ICMPError, "1/1", "a/a");
+/* Of an ICMP type. */
+#define IS_ERROR(type) \
+    ((type) == ICMP_UNREACHABLE || (type) == ICMP_SOURCE_QUENCH || (type) == ICMP_REDIRECT || (type) == ICMP_TIME_EXCEEDED || (type) == ICMP_PARAMETER_PROBLEM)
+
 PARAM(be32, source, "SRC", REQUIRED);
 PARAM_AS(ICMP_TYPE, u8, error_type, "TYPE", REQUIRED);
 PARAM_AS(ICMP_CODE, u8, error_code, "CODE", OPTIONAL(0));
@@ -30,8 +34,9 @@ PARAM(u32, mtu, "MTU", OPTIONAL(576));
 PARAM(u16, path_mtu, "PMTU", KEYWORD(0));
 PARAM(bool, uses_fix, "USE_FIX_ANNO", KEYWORD(true));
 PARAM(bool, sets_fix, "SET_FIX_ANNO", KEYWORD(true));
+REQUIRE(IS_ERROR(error_type), "TYPE is not that of an error");
 
-enum { NO_ERROR_ABOUT_THIS };
+enum { NO_ERROR_ABOUT_THIS, MTU_TOO_SMALL };
 enum { LONGEST = 4096, MOST_OPTIONS = 40, ERROR_TTL = 255, NEEDS_FRAGMENTATION = 4, ERROR_AT_POINTER = 0 };
 enum { OPTION_END = 0, OPTION_NOP = 1, LOOSE_ROUTE = 131, STRICT_ROUTE = 137, FIRST_ADDRESS = 4 };
 
@@ -51,8 +56,7 @@ void init(void)
 
 static bool is_error(u8 type)
 {
-    return type == ICMP_UNREACHABLE || type == ICMP_SOURCE_QUENCH || type == ICMP_REDIRECT || type == ICMP_TIME_EXCEEDED
-        || type == ICMP_PARAMETER_PROBLEM;
+    return IS_ERROR(type);
 }
 
 /* Not 0/8, not loopback, not multicast or above. */
@@ -61,20 +65,6 @@ static bool is_one_host(be32 address)
     u32 first = ntohl(address) >> 24;
 
     return first != 0 && first != 127 && first < 224;
-}
-
-static bool may_be_answered(u32 start)
-{
-    const struct ip *ip = header(struct ip, start);
-    u32 transport = start + ip_header_length(ip);
-
-    if (!ip_is_first_fragment(ip) || !is_one_host(ip->src) || ntohl(ip->dst) >> 28 >= 14)
-        return false;
-    if (info(packet_type) == TO_BROADCAST || info(packet_type) == TO_MULTICAST)
-        return false;
-    if (ip_in_list(ip->src, bad_addresses, bad_addresses_count) || ip_in_list(ip->dst, bad_addresses, bad_addresses_count))
-        return false;
-    return ip->protocol != PROTOCOL_ICMP || (packet_length() > transport && !is_error(*header(u8, transport)));
 }
 
 /* Where the source route option begins in the packet, or 0. */
@@ -92,6 +82,22 @@ static u32 find_route(u32 start, u32 end)
         at += length;
     }
     return 0;
+}
+
+static bool may_be_answered(u32 start)
+{
+    const struct ip *ip = header(struct ip, start);
+    u32 transport = start + ip_header_length(ip);
+
+    if (!ip_is_first_fragment(ip) || !is_one_host(ip->src) || ntohl(ip->dst) >> 28 >= 14)
+        return false;
+    if (info(packet_type) == TO_BROADCAST || info(packet_type) == TO_MULTICAST)
+        return false;
+    if (ip_in_list(ip->src, bad_addresses, bad_addresses_count) || ip_in_list(ip->dst, bad_addresses, bad_addresses_count))
+        return false;
+    if (error_type == ICMP_REDIRECT && find_route(start, ip_header_length(ip)) != 0)
+        return false;
+    return ip->protocol != PROTOCOL_ICMP || (packet_length() > transport && !is_error(*header(u8, transport)));
 }
 
 /* Puts the addresses that were gone through into `route`, last first; returns the option's length in words of the header, as bytes. */
@@ -156,15 +162,18 @@ static u32 least(u32 a, u32 b)
     return a < b ? a : b;
 }
 
-/* Makes the packet the error about what it was. */
-static void answer(u32 start)
+/* Makes the packet the error about what it was; false if the MTU has no room for that. */
+static bool answer(u32 start)
 {
     const struct ip *ip = header(struct ip, start);
     be32 sender = ip->src, rest = rest_of(info(dst_ip), info(icmp_parameter_problem));
     u32 option = find_route(start, ip_header_length(ip));
     u32 header_length = (u32) sizeof(struct ip) + (option != 0 ? reverse_route(option) : 0);
-    u32 before = header_length + (u32) sizeof(struct icmp), quoted = least(packet_length() - start, least(current_mtu - before, LONGEST));
+    u32 before = header_length + (u32) sizeof(struct icmp), quoted;
 
+    if (current_mtu < before)
+        return false;
+    quoted = least(packet_length() - start, least(current_mtu - before, LONGEST));
     packet_read(original, start, quoted);
     packet_create(before + quoted);
     fill_icmp(header_length, quoted, rest);
@@ -172,15 +181,17 @@ static void answer(u32 start)
     mark_ip(0);
     info(dst_ip) = sender;
     info(fix_ip_src) = uses_fix && sets_fix;
+    return true;
 }
 
 void packet(int port)
 {
     u32 start = network_offset();
 
-    if (current_mtu < 128 || !may_be_answered(start))
+    if (!may_be_answered(start))
         drop(NO_ERROR_ABOUT_THIS);
-    answer(start);
+    if (!answer(start))
+        drop(MTU_TOO_SMALL);
     emit(0);
 }
 

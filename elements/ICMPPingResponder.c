@@ -1,7 +1,7 @@
 /*
  * ICMPPingResponder -- answers ICMP echo requests
  *
- * The IP header must be marked. An echo request leaves by output 0 as its reply: addresses swapped, time to live 255, checksums updated, the paint
+ * The IP header must be marked. An echo request leaves by output 0 as its reply: code 0, addresses swapped, time to live 255, checksums updated, the paint
  * annotation 0 and the destination annotation set. Other packets leave by output 1 if there is one, and are dropped otherwise.
  *
  * Source: RFC 792, RFC 1122 3.2.2.6. Source routes are not reversed. See also: ICMPError.
@@ -40,9 +40,11 @@ void packet(int port)
 
     if (is_request(ip, offset)) {
         struct icmp *icmp = header(struct icmp, offset);
+        u16 before = (u16) (icmp->type << 8 | icmp->code);
 
         icmp->type = ICMP_ECHO_REPLY;
-        icmp->checksum = htons(checksum_not_zero(checksum_update(ntohs(icmp->checksum), ICMP_ECHO << 8, ICMP_ECHO_REPLY << 8)));
+        icmp->code = 0;
+        icmp->checksum = htons(checksum_not_zero(checksum_update(ntohs(icmp->checksum), before, ICMP_ECHO_REPLY << 8)));
         turn_round(ip);
         emit(0);
     }

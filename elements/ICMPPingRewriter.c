@@ -10,7 +10,7 @@
  *   drop                                        it is dropped
  *   pass OUTPUT                                 it leaves by that output as it is, and so does everything else that belongs to no flow
  *
- * Replies to what a request became are turned back. Replies that nobody waits for, and what is no echo, are dropped where INPUT is not `pass`. Checksums are updated
+ * Replies to what a request became are turned back; where IDENT is no range, to that of the last flow which became the same. Replies that nobody waits for, and what is no echo, are dropped where INPUT is not `pass`. Checksums are updated
  * (RFC 1624).
  *
  *   TIMEOUT                how long an idle flow is known, 5 minutes

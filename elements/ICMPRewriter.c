@@ -33,6 +33,8 @@ enum { TCP_CHECKSUM = 16, UDP_CHECKSUM = 6 };
 
 /* The packet that replies to the quoted one, and what a rewriter would make of it. */
 static struct flow replies, rewritten;
+/* `replies` as UDPRewriter knows it, whose flows are all of one protocol. */
+static struct flow quadruple;
 /* The output that is left by. */
 static u32 output;
 
@@ -52,6 +54,11 @@ static bool take_flow(const struct mapping *mapping, int first)
     if (mapping->is_reply && reply_anno >= 0)
         set_annotation(reply_anno, mapping->mark);
     return take(mapping->output, first);
+}
+
+static bool take_quadruple(const struct mapping *mapping, int first)
+{
+    return (replies.protocol == PROTOCOL_TCP || replies.protocol == PROTOCOL_UDP) && take_flow(mapping, first);
 }
 
 static void set_mark(const struct mapped *mapped)
@@ -148,6 +155,8 @@ static bool read_replies(u32 icmp)
     } else if (has_identifier(quoted)) {
         read_identifier(quoted + ip_header_length(ip));
     }
+    quadruple = replies;
+    quadruple.protocol = PROTOCOL_UDP;
     return true;
 }
 

@@ -1,5 +1,5 @@
 /*
- * IPAddrPairRewriter(INPUT, ..., INPUT, keywords) -- rewrites source addresses of IP packets, for each pair of addresses
+ * IPAddrPairRewriter(INPUT, ..., INPUT, keywords) -- rewrites addresses of IP packets, for each pair of addresses
  *
  * Network address translation without ports, by pairs of source and destination: packets of a known pair are rewritten as before, and those of the reverse of what it
  * became are turned back. So one inner address may have several outer ones, and one outer address stands for several inner ones towards different destinations. Any other
@@ -8,10 +8,11 @@
  *   drop                                  it is dropped
  *   pass OUT                              it leaves unchanged, nothing is remembered
  *   keep FOUT ROUT                        the pair stays as it is and leaves by FOUT; replies leave by ROUT
- *   pattern SADDR - FOUT ROUT             its source becomes SADDR (- keeps it) and leaves by FOUT; replies are turned back and leave by ROUT
- *   pattern SADDR-SADDR2 - FOUT ROUT      the same with an address of a range that is free, at random, in order with # behind; also SADDR/LEN
+ *   pattern SADDR DADDR FOUT ROUT         it gets these addresses (- keeps what there is) and leaves by FOUT; replies are turned back and leave by ROUT
+ *   pattern SADDR-SADDR2 DADDR FOUT ROUT  the same with a source of a range that is free, at random, in order with # behind; also SADDR/LEN
  *
- * If no address is free, the packet is dropped; 1,024 are tried. The IP header must be marked. The checksums of IP, and of TCP and UDP in first fragments, are updated
+ * If no address of a range is free, the packet is dropped; 1,024 are tried. A pair that would have the replies of another one, where there is no range, takes them over; the
+ * other is forgotten. The IP header must be marked. The checksums of IP, and of TCP and UDP in first fragments, are updated
  * (RFC 1624).
  *
  *   TIMEOUT             how long an idle pair is known, 5 minutes
@@ -42,7 +43,7 @@ PARAM_AS(SECONDS, u64, guarantee, "GUARANTEE", KEYWORD(0));
 PARAM_AS(SECONDS, u64, reap_interval, "REAP_INTERVAL", KEYWORD(0));
 PARAM(bool, sets_dst_anno, "DST_ANNO", KEYWORD(true));
 PARAM_AS(ANNO, int, reply_anno, "REPLY_ANNO", KEYWORD(-1));
-CONFIG(REWRITE_ADDRESSES, inputs);
+CONFIG(REWRITE_PAIRS, inputs);
 
 enum { NO_ANNO = -1 };
 
@@ -104,14 +105,12 @@ static void rewrite_transport(u32 transport)
     update_segment_checksum(start, ntohl(this_flow.daddr), ntohl(rewritten.daddr));
 }
 
-/* The range's addresses are in saddr and daddr; the last one tried stays in `rewritten`. */
-static bool apply_pattern(const struct rewrite_spec *spec)
+/* The last source tried stays in `rewritten`. */
+static bool choose_source(const struct rewrite_spec *spec)
 {
-    u32 first = ntohl(spec->saddr), count = ntohl(spec->daddr) - first + 1, from;
+    u32 first = ntohl(spec->saddr), count = ntohl(spec->saddr_last) - first + 1;
+    u32 from = spec->sequential ? next_port[spec->pattern % PATTERNS] : random32();
 
-    if (spec->saddr == htonl(0))
-        return is_free();
-    from = count > 1 ? spec->sequential ? next_port[spec->pattern % PATTERNS] : random32() : 0;
     for (u32 i = 0; i < count && i < MOST_TRIES; i++) {
         u32 chosen = (from % count + i) % count;
 
@@ -124,12 +123,23 @@ static bool apply_pattern(const struct rewrite_spec *spec)
     return false;
 }
 
+static bool apply_pattern(const struct rewrite_spec *spec)
+{
+    if (spec->daddr != htonl(0))
+        rewritten.daddr = spec->daddr;
+    if (spec->saddr != htonl(0))
+        rewritten.saddr = spec->saddr;
+    return spec->saddr == spec->saddr_last || choose_source(spec);
+}
+
 static void print_pattern(const struct rewrite_spec *spec)
 {
     print_address(spec->saddr);
-    if (spec->daddr != spec->saddr) {
+    if (spec->saddr_last != spec->saddr) {
         print("-");
-        print_ip(spec->daddr);
+        print_ip(spec->saddr_last);
     }
-    print(" -\n");
+    print(" ");
+    print_address(spec->daddr);
+    print("\n");
 }

@@ -11,7 +11,7 @@
  *   pattern SADDR - FOUT ROUT             its source becomes SADDR (- keeps it) and leaves by FOUT; packets to SADDR are turned back and leave by ROUT
  *   pattern SADDR-SADDR2 - FOUT ROUT      the same with an address of a range that is free, at random, in order with # behind; also SADDR/LEN
  *
- * If no address is free, the packet is dropped; 1,024 are tried. The IP header must be marked. The checksums of IP, and of TCP and UDP in first fragments,
+ * If no address of a range is free, the packet is dropped; 1,024 are tried. Where SADDR is one address, the last who got it has it. The IP header must be marked. The checksums of IP, and of TCP and UDP in first fragments,
  * are updated (RFC 1624); the destination annotation becomes the new destination.
  *
  *   TIMEOUT             how long an idle address is known, 5 minutes
@@ -60,13 +60,13 @@ static bool is_free(be32 address)
     return table_peek(outer, &address) == 0;
 }
 
-/* An address of the range that nobody has, or 0. */
+/* An address of the range that nobody has, or 0; the only one in any case. */
 static be32 choose(const struct rewrite_spec *spec)
 {
-    u32 first = ntohl(spec->saddr), count = ntohl(spec->daddr) - first + 1, from;
+    u32 first = ntohl(spec->saddr), count = ntohl(spec->saddr_last) - first + 1, from;
 
     if (count <= 1)
-        return is_free(spec->saddr) ? spec->saddr : htonl(0);
+        return spec->saddr;
     from = spec->sequential ? next_address[spec->pattern % PATTERNS] : random32() % count;
     for (u32 i = 0; i < count && i < MOST_TRIES; i++) {
         u32 chosen = (from + i) % count;
@@ -79,6 +79,18 @@ static be32 choose(const struct rewrite_spec *spec)
     return htonl(0);
 }
 
+/* Who had the outer address has it no more. */
+static void forget_older(be32 address)
+{
+    const struct mapped *older = table_peek(outer, &address);
+
+    if (older) {
+        be32 source = older->to;
+
+        table_delete(inner, &source);
+    }
+}
+
 static bool map(be32 source, int port)
 {
     const struct rewrite_spec *spec = &inputs[port];
@@ -87,6 +99,7 @@ static bool map(be32 source, int port)
 
     if (address == htonl(0))
         return false;
+    forget_older(address);
     mapped = table_insert(inner, &source);
     if (!mapped)
         return false;
@@ -182,9 +195,9 @@ static void print_patterns(void)
             continue;
         if (inputs[i].saddr != htonl(0))
             print_ip(inputs[i].saddr);
-        if (inputs[i].daddr != inputs[i].saddr) {
+        if (inputs[i].saddr_last != inputs[i].saddr) {
             print("-");
-            print_ip(inputs[i].daddr);
+            print_ip(inputs[i].saddr_last);
         }
         if (inputs[i].saddr == htonl(0))
             print("-");

@@ -8,7 +8,7 @@
  *   DSCP  class of the packet (RFC 2474), 0 to 63, 0 by default
  *   ECT   the transport knows of congestion (RFC 3168): true, false, or 2 for the other way of saying so; false by default
  *   CE    true: congestion was met; false by default
- *   TOS   these three as one number, which wins
+ *   TOS   these three as one number, instead of them
  *   DF    true: must not be fragmented; false by default
  *
  * Handlers: src, dst (read, write), the addresses.
@@ -26,11 +26,14 @@ PARAM(be32, source, "SRC", REQUIRED);
 PARAM_AS(IP_OR_ANNO, be32, destination, "DST", REQUIRED);
 PARAM(u8, time_to_live, "TTL", KEYWORD(250));
 PARAM_AS(DSCP, u8, service_class, "DSCP", KEYWORD(0));
+PARAM(bool, has_service_class, "DSCP", GIVEN);
 PARAM_AS(ECT, u8, capable, "ECT", KEYWORD(0));
 PARAM(bool, congested, "CE", KEYWORD(false));
 PARAM(u8, type_of_service, "TOS", KEYWORD(0));
 PARAM(bool, has_type_of_service, "TOS", GIVEN);
 PARAM(bool, whole, "DF", KEYWORD(false));
+REQUIRE(!has_type_of_service || !has_service_class, "TOS and DSCP are the same bits: give one of them");
+REQUIRE(!has_type_of_service || (capable == 0 && !congested), "TOS and ECT or CE are the same bits: give one of them");
 
 /* As the header says it; ECT(1) and ECT(0) are as the argument says it. */
 enum { MET_CONGESTION = 3 };

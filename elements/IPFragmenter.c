@@ -3,13 +3,13 @@
  *
  * The packet begins with its marked IP header; what is before it stays with the first fragment only, so take it off first. A packet of at most MTU
  * bytes leaves unchanged by output 0. A larger one leaves there as fragments of at most MTU bytes (RFC 791 3.2), in order, with the packet's
- * annotations; options marked so are copied to all of them. If it must not be fragmented, it leaves by output 1, usually to an ICMPError
- * (unreachable, needfrag), or is dropped; HONOR_DF false has it fragmented nevertheless.
+ * annotations; options marked so are copied to all of them. If it must not be fragmented, or MTU has no room for its header and eight bytes, it leaves by output 1,
+ * usually to an ICMPError (unreachable, needfrag), or is dropped; HONOR_DF false has it fragmented nevertheless.
  *
- * VERBOSE true prints a line for each packet that must not be fragmented. HEADROOM, free bytes before fragments, is taken and changes nothing: room is made when it is
+ * VERBOSE true prints a line for each packet that is not fragmented. HEADROOM, free bytes before fragments, is taken and changes nothing: room is made when it is
  * asked for.
  *
- * Handlers: drops (read), packets that were not to be fragmented; fragments (read), fragments made.
+ * Handlers: drops (read), packets that were not fragmented though they are larger; fragments (read), fragments made.
  *
  * See also: ICMPError.
  */
@@ -21,6 +21,7 @@ PARAM(u32, mtu, "MTU", REQUIRED);
 PARAM(bool, honors_df, "HONOR_DF", OPTIONAL(true));
 PARAM(bool, verbose, "VERBOSE", OPTIONAL(false));
 PARAM(u32, headroom, "HEADROOM", KEYWORD(28));
+REQUIRE(mtu >= 8, "MTU is below 8");
 
 enum { MUST_NOT_FRAGMENT, MTU_TOO_SMALL };
 enum { LONGEST = 65536, MOST_OPTIONS = 40, OPTION_END = 0, OPTION_NOP = 1, COPIED = 0x80 };
@@ -97,8 +98,11 @@ static void split(u32 start, u32 header_length, u32 total, u16 last_field)
     make(start, header_length, sent, total - sent, last_field);
 }
 
-static void tell(const struct ip *ip)
+static void count_drop(const struct ip *ip)
 {
+    drops += 1;
+    if (!verbose)
+        return;
     print("IPFragmenter(");
     print_uint(mtu);
     print(") DF ");
@@ -117,18 +121,18 @@ void push(int port)
     u32 length = ntohs(ip->length), header_length = ip_header_length(ip);
     u16 field = ntohs(ip->fragment);
 
+    bool must_not = honors_df && (field & IP_DONT_FRAGMENT) != 0;
+
     if (length <= mtu)
         emit(0);
-    if (honors_df && (field & IP_DONT_FRAGMENT) != 0) {
-        drops += 1;
-        if (verbose)
-            tell(ip);
+    if (must_not || mtu < header_length + 8 || header_length < sizeof(struct ip)) {
+        count_drop(ip);
         if (NOUTPUTS > 1)
             emit(1);
-        drop(MUST_NOT_FRAGMENT);
-    }
-    if (mtu < header_length + 8 || header_length < sizeof(struct ip))
+        if (must_not)
+            drop(MUST_NOT_FRAGMENT);
         drop(MTU_TOO_SMALL);
+    }
     packet_read(payload, start + header_length, length - header_length);
     split(start, header_length, length - header_length, field & ~IP_DONT_FRAGMENT);
     emit(0);

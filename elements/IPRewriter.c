@@ -11,8 +11,8 @@
  *                                                   turned back and leave by ROUT
  *
  * SPORT may be a range, 1024-65535: a port of it is taken that no other flow has, the packet's own if possible, else one at random. With # behind it
- * ports are taken in order, with ? always at random. If none is free (1,024 are tried), the packet is dropped. A pattern may have a name,
- * given by IPRewriterPatterns.
+ * ports are taken in order, with ? always at random. If none is free (1,024 are tried), the packet is dropped. Without a range, a flow
+ * that would have the replies of another one takes them over, and the other is forgotten. A pattern may have a name, given by IPRewriterPatterns.
  *
  * The IP header must be marked. Other protocols and later fragments leave by an input with `pass`, and are dropped otherwise. The destination
  * annotation becomes the new destination, unless DST_ANNO is false. Checksums are updated (RFC 1624).
@@ -61,6 +61,7 @@ PARAM_AS(ANNO, int, reply_anno, "REPLY_ANNO", KEYWORD(-1));
 CONFIG(REWRITE, inputs);
 
 enum { NO_ANNO = -1 };
+#define MIXES false
 
 
 TABLE_EXACT(brief, struct flow, struct mapping, 2 * MOST_MAPPINGS, tcp_nodata_timeout);

@@ -52,13 +52,9 @@ static void print_annotations(void)
     u32 tag_or_user = info(vlan_tci) != 0 ? info(vlan_tci) : (u32) annotation(20) << 8 | annotation(21);
 
     print(" | ");
-    if (info(dst_ip) != htonl(0)) {
-        print_hex(ntohl(info(dst_ip)), 8);
-        print("000000000000000000000000");
-    } else {
-        for (int i = 0; i < 16; i++)
-            print_hex(info(dst_ip6).byte[i], 2);
-    }
+    print_hex(info(dst_ip) != htonl(0) ? ntohl(info(dst_ip)) : (u32) (ntoh128(info(dst_ip6)) >> 96), 8);
+    for (int i = 4; i < 16; i++)
+        print_hex(info(dst_ip6).byte[i], 2);
     for (int i = 16; i < 20; i++)
         print_hex(annotation(i), 2);
     print_hex(tag_or_user, 4);

@@ -1,7 +1,7 @@
 /*
  * StoreIPAddress([ADDRESS,] OFFSET) -- puts an IP address into packets
  *
- * ADDRESS, or the destination annotation if there is none, is stored at OFFSET. If OFFSET is the word src or dst, that is the address of the marked IP header,
+ * ADDRESS, or the destination annotation if there is none, is stored at OFFSET; if the annotation is 0.0.0.0, the packet stays as it is. If OFFSET is the word src or dst, that is the address of the marked IP header,
  * and checksums are updated (RFC 1624), those of TCP and UDP in first fragments, too. Packets that end before OFFSET leave by output 1 if that is connected, and
  * are dropped otherwise.
  *
@@ -39,6 +39,8 @@ static void store_in_header(void)
 
 void packet(int port)
 {
+    if (!place_given && info(dst_ip) == htonl(0))
+        emit(0);
     if (place_offset < 0) {
         store_in_header();
         emit(0);

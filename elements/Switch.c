@@ -11,6 +11,7 @@
 
 ELEMENT(Switch, "1/-", "h/h");
 PARAM(int, output, "OUTPUT", OPTIONAL(0));
+REQUIRE(output < NOUTPUTS, "there is no such OUTPUT");
 
 enum { SWITCHED_OFF };
 

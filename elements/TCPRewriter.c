@@ -41,6 +41,7 @@ PARAM_AS(ANNO, int, reply_anno, "REPLY_ANNO", KEYWORD(-1));
 CONFIG(REWRITE, inputs);
 
 enum { NO_ANNO = -1 };
+#define MIXES false
 
 TABLE_EXACT(brief, struct flow, struct mapping, 2 * MOST_MAPPINGS, tcp_nodata_timeout);
 TABLE_EXACT(lasting, struct flow, struct mapping, 2 * MOST_MAPPINGS, tcp_timeout);

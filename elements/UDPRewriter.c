@@ -1,7 +1,7 @@
 /*
  * UDPRewriter(INPUT, ..., INPUT, keywords) -- rewrites addresses and ports of UDP packets
  *
- * IPRewriter with one limit for all flows, whatever they are: UDP and also TCP. Other protocols leave by an input with `pass`, and are dropped
+ * IPRewriter with one limit for all flows, which are addresses and ports, whatever the protocol: UDP and also TCP. Other protocols leave by an input with `pass`, and are dropped
  * otherwise. INPUT is as there.
  *
  *   TIMEOUT                how long an idle flow is known, 5 minutes
@@ -15,7 +15,7 @@
  * many others come. Elements share no capacity.
  *
  * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full; patterns (read), those of the inputs;
- * table, tcp_table, udp_table (read), a line FLOW => REWRITTEN [*FOUT ROUT] iINPUT expSECONDS each way; lookup SADDR SPORT DADDR DPORT and tcp_lookup (read), what
+ * table (read), a line FLOW => REWRITTEN [*FOUT ROUT] iINPUT expSECONDS each way; lookup SADDR SPORT DADDR DPORT (read), what
  * becomes of such packets; size (read), how many flows are known, capacity (read, write), how many may be: up to
  * MAPPING_CAPACITY, and those that are known stay; clear (write) forgets them.
  *
@@ -43,6 +43,7 @@ PARAM_AS(ANNO, int, reply_anno, "REPLY_ANNO", KEYWORD(-1));
 CONFIG(REWRITE, inputs);
 
 enum { NO_ANNO = -1 };
+#define MIXES true
 
 #define BRIEF_TIME (timeout_given ? timeout : udp_timeout)
 #define LASTING_TIME (streaming_timeout_given ? streaming_timeout : udp_streaming_timeout)

@@ -26,6 +26,7 @@ enum {
 enum { PROTOCOL_ICMP = 1, PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, PROTOCOL_ICMP6 = 58 };
 enum { ARP_ETHER = 1, ARP_REQUEST = 1, ARP_REPLY = 2 };
 enum { IP_DONT_FRAGMENT = 0x4000, IP_MORE_FRAGMENTS = 0x2000, IP_OFFSET = 0x1fff };
+enum { IP_OPTION_END = 0, IP_OPTION_NOP = 1, IP_LOOSE_ROUTE = 131, IP_STRICT_ROUTE = 137 };
 enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_PSH = 8, TCP_ACK = 16, TCP_URG = 32 };
 enum { ICMP_ECHO_REPLY = 0, ICMP_UNREACHABLE = 3, ICMP_SOURCE_QUENCH = 4, ICMP_REDIRECT = 5, ICMP_ECHO = 8, ICMP_TIME_EXCEEDED = 11,
        ICMP_PARAMETER_PROBLEM = 12, ICMP_TIMESTAMP = 13, ICMP_TIMESTAMP_REPLY = 14, ICMP_INFO = 15, ICMP_INFO_REPLY = 16 };
@@ -85,11 +86,15 @@ static inline void set_annotation(int place, u8 value)
     }
 }
 
-/* An address in the annotation that begins there; the destination is at 0. */
+/* An address in the annotation that begins there; the destination is at 0, and the rest of an IPv6 destination behind it. */
 static inline void set_address_annotation(int place, be32 address)
 {
     if (place == 0) {
         info(dst_ip) = address;
+    } else if (place < 16) {
+        u32 shift = (u32) (12 - place) * 8;
+
+        info(dst_ip6) = hton128((ntoh128(info(dst_ip6)) & ~((u128) 0xffffffff << shift)) | (u128) ntohl(address) << shift);
     } else {
         for (int i = 0; i < 4; i++)
             set_annotation(place + i, (u8) (ntohl(address) >> 8 * (3 - i)));
@@ -187,10 +192,30 @@ static inline u32 checksum_words(be32 number)
     return (ntohl(number) >> 16) + (ntohl(number) & 0xffff);
 }
 
-/* The checksum of a TCP or UDP segment with its pseudo-header (RFC 768, 9293), its checksum field included: 0 if that is right. */
+/* The last hop of a source route that is not gone through yet; `destination` where there is none. Options are from `at` on, and the header ends at `end`. */
+static inline be32 last_hop(u32 at, u32 end, be32 destination)
+{
+    const u8 *bytes = header_array(u8, 0, end);
+
+    while (at < end && bytes[at] != IP_OPTION_END) {
+        u32 length = bytes[at] == IP_OPTION_NOP ? 1 : at + 1 < end ? bytes[at + 1] : 0;
+
+        if (length == 0 || at + length > end)
+            return destination;
+        if ((bytes[at] == IP_LOOSE_ROUTE || bytes[at] == IP_STRICT_ROUTE) && length >= 7)
+            return bytes[at + 2] < length ? *header(be32, at + length - 4) : destination;
+        at += length;
+    }
+    return destination;
+}
+
+/* The checksum of a TCP or UDP segment with its pseudo-header (RFC 768, 9293), its checksum field included: 0 if that is right. The destination is where the packet goes in
+ * the end (RFC 9293 3.1). */
 static inline u16 segment_checksum(const struct ip *ip, u32 offset, u32 length)
 {
-    u32 pseudo = checksum_words(ip->src) + checksum_words(ip->dst) + ip->protocol + length;
+    u32 options = ip_header_length(ip) - (u32) sizeof(struct ip);
+    be32 destination = options == 0 ? ip->dst : last_hop(offset - options, offset, ip->dst);
+    u32 pseudo = checksum_words(ip->src) + checksum_words(destination) + ip->protocol + length;
     u16 bytes = (u16) ~checksum(offset, length);
 
     return (u16) ~checksum_fold(pseudo + bytes);

@@ -66,6 +66,7 @@ struct rewrite_spec {
     bool sequential;            /* free ports are taken in order, not at random */
     bool random;                /* a free port at random, not the packet's own first */
     u32 pattern;                /* inputs with the same pattern have the same number */
+    be32 saddr_last;            /* of addresses without ports: saddr to this, a free one of them */
 };
 
 /* ---- The class ---- */
@@ -80,7 +81,7 @@ struct rewrite_spec {
 #define PARAM(ctype, name, keyword, mode) extern const ctype name
 /* PARAM_AS(SYNTAX, ctype, name, "KEYWORD", MODE): the same in a named syntax: SECONDS (as nanoseconds), BANDWIDTH (as bytes a
  * second), IPPORT, ETHERTYPE, IP_PROTOCOL, ICMP_TYPE, ICMP_CODE, ANNO (Click's place of an annotation), VLAN_TCI (the word ANNO is -1),
- * IP_OR_ANNO (the word DST_ANNO is 0.0.0.0), ADDRESS_ANNO (the place of an annotation with four bytes; 0: the destination), HEX, FIXEDPOINT16, DSCP (0 to 63), ECT (a
+ * IP_OR_ANNO (the word DST_ANNO is 0.0.0.0), ADDRESS_ANNO (the place of an annotation with four bytes; 0: the destination; to 12: in an IPv6 destination), HEX, FIXEDPOINT16, DSCP (0 to 63), ECT (a
  * truth value or 2), CONTENTS (0 NONE, 1 HEX, 2 ASCII), OUTFILE (a string: the file that the element prints
  * into, - for standard output; empty: standard error). */
 #define PARAM_AS(syntax, ctype, name, keyword, mode) extern const ctype name
@@ -91,6 +92,8 @@ struct rewrite_spec {
 #define CONFIG(syntax, name) NV_CONFIG_##syntax(name)
 /* CONFIG_LIST(ctype, name): the remaining arguments as `static const ctype name[]` of name_count values. */
 #define CONFIG_LIST(ctype, name) NV_LIST(ctype, name)
+/* REQUIRE(condition, "words"): something that is so of parameters, NINPUTS and NOUTPUTS in every instance; the words tell what is wrong otherwise, and the configuration is refused. */
+#define REQUIRE(condition, words) NV_DECLARATION(REQUIRE)
 /* INFO(type, name): a field that travels with each packet; one name is one field in the whole application; 0 at arrival. */
 #define INFO(type, name) typedef type nv_info_type_##name; extern const u32 nv_info_##name
 /* info(name): that field of this packet, readable and writable. */

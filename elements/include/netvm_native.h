@@ -291,6 +291,7 @@ bool nv_regex_found(void **compiled, const char *expression, u32 offset, u32 len
 #define NV_LIST(ctype, name) extern const ctype name[]; enum { NV_CAT(name, _count) = 1 }
 #endif
 #define NV_CONFIG_REWRITE_ADDRESSES(name) NV_CONFIG_REWRITE(name)
+#define NV_CONFIG_REWRITE_PAIRS(name) NV_CONFIG_REWRITE(name)
 #define NV_CONFIG_REWRITE_PINGS(name) NV_CONFIG_REWRITE(name)
 #define NV_CONFIG_ADDRESS_PLACE(name) extern const be32 NV_CAT(name, _address); enum { NV_CAT(name, _given), NV_CAT(name, _offset) }
 #define NV_CONFIG_BAD_SOURCES(name) NV_LIST(be32, name); enum { NV_CAT(name, _given), NV_CAT(name, _offset) }
@@ -300,7 +301,7 @@ bool nv_regex_found(void **compiled, const char *expression, u32 offset, u32 len
     enum { NV_CAT(name, _say_outputs) }; \
     static bool NV_CAT(name, _find)(void) \
     { \
-        return take_flow(0, -1) || take_source(0, -1) || take_destination(0, -1); \
+        return take_flow(0, -1) || take_quadruple(0, -1) || take_source(0, -1) || take_destination(0, -1); \
     } \
     struct nv_declaration
 

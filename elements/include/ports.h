@@ -40,9 +40,8 @@ static bool apply_pattern(const struct rewrite_spec *spec)
         rewritten.daddr = spec->daddr;
     if (spec->dport != htons(0))
         rewritten.dport = spec->dport;
-    if (spec->sport_last != 0)
-        return choose_port(spec);
-    return is_free();
+    rewritten.sport = spec->sport_first != 0 ? htons(spec->sport_first) : rewritten.sport;
+    return spec->sport_first == spec->sport_last || choose_port(spec);
 }
 
 /* ---- For people ---- */

@@ -24,6 +24,8 @@ static u64 mapping_failures;
 static u32 next_port[PATTERNS];
 /* The packet's flow, what it becomes, and the flow of replies to that. */
 static struct flow this_flow, rewritten, replies;
+/* The other direction of an older flow. */
+static struct flow partner;
 /* A mapping on its way from table to table. */
 static struct mapping kept;
 
@@ -41,7 +43,7 @@ static bool carries_data(u32 start);
 static bool ends_connection(u32 start);
 /* Changes ports or what stands for them to those of `rewritten`, and the checksum there. */
 static void rewrite_transport(u32 transport);
-/* Makes `rewritten`, which is this_flow, what a pattern says; false if that is not free. */
+/* Makes `rewritten`, which is this_flow, what a pattern says; false if nothing of its range is free. */
 static bool apply_pattern(const struct rewrite_spec *spec);
 static void print_pattern(const struct rewrite_spec *spec);
 
@@ -105,14 +107,47 @@ static bool insert_both(int input)
     return true;
 }
 
-/* What is left of an older flow with the same name goes. */
+/* Of a mapping of `replies`: its other direction goes to `partner`. */
+static bool has_partner(const struct mapping *mapping)
+{
+    if (!is_live(mapping))
+        return false;
+    partner.saddr = mapping->to.daddr;
+    partner.daddr = mapping->to.saddr;
+    partner.sport = mapping->to.dport;
+    partner.dport = mapping->to.sport;
+    partner.protocol = of_replies(mapping->to.protocol);
+    return true;
+}
+
+/* Is that a mapping whose other direction is `replies`? */
+static bool is_partner(const struct mapping *mapping)
+{
+    return mapping && mapping->to.saddr == replies.daddr && mapping->to.daddr == replies.saddr && mapping->to.sport == replies.dport
+        && mapping->to.dport == replies.sport && mapping->to.protocol == of_replies(replies.protocol);
+}
+
+/* The older flow that has these replies goes, both ways: they are the new one's. */
+static void forget_older(void)
+{
+    if (has_partner(table_peek(brief, &replies)) || has_partner(table_peek(lasting, &replies))) {
+        if (is_partner(table_peek(brief, &partner)))
+            table_delete(brief, &partner);
+        if (is_partner(table_peek(lasting, &partner)))
+            table_delete(lasting, &partner);
+    }
+    table_delete(brief, &replies);
+    table_delete(lasting, &replies);
+}
+
+/* What is left of older flows with the same names goes. */
 static void forget(void)
 {
     table_delete(brief, &this_flow);
     table_delete(lasting, &this_flow);
     find_replies();
-    table_delete(brief, &replies);
-    table_delete(lasting, &replies);
+    if (table_peek(brief, &replies) || table_peek(lasting, &replies))
+        forget_older();
 }
 
 static bool map(int port)

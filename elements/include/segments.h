@@ -4,7 +4,14 @@
  * The class has declared
  *
  *   bool handles(u8 protocol)           is that protocol rewritten here?
+ *   MIXES                               is a flow addresses and ports, whatever its protocol?
  */
+
+/* This packet's. */
+static bool is_tcp_segment(u32 start)
+{
+    return header(struct ip, start)->protocol == PROTOCOL_TCP;
+}
 
 static bool has_flow(u32 start)
 {
@@ -24,7 +31,7 @@ static void read_flow(u32 start)
     this_flow.daddr = ip->dst;
     this_flow.sport = ports->sport;
     this_flow.dport = ports->dport;
-    this_flow.protocol = ip->protocol;
+    this_flow.protocol = MIXES ? PROTOCOL_UDP : ip->protocol;
 }
 
 static bool begins(void)
@@ -81,7 +88,7 @@ static void rewrite_tcp(u32 transport)
 
 static void rewrite_transport(u32 transport)
 {
-    if (this_flow.protocol == PROTOCOL_TCP)
+    if (MIXES ? is_tcp_segment(network_offset()) : this_flow.protocol == PROTOCOL_TCP)
         rewrite_tcp(transport);
     else
         rewrite_udp(transport);

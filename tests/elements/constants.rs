@@ -180,7 +180,10 @@ fn spec(n: usize, words: &[String]) -> Option<String> {
             let four = pattern(&[saddr, ident, daddr, "-".to_owned()])?;
             format!("{four}, .forward = {}, .reply = {}, .pattern = {n}", word(4), word(5))
         }
-        (_, 5) => format!("{}, .forward = {}, .reply = {}, .pattern = {n}", addresses(word(1))?, word(3), word(4)),
+        (_, 5) => {
+            let four = addresses(word(1), word(2))?;
+            format!("{four}, .forward = {}, .reply = {}, .pattern = {n}", word(3), word(4))
+        }
         _ => format!("{}, .forward = {}, .reply = {}, .pattern = {n}", pattern(&words[1..5])?, word(5), word(6)),
     };
     Some(format!("    {{ {fields} }},\n"))
@@ -202,10 +205,12 @@ fn pattern(words: &[String]) -> Option<String> {
     ))
 }
 
-/// `SADDR[-SADDR2][#]`.
-fn addresses(text: &str) -> Option<String> {
+/// `SADDR[-SADDR2][#]` and `DADDR`.
+fn addresses(text: &str, to: &str) -> Option<String> {
     let range = text.trim_end_matches('#');
     let (first, last) = if range == "-" { ("0.0.0.0", "0.0.0.0") } else { range.split_once('-').unwrap_or((range, range)) };
     let sequential = text.ends_with('#');
-    Some(format!(".kind = REWRITE_PATTERN, .saddr = {}, .daddr = {}, .sequential = {sequential}", address(first)?, address(last)?))
+    let daddr = if to == "-" { "0".to_owned() } else { address(to)? };
+    let (first, last) = (address(first)?, address(last)?);
+    Some(format!(".kind = REWRITE_PATTERN, .saddr = {first}, .saddr_last = {last}, .daddr = {daddr}, .sequential = {sequential}"))
 }

@@ -47,7 +47,17 @@ impl Native {
 
     /// Can that class's arguments be read here?
     pub fn reads(&self, class: &str) -> bool {
-        let plain = ["IP_ROUTES", "RANGE_ROUTES", "IP6_ROUTES", "ARP_ENTRIES", "REWRITE", "REWRITE_ADDRESSES", "REWRITE_PINGS", "STRINGS"];
+        let plain = [
+            "IP_ROUTES",
+            "RANGE_ROUTES",
+            "IP6_ROUTES",
+            "ARP_ENTRIES",
+            "REWRITE",
+            "REWRITE_ADDRESSES",
+            "REWRITE_PAIRS",
+            "REWRITE_PINGS",
+            "STRINGS",
+        ];
         let declared = declarations(&self.source(class));
         declared.iter().all(|(name, arguments)| name != "CONFIG" || plain.contains(&arguments[0].as_str()))
     }
@@ -268,7 +278,7 @@ fn arguments(declared: &[Declaration], config: &str) -> Result<(String, String),
         match (kind.as_str(), words[0].as_str()) {
             ("CONFIG_LIST", ty) => before.push_str(&list(ty, &words[1], &left)),
             (_, "STRINGS") => before.push_str(&strings(&words[1], &left)),
-            (_, "REWRITE" | "REWRITE_ADDRESSES" | "REWRITE_PINGS") => before.push_str(&specs(&words[1], &left)?),
+            (_, "REWRITE" | "REWRITE_ADDRESSES" | "REWRITE_PAIRS" | "REWRITE_PINGS") => before.push_str(&specs(&words[1], &left)?),
             (_, syntax) => behind.push_str(&fill(syntax, &words[1], &left)?),
         }
         left.clear();

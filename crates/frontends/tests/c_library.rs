@@ -78,6 +78,7 @@ fn examples(syntax: &str) -> Vec<String> {
         "STRINGS" => &["GET", "\"a, b\""],
         "REWRITERS" => &["flows addresses:0"],
         "REWRITE_ADDRESSES" => &["pattern 1.0.0.1 - 0 0"],
+        "REWRITE_PAIRS" => &["pattern 1.0.0.1 2.0.0.2 0 0"],
         "REWRITE_PINGS" => &["pattern 1.0.0.1 - 0-65535 0 0"],
         "BAD_SOURCES" => &["1.2.3.4", "14"],
         "LIST" | "RISING" => &["1", "2"],

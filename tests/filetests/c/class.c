@@ -22,7 +22,21 @@ SCOPE(v, OURS);
 SCOPE(w, GLOBAL(x));
 SCOPE(x, REGIONAL(there, x));
 SCOPE(y, GLOBAL);
+REQUIRE(a < 4);
+REQUIRE(nothing, "there is nothing");
 void packet(int port) { emit(0); }
+=== what is required is known before the element runs
+#include <netvm.h>
+ELEMENT(E, "1/1", "a/a");
+PARAM(u32, a, "A", REQUIRED);
+PARAM(string, s, "S", OPTIONAL("word"));
+static u32 n;
+REQUIRE(a < 4 && text_is(s, "word") && NOUTPUTS == 1, "no fault");
+REQUIRE(n == 0, "there is a variable");
+REQUIRE(packet_length() > 0, "there is a packet");
+void packet(int port) { emit(0); }
+--- values
+a 3
 === tables
 #include <netvm.h>
 ELEMENT(E, "1/1", "a/a");

@@ -201,6 +201,8 @@ pub struct Compiled {
     pub scopes: Vec<TableScope>,
     /// Variables with scopes.
     pub variables: Vec<Variable>,
+    /// What is wrong with the instance's arguments or ports, as its class says by `REQUIRE`.
+    pub refused: Vec<String>,
 }
 
 impl Compiled {
@@ -294,7 +296,8 @@ pub fn compile(
         let scopes = program.tables.iter().map(|table| table.scope.clone()).collect();
         let none = Default::default();
         let (module, variables) = if faults.is_empty() { lower::lower(&program, instance, info, &sources, &mut faults) } else { none };
-        Compiled { module, scopes, variables }
+        let refused = if faults.is_empty() { lower::refused(&program, instance, &mut faults) } else { Vec::new() };
+        Compiled { module, scopes, variables, refused }
     });
     faults.result(compiled, sources, &output.uses)
 }

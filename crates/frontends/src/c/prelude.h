@@ -12,4 +12,5 @@ struct rewrite_spec {
     bool sequential;
     bool random;
     u32 pattern;
+    be32 saddr_last;
 };

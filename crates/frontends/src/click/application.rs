@@ -297,6 +297,7 @@ impl<'a> Maker<'a> {
             let same = alike.as_ref().and_then(|alike| modules.get(made.get(alike)?));
             let same = same.map(|same| same.named(&element.name));
             if let Some(module) = same.or_else(|| self.module(element, file, &instance, &mut info)) {
+                module.refused.iter().for_each(|wrong| self.fault(element, wrong));
                 modules.insert(n, module);
                 made.extend(alike.map(|alike| (alike, n)));
             }

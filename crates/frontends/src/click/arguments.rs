@@ -2,7 +2,8 @@
 //!
 //! As Click does it: parameters take arguments in the order of their declaration. `KEYWORD value` goes to the parameter of that keyword, the last one if there are
 //! several; an argument without keyword to the first positional parameter that has none yet, as long as no keyword has been used before it. A parameter that
-//! must be there takes the next argument even if it looks like one with a keyword. What is left goes to the class's own syntax, if it has one, and is too
+//! must be there takes the next argument even if it looks like one with a keyword. An argument by position besides one by keyword is taken, and the keyword's counts;
+//! an empty one leaves a parameter that need not be there as it is. What is left goes to the class's own syntax, if it has one, and is too
 //! much otherwise.
 //!
 //! Source: Click's manual of `Args`.
@@ -160,18 +161,18 @@ impl<'a> Taking<'a> {
     fn take(&mut self, parameter: &Param) -> Option<&'a str> {
         let positional = matches!(parameter.mode, Mode::Required | Mode::Optional(_) | Mode::SameAs(_));
         let required = matches!(parameter.mode, Mode::Required | Mode::KeywordRequired);
-        if let Some(text) = self.by_keyword(&parameter.keyword) {
-            return Some(text);
-        }
-        let next = self.next().filter(|at| positional && (required || keyword(&self.arguments[*at]).is_none()));
-        if let Some(at) = next {
+        let named = self.by_keyword(&parameter.keyword);
+        let needed = required && named.is_none();
+        let next = self.next().filter(|at| positional && (needed || keyword(&self.arguments[*at]).is_none()));
+        let placed = next.map(|at| {
             self.used[at] = Used::ByPosition;
-            return Some(&self.arguments[at]);
-        }
-        if required {
+            self.arguments[at].as_str()
+        });
+        let found = named.or(placed.filter(|text| required || !text.is_empty()));
+        if required && found.is_none() {
             self.faults.push(missing(parameter));
         }
-        None
+        found
     }
 
     /// What stands behind that keyword for the last time.
@@ -296,6 +297,19 @@ mod tests {
     fn a_required_argument_may_look_like_a_keyword() {
         assert_eq!(values("hello world, GW 1.2.3.4"), "data=\"hello world\" active=1 gw=[1, 2, 3, 4] limited=0");
         assert_eq!(values("a, LIMIT 1, LIMIT 2, GW 1.1.1.1"), "data=\"a\" limit=2 active=1 gw=[1, 1, 1, 1] limited=1");
+    }
+
+    #[test]
+    fn keywords_count_more_than_positions() {
+        assert_eq!(values("a, 1, LIMIT 2, GW 1.1.1.1, DATA b"), "data=\"b\" limit=2 active=1 gw=[1, 1, 1, 1] limited=1");
+        assert_eq!(faults("GW 1.1.1.1, DATA b, a"), ["too many arguments: `a`"]);
+    }
+
+    #[test]
+    fn empty_arguments_leave_what_is_there_by_default() {
+        assert_eq!(values("a,,, GW 1.1.1.1"), "data=\"a\" active=1 gw=[1, 1, 1, 1] limited=0");
+        assert_eq!(values("a, , 6, GW 1.1.1.1"), "data=\"a\" burst=6 active=1 gw=[1, 1, 1, 1] limited=0");
+        assert_eq!(faults("a, 1, 2,, GW 1.1.1.1"), ["too many arguments: ``"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a file says of its class: ELEMENT, PARAM, CONFIG, INFO, TABLE_*, READ, WRITE; SCOPE is in `scope`, STRINGS and REGEX in `pattern`.
+//! What a file says of its class: ELEMENT, PARAM, CONFIG, INFO, TABLE_*, READ, WRITE, REQUIRE; SCOPE is in `scope`, STRINGS and REGEX in `pattern`.
 
 use super::{Checker, Symbol};
 use crate::c::ast::{self, Arg, ExprKind, Name};
@@ -30,6 +30,7 @@ impl Checker<'_> {
             "INFO" => self.info_word(args),
             "READ" | "WRITE" | "READ_CALL" | "WRITE_CALL" => self.control(word, args, span),
             "SCOPE" => self.scope_word(args),
+            "REQUIRE" => self.requirement(args),
             "STRINGS" | "REGEX" => self.pattern_word(args, &*word.text == "REGEX"),
             table => self.table_word(table, args, span),
         };
@@ -268,6 +269,14 @@ impl Checker<'_> {
         }
     }
 
+    /// `REQUIRE(condition, "what is wrong otherwise")`
+    fn requirement(&mut self, args: &[Arg]) -> Option<()> {
+        let [Arg::Expr(condition), wrong] = args else { return None };
+        let (condition, wrong) = (self.condition(condition), text_of(wrong)?);
+        self.program.requirements.push((condition, wrong));
+        Some(())
+    }
+
     /// A number that an instance knows: constants and parameters.
     fn instance_constant(&mut self, e: &ast::Expr, ty: &Type) -> Expr {
         let value = self.expr(e);
@@ -438,6 +447,7 @@ fn form(word: &str) -> &'static str {
         "INFO" => "INFO(type, name)",
         "STRINGS" => "STRINGS(name, \"text\", string parameter)",
         "REGEX" => "REGEX(name, \"expression\")",
+        "REQUIRE" => "REQUIRE(condition, \"what is wrong otherwise\")",
         "SCOPE" => "SCOPE(name, GLOBAL), or UNIVERSAL, LOCAL, REGIONAL, REGIONAL(element, its name)",
         "TABLE_EXACT" => "TABLE_EXACT(name, key type, value type, capacity, timeout)",
         "READ" => "READ(name, type, variable)",

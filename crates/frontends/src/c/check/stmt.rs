@@ -64,7 +64,7 @@ impl Checker<'_> {
         out.push(Stmt { kind, span: s.span });
     }
 
-    fn condition(&mut self, e: &ast::Expr) -> Expr {
+    pub(super) fn condition(&mut self, e: &ast::Expr) -> Expr {
         let value = self.expr(e);
         self.truth(value)
     }

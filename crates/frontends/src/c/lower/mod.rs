@@ -34,6 +34,7 @@ mod shared;
 mod stmt;
 mod tables;
 
+use super::fold::fold;
 use super::tree::Program;
 use super::types::Type;
 use super::{Faults, Instance, Variable};
@@ -92,6 +93,22 @@ pub(super) fn lower(
         calls: 0,
     };
     lowerer.module()
+}
+
+/// What the class requires and the instance has not.
+pub(super) fn refused(program: &Program, instance: &Instance, faults: &mut Faults) -> Vec<String> {
+    let facts = Facts::new(program, instance, faults);
+    let mut refused = Vec::new();
+    for (condition, wrong) in &program.requirements {
+        match fold(condition, &facts) {
+            None => faults.add(
+                Diagnostic::new(condition.span, "this is not known before the element runs").help("compare parameters, NINPUTS, NOUTPUTS"),
+            ),
+            Some(0) => refused.push(wrong.clone()),
+            Some(_) => {}
+        }
+    }
+    refused
 }
 
 /// A scalar of an object in locals: its offset, its type, its local.

@@ -25,7 +25,7 @@ const MAX_DEPTH: u32 = 200;
 const MAX_CHAIN: u32 = 4000;
 
 /// Declarations that netvm.h makes of macros.
-pub(super) const CLASS_WORDS: [&str; 19] = [
+pub(super) const CLASS_WORDS: [&str; 20] = [
     "ELEMENT",
     "ELEMENT_FLOW",
     "PARAM",
@@ -45,6 +45,7 @@ pub(super) const CLASS_WORDS: [&str; 19] = [
     "SCOPE",
     "STRINGS",
     "REGEX",
+    "REQUIRE",
 ];
 
 /// A fault was found and told.

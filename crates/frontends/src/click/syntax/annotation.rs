@@ -36,12 +36,12 @@ pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
     number(at, reading.ty)
 }
 
-/// One that has room for an IP address: that of the destination, which is at 0, or four bytes.
+/// One that has room for an IP address: that of the destination, which is at 0, those behind it that are of an IPv6 destination, or four bytes.
 pub(super) fn read_address(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
     let at = if text == "DST_IP" { 0 } else { place(text)? };
     let (first, last) = (*BYTES.start(), *BYTES.end() - 3);
-    if at != 0 && !(first..=last).contains(&at) {
-        return Err(format!("has no room for an address: there are 0 and {first} to {last}"));
+    if !(0..=first - 4).contains(&at) && !(first..=last).contains(&at) {
+        return Err(format!("has no room for an address: there are 0 to {} and {first} to {last}", first - 4));
     }
     number(at, reading.ty)
 }

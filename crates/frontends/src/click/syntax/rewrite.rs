@@ -6,9 +6,10 @@
 //!
 //! ICMPPingRewriter's patterns are `SADDR DADDR IDENT`, and identifiers begin with 0.
 //!
-//! IPAddrRewriter's patterns are `SADDR -` or `- -`, where SADDR may be a range, `1.0.0.1-1.0.0.9`, or a prefix, whose first and last address are left out.
+//! IPAddrRewriter's patterns are `SADDR -` or `- -`, where SADDR may be a range, `1.0.0.1-1.0.0.9`, or a prefix, whose first and last address are left out;
+//! IPAddrPairRewriter's are `SADDR DADDR`.
 //!
-//! Source: Click's manuals of IPRewriter, IPAddrRewriter and ICMPPingRewriter.
+//! Source: Click's manuals of IPRewriter, IPAddrRewriter, IPAddrPairRewriter and ICMPPingRewriter.
 
 use super::whole::{Job, Written};
 use super::{address, integer, prefix, routes};
@@ -19,6 +20,8 @@ use std::fmt::Write as _;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Pattern {
     saddr: u32,
+    /// The last of a range of addresses.
+    saddr_last: u32,
     daddr: u32,
     sport: (u16, u16),
     dport: u16,
@@ -37,6 +40,11 @@ pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
 /// Patterns of source addresses.
 pub(super) fn write_addresses(job: &Job<'_>) -> Result<Written, Vec<String>> {
     specifications(job, addresses)
+}
+
+/// Patterns of source and destination addresses.
+pub(super) fn write_pairs(job: &Job<'_>) -> Result<Written, Vec<String>> {
+    specifications(job, pairs)
 }
 
 /// Patterns of addresses and identifiers.
@@ -80,7 +88,8 @@ fn row(job: &Job<'_>, argument: &str, fields: Fields, patterns: &mut Vec<Pattern
         ["pass" | "passthrough" | "nochange", to] => Ok(initialiser("PASS", output(to)?, 0, Pattern::default(), 0)),
         ["keep", forward, reply] => Ok(initialiser("KEEP", output(forward)?, output(reply)?, Pattern::default(), 0)),
         ["pattern", ref given @ .., forward, reply] => {
-            let pattern = fields(job, given)?;
+            let words = if let [name] = *given { named(job, name)? } else { given.iter().map(|word| (*word).to_owned()).collect() };
+            let pattern = fields(job, &words.iter().map(String::as_str).collect::<Vec<_>>())?;
             let number = patterns.iter().position(|known| *known == pattern).unwrap_or(patterns.len());
             if number == patterns.len() {
                 patterns.push(pattern);
@@ -92,29 +101,21 @@ fn row(job: &Job<'_>, argument: &str, fields: Fields, patterns: &mut Vec<Pattern
 }
 
 fn initialiser(kind: &str, forward: u64, reply: u64, pattern: Pattern, number: usize) -> String {
-    let Pattern { saddr, daddr, sport: (first, last), dport, sequential, random } = pattern;
+    let Pattern { saddr, saddr_last, daddr, sport: (first, last), dport, sequential, random } = pattern;
     format!(
-        "REWRITE_{kind}, {forward}, {reply}, htonl({saddr:#x}), htonl({daddr:#x}), {first}, {last}, htons({dport}), {sequential}, {random}, {number}"
+        "REWRITE_{kind}, {forward}, {reply}, htonl({saddr:#x}), htonl({daddr:#x}), {first}, {last}, htons({dport}), {sequential}, {random}, {number}, htonl({saddr_last:#x})"
     )
 }
 
-/// `SADDR SPORT DADDR DPORT`, or a name.
-fn pattern(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, String> {
-    let [saddr, sport, daddr, dport] = match *fields {
-        [name] => {
-            let named = job.names.pattern(name).ok_or_else(|| format!("there is no pattern `{name}`"))?;
-            let fields: Vec<&str> = named.split_ascii_whitespace().collect();
-            let known =
-                <[&str; 4]>::try_from(fields.as_slice()).map_err(|_| format!("the pattern `{name}` is not SADDR SPORT DADDR DPORT"))?;
-            return four(job, known);
-        }
-        [saddr, sport, daddr, dport] => [saddr, sport, daddr, dport],
-        _ => return Err("a pattern is SADDR SPORT DADDR DPORT".to_owned()),
-    };
-    four(job, [saddr, sport, daddr, dport])
+/// The fields of the pattern that has that name.
+fn named(job: &Job<'_>, name: &str) -> Result<Vec<String>, String> {
+    let pattern = job.names.pattern(name).ok_or_else(|| format!("there is no pattern `{name}`"))?;
+    Ok(pattern.split_ascii_whitespace().map(str::to_owned).collect())
 }
 
-fn four(job: &Job<'_>, [saddr, sport, daddr, dport]: [&str; 4]) -> Result<Pattern, String> {
+/// `SADDR SPORT DADDR DPORT`.
+fn pattern(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, String> {
+    let [saddr, sport, daddr, dport] = *fields else { return Err("a pattern is SADDR SPORT DADDR DPORT".to_owned()) };
     let saddr = host(job, saddr, "source")?;
     let (range, sequential, random) = choice(sport);
     let ports = match range {
@@ -124,7 +125,7 @@ fn four(job: &Job<'_>, [saddr, sport, daddr, dport]: [&str; 4]) -> Result<Patter
     let sport = ports.ok_or("bad source port")?;
     let daddr = host(job, daddr, "destination")?;
     let dport = if dport == "-" { 0 } else { port(dport).ok_or("bad destination port")? };
-    Ok(Pattern { saddr, daddr, sport, dport, sequential, random })
+    Ok(Pattern { saddr, daddr, sport, dport, sequential, random, ..Pattern::default() })
 }
 
 fn host(job: &Job<'_>, text: &str, what: &str) -> Result<u32, String> {
@@ -138,7 +139,7 @@ fn host(job: &Job<'_>, text: &str, what: &str) -> Result<u32, String> {
 fn pings(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, String> {
     let [saddr, daddr, ident] = match *fields {
         [saddr, daddr, ident] => [saddr, daddr, ident],
-        [_] | [_, _, _, _] => return Ok(Pattern { dport: 0, ..pattern(job, fields)? }),
+        [_, _, _, _] => return Ok(Pattern { dport: 0, ..pattern(job, fields)? }),
         _ => return Err("a pattern is SADDR DADDR IDENT".to_owned()),
     };
     let (saddr, daddr) = (host(job, saddr, "source")?, host(job, daddr, "destination")?);
@@ -163,24 +164,34 @@ fn choice(text: &str) -> (&str, bool, bool) {
     }
 }
 
-/// `SADDR -`, with the first and the last source address.
+/// `SADDR -`.
 fn addresses(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, String> {
-    let text = match *fields {
-        [text, "-"] => text,
-        [saddr, _, _, _] => {
-            pattern(job, fields)?;
-            saddr
-        }
-        _ => return Err("a pattern is SADDR -, or - -".to_owned()),
-    };
+    match *fields {
+        [saddr, "-"] => sources(job, saddr),
+        [saddr, _, _, _] => pattern(job, fields).and_then(|_| sources(job, saddr)),
+        _ => Err("a pattern is SADDR -, or - -".to_owned()),
+    }
+}
+
+/// `SADDR DADDR`.
+fn pairs(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, String> {
+    match *fields {
+        [saddr, daddr] => Ok(Pattern { daddr: host(job, daddr, "destination")?, ..sources(job, saddr)? }),
+        [saddr, _, daddr, _] => pattern(job, fields).and_then(|_| pairs(job, &[saddr, daddr])),
+        _ => Err("a pattern is SADDR DADDR".to_owned()),
+    }
+}
+
+/// An address, a range or `-`: the first and the last source address.
+fn sources(job: &Job<'_>, text: &str) -> Result<Pattern, String> {
     if text == "-" {
         return Ok(Pattern::default());
     }
     let (range, sequential, random) = choice(text);
     let two = range.split_once('-').map(|(first, last)| address::parse(first, &job.names).zip(address::parse(last, &job.names)));
     let two = two.unwrap_or_else(|| within(range, job)).filter(|(first, last)| first <= last);
-    let (saddr, daddr) = two.ok_or("bad source address")?;
-    Ok(Pattern { saddr, daddr, sequential, random, ..Pattern::default() })
+    let (saddr, saddr_last) = two.ok_or("bad source address")?;
+    Ok(Pattern { saddr, saddr_last, sequential, random, ..Pattern::default() })
 }
 
 /// An address, or those of a prefix.

@@ -1,7 +1,7 @@
 //! Which rewriters' mappings ICMPRewriter looks into: `MAP …`, each `ELEMENT` or `ELEMENT:OUTPUT`.
 //!
 //! For each map there are the tables of that element, and one function asks them all in turn. What the class has to say of a mapping that was found is its own
-//! functions' business: `take_flow`, `take_source` and `take_destination` get it and the first output.
+//! functions' business: `take_flow`, `take_quadruple`, `take_source` and `take_destination` get it and the first output.
 //!
 //! Source: Click's manual of ICMPRewriter.
 
@@ -13,8 +13,12 @@ use std::fmt::Write as _;
 /// The class whose mappings are of addresses alone; all others' are of flows.
 const OF_ADDRESSES: &str = "IPAddrRewriter";
 
-/// The tables of both kinds of rewriters, with what they are asked for and what takes the answer.
+/// The class whose flows have no protocol.
+const OF_ANY_PROTOCOL: &str = "UDPRewriter";
+
+/// The tables of all kinds of rewriters, with what they are asked for and what takes the answer.
 const FLOWS: [(&str, &str, &str); 2] = [("brief", "replies", "take_flow"), ("lasting", "replies", "take_flow")];
+const QUADRUPLES: [(&str, &str, &str); 2] = [("brief", "quadruple", "take_quadruple"), ("lasting", "quadruple", "take_quadruple")];
 const ADDRESSES: [(&str, &str, &str); 2] = [("inner", "replies.saddr", "take_source"), ("outer", "replies.daddr", "take_destination")];
 
 /// Writes the tables and `static bool NAME_find(void)`.
@@ -30,6 +34,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
         seen.push(element);
         let (key, value, those) = match job.names.class(element) {
             Some(OF_ADDRESSES) => ("be32", "struct mapped", ADDRESSES),
+            Some(OF_ANY_PROTOCOL) => ("struct flow", "struct mapping", QUADRUPLES),
             _ => ("struct flow", "struct mapping", FLOWS),
         };
         for (table, wanted, take) in those {

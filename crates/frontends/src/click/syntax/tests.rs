@@ -215,17 +215,21 @@ fn rewriting_is_said_for_each_input() {
     assert_eq!(
         text,
         "enum { list_count = 2 };\nstatic const struct rewrite_spec list[] = {\n    \
-         { REWRITE_PATTERN, 0, 1, htonl(0x1000001), htonl(0x0), 1024, 65535, htons(80), false, true, 0 },\n    \
-         { REWRITE_KEEP, 1, 2, htonl(0x0), htonl(0x0), 0, 0, htons(0), false, false, 0 },\n};\n"
+         { REWRITE_PATTERN, 0, 1, htonl(0x1000001), htonl(0x0), 1024, 65535, htons(80), false, true, 0, htonl(0x0) },\n    \
+         { REWRITE_KEEP, 1, 2, htonl(0x0), htonl(0x0), 0, 0, htons(0), false, false, 0, htonl(0x0) },\n};\n"
     );
     let text = whole("REWRITE", None, "pattern nat 0 1, pattern 1.0.0.1 1024-65535# - - 2 1").unwrap().source;
     assert_eq!(text.matches("1024, 65535, htons(0), true, false, 0").count(), 2, "{text}");
     assert!(whole("REWRITE", None, "drop, pass 2").unwrap().source.contains("REWRITE_PASS, 2, 0,"));
     let text = whole("REWRITE_ADDRESSES", None, "pattern 1.0.0.0/29# - 0 1, pattern 1.0.0.1-1.0.0.9 - 0 1").unwrap().source;
-    assert!(text.contains("htonl(0x1000001), htonl(0x1000006), 0, 0, htons(0), true, false, 0"), "{text}");
-    assert!(text.contains("htonl(0x1000001), htonl(0x1000009), 0, 0, htons(0), false, false, 1"), "{text}");
+    assert!(text.contains("htonl(0x1000001), htonl(0x0), 0, 0, htons(0), true, false, 0, htonl(0x1000006)"), "{text}");
+    assert!(text.contains("htonl(0x1000001), htonl(0x0), 0, 0, htons(0), false, false, 1, htonl(0x1000009)"), "{text}");
     let text = whole("REWRITE_ADDRESSES", None, "pattern - - 0 1, pattern here - 0 1").unwrap().source;
-    assert!(text.contains("htonl(0x0), htonl(0x0)") && text.contains("htonl(0xa000001), htonl(0xa000001)"), "{text}");
+    assert!(text.contains("htonl(0x0), htonl(0x0)") && text.contains("htonl(0xa000001), htonl(0x0)"), "{text}");
+    let text = whole("REWRITE_PAIRS", None, "pattern 1.0.0.1 2.0.0.2 0 1, pattern nat 0 1").unwrap().source;
+    assert!(text.contains("htonl(0x1000001), htonl(0x2000002), 0, 0, htons(0), false, false, 0, htonl(0x1000001)"), "{text}");
+    let faults = whole("REWRITE_PAIRS", None, "pattern 1.0.0.1 here2 0 1, pattern 1.0.0.1 2.0.0.2 5 0 1").unwrap_err();
+    assert_eq!(faults, ["input spec 0: bad destination address", "input spec 1: a pattern is SADDR DADDR"]);
     let faults = whole("REWRITE_ADDRESSES", None, "pattern 1.0.0.9-1.0.0.1 - 0 1, pattern - 1.0.0.1 0 1").unwrap_err();
     assert_eq!(faults[0], "input spec 0: bad source address");
     assert_eq!(faults[1], "input spec 1: a pattern is SADDR -, or - -");
@@ -245,7 +249,7 @@ fn rewriting_is_said_for_each_input() {
     let wrong = whole("REWRITE_PINGS", None, "pattern 1.0.0.1 - 0 0 1, pattern - - 0 1").unwrap_err();
     assert_eq!(wrong, ["input spec 0: bad identifier", "input spec 1: a pattern is SADDR DADDR IDENT"]);
     let text = whole("REWRITE_ADDRESSES", None, "drop, pattern 1.0.0.1 5 - - 0 1").unwrap().source;
-    assert!(text.contains("htonl(0x1000001), htonl(0x1000001), 0, 0, htons(0)"), "{text}");
+    assert!(text.contains("htonl(0x1000001), htonl(0x0), 0, 0, htons(0)"), "{text}");
     assert_eq!(whole("REWRITE_ADDRESSES", None, "drop, pattern 1.0.0.1 9-5 - - 0 1").unwrap_err(), ["input spec 1: bad source port"]);
     for wrong in [
         "pattern - 5-4 - - 0 1",

@@ -64,6 +64,7 @@ pub const WHOLES: &[Whole] = &[
     Whole { name: "ARP_ENTRIES", write: routes::arp },
     Whole { name: "REWRITE", write: rewrite::write },
     Whole { name: "REWRITE_ADDRESSES", write: rewrite::write_addresses },
+    Whole { name: "REWRITE_PAIRS", write: rewrite::write_pairs },
     Whole { name: "REWRITE_PINGS", write: rewrite::write_pings },
     Whole { name: "REWRITERS", write: rewriters::write },
     Whole { name: "STRINGS", write: strings::write },

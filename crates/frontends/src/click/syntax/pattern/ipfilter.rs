@@ -48,11 +48,15 @@ fn rule(text: &str, job: &Job<'_>) -> Result<Rule, String> {
         "deny" | "drop" => -1,
         "allow" if job.outputs == 0 => return Err("`allow` means output 0, and there is none".to_owned()),
         "allow" => 0,
-        number => integer::parse(number, 0).map_err(|_| format!("`{number}` is not an action: allow, deny, drop or an output's number"))?,
+        number => {
+            let output =
+                integer::parse(number, 0).map_err(|_| format!("`{number}` is not an action: allow, deny, drop or an output's number"))?;
+            if !(0..i128::from(job.outputs)).contains(&output) {
+                return Err(format!("there is no output {output}"));
+            }
+            output
+        }
     };
-    if output >= i128::from(job.outputs) || output < -1 {
-        return Err(format!("there is no output {output}"));
-    }
     Ok((pattern(rest, &job.names)?, output as i64))
 }
 
