@@ -80,6 +80,23 @@ fn a_packet_is_followed_to_its_end() {
     assert_eq!(dir.names(), ["in.pcap", "router.click"]);
 }
 
+/// The capture of the command line is read, not that of the configuration, and no file is written.
+#[test]
+fn files_of_a_configuration_are_left_alone() {
+    let dir = Dir::new("trace-files");
+    let (_, input) = router(&dir);
+    let [nowhere, dump, lines, printed] = ["nowhere.pcap", "never.pcap", "never.txt", "printed.txt"].map(|name| dir.file(name));
+    let text = format!(
+        "FromDump({nowhere}, STOP true) -> MarkIPHeader(14) -> IPPrint(OUTFILE {printed}) -> ToIPSummaryDump({lines}) -> ToDump({dump});"
+    );
+    let file = dir.write("files.click", &text);
+    let traced = run(&format!("trace {file} -r {input} --packet 4")).good();
+    assert!(traced.contains(&format!("written to {dump}")), "{traced}");
+    let svg = run(&format!("graph {file} -r {input} -o -")).good();
+    assert!(svg.contains("5 packets arrived in "), "{svg}");
+    assert_eq!(dir.names(), ["files.click", "in.pcap", "router.click"]);
+}
+
 #[test]
 fn packets_are_chosen_by_a_filter() {
     let dir = Dir::new("trace-filter");

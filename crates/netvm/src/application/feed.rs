@@ -37,9 +37,10 @@ impl Application {
         Ok(at)
     }
 
-    /// Lets elements that write captures write nothing; by element, what they would have written.
+    /// Lets elements that write captures and print into files write nothing; by element, which captures they would have written.
     pub fn mute(&mut self, settings: &mut Settings) -> HashMap<usize, String> {
         let (mut outputs, files) = (HashMap::new(), settings.outputs.clone());
+        self.application.files.clear();
         for (at, instance) in self.application.instances.iter_mut().enumerate() {
             let Body::Native(arguments) = &mut instance.body else { continue };
             if WRITERS.contains(&instance.class.as_str()) {

@@ -266,7 +266,8 @@ impl Graph {
         for (index, (instance, (outputs, inputs))) in application.instances.iter().zip(ends(application)).enumerate() {
             let pulled = (0..inputs.len()).map(|port| kinds.input_is_pull(index, port)).collect();
             let mut node = Node::empty(instance, pulled, inputs, outputs);
-            if let Some(arguments) = application.arguments.get(index) {
+            // Those of native elements are in their bodies, where they may have been changed.
+            if let (Source::Program(_), Some(arguments)) = (&instance.body, application.arguments.get(index)) {
                 node.arguments.clone_from(arguments);
             }
             let made = match &instance.body {
