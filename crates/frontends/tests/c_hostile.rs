@@ -74,6 +74,8 @@ fn deep_nesting_is_refused() {
 
 #[test]
 fn long_texts_are_read() {
+    let backwards: String = (0..40_000).rev().map(|n| format!("[{n}] = {}, ", n % 7)).collect();
+    right(&format!("static const u8 table[] = {{ {backwards} }}; void packet(int port) {{ emit(table[7] != 0); }}"));
     right(&format!("void packet(int port) {{ u32 x = 0; x = {}1; emit(x == 3001); }}", repeated("x + ", 3000)));
     right(&format!("void packet(int port) {{ {} emit(0); }}", repeated("if (port == 1) return; else ", 3000)));
     right(&format!(

@@ -7,26 +7,32 @@ use crate::c::similar;
 use crate::c::tree::Expr;
 use crate::c::types::Type;
 use crate::diagnostics::{Diagnostic, Span};
+use std::collections::BTreeMap;
 
-/// What initial values name: scalars and structs with their offsets.
+/// What initial values name: scalars and structs by their offsets, with their places in the text.
 #[derive(Default)]
-struct Parts {
-    all: Vec<(u32, Type, Expr)>,
-    end: u32,
-}
+struct Parts(BTreeMap<u32, (usize, Type, Expr)>, usize);
 
 impl Parts {
     /// What was said of those bytes before no longer counts.
     fn clear(&mut self, base: u32, size: u32) {
-        if base < self.end {
-            self.all.retain(|(offset, ..)| !(base..base + size).contains(offset));
+        while let Some((offset, _)) = self.0.range(base..base + size).next() {
+            let offset = *offset;
+            self.0.remove(&offset);
         }
     }
 
     fn put(&mut self, offset: u32, ty: &Type, value: Expr) {
         self.clear(offset, ty.size());
-        self.end = self.end.max(offset + ty.size());
-        self.all.push((offset, ty.clone(), value));
+        self.1 += 1;
+        self.0.insert(offset, (self.1, ty.clone(), value));
+    }
+
+    /// In the order of the text.
+    fn in_order(self) -> Vec<(u32, Type, Expr)> {
+        let mut all: Vec<_> = self.0.into_iter().collect();
+        all.sort_by_key(|(_, (place, ..))| *place);
+        all.into_iter().map(|(offset, (_, ty, value))| (offset, ty, value)).collect()
     }
 }
 
@@ -58,7 +64,7 @@ impl Checker<'_> {
     pub(super) fn parts(&mut self, ty: &Type, init: &Init) -> Vec<(u32, Type, Expr)> {
         let mut parts = Parts::default();
         self.add_parts(ty, 0, init, &mut parts);
-        parts.all
+        parts.in_order()
     }
 
     fn add_parts(&mut self, ty: &Type, base: u32, init: &Init, out: &mut Parts) {
