@@ -8,7 +8,7 @@
 //! ```
 //!
 //! - [`capture`]: [`Capture`] reads, [`Burst`] is what it hands on: packets that are borrowed, never copied.
-//! - [`live`]: an interface's packets as a [`Capture`].
+//! - [`live`]: an interface's packets as a [`Capture`]; [`device`]: interfaces that programs receive from and send to.
 //! - [`mod@write`]: [`Writer`] writes; a file is complete or absent.
 //! - `claims`: no file is written that is an input, or another output.
 //! - [`link`], [`time`]: link types and timestamps.
@@ -16,6 +16,7 @@
 
 pub mod capture;
 pub(crate) mod claims;
+pub mod device;
 pub mod link;
 pub mod live;
 pub mod synth;

@@ -131,7 +131,8 @@ impl Injector {
     }
 }
 
-fn find(interface: &str) -> Result<(Interface, LinkType), LiveError> {
+/// An interface and the link type of its packets.
+pub(super) fn find(interface: &str) -> Result<(Interface, LinkType), LiveError> {
     if interface == "any" {
         return Err(LiveError::Any);
     }

@@ -7,8 +7,10 @@
 
 use netil::pool::{Even, Pool};
 
+pub(in crate::io) mod frames;
 pub(in crate::io) mod mapped;
 pub(in crate::io) mod packet;
+pub(in crate::io) mod tun;
 
 /// Asks for the cache line of `bytes[at]`, if there is one, without waiting for it.
 #[inline(always)]

@@ -64,18 +64,32 @@ pub(in crate::io) struct Ring {
 impl Interface {
     /// Looks an interface up, which needs no privilege.
     pub(in crate::io) fn find(name: &str) -> io::Result<Self> {
-        let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+        let socket = control_socket()?;
         let index = netdevice::name_to_index(&socket, name)?;
         Ok(Self { index: i32::try_from(index).map_err(io::Error::other)?, hardware: hardware(&socket, name)? })
     }
 }
 
-/// The kind of an interface's addresses. The name is one that exists, and so is shorter than the field for it.
-fn hardware(socket: &OwnedFd, name: &str) -> io::Result<u16> {
+/// A socket to ask about interfaces, which needs no privilege.
+pub(in crate::io) fn control_socket() -> io::Result<OwnedFd> {
+    Ok(socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?)
+}
+
+/// A request about the interface of that name.
+pub(in crate::io) fn request(name: &str) -> io::Result<libc::ifreq> {
     let mut request = zeroed_request();
-    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
+    if name.is_empty() || name.len() >= libc::IFNAMSIZ || name.contains('\0') {
+        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
         *to = from as _;
     }
+    Ok(request)
+}
+
+/// The kind of an interface's addresses.
+fn hardware(socket: &OwnedFd, name: &str) -> io::Result<u16> {
+    let mut request = request(name)?;
     // SAFETY: `request` is an ifreq with a name that ends in a zero byte, which this call reads and then writes.
     checked(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFHWADDR as _, &raw mut request) })?;
     // SAFETY: the call before wrote the address; any bytes are a valid one.
@@ -114,7 +128,7 @@ impl Socket {
     }
 
     /// The interface hands over what is addressed to others, too, as long as the socket is open.
-    fn promiscuous(&self, interface: Interface) -> io::Result<()> {
+    pub(in crate::io) fn promiscuous(&self, interface: Interface) -> io::Result<()> {
         let kind = libc::PACKET_MR_PROMISC as u16;
         let request = libc::packet_mreq { mr_ifindex: interface.index, mr_type: kind, mr_alen: 0, mr_address: [0; 8] };
         self.set(libc::PACKET_ADD_MEMBERSHIP, &request)
@@ -152,15 +166,24 @@ impl Socket {
     }
 
     /// The error that is pending, if any; it is then not any more.
-    fn error(&self) -> io::Result<()> {
+    pub(in crate::io) fn error(&self) -> io::Result<()> {
         Ok(sockopt::socket_error(&self.0)??)
     }
 
-    fn set<T: Copy>(&self, option: c_int, value: &T) -> io::Result<()> {
+    pub(in crate::io) fn set<T: Copy>(&self, option: c_int, value: &T) -> io::Result<()> {
+        self.set_at(libc::SOL_PACKET, option, value)
+    }
+
+    pub(in crate::io) fn set_at<T: Copy>(&self, level: c_int, option: c_int, value: &T) -> io::Result<()> {
         let length = mem::size_of::<T>() as libc::socklen_t;
         let value = ptr::from_ref(value).cast();
         // SAFETY: `value` is as many readable bytes as `length` says.
-        checked(unsafe { libc::setsockopt(self.0.as_raw_fd(), libc::SOL_PACKET, option, value, length) })
+        checked(unsafe { libc::setsockopt(self.0.as_raw_fd(), level, option, value, length) })
+    }
+
+    /// The descriptor, to wait for.
+    pub(in crate::io) fn fd(&self) -> &OwnedFd {
+        &self.0
     }
 
     /// A ring of so many blocks.

@@ -1,0 +1,79 @@
+//! An interface of the system, by an AF_PACKET socket.
+//!
+//! The kernel goes on to handle the same packets: in a namespace where netvm routes, interfaces have no addresses of
+//! the kernel's, or its own answers (ARP, ICMP, resets) join those of the program.
+
+use super::{Options, Port, offload};
+use crate::io::{
+    LinkType,
+    live::{LiveError, find},
+    sys::{frames, frames::Inbox, packet},
+};
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd},
+};
+
+/// Bytes of the two addresses that VLAN tags stand behind.
+const TAGS: usize = 12;
+
+pub(super) struct Interface {
+    name: String,
+    found: packet::Interface,
+    link: LinkType,
+    socket: packet::Socket,
+    inbox: Inbox,
+}
+
+impl Interface {
+    pub(super) fn open(name: &str, options: Options) -> Result<Self, LiveError> {
+        let (found, link) = find(name)?;
+        let socket = packet::Socket::new()?;
+        frames::prepare(&socket, options.outgoing)?;
+        socket.bind(found, options.receive)?;
+        if options.promiscuous {
+            socket.promiscuous(found)?;
+        }
+        Ok(Self { name: name.to_owned(), found, link, socket, inbox: Inbox::new() })
+    }
+}
+
+/// A frame with its VLAN tag back in its place.
+fn tagged(frame: &[u8], tag: [u8; 4]) -> Vec<u8> {
+    let (before, after) = frame.split_at(frame.len().min(TAGS));
+    [before, &tag, after].concat()
+}
+
+impl Port for Interface {
+    fn link(&self) -> LinkType {
+        self.link
+    }
+
+    fn receive(&mut self, each: &mut dyn FnMut(&[u8]), malformed: &mut u64) -> io::Result<usize> {
+        let count = self.inbox.receive(&self.socket)?;
+        for (header, frame, tag) in self.inbox.frames() {
+            let whole = offload::complete(&header, frame, |frame| match tag.filter(|_| self.link == LinkType::EN10MB) {
+                Some(tag) => each(&tagged(frame, tag)),
+                None => each(frame),
+            });
+            *malformed += u64::from(whole.is_err());
+        }
+        Ok(count)
+    }
+
+    fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize> {
+        frames::send(&self.socket, frames)
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.fd().as_fd()
+    }
+
+    fn kernel_drops(&mut self) -> u64 {
+        self.socket.count().map_or(0, |counted| u64::from(counted.drops))
+    }
+
+    fn is_there(&self) -> bool {
+        packet::Interface::find(&self.name).ok() == Some(self.found)
+    }
+}

@@ -1,0 +1,422 @@
+//! Devices that packets come from and go to while a program runs: interfaces and TAP interfaces.
+//!
+//! ```text
+//!  kernel ─▶ port: a batch ─▶ offloads completed, VLAN tags put back ─▶ Device: frames that came
+//!         ◀─ port: a batch ◀─────────────────────────────────────────── Device: frames to be sent (bounded)
+//! ```
+//!
+//! - A kind of device is a [`Port`] and a prefix in [`Spec::parse`].
+//! - Nothing waits but [`wait`], which waits for all devices at once.
+//! - No frame is lost silently: what the kernel or this module drops is counted by reason ([`Device::drops`]).
+//! - An interface that goes down or away is not the end: frames come again when it is back.
+//!
+//! Nothing has to be undone when the process ends, however it ends: the kernel closes sockets, and a TAP interface
+//! that this process made goes with it.
+
+mod interface;
+mod offload;
+mod tap;
+
+use super::{LinkType, live::LiveError};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    fmt, io,
+    os::fd::BorrowedFd,
+    time::{Duration, Instant},
+};
+
+/// Frames that wait to be sent at most, for each device.
+const OUTBOX: usize = 1024;
+/// Frames are received until there are so many.
+const INBOX: usize = 256;
+/// How often a device that is gone is looked for.
+const LOOK: Duration = Duration::from_millis(500);
+/// The wait where the kernel has no room for frames and cannot tell when it has.
+const NO_ROOM: Duration = Duration::from_millis(1);
+
+/// Which device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spec {
+    /// An interface of the system: `dev:NAME`.
+    Interface(String),
+    /// A TAP interface, made if there is none of that name: `tap:NAME`.
+    Tap(String),
+}
+
+impl Spec {
+    /// The device that a text names; `None` if it names none (then it is a file).
+    pub fn parse(text: &str) -> Option<Self> {
+        let (kind, name) = text.split_once(':')?;
+        match kind {
+            "dev" if !name.is_empty() => Some(Self::Interface(name.to_owned())),
+            "tap" if !name.is_empty() => Some(Self::Tap(name.to_owned())),
+            _ => None,
+        }
+    }
+
+    /// The name of the interface.
+    pub fn name(&self) -> &str {
+        let (Self::Interface(name) | Self::Tap(name)) = self;
+        name
+    }
+
+    fn open(&self, options: Options) -> Result<Box<dyn Port>, LiveError> {
+        match self {
+            Self::Interface(name) => Ok(Box::new(interface::Interface::open(name, options)?)),
+            Self::Tap(name) => Ok(Box::new(tap::Tap::open(name)?)),
+        }
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interface(name) => write!(f, "dev:{name}"),
+            Self::Tap(name) => write!(f, "tap:{name}"),
+        }
+    }
+}
+
+/// What is received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Frames are received at all.
+    pub receive: bool,
+    /// Those addressed to others, too.
+    pub promiscuous: bool,
+    /// Those that other programs send there, too.
+    pub outgoing: bool,
+}
+
+/// A way to receive and send frames. Nothing here waits.
+trait Port {
+    /// What frames begin with.
+    fn link(&self) -> LinkType;
+
+    /// Hands on a batch of frames as they are on a wire; how many the kernel had. Frames that make no sense are
+    /// counted in `malformed`.
+    fn receive(&mut self, each: &mut dyn FnMut(&[u8]), malformed: &mut u64) -> io::Result<usize>;
+
+    /// Sends frames; how many the kernel took. Errors: of the first frame.
+    fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize>;
+
+    /// What becomes ready when there is something to receive, or room to send.
+    fn fd(&self) -> BorrowedFd<'_>;
+
+    /// Frames that the kernel dropped since this was asked last.
+    fn kernel_drops(&mut self) -> u64 {
+        0
+    }
+
+    /// Whether the interface still is the one that was opened.
+    fn is_there(&self) -> bool {
+        true
+    }
+}
+
+/// Frames that came, side by side.
+#[derive(Default)]
+struct Inbox {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    /// How many were taken.
+    taken: usize,
+}
+
+impl Inbox {
+    fn put(&mut self, frame: &[u8]) {
+        self.bytes.extend_from_slice(frame);
+        self.ends.push(self.bytes.len());
+    }
+
+    fn is_empty(&self) -> bool {
+        self.taken >= self.ends.len()
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.taken = 0;
+    }
+
+    fn frame(&self, index: usize) -> &[u8] {
+        let begin = if index == 0 { 0 } else { self.ends.get(index - 1).copied().unwrap_or(0) };
+        let end = self.ends.get(index).copied().unwrap_or(begin);
+        self.bytes.get(begin..end).unwrap_or_default()
+    }
+}
+
+/// What a device does at present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Up,
+    Down,
+    /// The interface does not exist; when it was looked for last.
+    Gone(Instant),
+}
+
+/// Frames of a device, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Frames received.
+    pub received: u64,
+    /// Frames sent.
+    pub sent: u64,
+}
+
+/// A device in use.
+pub struct Device {
+    spec: Spec,
+    options: Options,
+    port: Box<dyn Port>,
+    state: State,
+    inbox: Inbox,
+    outbox: VecDeque<Vec<u8>>,
+    /// The kernel had no room for the first of the outbox.
+    blocked: bool,
+    traffic: Traffic,
+    drops: BTreeMap<&'static str, u64>,
+    news: Vec<String>,
+}
+
+impl Device {
+    /// Opens a device.
+    ///
+    /// # Errors
+    /// There is none of that name, it is down, of an unsupported kind, or the process may not use it.
+    pub fn open(spec: &Spec, options: Options) -> Result<Self, LiveError> {
+        Ok(Self {
+            port: spec.open(options)?,
+            spec: spec.clone(),
+            options,
+            state: State::Up,
+            inbox: Inbox::default(),
+            outbox: VecDeque::new(),
+            blocked: false,
+            traffic: Traffic::default(),
+            drops: BTreeMap::new(),
+            news: Vec::new(),
+        })
+    }
+
+    /// Which device it is.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// What frames begin with.
+    pub fn link(&self) -> LinkType {
+        self.port.link()
+    }
+
+    /// Frames received and sent up to now.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// Frames dropped, by reason.
+    pub fn drops(&mut self) -> &BTreeMap<&'static str, u64> {
+        let lost = self.port.kernel_drops();
+        self.drop_frames("the receive buffer was full", lost);
+        &self.drops
+    }
+
+    /// What happened to the interface since this was asked last, for people.
+    pub fn take_news(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.news)
+    }
+
+    fn drop_frames(&mut self, reason: &'static str, count: u64) {
+        if count > 0 {
+            *self.drops.entry(reason).or_default() += count;
+        }
+    }
+
+    /// Whether frames are there that came. Asks the kernel if there were none.
+    pub fn has_frames(&mut self) -> bool {
+        if self.inbox.is_empty() && self.options.receive {
+            self.receive();
+        }
+        !self.inbox.is_empty()
+    }
+
+    /// The frame that comes `index` places behind the next one, if it is here.
+    pub fn peek(&self, index: usize) -> Option<&[u8]> {
+        let at = self.inbox.taken + index;
+        (at < self.inbox.ends.len()).then(|| self.inbox.frame(at))
+    }
+
+    /// The next frames were taken.
+    pub fn take(&mut self, count: usize) {
+        self.inbox.taken = (self.inbox.taken + count).min(self.inbox.ends.len());
+        self.traffic.received += count as u64;
+    }
+
+    /// The last frames that were taken were not: no frame was asked for since.
+    pub fn take_back(&mut self, count: usize) {
+        self.inbox.taken = self.inbox.taken.saturating_sub(count);
+        self.traffic.received -= count as u64;
+    }
+
+    fn receive(&mut self) {
+        self.inbox.clear();
+        let (inbox, mut malformed) = (&mut self.inbox, 0);
+        let mut result = Ok(0);
+        while inbox.ends.len() < INBOX {
+            result = self.port.receive(&mut |frame| inbox.put(frame), &mut malformed);
+            if !matches!(result, Ok(count) if count >= super::sys::frames::BATCH) {
+                break;
+            }
+        }
+        if !self.inbox.is_empty() {
+            self.came_up();
+        }
+        self.drop_frames("an offload header made no sense", malformed);
+        if let Err(error) = result {
+            self.note_error(&error);
+        }
+    }
+
+    fn came_up(&mut self) {
+        if self.state != State::Up {
+            self.state = State::Up;
+            self.news.push(format!("{}: the interface is up again", self.spec.name()));
+        }
+    }
+
+    fn note_error(&mut self, error: &io::Error) {
+        if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) || self.state != State::Up {
+            return;
+        }
+        let told = match self.port.is_there() {
+            true if error.kind() == io::ErrorKind::NetworkDown => "the interface is down; packets come again when it is up".to_owned(),
+            true => error.to_string(),
+            false => "the interface is gone; packets come again when there is one of that name".to_owned(),
+        };
+        self.state = if self.port.is_there() { State::Down } else { State::Gone(Instant::now()) };
+        self.news.push(format!("{}: {told}", self.spec.name()));
+    }
+
+    /// Looks for an interface that is gone, now and then; notices when one that was down is gone.
+    fn look(&mut self) {
+        match self.state {
+            State::Up => {}
+            State::Down if self.port.is_there() => {}
+            State::Down => {
+                self.state = State::Gone(Instant::now());
+                self.news.push(format!("{}: the interface is gone; packets come again when there is one of that name", self.spec.name()));
+            }
+            State::Gone(last) if last.elapsed() < LOOK => {}
+            State::Gone(_) => match self.spec.open(self.options) {
+                Ok(port) => {
+                    self.port = port;
+                    self.came_up();
+                }
+                Err(_) => self.state = State::Gone(Instant::now()),
+            },
+        }
+    }
+
+    /// Whether there is room for another frame to send.
+    pub fn has_room(&self) -> bool {
+        self.outbox.len() < OUTBOX
+    }
+
+    /// Sends a frame, with the next [`Self::flush`]. False if there is no room, or the device is not there: it is counted.
+    pub fn send(&mut self, frame: &[u8]) -> bool {
+        if let State::Gone(_) = self.state {
+            self.drop_frames("the interface is gone", 1);
+            return false;
+        }
+        if !self.has_room() {
+            self.flush();
+        }
+        if !self.has_room() {
+            self.drop_frames("the device took no more", 1);
+            return false;
+        }
+        self.outbox.push_back(frame.to_vec());
+        true
+    }
+
+    /// Hands frames to the kernel, as far as it takes them.
+    pub fn flush(&mut self) {
+        self.blocked = false;
+        while !self.outbox.is_empty() && !self.blocked {
+            let frames: Vec<&[u8]> = self.outbox.iter().take(super::sys::frames::BATCH).map(Vec::as_slice).collect();
+            match self.port.send(&frames) {
+                Ok(count) => {
+                    self.outbox.drain(..count.min(self.outbox.len()));
+                    self.traffic.sent += count as u64;
+                }
+                Err(error) => self.could_not_send(&error),
+            }
+        }
+    }
+
+    /// The first frame of the outbox was not taken: it waits, or is dropped for a reason that will not go away.
+    fn could_not_send(&mut self, error: &io::Error) {
+        let reason = match error.raw_os_error() {
+            Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR) => {
+                self.blocked = true;
+                return;
+            }
+            Some(libc::EMSGSIZE) => "longer than the interface's MTU",
+            Some(libc::EINVAL) => "shorter than a link-layer header",
+            Some(libc::ENETDOWN | libc::ENODEV | libc::ENXIO | libc::EIO) => {
+                self.note_error(error);
+                "the interface is down"
+            }
+            _ => {
+                self.note_error(error);
+                "the interface refused it"
+            }
+        };
+        self.outbox.pop_front();
+        self.drop_frames(reason, 1);
+    }
+}
+
+/// Waits until a device has frames that came, or room for those to be sent, or so long. A signal ends the wait.
+///
+/// # Errors
+/// The system cannot wait.
+pub fn wait<'d>(devices: impl Iterator<Item = &'d mut Device>, most: Duration) -> io::Result<()> {
+    let mut devices: Vec<&mut Device> = devices.collect();
+    devices.iter_mut().for_each(|device| device.look());
+    let blocked = devices.iter().any(|device| device.blocked);
+    let most = if blocked { most.min(NO_ROOM) } else { most };
+    let most = Timespec { tv_sec: most.as_secs() as _, tv_nsec: most.subsec_nanos() as _ };
+    let listening = devices.iter().filter(|device| device.options.receive && !matches!(device.state, State::Gone(_)));
+    let mut fds: Vec<PollFd<'_>> = listening.map(|device| PollFd::from_borrowed_fd(device.port.fd(), PollFlags::IN)).collect();
+    match poll(&mut fds, Some(&most)) {
+        Ok(_) => Ok(()),
+        Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_name_devices_or_files() {
+        assert_eq!(Spec::parse("dev:eth0"), Some(Spec::Interface("eth0".into())));
+        assert_eq!(Spec::parse("tap:t0").map(|spec| spec.to_string()), Some("tap:t0".into()));
+        for file in ["dev:", "eth0", "a.pcap", "./dev:eth0", "Dev:eth0", ""] {
+            assert_eq!(Spec::parse(file), None, "{file}");
+        }
+    }
+
+    #[test]
+    fn frames_that_came_are_taken_and_taken_back() {
+        let mut inbox = Inbox::default();
+        assert!(inbox.is_empty());
+        [&b"one"[..], b"", b"three"].into_iter().for_each(|frame| inbox.put(frame));
+        assert_eq!([0, 1, 2, 3].map(|index| inbox.frame(index)), [&b"one"[..], b"", b"three", b""]);
+        inbox.clear();
+        assert_eq!((inbox.frame(0), inbox.is_empty()), (&b""[..], true));
+    }
+}

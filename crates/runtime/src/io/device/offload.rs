@@ -1,0 +1,290 @@
+//! Offloaded work of received frames is done here: checksums are completed, merged segments are cut apart.
+//!
+//! A sender on the same host leaves checksums and segmentation to a device that does not exist (veth, TAP, loopback),
+//! and receive offload merges segments. A program must see what is on a wire, so that live traffic and captures of a
+//! wire agree, and what it sends on must be complete.
+//!
+//! Invariants: every offset of the header is checked against the frame; the number of segments is bounded by the
+//! frame's length; a frame that contradicts its header is [`Malformed`].
+//!
+//! Source: include/uapi/linux/virtio_net.h; RFC 1071 (checksum); Linux `tcp_gso_segment` for what changes between
+//! segments. Leaves out: UDP fragmentation offload (removed from Linux in 4.14), encapsulated segments.
+
+use super::super::sys::frames::VNET;
+
+const NEEDS_CHECKSUM: u8 = 1;
+const ECN: u8 = 0x80;
+const NONE: u8 = 0;
+const TCP4: u8 = 1;
+const TCP6: u8 = 4;
+const UDP_L4: u8 = 5;
+
+const FIN: u8 = 0x01;
+const PSH: u8 = 0x08;
+const CWR: u8 = 0x80;
+
+/// A frame that contradicts its offload header, or has an offload that is not supported.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Malformed;
+
+/// What the kernel says of a frame's offloads (`virtio_net_hdr`).
+#[derive(Clone, Copy, Debug, Default)]
+struct Offload {
+    needs_checksum: bool,
+    kind: u8,
+    /// Payload bytes of each segment.
+    segment: usize,
+    /// Where the checksum's range begins, and its field in that.
+    start: usize,
+    field: usize,
+}
+
+impl Offload {
+    fn of(header: &[u8; VNET]) -> Self {
+        let half = |at: usize| usize::from(u16::from_ne_bytes([header[at], header[at + 1]]));
+        let (flags, kind) = (header[0], header[1] & !ECN);
+        Self { needs_checksum: flags & NEEDS_CHECKSUM != 0, kind, segment: half(4), start: half(6), field: half(8) }
+    }
+}
+
+/// Hands on a frame as it would be on a wire: itself with complete checksums, or its segments.
+pub(super) fn complete(header: &[u8; VNET], frame: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), Malformed> {
+    let offload = Offload::of(header);
+    match offload.kind {
+        NONE if !offload.needs_checksum => each(frame),
+        NONE => {
+            let mut frame = frame.to_vec();
+            fill_checksum(&mut frame, offload.start, offload.field)?;
+            each(&frame);
+        }
+        TCP4 | TCP6 | UDP_L4 => return Segments::of(&offload, frame)?.cut(each),
+        _ => return Err(Malformed),
+    }
+    Ok(())
+}
+
+/// Completes a checksum whose field holds the sum of the pseudo header.
+fn fill_checksum(frame: &mut [u8], start: usize, field: usize) -> Result<(), Malformed> {
+    let sum = !fold(sum_of(frame.get(start..).ok_or(Malformed)?));
+    put(frame, start + field, if sum == 0 { 0xffff } else { sum })
+}
+
+/// A frame that stands for several segments.
+struct Segments<'f> {
+    frame: &'f [u8],
+    /// Where the network header begins.
+    network: usize,
+    is_ip4: bool,
+    transport: usize,
+    is_tcp: bool,
+    payload: usize,
+    size: usize,
+}
+
+impl<'f> Segments<'f> {
+    fn of(offload: &Offload, frame: &'f [u8]) -> Result<Self, Malformed> {
+        let network = network_header(frame).ok_or(Malformed)?;
+        let (is_tcp, transport) = (offload.kind != UDP_L4, offload.start);
+        let header = match is_tcp {
+            true => usize::from(byte(frame, transport + 12)? >> 4) * 4,
+            false => 8,
+        };
+        let (payload, least) = (transport + header, if is_tcp { 20 } else { 8 });
+        let is_ip4 = byte(frame, network)? >> 4 == 4;
+        let network_bytes = if is_ip4 { 20 } else { 40 };
+        if offload.segment == 0 || header < least || payload > frame.len() || transport < network + network_bytes {
+            return Err(Malformed);
+        }
+        Ok(Self { frame, network, is_ip4, transport, is_tcp, payload, size: offload.segment })
+    }
+
+    fn cut(&self, mut each: impl FnMut(&[u8])) -> Result<(), Malformed> {
+        let (headers, payload) = self.frame.split_at_checked(self.payload).ok_or(Malformed)?;
+        let count = payload.len().div_ceil(self.size).max(1);
+        for index in 0..count {
+            let from = index * self.size;
+            let part = payload.get(from..payload.len().min(from + self.size)).unwrap_or_default();
+            let mut segment = [headers, part].concat();
+            self.number_network(&mut segment, index)?;
+            self.number_transport(&mut segment, index, index + 1 == count)?;
+            self.sum_transport(&mut segment)?;
+            each(&segment);
+        }
+        Ok(())
+    }
+
+    /// The network header's length, identification and checksum.
+    fn number_network(&self, segment: &mut [u8], index: usize) -> Result<(), Malformed> {
+        let at = self.network;
+        if !self.is_ip4 {
+            return put(segment, at + 4, (segment.len() - at - 40) as u16);
+        }
+        put(segment, at + 2, (segment.len() - at) as u16)?;
+        let id = half(segment, at + 4)?.wrapping_add(index as u16);
+        put(segment, at + 4, id)?;
+        put(segment, at + 10, 0)?;
+        let length = usize::from(byte(segment, at)? & 15) * 4;
+        let sum = !fold(sum_of(segment.get(at..at + length).ok_or(Malformed)?));
+        put(segment, at + 10, sum)
+    }
+
+    /// TCP: sequence number and flags; UDP: length.
+    fn number_transport(&self, segment: &mut [u8], index: usize, last: bool) -> Result<(), Malformed> {
+        let at = self.transport;
+        if !self.is_tcp {
+            return put(segment, at + 4, (segment.len() - at) as u16);
+        }
+        let field = segment.get_mut(at + 4..at + 8).ok_or(Malformed)?;
+        let first = u32::from_be_bytes([field[0], field[1], field[2], field[3]]);
+        field.copy_from_slice(&first.wrapping_add((index * self.size) as u32).to_be_bytes());
+        let flags = segment.get_mut(at + 13).ok_or(Malformed)?;
+        if !last {
+            *flags &= !(FIN | PSH);
+        }
+        if index > 0 {
+            *flags &= !CWR;
+        }
+        Ok(())
+    }
+
+    /// The transport checksum, with the pseudo header.
+    fn sum_transport(&self, segment: &mut [u8]) -> Result<(), Malformed> {
+        let (field, protocol) = if self.is_tcp { (self.transport + 16, 6) } else { (self.transport + 6, 17) };
+        put(segment, field, 0)?;
+        let addresses = if self.is_ip4 { self.network + 12..self.network + 20 } else { self.network + 8..self.network + 40 };
+        let pseudo = sum_of(segment.get(addresses).ok_or(Malformed)?) + protocol + (segment.len() - self.transport) as u64;
+        let sum = !fold(pseudo + sum_of(segment.get(self.transport..).ok_or(Malformed)?));
+        put(segment, field, if sum == 0 && !self.is_tcp { 0xffff } else { sum })
+    }
+}
+
+/// Where the IP header begins in an Ethernet frame, behind VLAN tags.
+fn network_header(frame: &[u8]) -> Option<usize> {
+    let mut at = 12;
+    for _ in 0..3 {
+        match half(frame, at).ok()? {
+            0x8100 | 0x88a8 => at += 4,
+            0x0800 | 0x86dd => return Some(at + 2),
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Sum of big-endian words, the last one filled up with zero bits.
+fn sum_of(bytes: &[u8]) -> u64 {
+    let words = bytes.chunks(2).map(|word| u64::from(u16::from_be_bytes([word[0], word.get(1).copied().unwrap_or(0)])));
+    words.sum()
+}
+
+fn fold(mut sum: u64) -> u16 {
+    while sum >> 16 != 0 {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+fn byte(bytes: &[u8], at: usize) -> Result<u8, Malformed> {
+    bytes.get(at).copied().ok_or(Malformed)
+}
+
+fn half(bytes: &[u8], at: usize) -> Result<u16, Malformed> {
+    Ok(u16::from_be_bytes([byte(bytes, at)?, byte(bytes, at + 1)?]))
+}
+
+fn put(bytes: &mut [u8], at: usize, value: u16) -> Result<(), Malformed> {
+    bytes.get_mut(at..at + 2).ok_or(Malformed)?.copy_from_slice(&value.to_be_bytes());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOSTS: [u8; 8] = [10, 0, 0, 1, 10, 0, 0, 2];
+
+    fn header(flags: u8, kind: u8, segment: u16, start: u16, field: u16) -> [u8; VNET] {
+        let mut header = [0; VNET];
+        (header[0], header[1]) = (flags, kind);
+        for (at, value) in [(4, segment), (6, start), (8, field)] {
+            header[at..at + 2].copy_from_slice(&value.to_ne_bytes());
+        }
+        header
+    }
+
+    /// A TCP segment in IPv4 in Ethernet.
+    fn tcp(payload: &[u8]) -> Vec<u8> {
+        let ip = [&[0x45, 0, 0, 0, 0x12, 0x34, 0x40, 0, 64, 6, 0, 0][..], &HOSTS].concat();
+        let tcp = [0x30, 0x39, 0, 80, 0, 0, 1, 0, 0, 0, 0, 1, 0x50, 0x10 | FIN | PSH | CWR, 1, 0, 0, 0, 0, 0];
+        [&[2; 12][..], &[8, 0], &ip, &tcp, payload].concat()
+    }
+
+    fn all(header: &[u8; VNET], frame: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
+        let mut frames = Vec::new();
+        complete(header, frame, |frame| frames.push(frame.to_vec())).map(|()| frames)
+    }
+
+    fn transport_is_whole(frame: &[u8], protocol: u64) -> bool {
+        let pseudo = sum_of(&frame[26..34]) + protocol + (frame.len() - 34) as u64;
+        fold(pseudo + sum_of(&frame[34..])) == 0xffff
+    }
+
+    #[test]
+    fn merged_segments_are_cut_apart() {
+        let payload: Vec<u8> = (0..2501_u32).map(|i| i as u8).collect();
+        let segments = all(&header(1, TCP4 | ECN, 1000, 34, 16), &tcp(&payload)).unwrap();
+        assert_eq!(segments.iter().map(Vec::len).collect::<Vec<_>>(), [1054, 1054, 555]);
+        assert_eq!(segments.iter().flat_map(|s| &s[54..]).copied().collect::<Vec<_>>(), payload);
+        for (index, segment) in segments.iter().enumerate() {
+            assert_eq!(half(segment, 16).unwrap() as usize, segment.len() - 14);
+            assert_eq!(half(segment, 18).unwrap(), 0x1234 + index as u16);
+            assert_eq!(fold(sum_of(&segment[14..34])), 0xffff, "the IP header's checksum");
+            assert_eq!(&segment[38..42], &(256 + 1000 * index as u32).to_be_bytes());
+            assert!(transport_is_whole(segment, 6));
+        }
+        assert_eq!(segments.iter().map(|s| s[47]).collect::<Vec<_>>(), [0x10 | CWR, 0x10, 0x10 | FIN | PSH]);
+    }
+
+    #[test]
+    fn a_checksum_is_completed() {
+        let mut frame = tcp(b"odd");
+        let pseudo = fold(sum_of(&HOSTS) + 6 + 23);
+        put(&mut frame, 50, pseudo).unwrap();
+        let done = all(&header(1, NONE, 0, 34, 16), &frame).unwrap();
+        assert!(done.len() == 1 && transport_is_whole(&done[0], 6));
+        assert_eq!(all(&header(0, NONE, 0, 0, 0), &frame).unwrap(), [frame], "without, it stays as it is");
+    }
+
+    #[test]
+    fn datagrams_are_cut_apart() {
+        let ip = [&[0x45, 0, 0, 0, 0, 9, 0, 0, 64, 17, 0, 0][..], &HOSTS].concat();
+        let frame = [&[2; 12][..], &[8, 0], &ip, &[0, 53, 0, 54, 0, 0, 0, 0], &[7; 250]].concat();
+        let parts = all(&header(1, UDP_L4, 100, 34, 6), &frame).unwrap();
+        assert_eq!(parts.iter().map(|part| half(part, 38).unwrap()).collect::<Vec<_>>(), [108, 108, 58]);
+        assert!(parts.iter().all(|part| transport_is_whole(part, 17)));
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        let frame = tcp(&[0; 100]);
+        for (flags, kind, segment, start, field) in
+            [(1, TCP4, 0, 34, 16), (1, TCP4, 10, 3, 16), (1, TCP4, 10, 65_535, 16), (1, NONE, 0, 34, 65_000), (1, 3, 10, 34, 6)]
+        {
+            assert_eq!(all(&header(flags, kind, segment, start, field), &frame), Err(Malformed));
+        }
+        // Any header and any frame end.
+        let mut state = 1_u64;
+        let mut random = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as u8
+        };
+        for _ in 0..20_000 {
+            let mut frame = tcp(&[0; 64]);
+            let at = usize::from(random()) % frame.len();
+            frame[at] = random();
+            frame.truncate(usize::from(random()));
+            let header = header(random() & 1, random() % 6, u16::from(random()), u16::from(random()) % 64, u16::from(random()) % 32);
+            let _ = all(&header, &frame);
+        }
+    }
+}
