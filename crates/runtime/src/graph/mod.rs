@@ -49,12 +49,13 @@ mod turns;
 pub use args::Args;
 pub use linked::{Linking, Made};
 pub use meter::Measured;
-pub use native::{Ctx, Native, NativeClass, Replay, Setup, Task};
+pub use native::{Ctx, DeviceStats, Native, NativeClass, Replay, Setup, Task};
 pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
 pub use stages::Stages;
 pub use stats::{LinkedStats, NodeStats, Stats};
 
+use crate::io::device::Spec;
 use clock::Clock;
 use netil::Verified;
 use netil::app::{Application, Body as Source, End, Instance, TableOf};
@@ -122,6 +123,8 @@ pub struct Settings {
     pub devices: BTreeMap<String, PathBuf>,
     /// Packets in memory that are read as devices; they come before captures of the same name.
     pub replays: BTreeMap<String, Arc<Replay>>,
+    /// Devices that are read and written live, by the names that the configuration has for them.
+    pub live: BTreeMap<String, Spec>,
     /// Captures that devices write.
     pub outputs: BTreeMap<String, PathBuf>,
     /// The configuration's text, for the handlers that show it.
@@ -190,6 +193,8 @@ pub struct Graph {
     handler_depth: u32,
     busy_rounds: u32,
     arrivals: u64,
+    /// Nanoseconds of waiting for live devices.
+    waited: u64,
 }
 
 /// A packet about to enter an element.
@@ -302,7 +307,7 @@ impl Graph {
         let sources = is(|native| native.is_source());
         let by_name = nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), index)).collect();
         let budget = settings.budget.unwrap_or(netil::exec::DEFAULT_BUDGET);
-        let clock = Clock::new(&settings, !sources.is_empty(), host.clock());
+        let clock = Clock::new(&settings, !sources.is_empty() && settings.live.is_empty(), host.clock());
         Self {
             driver: is(|native| native.is_driver()).first().copied(),
             timers: Timers::new(nodes.len()),
@@ -337,6 +342,7 @@ impl Graph {
             handler_depth: 0,
             busy_rounds: 0,
             arrivals: 0,
+            waited: 0,
         }
     }
 
@@ -363,6 +369,7 @@ impl Graph {
     /// # Errors
     /// What could not be written, by element.
     pub fn finish(&mut self) -> Vec<Fault> {
+        self.devices.flush();
         let mut faults = self.files.finish();
         for instance in 0..self.nodes.len() {
             if let Some(Err(message)) = self.with_native(instance, |native, ctx| native.finish(ctx)) {

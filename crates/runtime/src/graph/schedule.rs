@@ -8,6 +8,8 @@ const BUSY: u32 = 1 << 16;
 const LAST_ROUNDS: u32 = 128;
 /// The most packets that a task may handle in one turn.
 const MAX_BURST: u32 = 1 << 16;
+/// The longest wait for live devices, in nanoseconds: interfaces that are gone are looked for, and hosts look at signals.
+const LONGEST_WAIT: u64 = 250_000_000;
 
 impl Graph {
     /// Lets elements begin their work that need others to be there: scripts run until they first wait.
@@ -30,6 +32,7 @@ impl Graph {
         }
         if self.clock.is_real() {
             self.clock.reach(self.host.clock().unwrap_or(0));
+            self.devices.flush();
         }
         self.look_for_links();
         let worked = self.round();
@@ -182,6 +185,7 @@ impl Graph {
             }
             (_, Some((when, _))) => self.wait_until(when, busy),
             (None, None) if busy => {}
+            (None, None) if self.stops == 0 && self.devices.are_live() => self.wait(LONGEST_WAIT),
             _ => return self.nothing_left(),
         }
         true
@@ -252,12 +256,25 @@ impl Graph {
     fn wait_until(&mut self, when: u64, busy: bool) {
         match self.clock.is_real() {
             true if busy => {}
-            true => self.host.sleep(when.saturating_sub(self.clock.now())),
+            true => self.wait(when.saturating_sub(self.clock.now())),
             false => {
                 self.clock.reach(when);
                 self.due_timers();
             }
         }
+    }
+
+    /// Waits so many nanoseconds, or until live devices have something to do.
+    fn wait(&mut self, nanoseconds: u64) {
+        if !self.devices.are_live() {
+            return self.host.sleep(nanoseconds);
+        }
+        let begun = self.host.clock().unwrap_or(0);
+        if let Err(error) = self.devices.wait(nanoseconds.min(LONGEST_WAIT)) {
+            self.host.write(Stream::Err, format!("devices: {error}\n").as_bytes());
+            self.ended = true;
+        }
+        self.waited += self.host.clock().unwrap_or(0).saturating_sub(begun);
     }
 
     /// Nothing can happen any more. A driver script hears of it once, as if somebody had asked for the end.

@@ -1,6 +1,7 @@
 //! What became of packets, by element.
 
 use super::linked::Linked;
+use super::native::DeviceStats;
 use super::{Body, Measured};
 use std::collections::BTreeMap;
 
@@ -71,6 +72,10 @@ pub struct Stats {
     pub nodes: Vec<(String, String, NodeStats)>,
     /// Elements that ran as one, if some did.
     pub linked: Option<LinkedStats>,
+    /// Frames of live devices.
+    pub devices: Vec<DeviceStats>,
+    /// How long the run waited for live devices, in nanoseconds.
+    pub waited_ns: u64,
 }
 
 impl super::Graph {
@@ -82,16 +87,17 @@ impl super::Graph {
     /// What became of the packets so far.
     pub fn stats(&self) -> Stats {
         let mut nodes: Vec<_> = self.nodes.iter().map(|node| (node.name.clone(), node.class.clone(), node.stats.clone())).collect();
-        let (arrivals, lasted_ns) = (self.arrivals, self.clock.lasted());
-        let Some(linked) = &self.linked else { return Stats { arrivals, lasted_ns, nodes, linked: None } };
+        let (devices, waited_ns) = (self.devices.stats(), self.waited);
+        let whole = Stats { arrivals: self.arrivals, lasted_ns: self.clock.lasted(), devices, waited_ns, ..Stats::default() };
+        let Some(linked) = &self.linked else { return Stats { nodes, ..whole } };
         if self.count_linked(linked, &mut nodes.iter_mut().map(|node| &mut node.2).collect::<Vec<_>>()) {
-            return Stats { arrivals, lasted_ns, nodes, linked: None };
+            return Stats { nodes, ..whole };
         }
         let members: Vec<usize> = linked.members().collect();
         members.iter().zip(self.parts(&members)).for_each(|(member, part)| nodes[*member].2.measured = part);
         let unsure = self.infer(&members, &mut nodes);
         let linked = LinkedStats { members, packets: self.linked_packets, measured: self.linked_measured, unsure };
-        Stats { arrivals, lasted_ns, nodes, linked: Some(linked) }
+        Stats { nodes, linked: Some(linked), ..whole }
     }
 
     /// Adds what a cluster has counted of its members. True if that is all there is to know.

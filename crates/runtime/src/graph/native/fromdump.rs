@@ -107,12 +107,15 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
     if let Some(replay) = setup.settings.replays.get(&name).filter(|_| device) {
         return Ok(Box::new(Source::new(replay, name, is_pulled(setup), snaplen)));
     }
+    if let Some(spec) = setup.settings.live.get(&name).filter(|_| device) {
+        return super::live::source(name, spec, &args, setup, snaplen);
+    }
     let mut capture = open(setup, &name, device)?;
     FilePos::begin(&mut capture, &args, &name)?;
     Ok(Box::new(FromDump::new(name, capture, &args, setup, snaplen)?))
 }
 
-fn is_pulled(setup: &Setup<'_>) -> bool {
+pub(super) fn is_pulled(setup: &Setup<'_>) -> bool {
     setup.output_pulled.first() == Some(&true)
 }
 
@@ -121,7 +124,7 @@ fn open(setup: &Setup<'_>, name: &str, device: bool) -> Result<Option<Capture>, 
     if setup.settings.trial {
         return Ok(None);
     }
-    let stands = || format!("no capture stands for device '{name}': --map {name}=FILE");
+    let stands = || format!("nothing stands for device '{name}': --map {name}=FILE for a capture, --map {name}=dev:IF for an interface");
     let path = match device {
         true => setup.settings.devices.get(name).cloned().ok_or_else(stands)?,
         false => PathBuf::from(name),
@@ -450,7 +453,7 @@ fn ip_offset(packet: &Packet) -> Option<usize> {
 }
 
 /// Marks the IP header and what follows; false if there is none.
-fn mark_ip(packet: &mut Packet, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn mark_ip(packet: &mut Packet, ctx: &mut Ctx<'_>) -> bool {
     let Some(at) = ip_offset(packet) else { return false };
     let length = usize::from(packet.buffer.bytes()[at] & 15) * 4;
     packet.mark_headers(ctx.info(), at, at + length);

@@ -9,6 +9,7 @@ mod fromdump;
 mod fromipsummarydump;
 mod infinitesource;
 mod information;
+mod live;
 mod message;
 mod pulltee;
 mod queue;
@@ -26,6 +27,7 @@ mod unqueue;
 
 pub use fromdump::{KEYWORDS as SOURCE_KEYWORDS, positional as source_positional};
 pub use infinitesource::{burst as made_burst, data as made_data};
+pub use live::DeviceStats;
 pub use replay::Replay;
 pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};

@@ -89,6 +89,9 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
     let args = Args::parse(setup.arguments, positional, KEYWORDS)?;
     let name = if setup.class == "ToHost" { args.text(called).unwrap_or_default() } else { args.required(called)? };
     args.at_most_one(&["ENCAP", "USE_ENCAP_FROM"])?;
+    if let Some(spec) = setup.settings.live.get(&name).filter(|_| device) {
+        return Ok(super::live::sink(name, spec, setup));
+    }
     let path = match device {
         true => setup.settings.outputs.get(&name).cloned(),
         false => Some(PathBuf::from(&name)),
@@ -116,9 +119,12 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
 /// A capture that is written, until writing fails.
 type Output = RefCell<Option<Writer>>;
 
-/// What is written for each device, and how, while there are elements that do.
+/// What is written for each device, and how, while there are elements that do; and the devices that are live.
 #[derive(Default)]
-pub(in super::super) struct Devices(HashMap<String, (Weak<Output>, Plan)>);
+pub(in super::super) struct Devices {
+    captures: HashMap<String, (Weak<Output>, Plan)>,
+    pub(super) live: super::live::Open,
+}
 
 struct ToDump {
     name: String,
@@ -155,7 +161,7 @@ impl ToDump {
     /// Begins to write; what another element writes for the same device already, goes on.
     fn open(&self, devices: &mut Devices) -> Result<Option<Rc<Output>>, String> {
         let (Some(path), plan) = (&self.path, self.plan()) else { return Ok(None) };
-        let known = devices.0.get(&self.name).filter(|_| self.device).and_then(|(output, plan)| Some((output.upgrade()?, plan)));
+        let known = devices.captures.get(&self.name).filter(|_| self.device).and_then(|(output, plan)| Some((output.upgrade()?, plan)));
         match known {
             Some((output, same)) if *same == plan => return Ok(Some(output)),
             Some(_) => return Err(format!("another element writes device '{}' with other SNAPLEN, ENCAP or NANO", self.name)),
@@ -164,7 +170,7 @@ impl ToDump {
         let writer = Writer::create(path, &plan).map_err(|error| error.to_string())?;
         let output = Rc::new(RefCell::new(Some(writer)));
         if self.device {
-            devices.0.insert(self.name.clone(), (Rc::downgrade(&output), plan));
+            devices.captures.insert(self.name.clone(), (Rc::downgrade(&output), plan));
         }
         Ok(Some(output))
     }

@@ -26,14 +26,9 @@ pub(super) struct Interface {
 }
 
 impl Interface {
-    pub(super) fn open(name: &str, options: Options) -> Result<Self, LiveError> {
+    pub(super) fn open(name: &str) -> Result<Self, LiveError> {
         let (found, link) = find(name)?;
         let socket = packet::Socket::new()?;
-        frames::prepare(&socket, options.outgoing)?;
-        socket.bind(found, options.receive)?;
-        if options.promiscuous {
-            socket.promiscuous(found)?;
-        }
         Ok(Self { name: name.to_owned(), found, link, socket, inbox: Inbox::new() })
     }
 }
@@ -47,6 +42,15 @@ fn tagged(frame: &[u8], tag: [u8; 4]) -> Vec<u8> {
 impl Port for Interface {
     fn link(&self) -> LinkType {
         self.link
+    }
+
+    fn listen(&mut self, options: Options) -> Result<(), LiveError> {
+        frames::prepare(&self.socket, options.outgoing)?;
+        self.socket.bind(self.found, options.receive)?;
+        if options.promiscuous {
+            self.socket.promiscuous(self.found)?;
+        }
+        Ok(())
     }
 
     fn receive(&mut self, each: &mut dyn FnMut(&[u8]), malformed: &mut u64) -> io::Result<usize> {

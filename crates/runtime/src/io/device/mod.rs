@@ -32,6 +32,8 @@ const OUTBOX: usize = 1024;
 const INBOX: usize = 256;
 /// How often a device that is gone is looked for.
 const LOOK: Duration = Duration::from_millis(500);
+/// Why the kernel drops frames that were not taken in time.
+pub const BUFFER_FULL: &str = "the receive buffer was full";
 /// The wait where the kernel has no room for frames and cannot tell when it has.
 const NO_ROOM: Duration = Duration::from_millis(1);
 
@@ -62,10 +64,12 @@ impl Spec {
     }
 
     fn open(&self, options: Options) -> Result<Box<dyn Port>, LiveError> {
-        match self {
-            Self::Interface(name) => Ok(Box::new(interface::Interface::open(name, options)?)),
-            Self::Tap(name) => Ok(Box::new(tap::Tap::open(name)?)),
-        }
+        let mut port: Box<dyn Port> = match self {
+            Self::Interface(name) => Box::new(interface::Interface::open(name)?),
+            Self::Tap(name) => Box::new(tap::Tap::open(name)?),
+        };
+        port.listen(options)?;
+        Ok(port)
     }
 }
 
@@ -93,6 +97,9 @@ pub struct Options {
 trait Port {
     /// What frames begin with.
     fn link(&self) -> LinkType;
+
+    /// From now on frames come in as the options say.
+    fn listen(&mut self, options: Options) -> Result<(), LiveError>;
 
     /// Hands on a batch of frames as they are on a wire; how many the kernel had. Frames that make no sense are
     /// counted in `malformed`.
@@ -200,6 +207,15 @@ impl Device {
         })
     }
 
+    /// From now on frames come in, too, as the options say.
+    ///
+    /// # Errors
+    /// The interface is down or gone, or the process may not receive.
+    pub fn listen(&mut self, options: Options) -> Result<(), LiveError> {
+        self.options = options;
+        self.port.listen(options)
+    }
+
     /// Which device it is.
     pub fn spec(&self) -> &Spec {
         &self.spec
@@ -218,7 +234,7 @@ impl Device {
     /// Frames dropped, by reason.
     pub fn drops(&mut self) -> &BTreeMap<&'static str, u64> {
         let lost = self.port.kernel_drops();
-        self.drop_frames("the receive buffer was full", lost);
+        self.drop_frames(BUFFER_FULL, lost);
         &self.drops
     }
 

@@ -1,6 +1,6 @@
 //! A TAP interface: the system's own network stack is at its other end.
 
-use super::Port;
+use super::{Options, Port};
 use crate::io::{
     LinkType,
     live::LiveError,
@@ -32,6 +32,10 @@ impl Tap {
 impl Port for Tap {
     fn link(&self) -> LinkType {
         LinkType::EN10MB
+    }
+
+    fn listen(&mut self, _: Options) -> Result<(), LiveError> {
+        Ok(())
     }
 
     fn receive(&mut self, each: &mut dyn FnMut(&[u8]), _: &mut u64) -> io::Result<usize> {

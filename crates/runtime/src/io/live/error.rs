@@ -52,9 +52,9 @@ impl fmt::Display for LiveError {
             Self::Down => f.write_str("the interface is down; `ip link set NAME up` changes that"),
             Self::Gone => f.write_str("the interface is gone"),
             Self::NoPrivilege => f.write_str("capturing needs CAP_NET_RAW: run as root or `setcap cap_net_raw+ep $(command -v netvm)`"),
-            Self::NoAdmin => {
-                f.write_str("making an interface needs CAP_NET_ADMIN: run as root or `setcap cap_net_admin,cap_net_raw+ep $(command -v netvm)`")
-            }
+            Self::NoAdmin => f.write_str(
+                "making an interface needs CAP_NET_ADMIN: run as root or `setcap cap_net_admin,cap_net_raw+ep $(command -v netvm)`",
+            ),
             Self::Hardware(kind) => write!(f, "packets of this kind of interface (ARPHRD {kind}) are not supported"),
             Self::Io(error) => write!(f, "{error}"),
         }

@@ -69,7 +69,8 @@ impl Inbox {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             result => result?,
         };
-        let lens: Vec<(usize, usize)> = messages.iter().take(got).map(|m| (m.msg_len as usize, m.msg_hdr.msg_controllen as usize)).collect();
+        let lens: Vec<(usize, usize)> =
+            messages.iter().take(got).map(|m| (m.msg_len as usize, m.msg_hdr.msg_controllen as usize)).collect();
         for (index, (len, control_len)) in lens.into_iter().enumerate() {
             let words = self.control.get(index * CONTROL / 8..(index + 1) * CONTROL / 8).unwrap_or_default();
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).take(control_len).collect();
@@ -161,7 +162,8 @@ mod tests {
         let aux = |status: u32| -> Vec<u8> {
             let words = [status, 60, 60].map(u32::to_ne_bytes);
             let halves = [0_u16, 14, 0x2005, 0x88a8].map(u16::to_ne_bytes);
-            let head = [36_usize.to_ne_bytes().as_slice(), &(libc::SOL_PACKET as u32).to_ne_bytes(), &(libc::PACKET_AUXDATA as u32).to_ne_bytes()];
+            let head =
+                [36_usize.to_ne_bytes().as_slice(), &(libc::SOL_PACKET as u32).to_ne_bytes(), &(libc::PACKET_AUXDATA as u32).to_ne_bytes()];
             [head.concat(), words.concat(), halves.concat()].concat()
         };
         let both = libc::TP_STATUS_VLAN_VALID | libc::TP_STATUS_VLAN_TPID_VALID;

@@ -1,0 +1,353 @@
+//! FromDevice, PollDevice, ToDevice and ToHost where a live device stands for their name.
+//!
+//! Elements of one name share one device. Frames get the time of the run's clock when they are taken from the kernel.
+//! What cannot be sent at once waits in the device, up to its limit; then ToDevice leaves packets in the queue before
+//! it (back-pressure), and packets that are pushed are dropped and counted.
+
+use super::super::{Args, Packet};
+use super::fromdump::{is_pulled, mark_ip};
+use super::{Control, Ctx, Native, Ready, Setup, Task, controls};
+use crate::io::device::{self, Device, Options, Spec, Traffic};
+use netil::pool::Arrival;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// A device that elements share.
+type Shared = Rc<RefCell<Device>>;
+
+/// Packets that a sink takes in one turn.
+const TURN: usize = 256;
+
+/// The live devices of a run.
+#[derive(Default)]
+pub(in super::super) struct Open(BTreeMap<String, Shared>);
+
+impl Open {
+    /// The device of that name, opened at its first use.
+    fn device(&mut self, name: &str, spec: &Spec, options: Options) -> Result<Shared, String> {
+        let told = |error| format!("{spec}: {error}");
+        if let Some(device) = self.0.get(name) {
+            if options.receive {
+                device.borrow_mut().listen(options).map_err(told)?;
+            }
+            return Ok(Rc::clone(device));
+        }
+        let device = Rc::new(RefCell::new(Device::open(spec, options).map_err(told)?));
+        self.0.insert(name.to_owned(), Rc::clone(&device));
+        Ok(device)
+    }
+}
+
+/// What became of a device's frames.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceStats {
+    /// The name that the configuration has for it.
+    pub name: String,
+    /// Which device that is.
+    pub device: String,
+    /// Frames received and sent.
+    pub traffic: Traffic,
+    /// Frames dropped by the kernel or the device, by reason.
+    pub drops: BTreeMap<String, u64>,
+}
+
+impl super::Devices {
+    /// True if there are live devices.
+    pub(in super::super) fn are_live(&self) -> bool {
+        !self.live.0.is_empty()
+    }
+
+    /// Hands frames to the kernel that wait to be sent.
+    pub(in super::super) fn flush(&mut self) {
+        self.live.0.values().for_each(|device| device.borrow_mut().flush());
+    }
+
+    /// Waits until a device has something to do, or so many nanoseconds.
+    pub(in super::super) fn wait(&mut self, nanoseconds: u64) -> io::Result<()> {
+        let mut devices: Vec<_> = self.live.0.values().map(|device| device.borrow_mut()).collect();
+        device::wait(devices.iter_mut().map(|device| &mut **device), Duration::from_nanos(nanoseconds))
+    }
+
+    /// What became of the frames of live devices.
+    pub(in super::super) fn stats(&self) -> Vec<DeviceStats> {
+        let stats = |(name, device): (&String, &Shared)| {
+            let mut device = device.borrow_mut();
+            let drops = device.drops().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect();
+            DeviceStats { name: name.clone(), device: device.spec().to_string(), traffic: device.traffic(), drops }
+        };
+        self.live.0.iter().map(stats).collect()
+    }
+}
+
+/// Tells what happened to a device.
+fn tell_news(device: &Shared, ctx: &mut Ctx<'_>) {
+    let news = device.borrow_mut().take_news();
+    news.iter().for_each(|line| ctx.tell(line));
+}
+
+/// A FromDevice.
+pub(super) fn source(name: String, spec: &Spec, args: &Args, setup: &Setup<'_>, snaplen: u32) -> Result<Box<dyn Native>, String> {
+    let promiscuous = args.boolean("PROMISC", false)?;
+    let options = Options { receive: true, promiscuous, outgoing: args.boolean("OUTBOUND", false)? };
+    Ok(Box::new(Source {
+        name,
+        spec: spec.clone(),
+        options,
+        device: None,
+        pulled: is_pulled(setup),
+        active: args.boolean("ACTIVE", true)?,
+        force_ip: args.boolean("FORCE_IP", false)?,
+        snaplen,
+        count: 0,
+    }))
+}
+
+struct Source {
+    name: String,
+    spec: Spec,
+    options: Options,
+    device: Option<Shared>,
+    pulled: bool,
+    active: bool,
+    force_ip: bool,
+    /// The most bytes of each packet.
+    snaplen: u32,
+    count: u64,
+}
+
+impl Source {
+    /// Whether a frame is there.
+    fn prepare(&self, ctx: &mut Ctx<'_>) -> bool {
+        let Some(device) = self.device.as_ref().filter(|_| self.active) else { return false };
+        let some = device.borrow_mut().has_frames();
+        tell_news(device, ctx);
+        some
+    }
+
+    /// The next frame as a packet; `None` where it goes another way.
+    fn take(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        let mut device = self.device.as_ref()?.borrow_mut();
+        let link = device.link();
+        let frame = device.peek(0)?;
+        let len = frame.len();
+        let mut packet = Packet::new(frame.get(..self.snaplen as usize).unwrap_or(frame), ctx.now(), ctx.info());
+        device.take(1);
+        drop(device);
+        packet.buffer.set_wire_len(len as u32);
+        packet.link = link;
+        self.count += 1;
+        if !self.force_ip || mark_ip(&mut packet, ctx) {
+            return Some(packet);
+        }
+        ctx.emit_or_drop(1, packet, "no IP packet");
+        None
+    }
+}
+
+impl Native for Source {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.device = Some(ctx.graph.devices.live.device(&self.name, &self.spec, self.options)?);
+        Ok(())
+    }
+
+    fn is_source(&self) -> bool {
+        !self.pulled
+    }
+
+    fn next_arrival(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
+        self.prepare(ctx).then(|| ctx.now())
+    }
+
+    fn arrive(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(packet) = self.take(ctx) {
+            ctx.emit(0, packet);
+        }
+    }
+
+    fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
+        let now = ctx.now();
+        let mut device = self.device.as_ref().filter(|_| !self.force_ip && now < until)?.borrow_mut();
+        let (link, before, snaplen) = (device.link().number(), slots.len(), self.snaplen as usize);
+        let frames = (0..most.saturating_sub(before)).map_while(|index| device.peek(index));
+        let arrivals = frames.map(|frame| {
+            let bytes = frame.get(..snaplen).unwrap_or(frame);
+            Arrival { bytes, len: bytes.len(), time_ns: now, wire_len: frame.len() as u32 }
+        });
+        ctx.pool().put_many(arrivals, link, slots);
+        let count = slots.len() - before;
+        device.take(count);
+        self.count += count as u64;
+        (count > 0).then_some(now)
+    }
+
+    fn takes_back(&self) -> bool {
+        !self.force_ip
+    }
+
+    fn take_back(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
+        self.count -= slots.len() as u64;
+        if let Some(device) = &self.device {
+            device.borrow_mut().take_back(slots.len());
+        }
+        ctx.pool().give_back(slots);
+    }
+
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        while self.prepare(ctx) {
+            if let Some(packet) = self.take(ctx) {
+                return Some(packet);
+            }
+        }
+        None
+    }
+
+    fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
+        let device = self.device.as_ref().filter(|_| self.active);
+        device.is_some_and(|device| device.borrow_mut().has_frames())
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&["count", "encap", "kernel_drops"], &["reset_counts"], &["active"])
+    }
+
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        let Some(device) = &self.device else { return Ok(String::new()) };
+        Ok(match handler {
+            "count" => self.count.to_string(),
+            "encap" => super::todump::encapsulation(device.borrow().link()),
+            "kernel_drops" => device.borrow_mut().drops().get(device::BUFFER_FULL).copied().unwrap_or(0).to_string(),
+            _ => self.active.to_string(),
+        })
+    }
+
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        match handler {
+            "active" => self.active = super::boolean(value)?,
+            _ => self.count = 0,
+        }
+        Ok(())
+    }
+}
+
+/// A ToDevice.
+pub(super) fn sink(name: String, spec: &Spec, setup: &Setup<'_>) -> Box<dyn Native> {
+    let pulls = setup.pulled.first() == Some(&true);
+    Box::new(Sink { name, spec: spec.clone(), device: None, pulls, count: 0, slots: Vec::new() })
+}
+
+struct Sink {
+    name: String,
+    spec: Spec,
+    device: Option<Shared>,
+    pulls: bool,
+    count: u64,
+    /// Packets just pulled.
+    slots: Vec<u32>,
+}
+
+impl Sink {
+    fn has_room(&self) -> bool {
+        self.device.as_ref().is_some_and(|device| device.borrow().has_room())
+    }
+
+    fn flush(&self, ctx: &mut Ctx<'_>) {
+        if let Some(device) = &self.device {
+            device.borrow_mut().flush();
+            tell_news(device, ctx);
+        }
+    }
+
+    fn send(&mut self, packet: &Packet) {
+        if let Some(device) = &self.device {
+            self.count += u64::from(device.borrow_mut().send(packet.buffer.bytes()));
+        }
+    }
+
+    fn send_slots(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
+        let Some(device) = &self.device else { return };
+        let (mut device, pool) = (device.borrow_mut(), ctx.pool());
+        self.count += slots.iter().map(|slot| u64::from(device.send(pool.bytes(*slot)))).sum::<u64>();
+        pool.give_back(slots);
+    }
+
+    /// All packets in the pool that are next. False if there are none.
+    fn take_slots(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let mut slots = std::mem::take(&mut self.slots);
+        ctx.pull_slots(0, &mut slots);
+        self.send_slots(&slots, ctx);
+        let some = !slots.is_empty();
+        slots.clear();
+        self.slots = slots;
+        some
+    }
+}
+
+impl Native for Sink {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.device = Some(ctx.graph.devices.live.device(&self.name, &self.spec, Options::default())?);
+        Ok(())
+    }
+
+    fn takes_bursts(&self) -> bool {
+        true
+    }
+
+    fn push(&mut self, _: u32, packet: Packet, _: &mut Ctx<'_>) {
+        self.send(&packet);
+    }
+
+    fn push_slots(&mut self, _: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
+        self.send_slots(slots, ctx);
+    }
+
+    fn is_task(&self) -> bool {
+        self.pulls
+    }
+
+    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        for sent in 0..TURN {
+            if !self.has_room() {
+                self.flush(ctx);
+            }
+            // What does not fit stays in the queue.
+            if !self.has_room() {
+                break;
+            }
+            if self.take_slots(ctx) {
+                continue;
+            }
+            let Some(packet) = ctx.pull(0) else {
+                self.flush(ctx);
+                return if sent == 0 { Task::Idle } else { Task::Done };
+            };
+            self.send(&packet);
+        }
+        self.flush(ctx);
+        if self.has_room() { Task::Done } else { Task::Idle }
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        ctx.any_input()
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&["count"], &["reset_counts"], &[])
+    }
+
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(self.count.to_string())
+    }
+
+    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        self.count = 0;
+        Ok(())
+    }
+
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.flush(ctx);
+        Ok(())
+    }
+}
