@@ -40,9 +40,7 @@ fn main() -> ExitCode {
 fn completions(dir: &Path) -> io::Result<()> {
     std::fs::create_dir_all(dir)?;
     for (shell, name) in [(Shell::Bash, "netvm.bash"), (Shell::Zsh, "_netvm"), (Shell::Fish, "netvm.fish")] {
-        let mut text = Vec::new();
-        clap_complete::generate(shell, &mut netvm_cli::command(), "netvm", &mut text);
-        std::fs::write(dir.join(name), text)?;
+        std::fs::write(dir.join(name), netvm_cli::completions(shell))?;
     }
     Ok(())
 }

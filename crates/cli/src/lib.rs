@@ -77,6 +77,17 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
+/// What a shell needs to complete command lines.
+pub fn completions(shell: clap_complete::Shell) -> Vec<u8> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut command(), "netvm", &mut text);
+    if shell == clap_complete::Shell::Fish {
+        // A short option `#` begins a comment in fish unless it is quoted, which clap_complete does not do.
+        text = String::from_utf8_lossy(&text).replace(" -s # ", " -s '#' ").into_bytes();
+    }
+    text
+}
+
 fn after_long_help() -> String {
     let indented = |text: &str| text.lines().map(|line| format!("  {line}\n")).collect::<String>();
     format!("{EXAMPLES}\n\nExit status:\n{}\nEnvironment:\n{}", indented(EXIT_STATUS), indented(ENVIRONMENT))

@@ -13,6 +13,7 @@ mod filter;
 mod graph;
 mod run;
 mod shared;
+mod synth;
 mod test;
 mod trace;
 mod verify;
@@ -29,6 +30,7 @@ pub(crate) enum Command {
     Graph(graph::Args),
     Elements(elements::Args),
     Test(test::Args),
+    Synth(synth::Args),
     Asm(asm::Args),
     Disasm(disasm::Args),
     Verify(verify::Args),
@@ -47,6 +49,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Graph(args) => graph::run(args),
         Command::Elements(args) => elements::run(args),
         Command::Test(args) => test::run(args),
+        Command::Synth(args) => synth::run(args),
         Command::Asm(args) => asm::run(args),
         Command::Disasm(args) => disasm::run(args),
         Command::Verify(args) => verify::run(args),

@@ -1,7 +1,7 @@
 //! A configuration as commands that look into it are given one: its file, parameters, and the captures that it reads.
 
 use super::configuration;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use netvm::application::{Application, Settings};
 use std::path::PathBuf;
 
@@ -32,6 +32,10 @@ pub(crate) struct Given {
 impl Given {
     /// Reads the configuration; the settings say which captures stand for devices.
     pub(crate) fn application(&self) -> Outcome<(Application, Settings)> {
+        if self.file.extension().is_some_and(|end| ["netil", "nvm", "asm"].iter().any(|program| end.eq_ignore_ascii_case(program))) {
+            let told = "is a NetIL program, and this is for Click configurations; `netvm run` runs it, with --stats telling what became of packets";
+            return Err(Failure::usage(format_args!("{} {told}", self.file.display())));
+        }
         let text = configuration::read(&self.file)?;
         let reading = configuration::reading(Some(&self.file), self.parameters.iter().cloned(), &self.elements)?;
         let application = configuration::application(&self.file.display().to_string(), &text, &reading)?;
