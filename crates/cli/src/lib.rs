@@ -70,6 +70,8 @@ NO_COLOR        no colours in messages
 TZ              the time zone of times of day
 NETVM_CC        the C compiler, with its first arguments; cc, gcc or clang if it is not set
 NETVM_NO_CACHE  if not empty, the same as --no-cache
+NETVM_PATH      folders, with colons between: configurations that are given by their names are looked
+                for there, and element classes in the folder elements of each
 XDG_CACHE_HOME  where the cache of compiled code is, in netvm; ~/.cache if it is not set";
 
 /// The command line, for manual pages and shell completions.

@@ -28,7 +28,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     super::run::configuration::folders(&args.elements)?;
-    let library = Library::of(&args.elements);
+    let folders: Vec<_> = args.elements.iter().cloned().chain(super::run::search::elements()).collect();
+    let library = Library::of(&folders);
     let mut out = Out::new();
     match (&args.copy, &args.class) {
         (Some(folder), _) => copy(folder)?,

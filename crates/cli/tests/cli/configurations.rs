@@ -278,3 +278,25 @@ fn programs_are_no_configurations() {
     assert!(run("trace once.netil -r x.pcap").bad(2).contains("once.netil is a NetIL program"));
     assert!(run("graph x.nvm").bad(2).contains("is a NetIL program"));
 }
+
+#[test]
+fn configurations_and_classes_are_found_by_name_from_anywhere() {
+    let dir = Dir::new("search");
+    std::fs::create_dir_all(dir.file("first/small")).and_then(|()| std::fs::create_dir_all(dir.file("second/elements"))).expect("folders");
+    dir.write("first/small/small.click", "Idle -> c :: Counter -> Discard");
+    dir.write("first/small/other.click", "Idle -> Odd -> Discard");
+    dir.write(
+        "second/elements/Odd.c",
+        "/* Odd -- passes */\n#include <netvm.h>\nELEMENT(Odd, \"1/1\", \"a/a\");\nvoid packet(int port) { emit(0); }\n",
+    );
+    let path = format!("{}:{}", dir.file("first"), dir.file("second"));
+    let found =
+        |line: &str| ended(super::tools::netvm(line.split_whitespace()).env("NETVM_PATH", &path).output().expect("the program starts"));
+    assert_eq!(found("run small -h c.count").good(), "0\n");
+    assert_eq!(found("run small.click -h c.count").good(), "0\n");
+    assert!(found("check other").good().starts_with("3 elements"));
+    assert!(found("graph small/other -o -").good().contains(">Odd<"));
+    assert!(found("elements").good().contains("\nOdd  "));
+    assert!(found("run nothing").bad(1).contains("nothing"));
+    assert!(run("run small").bad(1).contains("small"));
+}

@@ -1,6 +1,6 @@
 //! Running a configuration of elements: its text, the streams and the clock around it, what is told at the end.
 
-use super::{Args, lost, report};
+use super::{Args, lost, report, search};
 use crate::commands::shared::grouped;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
@@ -73,12 +73,13 @@ pub(crate) fn reading(file: Option<&Path>, parameters: impl Iterator<Item = Stri
     folders(elements)?;
     let mut elements = elements.to_vec();
     elements.extend(file.and_then(Path::parent).map(|folder| folder.join("elements")).filter(|folder| folder.is_dir()));
+    elements.extend(search::elements());
     Ok(Reading { parameters: parameters.map(split).collect::<Outcome<BTreeMap<_, _>>>()?, elements })
 }
 
-pub(super) fn run(args: &Args, name: &str, text: &str, first: impl Iterator<Item = String>) -> Outcome {
+pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iterator<Item = String>) -> Outcome {
     no_ports(args)?;
-    let file = args.file.as_deref().filter(|_| args.expression.is_none());
+    let name = &file.map_or("config".to_owned(), |file| file.display().to_string());
     let reading = reading(file, first.chain(args.parameters.iter().cloned()), &args.elements)?;
     let application = application(name, text, &reading)?;
     let signals = Signals::watch()?;

@@ -1,6 +1,6 @@
 //! A configuration as commands that look into it are given one: its file, parameters, and the captures that it reads.
 
-use super::configuration;
+use super::{configuration, search};
 use crate::failure::{Failure, Outcome};
 use netvm::application::{Application, Settings};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// A configuration and its captures.
 #[derive(clap::Args)]
 pub(crate) struct Given {
-    /// Click configuration, - for standard input
+    /// Click configuration, - for standard input; an installed one by its name alone
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub(crate) file: PathBuf,
 
@@ -36,9 +36,10 @@ impl Given {
             let told = "is a NetIL program, and this is for Click configurations; `netvm run` runs it, with --stats telling what became of packets";
             return Err(Failure::usage(format_args!("{} {told}", self.file.display())));
         }
-        let text = configuration::read(&self.file)?;
-        let reading = configuration::reading(Some(&self.file), self.parameters.iter().cloned(), &self.elements)?;
-        let application = configuration::application(&self.file.display().to_string(), &text, &reading)?;
+        let file = search::configuration(&self.file);
+        let text = configuration::read(&file)?;
+        let reading = configuration::reading(Some(&file), self.parameters.iter().cloned(), &self.elements)?;
+        let application = configuration::application(&file.display().to_string(), &text, &reading)?;
         let mut settings = Settings::default();
         for map in &self.maps {
             configuration::device(map, &application, &mut settings)?;

@@ -10,6 +10,7 @@ mod lost;
 mod merge;
 mod ports;
 mod report;
+pub(crate) mod search;
 mod tally;
 
 use super::shared::EngineArg;
@@ -50,10 +51,11 @@ Examples:
   netvm run nat.netil --in lan=lan.pcap --in wan=wan.pcap --out 2=nat.pcap
   netvm run count.nvm --in trace.pcap --stats
   netvm run router.click --map eth0=in.pcap,out.pcap --stats
+  netvm run count --map in=trace.pcap
   netvm run -e 'FromDump(trace.pcap) -> c :: Counter -> Discard' --handler c.count"
 )]
 pub(crate) struct Args {
-    /// NetIL source, binary module, or Click configuration (.click)
+    /// NetIL source, binary module, or Click configuration (.click); an installed one by its name alone
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath, required_unless_present_any = ["expression", "handlers"])]
     file: Option<PathBuf>,
 
@@ -123,11 +125,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.handlers.iter().any(String::is_empty) {
         return help();
     }
-    match (&args.expression, &args.file) {
-        (Some(text), file) => configuration::run(args, "config", text, file.iter().map(|first| first.display().to_string())),
+    let file = args.file.as_deref().map(search::configuration);
+    match (&args.expression, &file) {
+        (Some(text), _) => configuration::run(args, None, text, args.file.iter().map(|first| first.display().to_string())),
         (None, Some(file)) if configuration::is_one(file) => {
             let text = configuration::read(file)?;
-            configuration::run(args, &file.display().to_string(), &text, std::iter::empty())
+            configuration::run(args, Some(file), &text, std::iter::empty())
         }
         (None, Some(file)) => program(args, file),
         (None, None) => Err(Failure::usage("a FILE or -e CONFIG is needed; -h asks a handler, and --help is help")),
