@@ -10,6 +10,7 @@
 mod commands;
 mod failure;
 mod input;
+mod man;
 mod out;
 pub mod print;
 mod progress;

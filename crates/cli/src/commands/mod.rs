@@ -11,6 +11,7 @@ mod elements;
 mod explain;
 mod filter;
 mod graph;
+mod man;
 mod run;
 mod shared;
 mod synth;
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Compile(compile::Args),
     Bench(bench::Args),
     Completions(completions::Args),
+    Man(man::Args),
 }
 
 pub(crate) fn run(command: &Command) -> Outcome {
@@ -56,5 +58,6 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Compile(args) => compile::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
     }
 }

@@ -22,6 +22,7 @@ fn help_and_version_go_to_standard_output() {
         "compile",
         "bench",
         "completions",
+        "man",
     ] {
         assert!(run(&format!("{command} --help")).good().contains("Usage: netvm"), "{command}");
     }

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Writes a page per command.
-pub fn write(dir: &Path) -> io::Result<()> {
+pub(crate) fn write(dir: &Path) -> io::Result<()> {
     std::fs::create_dir_all(dir)?;
-    let mut command = netvm_cli::command();
+    let mut command = crate::command();
     command.build();
     pages(dir, &command, "netvm")
 }
@@ -36,8 +36,8 @@ fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
         man.render_subcommands_section(&mut out)?;
     }
     section(&mut out, "EXAMPLES", examples.trim_start_matches("Examples:\n"))?;
-    section(&mut out, "EXIT STATUS", netvm_cli::EXIT_STATUS)?;
-    section(&mut out, "ENVIRONMENT", netvm_cli::ENVIRONMENT)?;
+    section(&mut out, "EXIT STATUS", crate::EXIT_STATUS)?;
+    section(&mut out, "ENVIRONMENT", crate::ENVIRONMENT)?;
     section(&mut out, "SEE ALSO", &see_also(command, name))?;
     Ok(out)
 }
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn every_value_has_its_name_where_its_option_is() {
-        let mut command = netvm_cli::command();
+        let mut command = crate::command();
         command.build();
         for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
             let page = String::from_utf8(page(sub, &format!("netvm-{}", sub.get_name())).unwrap()).unwrap();
