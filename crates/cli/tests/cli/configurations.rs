@@ -275,7 +275,6 @@ fn a_run_of_which_nothing_comes_out_says_why() {
 
 #[test]
 fn programs_are_no_configurations() {
-    assert!(run("trace once.netil -r x.pcap").bad(2).contains("once.netil is a NetIL program"));
     assert!(run("graph x.nvm").bad(2).contains("is a NetIL program"));
 }
 

@@ -32,8 +32,8 @@ pub(crate) struct Given {
 impl Given {
     /// Reads the configuration; the settings say which captures stand for devices.
     pub(crate) fn application(&self) -> Outcome<(Application, Settings)> {
-        if self.file.extension().is_some_and(|end| ["netil", "nvm", "asm"].iter().any(|program| end.eq_ignore_ascii_case(program))) {
-            let told = "is a NetIL program, and this is for Click configurations; `netvm run` runs it, with --stats telling what became of packets";
+        if self.is_program() {
+            let told = "is a NetIL program, and this is for Click configurations; `netvm run` runs it, `netvm trace` follows its packets";
             return Err(Failure::usage(format_args!("{} {told}", self.file.display())));
         }
         let file = search::configuration(&self.file);
@@ -45,6 +45,18 @@ impl Given {
             configuration::device(map, &application, &mut settings)?;
         }
         Ok((application, settings))
+    }
+
+    /// Whether the file is a NetIL program, by its name.
+    pub(crate) fn is_program(&self) -> bool {
+        self.file.extension().is_some_and(|end| ["netil", "nvm", "asm"].iter().any(|program| end.eq_ignore_ascii_case(program)))
+    }
+
+    /// What of it is for configurations only, if anything of that is given.
+    pub(crate) fn for_configurations(&self) -> Option<&'static str> {
+        let only =
+            [("NAME=VALUE", !self.parameters.is_empty()), ("--map", !self.maps.is_empty()), ("--elements", !self.elements.is_empty())];
+        only.into_iter().find(|(_, given)| *given).map(|(what, _)| what)
     }
 
     /// True if packets are given to it.

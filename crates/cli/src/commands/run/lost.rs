@@ -18,7 +18,9 @@ pub(super) fn warn(application: &Application, stats: &Stats) {
         Some(_) => writers.all(|(_, _, node)| node.packets == 0),
         None => dropped >= stats.arrivals,
     };
-    if stats.arrivals == 0 || !is_lost {
+    // Traps have been told, with their place.
+    let trapped: u64 = stats.nodes.iter().map(|(_, _, node)| node.traps).sum();
+    if stats.arrivals == 0 || !is_lost || trapped >= stats.arrivals {
         return;
     }
     let ends = ends(application, stats);

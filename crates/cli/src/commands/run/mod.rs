@@ -5,6 +5,7 @@
 //! handler takes its arrivals in bursts, which gives the same.
 
 pub(crate) mod configuration;
+pub(crate) mod follow;
 pub(crate) mod given;
 mod lost;
 mod merge;
