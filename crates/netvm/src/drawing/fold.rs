@@ -159,6 +159,14 @@ struct Wire {
     line: Line,
 }
 
+/// Connections that are drawn as one line.
+struct Bundle {
+    shapes: [usize; 2],
+    /// The elements' ports at both ends.
+    ports: [BTreeSet<u32>; 2],
+    join: Join,
+}
+
 /// A panel that is being made.
 struct Maker<'d> {
     drawing: &'d Drawing,
@@ -249,7 +257,7 @@ impl Maker<'_> {
     /// Connections with the same ends become one line, and each box gets its ports.
     fn finish(self, heading: String) -> Panel {
         let Self { mut shapes, several, wires, .. } = self;
-        let mut lines: Vec<([usize; 2], [BTreeSet<u32>; 2], Join)> = Vec::new();
+        let mut lines: Vec<Bundle> = Vec::new();
         let mut found = HashMap::new();
         for wire in &wires {
             let [from, to] = wire.ends;
@@ -258,9 +266,10 @@ impl Maker<'_> {
             let at = *found.entry(([from.0, to.0], ports, wire.line.pulled, wire.line.back)).or_insert(lines.len());
             if at == lines.len() {
                 let Line { pulled, back, .. } = wire.line;
-                lines.push(([from.0, to.0], Default::default(), Join { ends: [(0, 0); 2], pulled, back, packets: 0 }));
+                let join = Join { ends: [(0, 0); 2], pulled, back, packets: 0 };
+                lines.push(Bundle { shapes: [from.0, to.0], ports: Default::default(), join });
             }
-            let (_, ports, join) = &mut lines[at];
+            let Bundle { ports, join, .. } = &mut lines[at];
             ports[0].extend(from.1);
             ports[1].extend(to.1);
             join.packets += wire.line.packets;
@@ -268,14 +277,14 @@ impl Maker<'_> {
         for side in 0..2 {
             ports(&mut shapes, &mut lines, side);
         }
-        Panel { heading, shapes, joins: lines.into_iter().map(|(_, _, join)| join).collect() }
+        Panel { heading, shapes, joins: lines.into_iter().map(|bundle| bundle.join).collect() }
     }
 }
 
 /// Gives the boxes their ports for one end of the lines, and the lines theirs. An element's ports stand in order; a compound has one for each line.
-fn ports(shapes: &mut [Shape], lines: &mut [([usize; 2], [BTreeSet<u32>; 2], Join)], side: usize) {
+fn ports(shapes: &mut [Shape], lines: &mut [Bundle], side: usize) {
     let mut all: BTreeMap<usize, BTreeMap<(u32, usize), Vec<usize>>> = BTreeMap::new();
-    for (n, (ends, ports, _)) in lines.iter().enumerate() {
+    for (n, Bundle { shapes: ends, ports, .. }) in lines.iter().enumerate() {
         // What is the same port of an element is the same port here; sets of ports are told apart by their lines.
         let key = match ports[side].first() {
             Some(port) if ports[side].len() == 1 => (*port, 0),
@@ -288,9 +297,9 @@ fn ports(shapes: &mut [Shape], lines: &mut [([usize; 2], [BTreeSet<u32>; 2], Joi
     for (shape, slots) in all {
         let numbered = shapes[shape].kind == Kind::Element && slots.keys().any(|(port, several)| *port > 0 || *several > 0);
         for (slot, members) in slots.values().enumerate() {
-            let label = members.first().filter(|_| numbered).map(|n| ranges(&lines[*n].1[side]));
+            let label = members.first().filter(|_| numbered).map(|n| ranges(&lines[*n].ports[side]));
             shapes[shape].ports[1 - side].push(label.unwrap_or_default());
-            members.iter().for_each(|n| lines[*n].2.ends[side] = (shape, slot));
+            members.iter().for_each(|n| lines[*n].join.ends[side] = (shape, slot));
         }
     }
 }

@@ -71,11 +71,11 @@ impl Drawing {
         let mut boxes: Vec<Element> =
             app.instances.iter().map(|instance| Element::of(instance, flat.get(instance.name.as_str()).copied())).collect();
         for wire in &app.wires {
-            let ends: [(End, fn(&mut Element) -> &mut u32); 2] = [(wire.from, |b| &mut b.outputs), (wire.to, |b| &mut b.inputs)];
-            for (end, ports) in ends {
-                if let Some(element) = boxes.get_mut(end.instance as usize) {
-                    *ports(element) = (*ports(element)).max(end.port + 1);
-                }
+            if let Some(element) = boxes.get_mut(wire.from.instance as usize) {
+                element.outputs = element.outputs.max(wire.from.port + 1);
+            }
+            if let Some(element) = boxes.get_mut(wire.to.instance as usize) {
+                element.inputs = element.inputs.max(wire.to.port + 1);
             }
         }
         let line = |wire: &Wire| Line {

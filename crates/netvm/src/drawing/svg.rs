@@ -92,7 +92,7 @@ fn arranged(panel: &Panel, gap: f64) -> Layout {
 /// A panel's picture, and its size.
 fn drawn(drawing: &Drawing, panel: &Panel) -> (String, (f64, f64)) {
     let labels: Vec<Vec<String>> = panel.joins.iter().map(|join| drawing.label(join.packets)).collect();
-    let (layout, lines, places) = labelled(panel, &labels);
+    let Arranged { layout, lines, places } = labelled(panel, &labels);
     let mut out = String::new();
     let mut size = layout.size;
     for ((join, line), (route, label)) in panel.joins.iter().zip(&lines).zip(layout.routes.iter().zip(&labels)) {
@@ -118,8 +118,15 @@ fn drawn(drawing: &Drawing, panel: &Panel) -> (String, (f64, f64)) {
     (out, size)
 }
 
+/// Boxes, lines, and the left upper corners of labels that found a place.
+struct Arranged {
+    layout: Layout,
+    lines: Vec<Vec<Curve>>,
+    places: Vec<Option<(f64, f64)>>,
+}
+
 /// Where everything is, with as little space between layers as labels need.
-fn labelled(panel: &Panel, labels: &[Vec<String>]) -> (Layout, Vec<Vec<Curve>>, Vec<Option<(f64, f64)>>) {
+fn labelled(panel: &Panel, labels: &[Vec<String>]) -> Arranged {
     let sizes: Vec<(f64, f64)> = labels.iter().map(|label| area(label)).collect();
     let wanted = sizes.iter().filter(|size| size.0 > 0.0).count();
     let mut gaps = GAPS.into_iter();
@@ -131,7 +138,7 @@ fn labelled(panel: &Panel, labels: &[Vec<String>]) -> (Layout, Vec<Vec<Curve>>, 
         let places = labels::places(&lines, &sizes, &taken);
         match gaps.find(|wider| *wider > gap) {
             Some(wider) if places.iter().flatten().count() < wanted => gap = wider,
-            _ => return (layout, lines, places),
+            _ => return Arranged { layout, lines, places },
         }
     }
 }
