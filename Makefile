@@ -63,7 +63,7 @@ install: build ## netvm, its manual pages, completions and applications, and the
 	DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' DEBUGDIR='$(DEBUGDIR)' scripts/install $(BUILT) $(PREFIX)
 
 dist: ## a Debian package and a static program, tried, in target/dist
-	@scripts/dist
+	@PROFILE=$(PROFILE) scripts/dist
 
 clean: ## remove what was built
 	cargo clean
