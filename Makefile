@@ -1,21 +1,31 @@
 # netvm. `make help` says what there is. Prerequisites: a Rust toolchain (rustup), a C compiler, make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench fuzz conformance docs install clean
+.PHONY: help demo check test lint bench fuzz conformance docs build install dist clean
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 SECONDS ?= 60
+# What is built and installed: release, or demo (quicker to build; what `make demo` has built).
+PROFILE ?= release
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
+BUILT = $(CARGO_TARGET_DIR)/$(PROFILE)
 NETVM = $(CARGO_TARGET_DIR)/release/netvm
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
-demo: ## make a small realistic capture, filter it, show what came of it
+demo: ## build netvm, make a small realistic capture, filter it, show what came of it
 	@scripts/demo
 
+check: ## what to run while you work: format, lints, and the quick tests (under two minutes once built)
+	cargo fmt --all --check
+	cargo clippy --workspace --quiet -- -D warnings
+	cargo test --quiet -p netil -p netvm-compiler -p netvm-runtime --lib
+	cargo test --quiet -p netvm-cli --lib --bins --test cli
+	cargo test --quiet -p netvm-tests --test tidy
+
 test: ## everything that must pass: format, lints, tests, documentation
-	@scripts/packages libpcap-dev tcpdump zstd iproute2
+	@scripts/packages libpcap-dev tcpdump zstd iproute2 pkg-config fish zsh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo test --workspace --quiet
@@ -38,26 +48,22 @@ conformance: ## run the tests of Click's sources in CLICK=DIR (NAMES='IPFilter Q
 	@cargo build --release --quiet -p netvm-cli
 	@cargo run --quiet -p xtask -- conformance $(NETVM) $(CLICK) $(NAMES)
 
-docs: ## docs/netil.md, netvm.h, manual pages, completions, and the crates' documentation
+docs: ## docs/netil.md, netvm.h, manual pages, and the crates' documentation
 	NETVM_BLESS=1 cargo test --quiet -p netil --test manual
 	NETVM_BLESS=1 cargo test --quiet -p netvm-capi --test header
-	cargo run --quiet -p xtask -- man $(CARGO_TARGET_DIR)/man
-	cargo run --quiet -p xtask -- completions $(CARGO_TARGET_DIR)/completions
+	cargo run --quiet -p netvm-cli -- man $(CARGO_TARGET_DIR)/man
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
-	@echo 'docs/netil.md, $(CARGO_TARGET_DIR)/man, $(CARGO_TARGET_DIR)/completions, $(CARGO_TARGET_DIR)/doc/netvm/index.html'
+	@echo 'docs/netil.md, $(CARGO_TARGET_DIR)/man, $(CARGO_TARGET_DIR)/doc/netvm/index.html'
 
-install: ## netvm, its manual pages and completions, and the C library under PREFIX (default /usr/local)
-	cargo build --release --quiet -p netvm-cli
-	cargo rustc --release --quiet -p netvm-capi --lib --crate-type cdylib,staticlib
-	cargo run --quiet -p xtask -- man $(CARGO_TARGET_DIR)/man
-	cargo run --quiet -p xtask -- completions $(CARGO_TARGET_DIR)/completions
-	install -D -m 755 $(NETVM) $(DESTDIR)$(PREFIX)/bin/netvm
-	install -d $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 644 $(CARGO_TARGET_DIR)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
-	install -D -m 644 $(CARGO_TARGET_DIR)/completions/netvm.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/netvm
-	install -D -m 644 $(CARGO_TARGET_DIR)/completions/_netvm $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_netvm
-	install -D -m 644 $(CARGO_TARGET_DIR)/completions/netvm.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/netvm.fish
-	DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' scripts/install-lib $(CARGO_TARGET_DIR)/release $(PREFIX)
+build: ## the program and the C library (PROFILE=demo is quicker to build)
+	cargo build --profile $(PROFILE) -p netvm-cli
+	cargo rustc --profile $(PROFILE) -p netvm-capi --lib --crate-type cdylib,staticlib
+
+install: build ## netvm, its manual pages, completions and applications, and the C library under PREFIX (default /usr/local); builds what is not built
+	DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' DEBUGDIR='$(DEBUGDIR)' scripts/install $(BUILT) $(PREFIX)
+
+dist: ## a Debian package and a static program, tried, in target/dist
+	@PROFILE=$(PROFILE) scripts/dist
 
 clean: ## remove what was built
 	cargo clean

@@ -147,6 +147,22 @@ fn the_static_library_needs_what_netvm_pc_says() {
 }
 
 #[test]
+fn programs_are_linked_without_any_shared_library() {
+    let Some(prefix) = installed() else { return };
+    if !has("pkg-config") {
+        println!("skipped: needs pkg-config");
+        return;
+    }
+    let program = prefix.join("abi-alone");
+    let flags = pkg_config(prefix, &["--cflags", "--libs", "--static"]);
+    let all: Vec<String> = ["-static"].into_iter().chain(flags.split_whitespace()).map(str::to_owned).collect();
+    compile("tests/abi.c", &program, &all);
+    // Compiled C is loaded as shared libraries, which programs without a loader cannot; they go on without.
+    let status = Command::new(&program).env("NETVM_NO_CACHE", "1").status().unwrap();
+    assert!(status.success(), "tests/abi.c, line: {status}");
+}
+
+#[test]
 fn the_shared_library_has_its_name_and_no_other_symbols() {
     let Some(prefix) = installed() else { return };
     if !has("nm") || !has("objdump") {

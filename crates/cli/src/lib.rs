@@ -10,6 +10,7 @@
 mod commands;
 mod failure;
 mod input;
+mod man;
 mod out;
 pub mod print;
 mod progress;
@@ -70,11 +71,24 @@ NO_COLOR        no colours in messages
 TZ              the time zone of times of day
 NETVM_CC        the C compiler, with its first arguments; cc, gcc or clang if it is not set
 NETVM_NO_CACHE  if not empty, the same as --no-cache
+NETVM_PATH      folders, with colons between: configurations that are given by their names are looked
+                for there, and element classes in the folder elements of each
 XDG_CACHE_HOME  where the cache of compiled code is, in netvm; ~/.cache if it is not set";
 
 /// The command line, for manual pages and shell completions.
 pub fn command() -> clap::Command {
     Cli::command()
+}
+
+/// What a shell needs to complete command lines.
+pub fn completions(shell: clap_complete::Shell) -> Vec<u8> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut command(), "netvm", &mut text);
+    if shell == clap_complete::Shell::Fish {
+        // A short option `#` begins a comment in fish unless it is quoted, which clap_complete does not do.
+        text = String::from_utf8_lossy(&text).replace(" -s # ", " -s '#' ").into_bytes();
+    }
+    text
 }
 
 fn after_long_help() -> String {

@@ -102,3 +102,13 @@ fn the_guide_to_the_element_language_is_true_word_for_word() {
     let (files, commands) = hold("docs/element-language.md", &Place::new("guide"));
     assert!(files >= 8 && commands >= 15, "{files} files, {commands} commands");
 }
+
+/// What every application is shown with.
+#[test]
+fn applications_do_what_their_pages_show() {
+    for name in ["balancer", "count", "firewall", "nat", "router", "switch"] {
+        let place = Place::new(&format!("app-{name}"));
+        std::os::unix::fs::symlink(root().join("apps").canonicalize().unwrap(), place.0.join("apps")).unwrap();
+        assert!(hold(&format!("apps/{name}/README.md"), &place).1 >= 2, "{name}");
+    }
+}

@@ -99,7 +99,7 @@ impl Filter {
     /// # Errors
     /// The expression is wrong, or has no meaning on the link type.
     pub fn explainer(source: &str, link: LinkType) -> Result<Explainer, Error> {
-        let wrong = |errors| Error::Filter { source: source.to_owned(), errors };
+        let wrong = |errors| Error::Filter { source: source.to_owned(), errors: with_name(errors, link) };
         Explainer::new(source, pcap_filter::LinkType(link.number()), &pcap_filter::Options::default()).map_err(wrong)
     }
 
@@ -260,7 +260,7 @@ impl Compiled {
 /// # Errors
 /// The expression is wrong, or has no meaning on that link type.
 fn programs(source: &str, link: LinkType, big_endian_file: bool, profile: Option<&Profile>) -> Result<Programs, Error> {
-    let wrong = |errors| Error::Filter { source: source.to_owned(), errors };
+    let wrong = |errors| Error::Filter { source: source.to_owned(), errors: with_name(errors, link) };
     let options = pcap_filter::Options { big_endian_file, ..pcap_filter::Options::default() };
     let of_link = pcap_filter::LinkType(link.number());
     let verified = |filter: Result<pcap_filter::Filter, _>| crate::load::verify(filter.map_err(wrong)?.module(), "filter").map(Arc::new);
@@ -269,4 +269,13 @@ fn programs(source: &str, link: LinkType, big_endian_file: bool, profile: Option
         None => Ok(written.into()),
         Some(profile) => Ok(Programs::ordered(written, verified(pcap_filter::Filter::profiled(source, of_link, &options, profile))?)),
     }
+}
+
+/// The same errors; where they have a link type's number, with its name.
+fn with_name(mut errors: pcap_filter::Errors, link: LinkType) -> pcap_filter::Errors {
+    if let Some(name) = link.name() {
+        let (number, named) = (format!("link type {} ", link.number()), format!("link type {name} ({}) ", link.number()));
+        errors.0.iter_mut().for_each(|error| error.message = error.message.replace(&number, &named));
+    }
+    errors
 }

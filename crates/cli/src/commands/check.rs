@@ -1,6 +1,6 @@
 //! `netvm check`: whether a configuration can run, and which ways packets take in it.
 
-use super::run::configuration;
+use super::run::{configuration, search};
 use crate::failure::Outcome;
 use crate::out::Out;
 use std::path::PathBuf;
@@ -37,9 +37,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let text = configuration::read(&args.file)?;
-    let reading = configuration::reading(Some(&args.file), args.parameters.iter().cloned(), &args.elements)?;
-    let application = configuration::application(&args.file.display().to_string(), &text, &reading)?;
+    let file = search::configuration(&args.file);
+    let text = configuration::read(&file)?;
+    let reading = configuration::reading(Some(&file), args.parameters.iter().cloned(), &args.elements)?;
+    let application = configuration::application(&file.display().to_string(), &text, &reading)?;
     application.check()?;
     let mut out = Out::new();
     if args.flat {

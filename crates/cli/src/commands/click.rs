@@ -137,7 +137,7 @@ fn run(line: &Line) -> Outcome<u8> {
         crate::out::write_file(Some(output), application.flat().to_string().as_bytes())?;
     }
     let signals = Signals::watch()?;
-    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone() });
+    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: false });
     let settings = Settings { simulated: line.simulated, ..Settings::default() };
     let mut graph = application.start(&engines::AUTO, engines::Settings::default(), settings, host).map_err(told)?;
     let whole = line.quit || configuration::drive(&mut graph, &signals);

@@ -14,9 +14,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut crate::command(), "netvm", &mut text);
     let mut out = Out::new();
-    out.put(&String::from_utf8_lossy(&text))?;
+    out.bytes(&crate::completions(args.shell))?;
     out.flush()
 }

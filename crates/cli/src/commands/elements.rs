@@ -28,7 +28,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     super::run::configuration::folders(&args.elements)?;
-    let library = Library::of(&args.elements);
+    let folders: Vec<_> = args.elements.iter().cloned().chain(super::run::search::elements()).collect();
+    let library = Library::of(&folders);
     let mut out = Out::new();
     match (&args.copy, &args.class) {
         (Some(folder), _) => copy(folder)?,
@@ -60,8 +61,9 @@ fn manual(library: &Library, class: &str) -> Outcome<String> {
 }
 
 fn unknown(library: &Library, class: &str) -> Failure {
-    let mut names = library.classes().into_keys().chain(native::ALL.iter().map(|class| class.name.to_owned()));
-    match names.find(|name| name.eq_ignore_ascii_case(class)) {
+    let names: Vec<String> = library.classes().into_keys().chain(native::ALL.iter().map(|class| class.name.to_owned())).collect();
+    let in_other_case = names.iter().map(String::as_str).find(|name| name.eq_ignore_ascii_case(class));
+    match in_other_case.or_else(|| netvm::netil::asm::nearest(class, names.iter().map(String::as_str))) {
         Some(near) => Failure::failed(format_args!("there is no class '{class}'; did you mean '{near}'?")),
         None => Failure::failed(format_args!("there is no class '{class}'; `netvm elements` lists those there are")),
     }

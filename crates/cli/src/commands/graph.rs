@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 /// Boxes are elements, lines are connections: solid where packets are pushed, dashed where they are pulled, and marked where they lead packets back. With -r or --map,
 /// the packets are run through it, and lines show how many took them, their share of all that arrived, and how many there were in a second of the packets' time. Nothing is written to captures then, and
 /// what elements print is not shown.
+///
+/// In a picture that would be wider than a screen, compound elements are single boxes, and what is in them is drawn below.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,6 +34,10 @@ pub(crate) struct Args {
     /// What is written, where the name of the output does not tell
     #[arg(long, value_enum)]
     format: Option<Format>,
+
+    /// Draw what is in compound elements in its place, however wide the picture becomes
+    #[arg(long)]
+    expand: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -52,6 +58,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let format = args.format.map_or_else(|| format_of(&output), Ok)?;
     let (application, settings) = args.given.application()?;
     let drawing = Drawing::of(&application);
+    let drawing = if args.expand { drawing.expanded() } else { drawing };
     let drawing = match args.given.has_traffic() {
         true => drawing.with_traffic(&traffic(args, application, settings)?),
         false => drawing,

@@ -11,8 +11,10 @@ mod elements;
 mod explain;
 mod filter;
 mod graph;
+mod man;
 mod run;
 mod shared;
+mod synth;
 mod test;
 mod trace;
 mod verify;
@@ -29,12 +31,14 @@ pub(crate) enum Command {
     Graph(graph::Args),
     Elements(elements::Args),
     Test(test::Args),
+    Synth(synth::Args),
     Asm(asm::Args),
     Disasm(disasm::Args),
     Verify(verify::Args),
     Compile(compile::Args),
     Bench(bench::Args),
     Completions(completions::Args),
+    Man(man::Args),
 }
 
 pub(crate) fn run(command: &Command) -> Outcome {
@@ -47,11 +51,13 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Graph(args) => graph::run(args),
         Command::Elements(args) => elements::run(args),
         Command::Test(args) => test::run(args),
+        Command::Synth(args) => synth::run(args),
         Command::Asm(args) => asm::run(args),
         Command::Disasm(args) => disasm::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Compile(args) => compile::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
     }
 }

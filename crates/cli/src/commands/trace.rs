@@ -1,5 +1,6 @@
 //! `netvm trace`: what happens to packets on their way through a configuration.
 
+use super::run::follow;
 use super::run::given::Given;
 use crate::failure::{self, Failure, Outcome};
 use crate::print::{Packet, Printer, Style, Zone};
@@ -12,15 +13,16 @@ use netvm::{Filter, engines};
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-/// Tell what happens to packets in a Click configuration
+/// Tell what happens to packets in a Click configuration, or in a NetIL program
 ///
 /// For each chosen packet every element that it met, by which input it came and by which output it left, what the element changed, which copies it sent, and where the
 /// packet ended and why. All packets before run as well, so that tables and queues are as the packet finds them. Nothing is written
-/// to captures, and what elements print is not shown.
+/// to captures, and what elements print is not shown. Of a NetIL program: where it sent the packet or why it dropped it, and the bytes that it changed.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   netvm trace router.click -r in.pcap --packet 7
+  netvm trace once.netil -r in.pcap --packet 7
   netvm trace nat.click --map lan=lan.pcap --map wan=wan.pcap --filter 'tcp port 80' -c 2")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -44,6 +46,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
+    if args.given.is_program() {
+        return program(args);
+    }
     let (application, settings) = args.given.application()?;
     let names = names(&application);
     let filter = args.filter.as_deref().map(|text| Filter::new(text, &engines::ALL[1])).transpose()?;
@@ -65,6 +70,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         _ => Ok(()),
     }
+}
+
+/// A NetIL program: what became of packets, and which of their bytes it changed.
+fn program(args: &Args) -> Outcome {
+    if let Some(what) = args.given.for_configurations() {
+        return Err(Failure::usage(format_args!("{what} is for configurations, and {} is a program", args.given.file.display())));
+    }
+    let read = args.given.read.as_deref().ok_or_else(|| Failure::usage("say which packets: -r IN"))?;
+    let wanted = follow::Wanted { number: args.packet, filter: args.filter.as_deref(), most: args.count, json: args.json };
+    let (text, whole) = follow::packets(&args.given.file, read, &wanted)?;
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    if whole { Ok(()) } else { Err(Failure::told()) }
 }
 
 /// `name :: Class` of each element.

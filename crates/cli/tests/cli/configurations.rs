@@ -233,3 +233,69 @@ fn how_elements_are_linked_is_told() {
     let told = run(&format!("run {timed} --map a={input} --explain-opt --engine interp")).err;
     assert!(told.contains("arrivals run one at a time, because of u :: RatedUnqueue"), "{told}");
 }
+
+#[test]
+fn json_is_one_value_whatever_is_asked_and_printed() {
+    let dir = Dir::new("run-json");
+    let input = dir.trace("in.pcap", 1, 50);
+    let text = format!("FromDump({input}, STOP true) -> c :: Counter -> Print(seen) -> Discard; d :: Counter -> Discard; Idle -> d");
+    let ended = run_args(&["run", "-e", &text, "--json", "-h", "c.count", "-h", "*.count"]);
+    assert_eq!(ended.status, 0);
+    let value: serde_json::Value = serde_json::from_str(&ended.out).expect("one value");
+    assert_eq!((&value["handlers"]["c.count"], &value["handlers"]["d.count"]), (&"50".into(), &"0".into()), "{value}");
+    assert_eq!(ended.err.matches("seen: ").count(), 50);
+}
+
+#[test]
+fn a_run_of_which_nothing_comes_out_says_why() {
+    let dir = Dir::new("run-lost");
+    let (input, out) = (dir.trace("in.pcap", 1, 500), dir.file("out.pcap"));
+    let warned = |text: &str, words: &[&str]| {
+        let ended = run_args(&["run", "-e", text]);
+        assert_eq!(ended.status, 0, "{}", ended.err);
+        words.iter().for_each(|word| assert!(ended.err.contains(word), "{word}: {}", ended.err));
+        assert_eq!(ended.err.is_empty(), words.is_empty(), "{}", ended.err);
+    };
+    let from = format!("FromDump({input}, STOP true)");
+    warned(
+        &format!("{from} -> CheckIPHeader -> ToDump({out})"),
+        &["warning: 500 of 500 packets dropped\n", "CheckIPHeader@2: bad version"],
+    );
+    warned(
+        &format!("{from} -> c :: Classifier(12/9999, -); c[0] -> ToDump({out}); c[1] -> Discard"),
+        &["none of 500 packets came out", "500 ended in Discard@4, behind output 1 of c"],
+    );
+    warned(
+        &format!("{from} -> Strip(14) -> DecIPTTL -> Discard"),
+        &["trapped", "help: DecIPTTL needs a marked header, and nothing before it marks one: put CheckIPHeader"],
+    );
+    warned(&format!("{from} -> Counter -> Discard"), &[]);
+    warned(&format!("{from} -> Classifier(12/0800) -> ToDump({out})"), &[]);
+}
+
+#[test]
+fn programs_are_no_configurations() {
+    assert!(run("graph x.nvm").bad(2).contains("is a NetIL program"));
+}
+
+#[test]
+fn configurations_and_classes_are_found_by_name_from_anywhere() {
+    let dir = Dir::new("search");
+    std::fs::create_dir_all(dir.file("first/small")).and_then(|()| std::fs::create_dir_all(dir.file("second/elements"))).expect("folders");
+    dir.write("first/small/small.click", "Idle -> c :: Counter -> Discard");
+    dir.write("first/small/other.click", "Idle -> Odd -> Discard");
+    dir.write(
+        "second/elements/Odd.c",
+        "/* Odd -- passes */\n#include <netvm.h>\nELEMENT(Odd, \"1/1\", \"a/a\");\nvoid packet(int port) { emit(0); }\n",
+    );
+    let path = format!("{}:{}", dir.file("first"), dir.file("second"));
+    let found =
+        |line: &str| ended(super::tools::netvm(line.split_whitespace()).env("NETVM_PATH", &path).output().expect("the program starts"));
+    assert_eq!(found("run small -h c.count").good(), "0\n");
+    assert_eq!(found("run small.click -h c.count").good(), "0\n");
+    assert!(found("check other").good().starts_with("3 elements"));
+    assert!(found("graph small/other -o -").good().contains(">Odd<"));
+    assert!(found("elements").good().contains("\nOdd  "));
+    assert!(found("run nothing").bad(1).contains("nothing"));
+    assert!(run("run small").bad(1).contains("small"));
+}

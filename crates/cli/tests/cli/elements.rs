@@ -90,3 +90,10 @@ fn classes_are_listed_and_copied() {
     assert!(std::fs::read_to_string(format!("{copy}/native/table.c")).is_ok());
     assert!(run(&format!("elements --copy {copy}")).bad(1).contains("is there already"));
 }
+
+#[test]
+fn a_slip_in_a_class_is_seen_through() {
+    assert!(run("elements Cuonter").bad(1).contains("did you mean 'Counter'?"));
+    assert!(run("elements counter").bad(1).contains("did you mean 'Counter'?"));
+    assert!(run("elements Zzyzx").bad(1).contains("`netvm elements` lists"));
+}

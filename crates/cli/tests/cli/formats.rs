@@ -1,6 +1,6 @@
 //! Captures in and out: formats, precision, mixed link types, damage.
 
-use super::tools::{Dir, in_nanoseconds, raw_ip, run};
+use super::tools::{Dir, in_nanoseconds, raw_ip, run, run_args};
 use netvm::io::{LinkType, synth};
 use std::fs;
 
@@ -112,4 +112,28 @@ fn link_types_that_cannot_be_filtered_can_be_counted() {
     let trace = dir.capture("usb.pcap", LinkType::from_file(220), &raw_ip(1, 10));
     assert!(run(&format!("filter -r {trace} --count")).good().ends_with("packets\n"));
     assert!(run(&format!("filter -r {trace} tcp")).bad(2).starts_with("error"));
+}
+
+#[test]
+fn link_types_without_filters_are_refused_by_name() {
+    let dir = Dir::new("link-names");
+    let file = dir.capture("wifi.pcap", LinkType::from_name("IEEE802_11").expect("a link type"), &netvm::io::synth::mixed_trace(1, 3));
+    let told = run(&format!("filter -r {file} tcp")).err;
+    assert!(told.contains("filtering on link type IEEE802_11 (105) is not supported"), "{told}");
+}
+
+#[test]
+fn synthetic_captures_are_between_the_networks_that_are_named() {
+    let dir = Dir::new("synth");
+    let file = dir.file("eth0.pcap");
+    run(&format!("synth {file} -c 1000 --ether 02:00:00:00:00:07 --src 10.0.3.0/24 --dst 192.0.2.80 --arp")).good();
+    let count = |expression: &str| run_args(&["filter", "-r", &file, "--count", expression]).good();
+    assert_eq!(count("ether dst 02:00:00:00:00:07"), "1000 packets\n");
+    assert_eq!(count("arp and src net 10.0.3.0/24"), "250 packets\n");
+    assert_eq!(count("ip and src net 10.0.3.0/24 and dst host 192.0.2.80"), "750 packets\n");
+    assert!(run(&format!("synth {file} --src 10.0.0.0/33")).bad(2).contains("not an IPv4 address or network"));
+    assert!(run(&format!("synth {file} --arp")).bad(2).contains("--src"));
+    let plain = dir.file("plain.pcap");
+    run(&format!("synth {plain} -c 300")).good();
+    assert_eq!(std::fs::read(&plain).ok(), std::fs::read(dir.trace("same.pcap", 1, 300)).ok());
 }

@@ -34,7 +34,7 @@ fn a_configuration_is_drawn() {
     let other = dir.file("loop.pdf");
     assert!(run(&format!("graph {file} -o {other}")).bad(2).contains("--format"));
     run(&format!("graph {file} -o {other} --format svg")).good();
-    assert_eq!(svg.matches("<g>").count(), svg.matches("</g>").count());
+    assert_eq!(svg.matches("<g").count(), svg.matches("</g>").count());
     assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
 }
 
@@ -43,7 +43,7 @@ fn traffic_is_shown_on_the_lines() {
     let dir = Dir::new("graph-traffic");
     let (file, input) = (dir.write("loop.click", LOOP), dir.trace("in.pcap", 1, 1500));
     let svg = run(&format!("graph {file} -r {input} -o -")).good();
-    assert_eq!(svg.matches("1,500 (100 %)").count(), 4, "{svg}");
+    assert_eq!(svg.matches("1,500 (100 %)</text>").count(), 4, "{svg}");
     assert!(svg.contains("1,500 packets arrived in ") && svg.matches(" k/s</text>").count() == 4, "{svg}");
     let some = dir.write(
         "some.click",
@@ -65,4 +65,36 @@ fn where_a_picture_cannot_be_is_told() {
     assert!(run(&format!("graph {}", dir.write("bad.click", "Foo -> Discard;"))).bad(1).contains("Foo"));
     assert_eq!(run(&format!("graph {file} -o {}", dir.file("x.dot"))).good(), "");
     assert!(std::fs::read_to_string(dir.file("x.dot")).is_ok_and(|text| text.starts_with("digraph")));
+}
+
+#[test]
+fn colours_are_attributes_that_every_viewer_knows() {
+    let dir = Dir::new("graph-colours");
+    let (file, input) = (dir.write("loop.click", LOOP), dir.trace("in.pcap", 1, 200));
+    let svg = run(&format!("graph {file} -r {input} -o -")).good();
+    assert!(!svg.contains("var("));
+    let (before, style, after) = (svg.find("<style>"), svg.find("@media (prefers-color-scheme: dark)"), svg.find("</style>"));
+    assert!(before < style && style < after);
+    let painted = svg[after.unwrap_or(0)..].split('<').filter(|tag| ["rect ", "text ", "path "].iter().any(|name| tag.starts_with(name)));
+    for tag in painted {
+        assert!(tag.contains("fill=\"#") || tag.contains("stroke=\"#"), "{tag}");
+    }
+}
+
+#[test]
+fn wide_configurations_have_a_box_for_compounds_that_are_alike() {
+    let dir = Dir::new("graph-wide");
+    let ports: String = (0..30).map(|n| format!("s[{n}] -> p{n} :: Port -> d; ")).collect();
+    let class = "elementclass Port { input -> c :: Counter -> q :: Queue -> Unqueue -> output }";
+    let text = format!("{class} d :: Discard; FromDevice(a) -> s :: RoundRobinSwitch; {ports}");
+    let (file, input) = (dir.write("wide.click", &text), dir.trace("in.pcap", 1, 300));
+    let svg = run(&format!("graph {file} -r {input} -o -")).good();
+    let width: f64 = attributes(&svg, "svg", "width")[0].parse().expect("a width");
+    assert!(width < 1400.0, "{width}");
+    assert!(svg.contains(">p0 … p29 :: Port<") && svg.contains(">30 elements that are alike<") && svg.contains(">0–29<"), "{svg}");
+    assert!(svg.contains(">In p0 … p29 :: Port, 30 that are alike; arguments of p0<") && svg.contains(">c :: Counter<"));
+    // Lines in the panel and to the box have the packets of all.
+    assert_eq!(svg.matches("300 (100 %)</text>").count(), 7, "{svg}");
+    let all = run(&format!("graph {file} --expand -o -")).good();
+    assert!(all.contains(">p29/c :: Counter<") && !all.contains("alike"));
 }

@@ -15,12 +15,14 @@ fn help_and_version_go_to_standard_output() {
         "graph",
         "elements",
         "test",
+        "synth",
         "asm",
         "disasm",
         "verify",
         "compile",
         "bench",
         "completions",
+        "man",
     ] {
         assert!(run(&format!("{command} --help")).good().contains("Usage: netvm"), "{command}");
     }
@@ -37,8 +39,30 @@ fn wrong_command_lines_end_with_2() {
 }
 
 #[test]
-fn every_shell_gets_completions() {
+fn every_shell_gets_completions_that_it_can_read() {
+    let dir = super::tools::Dir::new("completions");
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        assert!(run(&format!("completions {shell}")).good().contains("engine"), "{shell}");
+        let text = run(&format!("completions {shell}")).good();
+        assert!(text.contains("engine"), "{shell}");
+        let file = dir.write(shell, &text);
+        let read: &[&str] = match shell {
+            "bash" => &["bash", "--norc", "-n"],
+            "zsh" => &["zsh", "-f", "-n"],
+            // What is wrong with arguments of `complete` shows when it runs.
+            "fish" => &["fish", "--no-config"],
+            _ => continue,
+        };
+        match std::process::Command::new(read[0]).args(&read[1..]).arg(&file).env("HOME", dir.file("")).output() {
+            Ok(out) => assert!(out.status.success() && out.stderr.is_empty(), "{shell}: {}", String::from_utf8_lossy(&out.stderr)),
+            Err(error) => println!("skipped: {shell}: {error}"),
+        }
     }
+}
+
+#[test]
+fn run_takes_h_without_a_handler_for_help() {
+    assert!(run("run -h").good().contains("Usage: netvm run"));
+    assert!(run("run x.click -h").good().contains("Usage: netvm run"));
+    assert!(run("run").bad(2).contains("FILE"));
+    assert!(run("run -h c.count").bad(2).contains("a FILE or -e CONFIG is needed"));
 }

@@ -10,6 +10,7 @@ mod filter;
 mod formats;
 mod graph;
 mod help;
+mod install;
 mod live;
 mod pipes;
 mod print;

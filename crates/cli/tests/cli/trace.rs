@@ -146,3 +146,19 @@ fn what_cannot_be_traced_is_told() {
     assert_eq!((missed.status, missed.out.as_str()), (0, ""));
     assert!(missed.err.contains("none of 5 packets was chosen"));
 }
+
+#[test]
+fn packets_of_programs_are_followed() {
+    let dir = Dir::new("trace-program");
+    let input = dir.trace("in.pcap", 1, 40);
+    // Sends IPv4 on with another first byte, and traps on nothing.
+    let text = "segment .ports\n  push_input in\n  push_output out\nends\nsegment .push\n.maxstacksize 3\n  pop\n  push 12\n  upload.16\n  push 0x800\n  jcmp.neq no\n  push 0xaa\n  push 0\n  pstore.8\n  pkt.send out\nno:\n  ret 0\nends\n";
+    let file = dir.write("mark.netil", text);
+    let told = run(&format!("trace {file} -r {input} --filter ip -c 1")).good();
+    assert!(told.starts_with("Packet ") && told.contains("sent to out") && told.contains("byte 0: ") && told.contains(" → aa"), "{told}");
+    let told = run(&format!("trace {file} -r {input} --filter arp -c 1 --json")).out;
+    assert!(told.is_empty() || told.contains("dropped"), "{told}");
+    assert!(run(&format!("trace {file} -r {input} --packet 41")).bad(1).contains("there is no packet 41: 40 arrived"));
+    assert!(run(&format!("trace {file} --packet 1")).bad(2).contains("-r IN"));
+    assert!(run(&format!("trace {file} -r {input} A=1")).bad(2).contains("NAME=VALUE is for configurations"));
+}

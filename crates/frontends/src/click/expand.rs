@@ -26,14 +26,16 @@ pub(super) fn expand(statements: &[Statement], given: &BTreeMap<String, String>)
     let requirements = body.requirements.iter().flat_map(|text| arguments(&text.text)).collect();
     expander.place(body, "", &values, 0);
     let connections = expander.connections();
-    let Expander { elements, faults, .. } = expander;
-    (Graph { elements, connections, requirements }, faults)
+    let Expander { elements, compounds, faults, .. } = expander;
+    (Graph { elements, connections, requirements, compounds }, faults)
 }
 
 #[derive(Default)]
 struct Expander<'a> {
     classes: Classes<'a>,
     elements: Vec<Element>,
+    /// Names of compounds, with those of their classes.
+    compounds: BTreeMap<String, String>,
     /// What each node is: an element's number, or a tunnel.
     nodes: Vec<Option<usize>>,
     edges: Vec<Edge>,
@@ -144,7 +146,12 @@ impl<'a> Expander<'a> {
                 let node = self.node(Some(self.elements.len() - 1));
                 (node, node)
             }
-            Some(Chosen::Body(body, values)) => self.compound(body, &name, &values, declared.span, depth),
+            Some(Chosen::Body(body, values)) => {
+                if let Meaning::Compound(definition) = &*declared.meaning {
+                    self.compounds.insert(name.clone(), definition.name.clone());
+                }
+                self.compound(body, &name, &values, declared.span, depth)
+            }
             None => self.nothing(),
         }
     }

@@ -14,6 +14,8 @@ pub struct Graph {
     pub connections: Vec<Connection>,
     /// What `require` asks for.
     pub requirements: Vec<String>,
+    /// The compounds that were expanded: their names, and those of their classes, empty for a class without a name.
+    pub compounds: BTreeMap<String, String>,
 }
 
 /// An element.

@@ -20,6 +20,8 @@ pub(super) enum Meaning<'a> {
 
 /// A compound and all that its text may refer to.
 pub(super) struct Definition<'a> {
+    /// The class's name; empty where it has none.
+    pub(super) name: String,
     pub(super) compound: &'a Compound,
     pub(super) view: View,
     pub(super) values: Rc<Values>,
@@ -213,7 +215,8 @@ impl<'a, 'c> Reader<'a, 'c> {
                     self.fault(Diagnostic::new(compound.span, "`...` extends a class, and this compound has no name"));
                 }
                 let before = before.filter(|_| compound.extends);
-                Rc::new(Meaning::Compound(Definition { compound, view, values: Rc::clone(&self.values), before }))
+                let name = name.map(|name| name.text.clone()).unwrap_or_default();
+                Rc::new(Meaning::Compound(Definition { name, compound, view, values: Rc::clone(&self.values), before }))
             }
         }
     }

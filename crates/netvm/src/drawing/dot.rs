@@ -29,7 +29,7 @@ fn attributes(drawing: &Drawing, line: &Line) -> String {
     if line.back {
         attributes.push("color=\"#c2410c\", constraint=false".to_owned());
     }
-    let label = drawing.label(line).join("\\n");
+    let label = drawing.label(line.packets).join("\\n");
     attributes.extend((!label.is_empty()).then(|| format!("label=\"{label}\"")));
     attributes.join(", ")
 }

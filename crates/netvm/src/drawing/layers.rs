@@ -7,8 +7,8 @@
 //!
 //! Leaves out: subgraphs, and labels as obstacles.
 
-/// Space between boxes, and between layers.
-const GAP: (f64, f64) = (28.0, 52.0);
+/// Space between boxes.
+const GAP: f64 = 28.0;
 /// What a chain of points takes in a layer.
 const CHAIN: f64 = 10.0;
 /// Sweeps for the order, and for places.
@@ -50,8 +50,8 @@ struct Work {
     layers: Vec<Vec<usize>>,
 }
 
-/// Lays out boxes of those sizes.
-pub(super) fn layout(sizes: &[(f64, f64)], edges: &[Edge]) -> Layout {
+/// Lays out boxes of those sizes, with so much space between layers.
+pub(super) fn layout(sizes: &[(f64, f64)], edges: &[Edge], gap: f64) -> Layout {
     let upward = upward(sizes.len(), edges);
     let layers = layers(sizes.len(), edges, &upward);
     let nodes =
@@ -61,7 +61,7 @@ pub(super) fn layout(sizes: &[(f64, f64)], edges: &[Edge]) -> Layout {
     work.order();
     work.place();
     work.draw_near(&chains, &upward);
-    work.finish(sizes, edges, &chains, upward)
+    work.finish(sizes, edges, &chains, upward, gap)
 }
 
 /// Which edges close a cycle: those known to, and those that lead to a box from which the search came.
@@ -231,7 +231,7 @@ impl Work {
     /// How far the middles of neighbours must be apart.
     fn distance(&self, left: usize, right: usize) -> f64 {
         let [left, right] = [left, right].map(|node| self.nodes[node].width);
-        (left + right) / 2.0 + if left == CHAIN && right == CHAIN { GAP.0 / 2.0 } else { GAP.0 }
+        (left + right) / 2.0 + if left == CHAIN && right == CHAIN { GAP / 2.0 } else { GAP }
     }
 
     /// Draws what leads up at the right of all boxes as near to them as it can be: nothing else does.
@@ -280,15 +280,15 @@ impl Work {
     }
 
     /// The heights of layers, and all points.
-    fn finish(self, sizes: &[(f64, f64)], edges: &[Edge], chains: &[Vec<usize>], upward: Vec<bool>) -> Layout {
+    fn finish(self, sizes: &[(f64, f64)], edges: &[Edge], chains: &[Vec<usize>], upward: Vec<bool>, gap: f64) -> Layout {
         let left = self.nodes.iter().map(|node| node.x - node.width / 2.0).fold(f64::INFINITY, f64::min);
-        let left = if left.is_finite() { left - GAP.0 } else { 0.0 };
+        let left = if left.is_finite() { left - GAP } else { 0.0 };
         let right = self.nodes.iter().map(|node| node.x + node.width / 2.0).fold(left, f64::max);
         let height = |layer: &Vec<usize>| layer.iter().filter_map(|node| sizes.get(*node)).map(|size| size.1).fold(0.0, f64::max);
-        let (mut tops, mut top) = (Vec::new(), GAP.1 / 2.0);
+        let (mut tops, mut top) = (Vec::new(), gap / 2.0);
         for layer in &self.layers {
             tops.push((top, height(layer)));
-            top += height(layer) + GAP.1;
+            top += height(layer) + gap;
         }
         let corner = |node: usize| {
             let (top, height) = tops[self.nodes[node].layer];
@@ -309,7 +309,7 @@ impl Work {
             std::iter::once(start).chain(middle).chain([end]).collect()
         };
         let routes = edges.iter().zip(chains).zip(&upward).map(route).collect();
-        Layout { corners, routes, size: (right - left + GAP.0, top - GAP.1 / 2.0), upward }
+        Layout { corners, routes, size: (right - left + GAP, top - gap / 2.0), upward }
     }
 }
 
@@ -329,7 +329,7 @@ mod tests {
     fn boxes_stand_below_what_leads_to_them_and_never_overlap() {
         let sizes: Vec<(f64, f64)> = (0..40).map(|n| (40.0 + (n * 37 % 90) as f64, 20.0 + (n % 3) as f64 * 14.0)).collect();
         let edges: Vec<Edge> = (1..40).flat_map(|n| [edge(n / 3, n), edge(n * 7 % n, n)]).collect();
-        let layout = layout(&sizes, &edges);
+        let layout = layout(&sizes, &edges, 52.0);
         let boxes = boxes(&layout, &sizes);
         for (a, b) in (0..40).flat_map(|a| (0..a).map(move |b| (a, b))) {
             let (a, b) = (boxes[a], boxes[b]);
@@ -346,7 +346,7 @@ mod tests {
     fn crossings_that_need_not_be_are_not() {
         // 0 leads to 3, 1 to 2: the second layer has to be turned round.
         let sizes = [(50.0, 20.0); 4];
-        let layout = layout(&sizes, &[edge(0, 3), edge(1, 2)]);
+        let layout = layout(&sizes, &[edge(0, 3), edge(1, 2)], 52.0);
         assert_eq!(layout.corners[0].0 < layout.corners[1].0, layout.corners[3].0 < layout.corners[2].0);
         assert!((layout.corners[0].0 - layout.corners[3].0).abs() < 1.0);
     }
@@ -355,10 +355,10 @@ mod tests {
     fn cycles_are_led_from_bottom_to_top() {
         let sizes = [(50.0, 20.0); 3];
         let edges = [edge(0, 1), edge(1, 2), edge(2, 0), edge(1, 1)];
-        let layout = layout(&sizes, &edges);
+        let layout = layout(&sizes, &edges, 52.0);
         assert_eq!(layout.upward, [false, false, true, true]);
         assert!(layout.corners[0].1 < layout.corners[1].1 && layout.corners[1].1 < layout.corners[2].1);
         assert_eq!((layout.routes[2].len(), layout.routes[3].len()), (8, 4));
-        assert!(super::layout(&[], &[]).corners.is_empty());
+        assert!(super::layout(&[], &[], 52.0).corners.is_empty());
     }
 }

@@ -1,14 +1,19 @@
 //! Configurations as pictures: a box for each element, a line for each connection, and with traffic how many packets went where.
 //!
 //! Lines are solid where packets are pushed and dashed where they are pulled; those that lead packets back are marked. As SVG (light and dark, without
-//! scripts) or for Graphviz.
+//! scripts) or for Graphviz. An SVG that would be wider than a screen has a box for each compound element, or for several that are alike, and
+//! below it a picture of what is in them (`fold`).
 
+mod curve;
 mod dot;
+mod fold;
+mod labels;
 mod layers;
 mod svg;
 
 use crate::application::{Application, Stats};
 use netil::app::{End, Wire};
+use std::collections::BTreeMap;
 
 /// The longest line of text in a box.
 const WIDEST: usize = 30;
@@ -17,7 +22,10 @@ const WIDEST: usize = 30;
 pub struct Drawing {
     boxes: Vec<Element>,
     lines: Vec<Line>,
+    /// Names of compound elements, with those of their classes.
+    compounds: BTreeMap<String, String>,
     traffic: Option<Traffic>,
+    expand: bool,
 }
 
 /// A run's traffic.
@@ -30,6 +38,7 @@ struct Traffic {
 }
 
 /// An element.
+#[derive(Clone)]
 struct Element {
     /// Its name, its class, what tells them shortly.
     name: String,
@@ -44,6 +53,7 @@ struct Element {
 }
 
 /// A connection.
+#[derive(Clone, Copy)]
 struct Line {
     from: End,
     to: End,
@@ -57,23 +67,17 @@ impl Drawing {
     /// Elements and connections.
     pub fn of(application: &Application) -> Self {
         let app = application.application();
-        let ports = |n: usize, end: fn(&Wire) -> End| {
-            let of = app.wires.iter().map(end).filter(|end| end.instance as usize == n);
-            of.map(|end| end.port + 1).max().unwrap_or(0)
-        };
-        let element = |(n, instance): (usize, &netil::app::Instance)| {
-            let flat = application.flat().elements.iter().find(|element| element.name == instance.name);
-            let full = flat.map(|element| element.arguments.join(", ")).unwrap_or_default();
-            Element {
-                name: instance.name.clone(),
-                class: flat.map_or_else(|| instance.class.clone(), |element| element.class.clone()),
-                short: shortened(&full.split_whitespace().collect::<Vec<_>>().join(" "), WIDEST),
-                full,
-                inputs: ports(n, |wire| wire.to),
-                outputs: ports(n, |wire| wire.from),
-                drops: 0,
+        let flat: BTreeMap<&str, _> = application.flat().elements.iter().map(|element| (element.name.as_str(), element)).collect();
+        let mut boxes: Vec<Element> =
+            app.instances.iter().map(|instance| Element::of(instance, flat.get(instance.name.as_str()).copied())).collect();
+        for wire in &app.wires {
+            if let Some(element) = boxes.get_mut(wire.from.instance as usize) {
+                element.outputs = element.outputs.max(wire.from.port + 1);
             }
-        };
+            if let Some(element) = boxes.get_mut(wire.to.instance as usize) {
+                element.inputs = element.inputs.max(wire.to.port + 1);
+            }
+        }
         let line = |wire: &Wire| Line {
             from: wire.from,
             to: wire.to,
@@ -81,7 +85,8 @@ impl Drawing {
             back: wire.recirculates,
             packets: 0,
         };
-        Self { boxes: app.instances.iter().enumerate().map(element).collect(), lines: app.wires.iter().map(line).collect(), traffic: None }
+        let compounds = application.flat().compounds.clone();
+        Self { boxes, lines: app.wires.iter().map(line).collect(), compounds, traffic: None, expand: false }
     }
 
     /// The same with what a run has counted.
@@ -98,6 +103,13 @@ impl Drawing {
         self
     }
 
+    /// The same with all that is in compound elements in its place, however wide the picture becomes.
+    #[must_use]
+    pub fn expanded(mut self) -> Self {
+        self.expand = true;
+        self
+    }
+
     /// As SVG.
     pub fn svg(&self) -> String {
         svg::write(self)
@@ -109,10 +121,10 @@ impl Drawing {
     }
 
     /// What a line is labelled with, in lines of text: packets and their share of all arrivals; how many there were in a second.
-    fn label(&self, line: &Line) -> Vec<String> {
+    fn label(&self, packets: u64) -> Vec<String> {
         let Some(traffic) = self.traffic else { return Vec::new() };
-        let share = traffic.share(line.packets).map(|share| format!(" ({share})")).unwrap_or_default();
-        [Some(grouped(line.packets) + &share), traffic.rate(line.packets)].into_iter().flatten().collect()
+        let share = traffic.share(packets).map(|share| format!(" ({share})")).unwrap_or_default();
+        [Some(grouped(packets) + &share), traffic.rate(packets)].into_iter().flatten().collect()
     }
 }
 
@@ -149,6 +161,19 @@ impl Traffic {
 }
 
 impl Element {
+    fn of(instance: &netil::app::Instance, flat: Option<&crate::frontends::click::graph::Element>) -> Self {
+        let full = flat.map(|element| element.arguments.join(", ")).unwrap_or_default();
+        Self {
+            name: instance.name.clone(),
+            class: flat.map_or_else(|| instance.class.clone(), |element| element.class.clone()),
+            short: shortened(&full.split_whitespace().collect::<Vec<_>>().join(" "), WIDEST),
+            full,
+            inputs: 0,
+            outputs: 0,
+            drops: 0,
+        }
+    }
+
     /// `name :: Class`, or the class alone where nobody gave a name.
     fn title(&self) -> String {
         let named = !self.name.rsplit('/').next().unwrap_or_default().starts_with(&format!("{}@", self.class));

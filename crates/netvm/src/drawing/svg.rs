@@ -1,156 +1,256 @@
-//! Drawings as SVG. Colours follow the reader's light or dark scheme; the text of configurations is escaped, and nothing in the picture runs.
+//! Drawings as SVG. Colours are attributes, which every viewer knows; where the viewer knows of light and dark schemes, rules for dark ones replace them. The text of
+//! configurations is escaped, and nothing in the picture runs.
 
+use super::curve::{Curve, HEAD, curves};
+use super::fold::{Join, Kind, Panel, Shape, panels};
+use super::labels::{self, Area};
 use super::layers::{Edge, Layout, layout};
-use super::{Drawing, Element, Line, escaped};
+use super::{Drawing, escaped};
 use std::fmt::Write as _;
 
-/// A character of the monospaced font, and a line of it.
+/// A character of the monospaced font of 12 and of 10 pixels, and a line of the former.
 const LETTER: f64 = 7.25;
+const SMALL: f64 = 6.05;
 const LINE: f64 = 16.0;
+/// A line of a label.
+const LABEL: f64 = 11.0;
 /// Around the text of a box.
 const MARGIN: (f64, f64) = (12.0, 8.0);
 /// The least distance between ports.
 const PORTS: f64 = 22.0;
+/// The widest picture that is read on a screen without being made smaller.
+const SCREEN: f64 = 1400.0;
+/// Boxes beyond which a panel is not tried whether it fits.
+const MANY: usize = 300;
+/// Space between layers, the next where labels find no place with the one before.
+const GAPS: [f64; 5] = [52.0, 76.0, 104.0, 144.0, 200.0];
 
-const STYLE: &str = "\
-    svg { color-scheme: light dark; --paper: #ffffff; --ink: #1f2328; --dim: #59636e; --box: #f6f8fa; --rim: #818b98; --push: #0969da; --pull: #1a7f37; --back: #bc4c00; --lost: #cf222e; }
-    @media (prefers-color-scheme: dark) {
-      svg { --paper: #0d1117; --ink: #e6edf3; --dim: #9198a1; --box: #161b22; --rim: #6e7681; --push: #58a6ff; --pull: #3fb950; --back: #f0883e; --lost: #ff7b72; }
-    }
-    .paper { fill: var(--paper); }
-    .box { fill: var(--box); stroke: var(--rim); }
-    text { font: 12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: var(--ink); }
-    .title { font-weight: 600; }
-    .small { font-size: 10px; fill: var(--dim); }
-    .lost { fill: var(--lost); }
-    .count { font-size: 10px; paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
-    path { fill: none; stroke-width: 1.5; }
-    .push { stroke: var(--push); }
-    .pull { stroke: var(--pull); stroke-dasharray: 6 4; }
-    .back { stroke: var(--back); }
-    .head-push { fill: var(--push); stroke: none; } .head-pull { fill: var(--pull); stroke: none; } .head-back { fill: var(--back); stroke: none; }
-";
+/// What is painted: its class, its attributes, and the same in a dark scheme as rules.
+const PAINTS: [(&str, &str, &str); 14] = [
+    ("paper", "fill=\"#ffffff\"", "fill: #0d1117"),
+    ("box", "fill=\"#f6f8fa\" stroke=\"#818b98\"", "fill: #161b22; stroke: #6e7681"),
+    ("compound", "fill=\"#ddf4ff\" stroke=\"#54aeff\" stroke-width=\"1.5\"", "fill: #0c2d4a; stroke: #388bfd"),
+    ("outside", "fill=\"none\" stroke=\"#818b98\" stroke-dasharray=\"2 3\"", "stroke: #6e7681"),
+    ("title", "font-weight=\"600\" fill=\"#1f2328\"", "fill: #e6edf3"),
+    ("small", "font-size=\"10\" fill=\"#59636e\"", "fill: #9198a1"),
+    ("lost", "font-size=\"10\" fill=\"#cf222e\"", "fill: #ff7b72"),
+    ("count", "font-size=\"10\" fill=\"#1f2328\"", "fill: #e6edf3"),
+    ("push", "stroke=\"#0969da\"", "stroke: #58a6ff"),
+    ("pull", "stroke=\"#1a7f37\" stroke-dasharray=\"6 4\"", "stroke: #3fb950"),
+    ("back", "stroke=\"#bc4c00\"", "stroke: #f0883e"),
+    ("head-push", "fill=\"#0969da\" stroke=\"none\"", "fill: #58a6ff"),
+    ("head-pull", "fill=\"#1a7f37\" stroke=\"none\"", "fill: #3fb950"),
+    ("head-back", "fill=\"#bc4c00\" stroke=\"none\"", "fill: #f0883e"),
+];
+
+/// A class with its attributes.
+fn paint(class: &str) -> String {
+    let attributes = PAINTS.iter().find(|(name, _, _)| *name == class).map_or("", |(_, attributes, _)| attributes);
+    format!("class=\"{class}\" {attributes}")
+}
+
+fn dark() -> String {
+    let rules: Vec<String> = PAINTS.iter().map(|(class, _, rules)| format!("      .{class} {{ {rules}; }}")).collect();
+    format!("  <style>\n    @media (prefers-color-scheme: dark) {{\n{}\n    }}\n  </style>\n", rules.join("\n"))
+}
 
 pub(super) fn write(drawing: &Drawing) -> String {
-    let texts: Vec<Vec<(String, &str)>> = drawing.boxes.iter().map(lines).collect();
-    let sizes: Vec<(f64, f64)> = drawing.boxes.iter().zip(&texts).map(|(element, text)| size(element, text)).collect();
-    let edges: Vec<Edge> = drawing.lines.iter().map(|line| edge(drawing, line)).collect();
-    let layout = layout(&sizes, &edges);
-    let (width, height) = (layout.size.0.max(120.0).ceil(), (layout.size.1 + LINE * 1.5).ceil());
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n  <style>\n{STYLE}  </style>\n"
-    );
-    let _ = writeln!(out, "  <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>");
-    for (line, (route, upward)) in drawing.lines.iter().zip(layout.routes.iter().zip(&layout.upward)) {
-        out += &path(line, route, *upward);
+    let fits = |panel: &Panel| panel.shapes.len() <= MANY && arranged(panel, GAPS[0]).size.0 <= SCREEN;
+    let mut body = String::new();
+    let (mut width, mut height) = (120.0f64, 0.0);
+    for panel in panels(drawing, &fits) {
+        if !panel.heading.is_empty() {
+            let _ =
+                writeln!(body, "  <text {} x=\"10\" y=\"{:.1}\">{}</text>", paint("title"), height + LINE * 1.5, escaped(&panel.heading));
+            height += LINE * 2.0;
+        }
+        let (text, size) = drawn(drawing, &panel);
+        let _ = write!(body, "  <g transform=\"translate(0 {height:.1})\">\n{text}  </g>\n");
+        (width, height) = (width.max(size.0), height + size.1);
     }
-    for (n, element) in drawing.boxes.iter().enumerate() {
-        out += &drawn(element, &texts[n], layout.corners[n], sizes[n]);
+    let legend = legend(drawing);
+    let width = width.max(legend.iter().map(|line| line.chars().count()).max().unwrap_or(0) as f64 * SMALL + 20.0).ceil();
+    for line in legend {
+        height += LINE;
+        let _ = writeln!(body, "  <text {} x=\"10\" y=\"{:.1}\">{}</text>", paint("small"), height - 4.0, escaped(&line));
     }
-    out += &labels(drawing, &layout);
-    let _ = writeln!(out, "  <text class=\"small\" x=\"10\" y=\"{}\">{}</text>", height - 8.0, escaped(&legend(drawing)));
-    out + "</svg>\n"
+    let height = (height + LINE * 0.5).ceil();
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
+         font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"12\">\n{}  <rect {} width=\"{width}\" height=\"{height}\"/>\n{body}</svg>\n",
+        dark(),
+        paint("paper"),
+    )
 }
 
-/// The lines in a box, with their classes.
-fn lines(element: &Element) -> Vec<(String, &'static str)> {
-    let arguments = (!element.short.is_empty()).then(|| (element.short.clone(), "small"));
-    let dropped = element.dropped().map(|text| (text, "small lost"));
-    std::iter::once((element.title(), "title")).chain(arguments).chain(dropped).collect()
+fn arranged(panel: &Panel, gap: f64) -> Layout {
+    let sizes: Vec<(f64, f64)> = panel.shapes.iter().map(size).collect();
+    let edges: Vec<Edge> = panel.joins.iter().map(|join| edge(panel, join)).collect();
+    layout(&sizes, &edges, gap)
 }
 
-fn size(element: &Element, text: &[(String, &str)]) -> (f64, f64) {
-    let letters = text.iter().map(|(line, _)| line.chars().count()).max().unwrap_or(0);
-    let ports = element.inputs.max(element.outputs);
-    let width = (letters as f64 * LETTER).max(f64::from(ports) * PORTS);
-    (width + 2.0 * MARGIN.0, text.len() as f64 * LINE + 2.0 * MARGIN.1)
+/// A panel's picture, and its size.
+fn drawn(drawing: &Drawing, panel: &Panel) -> (String, (f64, f64)) {
+    let labels: Vec<Vec<String>> = panel.joins.iter().map(|join| drawing.label(join.packets)).collect();
+    let Arranged { layout, lines, places } = labelled(panel, &labels);
+    let mut out = String::new();
+    let mut size = layout.size;
+    for ((join, line), (route, label)) in panel.joins.iter().zip(&lines).zip(layout.routes.iter().zip(&labels)) {
+        out += &path(join, line, route, label);
+    }
+    for (shape, corner) in panel.shapes.iter().zip(&layout.corners) {
+        out += &boxed(shape, *corner);
+    }
+    for (label, place) in labels.iter().zip(places) {
+        let Some((x, y)) = place else { continue };
+        let (width, height) = area(label);
+        size = (size.0.max(x + width + 4.0), size.1.max(y + height));
+        let _ = writeln!(
+            out,
+            "    <rect {} fill-opacity=\"0.8\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>",
+            paint("paper")
+        );
+        for (n, text) in label.iter().enumerate() {
+            let y = y + LABEL * (n as f64 + 0.82);
+            let _ = writeln!(out, "    <text {} x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", paint("count"), escaped(text));
+        }
+    }
+    (out, size)
+}
+
+/// Boxes, lines, and the left upper corners of labels that found a place.
+struct Arranged {
+    layout: Layout,
+    lines: Vec<Vec<Curve>>,
+    places: Vec<Option<(f64, f64)>>,
+}
+
+/// Where everything is, with as little space between layers as labels need.
+fn labelled(panel: &Panel, labels: &[Vec<String>]) -> Arranged {
+    let sizes: Vec<(f64, f64)> = labels.iter().map(|label| area(label)).collect();
+    let wanted = sizes.iter().filter(|size| size.0 > 0.0).count();
+    let mut gaps = GAPS.into_iter();
+    let mut gap = GAPS[0];
+    loop {
+        let layout = arranged(panel, gap);
+        let lines: Vec<Vec<Curve>> = layout.routes.iter().zip(&layout.upward).map(|(route, upward)| curves(route, *upward)).collect();
+        let taken: Vec<Area> = panel.shapes.iter().zip(&layout.corners).flat_map(|(shape, corner)| covered(shape, *corner)).collect();
+        let places = labels::places(&lines, &sizes, &taken);
+        match gaps.find(|wider| *wider > gap) {
+            Some(wider) if places.iter().flatten().count() < wanted => gap = wider,
+            _ => return Arranged { layout, lines, places },
+        }
+    }
+}
+
+/// What a label covers.
+fn area(label: &[String]) -> (f64, f64) {
+    let letters = label.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+    (letters as f64 * SMALL, label.len() as f64 * LABEL)
+}
+
+/// The lines in a box: class, text, and how wide a letter is.
+fn lines(shape: &Shape) -> Vec<(&'static str, String, f64)> {
+    let class = if shape.kind == Kind::Outside { "small" } else { "title" };
+    let mut lines = vec![(class, shape.title.clone(), LETTER)];
+    lines.extend((!shape.short.is_empty()).then(|| ("small", shape.short.clone(), SMALL)));
+    lines.extend((shape.drops > 0).then(|| ("lost", format!("{} dropped", super::grouped(shape.drops)), SMALL)));
+    lines
+}
+
+fn size(shape: &Shape) -> (f64, f64) {
+    let lines = lines(shape);
+    let text = lines.iter().map(|(_, line, letter)| line.chars().count() as f64 * letter).fold(0.0, f64::max);
+    let ports = |side: &Vec<String>| {
+        let widest = side.iter().map(|label| label.chars().count()).max().unwrap_or(0) as f64 * SMALL + 8.0;
+        side.len() as f64 * PORTS.max(widest)
+    };
+    let width = shape.ports.iter().map(ports).fold(text, f64::max);
+    (width + 2.0 * MARGIN.0, lines.len() as f64 * LINE + 2.0 * MARGIN.1)
 }
 
 /// At which part of a box's width a port is.
-fn part(port: u32, ports: u32) -> f64 {
-    f64::from(port + 1) / f64::from(ports + 1)
+fn part(port: usize, ports: usize) -> f64 {
+    (port + 1) as f64 / (ports + 1) as f64
 }
 
-fn edge(drawing: &Drawing, line: &Line) -> Edge {
-    let (from, to) = (line.from.instance as usize, line.to.instance as usize);
-    let (leaves_at, enters_at) = (part(line.from.port, drawing.boxes[from].outputs), part(line.to.port, drawing.boxes[to].inputs));
-    Edge { from, leaves_at, to, enters_at, back: line.back }
+fn edge(panel: &Panel, join: &Join) -> Edge {
+    let [(from, output), (to, input)] = join.ends;
+    let (leaves_at, enters_at) = (part(output, panel.shapes[from].ports[1].len()), part(input, panel.shapes[to].ports[0].len()));
+    Edge { from, leaves_at, to, enters_at, back: join.back }
 }
 
-fn drawn(element: &Element, text: &[(String, &str)], corner: (f64, f64), size: (f64, f64)) -> String {
-    let ((x, y), (width, height)) = (corner, size);
-    let mut out = format!(
-        "  <g><title>{} :: {}({})</title>\n    <rect class=\"box\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"5\"/>\n",
-        escaped(&element.name),
-        escaped(&element.class),
-        escaped(&element.full),
-    );
-    for (n, (line, class)) in text.iter().enumerate() {
-        let (x, y) = (x + width / 2.0, y + MARGIN.1 + LINE * (n as f64 + 0.78));
-        let _ = writeln!(out, "    <text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{}</text>", escaped(line));
-    }
-    for (ports, y) in [(element.inputs, y - 3.0), (element.outputs, y + height + 10.0)] {
-        for port in (0..ports).filter(|_| ports > 1) {
-            let _ = writeln!(out, "    <text class=\"small\" x=\"{:.1}\" y=\"{y:.1}\">{port}</text>", x + part(port, ports) * width + 3.0);
-        }
-    }
-    out + "  </g>\n"
-}
-
-fn kind(line: &Line) -> &'static str {
-    match (line.back, line.pulled) {
-        (true, _) => "back",
-        (false, true) => "pull",
-        (false, false) => "push",
-    }
-}
-
-/// A line that leaves and enters upright, with a head at its end.
-fn path(line: &Line, route: &[(f64, f64)], upward: bool) -> String {
-    let [first, .., last] = route else { return String::new() };
-    let end = (last.0, last.1 - 6.0);
-    let mut d = format!("M{:.1} {:.1}", first.0, first.1);
-    let mut before = *first;
-    let points: Vec<(f64, f64)> = route[1..route.len() - 1].iter().copied().chain([end]).collect();
-    for (n, point) in points.iter().enumerate() {
-        // Lines that lead up leave downwards and enter from above.
-        let (out, into) = match upward {
-            true if n == 0 => (before.1 + 26.0, point.1 + 26.0),
-            true if n + 1 == points.len() => (before.1 - 26.0, point.1 - 26.0),
-            _ => ((before.1 + point.1) / 2.0, (before.1 + point.1) / 2.0),
-        };
-        let _ = match before.0 == point.0 && !(upward && (n == 0 || n + 1 == points.len())) {
-            true => write!(d, " L{:.1} {:.1}", point.0, point.1),
-            false => write!(d, " C{:.1} {out:.1} {:.1} {into:.1} {:.1} {:.1}", before.0, point.0, point.0, point.1),
-        };
-        before = *point;
-    }
-    let kind = kind(line);
-    let dashed = if line.pulled { "pull " } else { "" };
-    let classes = if kind == "pull" { "pull".to_owned() } else { format!("{dashed}{kind}") };
-    format!("  <path class=\"{classes}\" d=\"{d}\"/>\n  <path class=\"head-{kind}\" d=\"M{:.1} {:.1} l-4 -8 h8 z\"/>\n", last.0, last.1)
-}
-
-/// How many packets took each line, where it leaves its box.
-fn labels(drawing: &Drawing, layout: &Layout) -> String {
-    let mut out = String::new();
-    for (line, route) in drawing.lines.iter().zip(&layout.routes) {
-        let [first, second, ..] = &route[..] else { continue };
-        let (x, y) = (first.0 + (second.0 - first.0) * 0.3 + 4.0, first.1 + 24.0);
-        for (n, label) in drawing.label(line).iter().enumerate() {
-            let y = y + 11.0 * n as f64;
-            let _ = writeln!(out, "  <text class=\"count\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escaped(label));
+/// Where the labels of a box's ports stand: left, and the line of writing.
+fn port_labels(shape: &Shape, corner: (f64, f64)) -> Vec<(f64, f64, &str)> {
+    let (width, height) = size(shape);
+    let mut out = Vec::new();
+    for (ports, y) in [(&shape.ports[0], corner.1 - 3.0), (&shape.ports[1], corner.1 + height + 10.0)] {
+        for (n, label) in ports.iter().enumerate().filter(|(_, label)| !label.is_empty()) {
+            out.push((corner.0 + part(n, ports.len()) * width + 3.0, y, label.as_str()));
         }
     }
     out
 }
 
-fn legend(drawing: &Drawing) -> String {
+/// What a box and the labels of its ports cover.
+fn covered(shape: &Shape, corner: (f64, f64)) -> Vec<Area> {
+    let (width, height) = size(shape);
+    let label = |(x, y, text): (f64, f64, &str)| [x - 3.0, y - 9.0, x + text.chars().count() as f64 * SMALL, y + 2.0];
+    let labels = port_labels(shape, corner).into_iter().map(label);
+    labels.chain([[corner.0, corner.1, corner.0 + width, corner.1 + height]]).collect()
+}
+
+fn boxed(shape: &Shape, corner: (f64, f64)) -> String {
+    let ((x, y), (width, height)) = (corner, size(shape));
+    let class = match shape.kind {
+        Kind::Element => "box",
+        Kind::Compound => "compound",
+        Kind::Outside => "outside",
+    };
+    let mut out = format!(
+        "    <g><title>{}</title>\n      <rect {} x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"5\"/>\n",
+        escaped(&shape.tooltip),
+        paint(class),
+    );
+    for (n, (class, line, _)) in lines(shape).into_iter().enumerate() {
+        let (x, y) = (x + width / 2.0, y + MARGIN.1 + LINE * (n as f64 + 0.78));
+        let _ = writeln!(out, "      <text {} x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{}</text>", paint(class), escaped(&line));
+    }
+    for (x, y, label) in port_labels(shape, corner) {
+        let _ = writeln!(out, "      <text {} x=\"{x:.1}\" y=\"{y:.1}\">{label}</text>", paint("small"));
+    }
+    out + "    </g>\n"
+}
+
+/// A line with a head at its end; where the pointer rests, its label.
+fn path(join: &Join, line: &[Curve], route: &[(f64, f64)], label: &[String]) -> String {
+    let ([first, ..], [.., last]) = (route, route) else { return String::new() };
+    let kind = match (join.back, join.pulled) {
+        (true, _) => "back",
+        (false, true) => "pull",
+        (false, false) => "push",
+    };
+    let dashes = if join.back && join.pulled { " stroke-dasharray=\"6 4\"" } else { "" };
+    let path: String = line.iter().map(Curve::path).collect();
+    let title = if label.is_empty() { String::new() } else { format!("<title>{}</title>", escaped(&label.join(", "))) };
+    format!(
+        "    <path {}{dashes} fill=\"none\" stroke-width=\"1.5\" d=\"M{:.1} {:.1}{path}\">{title}</path>\n    <path {} d=\"M{:.1} {:.1} l-4 {} h8 z\"/>\n",
+        paint(kind),
+        first.0,
+        first.1,
+        paint(&format!("head-{kind}")),
+        last.0,
+        last.1,
+        -HEAD - 2.0,
+    )
+}
+
+fn legend(drawing: &Drawing) -> Vec<String> {
     let back = if drawing.lines.iter().any(|line| line.back) { ", orange: leads back" } else { "" };
+    let lines = format!("solid: pushed, dashed: pulled{back}");
     let told = |traffic: super::Traffic| {
         let time = if traffic.lasted_ns > 0 { format!(" in {:.3} s", traffic.lasted_ns as f64 / 1e9) } else { String::new() };
-        format!("; {} packets arrived{time}", super::grouped(traffic.arrivals))
+        format!("{} packets arrived{time}; lines: packets, their share of these, packets in a second", super::grouped(traffic.arrivals))
     };
-    let traffic = drawing.traffic.map(told).unwrap_or_default();
-    format!("solid: pushed, dashed: pulled{back}{traffic}")
+    std::iter::once(lines).chain(drawing.traffic.map(told)).collect()
 }

@@ -12,8 +12,10 @@
 //! - [`mod@write`]: [`Writer`] writes; a file is complete or absent.
 //! - `claims`: no file is written that is an input, or another output.
 //! - [`link`], [`time`]: link types and timestamps.
+//! - [`between`]: the same between two networks, for routers and their like.
 //! - [`synth`]: a seeded maker of realistic traffic for the demo, tests and benchmarks.
 
+pub mod between;
 pub mod capture;
 pub(crate) mod claims;
 pub mod device;

@@ -1,12 +1,12 @@
 //! Running a configuration of elements: its text, the streams and the clock around it, what is told at the end.
 
-use super::{Args, report};
+use super::{Args, lost, report, search};
 use crate::commands::shared::grouped;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::Signals;
-use netvm::application::{Application, Graph, Host, Reading, Settings, Stats, Stream};
+use netvm::application::{Application, Graph, Host, Library, Reading, Settings, Stats, Stream};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -73,12 +73,13 @@ pub(crate) fn reading(file: Option<&Path>, parameters: impl Iterator<Item = Stri
     folders(elements)?;
     let mut elements = elements.to_vec();
     elements.extend(file.and_then(Path::parent).map(|folder| folder.join("elements")).filter(|folder| folder.is_dir()));
+    elements.extend(search::elements());
     Ok(Reading { parameters: parameters.map(split).collect::<Outcome<BTreeMap<_, _>>>()?, elements })
 }
 
-pub(super) fn run(args: &Args, name: &str, text: &str, first: impl Iterator<Item = String>) -> Outcome {
+pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iterator<Item = String>) -> Outcome {
     no_ports(args)?;
-    let file = args.file.as_deref().filter(|_| args.expression.is_none());
+    let name = &file.map_or("config".to_owned(), |file| file.display().to_string());
     let reading = reading(file, first.chain(args.parameters.iter().cloned()), &args.elements)?;
     let application = application(name, text, &reading)?;
     let signals = Signals::watch()?;
@@ -87,7 +88,7 @@ pub(super) fn run(args: &Args, name: &str, text: &str, first: impl Iterator<Item
         device(map, &application, &mut settings)?;
     }
     let begun = Instant::now();
-    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone() });
+    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: args.json });
     let mut graph = application.start(args.engine.get(), args.engine.settings(), settings, host)?;
     if args.explain_opt {
         failure::eprint_lossy(application.explain(Some(&graph)).to_string().trim_end());
@@ -96,8 +97,14 @@ pub(super) fn run(args: &Args, name: &str, text: &str, first: impl Iterator<Item
         graph.measure(stopwatch);
     }
     let whole = drive(&mut graph, &signals);
-    say_handlers(&mut graph, &args.handlers)?;
-    tell(args, &graph.stats(), begun.elapsed().as_secs_f64())?;
+    // As JSON they are part of the one value that is printed.
+    let handlers = if args.json { asked(&mut graph, &args.handlers)? } else { Vec::new() };
+    if !args.json {
+        say_handlers(&mut graph, &args.handlers)?;
+    }
+    let stats = graph.stats();
+    tell(args, &stats, handlers, begun.elapsed().as_secs_f64())?;
+    warn(&application, &Library::of(&reading.elements), &stats);
     signals.result()?;
     if whole { Ok(()) } else { Err(Failure::told()) }
 }
@@ -169,50 +176,91 @@ pub(crate) fn drive(graph: &mut Graph, signals: &Signals) -> bool {
 
 /// Prints handlers as Click does: the value, with the handler's name before it if there are several. Behind a name may stand what the handler is asked.
 pub(crate) fn say_handlers(graph: &mut Graph, handlers: &[String]) -> Outcome {
+    let wanted = wanted(graph, handlers)?;
+    let several = wanted.len() > 1;
+    for handler in wanted {
+        let value = handler.read(graph)?;
+        match value {
+            Some(value) if several => graph.print(Stream::Out, &format!("{}:\n{value}\n\n", handler.shown())),
+            Some(value) => graph.print(Stream::Out, &format!("{value}\n")),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// What handlers say, with what was asked.
+fn asked(graph: &mut Graph, handlers: &[String]) -> Outcome<Vec<(String, String)>> {
+    let mut values = Vec::new();
+    for handler in wanted(graph, handlers)? {
+        values.extend(handler.read(graph)?.map(|value| (handler.shown(), value)));
+    }
+    Ok(values)
+}
+
+/// A handler that is to be read.
+struct Wanted {
+    name: String,
+    asked: String,
+    /// Whether a pattern named it together with others, of which some may not have it.
+    by_pattern: bool,
+}
+
+impl Wanted {
+    fn shown(&self) -> String {
+        format!("{} {}", self.name, self.asked).trim_end().to_owned()
+    }
+
+    fn read(&self, graph: &mut Graph) -> Outcome<Option<String>> {
+        match graph.read(&self.name, &self.asked, None) {
+            Ok(value) => Ok(Some(value.trim_end_matches('\n').to_owned())),
+            Err(_) if self.by_pattern => Ok(None),
+            Err(error) => Err(Failure::failed(error)),
+        }
+    }
+}
+
+fn wanted(graph: &Graph, handlers: &[String]) -> Outcome<Vec<Wanted>> {
     let mut wanted = Vec::new();
     for text in handlers {
         let (handler, asked) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+        let asked = asked.trim().to_owned();
         match handler.split_once('.') {
             Some((pattern, name)) => {
                 let elements = graph.matching(pattern);
                 if elements.is_empty() {
                     return Err(Failure::failed(format_args!("no element matches '{pattern}'")));
                 }
-                let several = elements.len() > 1;
+                let by_pattern = elements.len() > 1;
                 let names = elements.into_iter().map(|element| format!("{}.{name}", graph.name(element)));
-                wanted.extend(names.map(|name| (name, asked.trim(), several)));
+                wanted.extend(names.map(|name| Wanted { name, asked: asked.clone(), by_pattern }));
             }
-            None => wanted.push((handler.to_owned(), asked.trim(), false)),
+            None => wanted.push(Wanted { name: handler.to_owned(), asked, by_pattern: false }),
         }
     }
-    let several = wanted.len() > 1;
-    for (handler, asked, by_pattern) in wanted {
-        let name = [handler.as_str(), asked].join(" ");
-        match graph.read(&handler, asked, None) {
-            Ok(value) if several => graph.print(Stream::Out, &format!("{}:\n{}\n\n", name.trim_end(), value.trim_end_matches('\n'))),
-            Ok(value) => graph.print(Stream::Out, &format!("{}\n", value.trim_end_matches('\n'))),
-            // Of a pattern, those that have the handler.
-            Err(_) if by_pattern => {}
-            Err(error) => return Err(Failure::failed(error)),
-        }
-    }
-    Ok(())
+    Ok(wanted)
 }
 
-fn tell(args: &Args, stats: &Stats, seconds: f64) -> Outcome {
-    for (name, class, node) in stats.nodes.iter().filter(|(_, _, node)| node.traps > 0) {
-        let place = node.first_trap.as_deref().unwrap_or_default();
-        failure::warning(format_args!("{name} :: {class} trapped {} times; the first place: {place}", grouped(node.traps)));
-    }
+fn tell(args: &Args, stats: &Stats, handlers: Vec<(String, String)>, seconds: f64) -> Outcome {
     if args.json {
         let mut out = Out::new();
-        out.json(&report::json(stats, seconds))?;
+        out.json(&report::json(stats, handlers, seconds))?;
         out.flush()?;
     }
     if args.stats {
         failure::eprint_lossy(report::table(stats, seconds).trim_end());
     }
     Ok(())
+}
+
+/// Warns of traps, and of a run of which nothing came out.
+fn warn(application: &Application, library: &Library, stats: &Stats) {
+    for (at, (name, class, node)) in stats.nodes.iter().enumerate().filter(|(_, (_, _, node))| node.traps > 0) {
+        let place = node.first_trap.as_deref().unwrap_or_default();
+        let help = lost::unmarked(application, library, at).map(|help| format!("\nhelp: {help}")).unwrap_or_default();
+        failure::warning(format_args!("{name} :: {class} trapped {} times; the first place: {place}{help}", grouped(node.traps)));
+    }
+    lost::warn(application, stats);
 }
 
 /// Nanoseconds from the first look on.
@@ -225,14 +273,16 @@ fn stopwatch() -> u64 {
 pub(crate) struct Terminal {
     pub(crate) out: Out,
     pub(crate) signals: Signals,
+    /// Whether what elements print goes to standard error, since standard output is for JSON.
+    pub(crate) only_err: bool,
 }
 
 impl Host for Terminal {
     fn write(&mut self, stream: Stream, text: &[u8]) {
         // A reader that is gone has nothing to be told.
         let _ = match stream {
-            Stream::Out => self.out.bytes(text),
-            Stream::Err => self.out.flush().and_then(|()| Ok(std::io::stderr().write_all(text)?)),
+            Stream::Out if !self.only_err => self.out.bytes(text),
+            Stream::Out | Stream::Err => self.out.flush().and_then(|()| Ok(std::io::stderr().write_all(text)?)),
         };
     }
 

@@ -1,14 +1,14 @@
 //! A configuration as commands that look into it are given one: its file, parameters, and the captures that it reads.
 
-use super::configuration;
-use crate::failure::Outcome;
+use super::{configuration, search};
+use crate::failure::{Failure, Outcome};
 use netvm::application::{Application, Settings};
 use std::path::PathBuf;
 
 /// A configuration and its captures.
 #[derive(clap::Args)]
 pub(crate) struct Given {
-    /// Click configuration, - for standard input
+    /// Click configuration, - for standard input; an installed one by its name alone
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub(crate) file: PathBuf,
 
@@ -32,14 +32,31 @@ pub(crate) struct Given {
 impl Given {
     /// Reads the configuration; the settings say which captures stand for devices.
     pub(crate) fn application(&self) -> Outcome<(Application, Settings)> {
-        let text = configuration::read(&self.file)?;
-        let reading = configuration::reading(Some(&self.file), self.parameters.iter().cloned(), &self.elements)?;
-        let application = configuration::application(&self.file.display().to_string(), &text, &reading)?;
+        if self.is_program() {
+            let told = "is a NetIL program, and this is for Click configurations; `netvm run` runs it, `netvm trace` follows its packets";
+            return Err(Failure::usage(format_args!("{} {told}", self.file.display())));
+        }
+        let file = search::configuration(&self.file);
+        let text = configuration::read(&file)?;
+        let reading = configuration::reading(Some(&file), self.parameters.iter().cloned(), &self.elements)?;
+        let application = configuration::application(&file.display().to_string(), &text, &reading)?;
         let mut settings = Settings::default();
         for map in &self.maps {
             configuration::device(map, &application, &mut settings)?;
         }
         Ok((application, settings))
+    }
+
+    /// Whether the file is a NetIL program, by its name.
+    pub(crate) fn is_program(&self) -> bool {
+        self.file.extension().is_some_and(|end| ["netil", "nvm", "asm"].iter().any(|program| end.eq_ignore_ascii_case(program)))
+    }
+
+    /// What of it is for configurations only, if anything of that is given.
+    pub(crate) fn for_configurations(&self) -> Option<&'static str> {
+        let only =
+            [("NAME=VALUE", !self.parameters.is_empty()), ("--map", !self.maps.is_empty()), ("--elements", !self.elements.is_empty())];
+        only.into_iter().find(|(_, given)| *given).map(|(what, _)| what)
     }
 
     /// True if packets are given to it.

@@ -5,10 +5,13 @@
 //! handler takes its arrivals in bursts, which gives the same.
 
 pub(crate) mod configuration;
+pub(crate) mod follow;
 pub(crate) mod given;
+mod lost;
 mod merge;
 mod ports;
 mod report;
+pub(crate) mod search;
 mod tally;
 
 use super::shared::EngineArg;
@@ -22,6 +25,7 @@ use netvm::netil::exec::{Disposition, ExchangeBuffer};
 use netvm::netil::module::PortKind;
 use netvm::{Session, Settings, load};
 use ports::{Outputs, PortFile};
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -48,11 +52,12 @@ Examples:
   netvm run nat.netil --in lan=lan.pcap --in wan=wan.pcap --out 2=nat.pcap
   netvm run count.nvm --in trace.pcap --stats
   netvm run router.click --map eth0=in.pcap,out.pcap --stats
+  netvm run count --map in=trace.pcap
   netvm run -e 'FromDump(trace.pcap) -> c :: Counter -> Discard' --handler c.count"
 )]
 pub(crate) struct Args {
-    /// NetIL source, binary module, or Click configuration (.click)
-    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath, required_unless_present = "expression")]
+    /// NetIL source, binary module, or Click configuration (.click); an installed one by its name alone
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath, required_unless_present_any = ["expression", "handlers"])]
     file: Option<PathBuf>,
 
     /// Values for parameters of the configuration
@@ -64,7 +69,7 @@ pub(crate) struct Args {
     expression: Option<String>,
 
     /// After the run, print what a handler says: ELEMENT.HANDLER, or one of the run; 'ELEMENT.HANDLER TEXT' asks it about TEXT
-    #[arg(short = 'h', long = "handler", value_name = "HANDLER")]
+    #[arg(short = 'h', long = "handler", value_name = "HANDLER", num_args = 0..=1, default_missing_value = "")]
     handlers: Vec<String>,
 
     /// Captures that stand for a device of the configuration: one that it reads, one that it writes, or both
@@ -79,7 +84,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     elements: Vec<PathBuf>,
 
-    /// Print help
+    /// Print help, as -h without a handler does
     #[arg(long, action = clap::ArgAction::Help)]
     help: Option<bool>,
 
@@ -112,21 +117,35 @@ pub(crate) struct Args {
     #[arg(long)]
     explain_opt: bool,
 
-    /// The same as JSON on standard output
+    /// The same as JSON on standard output, with what handlers say; what elements print goes to standard error then
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    match (&args.expression, &args.file) {
-        (Some(text), file) => configuration::run(args, "config", text, file.iter().map(|first| first.display().to_string())),
+    if args.handlers.iter().any(String::is_empty) {
+        return help();
+    }
+    let file = args.file.as_deref().map(search::configuration);
+    match (&args.expression, &file) {
+        (Some(text), _) => configuration::run(args, None, text, args.file.iter().map(|first| first.display().to_string())),
         (None, Some(file)) if configuration::is_one(file) => {
             let text = configuration::read(file)?;
-            configuration::run(args, &file.display().to_string(), &text, std::iter::empty())
+            configuration::run(args, Some(file), &text, std::iter::empty())
         }
         (None, Some(file)) => program(args, file),
-        (None, None) => Err(Failure::usage("a FILE or -e CONFIG is needed")),
+        (None, None) => Err(Failure::usage("a FILE or -e CONFIG is needed; -h asks a handler, and --help is help")),
     }
+}
+
+/// -h without a handler is what it is elsewhere.
+fn help() -> Outcome {
+    let mut command = crate::command();
+    command.build();
+    let text = command.find_subcommand_mut("run").map(|run| run.render_help().ansi().to_string()).unwrap_or_default();
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
 }
 
 /// What is for configurations only would have no effect.
@@ -170,6 +189,7 @@ fn program(args: &Args, file: &std::path::Path) -> Outcome {
     let Work { tally, outputs, .. } = work;
     outputs.finish()?;
     let seconds = start.elapsed().as_secs_f64();
+    tally.warn_if_lost();
     let on_stdout = !args.outputs.iter().any(|o| o.path == std::path::Path::new("-"));
     report(args, &tally, seconds, on_stdout)?;
     signals.result()?;

@@ -72,7 +72,7 @@ fn per_packet(ns: u64, packets: u64) -> Option<f64> {
     (ns > 0 && packets > 0).then(|| ns as f64 / packets as f64)
 }
 
-pub(super) fn json(stats: &Stats, seconds: f64) -> Value {
+pub(super) fn json(stats: &Stats, handlers: Vec<(String, String)>, seconds: f64) -> Value {
     let element = |(name, class, node): &(String, String, NodeStats)| {
         json!({
             "name": name, "class": class, "packets": node.packets, "out": node.out, "traps": node.traps, "dropped": node.drops,
@@ -86,5 +86,9 @@ pub(super) fn json(stats: &Stats, seconds: f64) -> Value {
         json!({ "elements": members, "packets": linked.packets, "unsure": unsure, "ns_per_packet": per_packet(linked.measured.ns(), linked.packets) })
     });
     let elements: Vec<_> = stats.nodes.iter().map(element).collect();
-    json!({ "seconds": seconds, "arrived": stats.arrivals, "elements": elements, "linked": linked })
+    let mut all = json!({ "seconds": seconds, "arrived": stats.arrivals, "elements": elements, "linked": linked });
+    if !handlers.is_empty() {
+        all["handlers"] = handlers.into_iter().map(|(name, value)| (name, Value::String(value))).collect::<serde_json::Map<_, _>>().into();
+    }
+    all
 }

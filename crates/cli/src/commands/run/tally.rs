@@ -136,6 +136,24 @@ impl Tally {
         }
     }
 
+    /// Warns if packets came, and none of them went on.
+    pub(super) fn warn_if_lost(&self) {
+        if self.arrived == 0
+            || !self.sent.is_empty()
+            || !self.clones.is_empty()
+            || self.program.module().ports.iter().all(|p| p.kind.is_input())
+        {
+            return;
+        }
+        let mut text = format!("{} of {} packets dropped", grouped(self.arrived), grouped(self.arrived));
+        let mut line = |n: u64, why: &str| text += &if n > 0 { format!("\n  {} {why}", grouped(n)) } else { String::new() };
+        line(self.verdict, "by the program's verdict");
+        self.codes.iter().for_each(|(code, n)| line(*n, &format!("by the program, code {code}")));
+        line(self.no_input, "since there was no packet to receive");
+        line(self.trapped(), "by traps");
+        failure::warning(text);
+    }
+
     fn port(&self, id: u32) -> String {
         self.program.module().port(id).map_or_else(|| id.to_string(), |p| p.name)
     }

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Writes a page per command.
-pub fn write(dir: &Path) -> io::Result<()> {
+pub(crate) fn write(dir: &Path) -> io::Result<()> {
     std::fs::create_dir_all(dir)?;
-    let mut command = netvm_cli::command();
+    let mut command = crate::command();
     command.build();
     pages(dir, &command, "netvm")
 }
@@ -27,7 +27,7 @@ fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
     man.render_title(&mut out)?;
     man.render_name_section(&mut out)?;
-    man.render_synopsis_section(&mut out)?;
+    section_of(&mut out, "SYNOPSIS", &synopsis(command, name))?;
     man.render_description_section(&mut out)?;
     if command.get_arguments().next().is_some() {
         man.render_options_section(&mut out)?;
@@ -36,10 +36,30 @@ fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
         man.render_subcommands_section(&mut out)?;
     }
     section(&mut out, "EXAMPLES", examples.trim_start_matches("Examples:\n"))?;
-    section(&mut out, "EXIT STATUS", netvm_cli::EXIT_STATUS)?;
-    section(&mut out, "ENVIRONMENT", netvm_cli::ENVIRONMENT)?;
+    section(&mut out, "EXIT STATUS", crate::EXIT_STATUS)?;
+    section(&mut out, "ENVIRONMENT", crate::ENVIRONMENT)?;
     section(&mut out, "SEE ALSO", &see_also(command, name))?;
     Ok(out)
+}
+
+/// The command with its options; clap_mangen leaves out what values are called.
+fn synopsis(command: &Command, name: &str) -> String {
+    let shown = |arg: &clap::Arg| {
+        let names = [arg.get_short().map(|c| format!("-{c}")), arg.get_long().map(|long| format!("--{long}"))];
+        let names: Vec<String> = names.into_iter().flatten().map(|name| format!(r"\fB{}\fR", escaped(&name))).collect();
+        let value = |name: &clap::builder::Str| format!(r"\fI{}\fR", escaped(name));
+        let values: Vec<String> = match arg.get_action().takes_values() {
+            true => arg.get_value_names().unwrap_or_default().iter().map(value).collect(),
+            false => Vec::new(),
+        };
+        let all = [names.join("|"), values.join(" ")].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+        let many = if arg.is_positional() && matches!(arg.get_action(), clap::ArgAction::Append) { " ..." } else { "" };
+        if arg.is_required_set() { format!("{all}{many}") } else { format!("[{all}]{many}") }
+    };
+    let (places, options): (Vec<_>, Vec<_>) = command.get_arguments().filter(|arg| !arg.is_hide_set()).partition(|arg| arg.is_positional());
+    let sub = if command.has_subcommands() { vec![r"\fICOMMAND\fR".to_owned()] } else { Vec::new() };
+    let words = options.into_iter().chain(places).map(shown);
+    format!(r"\fB{}\fR {}", escaped(&name.replace('-', " ")), words.chain(sub).collect::<Vec<_>>().join(" "))
 }
 
 fn see_also(command: &Command, name: &str) -> String {
@@ -47,6 +67,11 @@ fn see_also(command: &Command, name: &str) -> String {
     let others = ["pcap-filter(7)", "tcpdump(1)"].map(str::to_owned);
     let up = (name != "netvm").then(|| "netvm(1)".to_owned());
     up.into_iter().chain(subs).chain(others).collect::<Vec<_>>().join(", ")
+}
+
+/// A section of text that has its own requests.
+fn section_of(out: &mut Vec<u8>, title: &str, text: &str) -> io::Result<()> {
+    writeln!(out, ".SH \"{title}\"\n{text}")
 }
 
 /// A section whose lines stay as they are.
@@ -79,7 +104,24 @@ mod tests {
         assert!(page("netvm.1").contains("EXIT STATUS"));
         assert!(page("netvm-filter.1").contains("tcp port 443"));
         assert!(page("netvm-bench-filter.1").contains("rounds"));
+        assert!(page("netvm-run.1").contains(r"[\fB\-e\fR|\fB\-\-expression\fR \fICONFIG\fR]"));
         std::fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn every_value_has_its_name_where_its_option_is() {
+        let mut command = crate::command();
+        command.build();
+        for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+            let page = String::from_utf8(page(sub, &format!("netvm-{}", sub.get_name())).unwrap()).unwrap();
+            let (synopsis, options) = page.split_once(".SH OPTIONS").unwrap();
+            for arg in sub.get_arguments().filter(|arg| arg.get_action().takes_values() && !arg.is_hide_set()) {
+                for name in arg.get_value_names().unwrap_or_default() {
+                    let shown = format!(r"\fI{}\fR", escaped(name));
+                    assert!(synopsis.contains(&shown) && options.contains(&escaped(name)), "{} {name}", sub.get_name());
+                }
+            }
+        }
     }
 
     #[test]
