@@ -25,7 +25,7 @@
 
 enum {
     NV_TIMERS = 16,
-    NV_HELD = 4096,             /* packets held by one element */
+    NV_HELD = 65536,            /* packets held by one element */
 };
 
 struct nv_packet {

@@ -301,11 +301,18 @@ static void print_address(be32 address)
         print_ip(address);
 }
 
+/* One line an input. The runtime puts behind it how many flows began there. */
 static void print_patterns(void)
 {
-    for (u32 i = 0; i < inputs_count; i++)
-        if (inputs[i].kind == REWRITE_PATTERN)
-            print_pattern(&inputs[i]);
+    for (u32 i = 0; i < inputs_count; i++) {
+        switch (inputs[i].kind) {
+        case REWRITE_DROP: print("<drop>"); break;
+        case REWRITE_PASS: print("<nochange>"); break;
+        case REWRITE_KEEP: print("<keep>"); break;
+        default: print_pattern(&inputs[i]); break;
+        }
+        print("\n");
+    }
 }
 
 READ(mapping_failures, u64, mapping_failures);

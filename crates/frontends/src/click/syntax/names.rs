@@ -2,7 +2,7 @@
 //!
 //! A name is known in the compound where it is declared and in those within. One name may stand for an address, a network, and an Ethernet address at the same
 //! time; `name:ip`, `:ipnet`, `:ip6`, `:ip6net`, `:eth`, `:bcast` and `:gw` say which. Names of the machine's devices have no addresses here: what a
-//! configuration means does not depend on where it is read.
+//! configuration means does not depend on where it is read. The message about such a name says how to declare it.
 //!
 //! Source: Click's manuals of AddressInfo, PortInfo and IPRewriterPatterns.
 
@@ -94,7 +94,8 @@ fn lines(class: &str, argument: &str) -> Vec<String> {
 }
 
 fn address(text: &str, meaning: &mut Meaning) -> Result<(), String> {
-    text.split_ascii_whitespace().try_for_each(|word| one_address(word, meaning).ok_or_else(|| format!("`{word}` is not an address")))
+    text.split_ascii_whitespace()
+        .try_for_each(|word| one_address(word, meaning).ok_or_else(|| format!("`{word}` {}", super::address::not(word, "an address"))))
 }
 
 fn one_address(word: &str, meaning: &mut Meaning) -> Option<()> {

@@ -101,7 +101,7 @@ fn answers(job: &Job<'_>, argument: &str) -> Result<Vec<Row>, String> {
                 return Err("more than one Ethernet address".to_owned());
             }
         } else {
-            return Err(format!("`{word}` is neither an IP prefix nor an Ethernet address"));
+            return Err(format!("`{word}` is neither an IP prefix nor an Ethernet address{}", address::remedy(word)));
         }
     }
     let ethernet = ethernet.or_else(|| words.iter().find_map(|word| ethernet::parse(word, &job.names)));
