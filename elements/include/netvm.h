@@ -68,6 +68,10 @@ struct rewrite_spec {
     u32 pattern;                /* inputs with the same pattern have the same number */
     be32 saddr_last;            /* of addresses without ports: saddr to this, a free one of them */
 };
+/* For each input, what a mapper chooses from: a part of name_choices, if there are any, and of name_nodes, by which sources are spread over them; without nodes they are taken
+ * in turn. A node has a place on a circle of hashes; the first one is for hashes behind all others. */
+struct rewrite_mapper { u32 first; u32 count; u32 first_node; u32 nodes; };
+struct rewrite_node { u32 place; u32 choice; };
 
 /* ---- The class ---- */
 

@@ -27,7 +27,7 @@ pub(super) fn remedy(text: &str) -> String {
     const BEGINNINGS: [&str; 9] = ["eth", "en", "wl", "lo", "br", "tun", "tap", "veth", "ath"];
     let device = text.split(':').next().unwrap_or_default();
     let rest = |begin: &&str| device.strip_prefix(*begin).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_alphanumeric()));
-    match BEGINNINGS.iter().any(|begin| rest(begin)) && device.ends_with(|c: char| c.is_ascii_digit()) {
+    match BEGINNINGS.iter().any(rest) && device.ends_with(|c: char| c.is_ascii_digit()) {
         true => format!("; if {device} is a device, say which addresses it has: AddressInfo({device} 10.0.0.1/24 00:01:02:03:04:05)"),
         false => String::new(),
     }
