@@ -9,17 +9,17 @@
  *   IP, ETH         this host's addresses, or one name of both; IP/LEN also gives the network's broadcast address
  *   TABLE           an ARPTable, or another ARPQuerier: the addresses that are known are its own, with its ENTRY_CAPACITY and TIMEOUT. Packets wait where they came in, until
  *                   a reply, or another packet to that address, comes there
- *   CAPACITY        packets that wait at most, 2048 by default; 0: as many as can be held; more push out those of the address that has waited longest
+ *   CAPACITY        packets that wait at most, 2048 by default, up to 65,000; 0: 65,000. If there are more, the oldest are dropped
+ *   CAPACITY_SLIM_FACTOR  how many are dropped then: all but CAPACITY - CAPACITY / CAPACITY_SLIM_FACTOR; 2 by default
  *   ENTRY_CAPACITY  addresses that are known at most, 65,536 by default; another is not learned before one has timed out, and asked for again for every packet
- *   ENTRY_PACKET_CAPACITY  packets that wait for one address at most, 32 by default and at most
- *   TIMEOUT         how long an address is known, 5 minutes by default
+ *   ENTRY_PACKET_CAPACITY  packets that wait for one address at most, more are dropped; 0, the default: CAPACITY
+ *   TIMEOUT         how long an address is known, 5 minutes by default; packets wait as long for an answer
  *   POLL_TIMEOUT    age from which it is asked for again while it is still used, 1 minute by default; 0: never
  *   BROADCAST       the broadcast address of this network, instead of that of IP/LEN
- *   CAPACITY_SLIM_FACTOR  is taken and changes nothing: as many packets are pushed out as are too many
  *   BROADCAST_POLL  true: such questions go to all, not to the known address; false by default
  *
  * Packets to 0.0.0.0 are dropped; those to broadcast addresses go to FF-FF-FF-FF-FF-FF, those to multicast addresses to 01-00-5E-xx-yy-zz (RFC 1112 6.4).
- * Packets wait for at most 128 addresses.
+ * Packets wait for at most 65,536 addresses; another one takes the place of the oldest.
  *
  * Handlers: queries, responses, drops, length (read): queries sent, replies seen, packets lost, packets waiting; stats (read), some of these as text; ipaddr
  * (read, write), this host's address in queries; broadcast (read, write), the broadcast address; table (read), lines IP 1 ETH SECONDS of the addresses that are known, the last since when; count (read) of them.
@@ -35,6 +35,7 @@
 ELEMENT(ARPQuerier, "2/1-2", "h/h");
 #include "neighbour.h"
 ELEMENT_FLOW("xy/x");
+enum { MOST_HELD = 65000 };
 PARAM(struct ip_prefix, my_network, "IP", REQUIRED);
 PARAM(mac_t, my_mac, "ETH", SAME_AS("IP"));
 PARAM(string, others_table, "TABLE", KEYWORD(""));
@@ -47,18 +48,22 @@ PARAM(be32, other_broadcast, "BROADCAST", KEYWORD(0));
 PARAM(u32, slim_factor, "CAPACITY_SLIM_FACTOR", KEYWORD(2));
 PARAM(bool, polls_all, "BROADCAST_POLL", KEYWORD(false));
 
+REQUIRE(slim_factor > 0, "CAPACITY_SLIM_FACTOR is 0");
+REQUIRE(capacity <= MOST_HELD, "CAPACITY is above 65000");
+
 enum { NO_DESTINATION, NO_REPLY, TOO_MANY_WAIT };
-enum { SLOTS = 128, MOST_A_SLOT = 32, NO_SLOT = SLOTS, ASIDE = SLOTS, QUERY_INTERVAL_NS = 100000000, IMPATIENT = 10 };
+enum { ASIDE = 0, SENT_AT_ONCE = 1000, QUERY_INTERVAL_NS = 100000000, IMPATIENT = 10 };
 /* Between questions that nobody answers. */
 static const u64 LONG_INTERVAL_NS = 2000000000;
 
 TABLE_EXACT(neighbours, be32, struct neighbour, entry_capacity == 0 ? 65536 : entry_capacity, timeout);
 SCOPE(neighbours, REGIONAL(others_table, neighbours));
 
-/* Addresses that are asked for. Slots are taken in turn; packets wait in the holding queue of the slot's number. */
-struct slot { be32 address; u32 waiting; u32 questions; u64 asked; };
-static struct slot slots[SLOTS];
-static u32 next_slot, held;
+/* Addresses that are asked for, in a list from the oldest on; 0.0.0.0 ends it. Packets wait in the holding queue of the address's number. */
+struct question { be32 before; be32 after; bool answered; u32 waiting; u32 questions; u64 asked; u64 used; };
+TABLE_EXACT(unanswered, be32, struct question, 65536, 0);
+static be32 oldest, newest;
+static u32 held;
 static u64 queries, responses, drops;
 static be32 current_address, broadcast;
 
@@ -156,62 +161,123 @@ static bool is_old(const struct neighbour *neighbour)
 
 /* ---- Waiting ---- */
 
-static u32 slot_of(be32 address)
+/* Takes an address out of the list. */
+static void unlink_question(be32 address)
 {
-    for (u32 i = 0; i < SLOTS; i++)
-        if (slots[i].address == address)
-            return i;
-    return NO_SLOT;
+    struct question *gone = table_find(unanswered, &address), *other;
+    be32 before = gone->before, after = gone->after;
+
+    other = table_find(unanswered, &before);
+    if (other)
+        other->after = after;
+    else
+        oldest = after;
+    other = table_find(unanswered, &after);
+    if (other)
+        other->before = before;
+    else
+        newest = before;
 }
 
-static void empty_slot(u32 slot)
+/* Drops packets of an address until so many packets are held; there must be no packet. */
+static void drop_until(be32 address, u32 most)
 {
-    while (packet_take(slot)) {
-        drops += 1;
-        held -= 1;
-    }
-    slots[slot].waiting = 0;
-}
+    struct question *question = table_find(unanswered, &address);
 
-/* Takes the slot that was taken longest ago. The packet is put aside meanwhile: taking another would replace it. */
-static u32 new_slot(be32 address)
-{
-    u32 slot = next_slot;
-
-    next_slot = (slot + 1) % SLOTS;
-    if (slots[slot].waiting > 0 && packet_hold(ASIDE)) {
-        empty_slot(slot);
-        packet_take(ASIDE);
-    }
-    slots[slot].address = address;
-    slots[slot].questions = 0;
-    return slot;
-}
-
-/* Drops the packet that has waited longest, of the slot or, if that is NO_SLOT, of the oldest slot with packets; there must be no packet. */
-static void drop_oldest(u32 slot)
-{
-    for (u32 i = 0; slot == NO_SLOT && i < SLOTS; i++)
-        if (slots[(next_slot + i) % SLOTS].waiting > 0)
-            slot = (next_slot + i) % SLOTS;
-    if (slot != NO_SLOT && packet_take(slot)) {
-        slots[slot].waiting -= 1;
+    while (held > most && packet_take(ntohl(address))) {
+        question->waiting -= 1;
         drops += 1;
         held -= 1;
     }
 }
 
-/* The packet waits; false if there is no room at all. */
-static bool wait(u32 slot)
+/* There must be no packet. */
+static void forget(be32 address)
 {
-    if (!packet_hold(slot))
+    struct question *question = table_find(unanswered, &address);
+
+    drop_until(address, held - question->waiting);
+    unlink_question(address);
+    table_delete(unanswered, &address);
+}
+
+static bool has_expired(be32 address)
+{
+    const struct question *question = table_find(unanswered, &address);
+
+    return question && timeout != 0 && now() > question->used && now() - question->used > timeout;
+}
+
+/* Forgets what nobody has asked for during TIMEOUT, and the oldest if there is no room for another address; the packet is put aside meanwhile. */
+static void make_room(bool full)
+{
+    if (!(full || has_expired(oldest)) || !packet_hold(ASIDE))
+        return;
+    if (full)
+        forget(oldest);
+    while (has_expired(oldest))
+        forget(oldest);
+    packet_take(ASIDE);
+}
+
+/* The entry of an address that is asked for, at the end of the list if it is new. */
+static struct question *ask_for(be32 address)
+{
+    struct question *question = table_find(unanswered, &address), *last;
+    be32 before;
+
+    if (question)
+        return question;
+    question = table_insert(unanswered, &address);
+    if (!question) {
+        make_room(true);
+        question = table_insert(unanswered, &address);
+    }
+    before = newest;
+    question->before = before;
+    newest = address;
+    last = table_find(unanswered, &before);
+    if (last)
+        last->after = address;
+    else
+        oldest = address;
+    return table_find(unanswered, &address);
+}
+
+/* Drops the oldest packets, of all addresses but one with what is known of them. The packet is put aside meanwhile. */
+static void slim(be32 kept)
+{
+    u32 limit = capacity == 0 ? MOST_HELD : capacity, most = limit - limit / slim_factor;
+
+    if (held < limit || !packet_hold(ASIDE))
+        return;
+    most = most == 0 ? 0 : most - 1;
+    for (be32 address = oldest; held > most && address != htonl(0);) {
+        const struct question *question = table_find(unanswered, &address);
+        be32 next = question->after;
+
+        drop_until(address, most);
+        if (question->waiting == 0 && address != kept)
+            forget(address);
+        address = next;
+    }
+    packet_take(ASIDE);
+}
+
+/* The packet waits; false if there is no room. */
+static bool wait(be32 address)
+{
+    struct question *question = ask_for(address);
+
+    if (slot_capacity != 0 && question->waiting >= slot_capacity)
         return false;
-    slots[slot].waiting += 1;
+    slim(address);
+    question = table_find(unanswered, &address);
+    question->used = now();
+    if (!packet_hold(ntohl(address)))
+        return false;
+    question->waiting += 1;
     held += 1;
-    if (slots[slot].waiting > MOST_A_SLOT || (slot_capacity != 0 && slots[slot].waiting > slot_capacity))
-        drop_oldest(slot);
-    else if (capacity != 0 && held > capacity)
-        drop_oldest(NO_SLOT);
     return true;
 }
 
@@ -238,26 +304,52 @@ static void poll(be32 address, mac_t mac)
     packet_take(ASIDE);
 }
 
-/* Sends packets of a slot until so many are left; there must be no packet. */
-static void send_until(u32 slot, mac_t mac, u32 left)
+/* Sends packets that have waited for an address until so many are left, or many are sent; there must be no packet. Returns how many are left. */
+static u32 send_until(be32 address, mac_t mac, u32 left)
 {
-    for (; slots[slot].waiting > left; slots[slot].waiting -= 1) {
-        packet_take(slot);
+    struct question *question = table_find(unanswered, &address);
+
+    question->answered = true;
+    question->questions = 0;
+    for (u32 sent = 0; sent < SENT_AT_ONCE && question->waiting > left; sent++) {
+        packet_take(ntohl(address));
         encapsulate_to(mac);
         clone(0);
+        question->waiting -= 1;
         held -= 1;
     }
+    return question->waiting;
 }
 
-/* Sends what waits for an address that has become known elsewhere; the packet is put aside meanwhile. */
+/* An address with packets that are still to be sent becomes the oldest, for the timer. */
+static void send_later(be32 address)
+{
+    struct question *question;
+    be32 after;
+
+    unlink_question(address);
+    after = oldest;
+    question = table_find(unanswered, &address);
+    question->before = htonl(0);
+    question->after = after;
+    oldest = address;
+    question = table_find(unanswered, &after);
+    if (question)
+        question->before = address;
+    else
+        newest = address;
+    timer_set(0, now());
+}
+
+/* Sends what waits for an address that has become known elsewhere, or is being sent; the packet is put aside meanwhile. */
 static void send_others(be32 address, mac_t mac)
 {
-    u32 slot = slot_of(address);
-
-    if (slot == NO_SLOT || slots[slot].waiting == 0 || !packet_hold(ASIDE))
+    if (!table_find(unanswered, &address) || !packet_hold(ASIDE))
         return;
-    slots[slot].questions = 0;
-    send_until(slot, mac, 0);
+    if (send_until(address, mac, 0) > 0)
+        send_later(address);
+    else
+        forget(address);
     packet_take(ASIDE);
 }
 
@@ -274,7 +366,7 @@ static bool resolve(be32 address)
     old = is_old(neighbour);
     if (old)
         neighbour->polled = now();
-    if (!text_is(others_table, ""))
+    if (held > 0)
         send_others(address, mac);
     encapsulate_to(mac);
     if (old)
@@ -295,14 +387,15 @@ static bool send_now(be32 address)
     return resolve(address);
 }
 
-static bool may_ask(u32 slot)
+static bool may_ask(be32 address)
 {
-    u64 time = now(), interval = slots[slot].questions < IMPATIENT ? QUERY_INTERVAL_NS : LONG_INTERVAL_NS;
+    struct question *question = table_find(unanswered, &address);
+    u64 time = now(), interval = question->questions < IMPATIENT ? QUERY_INTERVAL_NS : LONG_INTERVAL_NS;
 
-    if (slots[slot].questions > 0 && time - slots[slot].asked < interval)
+    if (question->questions > 0 && time - question->asked < interval)
         return false;
-    slots[slot].questions += 1;
-    slots[slot].asked = time;
+    question->questions += 1;
+    question->asked = time;
     return true;
 }
 
@@ -330,19 +423,27 @@ static void learn(be32 address, mac_t mac)
     }
 }
 
-/* Sends what has waited but for the last, which becomes the packet; false if nothing has. */
-static bool send_waiting(u32 slot, mac_t mac)
+/* Sends what has waited but for the last, which becomes the packet; false if nothing has, or more has than is sent at once. */
+static bool send_waiting(be32 address, mac_t mac)
 {
-    if (slot != NO_SLOT)
-        slots[slot].questions = 0;
-    if (slot == NO_SLOT || slots[slot].waiting == 0)
+    const struct question *question = table_find(unanswered, &address);
+    u32 left;
+
+    if (!question)
         return false;
-    send_until(slot, mac, 1);
-    packet_take(slot);
-    encapsulate_to(mac);
-    slots[slot].waiting = 0;
-    held -= 1;
-    return true;
+    left = question->waiting == 0 ? 0 : send_until(address, mac, 1);
+    if (left > 1) {
+        send_later(address);
+        return false;
+    }
+    if (left == 1) {
+        packet_take(ntohl(address));
+        encapsulate_to(mac);
+        held -= 1;
+    }
+    unlink_question(address);
+    table_delete(unanswered, &address);
+    return left == 1;
 }
 
 /* Learns from the reply; true if the packet is now the last of those that waited for it. */
@@ -353,7 +454,7 @@ static bool take_reply(void)
     mac_t mac = arp->sender_mac;
 
     learn(address, mac);
-    return send_waiting(slot_of(address), mac);
+    return send_waiting(address, mac);
 }
 
 /* ---- Handlers ---- */
@@ -362,7 +463,6 @@ void push(int port)
 {
     be32 address = info(dst_ip);
     u16 tci = info(vlan_tci);
-    u32 slot;
 
     if (port == 1) {
         if (!is_reply())
@@ -377,14 +477,31 @@ void push(int port)
     }
     if (send_now(address))
         emit(0);
-    slot = slot_of(address);
-    if (slot == NO_SLOT)
-        slot = new_slot(address);
-    if (!wait(slot))
+    make_room(false);
+    if (!wait(address)) {
+        drops += 1;
         drop(TOO_MANY_WAIT);
-    if (may_ask(slot)) {
+    }
+    if (may_ask(address)) {
         make_query(address, tci);
         emit(query_output());
+    }
+}
+
+/* Sends more of what has been answered. */
+void timer(int n)
+{
+    be32 address = oldest;
+    const struct question *question = table_find(unanswered, &address);
+    const struct neighbour *neighbour = table_peek(neighbours, &address);
+
+    if (!question || !question->answered || !neighbour)
+        return;
+    if (send_waiting(address, neighbour->mac)) {
+        question = table_find(unanswered, &oldest);
+        if (question && question->answered)
+            timer_set(0, now());
+        emit(0);
     }
 }
 

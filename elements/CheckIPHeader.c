@@ -9,7 +9,7 @@
  *   BADSRC      source addresses that no packet may have
  *   GOODDST     packets to these addresses may have any source
  *   INTERFACES  the router's addresses with their networks, as in 18.26.4.9/24: their broadcast addresses, 0.0.0.0 and 255.255.255.255 become
- *               bad sources, and the addresses themselves good destinations
+ *               bad sources, and the addresses themselves good destinations; an address without a network is itself a bad source, too
  *   VERBOSE     true: a line is printed for each packet that is not valid
  *   DETAILS     accepted; the details are always there
  *

@@ -4,6 +4,8 @@
  * Packets of at most LENGTH bytes leave by output 0. Longer ones leave by output 1 if there is one, and are dropped otherwise. With USE_EXTRA_LENGTH true
  * (false by default) the length is that on the wire, which may be more than a capture has.
  *
+ * Handlers: length (read, write), the limit.
+ *
  * See also: Truncate, IPFragmenter.
  */
 #include <netvm.h>
@@ -14,13 +16,23 @@ PARAM(bool, on_wire, "USE_EXTRA_LENGTH", KEYWORD(false));
 
 enum { TOO_LONG };
 
+static u32 current_limit;
+
+void init(void)
+{
+    current_limit = limit;
+}
+
 void packet(int port)
 {
     u32 length = on_wire ? wire_length() : packet_length();
 
-    if (length <= limit)
+    if (length <= current_limit)
         emit(0);
     if (NOUTPUTS > 1)
         emit(1);
     drop(TOO_LONG);
 }
+
+READ(length, u32, current_limit);
+WRITE(length, u32, current_limit);

@@ -3,7 +3,7 @@
  *
  * All packets get the same header. The Ethernet header is marked.
  *
- * Handlers: ethertype, src, dst (read/write).
+ * Handlers: ethertype (also called etht), src, dst (read/write).
  *
  * Example: `EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2)`
  *
@@ -42,6 +42,8 @@ void packet(int port)
 
 READ(ethertype, u16, current_type);
 WRITE(ethertype, u16, current_type);
+READ(etht, u16, current_type);
+WRITE(etht, u16, current_type);
 READ(src, mac_t, current_source);
 WRITE(src, mac_t, current_source);
 READ(dst, mac_t, current_destination);

@@ -21,43 +21,12 @@ PARAM(u32, capacity, "CAPACITY", KEYWORD(8192));
 
 enum { SAME_LAN };
 
-TABLE_EXACT(stations, mac_t, u32, capacity, timeout);
-
-/* The first bit on the wire, the lowest of the first byte. */
-static bool is_group(mac_t mac)
-{
-    return (mac.byte[0] & 1) != 0;
-}
-
-static void learn(const struct ether *ether, int port)
-{
-    mac_t source = ether->src;
-    u32 *station;
-
-    if (is_group(ether->src))
-        return;
-    station = table_insert(stations, &source);
-    if (station)
-        *station = (u32) port;
-}
-
-static int port_of(const struct ether *ether)
-{
-    mac_t destination = ether->dst;
-    const u32 *station = table_peek(stations, &destination);
-
-    return station ? (int) *station : -1;
-}
+#include "stations.h"
 
 void push(int port)
 {
-    const struct ether *ether = header(struct ether, 0);
-    int known = -1, last;
+    int known = learn_and_find(port), last;
 
-    if (timeout != 0) {
-        learn(ether, port);
-        known = port_of(ether);
-    }
     if (known == port)
         drop(SAME_LAN);
     if (known >= 0)

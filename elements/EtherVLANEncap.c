@@ -27,10 +27,11 @@ REQUIRE(vlan_id <= 0xfff, "VLAN_ID is above 4095");
 REQUIRE(priority <= 7, "VLAN_PCP is above 7");
 REQUIRE(native_vlan >= -1 && native_vlan <= 0xfff, "NATIVE_VLAN is not -1 to 4095");
 
-enum { FROM_ANNOTATION = -1, ID_BITS = 0xfff, PRIORITY_SHIFT = 13, PRIORITY_BITS = 7 << PRIORITY_SHIFT };
+enum { FROM_ANNOTATION = -1 };
+#include "tag.h"
 
 static mac_t current_source, current_destination;
-static u16 current_ethertype, current_tag;
+static u16 current_ethertype;
 static i32 current_native;
 static bool annotated;
 
@@ -94,26 +95,6 @@ static void set_tag(u16 tag)
 {
     annotated = false;
     current_tag = tag;
-}
-
-static u16 current_id(void)
-{
-    return current_tag & ID_BITS;
-}
-
-static void set_id(u16 id)
-{
-    current_tag = (u16) ((current_tag & ~ID_BITS) | (id & ID_BITS));
-}
-
-static u16 current_priority(void)
-{
-    return (u16) (current_tag >> PRIORITY_SHIFT);
-}
-
-static void set_priority(u16 wanted)
-{
-    current_tag = (u16) ((current_tag & ~PRIORITY_BITS) | (wanted << PRIORITY_SHIFT & PRIORITY_BITS));
 }
 
 READ(src, mac_t, current_source);

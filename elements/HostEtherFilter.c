@@ -5,6 +5,8 @@
  * if there is one, and are dropped otherwise, unless DROP_OTHER is false (true by default). With DROP_OWN true (false by default) the same
  * happens to frames from ETHER. The Ethernet header starts OFFSET bytes into the packet, 0 by default; it is marked.
  *
+ * Handlers: ether (read, write), the address.
+ *
  * See also: DropBroadcasts, SetPacketType.
  */
 #include <netvm.h>
@@ -18,6 +20,13 @@ PARAM(u32, start, "OFFSET", KEYWORD(0));
 
 enum { NOT_FOR_US };
 
+static mac_t current_address;
+
+void init(void)
+{
+    current_address = address;
+}
+
 struct mac_words { be16 high; be32 low; };
 
 /* The first bit on the wire, the lowest of the first byte, marks groups; all ones is everybody. */
@@ -25,7 +34,7 @@ static u8 type_of(const struct ether *ether)
 {
     const struct mac_words *words = header(struct mac_words, start);
 
-    if (equal(ether->dst, address))
+    if (equal(ether->dst, current_address))
         return TO_HOST;
     if (words->high == htons(0xffff) && words->low == htonl(0xffffffff))
         return TO_BROADCAST;
@@ -36,7 +45,7 @@ void packet(int port)
 {
     const struct ether *ether = header(struct ether, start);
     u8 type = type_of(ether);
-    bool is_own = equal(ether->src, address);
+    bool is_own = equal(ether->src, current_address);
 
     set_mac_header(start);
     info(packet_type) = type;
@@ -46,3 +55,6 @@ void packet(int port)
         emit(1);
     drop(NOT_FOR_US);
 }
+
+READ(ether, mac_t, current_address);
+WRITE(ether, mac_t, current_address);

@@ -37,12 +37,12 @@ PARAM(bool, sets_fix, "SET_FIX_ANNO", KEYWORD(true));
 REQUIRE(IS_ERROR(error_type), "TYPE is not that of an error");
 
 enum { NO_ERROR_ABOUT_THIS, MTU_TOO_SMALL };
-enum { LONGEST = 4096, MOST_OPTIONS = 40, ERROR_TTL = 255, NEEDS_FRAGMENTATION = 4, ERROR_AT_POINTER = 0 };
+enum { LONGEST = 4096, MOST_OPTIONS = 40, ERROR_TTL = 200, NEEDS_FRAGMENTATION = 4, ERROR_AT_POINTER = 0 };
 enum { OPTION_END = 0, OPTION_NOP = 1, LOOSE_ROUTE = 131, STRICT_ROUTE = 137, FIRST_ADDRESS = 4 };
 
 static u8 original[LONGEST];
 static u8 route[MOST_OPTIONS];
-static u16 next_id;
+static u16 next_id = 1;
 static be32 current_source;
 static u32 current_mtu;
 static u16 current_path_mtu;

@@ -1,7 +1,7 @@
 /*
  * ICMPPingResponder -- answers ICMP echo requests
  *
- * The IP header must be marked. An echo request leaves by output 0 as its reply: code 0, addresses swapped, time to live 255, checksums updated, the paint
+ * The IP header must be marked. An echo request leaves by output 0 as its reply: code 0, addresses swapped, time to live 255, no fragment flags, checksums updated, the paint
  * annotation 0 and the destination annotation set. Other packets leave by output 1 if there is one, and are dropped otherwise.
  *
  * Source: RFC 792, RFC 1122 3.2.2.6. Source routes are not reversed. See also: ICMPError.
@@ -23,12 +23,14 @@ static bool is_request(const struct ip *ip, u32 offset)
 static void turn_round(struct ip *ip)
 {
     be32 source = ip->src;
-    u16 before = (u16) (ip->ttl << 8 | ip->protocol), after = REPLY_TTL << 8 | PROTOCOL_ICMP;
+    u16 before = (u16) (ip->ttl << 8 | ip->protocol), after = REPLY_TTL << 8 | PROTOCOL_ICMP, sum = ntohs(ip->checksum);
 
     ip->src = ip->dst;
     ip->dst = source;
     ip->ttl = REPLY_TTL;
-    ip->checksum = htons(checksum_update(ntohs(ip->checksum), before, after));
+    sum = checksum_update(sum, ntohs(ip->fragment), 0);
+    ip->fragment = htons(0);
+    ip->checksum = htons(checksum_update(sum, before, after));
     info(dst_ip) = source;
     info(paint) = 0;
 }

@@ -141,5 +141,4 @@ static void print_pattern(const struct rewrite_spec *spec)
     }
     print(" ");
     print_address(spec->daddr);
-    print("\n");
 }

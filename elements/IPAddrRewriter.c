@@ -191,8 +191,14 @@ void push(int port)
 static void print_patterns(void)
 {
     for (u32 i = 0; i < inputs_count; i++) {
-        if (inputs[i].kind != REWRITE_PATTERN)
+        if (inputs[i].kind != REWRITE_PATTERN) {
+            switch (inputs[i].kind) {
+            case REWRITE_DROP: print("<drop>\n"); break;
+            case REWRITE_PASS: print("<nochange>\n"); break;
+            default: print("<keep>\n"); break;
+            }
             continue;
+        }
         if (inputs[i].saddr != htonl(0))
             print_ip(inputs[i].saddr);
         if (inputs[i].saddr_last != inputs[i].saddr) {

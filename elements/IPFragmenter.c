@@ -4,7 +4,8 @@
  * The packet begins with its marked IP header; what is before it stays with the first fragment only, so take it off first. A packet of at most MTU
  * bytes leaves unchanged by output 0. A larger one leaves there as fragments of at most MTU bytes (RFC 791 3.2), in order, with the packet's
  * annotations; options marked so are copied to all of them. If it must not be fragmented, or MTU has no room for its header and eight bytes, it leaves by output 1,
- * usually to an ICMPError (unreachable, needfrag), or is dropped; HONOR_DF false has it fragmented nevertheless.
+ * usually to an ICMPError (unreachable, needfrag), or is dropped; HONOR_DF false has it fragmented nevertheless, with a random identification, since its own need not be
+ * unique (RFC 6864 4.1).
  *
  * VERBOSE true prints a line for each packet that is not fragmented. HEADROOM, free bytes before fragments, is taken and changes nothing: room is made when it is
  * asked for.
@@ -134,6 +135,8 @@ void push(int port)
         drop(MTU_TOO_SMALL);
     }
     packet_read(payload, start + header_length, length - header_length);
+    if ((field & IP_DONT_FRAGMENT) != 0)
+        header(struct ip, start)->id = htons((u16) random32());
     split(start, header_length, length - header_length, field & ~IP_DONT_FRAGMENT);
     emit(0);
 }

@@ -177,10 +177,6 @@ static void print_tcp(const struct ip *ip, u32 transport)
     }
     print(" win ");
     print_uint(ntohs(tcp->window));
-    if ((tcp->flags & TCP_URG) != 0) {
-        print(" urg ");
-        print_uint(ntohs(tcp->urgent));
-    }
 }
 
 /* ---- UDP ---- */

@@ -9,7 +9,7 @@
  *
  *     m :: Meter(10000);  m[0] -> ...;  m[1] -> Discard;
  *
- * Handlers: rate (read), packets a second lately.
+ * Handlers: rate (read), packets a second lately; meters (read), the RATEs, one a line.
  *
  * See also: Counter.
  */
@@ -38,4 +38,13 @@ void push(int port)
     emit((int) output);
 }
 
+static void print_meters(void)
+{
+    for (u32 i = 0; i < limits_count; i++) {
+        print_uint(limits[i]);
+        print("\n");
+    }
+}
+
 READ_CALL(rate, u64, rate_now);
+READ_CALL(meters, text, print_meters);

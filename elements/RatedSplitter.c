@@ -5,6 +5,8 @@
  * in, and it holds at most BURST_SIZE tokens, or those of BURST_DURATION (20 ms by default), at least one. It is full at first. Time is the
  * packets'.
  *
+ * Handlers: rate (read, write), RATE; the bucket is full again then.
+ *
  * See also: Meter, Counter.
  */
 #include <netvm.h>
@@ -18,16 +20,18 @@ enum { SECOND = 1000000000 };
 
 /* Billionths of tokens; the time up to which they have come in. */
 static u64 credit, filled_until;
+static u32 current_rate;
 
 static u64 capacity(void)
 {
-    u64 tokens = burst_size != 0 ? burst_size : burst_duration * rate / SECOND;
+    u64 tokens = burst_size != 0 ? burst_size : burst_duration * current_rate / SECOND;
 
     return (tokens > 0 ? tokens : 1) * SECOND;
 }
 
 void init(void)
 {
+    current_rate = rate;
     credit = capacity();
 }
 
@@ -36,12 +40,12 @@ static void fill(void)
     u64 time = now(), elapsed = time > filled_until ? time - filled_until : 0;
 
     filled_until = time;
-    if (rate == 0)
+    if (current_rate == 0)
         return;
-    if (elapsed >= (capacity() - credit) / rate + 1)
+    if (elapsed >= (capacity() - credit) / current_rate + 1)
         credit = capacity();
     else
-        credit += elapsed * rate;
+        credit += elapsed * current_rate;
 }
 
 void push(int port)
@@ -52,3 +56,12 @@ void push(int port)
     credit -= SECOND;
     emit(0);
 }
+
+static void set_rate(u32 wanted)
+{
+    current_rate = wanted;
+    credit = capacity();
+}
+
+READ(rate, u32, current_rate);
+WRITE_CALL(rate, u32, set_rate);

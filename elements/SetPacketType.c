@@ -1,7 +1,7 @@
 /*
  * SetPacketType(TYPE) -- sets the packet type annotation
  *
- * TYPE is HOST, BROADCAST, MULTICAST, OTHERHOST or OUTGOING: how the frame was addressed, as far as the receiver cares.
+ * TYPE is HOST, BROADCAST, MULTICAST, OTHERHOST, OUTGOING or LOOPBACK, in any case: how the frame was addressed, as far as the receiver cares.
  *
  * See also: DropBroadcasts, HostEtherFilter.
  */
@@ -9,23 +9,10 @@
 #include "click.h"
 
 ELEMENT(SetPacketType, "1/1", "a/a");
-PARAM(string, type_name, "TYPE", REQUIRED);
-
-static u8 number(void)
-{
-    if (text_is(type_name, "BROADCAST"))
-        return TO_BROADCAST;
-    if (text_is(type_name, "MULTICAST"))
-        return TO_MULTICAST;
-    if (text_is(type_name, "OTHERHOST"))
-        return TO_OTHER;
-    if (text_is(type_name, "OUTGOING"))
-        return FROM_HOST;
-    return TO_HOST;
-}
+PARAM_AS(PACKET_TYPE, u8, type, "TYPE", REQUIRED);
 
 void packet(int port)
 {
-    info(packet_type) = number();
+    info(packet_type) = type;
     emit(0);
 }

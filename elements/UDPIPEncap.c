@@ -5,6 +5,8 @@
  * the destination annotation. If DST is DST_ANNO, the annotation is the destination instead. CHECKSUM false: no UDP checksum; true by
  * default.
  *
+ * Handlers: src, sport, dst, dport (read, write), the arguments; a dst of 0.0.0.0 is the annotation.
+ *
  * Example: `UDPIPEncap(1.0.0.1, 1234, 2.0.0.2, 1234)`
  *
  * See also: IPEncap, Strip.
@@ -20,6 +22,16 @@ PARAM_AS(IPPORT, u16, destination_port, "DPORT", REQUIRED);
 PARAM(bool, with_checksum, "CHECKSUM", OPTIONAL(true));
 
 static u16 next_id;
+static be32 current_source, current_destination;
+static u16 current_sport, current_dport;
+
+void init(void)
+{
+    current_source = source;
+    current_destination = destination;
+    current_sport = source_port;
+    current_dport = destination_port;
+}
 
 static void encapsulate_udp(void)
 {
@@ -27,8 +39,8 @@ static void encapsulate_udp(void)
 
     packet_push(sizeof(struct udp));
     udp = header(struct udp, 0);
-    udp->sport = htons(source_port);
-    udp->dport = htons(destination_port);
+    udp->sport = htons(current_sport);
+    udp->dport = htons(current_dport);
     udp->length = htons((u16) packet_length());
 }
 
@@ -43,9 +55,18 @@ static void set_udp_checksum(void)
 void packet(int port)
 {
     encapsulate_udp();
-    ip_encapsulate(PROTOCOL_UDP, source, destination != htonl(0) ? destination : info(dst_ip), next_id);
+    ip_encapsulate(PROTOCOL_UDP, current_source, current_destination != htonl(0) ? current_destination : info(dst_ip), next_id);
     next_id += 1;
     if (with_checksum)
         set_udp_checksum();
     emit(0);
 }
+
+READ(src, be32, current_source);
+WRITE(src, be32, current_source);
+READ(sport, u16, current_sport);
+WRITE(sport, u16, current_sport);
+READ(dst, be32, current_destination);
+WRITE(dst, be32, current_destination);
+READ(dport, u16, current_dport);
+WRITE(dport, u16, current_dport);

@@ -17,16 +17,16 @@ enum fault { VALID, TOO_SHORT, BAD_VERSION, BAD_HEADER_LENGTH, BAD_LENGTH, BAD_C
 /* Where the IP header begins. */
 #define start (older_given ? (u32) older_offset : offset)
 
-/* All bits of the host part are one; networks of two addresses or one have no broadcast address (RFC 3021). */
-static bool is_broadcast(be32 address, be32 network, be32 mask)
+/* The last address of a network is its broadcast address; of one address, that itself, which no other host has. Networks of two have none (RFC 3021). */
+static bool is_last(be32 address, be32 network, be32 mask)
 {
-    return ntohl(mask) < 0xfffffffe && address == (network | ~mask);
+    return ntohl(mask) != 0xfffffffe && address == (network | ~mask);
 }
 
 static bool is_bad_source(be32 address)
 {
     for (u32 i = 0; i < interfaces_count; i++)
-        if (is_broadcast(address, interfaces[i].addr, interfaces[i].mask))
+        if (is_last(address, interfaces[i].addr, interfaces[i].mask))
             return true;
     if (interfaces_count > 0 && (address == htonl(0) || address == htonl(0xffffffff)))
         return true;
@@ -95,7 +95,7 @@ static void accept(u32 header_length, u32 length)
 static void print_fault(enum fault fault)
 {
     switch (fault) {
-    case TOO_SHORT: print("packet too short"); break;
+    case TOO_SHORT: print("tiny packet"); break;
     case BAD_VERSION: print("bad IP version"); break;
     case BAD_HEADER_LENGTH: print("bad IP header length"); break;
     case BAD_LENGTH: print("bad IP length"); break;

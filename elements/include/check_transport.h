@@ -22,7 +22,7 @@ static void print_fault(enum fault fault)
 {
     switch (fault) {
     case BAD_PROTOCOL: print("not " TRANSPORT); break;
-    case BAD_LENGTH: print("bad " TRANSPORT " length"); break;
+    case BAD_LENGTH: print("bad packet length"); break;
     default: print("bad " TRANSPORT " checksum"); break;
     }
 }

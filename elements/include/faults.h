@@ -29,7 +29,7 @@ static void drop_details(void)
 {
     for (u32 fault = VALID + 1; fault < FAULTS; fault++) {
         print_uint(counts[fault]);
-        print(" ");
+        print("\t");
         print_fault(fault);
         print("\n");
     }

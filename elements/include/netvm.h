@@ -68,6 +68,10 @@ struct rewrite_spec {
     u32 pattern;                /* inputs with the same pattern have the same number */
     be32 saddr_last;            /* of addresses without ports: saddr to this, a free one of them */
 };
+/* For each input, what a mapper chooses from: a part of name_choices, if there are any, and of name_nodes, by which sources are spread over them; without nodes they are taken
+ * in turn. A node has a place on a circle of hashes; the first one is for hashes behind all others. */
+struct rewrite_mapper { u32 first; u32 count; u32 first_node; u32 nodes; };
+struct rewrite_node { u32 place; u32 choice; };
 
 /* ---- The class ---- */
 
@@ -81,13 +85,15 @@ struct rewrite_spec {
 #define PARAM(ctype, name, keyword, mode) extern const ctype name
 /* PARAM_AS(SYNTAX, ctype, name, "KEYWORD", MODE): the same in a named syntax: SECONDS (as nanoseconds), BANDWIDTH (as bytes a
  * second), IPPORT, ETHERTYPE, IP_PROTOCOL, ICMP_TYPE, ICMP_CODE, ANNO (Click's place of an annotation), VLAN_TCI (the word ANNO is -1),
- * IP_OR_ANNO (the word DST_ANNO is 0.0.0.0), ADDRESS_ANNO (the place of an annotation with four bytes; 0: the destination; to 12: in an IPv6 destination), HEX, FIXEDPOINT16, DSCP (0 to 63), ECT (a
+ * IP_OR_ANNO (the word DST_ANNO is 0.0.0.0), IP6_OR_ANNO (it is ::), ADDRESS_ANNO (the place of an annotation with four bytes; 0: the destination; to 12: in an IPv6 destination), HEX, FIXEDPOINT16, PACKET_TYPE (click.h), DSCP (0 to 63), ECT (a
  * truth value or 2), CONTENTS (0 NONE, 1 HEX, 2 ASCII), OUTFILE (a string: the file that the element prints
  * into, - for standard output; empty: standard error). */
 #define PARAM_AS(syntax, ctype, name, keyword, mode) extern const ctype name
 /* PARAM_LIST(ctype, name, "KEYWORD", MODE): one argument that is a list separated by spaces, as `static const ctype name[]` of name_count values;
  * defaults are written 0 and mean an empty list. */
 #define PARAM_LIST(ctype, name, keyword, mode) NV_LIST(ctype, name)
+/* PARAM_LIST_AS(SYNTAX, ctype, name, "KEYWORD", MODE): the same in a named syntax, each word by itself; BYTES, of u8, takes the whole argument: its bytes are the values. */
+#define PARAM_LIST_AS(syntax, ctype, name, keyword, mode) NV_LIST(ctype, name)
 /* CONFIG(SYNTAX, name): the remaining arguments as a whole; the named syntax makes functions, constants or table entries of them. */
 #define CONFIG(syntax, name) NV_CONFIG_##syntax(name)
 /* CONFIG_LIST(ctype, name): the remaining arguments as `static const ctype name[]` of name_count values. */
@@ -153,7 +159,7 @@ void packet_read(void *array, u32 offset, u32 length);
 void packet_write(u32 offset, const void *array, u32 length);
 /* Is there a packet? */
 static inline bool packet_present(void) { return nv_packet != 0; }
-/* Moves the packet to the end of holding queue q; false if the element holds 4096 already: then the packet stays. */
+/* Moves the packet to the end of holding queue q; false if the element holds 65,536 or 256 MiB already: then the packet stays. */
 #define packet_hold(q) nv_hold(&nv_self, q)
 /* Makes the oldest packet held in queue q the packet; false if there is none. */
 #define packet_take(q) nv_take(&nv_self, q)
@@ -258,7 +264,7 @@ void print_mac(mac_t address);
 void print_bytes(u32 offset, u32 length);
 /* The same as text, a dot for what is not printable ASCII, in groups of eight. */
 void print_ascii(u32 offset, u32 length);
-/* Seconds, a dot, six digits. */
+/* Seconds, a dot, six digits; nine where the last three are not 0. */
 void print_time(u64 ns);
 
 #endif

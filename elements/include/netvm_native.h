@@ -25,7 +25,7 @@
 
 enum {
     NV_TIMERS = 16,
-    NV_HELD = 4096,             /* packets held by one element */
+    NV_HELD = 65536,            /* packets held by one element */
 };
 
 struct nv_packet {
@@ -283,11 +283,17 @@ bool nv_regex_found(void **compiled, const char *expression, u32 offset, u32 len
 #define NV_CONFIG_IP6_ROUTES(name) NV_DECLARATION(IP6_ROUTES)
 #define NV_CONFIG_RANGE_ROUTES(name) NV_DECLARATION(RANGE_ROUTES)
 #define NV_CONFIG_ARP_ENTRIES(name) NV_DECLARATION(ARP_ENTRIES)
+#define NV_CONFIG_ND_ENTRIES(name) NV_DECLARATION(ND_ENTRIES)
+#define NV_CONFIG_MAPPER(name) enum { NV_CAT(name, _count) = 1 }
 #ifdef NV_GENERATED
 #define NV_CONFIG_REWRITE(name) extern const struct rewrite_spec name[]
 #define NV_LIST(ctype, name) extern const ctype name[]
 #else
-#define NV_CONFIG_REWRITE(name) extern const struct rewrite_spec name[]; enum { NV_CAT(name, _count) = 1 }
+#define NV_CONFIG_REWRITE(name) \
+    extern const struct rewrite_spec name[], NV_CAT(name, _choices)[]; \
+    extern const struct rewrite_mapper NV_CAT(name, _mappers)[]; \
+    extern const struct rewrite_node NV_CAT(name, _nodes)[]; \
+    enum { NV_CAT(name, _count) = 1, NV_CAT(name, _choices_count) = 1 }
 #define NV_LIST(ctype, name) extern const ctype name[]; enum { NV_CAT(name, _count) = 1 }
 #endif
 #define NV_CONFIG_REWRITE_ADDRESSES(name) NV_CONFIG_REWRITE(name)

@@ -68,5 +68,4 @@ static void print_pattern(const struct rewrite_spec *spec)
     print_address(spec->daddr);
     print(" ");
     print_ports(ntohs(spec->dport), ntohs(spec->dport));
-    print("\n");
 }

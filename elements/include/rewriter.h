@@ -13,7 +13,7 @@
  * Mappings whose limit is at most brief_time() are in the first table, others in the other, so that flows that never came to anything do not fill the table
  * for as long as a connection may be idle. Both mappings of a flow are always in the same table and used at the same time.
  *
- * Source: RFC 3022, RFC 1624; Click's manual of IPRewriter. Left out: mappers (other elements that choose mappings) and guarantees: when the tables
+ * Source: RFC 3022, RFC 1624; Click's manual of IPRewriter. A mapper chooses among several patterns for an input. Left out: guarantees: when the tables
  * are full, new flows are dropped.
  */
 
@@ -22,6 +22,8 @@ enum { MOST_TRIES = 1024, PATTERNS = 64 };
 
 static u64 mapping_failures;
 static u32 next_port[PATTERNS];
+/* Of each input with a mapper that takes patterns in turn; and the output of the pattern that the last new flow got. */
+static u32 next_choice[PATTERNS], chosen_forward;
 /* The packet's flow, what it becomes, and the flow of replies to that. */
 static struct flow this_flow, rewritten, replies;
 /* The other direction of an older flow. */
@@ -84,13 +86,13 @@ static void fill_new(struct mapping *mapping, int input, u32 output, bool is_rep
 }
 
 /* Both directions, or neither. */
-static bool insert_both(int input)
+static bool insert_both(int input, const struct rewrite_spec *spec)
 {
     struct mapping *mapping = table_insert(brief, &this_flow);
 
     if (!mapping)
         return false;
-    fill_new(mapping, input, inputs[input].forward, false);
+    fill_new(mapping, input, spec->forward, false);
     mapping->to = rewritten;
     find_replies();
     mapping = table_insert(brief, &replies);
@@ -98,7 +100,7 @@ static bool insert_both(int input)
         table_delete(brief, &this_flow);
         return false;
     }
-    fill_new(mapping, input, inputs[input].reply, true);
+    fill_new(mapping, input, spec->reply, true);
     mapping->to.saddr = this_flow.daddr;
     mapping->to.daddr = this_flow.saddr;
     mapping->to.sport = this_flow.dport;
@@ -150,15 +152,50 @@ static void forget(void)
         forget_older();
 }
 
-static bool map(int port)
+static bool map_as(int port, const struct rewrite_spec *spec)
 {
-    const struct rewrite_spec *spec = &inputs[port];
-
     rewritten = this_flow;
     if (spec->kind == REWRITE_PATTERN && !apply_pattern(spec))
         return false;
     forget();
-    return insert_both(port);
+    chosen_forward = spec->forward;
+    return insert_both(port, spec);
+}
+
+/* The choice of the first place behind the hash of the source, in Click's way, so that sources go where Click sends them. */
+static u32 choice_by_source(const struct rewrite_mapper *mapper)
+{
+    u32 low = mapper->first_node + 1, high = mapper->first_node + mapper->nodes, address = ntohl(this_flow.saddr);
+    u32 hash = (address >> 24) | (address >> 8 & 0xff00) | (address << 8 & 0xff0000) | address << 24;
+
+    hash = hash * ((hash & 0xff) << 24 | 1) % 0x7fffffff;
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+
+        if (inputs_nodes[middle].place < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return inputs_nodes[low < mapper->first_node + mapper->nodes ? low : mapper->first_node].choice;
+}
+
+static bool map(int port)
+{
+    const struct rewrite_mapper *mapper = &inputs_mappers[port];
+
+    if (inputs_choices_count == 0 || mapper->count == 0)
+        return map_as(port, &inputs[port]);
+    if (mapper->nodes != 0)
+        return map_as(port, &inputs_choices[mapper->first + choice_by_source(mapper)]);
+    for (u32 i = 0; i < mapper->count; i++) {
+        u32 choice = next_choice[(u32) port % PATTERNS] % mapper->count;
+
+        next_choice[(u32) port % PATTERNS] = choice + 1;
+        if (map_as(port, &inputs_choices[mapper->first + choice]))
+            return true;
+    }
+    return false;
 }
 
 /* ---- Packets of a flow ---- */
@@ -288,7 +325,7 @@ void push(int port)
     output = note(start);
     rewrite(start);
     /* A flow that is its own reply has one mapping only, that of replies. */
-    emit((int) (is_new ? inputs[port].forward : output));
+    emit((int) (!is_new ? output : inputs_choices_count == 0 ? inputs[port].forward : chosen_forward));
 }
 
 /* ---- Handlers ---- */
@@ -301,11 +338,22 @@ static void print_address(be32 address)
         print_ip(address);
 }
 
+/* One line an input. The runtime puts behind it how many flows began there. */
 static void print_patterns(void)
 {
-    for (u32 i = 0; i < inputs_count; i++)
-        if (inputs[i].kind == REWRITE_PATTERN)
-            print_pattern(&inputs[i]);
+    for (u32 i = 0; i < inputs_count; i++) {
+        if (inputs_choices_count != 0 && inputs_mappers[i].count != 0) {
+            print("<mapper>\n");
+            continue;
+        }
+        switch (inputs[i].kind) {
+        case REWRITE_DROP: print("<drop>"); break;
+        case REWRITE_PASS: print("<nochange>"); break;
+        case REWRITE_KEEP: print("<keep>"); break;
+        default: print_pattern(&inputs[i]); break;
+        }
+        print("\n");
+    }
 }
 
 READ(mapping_failures, u64, mapping_failures);

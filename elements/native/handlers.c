@@ -212,5 +212,10 @@ void print_ascii(u32 offset, u32 length)
 
 void print_time(u64 ns)
 {
-    fprintf(out(), "%llu.%06llu", (unsigned long long) (ns / 1000000000), (unsigned long long) (ns % 1000000000 / 1000));
+    unsigned long long seconds = ns / 1000000000, rest = ns % 1000000000;
+
+    if (rest % 1000 == 0)
+        fprintf(out(), "%llu.%06llu", seconds, rest / 1000);
+    else
+        fprintf(out(), "%llu.%09llu", seconds, rest);
 }

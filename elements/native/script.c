@@ -145,7 +145,7 @@ static void read_value(const char *name)
         value[length - 1] = 0;
     printf("value ");
     for (const char *at = value ? value : "no such handler"; *at; at++)
-        printf(*at == '\n' ? "\\n" : "%c", *at);
+        printf(*at == '\n' ? "\\n" : *at == '\t' ? "\\t" : "%c", *at);
     printf("\n");
     free(value);
 }

@@ -165,7 +165,12 @@ fn arp(name: &str, words: &[String]) -> Option<String> {
 pub fn specs(name: &str, arguments: &[String]) -> Result<String, String> {
     let rows: Option<Vec<String>> = arguments.iter().enumerate().map(|(n, argument)| spec(n, &split(argument, ' '))).collect();
     let rows = rows.ok_or_else(|| format!("{arguments:?} cannot be read"))?;
-    Ok(format!("static const struct rewrite_spec {name}[] = {{\n{}}};\nenum {{ {name}_count = {} }};\n", rows.concat(), rows.len()))
+    let none = format!(
+        "static const struct rewrite_spec {name}_choices[] = {{ {{ .kind = 0 }} }};\nenum {{ {name}_choices_count = 0 }};\n\
+         static const struct rewrite_mapper {name}_mappers[{}] = {{ {{ .count = 0 }} }};\nstatic const struct rewrite_node {name}_nodes[] = {{ {{ .place = 0 }} }};\n",
+        rows.len()
+    );
+    Ok(format!("static const struct rewrite_spec {name}[] = {{\n{}}};\nenum {{ {name}_count = {} }};\n{none}", rows.concat(), rows.len()))
 }
 
 fn spec(n: usize, words: &[String]) -> Option<String> {

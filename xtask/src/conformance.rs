@@ -3,7 +3,8 @@
 //! Each test runs in a folder of its own, with `click` and `click-flatten` on the path being netvm ([`super::clicktest`] reads the files). A test needs something that
 //! is not there if its `%require` fails, or if it fails and a class of elements, an option or a program was missed.
 //!
-//! Besides, configurations that come with Click are checked and run as they are, which is counted apart.
+//! Besides, configurations that come with Click are checked and run as they are, which is counted apart; of those in its folder `conf` the summary of `netvm check` tells how many
+//! are accepted.
 
 use crate::clicktest::{self, Test};
 use std::collections::BTreeMap;
@@ -53,9 +54,18 @@ pub fn run(netvm: &Path, click: &Path, names: &[&str]) -> io::Result<bool> {
     fs::remove_dir_all(&scratch)?;
     tally.tell();
     configurations.iter().for_each(|line| println!("{}", line.as_ref().unwrap_or_else(|failed| failed)));
+    if names.is_empty() {
+        print!("{}", accepted(netvm, &click.join("conf"))?);
+    }
     let failed = configurations.iter().filter(|result| result.is_err()).count();
     println!("configurations as they are: {} passed, {failed} failed", configurations.len() - failed);
     Ok(tally.untrue == 0 && failed == 0)
+}
+
+/// How many of the configurations in a folder are accepted, and why others are not.
+fn accepted(netvm: &Path, folder: &Path) -> io::Result<String> {
+    let checked = Command::new(netvm).arg("check").arg(folder).output()?;
+    Ok(format!("in {}: {}", folder.display(), String::from_utf8_lossy(&checked.stdout)))
 }
 
 /// Checks and runs the configurations: a line for each.

@@ -45,6 +45,11 @@ impl Failure {
         Self { status: 128u8.saturating_add(u8::try_from(number).unwrap_or(0)), message: None }
     }
 
+    /// What it says.
+    pub(crate) fn message(&self) -> &str {
+        self.message.as_deref().unwrap_or_default()
+    }
+
     /// Says what is to be said and gives the exit status.
     pub(crate) fn report(self) -> ExitCode {
         if let Some(message) = self.message {

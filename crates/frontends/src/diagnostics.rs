@@ -104,6 +104,35 @@ struct Text {
 }
 
 impl Sources {
+    /// One text.
+    #[must_use]
+    pub fn of(name: impl Into<String>, text: impl Into<String>) -> Self {
+        let mut one = Self::default();
+        one.add(name, text);
+        one
+    }
+
+    /// Adds all of others; gives the offset of the first byte of these.
+    pub fn append(&mut self, others: &Self) -> u32 {
+        let start = self.end();
+        for text in &others.0 {
+            self.add(text.name.clone(), text.text.clone());
+        }
+        start
+    }
+
+    /// All texts in a row, a line feed between them, so that spans are places in it.
+    #[must_use]
+    pub fn whole(&self) -> String {
+        self.0.iter().map(|text| text.text.as_str()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Name of the text that was added last.
+    #[must_use]
+    pub fn last_name(&self) -> &str {
+        self.0.last().map_or("", |text| &text.name)
+    }
+
     /// Adds a text and gives the offset of its first byte.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> u32 {
         let (start, text) = (self.end(), text.into());

@@ -324,7 +324,7 @@ fn ports_timers_and_handlers_for_people() {
     element.event(CONTROL);
     assert_eq!(element.data(at(&element, 0), 4), [18, 0, 0, 0]);
     element.event(CONTROL + 2);
-    assert_eq!(element.printed(), "n=91.2.3.41.23456700ff\n");
+    assert_eq!(element.printed(), "n=91.2.3.41.23456789100ff\n");
 }
 
 #[test]

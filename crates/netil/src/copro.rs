@@ -108,14 +108,14 @@ pub fn expression_text(bytes: &[u8]) -> String {
 pub const CONSOLE: Descriptor = Descriptor {
     name: "console",
     registers: 4,
-    operations: &["text", "unsigned", "signed", "hex", "ip4", "ip6", "mac", "packet", "ascii"],
+    operations: &["text", "unsigned", "signed", "hex", "ip4", "ip6", "mac", "packet", "ascii", "time"],
     cost: 200,
     doc: "Text for people, which the runtime takes after each run of a handler; what exceeds 65,536 bytes in a run is lost. Initialised data: all of it. \
           text appends register 1 bytes of initialised data from register 0; unsigned and signed the 64-bit number whose high half is in register 1 in decimal; \
           hex that number in at least register 2 hexadecimal digits; ip4 the IPv4 address in register 0; ip6 the IPv6 address in registers 0 to 3, most \
           significant first; mac the Ethernet address whose high 16 bits are in register 0 and low 32 bits in register 1, as 00-11-22-33-44-55; packet register 1 \
           bytes of the packet from register 0 in hexadecimal, a blank behind every fourth byte; ascii the same as text, a dot for what is not printable, a \
-          blank behind every eighth byte.",
+          blank behind every eighth byte; time that number of nanoseconds as seconds with six digits behind the point, or nine if the last three are not 0.",
 };
 
 /// The descriptor with that name among the built-in ones.

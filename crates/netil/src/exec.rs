@@ -15,7 +15,9 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
 /// The most packets that a NetPE may hold back.
-pub const MAX_HELD: usize = 4096;
+pub const MAX_HELD: usize = 65536;
+/// The most bytes of packets that a NetPE may hold back.
+pub const MAX_HELD_BYTES: usize = 256 << 20;
 /// The most copies that one handler run may send. It bounds the memory of what waits to be sent, to 64 MiB a packet; the budget is a
 /// bound on time, and one that pays for that much leaves room for many times as much memory.
 pub const MAX_COPIES: u32 = 1024;
@@ -261,12 +263,14 @@ pub trait Source {
 pub struct Held {
     queues: HashMap<u32, VecDeque<ExchangeBuffer<'static>>>,
     count: usize,
+    /// Of all packets.
+    bytes: usize,
 }
 
 impl Held {
     /// True if no more packets may be held.
     pub fn is_full(&self) -> bool {
-        self.count >= MAX_HELD
+        self.count >= MAX_HELD || self.bytes >= MAX_HELD_BYTES
     }
 
     /// True if no packet is held.
@@ -276,6 +280,7 @@ impl Held {
 
     /// Puts a packet at the end of a queue.
     pub fn push(&mut self, queue: u32, packet: ExchangeBuffer<'static>) {
+        self.bytes += packet.bytes().len();
         self.queues.entry(queue).or_default().push_back(packet);
         self.count += 1;
     }
@@ -287,7 +292,10 @@ impl Held {
         if waiting.is_empty() {
             self.queues.remove(&queue);
         }
-        self.count -= usize::from(first.is_some());
+        if let Some(packet) = &first {
+            self.count -= 1;
+            self.bytes -= packet.bytes().len();
+        }
         first
     }
 

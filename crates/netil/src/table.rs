@@ -372,7 +372,7 @@ table! {
     PktTrim = 0xef12 "pkt.trim" [] { (i) -> () } Packet Own; "Pop a length; remove that many bytes from the packet's tail."
     PktGrow = 0xef13 "pkt.grow" [] { (i) -> () } Packet Own; "Pop a length; grow the packet at its tail by that many zero bytes. Traps `no room` past 65,535 bytes."
     PktDrop = 0xef14 "pkt.drop" [U32] { () -> () } Packet Own; "Drop the packet with the number as the reason; ends the handler."
-    PktHold = 0xef15 "pkt.hold" [] { (i) -> (i) } Packet Own; "Pop the number of a holding queue and put the packet at its end; push 1, or 0 if 4,096 packets are held, which leaves the packet where it is."
+    PktHold = 0xef15 "pkt.hold" [] { (i) -> (i) } Packet Own; "Pop the number of a holding queue and put the packet at its end; push 1, or 0 if 65,536 packets or 256 MiB are held, which leaves the packet where it is."
     PktTake = 0xef16 "pkt.take" [] { (i) -> (i) } Packet Own; "Pop the number of a holding queue and replace the exchange buffer by its first packet; push 1, or 0 if it is empty."
     PktCheck = 0xef17 "pkt.check" [] { (i i) -> () } Packet Own; "Pop length, offset; trap unless those bytes lie inside the packet."
     PktUnpull = 0xef18 "pkt.unpull" [] { (i) -> () } Packet Own; "Pop a length; bring back that many bytes that were pulled from the head, were not overwritten by `pkt.push`, and are among the last 1,024 such. Traps out of bounds if there are not so many."

@@ -31,12 +31,12 @@ mod order;
 
 pub use explain::{Account, Way};
 pub use library::Library;
-pub use runtime::graph::{Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, native};
+pub use runtime::graph::{DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, native};
 
 use crate::Error;
 use crate::engines::{self, EngineInfo};
 use crate::frontends::click;
-use ::frontends::c::{self, Source};
+use ::frontends::c;
 use ::frontends::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
 use click::application::{Facts, Faults};
 use click::processing::Kind;
@@ -61,7 +61,7 @@ const LINK: u64 = 200_000;
 /// A configuration that was read and checked.
 pub struct Application {
     name: String,
-    text: String,
+    sources: Sources,
     flat: click::Graph,
     application: app::Application,
     facts: Facts,
@@ -73,12 +73,14 @@ impl Application {
     /// # Errors
     /// Everything that is wrong with it, drawn in its text.
     pub fn read(name: &str, text: &str, reading: &Reading) -> Result<Self, Error> {
-        let source = Source { name, text };
-        let mut flat = click::flatten(text, &reading.parameters).map_err(|faults| Error::Configuration(drawn_in(source, faults)))?;
-        flat.elements.iter_mut().for_each(calling);
+        let mut sources = Sources::of(name, text);
+        let mut flat = click::flatten_files(&mut sources, &reading.parameters, &library::required)
+            .map_err(|faults| Error::Configuration(drawn_in(&sources, faults)))?;
+        let told = flat.elements.iter().flat_map(|element| &element.arguments).any(|argument| argument.contains("count_call"));
+        flat.elements.iter_mut().for_each(|element| calling(element, told));
         let library = Library::of(&reading.elements);
-        let (application, facts) = click::application::application(&flat, &library, source).map_err(Error::Configuration)?;
-        Ok(Self { name: name.to_owned(), text: text.to_owned(), flat, application, facts })
+        let (application, facts) = click::application::application(&flat, &library, &sources).map_err(Error::Configuration)?;
+        Ok(Self { name: name.to_owned(), sources, flat, application, facts })
     }
 
     /// The configuration without shorthand.
@@ -114,7 +116,7 @@ impl Application {
     /// Elements that do not take their arguments, and those that such programs cannot have, drawn where they are declared.
     pub fn native_text(&self, elements: &[PathBuf]) -> Result<String, Error> {
         self.check()?;
-        native_text::program(&self.name, &self.text, &self.flat, &self.application.shared, &Library::of(elements))
+        native_text::program(&self.name, &self.sources, &self.flat, &self.application.shared, &Library::of(elements))
     }
 
     /// Whether the elements that netvm knows itself take their arguments. Those in C were compiled with theirs when the configuration was read.
@@ -164,7 +166,7 @@ impl Application {
 
     fn drawn(&self, faults: Vec<Fault>) -> Error {
         let faults = Diagnostics(faults.into_iter().map(|fault| self.fault(fault)).collect());
-        Error::Configuration(drawn_in(Source { name: &self.name, text: &self.text }, faults))
+        Error::Configuration(drawn_in(&self.sources, faults))
     }
 
     fn fault(&self, fault: Fault) -> Diagnostic {
@@ -178,16 +180,14 @@ fn fault_at(span: Span, message: String) -> Diagnostic {
     Diagnostic { span, message, notes: Vec::new(), help: None }
 }
 
-fn drawn_in(source: Source<'_>, faults: Diagnostics) -> Faults {
-    let mut sources = Sources::default();
-    sources.add(source.name, source.text);
-    Faults(vec![c::Diagnostics { faults, sources }])
+fn drawn_in(sources: &Sources, faults: Diagnostics) -> Faults {
+    Faults(vec![c::Diagnostics { faults, sources: sources.clone() }])
 }
 
-/// A Counter that calls handlers is one of the runtime's: programs cannot.
-fn calling(element: &mut click::graph::Element) {
+/// A Counter that calls handlers is one of the runtime's: programs cannot. `told`: an element of the configuration may write which one to call.
+fn calling(element: &mut click::graph::Element, told: bool) {
     let calls = |argument: &String| ["COUNT_CALL", "BYTE_COUNT_CALL"].iter().any(|word| argument.trim_start().starts_with(word));
-    if element.class == "Counter" && element.arguments.iter().any(calls) {
+    if element.class == "Counter" && (told || element.arguments.iter().any(calls)) {
         element.class = "CallingCounter".to_owned();
     }
 }

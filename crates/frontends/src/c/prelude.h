@@ -14,3 +14,5 @@ struct rewrite_spec {
     u32 pattern;
     be32 saddr_last;
 };
+struct rewrite_mapper { u32 first; u32 count; u32 first_node; u32 nodes; };
+struct rewrite_node { u32 place; u32 choice; };

@@ -109,20 +109,21 @@ impl std::error::Error for Faults {}
 /// # Errors
 /// All that is wrong with the configuration and with the files of the classes that it uses.
 pub fn read(source: Source<'_>, parameters: &BTreeMap<String, String>, classes: &dyn Classes) -> Result<(Application, Facts), Faults> {
-    let graph = super::flatten(source.text, parameters).map_err(|Diagnostics(faults)| in_configuration(source, faults))?;
-    application(&graph, classes, source)
+    let sources = &Sources::of(source.name, source.text);
+    let graph = super::flatten(source.text, parameters).map_err(|Diagnostics(faults)| in_configuration(sources, faults))?;
+    application(&graph, classes, sources)
 }
 
-/// Makes the application of a graph that was read from `source`.
+/// Makes the application of a graph that was read from `sources`.
 ///
 /// # Errors
 /// As for [`read`].
-pub fn application(graph: &Graph, classes: &dyn Classes, source: Source<'_>) -> Result<(Application, Facts), Faults> {
-    let mut maker = Maker { graph, classes, source, faults: Vec::new(), parts: Vec::new() };
+pub fn application(graph: &Graph, classes: &dyn Classes, sources: &Sources) -> Result<(Application, Facts), Faults> {
+    let mut maker = Maker { graph, classes, sources, faults: Vec::new(), parts: Vec::new() };
     let known = maker.describe();
     maker.end()?;
     let shapes: Vec<Shape<'_>> = graph.elements.iter().map(|element| known[element.class.as_str()].shape()).collect();
-    let in_text = |Diagnostics(faults)| in_configuration(source, faults);
+    let in_text = |Diagnostics(faults)| in_configuration(sources, faults);
     let kinds = processing::kinds(graph, &shapes).map_err(in_text)?;
     let back = cycles::recirculations(graph, &shapes, &kinds).map_err(in_text)?;
     let (modules, files, info) = maker.modules(&known, &kinds);
@@ -140,10 +141,8 @@ pub fn application(graph: &Graph, classes: &dyn Classes, source: Source<'_>) -> 
     Ok((application, Facts { places, kinds, requirements: graph.requirements.clone() }))
 }
 
-fn in_configuration(source: Source<'_>, faults: Vec<Diagnostic>) -> Faults {
-    let mut sources = Sources::default();
-    sources.add(source.name, source.text);
-    Faults(vec![c::Diagnostics { faults: Diagnostics(faults), sources }])
+fn in_configuration(sources: &Sources, faults: Vec<Diagnostic>) -> Faults {
+    Faults(vec![c::Diagnostics { faults: Diagnostics(faults), sources: sources.clone() }])
 }
 
 /// What is known of a class.
@@ -179,7 +178,7 @@ impl Element {
 struct Maker<'a> {
     graph: &'a Graph,
     classes: &'a dyn Classes,
-    source: Source<'a>,
+    sources: &'a Sources,
     /// In the configuration.
     faults: Vec<Diagnostic>,
     /// In files of classes.
@@ -196,7 +195,7 @@ impl<'a> Maker<'a> {
     fn end(&mut self) -> Result<(), Faults> {
         let mut parts = std::mem::take(&mut self.parts);
         if !self.faults.is_empty() {
-            parts.extend(in_configuration(self.source, std::mem::take(&mut self.faults)).0);
+            parts.extend(in_configuration(self.sources, std::mem::take(&mut self.faults)).0);
         }
         if parts.is_empty() { Ok(()) } else { Err(Faults(parts)) }
     }
@@ -207,7 +206,7 @@ impl<'a> Maker<'a> {
 
     /// Adds the faults of a class's file, with a note of who uses it.
     fn part(&mut self, mut found: c::Diagnostics, element: &Element) {
-        let start = found.sources.add(self.source.name, self.source.text);
+        let start = found.sources.append(self.sources);
         let span = Span { start: element.span.start + start, end: element.span.end + start };
         let note = (span, format!("`{}` is of this class", element.name));
         if let Some(first) = found.faults.0.first_mut() {

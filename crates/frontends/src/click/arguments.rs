@@ -14,6 +14,9 @@ pub use crate::c::Value;
 use crate::c::{self, Mode, Param, Preset};
 use crate::pcap_filter::suggest::nearest;
 
+/// The syntax of lists whose values are the bytes of the argument.
+const BYTES: &str = "BYTES";
+
 /// What values a parameter has, as far as arguments go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
@@ -129,6 +132,9 @@ fn missing(parameter: &Param) -> String {
 fn read(parameter: &Param, argument: &str, names: &Scope<'_>) -> Result<Value, String> {
     let Param { keyword, ctype, syntax: named, .. } = parameter;
     let ty = &Type::of(ctype).ok_or_else(|| format!("`{keyword}`: there are no arguments of the type `{ctype}`"))?;
+    if parameter.list && named == BYTES {
+        return Ok(Value::Bytes(unquote(argument)));
+    }
     let syntax = if named.is_empty() { Some(Syntax::of(ty)) } else { Syntax::named(named) };
     let syntax = syntax.ok_or_else(|| format!("`{keyword}`: its class asks for the syntax {named}, which there is not"))?;
     let bytes = unquote(argument);

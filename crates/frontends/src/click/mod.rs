@@ -32,8 +32,9 @@ mod values;
 
 pub use graph::Graph;
 
-use crate::diagnostics::{Diagnostic, Diagnostics, Span};
-use std::collections::BTreeMap;
+use crate::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
+pub use require::Library;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest configuration, in bytes.
 const LONGEST: usize = 64 << 20;
@@ -44,10 +45,20 @@ const LONGEST: usize = 64 << 20;
 /// # Errors
 /// Everything that is wrong with the text, as far as it can be told without knowing the element classes.
 pub fn flatten(source: &str, parameters: &BTreeMap<String, String>) -> Result<Graph, Diagnostics> {
-    if source.len() > LONGEST {
+    flatten_files(&mut Sources::of("", source), parameters, &|_, _| Err("there are no files here".to_owned()))
+}
+
+/// The same of a configuration that may require libraries, whose texts are added to the sources. Places are in all of them.
+///
+/// # Errors
+/// As for [`flatten`], and libraries that cannot be read.
+pub fn flatten_files(sources: &mut Sources, parameters: &BTreeMap<String, String>, library: &Library<'_>) -> Result<Graph, Diagnostics> {
+    if sources.end() as usize > LONGEST {
         return Err(Diagnostics(vec![Diagnostic::new(Span::default(), format!("configuration of more than {LONGEST} bytes"))]));
     }
-    let (statements, faults) = parse::parse(source);
+    let mut reader = require::Reader { sources, library, seen: BTreeSet::new(), faults: Vec::new() };
+    let statements = reader.read(0, 0);
+    let faults = reader.faults;
     if !faults.is_empty() {
         return Err(Diagnostics(faults));
     }

@@ -13,9 +13,9 @@ const KEYWORDS: [&str; 5] = ["elementclass", "connectiontunnel", "require", "pro
 /// Ports of an element, at most.
 pub(super) const PORTS: u32 = 1 << 16;
 
-/// Statements, and what is wrong with the text.
-pub(super) fn parse(source: &str) -> (Vec<Statement>, Vec<Diagnostic>) {
-    let mut parser = Parser { lexer: Lexer::new(source), ahead: Vec::new(), depth: 0 };
+/// Statements of a text from a place on, and what is wrong with it.
+pub(super) fn parse(source: &str, at: usize) -> (Vec<Statement>, Vec<Diagnostic>) {
+    let mut parser = Parser { lexer: Lexer::new(source, at), ahead: Vec::new(), depth: 0 };
     let mut all = Vec::new();
     loop {
         all.append(&mut parser.statements());

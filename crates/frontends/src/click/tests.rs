@@ -202,9 +202,9 @@ fn what_is_required_and_not_there_is_told() {
         [
             "there is no package `grid`",
             "there is no package `ip6`",
-            "the library `lib.click` is not read",
             "`package` is no requirement",
-            "`a b c` is no requirement"
+            "`a b c` is no requirement",
+            "the library `lib.click` cannot be read: there are no files here"
         ]
     );
     let text = "require(compact_config,\n  a, /* a */ package a);";

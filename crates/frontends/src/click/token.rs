@@ -44,8 +44,9 @@ const SIGNS: [(&str, Kind); 5] =
     [("->", Kind::Arrow), ("=>", Kind::ManyArrow), ("::", Kind::Colons), ("||", Kind::Bars), ("...", Kind::Dots)];
 
 impl<'a> Lexer<'a> {
-    pub(super) fn new(source: &'a str) -> Self {
-        Self { source, at: 0, faults: Vec::new() }
+    /// Reads a text from a place on.
+    pub(super) fn new(source: &'a str, at: usize) -> Self {
+        Self { source, at, faults: Vec::new() }
     }
 
     fn rest(&self) -> &'a str {

@@ -25,7 +25,7 @@ mod lexer;
 mod link;
 mod lower;
 mod merge;
-mod names;
+pub(crate) mod names;
 mod names_table;
 mod order;
 mod parser;

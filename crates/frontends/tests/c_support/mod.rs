@@ -41,6 +41,7 @@ impl Coprocessor for Console {
             3 => format!("{wide:0digits$x}", digits = r[2] as usize),
             4 => std::net::Ipv4Addr::from(r[0]).to_string(),
             5 => std::net::Ipv6Addr::from_bits(r[..4].iter().fold(0, |value, word| value << 32 | u128::from(*word))).to_string(),
+            9 => format!("{}.{:09}", wide / 1_000_000_000, wide % 1_000_000_000),
             _ => format!("{:04x}{:08x}", r[0], r[1]),
         };
         self.text.extend(text.bytes());

@@ -153,6 +153,19 @@ fn read(path: &Path) -> Option<String> {
     small.then(|| std::fs::read(path).ok()).flatten().map(|bytes| text(&bytes))
 }
 
+/// A configuration's library, `file` as `from` calls it: its name and text. Names are relative to the file that they stand in.
+pub(super) fn required(from: &str, file: &str) -> Result<(String, String), String> {
+    let path = Path::new(from).parent().unwrap_or(Path::new("")).join(file);
+    let path = path.canonicalize().map_err(|error| error.to_string())?;
+    let here = std::env::current_dir().unwrap_or_default();
+    let name = path.strip_prefix(&here).unwrap_or(&path).display().to_string();
+    let meta = path.metadata().map_err(|error| error.to_string())?;
+    if !meta.is_file() || meta.len() > LARGEST {
+        return Err(format!("it is no file of at most {LARGEST} bytes"));
+    }
+    std::fs::read(&path).map(|bytes| (name, text(&bytes))).map_err(|error| error.to_string())
+}
+
 /// What a file says, without a byte order mark. Comments may have any bytes; in strings the compiler does not take what is not UTF-8.
 fn text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
@@ -176,6 +189,23 @@ mod tests {
         assert!(library.header("click.h").unwrap().1.contains("INFO(u8, paint)"));
         assert!(library.classes()["Paint"].starts_with("Paint(COLOR"));
         assert_eq!([library.class("Nonesuch"), library.class("../Cargo"), library.class("/etc/passwd")], [None, None, None]);
+    }
+
+    #[test]
+    fn libraries_are_relative_to_the_file_that_requires_them() {
+        let folder = std::env::temp_dir().join(format!("netvm-required-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("sub")).unwrap();
+        std::fs::write(folder.join("a.click"), "require(library sub/b.click);\nFoo :: Bar;").unwrap();
+        std::fs::write(folder.join("sub/b.click"), "require(library ../a.click)\nelementclass Bar { input -> output }\n").unwrap();
+        let main = folder.join("main.click").display().to_string();
+        let read = |text: &str| crate::application::Application::read(&main, text, &Default::default()).map_err(|error| error.to_string());
+        assert!(read("require(library a.click, library sub/b.click); Idle -> Foo -> Discard").is_ok());
+        let refused = |text: &str| read(text).err().unwrap();
+        assert!(refused("require(library c.click)").contains("the library `c.click` cannot be read: No such file"));
+        assert!(refused("elementclass X { require(library a.click) }").contains("within a compound"));
+        std::fs::write(folder.join("sub/b.click"), "elementclass Bar {\n input -> ; }\n").unwrap();
+        assert!(refused("require(library a.click)").contains("expected an element"), "{}", refused("require(library a.click)"));
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

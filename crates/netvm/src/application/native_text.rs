@@ -12,7 +12,7 @@ use super::library::Library;
 use super::{click, drawn_in};
 use crate::Error;
 use ::frontends::c::{self, PlainVariable, Source, TableScope};
-use ::frontends::diagnostics::{Diagnostic, Diagnostics};
+use ::frontends::diagnostics::{Diagnostic, Diagnostics, Sources};
 use click::application::{Faults, Part, Parts, Program, parts};
 use click::graph::Element;
 use netil::app::TableOf;
@@ -47,15 +47,20 @@ const MOST_INFO: u32 = 512;
 ///
 /// # Errors
 /// Faults of the configuration, and elements that such programs cannot have.
-pub(super) fn program(name: &str, text: &str, flat: &click::Graph, together: &[Vec<TableOf>], library: &Library) -> Result<String, Error> {
-    let source = Source { name, text };
-    let parts = parts(flat, library, source).map_err(Error::Configuration)?;
+pub(super) fn program(
+    name: &str,
+    sources: &Sources,
+    flat: &click::Graph,
+    together: &[Vec<TableOf>],
+    library: &Library,
+) -> Result<String, Error> {
+    let parts = parts(flat, library, sources).map_err(Error::Configuration)?;
     let (wires, out, faults, copies) = (Wires::new(flat, &parts), String::new(), Vec::new(), Faults(Vec::new()));
     let mut writer = Writer { flat, wires, library, out, faults, copies, variables: BTreeSet::new(), together, tables: BTreeMap::new() };
     writer.write(name, &parts);
     match (writer.faults.is_empty(), writer.copies.0.is_empty()) {
         (true, true) => Ok(writer.out),
-        (false, _) => Err(Error::Configuration(drawn_in(source, Diagnostics(writer.faults)))),
+        (false, _) => Err(Error::Configuration(drawn_in(sources, Diagnostics(writer.faults)))),
         _ => Err(Error::Configuration(writer.copies)),
     }
 }

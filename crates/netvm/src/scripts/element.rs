@@ -266,7 +266,7 @@ impl Element {
         let Some((index, control)) = self.control(name, false) else { return "no such handler".to_owned() };
         let printed = if control.call { self.call(index) } else { String::new() };
         match control.ty {
-            ControlType::Text | ControlType::None => printed.trim_end_matches('\n').replace('\n', "\\n"),
+            ControlType::Text | ControlType::None => printed.trim_end_matches('\n').replace('\n', "\\n").replace('\t', "\\t"),
             ty => shown(ty, &self.state.data[control.at as usize..]),
         }
     }

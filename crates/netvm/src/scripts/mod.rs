@@ -12,7 +12,7 @@
 //! wait PORT HEX [NAME=VALUE ...]  a packet waits before an input that pulls, until the element asks for it
 //! ask PORT                        a packet is asked for at that output
 //! write HANDLER VALUE             a write handler is called
-//! read HANDLER VALUE              a read handler has that value; a line's end is written \n
+//! read HANDLER VALUE              a read handler has that value; a line's end is written \n, a tab \t
 //! ```
 //!
 //! After `in`, `ask`, `at` and `write` follow, in order, all that happens then: `print LINE`, `out PORT HEX [NAME=VALUE ...]` (only the named annotations are

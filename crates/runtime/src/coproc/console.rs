@@ -62,6 +62,7 @@ fn shown(operation: u32, r: &Registers) -> Option<String> {
         3 => format!("{number:0digits$x}", digits = r[2].min(16) as usize),
         4 => Ipv4Addr::from_bits(r[0]).to_string(),
         5 => Ipv6Addr::from_bits(words(4)).to_string(),
+        9 => crate::graph::seconds(number),
         6 => words(2).to_be_bytes()[10..].iter().map(|b| format!("{b:02X}")).collect::<Vec<_>>().join("-"),
         _ => return None,
     })
@@ -130,6 +131,8 @@ mod tests {
             (8, [0, 10, 0, 0], ".....AZ  ~."),
             (8, [5, 2, 0, 0], "AZ"),
             (8, [10, 0, 0, 0], ""),
+            (9, [1_500_000_000, 0, 0, 0], "1.500000"),
+            (9, [1_500_000_001, 0, 0, 0], "1.500000001"),
         ];
         for (operation, registers, text) in wanted {
             assert_eq!(written(operation, registers).as_deref(), Ok(text));

@@ -127,7 +127,8 @@ impl Graph {
     fn all_controls(&self, node: usize) -> impl Iterator<Item = Control> {
         let tables = if let Body::Program(program) = &self.nodes[node].body { program.table_handlers() } else { Vec::new() };
         let pattern = |n| Control { name: format!("pattern{n}"), read: true, write: false };
-        self.controls(node).into_iter().chain(tables).chain((0..self.patterns(node).len()).map(pattern))
+        let patterns = if self.rewrites(node) { self.nodes[node].inputs.len() } else { self.patterns(node).len() };
+        self.controls(node).into_iter().chain(tables).chain((0..patterns).map(pattern))
     }
 
     fn patterns(&self, node: usize) -> &[String] {
@@ -135,10 +136,19 @@ impl Graph {
         if PATTERNED.contains(&node.class.as_str()) { &node.arguments } else { &[] }
     }
 
+    /// True if an element rewrites flows, with a pattern for each input.
+    fn rewrites(&self, node: usize) -> bool {
+        matches!(&self.nodes[node].body, Body::Program(program) if program.has_flows())
+    }
+
     /// The pattern that a handler shows.
-    fn pattern(&self, node: usize, handler: &str) -> Option<&String> {
+    fn pattern(&mut self, node: usize, handler: &str) -> Option<String> {
         let number = handler.strip_prefix("pattern")?;
-        self.patterns(node).get(number.parse::<usize>().ok().filter(|n| n.to_string() == number)?)
+        let number = number.parse::<usize>().ok().filter(|n| n.to_string() == number)?;
+        match self.rewrites(node) {
+            true => self.read_control(node, "patterns").ok()?.lines().nth(number).map(str::to_owned),
+            false => self.patterns(node).get(number).cloned(),
+        }
     }
 
     /// An element's own handler of that name: if there are two, the one that can be read, or written.
@@ -178,6 +188,9 @@ impl Graph {
     }
 
     fn read_generic(&mut self, node: usize, name: &str, text: &str) -> Result<String, String> {
+        if let Some(pattern) = self.pattern(node, name) {
+            return Ok(pattern);
+        }
         let it = &self.nodes[node];
         Ok(match name {
             "class" => it.class.clone(),
@@ -194,10 +207,7 @@ impl Graph {
                 let _ = writeln!(list, "{count} {reason}");
                 list
             }),
-            _ => match self.pattern(node, name) {
-                Some(pattern) => pattern.clone(),
-                None => return self.read_table(node, name, text),
-            },
+            _ => return self.read_table(node, name, text),
         })
     }
 
@@ -275,7 +285,11 @@ impl Graph {
             program.with(&mut self.shared, |program| program.event(event::CONTROL + index, program.time_at(now), now));
             printed = program.printed();
         }
-        let value = program.value(index, &printed);
+        let mut value = program.value(index, &printed);
+        if name == "patterns" && program.has_flows() {
+            let now = self.clock.now();
+            value = program.with(&mut self.shared, |program| program.counted_patterns(&value, now));
+        }
         self.note_timers(node);
         Ok(value)
     }

@@ -1,8 +1,8 @@
 //! Flows that are rewritten, from outside: Click's handlers of IPRewriter and its kin, for every program with their tables.
 //!
 //! Those are `brief` and `lasting`, from `struct flow` to `struct mapping` (elements/include/flow.h), or `inner` and `outer` of IPAddrRewriter, from an address to
-//! `struct mapped`. Read: `table`, and of it `tcp_table` and `udp_table`; `lookup SADDR SPORT DADDR DPORT`, what becomes of such a packet, or `tcp_lookup`; `size` and
-//! `table_size`, how many flows there are, with their replies. Written: `clear`. Both: `capacity`, up to what the
+//! `struct mapped`. Read: `table` or `mappings`, and of it `tcp_table` or `tcp_mappings`, and those of UDP; `lookup SADDR SPORT DADDR DPORT`, what becomes of such a packet, or `tcp_lookup`; `size`,
+//! `table_size` and `nmappings`, how many flows there are, with their replies. Written: `clear`. Both: `capacity`, up to what the
 //! tables are declared for.
 //!
 //! A line is `FLOW => REWRITTEN [*FOUT ROUT] iINPUT expSECONDS` as Click writes it; the star stands before the output of this direction. Leaves out: the input where
@@ -106,6 +106,13 @@ impl Mapping {
     }
 }
 
+impl Mapping {
+    /// Flows are counted once, with their replies; one that is its own reply has the mapping of replies only.
+    fn counts(&self) -> bool {
+        !self.is_reply || self.to.replies() == self.flow
+    }
+}
+
 /// The tables of a rewriter.
 #[derive(Clone, Copy)]
 enum Kind {
@@ -134,8 +141,20 @@ impl Kind {
 
     fn controls(self) -> Vec<Control> {
         let read: &[&str] = match self {
-            Self::Flows => &["table", "tcp_table", "udp_table", "lookup", "tcp_lookup", "size", "table_size"],
-            Self::Addresses => &["table", "size", "table_size"],
+            Self::Flows => &[
+                "table",
+                "mappings",
+                "tcp_table",
+                "tcp_mappings",
+                "udp_table",
+                "udp_mappings",
+                "lookup",
+                "tcp_lookup",
+                "size",
+                "table_size",
+                "nmappings",
+            ],
+            Self::Addresses => &["table", "mappings", "size", "table_size", "nmappings"],
         };
         controls(read, &["clear"], &["capacity"])
     }
@@ -157,14 +176,14 @@ impl Program {
     pub(super) fn read_flows(&mut self, handler: &str, argument: &str, now: u64) -> Option<Result<String, String>> {
         let (kind, places) = self.flows()?;
         match (kind, handler) {
-            (Kind::Flows, "table") => Some(Ok(self.flow_table(places, now, |_| true))),
-            (Kind::Flows, "tcp_table") => Some(Ok(self.flow_table(places, now, |protocol| protocol == TCP))),
-            (Kind::Flows, "udp_table") => Some(Ok(self.flow_table(places, now, |protocol| protocol == UDP))),
+            (Kind::Flows, "table" | "mappings") => Some(Ok(self.flow_table(places, now, |_| true))),
+            (Kind::Flows, "tcp_table" | "tcp_mappings") => Some(Ok(self.flow_table(places, now, |protocol| protocol == TCP))),
+            (Kind::Flows, "udp_table" | "udp_mappings") => Some(Ok(self.flow_table(places, now, |protocol| protocol == UDP))),
             (Kind::Flows, "lookup") => Some(self.flow_lookup(places, argument, &[TCP, UDP, PINGS[0], PINGS[1]], now)),
             (Kind::Flows, "tcp_lookup") => Some(self.flow_lookup(places, argument, &[TCP], now)),
-            (Kind::Flows, "size" | "table_size") => Some(Ok(self.flow_count(places, now).to_string())),
-            (Kind::Addresses, "table") => Some(Ok(self.address_table(places, now))),
-            (Kind::Addresses, "size" | "table_size") => Some(Ok(self.state.tables[places[0]].len(now).to_string())),
+            (Kind::Flows, "size" | "table_size" | "nmappings") => Some(Ok(self.flow_count(places, now).to_string())),
+            (Kind::Addresses, "table" | "mappings") => Some(Ok(self.address_table(places, now))),
+            (Kind::Addresses, "size" | "table_size" | "nmappings") => Some(Ok(self.state.tables[places[0]].len(now).to_string())),
             (_, "capacity") => Some(Ok(self.flow_capacity(kind, places[0]).to_string())),
             _ => None,
         }
@@ -181,6 +200,27 @@ impl Program {
             "capacity" => Some(self.set_flow_capacity(kind, places, text.trim())),
             _ => None,
         }
+    }
+
+    /// True if it rewrites, and so has a pattern for each input.
+    pub(super) fn has_flows(&self) -> bool {
+        self.flows().is_some()
+    }
+
+    /// The patterns of the inputs, a line each, as the program prints them: behind it how many flows that began there are known.
+    pub(super) fn counted_patterns(&self, printed: &str, now: u64) -> String {
+        let mappings = match self.flows() {
+            Some((Kind::Flows, places)) => self.mappings(places, now),
+            _ => Vec::new(),
+        };
+        let known = |input: usize| mappings.iter().filter(|mapping| mapping.counts() && mapping.input == input as u64).count();
+        printed.lines().enumerate().fold(String::new(), |mut list, (input, pattern)| {
+            let _ = match known(input) {
+                0 => writeln!(list, "{pattern}"),
+                count => writeln!(list, "{pattern} [{count}]"),
+            };
+            list
+        })
     }
 
     /// How many flows or addresses may be known.
@@ -227,10 +267,9 @@ impl Program {
         list
     }
 
-    /// Flows are counted once, with their replies; one that is its own reply has the mapping of replies only.
+    /// Those that count, one of both directions.
     fn flow_count(&self, places: [usize; 2], now: u64) -> usize {
-        let counts = |mapping: &Mapping| !mapping.is_reply || mapping.to.replies() == mapping.flow;
-        self.mappings(places, now).iter().filter(|mapping| counts(mapping)).count()
+        self.mappings(places, now).iter().filter(|mapping| mapping.counts()).count()
     }
 
     fn flow_lookup(&mut self, places: [usize; 2], argument: &str, protocols: &[u8], now: u64) -> Result<String, String> {

@@ -54,6 +54,7 @@ pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
 pub use stages::Stages;
 pub use stats::{LinkedStats, NodeStats, Stats};
+pub(crate) use text::seconds;
 
 use crate::io::device::Spec;
 use clock::Clock;

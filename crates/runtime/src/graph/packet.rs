@@ -5,6 +5,9 @@ use crate::io::LinkType;
 use netil::app::Application;
 use netil::exec::ExchangeBuffer;
 
+/// Bytes of an Ethernet header.
+const ETHER: usize = 14;
+
 /// A packet on its way.
 #[derive(Clone, Debug)]
 pub struct Packet {
@@ -39,6 +42,21 @@ impl Packet {
     pub fn header(&self, info: &Info, field: &str, has: &str) -> Option<usize> {
         let at = info.get(self, field) as u32 as i32;
         (info.get(self, has) != 0).then(|| usize::try_from(at.wrapping_sub(self.moved())).ok()).flatten()
+    }
+
+    /// The Ethernet header, right before the network header or the whole packet where none is marked: the one that is marked, or that the packet came with, even if it has been
+    /// taken off.
+    pub fn ether_header(&self, info: &Info) -> Option<[u8; ETHER]> {
+        let moved = i64::from(self.moved());
+        let place = |field, has| (info.get(self, has) != 0).then(|| i64::from(info.get(self, field) as u32 as i32) - moved);
+        let network = place("network_header", "has_network_header");
+        let came = if self.link == LinkType::EN10MB { Some(-moved) } else { None };
+        let at = place("mac_header", "has_mac_header").or(came).or(if network.is_some() { None } else { Some(0) })?;
+        let right = network.is_none_or(|network| at + ETHER as i64 == network);
+        let mut whole = self.buffer.clone();
+        whole.unpull(u32::try_from(-at).unwrap_or(0)).ok()?;
+        let bytes = whole.bytes().get(usize::try_from(at.max(0)).ok()?..)?;
+        bytes.first_chunk().copied().filter(|_| right)
     }
 
     /// Bytes taken off the head minus bytes put before it since the packet came into being.

@@ -209,7 +209,7 @@ pub(super) fn bandwidth(text: &str) -> Option<u64> {
 }
 
 /// A moment or a duration: seconds and their fraction, six digits or nine where the last three are not 0.
-pub(super) fn seconds(nanoseconds: u64) -> String {
+pub(crate) fn seconds(nanoseconds: u64) -> String {
     let (whole, part) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
     match part % 1000 {
         0 => format!("{whole}.{:06}", part / 1000),
@@ -217,18 +217,20 @@ pub(super) fn seconds(nanoseconds: u64) -> String {
     }
 }
 
-/// A number as `%.15g` prints it.
+/// A number as `%.12g` prints it, which is how Click shows numbers.
 pub(super) fn shortest(value: f64) -> String {
     if !value.is_finite() {
         return value.to_string().to_lowercase();
     }
     let exponent = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
-    if !(-5..15).contains(&exponent) {
-        let text = format!("{value:.14e}");
+    if !(-4..12).contains(&exponent) {
+        let text = format!("{value:.11e}");
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        return format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'));
+        let digits = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits };
+        let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
+        return format!("{digits}e{sign}{exponent:0>2}");
     }
-    let digits = (14 - exponent).max(0) as usize;
+    let digits = (11 - exponent).max(0) as usize;
     let fixed = format!("{value:.digits$}");
     match fixed.contains('.') {
         true => fixed.trim_end_matches('0').trim_end_matches('.').to_owned(),
@@ -333,7 +335,8 @@ mod tests {
 
     #[test]
     fn reals_print_as_people_write_them() {
-        assert_eq!([6.0, 0.5, 0.1 + 0.2, 1e20, 123_456_789.25].map(shortest), ["6", "0.5", "0.3", "1e20", "123456789.25"]);
+        assert_eq!([6.0, 0.5, 0.1 + 0.2, 1e20, 123_456_789.25].map(shortest), ["6", "0.5", "0.3", "1e+20", "123456789.25"]);
+        assert_eq!([1.0 / 3.0, 1e-5, 0.0001, 2e12, 0.0].map(shortest), ["0.333333333333", "1e-05", "0.0001", "2e+12", "0"]);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::Signals;
-use netvm::application::{Application, Graph, Host, Library, Reading, Settings, Stats, Stream};
+use netvm::application::{Application, Graph, Host, Library, Reading, Settings, Stats, Stream, native};
+use netvm::io::device::Spec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -120,11 +121,17 @@ fn no_ports(args: &Args) -> Outcome {
     }
 }
 
-/// `DEVICE=IN`, `DEVICE=OUT`, `DEVICE=IN,OUT`: which of the first two depends on whether the configuration reads the device.
+/// `DEVICE=dev:IF` and `DEVICE=tap:NAME` are live. `DEVICE=IN`, `DEVICE=OUT`, `DEVICE=IN,OUT`: which of the first two depends on whether the configuration reads the device.
 pub(crate) fn device(map: &str, application: &Application, settings: &mut Settings) -> Outcome {
     let (name, files) = map.split_once('=').ok_or_else(|| Failure::usage(format_args!("expected DEVICE=IN[,OUT], not '{map}'")))?;
-    let (is_read, is_written) =
-        (names(application, &["FromDevice", "PollDevice"], name), names(application, &["ToDevice", "ToHost"], name));
+    let (is_read, is_written) = (names(application, native::READERS, name), names(application, native::WRITERS, name));
+    if let Some(spec) = Spec::parse(files) {
+        if !is_read && !is_written {
+            return Err(Failure::usage(format_args!("--map {map}: the configuration has no device '{name}'")));
+        }
+        settings.live.insert(name.to_owned(), spec);
+        return Ok(());
+    }
     let (input, output) = match files.split_once(',') {
         Some((input, output)) => (Some(input), Some(output)),
         None if is_read => (Some(files), None),
@@ -152,7 +159,12 @@ fn names(application: &Application, classes: &[&str], device: &str) -> bool {
         let name = argument.strip_prefix("DEVNAME").filter(|rest| rest.starts_with(' ')).unwrap_or(argument);
         name.trim().trim_matches('"') == device
     };
-    application.flat().elements.iter().any(|e| classes.contains(&e.class.as_str()) && e.arguments.iter().any(of))
+    application.flat().elements.iter().filter(|e| classes.contains(&e.class.as_str())).any(|e| {
+        match native::device_name(&e.name, &e.class, &e.arguments) {
+            Some(name) => name == device,
+            None => e.arguments.iter().any(of),
+        }
+    })
 }
 
 /// Runs to the end or to a signal, and completes outputs. False if something was damaged.

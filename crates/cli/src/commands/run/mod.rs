@@ -72,8 +72,9 @@ pub(crate) struct Args {
     #[arg(short = 'h', long = "handler", value_name = "HANDLER", num_args = 0..=1, default_missing_value = "")]
     handlers: Vec<String>,
 
-    /// Captures that stand for a device of the configuration: one that it reads, one that it writes, or both
-    #[arg(long = "map", value_name = "DEVICE=IN[,OUT]")]
+    /// What stands for a device of the configuration: captures (one that it reads, one that it writes, or both), an
+    /// interface (dev:IF), or a TAP interface (tap:NAME)
+    #[arg(long = "map", value_name = "DEVICE=IN[,OUT]|dev:IF|tap:NAME")]
     maps: Vec<String>,
 
     /// Simulated time, which goes on with timers instead of a clock

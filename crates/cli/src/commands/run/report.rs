@@ -1,7 +1,7 @@
 //! What is told of a run's packets, element by element: a table for people, JSON for programs.
 
 use crate::commands::shared::grouped;
-use netvm::application::{NodeStats, Stats};
+use netvm::application::{DeviceStats, NodeStats, Stats};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -39,9 +39,32 @@ pub(super) fn table(stats: &Stats, seconds: f64) -> String {
         let time = per_packet(linked.measured.ns(), linked.packets).map(|ns| format!(", {ns:.1} ns each")).unwrap_or_default();
         let _ = writeln!(text, "linked   {} elements run as one: {} packets{time}", linked.members.len(), grouped(linked.packets));
     }
+    text += &devices(stats);
     let rate = stats.arrivals as f64 / seconds.max(1e-9) / 1e6;
     let _ = writeln!(text, "arrived  {}\ntook     {seconds:.3} s: {rate:.2} million packets/s", grouped(stats.arrivals));
     text
+}
+
+/// Frames of live devices, and how busy the run was.
+fn devices(stats: &Stats) -> String {
+    let mut text = String::new();
+    for it in &stats.devices {
+        let (received, sent) = (grouped(it.traffic.received), grouped(it.traffic.sent));
+        let _ = writeln!(text, "device   {} ({}): {received} received, {sent} sent", it.name, it.device);
+        for (reason, count) in &it.drops {
+            let _ = writeln!(text, "    {} dropped: {reason}", grouped(*count));
+        }
+    }
+    if let Some(busy) = busy(stats) {
+        let _ = writeln!(text, "busy     {:.1} % of {:.3} s", busy * 100.0, stats.lasted_ns as f64 / 1e9);
+    }
+    text
+}
+
+/// The part of the time in which a run on live devices did not wait.
+fn busy(stats: &Stats) -> Option<f64> {
+    let lasted = Some(stats.lasted_ns as f64).filter(|lasted| *lasted > 0.0 && !stats.devices.is_empty())?;
+    Some((1.0 - stats.waited_ns as f64 / lasted).max(0.0))
 }
 
 /// `unsure`: outputs that were not counted.
@@ -86,7 +109,12 @@ pub(super) fn json(stats: &Stats, handlers: Vec<(String, String)>, seconds: f64)
         json!({ "elements": members, "packets": linked.packets, "unsure": unsure, "ns_per_packet": per_packet(linked.measured.ns(), linked.packets) })
     });
     let elements: Vec<_> = stats.nodes.iter().map(element).collect();
+    let device = |it: &DeviceStats| json!({ "name": it.name, "device": it.device, "received": it.traffic.received, "sent": it.traffic.sent, "dropped": it.drops });
     let mut all = json!({ "seconds": seconds, "arrived": stats.arrivals, "elements": elements, "linked": linked });
+    if !stats.devices.is_empty() {
+        all["devices"] = stats.devices.iter().map(device).collect();
+        all["busy"] = json!(busy(stats));
+    }
     if !handlers.is_empty() {
         all["handlers"] = handlers.into_iter().map(|(name, value)| (name, Value::String(value))).collect::<serde_json::Map<_, _>>().into();
     }

@@ -130,8 +130,8 @@ impl Checker<'_> {
             self.fault_help(Span::default(), "the file declares no element class", help);
         }
         let runs = [tree::PACKET, tree::PUSH, tree::TIMER, tree::PULL].iter().any(|n| self.program.handlers[*n].is_some());
-        // What has no ports may be there for its tables alone.
-        let keeps = self.program.class.ports == "0/0" && !self.program.tables.is_empty();
+        // What has no ports may be there for its tables, or for what others read of its arguments.
+        let keeps = self.program.class.ports == "0/0";
         if !runs && !keeps && self.program.controls.is_empty() && self.faults.is_empty() {
             let span = self.element.unwrap_or_default();
             self.fault_help(span, "the class has no handler", "write `void packet(int port) { ... }`, or push, pull or timer");

@@ -42,7 +42,7 @@ impl Later {
             Item::Class(word, args, _) => {
                 let at = match &*word.text {
                     "PARAM" | "PARAM_LIST" => 1,
-                    "PARAM_AS" => 2,
+                    "PARAM_AS" | "PARAM_LIST_AS" => 2,
                     "STRINGS" | "REGEX" => 0,
                     table if table.starts_with("TABLE_") => 0,
                     _ => return,

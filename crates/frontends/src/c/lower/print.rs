@@ -19,6 +19,7 @@ const IP6: u32 = 5;
 const MAC: u32 = 6;
 const PACKET: u32 = 7;
 const ASCII: u32 = 8;
+const TIME: u32 = 9;
 
 impl Lowerer<'_> {
     pub(super) fn print(&mut self, own: Own, args: &[Arg], row: &Row, span: Span) {
@@ -61,7 +62,7 @@ impl Lowerer<'_> {
                 self.code.op2(Op::CoproExbuf, console, 0);
                 self.invoke(if own == Own::PrintBytes { PACKET } else { ASCII });
             }
-            (Own::PrintTime, _) => self.time(first),
+            (Own::PrintTime, _) => self.number(first, TIME),
             _ => {}
         }
     }
@@ -167,29 +168,5 @@ impl Lowerer<'_> {
         self.code.op2(Op::WTrunc, 48, 32);
         self.register(1);
         self.invoke(MAC);
-    }
-
-    /// Seconds, a dot, and microseconds in six digits, one by one.
-    fn time(&mut self, e: &Expr) {
-        self.value(e);
-        self.code.constant(1000, 64);
-        self.code.op1(Op::WDiv, 64);
-        let micros = self.code.keep(64);
-        self.code.load(micros);
-        self.code.constant(1_000_000, 64);
-        self.code.op1(Op::WDiv, 64);
-        self.split();
-        self.invoke(UNSIGNED);
-        self.text(&Arc::from(&b"."[..]));
-        for digit in (0..6).rev() {
-            self.code.load(micros);
-            self.code.constant(10u128.pow(digit), 64);
-            self.code.op1(Op::WDiv, 64);
-            self.code.constant(10, 64);
-            self.code.op1(Op::WMod, 64);
-            self.split();
-            self.invoke(UNSIGNED);
-        }
-        self.code.release(micros);
     }
 }

@@ -25,12 +25,13 @@ const MAX_DEPTH: u32 = 200;
 const MAX_CHAIN: u32 = 4000;
 
 /// Declarations that netvm.h makes of macros.
-pub(super) const CLASS_WORDS: [&str; 20] = [
+pub(super) const CLASS_WORDS: [&str; 21] = [
     "ELEMENT",
     "ELEMENT_FLOW",
     "PARAM",
     "PARAM_AS",
     "PARAM_LIST",
+    "PARAM_LIST_AS",
     "INFO",
     "CONFIG",
     "CONFIG_LIST",

@@ -1,10 +1,11 @@
 //! What each element of an application is made of, for those who make something else of it than programs.
 
 use super::{Classes, Faults, Graph, Known, Maker, Names, cycles, in_configuration, instance, processing};
-use crate::c::{self, Source};
+use crate::c;
 use crate::click::graph::Connection;
 use crate::click::processing::{Kinds, Shape};
 use crate::diagnostics::Diagnostics;
+use crate::diagnostics::Sources;
 
 /// An element that is in the application.
 #[derive(Clone, Debug)]
@@ -39,16 +40,16 @@ pub struct Parts {
     pub back: Vec<Connection>,
 }
 
-/// What the elements of a graph are made of that was read from `source`.
+/// What the elements of a graph are made of that was read from `sources`.
 ///
 /// # Errors
 /// As for [`super::application`].
-pub fn parts(graph: &Graph, classes: &dyn Classes, source: Source<'_>) -> Result<Parts, Faults> {
-    let mut maker = Maker { graph, classes, source, faults: Vec::new(), parts: Vec::new() };
+pub fn parts(graph: &Graph, classes: &dyn Classes, sources: &Sources) -> Result<Parts, Faults> {
+    let mut maker = Maker { graph, classes, sources, faults: Vec::new(), parts: Vec::new() };
     let known = maker.describe();
     maker.end()?;
     let shapes: Vec<Shape<'_>> = graph.elements.iter().map(|element| known[element.class.as_str()].shape()).collect();
-    let in_text = |Diagnostics(faults)| in_configuration(source, faults);
+    let in_text = |Diagnostics(faults)| in_configuration(sources, faults);
     let kinds = processing::kinds(graph, &shapes).map_err(in_text)?;
     let back = cycles::recirculations(graph, &shapes, &kinds).map_err(in_text)?;
     let (names, faults) = Names::of(graph);

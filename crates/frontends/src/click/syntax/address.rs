@@ -5,7 +5,7 @@ use crate::click::arguments::{Type, Value};
 use std::net::Ipv6Addr;
 
 pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
-    let address = parse(text, reading.names).ok_or("is not an IP address")?;
+    let address = parse(text, reading.names).ok_or_else(|| not(text, "an IP address"))?;
     match reading.ty {
         Type::Big(32) | Type::Integer { .. } => number(i128::from(address), reading.ty),
         _ => Err("is an IP address, which the parameter is not".to_owned()),
@@ -13,8 +13,24 @@ pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
 }
 
 pub(super) fn read_ip6(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
-    let address = parse_ip6(text, reading.names).ok_or("is not an IPv6 address")?;
+    let address = parse_ip6(text, reading.names).ok_or_else(|| not(text, "an IPv6 address"))?;
     Ok(Value::Bytes(address.to_be_bytes().to_vec()))
+}
+
+/// What a text is not.
+pub(super) fn not(text: &str, what: &str) -> Wrong {
+    format!("is not {what}{}", remedy(text))
+}
+
+/// What to do if a text is the name of a device. Devices have no addresses here: what a configuration means does not depend on the machine that reads it.
+pub(super) fn remedy(text: &str) -> String {
+    const BEGINNINGS: [&str; 9] = ["eth", "en", "wl", "lo", "br", "tun", "tap", "veth", "ath"];
+    let device = text.split(':').next().unwrap_or_default();
+    let rest = |begin: &&str| device.strip_prefix(*begin).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_alphanumeric()));
+    match BEGINNINGS.iter().any(rest) && device.ends_with(|c: char| c.is_ascii_digit()) {
+        true => format!("; if {device} is a device, say which addresses it has: AddressInfo({device} 10.0.0.1/24 00:01:02:03:04:05)"),
+        false => String::new(),
+    }
 }
 
 /// An address as a number.

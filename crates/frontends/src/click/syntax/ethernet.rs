@@ -2,11 +2,11 @@
 //!
 //! Source: Click's manual of `EtherAddressArg`.
 
-use super::{Reading, Scope, Wrong};
+use super::{Reading, Scope, Wrong, address};
 use crate::click::arguments::Value;
 
 pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
-    parse(text, reading.names).map(|address| Value::Bytes(address.to_vec())).ok_or_else(|| "is not an Ethernet address".to_owned())
+    parse(text, reading.names).map(|address| Value::Bytes(address.to_vec())).ok_or_else(|| address::not(text, "an Ethernet address"))
 }
 
 /// An address or the name of one.

@@ -2,7 +2,7 @@
 //!
 //! A name is known in the compound where it is declared and in those within. One name may stand for an address, a network, and an Ethernet address at the same
 //! time; `name:ip`, `:ipnet`, `:ip6`, `:ip6net`, `:eth`, `:bcast` and `:gw` say which. Names of the machine's devices have no addresses here: what a
-//! configuration means does not depend on where it is read.
+//! configuration means does not depend on where it is read. The message about such a name says how to declare it.
 //!
 //! Source: Click's manuals of AddressInfo, PortInfo and IPRewriterPatterns.
 
@@ -25,6 +25,9 @@ struct Meaning {
     pattern: Option<String>,
 }
 
+/// Classes whose elements say how rewriters choose patterns.
+const MAPPERS: [&str; 2] = ["RoundRobinIPMapper", "SourceIPHashMapper"];
+
 /// All names of a configuration.
 #[derive(Debug, Default)]
 pub struct Names {
@@ -32,6 +35,8 @@ pub struct Names {
     known: HashMap<String, Meaning>,
     /// Classes by elements' names.
     classes: HashMap<String, String>,
+    /// Arguments of the elements that others ask for theirs.
+    mappers: HashMap<String, Vec<String>>,
 }
 
 /// The names that an element knows.
@@ -48,6 +53,9 @@ impl Names {
         let (mut names, mut faults) = (Self::default(), Vec::new());
         for element in &graph.elements {
             names.classes.insert(element.name.clone(), element.class.clone());
+            if MAPPERS.contains(&element.class.as_str()) {
+                names.mappers.insert(element.name.clone(), element.arguments.clone());
+            }
             let declare = match element.class.as_str() {
                 "AddressInfo" => address,
                 "PortInfo" => port,
@@ -94,7 +102,8 @@ fn lines(class: &str, argument: &str) -> Vec<String> {
 }
 
 fn address(text: &str, meaning: &mut Meaning) -> Result<(), String> {
-    text.split_ascii_whitespace().try_for_each(|word| one_address(word, meaning).ok_or_else(|| format!("`{word}` is not an address")))
+    text.split_ascii_whitespace()
+        .try_for_each(|word| one_address(word, meaning).ok_or_else(|| format!("`{word}` {}", super::address::not(word, "an address"))))
 }
 
 fn one_address(word: &str, meaning: &mut Meaning) -> Option<()> {
@@ -151,6 +160,11 @@ impl Scope<'_> {
     /// The innermost meaning of a name that has what is asked for.
     fn find<T>(&self, name: &str, of: impl Fn(&Meaning) -> Option<T>) -> Option<T> {
         innermost(self.element, name, |full| self.names.known.get(full).and_then(&of))
+    }
+
+    /// The arguments of a mapper.
+    pub fn mapper(&self, name: &str) -> Option<&[String]> {
+        innermost(self.element, name, |full| self.names.mappers.get(full)).map(Vec::as_slice)
     }
 
     /// The class of an element.

@@ -1,4 +1,4 @@
-//! TCP and UDP ports: numbers, Click's names, or the names that a `PortInfo` gives them.
+//! TCP and UDP ports: numbers, Click's names, the names that a `PortInfo` gives them, or the machine's services, as filters have them.
 
 use super::{Reading, Scope, Wrong, integer, number};
 use crate::click::arguments::Value;
@@ -44,7 +44,7 @@ const NAMES: [(&str, u16); 34] = [
 pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
     let port = match integer::parse(text, 0) {
         Ok(port) => port,
-        Err(_) => i128::from(named(text, reading.names).ok_or("is not a port")?),
+        Err(_) => i128::from(named(text, reading.names).or_else(|| service(text)).ok_or("is not a port")?),
     };
     number(in_range(port)?, reading.ty)
 }
@@ -52,6 +52,11 @@ pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
 /// A number of 16 bits.
 pub(super) fn in_range(number: i128) -> Result<i128, Wrong> {
     if (0..=0xffff).contains(&number) { Ok(number) } else { Err("is out of range, 0 to 65535".to_owned()) }
+}
+
+/// The port of a service that the machine knows, or that is well known.
+pub(in crate::click) fn service(name: &str) -> Option<u16> {
+    crate::pcap_filter::names::service(name).and_then(|service| u16::try_from(service.port).ok())
 }
 
 /// The port of a name.

@@ -10,7 +10,8 @@ use crate::click::arguments::Value;
 use std::net::Ipv6Addr;
 
 pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
-    let (address, mask) = parse(text, true, reading.names).ok_or("is not an IP address with a prefix length or mask")?;
+    let (address, mask) =
+        parse(text, true, reading.names).ok_or_else(|| address::not(text, "an IP address with a prefix length or mask"))?;
     Ok(Value::Bytes([address.to_be_bytes(), mask.to_be_bytes()].concat()))
 }
 

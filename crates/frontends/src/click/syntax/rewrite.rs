@@ -1,6 +1,8 @@
 //! What IPRewriter does with the first packet of a flow, for each input: `drop`, `pass OUT`, `keep FOUT ROUT`,
 //! `pattern SADDR SPORT DADDR DPORT FOUT ROUT`.
 //!
+//! An element's name instead is that of a mapper, RoundRobinIPMapper or SourceIPHashMapper, whose patterns it stands for.
+//!
 //! A source port may be a range, `1024-65535`; a free port of it is taken, the packet's own if it is one. `#` behind it: ports are taken in order; `?`: at random.
 //! A pattern may have the name that an `IPRewriterPatterns` gives it.
 //!
@@ -10,6 +12,8 @@
 //! IPAddrPairRewriter's are `SADDR DADDR`.
 //!
 //! Source: Click's manuals of IPRewriter, IPAddrRewriter, IPAddrPairRewriter and ICMPPingRewriter.
+
+mod mapper;
 
 use super::whole::{Job, Written};
 use super::{address, integer, prefix, routes};
@@ -34,48 +38,115 @@ type Fields = fn(&Job<'_>, &[&str]) -> Result<Pattern, String>;
 
 /// Patterns of addresses and ports.
 pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
-    specifications(job, pattern)
+    specifications(job, pattern, true)
 }
 
 /// Patterns of source addresses.
 pub(super) fn write_addresses(job: &Job<'_>) -> Result<Written, Vec<String>> {
-    specifications(job, addresses)
+    specifications(job, addresses, false)
 }
 
 /// Patterns of source and destination addresses.
 pub(super) fn write_pairs(job: &Job<'_>) -> Result<Written, Vec<String>> {
-    specifications(job, pairs)
+    specifications(job, pairs, false)
 }
 
 /// Patterns of addresses and identifiers.
 pub(super) fn write_pings(job: &Job<'_>) -> Result<Written, Vec<String>> {
-    specifications(job, pings)
+    specifications(job, pings, false)
 }
 
 /// Writes `static const struct rewrite_spec NAME[]` and `enum { NAME_count }`.
-fn specifications(job: &Job<'_>, fields: Fields) -> Result<Written, Vec<String>> {
+fn specifications(job: &Job<'_>, fields: Fields, mapped: bool) -> Result<Written, Vec<String>> {
     let (given, wanted) = (job.arguments.len(), job.inputs as usize);
     if given != wanted {
         return Err(vec![format!("{given} specifications for {wanted} inputs: each input needs one")]);
     }
     let mut patterns = Vec::new();
-    let read =
-        |(n, argument): (usize, &String)| row(job, argument, fields, &mut patterns).map_err(|wrong| format!("input spec {n}: {wrong}"));
+    let read = |(n, argument): (usize, &String)| {
+        row(job, argument, fields, mapped, &mut patterns).map_err(|wrong| format!("input spec {n}: {wrong}"))
+    };
     let (rows, faults): (Vec<_>, Vec<_>) = job.arguments.iter().enumerate().map(read).partition(Result::is_ok);
     if !faults.is_empty() {
         return Err(faults.into_iter().filter_map(Result::err).collect());
     }
-    let rows: Vec<String> = rows.into_iter().flatten().collect();
+    let rows: Vec<Vec<String>> = rows.into_iter().flatten().collect();
+    let choices = choices(job, &rows);
     let name = job.name;
     let mut source = format!("enum {{ {name}_count = {given} }};\nstatic const struct rewrite_spec {name}[] = {{\n");
-    for row in rows {
+    for row in rows.iter().filter_map(|rows| rows.first()) {
         let _ = writeln!(source, "    {{ {row} }},");
     }
-    Ok(Written::source(source + "};\n"))
+    Ok(Written::source(source + "};\n" + &choices?))
 }
 
-/// One specification as an initialiser; patterns that are the same have the same number.
-fn row(job: &Job<'_>, argument: &str, fields: Fields, patterns: &mut Vec<Pattern>) -> Result<String, String> {
+/// What mappers choose from: `NAME_choices[]`, and for each input `NAME_mappers[]`, where its part of them begins, how many there are, and `NAME_nodes[]`, by which sources
+/// are spread over them.
+fn choices(job: &Job<'_>, rows: &[Vec<String>]) -> Result<String, Vec<String>> {
+    let name = job.name;
+    let (mut choices, mut mappers, mut nodes) = (Vec::new(), String::new(), Vec::new());
+    for (argument, rows) in job.arguments.iter().zip(rows) {
+        let first = nodes.len();
+        if rows.len() > 1 {
+            nodes.extend(mapper::nodes(job, argument).map_err(|wrong| vec![wrong])?);
+        }
+        let count = if rows.len() > 1 { rows.len() - 1 } else { 0 };
+        let _ = writeln!(mappers, "    {{ {}, {count}, {first}, {} }},", choices.len(), nodes.len() - first);
+        choices.extend(rows.iter().skip(1));
+    }
+    let mut text =
+        format!("enum {{ {name}_choices_count = {} }};\nstatic const struct rewrite_spec {name}_choices[] = {{\n", choices.len());
+    for row in &choices {
+        let _ = writeln!(text, "    {{ {row} }},");
+    }
+    if choices.is_empty() {
+        let _ = writeln!(text, "    {{ {} }},", initialiser("DROP", 0, 0, Pattern::default(), 0));
+    }
+    let _ = write!(
+        text,
+        "}};\nstatic const struct rewrite_mapper {name}_mappers[] = {{\n{mappers}}};\nstatic const struct rewrite_node {name}_nodes[] = {{\n"
+    );
+    for (key, choice) in &nodes {
+        let _ = writeln!(text, "    {{ {key}, {choice} }},");
+    }
+    if nodes.is_empty() {
+        text += "    { 0, 0 },\n";
+    }
+    Ok(text + "};\n")
+}
+
+/// What a mapper's own arguments are: patterns of addresses and ports. Nothing is made of them here but their number.
+pub(super) fn write_mapper(job: &Job<'_>) -> Result<Written, Vec<String>> {
+    let mut patterns = Vec::new();
+    let all = if job.arguments.first().is_some_and(|first| mapper::is_seed(first)) { &job.arguments[1..] } else { job.arguments };
+    if all.is_empty() {
+        return Err(vec!["no patterns given".to_owned()]);
+    }
+    // Outputs are those of the rewriter, which looks whether it has them.
+    let job = Job { outputs: u32::MAX, ..*job };
+    let mut read = |argument: &String| mapper::choice(&job, argument, job.arguments.len() > all.len(), pattern, &mut patterns);
+    let faults: Vec<String> = all.iter().filter_map(|argument| read(argument).err()).collect();
+    match faults.is_empty() {
+        true => Ok(Written::source(format!("enum {{ {}_count = {} }};\n", job.name, all.len()))),
+        false => Err(faults),
+    }
+}
+
+/// One specification as an initialiser; patterns that are the same have the same number. Behind that of a mapper, those that it chooses from.
+fn row(job: &Job<'_>, argument: &str, fields: Fields, mapped: bool, patterns: &mut Vec<Pattern>) -> Result<Vec<String>, String> {
+    let words = Job::words(argument);
+    if let [name] = &words[..]
+        && let Some(arguments) = job.names.mapper(name)
+    {
+        if !mapped {
+            return Err(format!("`{name}` has patterns of addresses and ports, which this class does not take"));
+        }
+        return mapper::rows(job, arguments, fields, patterns);
+    }
+    single(job, argument, fields, patterns).map(|row| vec![row])
+}
+
+fn single(job: &Job<'_>, argument: &str, fields: Fields, patterns: &mut Vec<Pattern>) -> Result<String, String> {
     let words = Job::words(argument);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let output = |text: &str| match routes::output(job, text)? {

@@ -32,6 +32,11 @@ pub(super) fn arp(job: &Job<'_>) -> Result<Written, Vec<String>> {
     entries(job.each(|_, argument| answers(job, argument))?.into_iter().flatten())
 }
 
+/// The same of IPv6.
+pub(super) fn neighbours(job: &Job<'_>) -> Result<Written, Vec<String>> {
+    entries(job.each(|_, argument| answers_ip6(job, argument))?.into_iter().flatten())
+}
+
 /// The last row of each key and mask, in the order of their first.
 fn entries(rows: impl Iterator<Item = Row>) -> Result<Written, Vec<String>> {
     let (mut all, mut known) = (Vec::<Row>::new(), HashMap::new());
@@ -91,17 +96,37 @@ pub(super) fn output(job: &Job<'_>, text: &str) -> Result<Value, String> {
 
 /// Addresses and prefixes with the Ethernet address that they have in common; a name may be both.
 fn answers(job: &Job<'_>, argument: &str) -> Result<Vec<Row>, String> {
+    let (prefixes, ethernet) = answer(job, argument, |word| prefix::parse(word, true, &job.names))?;
+    if prefixes.iter().any(|(_, mask)| mask.leading_ones() != mask.count_ones()) {
+        return Err("a mask is not a prefix".to_owned());
+    }
+    let row = |(address, mask): (u32, u32)| entry((address & mask).to_be_bytes().to_vec(), mask.to_be_bytes().to_vec(), ethernet);
+    Ok(prefixes.into_iter().map(row).collect())
+}
+
+/// The same of IPv6.
+fn answers_ip6(job: &Job<'_>, argument: &str) -> Result<Vec<Row>, String> {
+    let (prefixes, ethernet) = answer(job, argument, |word| prefix::parse_ip6(word, &job.names))?;
+    let row = |(address, mask): (u128, u128)| entry((address & mask).to_be_bytes().to_vec(), mask.to_be_bytes().to_vec(), ethernet);
+    Ok(prefixes.into_iter().map(row).collect())
+}
+
+fn entry(key: Vec<u8>, mask: Vec<u8>, ethernet: [u8; 6]) -> Row {
+    Row { key, mask, priority: 0, values: vec![("", Value::Bytes(ethernet.to_vec()))] }
+}
+
+fn answer<T>(job: &Job<'_>, argument: &str, parse: impl Fn(&str) -> Option<T>) -> Result<(Vec<T>, [u8; 6]), String> {
     let words = Job::words(argument);
     let (mut prefixes, mut ethernet) = (Vec::new(), None);
     for word in &words {
-        if let Some((address, mask)) = prefix::parse(word, true, &job.names) {
-            prefixes.push((address & mask, mask));
+        if let Some(prefix) = parse(word) {
+            prefixes.push(prefix);
         } else if let Some(address) = ethernet::parse(word, &job.names) {
             if ethernet.replace(address).is_some() {
                 return Err("more than one Ethernet address".to_owned());
             }
         } else {
-            return Err(format!("`{word}` is neither an IP prefix nor an Ethernet address"));
+            return Err(format!("`{word}` is neither an IP prefix nor an Ethernet address{}", address::remedy(word)));
         }
     }
     let ethernet = ethernet.or_else(|| words.iter().find_map(|word| ethernet::parse(word, &job.names)));
@@ -109,14 +134,5 @@ fn answers(job: &Job<'_>, argument: &str) -> Result<Vec<Row>, String> {
     if prefixes.is_empty() {
         return Err("an IP prefix is missing".to_owned());
     }
-    if prefixes.iter().any(|(_, mask)| mask.leading_ones() != mask.count_ones()) {
-        return Err("a mask is not a prefix".to_owned());
-    }
-    let row = |(address, mask): (u32, u32)| Row {
-        key: address.to_be_bytes().to_vec(),
-        mask: mask.to_be_bytes().to_vec(),
-        priority: 0,
-        values: vec![("", Value::Bytes(ethernet.to_vec()))],
-    };
-    Ok(prefixes.into_iter().map(row).collect())
+    Ok((prefixes, ethernet))
 }

@@ -62,6 +62,8 @@ pub const WHOLES: &[Whole] = &[
     Whole { name: "IP6_ROUTES", write: routes::ip6 },
     Whole { name: "RANGE_ROUTES", write: routes::range },
     Whole { name: "ARP_ENTRIES", write: routes::arp },
+    Whole { name: "ND_ENTRIES", write: routes::neighbours },
+    Whole { name: "MAPPER", write: rewrite::write_mapper },
     Whole { name: "REWRITE", write: rewrite::write },
     Whole { name: "REWRITE_ADDRESSES", write: rewrite::write_addresses },
     Whole { name: "REWRITE_PAIRS", write: rewrite::write_pairs },

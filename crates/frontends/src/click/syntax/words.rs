@@ -39,6 +39,9 @@ pub(super) const ICMP_TYPES: [(&str, u8); 15] = [
     ("unreachable", 3),
 ];
 
+/// How a frame was addressed, by the numbers of the annotation.
+const PACKET_TYPES: [(&str, u8); 6] = [("broadcast", 1), ("host", 0), ("loopback", 5), ("multicast", 2), ("otherhost", 3), ("outgoing", 4)];
+
 fn named(table: &[(&str, u8)], text: &str, reading: &Reading<'_>, what: &str) -> Result<Value, Wrong> {
     let known = table.iter().find(|(name, _)| *name == text).map(|(_, value)| i128::from(*value));
     let value = known.map_or_else(|| integer::parse(text, 0), Ok).map_err(|_| format!("is not {what}"))?;
@@ -68,6 +71,21 @@ pub(super) fn read_tag(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong
 /// An address, or `DST_ANNO` for that of the annotation, which is 0.0.0.0.
 pub(super) fn read_address(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
     if text == "DST_ANNO" { number(0, reading.ty) } else { address::read(text, reading) }
+}
+
+/// HOST, BROADCAST and so on, in any case.
+pub(super) fn read_packet_type(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    let known = PACKET_TYPES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+    let known = known.ok_or_else(|| {
+        let all: Vec<_> = PACKET_TYPES.iter().map(|(name, _)| name.to_ascii_uppercase()).collect();
+        format!("is no packet type: there are {}", all.join(", "))
+    })?;
+    number(i128::from(known.1), reading.ty)
+}
+
+/// An IPv6 address, or `DST_ANNO` for that of the annotation, which is ::.
+pub(super) fn read_address6(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    if text == "DST_ANNO" { Ok(Value::Bytes(vec![0; 16])) } else { address::read_ip6(text, reading) }
 }
 
 /// The class of a packet (RFC 2474).

@@ -1,7 +1,7 @@
 //! Runs a configuration between captures, on an engine, and tells all that came of it.
 
 use super::{Call, Config};
-use crate::application::{Application, Graph, Host, Reading, Settings, Stats, Stream};
+use crate::application::{Application, Graph, Host, Reading, Settings, Stats, Stream, native};
 use crate::engines::{self, EngineInfo};
 use crate::io::{Capture, Format, LinkType, Plan, Timestamp, Writer};
 use std::cell::RefCell;
@@ -15,7 +15,7 @@ pub type Packets = Vec<(u64, Vec<u8>)>;
 /// After so many rounds of work and events a run is one without end.
 const MOST_TURNS: u32 = 20_000_000;
 /// The classes of elements that read devices.
-const READERS: &[&str] = &["FromDevice", "PollDevice"];
+const READERS: &[&str] = native::READERS;
 /// What configurations call the scenario's folder.
 const FOLDER: &str = "$FOLDER";
 
@@ -172,7 +172,7 @@ fn devices(job: &Job<'_>, application: &Application, folder: &Path) -> Result<Se
         write(&file, job.inputs.get(&device).unwrap_or(&Packets::new()))?;
         settings.devices.insert(device, file);
     }
-    let written = named(application, &["ToDevice", "ToHost"]);
+    let written = named(application, native::WRITERS);
     settings.outputs = written.into_iter().map(|device| (device.clone(), folder.join(format!("{device}-out.pcap")))).collect();
     match job.inputs.keys().find(|name| !super::is_file(name) && !settings.devices.contains_key(*name)) {
         Some(unknown) => Err(format!("nothing reads a device {unknown}")),
@@ -183,7 +183,10 @@ fn devices(job: &Job<'_>, application: &Application, folder: &Path) -> Result<Se
 /// The devices that elements of these classes name.
 fn named(application: &Application, classes: &[&str]) -> Vec<String> {
     let elements = application.flat().elements.iter().filter(|element| classes.contains(&element.class.as_str()));
-    let names = elements.filter_map(|element| element.arguments.first().map(|name| name.trim().to_owned()));
+    let names = elements.filter_map(|element| {
+        let first = || element.arguments.first().map(|name| name.trim().to_owned());
+        native::device_name(&element.name, &element.class, &element.arguments).or_else(first)
+    });
     names.filter(|name| !name.is_empty()).collect()
 }
 

@@ -10,7 +10,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     flow: "",
     manual: "CallingCounter([COUNT_CALL N HANDLER [TEXT], BYTE_COUNT_CALL N HANDLER [TEXT]]) -- counts, and writes a handler at a number\n\n\
              What a Counter with these arguments becomes. The handler is written when the count reaches N, once until it is reset.\n\
-             Handlers: count byte_count r, count_call byte_count_call w, reset reset_counts w.",
+             Handlers: count byte_count r, count_call rw, byte_count_call w, reset reset_counts w.",
     make: |setup| {
         let args = Args::parse(setup.arguments, &[], &["COUNT_CALL", "BYTE_COUNT_CALL"])?;
         let call = |name| {
@@ -74,11 +74,15 @@ impl Native for Counter {
     }
 
     fn controls(&self) -> Vec<Control> {
-        controls(&["count", "byte_count"], &["reset", "reset_counts", "count_call", "byte_count_call"], &[])
+        controls(&["count", "byte_count"], &["reset", "reset_counts", "byte_count_call"], &["count_call"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
-        Ok(if handler == "count" { self.count } else { self.bytes }.to_string())
+        Ok(match handler {
+            "count" => self.count.to_string(),
+            "count_call" => self.at_count.as_ref().map_or_else(String::new, |call| call.at.to_string()),
+            _ => self.bytes.to_string(),
+        })
     }
 
     fn write(&mut self, handler: &str, text: &str, _: &mut Ctx<'_>) -> Result<(), String> {

@@ -12,8 +12,8 @@ pub(super) static SCRIPT: NativeClass = NativeClass {
     manual: "Script([TYPE T,] INSTRUCTION, ...) -- reads and writes handlers, prints, waits\n\n\
              Types: ACTIVE runs when the run begins; PASSIVE when its handler run is read or written; PACKET (the type of a script with ports) for every packet, which \
              leaves by the output that the script returns; PROXY for every handler; DRIVER as DriverManager.\n\
-             Instructions: set init export VAR TEXT, print [>FILE] TEXT|HANDLER, read write HANDLER [TEXT], pause [N], wait TIME, label L, goto L [CONDITION], loop, \
-             return [VALUE], end, exit, stop, error [TEXT]. In text, $x is a variable and $(h x) the value of a handler.\n\
+             Instructions: set init export VAR TEXT, print [>FILE] TEXT|HANDLER, save append HANDLER [FILE], read write HANDLER [TEXT], pause [N], wait TIME, label L, goto L [CONDITION], loop, \
+             return [VALUE], end, exit, stop, error [TEXT]. In text, $x is a variable, empty if it has not been set, and $(h x) the value of a handler.\n\
              Handlers: run rw, step w, goto w, and functions: add sub min max mul div idiv mod rem neg abs eq ne lt gt le ge not and or nand nor if in sprintf random \
              length unquote now htons htonl ntohs ntohl shift get first cat readable r, set w.",
     make: |setup| make(setup, None),

@@ -95,7 +95,7 @@ impl Made {
         Some(match handler {
             "count" => self.count.to_string(),
             "data" => text::quoted(&self.data),
-            "length" => self.data.len().to_string(),
+            "length" | "datasize" => self.data.len().to_string(),
             "limit" => self.limit.to_string(),
             "active" => self.active.to_string(),
             _ => return None,
@@ -106,7 +106,7 @@ impl Made {
         match handler {
             "reset" => self.count = 0,
             "data" => self.data = text::unquote(value),
-            "length" => {
+            "length" | "datasize" => {
                 let length = text::integer(value).filter(|n| (0..=i64::from(netil::exec::MAX_PACKET)).contains(n));
                 self.data = repeated(&self.data, length.ok_or("expected a length")? as usize);
             }
@@ -191,7 +191,7 @@ impl Native for InfiniteSource {
     }
 
     fn controls(&self) -> Vec<Control> {
-        controls(&["count"], &["reset"], &["data", "length", "limit", "burst", "active"])
+        controls(&["count"], &["reset"], &["data", "length", "datasize", "limit", "burst", "burstsize", "active"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {

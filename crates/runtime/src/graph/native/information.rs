@@ -4,7 +4,7 @@
 //! schedulers and threads that there are none of here: their arguments are read, so that a slip is told here as elsewhere.
 
 use super::super::{Args, text};
-use super::{Native, NativeClass, Setup};
+use super::{Ctx, Native, NativeClass, Setup};
 
 macro_rules! information {
     ($static:ident, $name:literal, $check:expr, $manual:literal) => {
@@ -40,6 +40,53 @@ information!(
     balance,
     "BalancedThreadSched([INTERVAL, INCREASING]) -- has no effect: there is one thread"
 );
+
+pub(super) static CONTROL_SOCKET: NativeClass = NativeClass {
+    name: "ControlSocket",
+    ports: "0/0",
+    processing: "a/a",
+    flow: "",
+    manual: "ControlSocket(TYPE, PORT [, READONLY, PROXY, VERBOSE, ...]) -- opens no socket yet, and says so\n\nIts arguments are read. Until handlers can be called over a socket, netvm run -h reads them at \
+             the end, and Script while it runs.",
+    make: |setup| control(setup),
+};
+
+pub(super) static CHATTER_SOCKET: NativeClass = NativeClass {
+    name: "ChatterSocket",
+    manual: "ChatterSocket(TYPE, PORT [, ...]) -- opens no socket yet, and says so\n\nMessages are on standard error.",
+    ..CONTROL_SOCKET
+};
+
+information!(
+    CLICKY_INFO,
+    "ClickyInfo",
+    read_before,
+    "ClickyInfo(STYLE ...) -- has no effect: it is for the program Clicky, which draws configurations"
+);
+
+fn control(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
+    let keywords = ["READONLY", "PROXY", "VERBOSE", "LOCALHOST", "RETRIES", "RETRY_WARNINGS", "CHANNEL", "QUIET_CHANNEL", "GREETING"];
+    let args = Args::parse(setup.arguments, &["TYPE", "PORT"], &keywords)?;
+    let kind = args.required("TYPE")?.to_ascii_lowercase();
+    args.required("PORT")?;
+    match kind.as_str() {
+        "tcp" | "unix" | "socket" => Ok(Box::new(Socket)),
+        other => Err(format!("TYPE should be TCP or UNIX, not '{other}'")),
+    }
+}
+
+/// One that is not opened.
+struct Socket;
+
+impl Native for Socket {
+    fn start(&mut self, ctx: &mut Ctx<'_>) {
+        ctx.tell("no socket is opened: read handlers with -h, or with a Script");
+    }
+
+    fn takes_bursts(&self) -> bool {
+        true
+    }
+}
 
 fn read_before(_: &Setup<'_>) -> Result<(), String> {
     Ok(())

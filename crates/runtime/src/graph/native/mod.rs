@@ -2,21 +2,27 @@
 
 mod counter;
 mod delayshaper;
+mod delayunqueue;
 mod discard;
 mod drivermanager;
+mod fastudp;
 mod filepos;
 mod fromdump;
 mod fromipsummarydump;
+mod hostdevice;
 mod infinitesource;
 mod information;
+mod ipreassembler;
 mod live;
 mod message;
+mod pingsource;
 mod pulltee;
 mod queue;
 mod ratedsource;
 mod ratedunqueue;
 mod red;
 mod replay;
+mod replayunqueue;
 mod sample;
 mod scheds;
 mod shaper;
@@ -26,6 +32,7 @@ mod toipsummarydump;
 mod unqueue;
 
 pub use fromdump::{KEYWORDS as SOURCE_KEYWORDS, positional as source_positional};
+pub use hostdevice::{READERS, WRITERS, device_name};
 pub use infinitesource::{burst as made_burst, data as made_data};
 pub use live::DeviceStats;
 pub use replay::Replay;
@@ -39,12 +46,18 @@ use netil::pool::{Even, Pool};
 #[rustfmt::skip]
 pub const ALL: &[&NativeClass] = &[
     &counter::CLASS,
-    &delayshaper::CLASS,
+    &delayshaper::CLASS, &delayunqueue::CLASS,
     &discard::DISCARD, &discard::IDLE, &discard::TIMED_SINK,
     &drivermanager::SCRIPT, &drivermanager::DRIVER_MANAGER,
+    &fastudp::SOURCE, &fastudp::FLOWS,
     &fromdump::FROM_DUMP, &fromdump::FROM_DEVICE, &fromdump::POLL_DEVICE,
     &fromipsummarydump::CLASS,
+    &hostdevice::FROM_HOST, &hostdevice::KERNEL_TUN, &hostdevice::KERNEL_TAP, &hostdevice::FROM_DPDK, &hostdevice::TO_DPDK,
     &infinitesource::CLASS,
+    &information::CONTROL_SOCKET, &information::CHATTER_SOCKET, &information::CLICKY_INFO,
+    &ipreassembler::CLASS,
+    &pingsource::CLASS,
+    &replayunqueue::CLASS,
     &information::ADDRESS_INFO, &information::PORT_INFO, &information::SCHEDULE_INFO, &information::ALIGNMENT_INFO,
     &information::STATIC_THREAD_SCHED, &information::BALANCED_THREAD_SCHED,
     &message::MESSAGE, &message::ERROR,
@@ -110,7 +123,13 @@ pub fn annotations(class: &str) -> &'static [(&'static str, u32)] {
         ("has_network_header", 1),
         ("has_transport_header", 1),
     ];
-    if matches!(class, "FromIPSummaryDump" | "ToIPSummaryDump") { SUMMARY } else { &[] }
+    const HEADERS: &[(&str, u32)] =
+        &[("network_header", 4), ("transport_header", 4), ("has_network_header", 1), ("has_transport_header", 1), ("dst_ip", 4)];
+    match class {
+        "FromIPSummaryDump" | "ToIPSummaryDump" => SUMMARY,
+        "IPReassembler" | "ICMPPingSource" => HEADERS,
+        _ => &[],
+    }
 }
 
 /// What an element is made of.

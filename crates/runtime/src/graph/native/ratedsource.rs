@@ -84,7 +84,7 @@ impl Native for RatedSource {
     }
 
     fn controls(&self) -> Vec<Control> {
-        controls(&["count"], &["reset"], &["data", "length", "limit", "active", "rate"])
+        controls(&["count"], &["reset"], &["data", "length", "datasize", "limit", "active", "rate"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {

@@ -10,7 +10,7 @@ pub(super) static RATED: NativeClass = NativeClass {
     processing: "l/h",
     flow: "",
     manual: "RatedUnqueue(RATE [, BURST_DURATION, BURST_SIZE]) -- pulls RATE packets a second and pushes them\n\n\
-             What was not taken may be made up for: BURST_SIZE packets, or those of BURST_DURATION (20 ms).\nHandlers: rate rw.",
+             What was not taken may be made up for: BURST_SIZE packets, or those of BURST_DURATION (20 ms).\nHandlers: rate active rw, calls r, how its turns went.",
     make: |setup| make(setup, false),
 };
 
@@ -21,7 +21,7 @@ pub(super) static BANDWIDTH: NativeClass = NativeClass {
     flow: "",
     manual: "BandwidthRatedUnqueue(RATE [, BURST_DURATION, BURST_BYTES]) -- pulls packets of RATE bytes a second and pushes them\n\n\
              RATE has a unit: 200kBps, 1Mbps. What was not taken may be made up for: BURST_BYTES, or those of BURST_DURATION (20 ms). A packet goes if a token is there, \
-             and then owes what it is longer.\nHandlers: rate rw.",
+             and then owes what it is longer.\nHandlers: rate active rw, calls r.",
     make: |setup| make(setup, true),
 };
 
@@ -45,7 +45,7 @@ pub(super) fn bucket(args: &Args, bandwidth: bool) -> Result<Bucket, String> {
 
 fn make(setup: &Setup<'_>, bandwidth: bool) -> Result<Box<dyn Native>, String> {
     let args = Args::parse(setup.arguments, &["RATE"], &["BURST_DURATION", "BURST_SIZE", "BURST_BYTES"])?;
-    Ok(Box::new(RatedUnqueue { bucket: bucket(&args, bandwidth)?, bandwidth, owed: 0 }))
+    Ok(Box::new(RatedUnqueue { bucket: bucket(&args, bandwidth)?, bandwidth, owed: 0, active: true, calls: [0; 4] }))
 }
 
 struct RatedUnqueue {
@@ -53,6 +53,9 @@ struct RatedUnqueue {
     bandwidth: bool,
     /// Bytes that the last packet was longer than there were tokens.
     owed: u64,
+    active: bool,
+    /// Turns; those that did nothing; packets; turns that found none.
+    calls: [u64; 4],
 }
 
 impl RatedUnqueue {
@@ -80,30 +83,49 @@ impl Native for RatedUnqueue {
 
     fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
         let now = ctx.now();
+        self.calls[0] += 1;
+        if !self.active {
+            return Task::Idle;
+        }
         if !self.may(now) {
+            self.calls[1] += 1;
             let wait = self.bucket.wait(self.owed.max(1), now);
             ctx.wake_at(wait.map_or(0, |wait| now.saturating_add(wait + 1)));
             return Task::Idle;
         }
-        let Some(packet) = ctx.pull(0) else { return Task::Idle };
+        let Some(packet) = ctx.pull(0) else {
+            self.calls[1] += 1;
+            self.calls[3] += 1;
+            return Task::Idle;
+        };
+        self.calls[2] += 1;
         self.pay(packet.len(), now);
         ctx.emit(0, packet);
         Task::Done
     }
 
     fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        ctx.any_input()
+        self.active && ctx.any_input()
     }
 
     fn controls(&self) -> Vec<Control> {
-        controls(&[], &[], &["rate"])
+        controls(&["calls"], &[], &["rate", "active"])
     }
 
-    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
-        Ok(self.bucket.rate().to_string())
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        let [runs, empty, pushes, failed] = self.calls;
+        Ok(match handler {
+            "active" => self.active.to_string(),
+            "calls" => format!("{runs} calls to run_task()\n{empty} empty runs\n{pushes} pushes\n{failed} failed pulls\n"),
+            _ => self.bucket.rate().to_string(),
+        })
     }
 
-    fn write(&mut self, _: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        if handler == "active" {
+            self.active = super::boolean(value)?;
+            return Ok(());
+        }
         let number = if self.bandwidth { text::bandwidth(value) } else { text::integer(value).and_then(|n| u64::try_from(n).ok()) };
         let rate = number.ok_or("expected a rate")?;
         self.bucket.set_rate(rate, Bucket::burst(rate, 20_000_000));

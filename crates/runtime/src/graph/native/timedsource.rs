@@ -10,7 +10,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     processing: "h/h",
     flow: "",
     manual: "TimedSource([INTERVAL, DATA, LIMIT, STOP, ACTIVE, HEADROOM]) -- makes a packet of DATA every INTERVAL (0.5 s), the first after that time\n\n\
-             LIMIT packets in all (-1: no end); then it asks for the end of the run if STOP is true.\nHandlers: count r, reset w, data interval active limit length rw.",
+             LIMIT packets in all (-1: no end); then it asks for the end of the run if STOP is true.\nHandlers: count r, reset w, data interval active limit length headroom rw; headroom changes nothing, room is made when it is asked for.",
     make: |setup| {
         let args = Args::parse(setup.arguments, &["INTERVAL", "DATA"], &["LIMIT", "STOP", "ACTIVE", "HEADROOM", "LENGTH"])?;
         let made = Made {
@@ -20,12 +20,18 @@ pub(super) static CLASS: NativeClass = NativeClass {
             stop: args.boolean("STOP", false)?,
             count: 0,
         };
-        Ok(Box::new(TimedSource { interval: args.duration("INTERVAL", 500_000_000)?.max(1), made }))
+        Ok(Box::new(TimedSource {
+            interval: args.duration("INTERVAL", 500_000_000)?.max(1),
+            headroom: i64::from(args.count("HEADROOM", 28, u32::MAX)?),
+            made,
+        }))
     },
 };
 
 struct TimedSource {
     interval: u64,
+    /// Taken and told.
+    headroom: i64,
     made: Made,
 }
 
@@ -53,15 +59,20 @@ impl Native for TimedSource {
     }
 
     fn controls(&self) -> Vec<Control> {
-        controls(&["count"], &["reset"], &["data", "length", "limit", "active", "interval"])
+        controls(&["count"], &["reset"], &["data", "length", "limit", "active", "interval", "headroom"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        if handler == "headroom" {
+            return Ok(self.headroom.to_string());
+        }
         Ok(self.made.read(handler).unwrap_or_else(|| text::seconds(self.interval)))
     }
 
     fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        if !self.made.write(handler, value)? {
+        if handler == "headroom" {
+            self.headroom = text::integer(value).filter(|n| *n >= 0).ok_or("expected a number")?;
+        } else if !self.made.write(handler, value)? {
             self.interval = text::duration(value).ok_or("expected a time")?.max(1);
         }
         if ctx.wakes_at() == 0 {

@@ -9,7 +9,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     processing: "l/h",
     flow: "",
     manual: "Unqueue([BURST, ACTIVE, LIMIT]) -- pulls packets and pushes them\n\nUp to BURST packets (1; 0: none; negative: all there are) a turn while ACTIVE (true), LIMIT (-1: \
-             no end) in all.\nHandlers: count r, reset w, active limit burst rw.",
+             no end) in all.\nHandlers: count r, reset reset_counts w, active limit burst rw.",
     make: |setup| {
         let args = Args::parse(setup.arguments, &["BURST"], &["ACTIVE", "LIMIT"])?;
         Ok(Box::new(Unqueue {
@@ -62,7 +62,7 @@ impl Native for Unqueue {
     }
 
     fn controls(&self) -> Vec<Control> {
-        controls(&["count"], &["reset"], &["active", "limit", "burst"])
+        controls(&["count"], &["reset", "reset_counts"], &["active", "limit", "burst"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {

@@ -13,11 +13,17 @@ const DEEPEST: u32 = 32;
 impl Script {
     /// A text with everything put in, and a layer of quotes taken off or not.
     pub(super) fn expanded(&mut self, text: &str, unquoted: bool, ctx: &mut Ctx<'_>) -> String {
-        let full = self.expand(text, 0, ctx);
+        let full = self.expand(text, false, 0, ctx);
         if unquoted { text::unquoted(&full) } else { full }
     }
 
-    fn expand(&mut self, text: &str, depth: u32, ctx: &mut Ctx<'_>) -> String {
+    /// A text with everything put in as it is, quotes in it too, and then a layer of quotes taken off.
+    pub(super) fn literal(&mut self, text: &str, ctx: &mut Ctx<'_>) -> String {
+        text::unquoted(&self.expand(text, true, 0, ctx))
+    }
+
+    /// `quotes`: what is put in outside of quotes gets some, so that it stays as it is when a layer is taken off.
+    fn expand(&mut self, text: &str, quotes: bool, depth: u32, ctx: &mut Ctx<'_>) -> String {
         let mut out = String::with_capacity(text.len());
         let mut quote = None;
         let mut rest = text;
@@ -31,7 +37,10 @@ impl Script {
                 ('$', None | Some('"')) if depth < DEEPEST => match self.reference(rest, depth, ctx) {
                     Some((value, taken)) => {
                         length = taken;
-                        put(&mut out, &value, quote.is_some());
+                        let mark = if quotes && quote.is_none() { "\"" } else { "" };
+                        out.push_str(mark);
+                        put(&mut out, &value, quotes || quote.is_some());
+                        out.push_str(mark);
                     }
                     None => out.push('$'),
                 },
@@ -55,7 +64,7 @@ impl Script {
         match rest.chars().next()? {
             '(' => {
                 let end = closing(rest)?;
-                let inner = self.expand(&rest[1..end], depth + 1, ctx);
+                let inner = self.expand(&rest[1..end], false, depth + 1, ctx);
                 let (name, arguments) = text::shift_word(&inner);
                 let value = self.read_handler(name, arguments, ctx).unwrap_or_else(|error| {
                     self.complain(&error, ctx);

@@ -1,8 +1,7 @@
 //! The language of Script and DriverManager: instructions, one an argument.
 //!
 //! Text is expanded when an instruction runs ([`expand`]); handlers without an element's name are the script's own ([`functions`]) or the run's. A script
-//! runs until it blocks (`pause`, `wait`) or ends, and jumps at most [`MAX_JUMPS`] times before that. Source: Click's manual of Script. Leaves out: signals,
-//! `save` and `append`.
+//! runs until it blocks (`pause`, `wait`) or ends, and jumps at most [`MAX_JUMPS`] times before that. Source: Click's manual of Script. Leaves out: signals.
 
 mod expand;
 mod functions;
@@ -11,6 +10,7 @@ pub(super) use functions::NAMES;
 
 use super::native::Ctx;
 use super::{Stream, text};
+use crate::io::claims::Claim;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
@@ -89,8 +89,11 @@ impl Script {
         for argument in arguments.iter().filter(|argument| !argument.trim().is_empty()) {
             let (word, rest) = text::shift_word(argument);
             let insn = script.insn(word, rest.trim_end()).ok_or_else(|| format!("syntax error at '{word}'"))?;
-            if let Insn::Label(label) = &insn {
-                script.labels.entry(label.clone()).or_insert(script.insns.len());
+            match &insn {
+                Insn::Label(label) => drop(script.labels.entry(label.clone()).or_insert(script.insns.len())),
+                // Variables that instructions name are empty before they are set.
+                Insn::Set(name, ..) | Insn::Init(name, ..) => drop(script.vars.insert(name.clone(), String::new())),
+                _ => {}
             }
             script.insns.push(insn);
         }
@@ -114,6 +117,8 @@ impl Script {
             }
             "print" | "printq" => Some(Insn::Print(own, true, unquoted)),
             "printn" | "printnq" => Some(Insn::Print(own, false, unquoted)),
+            "save" => saved(rest, false),
+            "append" => saved(rest, true),
             "read" | "readq" => Some(Insn::Read(own, unquoted)),
             "write" | "writeq" => Some(Insn::Write(own, unquoted)),
             "pause" | "wait_step" | "wait_stop" => pause(rest),
@@ -179,9 +184,14 @@ impl Script {
         self.vars.insert(name.to_owned(), value.to_owned());
     }
 
-    /// A variable.
+    /// A variable. An argument that was not given is empty.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.vars.get(name).map(String::as_str)
+        let argument = || match name {
+            "#" => Some("0"),
+            "args" => Some(""),
+            _ => name.parse::<u32>().ok().filter(|number| *number > 0).map(|_| ""),
+        };
+        self.vars.get(name).map(String::as_str).or_else(argument)
     }
 
     /// True if it stands at a `wait` for time.
@@ -303,9 +313,7 @@ impl Script {
         match file.filter(|(name, _)| name != "-") {
             None => ctx.print(Stream::Out, text.as_bytes()),
             Some((name, append)) => {
-                let mut open = std::fs::OpenOptions::new();
-                let opened = open.create(true).write(true).append(append).truncate(!append).open(&name);
-                if let Err(error) = opened.and_then(|mut file| file.write_all(text.as_bytes())) {
+                if let Err(error) = write_file(&name, append, text.as_bytes()) {
                     self.complain(&format!("{name}: {error}"), ctx);
                 }
             }
@@ -314,10 +322,10 @@ impl Script {
 
     /// What `print` shows: a handler's value if the text as it is written begins like the name of one, else the text.
     fn shown(&mut self, what: &str, unquoted: bool, ctx: &mut Ctx<'_>) -> Result<String, String> {
-        let full = self.expanded(what, unquoted, ctx);
         if !what.starts_with(|c: char| c.is_alphabetic() || c == '@' || c == '_') {
-            return Ok(text::unquoted(&full));
+            return Ok(self.literal(what, ctx));
         }
+        let full = self.expanded(what, unquoted, ctx);
         let (name, arguments) = text::shift_word(&full);
         self.read_handler(name, arguments, ctx)
     }
@@ -353,6 +361,20 @@ impl Script {
         let text = format!("While executing '{}':\n  {message}\n", ctx.declared());
         ctx.print(Stream::Err, text.as_bytes());
     }
+}
+
+/// Writes or appends to a file, unless it is an input or another output.
+fn write_file(name: &str, append: bool, text: &[u8]) -> std::io::Result<()> {
+    let _claim = Claim::to_write(name.as_ref())?;
+    let mut open = std::fs::OpenOptions::new();
+    open.create(true).write(true).append(append).truncate(!append).open(name)?.write_all(text)
+}
+
+/// `save HANDLER [FILE]`: the handler's value is printed into the file.
+fn saved(rest: &str, append: bool) -> Option<Insn> {
+    let (handler, file) = text::shift_word(rest);
+    let file = if file.is_empty() { "-" } else { file };
+    (!handler.is_empty()).then(|| Insn::Print(format!(">{}{file} {handler}", if append { ">" } else { "" }), true, false))
 }
 
 fn pause(rest: &str) -> Option<Insn> {

@@ -197,6 +197,15 @@ mod tests {
         ] {
             assert_eq!(show_ip(&read_ip(text).unwrap()), text);
         }
+        for (text, shown) in [
+            ("ts{1.0.0.1=!8320,1.0.0.2=8321}++5", "ts.ip{1.0.0.1=!8320,1.0.0.2=8321^}++5"),
+            ("ts.3{1.0.0.1=1,^1.0.0.3,1.0.0.4=?}+1", "ts.preip{1.0.0.1=1^1.0.0.3,1.0.0.4,0.0.0.0}"),
+            ("ts{1.0.0.1=1^1.0.0.3}", "ts.preip{1.0.0.1=1^1.0.0.3}"),
+            ("ts{1,10000,!45,^0,0}", "ts{1,10000,!45}+2"),
+            ("ssrr{1.0.0.1,^1.0.0.2}", "ssrr{1.0.0.1^1.0.0.2}"),
+        ] {
+            assert_eq!(read_ip(text).map(|bytes| show_ip(&bytes)).as_deref(), Some(shown), "{text}");
+        }
         for text in ["mss1400;wscale10;sackok;ts669063908:38382731", "sack1-10;sack1-30;sack30-32", "99=0:5:10", "."] {
             assert_eq!(show_tcp(&read_tcp(text).unwrap(), Field::TcpOptions), text);
         }

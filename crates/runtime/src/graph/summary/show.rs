@@ -115,13 +115,12 @@ impl<'p> View<'p> {
     }
 
     fn ether(&self, field: Field) -> Option<String> {
-        let at = self.packet.header(self.info, "mac_header", "has_mac_header")?;
-        let ether = self.packet.buffer.bytes().get(at..at + 14)?;
+        let ether = self.packet.ether_header(self.info)?;
         let mac = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join("-");
         Some(match field {
             Field::EtherDestination => mac(&ether[..6]),
             Field::EtherSource => mac(&ether[6..12]),
-            _ => format!("{:04x}", be16(ether, 12)?),
+            _ => format!("{:04X}", be16(&ether, 12)?),
         })
     }
 

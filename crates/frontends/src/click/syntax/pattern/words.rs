@@ -120,7 +120,11 @@ pub(super) fn value(word: &str, kind: Option<Kind>, within: Option<Protocol>, na
         known(&OPTIONS, word).map(|bit| (is(Kind::TcpOption, &[TCP, Protocol::TcpOrUdp]), Named::Value(Kind::TcpOption, bit), "tcp opt")),
         known(&ICMP_TYPES, word).map(|number| (is(ICMP_TYPE, &[ICMP]), Named::Value(ICMP_TYPE, number.into()), "icmp type")),
     ];
-    let any: Vec<_> = any.into_iter().flatten().collect();
+    let mut any: Vec<_> = any.into_iter().flatten().collect();
+    // A service of the machine never stands for something else than before.
+    if kind == Some(Kind::Port) && any.iter().all(|(fits, ..)| !fits) {
+        any.extend(port::service(word).map(|port| (true, Named::Value(Kind::Port, port.into()), "port")));
+    }
     let fitting: Vec<Named> = any.iter().filter(|(fits, ..)| *fits).map(|(_, named, _)| *named).collect();
     match (&fitting[..], &any[..]) {
         ([one], _) => Ok(Some(*one)),

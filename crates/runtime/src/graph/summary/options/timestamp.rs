@@ -1,5 +1,6 @@
 //! The IP timestamp option as text: `ts{1,10000,!45}+2++3` has three times, of which one is not in milliseconds since midnight, room for two more, and an
 //! overflow count of 3; `ts.ip{1.0.0.1=1}` has addresses with the times, `ts.preip{1.0.0.1=1^1.0.0.2}` addresses that were given before.
+//! Without a name, an address in the first place tells which of these it is. Of an address whose time is still to come `=?` may stand behind.
 //!
 //! Source: RFC 791, 3.1; Click's manual of ToIPSummaryDump.
 
@@ -62,15 +63,15 @@ fn shown(slot: &[u8], has_time: bool) -> String {
 
 /// The option from its name and what is behind the brace; `None` where it is none.
 pub(super) fn read(name: &str, rest: &str) -> Option<Vec<u8>> {
+    let (inside, behind) = rest.split_once('}')?;
+    let (free, overflow) = numbers(behind)?;
+    let (past, next) = inside.split_once('^').unwrap_or((inside, ""));
     let flag = match name.strip_prefix("ts")?.strip_prefix('.') {
-        None if name == "ts" => 0,
+        None if name == "ts" => flag_of(past, next),
         Some("ip") => WITH,
         Some("preip") => GIVEN,
         number => number?.parse::<u8>().ok().filter(|flag| *flag < 16)?,
     };
-    let (inside, behind) = rest.split_once('}')?;
-    let (free, overflow) = numbers(behind)?;
-    let (past, next) = inside.split_once('^').unwrap_or((inside, ""));
     let slots = |text: &str, has_time: bool| {
         let each = text.split(',').filter(|part| !part.is_empty());
         Some(each.map(|part| one(part, flag, has_time)).collect::<Option<Vec<_>>>()?.concat())
@@ -81,6 +82,15 @@ pub(super) fn read(name: &str, rest: &str) -> Option<Vec<u8>> {
     bytes.extend([past, next].concat());
     bytes.resize(length, 0);
     Some(bytes)
+}
+
+/// What times are that have no name: with addresses if there is one.
+fn flag_of(past: &str, next: &str) -> u8 {
+    match [past, next].map(|part| part.contains('.')) {
+        [_, true] => GIVEN,
+        [true, false] => WITH,
+        [false, false] => 0,
+    }
 }
 
 /// `+2++3`: how many are free, and the overflow count.
@@ -96,7 +106,11 @@ fn numbers(text: &str) -> Option<(usize, u8)> {
 fn one(text: &str, flag: u8, has_time: bool) -> Option<Vec<u8>> {
     let (address, time) = match (slot(flag), has_time) {
         (8, true) => text.split_once('=').map(|(address, time)| (Some(address), time))?,
-        (8, false) => (Some(text), "0"),
+        (8, false) => match text.split_once('=') {
+            None => (Some(text), "0"),
+            Some((address, "?")) => (Some(address), "0"),
+            Some((address, time)) => (Some(address), time),
+        },
         _ => (None, text),
     };
     let (bit, digits) = time.strip_prefix('!').map_or((0, time), |digits| (OTHER, digits));

@@ -1,22 +1,29 @@
-//! `netvm check`: whether a configuration can run, and which ways packets take in it.
+//! `netvm check`: whether a configuration can run, and which ways packets take in it; of a folder, how many can.
+
+mod folder;
 
 use super::run::{configuration, search};
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::out::Out;
 use std::path::PathBuf;
 
 /// Check a Click configuration
 ///
-/// Reads it, looks its classes up, and checks ports, push and pull, and arguments; captures need not be there. What is found wrong is drawn in its text; else a line tells how
-/// many elements and connections there are, and which connections lead packets back.
+/// Reads it, looks its classes up, and checks ports, push and pull, and arguments. Captures need not be there, and devices need not be mapped: that is needed to run. What is found
+/// wrong is drawn in its text; else a line tells how many elements and connections there are, and which connections lead packets back.
+///
+/// Of a folder, all configurations in it and in those within it (*.click) are checked: a summary tells how many are accepted and, for the others, the first reason, most frequent first.
+/// The exit status is 1 if one is refused.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   netvm check router.click
-  netvm check router.click --paths")]
+  netvm check router.click --paths
+  netvm check configurations/
+  netvm check configurations/ --json | jq '.refused[] | .count, .reason'")]
 pub(crate) struct Args {
-    /// Click configuration, - for standard input
-    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    /// Click configuration, - for standard input, or a folder of configurations
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
     file: PathBuf,
 
     /// Values for parameters of the configuration
@@ -34,9 +41,25 @@ pub(crate) struct Args {
     /// Print the configuration without its shorthand
     #[arg(long)]
     flat: bool,
+
+    /// Print the summary of a folder as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
+    let is_folder = args.file.is_dir();
+    let not = [
+        (args.paths && is_folder, "--paths is for one configuration"),
+        (args.flat && is_folder, "--flat is for one configuration"),
+        (args.json && !is_folder, "--json is for a folder"),
+    ];
+    if let Some((_, why)) = not.iter().find(|(wrong, _)| *wrong) {
+        return Err(Failure::usage(why));
+    }
+    if is_folder {
+        return folder::run(&args.file, &args.parameters, &args.elements, args.json);
+    }
     let file = search::configuration(&args.file);
     let text = configuration::read(&file)?;
     let reading = configuration::reading(Some(&file), args.parameters.iter().cloned(), &args.elements)?;

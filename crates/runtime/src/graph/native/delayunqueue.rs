@@ -1,0 +1,74 @@
+//! DelayUnqueue: packets are pulled, and pushed some time after their own.
+
+use super::super::{Args, Packet, text};
+use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+
+pub(super) static CLASS: NativeClass = NativeClass {
+    name: "DelayUnqueue",
+    ports: "1/1",
+    processing: "l/h",
+    flow: "",
+    manual: "DelayUnqueue(DELAY) -- pulls packets and pushes each DELAY after its time\n\nIt holds one packet; what is given has the time of its leaving: its own and DELAY. Handlers: delay rw.",
+    make: |setup| {
+        let args = Args::parse(setup.arguments, &["DELAY"], &[])?;
+        args.required("DELAY")?;
+        Ok(Box::new(DelayUnqueue { delay: args.duration("DELAY", 0)?, held: None }))
+    },
+};
+
+struct DelayUnqueue {
+    delay: u64,
+    /// With the time at which it leaves.
+    held: Option<Packet>,
+}
+
+impl DelayUnqueue {
+    fn fill(&mut self, ctx: &mut Ctx<'_>) {
+        if self.held.is_none()
+            && let Some(mut packet) = ctx.pull(0)
+        {
+            let time = if packet.buffer.time_ns < 1_000_000_000 { ctx.now() } else { packet.buffer.time_ns };
+            packet.buffer.time_ns = time.saturating_add(self.delay);
+            self.held = Some(packet);
+        }
+    }
+}
+
+impl Native for DelayUnqueue {
+    fn is_task(&self) -> bool {
+        true
+    }
+
+    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        self.fill(ctx);
+        match self.held.take() {
+            None => Task::Idle,
+            Some(packet) if packet.buffer.time_ns > ctx.now() => {
+                ctx.wake_at(packet.buffer.time_ns);
+                self.held = Some(packet);
+                Task::Idle
+            }
+            Some(packet) => {
+                ctx.emit(0, packet);
+                Task::Done
+            }
+        }
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.held.is_some() || ctx.any_input()
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&[], &[], &["delay"])
+    }
+
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(text::seconds(self.delay))
+    }
+
+    fn write(&mut self, _: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        self.delay = text::duration(value).ok_or("expected a time")?;
+        Ok(())
+    }
+}

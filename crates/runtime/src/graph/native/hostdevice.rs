@@ -1,0 +1,192 @@
+//! FromHost, KernelTap, KernelTun, FromDPDKDevice, ToDPDKDevice: other ways to the host and its devices, which are captures here as FromDevice's and ToDevice's are.
+//!
+//! A capture stands for a device by the name that [`device_name`] finds. What these classes say of the host, such as its addresses, has no effect.
+
+use super::super::{Args, Packet};
+use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, fromdump, todump};
+
+macro_rules! device {
+    ($static:ident, $name:literal, $ports:literal, $processing:literal, $flow:literal, $manual:literal) => {
+        pub(super) static $static: NativeClass =
+            NativeClass { name: $name, ports: $ports, processing: $processing, flow: $flow, manual: $manual, make };
+    };
+}
+
+device!(
+    FROM_HOST,
+    "FromHost",
+    "0/1-2",
+    "a/ah",
+    "",
+    "FromHost(DEVNAME [, PREFIX, ...]) -- the packets of a capture that stands for what the host sends\n\nWhich one is told by --map DEVNAME=FILE. What else Click's element takes has \
+     no effect."
+);
+device!(
+    KERNEL_TUN,
+    "KernelTun",
+    "0-1/1-2",
+    "a/h",
+    "x/y",
+    "KernelTun(ADDR/MASK [, GATEWAY, DEVNAME, ...]) -- a capture in place of the host's tunnel device, and one that is written\n\nPackets that come in are written, those of \
+     the capture go out: --map DEVNAME=IN,OUT. Without DEVNAME the device is called as the element. Addresses and what else Click's element takes have no effect.\nHandlers: count filename r."
+);
+device!(
+    KERNEL_TAP,
+    "KernelTap",
+    "0-1/1-2",
+    "a/h",
+    "x/y",
+    "KernelTap(ADDR/MASK [, GATEWAY, DEVNAME, ...]) -- the same as KernelTun, with Ethernet headers"
+);
+device!(
+    FROM_DPDK,
+    "FromDPDKDevice",
+    "0/1-2",
+    "a/ah",
+    "",
+    "FromDPDKDevice(PORT, ...) -- the packets of a capture that stands for a port of DPDK\n\nWhich one is told by --map PORT=FILE. Queues, threads and what else Click's element \
+     takes have no effect."
+);
+device!(
+    TO_DPDK,
+    "ToDPDKDevice",
+    "1/0-1",
+    "a/h",
+    "",
+    "ToDPDKDevice(PORT, ...) -- writes packets into a capture that stands for a port of DPDK\n\nWhich one is told by --map PORT=FILE, or by --map PORT=IN,OUT. What else Click's \
+     element takes has no effect."
+);
+
+/// Arguments that are read and change nothing.
+#[rustfmt::skip]
+const KEYWORDS: &[&str] = &[
+    "DEVNAME", "DEV_NAME", "PORT", "PREFIX", "ADDR", "GATEWAY", "TAP", "HEADROOM", "BURST", "MTU", "ETHER", "TYPE", "IGNORE_QUEUE_OVERFLOWS", "ADJUST_HEADROOM", "CLICK_XENO", "PRINTANNO", "STOP",
+    "QUEUE", "N_QUEUES", "MAXTHREADS", "NDESC", "PROMISC", "NUMA", "NUMA_NODE", "VERBOSE", "RSS_AGGREGATE", "ACTIVE", "IQUEUE", "BLOCKING", "TIMEOUT", "TCO", "MAC", "SCALE", "THREADOFFSET",
+    "ALLOC", "INTERNAL_TX_QUEUE_SIZE", "USE_Q", "CAPACITY",
+];
+
+/// Classes of elements that read devices.
+pub const READERS: &[&str] = &["FromDevice", "PollDevice", "FromHost", "KernelTun", "KernelTap", "FromDPDKDevice"];
+/// Classes of elements that write them.
+pub const WRITERS: &[&str] = &["ToDevice", "ToHost", "KernelTun", "KernelTap", "ToDPDKDevice"];
+
+fn arguments(class: &str, arguments: &[String]) -> Result<Args, String> {
+    let positional: &[&str] = match class {
+        "KernelTun" | "KernelTap" => &["ADDR", "GATEWAY"],
+        "FromDPDKDevice" | "ToDPDKDevice" => &["PORT", "QUEUE", "N_QUEUES", "PROMISC"],
+        "FromHost" => &["DEVNAME", "PREFIX"],
+        _ => &["DEVNAME", "PROMISC", "SNAPLEN"],
+    };
+    Args::parse(arguments, positional, KEYWORDS)
+}
+
+/// The device that an element of one of these classes has.
+pub fn device_name(element: &str, class: &str, given: &[String]) -> Option<String> {
+    if !matches!(class, "FromHost" | "KernelTun" | "KernelTap" | "FromDPDKDevice" | "ToDPDKDevice") {
+        return None;
+    }
+    let args = arguments(class, given).ok()?;
+    args.text("DEVNAME").or_else(|| args.text("DEV_NAME")).or_else(|| args.text("PORT")).or_else(|| Some(element.to_owned()))
+}
+
+fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
+    let args = arguments(setup.class, setup.arguments)?;
+    let wanted = match setup.class {
+        "KernelTun" | "KernelTap" => "ADDR",
+        "FromHost" => "DEVNAME",
+        _ => "PORT",
+    };
+    args.required(wanted)?;
+    let name = device_name(setup.name, setup.class, setup.arguments).ok_or("there is no device")?;
+    let part = [super::super::text::quoted(name.as_bytes())];
+    let of = |class, inputs, outputs| Setup {
+        name: setup.name,
+        class,
+        arguments: &part,
+        inputs,
+        outputs,
+        pulled: setup.pulled,
+        output_pulled: if outputs > 0 { setup.output_pulled.clone() } else { Vec::new() },
+        info: setup.info,
+        settings: setup.settings,
+        seed: setup.seed,
+    };
+    let source = || (fromdump::FROM_DEVICE.make)(&of("FromDevice", 0, setup.outputs));
+    let sink = || (todump::TO_DEVICE.make)(&of("ToDevice", setup.inputs, 0));
+    match setup.class {
+        "FromHost" | "FromDPDKDevice" => source(),
+        "ToDPDKDevice" => sink(),
+        _ if setup.inputs == 0 => source(),
+        _ => Ok(Box::new(Both { source: source()?, sink: sink()? })),
+    }
+}
+
+/// A device that is read and written.
+struct Both {
+    source: Box<dyn Native>,
+    sink: Box<dyn Native>,
+}
+
+impl Native for Both {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.sink.init(ctx)?;
+        self.source.init(ctx)
+    }
+
+    fn start(&mut self, ctx: &mut Ctx<'_>) {
+        self.source.start(ctx);
+    }
+
+    fn push(&mut self, port: u32, packet: Packet, ctx: &mut Ctx<'_>) {
+        self.sink.push(port, packet, ctx);
+    }
+
+    fn is_task(&self) -> bool {
+        self.sink.is_task()
+    }
+
+    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        self.sink.task(ctx)
+    }
+
+    fn timer(&mut self, when: u64, ctx: &mut Ctx<'_>) {
+        self.source.timer(when, ctx);
+    }
+
+    fn is_source(&self) -> bool {
+        self.source.is_source()
+    }
+
+    fn next_arrival(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
+        self.source.next_arrival(ctx)
+    }
+
+    fn arrive(&mut self, ctx: &mut Ctx<'_>) {
+        self.source.arrive(ctx);
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        self.source.progress()
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.sink.is_scheduled(ctx)
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        self.source.controls()
+    }
+
+    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
+        self.source.read(handler, text, ctx)
+    }
+
+    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.source.write(handler, text, ctx)
+    }
+
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.sink.finish(ctx)?;
+        self.source.finish(ctx)
+    }
+}
