@@ -19,7 +19,7 @@ const OURS: &str = "ether src 02:00:00:00:00:07";
 const SOURCE: [u8; 6] = [2, 0, 0, 0, 0, 7];
 
 /// A network namespace with the interfaces `left` and `right`, which are connected.
-struct Space(String);
+pub struct Space(pub String);
 
 impl Space {
     /// Makes one; tells why not, where that cannot be.
@@ -38,7 +38,7 @@ impl Space {
         made.then_some(space)
     }
 
-    fn ip(&self, args: &[&str]) -> bool {
+    pub fn ip(&self, args: &[&str]) -> bool {
         ip(&[&["-n", &self.0], args].concat())
     }
 
@@ -56,7 +56,7 @@ impl Space {
     }
 
     /// Does something inside; programs that are started there are inside, too.
-    fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+    pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         let space = File::open(format!("/run/netns/{}", self.0)).expect("the namespace");
         std::thread::scope(|scope| {
             let work = || {
@@ -74,24 +74,29 @@ impl Drop for Space {
     }
 }
 
-fn ip(args: &[&str]) -> bool {
+pub fn ip(args: &[&str]) -> bool {
     Command::new("ip").args(args).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
 /// A program that captures, from the moment on when it does.
-struct Capturing {
+pub struct Capturing {
     child: Child,
     out: mpsc::Receiver<String>,
     err: mpsc::Receiver<String>,
 }
 
 impl Capturing {
-    fn begin(mut command: Command) -> Self {
+    pub fn begin(command: Command) -> Self {
+        Self::when(command, "listening on")
+    }
+
+    /// Waits until the program says that.
+    pub fn when(mut command: Command, said: &str) -> Self {
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let (out, err) = (lines(child.stdout.take()), lines(child.stderr.take()));
         let capturing = Self { child, out, err };
-        while !capturing.err.recv_timeout(PATIENCE).expect("the program captures").contains("listening on") {}
+        while !capturing.err.recv_timeout(PATIENCE).expect("the program captures").contains(said) {}
         capturing
     }
 
@@ -99,12 +104,12 @@ impl Capturing {
         self.out.recv_timeout(PATIENCE).expect("a line comes while the program goes on")
     }
 
-    fn signal(&self, signal: &str) {
+    pub fn signal(&self, signal: &str) {
         assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().expect("kill").success());
     }
 
     /// The end, which must come soon.
-    fn end(mut self) -> Ended {
+    pub fn end(mut self) -> Ended {
         let rest = |lines: &mpsc::Receiver<String>| {
             let mut text = String::new();
             while let Ok(line) = lines.recv_timeout(PATIENCE) {

@@ -97,6 +97,7 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
     if args.stats || args.json {
         graph.measure(stopwatch);
     }
+    let live = announce(&graph);
     let whole = drive(&mut graph, &signals);
     // As JSON they are part of the one value that is printed.
     let handlers = if args.json { asked(&mut graph, &args.handlers)? } else { Vec::new() };
@@ -106,8 +107,20 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
     let stats = graph.stats();
     tell(args, &stats, handlers, begun.elapsed().as_secs_f64())?;
     warn(&application, &Library::of(&reading.elements), &stats);
-    signals.result()?;
+    // A run on live devices has no other end than a signal.
+    if !live {
+        signals.result()?;
+    }
     if whole { Ok(()) } else { Err(Failure::told()) }
+}
+
+/// Says which devices are live, once they are open. False if none is.
+fn announce(graph: &Graph) -> bool {
+    let devices: Vec<String> = graph.stats().devices.iter().map(|it| format!("{} ({})", it.device, it.name)).collect();
+    if !devices.is_empty() {
+        failure::eprint_lossy(&format!("running on {}; an interrupt ends the run", devices.join(", ")));
+    }
+    !devices.is_empty()
 }
 
 /// A configuration has no ports of its own that captures could come to.

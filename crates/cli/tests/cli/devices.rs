@@ -1,0 +1,176 @@
+//! `netvm run --map NAME=dev:IF`: applications between interfaces, with the system's own sockets at both ends.
+//!
+//! Three network namespaces in a row: `client` (in) – (in) `netvm` (out) – (out) `server`. The interfaces of the one
+//! in the middle have no addresses, so that its kernel answers nothing.
+
+use super::live::{Capturing, Space, ip};
+use super::tools::{netvm, run};
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Row {
+    client: Space,
+    middle: Space,
+    server: Space,
+}
+
+impl Row {
+    /// Makes the namespaces; tells why not, where that cannot be.
+    fn new(name: &str) -> Option<Self> {
+        let space = |part: &str| Space(format!("netvm-{}-{name}-{part}", std::process::id()));
+        let row = Self { client: space("c"), middle: space("m"), server: space("s") };
+        if !rustix::process::geteuid().is_root() || !row.all().iter().all(|space| ip(&["netns", "add", &space.0])) {
+            eprintln!("skipped: network namespaces need root and iproute2");
+            return None;
+        }
+        let veth =
+            |side: &Space, link| ip(&["-n", &row.middle.0, "link", "add", link, "type", "veth", "peer", "name", link, "netns", &side.0]);
+        assert!(veth(&row.client, "in") && veth(&row.server, "out"), "virtual Ethernet pairs");
+        for (space, link) in [(&row.client, "in"), (&row.middle, "in"), (&row.middle, "out"), (&row.server, "out")] {
+            assert!(space.ip(&["link", "set", link, "up"]));
+        }
+        Some(row)
+    }
+
+    fn all(&self) -> [&Space; 3] {
+        [&self.client, &self.middle, &self.server]
+    }
+
+    /// Starts an application in the middle.
+    fn run(&self, application: &str, args: &[&str]) -> Capturing {
+        let file = format!("{}/../../apps/{application}", env!("CARGO_MANIFEST_DIR"));
+        let command = netvm([&["run", "--stats", &file][..], args].concat());
+        self.middle.inside(|| Capturing::when(command, "running on"))
+    }
+}
+
+/// A server that sends datagrams back, and what is sent over connections; it answers until the namespace is gone.
+fn serve(server: &Space, address: &str) -> (SocketAddr, SocketAddr) {
+    let (udp, tcp) =
+        server.inside(|| (UdpSocket::bind((address, 0)).expect("a socket"), TcpListener::bind((address, 0)).expect("a listening socket")));
+    let addresses = (udp.local_addr().expect("its address"), tcp.local_addr().expect("its address"));
+    std::thread::spawn(move || {
+        let mut room = [0; 2048];
+        while let Ok((len, from)) = udp.recv_from(&mut room) {
+            let said = format!("{from} {}", String::from_utf8_lossy(&room[..len]));
+            let _ = udp.send_to(said.as_bytes(), from);
+        }
+    });
+    std::thread::spawn(move || {
+        for stream in tcp.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || {
+                let (mut from, mut to) = (stream.try_clone().expect("a stream"), stream);
+                let _ = std::io::copy(&mut from, &mut to);
+            });
+        }
+    });
+    addresses
+}
+
+/// Asks until an answer comes: the first packets may wait for ARP, or for links that come up.
+fn ask(server: SocketAddr, text: &str) -> String {
+    let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
+    socket.set_read_timeout(Some(Duration::from_millis(300))).expect("a limit");
+    let end = Instant::now() + PATIENCE;
+    let mut room = [0; 2048];
+    loop {
+        // The kernel may have no route yet, or tell of an answer to an earlier packet.
+        let _ = socket.send_to(text.as_bytes(), server);
+        match socket.recv(&mut room) {
+            Ok(len) => return String::from_utf8_lossy(&room[..len]).into_owned(),
+            Err(error) => assert!(Instant::now() < end, "an answer comes: {error}"),
+        }
+    }
+}
+
+/// Sends so many bytes over a connection and compares what comes back.
+fn transfer(server: SocketAddr, bytes: usize) {
+    let stream = TcpStream::connect_timeout(&server, PATIENCE).expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
+    let sent: Vec<u8> = (0..bytes).map(|i| (i * 31 >> 3) as u8).collect();
+    let mut reader = stream.try_clone().expect("a stream");
+    let back = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut stream = &stream;
+            stream.write_all(&sent).and_then(|()| stream.shutdown(std::net::Shutdown::Write))
+        });
+        let mut back = Vec::new();
+        reader.read_to_end(&mut back).expect("what was sent comes back");
+        writer.join().expect("the writer ends").expect("all is sent");
+        back
+    });
+    assert!(back == sent, "{} bytes of {} came back", back.len(), sent.len());
+}
+
+fn address(space: &Space, link: &str, net: &str, gateway: Option<&str>) {
+    assert!(space.ip(&["address", "add", net, "dev", link]));
+    if let Some(gateway) = gateway {
+        assert!(space.ip(&["route", "add", "default", "via", gateway]));
+    }
+}
+
+#[test]
+fn hosts_reach_a_server_through_the_translator() {
+    let Some(row) = Row::new("nat") else { return };
+    address(&row.client, "in", "10.0.0.2/8", Some("10.0.0.1"));
+    address(&row.server, "out", "192.0.2.2/27", None);
+    for engine in ["interp", "jit", "aot"] {
+        let (udp, tcp) = serve(&row.server, "192.0.2.2");
+        let running = row.run("nat/nat.click", &["--engine", engine, "--map", "inside=dev:in", "--map", "outside=dev:out"]);
+        row.client.inside(|| {
+            let said = ask(udp, "hello");
+            let (from, text) = said.split_once(' ').expect("an address and what was said");
+            let from: SocketAddr = from.parse().expect("an address");
+            let IpAddr::V4(seen) = from.ip() else { panic!("{from}") };
+            assert!(seen.octets()[..3] == [192, 0, 2] && seen.octets()[3] >> 4 == 1, "the server sees {seen}");
+            assert_eq!(text, "hello");
+            // The kernel leaves segmentation and checksums to the device.
+            transfer(tcp, 2_000_000);
+        });
+        running.signal("-TERM");
+        let ended = running.end();
+        assert_eq!(ended.status, 0, "a signal is a good end: {}", ended.err);
+        let told = |line: &str| ended.err.lines().any(|it| it.starts_with(line));
+        assert!(told("device   inside (dev:in): ") && told("busy     "), "{}", ended.err);
+    }
+}
+
+#[test]
+fn the_router_forwards_between_interfaces_and_outlives_one_that_goes_down() {
+    let Some(row) = Row::new("router") else { return };
+    address(&row.client, "in", "10.0.0.2/24", Some("10.0.0.1"));
+    address(&row.server, "out", "10.0.1.2/24", Some("10.0.1.1"));
+    let (udp, tcp) = serve(&row.server, "10.0.1.2");
+    let running =
+        row.run("router/router.click", &["--map", "eth0=dev:in", "--map", "eth1=dev:out", "--map", "eth2=tap:t2", "--map", "eth3=tap:t3"]);
+    row.client.inside(|| {
+        assert!(ask(udp, "one").ends_with(" one"));
+        transfer(tcp, 500_000);
+    });
+    assert!(row.middle.ip(&["link", "set", "out", "down"]));
+    std::thread::sleep(Duration::from_millis(400));
+    assert!(row.middle.ip(&["link", "set", "out", "up"]));
+    row.client.inside(|| assert!(ask(udp, "two").ends_with(" two")));
+    // The process ends without a chance to tidy up; the next one starts, and TAP interfaces are gone.
+    running.signal("-KILL");
+    assert_eq!(running.end().status, -1);
+    let again =
+        row.run("router/router.click", &["--map", "eth0=dev:in", "--map", "eth1=dev:out", "--map", "eth2=tap:t2", "--map", "eth3=tap:t3"]);
+    row.client.inside(|| assert!(ask(udp, "three").ends_with(" three")));
+    again.signal("-INT");
+    assert_eq!(again.end().status, 0);
+    assert!(!row.middle.ip(&["link", "show", "t2"]), "the TAP interface is gone");
+}
+
+#[test]
+fn what_is_wrong_with_a_device_is_told() {
+    let file = format!("{}/../../apps/nat/nat.click", env!("CARGO_MANIFEST_DIR"));
+    let told = run(&format!("run {file} --map inside=dev:nosuch0 --map outside=tap:t")).bad(1);
+    assert!(told.contains("dev:nosuch0: there is no such interface"), "{told}");
+    assert!(run(&format!("run {file} --map nowhere=dev:lo")).bad(2).contains("the configuration has no device 'nowhere'"));
+    let told = run(&format!("run {file}")).bad(1);
+    assert!(told.contains("--map inside=dev:IF for an interface"), "{told}");
+}
