@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// What the frames of these tests come from, whatever else the kernel sends.
 const OURS: &str = "ether src 02:00:00:00:00:07";
 const SOURCE: [u8; 6] = [2, 0, 0, 0, 0, 7];
