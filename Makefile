@@ -62,7 +62,7 @@ build: ## the program and the C library (PROFILE=demo is quicker to build)
 install: build ## netvm, its manual pages, completions and applications, and the C library under PREFIX (default /usr/local); builds what is not built
 	DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' DEBUGDIR='$(DEBUGDIR)' scripts/install $(BUILT) $(PREFIX)
 
-dist: ## a Debian package and a static program, tried, in target/dist
+dist: ## Debian packages and a static program, each tried, in target/dist
 	@PROFILE=$(PROFILE) scripts/dist
 
 clean: ## remove what was built
