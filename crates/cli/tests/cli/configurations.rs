@@ -179,11 +179,7 @@ fn folders_are_checked() {
     dir.write("in/none.txt", "Idle -> Gargle;");
     let folder = dir.file("in");
     let told = run(&format!("check {folder}"));
-    assert!(
-        told.out.starts_with("1 of 3 configurations are accepted (33.3 %)\n    2  there is no element class `Gargle`"),
-        "{}",
-        told.out
-    );
+    assert!(told.out.starts_with("1 of 3 configurations are accepted (33.3 %)\n    2  there is no element class `Gargle`"), "{}", told.out);
     assert!(told.out.contains("deeper/bad.CLICK:2") && told.out.contains("worse.click:1"), "{}", told.out);
     told.bad(1);
     let json = run(&format!("check {folder} --json"));
