@@ -188,12 +188,13 @@ fn file_level(source: &str, declared: &[Declaration]) -> Vec<String> {
     for (kind, words) in declared {
         let at = match kind.as_str() {
             "PARAM" | "PARAM_LIST" | "CONFIG" | "CONFIG_LIST" => 1,
-            "PARAM_AS" => 2,
+            "PARAM_AS" | "PARAM_LIST_AS" => 2,
             "REGEX" | "STRINGS" => 0,
             kind if kind.starts_with("TABLE_") => 0,
             _ => continue,
         };
-        names.extend([words[at].clone(), format!("{}_count", words[at])]);
+        let parts = ["", "_count", "_choices", "_choices_count", "_mappers", "_nodes"];
+        names.extend(parts.map(|part| format!("{}{part}", words[at])));
     }
     for line in source.lines() {
         let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
