@@ -52,7 +52,7 @@ REQUIRE(slim_factor > 0, "CAPACITY_SLIM_FACTOR is 0");
 REQUIRE(capacity <= MOST_HELD, "CAPACITY is above 65000");
 
 enum { NO_DESTINATION, NO_REPLY, TOO_MANY_WAIT };
-enum { ASIDE = 0, SENT_AT_ONCE = 1000, QUERY_INTERVAL_NS = 100000000, IMPATIENT = 10 };
+enum { ASIDE = 0, SENT_AT_ONCE = 1000, MOST_EMPTY = 4096, QUERY_INTERVAL_NS = 100000000, IMPATIENT = 10 };
 /* Between questions that nobody answers. */
 static const u64 LONG_INTERVAL_NS = 2000000000;
 
@@ -63,7 +63,7 @@ SCOPE(neighbours, REGIONAL(others_table, neighbours));
 struct question { be32 before; be32 after; bool answered; u32 waiting; u32 questions; u64 asked; u64 used; };
 TABLE_EXACT(unanswered, be32, struct question, 65536, 0);
 static be32 oldest, newest;
-static u32 held;
+static u32 held, open_questions;
 static u64 queries, responses, drops;
 static be32 current_address, broadcast;
 
@@ -191,14 +191,21 @@ static void drop_until(be32 address, u32 most)
     }
 }
 
+/* Nothing waits for that address any more. */
+static void end_question(be32 address)
+{
+    unlink_question(address);
+    if (table_delete(unanswered, &address))
+        open_questions -= 1;
+}
+
 /* There must be no packet. */
 static void forget(be32 address)
 {
     struct question *question = table_find(unanswered, &address);
 
     drop_until(address, held - question->waiting);
-    unlink_question(address);
-    table_delete(unanswered, &address);
+    end_question(address);
 }
 
 static bool has_expired(be32 address)
@@ -233,6 +240,7 @@ static struct question *ask_for(be32 address)
         make_room(true);
         question = table_insert(unanswered, &address);
     }
+    open_questions += 1;
     before = newest;
     question->before = before;
     newest = address;
@@ -244,7 +252,7 @@ static struct question *ask_for(be32 address)
     return table_find(unanswered, &address);
 }
 
-/* Drops the oldest packets, of all addresses but one with what is known of them. The packet is put aside meanwhile. */
+/* Drops the oldest packets. Addresses stay, unless there are so many that looking for the next packets would take long. The packet is put aside meanwhile. */
 static void slim(be32 kept)
 {
     u32 limit = capacity == 0 ? MOST_HELD : capacity, most = limit - limit / slim_factor;
@@ -257,7 +265,7 @@ static void slim(be32 kept)
         be32 next = question->after;
 
         drop_until(address, most);
-        if (question->waiting == 0 && address != kept)
+        if (question->waiting == 0 && address != kept && open_questions > MOST_EMPTY)
             forget(address);
         address = next;
     }
@@ -441,8 +449,7 @@ static bool send_waiting(be32 address, mac_t mac)
         encapsulate_to(mac);
         held -= 1;
     }
-    unlink_question(address);
-    table_delete(unanswered, &address);
+    end_question(address);
     return left == 1;
 }
 

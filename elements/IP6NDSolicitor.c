@@ -25,7 +25,8 @@ PARAM(mac_t, my_mac, "ETH", REQUIRED);
 enum { NO_ADVERTISEMENT, TOO_MANY_WAIT };
 enum { IP6_AT = sizeof(struct ether), MESSAGE_AT = sizeof(struct ether) + sizeof(struct ip6), LENGTH = MESSAGE_AT + sizeof(struct neighbour_message) };
 enum { SLOTS = 4096, ASIDE = SLOTS };
-static const u64 POLL_NS = 60000000000, INTERVAL_NS = 15000000000;
+static const u64 POLL_NS = 60000000000;
+static const u64 INTERVAL_NS = 15000000000;
 
 struct neighbour6 { mac_t mac; bool known; u32 slot; u64 learned; u64 polled; };
 TABLE_EXACT(neighbours, in6_t, struct neighbour6, 65536, 120000000000);

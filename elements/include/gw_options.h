@@ -4,7 +4,6 @@
  * The class that includes this has declared my_address, the router's address on the interface that packets leave by, and is_mine(address). process_all sets
  * `changed` where the header's checksum is no longer right.
  */
-#pragma once
 
 enum { OPTION_END = 0, OPTION_NOP = 1, OPTION_ROUTE = 7, OPTION_TIMESTAMP = 68 };
 enum { TIMES_ONLY = 0, ADDRESSES_TOO = 1, ADDRESSES_GIVEN = 3 };

@@ -3,7 +3,6 @@
  *
  * The class that includes this has declared timeout, 0 for nothing is learned, and capacity. Group addresses are never learned (IEEE 802.1D, 7.8).
  */
-#pragma once
 
 TABLE_EXACT(stations, mac_t, u32, capacity, timeout);
 

@@ -3,7 +3,6 @@
  *
  * For EtherVLANEncap, VLANEncap and SetVLANAnno. Of numbers that are too large the lower bits count.
  */
-#pragma once
 
 enum { ID_BITS = 0xfff, PRIORITY_SHIFT = 13, PRIORITY_BITS = 7 << PRIORITY_SHIFT };
 

@@ -56,6 +56,8 @@ pub fn constant(ty: &str, syntax: &str, text: &str) -> Result<String, String> {
     }
     let wrong = || format!("{text} is not a {ty}");
     Ok(match (ty, syntax) {
+        (_, "PACKET_TYPE") => packet_type(text).ok_or_else(wrong)?.to_string(),
+        ("in6_t", "IP6_OR_ANNO") if text == "DST_ANNO" => bytes(&[0; 16]),
         (_, "SECONDS") => format!("{:.0}", text.trim_end_matches('s').parse::<f64>().map_err(|_| wrong())? * 1e9),
         ("string", _) => format!("\"{}\"", text.trim_matches('"')),
         ("be32", _) => address(text).ok_or_else(wrong)?,
@@ -65,6 +67,10 @@ pub fn constant(ty: &str, syntax: &str, text: &str) -> Result<String, String> {
         ("struct ip_prefix", _) => prefix(text).map(|(a, m)| format!("{{ {a}, {m} }}")).ok_or_else(wrong)?,
         _ => text.to_owned(),
     })
+}
+
+fn packet_type(text: &str) -> Option<usize> {
+    ["HOST", "BROADCAST", "MULTICAST", "OTHERHOST", "OUTGOING", "LOOPBACK"].iter().position(|name| name.eq_ignore_ascii_case(text))
 }
 
 fn address(text: &str) -> Option<String> {
@@ -89,6 +95,16 @@ fn mac(text: &str) -> Option<String> {
 
 fn in6(text: &str) -> Option<String> {
     text.parse::<std::net::Ipv6Addr>().ok().map(|address| bytes(&address.octets()))
+}
+
+/// The bytes of a string argument, which may be written in hexadecimal.
+pub fn bytes_of(name: &str, text: &str) -> String {
+    let hex = text.strip_prefix("\\<").and_then(|rest| rest.strip_suffix('>'));
+    let all: Vec<String> = match hex {
+        Some(hex) => hex.as_bytes().chunks(2).map(|pair| format!("0x{}", String::from_utf8_lossy(pair))).collect(),
+        None => text.bytes().map(|byte| byte.to_string()).collect(),
+    };
+    format!("static const u8 {name}[] = {{ {} }};\nenum {{ {name}_count = {} }};\n", all.join(", "), all.len())
 }
 
 /// A list's array and number; an empty list has one zero that nobody reads.

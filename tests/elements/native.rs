@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::constants::{constant, fill, list, specs, split};
+use super::constants::{bytes_of, constant, fill, list, specs, split};
 use netvm::scripts::{Action, Case, Event, event};
 
 /// A folder in which applications are made.
@@ -188,12 +188,13 @@ fn file_level(source: &str, declared: &[Declaration]) -> Vec<String> {
     for (kind, words) in declared {
         let at = match kind.as_str() {
             "PARAM" | "PARAM_LIST" | "CONFIG" | "CONFIG_LIST" => 1,
-            "PARAM_AS" => 2,
+            "PARAM_AS" | "PARAM_LIST_AS" => 2,
             "REGEX" | "STRINGS" => 0,
             kind if kind.starts_with("TABLE_") => 0,
             _ => continue,
         };
-        names.extend([words[at].clone(), format!("{}_count", words[at])]);
+        let parts = ["", "_count", "_choices", "_choices_count", "_mappers", "_nodes"];
+        names.extend(parts.map(|part| format!("{}{part}", words[at])));
     }
     for line in source.lines() {
         let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -259,7 +260,7 @@ fn arguments(declared: &[Declaration], config: &str) -> Result<(String, String),
     let mut left: Vec<String> = split(config, ',');
     let (mut given, mut before, mut behind) = (Vec::new(), String::new(), String::new());
     for (kind, words) in declared.iter().filter(|(kind, _)| kind.starts_with("PARAM")) {
-        let (syntax, words) = if kind == "PARAM_AS" { (words[0].as_str(), &words[1..]) } else { ("", &words[..]) };
+        let (syntax, words) = if kind.ends_with("_AS") { (words[0].as_str(), &words[1..]) } else { ("", &words[..]) };
         let [ty, name, keyword, mode] = words else { return Err(format!("{kind} with {words:?}")) };
         let keyword = keyword.trim_matches('"');
         if mode == "GIVEN" {
@@ -269,8 +270,13 @@ fn arguments(declared: &[Declaration], config: &str) -> Result<(String, String),
         let text = take(&mut left, keyword, mode);
         given.extend(text.as_ref().map(|_| keyword.to_owned()));
         before.push_str(&match (kind.as_str(), text) {
+            ("PARAM_LIST_AS", text) if syntax == "BYTES" => bytes_of(name, &text.unwrap_or_default()),
             ("PARAM_LIST", text) => list(ty, name, &split(&text.unwrap_or_default(), ' ')),
             (_, Some(text)) => format!("static const {ty} {name} = {};\n", constant(ty, syntax, &text)?),
+            (_, None) if ty == "mac_t" => {
+                let value = default(mode).ok_or(format!("{keyword} is missing"))?;
+                format!("static const {ty} {name} = {};\n", constant(ty, syntax, value.trim_matches('"'))?)
+            }
             (_, None) => format!("static const {ty} {name} = {};\n", default(mode).ok_or(format!("{keyword} is missing"))?),
         });
     }

@@ -170,6 +170,28 @@ fn configurations_are_checked() {
 }
 
 #[test]
+fn folders_are_checked() {
+    let dir = Dir::new("folder");
+    std::fs::create_dir_all(dir.file("in/deeper")).unwrap();
+    dir.write("in/good.click", "FromDevice(eth0) -> ToDevice(eth1);");
+    dir.write("in/deeper/bad.CLICK", "\nIdle -> Gargle -> Discard;");
+    dir.write("in/worse.click", "Idle -> a :: Gargle -> Discard;");
+    dir.write("in/none.txt", "Idle -> Gargle;");
+    let folder = dir.file("in");
+    let told = run(&format!("check {folder}"));
+    assert!(told.out.starts_with("1 of 3 configurations are accepted (33.3 %)\n    2  there is no element class `Gargle`"), "{}", told.out);
+    assert!(told.out.contains("deeper/bad.CLICK:2") && told.out.contains("worse.click:1"), "{}", told.out);
+    told.bad(1);
+    let json = run(&format!("check {folder} --json"));
+    assert!(
+        json.out.starts_with(r#"{"configurations":3,"accepted":1,"refused":[{"reason":"there is no element class `Gargle`","count":2,"#)
+    );
+    assert!(run(&format!("check {folder} --flat")).bad(2).contains("--flat is for one configuration"));
+    assert!(run(&format!("check {folder}/good.click --json")).bad(2).contains("--json is for a folder"));
+    assert_eq!(run(&format!("check {folder}/deeper/../good.click")).good(), "2 elements, 1 connections\n");
+}
+
+#[test]
 fn simulated_time_is_exact() {
     let text = "s :: RatedSource(RATE 10) -> c :: Counter -> Discard; Script(wait 1.95, print $(now), print c.count, stop)";
     assert_eq!(run_args(&["run", "--sim-time", "-e", text]).good(), "1000000001.950000\n20\n");

@@ -23,7 +23,9 @@ pub(super) fn expand(statements: &[Statement], given: &BTreeMap<String, String>)
     let given = given.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     let values = expander.values(statements, given, true, None);
     let body = Reader::read(&mut expander.classes, None, Rc::clone(&values), false, statements);
-    let requirements = body.requirements.iter().flat_map(|text| arguments(&text.text)).collect();
+    let requirements = body.requirements.iter().flat_map(|text| arguments(&text.text));
+    // What libraries say is here by now.
+    let requirements = requirements.filter(|requirement| first_word(requirement).0 != "library").collect();
     expander.place(body, "", &values, 0);
     let connections = expander.connections();
     let Expander { elements, compounds, faults, .. } = expander;

@@ -68,7 +68,7 @@ const KEYWORDS: &[&str] = &[
 /// Classes of elements that read devices.
 pub const READERS: &[&str] = &["FromDevice", "PollDevice", "FromHost", "KernelTun", "KernelTap", "FromDPDKDevice"];
 /// Classes of elements that write them.
-pub const WRITERS: &[&str] = &["ToDevice", "ToHost", "KernelTun", "KernelTap", "ToDPDKDevice"];
+pub const WRITERS: &[&str] = &["ToDevice", "ToHost", "ToHostSniffers", "KernelTun", "KernelTap", "ToDPDKDevice"];
 
 fn arguments(class: &str, arguments: &[String]) -> Result<Args, String> {
     let positional: &[&str] = match class {

@@ -41,6 +41,12 @@ information!(
     "BalancedThreadSched([INTERVAL, INCREASING]) -- has no effect: there is one thread"
 );
 
+information!(RANDOM_SEED, "RandomSeed", seed, "RandomSeed([SEED]) -- has no effect: netvm run --seed says what random numbers are made of");
+
+fn seed(setup: &Setup<'_>) -> Result<(), String> {
+    Args::parse(setup.arguments, &["SEED"], &[])?.integer("SEED", 0).map(drop)
+}
+
 pub(super) static CONTROL_SOCKET: NativeClass = NativeClass {
     name: "ControlSocket",
     ports: "0/0",

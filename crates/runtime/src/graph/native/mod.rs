@@ -54,7 +54,7 @@ pub const ALL: &[&NativeClass] = &[
     &fromipsummarydump::CLASS,
     &hostdevice::FROM_HOST, &hostdevice::KERNEL_TUN, &hostdevice::KERNEL_TAP, &hostdevice::FROM_DPDK, &hostdevice::TO_DPDK,
     &infinitesource::CLASS,
-    &information::CONTROL_SOCKET, &information::CHATTER_SOCKET, &information::CLICKY_INFO,
+    &information::CONTROL_SOCKET, &information::CHATTER_SOCKET, &information::CLICKY_INFO, &information::RANDOM_SEED,
     &ipreassembler::CLASS,
     &pingsource::CLASS,
     &replayunqueue::CLASS,
@@ -69,7 +69,7 @@ pub const ALL: &[&NativeClass] = &[
     &scheds::ROUND_ROBIN, &scheds::PRIO, &scheds::STRIDE, &scheds::SIMPLE_ROUND_ROBIN, &scheds::SIMPLE_PRIO, &scheds::TIME_SORTED,
     &shaper::SHAPER, &shaper::BANDWIDTH,
     &timedsource::CLASS,
-    &todump::TO_DUMP, &todump::TO_DEVICE, &todump::TO_HOST,
+    &todump::TO_DUMP, &todump::TO_DEVICE, &todump::TO_HOST, &todump::TO_HOST_SNIFFERS,
     &toipsummarydump::CLASS,
     &unqueue::CLASS,
 ];

@@ -166,8 +166,8 @@ impl Source {
         if replies.duplicate > 0 {
             let _ = write!(text, ", +{} duplicates", replies.duplicate);
         }
-        if count > 0 {
-            let _ = writeln!(text, ", {}% packet loss", count.saturating_sub(received) * 100 / count);
+        if let Some(lost) = (count.saturating_sub(received) * 100).checked_div(count) {
+            let _ = writeln!(text, ", {lost}% packet loss");
         }
         if let Some(average) = replies.sum.checked_div(replies.received) {
             let spread =

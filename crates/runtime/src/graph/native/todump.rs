@@ -43,6 +43,15 @@ pub(super) static TO_HOST: NativeClass = NativeClass {
     make: |setup| make(setup, true),
 };
 
+pub(super) static TO_HOST_SNIFFERS: NativeClass = NativeClass {
+    name: "ToHostSniffers",
+    ports: "1/0-1",
+    processing: "a/h",
+    flow: "",
+    manual: "ToHostSniffers([DEVNAME], ...) -- takes packets for programs of the host that listen; the same as ToDevice",
+    make: |setup| make(setup, true),
+};
+
 /// Arguments of sinks that have a name.
 #[rustfmt::skip]
 pub const KEYWORDS: &[&str] = &[
@@ -87,7 +96,8 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
         false => ("FILENAME", &["FILENAME", "SNAPLEN", "ENCAP"][..]),
     };
     let args = Args::parse(setup.arguments, positional, KEYWORDS)?;
-    let name = if setup.class == "ToHost" { args.text(called).unwrap_or_default() } else { args.required(called)? };
+    let name =
+        if matches!(setup.class, "ToHost" | "ToHostSniffers") { args.text(called).unwrap_or_default() } else { args.required(called)? };
     args.at_most_one(&["ENCAP", "USE_ENCAP_FROM"])?;
     if let Some(spec) = setup.settings.live.get(&name).filter(|_| device) {
         return Ok(super::live::sink(name, spec, setup));
