@@ -9,11 +9,17 @@ use super::Script;
 
 /// How deep `$(…)` may nest.
 const DEEPEST: u32 = 32;
+/// The longest text that may come of an instruction, in bytes.
+pub(super) const LONGEST: usize = 1 << 20;
 
 impl Script {
     /// A text with everything put in, and a layer of quotes taken off or not.
     pub(super) fn expanded(&mut self, text: &str, unquoted: bool, ctx: &mut Ctx<'_>) -> String {
-        let full = self.expand(text, 0, ctx);
+        let mut full = self.expand(text, 0, ctx);
+        if full.len() > LONGEST {
+            self.complain(&format!("a text of more than {LONGEST} bytes is left out"), ctx);
+            full.clear();
+        }
         if unquoted { text::unquoted(&full) } else { full }
     }
 
@@ -21,7 +27,7 @@ impl Script {
         let mut out = String::with_capacity(text.len());
         let mut quote = None;
         let mut rest = text;
-        while let Some(c) = rest.chars().next() {
+        while let Some(c) = rest.chars().next().filter(|_| out.len() <= LONGEST) {
             let mut length = c.len_utf8();
             match (c, quote) {
                 ('\\', None | Some('"')) => {
