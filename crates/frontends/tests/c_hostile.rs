@@ -125,6 +125,28 @@ fn bombs_do_not_go_off() {
 }
 
 #[test]
+fn macros_that_make_long_tokens_are_refused() {
+    for (macros, last) in [
+        ("#define P(a,b) a##b\n#define Q(a,b) P(a,b)\n", "#define M{n} Q(M{b},M{b})\n"),
+        ("#define S(a) #a\n#define T(a) S(a)\n", "#define M{n} T(M{b} M{b})\n"),
+    ] {
+        let doubled: String = (1..=30).map(|n| last.replace("{n}", &n.to_string()).replace("{b}", &(n - 1).to_string())).collect();
+        wrong(
+            &format!("{macros}#define M0 abcdefgh\n{doubled}static u32 M30;\nvoid packet(int port) {{}}\n"),
+            "macros produce too many tokens",
+        );
+    }
+    let chain: String = (1..=20_000).map(|n| format!("#define N{n} N{}\n", n - 1)).collect();
+    wrong(&format!("#define N0 1\n{chain}static u32 a[N20000];\nvoid packet(int port) {{}}\n"), "macros produce too many tokens");
+}
+
+#[test]
+fn arrays_have_few_dimensions() {
+    right(&format!("static u32 a{};\nvoid packet(int port) {{}}\n", repeated("[1]", 16)));
+    wrong(&format!("static u32 a{};\nvoid packet(int port) {{}}\n", repeated("[1]", 100_000)), "arrays have at most 16 dimensions");
+}
+
+#[test]
 fn many_faults_are_told_in_part() {
     let drawn = outcome(&class(&format!("void packet(int port) {{ {} }}", repeated("x = y;\n", 10_000))), &|_| None);
     assert!((40..=60).contains(&drawn.matches("error:").count()));

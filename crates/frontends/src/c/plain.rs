@@ -11,7 +11,6 @@ use super::tree::{HANDLERS, Pattern, Static};
 use super::{Class, Instance, Source, Table, TableScope, deep, front, parse, preprocess};
 use crate::diagnostics::Sources;
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 /// A class's file for one instance.
 #[derive(Clone, Debug, Default)]
@@ -141,13 +140,25 @@ fn text(tokens: &[Token]) -> String {
         depth = depth.saturating_sub(usize::from(token.is("}")));
         if !config {
             let space = if token.first { format!("\n{:1$}", "", 4 * depth) } else { gap(before, token).to_owned() };
-            let _ = write!(text, "{space}{}", token.text);
+            text += &space;
+            text += &without_trigraphs(token);
             before = Some(token);
         }
         depth += usize::from(token.is("{"));
         config &= !ends;
     }
     text.trim_start_matches('\n').to_owned() + "\n"
+}
+
+/// A token's text: compilers that know trigraphs would end a string where one stands for a backslash.
+fn without_trigraphs(token: &Token) -> String {
+    let mut text = String::with_capacity(token.text.len());
+    for c in token.text.chars() {
+        let escape = c == '?' && text.ends_with('?') && matches!(token.kind, Kind::Text | Kind::Char);
+        text.push_str(if escape { "\\" } else { "" });
+        text.push(c);
+    }
+    text
 }
 
 /// What stands between two tokens of a line: never what would make one of them.

@@ -7,6 +7,7 @@
 mod literal;
 mod roles;
 mod wires;
+mod written;
 
 use super::library::Library;
 use super::{click, drawn_in};
@@ -109,7 +110,7 @@ impl Writer<'_> {
         let (e, name) = (self.wires.identifier(element), &self.flat.elements[element].name);
         let any = self.wires.any_before(element, roles, 0);
         let ready = format!("static inline bool {e}_nv_ready(void)\n{{\n    return {any};\n}}\n");
-        let _ = write!(self.out, "\n/* {} */\n{}{ready}{}", self.declared(element), self.wires.around_role(element), role.text(&e, name));
+        let _ = write!(self.out, "\n{}\n{}{ready}{}", self.declared(element), self.wires.around_role(element), role.text(&e, name));
     }
 
     /// Marks where the IP header of a packet is, in the fields that there are for that; false if it has none.
@@ -132,11 +133,12 @@ impl Writer<'_> {
         );
     }
 
+    /// A comment that says which element this is.
     fn declared(&self, element: usize) -> String {
         let Element { name, class, arguments, .. } = &self.flat.elements[element];
-        let arguments = arguments.join(", ").replace("*/", "* /");
-        let shown = arguments.char_indices().nth(200).map_or(arguments.as_str(), |(at, _)| &arguments[..at]);
-        if shown.is_empty() { format!("{name} :: {class}") } else { format!("{name} :: {class}({shown})") }
+        let arguments = arguments.join(", ");
+        let shown = if arguments.is_empty() { String::new() } else { format!("({arguments})") };
+        written::comment(&format!("{name} :: {class}{shown}"))
     }
 
     fn fault(&mut self, element: usize, what: &str) {
@@ -168,9 +170,9 @@ impl Writer<'_> {
         }
         let _ = write!(
             self.out,
-            "/* {} as one program: gcc -O3 -march=native -fwrapv -fno-strict-aliasing -o program THIS.c */\n\
+            "{}\n/* One program: gcc -O3 -march=native -fwrapv -fno-strict-aliasing -o program THIS.c */\n\
              #define _DEFAULT_SOURCE 1\n#define _POSIX_C_SOURCE 200809L\n#define NV_DIRECT\n#define NV_GENERATED\n#define NV_INFO_BYTES {}\n",
-            name.replace("*/", "* /"),
+            written::comment(name),
             size.max(8)
         );
         let mut seen = BTreeSet::new();
@@ -215,7 +217,7 @@ impl Writer<'_> {
     /// What comes before a class's file.
     fn begin_instance(&mut self, element: usize, program: &Program) {
         let e = self.wires.identifier(element);
-        let _ = write!(self.out, "\n/* {} */\n#define nv_self {e}\n", self.declared(element));
+        let _ = write!(self.out, "\n{}\n#define nv_self {e}\n", self.declared(element));
         if program.class.prints_into(&program.instance.values).is_some() {
             let into = |name: &&str| format!("#define {name}(...) (nv_print_to({e}_nv_file), {name}(__VA_ARGS__), nv_print_to(0))\n");
             let prints: String = PRINTS.iter().map(into).collect();
@@ -280,7 +282,7 @@ impl Writer<'_> {
         let file = |part: &&Part| {
             let program = part.program.as_ref()?;
             let name = program.class.prints_into(&program.instance.values)?;
-            Some(format!("    {}_nv_file = nv_print_file({});\n", self.wires.identifier(part.element), literal::string(name.as_bytes())))
+            Some(format!("    {}_nv_file = nv_print_file({});\n", self.wires.identifier(part.element), written::string(name.as_bytes())))
         };
         programs.iter().filter_map(file).collect()
     }

@@ -17,6 +17,9 @@ use netil::tables::{Reference, Table};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// How often timers of an element may run at one time of the run's clock: timers that set themselves for the past would go on for ever.
+pub(super) const MOST_TIMER_RUNS: u32 = 1 << 12;
+
 /// A program and all that it keeps.
 pub(super) struct Program {
     program: Arc<Verified>,
@@ -28,6 +31,8 @@ pub(super) struct Program {
     sets_timers: bool,
     /// Timers as they were last seen, and when each is due by the run's clock.
     timers: Vec<(u64, u64)>,
+    /// When timers ran last by the run's clock, and how often at that time.
+    runs: (u64, u32),
     /// The one that is due first: when by the run's clock, which one, and the time that it was set for.
     first: Option<(u64, u32, u64)>,
     /// By how much the run's clock was ahead of the last packet's time, modulo 2^64. Packets that run as part of a cluster are arrivals, whose times are the clock's.
@@ -107,7 +112,20 @@ impl Program {
         let inputs = program.module().all_ports().iter().filter(|(_, port)| port.kind.is_input()).count() as u32;
         let (program, outcome, asks) = (Arc::clone(program), Outcome::default(), asks(program));
         let sets_timers = sets_timers(&program);
-        Ok(Self { program, engine, state, outcome, inputs, sets_timers, timers: Vec::new(), first: None, lag: 0, together, asks })
+        Ok(Self {
+            program,
+            engine,
+            state,
+            outcome,
+            inputs,
+            sets_timers,
+            timers: Vec::new(),
+            runs: (0, 0),
+            first: None,
+            lag: 0,
+            together,
+            asks,
+        })
     }
 
     /// Does something with what it has together with others in its place. They lie with the graph, and here only meanwhile: one program
@@ -315,6 +333,12 @@ impl Program {
         }
         self.first = self.find_first();
         Some((event::TIMER + number, time))
+    }
+
+    /// Whether its timers may run once more at a time of the run's clock, which counts as one run. Those that are set for the past are due at once, so this ends them.
+    pub(super) fn may_run_timer(&mut self, now: u64) -> bool {
+        self.runs = if self.runs.0 == now { (now, self.runs.1.saturating_add(1)) } else { (now, 1) };
+        self.runs.1 <= MOST_TIMER_RUNS
     }
 
     /// The handlers that the program has.

@@ -1,5 +1,6 @@
 //! What runs next: tasks in turn, then the next event.
 
+use super::program::{Ended, MOST_TIMER_RUNS};
 use super::{Body, Graph, Stream, Task};
 
 /// Rounds of tasks after which the next event comes although there still is work: tasks that make packets for ever must not keep others waiting.
@@ -153,8 +154,12 @@ impl Graph {
     }
 
     fn fire(&mut self, node: usize, when: u64) {
+        let now = self.clock.now();
         let event = match &mut self.nodes[node].body {
-            Body::Program(program) => program.take_timer(),
+            Body::Program(program) => match program.may_run_timer(now) {
+                true => program.take_timer(),
+                false => return self.refuse_timer(node),
+            },
             Body::Native(..) => None,
         };
         match event {
@@ -166,6 +171,16 @@ impl Graph {
             }
         }
         self.settle();
+    }
+
+    /// A timer that is due once more than may be at one time is not run, and set no longer: a trap.
+    fn refuse_timer(&mut self, node: usize) {
+        if let Body::Program(program) = &mut self.nodes[node].body {
+            program.take_timer();
+        }
+        self.note_timers(node);
+        let reason = format!("trap: timers ran {MOST_TIMER_RUNS} times without time going on");
+        self.stop(node, &Ended::Trapped(reason), false);
     }
 
     /// The next arrival or timer. False at the end.

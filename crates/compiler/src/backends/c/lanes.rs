@@ -27,8 +27,13 @@ pub(super) fn emit(func: &Func, tables: &Tables) -> Option<String> {
     let first = plan.windows.first_byte();
     let (values, lengths) = (HashMap::new(), plan.lengths.clone());
     let weights = Weights { func, plan: &plan };
-    let mut lanes = Lanes { func, plan: &plan, weights, values, lengths, safe: 0, text: String::new(), depth: 1 };
+    let mut lanes = Lanes { func, plan: &plan, weights, values, lengths, safe: 0, text: String::new(), depth: 1, lacks: false };
+    // Who asked is on no filter's input: the number 0, as in the scalar function.
+    func.block(Block(0)).params.iter().for_each(|param| lanes.param(*param));
     lanes.block(Block(0));
+    if lanes.lacks {
+        return None;
+    }
     let mut text = tables.lanes();
     text += "\n@TARGET static inline uint32_t $many(const struct nv_burst *b, uint64_t i)\n{\n";
     text += BEGIN;
@@ -104,6 +109,8 @@ struct Lanes<'a> {
     safe: u32,
     text: String,
     depth: usize,
+    /// Something has no form for lanes that the plan said has one: there is only the scalar function then.
+    lacks: bool,
 }
 
 impl Lanes<'_> {
@@ -236,7 +243,7 @@ impl Lanes<'_> {
             Op::PacketLen => Place::Lanes("len".to_owned()),
             Op::WireLen => Place::Lanes("$load(b->wire_len + i)".to_owned()),
             Op::Load(_, order, ..) => self.load(v, *order),
-            Op::Zext(a) if self.func.width(*a) > 1 => self.values[a].clone(),
+            Op::Zext(a) if self.func.width(*a) > 1 => self.place(*a),
             Op::Trunc(a) => self.sliced(*a, 0, self.func.width(v)),
             Op::Slice(a, low) => self.sliced(*a, *low, self.func.width(v)),
             Op::Bin(BinOp::And, a, b) if self.masked(*a, *b).is_some() => self.masked(*a, *b).unwrap_or(Place::Const(0)),
@@ -282,7 +289,7 @@ impl Lanes<'_> {
     }
 
     fn sliced(&mut self, a: Value, low: u16, width: u16) -> Place {
-        match self.values[&a].clone() {
+        match self.place(a) {
             Place::Field { cell, shift, mask: old } => {
                 let mask = old >> low & mask(width);
                 Place::Field { cell, shift: shift + u32::from(low), mask }
@@ -298,13 +305,13 @@ impl Lanes<'_> {
     /// Values that get a variable.
     fn computed(&mut self, block: Block, v: Value, op: &Op) -> Place {
         let set = self.func.width(v) == 1;
-        let text = if set { self.set_of(block, v, op) } else { self.number_of(v, op) };
+        let text = if set { self.set_of(block, op) } else { self.number_of(v, op) };
         let name = format!("{v:?}");
         self.line(&format!("{} {name} = {text};", if set { "$m" } else { "$v" }));
         if set { Place::Set(name) } else { Place::Lanes(name) }
     }
 
-    fn set_of(&mut self, block: Block, v: Value, op: &Op) -> String {
+    fn set_of(&mut self, block: Block, op: &Op) -> String {
         match op {
             Op::Cmp(op, a, b) => self.compare(*op, *a, *b),
             Op::SetHas(set, a) => format!("$set{set}(k{}, {})", block.0, self.lanes(*a)),
@@ -315,7 +322,7 @@ impl Lanes<'_> {
                 let (c, a, b) = (self.set(*c), self.set(*a), self.set(*b));
                 format!("$either($both({c}, {a}), $but({b}, {c}))")
             }
-            other => unreachable!("{v:?} = {other} is not for lanes"),
+            _ => self.lacking(),
         }
     }
 
@@ -338,7 +345,7 @@ impl Lanes<'_> {
             }
             Op::Zext(a) => format!("$select({}, $all(1), $all(0))", self.set(*a)),
             Op::Select(c, a, b) => format!("$select({}, {}, {})", self.set(*c), self.lanes(*a), self.lanes(*b)),
-            other => unreachable!("{v:?} = {other} is not for lanes"),
+            _ => self.lacking(),
         }
     }
 
@@ -356,7 +363,7 @@ impl Lanes<'_> {
 
     /// A field is compared with a constant where it stands: the constant is shifted instead.
     fn field_is(&self, a: Value, b: Value) -> Option<String> {
-        let (Place::Field { cell, shift, mask }, Place::Const(c)) = (&self.values[&a], &self.values[&b]) else { return None };
+        let (Place::Field { cell, shift, mask }, Place::Const(c)) = (self.values.get(&a)?, self.values.get(&b)?) else { return None };
         if c & !mask != 0 {
             return Some("$none()".to_owned());
         }
@@ -365,9 +372,20 @@ impl Lanes<'_> {
         Some(format!("$eq({field}, $all({c:#x}))"))
     }
 
+    /// Where a value is.
+    fn place(&mut self, v: Value) -> Place {
+        self.lacks |= !self.values.contains_key(&v);
+        self.values.get(&v).cloned().unwrap_or(Place::Const(0))
+    }
+
+    fn lacking(&mut self) -> String {
+        self.lacks = true;
+        String::new()
+    }
+
     /// A number as lanes.
-    fn lanes(&self, v: Value) -> String {
-        match &self.values[&v] {
+    fn lanes(&mut self, v: Value) -> String {
+        match &self.place(v) {
             Place::Const(c) => format!("$all({c:#x})"),
             Place::Lanes(name) => name.clone(),
             Place::Set(name) => format!("$select({name}, $all(1), $all(0))"),
@@ -380,12 +398,12 @@ impl Lanes<'_> {
     }
 
     /// One bit as a set of lanes.
-    fn set(&self, v: Value) -> String {
-        match &self.values[&v] {
+    fn set(&mut self, v: Value) -> String {
+        match &self.place(v) {
             Place::Const(0) => "$none()".to_owned(),
             Place::Const(_) => "$every()".to_owned(),
             Place::Set(name) => name.clone(),
-            other => unreachable!("{v:?} is no set: {other:?}"),
+            _ => self.lacking(),
         }
     }
 
@@ -431,5 +449,28 @@ impl Lanes<'_> {
             self.line(&text);
         }
         self.line(&format!("k{0} = $either(k{0}, {lanes});", e.block.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::passes::{Options, Target};
+    use netil::asm::assemble;
+    use netil::module::HandlerKind;
+
+    /// The C of a filter.
+    fn text(source: &str) -> String {
+        let program = netil::verify(assemble(source, "").unwrap()).unwrap();
+        let options = Options { target: Target::Lanes, ..Options::default() };
+        let (func, _) = crate::optimised(&program, HandlerKind::Push, &options).unwrap().unwrap();
+        super::super::emit(&program, &func).unwrap()
+    }
+
+    #[test]
+    fn what_the_handler_begins_with_has_a_form_for_lanes() {
+        for code in ["ret", "push 20\n cmp\n ret", "push 1\n jcmp.g l\n push 1\n ret\nl: push 0\n ret", "dup\n mul\n push 7\n and\n ret"] {
+            let text = text(&format!("segment .push\n.maxstacksize 4\n {code}\nends\n"));
+            assert!(text.contains("netvm_select_any"), "{code}: only the scalar function");
+        }
     }
 }

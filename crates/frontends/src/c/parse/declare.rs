@@ -7,6 +7,8 @@ use crate::c::types::{INT, Type, U32};
 use crate::diagnostics::Diagnostic;
 use std::sync::Arc;
 
+/// Dimensions that an array may have.
+const MAX_DIMENSIONS: usize = 16;
 /// Words of C that begin a type or say how it is kept.
 const WORDS: [&str; 11] = ["struct", "enum", "const", "static", "typedef", "int", "unsigned", "signed", "void", "inline", "extern"];
 /// Words of C for how large a number is, with what to write for it without a sign and with one.
@@ -218,6 +220,10 @@ impl Parser<'_> {
     fn dimensions(&mut self) -> Parsed<Vec<Option<Expr>>> {
         let mut dimensions = Vec::new();
         while self.eat("[") {
+            if dimensions.len() == MAX_DIMENSIONS {
+                let place = self.peek().place();
+                return self.fail(Diagnostic::new(place, format!("arrays have at most {MAX_DIMENSIONS} dimensions")));
+            }
             let size = if self.peek().is("]") { None } else { Some(self.conditional()?) };
             self.need("]")?;
             dimensions.push(size);

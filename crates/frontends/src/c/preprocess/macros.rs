@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 /// Tokens that all replacements may produce.
 const MAX_TOKENS: u32 = 1 << 18;
+/// Bytes of a text made by `#` or `##`, or macros hidden in a token, that count as one token more.
+const A_TOKENS_WORTH: usize = 16;
 /// How deep arguments may hold uses of macros.
 const MAX_DEPTH: u32 = 64;
 
@@ -53,6 +55,10 @@ impl Macros {
         self.spent > MAX_TOKENS
     }
 
+    fn spend(&mut self, tokens: usize) {
+        self.spent = self.spent.saturating_add(u32::try_from(tokens).unwrap_or(u32::MAX));
+    }
+
     pub(super) fn define(&mut self, name: &Token, params: Option<Vec<Arc<str>>>, variadic: bool, body: Vec<Token>) -> Option<Arc<Macro>> {
         self.next += 1;
         let new = Macro { id: self.next, params, variadic, body, span: name.span };
@@ -75,7 +81,7 @@ impl Macros {
         };
         let hidden = hide(&token, close.as_ref(), found.id);
         let new = self.substitute(&token, &found, &args, faults);
-        self.spent = self.spent.saturating_add(1 + new.len() as u32);
+        self.spend((1 + new.len()).saturating_mul(1 + hidden.len() / A_TOKENS_WORTH));
         if self.exhausted() {
             faults.add(Diagnostic::new(token.place(), "macros produce too many tokens"));
         }
@@ -111,12 +117,19 @@ impl Macros {
         while let Some(token) = body.get(at) {
             let next = body.get(at + 1);
             if let Some(n) = next.and_then(|next| found.param(next)).filter(|_| token.is("#") && found.params.is_some()) {
-                out.push(stringized(token, args.get(n), used));
+                let text = stringized(token, args.get(n), used);
+                self.spend(text.text.len() / A_TOKENS_WORTH);
+                out.push(text);
                 at += 2;
                 continue;
             }
             if token.is("##") && !out.is_empty() {
                 let right = next.map_or_else(Vec::new, |next| operand(next, found, args, used));
+                let lengths = out.last().into_iter().chain(right.first()).map(|token| token.text.len());
+                self.spend(lengths.sum::<usize>() / A_TOKENS_WORTH);
+                if self.exhausted() {
+                    return out;
+                }
                 paste(&mut out, right, token, faults);
                 at += 2;
                 continue;

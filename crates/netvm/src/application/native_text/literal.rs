@@ -1,5 +1,6 @@
 //! Values and table entries as C.
 
+use super::written::string;
 use ::frontends::c::{Mode, Param, Preset, Table, Type, Value};
 use netil::module::{Entry, TableKind};
 use std::collections::BTreeMap;
@@ -78,18 +79,6 @@ fn of_bytes(ty: &Type, bytes: &[u8]) -> String {
         }
         _ => format!("{{ {{ {} }} }}", bytes.iter().map(|byte| format!("{byte:#04x}")).collect::<Vec<_>>().join(", ")),
     }
-}
-
-/// A C string of bytes: what could be read as something else is written in octal.
-pub(super) fn string(bytes: &[u8]) -> String {
-    let mut text = String::from("\"");
-    for byte in bytes {
-        match byte {
-            b'"' | b'\\' | b'?' | 0..=31 | 127.. => _ = write!(text, "\\{byte:03o}"),
-            byte => text.push(char::from(*byte)),
-        }
-    }
-    text + "\""
 }
 
 /// The function that enters what a configuration says into an instance's tables.

@@ -9,17 +9,29 @@ use super::Script;
 
 /// How deep `$(…)` may nest.
 const DEEPEST: u32 = 32;
+/// The longest text that may come of an instruction, in bytes.
+pub(super) const LONGEST: usize = 1 << 20;
 
 impl Script {
     /// A text with everything put in, and a layer of quotes taken off or not.
     pub(super) fn expanded(&mut self, text: &str, unquoted: bool, ctx: &mut Ctx<'_>) -> String {
-        let full = self.expand(text, false, 0, ctx);
+        let full = self.bounded(text, false, ctx);
         if unquoted { text::unquoted(&full) } else { full }
     }
 
     /// A text with everything put in as it is, quotes in it too, and then a layer of quotes taken off.
     pub(super) fn literal(&mut self, text: &str, ctx: &mut Ctx<'_>) -> String {
-        text::unquoted(&self.expand(text, true, 0, ctx))
+        text::unquoted(&self.bounded(text, true, ctx))
+    }
+
+    /// A text with everything put in; nothing if that is too long.
+    fn bounded(&mut self, text: &str, quotes: bool, ctx: &mut Ctx<'_>) -> String {
+        let mut full = self.expand(text, quotes, 0, ctx);
+        if full.len() > LONGEST {
+            self.complain(&format!("a text of more than {LONGEST} bytes is left out"), ctx);
+            full.clear();
+        }
+        full
     }
 
     /// `quotes`: what is put in outside of quotes gets some, so that it stays as it is when a layer is taken off.
@@ -27,7 +39,7 @@ impl Script {
         let mut out = String::with_capacity(text.len());
         let mut quote = None;
         let mut rest = text;
-        while let Some(c) = rest.chars().next() {
+        while let Some(c) = rest.chars().next().filter(|_| out.len() <= LONGEST) {
             let mut length = c.len_utf8();
             match (c, quote) {
                 ('\\', None | Some('"')) => {

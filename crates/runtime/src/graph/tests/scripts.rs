@@ -36,6 +36,13 @@ fn a_driver_decides_on_the_end() {
 }
 
 #[test]
+fn texts_of_scripts_do_not_grow_without_end() {
+    let told = told("s :: Script(set x 0123456789abcdef | label a | set x $x$x$x$x$x$x$x$x | goto a)");
+    let lines: Vec<&str> = told.lines().filter(|line| line.contains("bytes is left out")).collect();
+    assert_eq!(lines, ["  a text of more than 1048576 bytes is left out"], "{}", told.len());
+}
+
+#[test]
 fn a_script_that_jumps_for_ever_is_given_up() {
     assert_eq!(told("s :: Script(label a | goto a)"), "s :: Script: too many jumps, giving up\n");
 }

@@ -1,6 +1,6 @@
 //! Where packets come from and go to: captures, Discard, TimedSink, Idle.
 
-use super::super::literal::string;
+use super::super::written::string;
 use super::{Around, End, Made, Ready, Role, refuse};
 use runtime::graph::Args;
 use runtime::graph::native::{SINK_KEYWORDS, SOURCE_KEYWORDS, link_type, source_positional};

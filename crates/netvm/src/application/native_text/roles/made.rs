@@ -1,6 +1,6 @@
 //! Packets that are made.
 
-use super::super::literal::string;
+use super::super::written::string;
 use super::{Around, Made, Ready, Role, refuse};
 use runtime::graph::Args;
 use runtime::graph::native::{made_burst, made_data};

@@ -1,6 +1,6 @@
 //! Which input a packet is pulled from, and PullTee.
 
-use super::super::literal::string;
+use super::super::written::string;
 use super::{Around, Made, Ready, Role, number};
 
 pub(super) fn plain(around: &Around<'_>) -> Made {
