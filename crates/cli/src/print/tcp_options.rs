@@ -29,7 +29,7 @@ pub(super) fn print(line: &mut Line<'_>, mut view: View<'_>, sack_base: u32) -> 
         let len = usize::from(view.u8(1)?);
         let good = len >= 2 && len <= view.len();
         if !good || !option(line, kind, view.first(len).skip(2), sack_base)? {
-            line.put("[bad opt]");
+            line.put("[bad opt]]");
             return Ok(true);
         }
         view = view.skip(len);
