@@ -6,6 +6,8 @@
 use super::view::{Cut, View};
 use super::{Line, escape};
 
+/// The one kind of extended label that was ever defined.
+const BIT_LABEL: u8 = 0x41;
 /// Longer names are cut.
 const MAX_NAME: usize = 255;
 /// Labels and pointers that are followed; a name of the longest kind has 127 labels.
@@ -26,7 +28,7 @@ pub(super) fn skip(view: View<'_>, mut at: usize) -> Result<usize, Cut> {
 
 /// Bytes of a label of bits (RFC 2673).
 fn bit_label(view: View<'_>, at: usize) -> Result<usize, Cut> {
-    if view.u8(at)? != 0x41 {
+    if view.u8(at)? != BIT_LABEL {
         return Err(Cut);
     }
     let bits = match view.u8(at + 1)? {
@@ -85,6 +87,9 @@ fn label(line: &mut Line<'_>, view: View<'_>, at: usize, len: usize) -> Result<(
 
 /// Prints a label of bits; the bytes after its two.
 fn bits(line: &mut Line<'_>, view: View<'_>, at: usize) -> Result<usize, Cut> {
+    if view.u8(at)? != BIT_LABEL {
+        super::put!(line, "<ELT {}>", view.u8(at)? & 0x3f);
+    }
     let size = bit_label(view, at)?;
     let digits = view.take(at + 2, size)?.iter().fold(String::new(), |text, b| text + &format!("{b:02x}"));
     super::put!(
