@@ -6,7 +6,7 @@
 //!
 //! Where this differs from tcpdump 4.99.3, and why:
 //! - Of what TCP and UDP carry, `apps` lists what is decoded; other lines end with `length N` (docs/printing.md says which and how far).
-//! - Protocols above IP, PPP and LLC without a printer here give their name, or number, and length; mirrored frames (ERSPAN) are shown,
+//! - Protocols without a printer here give their name, or number, and length; mirrored frames (ERSPAN) are shown,
 //!   by tcpdump only their protocol number.
 //! - `-v` shows no options of neighbour discovery and PPP. `-ttt` and `-ttttt` count hours on past a day.
 //! - `-e` shows no names of network card makers; cooked captures number interfaces, tcpdump names them after those of the machine
