@@ -100,15 +100,21 @@ fn ospf(line: &mut Line<'_>, view: View<'_>) {
     match view.array(0) {
         Ok([version, kind]) => {
             let name = kinds.get(usize::from(kind).wrapping_sub(1)).copied().unwrap_or("unknown packet type");
-            put!(line, "OSPFv{version}, {name}, length {}", view.len());
+            // The digest of version 2 (RFC 2328, appendix D) does not count.
+            let digest = version == 2 && view.u16(14) == Ok(2);
+            let len = if digest { view.len().saturating_sub(16) } else { view.len() };
+            put!(line, "OSPFv{version}, {name}, length {len}");
         }
         Err(_) => put!(line, "OSPF, length {}", view.len()),
     }
 }
 
 fn pim(line: &mut Line<'_>, view: View<'_>) {
-    let kinds =
-        ["Hello", "Register", "Register Stop", "Join / Prune", "Bootstrap", "Assert", "Graft", "Graft-ACK", "Candidate RP Advertisement"];
+    #[rustfmt::skip]
+    let kinds = [
+        "Hello", "Register", "Register Stop", "Join / Prune", "Bootstrap", "Assert", "Graft", "Graft Acknowledgement",
+        "Candidate RP Advertisement", "Prune Refresh", "DF Election", "ECMP Redirect",
+    ];
     match view.u8(0) {
         Ok(first) => {
             let name = kinds.get(usize::from(first & 15)).copied().unwrap_or("[type unknown]");
