@@ -1,6 +1,6 @@
 # netvm. `make help` says what there is. Prerequisites: a Rust toolchain (rustup), a C compiler, make.
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint bench fuzz conformance docs build install dist clean
+.PHONY: help demo check test lint bench fuzz conformance compare-print docs build install dist clean
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -12,7 +12,7 @@ BUILT = $(CARGO_TARGET_DIR)/$(PROFILE)
 NETVM = $(CARGO_TARGET_DIR)/release/netvm
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 demo: ## build netvm, make a small realistic capture, filter it, show what came of it
 	@scripts/demo
@@ -47,6 +47,11 @@ fuzz: ## run every fuzz target for SECONDS each (default 60), or TARGETS='asm_te
 conformance: ## run the tests of Click's sources in CLICK=DIR (NAMES='IPFilter Queue' for some): which pass, fail (conformance.txt of xtask has the reasons), need what is not there
 	@cargo build --release --quiet -p netvm-cli
 	@cargo run --quiet -p xtask -- conformance $(NETVM) $(CLICK) $(NAMES)
+
+compare-print: ## hold printed lines against tcpdump's on the captures under DIR: the share that is the same, by protocol, and what differs
+	@scripts/packages tcpdump
+	@cargo build --release --quiet -p netvm-cli
+	@cargo run --quiet -p xtask -- compare-print $(NETVM) $(DIR)
 
 docs: ## docs/netil.md, netvm.h, manual pages, and the crates' documentation
 	NETVM_BLESS=1 cargo test --quiet -p netil --test manual

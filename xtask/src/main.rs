@@ -1,20 +1,27 @@
-//! Runs Click's own tests on netvm: `conformance NETVM CLICK [NAME…]`.
+//! Holds netvm against others: `conformance NETVM CLICK [NAME…]` runs Click's own tests on netvm,
+//! `compare-print NETVM DIR` compares printed lines with tcpdump's.
 #![forbid(unsafe_code)]
 
 mod clicktest;
 mod conformance;
+mod lines;
 
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let ["conformance", netvm, click, ref names @ ..] = arguments[..] else {
-        eprintln!("usage: xtask conformance NETVM CLICK [NAME…]");
-        return ExitCode::from(2);
+    let passed = match arguments[..] {
+        ["conformance", netvm, click, ref names @ ..] => conformance::run(Path::new(netvm), Path::new(click), names),
+        ["compare-print", netvm, dir] => compare_print(Path::new(netvm), Path::new(dir)).map(|()| true),
+        _ => {
+            eprintln!("usage: xtask conformance NETVM CLICK [NAME…] | xtask compare-print NETVM DIR");
+            return ExitCode::from(2);
+        }
     };
-    match conformance::run(Path::new(netvm), Path::new(click), names) {
+    match passed {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -22,4 +29,9 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn compare_print(netvm: &Path, dir: &Path) -> io::Result<()> {
+    print!("{}", lines::report(&lines::compare(netvm, dir, &["-n"])?));
+    Ok(())
 }

@@ -45,7 +45,7 @@ fn packet(line: &mut Line<'_>, view: View<'_>) -> Printed {
     if line.style.verbose > 0 {
         fields(line, view, protocol, payload)?;
     }
-    let ip = Ip { src: read(view, 8)?, dst: read(view, 24)?, fragmented: false, shown: false };
+    let ip = Ip { src: read(view, 8)?, dst: read(view, 24)?, ttl: view.u8(7)?, fragmented: false, shown: false };
     let rest = view.skip(HEADER);
     // A jumbogram, or a segment too long for the field: as far as the packet goes.
     let rest = if payload == 0 { rest } else { rest.claiming(payload) };

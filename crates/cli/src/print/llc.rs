@@ -148,7 +148,14 @@ fn stp(line: &mut Line<'_>, view: View<'_>) -> Result<(), Cut> {
         0x02 => {
             let table = [(0x01, "Topology change"), (0x02, "Proposal"), (0x10, "Learn"), (0x20, "Forward"), (0x40, "Agreement")];
             let flags = names::flags(&table, view.u8(4)?.into(), ", ");
-            put!(line, ", Rapid STP, Flags [{flags}]");
+            // Multiple spanning trees: the common tree's flags stand here; its bridge is shown with -v only.
+            let common = version >= 3 && view.len() >= 102;
+            let whose = if common { "CIST " } else { "" };
+            put!(line, ", Rapid STP, {whose}Flags [{flags}]");
+            if common {
+                put!(line, ", length {}", view.len());
+                return Ok(());
+            }
         }
         _ => put!(line, ", Unknown STP BPDU Type (0x{kind:02x})"),
     }

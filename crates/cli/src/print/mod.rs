@@ -5,35 +5,55 @@
 //! the bytes are, printing ends, with `[|proto]` where the captured bytes stop.
 //!
 //! Where this differs from tcpdump 4.99.3, and why:
-//! - What TCP and UDP carry is not decoded: a line ends with `length N` (tcpdump goes on with DNS, HTTP, DHCP …).
-//! - Protocols above IP, PPP and LLC without a printer here give their name, or number, and length; mirrored frames (ERSPAN) are shown,
+//! - Of what TCP and UDP carry, `apps` lists what is decoded; other lines end with `length N` (docs/printing.md says which and how far).
+//! - Protocols without a printer here give their name, or number, and length; mirrored frames (ERSPAN) are shown,
 //!   by tcpdump only their protocol number.
 //! - `-v` shows no options of neighbour discovery and PPP. `-ttt` and `-ttttt` count hours on past a day.
 //! - `-e` shows no names of network card makers; cooked captures number interfaces, tcpdump names them after those of the machine
 //!   it happens to run on.
 //! - TCP MD5 signatures and multipath options are shown as hexadecimal bytes.
 
+mod apps;
 mod arp;
+mod bfd;
+mod bgp;
+mod bootp;
 mod checksum;
+mod dhcp6;
+mod dns;
+mod dns_name;
+mod dns_record;
+mod eigrp;
+mod escape;
 mod ether;
 mod flows;
 mod hex;
+mod hsrp;
 mod icmp;
 mod icmp6;
 mod igmp;
+mod ike;
 mod ip4;
 mod ip6;
 mod link;
 mod llc;
 mod names;
+mod ntp;
+mod overlay;
 mod ppp;
+mod radius;
+mod sctp;
+mod ssh;
+mod syslog;
 mod tcp;
 mod tcp_options;
+mod text;
 mod time;
 mod transport;
 mod tunnel;
 mod udp;
 pub(crate) mod view;
+mod vrrp;
 
 use flows::Flows;
 use netvm::io::{LinkType, Timestamp};

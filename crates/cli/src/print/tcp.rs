@@ -4,11 +4,12 @@ use super::flows::Shown;
 use super::tcp_options;
 use super::transport::Ip;
 use super::view::{Cut, Printed, View};
-use super::{Line, checksum, names, put};
+use super::{Line, apps, checksum, names, put};
 
 const MIN_HEADER: usize = 20;
 const FLAGS: &[(u16, &str)] = &[(0x01, "F"), (0x02, "S"), (0x04, "R"), (0x08, "P"), (0x10, "."), (0x20, "U"), (0x40, "E"), (0x80, "W")];
 const SYN: u8 = 0x02;
+const RST: u8 = 0x04;
 const ACK: u8 = 0x10;
 const URG: u8 = 0x20;
 /// FIN, SYN and RST: segments whose sequence number matters without data.
@@ -91,7 +92,11 @@ fn full(line: &mut Line<'_>, ip: &Ip, segment: &Segment, view: View<'_>) -> Prin
         }
     }
     put!(line, ", length {data}");
-    Ok(())
+    // With -v tcpdump shows why a connection was reset, not what the port announces.
+    if data == 0 || segment.flags & RST != 0 && line.style.verbose > 0 {
+        return Ok(());
+    }
+    apps::tcp(line, (segment.from, segment.to), view.skip(segment.header))
 }
 
 fn numbers(line: &mut Line<'_>, ip: &Ip, segment: &Segment, view: View<'_>) -> Result<Shown, Cut> {

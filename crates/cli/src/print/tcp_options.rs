@@ -16,6 +16,8 @@ pub(super) fn print(line: &mut Line<'_>, mut view: View<'_>, sack_base: u32) -> 
     let mut separator = "";
     while view.len() > 0 {
         line.put(separator);
+        // As tcpdump does: nothing closes the bracket if the first option is bad.
+        let bad = if separator.is_empty() { "[bad opt]" } else { "[bad opt]]" };
         separator = ",";
         let kind = view.u8(0)?;
         if kind < 2 {
@@ -29,7 +31,7 @@ pub(super) fn print(line: &mut Line<'_>, mut view: View<'_>, sack_base: u32) -> 
         let len = usize::from(view.u8(1)?);
         let good = len >= 2 && len <= view.len();
         if !good || !option(line, kind, view.first(len).skip(2), sack_base)? {
-            line.put("[bad opt]");
+            line.put(bad);
             return Ok(true);
         }
         view = view.skip(len);

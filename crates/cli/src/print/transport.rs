@@ -1,7 +1,7 @@
 //! What an IP protocol number announces.
 
 use super::view::{Printed, View};
-use super::{Line, icmp, icmp6, igmp, ip4, ip6, put, tcp, tunnel, udp};
+use super::{Line, eigrp, icmp, icmp6, igmp, ip4, ip6, put, sctp, tcp, tunnel, udp, vrrp};
 use std::net::IpAddr;
 
 /// What protocols above IP need of it.
@@ -9,6 +9,8 @@ use std::net::IpAddr;
 pub(super) struct Ip {
     pub src: IpAddr,
     pub dst: IpAddr,
+    /// Time to live, or hop limit.
+    pub ttl: u8,
     /// The first of several fragments.
     pub fragmented: bool,
     /// The addresses stand in the line already.
@@ -64,6 +66,14 @@ pub(super) fn print(line: &mut Line<'_>, mut protocol: u8, ip: &Ip, mut view: Vi
         41 => ip6::print(line, view),
         47 => tunnel::gre(line, view),
         50 => tunnel::esp(line, view),
+        33 => {
+            ip.addresses(line);
+            put!(line, "DCCP, length {}", view.len());
+            Ok(())
+        }
+        88 => eigrp::print(line, view),
+        112 => vrrp::print(line, ip.ttl, view),
+        132 => sctp::print(line, &ip, view),
         _ => {
             short(line, protocol, v6, view);
             Ok(())
@@ -78,13 +88,9 @@ fn short(line: &mut Line<'_>, protocol: u8, v6: bool, view: View<'_>) {
         2 => put!(line, "[IGMP requires IPv4] (invalid)"),
         58 if !v6 => put!(line, "[ICMPv6 requires IPv6] (invalid)"),
         59 => line.put("no next header"),
-        33 => put!(line, "DCCP, length {}", view.len()),
         46 => put!(line, "RSVP, length {}", view.len()),
-        88 => put!(line, "EIGRP, length {}", view.len()),
         89 => ospf(line, view),
         103 => pim(line, view),
-        112 => put!(line, "VRRP, length {}", view.len()),
-        132 => put!(line, "sctp, length {}", view.len()),
         _ => put!(line, " ip-proto-{protocol} {}", view.len()),
     }
 }
@@ -94,15 +100,21 @@ fn ospf(line: &mut Line<'_>, view: View<'_>) {
     match view.array(0) {
         Ok([version, kind]) => {
             let name = kinds.get(usize::from(kind).wrapping_sub(1)).copied().unwrap_or("unknown packet type");
-            put!(line, "OSPFv{version}, {name}, length {}", view.len());
+            // The digest of version 2 (RFC 2328, appendix D) does not count.
+            let digest = version == 2 && view.u16(14) == Ok(2);
+            let len = if digest { view.len().saturating_sub(16) } else { view.len() };
+            put!(line, "OSPFv{version}, {name}, length {len}");
         }
         Err(_) => put!(line, "OSPF, length {}", view.len()),
     }
 }
 
 fn pim(line: &mut Line<'_>, view: View<'_>) {
-    let kinds =
-        ["Hello", "Register", "Register-Stop", "Join / Prune", "Bootstrap", "Assert", "Graft", "Graft-ACK", "Candidate RP Advertisement"];
+    #[rustfmt::skip]
+    let kinds = [
+        "Hello", "Register", "Register Stop", "Join / Prune", "Bootstrap", "Assert", "Graft", "Graft Acknowledgement",
+        "Candidate RP Advertisement", "Prune Refresh", "DF Election", "ECMP Redirect",
+    ];
     match view.u8(0) {
         Ok(first) => {
             let name = kinds.get(usize::from(first & 15)).copied().unwrap_or("[type unknown]");

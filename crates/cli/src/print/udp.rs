@@ -1,8 +1,8 @@
-//! UDP (RFC 768): ports and length.
+//! UDP (RFC 768): ports, and what they announce, or the length.
 
 use super::transport::Ip;
 use super::view::{Cut, Printed, View};
-use super::{Line, checksum, put};
+use super::{Line, apps, checksum, put};
 
 const HEADER: usize = 8;
 
@@ -30,6 +30,10 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
         sum(line, ip, datagram, found);
     }
     let data = length - HEADER;
+    let ports = ((ports >> 16) as u16, ports as u16);
+    if !line.style.quiet && apps::udp(line, ports, datagram.skip(HEADER))? {
+        return Ok(());
+    }
     match view.len() - HEADER {
         there if data > there && !ip.fragmented => put!(line, "UDP, bad length {data} > {there}"),
         _ => put!(line, "UDP, length {data}"),

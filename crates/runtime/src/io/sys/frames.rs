@@ -162,8 +162,8 @@ mod tests {
         let aux = |status: u32| -> Vec<u8> {
             let words = [status, 60, 60].map(u32::to_ne_bytes);
             let halves = [0_u16, 14, 0x2005, 0x88a8].map(u16::to_ne_bytes);
-            let head =
-                [36_usize.to_ne_bytes().as_slice(), &(libc::SOL_PACKET as u32).to_ne_bytes(), &(libc::PACKET_AUXDATA as u32).to_ne_bytes()];
+            let kind = [libc::SOL_PACKET as u32, libc::PACKET_AUXDATA as u32].map(u32::to_ne_bytes);
+            let head = [36_usize.to_ne_bytes().to_vec(), kind.concat()];
             [head.concat(), words.concat(), halves.concat()].concat()
         };
         let both = libc::TP_STATUS_VLAN_VALID | libc::TP_STATUS_VLAN_TPID_VALID;

@@ -1,0 +1,66 @@
+//! What the ports of TCP and UDP announce: one table for each, searched in order; the first row that has either port decides.
+//!
+//! Ports and their order are those of tcpdump 4.99.3. A new protocol is a file of its own and a row here.
+
+use super::view::{Printed, View};
+use super::{Line, bfd, bgp, bootp, dhcp6, dns, hsrp, ike, ntp, overlay, radius, ssh, syslog, text};
+
+/// Prints a payload.
+type Print = fn(&mut Line<'_>, View<'_>) -> Printed;
+
+#[rustfmt::skip]
+const TCP: &[(&[u16], Print)] = &[
+    (&[25], text::smtp),
+    (&[43], text::whois),
+    (&[53], dns::tcp),
+    (&[21], text::ftp),
+    (&[22], ssh::print),
+    (&[80, 8080, 3128], text::http),
+    (&[179], bgp::print),
+    (&[554, 8554], text::rtsp),
+];
+
+#[rustfmt::skip]
+const UDP: &[(&[u16], Print)] = &[
+    (&[53], dns::udp),
+    (&[67, 68], bootp::print),
+    (&[123], ntp::print),
+    (&[500], ike::print),
+    (&[514], syslog::print),
+    (&[546, 547], dhcp6::print),
+    (&[5353], dns::multicast),
+    (&[4500], ike::encapsulated),
+    (&[1645, 1646, 1812, 1813, 1700, 3799], radius::print),
+    (&[5060], text::sip),
+    (&[8472, 4789], overlay::vxlan),
+];
+
+/// Ports of the receiver alone.
+#[rustfmt::skip]
+const UDP_TO: &[(&[u16], Print)] = &[
+    (&[1985], hsrp::print),
+    (&[3784], bfd::control),
+    (&[4784], bfd::multihop),
+    (&[6784], bfd::lag),
+    (&[6081], overlay::geneve),
+];
+
+fn find(table: &[(&[u16], Print)], ports: (u16, u16)) -> Option<Print> {
+    table.iter().find(|(known, _)| known.contains(&ports.0) || known.contains(&ports.1)).map(|(_, print)| *print)
+}
+
+/// Prints what a TCP segment carries, if its ports are known; what separates it from the line is printed, too.
+pub(super) fn tcp(line: &mut Line<'_>, ports: (u16, u16), view: View<'_>) -> Printed {
+    match find(TCP, ports) {
+        Some(print) => print(line, view),
+        None => Ok(()),
+    }
+}
+
+/// Prints what a UDP datagram carries; false if its ports are unknown.
+pub(super) fn udp(line: &mut Line<'_>, ports: (u16, u16), view: View<'_>) -> Result<bool, super::view::Cut> {
+    match find(UDP, ports).or_else(|| find(UDP_TO, (ports.1, ports.1))) {
+        Some(print) => print(line, view).map(|()| true),
+        None => Ok(false),
+    }
+}
