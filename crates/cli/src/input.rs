@@ -2,7 +2,7 @@
 
 use crate::failure::{self, Failure, Outcome};
 use crate::progress;
-use crate::signals::Signals;
+use crate::signals::{Asked, Signals};
 use netvm::io::capture::Progress;
 use netvm::io::{Burst, Capture, Info, ReadError};
 use std::path::{Path, PathBuf};
@@ -50,6 +50,11 @@ pub(crate) trait Consumer {
 
     /// The input has a pause: the time to hand on what is ready.
     fn idle(&mut self) -> Outcome;
+
+    /// Another program asks for something by a signal.
+    fn asked(&mut self, _asked: Asked) -> Outcome {
+        Ok(())
+    }
 }
 
 impl Inputs {
@@ -125,6 +130,9 @@ fn feed_one(
         if signals.stop() {
             return Ok(Fed::Enough);
         }
+        if let Some(asked) = signals.asked() {
+            consumer.asked(asked)?;
+        }
         match capture.poll_burst(BURST) {
             Ok(Progress::Burst(burst)) => {
                 fresh = true;
@@ -140,6 +148,16 @@ fn feed_one(
         }
         bar.at(capture.progress());
     }
+}
+
+/// The names in a file, one a line.
+pub(crate) fn list(path: &Path) -> Outcome<Vec<PathBuf>> {
+    let read = match path == Path::new("-") {
+        true => std::io::read_to_string(std::io::stdin()),
+        false => std::fs::read_to_string(path),
+    };
+    let text = read.map_err(|error| Failure::failed(format_args!("{}: {error}", shown(path))))?;
+    Ok(text.lines().map(str::trim_end).filter(|line| !line.is_empty()).map(PathBuf::from).collect())
 }
 
 /// Opens one capture.
