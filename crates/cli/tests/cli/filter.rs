@@ -248,3 +248,40 @@ fn files_by_time_have_it_in_their_names_and_go_to_a_command() {
     assert_eq!((told.status, told.err.as_str()), (0, "Maximum file limit reached: 2\n"));
     assert_eq!(few.names(), ["20.pcap", "24.pcap"]);
 }
+
+#[test]
+fn captures_are_merged_by_time() {
+    let dir = Dir::new("merge");
+    let at = |time: i64, name: u8| (netvm::io::Timestamp::from_micros(time, 0), vec![name; 60]);
+    let a = dir.capture("a.pcap", LinkType::EN10MB, &[at(1, 10), at(2, 11), at(9, 12), at(3, 13), at(9, 14)]);
+    let b = dir.capture("b.pcapng", LinkType::EN10MB, &[at(2, 20), at(3, 21), at(4, 22), at(9, 23)]);
+    let c = dir.capture("c.pcap", LinkType::EN10MB, &[at(0, 30), at(100, 31)]);
+    let empty = dir.capture("d.pcap", LinkType::EN10MB, &[]);
+    let first = |line: &str| -> Vec<u64> {
+        let lines = run(&format!("filter -tt -xx -q {line}")).good();
+        lines
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("0x0000:"))
+            .map(|line| u64::from_str_radix(&line.trim()[..2], 16).expect("a byte"))
+            .collect()
+    };
+    let expected = [30, 10, 11, 20, 21, 22, 12, 13, 14, 23, 31];
+    assert_eq!(first(&format!("--merge -r {a} -r {b} -r {c} -r {empty}")), expected);
+    let out = dir.file("out.pcap");
+    run(&format!("filter --merge {a} {b} {c} -w {out}")).good();
+    assert_eq!(first(&format!("-r {out}")), expected);
+    // Long ones, so that bursts are cut, and a damaged one.
+    let (x, y) = (dir.trace("x.pcap", 1, 3000), dir.trace("y.pcapng", 2, 3000));
+    let bytes = std::fs::read(&y).expect("the capture");
+    let cut = dir.write("cut.pcapng", &bytes[..bytes.len() - 5]);
+    let ended = run(&format!("filter --merge -tt -S -r {x} -r {cut}"));
+    assert_eq!(ended.status, 1);
+    assert!(ended.err.contains("cut.pcapng: "), "{}", ended.err);
+    let mut both = run(&format!("filter -tt -S -r {x}")).good() + &run(&format!("filter -tt -S -r {y}")).good();
+    assert_eq!(ended.out.lines().count() + 1, both.lines().count());
+    both = both.lines().take(5999).map(|line| line.to_owned() + "\n").collect();
+    let time = |line: &&str| line[..17].to_owned();
+    let mut sorted: Vec<&str> = both.lines().collect();
+    sorted.sort_by_key(time);
+    assert!(ended.out.lines().eq(sorted));
+}

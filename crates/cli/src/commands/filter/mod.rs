@@ -59,6 +59,10 @@ pub(crate) struct Args {
     #[arg(short = 'V', value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     read_list: Option<PathBuf>,
 
+    /// Merge the captures by the times of their packets, as mergecap does, instead of reading one after the other
+    #[arg(long, conflicts_with = "interface")]
+    merge: bool,
+
     #[command(flatten)]
     live: LiveArgs,
 
@@ -174,7 +178,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let quiet_screen = !(work.sink.prints() && Out::is_terminal());
     let mut bar = Progress::new(quiet_screen);
-    let fed = inputs.feed(&mut work, &signals, &mut bar);
+    let fed = match args.merge {
+        true => inputs.merge(&mut work, &signals, &mut bar),
+        false => inputs.feed(&mut work, &signals, &mut bar),
+    };
     bar.clear();
     let Work { filter, sink, totals, live, .. } = work;
     // What ends a capture on an interface leaves no doubt how many packets there were.
