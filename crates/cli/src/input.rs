@@ -2,9 +2,9 @@
 
 use crate::failure::{self, Failure, Outcome};
 use crate::progress;
-use crate::signals::Signals;
+use crate::signals::{Asked, Signals};
 use netvm::io::capture::Progress;
-use netvm::io::{Burst, Capture, Info, ReadError};
+use netvm::io::{Burst, Capture, Info, ReadError, Timestamp};
 use std::path::{Path, PathBuf};
 
 /// Packets in a burst: the engines' unit of work, small enough that its packets stay in the cache.
@@ -50,6 +50,11 @@ pub(crate) trait Consumer {
 
     /// The input has a pause: the time to hand on what is ready.
     fn idle(&mut self) -> Outcome;
+
+    /// Another program asks for something by a signal.
+    fn asked(&mut self, _asked: Asked) -> Outcome {
+        Ok(())
+    }
 }
 
 impl Inputs {
@@ -101,6 +106,74 @@ impl Inputs {
     }
 }
 
+/// A capture among those being merged.
+struct Lane {
+    number: usize,
+    /// When its next packet was captured.
+    time: Timestamp,
+    /// Packets that are asked for: few while the captures alternate, since those that are not due are looked at again.
+    ask: usize,
+}
+
+impl Inputs {
+    /// Feeds the packets of all captures in the order of their times; those of one keep their order, and of equal times the earlier capture's come
+    /// first, as with mergecap. True if nothing was damaged.
+    pub(crate) fn merge(&mut self, consumer: &mut impl Consumer, signals: &Signals, bar: &mut progress::Progress) -> Outcome<bool> {
+        let mut whole = true;
+        let mut lanes = Vec::new();
+        for number in 0..self.captures.len() {
+            whole &= self.lane(number, 1, &mut lanes);
+        }
+        while let Some(at) = (0..lanes.len()).min_by_key(|&at| key(&lanes[at])) {
+            let Lane { number, ask, .. } = lanes.swap_remove(at);
+            let next = lanes.iter().map(key).min();
+            let before = |time: Timestamp| next.is_none_or(|next| (time.as_nanos(), number) < next);
+            if let Some(asked) = signals.asked() {
+                consumer.asked(asked)?;
+            }
+            let (path, capture) = &mut self.captures[number];
+            let count = match capture.next_burst_while(ask, before) {
+                Ok(Some(burst)) => {
+                    let count = burst.len();
+                    if signals.stop() || matches!(consumer.burst(number, burst)?, Flow::Enough) {
+                        return Ok(whole);
+                    }
+                    count
+                }
+                Ok(None) => continue,
+                Err(error) => {
+                    failure::error(&format!("{}: {error}", shown(path)));
+                    whole = false;
+                    continue;
+                }
+            };
+            bar.at(capture.progress());
+            whole &= self.lane(number, (2 * count).clamp(1, BURST), &mut lanes);
+        }
+        Ok(whole)
+    }
+
+    /// Takes a capture among those being merged while it has packets; false if it is damaged, which is told.
+    fn lane(&mut self, number: usize, ask: usize, lanes: &mut Vec<Lane>) -> bool {
+        let (path, capture) = &mut self.captures[number];
+        match capture.peek_time() {
+            Ok(time) => {
+                lanes.extend(time.map(|time| Lane { number, time, ask }));
+                true
+            }
+            Err(error) => {
+                failure::error(&format!("{}: {error}", shown(path)));
+                false
+            }
+        }
+    }
+}
+
+/// What captures are ordered by.
+fn key(lane: &Lane) -> (i64, usize) {
+    (lane.time.as_nanos(), lane.number)
+}
+
 /// How feeding one capture ended.
 enum Fed {
     All,
@@ -125,6 +198,9 @@ fn feed_one(
         if signals.stop() {
             return Ok(Fed::Enough);
         }
+        if let Some(asked) = signals.asked() {
+            consumer.asked(asked)?;
+        }
         match capture.poll_burst(BURST) {
             Ok(Progress::Burst(burst)) => {
                 fresh = true;
@@ -140,6 +216,16 @@ fn feed_one(
         }
         bar.at(capture.progress());
     }
+}
+
+/// The names in a file, one a line.
+pub(crate) fn list(path: &Path) -> Outcome<Vec<PathBuf>> {
+    let read = match path == Path::new("-") {
+        true => std::io::read_to_string(std::io::stdin()),
+        false => std::fs::read_to_string(path),
+    };
+    let text = read.map_err(|error| Failure::failed(format_args!("{}: {error}", shown(path))))?;
+    Ok(text.lines().map(str::trim_end).filter(|line| !line.is_empty()).map(PathBuf::from).collect())
 }
 
 /// Opens one capture.

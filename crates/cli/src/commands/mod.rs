@@ -23,7 +23,7 @@ use crate::failure::Outcome;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    Filter(filter::Args),
+    Filter(Box<filter::Args>),
     Explain(explain::Args),
     Run(run::Args),
     Check(check::Args),

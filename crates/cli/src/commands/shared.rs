@@ -71,10 +71,10 @@ fn engine_parser() -> impl clap::builder::TypedValueParser<Value = &'static str>
 #[derive(clap::Args)]
 pub(crate) struct Expression {
     /// Filter expression, see pcap-filter(7); without one every packet matches
-    #[arg(value_name = "EXPR", allow_negative_numbers = true, conflicts_with = "file")]
+    #[arg(value_name = "EXPR", allow_negative_numbers = true)]
     words: Vec<String>,
 
-    /// Read the expression from a file; # begins a comment
+    /// Read the expression from a file; # begins a comment. With EXPR, packets must match both
     #[arg(short = 'F', value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
 }
@@ -82,14 +82,38 @@ pub(crate) struct Expression {
 impl Expression {
     /// The text of the expression.
     pub(crate) fn text(&self) -> Outcome<String> {
-        let Some(path) = &self.file else { return Ok(self.words.join(" ")) };
+        self.text_from(0)
+    }
+
+    /// The same without the first words.
+    pub(crate) fn text_from(&self, first: usize) -> Outcome<String> {
+        let words = self.words.get(first..).unwrap_or_default().join(" ");
+        let Some(path) = &self.file else { return Ok(words) };
         let read = match path == Path::new("-") {
             true => std::io::read_to_string(std::io::stdin()),
             false => std::fs::read_to_string(path),
         };
         let text = read.map_err(|error| Failure::failed(format_args!("{}: {error}", path.display())))?;
-        Ok(without_comments(&text))
+        both(without_comments(&text), words)
     }
+
+    /// Captures named before the expression, as `-r *.pcap` leaves them there: words that name a file and have a dot or a slash, with which no
+    /// expression begins.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let is_file = |word: &&String| word.contains(['.', '/']) && Path::new(word).is_file();
+        self.words.iter().take_while(is_file).map(PathBuf::from).collect()
+    }
+}
+
+/// What matches both expressions; each is looked at by itself, so that a fault in one has its place there.
+fn both(file: String, words: String) -> Outcome<String> {
+    if words.trim().is_empty() || file.trim().is_empty() {
+        return Ok(if file.trim().is_empty() { words } else { file });
+    }
+    for part in [&file, &words] {
+        Filter::new(part, &engines::AUTO)?;
+    }
+    Ok(format!("({file}) and ({words})"))
 }
 
 /// The text with blanks for comments, so that places of errors stay what they are.

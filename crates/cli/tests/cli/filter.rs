@@ -160,3 +160,128 @@ fn several_threads_and_mappings_give_what_one_and_copies_give() {
     }
     assert!(run(&format!("filter -r {trace} --threads 0")).bad(2).contains("--threads"));
 }
+
+#[test]
+fn inputs_are_named_as_shells_and_lists_name_them() {
+    let dir = Dir::new("named");
+    let (a, b) = (dir.trace("a.pcap", 1, 50), dir.trace("b.pcap", 2, 50));
+    let both = run(&format!("filter -r {a} -r {b} tcp")).good();
+    assert!(!both.is_empty());
+    for line in [format!("-r {a} {b} tcp"), format!("{a} {b} tcp"), format!("-V {}", dir.write("list", format!("{a}\n{b}\n\n")) + " tcp")] {
+        assert_eq!(run(&format!("filter {line}")).good(), both, "{line}");
+    }
+    assert!(run("filter --version").good().starts_with("netvm"));
+    assert!(run(&format!("filter -V {}", dir.file("absent"))).bad(1).contains("absent"));
+}
+
+#[test]
+fn a_file_and_an_expression_must_both_match() {
+    let dir = Dir::new("both");
+    let trace = dir.trace("t.pcap", 1, 500);
+    let file = dir.write("expr", "tcp or # two of them\nudp");
+    let count = |line: &str| run(&format!("filter -r {trace} --count {line}")).good();
+    assert_eq!(
+        count(&format!("-F {file} port 443 or port 53")),
+        run_args(&["filter", "-r", &trace, "--count", "(tcp or udp) and (port 443 or port 53)"]).good()
+    );
+    assert_eq!(count(&format!("-F {}", dir.write("empty", "# nothing"))), count(""));
+    assert!(run(&format!("filter -r {trace} -F {file} prot 80")).bad(2).contains("1 | prot 80"));
+}
+
+#[test]
+fn times_are_cut_out() {
+    let dir = Dir::new("slice");
+    let trace = dir.trace("t.pcap", 1, 400);
+    let all = run(&format!("filter -tt -r {trace}")).good();
+    let time = |line: &str| line.split(' ').next().expect("a time").to_owned();
+    let lines: Vec<&str> = all.lines().collect();
+    let (from, to) = (time(lines[100]), time(lines[300]));
+    let expected: Vec<&str> = lines.iter().copied().filter(|line| time(line) >= from && time(line) < to).collect();
+    assert!(expected.len() > 100);
+    let sliced = run(&format!("filter -tt -S -r {trace} --from {from} --to {to} --count")).good();
+    assert_eq!(sliced, format!("{} packets\n", expected.len()));
+    assert!(run(&format!("filter -r {trace} --from yesterday")).bad(2).contains("not a time"));
+}
+
+/// Files with the names and packets that tcpdump gives them.
+#[test]
+fn outputs_go_on_in_other_files_as_those_of_tcpdump() {
+    let dir = Dir::new("rotate");
+    let trace = dir.trace("t.pcap", 1, 3000);
+    for options in ["-C 1", "-C 100k", "-C 100k -W 3", "-C 100k -W 12", "-G 3600 -C 200k"] {
+        let (ours, theirs) = (Dir::new("rotate-ours"), Dir::new("rotate-theirs"));
+        run(&format!("filter -r {trace} -w {} {options}", ours.file("o.pcap"))).good();
+        let mut tcpdump = std::process::Command::new("tcpdump");
+        tcpdump.args(["-Z", "root", "-r", &trace, "-w", &theirs.file("o.pcap")]).args(options.split(' '));
+        if !tcpdump.output().is_ok_and(|output| output.status.success()) {
+            eprintln!("skipped: the comparison with tcpdump, which is not there");
+            return;
+        }
+        assert_eq!(ours.names(), theirs.names(), "{options}");
+        for name in ours.names() {
+            let read = |dir: &Dir| std::fs::read(dir.file(&name)).expect("the file");
+            assert!(read(&ours)[24..] == read(&theirs)[24..], "{options} {name}");
+        }
+    }
+    assert!(run(&format!("filter -r {trace} -w {} -W 3", dir.file("x.pcap"))).bad(2).contains("-W counts files"));
+    assert!(run(&format!("filter -r {trace} -w - -C 3")).bad(2).contains("one file"));
+}
+
+#[test]
+fn files_by_time_have_it_in_their_names_and_go_to_a_command() {
+    let dir = Dir::new("by-time");
+    let packets: Vec<_> = (0..10).map(|n| (netvm::io::Timestamp::from_micros(1_700_000_000 + n, 0), vec![n as u8; 60])).collect();
+    let trace = dir.capture("t.pcap", LinkType::EN10MB, &packets);
+    let out = Dir::new("by-time-out");
+    run(&format!("filter -r {trace} -w {} -G 4 -z gzip", out.file("%H%M%S.pcap"))).good();
+    let expected = ["221320.pcap.gz", "221324.pcap.gz", "221328.pcap"];
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while out.names() != expected {
+        assert!(std::time::Instant::now() < end, "{:?}", out.names());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    for (name, count) in expected.iter().zip([4, 4, 2]) {
+        assert_eq!(run(&format!("filter --count -r {}", out.file(name))).good(), format!("{count} packets\n"), "{name}");
+    }
+    let few = Dir::new("by-time-few");
+    let told = run(&format!("filter -r {trace} -w {} -G 4 -W 2", few.file("%S.pcap")));
+    assert_eq!((told.status, told.err.as_str()), (0, "Maximum file limit reached: 2\n"));
+    assert_eq!(few.names(), ["20.pcap", "24.pcap"]);
+}
+
+#[test]
+fn captures_are_merged_by_time() {
+    let dir = Dir::new("merge");
+    let at = |time: i64, name: u8| (netvm::io::Timestamp::from_micros(time, 0), vec![name; 60]);
+    let a = dir.capture("a.pcap", LinkType::EN10MB, &[at(1, 10), at(2, 11), at(9, 12), at(3, 13), at(9, 14)]);
+    let b = dir.capture("b.pcapng", LinkType::EN10MB, &[at(2, 20), at(3, 21), at(4, 22), at(9, 23)]);
+    let c = dir.capture("c.pcap", LinkType::EN10MB, &[at(0, 30), at(100, 31)]);
+    let empty = dir.capture("d.pcap", LinkType::EN10MB, &[]);
+    let first = |line: &str| -> Vec<u64> {
+        let lines = run(&format!("filter -tt -xx -q {line}")).good();
+        lines
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("0x0000:"))
+            .map(|line| u64::from_str_radix(&line.trim()[..2], 16).expect("a byte"))
+            .collect()
+    };
+    let expected = [30, 10, 11, 20, 21, 22, 12, 13, 14, 23, 31];
+    assert_eq!(first(&format!("--merge -r {a} -r {b} -r {c} -r {empty}")), expected);
+    let out = dir.file("out.pcap");
+    run(&format!("filter --merge {a} {b} {c} -w {out}")).good();
+    assert_eq!(first(&format!("-r {out}")), expected);
+    // Long ones, so that bursts are cut, and a damaged one.
+    let (x, y) = (dir.trace("x.pcap", 1, 3000), dir.trace("y.pcapng", 2, 3000));
+    let bytes = std::fs::read(&y).expect("the capture");
+    let cut = dir.write("cut.pcapng", &bytes[..bytes.len() - 5]);
+    let ended = run(&format!("filter --merge -tt -S -r {x} -r {cut}"));
+    assert_eq!(ended.status, 1);
+    assert!(ended.err.contains("cut.pcapng: "), "{}", ended.err);
+    let mut both = run(&format!("filter -tt -S -r {x}")).good() + &run(&format!("filter -tt -S -r {y}")).good();
+    assert_eq!(ended.out.lines().count() + 1, both.lines().count());
+    both = both.lines().take(5999).map(|line| line.to_owned() + "\n").collect();
+    let time = |line: &&str| line[..17].to_owned();
+    let mut sorted: Vec<&str> = both.lines().collect();
+    sorted.sort_by_key(time);
+    assert!(ended.out.lines().eq(sorted));
+}

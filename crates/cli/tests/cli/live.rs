@@ -248,7 +248,7 @@ fn an_interface_that_goes_away_ends_the_capture() {
         let capturing = Capturing::begin(filter(&["-i", "right", "-w", &out, OURS]));
         let injector = Injector::open("left").expect("an interface to send on");
         injector.send(&[&[0xff; 6][..], &SOURCE, &[0x88, 0xb5], &[1; 50]].concat()).expect("a frame is sent");
-        std::thread::sleep(Duration::from_millis(200));
+        grown(&out, 1);
         assert!(space.ip(&["link", "set", "right", "down"]));
         std::thread::sleep(Duration::from_millis(400));
         assert!(space.ip(&["link", "set", "right", "up"]), "to go down is not the end");
@@ -266,9 +266,11 @@ fn an_interface_that_goes_away_ends_the_capture() {
 fn what_is_wrong_with_an_interface_is_told() {
     assert!(run("filter -i nosuch0 tcp").bad(1).contains("nosuch0: there is no such interface"));
     assert!(run("filter -i an-interface-with-a-long-name").bad(1).contains("there is no such interface"));
-    assert!(run("filter -i any tcp").bad(2).contains("any: packets of several interfaces"));
     assert!(run("filter -i lo -r a.pcap").bad(2).contains("cannot be used with"));
     assert!(run("filter -p -r a.pcap").bad(2).contains("cannot be used with"));
+    assert!(run("filter -i lo -y RAW").bad(2).contains("no packets of type RAW"));
+    assert!(run("filter -i 999").bad(1).contains("no interface of that number"));
+    assert!(run("filter -i lo -s 262145").bad(2).contains("262144"));
     let Some(space) = Space::new("down") else { return };
     assert!(space.ip(&["link", "set", "right", "down"]));
     assert!(space.inside(|| run("filter -i right")).bad(1).contains("right: the interface is down"));
@@ -288,4 +290,190 @@ fn without_privilege_the_remedy_is_told() {
         }
         Err(error) => eprintln!("skipped: nobody else may run the program: {error}"),
     }
+}
+
+/// A frame of ours with so many bytes after the header.
+fn frame(number: u8, len: usize) -> Vec<u8> {
+    [&[0xff; 6][..], &SOURCE, &[0x88, 0xb5], &vec![number; len]].concat()
+}
+
+/// Waits until a capture that still grows has so many packets.
+fn grown(path: &str, count: usize) {
+    let end = Instant::now() + PATIENCE;
+    let have = || {
+        let mut capture = Capture::open(path).expect("a capture from the beginning on");
+        let mut have = 0;
+        while let Some(burst) = capture.next_burst(4096).expect("whole records") {
+            have += burst.len();
+        }
+        have
+    };
+    while have() < count {
+        assert!(Instant::now() < end, "the file grows to {count} packets, it has {}", have());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_capture_grows_under_its_name_and_outlives_its_program() {
+    let Some(space) = Space::new("grow") else { return };
+    let dir = Dir::new("grow");
+    for name in ["a.pcap", "a.pcapng", "a.pcap.gz", "a.pcap.zst"] {
+        for (signal, status) in [("-HUP", 0), ("-TERM", 0), ("-INT", 0), ("-KILL", -1)] {
+            let out = dir.write(name, "what was there before");
+            let ended = space.inside(|| {
+                let capturing = Capturing::begin(filter(&["-i", "right", "-w", &out, OURS]));
+                if !name.ends_with("z") && !name.ends_with("t") {
+                    grown(&out, 0);
+                }
+                let injector = Injector::open("left").expect("an interface to send on");
+                (0..9).for_each(|number| injector.send(&frame(number, 60)).expect("a frame is sent"));
+                let end = Instant::now() + PATIENCE;
+                // A reader finds whole records, compressed or not, while the program goes on.
+                let have = || Capture::open(&out).ok().and_then(|mut capture| capture.next_burst(99).ok()?.map(|burst| burst.len()));
+                while have() != Some(9) {
+                    assert!(Instant::now() < end, "{name} {:?}", have());
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                capturing.signal(signal);
+                capturing.end()
+            });
+            assert_eq!(ended.status, status, "{name} {signal}: {}", ended.err);
+            assert_eq!(ended.err.contains("9 packets captured"), status == 0, "{}", ended.err);
+        }
+    }
+}
+
+#[test]
+fn nohup_goes_on_and_usr1_tells_counts() {
+    let Some(space) = Space::new("asked") else { return };
+    let dir = Dir::new("asked");
+    let out = dir.file("out.pcap");
+    let ended = space.inside(|| {
+        let program = env!("CARGO_BIN_EXE_netvm");
+        let mut command = Command::new("nohup");
+        command.args([program, "filter", "-i", "right", "-w", &out, OURS]);
+        let capturing = Capturing::begin(command);
+        let injector = Injector::open("left").expect("an interface to send on");
+        capturing.signal("-HUP");
+        injector.send(&frame(1, 60)).expect("a frame is sent");
+        grown(&out, 1);
+        capturing.signal("-USR1");
+        let told = capturing.err.recv_timeout(PATIENCE).expect("counts");
+        assert!(told.starts_with("netvm: 1 packet captured, ") && told.ends_with("0 packets dropped by kernel"), "{told}");
+        injector.send(&frame(2, 60)).expect("a frame is sent");
+        grown(&out, 2);
+        capturing.signal("-USR2");
+        capturing.signal("-TERM");
+        capturing.end()
+    });
+    assert_eq!(ended.status, 0);
+    assert_eq!(packets(&out).len(), 2);
+}
+
+#[test]
+fn what_fits_on_a_full_disk_stays() {
+    let Some(space) = Space::new("full") else { return };
+    let dir = Dir::new("full");
+    let disk = dir.file("disk");
+    fs::create_dir(&disk).expect("a folder");
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=100k", "tmpfs", &disk]).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no tmpfs can be mounted");
+        return;
+    }
+    for name in ["out.pcap", "out.pcapng"] {
+        let out = format!("{disk}/{name}");
+        let ended = space.inside(|| {
+            let capturing = Capturing::begin(filter(&["-i", "right", "-w", &out, OURS]));
+            let injector = Injector::open("left").expect("an interface to send on");
+            (0..200).for_each(|number| injector.send(&frame(number, 1000)).expect("a frame is sent"));
+            capturing.end()
+        });
+        let have = packets(&out);
+        fs::remove_file(&out).expect("removed");
+        assert_eq!(ended.status, 1, "{}", ended.err);
+        assert!(ended.err.contains("No space left on device (os error 28); the packets that fitted are in it"), "{}", ended.err);
+        assert!(ended.err.contains("packets captured"), "{}", ended.err);
+        assert!((80..100).contains(&have.len()), "{}", have.len());
+        assert!(have.iter().enumerate().all(|(i, (bytes, _))| *bytes == frame(i as u8, 1000)));
+    }
+    assert!(Command::new("umount").arg(&disk).status().is_ok_and(|status| status.success()));
+}
+
+#[test]
+fn options_of_tcpdump_do_what_they_do_there() {
+    let Some(space) = Space::new("options") else { return };
+    let dir = Dir::new("options");
+    let names = ["s", "in", "out", "any", "sll"].map(|name| dir.file(&format!("{name}.pcap")));
+    let [short, coming, going, any, sll] = &names;
+    let runs: [&[&str]; 5] = [
+        &["-i", "right", "-s", "20", "-B", "1024", "--immediate-mode", "-j", "host", "-O", "-w", short],
+        &["-i", "right", "-Q", "in", "-w", coming],
+        &["--interface", "right", "--direction", "out", "-w", going],
+        &["-i", "any", "--print", "-t", "-l", "-w", any],
+        &["-i", "any", "-y", "LINUX_SLL", "--snapshot-length=200", "--packet-buffered", "-w", sll],
+    ];
+    let printed = space.inside(|| {
+        let begin = |args: &&[&str]| Capturing::begin(filter(&[args, &["greater", "1000"][..]].concat()));
+        let all: Vec<Capturing> = runs.iter().map(begin).collect();
+        let [left, right] = ["left", "right"].map(|name| Injector::open(name).expect("an interface to send on"));
+        left.send(&frame(1, 1000)).expect("a frame is sent");
+        right.send(&frame(2, 1000)).expect("a frame is sent");
+        for (name, count) in names.iter().zip([2, 1, 1, 4, 4]) {
+            grown(name, count);
+        }
+        all.iter().for_each(|capturing| capturing.signal("-TERM"));
+        all.into_iter().map(|capturing| capturing.end().out).collect::<Vec<_>>()
+    });
+    let len = |path: &str| packets(path).into_iter().map(|(bytes, wire)| (bytes.len(), wire)).collect::<Vec<_>>();
+    assert_eq!(len(short), [(20, 1014); 2]);
+    assert_eq!(packets(coming), [(frame(1, 1000), 1014)]);
+    assert_eq!(packets(going), [(frame(2, 1000), 1014)]);
+    assert_eq!(len(any), [(1020, 1020); 4]);
+    assert_eq!(len(sll), [(200, 1016); 4]);
+    let file = Capture::open(any).expect("a capture").info().link_types;
+    assert_eq!(file, [netvm::io::LinkType::LINUX_SLL2]);
+    assert_eq!(printed.iter().map(|text| text.lines().count() > 0).collect::<Vec<_>>(), [false, false, false, true, false]);
+}
+
+#[test]
+fn what_there_is_is_listed() {
+    let Some(space) = Space::new("list") else { return };
+    let (ours, theirs) = space.inside(|| {
+        let theirs = Command::new("tcpdump").arg("-D").output().ok().map(|output| ended(output).out);
+        (run("filter -D").good(), theirs)
+    });
+    let names = |text: &str| -> Vec<String> {
+        let known = |line: &&str| ["left", "right", "any", "lo"].iter().any(|name| line.contains(&format!(".{name} ")));
+        text.lines().filter(known).map(|line| line.replace(", Connected", "")).collect()
+    };
+    assert_eq!(names(&ours).len(), 4, "{ours}");
+    if let Some(theirs) = theirs {
+        assert_eq!(names(&ours), names(&theirs));
+    }
+    assert_eq!(run("filter -L -i lo").good(), "Data link types for lo (use option -y to set):\n  EN10MB (Ethernet)\n");
+    let any = "Data link types for any (use option -y to set):\n  LINUX_SLL (Linux cooked v1)\n  LINUX_SLL2 (Linux cooked v2)\n";
+    assert_eq!(run("filter --list-data-link-types -i any").good(), any);
+    assert_eq!(run("filter -J -i lo").good(), "Time stamp types for lo (use option -j to set):\n  host (Host)\n");
+}
+
+#[test]
+fn another_user_goes_on_with_the_capture() {
+    let Some(space) = Space::new("user") else { return };
+    let dir = Dir::new("user");
+    let out = dir.file("out.pcap");
+    std::os::unix::fs::chown(dir.file(""), Some(65_534), None).expect("the folder is theirs");
+    space.inside(|| {
+        let capturing = Capturing::begin(filter(&["-i", "right", "-Z", "nobody", "-w", &out, OURS]));
+        Injector::open("left").expect("an interface").send(&frame(1, 60)).expect("a frame is sent");
+        grown(&out, 1);
+        let status = fs::read_to_string(format!("/proc/{}/status", capturing.child.id())).expect("its status");
+        assert!(status.contains("Uid:\t65534\t65534\t65534"), "{status}");
+        capturing.signal("-TERM");
+        assert_eq!(capturing.end().status, 0);
+    });
+    use std::os::unix::fs::MetadataExt;
+    assert_eq!(fs::metadata(&out).expect("the file").uid(), 65_534);
+    assert!(run("filter -i lo -c 1 -Z no-such-user").bad(1).contains("no such user"));
 }

@@ -32,6 +32,9 @@ pub(super) struct Look {
     /// No time; twice: seconds since 1970; three times: since the packet before; four: with the date; five: since the first
     #[arg(short = 't', action = ArgAction::Count)]
     time: u8,
+    /// Times to the micro- or nanosecond
+    #[arg(long, value_name = "PRECISION", value_parser = ["micro", "nano"])]
+    time_stamp_precision: Option<String>,
     /// Times to the nanosecond
     #[arg(long, overrides_with = "micro")]
     nano: bool,
@@ -45,14 +48,23 @@ pub(super) struct Look {
     #[arg(short = '#', long)]
     number: bool,
     /// Hand on every line at once
-    #[arg(short = 'l', visible_short_alias = 'U')]
+    #[arg(short = 'l')]
     pub(super) line_buffered: bool,
-    /// Accepted: packets are always read whole
-    #[arg(short = 's', value_name = "LEN")]
-    snaplen: Option<u32>,
+    /// Hand on every packet at once, to the capture that is written, too
+    #[arg(short = 'U', long)]
+    pub(super) packet_buffered: bool,
+    /// Capture so many bytes of each packet, 0 for the most there can be; files are always read whole
+    #[arg(short = 's', long = "snapshot-length", value_name = "LEN", value_parser = clap::value_parser!(u32).range(..=262_144))]
+    pub(super) snaplen: Option<u32>,
     /// Accepted: checksums are shown only with -v
-    #[arg(short = 'K')]
+    #[arg(short = 'K', long = "dont-verify-checksums")]
     no_checksums: bool,
+    /// Accepted: names are never looked up
+    #[arg(short = 'N', hide = true)]
+    no_domains: bool,
+    /// Accepted: what a filter selects does not depend on how it is optimised
+    #[arg(short = 'O', long = "no-optimize")]
+    no_optimize: bool,
 }
 
 impl Look {
@@ -65,7 +77,11 @@ impl Look {
             4 => TimeForm::Date,
             _ => TimeForm::SinceFirst,
         };
-        let precision = if self.nano { Precision::Nano } else { Precision::Micro };
+        let precision = if self.nano && !self.micro || self.time_stamp_precision.as_deref() == Some("nano") {
+            Precision::Nano
+        } else {
+            Precision::Micro
+        };
         let dump = match (self.hex_text, self.hex, self.ascii) {
             (0, 0, 0) => Dump::None,
             (0, 0, n) => Dump::Text { link: n > 1 },

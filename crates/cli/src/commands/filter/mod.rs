@@ -3,22 +3,27 @@
 mod live;
 mod look;
 mod report;
+mod rotate;
 mod sink;
+mod slice;
 
 use super::shared::{self, EngineArg, Expression, ProfileArg};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{self, Failure, Outcome};
+use crate::input;
 use crate::input::{Consumer, Flow, Inputs, Watch};
 use crate::out::Out;
 use crate::progress::Progress;
-use crate::signals::Signals;
+use crate::signals::{Asked, Signals};
 use clap::ArgAction;
-use live::Live;
+use live::{Live, LiveArgs};
 use look::Look;
 use netvm::io::{Burst, Capture, LinkType, Reading};
 use netvm::netil::exec::Selection;
 use netvm::{Ahead, Filter, emit};
 use report::{Totals, report};
+use rotate::RotateArgs;
 use sink::Sink;
+use slice::{Slice, SliceArgs};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -29,35 +34,51 @@ use std::time::Instant;
 /// per packet as `tcpdump -nn` does: nothing is ever looked up. What is damaged is read up to the damage, which is told; the exit
 /// status is then 1.
 ///
-/// Options that tcpdump has mean what they mean there: `-n`, `-e`, `-x`, `-X`, `-A`, `-t`, `-v`, `-q`, `-S`, `-d`, `-#`, `-c`, `-F`, `-l`.
+/// Options that tcpdump has mean what they mean there; with `-F` and an expression packets must match both. Names of captures may also stand
+/// before the expression, as the shell makes them of `-r *.pcap`.
 /// An output is a classic pcap in the inputs' precision, or a pcapng if its name ends in `.pcapng` or the inputs mix link
-/// types; it is compressed if the name ends in `.gz` or `.zst`. It appears under its name when it is complete.
+/// types; it is compressed if the name ends in `.gz` or `.zst`. One that is made from files appears under its name when it is complete.
 ///
-/// With `-i` packets come from an interface, until an interrupt (^C), a request to terminate or `-c` ends it: the exit status is then 0, and how
-/// many packets were captured, received and dropped by the kernel is told on standard error. This needs CAP_NET_RAW: be root, or let
+/// With `-i` packets come from an interface, until an interrupt (^C), a request to terminate, the end of the terminal or `-c` ends it: the exit
+/// status is then 0, and how many packets were captured, received and dropped by the kernel is told on standard error; SIGUSR1 tells it
+/// meanwhile. What is written has its name from the beginning and is passed on at least every second or megabyte, so that other programs can
+/// read it, and what was passed on stays, whatever happens then. Capturing needs CAP_NET_RAW: be root, or let
 /// root say `setcap cap_net_raw+ep $(command -v netvm)` once. All packets come to the filter, VLAN tags in their place, so that a file
 /// written without a filter and filtered later gives the same.
 #[derive(clap::Args)]
-#[command(next_line_help = false, verbatim_doc_comment, after_help = EXAMPLES)]
+#[command(next_line_help = false, verbatim_doc_comment, disable_version_flag = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     expression: Expression,
 
     /// Capture to read, - for standard input; several are read one after the other
-    #[arg(short = 'r', long = "read", value_name = "IN", required_unless_present_any = ["interface", "dump_program"], value_hint = clap::ValueHint::FilePath)]
+    #[arg(short = 'r', long = "read", value_name = "IN", value_hint = clap::ValueHint::FilePath)]
     read: Vec<PathBuf>,
 
-    /// Interface to capture on; its packets are those of this machine and, in promiscuous mode, of others
-    #[arg(short = 'i', long = "interface", value_name = "IF", conflicts_with = "read", value_hint = clap::ValueHint::Other)]
-    interface: Option<String>,
+    /// Read the captures that a file names, one a line; - for standard input
+    #[arg(short = 'V', value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    read_list: Option<PathBuf>,
 
-    /// Do not put the interface into promiscuous mode
-    #[arg(short = 'p', long = "no-promiscuous-mode", conflicts_with = "read")]
-    not_promiscuous: bool,
+    /// Merge the captures by the times of their packets, as mergecap does, instead of reading one after the other
+    #[arg(long, conflicts_with = "interface")]
+    merge: bool,
+
+    #[command(flatten)]
+    live: LiveArgs,
 
     /// Write the selected packets to a capture, - for standard output
     #[arg(short = 'w', long = "write", value_name = "OUT", value_hint = clap::ValueHint::FilePath)]
     write: Option<PathBuf>,
+
+    /// Print packets even though they are written to a capture
+    #[arg(long)]
+    print: bool,
+
+    #[command(flatten)]
+    rotate: RotateArgs,
+
+    #[command(flatten)]
+    slice: SliceArgs,
 
     /// Print only how many packets were selected
     #[arg(long)]
@@ -96,12 +117,27 @@ pub(crate) struct Args {
     #[arg(short = 'd', action = ArgAction::Count, help_heading = "tcpdump's habits")]
     dump_program: u8,
 
-    /// The link type that -d compiles for
-    #[arg(short = 'y', long = "link-type", value_name = "TYPE", value_parser = shared::link_type, help_heading = "tcpdump's habits")]
+    /// The link type to capture, one of -L, or that -d compiles for
+    #[arg(short = 'y', long = "linktype", visible_alias = "link-type", value_name = "TYPE", value_parser = shared::link_type, help_heading = "tcpdump's habits")]
     link_type: Option<LinkType>,
+
+    /// Print version
+    #[arg(long, action = ArgAction::Version)]
+    version: (),
 }
 
 impl Args {
+    /// The captures to read: of -r, of -V, and those before the expression.
+    fn inputs(&self) -> Outcome<Vec<PathBuf>> {
+        let listed = self.read_list.as_deref().map(input::list).transpose()?.unwrap_or_default();
+        Ok([self.read.clone(), listed, self.files()].concat())
+    }
+
+    /// The captures that stand before the expression.
+    fn files(&self) -> Vec<PathBuf> {
+        if self.live.interface.is_some() { Vec::new() } else { self.expression.files() }
+    }
+
     fn threads(&self) -> usize {
         let there_are = || std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS));
         self.threads.map_or_else(there_are, usize::from)
@@ -121,31 +157,42 @@ Examples:
   ssh host tcpdump -U -w - | netvm filter -r - icmp";
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let filter = Filter::new(&args.expression.text()?, args.engine.get())?.with_settings(args.engine.settings());
+    if args.live.list()? {
+        return Ok(());
+    }
+    let filter = Filter::new(&args.expression.text_from(args.files().len())?, args.engine.get())?.with_settings(args.engine.settings());
     let mut filter = args.profile.applied(filter)?;
     if args.dump_program > 0 {
         return dump_program(args, &mut filter);
     }
     let start = Instant::now();
     let signals = Signals::watch()?;
+    signals.listen()?;
     let (mut inputs, live) = open(args)?;
+    args.live.relinquish()?;
     prepare(&mut filter, &inputs)?;
-    let mut work = Work::new(args, filter, Sink::new(args, &inputs)?);
-    if let Some(live) = &live {
+    let mut work = Work::new(args, filter, Sink::new(args, &inputs)?, live)?;
+    if let Some(live) = &work.live {
+        signals.end_with_terminal()?;
         live.begin();
     }
-    let quiet_screen = !(matches!(work.sink, Sink::Lines { .. } | Sink::Json { .. }) && Out::is_terminal());
+    let quiet_screen = !(work.sink.prints() && Out::is_terminal());
     let mut bar = Progress::new(quiet_screen);
-    let fed = inputs.feed(&mut work, &signals, &mut bar);
+    let fed = match args.merge {
+        true => inputs.merge(&mut work, &signals, &mut bar),
+        false => inputs.feed(&mut work, &signals, &mut bar),
+    };
     bar.clear();
-    let whole = fed?;
-    let Work { filter, sink, totals, .. } = work;
-    sink.finish()?;
+    let Work { filter, sink, totals, live, .. } = work;
+    // What ends a capture on an interface leaves no doubt how many packets there were.
+    let done = fed.and_then(|whole| sink.finish().map(|()| whole));
+    if let Some(live) = &live {
+        live.end(totals.selected.packets)?;
+    }
+    let whole = done?;
     report(args, &filter, &totals, start.elapsed())?;
-    match live {
-        // Nothing else ends a capture on an interface.
-        Some(live) => live.end(totals.selected.packets)?,
-        None => signals.result()?,
+    if live.is_none() {
+        signals.result()?;
     }
     if whole { Ok(()) } else { Err(Failure::told()) }
 }
@@ -162,14 +209,21 @@ fn prepare(filter: &mut Filter, inputs: &Inputs) -> Outcome {
 
 /// Opens what is to be read.
 fn open(args: &Args) -> Outcome<(Inputs, Option<Live>)> {
-    match &args.interface {
-        Some(name) => Live::open(name, !args.not_promiscuous).map(|(inputs, live)| (inputs, Some(live))),
-        None => Ok((Inputs::open(&args.read)?, None)),
+    if let Some(name) = &args.live.interface {
+        let (inputs, live) = Live::open(&args.live, name, args.link_type, args.look.snaplen)?;
+        return Ok((inputs, Some(live)));
     }
+    let names = args.inputs()?;
+    if names.is_empty() {
+        return Err(Failure::usage(
+            "there is nothing to read: give a capture with --read <IN> (-r) or an interface with -i, which -D lists",
+        ));
+    }
+    Ok((Inputs::open(&names)?, None))
 }
 
 fn dump_program(args: &Args, filter: &mut Filter) -> Outcome {
-    let link = match (args.link_type, &args.interface, args.read.first()) {
+    let link = match (args.link_type, &args.live.interface, args.inputs()?.first()) {
         (Some(link), ..) => link,
         (None, Some(interface), _) => live::link_type(interface)?,
         (None, None, Some(path)) => crate::input::open(path)?.info().link_types.first().copied().unwrap_or(LinkType::EN10MB),
@@ -193,6 +247,8 @@ struct Work {
     totals: Totals,
     /// Bytes are counted too.
     measure: bool,
+    slice: Slice,
+    live: Option<Live>,
 }
 
 impl Consumer for Work {
@@ -217,11 +273,23 @@ impl Consumer for Work {
     fn idle(&mut self) -> Outcome {
         self.sink.flush()
     }
+
+    fn asked(&mut self, asked: Asked) -> Outcome {
+        match (asked, &self.live) {
+            (Asked::Flush, _) => self.sink.flush(),
+            (Asked::Counts, Some(live)) => live.so_far(self.totals.selected.packets),
+            (Asked::Counts, None) => {
+                let Totals { read, selected } = &self.totals;
+                failure::eprint_lossy(&format!("netvm: {} read, {} selected", shared::packets(read.packets), selected.packets));
+                Ok(())
+            }
+        }
+    }
 }
 
 impl Work {
-    fn new(args: &Args, filter: Filter, sink: Sink) -> Self {
-        Self {
+    fn new(args: &Args, filter: Filter, sink: Sink, live: Option<Live>) -> Outcome<Self> {
+        Ok(Self {
             filter,
             sink,
             selection: Selection::default(),
@@ -230,11 +298,14 @@ impl Work {
             left: args.max,
             totals: Totals::default(),
             measure: args.stats,
-        }
+            slice: args.slice.get()?,
+            live,
+        })
     }
 
     /// Takes what was selected of a burst.
     fn take(&mut self, mut burst: Burst<'_>, selection: &mut Selection) -> Outcome<Flow> {
+        self.slice.keep(&burst, selection);
         let mut found = selection.count();
         if let Some(left) = &mut self.left {
             if found >= *left {
@@ -246,8 +317,10 @@ impl Work {
             *left -= found;
         }
         self.count(&burst, selection, found);
-        if found > 0 {
-            self.sink.take(&burst, selection, self.totals.selected.packets - found)?;
+        if found > 0
+            && let Flow::Enough = self.sink.take(&burst, selection, self.totals.selected.packets - found)?
+        {
+            return Ok(Flow::Enough);
         }
         Ok(if self.left == Some(0) { Flow::Enough } else { Flow::More })
     }

@@ -1,20 +1,27 @@
-//! Where selected packets go: nowhere, into a capture, to standard output as lines or as JSON.
+//! Where selected packets go: into a capture, to standard output as lines or as JSON, to both, or nowhere.
 
 use super::Args;
-use crate::failure::Outcome;
-use crate::input::Inputs;
+use super::rotate::Output;
+use crate::failure::{Failure, Outcome};
+use crate::input::{Flow, Inputs};
 use crate::out::Out;
 use crate::print::{Ends, Packet, Printer, TimeForm, Zone};
-use netvm::io::{Burst, Plan, Writer};
+use netvm::io::{Burst, Plan};
 use netvm::netil::exec::Selection;
 use serde::Serialize;
 use std::net::IpAddr;
+use std::path::Path;
 
 /// Where selected packets go.
-pub(super) enum Sink {
-    Nowhere,
-    Capture(Box<Writer>),
-    Lines { printer: Box<Printer>, out: Out, every_line: bool },
+pub(super) struct Sink {
+    output: Option<Output>,
+    lines: Lines,
+}
+
+/// What is printed of them.
+enum Lines {
+    Nothing,
+    Text { printer: Box<Printer>, out: Out, every_line: bool },
     Json { printer: Box<Printer>, out: Out, every_line: bool },
 }
 
@@ -61,38 +68,67 @@ impl From<Ends> for JsonEnds {
 
 impl Sink {
     pub(super) fn new(args: &Args, inputs: &Inputs) -> Outcome<Self> {
+        let output = match &args.write {
+            Some(path) if args.print && path == Path::new("-") => {
+                return Err(Failure::usage("--print and -w - would both write to standard output"));
+            }
+            Some(path) => {
+                let plan = Plan::for_output(path, &inputs.survey()?);
+                Some(Output::new(&args.rotate, path, plan, args.live.interface.is_some(), args.look.packet_buffered)?)
+            }
+            None => None,
+        };
         let summary = args.count || args.json && args.stats;
-        if let Some(path) = &args.write {
-            let plan = Plan::for_output(path, &inputs.survey()?);
-            return Ok(Self::Capture(Box::new(Writer::create(path, &plan)?)));
-        }
-        if summary {
-            return Ok(Self::Nowhere);
-        }
-        let every_line = args.look.line_buffered;
-        let mut style = args.look.style();
-        if !args.json {
-            return Ok(Self::Lines { printer: Box::new(Printer::new(style, Zone::system())), out: Out::new(), every_line });
-        }
-        style.time.form = TimeForm::None;
-        style.number = false;
-        Ok(Self::Json { printer: Box::new(Printer::new(style, Zone::utc())), out: Out::new(), every_line })
+        let lines = if summary || output.is_some() && !args.print { Lines::Nothing } else { Lines::new(args) };
+        Ok(Self { output, lines })
+    }
+
+    /// True if a person may see packets on the screen.
+    pub(super) fn prints(&self) -> bool {
+        !matches!(self.lines, Lines::Nothing)
     }
 
     /// Takes the selected packets of a burst; `before` were selected earlier.
-    pub(super) fn take(&mut self, burst: &Burst<'_>, selection: &Selection, before: u64) -> Outcome {
+    pub(super) fn take(&mut self, burst: &Burst<'_>, selection: &Selection, before: u64) -> Outcome<Flow> {
+        let flow = self.output.as_mut().map_or(Ok(Flow::More), |output| output.take(burst, selection))?;
+        self.lines.take(burst, selection, before)?;
+        Ok(flow)
+    }
+
+    pub(super) fn flush(&mut self) -> Outcome {
+        self.output.as_mut().map_or(Ok(()), Output::flush)?;
+        self.lines.flush()
+    }
+
+    pub(super) fn finish(mut self) -> Outcome {
+        self.lines.flush()?;
+        self.output.map_or(Ok(()), Output::finish)
+    }
+}
+
+impl Lines {
+    fn new(args: &Args) -> Self {
+        let every_line = args.look.line_buffered || args.look.packet_buffered;
+        let mut style = args.look.style();
+        if !args.json {
+            return Self::Text { printer: Box::new(Printer::new(style, Zone::system())), out: Out::new(), every_line };
+        }
+        style.time.form = TimeForm::None;
+        style.number = false;
+        Self::Json { printer: Box::new(Printer::new(style, Zone::utc())), out: Out::new(), every_line }
+    }
+
+    fn take(&mut self, burst: &Burst<'_>, selection: &Selection, before: u64) -> Outcome {
         let chosen = (0..burst.len()).filter(|&i| selection.get(i)).zip(before + 1..);
         match self {
-            Self::Nowhere => Ok(()),
-            Self::Capture(writer) => Ok(writer.write_selected(burst, &selection.bits)?),
-            Self::Lines { printer, out, every_line } => {
+            Self::Nothing => {}
+            Self::Text { printer, out, every_line } => {
                 for (i, number) in chosen {
                     out.put(printer.print(&packet(burst, i, number)))?;
                     if *every_line {
                         out.flush()?;
                     }
                 }
-                Ok(())
             }
             Self::Json { printer, out, every_line } => {
                 for (i, number) in chosen {
@@ -101,24 +137,15 @@ impl Sink {
                         out.flush()?;
                     }
                 }
-                Ok(())
             }
         }
+        Ok(())
     }
 
-    pub(super) fn flush(&mut self) -> Outcome {
+    fn flush(&mut self) -> Outcome {
         match self {
-            Self::Nowhere => Ok(()),
-            Self::Capture(writer) => Ok(writer.flush()?),
-            Self::Lines { out, .. } | Self::Json { out, .. } => out.flush(),
-        }
-    }
-
-    pub(super) fn finish(self) -> Outcome {
-        match self {
-            Self::Nowhere => Ok(()),
-            Self::Capture(writer) => Ok(writer.finish().map(drop)?),
-            Self::Lines { mut out, .. } | Self::Json { mut out, .. } => out.flush(),
+            Self::Nothing => Ok(()),
+            Self::Text { out, .. } | Self::Json { out, .. } => out.flush(),
         }
     }
 }

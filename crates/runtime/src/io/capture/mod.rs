@@ -55,7 +55,7 @@ use self::{
     source::{Refill, Region, Source},
 };
 use super::claims::Claim;
-use super::{LinkType, Precision};
+use super::{LinkType, Precision, Timestamp};
 
 /// The most packets in a burst, whatever the caller asks for.
 pub const MAX_BURST: usize = 4096;
@@ -210,6 +210,22 @@ impl Capture {
             Found::End => Ok(Progress::End),
             Found::Idle => Ok(Progress::Idle),
         }
+    }
+
+    /// When the next packet was captured, waiting for it if need be; `None` at the end. The packet is still to come.
+    pub fn peek_time(&mut self) -> Result<Option<Timestamp>, ReadError> {
+        let time = self.next_burst(1)?.map(|burst| burst.timestamp(0));
+        (self.taken, self.packets) = (0, self.packets - u64::from(time.is_some()));
+        Ok(time)
+    }
+
+    /// The next packets, at most `max`, up to the first whose time `keep` refuses; the first of them comes in any case. `None` at the end.
+    pub fn next_burst_while(&mut self, max: usize, keep: impl Fn(Timestamp) -> bool) -> Result<Option<Burst<'_>>, ReadError> {
+        let Some(burst) = self.next_burst(max)? else { return Ok(None) };
+        let (all, kept) = (burst.len(), 1 + (1..burst.len()).take_while(|&i| keep(burst.timestamp(i))).count());
+        // Those that are left come again.
+        (self.taken, self.packets) = (0, self.packets - all as u64);
+        self.collect(kept).map(Some)
     }
 
     /// What is known of the capture so far: all there is to know of a classic pcap; of a pcapng, what the present section

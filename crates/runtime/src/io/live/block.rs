@@ -14,23 +14,62 @@ const HEADER: usize = ADDRESS + 20;
 const ADDRESS: usize = 48;
 /// Where a frame has its VLAN tags: after the two addresses.
 const TAGS: usize = 12;
+/// The same of a cooked header of version 1: before the protocol.
+const COOKED_TAGS: usize = 14;
+/// Bytes of the longest cooked header, that of version 2.
+const COOKED: usize = 20;
 /// Bytes before a record's packet.
 const RECORD: usize = 16;
 
 const VLAN_VALID: u32 = 1 << 4;
 const VLAN_TPID_VALID: u32 = 1 << 6;
 const OUTGOING: u8 = 4;
+const LOOPBACK: u16 = 772;
 const DOT1Q: u16 = 0x8100;
 
 /// What is done with packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    /// Frames are Ethernet's: tags go back to their place.
-    pub(super) tags: bool,
-    /// What is sent is seen a second time coming in, so the first time does not count.
-    pub(super) incoming_only: bool,
+    pub(super) form: Form,
+    pub(super) direction: Direction,
     /// Packets are cut to so many bytes.
     pub(super) snaplen: u32,
+}
+
+/// What packets begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Ethernet's header: tags go back to their place.
+    Ethernet,
+    /// What the kernel gives.
+    Plain,
+    /// A header made here of what the kernel tells (LINUX_SLL), before what it gives.
+    Cooked,
+    /// The same with the interface's number (LINUX_SLL2).
+    Cooked2,
+}
+
+/// Which packets count, by where they go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// Those that come in.
+    In,
+    /// Those that are sent.
+    Out,
+    /// All.
+    #[default]
+    Both,
+}
+
+impl Rules {
+    /// Whether a packet counts. What is sent on loopback is seen a second time coming in, and counts then, as in libpcap.
+    fn take(&self, packet: &Packet<'_>) -> bool {
+        match (packet.kind == OUTGOING, self.direction) {
+            (true, _) if packet.hardware == LOOPBACK => false,
+            (true, Direction::In) | (false, Direction::Out) => false,
+            _ => true,
+        }
+    }
 }
 
 /// A block that does not say what a block says.
@@ -59,8 +98,7 @@ impl Walk {
                 Err(_) => break,
                 Ok(packet) => packet,
             };
-            let skipped = rules.incoming_only && packet.outgoing;
-            if !skipped && !self.copy(&packet, rules, room, &mut filled) {
+            if rules.take(&packet) && !self.copy(&packet, rules, room, &mut filled) {
                 break;
             }
             self.step(packet.next);
@@ -106,7 +144,12 @@ struct Packet<'a> {
     wire_len: u32,
     data: &'a [u8],
     tag: Option<[u8; 4]>,
-    outgoing: bool,
+    /// Where it came from or goes to, as numbers of its own.
+    kind: u8,
+    /// The kind of the interface's addresses.
+    hardware: u16,
+    /// The sender's address as the kernel tells it (`sockaddr_ll`).
+    address: &'a [u8],
     /// Where the packet after it begins; past the block if there is none.
     next: usize,
 }
@@ -127,7 +170,9 @@ impl<'a> Packet<'a> {
             wire_len: u32_at(header, 16)?,
             data,
             tag: tag(header)?,
-            outgoing: header.get(ADDRESS + 10) == Some(&OUTGOING),
+            kind: header.get(ADDRESS + 10).copied().unwrap_or_default(),
+            hardware: u16_at(header, ADDRESS + 8)?,
+            address: header.get(ADDRESS..).unwrap_or_default(),
             next,
         })
     }
@@ -146,44 +191,87 @@ fn tag(header: &[u8]) -> Result<Option<[u8; 4]>, Malformed> {
     Ok(Some([a, b, c, d]))
 }
 
+/// A cooked header, and how long it is.
+///
+/// Source: the pages LINKTYPE_LINUX_SLL and LINKTYPE_LINUX_SLL2 of the registry. Numbers are in network order there.
+fn cooked(packet: &Packet<'_>, form: Form) -> ([u8; COOKED], usize) {
+    let part = |from: usize, len: usize| packet.address.get(from..from + len).unwrap_or_default();
+    let (protocol, address) = (part(2, 2), part(12, 8));
+    let index = part(4, 4).first_chunk().map_or(0, |bytes| u32::from_ne_bytes(*bytes)).to_be_bytes();
+    let hardware = packet.hardware.to_be_bytes();
+    let length = part(11, 1);
+    let parts: [&[u8]; 7] = match form {
+        Form::Ethernet | Form::Plain => [&[]; 7],
+        Form::Cooked => [&[0], &[packet.kind], &hardware, &[0], length, address, protocol],
+        Form::Cooked2 => [protocol, &[0; 2], &index, &hardware, &[packet.kind], length, address],
+    };
+    let mut header = [0; COOKED];
+    let bytes = parts.into_iter().flatten();
+    let len = header.iter_mut().zip(bytes).map(|(to, from)| *to = *from).count();
+    (header, len)
+}
+
 /// A packet as it stands in a capture, in pieces.
 struct Record<'a> {
     header: [u8; RECORD],
-    before: &'a [u8],
+    cooked: [u8; COOKED],
     tag: [u8; 4],
-    /// Bytes of the tag that are there.
-    tag_len: usize,
-    after: &'a [u8],
+    data: &'a [u8],
+    /// Bytes of the cooked header and of the packet before the tag, of the tag, and of both after it.
+    lens: [usize; 5],
 }
 
 impl<'a> Record<'a> {
     fn of(packet: &Packet<'a>, rules: &Rules) -> Self {
-        let (tag, (before, after)) = match (packet.tag, packet.data.split_at_checked(TAGS)) {
-            (Some(tag), Some(parts)) if rules.tags => (Some(tag), parts),
-            _ => (None, (packet.data, Default::default())),
+        let (cooked, made) = cooked(packet, rules.form);
+        let len = packet.data.len();
+        // Where the tag goes: behind so many bytes of the cooked header and of the packet.
+        let place = match rules.form {
+            Form::Ethernet if len >= TAGS => Some((0, TAGS)),
+            Form::Cooked => Some((COOKED_TAGS, 0)),
+            _ => None,
         };
+        let (tag, (lead, before)) = packet.tag.zip(place).map_or((None, (made, len)), |(tag, place)| (Some(tag), place));
         let tag_len = if tag.is_some() { 4 } else { 0 };
-        let captured = (packet.data.len() + tag_len).min(rules.snaplen as usize);
-        let wire_len = packet.wire_len.saturating_add(tag_len as u32);
+        let (trail, after) = (made - lead, len - before);
+        let lens = match rules.form {
+            Form::Cooked => [lead, 0, tag_len, trail, len],
+            _ => [lead, before, tag_len, trail, after],
+        };
+        let captured = (len + made + tag_len).min(rules.snaplen as usize);
+        let wire_len = packet.wire_len.saturating_add((tag_len + made) as u32);
         let mut header = [0; RECORD];
         header.copy_from_slice([packet.secs, packet.nanos, captured as u32, wire_len].map(u32::to_ne_bytes).as_flattened());
-        Self { header, before, tag: tag.unwrap_or_default(), tag_len, after }.cut(captured)
+        Self { header, cooked, tag: tag.unwrap_or_default(), data: packet.data, lens }.cut(captured)
     }
 
     /// Leaves out what is behind so many bytes of the packet.
-    fn cut(mut self, captured: usize) -> Self {
-        self.before = self.before.get(..captured).unwrap_or(self.before);
-        self.tag_len = self.tag_len.min(captured - self.before.len());
-        self.after = self.after.get(..captured - self.before.len() - self.tag_len).unwrap_or(self.after);
+    fn cut(mut self, mut captured: usize) -> Self {
+        for len in &mut self.lens {
+            *len = (*len).min(captured);
+            captured -= *len;
+        }
         self
     }
 
-    fn pieces(&self) -> [&[u8]; 4] {
-        [&self.header, self.before, self.tag.get(..self.tag_len).unwrap_or_default(), self.after]
+    fn pieces(&self) -> [&[u8]; 6] {
+        let [lead, before, tag, trail, after] = self.lens;
+        let part = |bytes: &'_ [u8], from: usize, len: usize| -> std::ops::Range<usize> {
+            let end = bytes.len().min(from + len);
+            from.min(end)..end
+        };
+        [
+            &self.header,
+            &self.cooked[part(&self.cooked, 0, lead)],
+            &self.data[part(self.data, 0, before)],
+            &self.tag[part(&self.tag, 0, tag)],
+            &self.cooked[part(&self.cooked, lead, trail)],
+            &self.data[part(self.data, before, after)],
+        ]
     }
 
     fn len(&self) -> usize {
-        self.pieces().iter().map(|piece| piece.len()).sum()
+        RECORD + self.lens.iter().sum::<usize>()
     }
 
     /// Copies from byte `skip` on, as far as there is room.

@@ -6,7 +6,7 @@ use std::{fmt, io};
 /// Why an interface cannot be captured on, or not any more.
 #[derive(Debug)]
 pub enum LiveError {
-    /// `any`: a capture on all interfaces.
+    /// `any`: sending on all interfaces.
     Any,
     /// There is no interface of that name.
     NoInterface,
@@ -18,6 +18,8 @@ pub enum LiveError {
     NoPrivilege,
     /// The process may not make interfaces.
     NoAdmin,
+    /// A link type that the interface does not have.
+    LinkType(super::LinkType),
     /// An interface whose packets are of an unsupported kind: its ARPHRD_ number.
     Hardware(u16),
     /// The system says something else.
@@ -48,7 +50,8 @@ impl fmt::Display for LiveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Any => f.write_str("packets of several interfaces have no common link-layer header; name one interface"),
-            Self::NoInterface => f.write_str("there is no such interface; `ip link` lists those there are"),
+            Self::LinkType(link) => write!(f, "the interface has no packets of type {link}; `netvm filter -L -i IF` lists those there are"),
+            Self::NoInterface => f.write_str("there is no such interface; `netvm filter -D` lists those there are"),
             Self::Down => f.write_str("the interface is down; `ip link set NAME up` changes that"),
             Self::Gone => f.write_str("the interface is gone"),
             Self::NoPrivilege => f.write_str("capturing needs CAP_NET_RAW: run as root or `setcap cap_net_raw+ep $(command -v netvm)`"),

@@ -12,10 +12,12 @@
 //!   second, so that a program sees its signals.
 //! - On the loopback interface a packet is seen twice, going out and coming in; only the latter counts, as in libpcap.
 //!
-//! Leaves out: several interfaces at once (`any`) and interfaces whose packets need made-up headers, such as PPP.
+//! - On all interfaces at once (`any`), and where a link layer is of a kind that is not known here, packets begin with a header that is made of
+//!   what the kernel tells of them (LINUX_SLL, LINUX_SLL2).
 
 mod block;
 mod error;
+mod list;
 #[cfg(test)]
 mod tests;
 
@@ -29,11 +31,16 @@ use std::{
 };
 
 pub use error::LiveError;
+pub use list::{Listed, list};
 
-use self::block::{Rules, Walk};
+pub use self::block::Direction;
+use self::block::{Form, Rules, Walk};
 use super::{
     Capture, LinkType, ReadError,
-    sys::packet::{Interface, Ring, Socket},
+    sys::{
+        self,
+        packet::{Interface, Ring, Socket},
+    },
 };
 
 /// Packets are cut to so many bytes: tcpdump's default, and the most that a classic pcap of most link types may have.
@@ -48,16 +55,48 @@ const LOOPBACK: u16 = 772;
 /// Kinds of interfaces whose packets begin with the IP header: tunnels, WireGuard, modems.
 const IP: [u16; 5] = [519, 768, 769, 776, 0xfffe];
 
-/// Begins to capture on an interface, with what is addressed to others if `promiscuous`. The capture ends with an error if the
-/// interface goes away, and not by itself.
+/// How to capture.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Packets that are addressed to others count, too; not on `any`.
+    pub promiscuous: bool,
+    /// Packets are cut to so many bytes.
+    pub snaplen: u32,
+    /// Bytes that wait in the kernel at most; `None` for what suits 1 Gbit/s.
+    pub buffer: Option<usize>,
+    /// Packets come within milliseconds, at a cost.
+    pub immediate: bool,
+    /// Which packets count.
+    pub direction: Direction,
+    /// The link type, one of [`link_types`]; `None` for the usual one.
+    pub link_type: Option<LinkType>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let direction = Direction::Both;
+        Self { promiscuous: true, snaplen: SNAPLEN, buffer: None, immediate: false, direction, link_type: None }
+    }
+}
+
+/// Begins to capture on an interface, or on all for `any`. The capture ends with an error if the interface goes away, and not by itself.
 ///
-/// Errors: there is no such interface, it is down, it has a link type that is not supported, or the process lacks CAP_NET_RAW.
-pub fn open(interface: &str, promiscuous: bool) -> Result<(Capture, Counters), LiveError> {
-    let (found, link) = find(interface)?;
-    let socket = Arc::new(Socket::new()?);
+/// Errors: there is no such interface, it is down, it does not have that link type, or the process lacks CAP_NET_RAW.
+pub fn open(interface: &str, options: &Options) -> Result<(Capture, Counters), LiveError> {
+    let link = chosen(interface, options.link_type)?;
+    let found = if interface == ANY { Interface::ANY } else { Interface::find(interface)? };
+    let form = match link {
+        LinkType::EN10MB => Form::Ethernet,
+        LinkType::LINUX_SLL => Form::Cooked,
+        LinkType::LINUX_SLL2 => Form::Cooked2,
+        _ => Form::Plain,
+    };
+    let socket = Arc::new(if matches!(form, Form::Cooked | Form::Cooked2) { Socket::cooked()? } else { Socket::new()? });
     let counters = Counters(Arc::new(Count { socket: Arc::clone(&socket), received: AtomicU64::new(0), dropped: AtomicU64::new(0) }));
-    let ring = Ring::open(socket, found, promiscuous)?;
-    let rules = Rules { tags: link == LinkType::EN10MB, incoming_only: found.hardware == LOOPBACK, snaplen: SNAPLEN };
+    let asked = sys::packet::Asked { buffer: options.buffer, immediate: options.immediate };
+    let ring = Ring::open(socket, found, options.promiscuous && interface != ANY, asked)?;
+    let snaplen = options.snaplen.min(SNAPLEN);
+    let rules = Rules { form, direction: options.direction, snaplen };
     let tap = Tap {
         ring,
         counters: counters.clone(),
@@ -69,7 +108,7 @@ pub fn open(interface: &str, promiscuous: bool) -> Result<(Capture, Counters), L
         down: false,
         gone: false,
     };
-    let capture = Capture::from_reader(io::Cursor::new(file_header(link)).chain(tap)).map_err(|error| match error {
+    let capture = Capture::from_reader(io::Cursor::new(file_header(link, snaplen)).chain(tap)).map_err(|error| match error {
         ReadError::Io(error) => LiveError::from(error),
         other => LiveError::Io(io::Error::other(other)),
     })?;
@@ -78,8 +117,35 @@ pub fn open(interface: &str, promiscuous: bool) -> Result<(Capture, Counters), L
 
 /// The link type that a capture on an interface has. Needs no privilege.
 pub fn link_type(interface: &str) -> Result<LinkType, LiveError> {
-    find(interface).map(|(_, link)| link)
+    chosen(interface, None)
 }
+
+/// The link types that a capture on an interface may have.
+pub fn link_types(interface: &str) -> Result<Vec<LinkType>, LiveError> {
+    if interface == ANY {
+        return Ok(vec![LinkType::LINUX_SLL, LinkType::LINUX_SLL2]);
+    }
+    Ok(vec![chosen(interface, None)?])
+}
+
+/// The link type asked for, or the usual one: for all interfaces the one that tells them apart.
+fn chosen(interface: &str, asked: Option<LinkType>) -> Result<LinkType, LiveError> {
+    let usual = match interface {
+        ANY => LinkType::LINUX_SLL2,
+        _ => match find(interface) {
+            Err(LiveError::Hardware(_)) => LinkType::LINUX_SLL,
+            found => found?.1,
+        },
+    };
+    match asked {
+        None => Ok(usual),
+        Some(link) if link == usual || interface == ANY && link == LinkType::LINUX_SLL => Ok(link),
+        Some(link) => Err(LiveError::LinkType(link)),
+    }
+}
+
+/// All interfaces.
+const ANY: &str = "any";
 
 /// What the kernel counted since the capture began; may be asked at any time.
 #[derive(Clone)]
@@ -146,9 +212,9 @@ pub(super) fn find(interface: &str) -> Result<(Interface, LinkType), LiveError> 
 }
 
 /// The header of a classic pcap with nanoseconds.
-fn file_header(link: LinkType) -> Vec<u8> {
+fn file_header(link: LinkType, snaplen: u32) -> Vec<u8> {
     let version = [2u16, 4].map(u16::to_ne_bytes);
-    let rest = [0, 0, SNAPLEN, link.number()].map(u32::to_ne_bytes);
+    let rest = [0, 0, snaplen, link.number()].map(u32::to_ne_bytes);
     [&0xa1b2_3c4d_u32.to_ne_bytes(), version.as_flattened(), rest.as_flattened()].concat()
 }
 
@@ -207,7 +273,7 @@ impl Tap {
             Ok(came) => self.down &= !came,
         }
         let (name, interface) = &self.interface;
-        self.gone = self.down && Interface::find(name).ok() != Some(*interface);
+        self.gone = self.down && name != ANY && Interface::find(name).ok() != Some(*interface);
         if self.gone {
             std::thread::sleep(LAST);
         }

@@ -1,8 +1,8 @@
 //! The walk over hand-made blocks, good ones and hostile ones.
 
-use super::block::{Malformed, Rules, Walk};
+use super::block::{Direction, Form, Malformed, Rules, Walk};
 
-const RULES: Rules = Rules { tags: true, incoming_only: true, snaplen: 1000 };
+const RULES: Rules = Rules { form: Form::Ethernet, direction: Direction::Both, snaplen: 1000 };
 const VLAN: u32 = 1 << 4;
 const TPID: u32 = 1 << 6;
 const INCOMING: u8 = 0;
@@ -17,10 +17,11 @@ struct Frame {
     control: u32,
     protocol: u16,
     kind: u8,
+    hardware: u16,
 }
 
 fn frame(data: &[u8]) -> Frame {
-    Frame { data: data.to_vec(), wire_len: data.len() as u32, status: 1, control: 0, protocol: 0, kind: INCOMING }
+    Frame { data: data.to_vec(), wire_len: data.len() as u32, status: 1, control: 0, protocol: 0, kind: INCOMING, hardware: 1 }
 }
 
 fn put(bytes: &mut [u8], at: usize, value: u32) {
@@ -46,7 +47,10 @@ fn block(frames: &[Frame]) -> Vec<u8> {
         put16(&mut packet, 24, 82);
         put(&mut packet, 32, frame.control);
         put16(&mut packet, 36, frame.protocol);
-        packet[58] = frame.kind;
+        put16(&mut packet, 56, frame.hardware);
+        packet[50..52].copy_from_slice(&[8, 0]);
+        put(&mut packet, 52, 3);
+        packet[58..62].copy_from_slice(&[frame.kind, 6, 0xa, 0xb]);
         block.extend(packet);
     }
     block.resize(block.len() + 64, 0xee);
@@ -103,7 +107,7 @@ fn tags_go_back_to_their_place() {
             assert_eq!(read(&block(std::slice::from_ref(&frame)), &RULES, step).as_ref(), Ok(&expected), "{tag:?}");
         }
     }
-    let rules = Rules { tags: false, ..RULES };
+    let rules = Rules { form: Form::Plain, ..RULES };
     assert_eq!(read(&block(&[with(1 | VLAN, 5, 0)]), &rules, 99), Ok(record(0, 60, &bytes)), "not an Ethernet frame");
     let short = Frame { status: 1 | VLAN, ..frame(&bytes[..11]) };
     assert_eq!(read(&block(&[short]), &RULES, 99), Ok(record(0, 11, &bytes[..11])), "no place for a tag");
@@ -122,11 +126,31 @@ fn the_snapshot_length_counts_the_tag() {
 }
 
 #[test]
-fn what_loopback_shows_twice_counts_once() {
-    let block = block(&[Frame { kind: OUTGOING, ..frame(&[1; 20]) }, frame(&[1; 20])]);
-    assert_eq!(read(&block, &RULES, 4096), Ok(record(1, 20, &[1; 20])));
-    let both = Rules { incoming_only: false, ..RULES };
-    assert_eq!(read(&block, &both, 4096), Ok([record(0, 20, &[1; 20]), record(1, 20, &[1; 20])].concat()));
+fn directions_choose_and_loopback_counts_once() {
+    let (to, from) = (Frame { kind: OUTGOING, ..frame(&[1; 20]) }, frame(&[2; 20]));
+    let both = block(&[to.clone(), from.clone()]);
+    let with = |direction| read(&both, &Rules { direction, ..RULES }, 99);
+    assert_eq!(with(Direction::Both), Ok([record(0, 20, &[1; 20]), record(1, 20, &[2; 20])].concat()));
+    assert_eq!(with(Direction::In), Ok(record(1, 20, &[2; 20])));
+    assert_eq!(with(Direction::Out), Ok(record(0, 20, &[1; 20])));
+    let loopback = [to, from].map(|frame| Frame { hardware: 772, ..frame });
+    assert_eq!(read(&block(&loopback), &RULES, 99), Ok(record(1, 20, &[2; 20])));
+}
+
+#[test]
+fn cooked_headers_tell_what_the_kernel_tells() {
+    let plain = Frame { kind: OUTGOING, ..frame(&[7; 20]) };
+    let tagged = Frame { status: 1 | VLAN, control: 5, ..plain.clone() };
+    let first = [0, 4, 0, 1, 0, 6, 0xa, 0xb, 0, 0, 0, 0, 0, 0];
+    let second = [8, 0, 0, 0, 0, 0, 0, 3, 0, 1, 4, 6, 0xa, 0xb, 0, 0, 0, 0, 0, 0];
+    let of = |frame: &Frame, form| read(&block(std::slice::from_ref(frame)), &Rules { form, ..RULES }, 7);
+    let expected = |parts: &[&[u8]]| Ok(record(0, parts.concat().len() as u32, &parts.concat()));
+    assert_eq!(of(&plain, Form::Cooked), expected(&[&first, &[8, 0], &[7; 20]]));
+    assert_eq!(of(&tagged, Form::Cooked), expected(&[&first, &[0x81, 0, 0, 5], &[8, 0], &[7; 20]]));
+    assert_eq!(of(&plain, Form::Cooked2), expected(&[&second, &[7; 20]]));
+    assert_eq!(of(&tagged, Form::Cooked2), expected(&[&second, &[7; 20]]), "as in libpcap, it has no place for a tag");
+    let cut = read(&block(&[plain]), &Rules { form: Form::Cooked2, snaplen: 22, ..RULES }, 99);
+    assert_eq!(cut, Ok(record(0, 40, &[&second[..], &[7; 2]].concat())));
 }
 
 #[test]

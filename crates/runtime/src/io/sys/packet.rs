@@ -3,7 +3,7 @@
 //! Invariants: a block's bytes are lent out only while the kernel says that they are ours, and are given back only when nobody holds
 //! them any more ([`Ring::release`] takes the ring exclusively). What the bytes say is not believed here; `live::block` checks it.
 //!
-//! Source: packet(7); Documentation/networking/packet_mmap.rst of the Linux kernel. Leaves out: fanout, filters in the kernel, cooked packets.
+//! Source: packet(7); Documentation/networking/packet_mmap.rst of the Linux kernel. Leaves out: fanout, filters in the kernel.
 
 use std::{
     ffi::{c_int, c_uint},
@@ -43,6 +43,15 @@ pub(in crate::io) struct Interface {
     pub(in crate::io) hardware: u16,
 }
 
+/// What is asked of a ring.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::io) struct Asked {
+    /// Its bytes, made up to whole blocks, two at least.
+    pub(in crate::io) buffer: Option<usize>,
+    /// Blocks are handed over after a millisecond.
+    pub(in crate::io) immediate: bool,
+}
+
 /// A socket of the AF_PACKET family.
 pub(in crate::io) struct Socket(OwnedFd);
 
@@ -62,6 +71,9 @@ pub(in crate::io) struct Ring {
 }
 
 impl Interface {
+    /// All of them.
+    pub(in crate::io) const ANY: Self = Self { index: 0, hardware: 0 };
+
     /// Looks an interface up, which needs no privilege.
     pub(in crate::io) fn find(name: &str) -> io::Result<Self> {
         let socket = control_socket()?;
@@ -107,6 +119,11 @@ impl Socket {
     /// A socket that gets no packets yet.
     pub(in crate::io) fn new() -> io::Result<Self> {
         Ok(Self(socket_with(AddressFamily::PACKET, SocketType::RAW, SocketFlags::CLOEXEC, None)?))
+    }
+
+    /// A socket whose packets come without their link layer.
+    pub(in crate::io) fn cooked() -> io::Result<Self> {
+        Ok(Self(socket_with(AddressFamily::PACKET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?))
     }
 
     /// From now on the interface's packets come in, of all protocols or none, and what is sent goes out there.
@@ -187,13 +204,13 @@ impl Socket {
     }
 
     /// A ring of so many blocks.
-    fn ring(&self, blocks: usize) -> io::Result<()> {
+    fn ring(&self, blocks: usize, immediate: bool) -> io::Result<()> {
         let request = libc::tpacket_req3 {
             tp_block_size: BLOCK as c_uint,
             tp_block_nr: blocks as c_uint,
             tp_frame_size: FRAME as c_uint,
             tp_frame_nr: (blocks * (BLOCK / FRAME)) as c_uint,
-            tp_retire_blk_tov: RETIRE,
+            tp_retire_blk_tov: if immediate { 1 } else { RETIRE },
             tp_sizeof_priv: 0,
             tp_feature_req_word: 0,
         };
@@ -201,10 +218,12 @@ impl Socket {
     }
 
     /// The largest ring that there is memory for.
-    fn largest_ring(&self) -> io::Result<usize> {
+    fn largest_ring(&self, asked: Asked) -> io::Result<usize> {
         let mut last = Ok(0);
-        for blocks in BLOCKS {
-            last = self.ring(blocks).map(|()| blocks);
+        let wanted = asked.buffer.map(|bytes| bytes.div_ceil(BLOCK).max(2));
+        let smaller = BLOCKS.into_iter().filter(|&blocks| wanted.is_none_or(|wanted| blocks < wanted));
+        for blocks in wanted.into_iter().chain(smaller) {
+            last = self.ring(blocks, asked.immediate).map(|()| blocks);
             if !matches!(&last, Err(error) if error.kind() == io::ErrorKind::OutOfMemory) {
                 break;
             }
@@ -215,9 +234,9 @@ impl Socket {
 
 impl Ring {
     /// Begins to capture. The ring is there before the first packet is.
-    pub(in crate::io) fn open(socket: Arc<Socket>, interface: Interface, promiscuous: bool) -> io::Result<Self> {
+    pub(in crate::io) fn open(socket: Arc<Socket>, interface: Interface, promiscuous: bool, asked: Asked) -> io::Result<Self> {
         socket.set(libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V3 as c_int))?;
-        let blocks = socket.largest_ring()?;
+        let blocks = socket.largest_ring(asked)?;
         let map = MmapOptions::new().len(blocks * BLOCK).map_raw(&socket.0)?;
         socket.bind(interface, true)?;
         if promiscuous {

@@ -4,12 +4,19 @@ use std::{fmt, io, path::PathBuf};
 
 use crate::io::{LinkType, Timestamp};
 
-/// Why a capture was not written. Whatever it is, the writer gives up: the output is absent, or (a pipe) incomplete.
+/// Why a capture was not written. Whatever it is, the writer gives up: the output is absent, or (a pipe, or a file that grows) incomplete.
 #[derive(Debug)]
 pub enum WriteError {
     /// The system could not create or write the output.
     Io {
         /// Which output; `-` for standard output.
+        output: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The system could not write all of a growing output: what fitted stays in it.
+    Kept {
+        /// Which output.
         output: PathBuf,
         /// What the system says.
         source: io::Error,
@@ -41,7 +48,7 @@ impl WriteError {
 impl std::error::Error for WriteError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io { source, .. } => Some(source),
+            Self::Io { source, .. } | Self::Kept { source, .. } => Some(source),
             _ => None,
         }
     }
@@ -51,6 +58,9 @@ impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { output, source } => write!(f, "cannot write {}: {source}", output.display()),
+            Self::Kept { output, source } => {
+                write!(f, "cannot write {}: {source}; the packets that fitted are in it", output.display())
+            }
             Self::MixedLinkTypes { first, second } => {
                 write!(f, "a pcap has one link type, but {second} follows {first}; name the output .pcapng")
             }

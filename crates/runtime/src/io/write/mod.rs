@@ -2,6 +2,8 @@
 //!
 //! - A file is complete or absent: it gets its name in [`Writer::finish`] and not before, whatever happens. Pipes, devices
 //!   and standard output are written directly. After a failed write nothing is written any more.
+//! - A growing file ([`Writer::create_growing`]) is for captures that come as they come: it has its name from the beginning, is flushed
+//!   at least every second or megabyte of packets, and keeps what was flushed whatever happens later.
 //! - What is in the input as it would be in the output is copied without a look inside.
 //! - Classic pcap is written in this machine's byte order; a pcapng that is copied keeps its own.
 //!
@@ -19,6 +21,7 @@
 //! ```
 
 mod error;
+mod growing;
 mod pcap;
 mod pcapng;
 mod sink;
@@ -143,6 +146,20 @@ impl Writer {
         Ok(Self::with(Sink::create(path.as_ref(), plan.compression)?, plan))
     }
 
+    /// Opens an output that has its name, and a header, from the beginning: other programs may read it while it grows. What was in a file of
+    /// that name is gone.
+    pub fn create_growing(path: impl AsRef<Path>, plan: &Plan) -> Result<Self, WriteError> {
+        let mut writer = Self::with(Sink::create_growing(path.as_ref(), plan.compression)?, plan);
+        writer.guarded(|writer| match &mut writer.body {
+            Body::Unbegun => writer.begin(plan.precision, plan.link_type),
+            Body::Ng(ng) => ng.begin(&mut writer.sink).map_err(|source| writer.sink.error(source)),
+            Body::Classic(_) => Ok(()),
+        })?;
+        writer.sink.mark();
+        writer.flush()?;
+        Ok(writer)
+    }
+
     /// Writes to any writer, called `-` in errors.
     pub fn to_writer(writer: impl Write + Send + 'static, plan: &Plan) -> Result<Self, WriteError> {
         let target = Target::Other(Box::new(writer));
@@ -159,10 +176,24 @@ impl Writer {
         self.guarded(|writer| writer.copy(burst, ones(bits).take_while(|&i| i < burst.len())))
     }
 
+    /// Writes packet `i` of a burst. Panics where `i` is no index.
+    pub fn write_one(&mut self, burst: &Burst<'_>, i: usize) -> Result<(), WriteError> {
+        self.guarded(|writer| writer.copy(burst, std::iter::once(i)))
+    }
+
+    /// Bytes written so far, before compression.
+    pub fn bytes(&self) -> u64 {
+        self.sink.bytes()
+    }
+
     /// Writes a packet that is in no capture, or was changed.
     pub fn write_packet(&mut self, link: LinkType, time: Timestamp, wire_len: u32, data: &[u8]) -> Result<(), WriteError> {
         let packet = Packet { link, time, wire_len, snaplen: self.plan.snaplen, data };
-        self.guarded(|writer| writer.put(&packet))
+        self.guarded(|writer| {
+            writer.put(&packet)?;
+            writer.sink.mark();
+            writer.flush_if_due()
+        })
     }
 
     /// Passes on everything written so far, so that a reader of the pipe has it.
@@ -183,6 +214,7 @@ impl Writer {
             Body::Ng(ng @ Ng::Nothing) => ng.interface(&mut writer.sink, link_type, precision, snaplen).map(drop),
             _ => Ok(()),
         })?;
+        self.sink.mark();
         let packets = self.packets;
         self.sink.finish().map(|bytes| Written { packets, bytes })
     }
@@ -216,8 +248,9 @@ impl Writer {
         };
         for i in chosen {
             self.copy_one(burst, i, copies)?;
+            self.sink.mark();
         }
-        Ok(())
+        self.flush_if_due()
     }
 
     #[inline(always)]
@@ -234,6 +267,10 @@ impl Writer {
             }
             None => self.put(&Packet::of(&burst.record(i))),
         }
+    }
+
+    fn flush_if_due(&mut self) -> Result<(), WriteError> {
+        if self.sink.is_due() { self.sink.flush().map_err(|source| self.sink.error(source)) } else { Ok(()) }
     }
 
     fn put(&mut self, packet: &Packet<'_>) -> Result<(), WriteError> {

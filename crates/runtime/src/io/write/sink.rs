@@ -5,6 +5,8 @@
 //! has a hidden name until then; [`abandon_all`] removes those. Pipes, devices and standard output are written directly.
 //!
 //! The buffer is passed on only when full or flushed, in one piece of a size that keeps file offsets aligned.
+//!
+//! A growing file (`growing`) has its name from the beginning: whole records are passed on, and what was passed on stays, whatever happens.
 
 use std::{
     ffi::OsString,
@@ -21,7 +23,10 @@ use std::{
 use flate2::write::GzEncoder;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
 
-use super::{Compression, WriteError};
+use super::{
+    Compression, WriteError,
+    growing::{Growing, Grown},
+};
 use crate::io::claims::Claim;
 
 const BUFFER: usize = 256 << 10;
@@ -45,6 +50,8 @@ pub(super) struct Sink {
     out: Coder,
     output: PathBuf,
     bytes: u64,
+    /// How a file that has its name from the beginning is kept whole.
+    growing: Option<Growing>,
     /// Nobody else uses the file.
     _claim: Option<Claim>,
 }
@@ -59,6 +66,7 @@ enum Coder {
 /// What is written to, and what remains to be done when all is written.
 pub(super) enum Target {
     Direct(File),
+    Growing(Grown),
     Nameless { file: File, place: PathBuf },
     Hidden { file: File, name: PathBuf, place: PathBuf },
     Other(Box<dyn Write + Send>),
@@ -72,6 +80,20 @@ impl Sink {
         Ok(Self { _claim: Some(claim), ..Self::over(target, path.into(), compression)? })
     }
 
+    /// A file that has its name from now on and keeps what was passed on. Pipes, devices and standard output are as ever.
+    pub(super) fn create_growing(path: &Path, compression: Compression) -> Result<Self, WriteError> {
+        let failed = |source| WriteError::Io { output: path.into(), source };
+        let claim = Claim::to_write(path).map_err(failed)?;
+        let Some(file) = growing_file(path).map_err(failed)? else {
+            drop(claim);
+            return Self::create(path, compression);
+        };
+        let grown = Grown::new(file);
+        let growing = Growing::of(&grown, directory(path), compression == Compression::None).map_err(failed)?;
+        let sink = Self::over(Target::Growing(grown), path.into(), compression)?;
+        Ok(Self { _claim: Some(claim), growing: Some(growing), ..sink })
+    }
+
     pub(super) fn over(target: Target, output: PathBuf, compression: Compression) -> Result<Self, WriteError> {
         let out = match compression {
             Compression::None => Coder::Plain(target),
@@ -81,17 +103,39 @@ impl Sink {
                 Err(source) => return Err(WriteError::Io { output, source }),
             },
         };
-        Ok(Self { buffer: Vec::with_capacity(BUFFER), out, output, bytes: 0, _claim: None })
+        Ok(Self { buffer: Vec::with_capacity(BUFFER), out, output, bytes: 0, growing: None, _claim: None })
     }
 
     pub(super) fn error(&self, source: io::Error) -> WriteError {
-        WriteError::Io { output: self.output.clone(), source }
+        let output = self.output.clone();
+        match self.growing {
+            Some(_) => WriteError::Kept { output, source },
+            None => WriteError::Io { output, source },
+        }
+    }
+
+    /// Bytes put in so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// A record, or a header that records follow, ends here.
+    #[inline]
+    pub(super) fn mark(&mut self) {
+        if let Some(growing) = &mut self.growing {
+            growing.mark(self.buffer.len());
+        }
+    }
+
+    /// Whether a growing file is to be flushed, by the time or the bytes since the last flush.
+    pub(super) fn is_due(&self) -> bool {
+        self.growing.as_ref().is_some_and(|growing| growing.is_due(self.bytes))
     }
 
     #[inline]
     pub(super) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.bytes += bytes.len() as u64;
-        if bytes.len() <= BUFFER - self.buffer.len() {
+        if bytes.len() <= BUFFER.saturating_sub(self.buffer.len()) {
             self.buffer.extend_from_slice(bytes);
             return Ok(());
         }
@@ -100,6 +144,11 @@ impl Sink {
 
     #[cold]
     fn put_slow(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.growing.is_some() {
+            self.pass_on()?;
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
         let mut rest = bytes;
         while !rest.is_empty() {
             let (now, later) = rest.split_at(rest.len().min(BUFFER - self.buffer.len()));
@@ -119,28 +168,41 @@ impl Sink {
             Coder::Plain(target) => target.flush(),
             Coder::Gzip(encoder) => encoder.flush(),
             Coder::Zstd(encoder) => encoder.flush(),
+        }?;
+        if let Some(growing) = &mut self.growing {
+            growing.flushed(self.bytes);
         }
+        Ok(())
     }
 
     /// Ends the compressed stream and gives the file its name.
     pub(super) fn finish(mut self) -> Result<u64, WriteError> {
-        let (output, bytes) = (self.output.clone(), self.bytes);
+        let (output, bytes, grows) = (self.output.clone(), self.bytes, self.growing.is_some());
         let done = self.pass_on().and_then(|()| match self.out {
             Coder::Plain(target) => Ok(target),
             Coder::Gzip(encoder) => encoder.finish(),
             Coder::Zstd(encoder) => encoder.finish(),
         });
-        done.and_then(Target::complete).map_err(|source| WriteError::Io { output, source })?;
-        Ok(bytes)
+        match done.and_then(Target::complete) {
+            Ok(()) => Ok(bytes),
+            Err(source) if grows => Err(WriteError::Kept { output, source }),
+            Err(source) => Err(WriteError::Io { output, source }),
+        }
     }
 
+    /// Passes on the buffer; of a growing file, its whole records.
     fn pass_on(&mut self) -> io::Result<()> {
+        let whole = self.growing.as_ref().map_or(self.buffer.len(), Growing::whole);
+        let bytes = self.buffer.get(..whole).unwrap_or_default();
         let written = match &mut self.out {
-            Coder::Plain(target) => target.write_all(&self.buffer),
-            Coder::Gzip(encoder) => encoder.write_all(&self.buffer),
-            Coder::Zstd(encoder) => encoder.write_all(&self.buffer),
+            Coder::Plain(target) => target.write_all(bytes),
+            Coder::Gzip(encoder) => encoder.write_all(bytes),
+            Coder::Zstd(encoder) => encoder.write_all(bytes),
         };
-        self.buffer.clear();
+        self.buffer.drain(..whole);
+        if let Some(growing) = &mut self.growing {
+            growing.passed(written.is_ok());
+        }
         written
     }
 }
@@ -185,7 +247,7 @@ impl Target {
     fn file(&self) -> Option<&File> {
         match self {
             Self::Direct(file) | Self::Nameless { file, .. } | Self::Hidden { file, .. } => Some(file),
-            Self::Other(_) => None,
+            Self::Growing(_) | Self::Other(_) => None,
         }
     }
 
@@ -193,6 +255,7 @@ impl Target {
         self.flush()?;
         match &self {
             Self::Direct(_) | Self::Other(_) => Ok(()),
+            Self::Growing(grown) => grown.sync(),
             Self::Nameless { file, place } => link(file, place),
             Self::Hidden { name, place, .. } => fs::rename(name, place),
         }
@@ -213,6 +276,7 @@ impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Direct(file) | Self::Nameless { file, .. } | Self::Hidden { file, .. } => file.write(bytes),
+            Self::Growing(grown) => grown.write(bytes),
             Self::Other(writer) => writer.write(bytes),
         }
     }
@@ -223,6 +287,15 @@ impl Write for Target {
             _ => Ok(()),
         }
     }
+}
+
+/// A new or emptied file; `None` for what is no regular file.
+fn growing_file(path: &Path) -> io::Result<Option<File>> {
+    let is_other = path == Path::new("-") || fs::metadata(path).is_ok_and(|meta| !meta.is_file());
+    if is_other || ["/dev/fd", "/proc/self/fd", "/dev/stdout"].iter().any(|special| path.starts_with(special)) {
+        return Ok(None);
+    }
+    OpenOptions::new().write(true).create(true).truncate(true).open(path).map(Some)
 }
 
 fn directory(place: &Path) -> &Path {
