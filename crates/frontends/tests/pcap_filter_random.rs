@@ -5,15 +5,11 @@
 
 mod oracle;
 
-use std::sync::Arc;
-
-use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
-use netil::module::HandlerKind;
-use netil::{Interpreter, verify};
 use netvm_frontends::pcap_filter::{Filter, LinkType, Options, Profile};
+use oracle::code::judged;
 use oracle::packets::{LINKS, cut_everywhere, made};
 use oracle::random::Random;
-use oracle::{Oracle, Packet, Verdict, amount};
+use oracle::{Oracle, Packet, amount};
 
 /// Writes filters from the vocabulary of the made-up packets.
 struct Writer {
@@ -186,27 +182,6 @@ fn reads_unset_registers(filter: &str) -> bool {
     filter.contains("geneve") && joined_otherwise
 }
 
-struct Code {
-    interpreter: Interpreter,
-    state: State,
-}
-
-impl Code {
-    fn new(filter: &Filter, text: &str) -> Code {
-        let program = verify(filter.module()).unwrap_or_else(|e| panic!("`{text}`: {}", e[0]));
-        let program = Arc::new(program);
-        Code { state: State::plain(&program).expect("no coprocessors"), interpreter: Interpreter::new(program) }
-    }
-
-    fn run(&mut self, packet: &Packet) -> Disposition {
-        let mut buffer = ExchangeBuffer::borrowed(&packet.bytes);
-        buffer.set_wire_len(packet.wire_len);
-        let mut outcome = Outcome::default();
-        self.interpreter.run(HandlerKind::Push, &mut [buffer], &mut self.state, &mut outcome);
-        outcome.dispositions[0]
-    }
-}
-
 /// What a filter is compared for: on how many packets libpcap's optimiser changes the verdict, and whether a profile changes the program.
 #[derive(Default)]
 struct Compared {
@@ -232,24 +207,6 @@ fn compare(oracle: &mut Oracle, text: &str, link: u32, packets: &[Packet], profi
     }
     let differing = optimised.map_or(0, |optimised| plain.iter().zip(&optimised).filter(|(a, b)| a != b).count());
     Compared { differing, reordered }
-}
-
-/// Holds every form of a filter against libpcap's verdicts.
-fn judged(ours: &Filter, text: &str, packets: &[Packet], plain: &[Verdict]) {
-    let mut code = Code::new(ours, text);
-    for (packet, theirs) in packets.iter().zip(plain) {
-        let verdict = ours.matches(&packet.bytes, packet.wire_len);
-        let graph = ours.matches_as_graph(&packet.bytes, packet.wire_len);
-        let wanted = *theirs == Verdict::Accept;
-        let where_ = || format!("wire {}, {} bytes: {:02x?}", packet.wire_len, packet.bytes.len(), packet.bytes);
-        assert_eq!(verdict, wanted, "plain evaluation, {}", where_());
-        assert_eq!(graph, wanted, "graph, {}", where_());
-        match code.run(packet) {
-            Disposition::Port(_) => assert!(wanted, "code accepts, {}", where_()),
-            Disposition::Drop(_) => assert!(!wanted, "code drops, {}", where_()),
-            Disposition::Trap(trap) => panic!("{trap:?}, {}", where_()),
-        }
-    }
 }
 
 /// Some of the packets, other ones for each seed.

@@ -2,8 +2,12 @@
 //!
 //! `explain` runs on it, and every later form of a filter (merged, as a graph, as NetIL) is tested against it.
 
+use netil::wide;
+
 use super::ast::Join;
-use super::ir::{Cmp, Field, Geneve, Ir, IrId, Node, Protochain, Scan, Slot, Test, TestId, Value, ValueId, apply};
+use super::ir::{
+    Cmp, Elem, ElemId, Field, Geneve, Ir, IrId, List, Node, Protochain, Scan, Slot, Test, TestId, Tuple, Value, ValueId, apply,
+};
 
 /// Why an evaluation ended at once, with the packet rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +64,7 @@ impl<'m> Machine<'m> {
                 let enough = self.packet.len() >= reach as usize;
                 self.node(if enough { long } else { short })
             }
+            Node::List(list) => self.rows(&ir.lists[list.index()]),
         }
     }
 
@@ -85,6 +90,12 @@ impl<'m> Machine<'m> {
                 Ok(self.ir.set_has(set, value))
             }
             Test::Scan(scan) => self.scan(&self.ir.scans[scan.index()]),
+            Test::Tuple(tuple) => self.tuple(&self.ir.tuples[tuple.index()]),
+            Test::Rows(list) => self.rows(&self.ir.lists[list.index()]),
+            Test::Readable(field) => {
+                let base = field.base.map_or(Ok(0), |base| self.value(base))?;
+                Ok(u64::from(base) + u64::from(field.offset) + u64::from(field.bytes) <= self.packet.len() as u64)
+            }
             Test::Captured(bytes) => Ok(self.packet.len() >= bytes as usize),
             Test::Protochain(chain) => self.protochain(chain),
             Test::Assign(slot, value) => {
@@ -94,6 +105,59 @@ impl<'m> Machine<'m> {
             }
             Test::Geneve(geneve) => self.geneve(geneve),
         }
+    }
+
+    fn tuple(&self, tuple: &Tuple) -> Result<bool, Stop> {
+        let (mut width, mut all) = (0, Vec::new());
+        for &(field, keep) in &tuple.fields {
+            let value = self.field(field)? >> (8 * u32::from(field.bytes) - u32::from(keep));
+            all = if width == 0 { limbs(keep, value) } else { wide::concat(width, &all, keep, &limbs(keep, value)) };
+            width += keep;
+        }
+        Ok(tuple.set.contains(&all))
+    }
+
+    /// Term after term.
+    fn rows(&mut self, list: &List) -> Result<bool, Stop> {
+        for &row in &list.rows {
+            let (shape, ranges) = list.row(row);
+            if self.row(shape.template, &shape.elems, ranges)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The node with those ranges for the elements. Recursion is as deep as the parser allows.
+    fn row(&mut self, id: IrId, elems: &[ElemId], ranges: &[(u128, u128)]) -> Result<bool, Stop> {
+        let ir = self.ir;
+        match ir.node(id) {
+            Node::Elem(elem) => {
+                let at = elems.iter().position(|&other| other == elem).unwrap_or(0);
+                self.between(&ir.elem(elem), ranges[at])
+            }
+            Node::Not(inner) => Ok(!self.row(inner, elems, ranges)?),
+            Node::Chain(first, rest) => {
+                let mut holds = self.row(first, elems, ranges)?;
+                for &(join, node) in ir.links(rest) {
+                    if holds == (join == Join::And) {
+                        holds = self.row(node, elems, ranges)?;
+                    }
+                }
+                Ok(holds)
+            }
+            _ => self.node(id),
+        }
+    }
+
+    fn between(&self, elem: &Elem, (low, high): (u128, u128)) -> Result<bool, Stop> {
+        for (piece, shift) in elem.pieces() {
+            let mask = u128::from(u32::MAX);
+            if !(low >> shift & mask..=high >> shift & mask).contains(&self.field(piece)?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn scan(&self, scan: &Scan) -> Result<bool, Stop> {
@@ -196,6 +260,13 @@ impl<'m> Machine<'m> {
         self.last = 0;
         Ok(true)
     }
+}
+
+/// A value of up to 128 bits as limbs.
+pub(crate) fn limbs(width: u16, value: u128) -> Vec<u64> {
+    let low = u64::try_from(value & u128::from(u64::MAX)).unwrap_or(0);
+    let high = u64::try_from(value >> 64).unwrap_or(0);
+    if width <= 64 { vec![low] } else { vec![low, high] }
 }
 
 /// The outcome of a comparison.

@@ -64,6 +64,7 @@ impl Facts {
         reads(ir, ir.test(test), &mut |field| facts.note_captured(field.base, field.offset.saturating_add(field.bytes.into())));
         let (mut yes, mut no) = (facts.clone(), facts);
         match ir.test(test) {
+            Test::Readable(field) => yes.note_captured(field.base, field.offset.saturating_add(field.bytes.into())),
             Test::Captured(bytes) => {
                 yes.note_captured(None, bytes);
                 no.below = Some(no.below.map_or(bytes, |b| b.min(bytes)));
@@ -118,7 +119,7 @@ impl Facts {
     /// No read of the test can fail, and nothing else can.
     pub(super) fn reads_succeed(&self, ir: &Ir, test: TestId) -> bool {
         let test = ir.test(test);
-        if matches!(test, Test::Protochain(_) | Test::Scan(_)) || operands(test).iter().any(|&v| divides(ir, v)) {
+        if matches!(test, Test::Protochain(_) | Test::Scan(_) | Test::Rows(_)) || operands(test).iter().any(|&v| divides(ir, v)) {
             return false;
         }
         let mut all = true;
@@ -148,6 +149,10 @@ impl Facts {
         match ir.test(id) {
             Test::Captured(bytes) if bytes <= self.end_of(None) => Some(true),
             Test::Captured(bytes) if self.below.is_some_and(|below| bytes >= below) => Some(false),
+            Test::Readable(field) => {
+                let end = field.offset.checked_add(field.bytes.into())?;
+                (end <= self.end_of(field.base)).then_some(true)
+            }
             Test::Within(field, set) => {
                 let value = self.value(ir, ir.find(Value::Load(field))?)?;
                 Some(ir.set_has(set, value.into()))

@@ -8,7 +8,8 @@ use std::hash::BuildHasherDefault;
 
 use super::ast::Join;
 use super::eval::{Machine, Stop};
-use super::ir::{Ir, IrId, Mixer, Node, Test, TestId, Value, ValueId};
+use super::ir::{Field, Ir, IrId, ListId, ListShape, Mixer, Node, Test, TestId, Value, ValueId};
+use super::simplify::{reads, value_reads};
 
 /// Where evaluation goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -83,7 +84,78 @@ impl Builder<'_> {
                 let long = self.node(long, yes, no);
                 self.captured(reach, long, short)
             }
+            Node::List(list) => self.list(list, yes, no),
         }
+    }
+
+    /// The sets decide on packets in which nothing is cut off that a term of the list may read; others go through the rows. What is
+    /// read behind an operand does not matter where the operand holds for no term at all.
+    fn list(&mut self, id: ListId, yes: Target, no: Target) -> Target {
+        let shapes = self.ir.lists[id.index()].shapes.clone();
+        let rows = self.ir.intern_test(Test::Rows(id));
+        let rows = self.test(rows, yes, no);
+        let merged = shapes.iter().rev().fold(no, |no, shape| self.node(shape.merged, yes, no));
+        let (mut none, mut some) = (no, merged);
+        for shape in shapes.iter().rev() {
+            let one = self.candidate(shape, some, none, rows);
+            some = if shapes.len() > 1 { self.candidate(shape, some, some, rows) } else { some };
+            none = one;
+        }
+        none
+    }
+
+    /// Goes to `hit` if each operand holds for some term, else to `miss`.
+    fn candidate(&mut self, shape: &ListShape, hit: Target, miss: Target, cut: Target) -> Target {
+        shape.operands.iter().rev().fold(hit, |at, &(operand, some)| {
+            let at = self.node(some, at, miss);
+            self.readable(operand, at, at, cut)
+        })
+    }
+
+    /// Goes the node's way where each of its elements fails; where a read on this way is cut off, to `cut`.
+    fn readable(&mut self, id: IrId, yes: Target, no: Target, cut: Target) -> Target {
+        match self.ir.node(id) {
+            Node::Test(test) => {
+                let at = if yes == no { yes } else { self.test(test, yes, no) };
+                let mut fields = Vec::new();
+                reads(self.ir, self.ir.test(test), &mut |field| fields.push(field));
+                fields.into_iter().rev().fold(at, |at, field| self.field_readable(field, at, cut))
+            }
+            Node::Elem(elem) => {
+                let field = self.ir.elem(elem).field;
+                let at = self.field_readable(field, no, cut);
+                match field.base {
+                    Some(base) => {
+                        let mut fields = Vec::new();
+                        value_reads(self.ir, base, &mut |field| fields.push(field));
+                        fields.into_iter().rev().fold(at, |at, field| self.field_readable(field, at, cut))
+                    }
+                    None => at,
+                }
+            }
+            Node::Not(inner) => self.readable(inner, no, yes, cut),
+            Node::Chain(first, rest) => {
+                let (mut next_and, mut next_or) = (yes, no);
+                for (join, node) in self.ir.links(rest).to_vec().into_iter().rev() {
+                    let entry = self.readable(node, next_and, next_or, cut);
+                    match join {
+                        Join::And => next_and = entry,
+                        Join::Or => next_or = entry,
+                    }
+                }
+                self.readable(first, next_and, next_or, cut)
+            }
+            Node::Guarded { .. } | Node::ByLength { .. } | Node::List(_) => cut,
+        }
+    }
+
+    fn field_readable(&mut self, field: Field, yes: Target, cut: Target) -> Target {
+        let test = match field.base {
+            None => Test::Captured(field.offset.saturating_add(field.bytes.into())),
+            Some(_) => Test::Readable(field),
+        };
+        let test = self.ir.intern_test(test);
+        self.test(test, yes, cut)
     }
 
     /// Where a term holds, evaluation goes on at the next `and`; where it does not, at the next `or`.
@@ -141,14 +213,14 @@ impl Graph {
     }
 }
 
-/// Values whose evaluation a test begins with; fields of [`Test::Within`] apart.
+/// Values whose evaluation a test begins with; fields of [`Test::Within`] and [`Test::Tuple`] apart.
 pub(crate) fn operands(test: Test) -> Vec<ValueId> {
     match test {
         Test::Cmp(a, _, b) => vec![a, b],
-        Test::Within(field, _) => field.base.into_iter().collect(),
+        Test::Within(field, _) | Test::Readable(field) => field.base.into_iter().collect(),
         Test::Assign(_, value) => vec![value],
         Test::Geneve(geneve) => vec![geneve.header],
-        Test::Const(_) | Test::Scan(_) | Test::Captured(_) | Test::Protochain(_) => Vec::new(),
+        Test::Const(_) | Test::Tuple(_) | Test::Scan(_) | Test::Rows(_) | Test::Captured(_) | Test::Protochain(_) => Vec::new(),
     }
 }
 

@@ -1,8 +1,9 @@
 //! The filter IR: what a filter asks of a packet, without the language it was asked in.
 //!
 //! ```text
-//! node  ::= test | not node | chain node (and|or node)* | elem | guarded | by length
-//! test  ::= value (=|>|≥|&) value | field in set | scan table | captured ≥ n | protochain … | assign slot | enter geneve
+//! node  ::= test | not node | chain node (and|or node)* | elem | guarded | by length | list
+//! test  ::= value (=|>|≥|&) value | field in set | fields in set | scan table | rows of list | captured ≥ n | readable field
+//!         | protochain … | assign slot | enter geneve
 //!         | true | false
 //! value ::= constant | len | slot | load field | value op value | − value
 //! field ::= 1..16 bytes at (value + constant), big-endian
@@ -16,6 +17,8 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+use netil::set::Set;
 
 use super::ast::{Arithop, Join};
 
@@ -72,6 +75,16 @@ id!(
     ScanId,
     "scan"
 );
+id!(
+    #[doc = "Several fields that are looked up together."]
+    TupleId,
+    "tuple"
+);
+id!(
+    #[doc = "A list of terms with several elements each."]
+    ListId,
+    "list"
+);
 
 /// Bytes of the packet, big-endian, at `base + offset` without wrapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -111,9 +124,15 @@ pub(crate) enum Test {
     /// Unsigned comparison; the left side is evaluated first.
     Cmp(ValueId, Cmp, ValueId),
     Within(Field, SetId),
+    /// The fields, one behind the other, are a value of the tuple's set.
+    Tuple(TupleId),
     Protochain(Protochain),
     /// Some row of the table equals one of its fields.
     Scan(ScanId),
+    /// Some term of the list holds; they are evaluated one after the other.
+    Rows(ListId),
+    /// All of the field was captured; its base is not constant.
+    Readable(Field),
     /// That many bytes were captured.
     Captured(u32),
     /// Assigns and holds.
@@ -161,6 +180,8 @@ pub(crate) enum Node {
         long: IrId,
         short: IrId,
     },
+    /// Some term of the list holds, as [`Test::Rows`] finds it.
+    List(ListId),
 }
 
 /// The terms of a chain after the first: a stretch of [`Ir::links`].
@@ -192,6 +213,37 @@ pub(crate) struct Scan {
     pub rows: Vec<(u128, u128)>,
 }
 
+/// Fields that are looked up together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tuple {
+    /// Each with the number of its highest bits that count; the first field is the highest part of the value.
+    pub fields: Vec<(Field, u16)>,
+    /// Its width is the sum of those numbers.
+    pub set: Set,
+}
+
+/// Terms of a few shapes in which several elements must hold together, such as `host A and port P`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct List {
+    pub shapes: Vec<ListShape>,
+    /// Of each term its shape and where its ranges begin.
+    pub rows: Vec<(u32, u32)>,
+    /// Of each term the ranges of its elements, in the order of the shape's elements.
+    pub ranges: Vec<(u128, u128)>,
+}
+
+/// What terms of a list have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ListShape {
+    /// The first term; its elements stand for those of all.
+    pub template: IrId,
+    pub elems: Vec<ElemId>,
+    /// The template's operands, joined by `and`, each with what it comes to for all terms together: it holds where it holds for some term.
+    pub operands: Vec<(IrId, IrId)>,
+    /// Some term of the shape holds; right where nothing is cut off.
+    pub merged: IrId,
+}
+
 /// A filter in IR form.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ir {
@@ -203,6 +255,8 @@ pub(crate) struct Ir {
     /// Inclusive ranges of each set, in any order.
     pub sets: Vec<Vec<(u128, u128)>>,
     pub scans: Vec<Scan>,
+    pub tuples: Vec<Tuple>,
+    pub lists: Vec<List>,
     pub slots: u32,
     /// Some value is [`Value::Last`]: tests must keep their order and number.
     pub uses_last: bool,
@@ -354,6 +408,16 @@ impl Ir {
         ScanId(last(&self.scans))
     }
 
+    pub(crate) fn new_tuple(&mut self, tuple: Tuple) -> TupleId {
+        self.tuples.push(tuple);
+        TupleId(last(&self.tuples))
+    }
+
+    pub(crate) fn new_list(&mut self, list: List) -> ListId {
+        self.lists.push(list);
+        ListId(last(&self.lists))
+    }
+
     pub(crate) fn set_has(&self, set: SetId, value: u128) -> bool {
         self.sets[set.index()].iter().any(|&(low, high)| (low..=high).contains(&value))
     }
@@ -367,6 +431,27 @@ impl Ir {
 /// The index of the last item.
 fn last<T>(items: &[T]) -> u32 {
     u32::try_from(items.len() - 1).unwrap_or(u32::MAX)
+}
+
+impl Elem {
+    /// The parts that are compared one after the other, each with the place of its lowest bit in the whole: as libpcap compares, an
+    /// IPv6 address from the front and a MAC address from the back.
+    pub(crate) fn pieces(&self) -> Vec<(Field, u32)> {
+        let piece = |from: u32, bytes: u8, shift: u32| (Field { offset: self.field.offset.wrapping_add(from), bytes, ..self.field }, shift);
+        match self.field.bytes {
+            16 => vec![piece(0, 4, 96), piece(4, 4, 64), piece(8, 4, 32), piece(12, 4, 0)],
+            6 => vec![piece(2, 4, 0), piece(0, 2, 32)],
+            _ => vec![(self.field, 0)],
+        }
+    }
+}
+
+impl List {
+    /// The ranges of a term, and its shape.
+    pub(crate) fn row(&self, (shape, start): (u32, u32)) -> (&ListShape, &[(u128, u128)]) {
+        let shape = &self.shapes[shape as usize];
+        (shape, &self.ranges[start as usize..start as usize + shape.elems.len()])
+    }
 }
 
 impl Scan {

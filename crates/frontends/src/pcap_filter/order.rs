@@ -87,7 +87,7 @@ impl Orderer<'_, '_> {
                 Some((join, terms)) => self.list(id, join, &terms, place),
                 None => id,
             },
-            Node::Test(_) | Node::Elem(_) | Node::Guarded { .. } | Node::ByLength { .. } => id,
+            Node::Test(_) | Node::Elem(_) | Node::Guarded { .. } | Node::ByLength { .. } | Node::List(_) => id,
         }
     }
 
@@ -211,7 +211,7 @@ fn nodes(ir: &Ir, root: IrId, limit: usize) -> usize {
                 open.push(first);
                 open.extend(ir.links(rest).iter().take(limit).map(|link| link.1));
             }
-            Node::Test(_) | Node::Elem(_) | Node::Guarded { .. } | Node::ByLength { .. } => {}
+            Node::Test(_) | Node::Elem(_) | Node::Guarded { .. } | Node::ByLength { .. } | Node::List(_) => {}
         }
     }
     count
@@ -227,6 +227,7 @@ pub(super) fn cost(ir: &Ir, id: IrId) -> u64 {
         Node::Chain(first, rest) => ir.links(rest).iter().map(|link| cost(ir, link.1)).fold(cost(ir, first), u64::max),
         Node::Guarded { merged, .. } => cost(ir, merged),
         Node::ByLength { long, .. } => cost(ir, long),
+        Node::List(list) => ir.lists[list.index()].shapes.iter().map(|shape| cost(ir, shape.merged)).sum(),
     }
 }
 
@@ -237,6 +238,9 @@ fn test_cost(ir: &Ir, test: Test) -> u64 {
         Test::Cmp(..) | Test::Captured(_) | Test::Assign(..) => 1,
         Test::Within(field, set) => load_cost(field) + set_cost(ir, set),
         Test::Geneve(_) => 8,
+        Test::Readable(_) => 2,
+        Test::Tuple(tuple) => ir.tuples[tuple.index()].fields.iter().map(|&(field, _)| load_cost(field)).sum::<u64>() + 12,
+        Test::Rows(list) => 8 * ir.lists[list.index()].rows.len() as u64,
         Test::Scan(scan) => {
             let scan = &ir.scans[scan.index()];
             2 * (scan.rows.len() * scan.fields.len()) as u64

@@ -24,7 +24,7 @@ pub fn parse(source: &str) -> Result<Ast, Errors> {
     let (tokens, errors) = lexer::tokens(source);
     let ast = Ast { source: source.to_owned(), root: None, nodes: Vec::new(), ariths: Vec::new() };
     let mut parser = Parser { tokens, errors, at: 0, depth: 0, operators: 0, ast };
-    parser.program()?;
+    parser.program().map_err(|errors| super::hints::improved(errors, source))?;
     Ok(parser.ast)
 }
 

@@ -122,7 +122,7 @@ impl<'p> Sample<'p> {
                 let first = self.outcome(ir, first);
                 ir.links(rest).iter().fold(first, |so_far, &(join, node)| joined(so_far, join, self.outcome(ir, node)))
             }
-            Node::Test(_) | Node::Elem(_) | Node::Guarded { .. } | Node::ByLength { .. } => self.evaluate(ir, id),
+            Node::Test(_) | Node::Elem(_) | Node::Guarded { .. } | Node::ByLength { .. } | Node::List(_) => self.evaluate(ir, id),
         };
         self.outcomes.insert(id, outcome);
         outcome
@@ -146,7 +146,7 @@ impl<'p> Sample<'p> {
                 let outcome = self.outcome(ir, id);
                 self.work_of_leaf(order::cost(ir, id), known.news(ir, test, reached, &outcome), &outcome)
             }
-            Node::ByLength { .. } => {
+            Node::ByLength { .. } | Node::List(_) => {
                 let outcome = self.outcome(ir, id);
                 self.work_of_leaf(order::cost(ir, id), reached, &outcome)
             }

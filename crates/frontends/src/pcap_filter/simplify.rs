@@ -207,6 +207,12 @@ pub(crate) fn reads(ir: &Ir, test: Test, each: &mut impl FnMut(Field)) {
     }
     match test {
         Test::Within(field, _) => each(field),
+        Test::Tuple(tuple) => {
+            for &(field, _) in &ir.tuples[tuple.index()].fields {
+                field.base.into_iter().for_each(|base| value_reads(ir, base, each));
+                each(field);
+            }
+        }
         Test::Protochain(chain) => {
             let offset = chain.header.wrapping_add(if chain.v6 { 6 } else { 9 });
             each(Field { base: None, offset, bytes: 1 });
@@ -219,7 +225,7 @@ pub(crate) fn reads(ir: &Ir, test: Test, each: &mut impl FnMut(Field)) {
     }
 }
 
-fn value_reads(ir: &Ir, id: ValueId, each: &mut impl FnMut(Field)) {
+pub(crate) fn value_reads(ir: &Ir, id: ValueId, each: &mut impl FnMut(Field)) {
     match ir.value(id) {
         Value::Load(field) => {
             if let Some(base) = field.base {

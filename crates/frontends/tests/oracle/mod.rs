@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 pub mod captures;
+pub mod code;
 pub mod packets;
 pub mod random;
 

@@ -1,10 +1,11 @@
 //! Values and length checks → stack code.
 
+use netil::module::{Extra, Inst};
 use netil::table::Op;
 
 use super::super::ast::Arithop;
 use super::super::graph::operands;
-use super::super::ir::{Field, Test, Value, ValueId};
+use super::super::ir::{Field, Test, TupleId, Value, ValueId};
 use super::super::simplify::greatest;
 use super::plan::header_len;
 use super::{Code, width};
@@ -60,6 +61,14 @@ impl Code<'_> {
         operands(test).into_iter().all(|value| self.check_value(value, needs))
             && match test {
                 Test::Within(field, _) => self.check_field(field, needs),
+                Test::Tuple(tuple) => {
+                    let ir = self.ir;
+                    ir.tuples[tuple.index()].fields.iter().all(|&(field, _)| self.check_field(field, needs))
+                }
+                Test::Readable(field) => {
+                    field.base.into_iter().for_each(|base| self.keep(base));
+                    true
+                }
                 _ => true,
             }
     }
@@ -213,6 +222,35 @@ impl Code<'_> {
         match self.ir.find(Value::Load(field)) {
             Some(value) if field.bytes <= 4 => self.value(value),
             _ => self.load_field(field),
+        }
+    }
+
+    /// Pushes whether the set of a tuple has the values of its fields, one behind the other.
+    pub(super) fn tuple(&mut self, id: TupleId) {
+        let ir = self.ir;
+        let mut width = 0;
+        for &(field, keep) in &ir.tuples[id.index()].fields {
+            let whole = 8 * u16::from(field.bytes);
+            self.address(field);
+            self.wide(Op::WpLoad, whole, 0);
+            if keep < whole {
+                self.inst(Inst { op: Op::WSlice, imm: [whole.into(), u32::from(whole) - 1, (whole - keep).into()], extra: Extra::None }, 0);
+            }
+            if width > 0 {
+                self.inst(Inst { op: Op::WConcat, imm: [width, keep.into(), 0], extra: Extra::None }, -1);
+            }
+            width += u32::from(keep);
+        }
+        let set = self.tuple_set(id);
+        self.inst(Inst::with(Op::SetHas, set), 0);
+    }
+
+    /// Pushes where the field ends; its base is bounded, so the sum does not wrap.
+    pub(super) fn end_of(&mut self, field: Field) {
+        field.base.into_iter().for_each(|base| self.value(base));
+        self.push(field.offset.saturating_add(field.bytes.into()));
+        if field.base.is_some() {
+            self.op(Op::Add, -1);
         }
     }
 

@@ -12,6 +12,7 @@
 
 mod emit;
 mod plan;
+mod rows;
 mod walks;
 
 use std::collections::HashMap;
@@ -23,7 +24,7 @@ use netil::table::Op;
 use self::emit::Known;
 use self::plan::Plan;
 use super::graph::{Graph, Target};
-use super::ir::{Cmp, Field, Ir, SetId, Slot, Test, ValueId};
+use super::ir::{Cmp, Field, Ir, SetId, Slot, Test, TupleId, ValueId};
 
 /// A module for the graph. `source` becomes its name for messages.
 pub(crate) fn generate(ir: &Ir, graph: &Graph, source: &str) -> Module {
@@ -139,8 +140,10 @@ impl<'g> Code<'g> {
     fn arrive(&mut self, target: Target, test: Test, holds: bool) {
         let Target::Block(id) = target else { return };
         let mut known = self.known.clone();
-        if let (Test::Captured(bytes), true) = (test, holds) {
-            known.note(None, bytes);
+        match test {
+            Test::Captured(bytes) if holds => known.note(None, bytes),
+            Test::Readable(field) if holds => known.note(field.base, field.offset.saturating_add(field.bytes.into())),
+            _ => {}
         }
         let place = &mut self.arrived[id as usize];
         *place = Some(match place.take() {
@@ -168,6 +171,7 @@ impl<'g> Code<'g> {
             }
             Test::Protochain(chain) => self.protochain(chain, yes, no, next),
             Test::Scan(scan) => self.scan(scan, yes, no, next),
+            Test::Rows(list) => self.rows(list, yes, no, next),
             _ if yes == no && !self.ir.uses_last => self.jump(yes, next),
             Test::Captured(bytes) => {
                 self.op(Op::Pbl, 1);
@@ -178,6 +182,15 @@ impl<'g> Code<'g> {
                 self.field(field);
                 let set = self.set(set, field);
                 self.inst(Inst::with(Op::SetHas, set), 0);
+                self.branch((Op::JNe, Op::JEq), 1, (yes, no), next);
+            }
+            Test::Readable(field) => {
+                self.end_of(field);
+                self.op(Op::Pbl, 1);
+                self.branch((Op::JCmpLe, Op::JCmpG), 2, (yes, no), next);
+            }
+            Test::Tuple(tuple) => {
+                self.tuple(tuple);
                 self.branch((Op::JNe, Op::JEq), 1, (yes, no), next);
             }
             Test::Cmp(lhs, cmp, rhs) => self.comparison((lhs, cmp, rhs), (yes, no), next),
@@ -267,6 +280,19 @@ impl<'g> Code<'g> {
             self.sets.push(set);
         }
         self.set_at.insert(id, at);
+        at
+    }
+
+    /// The module's set of a tuple; equal sets are one.
+    fn tuple_set(&mut self, id: TupleId) -> u32 {
+        let set = &self.ir.tuples[id.index()].set;
+        if let Some(known) = self.sets.iter().position(|other| other.width() == set.width() && other.ranges() == set.ranges()) {
+            return u32::try_from(known).unwrap_or(u32::MAX);
+        }
+        let at = u32::try_from(self.sets.len()).unwrap_or(u32::MAX);
+        if let Ok(set) = Set::new(&format!("set{at}"), set.width(), set.ranges().to_vec()) {
+            self.sets.push(set);
+        }
         at
     }
 

@@ -60,7 +60,7 @@ impl Trace<'_> {
                 Ok(holds)
             }
             Node::Elem(elem) => self.elem(ir.elem(elem)),
-            Node::Guarded { .. } | Node::ByLength { .. } => self.machine.node(id),
+            Node::Guarded { .. } | Node::ByLength { .. } | Node::List(_) => self.machine.node(id),
         }
     }
 
@@ -100,7 +100,15 @@ impl Trace<'_> {
         let finding = match test {
             Test::Cmp(lhs, cmp, rhs) => Some(self.comparison(lhs, cmp, rhs)),
             Test::Protochain(chain) => Some(self.walk(chain)),
-            Test::Const(_) | Test::Within(..) | Test::Scan(_) | Test::Captured(_) | Test::Assign(..) | Test::Geneve(_) => None,
+            Test::Const(_)
+            | Test::Within(..)
+            | Test::Tuple(_)
+            | Test::Scan(_)
+            | Test::Rows(_)
+            | Test::Readable(_)
+            | Test::Captured(_)
+            | Test::Assign(..)
+            | Test::Geneve(_) => None,
         };
         let result = self.machine.test(id);
         if let Some(finding) = finding {

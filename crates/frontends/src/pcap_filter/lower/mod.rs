@@ -61,7 +61,7 @@ fn lower_and_name(ast: &Ast, link: LinkType, options: &Options, naming: bool) ->
     lower.naming = naming;
     let top = lower.node(root);
     if !lower.errors.is_empty() {
-        return Err(Errors(lower.errors));
+        return Err(super::hints::improved(Errors(lower.errors), &ast.source));
     }
     lower.ir.root = Some(top);
     Ok(Lowered { ir: lower.ir, terms: lower.terms, names: lower.names })

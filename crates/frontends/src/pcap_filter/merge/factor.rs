@@ -111,7 +111,7 @@ impl Ir {
             Node::Elem(_) => true,
             Node::Not(inner) => self.pure(inner),
             Node::Chain(first, rest) => self.pure(first) && self.links(rest).iter().all(|r| self.pure(r.1)),
-            Node::Guarded { .. } | Node::ByLength { .. } => false,
+            Node::Guarded { .. } | Node::ByLength { .. } | Node::List(_) => false,
         }
     }
 }

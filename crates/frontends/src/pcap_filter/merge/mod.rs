@@ -23,13 +23,12 @@
 //! merged with their neighbours only, unless all other terms of the chain ask for other values of the same type field: then on
 //! any packet either these or those are false at once, and order between them means nothing.
 //!
-//! Terms whose `Elem`s do not decide may have a part in common that can be taken out, see `factor`.
-//!
-//! Left as they are: lists such as `src and dst host a or src and dst host b`, where the fields of one term must agree with each other, which a
-//! set for each field does not say.
+//! Terms whose `Elem`s do not decide may have a part in common that can be taken out, see `factor`. Long lists of terms with several
+//! `Elem`s that must hold together, `(host a and port p) or (host b and port q)`, become sets of tuples, see `tuples`.
 
 mod factor;
 mod shape;
+mod tuples;
 
 use std::collections::{HashMap, HashSet};
 
@@ -71,7 +70,7 @@ impl Merger<'_> {
                 let merged = self.node(inner, false);
                 if merged == inner { id } else { self.ir.push(Node::Not(merged)) }
             }
-            Node::Test(_) | Node::Elem(_) | Node::Guarded { .. } | Node::ByLength { .. } => id,
+            Node::Test(_) | Node::Elem(_) | Node::Guarded { .. } | Node::ByLength { .. } | Node::List(_) => id,
         }
     }
 
@@ -122,7 +121,7 @@ impl Merger<'_> {
             // Those before it decide nothing by an element.
             open = open.max(at);
             open += terms[open..].iter().take_while(|term| !shapes[term.shape].decides).count();
-            if let Some((taken, node)) = self.factored(&terms[at..open], at >= tail && open == terms.len()) {
+            if let Some((taken, node)) = self.grouped(&terms[at..open], at >= tail && open == terms.len()) {
                 out.push(node);
                 at += taken;
                 continue;
@@ -138,6 +137,16 @@ impl Merger<'_> {
             return first;
         }
         self.ir.push_chain(first, rest.iter().map(|&node| (Join::Or, node)))
+    }
+
+    /// The terms at the front, none of which decides by itself, that can be taken together: all of them with a part in common, or as a list,
+    /// or a few with a part in common.
+    fn grouped(&mut self, terms: &[Term], tail: bool) -> Option<(usize, IrId)> {
+        let shared = self.factored(terms, tail);
+        match shared {
+            Some((taken, _)) if taken == terms.len() => shared,
+            _ => self.listed(terms).or(shared),
+        }
     }
 
     fn shapes(&mut self, bodies: &[IrId]) -> (Vec<Term>, Vec<Shape>) {

@@ -2,7 +2,7 @@
 
 use super::super::ast::Join;
 use super::super::graph::{divides, operands};
-use super::super::ir::{Cmp, Elem, Field, Ir, IrId, Node, Test, Value, ValueId};
+use super::super::ir::{Cmp, Elem, ElemId, Field, Ir, IrId, Node, Test, Value, ValueId};
 use super::super::simplify::{greatest, reads};
 
 /// What merging asks of a term.
@@ -53,7 +53,7 @@ impl Ir {
                     self.shape_key(node, key);
                 }
             }
-            Node::Guarded { .. } | Node::ByLength { .. } => key.extend([4, id.0]),
+            Node::Guarded { .. } | Node::ByLength { .. } | Node::List(_) => key.extend([4, id.0]),
         }
     }
 
@@ -72,18 +72,22 @@ impl Ir {
     }
 
     fn each_elem(&self, id: IrId, each: &mut impl FnMut(Elem)) {
+        self.each_elem_id(id, &mut |elem| each(self.elem(elem)));
+    }
+
+    pub(super) fn each_elem_id(&self, id: IrId, each: &mut impl FnMut(ElemId)) {
         match self.node(id) {
-            Node::Elem(elem) => each(self.elem(elem)),
-            Node::Not(inner) => self.each_elem(inner, each),
+            Node::Elem(elem) => each(elem),
+            Node::Not(inner) => self.each_elem_id(inner, each),
             Node::Chain(first, rest) => {
-                self.each_elem(first, each);
-                self.links(rest).iter().for_each(|&(_, node)| self.each_elem(node, each));
+                self.each_elem_id(first, each);
+                self.links(rest).iter().for_each(|&(_, node)| self.each_elem_id(node, each));
             }
-            Node::Test(_) | Node::Guarded { .. } | Node::ByLength { .. } => {}
+            Node::Test(_) | Node::Guarded { .. } | Node::ByLength { .. } | Node::List(_) => {}
         }
     }
 
-    fn decides(&self, id: IrId) -> bool {
+    pub(super) fn decides(&self, id: IrId) -> bool {
         match self.node(id) {
             Node::Test(test) => !matches!(self.test(test), Test::Assign(..) | Test::Geneve(_)),
             Node::Elem(_) => true,
@@ -94,7 +98,7 @@ impl Ir {
                 let mut operands = std::iter::once(first).chain(rest.iter().map(|r| r.1)).enumerate();
                 operands.all(|(i, operand)| self.decides(operand) && (i >= before_and || self.elems(operand).is_empty()))
             }
-            Node::Guarded { .. } | Node::ByLength { .. } => false,
+            Node::Guarded { .. } | Node::ByLength { .. } | Node::List(_) => false,
         }
     }
 
@@ -149,12 +153,12 @@ impl Ir {
             Node::Not(inner) => self.reach(inner),
             Node::Elem(elem) => self.reach(self.elem(elem).plain),
             Node::Chain(first, rest) => self.links(rest).iter().map(|r| self.reach(r.1)).fold(self.reach(first), u32::max),
-            Node::Guarded { .. } | Node::ByLength { .. } => u32::MAX,
+            Node::Guarded { .. } | Node::ByLength { .. } | Node::List(_) => u32::MAX,
         }
     }
 
     fn test_reach(&self, test: Test) -> u32 {
-        let endless = matches!(test, Test::Protochain(_) | Test::Scan(_) | Test::Geneve(_));
+        let endless = matches!(test, Test::Protochain(_) | Test::Scan(_) | Test::Rows(_) | Test::Geneve(_));
         if endless || operands(test).into_iter().any(|value| divides(self, value)) {
             return u32::MAX;
         }
