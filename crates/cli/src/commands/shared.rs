@@ -74,7 +74,8 @@ pub(crate) struct Expression {
     #[arg(value_name = "EXPR", allow_negative_numbers = true)]
     words: Vec<String>,
 
-    /// Read the expression from a file; # begins a comment. With EXPR, packets must match both
+    /// Read the expression from a file, or a list of addresses and networks, one a line; # begins a comment. With EXPR,
+    /// packets must match both
     #[arg(short = 'F', value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
 }
@@ -94,7 +95,8 @@ impl Expression {
             false => std::fs::read_to_string(path),
         };
         let text = read.map_err(|error| Failure::failed(format_args!("{}: {error}", path.display())))?;
-        both(without_comments(&text), words)
+        let of_file = netvm::frontends::pcap_filter::filter_of_list(&text).unwrap_or_else(|| without_comments(&text));
+        both(of_file, words)
     }
 
     /// Captures named before the expression, as `-r *.pcap` leaves them there: words that name a file and have a dot or a slash, with which no
