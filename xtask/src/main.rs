@@ -1,12 +1,13 @@
 //! Makes what the command line's definition is enough for: manual pages and shell completions.
 //!
 //! `cargo run -p xtask -- man DIR` writes `netvm.1`, `netvm-filter.1` …; `completions DIR` writes one file per shell; `conformance NETVM CLICK [NAME…]` runs
-//! Click's tests.
+//! Click's tests, `conformance-p4 NETVM P4C [NAME…]` those of p4c.
 #![forbid(unsafe_code)]
 
 mod clicktest;
 mod conformance;
 mod man;
+mod p4;
 
 use clap_complete::Shell;
 use std::io;
@@ -23,8 +24,14 @@ fn main() -> ExitCode {
             Ok(false) => return ExitCode::FAILURE,
             other => other.map(drop),
         },
+        ["conformance-p4", netvm, p4c, ref names @ ..] => match p4::run(Path::new(netvm), Path::new(p4c), names) {
+            Ok(false) => return ExitCode::FAILURE,
+            other => other.map(drop),
+        },
         _ => {
-            eprintln!("usage: xtask man DIR | xtask completions DIR | xtask conformance NETVM CLICK [NAME…]");
+            eprintln!(
+                "usage: xtask man DIR | xtask completions DIR | xtask conformance NETVM CLICK [NAME…] | xtask conformance-p4 NETVM P4C [NAME…]"
+            );
             return ExitCode::from(2);
         }
     };

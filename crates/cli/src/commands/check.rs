@@ -5,7 +5,7 @@ use crate::failure::Outcome;
 use crate::out::Out;
 use std::path::PathBuf;
 
-/// Check a Click configuration
+/// Check a Click configuration or a P4 program
 ///
 /// Reads it, looks its classes up, and checks ports, push and pull, and arguments; captures need not be there. What is found wrong is drawn in its text; else a line tells how
 /// many elements and connections there are, and which connections lead packets back.
@@ -13,9 +13,10 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   netvm check router.click
-  netvm check router.click --paths")]
+  netvm check router.click --paths
+  netvm check switch.p4")]
 pub(crate) struct Args {
-    /// Click configuration, - for standard input
+    /// Click configuration, - for standard input; or P4 program (.p4)
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: PathBuf,
 
@@ -31,12 +32,18 @@ pub(crate) struct Args {
     #[arg(long)]
     paths: bool,
 
+    #[command(flatten)]
+    p4: super::p4::ReadingArgs,
+
     /// Print the configuration without its shorthand
     #[arg(long)]
     flat: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
+    if super::p4::is_program(&args.file) {
+        return args.p4.check(&args.file);
+    }
     let text = configuration::read(&args.file)?;
     let reading = configuration::reading(Some(&args.file), args.parameters.iter().cloned(), &args.elements)?;
     let application = configuration::application(&args.file.display().to_string(), &text, &reading)?;

@@ -11,6 +11,7 @@ mod elements;
 mod explain;
 mod filter;
 mod graph;
+mod p4;
 mod run;
 mod shared;
 mod test;
