@@ -1,6 +1,6 @@
 //! What the architecture gives: functions and objects of core.p4 and v1model.p4.
 
-use super::place::{Leaf, Place};
+use super::place::Leaf;
 use super::{Lower, Lowered, fault};
 use crate::hir::{Expr, ExprKind, FnId, InstId, Type};
 use crate::pipeline::{ArrayKind, ArrayMeta};
