@@ -18,7 +18,7 @@ pub(super) fn find<'a, T>(all: &'a [T], name: impl Fn(&T) -> &str, wanted: &str,
         (Some(one), None) => Ok(one),
         (Some((_, a)), Some((_, b))) => Err(format!("`{wanted}` may be {} or {}", name(a), name(b))),
         (None, _) => {
-            let near = all.iter().map(|t| name(t)).collect::<Vec<_>>().join(", ");
+            let near = all.iter().map(name).collect::<Vec<_>>().join(", ");
             Err(format!("there is no {what} `{wanted}`; there are: {near}"))
         }
     }
