@@ -1,6 +1,6 @@
 # netvm. `make help` says what there is. Prerequisites: a Rust toolchain (rustup), a C compiler, make.
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint bench fuzz conformance compare-print docs build install dist clean
+.PHONY: help demo check test lint bench fuzz conformance conformance-p4 compare-print docs build install dist clean
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -47,6 +47,10 @@ fuzz: ## run every fuzz target for SECONDS each (default 60), or TARGETS='asm_te
 conformance: ## run the tests of Click's sources in CLICK=DIR (NAMES='IPFilter Queue' for some): which pass, fail (conformance.txt of xtask has the reasons), need what is not there
 	@cargo build --release --quiet -p netvm-cli
 	@cargo run --quiet -p xtask -- conformance $(NETVM) $(CLICK) $(NAMES)
+
+conformance-p4: ## run the STF tests of p4c's sources in P4C=DIR (NAMES='gauntlet' for some): which pass, fail, and fail as is known
+	@cargo build --release --quiet -p netvm-cli
+	@cargo run --quiet -p xtask -- conformance-p4 $(NETVM) $(P4C) $(NAMES)
 
 compare-print: ## hold printed lines against tcpdump's on the captures under DIR: the share that is the same, by protocol, and what differs
 	@scripts/packages tcpdump

@@ -1,10 +1,11 @@
-//! Holds netvm against others: `conformance NETVM CLICK [NAME…]` runs Click's own tests on netvm,
-//! `compare-print NETVM DIR` compares printed lines with tcpdump's.
+//! Holds netvm against others: `conformance NETVM CLICK [NAME…]` runs Click's own tests on netvm, `conformance-p4
+//! NETVM P4C [NAME…]` those of p4c, `compare-print NETVM DIR` compares printed lines with tcpdump's.
 #![forbid(unsafe_code)]
 
 mod clicktest;
 mod conformance;
 mod lines;
+mod p4;
 
 use std::io;
 use std::path::Path;
@@ -15,9 +16,11 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let passed = match arguments[..] {
         ["conformance", netvm, click, ref names @ ..] => conformance::run(Path::new(netvm), Path::new(click), names),
+        ["conformance-p4", netvm, p4c, ref names @ ..] => p4::run(Path::new(netvm), Path::new(p4c), names),
         ["compare-print", netvm, dir] => compare_print(Path::new(netvm), Path::new(dir)).map(|()| true),
         _ => {
-            eprintln!("usage: xtask conformance NETVM CLICK [NAME…] | xtask compare-print NETVM DIR");
+            let commands = "conformance NETVM CLICK [NAME…] | conformance-p4 NETVM P4C [NAME…] | compare-print NETVM DIR";
+            eprintln!("usage: xtask {commands}");
             return ExitCode::from(2);
         }
     };

@@ -49,16 +49,21 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    pub(crate) fn new(span: Span, message: impl Into<String>) -> Self {
+    /// A fault at that place.
+    pub fn new(span: Span, message: impl Into<String>) -> Self {
         Self { span, message: message.into(), notes: Vec::new(), help: None }
     }
 
-    pub(crate) fn note(mut self, span: Span, why: impl Into<String>) -> Self {
+    /// Adds another place that matters.
+    #[must_use]
+    pub fn note(mut self, span: Span, why: impl Into<String>) -> Self {
         self.notes.push((span, why.into()));
         self
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+    /// Says the remedy.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }

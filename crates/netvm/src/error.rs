@@ -20,6 +20,8 @@ pub enum Error {
     },
     /// A configuration is wrong, or a class of elements that it uses.
     Configuration(Faults),
+    /// A P4 program is wrong, or is not supported.
+    P4(p4::Refused),
     /// The NetIL source is wrong.
     Source(AsmErrors),
     /// The binary module is damaged.
@@ -92,6 +94,7 @@ impl Error {
         match self {
             Self::Filter { source, errors } => errors.render(source, color),
             Self::Configuration(faults) => faults.render(color),
+            Self::P4(refused) => refused.render(color),
             other => format!("{other}\n"),
         }
     }
@@ -114,7 +117,7 @@ impl std::error::Error for Error {
             Self::Io { error, .. } => Some(error),
             Self::Coprocessor(error) => Some(error),
             Self::Verify { errors, .. } => errors.first().map(|e| e as _),
-            Self::NotAProgram(_) | Self::Engine { .. } | Self::Feed { .. } | Self::Shrunk | Self::Init(_) => None,
+            Self::P4(_) | Self::NotAProgram(_) | Self::Engine { .. } | Self::Feed { .. } | Self::Shrunk | Self::Init(_) => None,
         }
     }
 }
@@ -124,6 +127,7 @@ impl fmt::Display for Error {
         match self {
             Self::Filter { errors, .. } => write!(f, "{errors}"),
             Self::Configuration(faults) => write!(f, "{faults}"),
+            Self::P4(refused) => f.write_str(refused.first()),
             Self::Source(errors) => write!(f, "{errors}"),
             Self::Module { name, error } => write!(f, "{name}: {error}"),
             Self::Encode(error) => write!(f, "{error}"),

@@ -43,6 +43,7 @@ mod error;
 mod filter;
 pub mod frontends;
 pub mod load;
+pub mod p4;
 mod profile;
 pub mod scripts;
 mod session;

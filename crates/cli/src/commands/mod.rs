@@ -12,6 +12,7 @@ mod explain;
 mod filter;
 mod graph;
 mod man;
+mod p4;
 mod run;
 mod shared;
 mod synth;

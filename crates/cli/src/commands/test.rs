@@ -69,8 +69,8 @@ Packets are layers with / between them:
   ip6 SRC DST [hlim= next=]   udp SPORT DPORT [len= sum=]   tcp SPORT DPORT [seq= ack= flags=SAFRP win= sum=]
   icmp TYPE CODE [rest=HEX sum=]   icmp6 TYPE CODE [rest=HEX sum=]   data N   hex HEX   zero N   part FROM N")]
 pub(crate) struct Args {
-    /// Scripts, those of classes each named as its class
-    #[arg(value_name = "SCRIPT.txt", required = true, value_hint = clap::ValueHint::FilePath)]
+    /// Scripts, those of classes each named as its class; or a P4 program and STF files
+    #[arg(value_name = "SCRIPT.txt | PROGRAM.p4 TEST.stf", required = true, value_hint = clap::ValueHint::FilePath)]
     scripts: Vec<PathBuf>,
 
     /// A folder with element classes in C, looked into before the built-in ones; a folder `elements` beside the script is looked into, too
@@ -78,10 +78,22 @@ pub(crate) struct Args {
     elements: Vec<PathBuf>,
 
     #[command(flatten)]
+    p4: super::p4::ReadingArgs,
+
+    /// Of a P4 program: tell each packet that left as {"port":N,"hex":"..."}, and each verdict, as JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
     engine: EngineArg,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
+    if let [program, tests @ ..] = args.scripts.as_slice()
+        && super::p4::is_program(program)
+    {
+        return super::p4::test(program, tests, &args.p4, &args.engine, args.json);
+    }
     let mut out = Out::new();
     let mut wrong = 0;
     for path in &args.scripts {

@@ -289,7 +289,7 @@ fn captures_are_merged_by_time() {
 #[test]
 fn a_list_of_addresses_is_a_filter_and_may_be_combined_with_an_expression() {
     let dir = Dir::new("list");
-    let capture = dir.capture("in.pcap", 3, 2000);
+    let capture = dir.trace("in.pcap", 3, 2000);
     let count = |args: &[&str]| run_args(&[&["filter", "-r", &capture, "--count"], args].concat()).good();
     let list = dir.write("list.txt", "# published today\n10.0.0.0/8 ; private\n\n2001:db8::/32\n192.0.2.1-192.0.2.6\n");
     let expression = "net 10.0.0.0/8 or net 2001:db8::/32 or net 192.0.2.1/32 or net 192.0.2.2/31 or net 192.0.2.4/31 or host 192.0.2.6";

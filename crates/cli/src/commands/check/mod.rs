@@ -7,7 +7,7 @@ use crate::failure::{Failure, Outcome};
 use crate::out::Out;
 use std::path::PathBuf;
 
-/// Check a Click configuration
+/// Check a Click configuration or a P4 program
 ///
 /// Reads it, looks its classes up, and checks ports, push and pull, and arguments. Captures need not be there, and devices need not be mapped: that is needed to run. What is found
 /// wrong is drawn in its text; else a line tells how many elements and connections there are, and which connections lead packets back.
@@ -19,10 +19,11 @@ use std::path::PathBuf;
 Examples:
   netvm check router.click
   netvm check router.click --paths
+  netvm check switch.p4
   netvm check configurations/
   netvm check configurations/ --json | jq '.refused[] | .count, .reason'")]
 pub(crate) struct Args {
-    /// Click configuration, - for standard input, or a folder of configurations
+    /// Click configuration, - for standard input; P4 program (.p4); or a folder of configurations
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
     file: PathBuf,
 
@@ -38,6 +39,9 @@ pub(crate) struct Args {
     #[arg(long)]
     paths: bool,
 
+    #[command(flatten)]
+    p4: super::p4::ReadingArgs,
+
     /// Print the configuration without its shorthand
     #[arg(long)]
     flat: bool,
@@ -48,6 +52,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
+    if super::p4::is_program(&args.file) {
+        return args.p4.check(&args.file);
+    }
     let is_folder = args.file.is_dir();
     let not = [
         (args.paths && is_folder, "--paths is for one configuration"),

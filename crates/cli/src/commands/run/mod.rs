@@ -12,6 +12,7 @@ mod merge;
 mod ports;
 mod report;
 pub(crate) mod search;
+mod switch;
 mod tally;
 
 use super::shared::EngineArg;
@@ -42,6 +43,8 @@ const MAX_PULLS: usize = 1024;
 /// leaves by an output port. What a program drops is counted by reason. A trap drops its packet and is counted: the places of traps
 /// are told at the end, and do not change the exit status; a failed init handler does.
 ///
+/// A FILE that ends in .p4 is a P4 program for v1model: ports are numbers, --in PORT=CAPTURE and --out PORT=CAPTURE say what is at them, --entries FILE fills its tables.
+///
 /// A FILE that ends in .click, or the text behind -e, is a configuration of elements. FromDump and ToDump name their captures themselves;
 /// --map says which captures stand for devices.
 #[derive(clap::Args)]
@@ -51,12 +54,14 @@ const MAX_PULLS: usize = 1024;
 Examples:
   netvm run nat.netil --in lan=lan.pcap --in wan=wan.pcap --out 2=nat.pcap
   netvm run count.nvm --in trace.pcap --stats
+  netvm run router.p4 --entries routes.txt --in 0=a.pcap --out 1=b.pcap
   netvm run router.click --map eth0=in.pcap,out.pcap --stats
   netvm run count --map in=trace.pcap
   netvm run -e 'FromDump(trace.pcap) -> c :: Counter -> Discard' --handler c.count"
 )]
 pub(crate) struct Args {
-    /// NetIL source, binary module, or Click configuration (.click); an installed one by its name alone
+    /// NetIL source, binary module, or Click configuration (.click), or P4 program (.p4); an
+    /// installed configuration by its name alone
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath, required_unless_present_any = ["expression", "handlers"])]
     file: Option<PathBuf>,
 
@@ -84,6 +89,13 @@ pub(crate) struct Args {
     /// A folder with element classes in C, looked into before the built-in ones
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     elements: Vec<PathBuf>,
+
+    #[command(flatten)]
+    p4: super::p4::ReadingArgs,
+
+    /// Entries of a P4 program's tables, groups and sessions: commands of STF, see docs/p4.md
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    entries: Option<PathBuf>,
 
     /// Print help, as -h without a handler does
     #[arg(long, action = clap::ArgAction::Help)]
@@ -134,6 +146,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             let text = configuration::read(file)?;
             configuration::run(args, Some(file), &text, std::iter::empty())
         }
+        (None, Some(file)) if super::p4::is_program(file) => switch::run(args, file),
         (None, Some(file)) => program(args, file),
         (None, None) => Err(Failure::usage("a FILE or -e CONFIG is needed; -h asks a handler, and --help is help")),
     }
@@ -158,6 +171,7 @@ fn refuse_others(args: &Args, file: &std::path::Path) -> Outcome {
         ("--sim-time", args.sim_time),
         ("--elements", !args.elements.is_empty()),
         ("--explain-opt", args.explain_opt),
+        ("--entries", args.entries.is_some() && !super::p4::is_program(file)),
     ];
     match only.iter().find(|(_, given)| *given) {
         Some((what, _)) => Err(Failure::usage(format_args!("{what} is for configurations, and {} is a program", file.display()))),

@@ -15,6 +15,13 @@ pub(super) struct PortFile {
     pub path: PathBuf,
 }
 
+impl PortFile {
+    /// The port as it was written.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.port.as_deref()
+    }
+}
+
 pub(super) fn parse(text: &str) -> Result<PortFile, String> {
     match text.split_once('=') {
         Some(("", _) | (_, "")) => Err("expected PORT=FILE or FILE".to_owned()),

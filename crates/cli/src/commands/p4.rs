@@ -1,0 +1,77 @@
+//! P4 programs in `netvm test`, `netvm run` and `netvm check`.
+
+use super::shared::EngineArg;
+use crate::failure::{self, Failure, Outcome};
+use crate::out::Out;
+use netvm::Settings;
+use netvm::p4::{Pipeline, Switch, stf};
+use std::path::{Path, PathBuf};
+
+/// How a P4 program is read.
+#[derive(clap::Args)]
+pub(crate) struct ReadingArgs {
+    /// A folder for files that a P4 program includes; core.p4 and v1model.p4 are built in
+    #[arg(short = 'I', long = "include", value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    folders: Vec<PathBuf>,
+
+    /// A macro of the P4 preprocessor
+    #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]")]
+    defines: Vec<String>,
+}
+
+impl ReadingArgs {
+    fn defines(&self) -> Vec<(String, String)> {
+        let split = |d: &String| d.split_once('=').map_or((d.clone(), "1".to_owned()), |(n, v)| (n.to_owned(), v.to_owned()));
+        self.defines.iter().map(split).collect()
+    }
+
+    /// Compiles a program.
+    pub(crate) fn load(&self, path: &Path) -> Outcome<Pipeline> {
+        Ok(netvm::p4::load(path, &self.folders, &self.defines())?)
+    }
+
+    /// Checks a program.
+    pub(crate) fn check(&self, path: &Path) -> Outcome {
+        Ok(netvm::p4::check(path, &self.folders, &self.defines())?)
+    }
+}
+
+/// True for a file that is a P4 program by its name.
+pub(crate) fn is_program(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "p4")
+}
+
+/// Makes a program ready to run.
+pub(crate) fn start(pipeline: Pipeline, engine: &EngineArg, seed: u64) -> Outcome<Switch> {
+    let settings = Settings { seed, engine: engine.settings(), ..Settings::default() };
+    Ok(Switch::start(pipeline, engine.get(), settings)?)
+}
+
+/// `netvm test PROGRAM.p4 TEST.stf...`
+pub(crate) fn test(program: &Path, tests: &[PathBuf], reading: &ReadingArgs, engine: &EngineArg, json: bool) -> Outcome {
+    if tests.is_empty() {
+        return Err(Failure::usage("an STF file is needed behind the program"));
+    }
+    let pipeline = reading.load(program)?;
+    let mut out = Out::new();
+    let mut wrong = 0;
+    for path in tests {
+        let text = std::fs::read_to_string(path).map_err(|error| Failure::failed(format_args!("{}: {error}", path.display())))?;
+        let mut switch = start(pipeline.clone(), engine, 0)?;
+        let report = stf::run(&mut switch, &text);
+        if json {
+            for sent in &report.sent {
+                let hex: String = sent.bytes.iter().map(|b| format!("{b:02x}")).collect();
+                out.line(&serde_json::json!({"port": sent.port, "hex": hex}).to_string())?;
+            }
+            let verdict = serde_json::json!({"test": path.display().to_string(), "pass": report.wrong.is_empty(), "wrong": report.wrong});
+            out.line(&verdict.to_string())?;
+        } else if report.wrong.is_empty() {
+            out.line(&format!("{}: {} packets expected, and they left", path.display(), report.expected))?;
+        }
+        report.wrong.iter().for_each(|why| failure::error(&format!("{}: {why}", path.display())));
+        wrong += report.wrong.len();
+    }
+    out.flush()?;
+    if wrong == 0 { Ok(()) } else { Err(Failure::told()) }
+}

@@ -1,0 +1,97 @@
+//! `netvm run PROGRAM.p4`: a P4 program between captures, one packet at a time in the order of their times.
+
+use super::merge::{Arrival, Merge};
+use super::ports::{Outputs, PortFile};
+use super::{Args, refuse_others};
+use crate::commands::p4;
+use crate::failure::{self, Failure, Outcome};
+use crate::out::Out;
+use crate::progress::Progress;
+use crate::signals::Signals;
+use netvm::netil::exec::ExchangeBuffer;
+use netvm::p4::{Switch, stf};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Packets that came in, and that left by port.
+#[derive(Default)]
+struct Counts {
+    arrived: u64,
+    nowhere: u64,
+    sent: BTreeMap<u16, u64>,
+}
+
+/// The numbers of ports; 0 where none is given.
+fn numbered(files: &[PortFile]) -> Outcome<Vec<(u32, PathBuf)>> {
+    let port = |name: &str| {
+        let number = name.parse::<u32>().ok().filter(|n| *n < 511);
+        number.ok_or_else(|| Failure::usage(format_args!("`{name}` is no port of a P4 program; ports are 0 to 510")))
+    };
+    files.iter().map(|f| Ok((f.name().map_or(Ok(0), port)?, f.path.clone()))).collect()
+}
+
+pub(super) fn run(args: &Args, file: &Path) -> Outcome {
+    refuse_others(args, file)?;
+    let pipeline = args.p4.load(file)?;
+    let (inputs, outputs) = (numbered(&args.inputs)?, numbered(&args.outputs)?);
+    let mut switch = p4::start(pipeline, &args.engine, args.seed)?;
+    if let Some(path) = &args.entries {
+        let wrong = |why: &dyn std::fmt::Display| Failure::failed(format_args!("{}: {why}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
+        stf::configure(&mut switch, &text).map_err(|why| wrong(&why))?;
+    }
+    let signals = Signals::watch()?;
+    let merge = Merge::open(&inputs)?;
+    let outputs = Outputs::create(&outputs, &merge.infos()?)?;
+    let (counts, whole) = feed(&mut switch, merge, outputs, &signals)?;
+    tell(args, &counts)?;
+    signals.result()?;
+    if whole { Ok(()) } else { Err(Failure::told()) }
+}
+
+fn feed(switch: &mut Switch, mut merge: Merge, mut outputs: Outputs, signals: &Signals) -> Outcome<(Counts, bool)> {
+    let (mut bar, mut arrivals, mut counts) = (Progress::new(true), Vec::new(), Counts::default());
+    while !signals.stop() {
+        merge.next(super::BURST, &mut arrivals, signals, &mut || outputs.flush())?;
+        if arrivals.is_empty() {
+            break;
+        }
+        for arrival in &arrivals {
+            one(switch, arrival, &mut outputs, &mut counts)?;
+        }
+        bar.at(merge.progress());
+    }
+    bar.clear();
+    outputs.finish()?;
+    Ok((counts, merge.is_whole()))
+}
+
+fn one(switch: &mut Switch, arrival: &Arrival, outputs: &mut Outputs, counts: &mut Counts) -> Outcome {
+    let buffer = arrival.buffer();
+    counts.arrived += 1;
+    let sent = switch.receive(arrival.port as u16, buffer.bytes(), arrival.time_ns());
+    counts.nowhere += u64::from(sent.is_empty());
+    for packet in &sent {
+        *counts.sent.entry(packet.port).or_default() += 1;
+        let mut out = ExchangeBuffer::borrowed(&packet.bytes);
+        out.time_ns = arrival.time_ns();
+        outputs.write(packet.port.into(), arrival.link, packet.bytes.len() as u32, &out)?;
+    }
+    Ok(())
+}
+
+fn tell(args: &Args, counts: &Counts) -> Outcome {
+    if args.json {
+        let sent: BTreeMap<String, u64> = counts.sent.iter().map(|(port, n)| (port.to_string(), *n)).collect();
+        let json = serde_json::json!({"packets": counts.arrived, "dropped": counts.nowhere, "sent": sent});
+        let mut out = Out::new();
+        out.line(&json.to_string())?;
+        out.flush()?;
+    }
+    if args.stats {
+        let sent: Vec<String> = counts.sent.iter().map(|(port, n)| format!("{n} by port {port}")).collect();
+        let sent = if sent.is_empty() { "none".to_owned() } else { sent.join(", ") };
+        failure::eprint_lossy(&format!("{} packets came in, {} went nowhere; sent: {sent}", counts.arrived, counts.nowhere));
+    }
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! The control plane of a [`Switch`]: tables, registers, counters, groups and sessions, by the names that the program gives them.
+//!
+//! A name may be written without what stands in front of it, as long as it means one thing.
+
+use super::replication::{Node, Session};
+use super::{BigInt, Switch};
+use p4::entries::KeyMatch;
+use p4::pipeline::{ArrayKind, ArrayMeta, TableMeta};
+
+/// The one of some names that is meant: the same, or the only one that ends so.
+pub(super) fn find<'a, T>(all: &'a [T], name: impl Fn(&T) -> &str, wanted: &str, what: &str) -> Result<(usize, &'a T), String> {
+    if let Some(at) = all.iter().position(|t| name(t) == wanted) {
+        return Ok((at, &all[at]));
+    }
+    let ends = |t: &T| name(t).strip_suffix(wanted).is_some_and(|rest| rest.ends_with('.'));
+    let mut found = all.iter().enumerate().filter(|(_, t)| ends(t));
+    match (found.next(), found.next()) {
+        (Some(one), None) => Ok(one),
+        (Some((_, a)), Some((_, b))) => Err(format!("`{wanted}` may be {} or {}", name(a), name(b))),
+        (None, _) => {
+            let near = all.iter().map(name).collect::<Vec<_>>().join(", ");
+            Err(format!("there is no {what} `{wanted}`; there are: {near}"))
+        }
+    }
+}
+
+impl Switch {
+    /// The table of that name.
+    ///
+    /// # Errors
+    /// There is none, or several.
+    pub fn table(&self, name: &str) -> Result<&TableMeta, String> {
+        find(&self.pipeline.tables, |t| &t.name, name, "table").map(|t| t.1)
+    }
+
+    /// Enters an entry; of several that match the one with the higher priority is found.
+    ///
+    /// # Errors
+    /// Keys, action or arguments do not suit the table, or it is full.
+    pub fn add(&mut self, table: &str, keys: &[KeyMatch], priority: u32, action: &str, args: &[(String, BigInt)]) -> Result<(), String> {
+        let meta = self.table(table)?.clone();
+        let value = action_value(&meta, action, args)?;
+        let Some(number) = meta.table else { return Err(format!("table {} has no keys", meta.name)) };
+        let Some(entries) = self.state.tables.get_mut(number as usize) else { return Err("no such table".to_owned()) };
+        for entry in meta.entries(keys, priority, &value)? {
+            entries.add(&entry, 0).map_err(|why| format!("{}: {why}", meta.name))?;
+        }
+        Ok(())
+    }
+
+    /// Sets the default action of a table.
+    ///
+    /// # Errors
+    /// Action or arguments do not suit the table.
+    pub fn set_default(&mut self, table: &str, action: &str, args: &[(String, BigInt)]) -> Result<(), String> {
+        let meta = self.table(table)?.clone();
+        let value = action_value(&meta, action, args)?;
+        let at = meta.default_at as usize;
+        match self.state.data.get_mut(at..at + value.len()) {
+            Some(place) => place.copy_from_slice(&value),
+            None => return Err("no such table".to_owned()),
+        }
+        Ok(())
+    }
+
+    fn array(&self, name: &str, kind: ArrayKind, index: u64) -> Result<(ArrayMeta, usize), String> {
+        let all: Vec<ArrayMeta> = self.pipeline.arrays.iter().filter(|a| a.kind == kind).cloned().collect();
+        let what = if kind == ArrayKind::Register { "register" } else { "counter" };
+        let (_, meta) = find(&all, |a| &a.name, name, what)?;
+        if index >= u64::from(meta.count) {
+            return Err(format!("{} has {} cells, and no {index}", meta.name, meta.count));
+        }
+        Ok((meta.clone(), meta.at as usize + index as usize * meta.stride as usize))
+    }
+
+    /// A register's cell.
+    ///
+    /// # Errors
+    /// There is no such cell.
+    pub fn register_read(&self, name: &str, index: u64) -> Result<BigInt, String> {
+        let (meta, at) = self.array(name, ArrayKind::Register, index)?;
+        Ok(self
+            .state
+            .data
+            .get(at..at + meta.stride as usize)
+            .map_or_else(BigInt::default, |bytes| BigInt::from_bytes_le(p4::Sign::Plus, bytes)))
+    }
+
+    /// Sets a register's cell.
+    ///
+    /// # Errors
+    /// There is no such cell.
+    pub fn register_write(&mut self, name: &str, index: u64, value: &BigInt) -> Result<(), String> {
+        let (meta, at) = self.array(name, ArrayKind::Register, index)?;
+        let (width, bytes) = (u64::from(meta.width), value.to_bytes_le().1);
+        if value.bits() > width {
+            return Err(format!("{value} does not fit the {width} bits of {}", meta.name));
+        }
+        if let Some(cell) = self.state.data.get_mut(at..at + meta.stride as usize) {
+            cell.fill(0);
+            cell.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+        }
+        Ok(())
+    }
+
+    /// Sets all cells of a register to 0.
+    ///
+    /// # Errors
+    /// There is no such register.
+    pub fn register_reset(&mut self, name: &str) -> Result<(), String> {
+        let (meta, at) = self.array(name, ArrayKind::Register, 0)?;
+        if let Some(cells) = self.state.data.get_mut(at..at + (meta.count * meta.stride) as usize) {
+            cells.fill(0);
+        }
+        Ok(())
+    }
+
+    /// Packets and bytes of an entry with a direct counter.
+    ///
+    /// # Errors
+    /// There is no such counter or entry.
+    pub fn direct_counter(&mut self, name: &str, entry: &netil::module::Entry) -> Result<(u64, u64), String> {
+        let direct: Vec<TableMeta> = self.pipeline.tables.iter().filter(|t| t.counter.is_some()).cloned().collect();
+        let (_, meta) = find(&direct, |t| &t.counter_name, name, "direct counter")?;
+        let (Some(at), Some(number)) = (meta.counter, meta.table) else { return Err(format!("{name} counts nothing")) };
+        let table = self.state.tables.get_mut(number as usize).ok_or("no such table")?;
+        let found = table.known(&entry.key, &entry.mask, entry.priority, 0);
+        let value = table.value(found).ok_or("there is no such entry")?;
+        Ok((word(value, at as usize), word(value, at as usize + 8)))
+    }
+
+    /// Packets and bytes of a counter's cell.
+    ///
+    /// # Errors
+    /// There is no such cell.
+    pub fn counter_read(&self, name: &str, index: u64) -> Result<(u64, u64), String> {
+        let (_, at) = self.array(name, ArrayKind::Counter, index)?;
+        Ok((word(&self.state.data, at), word(&self.state.data, at + 8)))
+    }
+
+    /// Sets a counter's cell.
+    ///
+    /// # Errors
+    /// There is no such cell.
+    pub fn counter_write(&mut self, name: &str, index: u64, packets: u64, bytes: u64) -> Result<(), String> {
+        let (_, at) = self.array(name, ArrayKind::Counter, index)?;
+        if let Some(cell) = self.state.data.get_mut(at..at + 16) {
+            cell[..8].copy_from_slice(&packets.to_le_bytes());
+            cell[8..].copy_from_slice(&bytes.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    /// Where packets of a mirroring session go: a port, a multicast group, or both.
+    pub fn mirroring_add(&mut self, session: u32, port: Option<u16>, group: Option<u16>) {
+        self.replication.sessions.insert(session, Session { port, group });
+    }
+
+    /// Ends a mirroring session.
+    pub fn mirroring_delete(&mut self, session: u32) {
+        self.replication.sessions.remove(&session);
+    }
+
+    /// Makes a multicast group.
+    pub fn group_create(&mut self, group: u16) {
+        self.replication.groups.entry(group).or_default();
+    }
+
+    /// Makes a node of those ports; its handle.
+    pub fn node_create(&mut self, rid: u16, ports: Vec<u16>) -> usize {
+        self.replication.nodes.push(Node { rid, ports });
+        self.replication.nodes.len() - 1
+    }
+
+    /// Gives a node other ports.
+    ///
+    /// # Errors
+    /// There is no such node.
+    pub fn node_update(&mut self, handle: usize, ports: Vec<u16>) -> Result<(), String> {
+        let node = self.replication.nodes.get_mut(handle).ok_or_else(|| format!("there is no node {handle}"))?;
+        node.ports = ports;
+        Ok(())
+    }
+
+    /// Puts a node into a group.
+    ///
+    /// # Errors
+    /// There is no such group or node.
+    pub fn node_associate(&mut self, group: u16, handle: usize) -> Result<(), String> {
+        if self.replication.nodes.get(handle).is_none() {
+            return Err(format!("there is no node {handle}"));
+        }
+        let nodes = self.replication.groups.get_mut(&group).ok_or_else(|| format!("there is no group {group}"))?;
+        nodes.push(handle);
+        Ok(())
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
+}
+
+/// An entry's value from the names of an action and its parameters.
+fn action_value(meta: &TableMeta, action: &str, args: &[(String, BigInt)]) -> Result<Vec<u8>, String> {
+    let (at, info) = find(&meta.actions, |a| &a.name, action, "action")?;
+    let mut values = Vec::new();
+    for (n, param) in info.params.iter().enumerate() {
+        let named = args.iter().find(|(name, _)| *name == param.name);
+        let placed = args.get(n).filter(|(name, _)| name.is_empty());
+        let Some((_, value)) = named.or(placed) else { return Err(format!("action {} needs `{}`", info.name, param.name)) };
+        values.push(value.clone());
+    }
+    if args.len() > values.len() {
+        return Err(format!("action {} takes {} parameters, not {}", info.name, values.len(), args.len()));
+    }
+    meta.value(at, &values)
+}

@@ -1,0 +1,34 @@
+//! P4 programs: compiled ([`load`]), run as BMv2's simple_switch runs them ([`Switch`]), and tested by STF files ([`stf`]).
+
+mod control;
+mod replication;
+pub mod stf;
+mod switch;
+
+pub use p4::{BigInt, Pipeline, Reading, Refused};
+pub use switch::{Sent, Switch};
+
+use crate::Error;
+use std::path::{Path, PathBuf};
+
+/// Reads and compiles a program; what it includes is looked for in those folders, too.
+///
+/// # Errors
+/// The file cannot be read, or the program is refused.
+pub fn load(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> Result<Pipeline, Error> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
+    let read = |path: &Path| std::fs::read_to_string(path).ok();
+    p4::compile(path, &text, Reading { folders, defines, load: &read }).map_err(Error::P4)
+}
+
+/// Checks a program of any architecture.
+///
+/// # Errors
+/// The file cannot be read, or the program is refused.
+pub fn check(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> Result<(), Error> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
+    let read = |path: &Path| std::fs::read_to_string(path).ok();
+    p4::check(path, &text, Reading { folders, defines, load: &read }).map_err(Error::P4)
+}

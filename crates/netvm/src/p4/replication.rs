@@ -1,0 +1,35 @@
+//! What the packet replication engine is told: multicast groups and mirroring sessions.
+//!
+//! Source: BMv2, `docs/simple_switch.md`, and the commands of its simple_switch_CLI.
+
+use std::collections::BTreeMap;
+
+/// Where a mirrored packet goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Session {
+    pub port: Option<u16>,
+    pub group: Option<u16>,
+}
+
+/// A node of a group: a number for the program, and ports.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Node {
+    pub rid: u16,
+    pub ports: Vec<u16>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Replication {
+    pub sessions: BTreeMap<u32, Session>,
+    /// Nodes of each group, by their handles.
+    pub groups: BTreeMap<u16, Vec<usize>>,
+    pub nodes: Vec<Node>,
+}
+
+impl Replication {
+    /// Every copy for a group: its number and its port.
+    pub fn copies(&self, group: u16) -> Vec<(u16, u16)> {
+        let nodes = self.groups.get(&group).into_iter().flatten().filter_map(|n| self.nodes.get(*n));
+        nodes.flat_map(|node| node.ports.iter().map(|port| (node.rid, *port))).collect()
+    }
+}

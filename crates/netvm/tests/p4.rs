@@ -1,0 +1,81 @@
+//! P4 programs of the folder `tests/p4` with their STF files, on every engine that is quick to make; and what is refused.
+
+use netvm::p4::{self, Switch, stf};
+use netvm::{Settings, engines};
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/p4")
+}
+
+fn switch(program: &str, engine: &engines::EngineInfo) -> Switch {
+    let pipeline = p4::load(&folder().join(program), &[], &[]).unwrap_or_else(|e| panic!("{}", e.render(false)));
+    Switch::start(pipeline, engine, Settings::default()).unwrap()
+}
+
+fn wrong(program: &str, test: &str) -> Vec<String> {
+    let quick = engines::ALL.iter().filter(|e| e.quick);
+    quick.flat_map(|engine| stf::run(&mut switch(program, engine), test).wrong).collect()
+}
+
+#[test]
+fn programs_do_what_their_tests_say() {
+    for name in ["forward", "state"] {
+        let test = std::fs::read_to_string(folder().join(format!("{name}.stf"))).unwrap();
+        assert_eq!(wrong(&format!("{name}.p4"), &test), Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_as_expected_is_told() {
+    let told = |test: &str| wrong("state.p4", test).len();
+    assert_eq!(told("packet 0 01 05 0000\nexpect 1 01 05 0001 $"), 0);
+    assert!(told("packet 0 01 05 0000\nexpect 1 01 05 0002 $") > 0, "another byte");
+    assert!(told("packet 0 01 05 0000 aa\nexpect 1 01 05 0001 $") > 0, "longer");
+    assert!(told("packet 1 01 05 0000") > 0, "a port that should be silent");
+    assert!(told("expect 1 01") > 0, "no packet");
+    assert!(told("add nothing x:1 drop()") > 0 && told("frobnicate") > 0 && told("packet 0 0") > 0);
+}
+
+/// The first message about a program whose ingress does that.
+fn refusal(ingress: &str) -> String {
+    let program = format!(
+        "#include <v1model.p4>
+header h_t {{ bit<8> a; }} struct H {{ h_t h; }} struct M {{ bit<4> b; }}
+parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) {{ state start {{ p.extract(h.h); transition accept; }} }}
+control N(inout H h, inout M m) {{ apply {{}} }}
+control I(inout H h, inout M m, inout standard_metadata_t s) {{ {ingress} }}
+control E(inout H h, inout M m, inout standard_metadata_t s) {{ apply {{}} }}
+control D(packet_out p, in H h) {{ apply {{ p.emit(h); }} }}
+V1Switch(P(), N(), I(), E(), N(), D()) main;"
+    );
+    let path = std::env::temp_dir().join(format!("netvm-p4-{}-{:?}.p4", std::process::id(), std::thread::current().id()));
+    std::fs::write(&path, program).unwrap();
+    let result = p4::load(&path, &[], &[]);
+    std::fs::remove_file(path).unwrap();
+    result.map_or_else(|e| e.to_string(), |_| String::new())
+}
+
+#[test]
+fn faults_are_told_with_what_is_wrong() {
+    assert_eq!(refusal("apply { h.h.a = 1; }"), "");
+    assert_eq!(refusal("apply { h.h.a = m.b; }"), "this is bit<4>, and bit<8> is wanted");
+    assert_eq!(refusal("apply { h.h.c = 1; }"), "h_t has no member `c`");
+    assert_eq!(refusal("apply { x = 1; }"), "nothing is called `x` here");
+    assert_eq!(refusal("table t { key = { h.h.a: exact; } } apply {}"), "the table `t` has no actions");
+    assert_eq!(refusal("action a(in bit<8> x) { x = 1; } apply {}"), "`x` cannot be written to");
+    assert_eq!(refusal("apply { if (h.h.a) {} }"), "this is bit<8>, and bool is wanted");
+    assert_eq!(refusal("apply { h.h.a = h.h.a / 0; }"), "division by zero");
+}
+
+#[test]
+fn a_packet_that_goes_round_for_ever_ends() {
+    let text = std::fs::read_to_string(folder().join("state.p4")).unwrap();
+    let round = text.replace("m.seen = h.kind.value;", "resubmit_preserving_field_list(1);");
+    let path = std::env::temp_dir().join(format!("netvm-p4-round-{}.p4", std::process::id()));
+    std::fs::write(&path, round).unwrap();
+    let pipeline = p4::load(&path, &[], &[]);
+    std::fs::remove_file(path).unwrap();
+    let mut switch = Switch::start(pipeline.unwrap(), &engines::ALL[0], Settings::default()).unwrap();
+    assert!(switch.receive(0, &[3, 0, 0, 0], 0).is_empty());
+}

@@ -1,0 +1,191 @@
+//! Parsers and controls.
+
+use super::{Checked, Checker, Context, Symbol, fault, public_name};
+use crate::ast::{self, Decl, DeclKind, ExprKind as Ast, Transition};
+use crate::hir::{Block, Expr, Next, State, Target, Type};
+use frontends::diagnostics::Span;
+use std::rc::Rc;
+
+impl Checker {
+    pub(super) fn block(&mut self, decl: &Decl) -> Checked<()> {
+        let (sig, ctor, locals, is_parser) = match &decl.kind {
+            DeclKind::Control { sig, ctor, locals, .. } => (sig, ctor, locals, false),
+            DeclKind::Parser { sig, ctor, locals, .. } => (sig, ctor, locals, true),
+            _ => return Ok(()),
+        };
+        if let Some(generic) = sig.type_params.first() {
+            return fault(generic.span, "declared parsers and controls have no type parameters");
+        }
+        let tables = std::mem::take(&mut self.block_tables);
+        let instances = std::mem::take(&mut self.block_instances);
+        let context = Context { in_parser: is_parser, in_control: !is_parser, ..Context::default() };
+        let before = std::mem::replace(&mut self.context, context);
+        self.scopes.push(Default::default());
+        let block = self.block_inner(decl, sig, ctor, locals, is_parser);
+        self.scopes.pop();
+        self.context = before;
+        self.block_tables = tables;
+        self.block_instances = instances;
+        self.program.blocks.push(block?);
+        let id = self.program.blocks.len() - 1;
+        self.declare(&sig.name, Symbol::Block(id))
+    }
+
+    fn block_inner(&mut self, decl: &Decl, sig: &ast::Signature, ctor: &[ast::Param], locals: &[Decl], is_parser: bool) -> Checked<Block> {
+        let params = self.params(&sig.params, false)?;
+        let ctor = self.params(ctor, false)?;
+        self.scopes.push(Default::default());
+        let mut variables = Vec::new();
+        for local in locals {
+            let result = match &local.kind {
+                DeclKind::Table(table) => self.table(table, &local.annotations).map(|()| None),
+                DeclKind::ValueSet { ty, size, name } => self.value_set(ty, size, name).map(|()| None),
+                _ => self.local(local),
+            };
+            variables.extend(self.told(result).flatten());
+        }
+        let mut block = Block {
+            name: sig.name.name.clone(),
+            public: public_name(&decl.annotations, &sig.name.name),
+            is_parser,
+            params,
+            ctor,
+            locals: variables,
+            instances: Vec::new(),
+            tables: Vec::new(),
+            body: Vec::new(),
+            states: Vec::new(),
+            start: 0,
+            span: sig.name.span,
+        };
+        let result = match &decl.kind {
+            DeclKind::Control { body, .. } => {
+                block.body = self.scoped(|c| c.stmts(&body.stmts));
+                Ok(())
+            }
+            DeclKind::Parser { states, .. } => self.states(states, &mut block, decl.span),
+            _ => Ok(()),
+        };
+        self.scopes.pop();
+        block.tables = std::mem::take(&mut self.block_tables);
+        block.instances = std::mem::take(&mut self.block_instances);
+        result.map(|()| block)
+    }
+
+    fn value_set(&mut self, ty: &ast::Ty, size: &ast::Expr, name: &ast::Ident) -> Checked<()> {
+        let ty = self.ty(ty)?;
+        self.constant_int(size)?;
+        self.declare_var(name, Type::Set(Rc::new(ty)), false).map(drop)
+    }
+
+    fn states(&mut self, states: &[ast::State], block: &mut Block, span: Span) -> Checked<()> {
+        let names: Vec<_> = states.iter().map(|s| s.name.clone()).collect();
+        for (n, name) in names.iter().enumerate() {
+            if matches!(&*name.name, "accept" | "reject") {
+                return fault(name.span, format!("the state `{}` is there already", name.name));
+            }
+            if let Some(first) = names[..n].iter().find(|o| o.name == name.name) {
+                let fault = frontends::diagnostics::Diagnostic::new(name.span, format!("the state `{}` is declared twice", name.name));
+                return Err(Box::new(fault.note(first.span, "the first declaration")));
+            }
+        }
+        let Some(start) = names.iter().position(|n| &*n.name == "start") else { return fault(span, "a parser has a state `start`") };
+        block.start = start;
+        for state in states {
+            self.scopes.push(Default::default());
+            let body = self.stmts(&state.body);
+            let next = match &state.transition {
+                None => Ok(Next::To(Target::Reject)),
+                Some(transition) => self.transition(transition, &names),
+            };
+            self.scopes.pop();
+            let next = self.told(next).unwrap_or(Next::To(Target::Reject));
+            block.states.push(State { body, next });
+        }
+        Ok(())
+    }
+
+    fn target(&self, to: &ast::Ident, names: &[ast::Ident]) -> Checked<Target> {
+        match &*to.name {
+            "accept" => Ok(Target::Accept),
+            "reject" => Ok(Target::Reject),
+            name => match names.iter().position(|n| *n.name == *name) {
+                Some(at) => Ok(Target::State(at)),
+                None => fault(to.span, format!("there is no state `{name}`")),
+            },
+        }
+    }
+
+    fn transition(&mut self, transition: &Transition, names: &[ast::Ident]) -> Checked<Next> {
+        let (keys, cases, span) = match transition {
+            Transition::To(to) => return self.target(to, names).map(Next::To),
+            Transition::Select { keys, cases, span } => (keys, cases, *span),
+        };
+        let keys: Vec<Expr> = keys.iter().map(|k| self.expr(k)).collect::<Checked<_>>()?;
+        if let Some(key) = keys.iter().find(|k| !self.selectable(&k.ty)) {
+            return fault(key.span, format!("there is no select over {}", self.show(&key.ty)));
+        }
+        if keys.is_empty() {
+            return fault(span, "there is nothing to select");
+        }
+        let mut out = Vec::new();
+        for case in cases {
+            let to = self.target(&case.to, names)?;
+            let sets = self.keyset(&case.keys, &keys.iter().map(|k| k.ty.clone()).collect::<Vec<_>>(), case.span)?;
+            out.push((sets, to));
+        }
+        Ok(Next::Select(keys, out))
+    }
+
+    fn selectable(&self, ty: &Type) -> bool {
+        match self.program.underlying(ty) {
+            Type::Bit(_) | Type::Int(_) | Type::Bool | Type::Enum(_) | Type::Error | Type::Any | Type::Integer => true,
+            Type::Tuple(items) => items.iter().all(|t| self.selectable(t)),
+            Type::Struct(id, args) => {
+                self.program.aggregate(ty) == Some(ast::Aggregate::Struct)
+                    && self.program.fields(id, &args).iter().all(|f| self.selectable(&f.ty))
+            }
+            _ => false,
+        }
+    }
+
+    /// Sets for keys: as many, or one for all.
+    pub(super) fn keyset(&mut self, sets: &[ast::Expr], types: &[Type], span: Span) -> Checked<Vec<Expr>> {
+        if let [only] = sets
+            && matches!(only.kind, Ast::Default | Ast::DontCare)
+        {
+            let one = self.expr(only)?;
+            return Ok(types.iter().map(|_| one.clone()).collect());
+        }
+        if let [only] = sets
+            && types.len() > 1
+        {
+            let value = self.expr(only)?;
+            if let Type::Set(of) = &value.ty
+                && matches!(&**of, Type::Struct(..) | Type::Tuple(_))
+            {
+                return Ok(vec![value]);
+            }
+            return fault(span, format!("{} keys need as many sets", types.len()));
+        }
+        if sets.len() != types.len() {
+            return fault(span, format!("{} keys need as many sets, and these are {}", types.len(), sets.len()));
+        }
+        let mut out = Vec::new();
+        for (set, ty) in sets.iter().zip(types) {
+            let value = self.expr(set)?;
+            let value = match (&value.ty, self.program.underlying(ty)) {
+                // Numbers stand for members of enumerations and for new types.
+                (Type::Integer | Type::Bit(_) | Type::Int(_), under) if matches!(ty, Type::SerEnum(_) | Type::New(_)) => {
+                    self.coerce(value, &under)?
+                }
+                (Type::Set(of), under) if matches!(ty, Type::SerEnum(_) | Type::New(_)) && self.numeric(of) => {
+                    self.coerce(value, &Type::Set(Rc::new(under)))?
+                }
+                _ => self.coerce(value, &Type::Set(Rc::new(ty.clone())))?,
+            };
+            out.push(value);
+        }
+        Ok(out)
+    }
+}

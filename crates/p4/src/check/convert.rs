@@ -1,0 +1,183 @@
+//! Conversions: what fits where without being said, and what a cast may do.
+
+use super::{Checked, Checker, fault};
+use crate::ast::Aggregate;
+use crate::hir::{Expr, ExprKind, Type};
+use num_bigint::BigInt;
+use num_traits::{One, Signed, Zero};
+use std::rc::Rc;
+
+/// A number modulo 2^width, negative if it is signed and its highest bit is set.
+pub(crate) fn wrap(value: &BigInt, width: u32, signed: bool) -> BigInt {
+    let modulus = BigInt::one() << width;
+    let mut low = value % &modulus;
+    if low.is_negative() {
+        low += &modulus;
+    }
+    if signed && width > 0 && low >= (BigInt::one() << (width - 1)) {
+        low -= modulus;
+    }
+    low
+}
+
+impl Checker {
+    /// Whether a value of that type goes where another is wanted, without a cast.
+    pub(super) fn converts(&self, from: &Type, to: &Type) -> bool {
+        match (from, to) {
+            (Type::Any, _) | (_, Type::Any) | (Type::Nothing, _) => true,
+            (Type::Integer, Type::Bit(_) | Type::Int(_)) => true,
+            (Type::Integer, Type::New(_)) => false,
+            (Type::SerEnum(_), Type::Bit(_) | Type::Int(_)) => self.program.underlying(from) == *to,
+            (Type::Tuple(items), Type::Struct(id, args)) if self.program.aggregate(to) != Some(Aggregate::Union) => {
+                let fields = self.program.fields(*id, args);
+                let short = items.last() == Some(&Type::Nothing) && items.len() <= fields.len() + 1;
+                (short || fields.len() == items.len()) && items.iter().zip(&fields).all(|(t, f)| self.converts(t, &f.ty))
+            }
+            (Type::Record(items, dots), Type::Struct(id, args)) => {
+                let fields = self.program.fields(*id, args);
+                (*dots || fields.len() == items.len())
+                    && items.iter().all(|(n, t)| fields.iter().find(|f| f.name == *n).is_some_and(|f| self.converts(t, &f.ty)))
+            }
+            (Type::Tuple(items), Type::Tuple(wanted)) => {
+                let short = items.last() == Some(&Type::Nothing) && items.len() <= wanted.len() + 1;
+                (short || items.len() == wanted.len()) && items.iter().zip(wanted.iter()).all(|(a, b)| self.converts(a, b))
+            }
+            (Type::Tuple(items), Type::Stack(of, n)) => items.len() <= *n as usize + 1 && items.iter().all(|t| self.converts(t, of)),
+            (Type::Tuple(items), Type::List(of)) => items.iter().all(|t| self.converts(t, of)),
+            (Type::Struct(a, x), Type::Struct(b, y)) => a == b && x.iter().zip(y.iter()).all(|(x, y)| self.converts(x, y)),
+            (Type::List(a), Type::List(b)) => self.converts(a, b),
+            (Type::Set(a), Type::Set(b)) => self.converts(a, b),
+            (a, Type::Set(b)) => self.converts(a, b),
+            (Type::Arch(..) | Type::Block(_), Type::Arch(..)) => self.unify(to, from, &[], &mut std::collections::HashMap::new()),
+            _ => from == to,
+        }
+    }
+
+    /// The expression as one of that type.
+    pub(super) fn coerce(&self, value: Expr, to: &Type) -> Checked<Expr> {
+        if value.ty == *to || matches!(to, Type::Any | Type::Param(_)) && value.ty != Type::Nothing {
+            return Ok(value);
+        }
+        if !self.converts(&value.ty, to) {
+            return fault(value.span, format!("this is {}, and {} is wanted", self.show(&value.ty), self.show(to)));
+        }
+        // A parser or control stays the one that it is.
+        if matches!(to, Type::Arch(..)) { Ok(value) } else { self.converted(value, to) }
+    }
+
+    fn converted(&self, value: Expr, to: &Type) -> Checked<Expr> {
+        let span = value.span;
+        let ty = to.clone();
+        match (value.kind, &value.ty, to) {
+            (ExprKind::Int(n), _, Type::Bit(w)) => Ok(Expr { kind: ExprKind::Int(wrap(&n, *w, false)), ty, span }),
+            (ExprKind::Int(n), _, Type::Int(w)) => Ok(Expr { kind: ExprKind::Int(wrap(&n, *w, true)), ty, span }),
+            (ExprKind::Ternary(c, a, b), Type::Integer, _) => {
+                let (a, b) = (self.converted(*a, to)?, self.converted(*b, to)?);
+                Ok(Expr { kind: ExprKind::Ternary(c, Box::new(a), Box::new(b)), ty, span })
+            }
+            (ExprKind::Default, _, _) => Ok(Expr { kind: ExprKind::Default, ty, span }),
+            (ExprKind::Everything, _, _) => Ok(Expr { kind: ExprKind::Everything, ty, span }),
+            (ExprKind::Mask(a, b), _, Type::Set(of)) => {
+                let (a, b) = (self.coerce(*a, of)?, self.coerce(*b, of)?);
+                Ok(Expr { kind: ExprKind::Mask(Box::new(a), Box::new(b)), ty, span })
+            }
+            (ExprKind::Range(a, b), _, Type::Set(of)) => {
+                let (a, b) = (self.coerce(*a, of)?, self.coerce(*b, of)?);
+                Ok(Expr { kind: ExprKind::Range(Box::new(a), Box::new(b)), ty, span })
+            }
+            (kind, from, Type::Set(of)) if !matches!(from, Type::Set(_)) => self.coerce(Expr { kind, ty: value.ty, span }, of),
+            (ExprKind::Fields(items), Type::Record(names, _), Type::Struct(id, args)) => {
+                let fields = self.program.fields(*id, args);
+                let mut out = Vec::new();
+                for field in &fields {
+                    let given = names.iter().position(|(n, _)| *n == field.name).and_then(|at| items.get(at));
+                    let default = Expr { kind: ExprKind::Default, ty: Type::Nothing, span };
+                    out.push(self.coerce(given.cloned().unwrap_or(default), &field.ty)?);
+                }
+                Ok(Expr { kind: ExprKind::Fields(out), ty, span })
+            }
+            (ExprKind::Fields(items), ..) => {
+                let wanted = self.item_types(to, items.len());
+                let mut out = Vec::new();
+                let plain = items.iter().filter(|i| i.ty != Type::Nothing || !matches!(i.kind, ExprKind::Default)).count();
+                let open =
+                    items.last().is_some_and(|i| matches!(i.kind, ExprKind::Default) && i.ty == Type::Nothing) && plain < wanted.len();
+                for (n, ty) in wanted.iter().enumerate() {
+                    let default = Expr { kind: ExprKind::Default, ty: Type::Nothing, span };
+                    let given = items.get(n).cloned().filter(|_| !open || n + 1 < items.len());
+                    out.push(self.coerce(given.unwrap_or(default), ty)?);
+                }
+                Ok(Expr { kind: ExprKind::Fields(out), ty, span })
+            }
+            (kind, from, _) => {
+                let from = from.clone();
+                self.spread(Expr { kind, ty: from, span }, to)
+            }
+        }
+    }
+
+    /// A tuple, not a literal, where a struct is wanted; else a cast.
+    fn spread(&self, value: Expr, to: &Type) -> Checked<Expr> {
+        let span = value.span;
+        Ok(Expr { kind: ExprKind::Cast(Box::new(value)), ty: to.clone(), span })
+    }
+
+    pub(super) fn item_types(&self, ty: &Type, given: usize) -> Vec<Type> {
+        match ty {
+            Type::Struct(id, args) => self.program.fields(*id, args).into_iter().map(|f| f.ty).collect(),
+            Type::Tuple(items) => items.to_vec(),
+            Type::Stack(of, n) => vec![(**of).clone(); *n as usize],
+            Type::List(of) => vec![(**of).clone(); given],
+            _ => Vec::new(),
+        }
+    }
+
+    /// An explicit cast.
+    pub(super) fn cast(&self, value: Expr, to: &Type) -> Checked<Expr> {
+        let span = value.span;
+        if value.ty == *to || *to == Type::Any {
+            return Ok(value);
+        }
+        if self.converts(&value.ty, to) {
+            return self.converted(value, to);
+        }
+        let (from, under) = (self.program.underlying(&value.ty), self.program.underlying(to));
+        let new = matches!(value.ty, Type::New(_)) || matches!(to, Type::New(_));
+        let possible = match (&value.ty, to) {
+            (Type::Bit(a), Type::Bit(_) | Type::Int(_)) | (Type::Int(a), Type::Bit(_) | Type::Int(_)) => *a > 0 || to.width() == Some(0),
+            (Type::Bit(1), Type::Bool) | (Type::Bool, Type::Bit(1)) | (Type::Bit(_) | Type::Int(_), Type::Integer) => true,
+            (Type::Integer, Type::Bool) => matches!(&value.kind, ExprKind::Int(n) if n.is_zero() || n.is_one()),
+            (Type::SerEnum(_), Type::Bit(_) | Type::Int(_) | Type::Integer)
+            | (Type::Bit(_) | Type::Int(_) | Type::Integer, Type::SerEnum(_)) => true,
+            (Type::SerEnum(_), Type::SerEnum(_)) => true,
+            _ if new => from == under || self.converts(&from, &under) || self.numeric(&from) && self.numeric(&under),
+            _ => false,
+        };
+        if !possible {
+            return fault(span, format!("{} cannot be cast to {}", self.show(&value.ty), self.show(to)));
+        }
+        if let ExprKind::Int(n) = &value.kind {
+            let n = match &under {
+                Type::Bit(w) => wrap(n, *w, false),
+                Type::Int(w) => wrap(n, *w, true),
+                Type::Bool => return Ok(Expr { kind: ExprKind::Bool(!n.is_zero()), ty: to.clone(), span }),
+                _ => n.clone(),
+            };
+            return Ok(Expr { kind: ExprKind::Int(n), ty: to.clone(), span });
+        }
+        if let (ExprKind::Bool(b), Type::Bit(_)) = (&value.kind, &under) {
+            return Ok(Expr { kind: ExprKind::Int(BigInt::from(u8::from(*b))), ty: to.clone(), span });
+        }
+        Ok(Expr { kind: ExprKind::Cast(Box::new(value)), ty: to.clone(), span })
+    }
+
+    pub(super) fn numeric(&self, ty: &Type) -> bool {
+        matches!(ty, Type::Bit(_) | Type::Int(_) | Type::Integer | Type::Any)
+    }
+
+    /// The type that a literal list has where nothing says another.
+    pub(super) fn tuple_of(items: &[Expr]) -> Type {
+        let types: Rc<[Type]> = items.iter().map(|i| i.ty.clone()).collect();
+        Type::Tuple(types)
+    }
+}

@@ -1,0 +1,252 @@
+//! Tables.
+
+use super::{Checked, Checker, Symbol, annotation, fault, public_name};
+use crate::ast::{self, ActionRef, Annotation, Dir, ExprKind as Ast, Property, PropertyKind, TableDecl};
+use crate::hir::{Expr, ExprKind, FnKind, Key, Table, TableAction, TableEntry, Type};
+use crate::lexer::Name;
+use num_traits::ToPrimitive;
+
+impl Checker {
+    pub(super) fn table(&mut self, decl: &TableDecl, annotations: &[Annotation]) -> Checked<()> {
+        let mut table = Table { public: public_name(annotations, &decl.name.name), span: decl.name.span, ..Table::default() };
+        let mut seen: Vec<Name> = Vec::new();
+        for property in &decl.properties {
+            if seen.contains(&property.name.name) {
+                return fault(property.name.span, format!("`{}` is given twice", property.name.name));
+            }
+            seen.push(property.name.name.clone());
+        }
+        // Actions are needed by what else refers to them, wherever they stand.
+        let order = ["key", "actions", "entries", "default_action"];
+        for wanted in order {
+            for property in decl.properties.iter().filter(|p| *p.name.name == *wanted) {
+                self.property(&mut table, property)?;
+            }
+        }
+        for property in decl.properties.iter().filter(|p| !order.contains(&&*p.name.name)) {
+            self.property(&mut table, property)?;
+        }
+        if !seen.iter().any(|n| &**n == "actions") {
+            return fault(decl.name.span, format!("the table `{}` has no actions", decl.name.name));
+        }
+        if table.default.is_none() {
+            self.no_action(&mut table);
+        }
+        self.program.tables.push(table);
+        let id = self.program.tables.len() - 1;
+        self.block_tables.push(id);
+        self.declare(&decl.name, Symbol::Table(id))
+    }
+
+    /// The default action of a table that names none.
+    fn no_action(&mut self, table: &mut Table) {
+        let Some(Symbol::Functions(all)) = self.lookup(true, "NoAction") else { return };
+        let action = all[0];
+        let at = table.actions.iter().position(|a| a.action == action).unwrap_or_else(|| {
+            table.actions.push(TableAction { action, args: Vec::new(), table_only: false, default_only: true });
+            table.actions.len() - 1
+        });
+        table.default = Some((at, Vec::new()));
+    }
+
+    fn property(&mut self, table: &mut Table, property: &Property) -> Checked<()> {
+        match (&*property.name.name, &property.kind) {
+            ("key", PropertyKind::Key(keys)) => self.keys(table, keys),
+            ("actions", PropertyKind::Actions(actions)) => actions.iter().try_for_each(|a| self.table_action(table, a)),
+            ("entries", PropertyKind::Entries(entries)) => {
+                table.const_entries = property.is_const;
+                entries.iter().try_for_each(|e| self.entry(table, e))
+            }
+            ("default_action", PropertyKind::Value(value)) => {
+                table.const_default = property.is_const;
+                let (action, args) = reference(value)?;
+                table.default = Some(self.bound_action(table, &action, args.as_deref(), true)?);
+                Ok(())
+            }
+            ("size", PropertyKind::Value(value)) => {
+                let size = self.constant_int(value)?;
+                table.size = size.to_u32();
+                if table.size.is_none() { fault(value.span, "this is no size") } else { Ok(()) }
+            }
+            ("largest_priority_wins", PropertyKind::Value(value)) => {
+                table.smallest_wins = matches!(self.expr(value)?.kind, ExprKind::Bool(false));
+                Ok(())
+            }
+            (
+                "implementation" | "counters" | "meters" | "action_profile" | "psa_implementation" | "pna_implementation",
+                PropertyKind::Value(value),
+            ) => {
+                let object = self.expr(value)?;
+                table.objects.push((property.name.name.clone(), object));
+                Ok(())
+            }
+            ("key" | "actions" | "entries", _) => fault(property.name.span, "expected a list in braces"),
+            // What other targets understand.
+            (_, PropertyKind::Value(value)) => self.expr(value).map(drop),
+            (name, _) => fault(property.name.span, format!("tables have no list `{name}`")),
+        }
+    }
+
+    fn keys(&mut self, table: &mut Table, keys: &[ast::KeyElement]) -> Checked<()> {
+        for key in keys {
+            let before = std::mem::replace(&mut self.context.in_table_key, true);
+            let value = self.expr(&key.value);
+            self.context.in_table_key = before;
+            let value = value?;
+            if !self.program.match_kinds.contains(&key.kind.name) {
+                return fault(key.kind.span, format!("no match kind is called `{}`", key.kind.name));
+            }
+            let under = self.program.underlying(&value.ty);
+            if !matches!(under, Type::Bit(_) | Type::Int(_) | Type::Bool | Type::Varbit(_) | Type::Enum(_) | Type::Error | Type::Any) {
+                return fault(key.value.span, format!("a key of {} is not possible", self.show(&value.ty)));
+            }
+            let name = match annotation(&key.annotations, "name").and_then(|a| a.args.first()).map(|e| &e.kind) {
+                Some(Ast::Str(name)) => name.clone(),
+                _ => written(&key.value).into(),
+            };
+            table.keys.push(Key { value, kind: key.kind.name.clone(), name });
+        }
+        Ok(())
+    }
+
+    fn table_action(&mut self, table: &mut Table, given: &ActionRef) -> Checked<()> {
+        let action = match self.lookup(given.dot, &given.name.name) {
+            Some(Symbol::Functions(all)) if self.program.functions[all[0]].kind == FnKind::Action => all[0],
+            Some(_) => return fault(given.span, format!("`{}` is no action", given.name.name)),
+            None => return Err(self.unknown(given.name.span, &given.name.name)),
+        };
+        if table.actions.iter().any(|a| a.action == action) {
+            return fault(given.span, format!("`{}` stands here twice", given.name.name));
+        }
+        let params: Vec<_> = self.program.functions[action].params.iter().filter(|p| p.dir != Dir::None).cloned().collect();
+        let args = given.args.as_deref().unwrap_or_default();
+        if args.len() != params.len() {
+            let name = &given.name.name;
+            return fault(
+                given.span,
+                format!("`{name}` has {} parameters with a direction, and {} arguments are given", params.len(), args.len()),
+            );
+        }
+        let mut checked = Vec::new();
+        for (param, arg) in params.iter().zip(args) {
+            let Some(value) = &arg.value else { return fault(arg.span, "an argument is missing") };
+            let value = self.expr(value)?;
+            if super::writes(param.dir) {
+                self.lvalue(&value)?;
+            }
+            checked.push(Some(self.coerce(value, &param.ty)?));
+        }
+        let has = |name: &str| annotation(&given.annotations, name).is_some();
+        table.actions.push(TableAction { action, args: checked, table_only: has("tableonly"), default_only: has("defaultonly") });
+        Ok(())
+    }
+
+    /// An action of the table, with the arguments that the control plane would give.
+    fn bound_action(&mut self, table: &Table, given: &ActionRef, args: Option<&[ast::Arg]>, default: bool) -> Checked<(usize, Vec<Expr>)> {
+        let name = &given.name;
+        let known = |c: &Self, a: &TableAction| c.program.functions[a.action].name == name.name;
+        let Some(at) = table.actions.iter().position(|a| known(self, a)) else {
+            return fault(given.span, format!("the table has no action `{}`", name.name));
+        };
+        let (table_only, default_only) = (table.actions[at].table_only, table.actions[at].default_only);
+        if default && table_only || !default && default_only {
+            return fault(given.span, format!("`{}` is not for this place", name.name));
+        }
+        let params = self.program.functions[table.actions[at].action].params.clone();
+        let args = args.unwrap_or_default();
+        let directed = params.iter().filter(|p| p.dir != Dir::None).count();
+        let plain: Vec<_> = params.iter().filter(|p| p.dir == Dir::None).cloned().collect();
+        // Those with a direction may be said again.
+        let skip = if args.len() == params.len() { directed } else { 0 };
+        if args.len() - skip > plain.len() {
+            return fault(given.span, format!("`{}` takes {} arguments, not {}", name.name, plain.len(), args.len()));
+        }
+        let mut out = Vec::new();
+        for (n, param) in plain.iter().enumerate() {
+            let by_name = args.iter().find(|a| a.name.as_ref().is_some_and(|n| n.name == param.name));
+            let arg = by_name.or_else(|| args.get(skip + n).filter(|a| a.name.is_none()));
+            let value = match (arg.and_then(|a| a.value.as_ref()), &param.default) {
+                (Some(value), _) => self.expr_as(value, &param.ty)?,
+                (None, Some(value)) => value.clone(),
+                (None, None) => return fault(given.span, format!("the argument for `{}` is missing", param.name)),
+            };
+            if !super::consts::is_constant(&value) && !matches!(value.kind, ExprKind::Var(_)) {
+                return fault(value.span, "this argument is known when the program is compiled");
+            }
+            out.push(value);
+        }
+        Ok((at, out))
+    }
+
+    fn entry(&mut self, table: &mut Table, entry: &ast::EntryDecl) -> Checked<()> {
+        let types: Vec<Type> = table.keys.iter().map(|k| k.value.ty.clone()).collect();
+        if types.is_empty() {
+            return fault(entry.span, "a table without keys has no entries");
+        }
+        let keys = self.keyset(&entry.keys, &types, entry.span)?;
+        for (key, of) in keys.iter().zip(&table.keys) {
+            let exact = matches!(key.kind, ExprKind::Int(_) | ExprKind::Bool(_));
+            if &*of.kind == "exact" && !exact {
+                return fault(key.span, "an exact key is one value");
+            }
+            if matches!(key.kind, ExprKind::Range(..)) && &*of.kind != "range" {
+                return fault(key.span, format!("this key is {}, and no range", of.kind));
+            }
+            if !super::consts::is_constant(key) {
+                return fault(key.span, "keys of entries are known when the program is compiled");
+            }
+        }
+        let annotated = annotation(&entry.annotations, "priority").and_then(|a| a.args.first());
+        let priority = match (&entry.priority, annotated) {
+            (Some(value), _) => Some(self.constant_int(value)?),
+            // Of annotated entries the smallest number wins.
+            (None, Some(value)) => Some(-self.constant_int(value)?),
+            (None, None) => None,
+        };
+        let (action, args) = self.bound_action(table, &entry.action, entry.action.args.as_deref(), false)?;
+        table.entries.push(TableEntry { keys, priority, action, args, span: entry.span });
+        Ok(())
+    }
+}
+
+/// The action that an expression names, and its arguments.
+fn reference(value: &ast::Expr) -> Checked<(ActionRef, Option<Vec<ast::Arg>>)> {
+    let named = |e: &ast::Expr| match &e.kind {
+        Ast::Name(dot, name) => Some(ActionRef {
+            annotations: Vec::new(),
+            dot: *dot,
+            name: ast::Ident { name: name.clone(), span: e.span },
+            args: None,
+            span: value.span,
+        }),
+        _ => None,
+    };
+    let found = match &value.kind {
+        Ast::Call(callee, _, args) => named(callee).map(|action| (action, Some(args.clone()))),
+        _ => named(value).map(|action| (action, None)),
+    };
+    found.map_or_else(|| fault(value.span, "expected an action"), Ok)
+}
+
+/// A key as it is written, for the control plane.
+fn written(value: &ast::Expr) -> String {
+    match &value.kind {
+        Ast::Name(_, name) => name.to_string(),
+        Ast::Member(base, member) => format!("{}.{}", written(base), member.name),
+        Ast::Index(base, index) => match &index.kind {
+            Ast::Number(n) => format!("{}[{}]", written(base), n.value),
+            _ => format!("{}[]", written(base)),
+        },
+        Ast::Call(callee, ..) => match &callee.kind {
+            Ast::Member(base, method) if &*method.name == "isValid" => format!("{}.$valid$", written(base)),
+            _ => written(callee),
+        },
+        Ast::Slice(base, high, low) => match (&high.kind, &low.kind) {
+            (Ast::Number(h), Ast::Number(l)) => format!("{}[{}:{}]", written(base), h.value, l.value),
+            _ => written(base),
+        },
+        Ast::Binary(crate::ast::BinOp::BitAnd, base, _) => written(base),
+        Ast::Cast(_, of) => written(of),
+        _ => String::new(),
+    }
+}

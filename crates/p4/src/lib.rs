@@ -1,0 +1,114 @@
+//! P4-16 programs for v1model: from source text to NetIL.
+//!
+//! ```text
+//! text ──lexer, preprocess──▶ tokens ──parser──▶ ast ──check──▶ hir ──lower──▶ Pipeline: a netil::Module, and what the control plane knows
+//! ```
+//!
+//! - [`pipeline`]: what a compiled program is for who runs it
+//! - [`entries`]: entries of tables
+//!
+//! Source: P4-16 language specification 1.2.5; for v1model the documentation of BMv2's simple_switch.
+#![forbid(unsafe_code)]
+mod ast;
+mod check;
+pub mod entries;
+mod hir;
+mod lexer;
+mod lower;
+mod parser;
+pub mod pipeline;
+mod preprocess;
+
+use frontends::diagnostics::{Diagnostic, Sources};
+use std::path::{Path, PathBuf};
+
+pub use num_bigint::{BigInt, Sign};
+pub use pipeline::Pipeline;
+pub use preprocess::Loader;
+
+/// What a program is read with.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    /// Folders for included files.
+    pub folders: &'a [PathBuf],
+    /// Macros from the command line.
+    pub defines: &'a [(String, String)],
+    /// How files are read.
+    pub load: Loader<'a>,
+}
+
+/// A program that is wrong: its texts, and what is wrong with them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    sources: Sources,
+    faults: Vec<Diagnostic>,
+}
+
+impl Refused {
+    /// The faults as rustc draws them.
+    #[must_use]
+    pub fn render(&self, color: bool) -> String {
+        self.sources.render(&self.faults, color)
+    }
+
+    /// The first message.
+    #[must_use]
+    pub fn first(&self) -> &str {
+        self.faults.first().map_or("", |f| &f.message)
+    }
+}
+
+/// Bytes of stack: enough for all that is as deep as the parser allows.
+const STACK: usize = 64 << 20;
+
+/// Runs the compiler on a stack of its own, as trees may be deep.
+fn on_stack<T: Send>(f: impl FnOnce() -> Result<T, Refused> + Send) -> Result<T, Refused> {
+    std::thread::scope(|scope| match std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, f) {
+        Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        Err(why) => {
+            let fault = Diagnostic::new(Default::default(), format!("no thread to compile in: {why}"));
+            Err(Refused { sources: Sources::default(), faults: vec![fault] })
+        }
+    })
+}
+
+fn front(name: &Path, text: &str, reading: Reading<'_>) -> Result<(hir::Program, Sources), Refused> {
+    let mut pp = preprocess::Preprocessor::new(reading.folders, reading.load);
+    reading.defines.iter().for_each(|(name, value)| pp.define(name, value));
+    pp.file(name, text, 0);
+    let preprocess::Preprocessor { sources, faults, out, .. } = pp;
+    if !faults.is_empty() {
+        return Err(Refused { sources, faults });
+    }
+    let decls = match parser::parse(&out) {
+        Ok(decls) => decls,
+        Err(fault) => return Err(Refused { sources, faults: vec![*fault] }),
+    };
+    let (program, faults) = check::check(&decls);
+    if faults.is_empty() { Ok((program, sources)) } else { Err(Refused { sources, faults }) }
+}
+
+/// Checks a program of any architecture; one for v1model is compiled, too.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn check(name: &Path, text: &str, reading: Reading<'_>) -> Result<(), Refused> {
+    on_stack(|| {
+        let (program, sources) = front(name, text, reading)?;
+        if !lower::is_switch(&program) {
+            return Ok(());
+        }
+        lower::lower(&program, &sources).map(drop).map_err(|fault| Refused { sources, faults: vec![*fault] })
+    })
+}
+
+/// Compiles a program for v1model.
+///
+/// # Errors
+/// What is wrong with it, or is not supported.
+pub fn compile(name: &Path, text: &str, reading: Reading<'_>) -> Result<Pipeline, Refused> {
+    on_stack(|| {
+        let (program, sources) = front(name, text, reading)?;
+        lower::lower(&program, &sources).map_err(|fault| Refused { sources, faults: vec![*fault] })
+    })
+}

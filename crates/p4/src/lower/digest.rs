@@ -1,0 +1,266 @@
+//! Checksums and hashes: the bits of a value in a row, and what the algorithms of v1model make of them.
+//!
+//! Source: RFC 1071 for csum16; CRC-32 is that of IEEE 802.3, CRC-16 is ARC, as in BMv2.
+
+use super::externs::{Args, arg};
+use super::place::{Leaf, Place};
+use super::{Lower, Lowered, fault};
+use crate::hir::{Expr, Type};
+use netil::table::Op;
+use num_bigint::BigInt;
+
+impl Lower<'_> {
+    /// All parts of a value as they stand in a packet, as numbers of whole 16-bit words; a `varbit` is added where it is as long as it is.
+    fn words(&mut self, data: &Place, call: &Expr, sum: u32) -> Lowered<()> {
+        let leaves: Vec<(u32, Leaf)> = (0..).zip(self.leaves(&data.ty, call.span)?).collect();
+        let mut group: (Vec<(u32, Leaf)>, u32) = (Vec::new(), 0);
+        for (n, leaf) in leaves {
+            let size = match leaf {
+                Leaf::Bits(w) => u32::from(w),
+                Leaf::Bool => 1,
+                Leaf::Var(w) => {
+                    self.add_words(data, &std::mem::take(&mut group), sum);
+                    self.load_leaf(data, n, leaf);
+                    self.sum_of(w, sum);
+                    continue;
+                }
+                Leaf::Number | Leaf::Valid | Leaf::Next => continue,
+            };
+            if group.1 + size > 2000 && group.1.is_multiple_of(16) {
+                self.add_words(data, &std::mem::take(&mut group), sum);
+            }
+            group.0.push((n, leaf));
+            group.1 += size;
+        }
+        if group.1 > 2032 {
+            return fault(call.span, "this is too much for a checksum");
+        }
+        self.add_words(data, &group, sum);
+        Ok(())
+    }
+
+    fn add_words(&mut self, data: &Place, group: &(Vec<(u32, Leaf)>, u32), sum: u32) {
+        if group.1 == 0 {
+            return;
+        }
+        let width = self.join(data, group);
+        self.sum_of(width, sum);
+    }
+
+    /// Adds the 16-bit words of the number on the stack, zeros behind it, to a local.
+    fn sum_of(&mut self, width: u16, sum: u32) {
+        let whole = width.next_multiple_of(16);
+        if whole > width {
+            self.code.constant(&BigInt::ZERO, whole - width);
+            self.code.op2(Op::WConcat, u32::from(width), u32::from(whole - width));
+        }
+        let temp = self.code.temp(whole);
+        self.code.set(temp);
+        for low in (0..u32::from(whole)).step_by(16) {
+            self.code.get(temp);
+            self.code.op3(Op::WSlice, u32::from(whole), low + 15, low);
+            self.code.resize(16, 32);
+            self.code.get(sum);
+            self.code.op(Op::Add);
+            self.code.set(sum);
+        }
+        self.code.release(temp);
+    }
+
+    /// Pushes the Internet checksum of a value, and of the payload; 16 bits.
+    pub(super) fn checksum16(&mut self, data: &Place, payload: bool, call: &Expr) -> Lowered<()> {
+        let sum = self.code.new_local(32);
+        self.code.push(0);
+        self.code.set(sum);
+        self.words(data, call, sum)?;
+        if payload {
+            self.code.push(0);
+            self.code.op(Op::Pbl);
+            self.code.op(Op::ChksumCalc);
+            self.code.op(Op::Not);
+            self.code.push(0xffff);
+            self.code.op(Op::And);
+            self.code.get(sum);
+            self.code.op(Op::Add);
+            self.code.set(sum);
+        }
+        for _ in 0..2 {
+            self.code.get(sum);
+            self.code.push(0xffff);
+            self.code.op(Op::And);
+            self.code.get(sum);
+            self.code.push(16);
+            self.code.op(Op::UShr);
+            self.code.op(Op::Add);
+            self.code.set(sum);
+        }
+        self.code.get(sum);
+        self.code.op(Op::Not);
+        self.code.resize(32, 16);
+        Ok(())
+    }
+
+    /// The name of a member of `HashAlgorithm`.
+    fn algorithm(&self, e: &Expr) -> Lowered<String> {
+        let at = self.known_number(e)? as usize;
+        match &e.ty {
+            Type::Enum(id) => match &self.program.types[*id] {
+                crate::hir::TypeInfo::Enum { members, .. } => Ok(members.get(at).map_or(String::new(), ToString::to_string)),
+                _ => fault(e.span, "no algorithm"),
+            },
+            _ => fault(e.span, "no algorithm"),
+        }
+    }
+
+    /// Pushes the result of a hash or checksum; its width.
+    pub(super) fn digest(&mut self, data: &Expr, algorithm: &Expr, payload: bool, call: &Expr) -> Lowered<u16> {
+        let data = self.held(data)?;
+        let name = self.algorithm(algorithm)?;
+        match name.as_str() {
+            "csum16" => {
+                self.checksum16(&data, payload, call)?;
+                Ok(16)
+            }
+            "xor16" => self.xor16(&data, call),
+            "identity" => self.padded(&data, call),
+            "crc16" | "crc32" => self.crc(&data, name == "crc32", call),
+            other => fault(algorithm.span, format!("the algorithm `{other}` is not supported")),
+        }
+    }
+
+    /// A value's bits in a row.
+    fn row(&mut self, data: &Place, call: &Expr) -> Lowered<u16> {
+        let leaves: Vec<(u32, Leaf)> = (0..).zip(self.leaves(&data.ty, call.span)?).collect();
+        let group: Vec<_> = leaves.into_iter().filter(|(_, l)| matches!(l, Leaf::Bits(_) | Leaf::Bool | Leaf::Var(_))).collect();
+        let total: u32 = group.iter().map(|(_, l)| if *l == Leaf::Bool { 1 } else { u32::from(l.width()) }).sum();
+        if total > u32::from(netil::wide::MAX_WIDTH) || group.is_empty() {
+            return fault(call.span, "this value has no bits, or too many");
+        }
+        Ok(self.join(data, &(group, total)))
+    }
+
+    fn padded(&mut self, data: &Place, call: &Expr) -> Lowered<u16> {
+        let width = self.row(data, call)?;
+        let bytes = width.next_multiple_of(8);
+        if bytes > width {
+            self.code.constant(&BigInt::ZERO, bytes - width);
+            self.code.op2(Op::WConcat, u32::from(width), u32::from(bytes - width));
+        }
+        Ok(bytes)
+    }
+
+    fn xor16(&mut self, data: &Place, call: &Expr) -> Lowered<u16> {
+        let mut width = self.padded(data, call)?;
+        if !width.is_multiple_of(16) {
+            self.code.constant(&BigInt::ZERO, 8);
+            self.code.op2(Op::WConcat, u32::from(width), 8);
+            width += 8;
+        }
+        let temp = self.code.temp(width);
+        self.code.set(temp);
+        self.code.constant(&BigInt::ZERO, 16);
+        for low in (0..u32::from(width)).step_by(16) {
+            self.code.get(temp);
+            self.code.op3(Op::WSlice, u32::from(width), low + 15, low);
+            self.code.w(Op::WXor, 16);
+        }
+        self.code.release(temp);
+        Ok(16)
+    }
+
+    /// CRC-32 (IEEE 802.3) or CRC-16 (ARC), byte by byte with a table in initialised data.
+    fn crc(&mut self, data: &Place, wide: bool, call: &Expr) -> Lowered<u16> {
+        let width = self.padded(data, call)?;
+        let polynomial: u32 = if wide { 0xedb8_8320 } else { 0xa001 };
+        let table = self.crc_table(polynomial);
+        let (value, crc, left) = (self.code.new_local(width), self.code.new_local(32), self.code.new_local(32));
+        self.code.set(value);
+        self.code.push(if wide { u32::MAX } else { 0 });
+        self.code.set(crc);
+        self.code.push(u32::from(width));
+        self.code.set(left);
+        let head = self.code.label();
+        self.code.bind(head);
+        self.code.get(left);
+        self.code.push(8);
+        self.code.op(Op::Sub);
+        self.code.set(left);
+        self.code.get(value);
+        self.code.get(left);
+        self.code.w(Op::WUShr, width);
+        self.code.resize(width, 8);
+        self.code.resize(8, 32);
+        self.code.get(crc);
+        self.code.op(Op::Xor);
+        self.code.push(0xff);
+        self.code.op(Op::And);
+        self.code.push(2);
+        self.code.op(Op::Shl);
+        self.code.push(table);
+        self.code.op(Op::Add);
+        self.code.w(Op::WcLoad, 32);
+        self.code.get(crc);
+        self.code.push(8);
+        self.code.op(Op::UShr);
+        self.code.op(Op::Xor);
+        self.code.set(crc);
+        self.code.get(left);
+        self.code.branch(Op::JNe, head);
+        self.code.get(crc);
+        if wide {
+            self.code.op(Op::Not);
+            return Ok(32);
+        }
+        self.code.resize(32, 16);
+        Ok(16)
+    }
+
+    fn crc_table(&mut self, polynomial: u32) -> u32 {
+        if let Some(at) = self.crc_tables.get(&polynomial) {
+            return *at;
+        }
+        let at = self.constants.len() as u32;
+        for n in 0u32..256 {
+            let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ polynomial } else { crc >> 1 };
+            self.constants.extend((0..8).fold(n, step).to_be_bytes());
+        }
+        self.crc_tables.insert(polynomial, at);
+        at
+    }
+
+    pub(super) fn hash(&mut self, args: Args<'_>, call: &Expr) -> Lowered<()> {
+        let to = self.place(arg(args, 0, call)?)?;
+        let leaf = self.scalar(&to.ty, call.span)?;
+        let (base, max) = (self.held(arg(args, 2, call)?)?, self.held(arg(args, 4, call)?)?);
+        let (base_leaf, max_leaf) = (self.scalar(&base.ty, call.span)?, self.scalar(&max.ty, call.span)?);
+        let width = self.digest(arg(args, 3, call)?, arg(args, 1, call)?, false, call)?;
+        // base + hash mod max; BMv2 leaves the hash as it is where max is 0.
+        let all = width.max(base_leaf.width()).max(max_leaf.width()).max(leaf.width()).max(64);
+        self.code.resize(width, all);
+        let value = self.code.new_local(all);
+        self.code.set(value);
+        let (plain, end) = (self.code.label(), self.code.label());
+        self.load_leaf(&max, 0, max_leaf);
+        self.code.constant(&BigInt::ZERO, max_leaf.width());
+        self.code.w(Op::WNe, max_leaf.width());
+        self.code.branch(Op::JEq, plain);
+        self.code.get(value);
+        self.load_leaf(&max, 0, max_leaf);
+        self.code.resize(max_leaf.width(), all);
+        self.code.w(Op::WMod, all);
+        self.load_leaf(&base, 0, base_leaf);
+        self.code.resize(base_leaf.width(), all);
+        self.code.w(Op::WAdd, all);
+        self.code.set(value);
+        self.code.jump(end);
+        self.code.bind(plain);
+        self.load_leaf(&base, 0, base_leaf);
+        self.code.resize(base_leaf.width(), all);
+        self.code.set(value);
+        self.code.bind(end);
+        self.code.get(value);
+        self.code.resize(all, leaf.width());
+        self.store_leaf(&to, 0, leaf);
+        Ok(())
+    }
+}

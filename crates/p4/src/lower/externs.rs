@@ -1,0 +1,355 @@
+//! What the architecture gives: functions and objects of core.p4 and v1model.p4.
+
+use super::place::Leaf;
+use super::{Lower, Lowered, fault};
+use crate::hir::{Expr, ExprKind, FnId, InstId, Type};
+use crate::pipeline::{ArrayKind, ArrayMeta};
+use netil::table::Op;
+use num_bigint::BigInt;
+use num_traits::ToPrimitive;
+
+pub(super) type Args<'a> = &'a [Option<Expr>];
+
+pub(super) fn arg<'a>(args: Args<'a>, n: usize, call: &Expr) -> Lowered<&'a Expr> {
+    args.get(n).and_then(Option::as_ref).map_or_else(|| fault(call.span, "an argument is missing"), Ok)
+}
+
+impl Lower<'_> {
+    pub(super) fn extern_function(&mut self, f: FnId, args: Args<'_>, call: &Expr) -> Lowered<()> {
+        let name = self.program.functions[f].name.clone();
+        match &*name {
+            "verify" => self.verify(args, call),
+            "mark_to_drop" => self.mark_to_drop(),
+            "hash" => self.hash(args, call),
+            "random" => self.random(args, call),
+            "verify_checksum" | "verify_checksum_with_payload" => self.verify_checksum(args, call, name.ends_with("payload")),
+            "update_checksum" | "update_checksum_with_payload" => self.update_checksum(args, call, name.ends_with("payload")),
+            "clone" | "clone3" => self.clone_packet(args, None, call),
+            "clone_preserving_field_list" => self.clone_packet(args, args.get(2).and_then(Option::as_ref), call),
+            "resubmit_preserving_field_list" | "resubmit" => self.again(self.clone.resubmit, &name, args, call),
+            "recirculate_preserving_field_list" | "recirculate" => self.again(self.clone.recirculate, &name, args, call),
+            "truncate" => {
+                self.amount(arg(args, 0, call)?)?;
+                self.code.op(Op::Inc1);
+                self.code.set(self.clone.truncate);
+                Ok(())
+            }
+            "digest" | "log_msg" | "assert" | "assume" => {
+                for value in args.iter().flatten().filter(|a| a.ty != Type::Str) {
+                    self.held(value)?;
+                }
+                Ok(())
+            }
+            other => fault(call.span, format!("the extern function `{other}` is not supported")),
+        }
+    }
+
+    fn verify(&mut self, args: Args<'_>, call: &Expr) -> Lowered<()> {
+        let fine = self.code.label();
+        let (condition, error) = (self.held(arg(args, 0, call)?)?, self.held(arg(args, 1, call)?)?);
+        self.load_leaf(&condition, 0, Leaf::Bool);
+        self.code.branch(Op::JNe, fine);
+        self.load_leaf(&error, 0, Leaf::Number);
+        self.code.set(self.error);
+        if let Some(reject) = self.exits.last().copied() {
+            self.code.jump(reject);
+        }
+        self.code.bind(fine);
+        Ok(())
+    }
+
+    fn mark_to_drop(&mut self) -> Lowered<()> {
+        self.code.constant(&511.into(), 9);
+        self.set_field("egress_spec", 9)?;
+        self.code.constant(&0.into(), 16);
+        self.set_field("mcast_grp", 16)
+    }
+
+    fn clone_packet(&mut self, args: Args<'_>, list: Option<&Expr>, call: &Expr) -> Lowered<()> {
+        self.amount(arg(args, 1, call)?)?;
+        self.code.push(1 << 31);
+        self.code.op(Op::Or);
+        self.code.set(self.clone.session);
+        let list = list.map_or(Ok(0), |l| self.known_number(l).map(|n| n + 1))?;
+        self.code.push(list);
+        self.code.set(self.clone.fields);
+        Ok(())
+    }
+
+    fn again(&mut self, local: u32, name: &str, args: Args<'_>, call: &Expr) -> Lowered<()> {
+        // Without a list nothing but the packet goes round: no list has that number.
+        let list = if name.ends_with("list") { self.known_number(arg(args, 0, call)?)? } else { 1 << 20 };
+        self.code.push(list + 1);
+        self.code.set(local);
+        Ok(())
+    }
+
+    fn random(&mut self, args: Args<'_>, call: &Expr) -> Lowered<()> {
+        let to = self.place(arg(args, 0, call)?)?;
+        let leaf = self.scalar(&to.ty, call.span)?;
+        let width = leaf.width();
+        let (low, high) = (self.held(arg(args, 1, call)?)?, self.held(arg(args, 2, call)?)?);
+        // low + random mod (high - low + 1), where that is no 0
+        let wide = 64.max(width) + 1;
+        self.code.op(Op::Rnd);
+        self.code.op(Op::Rnd);
+        self.code.op2(Op::WConcat, 32, 32);
+        self.code.resize(64, wide);
+        for (place, op) in [(&high, None), (&low, Some(Op::WSub))] {
+            self.load_leaf(place, 0, leaf);
+            self.code.resize(width, wide);
+            if let Some(op) = op {
+                self.code.w(op, wide);
+            }
+        }
+        self.code.constant(&1.into(), wide);
+        self.code.w(Op::WAdd, wide);
+        self.operate(crate::ast::BinOp::Mod, wide, false);
+        self.code.resize(wide, width);
+        self.load_leaf(&low, 0, leaf);
+        self.code.w(Op::WAdd, width);
+        self.store_leaf(&to, 0, leaf);
+        Ok(())
+    }
+
+    fn verify_checksum(&mut self, args: Args<'_>, call: &Expr, payload: bool) -> Lowered<()> {
+        let end = self.code.label();
+        self.value(arg(args, 0, call)?)?;
+        self.code.branch(Op::JEq, end);
+        let given = self.held(arg(args, 2, call)?)?;
+        let leaf = self.scalar(&given.ty, call.span)?;
+        let width = self.digest(arg(args, 1, call)?, arg(args, 3, call)?, payload, call)?;
+        self.code.resize(width, leaf.width());
+        self.load_leaf(&given, 0, leaf);
+        self.code.w(Op::WEq, leaf.width());
+        self.code.branch(Op::JNe, end);
+        self.code.constant(&1.into(), 1);
+        self.set_field("checksum_error", 1)?;
+        self.code.bind(end);
+        Ok(())
+    }
+
+    fn update_checksum(&mut self, args: Args<'_>, call: &Expr, payload: bool) -> Lowered<()> {
+        let end = self.code.label();
+        self.value(arg(args, 0, call)?)?;
+        self.code.branch(Op::JEq, end);
+        let to = self.place(arg(args, 2, call)?)?;
+        let leaf = self.scalar(&to.ty, call.span)?;
+        let width = self.digest(arg(args, 1, call)?, arg(args, 3, call)?, payload, call)?;
+        self.code.resize(width, leaf.width());
+        self.store_leaf(&to, 0, leaf);
+        self.code.bind(end);
+        Ok(())
+    }
+
+    /// A method that is called for its value.
+    pub(super) fn method_value(&mut self, object: &Expr, f: FnId, args: Args<'_>, e: &Expr) -> Lowered<()> {
+        let name = self.program.functions[f].name.clone();
+        match (self.class(object).as_str(), &*name) {
+            ("packet_in", "lookahead") => {
+                let place = self.new_place(&e.ty, e.span)?;
+                self.lookahead(&place, e.span)?;
+                let leaf = self.scalar(&place.ty, e.span)?;
+                self.load_leaf(&place, 0, leaf);
+                Ok(())
+            }
+            ("packet_in", "length") => {
+                self.code.op(Op::Pbl);
+                Ok(())
+            }
+            ("Checksum16", "get") => {
+                let data = self.held(arg(args, 0, e)?)?;
+                self.checksum16(&data, false, e)
+            }
+            (class, name) => fault(e.span, format!("the method `{name}` of {class} is not supported")),
+        }
+    }
+
+    fn class(&self, object: &Expr) -> String {
+        match self.resolve(&object.ty) {
+            Type::Extern(id, _) => self.program.type_name(id).to_string(),
+            other => self.program.show(&other),
+        }
+    }
+
+    pub(super) fn method(&mut self, object: &Expr, f: FnId, types: &[Type], args: Args<'_>, call: &Expr) -> Lowered<()> {
+        let name = self.program.functions[f].name.clone();
+        match (self.class(object).as_str(), &*name) {
+            ("packet_in", "extract") => match args.first().and_then(Option::as_ref) {
+                Some(header) => self.extract(header, args.get(1).and_then(Option::as_ref)),
+                None => {
+                    // What is extracted is not wanted.
+                    let ty = types.first().cloned().unwrap_or(Type::Void);
+                    self.skip(&ty, call)
+                }
+            },
+            ("packet_in", "advance") => self.advance(arg(args, 0, call)?),
+            ("packet_in", "lookahead") => {
+                let place = self.new_place(types.first().unwrap_or(&Type::Void), call.span)?;
+                self.lookahead(&place, call.span)
+            }
+            ("packet_in", "length") => Ok(()),
+            ("packet_out", "emit") => {
+                let place = self.place(arg(args, 0, call)?)?;
+                self.emit(&place, call.span)
+            }
+            ("register", _) => self.register(object, &name, args, call),
+            ("counter", "count") => self.counter(object, args, call),
+            // The entry that was found counts by itself.
+            ("direct_counter", "count") => Ok(()),
+            ("direct_meter", "read") => {
+                let to = self.place(arg(args, 0, call)?)?;
+                self.clear(&to, call.span)
+            }
+            ("meter", "execute_meter") => self.meter(object, args, call),
+            (class, name) => fault(call.span, format!("the method `{name}` of {class} is not supported")),
+        }
+    }
+
+    fn skip(&mut self, ty: &Type, call: &Expr) -> Lowered<()> {
+        let total: u32 = self
+            .leaves(ty, call.span)?
+            .iter()
+            .map(|l| match l {
+                Leaf::Bits(w) => u32::from(*w),
+                Leaf::Bool => 1,
+                _ => 0,
+            })
+            .sum();
+        let size = Expr { kind: ExprKind::Int(total.into()), ty: Type::Bit(32), span: call.span };
+        self.advance(&size)
+    }
+
+    /// The array of a register, counter or meter, made when it is first used.
+    fn array(&mut self, object: &Expr, kind: ArrayKind, call: &Expr) -> Lowered<ArrayMeta> {
+        let Some(path) = self.object_path(object) else { return fault(call.span, "it is not known which object this is") };
+        if let Some(at) = self.arrays.get(&path) {
+            return Ok(self.array_metas[*at].clone());
+        }
+        let program = self.program;
+        let instance = &program.instances[path[path.len() - 1]];
+        let width = match &instance.ty {
+            Type::Extern(_, args) if kind == ArrayKind::Register => {
+                let Some(ty) = args.first() else { return fault(instance.span, "a register of what?") };
+                u32::from(self.scalar(ty, instance.span)?.width())
+            }
+            _ => 64,
+        };
+        let count = match instance.args.first() {
+            Some(size) => self.known_number(size)?,
+            None => 1,
+        };
+        let stride = match kind {
+            ArrayKind::Register => width.div_ceil(8),
+            ArrayKind::Counter => 16,
+            ArrayKind::Meter => 64,
+        };
+        let Some(bytes) = count.max(1).checked_mul(stride) else { return fault(instance.span, "this is too large") };
+        let by_bytes = matches!(instance.args.get(1).map(|a| &a.kind), Some(ExprKind::Int(n)) if n.to_u32() == Some(1));
+        let name = self.name_of(&path);
+        let meta = ArrayMeta { name, kind, at: self.allot(bytes, instance.span)?, stride, count, width, by_bytes };
+        self.arrays.insert(path, self.array_metas.len());
+        self.array_metas.push(meta.clone());
+        Ok(meta)
+    }
+
+    fn name_of(&self, path: &[InstId]) -> String {
+        let mut name = String::new();
+        for (n, id) in path.iter().enumerate() {
+            let public = &self.program.instances[*id].public;
+            if public.1 {
+                name.clear();
+            } else if n > 0 {
+                name.push('.');
+            }
+            name.push_str(&public.0);
+        }
+        name
+    }
+
+    /// Goes to `outside` unless the index is one of the array's; else its cell's address is in a local.
+    fn cell(&mut self, meta: &ArrayMeta, index: &Expr, outside: usize) -> Lowered<u32> {
+        let local = self.code.new_local(32);
+        self.amount(index)?;
+        self.code.set(local);
+        self.code.get(local);
+        self.code.push(meta.count);
+        self.code.branch(Op::JCmpGe, outside);
+        self.code.get(local);
+        self.code.push(meta.stride);
+        self.code.op(Op::Mul);
+        self.code.push(meta.at);
+        self.code.op(Op::Add);
+        self.code.set(local);
+        Ok(local)
+    }
+
+    fn register(&mut self, object: &Expr, name: &str, args: Args<'_>, call: &Expr) -> Lowered<()> {
+        let meta = self.array(object, ArrayKind::Register, call)?;
+        let (bits, end) = ((meta.stride * 8) as u16, self.code.label());
+        if name == "write" {
+            let value = self.held(arg(args, 1, call)?)?;
+            let leaf = self.scalar(&value.ty, call.span)?;
+            let at = self.cell(&meta, arg(args, 0, call)?, end)?;
+            self.load_leaf(&value, 0, leaf);
+            self.code.resize(leaf.width(), bits);
+            self.code.get(at);
+            self.code.w(Op::WmStore, bits);
+            self.code.bind(end);
+            return Ok(());
+        }
+        let to = self.place(arg(args, 0, call)?)?;
+        let leaf = self.scalar(&to.ty, call.span)?;
+        let value = self.code.new_local(bits);
+        self.code.constant(&BigInt::ZERO, bits);
+        self.code.set(value);
+        let at = self.cell(&meta, arg(args, 1, call)?, end)?;
+        self.code.get(at);
+        self.code.w(Op::WmLoad, bits);
+        self.code.set(value);
+        self.code.bind(end);
+        self.code.get(value);
+        self.code.resize(bits, leaf.width());
+        self.store_leaf(&to, 0, leaf);
+        Ok(())
+    }
+
+    fn counter(&mut self, object: &Expr, args: Args<'_>, call: &Expr) -> Lowered<()> {
+        let meta = self.array(object, ArrayKind::Counter, call)?;
+        let end = self.code.label();
+        let at = self.cell(&meta, arg(args, 0, call)?, end)?;
+        for bytes in [false, true] {
+            let address = |l: &mut Self| {
+                l.code.get(at);
+                l.code.push(if bytes { 8 } else { 0 });
+                l.code.op(Op::Add);
+            };
+            address(self);
+            self.code.w(Op::WmLoad, 64);
+            if bytes {
+                let width = self.get_field("packet_length")?;
+                self.code.resize(width, 64);
+            } else {
+                self.code.constant(&1.into(), 64);
+            }
+            self.code.w(Op::WAdd, 64);
+            address(self);
+            self.code.w(Op::WmStore, 64);
+        }
+        self.code.bind(end);
+        Ok(())
+    }
+
+    /// Without rates every packet is green.
+    fn meter(&mut self, object: &Expr, args: Args<'_>, call: &Expr) -> Lowered<()> {
+        let meta = self.array(object, ArrayKind::Meter, call)?;
+        let to = self.place(arg(args, 1, call)?)?;
+        let leaf = self.scalar(&to.ty, call.span)?;
+        let end = self.code.label();
+        self.code.constant(&BigInt::ZERO, leaf.width());
+        self.store_leaf(&to, 0, leaf);
+        let _ = self.cell(&meta, arg(args, 0, call)?, end)?;
+        self.code.bind(end);
+        Ok(())
+    }
+}
