@@ -69,8 +69,7 @@ impl Inbox {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             result => result?,
         };
-        let lens: Vec<(usize, usize)> =
-            messages.iter().take(got).map(|m| (m.msg_len as usize, m.msg_hdr.msg_controllen as usize)).collect();
+        let lens: Vec<(usize, usize)> = messages.iter().take(got).map(|m| (m.msg_len as usize, m.msg_hdr.msg_controllen as _)).collect();
         for (index, (len, control_len)) in lens.into_iter().enumerate() {
             let words = self.control.get(index * CONTROL / 8..(index + 1) * CONTROL / 8).unwrap_or_default();
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).take(control_len).collect();
