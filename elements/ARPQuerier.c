@@ -19,6 +19,7 @@
  *   BROADCAST_POLL  true: such questions go to all, not to the known address; false by default
  *
  * Packets to 0.0.0.0 are dropped; those to broadcast addresses go to FF-FF-FF-FF-FF-FF, those to multicast addresses to 01-00-5E-xx-yy-zz (RFC 1112 6.4).
+ * With a reply 1,000 of the packets that wait for the address are sent at once, the rest before the next packets to it.
  * Packets wait for at most 65,536 addresses; another one takes the place of the oldest.
  *
  * Handlers: queries, responses, drops, length (read): queries sent, replies seen, packets lost, packets waiting; stats (read), some of these as text; ipaddr
@@ -60,7 +61,7 @@ TABLE_EXACT(neighbours, be32, struct neighbour, entry_capacity == 0 ? 65536 : en
 SCOPE(neighbours, REGIONAL(others_table, neighbours));
 
 /* Addresses that are asked for, in a list from the oldest on; 0.0.0.0 ends it. Packets wait in the holding queue of the address's number. */
-struct question { be32 before; be32 after; bool answered; u32 waiting; u32 questions; u64 asked; u64 used; };
+struct question { be32 before; be32 after; u32 waiting; u32 questions; u64 asked; u64 used; };
 TABLE_EXACT(unanswered, be32, struct question, 65536, 0);
 static be32 oldest, newest;
 static u32 held, open_questions;
@@ -317,7 +318,6 @@ static u32 send_until(be32 address, mac_t mac, u32 left)
 {
     struct question *question = table_find(unanswered, &address);
 
-    question->answered = true;
     question->questions = 0;
     for (u32 sent = 0; sent < SENT_AT_ONCE && question->waiting > left; sent++) {
         packet_take(ntohl(address));
@@ -329,34 +329,12 @@ static u32 send_until(be32 address, mac_t mac, u32 left)
     return question->waiting;
 }
 
-/* An address with packets that are still to be sent becomes the oldest, for the timer. */
-static void send_later(be32 address)
-{
-    struct question *question;
-    be32 after;
-
-    unlink_question(address);
-    after = oldest;
-    question = table_find(unanswered, &address);
-    question->before = htonl(0);
-    question->after = after;
-    oldest = address;
-    question = table_find(unanswered, &after);
-    if (question)
-        question->before = address;
-    else
-        newest = address;
-    timer_set(0, now());
-}
-
-/* Sends what waits for an address that has become known elsewhere, or is being sent; the packet is put aside meanwhile. */
+/* Sends what waits for an address that has become known elsewhere, or was too much for one reply; the packet is put aside meanwhile. */
 static void send_others(be32 address, mac_t mac)
 {
     if (!table_find(unanswered, &address) || !packet_hold(ASIDE))
         return;
-    if (send_until(address, mac, 0) > 0)
-        send_later(address);
-    else
+    if (send_until(address, mac, 0) == 0)
         forget(address);
     packet_take(ASIDE);
 }
@@ -440,10 +418,8 @@ static bool send_waiting(be32 address, mac_t mac)
     if (!question)
         return false;
     left = question->waiting == 0 ? 0 : send_until(address, mac, 1);
-    if (left > 1) {
-        send_later(address);
+    if (left > 1)
         return false;
-    }
     if (left == 1) {
         packet_take(ntohl(address));
         encapsulate_to(mac);
@@ -492,23 +468,6 @@ void push(int port)
     if (may_ask(address)) {
         make_query(address, tci);
         emit(query_output());
-    }
-}
-
-/* Sends more of what has been answered. */
-void timer(int n)
-{
-    be32 address = oldest;
-    const struct question *question = table_find(unanswered, &address);
-    const struct neighbour *neighbour = table_peek(neighbours, &address);
-
-    if (!question || !question->answered || !neighbour)
-        return;
-    if (send_waiting(address, neighbour->mac)) {
-        question = table_find(unanswered, &oldest);
-        if (question && question->answered)
-            timer_set(0, now());
-        emit(0);
     }
 }
 

@@ -73,6 +73,8 @@ fn examples(syntax: &str) -> Vec<String> {
         "IP_ROUTES" | "RANGE_ROUTES" => &["10.0.0.0/8 0", "0.0.0.0/0 1.2.3.4 1"],
         "IP6_ROUTES" => &["3ffe:1ce1:2::/48 0", "::/0 1"],
         "ARP_ENTRIES" => &["1.2.3.4 00:11:22:33:44:55"],
+        "ND_ENTRIES" => &["2001:db8::/32 00:11:22:33:44:55"],
+        "MAPPER" => &["- - 10.0.0.2 - 0 0"],
         "REWRITE" => &["pattern 1.0.0.1 1024-65535 - - 0 0"],
         "ADDRESS_PLACE" => &["1.2.3.4", "dst"],
         "STRINGS" => &["GET", "\"a, b\""],

@@ -90,7 +90,7 @@ fn ask(server: SocketAddr, text: &str) -> String {
 fn transfer(server: SocketAddr, bytes: usize) {
     let stream = TcpStream::connect_timeout(&server, PATIENCE).expect("a connection");
     stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
-    let sent: Vec<u8> = (0..bytes).map(|i| (i * 31 >> 3) as u8).collect();
+    let sent: Vec<u8> = (0..bytes).map(|i| ((i * 31) >> 3) as u8).collect();
     let mut reader = stream.try_clone().expect("a stream");
     let back = std::thread::scope(|scope| {
         let writer = scope.spawn(|| {

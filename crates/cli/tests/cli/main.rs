@@ -11,6 +11,7 @@ mod filter;
 mod formats;
 mod graph;
 mod help;
+mod hostile;
 mod install;
 mod live;
 mod pipes;

@@ -203,7 +203,7 @@ mod tests {
         let refused = |text: &str| read(text).err().unwrap();
         assert!(refused("require(library c.click)").contains("the library `c.click` cannot be read: No such file"));
         assert!(refused("elementclass X { require(library a.click) }").contains("within a compound"));
-        std::fs::write(folder.join("sub/b.click"), "elementclass Bar {\n input -> ; }\n").unwrap();
+        std::fs::write(folder.join("sub/b.click"), "elementclass Bar {\n input -> -> output }\n").unwrap();
         assert!(refused("require(library a.click)").contains("expected an element"), "{}", refused("require(library a.click)"));
         std::fs::remove_dir_all(folder).unwrap();
     }

@@ -1,0 +1,82 @@
+//! Configurations and programs as an attacker writes them: they end, within bounds, and nothing they say becomes code.
+
+use super::tools::{Dir, run};
+use std::fs;
+
+/// A class whose timer sets itself to a time that has passed.
+const PAST: &str = "/*\n * E -- sets its timer to the past\n */\n#include <netvm.h>\nELEMENT(E, \"1/1\", \"a/a\");\nstatic u64 c;\n\
+    void packet(int port) { timer_set(0, 1); emit(0); }\nvoid timer(int n) { c += 1; timer_set(0, 1); }\nREAD(c, u64, c);\n";
+
+#[test]
+fn timers_in_the_past_end_in_a_counted_trap() {
+    let dir = Dir::new("past");
+    let capture = dir.trace("in.pcap", 1, 50);
+    let elements = dir.file("elements");
+    fs::create_dir_all(&elements).expect("a folder");
+    dir.write("elements/E.c", PAST);
+    let file = dir.write("t.click", format!("FromDump({capture}, STOP true) -> e :: E -> count :: Counter -> Discard;"));
+    for engine in ["interp", "jit"] {
+        let ended = run(&format!("run --engine {engine} --elements {elements} {file} -h count.count -h e.c"));
+        assert_eq!(ended.status, 0, "{engine}: {}", ended.err);
+        assert!(ended.err.contains("timers ran 4096 times without time going on"), "{engine}: {}", ended.err);
+        assert!(ended.out.contains("count.count:\n50\n"), "{engine}: packets go on: {}", ended.out);
+    }
+}
+
+#[test]
+fn text_of_a_configuration_stays_text_in_the_native_build() {
+    let dir = Dir::new("inject");
+    let capture = dir.trace("in.pcap", 1, 5);
+    for out in [
+        "a*\\\n/ static int injected; /*",
+        "a\" ; static int injected; \"",
+        "??/\" ; static int injected; //",
+        "a\\\n static int injected;",
+    ] {
+        let file = dir.write("t.click", format!("FromDump({capture}, STOP true) -> Print(\"{}\") -> Discard;", out.replace('"', "\\\"")));
+        let text = run(&format!("compile {file} --emit native"));
+        assert_eq!(text.status, 0, "{out}: {}", text.err);
+        // Behind comments and strings are left out, nothing of it is there.
+        assert!(!code_of(&text.out).contains("injected"), "{out}");
+    }
+}
+
+/// C text without comments and strings, as a compiler reads it: trigraphs and spliced lines first.
+fn code_of(text: &str) -> String {
+    let text = text.replace("??/", "\\").replace("\\\r\n", "").replace("\\\n", "");
+    let (mut code, mut rest) = (String::new(), text.as_str());
+    while let Some(c) = rest.chars().next() {
+        let length = match c {
+            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '"' | '\'' => string_length(rest, c),
+            _ => {
+                code.push(c);
+                c.len_utf8()
+            }
+        };
+        rest = &rest[length..];
+    }
+    code
+}
+
+fn string_length(text: &str, quote: char) -> usize {
+    let mut escaped = true;
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            c if c == quote => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[test]
+fn texts_of_scripts_are_bounded() {
+    let dir = Dir::new("grow");
+    let file = dir.write("t.click", "Script(set x abcdefgh, label again, set x $x$x$x$x, goto again $(lt $(length $x) 100000000), stop);");
+    let ended = run(&format!("run {file}"));
+    assert!(ended.err.contains("a text of more than 1048576 bytes is left out"), "{}", ended.err);
+}
