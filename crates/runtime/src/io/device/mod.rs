@@ -5,7 +5,7 @@
 //!         ◀─ port: a batch ◀─────────────────────────────────────────── Device: frames to be sent (bounded)
 //! ```
 //!
-//! - A kind of device is a [`Port`] and a prefix in [`Spec::parse`].
+//! - A kind of device is a `Port` and a prefix in [`Spec::parse`].
 //! - Nothing waits but [`wait`], which waits for all devices at once.
 //! - No frame is lost silently: what the kernel or this module drops is counted by reason ([`Device::drops`]).
 //! - An interface that goes down or away is not the end: frames come again when it is back.
