@@ -16,6 +16,7 @@
 mod allocate;
 mod encode;
 mod lir;
+mod object;
 mod proofs;
 mod select;
 
@@ -26,6 +27,7 @@ use netil::module::HandlerKind;
 use std::fmt;
 
 pub use encode::Reference;
+pub use object::object;
 
 /// The most operations of MIR; what is made of more is larger than the kernel takes.
 const MAX_OPERATIONS: usize = 1 << 15;
