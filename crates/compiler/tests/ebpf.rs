@@ -88,7 +88,11 @@ fn filters_of_the_corpus() {
 
 #[test]
 fn objects() {
-    for (i, filter) in ["tcp port 80", "host 1.2.3.4 or host 10.0.0.1 or host 10.9.8.7 or host 172.16.3.4 or host 192.168.1.1 or host 9.9.9.9"].iter().enumerate() {
+    for (i, filter) in
+        ["tcp port 80", "host 1.2.3.4 or host 10.0.0.1 or host 10.9.8.7 or host 172.16.3.4 or host 192.168.1.1 or host 9.9.9.9"]
+            .iter()
+            .enumerate()
+    {
         let module = pcap_filter::compile(filter, LinkType::ETHERNET, &pcap_filter::Options::default()).unwrap();
         let program = verify(module).unwrap();
         let made = ebpf::compile(&program, &Options::default()).unwrap();

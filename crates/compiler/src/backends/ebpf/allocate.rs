@@ -161,7 +161,8 @@ impl Graph {
     /// A machine register for each virtual one, or those that must be spilled.
     fn colour(&self, short: &BTreeSet<Reg>) -> Result<Vec<u32>, Vec<Reg>> {
         let n = self.neighbours.len() as u32;
-        let mut left: BTreeSet<Reg> = (FIRST..n).map(Reg).filter(|r| self.merged[r.0 as usize] == *r && self.uses[r.0 as usize] > 0).collect();
+        let mut left: BTreeSet<Reg> =
+            (FIRST..n).map(Reg).filter(|r| self.merged[r.0 as usize] == *r && self.uses[r.0 as usize] > 0).collect();
         let mut degree: Vec<usize> = self.neighbours.iter().map(BTreeSet::len).collect();
         let mut easy: Vec<Reg> = left.iter().rev().copied().filter(|r| degree[r.0 as usize] < COLOURS as usize).collect();
         let mut stack = Vec::with_capacity(left.len());

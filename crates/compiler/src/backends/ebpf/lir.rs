@@ -99,7 +99,14 @@ pub(super) enum Inst {
 pub(super) enum End {
     Jump(Label),
     /// To the first label if the condition holds, else to the second.
-    Branch { cond: Cond, wide: bool, a: Reg, b: Src, yes: Label, no: Label },
+    Branch {
+        cond: Cond,
+        wide: bool,
+        a: Reg,
+        b: Src,
+        yes: Label,
+        no: Label,
+    },
     /// With the result in register 0.
     Exit,
 }

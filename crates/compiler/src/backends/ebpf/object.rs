@@ -34,11 +34,8 @@ pub fn object(program: &Program) -> Result<Vec<u8>, Refused> {
     object.add_symbol(symbol("_license", SymbolKind::Data, license, LICENSE.len()));
     let mut maps: HashMap<u32, SymbolId> = HashMap::new();
     for (i, map) in (0..).zip(&program.maps) {
-        let section = if map.read_only {
-            object.section_id(StandardSection::ReadOnlyData)
-        } else {
-            object.section_id(StandardSection::Data)
-        };
+        let section =
+            if map.read_only { object.section_id(StandardSection::ReadOnlyData) } else { object.section_id(StandardSection::Data) };
         object.append_section_data(section, &map.data, 8);
         maps.insert(i, object.section_symbol(section));
     }

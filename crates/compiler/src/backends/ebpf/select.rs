@@ -410,7 +410,9 @@ impl Select<'_> {
                 let n = limbs_of(self.func.ty(v));
                 (0..n).map(|i| self.constant(words.get(i).copied().unwrap_or(0))).collect()
             }
-            Some(Op::Cmp(..) | Op::SetHas(..)) if self.values[v.0 as usize].is_empty() => unreachable!("{v:?} is asked for by a branch alone"),
+            Some(Op::Cmp(..) | Op::SetHas(..)) if self.values[v.0 as usize].is_empty() => {
+                unreachable!("{v:?} is asked for by a branch alone")
+            }
             _ => self.values[v.0 as usize].clone(),
         }
     }

@@ -148,7 +148,8 @@ impl Select<'_> {
 
     fn member_wide(&mut self, set: &Set, v: Value, yes: Label, no: Label) -> Result<(), Refused> {
         if set.ranges().len() > MOST_WIDE {
-            let reason = format!("a set of {} ranges of {} bits; {MOST_WIDE} are the most of more than 64 bits", set.ranges().len(), set.width());
+            let reason =
+                format!("a set of {} ranges of {} bits; {MOST_WIDE} are the most of more than 64 bits", set.ranges().len(), set.width());
             return Err(Refused::whole(reason));
         }
         let limbs = self.limbs(v);

@@ -12,10 +12,14 @@ impl Select<'_> {
         let width = self.func.width(v);
         match op {
             Op::Load(space, order, addr, offset, _) => return self.load(*space, *order, (*addr, *offset), width),
-            Op::Cmp(op, a, b) => return self.flag(|s, yes, no| {
-                s.compare(*op, *a, *b, yes, no);
-                Ok(())
-            }).map(|r| vec![r]),
+            Op::Cmp(op, a, b) => {
+                return self
+                    .flag(|s, yes, no| {
+                        s.compare(*op, *a, *b, yes, no);
+                        Ok(())
+                    })
+                    .map(|r| vec![r]);
+            }
             Op::SetHas(set, a) => return self.flag(|s, yes, no| s.member(*set, *a, yes, no)).map(|r| vec![r]),
             Op::Select(c, a, b) => return self.choose(*c, *a, *b, width),
             Op::Checked(op, signed, a, b, _) => return Ok(vec![self.checked(*op, *signed, *a, *b)]),
@@ -136,10 +140,13 @@ impl Select<'_> {
     fn shift(&mut self, op: BinOp, width: u16, a: Value, by: Value) -> Reg {
         let a = self.reg(a);
         let a = if op == BinOp::Shr { self.signed(a, width) } else { a };
-        let (wide, r) = (width > 32 || op == BinOp::Shr, match self.small(by) {
-            Some(by) => return self.shift_by(op, width, a, by),
-            None => self.code.register(),
-        });
+        let (wide, r) = (
+            width > 32 || op == BinOp::Shr,
+            match self.small(by) {
+                Some(by) => return self.shift_by(op, width, a, by),
+                None => self.code.register(),
+            },
+        );
         let by = self.reg(by);
         let (inside, outside, join) = (self.code.block(), self.code.block(), self.code.block());
         self.branch(Cond::Lt, false, by, Src::Imm(width.into()), inside, outside);
@@ -339,7 +346,10 @@ impl Select<'_> {
     pub fn checksum(&mut self, subtract: bool, sum: Value, v: Value) -> Reg {
         let (sum, v) = (self.reg(sum), self.reg(v));
         let low = Src::Imm(0xffff);
-        let (r, v) = (self.made(Alu::Xor, false, sum, low), self.made(if subtract { Alu::Xor } else { Alu::Or }, false, v, Src::Imm(if subtract { 0xffff } else { 0 })));
+        let (r, v) = (
+            self.made(Alu::Xor, false, sum, low),
+            self.made(if subtract { Alu::Xor } else { Alu::Or }, false, v, Src::Imm(if subtract { 0xffff } else { 0 })),
+        );
         self.alu(Alu::And, false, r, low);
         self.alu(Alu::And, false, v, low);
         self.alu(Alu::Add, false, r, Src::Reg(v));

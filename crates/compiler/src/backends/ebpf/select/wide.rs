@@ -123,7 +123,9 @@ impl Select<'_> {
     /// Shifted up by a constant.
     fn up(&mut self, a: &[Reg], by: u64, count: usize) -> Vec<Reg> {
         let (whole, bits) = ((by / 64) as usize, (by % 64) as i32);
-        (0..count).map(|i| self.joined(i.checked_sub(whole + 1).and_then(|i| a.get(i)), i.checked_sub(whole).and_then(|i| a.get(i)), bits, true)).collect()
+        (0..count)
+            .map(|i| self.joined(i.checked_sub(whole + 1).and_then(|i| a.get(i)), i.checked_sub(whole).and_then(|i| a.get(i)), bits, true))
+            .collect()
     }
 
     /// Shifted down by a constant.
