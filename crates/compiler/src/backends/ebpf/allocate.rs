@@ -21,7 +21,7 @@ const ROUNDS: usize = 24;
 
 /// Gives each register of a program a machine's; `used` places of the stack are taken already.
 pub(super) fn allocate(code: &mut Code, used: usize) -> Result<(), Refused> {
-    let mut short = BTreeSet::new();
+    let mut short = code.kept.clone();
     let mut places = used;
     for _ in 0..ROUNDS {
         let order = code.order();
@@ -124,6 +124,9 @@ impl Graph {
         while std::mem::take(&mut again) {
             for (a, b) in &copies {
                 let (a, b) = (self.find(*a), self.find(*b));
+                if code.kept.contains(&a) || code.kept.contains(&b) {
+                    continue;
+                }
                 if a == b || a == FRAME || b == FRAME || self.neighbours[a.0 as usize].contains(&b) {
                     continue;
                 }

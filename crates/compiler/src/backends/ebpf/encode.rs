@@ -18,9 +18,8 @@ const DOUBLE: u8 = 0x18;
 const END_TO_BE: u8 = 0xdc;
 const CALL: u8 = 0x80;
 const EXIT: u8 = 0x90;
-/// In the source register of a constant of 64 bits: a map by its descriptor, or a place in its one value.
-pub(super) const PSEUDO_MAP: u8 = 1;
-pub(super) const PSEUDO_VALUE: u8 = 2;
+/// In the source register of a constant of 64 bits: a place in a map's one value.
+const PSEUDO_VALUE: u8 = 2;
 
 /// A reference to a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +28,8 @@ pub struct Reference {
     pub at: usize,
     /// Index of the map.
     pub map: u32,
-    /// The offset of a byte of its one value; none if the map itself is meant.
-    pub offset: Option<u32>,
+    /// The offset of a byte of its one value.
+    pub offset: u32,
 }
 
 /// The program's instructions, eight bytes each, and which of them refer to maps.
@@ -78,12 +77,8 @@ impl Encoder {
             Inst::Swap { dst, bits } => self.put(END_TO_BE, dst, 0, 0, i32::from(bits)),
             Inst::Const { dst, value } => self.double(dst, 0, value as u32, (value >> 32) as u32),
             Inst::Address { dst, map, offset } => {
-                self.references.push(Reference { at: self.out.len(), map, offset: Some(offset) });
+                self.references.push(Reference { at: self.out.len(), map, offset });
                 self.double(dst, PSEUDO_VALUE, 0, offset);
-            }
-            Inst::Map { dst, map } => {
-                self.references.push(Reference { at: self.out.len(), map, offset: None });
-                self.double(dst, PSEUDO_MAP, 0, 0);
             }
             Inst::Load { dst, base, offset, size } => self.put(LDX | MEM | size as u8, dst, base.0 as u8, offset, 0),
             Inst::Store { base, offset, size, src: Src::Reg(src) } => self.put(STX | MEM | size as u8, base, src.0 as u8, offset, 0),

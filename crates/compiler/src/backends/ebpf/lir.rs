@@ -84,8 +84,6 @@ pub(super) enum Inst {
     Const { dst: Reg, value: u64 },
     /// The address of a byte of a map that is one array.
     Address { dst: Reg, map: u32, offset: u32 },
-    /// A map, for functions of the kernel.
-    Map { dst: Reg, map: u32 },
     /// A load.
     Load { dst: Reg, base: Reg, offset: i16, size: Size },
     /// A store.
@@ -124,6 +122,8 @@ pub(super) struct Code {
     pub blocks: Vec<Block>,
     /// One past the last virtual register.
     pub registers: u32,
+    /// Registers that are not put on the stack.
+    pub kept: std::collections::BTreeSet<Reg>,
 }
 
 impl Alu {
@@ -164,7 +164,7 @@ impl Inst {
     pub fn def(&self) -> Option<Reg> {
         match self {
             Self::Alu { dst, .. } | Self::Swap { dst, .. } | Self::Const { dst, .. } | Self::Load { dst, .. } => Some(*dst),
-            Self::Address { dst, .. } | Self::Map { dst, .. } => Some(*dst),
+            Self::Address { dst, .. } => Some(*dst),
             Self::Call { .. } => Some(RESULT),
             Self::Store { .. } => None,
         }
@@ -197,7 +197,7 @@ impl Inst {
                 *dst = f(*dst, if op.reads() { Role::Both } else { Role::Def });
             }
             Self::Swap { dst, .. } => *dst = f(*dst, Role::Both),
-            Self::Const { dst, .. } | Self::Address { dst, .. } | Self::Map { dst, .. } => *dst = f(*dst, Role::Def),
+            Self::Const { dst, .. } | Self::Address { dst, .. } => *dst = f(*dst, Role::Def),
             Self::Load { dst, base, .. } => {
                 *base = f(*base, Role::Use);
                 *dst = f(*dst, Role::Def);

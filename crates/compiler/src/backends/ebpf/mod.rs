@@ -8,20 +8,23 @@
 //! again in the form that the verifier follows: `pointer + constant > data_end`, and for offsets that are computed a comparison with a constant
 //! first (`proofs`). Where MIR knows more than the verifier can, a test is emitted that never fails.
 //!
-//! Admitted: push handlers without loops whose memory is the packet, initialised data and read-only sets. Everything else is a [`Refused`] with the
-//! place and the reason. A packet is what lies between `data` and `data_end`; its length on the wire is the same.
+//! Admitted: push handlers whose loops count to a constant, on the packet, initialised data, read-only sets, info memory (on the stack), data and
+//! shared memory (an array map that all processors share without a lock). Everything else is a [`Refused`] with the place and the reason. A packet is what lies between `data` and `data_end`; its length on the wire is the same.
 //!
 //! Source: the kernel's Documentation/bpf (verifier, instruction set, libbpf's program types). Left out: loops, tail calls, packets in fragments.
 
 mod allocate;
 mod encode;
+mod layout;
 mod lir;
 mod object;
 mod proofs;
 mod select;
+mod unroll;
 
-use crate::mir::{Func, Site};
+use crate::mir::{Func, Order, Site, check};
 use crate::passes;
+use crate::translate::translate;
 use netil::Verified;
 use netil::module::HandlerKind;
 use std::fmt;
@@ -131,8 +134,12 @@ pub fn compile(program: &Verified, options: &Options) -> Result<Program, Refused
 fn optimised(program: &Verified) -> Result<Func, Refused> {
     // Jumps through tables are not to be had; the search for a case is made with the instructions.
     let options = passes::Options { disabled: vec!["switches".to_owned()], ..passes::Options::default() };
-    let made = crate::optimised(program, HandlerKind::Push, &options).map_err(|e| Refused::whole(e.to_string()))?;
-    made.map(|(func, _)| func).ok_or_else(|| Refused::whole("a program without a push handler: packets come by themselves"))
+    let translated = translate(program, HandlerKind::Push).map_err(|e| Refused::whole(e.to_string()))?;
+    let func = translated.ok_or_else(|| Refused::whole("a program without a push handler: packets come by themselves"))?;
+    let mut func = unroll::unroll(func)?;
+    debug_assert_eq!(check::check(&func), Ok(()), "after unrolling:\n{func}");
+    passes::optimise(&mut func, &passes::Context::new(program, Order::Little), &options);
+    Ok(func)
 }
 
 fn emit(program: &Verified, func: &Func, options: &Options) -> Result<Program, Refused> {
@@ -140,9 +147,10 @@ fn emit(program: &Verified, func: &Func, options: &Options) -> Result<Program, R
     if size > MAX_OPERATIONS {
         return Err(Refused::whole(format!("a program of {size} operations and branches; {MAX_OPERATIONS} are the most")));
     }
-    let (mut code, maps) = select::select(program, func, options)?;
+    let layout = layout::Layout::new(program)?;
+    let (mut code, maps) = select::select(program, func, options, &layout)?;
     code.clean();
-    allocate::allocate(&mut code, 0)?;
+    allocate::allocate(&mut code, layout.info as usize / 8)?;
     let (insts, references) = encode::encode(&code)?;
     Ok(Program { insts, references, maps })
 }

@@ -11,6 +11,7 @@ mod values;
 mod wide;
 
 use super::lir::{Alu, CONTEXT, Code, Cond, End, Inst, Label, RESULT, Reg, Size, Src};
+use super::layout::Layout;
 use super::proofs::{Bounds, Facts};
 use super::{Action, Map, Options, Refused};
 use crate::mir::cfg::Cfg;
@@ -26,7 +27,7 @@ const REDIRECT: i32 = 23;
 const LEAF: usize = 3;
 
 /// The program over virtual registers, and its maps.
-pub(super) fn select(program: &Verified, func: &Func, options: &Options) -> Result<(Code, Vec<Map>), Refused> {
+pub(super) fn select(program: &Verified, func: &Func, options: &Options, layout: &Layout) -> Result<(Code, Vec<Map>), Refused> {
     let cfg = Cfg::new(func);
     admit(func, &cfg)?;
     let mut code = Code::default();
@@ -35,6 +36,7 @@ pub(super) fn select(program: &Verified, func: &Func, options: &Options) -> Resu
         program,
         func,
         options,
+        layout,
         bounds: Bounds::new(func, &cfg),
         values: vec![Vec::new(); func.values.len()],
         labels: func.blocks.iter().map(|_| code.block()).collect(),
@@ -105,6 +107,7 @@ struct Select<'a> {
     program: &'a Verified,
     func: &'a Func,
     options: &'a Options,
+    layout: &'a Layout,
     bounds: Bounds,
     /// The registers of each value.
     values: Vec<Vec<Reg>>,
@@ -131,6 +134,7 @@ impl Select<'_> {
         let (data, end) = (self.data, self.end);
         self.emit(Inst::Load { dst: data, base: CONTEXT, offset: 0, size: Size::B4 });
         self.emit(Inst::Load { dst: end, base: CONTEXT, offset: 4, size: Size::B4 });
+        self.clear_info();
         let ports = self.program.module().all_ports();
         let input = ports.iter().find(|(_, port)| port.kind == PortKind::PushInput).map_or(0, |(id, _)| *id);
         for param in &self.func.block(Block(0)).params {
@@ -156,12 +160,16 @@ impl Select<'_> {
         match op {
             // There are fewer of these than a run may use up.
             Op::Budget(_) | Op::Present(_) => {}
-            Op::Check(space, extents) | Op::Proved(space, extents) => self.check(*space, extents)?,
+            Op::Check(space, extents) => self.check(*space, extents, false),
+            Op::Proved(space, extents) => self.check(*space, extents, true),
             Op::NonZero(a, _) => self.non_zero(*a),
-            Op::Store(space, order, addr, offset, value, _) => self.store(*space, *order, (*addr, *offset), *value)?,
+            Op::Store(space, order, addr, offset, value, _) => self.store(*space, *order, (*addr, *offset), *value),
             Op::Helper(helper, args, site) => self.helper(v, *helper, args, *site)?,
             Op::Const(_) | Op::WideConst(_) => {}
-            Op::ExceptionLoad(_) | Op::ExceptionStore(..) => return Err(Refused::whole("the exception table, which lasts")),
+            Op::ExceptionStore(entry, v) => {
+                let (base, v) = (self.exception(*entry), self.reg(*v));
+                self.emit(Inst::Store { base, offset: 0, size: Size::B4, src: Src::Reg(v) });
+            }
             _ if !self.needed[v.0 as usize] => {}
             _ => {
                 let value = self.value(v, op)?;
@@ -189,6 +197,10 @@ impl Select<'_> {
             Helper::ChecksumAdd | Helper::ChecksumSub => self.checksum(helper == Helper::ChecksumSub, args[0], args[1]),
             Helper::IsPresent => self.constant(1),
             Helper::Moved => self.constant(0),
+            Helper::InfoClear => {
+                self.clear_info();
+                return Ok(());
+            }
             _ => return Err(Refused::at(site, refusal(helper))),
         };
         self.values[v.0 as usize] = vec![made];

@@ -31,6 +31,7 @@ impl Select<'_> {
             }
             Plan::Bitmap { low, span, words } => {
                 let at = self.less(v, wide, *low);
+                let at = self.kept(at);
                 self.inside(at, wide, *span, no);
                 let word = self.made(Alu::Rsh, true, at, Src::Imm(6));
                 let word = self.entry_of(words, true, word);
@@ -61,7 +62,8 @@ impl Select<'_> {
         };
         let offset = self.table(bytes);
         let at = self.code.register();
-        self.emit(Inst::Address { dst: at, map: 0, offset });
+        let map = self.constants();
+        self.emit(Inst::Address { dst: at, map, offset });
         let scaled = self.made(Alu::Lsh, true, index, Src::Imm(if wide { 3 } else { 2 }));
         self.alu(Alu::Add, true, at, Src::Reg(scaled));
         let entry = self.code.register();
@@ -101,9 +103,11 @@ impl Select<'_> {
             32.. if !wide => self.constant(0),
             shift => self.made(Alu::Rsh, true, v, Src::Imm(shift.cast_signed())),
         };
+        let bucket = self.kept(bucket);
         let (most, far) = (search.index.iter().copied().max().unwrap_or(0), search.steps().sum::<usize>() as u64);
         self.inside(bucket, true, search.index.len() as u64, no);
         let at = self.entry_of(&search.index, false, bucket);
+        let at = self.kept(at);
         self.inside(at, true, most + 1, no);
         let room = (most + far + 1) as usize;
         let padded = |ends: &[u64]| {

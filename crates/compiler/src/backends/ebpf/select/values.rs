@@ -1,7 +1,7 @@
 //! Operations on values of at most 64 bits. Results have the bits above their width clear.
 
 use super::super::Refused;
-use super::super::lir::{Alu, Cond, End, Inst, Reg, Src};
+use super::super::lir::{Alu, Cond, End, Inst, Reg, Size, Src};
 use super::{Select, limbs};
 use crate::mir::{Op, Value};
 use netil::ops::{BinOp, UnOp, mask};
@@ -11,7 +11,7 @@ impl Select<'_> {
     pub fn value(&mut self, v: Value, op: &Op) -> Result<Vec<Reg>, Refused> {
         let width = self.func.width(v);
         match op {
-            Op::Load(space, order, addr, offset, _) => return self.load(*space, *order, (*addr, *offset), width),
+            Op::Load(space, order, addr, offset, _) => return Ok(self.load(*space, *order, (*addr, *offset), width)),
             Op::Cmp(op, a, b) => {
                 return self
                     .flag(|s, yes, no| {
@@ -50,6 +50,11 @@ impl Select<'_> {
             Op::PacketLen | Op::WireLen => {
                 let (end, data) = (self.end, self.data);
                 self.made(Alu::Sub, true, end, Src::Reg(data))
+            }
+            Op::ExceptionLoad(entry) => {
+                let (base, dst) = (self.exception(*entry), self.code.register());
+                self.emit(Inst::Load { dst, base, offset: 0, size: Size::B4 });
+                dst
             }
             Op::TimeSeconds | Op::TimeMicros | Op::TimeNanos => return Err(Refused::whole("the time of arrival, which XDP does not tell")),
             Op::Random(site) => return Err(Refused::at(*site, "a random number of netvm's, which is a function of the packet's number")),
