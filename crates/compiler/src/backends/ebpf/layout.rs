@@ -31,7 +31,7 @@ impl Layout {
         if info > MOST_INFO {
             return Err(Refused::whole(format!("{} bytes of info memory; {MOST_INFO} are the most", module.info_size)));
         }
-        if !uses.state {
+        if program.is_filter() {
             return Ok(Self { info, ..Self::default() });
         }
         if u64::from(module.data_size) + u64::from(program.shared_size()) > u64::from(MOST_STATE) {

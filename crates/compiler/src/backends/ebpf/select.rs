@@ -10,8 +10,8 @@ mod tests;
 mod values;
 mod wide;
 
-use super::lir::{Alu, CONTEXT, Code, Cond, End, Inst, Label, RESULT, Reg, Size, Src};
 use super::layout::Layout;
+use super::lir::{Alu, CONTEXT, Code, Cond, End, Inst, Label, RESULT, Reg, Size, Src};
 use super::proofs::{Bounds, Facts};
 use super::{Action, Map, Options, Refused};
 use crate::mir::cfg::Cfg;

@@ -1,9 +1,9 @@
 //! Accesses: to the packet by pointers that have been compared with its end, to constants and to what lasts by places in maps, to info memory on
 //! the stack, where the verifier wants addresses aligned.
 
+use super::super::Map;
 use super::super::lir::{Alu, Cond, End, FRAME, Inst, Reg, Size, Src};
 use super::super::proofs::MOST_OFFSET;
-use super::super::Map;
 use super::{Select, limbs};
 use crate::mir::{Extent, Order, Value};
 use netil::table::Space;
@@ -286,7 +286,10 @@ enum Home {
     /// In the map of constants, so many bytes.
     Constants(u32),
     /// In the map of what lasts.
-    Lasting { start: u32, size: u32 },
+    Lasting {
+        start: u32,
+        size: u32,
+    },
     /// At the end of the stack frame, so many bytes.
     Frame(u32),
 }
