@@ -20,3 +20,4 @@ mod profile;
 mod programs;
 mod tools;
 mod trace;
+mod xdp;
