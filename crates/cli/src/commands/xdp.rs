@@ -5,6 +5,7 @@ use crate::failure::{self, Failure, Outcome};
 use crate::signals::Signals;
 use netvm::io::bpf::{self, Mode};
 use netvm::targets;
+use std::io::ErrorKind as Kind;
 use std::time::Duration;
 
 /// Run a program or a filter in the kernel, before the network stack sees a packet (XDP)
@@ -47,12 +48,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let signals = Signals::watch()?;
     signals.end_with_terminal()?;
     let loaded = targets::load_xdp(&made).map_err(refused)?;
-    let mode = match args.mode {
-        Which::Any => Mode::Any,
-        Which::Driver => Mode::Driver,
-        Which::Generic => Mode::Generic,
+    let link = match args.mode {
+        Which::Driver => loaded.attach(interface, Mode::Driver),
+        Which::Generic => loaded.attach(interface, Mode::Generic),
+        // A driver may refuse for the interface's MTU, for one; the kernel can always.
+        Which::Any => loaded.attach(interface, Mode::Any).or_else(|error| match error.kind() {
+            Kind::PermissionDenied | Kind::ResourceBusy | Kind::AlreadyExists => Err(error),
+            _ => loaded.attach(interface, Mode::Generic),
+        }),
     };
-    let link = loaded.attach(interface, mode).map_err(refused)?;
+    let link = link.map_err(refused)?;
     failure::eprint_lossy(&format!("running on {}: {} instructions, until ^C", args.on, made.insts.len()));
     while !signals.stop() {
         std::thread::sleep(Duration::from_millis(20));
@@ -63,7 +68,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// The error with a remedy.
 fn told(error: &std::io::Error) -> String {
-    use std::io::ErrorKind as Kind;
     match error.kind() {
         Kind::PermissionDenied if error.raw_os_error() == Some(1) => {
             format!("{error}; it needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN")
@@ -71,6 +75,7 @@ fn told(error: &std::io::Error) -> String {
         Kind::ResourceBusy | Kind::AlreadyExists => {
             format!("{error}; there is a program already: ip link set dev IF xdp off takes it away")
         }
+        _ if error.raw_os_error() == Some(34) => format!("{error}; the driver wants a smaller MTU, --mode generic does not"),
         Kind::Unsupported => format!("{error}; --mode generic runs on every interface"),
         _ => error.to_string(),
     }

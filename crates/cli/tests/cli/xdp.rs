@@ -52,17 +52,24 @@ fn frames() -> Vec<Vec<u8>> {
     frames
 }
 
+/// A namespace whose interfaces the driver runs programs at: not with packets of several pages.
+fn space(name: &str) -> Option<Space> {
+    let space = Space::new(name)?;
+    assert!(["left", "right"].iter().all(|link| space.ip(&["link", "set", link, "mtu", "1500"])));
+    Some(space)
+}
+
 fn xdp(args: &[&str]) -> Command {
     netvm([&["xdp", "--on", "right"], args].concat())
 }
 
 #[test]
 fn what_the_filter_rejects_does_not_arrive() {
-    let Some(space) = Space::new("xdp") else { return };
+    let Some(space) = space("xdp") else { return };
     let (frames, mut udp) = (frames(), netvm::Filter::ethernet("udp").expect("a filter"));
     let burst: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
     let wanted = udp.matches(&burst).count();
-    for mode in ["any", "generic"] {
+    for mode in ["any", "driver", "generic"] {
         let seen = space.inside(|| {
             let program = Capturing::when(xdp(&["--mode", mode, "--filter", "udp"]), "running on");
             let capture = Capturing::begin(netvm(["filter", "-i", "right", "-c", &wanted.to_string(), "-w", "/dev/null", OURS]));
@@ -82,7 +89,7 @@ fn what_the_filter_rejects_does_not_arrive() {
 
 #[test]
 fn nothing_is_left_by_a_command_that_is_killed() {
-    let Some(space) = Space::new("xdpkill") else { return };
+    let Some(space) = space("xdpkill") else { return };
     space.inside(|| {
         let program = Capturing::when(xdp(&["--filter", "udp"]), "running on");
         assert!(has_program(&space, "right"));
