@@ -171,6 +171,26 @@ fn generated_modules() {
     assert!(made * 8 > count, "{made} of {count}");
 }
 
+/// Programs that decide much by few fields: many ways that meet again, which the kernel's verifier must not follow one by one.
+#[test]
+fn decisions() {
+    if !permitted() {
+        return;
+    }
+    let (first, count) = (number("NETVM_SEED", 0), number("NETVM_CASES", 300));
+    let packets: Vec<_> = (0..40).map(arbitrary::few_valued_packet).filter(|p| bpf::TESTED.contains(&p.len())).collect();
+    assert!(packets.len() > 10, "{}", packets.len());
+    let mut made = 0;
+    for seed in first..first + count {
+        let program = Arc::new(verify(arbitrary::seeded_decisions(seed)).unwrap());
+        if let Ok(compiled) = ebpf::compile(&program, &ports_apart(&program)) {
+            runs_alike(&format!("decisions {seed}"), &program, &compiled, &packets);
+            made += 1;
+        }
+    }
+    assert!(made * 2 > count, "{made} of {count}");
+}
+
 /// Filters of shapes that no front end makes: loops, switches, traps, odd widths.
 #[test]
 fn made_up_filters() {

@@ -15,7 +15,9 @@ const COLOURS: u32 = 10;
 /// The stack in places of eight bytes.
 const PLACES: usize = 512 / 8;
 /// More registers than places and registers are never live at once.
-const MOST_LIVE: usize = PLACES + COLOURS as usize;
+pub(super) const MOST_LIVE: usize = PLACES + COLOURS as usize;
+/// Registers with more neighbours are not merged: that would take time, and seldom succeed.
+const MOST_NEIGHBOURS: usize = 1 << 10;
 /// Spilling ends sooner in practice after two or three.
 const ROUNDS: usize = 24;
 
@@ -45,7 +47,7 @@ pub(super) fn allocate(code: &mut Code, used: usize) -> Result<(), Refused> {
     Err(too_much())
 }
 
-fn too_much() -> Refused {
+pub(super) fn too_much() -> Refused {
     Refused::whole("more values at once than ten registers and a stack of 512 bytes hold")
 }
 
@@ -125,6 +127,9 @@ impl Graph {
             for (a, b) in &copies {
                 let (a, b) = (self.find(*a), self.find(*b));
                 if code.kept.contains(&a) || code.kept.contains(&b) {
+                    continue;
+                }
+                if self.degree(a) + self.degree(b) > MOST_NEIGHBOURS {
                     continue;
                 }
                 if a == b || a == FRAME || b == FRAME || self.neighbours[a.0 as usize].contains(&b) {

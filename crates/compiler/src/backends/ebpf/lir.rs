@@ -324,8 +324,8 @@ impl Code {
         out
     }
 
-    /// Removes instructions whose results nobody reads, and blocks that do nothing.
-    pub fn clean(&mut self) {
+    /// Removes instructions whose results nobody reads, and blocks that do nothing; false if more registers than that are live at once.
+    pub fn clean(&mut self, most_live: usize) -> bool {
         self.thread();
         let order = self.order();
         let mut live: Vec<Live> = vec![Live::default(); self.blocks.len()];
@@ -341,12 +341,16 @@ impl Code {
                 inst.def().into_iter().for_each(|r| now.remove(r));
                 inst.uses(|r| now.insert(r));
                 kept.push(inst);
+                if now.len() > most_live {
+                    return false;
+                }
             }
             kept.reverse();
             block.insts = kept;
             live[label.0 as usize] = now;
         }
         self.thread();
+        true
     }
 
     /// Goes straight to where an empty block leads.

@@ -149,7 +149,9 @@ fn emit(program: &Verified, func: &Func, options: &Options) -> Result<Program, R
     }
     let layout = layout::Layout::new(program)?;
     let (mut code, maps) = select::select(program, func, options, &layout)?;
-    code.clean();
+    if !code.clean(allocate::MOST_LIVE) {
+        return Err(allocate::too_much());
+    }
     allocate::allocate(&mut code, layout.info as usize / 8)?;
     let (insts, references) = encode::encode(&code)?;
     Ok(Program { insts, references, maps })

@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 /// Offsets into a packet: the verifier follows them to 65,535, and adds the offset of an access to the one that is computed.
 pub(super) const MOST_OFFSET: u32 = 0x7fff;
 
+/// The most pointers that are remembered at once; others are computed and tested anew.
+const MOST_POINTERS: usize = 256;
+
 /// Upper bounds of values, by value; `u64::MAX` where nothing is known.
 pub(super) struct Bounds(Vec<u64>);
 
@@ -92,6 +95,13 @@ pub(super) struct Facts {
 }
 
 impl Facts {
+    /// A value's pointer is in that register.
+    pub fn points(&mut self, x: Value, pointer: Reg) {
+        if self.pointers.len() < MOST_POINTERS {
+            self.pointers.insert(x, pointer);
+        }
+    }
+
     /// So many bytes behind a pointer have been tested for.
     pub fn range(&self, pointer: Reg) -> u32 {
         self.ranges.get(&pointer).copied().unwrap_or(0)
@@ -99,6 +109,9 @@ impl Facts {
 
     /// They have.
     pub fn learn(&mut self, pointer: Reg, bytes: u32) {
+        if self.ranges.len() > MOST_POINTERS && !self.ranges.contains_key(&pointer) {
+            return;
+        }
         let known = self.ranges.entry(pointer).or_default();
         *known = (*known).max(bytes);
     }

@@ -17,6 +17,8 @@ use std::rc::Rc;
 /// The most copies of blocks, and of operations.
 const MOST_BLOCKS: usize = 1 << 12;
 const MOST_OPERATIONS: usize = 1 << 15;
+/// The most names that all copies of blocks begin with.
+const MOST_NAMES: usize = 1 << 20;
 
 /// The function without loops that count to a constant; itself if it has no loops.
 pub(super) fn unroll(func: Func) -> Result<Func, Refused> {
@@ -26,7 +28,7 @@ pub(super) fn unroll(func: Func) -> Result<Func, Refused> {
         return Ok(func);
     }
     let made = Func { blocks: Vec::new(), values: Vec::new(), sets: func.sets.clone(), ..func };
-    let mut u = Unroll { func: &func, cfg: &cfg, looping, made, copies: HashMap::new(), work: Vec::new(), operations: 0 };
+    let mut u = Unroll { func: &func, cfg: &cfg, looping, made, copies: HashMap::new(), work: Vec::new(), operations: 0, named: 0 };
     let entry = Edge { block: Block(0), args: Vec::new() };
     u.copy(&entry, None, &Rc::default());
     while let Some(task) = u.work.pop() {
@@ -81,6 +83,7 @@ struct Unroll<'a> {
     copies: HashMap<Key, Block>,
     work: Vec<Task>,
     operations: usize,
+    named: usize,
 }
 
 impl Unroll<'_> {
@@ -107,6 +110,7 @@ impl Unroll<'_> {
             };
             names.insert(*param, value);
         }
+        self.named += names.len();
         self.copies.insert(key, copy);
         self.work.push(Task { block: b, copy, names });
         copy
@@ -116,7 +120,7 @@ impl Unroll<'_> {
         let func = self.func;
         let data = func.block(block);
         self.operations += data.ops.len() + 1;
-        if self.made.blocks.len() > MOST_BLOCKS || self.operations > MOST_OPERATIONS {
+        if self.made.blocks.len() > MOST_BLOCKS || self.operations > MOST_OPERATIONS || self.named > MOST_NAMES {
             return Err(Refused::whole(format!("loops of more than {MOST_BLOCKS} blocks or {MOST_OPERATIONS} operations in all rounds")));
         }
         for v in &data.ops {

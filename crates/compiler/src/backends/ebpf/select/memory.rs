@@ -21,7 +21,7 @@ impl Select<'_> {
         }
         let offset = self.src(x, true);
         let pointer = self.made(Alu::Add, true, self.data, offset);
-        self.facts.pointers.insert(x, pointer);
+        self.facts.points(x, pointer);
         pointer
     }
 
@@ -135,7 +135,7 @@ impl Select<'_> {
                 let offset = self.reg(x);
                 let offset = self.at_most(offset, MOST_OFFSET);
                 let pointer = self.made(Alu::Add, true, self.data, Src::Reg(offset));
-                self.facts.pointers.insert(x, pointer);
+                self.facts.points(x, pointer);
                 pointer
             }
             Some(x) => self.pointer(x),
