@@ -7,7 +7,7 @@
 //! Source: Chaitin (1982); Briggs, Cooper and Torczon (1994); George and Appel (1996). Left out: splitting of live ranges.
 
 use super::Refused;
-use super::lir::{CONTEXT, Code, End, FIRST, FRAME, Inst, Label, Live, RESULT, Reg, Size, Src};
+use super::lir::{CONTEXT, Code, End, FIRST, FRAME, Inst, Label, Live, Reg, Size, Src};
 use std::collections::{BTreeSet, HashMap};
 
 /// Registers that values may have.
@@ -268,5 +268,4 @@ fn spill(code: &mut Code, graph: &mut Graph, spilled: &[Reg], first: usize, shor
         code.blocks[at].insts = out;
         code.blocks[at].end = end;
     }
-    debug_assert!(RESULT.0 < FIRST);
 }
