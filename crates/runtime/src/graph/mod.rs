@@ -34,6 +34,7 @@ mod observe;
 mod packet;
 mod printing;
 mod program;
+pub mod ring;
 mod routes;
 mod runs;
 mod schedule;
@@ -132,6 +133,10 @@ pub struct Settings {
     pub text: String,
     /// What it requires.
     pub requirements: Vec<String>,
+    /// For a stage among others: what comes from the one before, and goes to the next.
+    pub rings: Option<ring::Rings>,
+    /// For a stage among others: who asks elements that are in other stages.
+    pub elsewhere: Option<ring::Remote>,
     /// Elements are made to see whether they can be, and open no files.
     pub trial: bool,
 }
@@ -196,6 +201,8 @@ pub struct Graph {
     arrivals: u64,
     /// Nanoseconds of waiting for live devices.
     waited: u64,
+    /// For a stage among others: more may arrive, no earlier than that.
+    horizon: Option<u64>,
 }
 
 /// A packet about to enter an element.
@@ -224,6 +231,8 @@ struct Node {
     stats: NodeStats,
     /// What it took in bursts of linked elements that said each when they ran.
     part: meter::Part,
+    /// For sources, by output: the entry that packets have which go into linked elements.
+    entries: Vec<Option<u32>>,
 }
 
 impl Node {
@@ -242,6 +251,7 @@ impl Node {
             empties: None,
             stats,
             part: meter::Part::default(),
+            entries: Vec::new(),
         }
     }
 }
@@ -344,6 +354,7 @@ impl Graph {
             busy_rounds: 0,
             arrivals: 0,
             waited: 0,
+            horizon: None,
         }
     }
 
@@ -476,6 +487,12 @@ fn shared_table(application: &Application, first: &TableOf, factories: &Factorie
 }
 
 fn make_native(node: &Node, kinds: &kinds::Kinds, index: usize, info: &Info, settings: &Settings) -> Result<Body, String> {
+    if settings.rings.is_some() && node.class == ring::ABSENT {
+        return Ok(Body::Native(Some(ring::absent())));
+    }
+    if let Some(end) = ring::make(&node.class, &node.arguments, settings.rings.as_ref()) {
+        return Ok(Body::Native(Some(end)));
+    }
     let class = native::find(&node.class).ok_or_else(|| format!("no class of elements is called '{}'", node.class))?;
     let setup = Setup {
         name: &node.name,

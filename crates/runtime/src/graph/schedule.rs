@@ -198,8 +198,10 @@ impl Graph {
             (Some((time, node)), timer) if timer.is_none_or(|(when, _)| time <= when || !self.clock.follows_captures()) => {
                 self.arrive(node, time);
             }
+            (None, Some((when, _))) if self.horizon.is_some_and(|horizon| when >= horizon) => return false,
             (_, Some((when, _))) => self.wait_until(when, busy),
             (None, None) if busy => {}
+            (None, None) if self.horizon.is_some() => return false,
             (None, None) if self.stops == 0 && self.devices.are_live() => self.wait(LONGEST_WAIT),
             _ => return self.nothing_left(),
         }
@@ -217,7 +219,7 @@ impl Graph {
     }
 
     /// Timers that were set before the first packet of a capture are due so long after that, and not after the year 1970.
-    fn begin_time(&mut self, time: u64) {
+    pub(super) fn begin_time(&mut self, time: u64) {
         let late = self.clock.begin(time);
         for node in 0..if late > 0 { self.nodes.len() } else { 0 } {
             if let Body::Program(program) = &mut self.nodes[node].body {

@@ -1,6 +1,6 @@
 //! Running a configuration of elements: its text, the streams and the clock around it, what is told at the end.
 
-use super::{Args, lost, report, search};
+use super::{Args, cores, lost, report, search};
 use crate::commands::shared::grouped;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
@@ -87,6 +87,12 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
     let mut settings = Settings { seed: args.seed, budget: Some(args.budget), simulated: args.sim_time, ..Settings::default() };
     for map in &args.maps {
         device(map, &application, &mut settings)?;
+    }
+    if let Some(place) = args.place {
+        return cores::run(args, place, &application, settings, &signals, &reading);
+    }
+    if args.explain_place {
+        cores::explain(args, &application, 1)?;
     }
     let begun = Instant::now();
     let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: args.json });
@@ -215,7 +221,7 @@ pub(crate) fn say_handlers(graph: &mut Graph, handlers: &[String]) -> Outcome {
 }
 
 /// What handlers say, with what was asked.
-fn asked(graph: &mut Graph, handlers: &[String]) -> Outcome<Vec<(String, String)>> {
+pub(super) fn asked(graph: &mut Graph, handlers: &[String]) -> Outcome<Vec<(String, String)>> {
     let mut values = Vec::new();
     for handler in wanted(graph, handlers)? {
         values.extend(handler.read(graph)?.map(|value| (handler.shown(), value)));
@@ -266,7 +272,7 @@ fn wanted(graph: &Graph, handlers: &[String]) -> Outcome<Vec<Wanted>> {
     Ok(wanted)
 }
 
-fn tell(args: &Args, stats: &Stats, handlers: Vec<(String, String)>, seconds: f64) -> Outcome {
+pub(super) fn tell(args: &Args, stats: &Stats, handlers: Vec<(String, String)>, seconds: f64) -> Outcome {
     if args.json {
         let mut out = Out::new();
         out.json(&report::json(stats, handlers, seconds))?;
@@ -279,7 +285,7 @@ fn tell(args: &Args, stats: &Stats, handlers: Vec<(String, String)>, seconds: f6
 }
 
 /// Warns of traps, and of a run of which nothing came out.
-fn warn(application: &Application, library: &Library, stats: &Stats) {
+pub(super) fn warn(application: &Application, library: &Library, stats: &Stats) {
     for (at, (name, class, node)) in stats.nodes.iter().enumerate().filter(|(_, (_, _, node))| node.traps > 0) {
         let place = node.first_trap.as_deref().unwrap_or_default();
         let help = lost::unmarked(application, library, at).map(|help| format!("\nhelp: {help}")).unwrap_or_default();

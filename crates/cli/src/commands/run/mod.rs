@@ -5,6 +5,7 @@
 //! handler takes its arrivals in bursts, which gives the same.
 
 pub(crate) mod configuration;
+mod cores;
 pub(crate) mod follow;
 pub(crate) mod given;
 mod lost;
@@ -57,6 +58,7 @@ Examples:
   netvm run router.p4 --entries routes.txt --in 0=a.pcap --out 1=b.pcap
   netvm run router.click --map eth0=in.pcap,out.pcap --stats
   netvm run count --map in=trace.pcap
+  netvm run firewall.click --map inside=in.pcap --place rtc:2 --explain-place
   netvm run -e 'FromDump(trace.pcap) -> c :: Counter -> Discard' --handler c.count"
 )]
 pub(crate) struct Args {
@@ -120,6 +122,20 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = Settings::default().budget)]
     budget: u32,
 
+    /// Run a configuration on several threads: sources, replicas of the elements that need not see all packets, and the rest. The result is that of one thread.
+    /// rtc:N has N replicas, pipeline one, auto as many as there are cores
+    #[arg(long, value_name = "auto|rtc:N|pipeline", value_parser = cores::parse)]
+    place: Option<cores::Place>,
+
+    /// An element or a class whose state may be kept by each replica for itself: numbers that its handlers say are summed, other results may differ from those of
+    /// one thread
+    #[arg(long, value_name = "ELEMENT|CLASS", requires = "place")]
+    relax: Vec<String>,
+
+    /// Tell on standard error which thread each element is on with --place, and why
+    #[arg(long)]
+    explain_place: bool,
+
     /// Tell on standard error what became of the packets; of a configuration, for each element how many came, left by which output, and were dropped why, and how long
     /// the element took for each (one run in 64 is measured; of elements that run as one, what each takes of their time is told by 64 packets of one burst in some 4,096)
     #[arg(long)]
@@ -171,6 +187,8 @@ fn refuse_others(args: &Args, file: &std::path::Path) -> Outcome {
         ("--sim-time", args.sim_time),
         ("--elements", !args.elements.is_empty()),
         ("--explain-opt", args.explain_opt),
+        ("--place", args.place.is_some()),
+        ("--explain-place", args.explain_place),
         ("--entries", args.entries.is_some() && !super::p4::is_program(file)),
     ];
     match only.iter().find(|(_, given)| *given) {

@@ -244,6 +244,11 @@ pub trait Native {
         false
     }
 
+    /// True if a source has several outputs, and says of what it puts into the pool by which entry that comes in ([`Ctx::entry_of`]).
+    fn names_entries(&self) -> bool {
+        false
+    }
+
     /// When the next packet arrives.
     fn next_arrival(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
         let _ = ctx;
@@ -454,6 +459,11 @@ impl<'g> Ctx<'g> {
     /// A new packet at the present time.
     pub fn packet(&self, bytes: &[u8]) -> Packet {
         Packet::new(bytes, self.now(), &self.graph.info)
+    }
+
+    /// The entry that packets of an output have if they go into linked elements.
+    pub(crate) fn entry_of(&self, output: u32) -> Option<u32> {
+        self.graph.nodes[self.node].entries.get(output as usize).copied().flatten()
     }
 
     /// Where packets lie that are run in bursts.
