@@ -22,6 +22,7 @@
 #include "click.h"
 
 ELEMENT(Maglev, "1/1", "h/h");
+FLOW_STATE(ADDRESSES);
 PARAM(mac_t, source, "SRC", REQUIRED);
 PARAM_LIST(mac_t, backends, "BACKENDS", REQUIRED);
 PARAM(u32, size, "SIZE", KEYWORD(65537));

@@ -5,6 +5,7 @@
 
 use compiler::mir::{Func, Helper, Op, Order, Terminator, Value};
 use compiler::passes;
+use super::scratch::Scratch;
 use netil::Verified;
 use netil::module::HandlerKind;
 use netil::ops::BinOp;
@@ -14,17 +15,32 @@ use std::collections::HashMap;
 /// Whether that holds for what a program does with packets pushed into it; it is linked with nobody.
 pub(super) fn any_order(program: &Verified) -> bool {
     let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
-    matches!(optimised, Ok(Some((func, _))) if first_trace(program, &func, &|_| false).is_none())
+    matches!(optimised, Ok(Some((func, _))) if first_trace(program, &func, &Exempt::default()).is_none())
 }
 
-/// The first operation by which a program keeps something of a packet, or sees what was kept of others; operations on tables that `apart` names do not count.
-pub(super) fn first_trace(program: &Verified, func: &Func, apart: &dyn Fn(u32) -> bool) -> Option<Value> {
-    let counters = Counters::of(program, func);
+/// What does not count as a trace of packets.
+#[derive(Default)]
+pub(super) struct Exempt {
+    /// Operations on tables.
+    pub tables: bool,
+    /// Bytes of data memory that each run writes before it reads them.
+    pub scratch: Scratch,
+}
+
+/// The first operation by which a program keeps something of a packet, or sees what was kept of others.
+pub(super) fn first_trace(program: &Verified, func: &Func, exempt: &Exempt) -> Option<Value> {
+    let mut counters = Counters::of(program, func);
+    counters.places.retain(|place| !exempt.scratch.holds(place));
     let ages = |table: &u32| program.module().tables.get(*table as usize).is_none_or(|table| table.timeout_ns != 0);
     let leaves_no_trace = |value: Value, op: &Op| match op {
         Op::Random(_) | Op::ExceptionLoad(_) | Op::ExceptionStore(..) => false,
-        Op::Load(space, ..) | Op::Store(space, ..) => !is_kept(*space) || counters.may_be(func, value, op),
-        Op::Helper(helper, ..) if table_of(*helper).is_some_and(apart) => true,
+        Op::Load(space, ..) | Op::Store(space, ..) => {
+            let stored = if let Op::Store(.., stored, _) = op { *stored } else { value };
+            !is_kept(*space)
+                || counters.place(func, op, stored).is_some_and(|place| exempt.scratch.holds(&place))
+                || counters.may_be(func, value, op)
+        }
+        Op::Helper(helper, ..) if exempt.tables && is_of_table(*helper) => true,
         // The lookup of an older packet would make an entry younger.
         Op::Helper(Helper::Find(table) | Helper::Peek(table), ..) => !ages(table),
         Op::Helper(helper, ..) => !keeps(*helper) && (counters.is_empty() || !looks(*helper)),
@@ -33,13 +49,11 @@ pub(super) fn first_trace(program: &Verified, func: &Func, apart: &dyn Fn(u32) -
     ops(func).find(|(value, op)| !leaves_no_trace(*value, op)).map(|(value, _)| value)
 }
 
-/// The table that an operation is on.
-pub(super) fn table_of(helper: Helper) -> Option<u32> {
-    match helper {
-        Helper::Find(table) | Helper::Peek(table) | Helper::Insert(table) | Helper::DeleteEntry(table) => Some(table),
-        Helper::EntryLoad(table, _) | Helper::EntryStore(table, _) => Some(table),
-        _ => None,
-    }
+fn is_of_table(helper: Helper) -> bool {
+    matches!(
+        helper,
+        Helper::Find(_) | Helper::Peek(_) | Helper::Insert(_) | Helper::DeleteEntry(_) | Helper::EntryLoad(..) | Helper::EntryStore(..)
+    )
 }
 
 fn ops(func: &Func) -> impl Iterator<Item = (Value, &Op)> {
@@ -75,19 +89,19 @@ fn looks(helper: Helper) -> bool {
 
 /// Places in memory that stays: one, or some of those that follow each other at equal distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
-    space: Space,
+pub(super) struct Place {
+    pub space: Space,
     order: Order,
     /// Bytes of each.
-    bytes: u64,
-    at: Range,
+    pub bytes: u64,
+    pub at: Range,
 }
 
 /// Numbers from `low` to `high`, each by a multiple of `step` more than `low`; a step of 0 is one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Range {
-    low: u64,
-    high: u64,
+pub(super) struct Range {
+    pub low: u64,
+    pub high: u64,
     step: u64,
 }
 
@@ -168,7 +182,7 @@ fn edges(func: &Func) -> Edges {
 }
 
 /// Places that are stored to: each is added to, and what was there is for nothing else.
-struct Counters {
+pub(super) struct Counters {
     places: Vec<Place>,
     edges: Edges,
     /// Bytes of data and of shared memory.
@@ -178,7 +192,7 @@ struct Counters {
 }
 
 impl Counters {
-    fn of(program: &Verified, func: &Func) -> Self {
+    pub fn of(program: &Verified, func: &Func) -> Self {
         let mut uses = vec![0; func.values.len()];
         let mut count = |value: Value| uses[value.0 as usize] += 1;
         ops(func).for_each(|(_, op)| op.operands(&mut count));
@@ -213,7 +227,7 @@ impl Counters {
     }
 
     /// The places that an access to memory that stays may be at, if that is known; `value` is what is loaded or stored.
-    fn place(&self, func: &Func, op: &Op, value: Value) -> Option<Place> {
+    pub fn place(&self, func: &Func, op: &Op, value: Value) -> Option<Place> {
         let (Op::Load(space, order, at, offset, _) | Op::Store(space, order, at, offset, ..)) = op else { return None };
         let size = match space {
             Space::Data => self.sizes[0],

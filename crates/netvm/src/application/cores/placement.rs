@@ -5,7 +5,8 @@
 //!
 //! Source: Maestro (NSDI 2024) and NFOS (EuroSys 2024) derive the same of sequential programs; NRTE paper, section 3 (stages).
 
-use super::super::order::first_trace;
+use super::super::order::{Exempt, first_trace};
+use super::super::scratch::Scratch;
 use super::state::line_of;
 use compiler::mir::{Helper, Op};
 use compiler::passes;
@@ -75,7 +76,9 @@ impl Placement {
         };
         let reasons: Vec<Option<String>> = all.map(reason).collect();
         let stages = stages(application, &sources, &reasons);
-        Ok(Self { stages, reasons, flow: Flow::Any, relaxed })
+        let in_replicas = |at: &u32| stages[*at as usize] == Stage::Replica;
+        let flow = if application.by_flow.iter().any(in_replicas) { Flow::Addresses } else { Flow::Any };
+        Ok(Self { stages, reasons, flow, relaxed })
     }
 
     /// The elements of a stage.
@@ -100,18 +103,15 @@ impl Placement {
                 let _ = writeln!(text, "  {name} :: {class}{why}");
             }
         }
-        let _ = writeln!(text, "packets go to {}", shown(&self.flow));
+        let _ = writeln!(text, "packets go to {}", shown(self.flow));
         text
     }
 }
 
-fn shown(flow: &Flow) -> String {
+fn shown(flow: Flow) -> &'static str {
     match flow {
-        Flow::Any => "any replica".to_owned(),
-        Flow::Places(places) => {
-            let places: Vec<String> = places.iter().map(|(at, len)| format!("{at}-{}", at + len - 1)).collect();
-            format!("replicas by bytes {} of the frame, whichever comes first", places.join(" and "))
-        }
+        Flow::Any => "any replica",
+        Flow::Addresses => "replicas by the two addresses of their flow",
     }
 }
 
@@ -180,7 +180,7 @@ fn keeps(application: &Application, at: usize, instance: &Instance, relaxed: boo
             if application.shares(at as u32) {
                 return Some("it has a table or a variable together with others".to_owned());
             }
-            program_keeps(program, relaxed)
+            program_keeps(program, relaxed, application.by_flow.contains(&(at as u32)))
         }
     }
 }
@@ -195,7 +195,7 @@ fn behind_pull(application: &Application, at: usize) -> bool {
     before.into_iter().any(pulled)
 }
 
-fn program_keeps(program: &Verified, relaxed: bool) -> Option<String> {
+fn program_keeps(program: &Verified, relaxed: bool, by_flow: bool) -> Option<String> {
     let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
     let Ok(Some((func, _))) = optimised else { return Some("packets are pulled through it".to_owned()) };
     if program.module().handler(HandlerKind::Pull).is_some_and(|pull| pull.code.iter().any(|inst| inst.op == Instruction::PktAsk)) {
@@ -208,7 +208,7 @@ fn program_keeps(program: &Verified, relaxed: bool) -> Option<String> {
     if relaxed {
         return None;
     }
-    let trace = first_trace(program, &func, &|_| false)?;
+    let trace = first_trace(program, &func, &Exempt { tables: by_flow, scratch: Scratch::of(program) })?;
     Some(described(program, func.op(trace)?))
 }
 

@@ -56,7 +56,7 @@ impl Workers {
         let count = if middle.is_some() { replicas.max(1) } else { 1 };
         let (senders, receivers): (Vec<_>, Vec<_>) = (0..count).map(|_| mpsc::sync_channel(DEPTH)).unzip();
         let (returns, spare) = mpsc::channel();
-        let flow = placement.flow.clone();
+        let flow = placement.flow;
         self.spawn("sources", Stage::Source, move |own| run_sources(own, &sources, Link { flow, senders, spare }))?;
         let Some(middle) = middle.map(Arc::new) else { return Ok(receivers) };
         let mut results = Vec::new();

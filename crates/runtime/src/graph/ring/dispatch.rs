@@ -1,6 +1,7 @@
 //! The end of the first stage: arrivals are numbered and handed to replicas.
 
 use super::batch::{Batch, Plain};
+use super::flow;
 use crate::io::LinkType;
 use netil::cluster::{Cluster, Host};
 use netil::pool::Pool;
@@ -11,32 +12,23 @@ const EPOCH: u32 = 3072;
 const RUN: u32 = 64;
 
 /// Which replica has a packet.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flow {
     /// Any.
     #[default]
     Any,
-    /// All packets with the same bytes in these places of the frame, whichever of the places has which: first byte and length of each. Missing bytes are zeros.
-    Places(Vec<(u32, u32)>),
+    /// All packets between two addresses have the same, whichever comes first ([`super::flow`]).
+    Addresses,
 }
 
 impl Flow {
     /// The replica, one of so many, for the arrival with that number.
-    fn replica(&self, number: u32, bytes: &[u8], replicas: usize) -> usize {
+    fn replica(self, number: u32, link: LinkType, bytes: &[u8], replicas: usize) -> usize {
         match self {
             Self::Any => (number / RUN) as usize % replicas,
-            // A sum does not tell which place had which bytes.
-            Self::Places(places) => {
-                let sum = places.iter().fold(0_u64, |sum, (at, len)| sum.wrapping_add(hash(bytes, *at as usize, *len as usize)));
-                ((u128::from(mix(sum)) * replicas as u128) >> 64) as usize
-            }
+            Self::Addresses => ((u128::from(mix(flow::sum(link, bytes, mix))) * replicas as u128) >> 64) as usize,
         }
     }
-}
-
-fn hash(bytes: &[u8], at: usize, len: usize) -> u64 {
-    let byte = |at: usize| u64::from(bytes.get(at).copied().unwrap_or(0));
-    (at..at.saturating_add(len)).fold(0x9e37_79b9_7f4a_7c15, |hash, at| mix(hash ^ byte(at)))
 }
 
 /// Spreads what differs in any bit over all bits (the finaliser of splitmix64).
@@ -69,8 +61,9 @@ impl Dispatcher {
 
     fn add(&mut self, slot: u32, pool: &Pool) {
         let (bytes, it) = (pool.bytes(slot), pool.slot(slot));
-        let replica = self.flow.replica(self.number, bytes, self.batches.len());
-        let packet = Plain { bytes, wire_len: pool.wire_len(slot), time_ns: it.time_ns, link: LinkType::from_file(pool.tag(slot)) };
+        let link = LinkType::from_file(pool.tag(slot));
+        let replica = self.flow.replica(self.number, link, bytes, self.batches.len());
+        let packet = Plain { bytes, wire_len: pool.wire_len(slot), time_ns: it.time_ns, link };
         self.batches[replica].add(self.number, it.entry() as u16, packet);
         self.number += 1;
         self.first.get_or_insert(it.time_ns);
@@ -116,16 +109,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_directions_of_a_flow_have_one_replica_and_flows_are_spread() {
-        let flow = Flow::Places(vec![(0, 4), (4, 4)]);
+    fn flows_are_spread() {
         let mut counts = [0; 4];
         for n in 0..1000_u32 {
-            let (a, b) = (n.to_be_bytes(), [10, 1, 2, 3]);
-            let replica = flow.replica(n, &[a, b].concat(), 4);
-            assert_eq!(replica, flow.replica(n + 7, &[b, a].concat(), 4));
-            counts[replica] += 1;
+            let mut frame = vec![0; 34];
+            (frame[12], frame[14]) = (8, 0x45);
+            frame[26..30].copy_from_slice(&n.to_be_bytes());
+            counts[Flow::Addresses.replica(n, LinkType::EN10MB, &frame, 4)] += 1;
         }
         assert!(counts.iter().all(|count| *count > 200), "{counts:?}");
-        assert!(flow.replica(0, &[], 4) < 4);
+        assert!(Flow::Addresses.replica(0, LinkType::EN10MB, &[], 4) < 4);
+        let replicas: Vec<usize> = [0, RUN - 1, RUN, 4 * RUN].map(|n| Flow::Any.replica(n, LinkType::EN10MB, &[], 4)).to_vec();
+        assert_eq!(replicas, [0, 0, 1, 0]);
     }
 }

@@ -17,6 +17,7 @@
 mod batch;
 mod dispatch;
 mod ends;
+mod flow;
 
 pub use batch::{Batch, Inbox};
 pub use dispatch::{Dispatcher, Flow, Handover};
