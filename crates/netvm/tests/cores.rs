@@ -54,7 +54,7 @@ fn run_on(text: &str, reads: &[&str], replicas: usize, engine: &str, relax: &[&s
     let application = Application::read("test.click", &placed(text, input, &out), &reading()).unwrap_or_else(|e| panic!("{e}"));
     let relax: Vec<String> = relax.iter().map(|name| (*name).to_owned()).collect();
     let placement = Placement::new(application.application(), &relax).unwrap_or_else(|why| panic!("{why}"));
-    let (members, shown) = (placement.of(Stage::Replica).count(), placement.explain(application.application(), replicas));
+    let (members, shown) = (placement.of(Stage::Replica).count(), placement.explain(application.application(), Some(replicas)));
     let kept = Kept::default();
     let cores = application.start_on(placement, replicas, engine, unkept(), Settings::default(), Box::new(kept.clone()));
     let mut cores = cores.unwrap_or_else(|e| panic!("{e}"));
@@ -120,4 +120,53 @@ fn what_is_for_no_replica_runs_in_order() {
         }
     }
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// What runs in replicas and what does not, of the applications: an analysis that knows less would make them slower, and nothing else would tell.
+#[test]
+fn applications_have_their_work_in_replicas() {
+    let apps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps").canonicalize().unwrap();
+    // Configurations name files from the repository's folder on.
+    std::env::set_current_dir(apps.join("..")).unwrap();
+    for (config, parallel, ordered, by_flow) in [
+        ("firewall/firewall.click", &["Connections", "IPFilter", "CheckIPHeader"][..], &["Queue", "ToDevice"][..], true),
+        ("balancer/balancer.click", &["Maglev", "IPClassifier", "ARPResponder"], &["Queue"], true),
+        ("router/forward.click", &["RadixIPLookup", "EtherHop", "DecIPTTL"], &["Queue"], false),
+        ("nat/forward.click", &["CheckIPHeader", "DecIPTTL"], &["Napt", "EtherEncap"], false),
+        ("switch/switch.click", &["Classifier"], &["EtherSwitch"], false),
+    ] {
+        let file = apps.join(config);
+        let reading = netvm::application::Reading { elements: vec![file.with_file_name("elements")], ..Default::default() };
+        let application = Application::read(config, &std::fs::read_to_string(&file).unwrap(), &reading).unwrap_or_else(|e| panic!("{e}"));
+        let placement = Placement::new(application.application(), &[]).unwrap();
+        let class = |at: usize| application.application().instances[at].class.clone();
+        let of = |stage| placement.of(stage).map(class).collect::<Vec<_>>();
+        let (replicas, rest) = (of(Stage::Replica), of(Stage::Rest));
+        for wanted in parallel {
+            assert!(replicas.iter().any(|class| class == wanted), "{config}: {wanted} is not in replicas but {replicas:?}");
+        }
+        for wanted in ordered {
+            assert!(rest.iter().any(|class| class == wanted) && !replicas.iter().any(|class| class == wanted), "{config}: {wanted}");
+        }
+        let shown = placement.explain(application.application(), Some(2));
+        assert_eq!(shown.contains("by the two addresses of their flow"), by_flow, "{shown}");
+    }
+}
+
+#[test]
+fn what_cannot_be_cut_or_relaxed_is_told() {
+    let place = |text: &str, relax: &[&str]| {
+        let application = Application::read("test.click", text, &reading()).unwrap_or_else(|e| panic!("{e}"));
+        let relax: Vec<String> = relax.iter().map(|name| (*name).to_owned()).collect();
+        Placement::new(application.application(), &relax).map(|placement| placement.of(Stage::Replica).count())
+    };
+    let counted = "FromDump(x) -> c :: Counter -> Discard";
+    assert_eq!(place(counted, &[]), Ok(0));
+    assert_eq!(place(counted, &["Counter"]), Ok(2));
+    assert_eq!(place(counted, &["c"]), Ok(2));
+    assert!(place(counted, &["d"]).unwrap_err().contains("no element has that name"));
+    assert!(place("InfiniteSource -> Discard", &[]).unwrap_err().contains("captures or devices"));
+    assert!(place("FromDump(x, END_CALL d.reset_counts) -> d :: Discard", &[]).unwrap_err().contains("at its end"));
+    // An endless source beside a capture is in order, with all that is behind it.
+    assert_eq!(place("FromDump(x) -> Strip(1) -> d :: Discard; InfiniteSource -> d", &[]), Ok(1));
 }

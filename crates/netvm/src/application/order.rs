@@ -8,7 +8,7 @@ use compiler::passes;
 use super::scratch::Scratch;
 use netil::Verified;
 use netil::module::HandlerKind;
-use netil::ops::BinOp;
+use netil::ops::{BinOp, CmpOp};
 use netil::table::Space;
 use std::collections::HashMap;
 
@@ -135,37 +135,67 @@ const DEPTH: u32 = 12;
 /// Numbers below this are small.
 const SMALL: u64 = 1 << 31;
 
-/// What a value may be, as far as constants, sums and choices tell. Of an address, what lies behind the memory does not count: an access there is a trap.
-fn range(func: &Func, edges: &Edges, value: Value, depth: u32, behind: Option<u64>) -> Option<Range> {
-    let next = depth.checked_sub(1)?;
-    let of = |value: &Value| range(func, edges, *value, next, None);
-    // A sum with a number of less than 31 bits does not wrap around where the other is one, too.
-    let small = |value: &Value| func.constant(*value).is_some_and(|c| c < SMALL);
-    let part = |value: &Value, other: &Value| range(func, edges, *value, next, behind.filter(|_| small(other)));
-    let all = if func.width(value) < 64 { (1_u64 << func.width(value)) - 1 } else { u64::MAX };
-    let whole = Some(Range { low: 0, high: all, step: 1 }).filter(|_| func.width(value) <= 64);
-    let is_behind = |range: Option<Range>| range.zip(behind).is_some_and(|(range, behind)| range.low >= behind && range.high < SMALL);
-    let found = match func.op(value) {
-        Some(Op::Const(c)) => Some(Range::one(*c)),
-        Some(Op::Zext(a)) => of(a),
-        Some(Op::Select(_, a, b)) => match (of(a), of(b)) {
-            (a, b) if is_behind(b) => a,
-            (a, b) if is_behind(a) => b,
-            (a, b) => a.zip(b).map(|(a, b)| a.or(b)),
-        },
-        Some(Op::Bin(BinOp::Add, a, b)) => part(a, b).zip(part(b, a)).and_then(|(a, b)| a.plus(b)),
-        Some(Op::Bin(BinOp::Mul, a, b)) => func.constant(*b).zip(of(a)).and_then(|(factor, a)| a.times(factor)),
-        Some(Op::Bin(BinOp::Shl, a, b)) => func.constant(*b).zip(of(a)).and_then(|(by, a)| a.times(1_u64.checked_shl(by as u32)?)),
-        Some(Op::Bin(BinOp::And, _, b)) => func.constant(*b).map(|mask| Range { low: 0, high: mask, step: 1 }),
-        Some(Op::Bin(BinOp::Or, a, b)) => of(a).zip(of(b)).map(|(a, b)| Range {
-            low: a.low.max(b.low),
-            high: (a.high | b.high).checked_add(1).and_then(u64::checked_next_power_of_two).map_or(u64::MAX, |end| end - 1),
-            step: 1,
-        }),
-        Some(_) => None,
-        None => edges.get(&value).and_then(|from| from.iter().map(of).reduce(|a, b| Some(a?.or(b?)))).flatten(),
-    };
-    found.filter(|range| range.high <= all).or(whole)
+/// Follows values back, as far as constants, sums and choices tell what they may be.
+struct Follow<'f> {
+    func: &'f Func,
+    edges: &'f Edges,
+    /// A value that is known to be below a number here.
+    below: Option<(Value, u64)>,
+    /// Of an address: the size of the memory. What lies behind does not count, as an access there is a trap.
+    behind: Option<u64>,
+}
+
+impl Follow<'_> {
+    fn range(&self, value: Value, depth: u32) -> Option<Range> {
+        let width = self.func.width(value);
+        let all = if width < 64 { (1_u64 << width) - 1 } else { u64::MAX };
+        let whole = Some(Range { low: 0, high: all, step: 1 }).filter(|_| width <= 64);
+        let found = match self.below {
+            Some((known, below)) if known == value => Some(Range { low: 0, high: below - 1, step: 1 }),
+            _ => self.operation(value, depth.checked_sub(1)?),
+        };
+        found.filter(|range| range.high <= all).or(whole)
+    }
+
+    fn operation(&self, value: Value, depth: u32) -> Option<Range> {
+        let inside = Self { behind: None, ..*self };
+        let of = |value: &Value| inside.range(*value, depth);
+        let constant = |value: &Value| self.func.constant(*value);
+        // A sum with a number of less than 31 bits does not wrap around where the other is one, too.
+        let part = |value: &Value, other: &Value| if constant(other).is_some_and(|c| c < SMALL) { self.range(*value, depth) } else { of(value) };
+        match self.func.op(value) {
+            Some(Op::Const(c)) => Some(Range::one(*c)),
+            Some(Op::Zext(a)) => of(a),
+            Some(Op::Select(condition, a, b)) => self.choice(*condition, *a, *b, depth),
+            Some(Op::Bin(BinOp::Add, a, b)) => part(a, b).zip(part(b, a)).and_then(|(a, b)| a.plus(b)),
+            Some(Op::Bin(BinOp::Mul, a, b)) => constant(b).zip(of(a)).and_then(|(factor, a)| a.times(factor)),
+            Some(Op::Bin(BinOp::Shl, a, b)) => constant(b).zip(of(a)).and_then(|(by, a)| a.times(1_u64.checked_shl(by as u32)?)),
+            Some(Op::Bin(BinOp::And, _, b)) => constant(b).map(|mask| Range { low: 0, high: mask, step: 1 }),
+            Some(Op::Div(BinOp::Mod, _, b, _)) => constant(b).filter(|b| *b > 0).map(|b| Range { low: 0, high: b - 1, step: 1 }),
+            Some(Op::Bin(BinOp::Or, a, b)) => of(a).zip(of(b)).map(|(a, b)| Range {
+                low: a.low.max(b.low),
+                high: (a.high | b.high).checked_add(1).and_then(u64::checked_next_power_of_two).map_or(u64::MAX, |end| end - 1),
+                step: 1,
+            }),
+            Some(_) => None,
+            None => self.edges.get(&value).and_then(|from| from.iter().map(of).reduce(|a, b| Some(a?.or(b?)))).flatten(),
+        }
+    }
+
+    fn choice(&self, condition: Value, a: Value, b: Value, depth: u32) -> Option<Range> {
+        let below = match self.func.op(condition) {
+            Some(Op::Cmp(CmpOp::Lt, value, limit)) => self.func.constant(*limit).filter(|limit| *limit > 0).map(|limit| (*value, limit)),
+            _ => None,
+        };
+        let first = Self { behind: None, below: below.or(self.below), ..*self }.range(a, depth);
+        let second = Self { behind: None, ..*self }.range(b, depth);
+        let is_behind = |range: Option<Range>| range.zip(self.behind).is_some_and(|(range, behind)| range.low >= behind && range.high < SMALL);
+        match (first, second) {
+            (first, second) if is_behind(second) => first,
+            (first, second) if is_behind(first) => second,
+            (first, second) => first.zip(second).map(|(a, b)| a.or(b)),
+        }
+    }
 }
 
 /// By parameter of a block, the values that it may be.
@@ -234,7 +264,8 @@ impl Counters {
             Space::Shared => self.sizes[1],
             Space::Packet | Space::Info | Space::Initialised => return None,
         };
-        let at = range(func, &self.edges, *at, DEPTH, Some(size))?.plus(Range::one(u64::from(*offset)))?;
+        let follow = Follow { func, edges: &self.edges, below: None, behind: Some(size) };
+        let at = follow.range(*at, DEPTH)?.plus(Range::one(u64::from(*offset)))?;
         Some(Place { space: *space, order: *order, bytes: u64::from(func.width(value) / 8), at })
     }
 

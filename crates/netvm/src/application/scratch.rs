@@ -11,7 +11,7 @@ use netil::module::{Control, HandlerKind};
 use netil::table::Space;
 
 /// Larger memories are not looked at.
-const LARGEST: usize = 1 << 16;
+const LARGEST: usize = 1 << 18;
 /// The longest value of a handler, in bytes.
 const LONGEST: usize = 16;
 

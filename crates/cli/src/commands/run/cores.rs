@@ -48,7 +48,7 @@ pub(super) fn explain(args: &Args, application: &Application, replicas: usize) -
     let placement = Placement::new(application.application(), &args.relax)
         .map_err(|why| Failure::failed(format_args!("this configuration runs on one thread only: {why}")))?;
     if args.explain_place {
-        failure::eprint_lossy(placement.explain(application.application(), replicas).trim_end());
+        failure::eprint_lossy(placement.explain(application.application(), Some(replicas)).trim_end());
     }
     Ok(placement)
 }

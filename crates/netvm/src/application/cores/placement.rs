@@ -86,10 +86,19 @@ impl Placement {
         self.stages.iter().enumerate().filter(move |(_, its)| **its == stage).map(|(at, _)| at)
     }
 
-    /// The same for people: each stage with its elements, and why they are there.
-    pub fn explain(&self, application: &Application, replicas: usize) -> String {
+    /// Which replica has a packet, for people.
+    pub fn flow_shown(&self) -> &'static str {
+        match self.flow {
+            Flow::Any => "any replica",
+            Flow::Addresses => "replicas by the two addresses of their flow",
+        }
+    }
+
+    /// For people: each stage with its elements, and why they are there.
+    pub fn explain(&self, application: &Application, replicas: Option<usize>) -> String {
         let mut text = String::new();
-        let titles = [(Stage::Source, "sources".to_owned()), (Stage::Replica, format!("replicas: {replicas}")), (Stage::Rest, "in order".to_owned())];
+        let replicas = replicas.map_or("replicas".to_owned(), |replicas| format!("replicas: {replicas}"));
+        let titles = [(Stage::Source, "sources".to_owned()), (Stage::Replica, replicas), (Stage::Rest, "in order".to_owned())];
         for (stage, title) in titles {
             let _ = writeln!(text, "{title}");
             for at in self.of(stage) {
@@ -103,15 +112,8 @@ impl Placement {
                 let _ = writeln!(text, "  {name} :: {class}{why}");
             }
         }
-        let _ = writeln!(text, "packets go to {}", shown(self.flow));
+        let _ = writeln!(text, "packets go to {}", self.flow_shown());
         text
-    }
-}
-
-fn shown(flow: Flow) -> &'static str {
-    match flow {
-        Flow::Any => "any replica",
-        Flow::Addresses => "replicas by the two addresses of their flow",
     }
 }
 
