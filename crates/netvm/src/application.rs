@@ -29,6 +29,7 @@ mod library;
 pub(crate) mod linked;
 mod native_text;
 mod order;
+pub mod report;
 mod scratch;
 
 pub use cores::{Cores, Placement, Stage};

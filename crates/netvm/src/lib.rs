@@ -36,6 +36,7 @@
 mod ahead;
 pub mod application;
 mod auto;
+pub mod control;
 pub mod drawing;
 pub mod emit;
 pub mod engines;

@@ -48,7 +48,15 @@ const PARALLEL: [(&str, &str, &[&str], usize); 5] = [
 ];
 
 /// Runs a configuration on several threads; also how many elements are in replicas.
-fn run_on(text: &str, reads: &[&str], replicas: usize, engine: &str, relax: &[&str], folder: &Path, input: &Path) -> (Found, usize, String) {
+fn run_on(
+    text: &str,
+    reads: &[&str],
+    replicas: usize,
+    engine: &str,
+    relax: &[&str],
+    folder: &Path,
+    input: &Path,
+) -> (Found, usize, String) {
     let engine = engines::find(engine).unwrap();
     let out = folder.join(format!("{}-{replicas}", engine.name));
     let application = Application::read("test.click", &placed(text, input, &out), &reading()).unwrap_or_else(|e| panic!("{e}"));

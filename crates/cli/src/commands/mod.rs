@@ -6,6 +6,7 @@ mod check;
 pub(crate) mod click;
 mod compile;
 mod completions;
+mod ctl;
 mod disasm;
 mod elements;
 mod explain;
@@ -27,6 +28,7 @@ pub(crate) enum Command {
     Filter(Box<filter::Args>),
     Explain(explain::Args),
     Run(run::Args),
+    Ctl(ctl::Args),
     Check(check::Args),
     Trace(trace::Args),
     Graph(graph::Args),
@@ -47,6 +49,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Filter(args) => filter::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Run(args) => run::run(args),
+        Command::Ctl(args) => ctl::run(args),
         Command::Check(args) => check::run(args),
         Command::Trace(args) => trace::run(args),
         Command::Graph(args) => graph::run(args),

@@ -4,6 +4,7 @@ mod aot;
 mod bench;
 mod compile;
 mod configurations;
+mod control;
 mod devices;
 mod elements;
 mod explain;

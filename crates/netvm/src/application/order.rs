@@ -3,9 +3,9 @@
 //!
 //! Left out: what is written and read by the same run only, and entries of tables as counters.
 
+use super::scratch::Scratch;
 use compiler::mir::{Func, Helper, Op, Order, Terminator, Value};
 use compiler::passes;
-use super::scratch::Scratch;
 use netil::Verified;
 use netil::module::HandlerKind;
 use netil::ops::{BinOp, CmpOp};
@@ -162,7 +162,8 @@ impl Follow<'_> {
         let of = |value: &Value| inside.range(*value, depth);
         let constant = |value: &Value| self.func.constant(*value);
         // A sum with a number of less than 31 bits does not wrap around where the other is one, too.
-        let part = |value: &Value, other: &Value| if constant(other).is_some_and(|c| c < SMALL) { self.range(*value, depth) } else { of(value) };
+        let part =
+            |value: &Value, other: &Value| if constant(other).is_some_and(|c| c < SMALL) { self.range(*value, depth) } else { of(value) };
         match self.func.op(value) {
             Some(Op::Const(c)) => Some(Range::one(*c)),
             Some(Op::Zext(a)) => of(a),
@@ -189,7 +190,8 @@ impl Follow<'_> {
         };
         let first = Self { behind: None, below: below.or(self.below), ..*self }.range(a, depth);
         let second = Self { behind: None, ..*self }.range(b, depth);
-        let is_behind = |range: Option<Range>| range.zip(self.behind).is_some_and(|(range, behind)| range.low >= behind && range.high < SMALL);
+        let is_behind =
+            |range: Option<Range>| range.zip(self.behind).is_some_and(|(range, behind)| range.low >= behind && range.high < SMALL);
         match (first, second) {
             (first, second) if is_behind(second) => first,
             (first, second) if is_behind(first) => second,
@@ -246,9 +248,7 @@ impl Counters {
     /// Whether an access is one of a counter, or looks at what is none and not stored to.
     fn may_be(&self, func: &Func, value: Value, op: &Op) -> bool {
         match op {
-            Op::Store(.., sum, _) => {
-                self.place(func, op, *sum).is_some_and(|to| self.is_apart(to) && self.is_sum(func, *sum, op))
-            }
+            Op::Store(.., sum, _) => self.place(func, op, *sum).is_some_and(|to| self.is_apart(to) && self.is_sum(func, *sum, op)),
             _ => match self.place(func, op, value) {
                 Some(from) => !self.places.iter().any(|place| overlap(*place, from)) || self.is_only_added(func, value, op),
                 None => self.places.is_empty(),
@@ -281,7 +281,8 @@ impl Counters {
     /// Whether that is what was at a place and something more, for nothing but to be stored there.
     fn is_sum(&self, func: &Func, sum: Value, store: &Op) -> bool {
         let Some(Op::Bin(BinOp::Add, a, b)) = func.op(sum) else { return false };
-        let is_old = |value: &Value| func.op(*value).is_some_and(|op| is_same_place(func, op, store) && func.width(*value) == func.width(sum));
+        let is_old =
+            |value: &Value| func.op(*value).is_some_and(|op| is_same_place(func, op, store) && func.width(*value) == func.width(sum));
         self.uses[sum.0 as usize] == 1 && is_old(a) != is_old(b)
     }
 

@@ -71,13 +71,32 @@ impl Graph {
         (0..self.nodes.len()).flat_map(of).collect()
     }
 
+    /// Every element's name and class, and its own handlers: whether each can be read and written.
+    pub fn elements(&self) -> Vec<(String, String, Vec<(String, bool, bool)>)> {
+        let of = |node: usize| {
+            let it = &self.nodes[node];
+            let handlers = self.all_controls(node).map(|control| (control.name, control.read, control.write)).collect();
+            (it.name.clone(), it.class.clone(), handlers)
+        };
+        (0..self.nodes.len()).map(of).collect()
+    }
+
+    /// Whether there is a handler of that name to read, or to write.
+    pub fn has_handler(&self, handler: &str, write: bool) -> bool {
+        match self.find_handler(handler, None) {
+            Ok(Found::Of(node, name)) if write => self.all_controls(node).any(|control| control.write && control.name == name),
+            Ok(Found::Global(name)) if write => name == "stop",
+            _ => !write && self.can_read(handler, None),
+        }
+    }
+
     /// True if that can be read.
     pub(super) fn can_read(&self, handler: &str, from: Option<usize>) -> bool {
         match self.find_handler(handler, from) {
             Ok(Found::Global(name)) => GLOBAL.contains(&name.as_str()),
-            Ok(Found::Of(node, name)) if self.remote(node).is_some() => self.remote(node).is_some_and(|remote| {
-                remote.0.read(&format!("{}.{name}", self.nodes[node].name), "").is_ok()
-            }),
+            Ok(Found::Of(node, name)) if self.remote(node).is_some() => {
+                self.remote(node).is_some_and(|remote| remote.0.read(&format!("{}.{name}", self.nodes[node].name), "").is_ok())
+            }
             Ok(Found::Of(node, name)) => GENERIC.contains(&name.as_str()) || self.all_controls(node).any(|c| c.read && c.name == name),
             Err(_) => false,
         }

@@ -68,6 +68,7 @@ use netil::pool::Pool;
 use netil::tables::Table;
 use program::{Program, Shared, Together, seed_of};
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use timers::Timers;
@@ -127,6 +128,8 @@ pub struct Settings {
     pub replays: BTreeMap<String, Arc<Replay>>,
     /// Devices that are read and written live, by the names that the configuration has for them.
     pub live: BTreeMap<String, Spec>,
+    /// What ends a wait for live devices when there is something to read from it.
+    pub waker: Option<Arc<OwnedFd>>,
     /// Captures that devices write.
     pub outputs: BTreeMap<String, PathBuf>,
     /// The configuration's text, for the handlers that show it.

@@ -2,6 +2,7 @@
 
 use super::program::{Ended, MOST_TIMER_RUNS};
 use super::{Body, Graph, Stream, Task};
+use std::os::fd::AsFd;
 
 /// Rounds of tasks after which the next event comes although there still is work: tasks that make packets for ever must not keep others waiting.
 const BUSY: u32 = 1 << 16;
@@ -287,7 +288,7 @@ impl Graph {
             return self.host.sleep(nanoseconds);
         }
         let begun = self.host.clock().unwrap_or(0);
-        if let Err(error) = self.devices.wait(nanoseconds.min(LONGEST_WAIT)) {
+        if let Err(error) = self.devices.wait(self.settings.waker.as_deref().map(AsFd::as_fd), nanoseconds.min(LONGEST_WAIT)) {
             self.host.write(Stream::Err, format!("devices: {error}\n").as_bytes());
             self.ended = true;
         }

@@ -11,8 +11,6 @@ pub(super) fn json(application: &Application, placement: &Placement) -> Value {
         Stage::Replica => "replica",
         Stage::Rest => "in order",
     };
-    let element = |(at, instance): (usize, &netvm::netil::app::Instance)| {
-        json!({ "name": instance.name, "class": instance.class, "stage": stage(placement.stages[at]), "reason": placement.reasons[at] })
-    };
+    let element = |(at, instance): (usize, &netvm::netil::app::Instance)| json!({ "name": instance.name, "class": instance.class, "stage": stage(placement.stages[at]), "reason": placement.reasons[at] });
     json!({ "elements": application.instances.iter().enumerate().map(element).collect::<Vec<_>>(), "flow": placement.flow_shown() })
 }

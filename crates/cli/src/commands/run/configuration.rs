@@ -1,17 +1,19 @@
 //! Running a configuration of elements: its text, the streams and the clock around it, what is told at the end.
 
-use super::{Args, cores, lost, report, search};
+use super::{Args, control, cores, lost, report, search};
 use crate::commands::shared::grouped;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use netvm::application::{Application, Graph, Host, Library, Reading, Settings, Stats, Stream, native};
+use netvm::control::Server;
 use netvm::io::device::Spec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The longest sleep without a look at signals.
@@ -88,14 +90,16 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
     for map in &args.maps {
         device(map, &application, &mut settings)?;
     }
+    let server = control::open(args, &application, &mut settings)?;
     if let Some(place) = args.place {
-        return cores::run(args, place, &application, settings, &signals, &reading);
+        return cores::run(args, place, &application, (settings, server), &signals, &reading);
     }
     if args.explain_place {
         cores::explain(args, &application, 1)?;
     }
     let begun = Instant::now();
-    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: args.json });
+    let pending = server.as_ref().map(Server::pending);
+    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: args.json, asked: pending });
     let mut graph = application.start(args.engine.get(), args.engine.settings(), settings, host)?;
     if args.explain_opt {
         failure::eprint_lossy(application.explain(Some(&graph)).to_string().trim_end());
@@ -104,7 +108,7 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
         graph.measure(stopwatch);
     }
     let live = announce(&graph);
-    let whole = drive(&mut graph, &signals);
+    let whole = drive(&mut graph, &signals, server);
     // As JSON they are part of the one value that is printed.
     let handlers = if args.json { asked(&mut graph, &args.handlers)? } else { Vec::new() };
     if !args.json {
@@ -187,12 +191,15 @@ fn names(application: &Application, classes: &[&str], device: &str) -> bool {
 }
 
 /// Runs to the end or to a signal, and completes outputs. False if something was damaged.
-pub(crate) fn drive(graph: &mut Graph, signals: &Signals) -> bool {
+pub(crate) fn drive(graph: &mut Graph, signals: &Signals, mut server: Option<Server>) -> bool {
     let mut bar = Progress::new(true);
     graph.start();
     let mut turns = 0u32;
     while !signals.stop() && graph.turn() {
         turns = turns.wrapping_add(1);
+        if let Some(server) = &mut server {
+            server.serve(graph);
+        }
         if turns.is_multiple_of(256) {
             bar.at(graph.progress());
         }
@@ -275,7 +282,7 @@ fn wanted(graph: &Graph, handlers: &[String]) -> Outcome<Vec<Wanted>> {
 pub(super) fn tell(args: &Args, stats: &Stats, handlers: Vec<(String, String)>, seconds: f64) -> Outcome {
     if args.json {
         let mut out = Out::new();
-        out.json(&report::json(stats, handlers, seconds))?;
+        out.json(&netvm::application::report::json(stats, handlers, seconds))?;
         out.flush()?;
     }
     if args.stats {
@@ -306,6 +313,14 @@ pub(crate) struct Terminal {
     pub(crate) signals: Signals,
     /// Whether what elements print goes to standard error, since standard output is for JSON.
     pub(crate) only_err: bool,
+    /// Somebody asks something over a socket.
+    pub(crate) asked: Option<Arc<AtomicBool>>,
+}
+
+impl Terminal {
+    fn is_asked(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| asked.load(Ordering::Relaxed))
+    }
 }
 
 impl Host for Terminal {
@@ -324,7 +339,7 @@ impl Host for Terminal {
     fn sleep(&mut self, nanoseconds: u64) {
         let _ = self.out.flush();
         let end = Instant::now() + Duration::from_nanos(nanoseconds.min(3_600_000_000_000));
-        while !self.signals.stop() {
+        while !self.signals.stop() && !self.is_asked() {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;

@@ -7,6 +7,7 @@ use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use netvm::application::{Application, Cores, Library, Placement, Reading, Settings};
+use netvm::control::Server;
 use std::time::Instant;
 
 /// The most replicas that are asked for.
@@ -57,7 +58,7 @@ pub(super) fn run(
     args: &Args,
     place: Place,
     application: &Application,
-    settings: Settings,
+    (settings, server): (Settings, Option<Server>),
     signals: &Signals,
     reading: &Reading,
 ) -> Outcome {
@@ -67,9 +68,9 @@ pub(super) fn run(
     let replicas = place.replicas();
     let placement = explain(args, application, replicas)?;
     let begun = Instant::now();
-    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: args.json });
+    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: args.json, asked: None });
     let mut cores = application.start_on(placement, replicas, args.engine.get(), args.engine.settings(), settings, host)?;
-    let whole = drive(&mut cores, signals);
+    let whole = drive(&mut cores, signals, server);
     let handlers = if args.json { asked(cores.graph(), &args.handlers)? } else { Vec::new() };
     if !args.json {
         say_handlers(cores.graph(), &args.handlers)?;
@@ -82,11 +83,14 @@ pub(super) fn run(
 }
 
 /// Runs to the end or to a signal, and completes outputs. False if something was damaged.
-fn drive(cores: &mut Cores, signals: &Signals) -> bool {
+fn drive(cores: &mut Cores, signals: &Signals, mut server: Option<Server>) -> bool {
     let mut bar = Progress::new(true);
     cores.start();
     while cores.turn() {
         bar.at(cores.progress());
+        if let Some(server) = &mut server {
+            server.serve(cores);
+        }
         if signals.stop() {
             cores.stop();
         }

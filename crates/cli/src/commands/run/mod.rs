@@ -5,6 +5,7 @@
 //! handler takes its arrivals in bursts, which gives the same.
 
 pub(crate) mod configuration;
+pub(crate) mod control;
 mod cores;
 pub(crate) mod follow;
 pub(crate) mod given;
@@ -136,6 +137,10 @@ pub(crate) struct Args {
     #[arg(long)]
     explain_place: bool,
 
+    /// Let netvm ctl read and write handlers while a configuration runs, by a Unix socket at PATH (if not said, one of its own) that only this user may use
+    #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, value_hint = clap::ValueHint::AnyPath)]
+    control: Option<Option<PathBuf>>,
+
     /// Tell on standard error what became of the packets; of a configuration, for each element how many came, left by which output, and were dropped why, and how long
     /// the element took for each (one run in 64 is measured; of elements that run as one, what each takes of their time is told by 64 packets of one burst in some 4,096)
     #[arg(long)]
@@ -188,6 +193,7 @@ fn refuse_others(args: &Args, file: &std::path::Path) -> Outcome {
         ("--elements", !args.elements.is_empty()),
         ("--explain-opt", args.explain_opt),
         ("--place", args.place.is_some()),
+        ("--control", args.control.is_some()),
         ("--explain-place", args.explain_place),
         ("--entries", args.entries.is_some() && !super::p4::is_program(file)),
     ];

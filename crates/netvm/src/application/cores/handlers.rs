@@ -14,9 +14,13 @@ pub(super) enum Request {
     Read(String, String, Sender<Result<String, String>>),
     Write(String, String, Sender<Result<(), String>>),
     Stats(Sender<WorkerStats>),
+    Elements(Sender<Vec<Element>>),
     /// Outputs are to be completed.
     Finish(Sender<()>),
 }
+
+/// An element's name and class, and its handlers: whether each can be read and written.
+pub(super) type Element = (String, String, Vec<(String, bool, bool)>);
 
 /// What became of packets on a thread.
 pub(super) struct WorkerStats {
@@ -33,6 +37,7 @@ pub(super) fn answer(graph: &mut Graph, request: Request, stage: Stage) -> Optio
         Request::Read(handler, text, reply) => drop(reply.send(graph.read(&handler, &text, None))),
         Request::Write(handler, text, reply) => drop(reply.send(graph.write(&handler, &text, None))),
         Request::Stats(reply) => drop(reply.send(WorkerStats { stats: graph.stats(), sources: stage == Stage::Source })),
+        Request::Elements(reply) => drop(reply.send(graph.elements())),
         Request::Finish(reply) => {
             let faults = graph.finish();
             let _ = reply.send(());
@@ -118,6 +123,11 @@ impl Directory {
         }
     }
 
+    /// The elements of all threads; those of other stages are absent.
+    pub(super) fn elements(&self) -> Vec<Vec<Element>> {
+        self.workers.iter().filter_map(|worker| worker.ask(Request::Elements)).collect()
+    }
+
     pub(super) fn stats(&self) -> Vec<WorkerStats> {
         self.workers.iter().filter_map(|worker| worker.ask(Request::Stats)).collect()
     }
@@ -130,13 +140,17 @@ impl Directory {
 
 impl Elsewhere for Directory {
     fn read(&self, handler: &str, text: &str) -> Result<String, String> {
-        let ask = |worker: &Worker| worker.ask(|reply| Request::Read(handler.to_owned(), text.to_owned(), reply)).unwrap_or_else(|| Err(GONE.to_owned()));
+        let ask = |worker: &Worker| {
+            worker.ask(|reply| Request::Read(handler.to_owned(), text.to_owned(), reply)).unwrap_or_else(|| Err(GONE.to_owned()))
+        };
         let values = self.who_has(handler)?.into_iter().map(ask).collect::<Result<Vec<String>, String>>()?;
         together(handler, values, self.bases.get(handler).copied())
     }
 
     fn write(&self, handler: &str, text: &str) -> Result<(), String> {
-        let ask = |worker: &Worker| worker.ask(|reply| Request::Write(handler.to_owned(), text.to_owned(), reply)).unwrap_or_else(|| Err(GONE.to_owned()));
+        let ask = |worker: &Worker| {
+            worker.ask(|reply| Request::Write(handler.to_owned(), text.to_owned(), reply)).unwrap_or_else(|| Err(GONE.to_owned()))
+        };
         self.who_has(handler)?.into_iter().try_for_each(ask)
     }
 }

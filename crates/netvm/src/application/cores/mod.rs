@@ -110,10 +110,11 @@ impl Application {
         let (threads, directory) = workers.wait(&self.application, &placement).map_err(|faults| self.drawn(faults))?;
         let rings = Rings::default();
         let inbox = Arc::clone(&rings.inbox);
-        let mut rest = finish_graph(&rest, making, rings, Some(Remote(Arc::clone(&directory) as Arc<_>)), host).map_err(|error| match error {
-            NotMade::Faults(faults) => self.drawn(faults),
-            NotMade::Other(error) => error,
-        })?;
+        let mut rest =
+            finish_graph(&rest, making, rings, Some(Remote(Arc::clone(&directory) as Arc<_>)), host).map_err(|error| match error {
+                NotMade::Faults(faults) => self.drawn(faults),
+                NotMade::Other(error) => error,
+            })?;
         rest.open();
         Ok(Cores { rest, inbox, inputs, begun: false, directory, told: hears, faults, threads, run, placement })
     }
@@ -226,6 +227,17 @@ impl Cores {
     /// Which stage each element is in.
     pub fn placement(&self) -> &Placement {
         &self.placement
+    }
+
+    /// Every element's name and class, and its own handlers: whether each can be read and written.
+    pub fn elements(&self) -> Vec<(String, String, Vec<(String, bool, bool)>)> {
+        let mut all = self.rest.elements();
+        all.truncate(self.placement.stages.len());
+        for other in self.directory.elements() {
+            let present = |(_, its): &(&mut handlers::Element, handlers::Element)| its.1 != runtime::graph::ring::ABSENT;
+            all.iter_mut().zip(other).filter(present).for_each(|(own, its)| *own = its);
+        }
+        all
     }
 
     /// What became of the packets so far, of all stages together.

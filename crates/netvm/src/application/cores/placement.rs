@@ -147,9 +147,8 @@ fn watched(application: &Application) -> BTreeSet<usize> {
 fn mentions(text: &str, name: &str) -> bool {
     let last = name.rsplit('/').next().unwrap_or(name);
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '@';
-    text.match_indices(last).any(|(at, _)| {
-        !text[..at].chars().next_back().is_some_and(is_part) && !text[at + last.len()..].chars().next().is_some_and(is_part)
-    })
+    text.match_indices(last)
+        .any(|(at, _)| !text[..at].chars().next_back().is_some_and(is_part) && !text[at + last.len()..].chars().next().is_some_and(is_part))
 }
 
 fn stages(application: &Application, sources: &[bool], reasons: &[Option<String>]) -> Vec<Stage> {
@@ -203,7 +202,8 @@ fn program_keeps(program: &Verified, relaxed: bool, by_flow: bool) -> Option<Str
     if program.module().handler(HandlerKind::Pull).is_some_and(|pull| pull.code.iter().any(|inst| inst.op == Instruction::PktAsk)) {
         return Some("it asks for packets itself".to_owned());
     }
-    let sets = |kind| program.module().handler(kind).is_some_and(|handler| handler.code.iter().any(|inst| inst.op == Instruction::TimerSet));
+    let sets =
+        |kind| program.module().handler(kind).is_some_and(|handler| handler.code.iter().any(|inst| inst.op == Instruction::TimerSet));
     if HandlerKind::ALL.into_iter().any(sets) {
         return Some("it sets timers".to_owned());
     }
@@ -227,7 +227,9 @@ fn described(program: &Verified, op: &Op) -> String {
                 Helper::DeleteEntry(n) => format!("it deletes from table `{}`", table(n)),
                 Helper::EntryStore(n, _) => format!("it writes into entries of table `{}`", table(n)),
                 Helper::Hold | Helper::Take => "it holds packets".to_owned(),
-                Helper::CoproIn(..) | Helper::CoproOut(..) | Helper::CoproInvoke(..) | Helper::CoproShow(_) => "it uses a coprocessor".to_owned(),
+                Helper::CoproIn(..) | Helper::CoproOut(..) | Helper::CoproInvoke(..) | Helper::CoproShow(_) => {
+                    "it uses a coprocessor".to_owned()
+                }
                 _ => "it changes a variable".to_owned(),
             };
             (what, Some(*site))

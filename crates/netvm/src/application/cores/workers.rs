@@ -64,7 +64,9 @@ impl Workers {
             let (output, result) = mpsc::sync_channel(DEPTH);
             let (part, rings) = (Arc::clone(&middle), Rings { numbers: true, annotated: annotated.clone(), ..Rings::default() });
             let returns = returns.clone();
-            self.spawn(&format!("replica {n}"), Stage::Replica, move |own| run_replica(own, &part, rings, Ends { input, output, returns }))?;
+            self.spawn(&format!("replica {n}"), Stage::Replica, move |own| {
+                run_replica(own, &part, rings, Ends { input, output, returns })
+            })?;
             results.push(result);
         }
         Ok(results)
@@ -83,7 +85,11 @@ impl Workers {
     }
 
     /// Waits until all graphs are made.
-    pub(super) fn wait(self, application: &app::Application, placement: &Placement) -> Result<(Vec<JoinHandle<()>>, Arc<Directory>), Vec<Fault>> {
+    pub(super) fn wait(
+        self,
+        application: &app::Application,
+        placement: &Placement,
+    ) -> Result<(Vec<JoinHandle<()>>, Arc<Directory>), Vec<Fault>> {
         let (mut bases, mut faults) = (HashMap::new(), Vec::new());
         for ready in &self.ready {
             match ready.recv() {
@@ -183,7 +189,9 @@ fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends) {
     }
     graph.start();
     let mut begun = false;
-    while let Some(batch) = receive(&ends.input, || requests.try_iter().for_each(|request| drop(answer(&mut graph, request, Stage::Replica)))) {
+    while let Some(batch) =
+        receive(&ends.input, || requests.try_iter().for_each(|request| drop(answer(&mut graph, request, Stage::Replica))))
+    {
         let span = batch.span();
         lock(&inbox).fill(vec![batch]);
         if let Some((first, last)) = span {

@@ -82,7 +82,13 @@ pub fn run(job: &Job<'_>, engine: &EngineInfo, engines: engines::Settings, folde
 ///
 /// # Errors
 /// As [`run`], and if it cannot be placed.
-pub fn run_on(job: &Job<'_>, engine: &'static EngineInfo, engines: engines::Settings, folder: &Path, replicas: usize) -> Result<Found, String> {
+pub fn run_on(
+    job: &Job<'_>,
+    engine: &'static EngineInfo,
+    engines: engines::Settings,
+    folder: &Path,
+    replicas: usize,
+) -> Result<Found, String> {
     start(job, folder, |application, settings, host| {
         let placement = Placement::new(application.application(), &[])?;
         let cores = application.start_on(placement, replicas, engine, engines, settings, host).map_err(|error| error.to_string())?;

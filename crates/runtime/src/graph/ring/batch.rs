@@ -33,7 +33,13 @@ pub(super) struct Entry {
 #[derive(Debug)]
 pub(super) enum What {
     /// Where its bytes begin.
-    Bytes { at: usize, len: u32, wire_len: u32, time_ns: u64, link: LinkType },
+    Bytes {
+        at: usize,
+        len: u32,
+        wire_len: u32,
+        time_ns: u64,
+        link: LinkType,
+    },
     Whole(Box<Packet>),
 }
 
@@ -110,7 +116,9 @@ impl Inbox {
         self.order.clear();
         self.batches = batches;
         match &self.batches[..] {
-            [only] if only.entries.is_sorted_by_key(|entry| entry.number) => self.order.extend((0..only.entries.len() as u32).map(|n| (0, n))),
+            [only] if only.entries.is_sorted_by_key(|entry| entry.number) => {
+                self.order.extend((0..only.entries.len() as u32).map(|n| (0, n)))
+            }
             all => sort(all, &mut self.order),
         }
     }
@@ -166,7 +174,8 @@ impl Inbox {
 
 /// Entries in the order of their numbers, by counting: numbers are small and dense.
 fn sort(batches: &[Batch], order: &mut Vec<(u32, u32)>) {
-    let entries = || batches.iter().zip(0..).flat_map(|(batch, b)| batch.entries.iter().zip(0..).map(move |(entry, e)| (entry.number, (b, e))));
+    let entries =
+        || batches.iter().zip(0..).flat_map(|(batch, b)| batch.entries.iter().zip(0..).map(move |(entry, e)| (entry.number, (b, e))));
     let most = entries().map(|(number, _)| number as usize + 1).max().unwrap_or(0);
     let mut starts = vec![0_usize; most + 1];
     entries().for_each(|(number, _)| starts[number as usize + 1] += 1);

@@ -24,7 +24,8 @@ pub(super) fn sum(link: LinkType, frame: &[u8], mix: fn(u64) -> u64) -> u64 {
     };
     let Some(flow) = ip.and_then(|ip| addresses(quoted(ip).unwrap_or(ip))) else { return 0 };
     // A sum does not tell which address came first.
-    let hash = |address: &[u8]| address.chunks(4).fold(0, |hash, part| mix(hash ^ part.iter().fold(1, |sum, byte| sum << 8 | u64::from(*byte))));
+    let hash =
+        |address: &[u8]| address.chunks(4).fold(0, |hash, part| mix(hash ^ part.iter().fold(1, |sum, byte| sum << 8 | u64::from(*byte))));
     flow.iter().map(|address| hash(address)).fold(0, u64::wrapping_add)
 }
 

@@ -21,8 +21,8 @@ mod flow;
 
 pub use batch::{Batch, Inbox};
 pub use dispatch::{Dispatcher, Flow, Handover};
-pub use ends::{FROM_RING, Rings, TO_RING};
 pub(super) use ends::make;
+pub use ends::{FROM_RING, Rings, TO_RING};
 
 use super::Graph;
 use super::native::Native;
