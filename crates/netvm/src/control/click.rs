@@ -60,10 +60,9 @@ pub(super) fn serve(from: &mut impl BufRead, mut to: impl Write, access: Access,
             _ => None,
         };
         let rest = rest.to_owned();
-        let answer = line.ask(move |target| answer(&word, &rest, data.as_deref(), access, target));
-        let Some(answer) = answer else { return Ok(()) };
-        to.write_all(answer.as_bytes())?;
-        to.flush()?;
+        if !line.answer(&mut to, move |target| answer(&word, &rest, data.as_deref(), access, target))? {
+            break;
+        }
     }
     Ok(())
 }

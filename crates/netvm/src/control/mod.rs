@@ -20,6 +20,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Connections at one time.
 const MOST_CONNECTIONS: usize = 16;
@@ -27,6 +28,8 @@ const MOST_CONNECTIONS: usize = 16;
 const LONGEST_LINE: u64 = 1 << 20;
 /// Requests that wait to be answered.
 const WAITING: usize = 64;
+/// How long the end of a run waits for clients that do not take their answers.
+const LAST: Duration = Duration::from_millis(500);
 
 /// What is controlled.
 pub trait Controlled {
@@ -93,12 +96,23 @@ struct Line {
     /// A request is on its way.
     pending: Arc<AtomicBool>,
     connections: Arc<AtomicUsize>,
+    /// Requests that are on their way, or whose answers are.
+    answering: Arc<AtomicUsize>,
     /// Written to, so that who waits for devices looks up.
     waker: Arc<Mutex<UnixStream>>,
 }
 
 impl Line {
-    /// Lets the loop do something, and waits for what came of it; none if the run is over.
+    /// Lets the loop do something, and writes what came of it. False if the run is over.
+    fn answer(&self, to: &mut impl Write, request: impl FnOnce(&mut dyn Controlled) -> String + Send + 'static) -> io::Result<bool> {
+        self.answering.fetch_add(1, Ordering::AcqRel);
+        let answer = self.ask(request);
+        let written = answer.as_ref().map_or(Ok(()), |answer| to.write_all(answer.as_bytes()).and_then(|()| to.flush()));
+        self.answering.fetch_sub(1, Ordering::AcqRel);
+        written.map(|()| answer.is_some())
+    }
+
+    /// What came of a request; none if the run is over.
     fn ask(&self, request: impl FnOnce(&mut dyn Controlled) -> String + Send + 'static) -> Option<String> {
         let (reply, answer) = mpsc::channel();
         self.requests.send(Asked { request: Box::new(request), reply }).ok()?;
@@ -127,7 +141,13 @@ impl Server {
         let (waker, wakes) = UnixStream::pair()?;
         waker.set_nonblocking(true)?;
         wakes.set_nonblocking(true)?;
-        let line = Line { requests: sender, pending: Arc::default(), connections: Arc::default(), waker: Arc::new(Mutex::new(waker)) };
+        let line = Line {
+            requests: sender,
+            pending: Arc::default(),
+            connections: Arc::default(),
+            answering: Arc::default(),
+            waker: Arc::new(Mutex::new(waker)),
+        };
         Ok(Self { line, requests, wakes, doors: Vec::new() })
     }
 
@@ -177,8 +197,14 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Sockets that have a name are gone when the run is over.
+    /// Answers that are on their way arrive. Sockets that have a name are gone when the run is over.
     fn drop(&mut self) {
+        // Nobody answers what still waits.
+        self.requests = mpsc::sync_channel(0).1;
+        let end = Instant::now() + LAST;
+        while self.line.answering.load(Ordering::Acquire) > 0 && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         self.doors.iter().for_each(Door::remove);
     }
 }

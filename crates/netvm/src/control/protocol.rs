@@ -25,10 +25,9 @@ pub(super) fn serve(from: &mut impl BufRead, mut to: impl Write, line: &Line) ->
     let begun = Instant::now();
     writeln!(to, "{}", json!({ "netvm": env!("CARGO_PKG_VERSION"), "protocol": VERSION }))?;
     while let Some(text) = read_line(from) {
-        let answer = line.ask(move |target| answer_line(&text, target, begun));
-        let Some(answer) = answer else { return Ok(()) };
-        to.write_all(answer.as_bytes())?;
-        to.flush()?;
+        if !line.answer(&mut to, move |target| answer_line(&text, target, begun))? {
+            break;
+        }
     }
     Ok(())
 }
