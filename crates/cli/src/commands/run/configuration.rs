@@ -107,7 +107,7 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
     if args.stats || args.json {
         graph.measure(stopwatch);
     }
-    let live = announce(&graph);
+    let live = announce(&graph.stats());
     let whole = drive(&mut graph, &signals, server);
     // As JSON they are part of the one value that is printed.
     let handlers = if args.json { asked(&mut graph, &args.handlers)? } else { Vec::new() };
@@ -125,8 +125,8 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
 }
 
 /// Says which devices are live, once they are open. False if none is.
-fn announce(graph: &Graph) -> bool {
-    let devices: Vec<String> = graph.stats().devices.iter().map(|it| format!("{} ({})", it.device, it.name)).collect();
+pub(super) fn announce(stats: &Stats) -> bool {
+    let devices: Vec<String> = stats.devices.iter().map(|it| format!("{} ({})", it.device, it.name)).collect();
     if !devices.is_empty() {
         failure::eprint_lossy(&format!("running on {}; an interrupt ends the run", devices.join(", ")));
     }

@@ -1,13 +1,14 @@
 //! `netvm run --place`: a configuration on several threads.
 
 use super::Args;
-use super::configuration::{Terminal, asked, say_handlers, tell, warn};
+use super::configuration::{Terminal, announce, asked, say_handlers, tell, warn};
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use netvm::application::{Application, Cores, Library, Placement, Reading, Settings};
 use netvm::control::Server;
+use netvm::io::device::Spec;
 use std::time::Instant;
 
 /// The most replicas that are asked for.
@@ -62,14 +63,16 @@ pub(super) fn run(
     signals: &Signals,
     reading: &Reading,
 ) -> Outcome {
-    if !settings.live.is_empty() {
-        return Err(Failure::usage("--place is for captures: live devices run on one thread"));
+    if let Some((device, tap)) = settings.live.iter().find(|(_, spec)| matches!(spec, Spec::Tap(_))) {
+        return Err(Failure::usage(format_args!("--map {device}={tap}: a TAP interface is for runs on one thread; leave --place out")));
     }
+    let live = !settings.live.is_empty();
     let replicas = place.replicas();
     let placement = explain(args, application, replicas)?;
     let begun = Instant::now();
     let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: args.json, asked: None });
     let mut cores = application.start_on(placement, replicas, args.engine.get(), args.engine.settings(), settings, host)?;
+    announce(&cores.stats());
     let whole = drive(&mut cores, signals, server);
     let handlers = if args.json { asked(cores.graph(), &args.handlers)? } else { Vec::new() };
     if !args.json {
@@ -78,7 +81,10 @@ pub(super) fn run(
     let stats = cores.stats();
     tell(args, &stats, handlers, begun.elapsed().as_secs_f64())?;
     warn(application, &Library::of(&reading.elements), &stats);
-    signals.result()?;
+    // A run on live devices has no other end than a signal.
+    if !live {
+        signals.result()?;
+    }
     if whole { Ok(()) } else { Err(Failure::told()) }
 }
 

@@ -49,6 +49,16 @@ pub(super) fn answer(graph: &mut Graph, request: Request, stage: Stage) -> Optio
 
 /// Adds what became of packets elsewhere.
 pub(super) fn add(stats: &mut Stats, other: WorkerStats) {
+    for device in other.stats.devices {
+        match stats.devices.iter_mut().find(|own| own.name == device.name) {
+            Some(own) => {
+                own.traffic.received += device.traffic.received;
+                own.traffic.sent += device.traffic.sent;
+                device.drops.into_iter().for_each(|(reason, count)| *own.drops.entry(reason).or_default() += count);
+            }
+            None => stats.devices.push(device),
+        }
+    }
     for (own, (name, class, its)) in stats.nodes.iter_mut().zip(other.stats.nodes) {
         if class == runtime::graph::ring::ABSENT {
             continue;

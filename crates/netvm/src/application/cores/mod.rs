@@ -12,7 +12,9 @@
 //! Handlers of elements in replicas are read in all of them: numbers that packets changed are summed. While packets flow, a handler of another stage says what is so
 //! there, which may be some epochs ahead.
 //!
-//! Left out: live devices; timers and state in replicas.
+//! Live devices are received from by the sources and sent to by the rest; an epoch is what has come so far.
+//!
+//! Left out: timers in replicas; TAP interfaces, which are open once only.
 
 mod cut;
 mod handlers;
@@ -33,12 +35,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Epochs that wait between two stages at most.
 const DEPTH: usize = 4;
 /// The longest wait without a look at requests and at whether the run is to end.
 const NAP: Duration = Duration::from_millis(20);
+/// How long the last stage waits for packets before it looks at timers, devices and requests.
+const MOMENT: Duration = Duration::from_millis(2);
+
+/// What comes next to the last stage.
+enum Next {
+    Epoch(Vec<Batch>),
+    Nothing,
+    End,
+}
 
 /// How an application's graphs are made.
 #[derive(Clone)]
@@ -83,6 +94,8 @@ pub struct Cores {
     threads: Vec<JoinHandle<()>>,
     run: Arc<Run>,
     placement: Placement,
+    /// It has live devices, and time is the machine's.
+    live: bool,
 }
 
 impl Application {
@@ -100,6 +113,7 @@ impl Application {
         host: Box<dyn Host>,
     ) -> Result<Cores, Error> {
         let settings = Settings { text: self.flat.to_string(), requirements: self.facts.requirements.clone(), ..settings };
+        let live = !settings.live.is_empty();
         let making = Making { engine, engines, settings };
         let Cut { sources, replicas: middle, rest, annotated } = cut(&self.application, &placement);
         let (told, hears) = mpsc::channel();
@@ -116,7 +130,7 @@ impl Application {
                 NotMade::Other(error) => error,
             })?;
         rest.open();
-        Ok(Cores { rest, inbox, inputs, begun: false, directory, told: hears, faults, threads, run, placement })
+        Ok(Cores { rest, inbox, inputs, begun: false, directory, told: hears, faults, threads, run, placement, live })
     }
 }
 
@@ -153,23 +167,30 @@ impl Cores {
             return false;
         }
         match self.receive() {
-            Some(batches) => self.epoch(batches),
-            None => {
+            Next::Epoch(batches) => self.epoch(batches),
+            Next::Nothing if self.live => self.rest.run_up_to(now()),
+            Next::Nothing => {}
+            Next::End => {
                 self.inputs.clear();
                 self.rest.close();
-                return self.rest.turn();
+                // A run on live devices would go on with timers for ever.
+                return !self.live && self.rest.turn();
             }
         }
         true
     }
 
-    /// The batches of the next epoch; none if there is none.
-    fn receive(&mut self) -> Option<Vec<Batch>> {
+    /// The batches of the next epoch, if it comes within a moment.
+    fn receive(&mut self) -> Next {
         let mut batches = Vec::with_capacity(self.inputs.len());
         for input in &self.inputs {
-            batches.push(input.recv().ok()?);
+            match if batches.is_empty() { input.recv_timeout(MOMENT) } else { input.recv().map_err(Into::into) } {
+                Ok(batch) => batches.push(batch),
+                Err(RecvTimeoutError::Timeout) => return Next::Nothing,
+                Err(RecvTimeoutError::Disconnected) => return Next::End,
+            }
         }
-        if batches.is_empty() { None } else { Some(batches) }
+        if batches.is_empty() { Next::End } else { Next::Epoch(batches) }
     }
 
     fn epoch(&mut self, batches: Vec<Batch>) {
@@ -248,6 +269,7 @@ impl Cores {
         for other in self.directory.stats() {
             stats.arrivals += if other.sources { other.stats.arrivals } else { 0 };
             stats.lasted_ns = stats.lasted_ns.max(other.stats.lasted_ns);
+            stats.waited_ns += if other.sources { other.stats.waited_ns } else { 0 };
             handlers::add(&mut stats, other);
         }
         stats
@@ -278,13 +300,26 @@ fn receive<T>(from: &Receiver<T>, mut between: impl FnMut()) -> Option<T> {
 }
 
 /// The streams of a stage that runs on its own thread.
-struct Teller(Sender<(Stream, Vec<u8>)>);
+struct Teller {
+    told: Sender<(Stream, Vec<u8>)>,
+    /// Time is the machine's.
+    live: bool,
+}
 
 impl Host for Teller {
     fn write(&mut self, stream: Stream, text: &[u8]) {
         // Who would print it may be gone.
-        let _ = self.0.send((stream, text.to_vec()));
+        let _ = self.told.send((stream, text.to_vec()));
     }
+
+    fn clock(&self) -> Option<u64> {
+        self.live.then(now)
+    }
+}
+
+/// Nanoseconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// An application's elements that are in a stage.

@@ -124,8 +124,9 @@ struct Link {
 
 fn run_sources(own: Own, part: &Part, Link { flow, senders, spare }: Link) {
     let Own { making, run, told, fails, requests, ready } = own;
-    let settings = super::Settings { rings: Some(Rings::default()), ..making.settings };
-    let made = super::super::make(&part.application, making.engine, making.engines, settings, Box::new(Teller(told)));
+    let settings = super::Settings { rings: Some(Rings::default()), waker: None, ..making.settings };
+    let live = !settings.live.is_empty();
+    let made = super::super::make(&part.application, making.engine, making.engines, settings, Box::new(Teller { told, live }));
     let mut graph = match made {
         Ok(graph) => graph,
         Err(faults) => return drop(ready.send(Err(NotMade::Faults(faults)))),
@@ -141,8 +142,9 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare }: Link) {
         }
         sent
     };
+    let dispatcher = Dispatcher::new(replicas, flow, Box::new(handover));
     if let Some(ring) = part.to.first() {
-        graph.dispatch(&part.application, *ring, Dispatcher::new(replicas, flow, Box::new(handover)));
+        graph.dispatch(&part.application, *ring, if live { dispatcher.eager() } else { dispatcher });
     }
     let _ = ready.send(Ok(HashMap::new()));
     if !wait_for_go(&mut graph, &requests, Stage::Source) {
@@ -152,7 +154,7 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare }: Link) {
     let mut turns = 0_u32;
     while !run.is_stopped() && graph.turn() {
         turns = turns.wrapping_add(1);
-        if turns.is_multiple_of(TURNS) {
+        if live || turns.is_multiple_of(TURNS) {
             note_progress(&mut graph, &run);
             requests.try_iter().for_each(|request| drop(answer(&mut graph, request, Stage::Source)));
         }
@@ -176,9 +178,11 @@ struct Ends {
 }
 
 fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends) {
-    let Own { making, run, told, fails, requests, ready } = own;
+    let Own { mut making, run, told, fails, requests, ready } = own;
+    // Its packets come from the sources, with their times.
+    making.settings.live.clear();
     let (inbox, outbox) = (Arc::clone(&rings.inbox), Arc::clone(&rings.outbox));
-    let mut graph = match finish_graph(part, making, rings, None, Box::new(Teller(told))) {
+    let mut graph = match finish_graph(part, making, rings, None, Box::new(Teller { told, live: false })) {
         Ok(graph) => graph,
         Err(error) => return drop(ready.send(Err(error))),
     };

@@ -50,13 +50,21 @@ pub struct Dispatcher {
     last: u64,
     handover: Handover,
     wanted: bool,
+    eager: bool,
 }
 
 impl Dispatcher {
     /// For so many replicas.
     pub fn new(replicas: usize, flow: Flow, handover: Handover) -> Self {
         let batches = (0..replicas.max(1)).map(|_| Batch::default()).collect();
-        Self { flow, batches, number: 0, first: None, last: 0, handover, wanted: true }
+        Self { flow, batches, number: 0, first: None, last: 0, handover, wanted: true, eager: false }
+    }
+
+    /// An epoch ends where nothing more has arrived: live packets do not wait for others.
+    #[must_use]
+    pub fn eager(mut self) -> Self {
+        self.eager = true;
+        self
     }
 
     fn add(&mut self, slot: u32, pool: &Pool) {
@@ -97,6 +105,9 @@ impl Cluster for Dispatcher {
             }
         }
         pool.give_back(slots);
+        if self.eager {
+            self.hand_over();
+        }
     }
 
     fn entered(&self) -> Vec<u64> {
