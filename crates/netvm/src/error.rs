@@ -56,6 +56,13 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The target does not admit the program, which is valid.
+    Target {
+        /// The target.
+        target: &'static str,
+        /// What it does not admit, with the place.
+        reason: String,
+    },
     /// The program uses a coprocessor that nobody implements.
     Coprocessor(NoSuchCoprocessor),
     /// A capture is to be read in the place of the only one that a configuration reads, and that is none or one of several.
@@ -117,7 +124,13 @@ impl std::error::Error for Error {
             Self::Io { error, .. } => Some(error),
             Self::Coprocessor(error) => Some(error),
             Self::Verify { errors, .. } => errors.first().map(|e| e as _),
-            Self::P4(_) | Self::NotAProgram(_) | Self::Engine { .. } | Self::Feed { .. } | Self::Shrunk | Self::Init(_) => None,
+            Self::P4(_)
+            | Self::NotAProgram(_)
+            | Self::Engine { .. }
+            | Self::Target { .. }
+            | Self::Feed { .. }
+            | Self::Shrunk
+            | Self::Init(_) => None,
         }
     }
 }
@@ -135,6 +148,7 @@ impl fmt::Display for Error {
             Self::NotAProgram(name) => write!(f, "{name}: neither NetIL source (text) nor a binary module (begins with NVM)"),
             Self::Io { name, error } => write!(f, "{name}: {error}"),
             Self::Engine { engine, reason } => write!(f, "engine {engine}: {reason}"),
+            Self::Target { target, reason } => write!(f, "target {target} does not admit this program: {reason}"),
             Self::Coprocessor(error) => write!(f, "{error}"),
             Self::Feed { name, readers: 0 } => write!(f, "{name} reads no capture and no device, so -r has no place"),
             Self::Feed { name, readers } => {

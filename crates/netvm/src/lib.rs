@@ -3,14 +3,15 @@
 //! ```text
 //! expression ──[`Filter`]──▶ one engine per link type ──▶ selections of bursts
 //! NetIL file ──[`load`]──▶ Verified ──[`Session`]──▶ dispositions, clones, state
-//!                              └──[`emit`]──▶ any stage on the way to machine code, as text
+//!                              ├──[`emit`]──▶ any stage on the way to machine code, as text
+//!                              └──[`targets`]──▶ files for other machines
 //! configuration ──[`application`]──▶ a graph of elements that runs
 //!                    ├──[`drawing`]──▶ a picture
 //!                    ├──[`trace`]──▶ what happens to some packets
 //!                    └──[`scripts`]──▶ one element, what goes in and what comes out
 //! ```
 //!
-//! The lists of what there is, [`frontends::ALL`] and [`engines::ALL`], are here and nowhere else: every run-test, differential
+//! The lists of what there is, [`frontends::ALL`], [`engines::ALL`] and [`targets::ALL`], are here and nowhere else: every run-test, differential
 //! test and benchmark goes over them.
 //!
 //! To embed a filter, compile it once and hand it bursts of packets; what comes back is a bit for each:
@@ -48,6 +49,7 @@ pub mod p4;
 mod profile;
 pub mod scripts;
 mod session;
+pub mod targets;
 pub mod trace;
 
 pub use ahead::Ahead;

@@ -2,6 +2,7 @@
 
 mod asm;
 mod bench;
+mod build;
 mod check;
 pub(crate) mod click;
 mod compile;
@@ -17,6 +18,7 @@ mod p4;
 mod run;
 mod shared;
 mod synth;
+mod targets;
 mod test;
 mod trace;
 mod verify;
@@ -39,6 +41,8 @@ pub(crate) enum Command {
     Disasm(disasm::Args),
     Verify(verify::Args),
     Compile(compile::Args),
+    Build(build::Args),
+    Targets(targets::Args),
     Bench(bench::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -60,6 +64,8 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Disasm(args) => disasm::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Compile(args) => compile::run(args),
+        Command::Build(args) => build::run(args),
+        Command::Targets(args) => targets::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),

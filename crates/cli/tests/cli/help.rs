@@ -20,6 +20,8 @@ fn help_and_version_go_to_standard_output() {
         "disasm",
         "verify",
         "compile",
+        "build",
+        "targets",
         "bench",
         "completions",
         "man",

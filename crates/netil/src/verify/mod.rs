@@ -205,6 +205,11 @@ impl Verified {
         self.module.push.is_some() && self.uses.is_filter()
     }
 
+    /// An instruction in words: handler, index, mnemonic, nearest label and source line.
+    pub fn place(&self, handler: HandlerKind, inst: u32) -> String {
+        error::place(&self.module, handler, inst)
+    }
+
     /// A trap in words: kind, NetPE, handler, instruction, nearest label and source line.
     pub fn describe(&self, trap: &crate::exec::Trap) -> String {
         let place = error::place(&self.module, trap.handler, trap.inst);

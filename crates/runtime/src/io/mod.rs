@@ -11,11 +11,14 @@
 //! - [`live`]: an interface's packets as a [`Capture`]; [`device`]: interfaces that programs receive from and send to.
 //! - [`mod@write`]: [`Writer`] writes; a file is complete or absent.
 //! - `claims`: no file is written that is an input, or another output.
+//! - `bpf`: programs in the kernel, at interfaces.
 //! - [`link`], [`time`]: link types and timestamps.
 //! - [`between`]: the same between two networks, for routers and their like.
 //! - [`synth`]: a seeded maker of realistic traffic for the demo, tests and benchmarks.
 
 pub mod between;
+#[cfg(target_os = "linux")]
+pub mod bpf;
 pub mod capture;
 pub(crate) mod claims;
 pub mod device;

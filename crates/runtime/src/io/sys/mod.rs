@@ -7,6 +7,8 @@
 
 use netil::pool::{Even, Pool};
 
+#[cfg(target_os = "linux")]
+pub(in crate::io) mod bpf;
 pub(in crate::io) mod frames;
 pub(in crate::io) mod mapped;
 pub(in crate::io) mod packet;

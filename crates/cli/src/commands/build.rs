@@ -1,0 +1,110 @@
+//! `netvm build`: files for another machine, or another place of this one.
+
+use crate::failure::{Failure, Outcome};
+use crate::out::{self, Out};
+use netvm::io::LinkType;
+use netvm::netil::Verified;
+use netvm::targets::{Action, Options};
+use netvm::{Filter, engines, load};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Build a program or a filter for a target: an eBPF object for XDP
+///
+/// `netvm targets` tells what each target admits.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  netvm build --filter 'tcp port 80' --target xdp -o out     writes out/filter.o
+  netvm build --filter 'not udp' --target xdp --accept drop --reject pass
+  netvm build switch.netil --target xdp --port up=redirect:3 --port down=tx
+  ip link set dev eth0 xdp obj out/filter.o sec xdp          puts it before eth0; off takes it away")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    source: Source,
+
+    /// The target; netvm targets lists them
+    #[arg(long, value_name = "TARGET", default_value = "xdp")]
+    target: String,
+
+    /// The folder for the files, made if it is not there
+    #[arg(short = 'o', long = "output", value_name = "DIR", value_hint = clap::ValueHint::DirPath, default_value = ".")]
+    output: PathBuf,
+
+    #[command(flatten)]
+    actions: Actions,
+}
+
+/// What is built.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false, args = ["file", "filter"])]
+pub(super) struct Source {
+    /// NetIL source or binary module, - for standard input
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    file: Option<PathBuf>,
+
+    /// A filter expression instead, on frames of Ethernet
+    #[arg(long, value_name = "EXPR")]
+    filter: Option<String>,
+}
+
+/// What is done with packets.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Packets (ACTION: pass, drop, tx, abort or redirect:INDEX)")]
+pub(super) struct Actions {
+    /// With those that are accepted, or leave by a port that is not named [default: pass]
+    #[arg(long, value_name = "ACTION")]
+    accept: Option<Action>,
+
+    /// With those that are rejected, dropped, or end with a trap [default: drop]
+    #[arg(long, value_name = "ACTION")]
+    reject: Option<Action>,
+
+    /// With those that leave by that output port; may be given several times
+    #[arg(long, value_name = "PORT=ACTION", value_parser = port)]
+    port: Vec<(String, Action)>,
+}
+
+fn port(text: &str) -> Result<(String, Action), String> {
+    let (name, action) = text.split_once('=').ok_or("PORT=ACTION is wanted")?;
+    Ok((name.to_owned(), action.parse()?))
+}
+
+impl Source {
+    /// The program.
+    pub(super) fn program(&self) -> Outcome<Arc<Verified>> {
+        match (&self.file, &self.filter) {
+            (Some(path), _) => Ok(Arc::new(load::program(path)?)),
+            (None, Some(text)) => Ok(Arc::clone(&Filter::new(text, &engines::ALL[0])?.prepare(LinkType::EN10MB)?.program)),
+            (None, None) => Err(Failure::usage("give a FILE or --filter EXPR")),
+        }
+    }
+
+    /// What it is called.
+    fn name(&self) -> String {
+        let stem = self.file.as_deref().filter(|file| *file != Path::new("-")).and_then(Path::file_stem);
+        stem.map_or_else(|| "filter".to_owned(), |stem| stem.to_string_lossy().into_owned())
+    }
+}
+
+impl Actions {
+    /// As targets are told.
+    pub(super) fn options(&self, name: String) -> Options {
+        Options { name, ports: self.port.clone(), accept: self.accept, reject: self.reject }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let target = super::targets::find(&args.target)?;
+    let program = args.source.program()?;
+    let files = (target.build)(&program, &args.actions.options(args.source.name()))?;
+    let folder = &args.output;
+    std::fs::create_dir_all(folder).map_err(|error| Failure::failed(format_args!("cannot make {}: {error}", folder.display())))?;
+    let mut told = Out::new();
+    for file in files {
+        let path = folder.join(&file.name);
+        out::write_file(Some(&path), &file.bytes)?;
+        told.line(&format!("{}: {}", path.display(), file.about))?;
+    }
+    told.flush()
+}

@@ -1,0 +1,60 @@
+//! What netvm makes files for: other machines, or other places of this one. The list is here and nowhere else.
+//!
+//! A target takes a verified program and gives files, or says what it does not admit and where. A new one is a file in `targets/` and a line in
+//! [`ALL`]: this gives `netvm build`, `netvm targets` and the tests that go over all targets.
+
+mod xdp;
+
+use crate::Error;
+use netil::Verified;
+
+pub use compiler::backends::ebpf::Program as XdpProgram;
+pub use xdp::{Action, compile as xdp};
+
+/// A kind of machine that programs are built for.
+pub struct Target {
+    /// Its name on command lines.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// What is built, and what loads it.
+    pub files: &'static str,
+    /// What programs may do; a line each.
+    pub admits: &'static [&'static str],
+    /// What they may not; a line each.
+    pub refuses: &'static [&'static str],
+    /// Builds.
+    pub build: fn(&Verified, &Options) -> Result<Vec<File>, Error>,
+}
+
+/// What is built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Its name.
+    pub name: String,
+    /// Its contents.
+    pub bytes: Vec<u8>,
+    /// What there is to say of it, in a few words.
+    pub about: String,
+}
+
+/// How to build.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The name of what is built, without an ending.
+    pub name: String,
+    /// What is done with packets that leave by a port, by its name.
+    pub ports: Vec<(String, Action)>,
+    /// What is done with packets that are accepted, or leave by another port.
+    pub accept: Option<Action>,
+    /// What is done with packets that are rejected or dropped, or whose handler traps.
+    pub reject: Option<Action>,
+}
+
+/// All of them.
+pub const ALL: &[Target] = &[xdp::TARGET];
+
+/// The target with that name.
+pub fn find(name: &str) -> Option<&'static Target> {
+    ALL.iter().find(|target| target.name == name)
+}

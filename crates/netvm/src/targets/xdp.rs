@@ -1,0 +1,104 @@
+//! The kernel's XDP hook: an eBPF object for libbpf, `ip link`, bpftool and aya.
+
+use super::{File, Options, Target};
+use crate::Error;
+use compiler::backends::ebpf;
+use netil::Verified;
+use netil::module::HandlerKind;
+use std::fmt;
+use std::str::FromStr;
+
+pub(super) const TARGET: Target = Target {
+    name: "xdp",
+    about: "the Linux kernel's XDP hook: eBPF that runs in the driver, before the network stack",
+    files: "NAME.o, an ELF object (section xdp) for libbpf, ip link, bpftool, xdp-loader and aya",
+    admits: &[
+        "filters, and NetIL modules that push packets on",
+        "packets read and written in place, values of up to 2,048 bits",
+        "read-only sets and initialised data (maps), switches, subroutines, loops that count to a constant",
+    ],
+    refuses: &[
+        "loops whose end depends on the packet: the kernel's verifier must see it",
+        "data, shared and info memory, tables, timers, coprocessors",
+        "packets made, copied, held or changed in length",
+        "times of arrival and random numbers: XDP has none of netvm's",
+        "offsets beyond byte 32,767 (no packet of XDP is that long), more values at once than 10 registers and 512 bytes hold",
+    ],
+    build,
+};
+
+/// What XDP does with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Action(pub(super) ebpf::Action);
+
+impl FromStr for Action {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("'{text}' is no action: pass, drop, tx, abort, or redirect:N with the index of an interface");
+        let action = match text {
+            "pass" => ebpf::Action::Pass,
+            "drop" => ebpf::Action::Drop,
+            "tx" => ebpf::Action::Transmit,
+            "abort" => ebpf::Action::Aborted,
+            _ => ebpf::Action::Redirect(text.strip_prefix("redirect:").and_then(|n| n.parse().ok()).ok_or_else(wrong)?),
+        };
+        Ok(Self(action))
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ebpf::Action::Pass => f.write_str("pass"),
+            ebpf::Action::Drop => f.write_str("drop"),
+            ebpf::Action::Transmit => f.write_str("tx"),
+            ebpf::Action::Aborted => f.write_str("abort"),
+            ebpf::Action::Redirect(index) => write!(f, "redirect:{index}"),
+        }
+    }
+}
+
+fn build(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
+    let made = compile(program, options)?;
+    let bytes = ebpf::object(&made).map_err(|refused| told(program, &refused))?;
+    let constants: usize = made.maps.iter().map(|map| map.data.len()).sum();
+    let mut about = format!("{} instructions", made.insts.len());
+    if constants > 0 {
+        about += &format!(", {constants} bytes of constants");
+    }
+    Ok(vec![File { name: format!("{}.o", options.name), bytes, about }])
+}
+
+/// The program itself, for whoever loads it at once.
+///
+/// # Errors
+/// XDP does not admit it, or there is no such port.
+pub fn compile(program: &Verified, options: &Options) -> Result<ebpf::Program, Error> {
+    let defaults = ebpf::Options::default();
+    let (accept, reject) = (options.accept.map(|a| a.0), options.reject.map(|a| a.0));
+    let ports = options.ports.iter().map(|(name, action)| Ok((port(program, name)?, action.0))).collect::<Result<_, Error>>()?;
+    let (drop, trap) = (reject.unwrap_or(defaults.drop), reject.unwrap_or(defaults.trap));
+    let options = ebpf::Options { ports, send: accept.unwrap_or(defaults.send), drop, trap };
+    ebpf::compile(program, &options).map_err(|refused| told(program, &refused))
+}
+
+/// The number of an output port.
+fn port(program: &Verified, name: &str) -> Result<u32, Error> {
+    let ports = program.module().all_ports();
+    let outputs: Vec<_> = ports.iter().filter(|(_, port)| !port.kind.is_input()).collect();
+    let found = outputs.iter().find(|(id, port)| port.name == name || name.parse() == Ok(*id));
+    let names = || outputs.iter().map(|(_, port)| port.name.as_str()).collect::<Vec<_>>().join(", ");
+    found.map(|(id, _)| *id).ok_or_else(|| refused(format!("no output port '{name}'; there are: {}", names())))
+}
+
+fn told(program: &Verified, why: &ebpf::Refused) -> Error {
+    refused(match why.site {
+        Some(site) => format!("{}: {}", program.place(HandlerKind::Push, site), why.reason),
+        None => why.reason.clone(),
+    })
+}
+
+fn refused(reason: String) -> Error {
+    Error::Target { target: TARGET.name, reason }
+}
