@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 mod ast;
 mod check;
+pub mod crc;
 pub mod entries;
 mod hir;
 mod lexer;

@@ -1,12 +1,19 @@
 //! P4 programs: compiled ([`load`]), run as BMv2's simple_switch runs them ([`Switch`]), and tested by STF files ([`stf`]).
 
+pub mod commands;
 mod control;
+mod meters;
+mod profiles;
 mod replication;
 pub mod stf;
 mod switch;
+mod values;
 
+pub use meters::Rate;
+pub use p4::crc::Parameters;
 pub use p4::{BigInt, Pipeline, Reading, Refused};
-pub use switch::{Sent, Switch};
+pub use profiles::Indirect;
+pub use switch::{Digest, Sent, Switch};
 
 use crate::Error;
 use std::path::{Path, PathBuf};
