@@ -29,7 +29,7 @@ pub fn load(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> R
     p4::compile(path, &text, Reading { folders, defines, load: &read }).map_err(Error::P4)
 }
 
-/// Checks a program of any architecture.
+/// Checks a program of any architecture; of one for v1model that what is made of it can run.
 ///
 /// # Errors
 /// The file cannot be read, or the program is refused.
@@ -37,5 +37,8 @@ pub fn check(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> 
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
     let read = |path: &Path| std::fs::read_to_string(path).ok();
-    p4::check(path, &text, Reading { folders, defines, load: &read }).map_err(Error::P4)
+    match p4::check(path, &text, Reading { folders, defines, load: &read }).map_err(Error::P4)? {
+        Some(pipeline) => crate::load::verify(pipeline.module, "the compiled program").map(drop),
+        None => Ok(()),
+    }
 }

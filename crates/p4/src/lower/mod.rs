@@ -17,6 +17,7 @@ mod packet;
 mod place;
 mod profile;
 mod sets;
+mod share;
 mod state;
 mod stmt;
 mod table;
@@ -381,7 +382,7 @@ impl Lower<'_> {
     }
 
     fn finish(&mut self, saved: &Saved) -> Lowered<Pipeline> {
-        let handler = std::mem::take(&mut self.code).finish();
+        let handler = share::share(std::mem::take(&mut self.code).finish());
         let port = |name: &str, kind| Port { name: name.to_owned(), kind };
         let (input, output) = (PortKind::PushInput, PortKind::PushOutput);
         let init = self.defaults();
