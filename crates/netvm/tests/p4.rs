@@ -20,7 +20,7 @@ fn wrong(program: &str, test: &str) -> Vec<String> {
 
 #[test]
 fn programs_do_what_their_tests_say() {
-    for name in ["forward", "state"] {
+    for name in ["forward", "state", "meters", "profiles", "sets", "learn"] {
         let test = std::fs::read_to_string(folder().join(format!("{name}.stf"))).unwrap();
         assert_eq!(wrong(&format!("{name}.p4"), &test), Vec::<String>::new(), "{name}");
     }
@@ -78,4 +78,43 @@ fn a_packet_that_goes_round_for_ever_ends() {
     std::fs::remove_file(path).unwrap();
     let mut switch = Switch::start(pipeline.unwrap(), &engines::ALL[0], Settings::default()).unwrap();
     assert!(switch.receive(0, &[3, 0, 0, 0], 0).is_empty());
+}
+
+/// Digests, registers and counters of one run.
+#[test]
+fn the_control_plane_reads_what_the_program_keeps() {
+    let text = std::fs::read_to_string(folder().join("learn.stf")).unwrap();
+    let mut switch = switch("learn.p4", &engines::ALL[0]);
+    assert!(stf::run(&mut switch, &text).wrong.is_empty());
+    let digests = switch.digests();
+    let seen = [("src".to_owned(), 3.into()), ("port".to_owned(), 3.into())];
+    assert_eq!(digests.len(), 1, "the other address is known: {digests:?}");
+    assert_eq!((digests[0].name.as_str(), digests[0].values.as_slice()), ("seen_t", &seen[..]));
+    assert!(switch.digests().is_empty(), "they are told once");
+    let mut tell = |command: &str| p4::commands::run(&mut switch, command);
+    assert_eq!(tell("register_read sums"), Ok(vec!["sums = 0, 0, 30, 0".to_owned()]));
+    assert_eq!(tell("register_write In.sums 1 0x11"), Ok(vec![]));
+    assert_eq!(tell("register_read sums 1"), Ok(vec!["sums[1] = 17".to_owned()]));
+    assert!(tell("register_read sums 4").is_err() && tell("register_write sums 0 0x100000000").is_err());
+    assert_eq!(tell("table_add known NoAction 00:00:00:00:00:03 =>"), Ok(vec!["Entry has been added with handle 1".to_owned()]));
+    assert_eq!(tell("table_delete known 1"), Ok(vec![]));
+    assert!(tell("table_delete known 1").is_err() && tell("table_modify known learn 1").is_err());
+    assert_eq!(tell("table_modify known learn 0"), Ok(vec![]));
+}
+
+#[test]
+fn what_cannot_be_done_is_refused() {
+    let mut switch = switch("profiles.p4", &engines::ALL[0]);
+    let mut refused = |command: &str| p4::commands::run(&mut switch, command).expect_err(command);
+    assert!(refused("add routes route:1 to(port:1)").contains("names a member or a group"));
+    assert_eq!(refused("add routes route:1 group(0)"), "In.ways has no group 0");
+    assert_eq!(refused("act_prof_create_group marks"), "In.marks is no action selector, and has no groups");
+    assert!(refused("act_prof_create_member ways too 1").starts_with("there is no action of In.ways `too`"));
+    assert!(refused("act_prof_create_member ways to").contains("needs `port`"));
+    assert!(refused("meter_set_rates m 0 1:1").starts_with("expected RATE:BURST"));
+    assert!(refused("pvs_add s 1").starts_with("there is no value set"));
+    assert!(refused("set_crc16_parameters calc 1 2 3 True False").starts_with("there is no calculation"));
+    let mut done = |command: &str| p4::commands::run(&mut switch, command).unwrap();
+    (0..4).for_each(|_| drop(done("act_prof_create_member marks NoAction")));
+    assert!(p4::commands::run(&mut switch, "act_prof_create_member marks NoAction").is_err(), "the profile is full");
 }

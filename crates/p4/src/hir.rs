@@ -321,6 +321,8 @@ pub(crate) struct Program {
     pub blocks: Vec<Block>,
     pub errors: Vec<Name>,
     pub match_kinds: Vec<Name>,
+    /// Value sets: their names for the control plane, and how many members they have.
+    pub sets: std::collections::HashMap<VarId, ((Name, bool), u32)>,
     /// Instances at the top level.
     pub top: Vec<InstId>,
 }

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 mod ast;
 mod check;
+pub mod crc;
 pub mod entries;
 mod hir;
 mod lexer;
@@ -88,17 +89,17 @@ fn front(name: &Path, text: &str, reading: Reading<'_>) -> Result<(hir::Program,
     if faults.is_empty() { Ok((program, sources)) } else { Err(Refused { sources, faults }) }
 }
 
-/// Checks a program of any architecture; one for v1model is compiled, too.
+/// Checks a program of any architecture; one for v1model is compiled.
 ///
 /// # Errors
 /// All that is wrong with it.
-pub fn check(name: &Path, text: &str, reading: Reading<'_>) -> Result<(), Refused> {
+pub fn check(name: &Path, text: &str, reading: Reading<'_>) -> Result<Option<Pipeline>, Refused> {
     on_stack(|| {
         let (program, sources) = front(name, text, reading)?;
         if !lower::is_switch(&program) {
-            return Ok(());
+            return Ok(None);
         }
-        lower::lower(&program, &sources).map(drop).map_err(|fault| Refused { sources, faults: vec![*fault] })
+        lower::lower(&program, &sources).map(Some).map_err(|fault| Refused { sources, faults: vec![*fault] })
     })
 }
 

@@ -5,6 +5,7 @@
 //!
 //! Source: BMv2, `docs/simple_switch.md`.
 
+use super::profiles::Profile;
 use super::replication::Replication;
 use crate::engines::EngineInfo;
 use crate::{Error, Settings};
@@ -12,7 +13,7 @@ use netil::Engine;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::HandlerKind;
 use p4::pipeline::{Pipeline, info};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// How often one packet may be resubmitted and recirculated.
@@ -39,6 +40,20 @@ pub struct Sent {
     pub bytes: Vec<u8>,
 }
 
+/// What a program told the control plane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Digest {
+    /// The name of its type.
+    pub name: String,
+    /// Microseconds since the first packet.
+    pub time_us: u64,
+    /// Names and numbers.
+    pub values: Vec<(String, p4::BigInt)>,
+}
+
+/// The most digests that are kept until they are taken.
+const MAX_DIGESTS: usize = 1 << 16;
+
 /// A packet on its way.
 enum Job {
     Ingress { bytes: Vec<u8>, port: u16, instance: u32, info: Vec<u8>, rounds: u32 },
@@ -51,6 +66,13 @@ pub struct Switch {
     pub(super) engine: Box<dyn Engine>,
     pub(super) state: State,
     pub(super) replication: Replication,
+    /// By profile of the pipeline.
+    pub(super) profiles: Vec<Profile>,
+    /// By table of the pipeline: what was entered, and is not taken out.
+    pub(super) handles: BTreeMap<usize, Vec<Option<Vec<netil::module::Entry>>>>,
+    /// Microseconds since the first packet.
+    pub(super) now_us: u64,
+    digests: Vec<Digest>,
     outcome: Outcome,
     start_ns: Option<u64>,
 }
@@ -81,14 +103,27 @@ impl Switch {
         (state.seed, state.budget) = (settings.seed, settings.budget);
         let mut engine = engine.make(Arc::clone(&program), settings.engine)?;
         engine.init(&mut state).map_err(|_| Error::Init("the program's start".to_owned()))?;
-        Ok(Self { pipeline, engine, state, replication: Replication::default(), outcome: Outcome::default(), start_ns: None })
+        let profiles = pipeline.profiles.iter().map(|_| Profile::default()).collect();
+        Ok(Self {
+            pipeline,
+            engine,
+            state,
+            replication: Replication::default(),
+            profiles,
+            handles: BTreeMap::new(),
+            now_us: 0,
+            digests: Vec::new(),
+            outcome: Outcome::default(),
+            start_ns: None,
+        })
     }
 
     /// A packet comes in by a port; what leaves, in order.
     pub fn receive(&mut self, port: u16, bytes: &[u8], time_ns: u64) -> Vec<Sent> {
         let start = *self.start_ns.get_or_insert(time_ns);
         let time = time_ns.saturating_sub(start) / 1000;
-        let info = vec![0; self.pipeline.saved.end as usize];
+        self.now_us = self.now_us.max(time);
+        let info = vec![0; self.pipeline.info_bytes as usize];
         let mut jobs = VecDeque::from([Job::Ingress { bytes: bytes.to_vec(), port, instance: 0, info, rounds: 0 }]);
         let (mut sent, mut copies) = (Vec::new(), 0);
         while let Some(job) = jobs.pop_front() {
@@ -106,6 +141,21 @@ impl Switch {
             }
         }
         sent
+    }
+
+    /// What the program told the control plane since it was last asked; of more than 65,536 digests the first.
+    pub fn digests(&mut self) -> Vec<Digest> {
+        std::mem::take(&mut self.digests)
+    }
+
+    /// Takes a digest out of info memory.
+    fn learn(&mut self, info: &mut [u8], time_us: u64) {
+        let Some(number) = get16(info, info::DIGEST).checked_sub(1) else { return };
+        put(info, info::DIGEST, &[0, 0]);
+        let Some(meta) = self.pipeline.digests.get(usize::from(number)).filter(|_| self.digests.len() < MAX_DIGESTS) else { return };
+        let value = |width: u32, at: u32| info.get(at as usize..(at + width.div_ceil(8)) as usize).unwrap_or_default();
+        let number = |(name, width, at): &(String, u32, u32)| (name.clone(), p4::BigInt::from_bytes_le(p4::Sign::Plus, value(*width, *at)));
+        self.digests.push(Digest { name: meta.name.clone(), time_us, values: meta.fields.iter().map(number).collect() });
     }
 
     /// Runs a packet that comes in by one of the module's ports; where it left.
@@ -140,7 +190,8 @@ impl Switch {
         jobs: &mut VecDeque<Job>,
     ) {
         let buffer = Self::arrival(&bytes, port, instance, info, time);
-        let Some((_, buffer)) = self.run(0, buffer) else { return };
+        let Some((_, mut buffer)) = self.run(0, buffer) else { return };
+        self.learn(&mut buffer.info, time.0);
         let out = buffer.info.clone();
         self.clone_ingress(&bytes, port, &out, rounds, time, jobs);
         let resubmit = get32(&out, info::RESUBMIT);
@@ -197,7 +248,7 @@ impl Switch {
 
     /// Info memory of zeros but for the metadata of a field list, whose number is one less.
     fn preserved(&self, from: &[u8], list: u32) -> Vec<u8> {
-        let mut info = vec![0; self.pipeline.saved.end as usize];
+        let mut info = vec![0; self.pipeline.info_bytes as usize];
         self.each_metadata(|range, lists| {
             if list > 0 && lists.contains(&(list - 1)) {
                 info[range.clone()].copy_from_slice(&from[range]);

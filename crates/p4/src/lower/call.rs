@@ -263,21 +263,19 @@ impl Lower<'_> {
         let places: Vec<Place> = keys.iter().map(|k| self.held(k)).collect::<Lowered<_>>()?;
         for (sets, label) in cases {
             let next = self.code.label();
-            let mut never = false;
-            if sets.len() == 1 && places.len() > 1 {
-                // A value set over all keys, which is empty.
+            if let ([Expr { kind: ExprKind::Var(var), span, .. }], true) = (*sets, places.len() > 1) {
+                self.in_value_set(&places.iter().collect::<Vec<_>>(), *var, *span)?;
+                self.code.branch(Op::JNe, *label);
                 continue;
             }
             for (place, set) in places.iter().zip(*sets) {
                 match self.in_set(place, set)? {
                     Some(true) => {}
-                    Some(false) => never = true,
+                    Some(false) => self.code.jump(next),
                     None => self.code.branch(Op::JEq, next),
                 }
             }
-            if !never {
-                self.code.jump(*label);
-            }
+            self.code.jump(*label);
             self.code.bind(next);
         }
         Ok(())
@@ -288,8 +286,10 @@ impl Lower<'_> {
         let span = set.span;
         match &set.kind {
             ExprKind::Everything | ExprKind::Default => return Ok(Some(true)),
-            // Value sets are empty, as nothing fills them.
-            ExprKind::Var(var) if matches!(self.program.vars[*var].ty, Type::Set(_)) => return Ok(Some(false)),
+            ExprKind::Var(var) if matches!(self.program.vars[*var].ty, Type::Set(_)) => {
+                self.in_value_set(&[place], *var, span)?;
+                return Ok(None);
+            }
             ExprKind::Fields(items) => {
                 self.code.push(1);
                 for (n, item) in items.iter().enumerate() {

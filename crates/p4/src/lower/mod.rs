@@ -7,18 +7,24 @@
 
 mod call;
 mod code;
+mod crc;
 mod digest;
 mod expr;
 mod externs;
+mod learn;
+mod meter;
 mod packet;
 mod place;
+mod profile;
+mod sets;
+mod share;
 mod state;
 mod stmt;
 mod table;
 
 use crate::check::types::Bound;
-use crate::hir::{Expr, ExprKind, InstId, Program, TableId, Type, VarId};
-use crate::pipeline::{ArrayMeta, Pipeline, Saved, TableMeta, info};
+use crate::hir::{Expr, ExprKind, FnId, InstId, Program, TableId, Type, VarId};
+use crate::pipeline::{ArrayMeta, CrcMeta, DigestMeta, Pipeline, ProfileMeta, Saved, SetMeta, TableMeta, info};
 pub(crate) use code::limbs;
 use code::{Code, LabelId};
 use frontends::diagnostics::{Diagnostic, Sources, Span};
@@ -74,7 +80,21 @@ pub(crate) struct Lower<'a> {
     known: HashMap<(Vec<InstId>, TableId), (usize, u32, u32)>,
     arrays: HashMap<Vec<InstId>, usize>,
     array_metas: Vec<ArrayMeta>,
-    /// The entry in whose action the code stands, for direct counters and meters.
+    profiles: Vec<ProfileMeta>,
+    /// By instance: the profile, and the actions of the tables that use it.
+    profiles_known: HashMap<Vec<InstId>, (usize, Vec<FnId>)>,
+    sets: Vec<SetMeta>,
+    sets_known: HashMap<(Vec<InstId>, VarId), usize>,
+    digests: Vec<DigestMeta>,
+    crcs: Vec<CrcMeta>,
+    /// How many checksums and hashes there are, which gives them their names.
+    calculations: usize,
+    /// By instance: the local with the colour of the entry that was found.
+    direct_meters: HashMap<Vec<InstId>, u32>,
+    /// Behind headers and metadata in info memory.
+    info_end: u32,
+    info_bytes: u32,
+    /// Initialised data.
     constants: Vec<u8>,
     crc_tables: HashMap<u32, u32>,
     cursor: u32,
@@ -148,6 +168,16 @@ pub(crate) fn lower(program: &Program, sources: &Sources) -> Lowered<Pipeline> {
         known: HashMap::new(),
         arrays: HashMap::new(),
         array_metas: Vec::new(),
+        profiles: Vec::new(),
+        profiles_known: HashMap::new(),
+        sets: Vec::new(),
+        sets_known: HashMap::new(),
+        digests: Vec::new(),
+        crcs: Vec::new(),
+        calculations: 0,
+        direct_meters: HashMap::new(),
+        info_end: 0,
+        info_bytes: 0,
         constants: Vec::new(),
         crc_tables: HashMap::new(),
         cursor: 0,
@@ -197,6 +227,7 @@ impl Lower<'_> {
             self.code.set(local);
         }
         let saved = self.saved(&headers, &metadata, parts.span)?;
+        (self.info_end, self.info_bytes) = (saved.end, saved.end);
         let (egress, queued) = (self.code.label(), self.code.label());
         self.code.get(mode);
         self.code.push(1);
@@ -351,7 +382,7 @@ impl Lower<'_> {
     }
 
     fn finish(&mut self, saved: &Saved) -> Lowered<Pipeline> {
-        let handler = std::mem::take(&mut self.code).finish();
+        let handler = share::share(std::mem::take(&mut self.code).finish());
         let port = |name: &str, kind| Port { name: name.to_owned(), kind };
         let (input, output) = (PortKind::PushInput, PortKind::PushOutput);
         let init = self.defaults();
@@ -366,7 +397,7 @@ impl Lower<'_> {
                 port("mirror", output),
             ],
             data_size: self.data_size,
-            info_size: saved.end,
+            info_size: self.info_bytes,
             data: std::mem::take(&mut self.constants),
             tables: std::mem::take(&mut self.tables),
             init: Some(init),
@@ -377,11 +408,16 @@ impl Lower<'_> {
             module,
             tables: std::mem::take(&mut self.metas),
             arrays: std::mem::take(&mut self.array_metas),
+            profiles: std::mem::take(&mut self.profiles),
+            sets: std::mem::take(&mut self.sets),
+            digests: std::mem::take(&mut self.digests),
+            crcs: std::mem::take(&mut self.crcs),
+            info_bytes: self.info_bytes,
             saved: saved.clone(),
         })
     }
 
-    /// The init handler: default actions.
+    /// The init handler: default actions, and the parameters of checks.
     fn defaults(&mut self) -> Handler {
         let mut code = Code::default();
         for meta in &self.metas {
@@ -389,6 +425,14 @@ impl Lower<'_> {
                 code.push(u32::from(*byte));
                 code.push(meta.default_at + n as u32);
                 code.op(Op::MStore8);
+            }
+        }
+        for crc in &self.crcs {
+            let image = crate::crc::Parameters::standard(crc.width).image();
+            for (at, word) in (crc.at..).step_by(4).zip(image.chunks_exact(4)) {
+                code.push(u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+                code.push(at);
+                code.w(Op::WmStore, 32);
             }
         }
         code.op(Op::Ret);

@@ -100,6 +100,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     entries: Option<PathBuf>,
 
+    /// Commands that are run behind the last packet of a P4 program, and what they tell: counter_read, register_read and others, see docs/p4.md
+    #[arg(long = "then", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    commands: Option<PathBuf>,
+
+    /// Print what a P4 program tells its controller by digest, a line for each; as JSON with --json
+    #[arg(long)]
+    digests: bool,
+
     /// Print help, as -h without a handler does
     #[arg(long, action = clap::ArgAction::Help)]
     help: Option<bool>,
@@ -196,6 +204,8 @@ fn refuse_others(args: &Args, file: &std::path::Path) -> Outcome {
         ("--control", args.control.is_some()),
         ("--explain-place", args.explain_place),
         ("--entries", args.entries.is_some() && !super::p4::is_program(file)),
+        ("--then", args.commands.is_some() && !super::p4::is_program(file)),
+        ("--digests", args.digests && !super::p4::is_program(file)),
     ];
     match only.iter().find(|(_, given)| *given) {
         Some((what, _)) => Err(Failure::usage(format_args!("{what} is for configurations, and {} is a program", file.display()))),
