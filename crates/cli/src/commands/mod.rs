@@ -15,6 +15,7 @@ mod man;
 mod p4;
 mod run;
 mod shared;
+mod stats;
 mod synth;
 mod test;
 mod trace;
@@ -25,6 +26,7 @@ use crate::failure::Outcome;
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Filter(Box<filter::Args>),
+    Stats(stats::Args),
     Explain(explain::Args),
     Run(run::Args),
     Check(check::Args),
@@ -45,6 +47,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: &Command) -> Outcome {
     match command {
         Command::Filter(args) => filter::run(args),
+        Command::Stats(args) => stats::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Run(args) => run::run(args),
         Command::Check(args) => check::run(args),

@@ -18,5 +18,6 @@ mod pipes;
 mod print;
 mod profile;
 mod programs;
+mod stats;
 mod tools;
 mod trace;

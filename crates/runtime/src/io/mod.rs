@@ -13,6 +13,7 @@
 //! - `claims`: no file is written that is an input, or another output.
 //! - [`link`], [`time`]: link types and timestamps.
 //! - [`between`]: the same between two networks, for routers and their like.
+//! - [`stats`]: what traffic consists of.
 //! - [`synth`]: a seeded maker of realistic traffic for the demo, tests and benchmarks.
 
 pub mod between;
@@ -21,6 +22,7 @@ pub(crate) mod claims;
 pub mod device;
 pub mod link;
 pub mod live;
+pub mod stats;
 pub mod synth;
 pub(crate) mod sys;
 pub mod time;
