@@ -17,6 +17,7 @@ mod man;
 mod p4;
 mod run;
 mod shared;
+mod stats;
 mod synth;
 mod targets;
 mod test;
@@ -28,6 +29,7 @@ use crate::failure::Outcome;
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Filter(Box<filter::Args>),
+    Stats(stats::Args),
     Explain(explain::Args),
     Run(run::Args),
     Ctl(ctl::Args),
@@ -51,6 +53,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: &Command) -> Outcome {
     match command {
         Command::Filter(args) => filter::run(args),
+        Command::Stats(args) => stats::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Run(args) => run::run(args),
         Command::Ctl(args) => ctl::run(args),

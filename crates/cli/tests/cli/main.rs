@@ -19,5 +19,6 @@ mod pipes;
 mod print;
 mod profile;
 mod programs;
+mod stats;
 mod tools;
 mod trace;
