@@ -19,6 +19,7 @@
 mod args;
 mod bucket;
 mod clock;
+mod confined;
 mod control;
 mod course;
 mod flow;
@@ -142,6 +143,8 @@ pub struct Settings {
     pub elsewhere: Option<ring::Remote>,
     /// Elements are made to see whether they can be, and open no files.
     pub trial: bool,
+    /// Files are written only within this folder.
+    pub within: Option<PathBuf>,
 }
 
 /// An element that cannot be made.
@@ -307,7 +310,11 @@ impl Graph {
         }
         let tables = application.shared.iter().filter_map(|list| shared_table(application, list.first()?, factories, &settings)).collect();
         let shared = Shared { tables, bytes: vec![0; places(application).last().copied().unwrap_or(0)] };
-        let mut graph = Self { shared, files: printing::Files::of(application)?, ..Self::of_nodes(nodes, settings, info, host) };
+        let mut graph = Self {
+            shared,
+            files: printing::Files::of(application, settings.within.as_deref())?,
+            ..Self::of_nodes(nodes, settings, info, host)
+        };
         graph.init().map_err(|fault| vec![fault])?;
         Ok(graph)
     }

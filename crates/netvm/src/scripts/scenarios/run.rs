@@ -237,13 +237,16 @@ fn application(job: &Job<'_>, folder: &Path) -> Result<Application, String> {
 
 /// Captures for the devices of a configuration: those read, with what comes in, and those written.
 fn devices(job: &Job<'_>, application: &Application, folder: &Path) -> Result<Settings, String> {
-    let mut settings = Settings::default();
+    let mut settings = Settings { within: Some(folder.to_owned()), ..Settings::default() };
+    let written = named(application, native::WRITERS);
+    for device in named(application, READERS).iter().chain(&written) {
+        super::plain(device)?;
+    }
     for device in named(application, READERS) {
         let file = folder.join(format!("{device}-in.pcap"));
         write(&file, job.inputs.get(&device).unwrap_or(&Packets::new()))?;
         settings.devices.insert(device, file);
     }
-    let written = named(application, native::WRITERS);
     settings.outputs = written.into_iter().map(|device| (device.clone(), folder.join(format!("{device}-out.pcap")))).collect();
     match job.inputs.keys().find(|name| !super::is_file(name) && !settings.devices.contains_key(*name)) {
         Some(unknown) => Err(format!("nothing reads a device {unknown}")),

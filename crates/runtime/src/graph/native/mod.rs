@@ -39,8 +39,9 @@ pub use replay::Replay;
 pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
 
-use super::{Graph, Info, Packet, Settings, Stream};
+use super::{Graph, Info, Packet, Settings, Stream, confined};
 use netil::pool::{Even, Pool};
+use std::path::Path;
 
 /// All of them.
 #[rustfmt::skip]
@@ -384,6 +385,14 @@ pub struct Ctx<'g> {
 impl<'g> Ctx<'g> {
     pub(super) fn new(graph: &'g mut Graph, node: usize) -> Self {
         Self { graph, node }
+    }
+
+    /// Whether a file of that name may be written.
+    ///
+    /// # Errors
+    /// The name leads out of the folder that the run is confined to.
+    pub fn writable(&self, name: &Path) -> Result<(), String> {
+        confined::writable(self.graph.settings.within.as_deref(), name)
     }
 
     /// The time of the run in nanoseconds.
