@@ -263,5 +263,5 @@ fn spill(code: &mut Code, graph: &mut Graph, spilled: &[Reg], first: usize, shor
         code.blocks[at].insts = out;
         code.blocks[at].end = end;
     }
-    debug_assert!(RESULT.0 < FIRST);
+    const { assert!(RESULT.0 < FIRST) };
 }
