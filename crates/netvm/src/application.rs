@@ -35,7 +35,7 @@ mod scratch;
 pub use cores::{Cores, Placement, Stage};
 pub use explain::{Account, Way};
 pub use library::Library;
-pub use runtime::graph::{DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, native};
+pub use runtime::graph::{Described, DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, native};
 
 use crate::Error;
 use crate::engines::{self, EngineInfo};

@@ -29,7 +29,7 @@ impl Drop for Running {
 impl Running {
     fn start(config: &str, socket: &Path, more: &[&str]) -> Self {
         let control = format!("--control={}", socket.display());
-        let mut command = netvm(&["run", "-e", config, &control]);
+        let mut command = netvm(["run", "-e", config, &control]);
         let child = command.args(more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let running = Self { child, socket: socket.to_owned() };
         running.wait(|| UnixStream::connect(socket).is_ok());
@@ -67,7 +67,7 @@ impl Running {
 
 fn ctl(socket: &Path, args: &[&str]) -> Output {
     let socket = socket.display().to_string();
-    netvm(&[&["ctl", "--socket", &socket], args].concat()).output().unwrap()
+    netvm([&["ctl", "--socket", &socket], args].concat()).output().unwrap()
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_socket_that_a_killed_run_left_is_taken() {
     assert!(second.says(&["read", "c.class"]).contains("Counter"));
     // One that is in use is not.
     let control = format!("--control={}", socket.display());
-    let third = netvm(&["run", "-e", ENDLESS, &control]).output().unwrap();
+    let third = netvm(["run", "-e", ENDLESS, &control]).output().unwrap();
     assert_eq!(third.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&third.stderr).contains("in use"));
 }
@@ -187,7 +187,7 @@ fn clicks_protocol_is_spoken_where_a_configuration_asks_for_it() {
     let dir = Dir::new("control-click");
     let socket = PathBuf::from(dir.file("click.sock"));
     let doors = format!("{ENDLESS} ControlSocket(unix, {}); ControlSocket(unix, {}r, READONLY true)", socket.display(), socket.display());
-    let mut command = netvm(&["run", "-e", &doors]);
+    let mut command = netvm(["run", "-e", &doors]);
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let run = Running { child, socket: socket.clone() };
     let other = PathBuf::from(dir.file("click.sockr"));
@@ -215,15 +215,15 @@ fn clicks_protocol_is_spoken_where_a_configuration_asks_for_it() {
 #[test]
 fn without_a_socket_it_is_said_how_to_name_one() {
     let dir = Dir::new("control-none");
-    let output = netvm(&["ctl", "list"]).env("XDG_RUNTIME_DIR", PathBuf::from(dir.file(""))).output().unwrap();
+    let output = netvm(["ctl", "list"]).env("XDG_RUNTIME_DIR", PathBuf::from(dir.file(""))).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no configuration runs with --control"));
-    let mut command: Command = netvm(&["run", "-e", ENDLESS, "--control"]);
+    let mut command: Command = netvm(["run", "-e", ENDLESS, "--control"]);
     let child = command.env("XDG_RUNTIME_DIR", PathBuf::from(dir.file(""))).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut run = Running { child, socket: PathBuf::new() };
     let mut told = String::new();
     BufReader::new(run.child.stderr.take().unwrap()).read_line(&mut told).unwrap();
     assert!(told.starts_with("control socket "), "{told}");
-    let found = netvm(&["ctl", "read", "c.class"]).env("XDG_RUNTIME_DIR", PathBuf::from(dir.file(""))).output().unwrap();
+    let found = netvm(["ctl", "read", "c.class"]).env("XDG_RUNTIME_DIR", PathBuf::from(dir.file(""))).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&found.stdout), "Counter\n");
 }

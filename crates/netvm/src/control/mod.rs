@@ -14,7 +14,7 @@ mod socket;
 
 pub use socket::{Door, default_folder, sockets};
 
-use crate::application::{Cores, Graph, Stats};
+use crate::application::{Cores, Described, Graph, Stats};
 use std::io::{self, BufRead, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -37,7 +37,7 @@ pub trait Controlled {
     fn graph(&mut self) -> &mut Graph;
 
     /// Every element's name and class, and its own handlers: whether each can be read and written.
-    fn elements(&self) -> Vec<(String, String, Vec<(String, bool, bool)>)>;
+    fn elements(&self) -> Vec<Described>;
 
     /// What became of the packets so far.
     fn stats(&self) -> Stats;
@@ -51,7 +51,7 @@ impl Controlled for Graph {
         self
     }
 
-    fn elements(&self) -> Vec<(String, String, Vec<(String, bool, bool)>)> {
+    fn elements(&self) -> Vec<Described> {
         Graph::elements(self)
     }
 
@@ -70,7 +70,7 @@ impl Controlled for Cores {
         Cores::graph(self)
     }
 
-    fn elements(&self) -> Vec<(String, String, Vec<(String, bool, bool)>)> {
+    fn elements(&self) -> Vec<Described> {
         Cores::elements(self)
     }
 
@@ -83,9 +83,12 @@ impl Controlled for Cores {
     }
 }
 
+/// What a client wants done; it gives the answer.
+type Request = Box<dyn FnOnce(&mut dyn Controlled) -> String + Send>;
+
 /// A request, and who waits for the answer.
 struct Asked {
-    request: Box<dyn FnOnce(&mut dyn Controlled) -> String + Send>,
+    request: Request,
     reply: Sender<String>,
 }
 

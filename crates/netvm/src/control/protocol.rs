@@ -13,7 +13,8 @@
 //! | `stop` | asks for the end of the run | `null` |
 
 use super::{Controlled, Line, read_line};
-use crate::application::report;
+use crate::application::native::Control;
+use crate::application::{Described, report};
 use serde_json::{Value, json};
 use std::io::{self, BufRead, Write};
 use std::time::Instant;
@@ -87,10 +88,9 @@ fn batch(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result
 }
 
 fn elements(target: &mut dyn Controlled) -> Value {
-    let element = |(name, class, handlers): (String, String, Vec<(String, bool, bool)>)| {
-        let handlers: Vec<Value> =
-            handlers.into_iter().map(|(name, read, write)| json!({ "name": name, "read": read, "write": write })).collect();
-        json!({ "name": name, "class": class, "handlers": handlers })
+    let element = |Described { name, class, handlers }: Described| {
+        let handler = |it: &Control| json!({ "name": it.name, "read": it.read, "write": it.write });
+        json!({ "name": name, "class": class, "handlers": handlers.iter().map(handler).collect::<Vec<_>>() })
     };
     target.elements().into_iter().map(element).collect()
 }

@@ -16,6 +16,17 @@ const PATTERNED: &[&str] = &["Classifier", "IPClassifier", "IPFilter"];
 /// How deep handlers may call each other.
 const MAX_HANDLER_DEPTH: u32 = 32;
 
+/// What people may do with an element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// Its name.
+    pub name: String,
+    /// Its class.
+    pub class: String,
+    /// Its own handlers.
+    pub handlers: Vec<Control>,
+}
+
 /// A handler found.
 enum Found {
     Global(String),
@@ -72,11 +83,10 @@ impl Graph {
     }
 
     /// Every element's name and class, and its own handlers: whether each can be read and written.
-    pub fn elements(&self) -> Vec<(String, String, Vec<(String, bool, bool)>)> {
+    pub fn elements(&self) -> Vec<Described> {
         let of = |node: usize| {
             let it = &self.nodes[node];
-            let handlers = self.all_controls(node).map(|control| (control.name, control.read, control.write)).collect();
-            (it.name.clone(), it.class.clone(), handlers)
+            Described { name: it.name.clone(), class: it.class.clone(), handlers: self.all_controls(node).collect() }
         };
         (0..self.nodes.len()).map(of).collect()
     }

@@ -49,6 +49,7 @@ mod timers;
 mod turns;
 
 pub use args::Args;
+pub use handlers::Described;
 pub use linked::{Linking, Made};
 pub use meter::Measured;
 pub use native::{Ctx, DeviceStats, Native, NativeClass, Replay, Setup, Task};

@@ -98,9 +98,9 @@ impl Program {
             };
             inst[4..].copy_from_slice(&map.as_raw_fd().to_le_bytes());
         }
-        let fd = load(insts.as_flattened(), None).or_else(|error| match error.raw_os_error() {
-            Some(libc::EACCES | libc::EINVAL | libc::E2BIG) => Err(explained(insts.as_flattened(), error)),
-            _ => Err(error),
+        let fd = load(insts.as_flattened(), None).map_err(|error| match error.raw_os_error() {
+            Some(libc::EACCES | libc::EINVAL | libc::E2BIG) => explained(insts.as_flattened(), error),
+            _ => error,
         })?;
         Ok(Self { fd, maps })
     }

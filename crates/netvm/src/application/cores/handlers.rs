@@ -2,7 +2,7 @@
 
 use super::{Graph, Stage, lock};
 use runtime::graph::ring::Elsewhere;
-use runtime::graph::{Fault, Stats};
+use runtime::graph::{Described, Fault, Stats};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
@@ -14,13 +14,10 @@ pub(super) enum Request {
     Read(String, String, Sender<Result<String, String>>),
     Write(String, String, Sender<Result<(), String>>),
     Stats(Sender<WorkerStats>),
-    Elements(Sender<Vec<Element>>),
+    Elements(Sender<Vec<Described>>),
     /// Outputs are to be completed.
     Finish(Sender<()>),
 }
-
-/// An element's name and class, and its handlers: whether each can be read and written.
-pub(super) type Element = (String, String, Vec<(String, bool, bool)>);
 
 /// What became of packets on a thread.
 pub(super) struct WorkerStats {
@@ -134,7 +131,7 @@ impl Directory {
     }
 
     /// The elements of all threads; those of other stages are absent.
-    pub(super) fn elements(&self) -> Vec<Vec<Element>> {
+    pub(super) fn elements(&self) -> Vec<Vec<Described>> {
         self.workers.iter().filter_map(|worker| worker.ask(Request::Elements)).collect()
     }
 

@@ -30,6 +30,7 @@ use crate::engines::{self, EngineInfo};
 use cut::{Cut, Part, cut};
 use handlers::{Directory, Request};
 use netil::app;
+use runtime::graph::Described;
 use runtime::graph::ring::{Batch, Inbox, Remote, Rings};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -251,11 +252,11 @@ impl Cores {
     }
 
     /// Every element's name and class, and its own handlers: whether each can be read and written.
-    pub fn elements(&self) -> Vec<(String, String, Vec<(String, bool, bool)>)> {
+    pub fn elements(&self) -> Vec<Described> {
         let mut all = self.rest.elements();
         all.truncate(self.placement.stages.len());
         for other in self.directory.elements() {
-            let present = |(_, its): &(&mut handlers::Element, handlers::Element)| its.1 != runtime::graph::ring::ABSENT;
+            let present = |(_, its): &(&mut Described, Described)| its.class != runtime::graph::ring::ABSENT;
             all.iter_mut().zip(other).filter(present).for_each(|(own, its)| *own = its);
         }
         all

@@ -18,6 +18,9 @@ const TURNS: u32 = 64;
 /// What a thread says when its graph is made: numbers that handlers say before there are packets, or what is wrong.
 type Ready = Result<HashMap<String, u64>, NotMade>;
 
+/// Threads that have begun, and who can be asked there.
+type Begun = (Vec<JoinHandle<()>>, Arc<Directory>);
+
 /// Threads that are being begun.
 pub(super) struct Workers {
     making: Making,
@@ -85,11 +88,7 @@ impl Workers {
     }
 
     /// Waits until all graphs are made.
-    pub(super) fn wait(
-        self,
-        application: &app::Application,
-        placement: &Placement,
-    ) -> Result<(Vec<JoinHandle<()>>, Arc<Directory>), Vec<Fault>> {
+    pub(super) fn wait(self, application: &app::Application, placement: &Placement) -> Result<Begun, Vec<Fault>> {
         let (mut bases, mut faults) = (HashMap::new(), Vec::new());
         for ready in &self.ready {
             match ready.recv() {

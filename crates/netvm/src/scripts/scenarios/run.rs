@@ -111,7 +111,7 @@ impl Running {
     }
 
     /// Runs to the end. False if there is none.
-    fn to_the_end(&mut self) -> bool {
+    fn run_out(&mut self) -> bool {
         match self {
             Self::Graph(graph) => {
                 graph.start();
@@ -150,7 +150,7 @@ fn start(
     let settings = devices(job, &application, folder)?;
     let (outputs, kept) = (settings.outputs.clone(), Kept::default());
     let mut running = begin(&application, settings, Box::new(kept.clone())).map_err(hide)?;
-    if !running.to_the_end() {
+    if !running.run_out() {
         return Err("the run does not end".to_owned());
     }
     let stats = running.stats();

@@ -207,7 +207,8 @@ pub(super) fn hierarchy(paths: &HashMap<u128, Amount, Seeded>) -> Vec<Node> {
 
 /// Appends the protocols with which paths begin, each with what is within it.
 fn branch(paths: Vec<(&[u8], Amount)>, depth: usize, nodes: &mut Vec<Node>) {
-    let mut children: BTreeMap<u8, (Amount, Vec<(&[u8], Amount)>)> = BTreeMap::new();
+    type Child<'p> = (Amount, Vec<(&'p [u8], Amount)>);
+    let mut children: BTreeMap<u8, Child<'_>> = BTreeMap::new();
     for (path, amount) in paths {
         if let Some((&first, rest)) = path.split_first().filter(|(first, _)| **first != Protocol::End as u8) {
             let child = children.entry(first).or_default();
