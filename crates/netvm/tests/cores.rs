@@ -1,6 +1,5 @@
 //! Applications on several cores give the captures, counts and texts that the interpreter gives on one: whatever the number of replicas, on every engine.
 
-#[allow(dead_code)]
 mod graphs;
 
 use graphs::{CONFIGURATIONS, Found, Kept, capture, engines as unkept, placed, reading, run};
