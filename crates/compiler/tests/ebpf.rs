@@ -154,7 +154,7 @@ fn generated_modules() {
     let (first, count) = (number("NETVM_SEED", 0), number("NETVM_CASES", 2000));
     let (mut made, mut refused) = (0, BTreeMap::<String, u64>::new());
     for seed in first..first + count {
-        let (statements, widest) = ([2, 5, 12][(seed % 3) as usize], [32, 64, 128, 300][(seed % 4) as usize]);
+        let (statements, widest) = ([2, 5, 12][(seed % 3) as usize], [32, 64, 128, 320][(seed % 4) as usize]);
         let options = arbitrary::Options { coprocessors: false, pull: false, statements, widest };
         let program = Arc::new(verify(arbitrary::seeded_module(seed, &options)).unwrap());
         match ebpf::compile(&program, &ports_apart(&program)) {

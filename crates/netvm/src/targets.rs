@@ -9,7 +9,7 @@ use crate::Error;
 use netil::Verified;
 
 pub use compiler::backends::ebpf::Program as XdpProgram;
-pub use xdp::{Action, compile as xdp};
+pub use xdp::{Action, compile as xdp, load as load_xdp};
 
 /// A kind of machine that programs are built for.
 pub struct Target {

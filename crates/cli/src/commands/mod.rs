@@ -23,6 +23,7 @@ mod targets;
 mod test;
 mod trace;
 mod verify;
+mod xdp;
 
 use crate::failure::Outcome;
 
@@ -45,6 +46,7 @@ pub(crate) enum Command {
     Compile(compile::Args),
     Build(build::Args),
     Targets(targets::Args),
+    Xdp(xdp::Args),
     Bench(bench::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -69,6 +71,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Compile(args) => compile::run(args),
         Command::Build(args) => build::run(args),
         Command::Targets(args) => targets::run(args),
+        Command::Xdp(args) => xdp::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),

@@ -23,6 +23,7 @@ fn help_and_version_go_to_standard_output() {
         "compile",
         "build",
         "targets",
+        "xdp",
         "bench",
         "completions",
         "man",

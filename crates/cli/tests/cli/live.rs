@@ -23,7 +23,7 @@ pub struct Space(pub String);
 
 impl Space {
     /// Makes one; tells why not, where that cannot be.
-    fn new(name: &str) -> Option<Self> {
+    pub fn new(name: &str) -> Option<Self> {
         let space = Self(format!("netvm-{}-{name}", std::process::id()));
         if !rustix::process::geteuid().is_root() || !ip(&["netns", "add", &space.0]) {
             eprintln!("skipped: a network namespace needs root and iproute2");

@@ -22,3 +22,4 @@ mod programs;
 mod stats;
 mod tools;
 mod trace;
+mod xdp;

@@ -5,6 +5,7 @@ use crate::Error;
 use compiler::backends::ebpf;
 use netil::Verified;
 use netil::module::HandlerKind;
+use runtime::io::bpf;
 use std::fmt;
 use std::str::FromStr;
 
@@ -16,10 +17,12 @@ pub(super) const TARGET: Target = Target {
         "filters, and NetIL modules that push packets on",
         "packets read and written in place, values of up to 2,048 bits",
         "read-only sets and initialised data (maps), switches, subroutines, loops that count to a constant",
+        "data and shared memory: one array map, as the init handler left it, that all processors share without a lock",
+        "info memory of up to 256 bytes: on the stack, all zeros when a packet comes",
     ],
     refuses: &[
         "loops whose end depends on the packet: the kernel's verifier must see it",
-        "data, shared and info memory, tables, timers, coprocessors",
+        "tables, timers, coprocessors; checksums, scans and copies of whole ranges of bytes",
         "packets made, copied, held or changed in length",
         "times of arrival and random numbers: XDP has none of netvm's",
         "offsets beyond byte 32,767 (no packet of XDP is that long), more values at once than 10 registers and 512 bytes hold",
@@ -81,6 +84,16 @@ pub fn compile(program: &Verified, options: &Options) -> Result<ebpf::Program, E
     let (drop, trap) = (reject.unwrap_or(defaults.drop), reject.unwrap_or(defaults.trap));
     let options = ebpf::Options { ports, send: accept.unwrap_or(defaults.send), drop, trap };
     ebpf::compile(program, &options).map_err(|refused| told(program, &refused))
+}
+
+/// Loads it into the kernel.
+///
+/// # Errors
+/// The process may not, or the kernel refuses it.
+pub fn load(made: &ebpf::Program) -> std::io::Result<bpf::Program> {
+    let references: Vec<_> = made.references.iter().map(|r| bpf::Reference { at: r.at, map: r.map }).collect();
+    let maps: Vec<_> = made.maps.iter().map(|map| bpf::Map { name: &map.name, data: &map.data, read_only: map.read_only }).collect();
+    bpf::Program::load(&made.insts, &references, &maps)
 }
 
 /// The number of an output port.

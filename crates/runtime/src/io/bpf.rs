@@ -30,6 +30,14 @@ const LOG: usize = 1 << 20;
 /// The least and the most bytes of a packet that a program is tried on.
 pub const TESTED: std::ops::RangeInclusive<usize> = 14..=3400;
 
+/// The index of an interface.
+///
+/// # Errors
+/// There is none of that name.
+pub fn interface(name: &str) -> io::Result<u32> {
+    nix::net::if_::if_nametoindex(name).map_err(io::Error::from)
+}
+
 /// A map that is one array of bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Map<'a> {
