@@ -197,7 +197,10 @@ mod tests {
     #[test]
     fn locals_in_a_row_become_one_and_those_around_a_loop_do_not() {
         use Op::{Dec1, JNe, LocLoad, LocStore, Pop, Push, Ret};
-        let row = handler(&[(Push, 1), (LocStore, 0), (LocLoad, 0), (LocStore, 1), (LocLoad, 1), (Pop, 0), (Push, 5), (LocStore, 2), (Ret, 0)], 3);
+        let row = handler(
+            &[(Push, 1), (LocStore, 0), (LocLoad, 0), (LocStore, 1), (LocLoad, 1), (Pop, 0), (Push, 5), (LocStore, 2), (Ret, 0)],
+            3,
+        );
         let shared = share(row);
         assert_eq!(shared.locals.len(), 2, "the last store is read by nobody");
         assert_eq!(shared.code[7].op, Pop);
