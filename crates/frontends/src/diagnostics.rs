@@ -204,6 +204,16 @@ impl Sources {
         (&file.name, 1 + file.ends.partition_point(|end| *end < at - file.start) as u32)
     }
 
+    /// Name of the text that holds an offset, the line there, and the column, counted in characters; both from 1.
+    #[must_use]
+    pub fn place(&self, at: u32) -> (&str, u32, u32) {
+        let (name, line) = self.line(at);
+        let Some(file) = self.0.get(self.file(at)) else { return (name, line, 0) };
+        let start = line.checked_sub(2).and_then(|n| file.ends.get(n as usize)).map_or(0, |end| end + 1);
+        let before = file.text.get(start as usize..(at - file.start) as usize).unwrap_or("");
+        (name, line, before.chars().count() as u32 + 1)
+    }
+
     /// What a span covers.
     #[must_use]
     pub fn text(&self, span: Span) -> &str {

@@ -118,3 +118,41 @@ fn what_cannot_be_done_is_refused() {
     (0..4).for_each(|_| drop(done("act_prof_create_member marks NoAction")));
     assert!(p4::commands::run(&mut switch, "act_prof_create_member marks NoAction").is_err(), "the profile is full");
 }
+
+/// With marks a program does what it does without them, on every engine, and tells it.
+#[test]
+fn a_traced_program_does_the_same() {
+    for name in ["forward", "state", "meters", "profiles", "sets", "learn"] {
+        let test = std::fs::read_to_string(folder().join(format!("{name}.stf"))).unwrap();
+        for engine in engines::ALL.iter().filter(|e| e.quick) {
+            let program = folder().join(format!("{name}.p4"));
+            let pipeline = p4::load_traced(&program, &[], &[]).unwrap_or_else(|e| panic!("{}", e.render(false)));
+            let mut traced = Switch::start(pipeline, engine, Settings::default()).unwrap();
+            let plain = stf::run(&mut switch(&format!("{name}.p4"), engine), &test);
+            let report = stf::run(&mut traced, &test);
+            assert_eq!((report.wrong, report.sent), (plain.wrong, plain.sent), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_packet_is_followed() {
+    let pipeline = p4::load_traced(&folder().join("forward.p4"), &[], &[]).unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let mut switch = Switch::start(pipeline, &engines::ALL[0], Settings::default()).unwrap();
+    p4::commands::run(&mut switch, "add routes ip.dst:10.0.0.0/8 to(mac:02:00:00:00:00:01, port:3)").unwrap();
+    let mut packet = vec![0; 34];
+    packet[12..15].copy_from_slice(&[8, 0, 0x45]);
+    packet[22] = 64;
+    packet[30..34].copy_from_slice(&[10, 1, 2, 3]);
+    let words: u32 = packet[14..34].chunks(2).map(|w| u32::from(w[0]) << 8 | u32::from(w[1])).sum();
+    packet[24..26].copy_from_slice(&(!((words >> 16) + (words & 0xffff)) as u16).to_be_bytes());
+    let (_, passes) = switch.follow(7, 1, &packet, 0);
+    let told: Vec<String> = passes.iter().flat_map(|p| &p.events).map(|e| format!("{:?} {} {}", e.kind, e.name, e.detail)).collect();
+    for wanted in ["Enter parser Read ", "State ip ", "Extract h.ip ", "Action In.to ", "Hit In.routes h.ip.dst: 0xa000000/8"] {
+        assert!(told.iter().any(|line| line == wanted), "{wanted}: {told:#?}");
+    }
+    let ttl = passes.iter().flat_map(|p| &p.events).flat_map(|e| &e.changes).find(|c| c.0 == "h.ip.ttl");
+    assert_eq!(ttl.map(|c| (c.1.as_str(), c.2.as_str())), Some(("0x40", "0x3f")));
+    assert_eq!(passes[0].packet, "7");
+    assert_eq!(passes.last().map(|p| p.end.as_str()), Some("sent by port 3, 34 bytes"));
+}

@@ -187,6 +187,8 @@ pub(crate) struct Block {
 
 #[derive(Clone, Debug)]
 pub(crate) struct State {
+    pub name: Name,
+    pub span: Span,
     pub body: Vec<Stmt>,
     pub next: Next,
 }

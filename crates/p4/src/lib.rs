@@ -6,6 +6,8 @@
 //!
 //! - [`pipeline`]: what a compiled program is for who runs it
 //! - [`entries`]: entries of tables
+//! - [`marks`]: what a program tells that is compiled for tracing
+//! - [`crc`]: checks whose parameters may change
 //!
 //! Source: P4-16 language specification 1.2.5; for v1model the documentation of BMv2's simple_switch.
 #![forbid(unsafe_code)]
@@ -16,6 +18,7 @@ pub mod entries;
 mod hir;
 mod lexer;
 mod lower;
+pub mod marks;
 mod parser;
 pub mod pipeline;
 mod preprocess;
@@ -36,6 +39,8 @@ pub struct Reading<'a> {
     pub defines: &'a [(String, String)],
     /// How files are read.
     pub load: Loader<'a>,
+    /// The program tells what it does, see [`marks`].
+    pub marks: bool,
 }
 
 /// A program that is wrong: its texts, and what is wrong with them.
@@ -99,7 +104,7 @@ pub fn check(name: &Path, text: &str, reading: Reading<'_>) -> Result<Option<Pip
         if !lower::is_switch(&program) {
             return Ok(None);
         }
-        lower::lower(&program, &sources).map(Some).map_err(|fault| Refused { sources, faults: vec![*fault] })
+        lower::lower(&program, &sources, false).map(Some).map_err(|fault| Refused { sources, faults: vec![*fault] })
     })
 }
 
@@ -110,6 +115,6 @@ pub fn check(name: &Path, text: &str, reading: Reading<'_>) -> Result<Option<Pip
 pub fn compile(name: &Path, text: &str, reading: Reading<'_>) -> Result<Pipeline, Refused> {
     on_stack(|| {
         let (program, sources) = front(name, text, reading)?;
-        lower::lower(&program, &sources).map_err(|fault| Refused { sources, faults: vec![*fault] })
+        lower::lower(&program, &sources, reading.marks).map_err(|fault| Refused { sources, faults: vec![*fault] })
     })
 }

@@ -269,4 +269,6 @@ pub struct Pipeline {
     pub saved: Saved,
     /// Bytes of info memory.
     pub info_bytes: u32,
+    /// What it tells, if it was compiled for tracing.
+    pub marks: Option<crate::marks::Marks>,
 }

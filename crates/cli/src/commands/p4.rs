@@ -30,6 +30,11 @@ impl ReadingArgs {
         Ok(netvm::p4::load(path, &self.folders, &self.defines())?)
     }
 
+    /// Compiles a program that tells what it does.
+    pub(crate) fn load_traced(&self, path: &Path) -> Outcome<Pipeline> {
+        Ok(netvm::p4::load_traced(path, &self.folders, &self.defines())?)
+    }
+
     /// Checks a program.
     pub(crate) fn check(&self, path: &Path) -> Outcome {
         Ok(netvm::p4::check(path, &self.folders, &self.defines())?)

@@ -103,7 +103,7 @@ impl Checker {
             };
             self.scopes.pop();
             let next = self.told(next).unwrap_or(Next::To(Target::Reject));
-            block.states.push(State { body, next });
+            block.states.push(State { name: state.name.name.clone(), span: state.name.span, body, next });
         }
         Ok(())
     }

@@ -52,6 +52,7 @@ impl Lower<'_> {
         self.code.branch(Op::JNe, fine);
         self.load_leaf(&error, 0, Leaf::Number);
         self.code.set(self.error);
+        self.mark_error();
         if let Some(reject) = self.exits.last().copied() {
             self.code.jump(reject);
         }

@@ -12,6 +12,7 @@ mod digest;
 mod expr;
 mod externs;
 mod learn;
+mod mark;
 mod meter;
 mod packet;
 mod place;
@@ -73,6 +74,8 @@ pub(crate) struct Lower<'a> {
     exits: Vec<LabelId>,
     loops: Vec<(LabelId, LabelId)>,
     depth: usize,
+    /// The statement that is being lowered.
+    now: Span,
     data_size: u32,
     tables: Vec<netil::module::Table>,
     metas: Vec<TableMeta>,
@@ -95,6 +98,7 @@ pub(crate) struct Lower<'a> {
     info_end: u32,
     info_bytes: u32,
     /// Initialised data.
+    marks: Option<crate::marks::Marks>,
     constants: Vec<u8>,
     crc_tables: HashMap<u32, u32>,
     cursor: u32,
@@ -148,7 +152,7 @@ pub(crate) fn is_switch(program: &Program) -> bool {
 }
 
 /// Makes the module and what the control plane knows of it.
-pub(crate) fn lower(program: &Program, sources: &Sources) -> Lowered<Pipeline> {
+pub(crate) fn lower(program: &Program, sources: &Sources, marks: bool) -> Lowered<Pipeline> {
     let parts = parts(program)?;
     let nowhere = Place { base: 0, dims: Vec::new(), ty: Type::Void, siblings: [].into() };
     let mut lower = Lower {
@@ -162,6 +166,7 @@ pub(crate) fn lower(program: &Program, sources: &Sources) -> Lowered<Pipeline> {
         exits: Vec::new(),
         loops: Vec::new(),
         depth: 0,
+        now: Span::default(),
         data_size: OUT + SCRATCH,
         tables: Vec::new(),
         metas: Vec::new(),
@@ -178,6 +183,7 @@ pub(crate) fn lower(program: &Program, sources: &Sources) -> Lowered<Pipeline> {
         direct_meters: HashMap::new(),
         info_end: 0,
         info_bytes: 0,
+        marks: None,
         constants: Vec::new(),
         crc_tables: HashMap::new(),
         cursor: 0,
@@ -186,6 +192,11 @@ pub(crate) fn lower(program: &Program, sources: &Sources) -> Lowered<Pipeline> {
         standard: nowhere,
         clone: Clones::default(),
     };
+    if marks {
+        let at = lower.allot(4 + crate::marks::RECORD, Span::default())?;
+        let errors = program.errors.iter().map(ToString::to_string).collect();
+        lower.marks = Some(crate::marks::Marks { at, all: Vec::new(), errors });
+    }
     lower.whole(&parts)
 }
 
@@ -292,6 +303,7 @@ impl Lower<'_> {
         self.code.constant(&511.into(), 9);
         self.code.w(Op::WNe, 9);
         self.code.branch(Op::JNe, sent);
+        self.mark(crate::marks::MarkKind::Dropped, "", parts.span, &[]);
         self.code.op1(Op::PktDrop, 511);
         self.code.bind(sent);
         self.run_block(parts, 5, &[None, Some(headers)])?;
@@ -413,6 +425,7 @@ impl Lower<'_> {
             digests: std::mem::take(&mut self.digests),
             crcs: std::mem::take(&mut self.crcs),
             info_bytes: self.info_bytes,
+            marks: self.marks.take(),
             saved: saved.clone(),
         })
     }

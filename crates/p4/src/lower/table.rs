@@ -7,6 +7,7 @@ use crate::ast::Dir;
 use crate::entries::KeyMatch;
 use crate::hir::{Expr, ExprKind, Key, Table, TableId, Type};
 use crate::lower::place::{Leaf, Place};
+use crate::marks::MarkKind;
 use crate::pipeline::{ActionMeta, KeyMeta, Match, ParamMeta, TableMeta};
 use frontends::diagnostics::Span;
 use netil::module::{TableKind, entry_type};
@@ -101,7 +102,7 @@ impl Lower<'_> {
     }
 
     /// Whether an action is declared in the control; those at the top have no path.
-    fn is_local(&self, f: usize) -> bool {
+    pub(super) fn is_local(&self, f: usize) -> bool {
         let inst = self.path.last().map(|id| &self.program.instances[*id].ty);
         let Some(Type::Block(block)) = inst else { return false };
         self.program.functions[f].span.start > self.program.blocks[*block].span.start
@@ -248,12 +249,13 @@ impl Lower<'_> {
         let (miss, end) = (self.code.label(), self.code.label());
         let bodies: Vec<_> = table.actions.iter().map(|_| self.code.label()).collect();
         if let Some(number) = meta.table {
-            let selectors = self.look_up(table, &meta, number)?;
+            let selectors = self.look_up(table, at, number)?;
             let entry = self.code.new_local(entry_type(number));
             self.code.set(entry);
             self.code.get(entry);
             self.code.op1(Op::TValid, number);
             self.code.branch(Op::JEq, miss);
+            self.mark(MarkKind::Hit, meta.name.clone(), span, &[]);
             self.count_entry(&meta, number, entry)?;
             self.meter_entry(table, &meta, number, entry)?;
             let none = self.code.label();
@@ -273,6 +275,7 @@ impl Lower<'_> {
             }
         }
         self.code.bind(miss);
+        self.mark(MarkKind::Miss, meta.name.clone(), span, &[]);
         self.no_colour(table);
         let load = |l: &mut Self, at: u32, width: u16| {
             l.code.push(meta.default_at + at);
@@ -300,16 +303,19 @@ impl Lower<'_> {
     }
 
     /// Looks up; the values of the selector keys.
-    fn look_up(&mut self, table: &Table, meta: &TableMeta, number: u32) -> Lowered<Vec<Place>> {
+    fn look_up(&mut self, table: &Table, at: usize, number: u32) -> Lowered<Vec<Place>> {
+        let (meta, mut all) = (self.metas[at].clone(), Vec::new());
         // Keys are evaluated in the order of the text, and joined from the highest.
         let (mut held, mut selectors) = (Vec::new(), Vec::new());
         for (key, info) in table.keys.iter().zip(&meta.keys) {
             let place = self.held(&key.value)?;
+            all.push(place.clone());
             match info.kind {
                 Match::Selector => selectors.push(place),
                 _ => held.push((info.shift, place, key.value.span)),
             }
         }
+        self.mark_table(at, &all, table.span)?;
         held.sort_by_key(|(shift, ..)| std::cmp::Reverse(*shift));
         let mut width = 0u16;
         for (_, place, span) in held {

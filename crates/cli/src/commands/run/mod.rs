@@ -11,6 +11,7 @@ pub(crate) mod follow;
 pub(crate) mod given;
 mod lost;
 mod merge;
+pub(crate) mod p4trace;
 mod ports;
 mod report;
 pub(crate) mod search;

@@ -22,7 +22,7 @@ struct Counts {
 }
 
 /// The numbers of ports; 0 where none is given.
-fn numbered(files: &[PortFile]) -> Outcome<Vec<(u32, PathBuf)>> {
+pub(super) fn numbered(files: &[PortFile]) -> Outcome<Vec<(u32, PathBuf)>> {
     let port = |name: &str| {
         let number = name.parse::<u32>().ok().filter(|n| *n < 511);
         number.ok_or_else(|| Failure::usage(format_args!("`{name}` is no port of a P4 program; ports are 0 to 510")))
