@@ -197,6 +197,9 @@ pub(super) fn size_of(len: u32) -> usize {
     SIZES.partition_point(|from| *from <= len) - 1
 }
 
+/// What is left of paths behind a protocol, each with its amount.
+type Paths<'a> = Vec<(&'a [u8], Amount)>;
+
 /// The tree of protocols from the amounts of paths.
 pub(super) fn hierarchy(paths: &HashMap<u128, Amount, Seeded>) -> Vec<Node> {
     let paths: Vec<([u8; 16], Amount)> = paths.iter().map(|(path, amount)| (path.to_le_bytes(), *amount)).collect();
@@ -206,9 +209,8 @@ pub(super) fn hierarchy(paths: &HashMap<u128, Amount, Seeded>) -> Vec<Node> {
 }
 
 /// Appends the protocols with which paths begin, each with what is within it.
-fn branch(paths: Vec<(&[u8], Amount)>, depth: usize, nodes: &mut Vec<Node>) {
-    type Child<'p> = (Amount, Vec<(&'p [u8], Amount)>);
-    let mut children: BTreeMap<u8, Child<'_>> = BTreeMap::new();
+fn branch(paths: Paths<'_>, depth: usize, nodes: &mut Vec<Node>) {
+    let mut children: BTreeMap<u8, (Amount, Paths<'_>)> = BTreeMap::new();
     for (path, amount) in paths {
         if let Some((&first, rest)) = path.split_first().filter(|(first, _)| **first != Protocol::End as u8) {
             let child = children.entry(first).or_default();
