@@ -28,6 +28,7 @@ mod library;
 pub(crate) mod linked;
 mod native_text;
 mod order;
+mod watched;
 
 pub use explain::{Account, Way};
 pub use library::Library;
