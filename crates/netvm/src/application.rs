@@ -31,6 +31,7 @@ mod native_text;
 mod order;
 pub mod report;
 mod scratch;
+mod watched;
 
 pub use cores::{Cores, Placement, Stage};
 pub use explain::{Account, Way};
