@@ -22,6 +22,7 @@
 #include "click.h"
 
 ELEMENT(Maglev, "1/1", "h/h");
+FLOW_STATE(ADDRESSES);
 PARAM(mac_t, source, "SRC", REQUIRED);
 PARAM_LIST(mac_t, backends, "BACKENDS", REQUIRED);
 PARAM(u32, size, "SIZE", KEYWORD(65537));
@@ -41,14 +42,14 @@ struct ports { be16 sport; be16 dport; };
 /* The next place in a server's order of slots. */
 struct turn { u32 place; u32 skip; };
 
+static struct connection connection;
+static struct datagram datagram;
+static u64 known;
 static u8 slots[LARGEST];
 static struct turn turns[MOST];
 static bool is_disabled[MOST];
 static u64 frames[MOST];
 static u32 steps;
-static u64 known;
-static struct connection connection;
-static struct datagram datagram;
 
 /* ---- The table of hashes ---- */
 
@@ -223,15 +224,15 @@ static u32 choose_for_any(u32 start)
     u32 server;
     u8 *chosen;
 
-    if (is_fragment)
-        read_datagram(start);
     if (!is_first) {
+        read_datagram(start);
         chosen = table_find(datagrams, &datagram);
         return chosen ? *chosen : NOBODY;
     }
     server = choose_for(start);
     if (!is_fragment)
         return server;
+    read_datagram(start);
     chosen = table_insert(datagrams, &datagram);
     if (chosen)
         *chosen = (u8) server;

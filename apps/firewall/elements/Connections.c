@@ -23,6 +23,7 @@
 #include "click.h"
 
 ELEMENT(Connections, "4/4", "h/h");
+FLOW_STATE(ADDRESSES);
 PARAM_AS(SECONDS, u64, timeout, "TIMEOUT", KEYWORD(300000000000));
 PARAM_AS(SECONDS, u64, tcp_timeout, "TCP_TIMEOUT", KEYWORD(7440000000000));
 PARAM(u32, capacity, "CAPACITY", KEYWORD(262144));
@@ -219,13 +220,15 @@ static int judge_any(u32 start, bool from_inside, bool is_admitted)
     bool is_fragment = ip_is_fragment(ip), is_first = ip_is_first_fragment(ip);
     int output = from_inside ? TO_OUTSIDE : TO_INSIDE;
 
-    if (is_fragment)
+    if (!is_first) {
         read_datagram(start);
-    if (!is_first)
         return table_find(datagrams, &datagram) != 0 ? output : NO_FIRST_FRAGMENT;
+    }
     output = judge(start, from_inside, is_admitted);
-    if (is_fragment && (output == TO_OUTSIDE || output == TO_INSIDE))
+    if (is_fragment && (output == TO_OUTSIDE || output == TO_INSIDE)) {
+        read_datagram(start);
         table_insert(datagrams, &datagram);
+    }
     return output;
 }
 

@@ -2,13 +2,14 @@
 //!
 //! - `commands`: one file per subcommand: its arguments (clap), its help, what it does
 //! - [`mod@print`]: packets as lines, the way tcpdump writes them
-//! - `failure`, `out`, `input`, `signals`, `progress`: exit statuses, standard output, captures in a row, ^C, the bar
+//! - `failure`, `out`, `input`, `hosts`, `signals`, `progress`: exit statuses, standard output, captures in a row, names from a file, ^C, the bar
 //!
 //! The library exists for [`command`], from which manual pages and shell completions are generated, and for tests.
 #![forbid(unsafe_code)]
 
 mod commands;
 mod failure;
+mod hosts;
 mod input;
 mod man;
 mod out;
@@ -45,6 +46,7 @@ Examples:
   netvm filter -r trace.pcapng -w web.pcap port 80   write them to a capture
   netvm filter -r trace.pcap.gz --count udp          only count them
   netvm filter -i eth0 host 10.0.0.1 and icmp        print what passes an interface
+  netvm stats -r trace.pcap                          what the traffic consists of
   netvm explain 'tcp port 80 or 443'                 what a filter does
   netvm explain 'tcp port 80' -r trace.pcap --packet 7
                                                      why packet 7 matches, or does not

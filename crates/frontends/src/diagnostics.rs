@@ -28,11 +28,25 @@ impl Span {
         source.get(self.start as usize..self.end as usize).unwrap_or("")
     }
 
-    /// The same, on character boundaries of the source.
+    /// The part that is drawn, on character boundaries of the source: not all of what lies in one very long line.
     fn clamped(self, source: &str) -> Range<usize> {
         let end = source.floor_char_boundary((self.end as usize).min(source.len()));
-        source.floor_char_boundary((self.start as usize).min(end))..end
+        let start = source.floor_char_boundary((self.start as usize).min(end));
+        if far_in_one_line(source, start, end) { start..source.floor_char_boundary(start + FAR) } else { start..end }
     }
+
+    /// Whether it is drawn beside another: not if a very long line would be drawn to show both.
+    fn is_near(self, other: Self, source: &str) -> bool {
+        let (a, b) = (self.clamped(source).start, other.clamped(source).start);
+        !far_in_one_line(source, a.min(b), a.max(b))
+    }
+}
+
+/// Bytes of one line that are drawn, at most.
+const FAR: usize = 1000;
+
+fn far_in_one_line(source: &str, start: usize, end: usize) -> bool {
+    end - start > FAR && !source.as_bytes()[start..end].contains(&b'\n')
 }
 
 /// One fault: where, what, and what to do about it.
@@ -89,9 +103,34 @@ impl Diagnostics {
     /// Draws every fault: message, file and line, source with carets, notes, remedy. `color` adds ANSI colours and changes nothing else.
     #[must_use]
     pub fn render(&self, name: &str, source: &str, color: bool) -> String {
-        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
-        self.0.iter().map(|fault| renderer.render(&[report(fault, name, source)]) + "\n").collect()
+        drawn(&self.0, color, |_| source.len(), |fault| report(fault, name, source))
     }
+}
+
+/// Faults that are drawn, at most; the others are counted.
+const DRAWN: usize = 100;
+/// Bytes of sources that are read to draw faults: each fault's source is read as a whole. The first fault is drawn in any case.
+const READ: usize = 8 << 20;
+
+/// Draws the first faults and counts those left out. `size` is that of a fault's source in bytes.
+fn drawn<'a>(
+    faults: &'a [Diagnostic],
+    color: bool,
+    size: impl Fn(&Diagnostic) -> usize,
+    report: impl Fn(&'a Diagnostic) -> annotate_snippets::Group<'a>,
+) -> String {
+    let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+    let (mut text, mut read) = (String::new(), 0);
+    for (n, fault) in faults.iter().enumerate() {
+        read += size(fault);
+        if n == DRAWN || n > 0 && read > READ {
+            text += &format!("error: {} more faults are not shown\n", faults.len() - n);
+            break;
+        }
+        text += &renderer.render(&[report(fault)]);
+        text.push('\n');
+    }
+    text
 }
 
 /// Texts that belong together, such as a file and what it includes. Spans count through all of them: each text begins one byte after
@@ -165,6 +204,16 @@ impl Sources {
         (&file.name, 1 + file.ends.partition_point(|end| *end < at - file.start) as u32)
     }
 
+    /// Name of the text that holds an offset, the line there, and the column, counted in characters; both from 1.
+    #[must_use]
+    pub fn place(&self, at: u32) -> (&str, u32, u32) {
+        let (name, line) = self.line(at);
+        let Some(file) = self.0.get(self.file(at)) else { return (name, line, 0) };
+        let start = line.checked_sub(2).and_then(|n| file.ends.get(n as usize)).map_or(0, |end| end + 1);
+        let before = file.text.get(start as usize..(at - file.start) as usize).unwrap_or("");
+        (name, line, before.chars().count() as u32 + 1)
+    }
+
     /// What a span covers.
     #[must_use]
     pub fn text(&self, span: Span) -> &str {
@@ -174,8 +223,8 @@ impl Sources {
     /// Draws faults whose places may lie in several of the texts.
     #[must_use]
     pub fn render(&self, faults: &[Diagnostic], color: bool) -> String {
-        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
-        faults.iter().map(|fault| renderer.render(&[self.report(fault)]) + "\n").collect()
+        let size = |fault: &Diagnostic| self.0.get(self.file(fault.span.start)).map_or(0, |file| file.text.len());
+        drawn(faults, color, size, |fault| self.report(fault))
     }
 
     fn report<'a>(&'a self, fault: &'a Diagnostic) -> annotate_snippets::Group<'a> {
@@ -201,7 +250,8 @@ impl Sources {
         let here = |span: Span| self.file(span.start) == number;
         let range = |span: Span| file.local(span).clamped(&file.text);
         let primary = here(fault.span).then(|| AnnotationKind::Primary.span(range(fault.span)));
-        let notes = fault.notes.iter().filter(|(span, _)| here(*span));
+        let near = |span: Span| !here(fault.span) || file.local(span).is_near(file.local(fault.span), &file.text);
+        let notes = fault.notes.iter().filter(|(span, _)| here(*span) && near(*span));
         let notes = notes.map(|(span, why)| AnnotationKind::Context.span(range(*span)).label(why.as_str()));
         Snippet::source(file.text.as_str()).path(file.name.as_str()).annotations(primary).annotations(notes)
     }
@@ -218,7 +268,7 @@ fn report<'a>(fault: &'a Diagnostic, name: &'a str, source: &'a str) -> annotate
     let snippet = Snippet::source(source)
         .path(name)
         .annotation(AnnotationKind::Primary.span(fault.span.clamped(source)))
-        .annotations(fault.notes.iter().map(note));
+        .annotations(fault.notes.iter().filter(|(span, _)| span.is_near(fault.span, source)).map(note));
     let group = Level::ERROR.primary_title(fault.message.as_str()).element(snippet);
     match &fault.help {
         Some(help) => group.element(Level::HELP.message(help.as_str())),
@@ -241,6 +291,12 @@ mod tests {
             drawn.contains("a.click:1:6") && drawn.contains("^^^") && drawn.contains("from here") && drawn.contains("help: say `bar`"),
             "{drawn}"
         );
+        let many = Diagnostics(vec![Diagnostic::new(Span::default(), "x"); 1000]).render("b", "a", false);
+        assert!(many.matches("error: x").count() == DRAWN && many.ends_with("error: 900 more faults are not shown\n"), "{many}");
+        let long = format!("{}{}", "( ".repeat(10_000), "a\n");
+        let far = Diagnostic::new(Span { start: 20_000, end: 20_001 }, "x").note(Span { start: 0, end: 20_000 }, "far");
+        assert!(Diagnostics(vec![far.clone()]).render("b", &long, false).len() < 2000);
+        assert!(Sources::of("b", long).render(&[far], false).len() < 2000);
         let wild = Diagnostic::new(Span { start: 7, end: 900 }, "far");
         assert!(Diagnostics(vec![wild]).render("b", "ä", false).contains("far"));
     }

@@ -108,6 +108,15 @@ impl Text {
         }
     }
 
+    /// The lesser or the greater of the operands.
+    fn one_of_two(&mut self, compare: &str) {
+        [FIRST, SECOND].iter().for_each(|at| self.operand(*at));
+        self.add(&format!("{compare} {}", self.width));
+        [FIRST, SECOND].iter().for_each(|at| self.operand(*at));
+        self.add(&format!("w.select {}", self.width));
+        self.result(self.width);
+    }
+
     /// What divides comes last, as it may trap.
     fn program(width: u32) -> String {
         let mut t = Self::new(width);
@@ -123,6 +132,7 @@ impl Text {
             }
         }
         t.widths();
+        ["w.lt", "w.gt", "w.lts", "w.gts"].iter().for_each(|compare| t.one_of_two(compare));
         TABLE.iter().filter(|row| fits(row) && divides(row)).for_each(|row| t.binary(row, ""));
         assert!((t.at as usize) < PACKET, "{width}: {}", t.at);
         t.text + "ret 1 ends"

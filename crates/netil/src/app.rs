@@ -30,6 +30,9 @@ pub struct Application {
     pub arguments: Vec<Vec<String>>,
     /// Files that what instances print goes to instead of standard error. The configuration names them: programs cannot.
     pub files: Vec<(u32, String)>,
+    /// Instances that find what they keep of packets by keys that have both addresses of a packet's IP header or, of an ICMP error, of the header that it quotes: their
+    /// classes say so.
+    pub by_flow: Vec<u32>,
 }
 
 /// A piece of an instance's shared memory.

@@ -251,6 +251,11 @@ impl Slots {
         }
     }
 
+    /// Gives the packets in these slots tags that follow each other.
+    pub fn number(&mut self, ids: &[u32], first: u32) {
+        self.tags.number(ids, first, self.slots.len());
+    }
+
     /// So many slots, which go behind `ids`, or as many as there are, for [`Self::put_even`]; the first of them if they follow each other.
     pub fn take(&mut self, count: usize, ids: &mut Vec<u32>) -> Option<u32> {
         let left = self.free.len().saturating_sub(count);

@@ -22,16 +22,21 @@
 //! # Ok::<(), netvm::Error>(())
 //! ```
 
+mod cores;
 mod explain;
 pub(crate) mod feed;
 mod library;
 pub(crate) mod linked;
 mod native_text;
 mod order;
+pub mod report;
+mod scratch;
+mod watched;
 
+pub use cores::{Cores, Placement, Stage};
 pub use explain::{Account, Way};
 pub use library::Library;
-pub use runtime::graph::{DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, native};
+pub use runtime::graph::{Described, DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, native};
 
 use crate::Error;
 use crate::engines::{self, EngineInfo};
@@ -133,35 +138,10 @@ impl Application {
     /// # Errors
     /// Elements that cannot be made, drawn where they are declared.
     pub fn start(&self, engine: &EngineInfo, engines: engines::Settings, settings: Settings, host: Box<dyn Host>) -> Result<Graph, Error> {
-        // Compiled C is for elements together, not for each by itself.
-        let together = engine.name == engines::AHEAD || engine.name == engines::AUTO.name;
-        let own = if together { engines::find(engines::JIT).unwrap_or(engine) } else { engine };
-        let make = |program| own.make(Arc::clone(&program), engines).map_err(|error| error.to_string());
-        let factories = graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make_for };
         let settings = Settings { text: self.flat.to_string(), requirements: self.facts.requirements.clone(), ..settings };
-        let mut graph = Graph::new(&self.application, &factories, settings, host).map_err(|faults| self.drawn(faults))?;
-        self.link(&mut graph, engine, engines)?;
+        let mut graph = make(&self.application, engine, engines, settings, host).map_err(|faults| self.drawn(faults))?;
+        link(&self.application, &mut graph, engine, engines)?;
         Ok(graph)
-    }
-
-    /// Lets elements run as one where the engine is for that, or one after the other over bursts. The interpreter, which says what is meant, runs one packet at a time.
-    fn link(&self, graph: &mut Graph, engine: &EngineInfo, engines: engines::Settings) -> Result<(), Error> {
-        if engine.name == engines::AHEAD {
-            if let Some((plan, cluster)) = linked::link(&self.application, engines)? {
-                graph.link(&self.application, plan, cluster);
-            }
-        } else if (engine.name == engines::AUTO.name || engine.name == engines::JIT)
-            && let Ok((plan, stages)) = linked::in_stages(&self.application, graph)
-        {
-            graph.link(&self.application, plan, stages);
-        }
-        if engine.name == engines::AUTO.name {
-            let application = Arc::new(self.application.clone());
-            let its = Arc::clone(&application);
-            // Without a compiler it goes on as it began.
-            graph.link_later(its, LINK, Box::new(move || linked::link(&application, engines).ok().flatten()));
-        }
-        Ok(())
     }
 
     fn drawn(&self, faults: Vec<Fault>) -> Error {
@@ -174,6 +154,42 @@ impl Application {
         let named = self.application.instances.get(fault.instance).map(|i| format!("`{} :: {}`: ", i.name, i.class));
         fault_at(span, named.unwrap_or_default() + &fault.message)
     }
+}
+
+/// Makes the elements of an application.
+fn make(
+    application: &app::Application,
+    engine: &EngineInfo,
+    engines: engines::Settings,
+    settings: Settings,
+    host: Box<dyn Host>,
+) -> Result<Graph, Vec<Fault>> {
+    // Compiled C is for elements together, not for each by itself.
+    let together = engine.name == engines::AHEAD || engine.name == engines::AUTO.name;
+    let own = if together { engines::find(engines::JIT).unwrap_or(engine) } else { engine };
+    let make = |program| own.make(Arc::clone(&program), engines).map_err(|error| error.to_string());
+    let factories = graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make_for };
+    Graph::new(application, &factories, settings, host)
+}
+
+/// Lets elements run as one where the engine is for that, or one after the other over bursts. The interpreter, which says what is meant, runs one packet at a time.
+fn link(application: &app::Application, graph: &mut Graph, engine: &EngineInfo, engines: engines::Settings) -> Result<(), Error> {
+    if engine.name == engines::AHEAD {
+        if let Some((plan, cluster)) = linked::link(application, engines)? {
+            graph.link(application, plan, cluster);
+        }
+    } else if (engine.name == engines::AUTO.name || engine.name == engines::JIT)
+        && let Ok((plan, stages)) = linked::in_stages(application, graph)
+    {
+        graph.link(application, plan, stages);
+    }
+    if engine.name == engines::AUTO.name {
+        let application = Arc::new(application.clone());
+        let its = Arc::clone(&application);
+        // Without a compiler it goes on as it began.
+        graph.link_later(its, LINK, Box::new(move || linked::link(&application, engines).ok().flatten()));
+    }
+    Ok(())
 }
 
 fn fault_at(span: Span, message: String) -> Diagnostic {

@@ -37,6 +37,7 @@
 mod ahead;
 pub mod application;
 mod auto;
+pub mod control;
 pub mod drawing;
 pub mod emit;
 pub mod engines;

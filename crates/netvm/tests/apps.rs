@@ -143,7 +143,14 @@ fn survive(name: &str, config: &str, more: &[(&str, &str)], damaging: bool) -> (
             Some(first) => assert_same(&found, first, &format!("{}: {}", config.display(), way.name)),
         }
     }
-    (job.inputs, first.unwrap())
+    let first = first.unwrap();
+    for replicas in if damaging { &[1, 2, 3][..] } else { &[4] } {
+        let (folder, jit) = (folder(&format!("{name}-cores-{replicas}")), engines::find("jit").unwrap());
+        let found = run::run_on(&job, jit, engines::Settings::default(), &folder, *replicas).unwrap_or_else(|error| panic!("{error}"));
+        remove(&folder);
+        assert_same(&found, &first, &format!("{}: {replicas} replicas", config.display()));
+    }
+    (job.inputs, first)
 }
 
 /// The sum of handlers of all elements of a class.
@@ -169,7 +176,8 @@ fn made(graph: &mut Graph, stats: &Stats) -> u64 {
 /// Every packet that came in or was made has left, was dropped and counted, or waits.
 fn account(name: &str, config: &str) {
     let (_, mut found) = survive(name, config, &[], true);
-    let (made, kept) = (made(&mut found.graph, &found.stats), kept(&mut found.graph, &found.stats));
+    let graph = found.graph.as_mut().unwrap();
+    let (made, kept) = (made(graph, &found.stats), kept(graph, &found.stats));
     let of = |classes: &[&str]| {
         found.stats.nodes.iter().filter(|(_, class, _)| classes.contains(&class.as_str())).map(|(.., node)| node.packets).sum::<u64>()
     };

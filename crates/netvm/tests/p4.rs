@@ -20,7 +20,7 @@ fn wrong(program: &str, test: &str) -> Vec<String> {
 
 #[test]
 fn programs_do_what_their_tests_say() {
-    for name in ["forward", "state"] {
+    for name in ["forward", "state", "meters", "profiles", "sets", "learn"] {
         let test = std::fs::read_to_string(folder().join(format!("{name}.stf"))).unwrap();
         assert_eq!(wrong(&format!("{name}.p4"), &test), Vec::<String>::new(), "{name}");
     }
@@ -78,4 +78,81 @@ fn a_packet_that_goes_round_for_ever_ends() {
     std::fs::remove_file(path).unwrap();
     let mut switch = Switch::start(pipeline.unwrap(), &engines::ALL[0], Settings::default()).unwrap();
     assert!(switch.receive(0, &[3, 0, 0, 0], 0).is_empty());
+}
+
+/// Digests, registers and counters of one run.
+#[test]
+fn the_control_plane_reads_what_the_program_keeps() {
+    let text = std::fs::read_to_string(folder().join("learn.stf")).unwrap();
+    let mut switch = switch("learn.p4", &engines::ALL[0]);
+    assert!(stf::run(&mut switch, &text).wrong.is_empty());
+    let digests = switch.digests();
+    let seen = [("src".to_owned(), 3.into()), ("port".to_owned(), 3.into())];
+    assert_eq!(digests.len(), 1, "the other address is known: {digests:?}");
+    assert_eq!((digests[0].name.as_str(), digests[0].values.as_slice()), ("seen_t", &seen[..]));
+    assert!(switch.digests().is_empty(), "they are told once");
+    let mut tell = |command: &str| p4::commands::run(&mut switch, command);
+    assert_eq!(tell("register_read sums"), Ok(vec!["sums = 0, 0, 30, 0".to_owned()]));
+    assert_eq!(tell("register_write In.sums 1 0x11"), Ok(vec![]));
+    assert_eq!(tell("register_read sums 1"), Ok(vec!["sums[1] = 17".to_owned()]));
+    assert!(tell("register_read sums 4").is_err() && tell("register_write sums 0 0x100000000").is_err());
+    assert_eq!(tell("table_add known NoAction 00:00:00:00:00:03 =>"), Ok(vec!["Entry has been added with handle 1".to_owned()]));
+    assert_eq!(tell("table_delete known 1"), Ok(vec![]));
+    assert!(tell("table_delete known 1").is_err() && tell("table_modify known learn 1").is_err());
+    assert_eq!(tell("table_modify known learn 0"), Ok(vec![]));
+}
+
+#[test]
+fn what_cannot_be_done_is_refused() {
+    let mut switch = switch("profiles.p4", &engines::ALL[0]);
+    let mut refused = |command: &str| p4::commands::run(&mut switch, command).expect_err(command);
+    assert!(refused("add routes route:1 to(port:1)").contains("names a member or a group"));
+    assert_eq!(refused("add routes route:1 group(0)"), "In.ways has no group 0");
+    assert_eq!(refused("act_prof_create_group marks"), "In.marks is no action selector, and has no groups");
+    assert!(refused("act_prof_create_member ways too 1").starts_with("there is no action of In.ways `too`"));
+    assert!(refused("act_prof_create_member ways to").contains("needs `port`"));
+    assert!(refused("meter_set_rates m 0 1:1").starts_with("expected RATE:BURST"));
+    assert!(refused("pvs_add s 1").starts_with("there is no value set"));
+    assert!(refused("set_crc16_parameters calc 1 2 3 True False").starts_with("there is no calculation"));
+    let mut done = |command: &str| p4::commands::run(&mut switch, command).unwrap();
+    (0..4).for_each(|_| drop(done("act_prof_create_member marks NoAction")));
+    assert!(p4::commands::run(&mut switch, "act_prof_create_member marks NoAction").is_err(), "the profile is full");
+}
+
+/// With marks a program does what it does without them, on every engine, and tells it.
+#[test]
+fn a_traced_program_does_the_same() {
+    for name in ["forward", "state", "meters", "profiles", "sets", "learn"] {
+        let test = std::fs::read_to_string(folder().join(format!("{name}.stf"))).unwrap();
+        for engine in engines::ALL.iter().filter(|e| e.quick) {
+            let program = folder().join(format!("{name}.p4"));
+            let pipeline = p4::load_traced(&program, &[], &[]).unwrap_or_else(|e| panic!("{}", e.render(false)));
+            let mut traced = Switch::start(pipeline, engine, Settings::default()).unwrap();
+            let plain = stf::run(&mut switch(&format!("{name}.p4"), engine), &test);
+            let report = stf::run(&mut traced, &test);
+            assert_eq!((report.wrong, report.sent), (plain.wrong, plain.sent), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_packet_is_followed() {
+    let pipeline = p4::load_traced(&folder().join("forward.p4"), &[], &[]).unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let mut switch = Switch::start(pipeline, &engines::ALL[0], Settings::default()).unwrap();
+    p4::commands::run(&mut switch, "add routes ip.dst:10.0.0.0/8 to(mac:02:00:00:00:00:01, port:3)").unwrap();
+    let mut packet = vec![0; 34];
+    packet[12..15].copy_from_slice(&[8, 0, 0x45]);
+    packet[22] = 64;
+    packet[30..34].copy_from_slice(&[10, 1, 2, 3]);
+    let words: u32 = packet[14..34].chunks(2).map(|w| u32::from(w[0]) << 8 | u32::from(w[1])).sum();
+    packet[24..26].copy_from_slice(&(!((words >> 16) + (words & 0xffff)) as u16).to_be_bytes());
+    let (_, passes) = switch.follow(7, 1, &packet, 0);
+    let told: Vec<String> = passes.iter().flat_map(|p| &p.events).map(|e| format!("{:?} {} {}", e.kind, e.name, e.detail)).collect();
+    for wanted in ["Enter parser Read ", "State ip ", "Extract h.ip ", "Action In.to ", "Hit In.routes h.ip.dst: 0xa000000/8"] {
+        assert!(told.iter().any(|line| line == wanted), "{wanted}: {told:#?}");
+    }
+    let ttl = passes.iter().flat_map(|p| &p.events).flat_map(|e| &e.changes).find(|c| c.0 == "h.ip.ttl");
+    assert_eq!(ttl.map(|c| (c.1.as_str(), c.2.as_str())), Some(("0x40", "0x3f")));
+    assert_eq!(passes[0].packet, "7");
+    assert_eq!(passes.last().map(|p| p.end.as_str()), Some("sent by port 3, 34 bytes"));
 }

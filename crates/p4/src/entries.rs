@@ -2,7 +2,7 @@
 //!
 //! A range becomes the prefixes that cover it, so that an entry may become several of the same priority and value.
 
-use crate::pipeline::{KeyMeta, TableMeta};
+use crate::pipeline::{ActionMeta, KeyMeta, TableMeta};
 use netil::module::Entry;
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
@@ -59,27 +59,57 @@ fn prefixes(mut low: BigInt, high: BigInt, width: u32) -> Vec<(BigInt, BigInt)> 
     out
 }
 
+/// An entry's or member's value: the action's number, and its parameters.
+///
+/// # Errors
+/// There is no such action, or it takes another number of parameters.
+pub fn value(of: &str, actions: &[ActionMeta], bytes: u32, action: usize, args: &[BigInt]) -> Result<Vec<u8>, String> {
+    let meta = actions.get(action).ok_or_else(|| format!("{of} has no action {action}"))?;
+    if meta.params.len() != args.len() {
+        return Err(format!("action {} takes {} parameters, not {}", meta.name, meta.params.len(), args.len()));
+    }
+    let mut value = vec![0; bytes as usize];
+    value[..2].copy_from_slice(&(action as u16).to_le_bytes());
+    for (param, arg) in meta.params.iter().zip(args) {
+        let low = crate::check::convert::wrap(arg, param.width, false);
+        let bytes = low.to_bytes_le().1;
+        let at = param.at as usize;
+        for (n, byte) in bytes.into_iter().take((param.width as usize).div_ceil(8)).enumerate() {
+            value[at + n] = byte;
+        }
+    }
+    Ok(value)
+}
+
+/// Entries of a ternary table whose keys stand in a row, the first one highest, with zeros in front.
+///
+/// # Errors
+/// They would be too many.
+pub fn ternary(widths: &[u32], key_bits: u16, keys: &[KeyMatch]) -> Result<Vec<Entry>, String> {
+    let mut combined = vec![(BigInt::zero(), ones(u32::from(key_bits)) - ones(widths.iter().sum()))];
+    let mut shift: u32 = widths.iter().sum();
+    for (key, width) in keys.iter().zip(widths) {
+        shift -= width;
+        let masks = key.masks(*width);
+        if combined.len() * masks.len() > MAX_EXPANSION {
+            return Err(format!("this would be more than {MAX_EXPANSION} entries"));
+        }
+        let join = |(v, m): &(BigInt, BigInt)| -> Vec<(BigInt, BigInt)> {
+            masks.iter().map(|(kv, km)| (v | (kv << shift), m | (km << shift))).collect()
+        };
+        combined = combined.iter().flat_map(join).collect();
+    }
+    let limbs = |v: &BigInt| crate::lower::limbs(v, key_bits);
+    Ok(combined.into_iter().map(|(v, m)| Entry { key: limbs(&v), mask: limbs(&m), priority: 1, value: [0].into() }).collect())
+}
+
 impl TableMeta {
     /// An entry's value: the action's number, and its parameters.
     ///
     /// # Errors
     /// There is no such action, or it takes another number of parameters.
     pub fn value(&self, action: usize, args: &[BigInt]) -> Result<Vec<u8>, String> {
-        let meta = self.actions.get(action).ok_or_else(|| format!("table {} has no action {action}", self.name))?;
-        if meta.params.len() != args.len() {
-            return Err(format!("action {} takes {} parameters, not {}", meta.name, meta.params.len(), args.len()));
-        }
-        let mut value = vec![0; self.value_bytes as usize];
-        value[..2].copy_from_slice(&(action as u16).to_le_bytes());
-        for (param, arg) in meta.params.iter().zip(args) {
-            let low = crate::check::convert::wrap(arg, param.width, false);
-            let bytes = low.to_bytes_le().1;
-            let at = param.at as usize;
-            for (n, byte) in bytes.into_iter().take((param.width as usize).div_ceil(8)).enumerate() {
-                value[at + n] = byte;
-            }
-        }
-        Ok(value)
+        value(&format!("table {}", self.name), &self.actions, self.value_bytes, action, args)
     }
 
     /// An entry's keys as those of the module.

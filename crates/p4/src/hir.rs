@@ -187,6 +187,8 @@ pub(crate) struct Block {
 
 #[derive(Clone, Debug)]
 pub(crate) struct State {
+    pub name: Name,
+    pub span: Span,
     pub body: Vec<Stmt>,
     pub next: Next,
 }
@@ -321,6 +323,8 @@ pub(crate) struct Program {
     pub blocks: Vec<Block>,
     pub errors: Vec<Name>,
     pub match_kinds: Vec<Name>,
+    /// Value sets: their names for the control plane, and how many members they have.
+    pub sets: std::collections::HashMap<VarId, ((Name, bool), u32)>,
     /// Instances at the top level.
     pub top: Vec<InstId>,
 }

@@ -6,15 +6,19 @@
 //!
 //! - [`pipeline`]: what a compiled program is for who runs it
 //! - [`entries`]: entries of tables
+//! - [`marks`]: what a program tells that is compiled for tracing
+//! - [`crc`]: checks whose parameters may change
 //!
 //! Source: P4-16 language specification 1.2.5; for v1model the documentation of BMv2's simple_switch.
 #![forbid(unsafe_code)]
 mod ast;
 mod check;
+pub mod crc;
 pub mod entries;
 mod hir;
 mod lexer;
 mod lower;
+pub mod marks;
 mod parser;
 pub mod pipeline;
 mod preprocess;
@@ -35,6 +39,8 @@ pub struct Reading<'a> {
     pub defines: &'a [(String, String)],
     /// How files are read.
     pub load: Loader<'a>,
+    /// The program tells what it does, see [`marks`].
+    pub marks: bool,
 }
 
 /// A program that is wrong: its texts, and what is wrong with them.
@@ -88,17 +94,17 @@ fn front(name: &Path, text: &str, reading: Reading<'_>) -> Result<(hir::Program,
     if faults.is_empty() { Ok((program, sources)) } else { Err(Refused { sources, faults }) }
 }
 
-/// Checks a program of any architecture; one for v1model is compiled, too.
+/// Checks a program of any architecture; one for v1model is compiled.
 ///
 /// # Errors
 /// All that is wrong with it.
-pub fn check(name: &Path, text: &str, reading: Reading<'_>) -> Result<(), Refused> {
+pub fn check(name: &Path, text: &str, reading: Reading<'_>) -> Result<Option<Pipeline>, Refused> {
     on_stack(|| {
         let (program, sources) = front(name, text, reading)?;
         if !lower::is_switch(&program) {
-            return Ok(());
+            return Ok(None);
         }
-        lower::lower(&program, &sources).map(drop).map_err(|fault| Refused { sources, faults: vec![*fault] })
+        lower::lower(&program, &sources, false).map(Some).map_err(|fault| Refused { sources, faults: vec![*fault] })
     })
 }
 
@@ -109,6 +115,6 @@ pub fn check(name: &Path, text: &str, reading: Reading<'_>) -> Result<(), Refuse
 pub fn compile(name: &Path, text: &str, reading: Reading<'_>) -> Result<Pipeline, Refused> {
     on_stack(|| {
         let (program, sources) = front(name, text, reading)?;
-        lower::lower(&program, &sources).map_err(|fault| Refused { sources, faults: vec![*fault] })
+        lower::lower(&program, &sources, reading.marks).map_err(|fault| Refused { sources, faults: vec![*fault] })
     })
 }

@@ -30,6 +30,8 @@ pub mod info {
     pub const LENGTH: u32 = 36;
     /// 48 bits: microseconds since the switch started.
     pub const TIME: u32 = 40;
+    /// 16 bits: the digest that was asked for, by its number and one, or 0.
+    pub const DIGEST: u32 = 46;
     /// Here headers and metadata begin.
     pub const STATE: u32 = 48;
 }
@@ -133,6 +135,13 @@ pub struct TableMeta {
     pub counter: Option<u32>,
     /// Where direct counters are found by name.
     pub counter_name: String,
+    /// Where in an entry's value its meter is.
+    pub meter: Option<u32>,
+    /// Where direct meters are found by name.
+    pub meter_name: String,
+    /// The action profile that entries take their actions from: an entry's value begins with a member's number in 32 bits and, in the next 32,
+    /// the number of a group and one, or 0 where it is a member.
+    pub profile: Option<usize>,
     /// Ranges are written as prefixes, and the table is ternary.
     pub ternary: bool,
 }
@@ -167,6 +176,78 @@ pub struct ArrayMeta {
     pub by_bytes: bool,
 }
 
+/// Where the parts of a meter are in its [`meter::BYTES`] bytes: little-endian numbers of 64 bits. Rates are per microsecond; rates, bursts and
+/// tokens have [`meter::FRACTION`] bits behind the point. Those of the committed rate come first, those of the peak rate 8 bytes later.
+pub mod meter {
+    /// Both rates.
+    pub const RATE: u32 = 0;
+    /// Both bursts, the most tokens that there are.
+    pub const BURST: u32 = 16;
+    /// The tokens that are there.
+    pub const TOKENS: u32 = 32;
+    /// Microseconds since the switch started, at the last packet.
+    pub const LAST: u32 = 48;
+    /// 1 once rates are given; before that every packet is green.
+    pub const SET: u32 = 56;
+    /// Bytes of a meter.
+    pub const BYTES: u32 = 64;
+    /// Bits behind the point.
+    pub const FRACTION: u32 = 32;
+}
+
+/// An action profile or selector: members, which are actions with their arguments, and groups of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfileMeta {
+    /// Its whole name for the control plane.
+    pub name: String,
+    /// The module's table of members: key 32 bits, value as that of an entry without profile.
+    pub members: u32,
+    /// The module's table of groups, for a selector. Key: 32 bits the group, 32 bits a position, or [`GROUP_SIZE`]; value: 32 bits, the member there, or how many there are.
+    pub groups: Option<u32>,
+    /// Its actions, those of the tables that use it.
+    pub actions: Vec<ActionMeta>,
+    /// Bytes of a member's value.
+    pub value_bytes: u32,
+    /// The most members.
+    pub size: u32,
+}
+
+/// The position in a group's key under which its size is found.
+pub const GROUP_SIZE: u32 = u32::MAX;
+
+/// A value set of a parser: a ternary table of the module, without values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetMeta {
+    /// Its whole name for the control plane.
+    pub name: String,
+    /// The module's table.
+    pub table: u32,
+    /// Names and widths of the parts of a member, from the highest bit of the key.
+    pub fields: Vec<(String, u32)>,
+    /// Bits of the module's key.
+    pub key_bits: u16,
+}
+
+/// What a program tells the control plane of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DigestMeta {
+    /// The name of its type, or of where it is sent.
+    pub name: String,
+    /// Names, widths, and places in info memory (little-endian).
+    pub fields: Vec<(String, u32, u32)>,
+}
+
+/// A cyclic redundancy check whose parameters the control plane may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrcMeta {
+    /// `calc`, `calc_0`, and so on, in the order of the program's text.
+    pub name: String,
+    /// 16 or 32.
+    pub width: u32,
+    /// Where [`crate::crc::Parameters::image`] lies in data memory.
+    pub at: u32,
+}
+
 /// A compiled program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pipeline {
@@ -176,6 +257,18 @@ pub struct Pipeline {
     pub tables: Vec<TableMeta>,
     /// Its registers, counters and meters.
     pub arrays: Vec<ArrayMeta>,
+    /// Its action profiles and selectors.
+    pub profiles: Vec<ProfileMeta>,
+    /// Its value sets.
+    pub sets: Vec<SetMeta>,
+    /// Its digests.
+    pub digests: Vec<DigestMeta>,
+    /// Its checks with parameters.
+    pub crcs: Vec<CrcMeta>,
     /// What travels in info memory.
     pub saved: Saved,
+    /// Bytes of info memory.
+    pub info_bytes: u32,
+    /// What it tells, if it was compiled for tracing.
+    pub marks: Option<crate::marks::Marks>,
 }

@@ -7,7 +7,7 @@ const PROGRAMS: [&str; 2] = [include_str!("../../../tests/p4/forward.p4"), inclu
 
 /// True if the program was compiled.
 fn survives(text: &str) -> bool {
-    let reading = Reading { folders: &[], defines: &[], load: &|_| None };
+    let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false };
     match compile(Path::new("t.p4"), text, reading) {
         Ok(pipeline) => {
             netil::verify(pipeline.module).unwrap();

@@ -1,12 +1,15 @@
 //! The command line of click(1), when the program is called by that name: for configurations' own tests and scripts.
 //!
-//! Leaves out: control sockets, hot swapping, threads (`-j` is taken and has no effect), reading packages.
+//! Leaves out: hot swapping, threads (`-j` is taken and has no effect), reading packages.
 
 use super::run::configuration::{self, Terminal};
+use super::run::control;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::signals::Signals;
 use netvm::application::{Application, Library, Settings, native};
+use netvm::control::click::Access;
+use netvm::control::{Door, Server};
 use netvm::{Error, engines};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,6 +27,8 @@ struct Line {
     quit: bool,
     /// Only tell whether there is a class of that name.
     provides: Option<String>,
+    /// Sockets by which handlers are read and written, with the options that name them.
+    doors: Vec<(String, Door)>,
 }
 
 /// Runs as click, or as click-flatten, if that is the name of the program.
@@ -81,6 +86,12 @@ fn parse(arguments: impl Iterator<Item = String>) -> Outcome<Line> {
             "-h" | "--handler" => line.handlers.push(value()?),
             "-x" | "--exit-handler" => line.exit_handler = Some(value()?),
             "-o" | "--output" => line.output = Some(value()?.into()),
+            "-u" | "--unix-socket" => line.doors.push((argument.clone(), Door::Click(value()?.into(), Access::Whole))),
+            "-p" | "--port" => {
+                let port = value()?;
+                let port = port.parse().map_err(|_| Failure::usage(format_args!("{argument} takes a TCP port, not '{port}'")))?;
+                line.doors.push((argument.clone(), Door::tcp(port, true, Access::Whole)));
+            }
             "--provides" => line.provides = Some(value()?),
             "--simtime" | "--simulation-time" => line.simulated = true,
             "-q" | "--quit" => line.quit = true,
@@ -109,7 +120,7 @@ fn spread(argument: String) -> Vec<String> {
     let mut spread = Vec::new();
     while let Some(letter) = letters.next() {
         spread.push(format!("-{letter}"));
-        if "fehxojC".contains(letter) && !letters.as_str().is_empty() {
+        if "fehxojCpu".contains(letter) && !letters.as_str().is_empty() {
             spread.push(letters.as_str().to_owned());
             break;
         }
@@ -137,10 +148,12 @@ fn run(line: &Line) -> Outcome<u8> {
         crate::out::write_file(Some(output), application.flat().to_string().as_bytes())?;
     }
     let signals = Signals::watch()?;
-    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: false });
-    let settings = Settings { simulated: line.simulated, ..Settings::default() };
+    let mut settings = Settings { simulated: line.simulated, ..Settings::default() };
+    let server = control::open_with(line.doors.clone(), &application, &mut settings)?;
+    let pending = server.as_ref().map(Server::pending);
+    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: false, asked: pending });
     let mut graph = application.start(&engines::AUTO, engines::Settings::default(), settings, host).map_err(told)?;
-    let whole = line.quit || configuration::drive(&mut graph, &signals);
+    let whole = line.quit || configuration::drive(&mut graph, &signals, server);
     configuration::say_handlers(&mut graph, &line.handlers)?;
     let status = line.exit_handler.as_ref().map(|handler| graph.read(handler, "", None)).transpose().map_err(Failure::failed)?;
     signals.result()?;

@@ -97,7 +97,7 @@ fn traffic(args: &Args, mut application: Application, mut settings: Settings) ->
     application.mute(&mut settings);
     let signals = Signals::watch()?;
     let mut graph = application.start(&engines::AUTO, engines::Settings::default(), settings, Box::new(Silence))?;
-    let whole = drive(&mut graph, &signals);
+    let whole = drive(&mut graph, &signals, None);
     signals.result()?;
     if whole { Ok(graph.stats()) } else { Err(Failure::told()) }
 }

@@ -7,6 +7,7 @@ mod check;
 pub(crate) mod click;
 mod compile;
 mod completions;
+mod ctl;
 mod disasm;
 mod elements;
 mod explain;
@@ -16,6 +17,7 @@ mod man;
 mod p4;
 mod run;
 mod shared;
+mod stats;
 mod synth;
 mod targets;
 mod test;
@@ -28,8 +30,10 @@ use crate::failure::Outcome;
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Filter(Box<filter::Args>),
+    Stats(stats::Args),
     Explain(explain::Args),
     Run(run::Args),
+    Ctl(ctl::Args),
     Check(check::Args),
     Trace(trace::Args),
     Graph(graph::Args),
@@ -51,8 +55,10 @@ pub(crate) enum Command {
 pub(crate) fn run(command: &Command) -> Outcome {
     match command {
         Command::Filter(args) => filter::run(args),
+        Command::Stats(args) => stats::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Run(args) => run::run(args),
+        Command::Ctl(args) => ctl::run(args),
         Command::Check(args) => check::run(args),
         Command::Trace(args) => trace::run(args),
         Command::Graph(args) => graph::run(args),

@@ -4,7 +4,7 @@ use super::shared::EngineArg;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use netvm::Settings;
-use netvm::p4::{Pipeline, Switch, stf};
+use netvm::p4::{Digest, Pipeline, Switch, stf};
 use std::path::{Path, PathBuf};
 
 /// How a P4 program is read.
@@ -30,6 +30,11 @@ impl ReadingArgs {
         Ok(netvm::p4::load(path, &self.folders, &self.defines())?)
     }
 
+    /// Compiles a program that tells what it does.
+    pub(crate) fn load_traced(&self, path: &Path) -> Outcome<Pipeline> {
+        Ok(netvm::p4::load_traced(path, &self.folders, &self.defines())?)
+    }
+
     /// Checks a program.
     pub(crate) fn check(&self, path: &Path) -> Outcome {
         Ok(netvm::p4::check(path, &self.folders, &self.defines())?)
@@ -47,6 +52,25 @@ pub(crate) fn start(pipeline: Pipeline, engine: &EngineArg, seed: u64) -> Outcom
     Ok(Switch::start(pipeline, engine.get(), settings)?)
 }
 
+/// Runs a file of commands; what they tell.
+pub(crate) fn commands(switch: &mut Switch, path: &Path) -> Outcome<Vec<String>> {
+    let wrong = |why: &dyn std::fmt::Display| Failure::failed(format_args!("{}: {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
+    stf::configure(switch, &text).map_err(|why| wrong(&why))
+}
+
+/// A digest as a line.
+pub(crate) fn digest(digest: &Digest, json: bool) -> String {
+    if json {
+        // Numbers may be wider than those of JSON.
+        let values = digest.values.iter().map(|(name, value)| (name.clone(), serde_json::Value::from(value.to_string())));
+        let values: serde_json::Map<String, serde_json::Value> = values.collect();
+        return serde_json::json!({"digest": digest.name, "time_us": digest.time_us, "values": values}).to_string();
+    }
+    let values: Vec<String> = digest.values.iter().map(|(name, value)| format!("{name}={value:#x}")).collect();
+    format!("digest {} at {} us: {}", digest.name, digest.time_us, values.join(" "))
+}
+
 /// `netvm test PROGRAM.p4 TEST.stf...`
 pub(crate) fn test(program: &Path, tests: &[PathBuf], reading: &ReadingArgs, engine: &EngineArg, json: bool) -> Outcome {
     if tests.is_empty() {
@@ -59,14 +83,23 @@ pub(crate) fn test(program: &Path, tests: &[PathBuf], reading: &ReadingArgs, eng
         let text = std::fs::read_to_string(path).map_err(|error| Failure::failed(format_args!("{}: {error}", path.display())))?;
         let mut switch = start(pipeline.clone(), engine, 0)?;
         let report = stf::run(&mut switch, &text);
+        let digests = switch.digests();
         if json {
+            for told in &report.told {
+                out.line(&serde_json::json!({"told": told}).to_string())?;
+            }
             for sent in &report.sent {
                 let hex: String = sent.bytes.iter().map(|b| format!("{b:02x}")).collect();
                 out.line(&serde_json::json!({"port": sent.port, "hex": hex}).to_string())?;
             }
             let verdict = serde_json::json!({"test": path.display().to_string(), "pass": report.wrong.is_empty(), "wrong": report.wrong});
+            digests.iter().try_for_each(|d| out.line(&digest(d, true)))?;
             out.line(&verdict.to_string())?;
-        } else if report.wrong.is_empty() {
+        } else {
+            report.told.iter().try_for_each(|line| out.line(line))?;
+            digests.iter().try_for_each(|d| out.line(&digest(d, false)))?;
+        }
+        if !json && report.wrong.is_empty() {
             out.line(&format!("{}: {} packets expected, and they left", path.display(), report.expected))?;
         }
         report.wrong.iter().for_each(|why| failure::error(&format!("{}: {why}", path.display())));

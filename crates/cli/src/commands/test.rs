@@ -5,6 +5,7 @@ use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use netvm::application::Library;
 use netvm::scripts::{self, scenarios};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Run scripts of element classes and of graphs
@@ -122,7 +123,7 @@ fn judge(args: &Args, path: &Path) -> Outcome<(usize, Vec<String>)> {
 /// The same for the scenarios of graphs.
 fn graphs(args: &Args, path: &Path, text: &str, elements: &[PathBuf]) -> Result<(usize, Vec<String>), String> {
     let all = scenarios::parse(path, text)?;
-    let base = std::env::temp_dir().join(format!("netvm-test-{}", std::process::id()));
+    let base = temporary_folder().map_err(|error| format!("{}: {error}", std::env::temp_dir().display()))?;
     let mut wrong = Vec::new();
     for (n, scenario) in all.iter().enumerate() {
         let found = scenario.play(elements, args.engine.get(), args.engine.settings(), &base.join(n.to_string()));
@@ -131,6 +132,16 @@ fn graphs(args: &Args, path: &Path, text: &str, elements: &[PathBuf]) -> Result<
     // What cannot be removed stays where temporary files are.
     let _ = std::fs::remove_dir_all(base);
     Ok((all.len(), wrong))
+}
+
+/// A new folder that only this user may enter. One that is there, perhaps a link that others made, is not taken.
+fn temporary_folder() -> std::io::Result<PathBuf> {
+    let make = |n: u32| {
+        let folder = std::env::temp_dir().join(format!("netvm-test-{}-{n}", std::process::id()));
+        std::fs::DirBuilder::new().mode(0o700).create(&folder).map(|()| folder)
+    };
+    let exists = |made: &std::io::Result<PathBuf>| made.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::AlreadyExists);
+    (0..1000).map(make).find(|made| !exists(made)).unwrap_or_else(|| Err(std::io::ErrorKind::AlreadyExists.into()))
 }
 
 /// The same for the cases of one class.

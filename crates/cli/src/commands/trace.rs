@@ -1,7 +1,7 @@
 //! `netvm trace`: what happens to packets on their way through a configuration.
 
-use super::run::follow;
 use super::run::given::Given;
+use super::run::{follow, p4trace};
 use crate::failure::{self, Failure, Outcome};
 use crate::print::{Packet, Printer, Style, Zone};
 use crate::signals::Signals;
@@ -13,15 +13,17 @@ use netvm::{Filter, engines};
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-/// Tell what happens to packets in a Click configuration, or in a NetIL program
+/// Tell what happens to packets in a Click configuration, a P4 program, or a NetIL program
 ///
 /// For each chosen packet every element that it met, by which input it came and by which output it left, what the element changed, which copies it sent, and where the
 /// packet ended and why. All packets before run as well, so that tables and queues are as the packet finds them. Nothing is written
-/// to captures, and what elements print is not shown. Of a NetIL program: where it sent the packet or why it dropped it, and the bytes that it changed.
+/// to captures, and what elements print is not shown. Of a P4 program: parser states and extracted fields, tables with keys, entries and actions, changes, externs, copies, and where the packet
+/// ended, each with its place in the text. Of a NetIL program: where it sent the packet or why it dropped it, and the bytes that it changed.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   netvm trace router.click -r in.pcap --packet 7
+  netvm trace switch.p4 --entries routes.txt --in 0=in.pcap --packet 7
   netvm trace once.netil -r in.pcap --packet 7
   netvm trace nat.click --map lan=lan.pcap --map wan=wan.pcap --filter 'tcp port 80' -c 2")]
 pub(crate) struct Args {
@@ -40,12 +42,21 @@ pub(crate) struct Args {
     #[arg(short = 'c', long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     count: u64,
 
+    #[command(flatten)]
+    p4: p4trace::P4Args,
+
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
+    if super::p4::is_program(&args.given.file) {
+        return p4_program(args);
+    }
+    if let Some(what) = args.p4.given() {
+        return Err(Failure::usage(format_args!("{what} is for P4 programs")));
+    }
     if args.given.is_program() {
         return program(args);
     }
@@ -70,6 +81,21 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         _ => Ok(()),
     }
+}
+
+/// A P4 program: parser states, tables, actions, changes, and copies.
+fn p4_program(args: &Args) -> Outcome {
+    if let Some(what) = args.given.for_configurations() {
+        return Err(Failure::usage(format_args!("{what} is for configurations, and {} is a program", args.given.file.display())));
+    }
+    let wanted = p4trace::Wanted {
+        read: args.given.read.as_deref(),
+        number: args.packet,
+        filter: args.filter.as_deref(),
+        most: args.count,
+        json: args.json,
+    };
+    p4trace::run(&args.p4, &args.given.file, &wanted)
 }
 
 /// A NetIL program: what became of packets, and which of their bytes it changed.

@@ -3,7 +3,7 @@
 //! Ports and their order are those of tcpdump 4.99.3. A new protocol is a file of its own and a row here.
 
 use super::view::{Printed, View};
-use super::{Line, bfd, bgp, bootp, dhcp6, dns, hsrp, ike, ntp, overlay, radius, ssh, syslog, text};
+use super::{Line, babel, bcm_li, bfd, bgp, bootp, dhcp6, dns, hsrp, ike, ntp, openflow, overlay, ptp, radius, ssh, syslog, text};
 
 /// Prints a payload.
 type Print = fn(&mut Line<'_>, View<'_>) -> Printed;
@@ -18,6 +18,7 @@ const TCP: &[(&[u16], Print)] = &[
     (&[80, 8080, 3128], text::http),
     (&[179], bgp::print),
     (&[554, 8554], text::rtsp),
+    (&[6653, 6633], openflow::print),
 ];
 
 #[rustfmt::skip]
@@ -33,6 +34,9 @@ const UDP: &[(&[u16], Print)] = &[
     (&[1645, 1646, 1812, 1813, 1700, 3799], radius::print),
     (&[5060], text::sip),
     (&[8472, 4789], overlay::vxlan),
+    (&[319, 320], ptp::print),
+    (&[6696, 6697], babel::print),
+    (&[49_152, 49_153], bcm_li::print),
 ];
 
 /// Ports of the receiver alone.

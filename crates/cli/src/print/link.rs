@@ -1,9 +1,9 @@
-//! The outermost header, by link type: Ethernet, BSD loopback, raw IP, Linux cooked capture, PPP.
+//! The outermost header, by link type: Ethernet, BSD loopback, raw IP, Linux cooked capture, PPP, Cisco HDLC, frame relay.
 //!
 //! Source: <https://www.tcpdump.org/linktypes.html>. Of other link types the bytes are shown.
 
 use super::view::{Cut, Printed, View};
-use super::{Line, ether, ip4, ip6, llc, names, ppp, put};
+use super::{Line, chdlc, ether, ip4, ip6, isis, llc, names, ppp, put};
 use netvm::io::LinkType;
 
 /// Prints a packet of that link type.
@@ -18,9 +18,45 @@ pub(super) fn print(line: &mut Line<'_>, link: LinkType, view: View<'_>) -> Prin
             line.header = 4;
             ppp::frame(line, view)
         }
+        _ if link.number() == C_HDLC => chdlc::print(line, view),
+        _ if link.number() == FRAME_RELAY => frame_relay(line, view),
         _ => {
             put!(line, "{link}, length {}", view.len());
             line.unknown(view);
+            Ok(())
+        }
+    }
+}
+
+const C_HDLC: u32 = 104;
+const FRAME_RELAY: u32 = 107;
+
+/// Frame relay: an address of two to four bytes, then what RFC 2427 says, or an EtherType as Cisco has it.
+fn frame_relay(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    line.protocol = "fr";
+    let mut address = 1;
+    while view.u8(address - 1)? & 1 == 0 && address < 4 {
+        address += 1;
+    }
+    line.header = address + 2;
+    if view.u8(address)? != 3 {
+        let rest = view.skip(address + 2);
+        if !ether::payload(line, view.u16(address)?, rest)? {
+            put!(line, "UI {:02x}! ", view.u8(address)?);
+            line.unknown(rest);
+        }
+        return Ok(());
+    }
+    // A pad byte may stand before the protocol's number.
+    let at = address + 1 + usize::from(view.u8(address + 1)? == 0);
+    let rest = view.skip(at + 1);
+    match view.u8(at)? {
+        0xcc => ip4::print(line, rest),
+        0x8e => ip6::print(line, rest),
+        _ if isis::nlpid(line, view.skip(at))? => Ok(()),
+        number => {
+            put!(line, "NLPID unknown (0x{number:02x}), length {}: ", view.len());
+            line.unknown(rest);
             Ok(())
         }
     }

@@ -4,7 +4,7 @@
 
 use super::ether::{self, Ends};
 use super::view::{Cut, View};
-use super::{Line, ip4, names, put};
+use super::{Line, ip4, isis, names, put};
 
 const UI: u16 = 0x03;
 const SNAP: u8 = 0xaa;
@@ -58,6 +58,8 @@ pub(super) fn print(line: &mut Line<'_>, view: View<'_>, ends: Option<Ends>) -> 
         stp(line, rest)?;
     } else if llc.is(0x06) {
         ip4::print(line, rest)?;
+    } else if llc.is(0xfe) && isis::nlpid(line, rest)? {
+        // Printed.
     } else if !other(line, &llc, rest, ends)? {
         line.unknown(view);
     }
@@ -104,7 +106,10 @@ fn snap(line: &mut Line<'_>, view: View<'_>, ends: Option<Ends>) -> Result<bool,
     if oui == 0x0c && matches!(ethertype, 0x010b | 0x010c) {
         return stp(line, rest).map(|()| true);
     }
-    if let ("CDP" | "VTP" | "DTP" | "UDLD", true) = (kind, oui == 0x0c) {
+    if (oui, ethertype) == (0x0c, 0x0111) {
+        return udld(line, rest).map(|()| true);
+    }
+    if let ("CDP" | "VTP" | "DTP", true) = (kind, oui == 0x0c) {
         put!(line, "{kind}, length {}", rest.len());
         return Ok(true);
     }
@@ -121,6 +126,22 @@ fn snap(line: &mut Line<'_>, view: View<'_>, ends: Option<Ends>) -> Result<bool,
 fn pid(oui: u32, number: u16) -> &'static str {
     let cisco = [(0x0102, "DRIP"), (0x0104, "PAgP"), (0x0111, "UDLD"), (0x2000, "CDP"), (0x2003, "VTP"), (0x2004, "DTP"), (0x010b, "PVST")];
     (oui == 0x0c).then(|| names::find(&cisco, number)).flatten().unwrap_or("Unknown")
+}
+
+/// Unidirectional link detection (RFC 5171): version, code and flags.
+fn udld(line: &mut Line<'_>, view: View<'_>) -> Result<(), Cut> {
+    line.protocol = "udld";
+    line.put("UDLD");
+    if view.len() < 4 {
+        line.invalid();
+        return Ok(());
+    }
+    let [first, flags] = view.array(0)?;
+    let (version, code) = (first >> 5, first & 31);
+    let name = names::find(&[(0, "Reserved"), (1, "Probe message"), (2, "Echo message"), (3, "Flush message")], code).unwrap_or("Reserved");
+    let set = names::flags(&[(1, "RT"), (2, "RSY")], flags.into(), ", ");
+    put!(line, "v{version}, Code {name} ({code:x}), Flags [{set}] (0x{flags:02x}), length {}", view.len());
+    view.take(0, view.len()).map(drop)
 }
 
 fn show_ends(line: &mut Line<'_>, ends: Option<Ends>) {

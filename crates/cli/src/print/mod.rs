@@ -6,18 +6,21 @@
 //!
 //! Where this differs from tcpdump 4.99.3, and why:
 //! - Of what TCP and UDP carry, `apps` lists what is decoded; other lines end with `length N` (docs/printing.md says which and how far).
-//! - Protocols without a printer here give their name, or number, and length; mirrored frames (ERSPAN) are shown,
-//!   by tcpdump only their protocol number.
+//! - Protocols without a printer here give their name, or number, and length.
 //! - `-v` shows no options of neighbour discovery and PPP. `-ttt` and `-ttttt` count hours on past a day.
 //! - `-e` shows no names of network card makers; cooked captures number interfaces, tcpdump names them after those of the machine
 //!   it happens to run on.
-//! - TCP MD5 signatures and multipath options are shown as hexadecimal bytes.
+//! - TCP MD5 signatures are shown as hexadecimal bytes.
 
+mod aoe;
 mod apps;
 mod arp;
+mod babel;
+mod bcm_li;
 mod bfd;
 mod bgp;
 mod bootp;
+mod chdlc;
 mod checksum;
 mod dhcp6;
 mod dns;
@@ -35,12 +38,16 @@ mod igmp;
 mod ike;
 mod ip4;
 mod ip6;
+mod isis;
 mod link;
 mod llc;
+mod mptcp;
 mod names;
 mod ntp;
+mod openflow;
 mod overlay;
 mod ppp;
+mod ptp;
 mod radius;
 mod sctp;
 mod ssh;

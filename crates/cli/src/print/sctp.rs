@@ -19,12 +19,24 @@ const PAYLOADS: &[(u32, &str)] = &[
     (22, "ForCES MP"), (23, "ForCES LP"), (24, "SBc-AP"), (25, "NBAP"), (27, "X2 Application Protocol (X2AP)"),
 ];
 
+/// Ports that carry ForCES (RFC 5811).
+const FORCES: [(u16, &str); 3] = [(6704, "ForCES HP"), (6705, "ForCES MP"), (6706, "ForCES LP")];
+#[rustfmt::skip]
+const MESSAGES: &[(u8, &str)] = &[
+    (0x01, "Association Setup"), (0x02, "Association TearDown"), (0x03, "Config"), (0x04, "Query"), (0x05, "Event Notification"),
+    (0x06, "Packet Redirect"), (0x0f, "HeartBeat"), (0x11, "Association Response"), (0x13, "Config Response"), (0x14, "Query Response"),
+];
+
 pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
     line.protocol = "sctp";
     let (from, to) = (view.u16(0)?, view.u16(2)?);
     ip.ends(line, from, to);
     line.text.truncate(line.text.trim_end().len());
     line.put(" sctp");
+    let service = FORCES.iter().find(|(port, _)| [from, to].contains(port)).map(|(_, name)| *name);
+    if let Some(name) = service {
+        put!(line, "[{name}]");
+    }
     view.take(0, HEADER)?;
     let (mut rest, mut number) = (view.skip(HEADER), 1);
     while rest.len() > 0 {
@@ -33,7 +45,7 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
             (_, 1) => " (",
             _ => ", (",
         };
-        match chunk(line, rest, before, number)? {
+        match chunk(line, rest, before, number, service.is_some())? {
             Some(size) => rest = rest.skip(size),
             None => break,
         }
@@ -43,7 +55,7 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
 }
 
 /// Prints a chunk; its size with its padding, or nothing if what follows cannot be found.
-fn chunk(line: &mut Line<'_>, rest: View<'_>, before: &str, number: usize) -> Result<Option<usize>, Cut> {
+fn chunk(line: &mut Line<'_>, rest: View<'_>, before: &str, number: usize, forces: bool) -> Result<Option<usize>, Cut> {
     if rest.len() < 4 {
         put!(line, "{before}{number}) [chunk descriptor cut off at end of packet]");
         return Ok(None);
@@ -63,7 +75,14 @@ fn chunk(line: &mut Line<'_>, rest: View<'_>, before: &str, number: usize) -> Re
     put!(line, "{before}{number}) [{name}] ");
     let body = rest.first(size).skip(4);
     match kind {
-        0 => data(line, body, flags)?,
+        0 => {
+            data(line, body, flags)?;
+            if forces {
+                control(line, body.skip(12))?;
+                // As tcpdump, which goes on behind the data's padding.
+                line.protocol = "sctp";
+            }
+        }
         1 | 2 => initiation(line, body)?,
         3 => acknowledgement(line, body)?,
         _ => {}
@@ -79,6 +98,18 @@ fn data(line: &mut Line<'_>, body: View<'_>, flags: u8) -> Printed {
     let protocol = body.u32(8)?;
     let name = names::find(PAYLOADS, protocol).map_or_else(|| format!("0x{protocol:x}"), str::to_owned);
     put!(line, "[TSN: {}] [SID: {}] [SSEQ {}] [PPID {name}] ", body.u32(0)?, body.u16(4)?, body.u16(6)?);
+    Ok(())
+}
+
+/// A ForCES message (RFC 5810): its type.
+fn control(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    line.protocol = "forces";
+    view.take(0, 24)?;
+    let kind = view.u8(1)?;
+    match names::find(MESSAGES, kind) {
+        Some(name) => put!(line, "\n\tForCES {name} "),
+        None => put!(line, "\n\tUnknown ForCES message type=0x{kind:x}"),
+    }
     Ok(())
 }
 

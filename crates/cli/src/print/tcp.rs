@@ -86,7 +86,7 @@ fn full(line: &mut Line<'_>, ip: &Ip, segment: &Segment, view: View<'_>) -> Prin
         put!(line, ", urg {}", view.u16(18)?);
     }
     if segment.header > MIN_HEADER {
-        let bad = tcp_options::print(line, view.first(segment.header).skip(MIN_HEADER), shown.sack_base)?;
+        let bad = tcp_options::print(line, view.first(segment.header).skip(MIN_HEADER), shown.sack_base, segment.flags)?;
         if bad {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! The options of a TCP header (IANA "TCP Option Kind Numbers").
 
 use super::view::{Cut, View};
-use super::{Line, names, put};
+use super::{Line, mptcp, names, put};
 
 #[rustfmt::skip]
 const KINDS: &[(u8, &str)] = &[
@@ -10,8 +10,8 @@ const KINDS: &[(u8, &str)] = &[
     (34, "tfo"), (254, "exp"),
 ];
 
-/// Prints ` options […]`; true if an option's length is wrong, which ends the line.
-pub(super) fn print(line: &mut Line<'_>, mut view: View<'_>, sack_base: u32) -> Result<bool, Cut> {
+/// Prints ` options […]` of a segment with those flags; true if an option's length is wrong, which ends the line.
+pub(super) fn print(line: &mut Line<'_>, mut view: View<'_>, sack_base: u32, flags: u8) -> Result<bool, Cut> {
     line.put(", options [");
     let mut separator = "";
     while view.len() > 0 {
@@ -30,7 +30,7 @@ pub(super) fn print(line: &mut Line<'_>, mut view: View<'_>, sack_base: u32) -> 
         }
         let len = usize::from(view.u8(1)?);
         let good = len >= 2 && len <= view.len();
-        if !good || !option(line, kind, view.first(len).skip(2), sack_base)? {
+        if !good || !option(line, kind, view.first(len).skip(2), sack_base, flags)? {
             line.put(bad);
             return Ok(true);
         }
@@ -41,7 +41,7 @@ pub(super) fn print(line: &mut Line<'_>, mut view: View<'_>, sack_base: u32) -> 
 }
 
 /// Prints one option; false if it is too short for what it must hold.
-fn option(line: &mut Line<'_>, kind: u8, data: View<'_>, sack_base: u32) -> Result<bool, Cut> {
+fn option(line: &mut Line<'_>, kind: u8, data: View<'_>, sack_base: u32, flags: u8) -> Result<bool, Cut> {
     match names::find(KINDS, kind) {
         Some(name) => line.put(name),
         None => put!(line, "unknown-{kind}"),
@@ -67,10 +67,11 @@ fn option(line: &mut Line<'_>, kind: u8, data: View<'_>, sack_base: u32) -> Resu
         8 => put!(line, " val {} ecr {}", data.u32(0)?, data.u32(4)?),
         20 => put!(line, " cap {:02x} id {}", data.u8(0)?, data.u8(1)?),
         28 => timeout(line, data.u16(0)?),
+        30 => return mptcp::print(line, data, flags),
         34 => fast_open(line, data)?,
         254 => return experiment(line, data),
         _ => {
-            line.put(if data.len() > 0 && kind != 30 { " 0x" } else { " " });
+            line.put(if data.len() > 0 { " 0x" } else { " " });
             digits(line, data.take(0, data.len())?);
         }
     }

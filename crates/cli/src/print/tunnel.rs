@@ -93,7 +93,6 @@ fn gre_0(line: &mut Line<'_>, view: View<'_>, flags: u16, protocol: u16) -> Prin
         0x86dd => ip6::print(line, rest)?,
         0x8847 | 0x8848 => line.nested(|line| mpls(line, rest))?,
         0x6558 => line.nested(|line| ether::print(line, rest, &mut 0))?,
-        0x88be | 0x22eb => erspan(line, flags, protocol, rest)?,
         _ => put!(line, "gre-proto-0x{protocol:x}"),
     }
     Ok(())
@@ -153,21 +152,6 @@ fn gre_1(line: &mut Line<'_>, view: View<'_>, flags: u16, protocol: u16) -> Prin
             Ok(())
         }
     }
-}
-
-/// Mirrored Ethernet frames: type II and III put 8 and 12 bytes before the frame, type I nothing.
-fn erspan(line: &mut Line<'_>, flags: u16, protocol: u16, view: View<'_>) -> Printed {
-    line.protocol = "erspan";
-    let header = match (protocol, flags & SEQUENCE) {
-        (0x22eb, _) => 12,
-        (_, 0) => 0,
-        _ => 8,
-    };
-    if header > 0 {
-        let (first, second) = (view.u16(0)?, view.u16(2)?);
-        put!(line, "erspan type{} vlan {} session {} ", first >> 12, first & 0xfff, second & 0x3ff);
-    }
-    line.nested(|line| ether::print(line, view.skip(header), &mut 0))
 }
 
 pub(super) fn esp(line: &mut Line<'_>, view: View<'_>) -> Printed {

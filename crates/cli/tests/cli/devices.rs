@@ -117,9 +117,9 @@ fn hosts_reach_a_server_through_the_translator() {
     let Some(row) = Row::new("nat") else { return };
     address(&row.client, "in", "10.0.0.2/8", Some("10.0.0.1"));
     address(&row.server, "out", "192.0.2.2/27", None);
-    for engine in ["interp", "jit", "aot"] {
+    for more in [&["--engine", "interp"][..], &["--engine", "jit"], &["--engine", "aot"], &["--engine", "jit", "--place", "rtc:2"]] {
         let (udp, tcp) = serve(&row.server, "192.0.2.2");
-        let running = row.run("nat/nat.click", &["--engine", engine, "--map", "inside=dev:in", "--map", "outside=dev:out"]);
+        let running = row.run("nat/nat.click", &[more, &["--map", "inside=dev:in", "--map", "outside=dev:out"]].concat());
         row.client.inside(|| {
             let said = ask(udp, "hello");
             let (from, text) = said.split_once(' ').expect("an address and what was said");
@@ -136,6 +136,45 @@ fn hosts_reach_a_server_through_the_translator() {
         let told = |line: &str| ended.err.lines().any(|it| it.starts_with(line));
         assert!(told("device   inside (dev:in): ") && told("busy     "), "{}", ended.err);
     }
+}
+
+#[test]
+fn the_firewall_runs_in_replicas_between_interfaces_and_is_asked_meanwhile() {
+    let Some(row) = Row::new("firewall") else { return };
+    address(&row.client, "in", "10.0.0.2/24", None);
+    address(&row.server, "out", "10.0.0.3/24", None);
+    let (udp, tcp) = serve(&row.server, "10.0.0.3");
+    let socket = std::env::temp_dir().join(format!("netvm-firewall-{}.sock", std::process::id()));
+    let control = format!("--control={}", socket.display());
+    let maps = ["--map", "inside=dev:in", "--map", "outside=dev:out", "--place", "rtc:3", &control];
+    let running = row.run("firewall/firewall.click", &maps);
+    row.client.inside(|| {
+        assert!(ask(udp, "in").ends_with(" in"));
+        transfer(tcp, 1_000_000);
+    });
+    // What the server begins is not let in.
+    let (inside, _) = serve(&row.client, "10.0.0.2");
+    row.server.inside(|| {
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
+        socket.set_read_timeout(Some(Duration::from_millis(200))).expect("a limit");
+        socket.send_to(b"out", inside).expect("it is sent");
+        assert!(socket.recv(&mut [0; 10]).is_err());
+    });
+    let path = socket.display().to_string();
+    let says = |handler: &str| netvm(["ctl", "--socket", &path, "read", handler]).output().expect("it runs").stdout;
+    let admitted: u64 = String::from_utf8_lossy(&says("known.admitted")).trim().parse().expect("a number");
+    assert!(admitted >= 2, "{admitted}");
+    running.signal("-TERM");
+    let ended = running.end();
+    assert_eq!(ended.status, 0, "{}", ended.err);
+    let frames: u64 = ended
+        .err
+        .lines()
+        .find(|line| line.starts_with("device   inside"))
+        .and_then(|line| line.split(' ').find_map(|word| word.replace([',', '\''], "").parse().ok()))
+        .unwrap_or(0);
+    assert!(frames > 100, "{}", ended.err);
+    assert!(!socket.exists());
 }
 
 #[test]

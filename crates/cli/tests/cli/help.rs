@@ -8,6 +8,7 @@ fn help_and_version_go_to_standard_output() {
     snapshot("help", &run("help").good());
     for command in [
         "filter",
+        "stats",
         "explain",
         "run",
         "check",

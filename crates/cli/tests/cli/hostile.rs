@@ -80,3 +80,51 @@ fn texts_of_scripts_are_bounded() {
     let ended = run(&format!("run {file}"));
     assert!(ended.err.contains("a text of more than 1048576 bytes is left out"), "{}", ended.err);
 }
+
+#[test]
+fn scripts_write_only_within_their_own_folder() {
+    let dir = Dir::new("within");
+    let outside = dir.file("outside");
+    for (line, why) in [
+        ("graph Idle -> Discard;\nfile ../../../x hello", "no plain name"),
+        ("graph Idle -> Discard;\nbytes /tmp/netvm-y 4142", "no plain name"),
+        ("graph Idle -> Discard;\nin ../x.pcap udp", "no plain name"),
+        ("graph FromDevice(../../x) -> Discard;", "no plain name"),
+        ("graph Idle -> ToDump(OUT);", "only within its own folder"),
+        ("graph Idle -> ToDump($FOLDER/../../../../../../../../OUT);", "only within its own folder"),
+        ("graph Idle -> ToIPSummaryDump(OUT);", "only within its own folder"),
+        ("graph Idle -> IPPrint(OUTFILE OUT) -> Discard;", "only within its own folder"),
+        ("graph Script(print >OUT x, stop);", "While executing"),
+        ("graph i :: Idle -> Discard; Script(save i.class OUT, stop);", "While executing"),
+    ] {
+        let script = dir.write("Hostile.txt", format!("case a\n{}\n", line.replace("OUT", &outside)));
+        let ended = run(&format!("test {script}"));
+        assert_eq!(ended.status, 1, "{line}: {}{}", ended.out, ended.err);
+        assert!(ended.err.contains(why), "{line}: {}", ended.err);
+        assert!(!std::path::Path::new(&outside).exists(), "{line}");
+    }
+}
+
+#[test]
+fn long_configurations_are_checked_in_time_linear_in_their_length() {
+    const N: usize = 100_000;
+    let dir = Dir::new("long");
+    let texts = [
+        format!("Idle -> {}Discard;", "Null -> ".repeat(N)),
+        format!("{}Idle -> Discard;", "/* x */ // y\n".repeat(N)),
+        format!("elementclass C {{ input -> {}output }} Idle -> C -> Discard;", "Null -> ".repeat(N)),
+        (0..N).map(|n| format!("a{n} :: Null; ")).collect(),
+        format!("i :: Idle; d :: Discard; {}", "i -> d; ".repeat(N)),
+        format!("Idle -> Discard; {}", "( ".repeat(N)),
+        format!("Idle -> {}Discard;", "[0] Null [0] => ".repeat(N)),
+        format!("{} i :: Idle -> Discard", "a :: Null; ".repeat(N)),
+    ];
+    for text in texts {
+        let begun = std::time::Instant::now();
+        let ended = run(&format!("check {}", dir.write("t.click", &text)));
+        let head: String = text.chars().take(40).collect();
+        assert!(ended.err.len() < 100_000, "{head}: {} bytes of faults", ended.err.len());
+        // It takes one or two seconds where nothing else runs; quadratic time would be minutes.
+        assert!(begun.elapsed().as_secs() < 30, "{head}: {:?}", begun.elapsed());
+    }
+}

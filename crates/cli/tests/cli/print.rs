@@ -88,8 +88,8 @@ fn rubbish_is_printed() {
 
 /// Ports that announce something; 0 stands for a protocol number of its own.
 #[rustfmt::skip]
-const PORTS: [u16; 26] = [
-    21, 22, 25, 43, 53, 67, 80, 123, 179, 500, 514, 546, 554, 1812, 1985, 3784, 4500, 4784, 4789, 5060, 5353, 6081, 6784, 8080, 8472, 0,
+const PORTS: [u16; 30] = [
+    319, 6633, 6696, 49_152, 21, 22, 25, 43, 53, 67, 80, 123, 179, 500, 514, 546, 554, 1812, 1985, 3784, 4500, 4784, 4789, 5060, 5353, 6081, 6784, 8080, 8472, 0,
 ];
 const PROTOCOLS: [u8; 8] = [6, 17, 17, 88, 112, 132, 47, 50];
 
@@ -163,4 +163,37 @@ fn packets_within_packets_end_somewhere() {
     let time = netvm::io::Timestamp::default();
     let text = printer.print(&Packet { bytes: &bytes, wire_len: bytes.len() as u32, link: LinkType::RAW, time, number: 1 }).to_owned();
     assert!(text.ends_with("[nested too deep]\n") && text.len() < 1000, "{text}");
+}
+
+/// The text of one packet, without the time before it.
+fn line(link: LinkType, bytes: &[u8]) -> String {
+    let mut printer = Printer::new(Style::default(), Zone::utc());
+    let (wire_len, time) = (bytes.len() as u32, netvm::io::Timestamp::default());
+    let text = printer.print(&Packet { bytes, wire_len, link, time, number: 1 });
+    text.trim_end().get(16..).unwrap_or_default().to_owned()
+}
+
+/// The texts are what tcpdump 4.99.3 prints of these packets.
+#[test]
+fn protocols_that_real_captures_lack_have_the_lines_of_tcpdump() {
+    let raw = |protocol, port, payload: &[u8]| line(LinkType::RAW, &ip_packet(protocol, port, payload));
+    let babel = [42, 2, 0, 15, 4, 1, 0, 8, 10, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    assert_eq!(raw(17, 6696, &babel), "IP 10.0.0.1.4660 > 10.0.0.2.6696: babel 2 (15) hello update/prefix/id | pad1");
+    let mut sync = vec![0, 2, 0, 44, 7, 0, 2, 0];
+    sync.extend([0; 36]);
+    sync[33] = 1;
+    sync[39] = 9;
+    let text = "PTPv2, v1 compat : no, msg type : sync msg, length : 44, domain : 7, reserved1 : 0, Flags [two step], NS correction : 0, sub NS \
+                correction : 0, reserved2 : 0, clock identity : 0x0, port id : 0, seq id : 0, control : 0 (Sync), log message interval : 1, \
+                originTimeStamp : 9 seconds, 0 nanoseconds";
+    assert_eq!(raw(17, 319, &sync), format!("IP 10.0.0.1.4660 > 10.0.0.2.319: {text}"));
+    let flow = raw(6, 6633, &[1, 0, 0, 8, 0, 0, 0, 1, 4, 18, 0, 16, 0, 0, 0, 2]);
+    let messages = ": OpenFlow\n\tversion 1.0, type HELLO, length 8, xid 0x00000001\n\tversion 1.3, type MULTIPART_REQUEST, length 16, xid 0x00000002 [|openflow]";
+    assert!(flow.ends_with(messages), "{flow}");
+    let slarp = [0x8f, 0, 0x80, 0x35, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 2, 0xff, 0xff, 0, 15, 66, 64];
+    let text = "SLARP (length: 18), keepalive: mineseen=0x00000005, yourseen=0x00000002, reliability=0xffff, link uptime=0d0h16m40s";
+    assert_eq!(line(LinkType::from_file(104), &slarp), text);
+    let mut hello = vec![0xff; 12];
+    hello.extend([0, 23, 0xfe, 0xfe, 3, 0x83, 20, 1, 0, 17, 1, 0, 0, 3, 0x11, 0x11, 0x22, 0x22, 0x33, 0x33, 0, 10, 0, 20, 1]);
+    assert_eq!(line(LinkType::EN10MB, &hello), "IS-IS, p2p IIH, src-id 1111.2222.3333, length 20");
 }

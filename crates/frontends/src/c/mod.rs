@@ -56,6 +56,8 @@ pub struct Class {
     pub processing: String,
     /// Click's code of which inputs packets go from to which outputs; empty if not given.
     pub flow: String,
+    /// What it keeps of packets is found by keys that have the addresses of their flow.
+    pub flow_state: bool,
     /// The first line of the manual.
     pub summary: String,
     /// The comment at the beginning of the file, without its stars.

@@ -350,6 +350,7 @@ impl<'a> Maker<'a> {
     ) -> Application {
         let info_size = info.size();
         let (mut instances, mut numbers, mut arguments) = (Vec::new(), HashMap::new(), Vec::new());
+        let mut by_flow = Vec::new();
         for (n, element) in self.graph.elements.iter().enumerate().filter(|(_, element)| !element.is_gone(known)) {
             let body = match modules.remove(&n) {
                 None => Some(Body::Native(element.arguments.clone())),
@@ -357,6 +358,9 @@ impl<'a> Maker<'a> {
             };
             let Some(body) = body else { continue };
             numbers.insert(n, instances.len() as u32);
+            if matches!(&known[element.class.as_str()], Known::File(file) if file.class.flow_state) {
+                by_flow.push(instances.len() as u32);
+            }
             arguments.push(element.arguments.clone());
             instances.push(app::Instance { name: element.name.clone(), class: element.class.clone(), body });
         }
@@ -370,7 +374,7 @@ impl<'a> Maker<'a> {
         let pieces = shared.variables.iter().map(|list| list.iter().filter_map(piece).collect()).collect();
         let shared = shared.tables.iter().map(|list| list.iter().filter_map(table).collect()).collect();
         let files = files.into_iter().filter_map(|(n, file)| Some((*numbers.get(&n)?, file))).collect();
-        Application { instances, wires, info: info.fields, info_size, shared, pieces, arguments, files }
+        Application { instances, wires, info: info.fields, info_size, shared, pieces, arguments, files, by_flow }
     }
 }
 

@@ -9,7 +9,7 @@ use super::graph::{Connection, Element, Graph, Port};
 use super::scope::{Body, Classes, Declared, Definition, Link, Meaning, Reader};
 use super::values::Values;
 use crate::diagnostics::{Diagnostic, Span};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// How deeply compounds may be nested in each other.
@@ -44,6 +44,8 @@ struct Expander<'a> {
     /// Bytes of configuration strings so far, parameters put in.
     text: usize,
     faults: Vec<Diagnostic>,
+    /// Their places and messages: each is told once, however often a compound is used.
+    told: HashSet<(Span, String)>,
 }
 
 /// A connection between nodes.
@@ -62,7 +64,7 @@ enum Chosen<'a> {
 
 impl<'a> Expander<'a> {
     fn fault(&mut self, fault: Diagnostic) {
-        if !self.faults.contains(&fault) {
+        if self.told.insert((fault.span, fault.message.clone())) {
             self.faults.push(fault);
         }
     }

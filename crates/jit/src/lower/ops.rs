@@ -33,7 +33,7 @@ impl Lower<'_> {
             Op::Concat(high, low) => self.concat(*high, *low, width),
             Op::Select(c, a, b) => {
                 let (c, a, b) = (self.reg(*c), self.reg(*a), self.reg(*b));
-                self.b.ins().select(c, a, b)
+                self.choose(c, a, b)
             }
             Op::SetHas(set, a) => self.set_has(*set, *a)?,
             Op::Load(space, order, addr, offset, _) => self.load(*space, *order, *addr, *offset, width),
@@ -145,6 +145,16 @@ impl Lower<'_> {
         };
         let exact = matches!(op, BinOp::And | BinOp::Or | BinOp::Xor | BinOp::UShr);
         Ok(if exact { raw } else { self.mask(raw, width) })
+    }
+
+    /// Of 128 bits in halves: of a comparison and a selection Cranelift makes a minimum or maximum, which it has no instructions for at that width.
+    fn choose(&mut self, c: ir::Value, a: ir::Value, b: ir::Value) -> ir::Value {
+        if self.b.func.dfg.value_type(a) != types::I128 {
+            return self.b.ins().select(c, a, b);
+        }
+        let ((a, high_a), (b, high_b)) = (self.b.ins().isplit(a), self.b.ins().isplit(b));
+        let (low, high) = (self.b.ins().select(c, a, b), self.b.ins().select(c, high_a, high_b));
+        self.b.ins().iconcat(low, high)
     }
 
     /// By width or more: 0, or copies of the sign.

@@ -10,7 +10,10 @@ mod memory;
 mod packet;
 mod step;
 mod tables;
+mod watch;
 mod wide_ops;
+
+pub use watch::{Moment, Watch};
 
 use crate::budget::Budget;
 use crate::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Outcome, Packets, Selection, Source, State, Trap, TrapKind};
@@ -27,6 +30,7 @@ pub struct Interpreter {
     plans: [Plan; 3],
     stack: Vec<u64>,
     locals: Vec<u64>,
+    watch: Option<Box<dyn Watch>>,
 }
 
 /// What is worth computing once for a handler.
@@ -58,7 +62,12 @@ impl Interpreter {
     /// An interpreter for a program.
     pub fn new(program: Arc<Verified>) -> Self {
         let plans = HandlerKind::ALL.map(|kind| Plan::new(program.module().handler(kind)));
-        Self { program, plans, stack: Vec::new(), locals: Vec::new() }
+        Self { program, plans, stack: Vec::new(), locals: Vec::new(), watch: None }
+    }
+
+    /// An interpreter that tells of every instruction before it executes.
+    pub fn watched(program: Arc<Verified>, watch: Box<dyn Watch>) -> Self {
+        Self { watch: Some(watch), ..Self::new(program) }
     }
 
     /// The program.
@@ -140,7 +149,10 @@ impl Interpreter {
         let machine = Machine { buffer, state, clones, index, shown: 0, copies: 0, source };
         let (stack, locals) = (&mut self.stack, &mut self.locals);
         let run = Run { program: &program, kind, handler, facts, plan, machine, stack, locals, calls: Vec::new(), at: 0, budget };
-        run.finish()
+        match &mut self.watch {
+            None => run.finish(),
+            Some(watch) => run.finish_watched(watch.as_mut()),
+        }
     }
 }
 

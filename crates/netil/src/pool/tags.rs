@@ -28,6 +28,14 @@ impl Tags {
         ids.for_each(|id| self.each[*id as usize] = tag);
     }
 
+    /// Packets in these of so many slots have tags that follow each other, the first of them this one.
+    pub(super) fn number(&mut self, ids: &[u32], first: u32, slots: usize) {
+        if self.each.is_empty() {
+            self.each = vec![self.all.take().unwrap_or(0); slots];
+        }
+        ids.iter().zip(first..).for_each(|(id, tag)| self.each[*id as usize] = tag);
+    }
+
     /// The tag of the packet in a slot.
     pub(super) fn of(&self, id: u32) -> u32 {
         self.each.get(id as usize).copied().or(self.all).unwrap_or(0)

@@ -3,27 +3,57 @@
 //!
 //! Left out: what is written and read by the same run only, and entries of tables as counters.
 
+use super::scratch::Scratch;
 use compiler::mir::{Func, Helper, Op, Order, Terminator, Value};
 use compiler::passes;
 use netil::Verified;
 use netil::module::HandlerKind;
-use netil::ops::BinOp;
+use netil::ops::{BinOp, CmpOp};
 use netil::table::Space;
+use std::collections::HashMap;
 
 /// Whether that holds for what a program does with packets pushed into it; it is linked with nobody.
 pub(super) fn any_order(program: &Verified) -> bool {
     let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
-    let Ok(Some((func, _))) = optimised else { return false };
-    let counters = Counters::of(&func);
+    matches!(optimised, Ok(Some((func, _))) if first_trace(program, &func, &Exempt::default()).is_none())
+}
+
+/// What does not count as a trace of packets.
+#[derive(Default)]
+pub(super) struct Exempt {
+    /// Operations on tables.
+    pub tables: bool,
+    /// Bytes of data memory that each run writes before it reads them.
+    pub scratch: Scratch,
+}
+
+/// The first operation by which a program keeps something of a packet, or sees what was kept of others.
+pub(super) fn first_trace(program: &Verified, func: &Func, exempt: &Exempt) -> Option<Value> {
+    let mut counters = Counters::of(program, func);
+    counters.places.retain(|place| !exempt.scratch.holds(place));
     let ages = |table: &u32| program.module().tables.get(*table as usize).is_none_or(|table| table.timeout_ns != 0);
-    ops(&func).all(|(value, op)| match op {
+    let leaves_no_trace = |value: Value, op: &Op| match op {
         Op::Random(_) | Op::ExceptionLoad(_) | Op::ExceptionStore(..) => false,
-        Op::Load(space, ..) | Op::Store(space, ..) => !is_kept(*space) || counters.may_be(&func, value, op),
+        Op::Load(space, ..) | Op::Store(space, ..) => {
+            let stored = if let Op::Store(.., stored, _) = op { *stored } else { value };
+            !is_kept(*space)
+                || counters.place(func, op, stored).is_some_and(|place| exempt.scratch.holds(&place))
+                || counters.may_be(func, value, op)
+        }
+        Op::Helper(helper, ..) if exempt.tables && is_of_table(*helper) => true,
         // The lookup of an older packet would make an entry younger.
         Op::Helper(Helper::Find(table) | Helper::Peek(table), ..) => !ages(table),
         Op::Helper(helper, ..) => !keeps(*helper) && (counters.is_empty() || !looks(*helper)),
         _ => true,
-    })
+    };
+    ops(func).find(|(value, op)| !leaves_no_trace(*value, op)).map(|(value, _)| value)
+}
+
+fn is_of_table(helper: Helper) -> bool {
+    matches!(
+        helper,
+        Helper::Find(_) | Helper::Peek(_) | Helper::Insert(_) | Helper::DeleteEntry(_) | Helper::EntryLoad(..) | Helper::EntryStore(..)
+    )
 }
 
 fn ops(func: &Func) -> impl Iterator<Item = (Value, &Op)> {
@@ -57,18 +87,144 @@ fn looks(helper: Helper) -> bool {
     matches!(helper, Helper::Copy(from, _) if is_kept(from))
 }
 
-/// A place in memory: which, in what order of bytes, where, and how many bits.
-type Place = (Space, Order, u64, u16);
+/// Places in memory that stays: one, or some of those that follow each other at equal distances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub space: Space,
+    order: Order,
+    /// Bytes of each.
+    pub bytes: u64,
+    pub at: Range,
+}
+
+/// Numbers from `low` to `high`, each by a multiple of `step` more than `low`; a step of 0 is one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    pub low: u64,
+    pub high: u64,
+    step: u64,
+}
+
+impl Range {
+    fn one(number: u64) -> Self {
+        Self { low: number, high: number, step: 0 }
+    }
+
+    fn or(self, other: Self) -> Self {
+        let (low, high) = (self.low.min(other.low), self.high.max(other.high));
+        Self { low, high, step: divisor(divisor(self.step, other.step), self.low.abs_diff(other.low)) }
+    }
+
+    fn plus(self, other: Self) -> Option<Self> {
+        let (low, high) = (self.low.checked_add(other.low)?, self.high.checked_add(other.high)?);
+        Some(Self { low, high, step: divisor(self.step, other.step) })
+    }
+
+    fn times(self, factor: u64) -> Option<Self> {
+        Some(Self { low: self.low.checked_mul(factor)?, high: self.high.checked_mul(factor)?, step: self.step.checked_mul(factor)? })
+    }
+}
+
+/// The greatest common divisor; of 0 and a number, that number.
+fn divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { divisor(b, a % b) }
+}
+
+/// How far numbers are followed back.
+const DEPTH: u32 = 12;
+/// Numbers below this are small.
+const SMALL: u64 = 1 << 31;
+
+/// Follows values back, as far as constants, sums and choices tell what they may be.
+struct Follow<'f> {
+    func: &'f Func,
+    edges: &'f Edges,
+    /// A value that is known to be below a number here.
+    below: Option<(Value, u64)>,
+    /// Of an address: the size of the memory. What lies behind does not count, as an access there is a trap.
+    behind: Option<u64>,
+}
+
+impl Follow<'_> {
+    fn range(&self, value: Value, depth: u32) -> Option<Range> {
+        let width = self.func.width(value);
+        let all = if width < 64 { (1_u64 << width) - 1 } else { u64::MAX };
+        let whole = Some(Range { low: 0, high: all, step: 1 }).filter(|_| width <= 64);
+        let found = match self.below {
+            Some((known, below)) if known == value => Some(Range { low: 0, high: below - 1, step: 1 }),
+            _ => self.operation(value, depth.checked_sub(1)?),
+        };
+        found.filter(|range| range.high <= all).or(whole)
+    }
+
+    fn operation(&self, value: Value, depth: u32) -> Option<Range> {
+        let inside = Self { behind: None, ..*self };
+        let of = |value: &Value| inside.range(*value, depth);
+        let constant = |value: &Value| self.func.constant(*value);
+        // A sum with a number of less than 31 bits does not wrap around where the other is one, too.
+        let part =
+            |value: &Value, other: &Value| if constant(other).is_some_and(|c| c < SMALL) { self.range(*value, depth) } else { of(value) };
+        match self.func.op(value) {
+            Some(Op::Const(c)) => Some(Range::one(*c)),
+            Some(Op::Zext(a)) => of(a),
+            Some(Op::Select(condition, a, b)) => self.choice(*condition, *a, *b, depth),
+            Some(Op::Bin(BinOp::Add, a, b)) => part(a, b).zip(part(b, a)).and_then(|(a, b)| a.plus(b)),
+            Some(Op::Bin(BinOp::Mul, a, b)) => constant(b).zip(of(a)).and_then(|(factor, a)| a.times(factor)),
+            Some(Op::Bin(BinOp::Shl, a, b)) => constant(b).zip(of(a)).and_then(|(by, a)| a.times(1_u64.checked_shl(by as u32)?)),
+            Some(Op::Bin(BinOp::And, _, b)) => constant(b).map(|mask| Range { low: 0, high: mask, step: 1 }),
+            Some(Op::Div(BinOp::Mod, _, b, _)) => constant(b).filter(|b| *b > 0).map(|b| Range { low: 0, high: b - 1, step: 1 }),
+            Some(Op::Bin(BinOp::Or, a, b)) => of(a).zip(of(b)).map(|(a, b)| Range {
+                low: a.low.max(b.low),
+                high: (a.high | b.high).checked_add(1).and_then(u64::checked_next_power_of_two).map_or(u64::MAX, |end| end - 1),
+                step: 1,
+            }),
+            Some(_) => None,
+            None => self.edges.get(&value).and_then(|from| from.iter().map(of).reduce(|a, b| Some(a?.or(b?)))).flatten(),
+        }
+    }
+
+    fn choice(&self, condition: Value, a: Value, b: Value, depth: u32) -> Option<Range> {
+        let below = match self.func.op(condition) {
+            Some(Op::Cmp(CmpOp::Lt, value, limit)) => self.func.constant(*limit).filter(|limit| *limit > 0).map(|limit| (*value, limit)),
+            _ => None,
+        };
+        let first = Self { behind: None, below: below.or(self.below), ..*self }.range(a, depth);
+        let second = Self { behind: None, ..*self }.range(b, depth);
+        let is_behind =
+            |range: Option<Range>| range.zip(self.behind).is_some_and(|(range, behind)| range.low >= behind && range.high < SMALL);
+        match (first, second) {
+            (first, second) if is_behind(second) => first,
+            (first, second) if is_behind(first) => second,
+            (first, second) => first.zip(second).map(|(a, b)| a.or(b)),
+        }
+    }
+}
+
+/// By parameter of a block, the values that it may be.
+type Edges = HashMap<Value, Vec<Value>>;
+
+fn edges(func: &Func) -> Edges {
+    let mut edges = Edges::new();
+    for edge in func.blocks.iter().flat_map(|block| block.end.edges()) {
+        for (param, arg) in func.block(edge.block).params.iter().zip(&edge.args) {
+            edges.entry(*param).or_default().push(*arg);
+        }
+    }
+    edges
+}
 
 /// Places that are stored to: each is added to, and what was there is for nothing else.
-struct Counters {
+pub(super) struct Counters {
     places: Vec<Place>,
+    edges: Edges,
+    /// Bytes of data and of shared memory.
+    sizes: [u64; 2],
     /// How often each value is used.
     uses: Vec<u32>,
 }
 
 impl Counters {
-    fn of(func: &Func) -> Self {
+    pub fn of(program: &Verified, func: &Func) -> Self {
         let mut uses = vec![0; func.values.len()];
         let mut count = |value: Value| uses[value.0 as usize] += 1;
         ops(func).for_each(|(_, op)| op.operands(&mut count));
@@ -78,8 +234,11 @@ impl Counters {
                 count(*value);
             }
         }
-        let stored = |(_, op): (Value, &Op)| if let Op::Store(.., value, _) = op { place(func, op, *value) } else { None };
-        Self { places: ops(func).filter_map(stored).collect(), uses }
+        let sizes = [program.module().data_size, program.shared_size()].map(u64::from);
+        let mut all = Self { places: Vec::new(), edges: edges(func), sizes, uses };
+        let stored = |(_, op): (Value, &Op)| if let Op::Store(.., value, _) = op { all.place(func, op, *value) } else { None };
+        all.places = ops(func).filter_map(stored).collect();
+        all
     }
 
     fn is_empty(&self) -> bool {
@@ -89,29 +248,47 @@ impl Counters {
     /// Whether an access is one of a counter, or looks at what is none and not stored to.
     fn may_be(&self, func: &Func, value: Value, op: &Op) -> bool {
         match op {
-            Op::Store(.., sum, _) => place(func, op, *sum).is_some_and(|to| self.is_apart(to) && self.is_sum(func, *sum, to)),
-            _ => match place(func, op, value) {
-                Some(from) => !self.places.iter().any(|place| overlap(*place, from)) || self.is_only_added(func, value, from),
+            Op::Store(.., sum, _) => self.place(func, op, *sum).is_some_and(|to| self.is_apart(to) && self.is_sum(func, *sum, op)),
+            _ => match self.place(func, op, value) {
+                Some(from) => !self.places.iter().any(|place| overlap(*place, from)) || self.is_only_added(func, value, op),
                 None => self.places.is_empty(),
             },
         }
     }
 
-    /// Whether no other place reaches into that one.
+    /// The places that an access to memory that stays may be at, if that is known; `value` is what is loaded or stored.
+    pub fn place(&self, func: &Func, op: &Op, value: Value) -> Option<Place> {
+        let (Op::Load(space, order, at, offset, _) | Op::Store(space, order, at, offset, ..)) = op else { return None };
+        let size = match space {
+            Space::Data => self.sizes[0],
+            Space::Shared => self.sizes[1],
+            Space::Packet | Space::Info | Space::Initialised => return None,
+        };
+        let follow = Follow { func, edges: &self.edges, below: None, behind: Some(size) };
+        let at = follow.range(*at, DEPTH)?.plus(Range::one(u64::from(*offset)))?;
+        Some(Place { space: *space, order: *order, bytes: u64::from(func.width(value) / 8), at })
+    }
+
+    /// Whether no other place reaches into one of those: others are as large, and the same or beside them.
     fn is_apart(&self, to: Place) -> bool {
-        self.places.iter().all(|place| *place == to || !overlap(*place, to))
+        let in_line = |place: &Place| {
+            let apart = divisor(divisor(place.at.step, to.at.step), place.at.low.abs_diff(to.at.low));
+            (place.order, place.bytes) == (to.order, to.bytes) && apart.is_multiple_of(to.bytes)
+        };
+        self.places.iter().all(|place| in_line(place) || !overlap(*place, to))
     }
 
     /// Whether that is what was at a place and something more, for nothing but to be stored there.
-    fn is_sum(&self, func: &Func, sum: Value, to: Place) -> bool {
+    fn is_sum(&self, func: &Func, sum: Value, store: &Op) -> bool {
         let Some(Op::Bin(BinOp::Add, a, b)) = func.op(sum) else { return false };
-        let is_old = |value: &Value| matches!(func.op(*value), Some(op @ Op::Load(..)) if place(func, op, *value) == Some(to));
+        let is_old =
+            |value: &Value| func.op(*value).is_some_and(|op| is_same_place(func, op, store) && func.width(*value) == func.width(sum));
         self.uses[sum.0 as usize] == 1 && is_old(a) != is_old(b)
     }
 
     /// Whether what was loaded from a place is for nothing but such a sum.
-    fn is_only_added(&self, func: &Func, loaded: Value, from: Place) -> bool {
-        let adds = |op: &Op| matches!(op, Op::Store(.., sum, _) if place(func, op, *sum) == Some(from) && adds_to(func, *sum, loaded));
+    fn is_only_added(&self, func: &Func, loaded: Value, load: &Op) -> bool {
+        let adds = |op: &Op| matches!(op, Op::Store(.., sum, _) if is_same_place(func, load, op) && adds_to(func, *sum, loaded));
         self.uses[loaded.0 as usize] == 1 && ops(func).any(|(_, op)| adds(op))
     }
 }
@@ -120,14 +297,18 @@ fn adds_to(func: &Func, sum: Value, loaded: Value) -> bool {
     matches!(func.op(sum), Some(Op::Bin(BinOp::Add, a, b)) if *a == loaded || *b == loaded)
 }
 
-/// The place of an access to memory that stays, if it is known; `value` is what is loaded or stored.
-fn place(func: &Func, op: &Op, value: Value) -> Option<Place> {
-    let (Op::Load(space, order, at, offset, _) | Op::Store(space, order, at, offset, ..)) = op else { return None };
-    Some((*space, *order, func.constant(*at)? + u64::from(*offset), func.width(value))).filter(|_| is_kept(*space))
+/// Whether a load is from where a store goes to.
+fn is_same_place(func: &Func, load: &Op, store: &Op) -> bool {
+    let (Op::Load(space, order, at, offset, _), Op::Store(to_space, to_order, to, to_offset, ..)) = (load, store) else { return false };
+    let same = match (func.constant(*at), func.constant(*to)) {
+        (Some(at), Some(to)) => at + u64::from(*offset) == to + u64::from(*to_offset),
+        _ => (at, offset) == (to, to_offset),
+    };
+    same && (space, order) == (to_space, to_order) && is_kept(*space)
 }
 
-fn overlap((space, _, at, bits): Place, (other, _, from, width): Place) -> bool {
-    space == other && at < from + u64::from(width / 8) && from < at + u64::from(bits / 8)
+fn overlap(a: Place, b: Place) -> bool {
+    a.space == b.space && a.at.low < b.at.high.saturating_add(b.bytes) && b.at.low < a.at.high.saturating_add(a.bytes)
 }
 
 #[cfg(test)]
@@ -150,6 +331,8 @@ mod tests {
             "push 0 w.pload 32 t.find stays t.valid stays push 0 pstore.8",
             &adds(0, "push 1"),
             &adds(4, "pbl"),
+            // One of several counters side by side.
+            "push 0 upload.8 push 7 and push 2 shl push 4 add dup umload.32 push 1 add swap mstore.32",
             &[adds(0, "push 1"), adds(4, "pbl"), "push 8 umload.32 push 0 pstore.32".to_owned()].join(" "),
         ] {
             assert!(of(code), "{code}");
@@ -162,6 +345,9 @@ mod tests {
         for code in [
             "pbl push 0 mstore.32",
             "push 0 umload.32 push 3 mul push 0 mstore.32",
+            // Counters that reach into each other.
+            "push 0 upload.8 push 7 and push 1 shl dup umload.32 push 1 add swap mstore.32",
+            "push 0 upload.8 push 7 and push 2 shl dup umload.32 push 1 add swap mstore.32 push 8 umload.32 push 0 pstore.32",
             "push 0 umload.32 push 0 umload.32 add push 0 mstore.32",
             "push 4 umload.32 push 1 add push 0 mstore.32",
             &format!("{one} push 0 pstore.32"),

@@ -2,10 +2,12 @@
 //!
 //! A name may be written without what stands in front of it, as long as it means one thing.
 
+use super::profiles::Indirect;
 use super::replication::{Node, Session};
 use super::{BigInt, Switch};
+use netil::module::Entry;
 use p4::entries::KeyMatch;
-use p4::pipeline::{ArrayKind, ArrayMeta, TableMeta};
+use p4::pipeline::{ActionMeta, ArrayKind, ArrayMeta, TableMeta};
 
 /// The one of some names that is meant: the same, or the only one that ends so.
 pub(super) fn find<'a, T>(all: &'a [T], name: impl Fn(&T) -> &str, wanted: &str, what: &str) -> Result<(usize, &'a T), String> {
@@ -33,17 +35,102 @@ impl Switch {
         find(&self.pipeline.tables, |t| &t.name, name, "table").map(|t| t.1)
     }
 
-    /// Enters an entry; of several that match the one with the higher priority is found.
+    /// Enters an entry; of several that match the one with the higher priority is found. Its handle, which counts the table's entries from 0.
     ///
     /// # Errors
     /// Keys, action or arguments do not suit the table, or it is full.
-    pub fn add(&mut self, table: &str, keys: &[KeyMatch], priority: u32, action: &str, args: &[(String, BigInt)]) -> Result<(), String> {
+    pub fn add(&mut self, table: &str, keys: &[KeyMatch], priority: u32, action: &str, args: &[(String, BigInt)]) -> Result<u64, String> {
         let meta = self.table(table)?.clone();
-        let value = action_value(&meta, action, args)?;
+        if meta.profile.is_some() {
+            return Err(format!("table {} takes its actions from a profile: an entry names a member or a group", meta.name));
+        }
+        let value = action_value(&meta.name, &meta.actions, meta.value_bytes, action, args)?;
+        self.enter_entries(&meta, keys, priority, &value)
+    }
+
+    /// Enters an entry that names a member or a group of the table's action profile. Its handle.
+    ///
+    /// # Errors
+    /// The table has no profile, the keys do not suit it, there is no such member or group, or it is full.
+    pub fn add_indirect(&mut self, table: &str, keys: &[KeyMatch], priority: u32, to: Indirect) -> Result<u64, String> {
+        let meta = self.table(table)?.clone();
+        let Some(profile) = meta.profile else { return Err(format!("table {} has no action profile", meta.name)) };
+        let value = self.indirect(profile, meta.value_bytes, to)?;
+        self.enter_entries(&meta, keys, priority, &value)
+    }
+
+    fn enter_entries(&mut self, meta: &TableMeta, keys: &[KeyMatch], priority: u32, value: &[u8]) -> Result<u64, String> {
+        let (at, _) = find(&self.pipeline.tables, |t| &t.name, &meta.name, "table")?;
+        if meta.const_entries {
+            return Err(format!("the entries of table {} are constant", meta.name));
+        }
         let Some(number) = meta.table else { return Err(format!("table {} has no keys", meta.name)) };
-        let Some(entries) = self.state.tables.get_mut(number as usize) else { return Err("no such table".to_owned()) };
-        for entry in meta.entries(keys, priority, &value)? {
-            entries.add(&entry, 0).map_err(|why| format!("{}: {why}", meta.name))?;
+        let Some(table) = self.state.tables.get_mut(number as usize) else { return Err("no such table".to_owned()) };
+        let entries = meta.entries(keys, priority, value)?;
+        for entry in &entries {
+            table.add(entry, 0).map_err(|why| format!("{}: {why}", meta.name))?;
+        }
+        let handles = self.handles.entry(at).or_default();
+        handles.push(Some(entries));
+        Ok(handles.len() as u64 - 1)
+    }
+
+    /// The entries of the module that an entry became.
+    pub(super) fn entered(&self, table: &str, handle: u64) -> Result<Vec<Entry>, String> {
+        let (at, meta) = find(&self.pipeline.tables, |t| &t.name, table, "table")?;
+        let all = self.handles.get(&at).map_or(&[][..], Vec::as_slice);
+        let found = usize::try_from(handle).ok().and_then(|n| all.get(n)).and_then(Option::as_ref);
+        found.cloned().ok_or_else(|| format!("table {} has no entry {handle}", meta.name))
+    }
+
+    /// Gives an entry another action or other arguments.
+    ///
+    /// # Errors
+    /// There is no such entry, or the action does not suit.
+    pub fn modify(&mut self, table: &str, handle: u64, action: &str, args: &[(String, BigInt)]) -> Result<(), String> {
+        let meta = self.table(table)?.clone();
+        let value = action_value(&meta.name, &meta.actions, meta.value_bytes, action, args)?;
+        let entries = self.entered(&meta.name, handle)?;
+        let kept = meta.counter.or(meta.meter).unwrap_or(meta.value_bytes) as usize;
+        let table = meta.table.and_then(|n| self.state.tables.get_mut(n as usize)).ok_or("no such table")?;
+        for entry in &entries {
+            let found = table.known(&entry.key, &entry.mask, entry.priority, 0);
+            if let Some(old) = table.value_mut(found) {
+                old[..kept].copy_from_slice(&value[..kept]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes an entry out.
+    ///
+    /// # Errors
+    /// There is no such entry.
+    pub fn delete(&mut self, table: &str, handle: u64) -> Result<(), String> {
+        let (at, meta) = find(&self.pipeline.tables, |t| &t.name, table, "table")?;
+        let (entries, number) = (self.entered(&meta.name.clone(), handle)?, meta.table);
+        if let Some(gone) = self.handles.get_mut(&at).and_then(|all| all.get_mut(handle as usize)) {
+            *gone = None;
+        }
+        if let Some(table) = number.and_then(|n| self.state.tables.get_mut(n as usize)) {
+            for entry in &entries {
+                table.remove(&entry.key, &entry.mask, entry.priority, 0);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes all entries out that the control plane entered.
+    ///
+    /// # Errors
+    /// There is no such table.
+    pub fn clear(&mut self, table: &str) -> Result<(), String> {
+        let (at, meta) = find(&self.pipeline.tables, |t| &t.name, table, "table")?;
+        let (name, entered) = (meta.name.clone(), self.handles.get(&at).map_or(0, Vec::len) as u64);
+        for handle in 0..entered {
+            if self.entered(&name, handle).is_ok() {
+                self.delete(&name, handle)?;
+            }
         }
         Ok(())
     }
@@ -54,7 +141,7 @@ impl Switch {
     /// Action or arguments do not suit the table.
     pub fn set_default(&mut self, table: &str, action: &str, args: &[(String, BigInt)]) -> Result<(), String> {
         let meta = self.table(table)?.clone();
-        let value = action_value(&meta, action, args)?;
+        let value = action_value(&meta.name, &meta.actions, meta.value_bytes, action, args)?;
         let at = meta.default_at as usize;
         match self.state.data.get_mut(at..at + value.len()) {
             Some(place) => place.copy_from_slice(&value),
@@ -63,9 +150,13 @@ impl Switch {
         Ok(())
     }
 
-    fn array(&self, name: &str, kind: ArrayKind, index: u64) -> Result<(ArrayMeta, usize), String> {
+    pub(super) fn array(&self, name: &str, kind: ArrayKind, index: u64) -> Result<(ArrayMeta, usize), String> {
         let all: Vec<ArrayMeta> = self.pipeline.arrays.iter().filter(|a| a.kind == kind).cloned().collect();
-        let what = if kind == ArrayKind::Register { "register" } else { "counter" };
+        let what = match kind {
+            ArrayKind::Register => "register",
+            ArrayKind::Counter => "counter",
+            ArrayKind::Meter => "meter",
+        };
         let (_, meta) = find(&all, |a| &a.name, name, what)?;
         if index >= u64::from(meta.count) {
             return Err(format!("{} has {} cells, and no {index}", meta.name, meta.count));
@@ -115,18 +206,32 @@ impl Switch {
         Ok(())
     }
 
-    /// Packets and bytes of an entry with a direct counter.
+    /// Packets and bytes of an entry with a direct counter, by its handle.
     ///
     /// # Errors
     /// There is no such counter or entry.
-    pub fn direct_counter(&mut self, name: &str, entry: &netil::module::Entry) -> Result<(u64, u64), String> {
+    pub fn direct_counter(&mut self, name: &str, handle: u64) -> Result<(u64, u64), String> {
         let direct: Vec<TableMeta> = self.pipeline.tables.iter().filter(|t| t.counter.is_some()).cloned().collect();
         let (_, meta) = find(&direct, |t| &t.counter_name, name, "direct counter")?;
         let (Some(at), Some(number)) = (meta.counter, meta.table) else { return Err(format!("{name} counts nothing")) };
+        let entries = self.entered(&meta.name, handle)?;
         let table = self.state.tables.get_mut(number as usize).ok_or("no such table")?;
-        let found = table.known(&entry.key, &entry.mask, entry.priority, 0);
-        let value = table.value(found).ok_or("there is no such entry")?;
-        Ok((word(value, at as usize), word(value, at as usize + 8)))
+        let (mut packets, mut bytes) = (0, 0);
+        for entry in &entries {
+            let found = table.known(&entry.key, &entry.mask, entry.priority, 0);
+            let value = table.value(found).ok_or("there is no such entry")?;
+            packets += word(value, at as usize);
+            bytes += word(value, at as usize + 8);
+        }
+        Ok((packets, bytes))
+    }
+
+    /// How many cells a register, counter or meter has.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn cells(&self, name: &str, kind: ArrayKind) -> Result<u32, String> {
+        self.array(name, kind, 0).map(|(meta, _)| meta.count)
     }
 
     /// Packets and bytes of a counter's cell.
@@ -159,6 +264,31 @@ impl Switch {
     /// Ends a mirroring session.
     pub fn mirroring_delete(&mut self, session: u32) {
         self.replication.sessions.remove(&session);
+    }
+
+    /// The port and the group of a mirroring session.
+    #[must_use]
+    pub fn mirroring_get(&self, session: u32) -> Option<(Option<u16>, Option<u16>)> {
+        self.replication.sessions.get(&session).map(|s| (s.port, s.group))
+    }
+
+    /// Takes a multicast group out.
+    ///
+    /// # Errors
+    /// There is no such group.
+    pub fn group_destroy(&mut self, group: u16) -> Result<(), String> {
+        self.replication.groups.remove(&group).map(drop).ok_or_else(|| format!("there is no group {group}"))
+    }
+
+    /// Takes a node out of a group.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn node_dissociate(&mut self, group: u16, handle: usize) -> Result<(), String> {
+        let nodes = self.replication.groups.get_mut(&group).ok_or_else(|| format!("there is no group {group}"))?;
+        let at = nodes.iter().position(|n| *n == handle).ok_or_else(|| format!("node {handle} is not in group {group}"))?;
+        nodes.remove(at);
+        Ok(())
     }
 
     /// Makes a multicast group.
@@ -201,8 +331,14 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// An entry's value from the names of an action and its parameters.
-fn action_value(meta: &TableMeta, action: &str, args: &[(String, BigInt)]) -> Result<Vec<u8>, String> {
-    let (at, info) = find(&meta.actions, |a| &a.name, action, "action")?;
+pub(super) fn action_value(
+    of: &str,
+    actions: &[ActionMeta],
+    bytes: u32,
+    action: &str,
+    args: &[(String, BigInt)],
+) -> Result<Vec<u8>, String> {
+    let (at, info) = find(actions, |a| &a.name, action, &format!("action of {of}"))?;
     let mut values = Vec::new();
     for (n, param) in info.params.iter().enumerate() {
         let named = args.iter().find(|(name, _)| *name == param.name);
@@ -213,5 +349,5 @@ fn action_value(meta: &TableMeta, action: &str, args: &[(String, BigInt)]) -> Re
     if args.len() > values.len() {
         return Err(format!("action {} takes {} parameters, not {}", info.name, values.len(), args.len()));
     }
-    meta.value(at, &values)
+    p4::entries::value(of, actions, bytes, at, &values)
 }

@@ -1,12 +1,22 @@
 //! P4 programs: compiled ([`load`]), run as BMv2's simple_switch runs them ([`Switch`]), and tested by STF files ([`stf`]).
 
+pub mod commands;
 mod control;
+mod follow;
+mod meters;
+mod profiles;
 mod replication;
 pub mod stf;
 mod switch;
+mod values;
 
+pub use follow::{Event, Pass};
+pub use meters::Rate;
+pub use p4::crc::Parameters;
+pub use p4::marks::MarkKind;
 pub use p4::{BigInt, Pipeline, Reading, Refused};
-pub use switch::{Sent, Switch};
+pub use profiles::Indirect;
+pub use switch::{Digest, Sent, Switch};
 
 use crate::Error;
 use std::path::{Path, PathBuf};
@@ -19,10 +29,21 @@ pub fn load(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> R
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
     let read = |path: &Path| std::fs::read_to_string(path).ok();
-    p4::compile(path, &text, Reading { folders, defines, load: &read }).map_err(Error::P4)
+    p4::compile(path, &text, Reading { folders, defines, load: &read, marks: false }).map_err(Error::P4)
 }
 
-/// Checks a program of any architecture.
+/// The same program, that tells what it does: for [`Switch::follow`].
+///
+/// # Errors
+/// The file cannot be read, or the program is refused.
+pub fn load_traced(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> Result<Pipeline, Error> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
+    let read = |path: &Path| std::fs::read_to_string(path).ok();
+    p4::compile(path, &text, Reading { folders, defines, load: &read, marks: true }).map_err(Error::P4)
+}
+
+/// Checks a program of any architecture; of one for v1model that what is made of it can run.
 ///
 /// # Errors
 /// The file cannot be read, or the program is refused.
@@ -30,5 +51,8 @@ pub fn check(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> 
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
     let read = |path: &Path| std::fs::read_to_string(path).ok();
-    p4::check(path, &text, Reading { folders, defines, load: &read }).map_err(Error::P4)
+    match p4::check(path, &text, Reading { folders, defines, load: &read, marks: false }).map_err(Error::P4)? {
+        Some(pipeline) => crate::load::verify(pipeline.module, "the compiled program").map(drop),
+        None => Ok(()),
+    }
 }

@@ -5,6 +5,8 @@
 //!
 //! Source: BMv2, `docs/simple_switch.md`.
 
+use super::follow::Following;
+use super::profiles::Profile;
 use super::replication::Replication;
 use crate::engines::EngineInfo;
 use crate::{Error, Settings};
@@ -12,7 +14,7 @@ use netil::Engine;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::HandlerKind;
 use p4::pipeline::{Pipeline, info};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// How often one packet may be resubmitted and recirculated.
@@ -39,10 +41,40 @@ pub struct Sent {
     pub bytes: Vec<u8>,
 }
 
+/// What a program told the control plane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Digest {
+    /// The name of its type.
+    pub name: String,
+    /// Microseconds since the first packet.
+    pub time_us: u64,
+    /// Names and numbers.
+    pub values: Vec<(String, p4::BigInt)>,
+}
+
+/// The most digests that are kept until they are taken.
+const MAX_DIGESTS: usize = 1 << 16;
+
 /// A packet on its way.
 enum Job {
-    Ingress { bytes: Vec<u8>, port: u16, instance: u32, info: Vec<u8>, rounds: u32 },
-    Egress { buffer: ExchangeBuffer<'static>, rounds: u32 },
+    Ingress { bytes: Vec<u8>, port: u16, instance: u32, info: Vec<u8>, way: Way },
+    Egress { buffer: ExchangeBuffer<'static>, way: Way },
+}
+
+/// How a packet came where it is.
+#[derive(Clone, Debug, Default)]
+struct Way {
+    /// How often it came round.
+    rounds: u32,
+    /// Its name, if it is followed.
+    name: String,
+    cause: &'static str,
+}
+
+impl Way {
+    fn again(&self, cause: &'static str) -> Self {
+        Self { rounds: self.rounds + 1, name: self.name.clone(), cause }
+    }
 }
 
 /// A program with its tables and what it keeps.
@@ -51,6 +83,17 @@ pub struct Switch {
     pub(super) engine: Box<dyn Engine>,
     pub(super) state: State,
     pub(super) replication: Replication,
+    /// By profile of the pipeline.
+    pub(super) profiles: Vec<Profile>,
+    /// By table of the pipeline: what was entered, and is not taken out.
+    pub(super) handles: BTreeMap<usize, Vec<Option<Vec<netil::module::Entry>>>>,
+    /// Microseconds since the first packet.
+    pub(super) now_us: u64,
+    /// What a packet that is followed has met.
+    pub(super) following: Option<Following>,
+    /// The name of the packet that comes in.
+    pub(super) name: String,
+    digests: Vec<Digest>,
     outcome: Outcome,
     start_ns: Option<u64>,
 }
@@ -81,15 +124,31 @@ impl Switch {
         (state.seed, state.budget) = (settings.seed, settings.budget);
         let mut engine = engine.make(Arc::clone(&program), settings.engine)?;
         engine.init(&mut state).map_err(|_| Error::Init("the program's start".to_owned()))?;
-        Ok(Self { pipeline, engine, state, replication: Replication::default(), outcome: Outcome::default(), start_ns: None })
+        let profiles = pipeline.profiles.iter().map(|_| Profile::default()).collect();
+        Ok(Self {
+            pipeline,
+            engine,
+            state,
+            replication: Replication::default(),
+            profiles,
+            handles: BTreeMap::new(),
+            now_us: 0,
+            following: None,
+            name: String::new(),
+            digests: Vec::new(),
+            outcome: Outcome::default(),
+            start_ns: None,
+        })
     }
 
     /// A packet comes in by a port; what leaves, in order.
     pub fn receive(&mut self, port: u16, bytes: &[u8], time_ns: u64) -> Vec<Sent> {
         let start = *self.start_ns.get_or_insert(time_ns);
         let time = time_ns.saturating_sub(start) / 1000;
-        let info = vec![0; self.pipeline.saved.end as usize];
-        let mut jobs = VecDeque::from([Job::Ingress { bytes: bytes.to_vec(), port, instance: 0, info, rounds: 0 }]);
+        self.now_us = self.now_us.max(time);
+        let info = vec![0; self.pipeline.info_bytes as usize];
+        let way = Way { rounds: 0, name: std::mem::take(&mut self.name), cause: "arrived" };
+        let mut jobs = VecDeque::from([Job::Ingress { bytes: bytes.to_vec(), port, instance: 0, info, way }]);
         let (mut sent, mut copies) = (Vec::new(), 0);
         while let Some(job) = jobs.pop_front() {
             copies += 1;
@@ -97,15 +156,30 @@ impl Switch {
                 break;
             }
             match job {
-                Job::Ingress { bytes, port, instance, info, rounds } => {
-                    if rounds <= MAX_ROUNDS {
-                        self.ingress(bytes, port, instance, info, rounds, (time, time_ns), &mut jobs);
+                Job::Ingress { bytes, port, instance, info, way } => {
+                    if way.rounds <= MAX_ROUNDS {
+                        self.ingress(bytes, port, instance, info, &way, (time, time_ns), &mut jobs);
                     }
                 }
-                Job::Egress { buffer, rounds } => self.egress(buffer, rounds, time, &mut jobs, &mut sent),
+                Job::Egress { buffer, way } => self.egress(buffer, &way, time, &mut jobs, &mut sent),
             }
         }
         sent
+    }
+
+    /// What the program told the control plane since it was last asked; of more than 65,536 digests the first.
+    pub fn digests(&mut self) -> Vec<Digest> {
+        std::mem::take(&mut self.digests)
+    }
+
+    /// Takes a digest out of info memory.
+    fn learn(&mut self, info: &mut [u8], time_us: u64) {
+        let Some(number) = get16(info, info::DIGEST).checked_sub(1) else { return };
+        put(info, info::DIGEST, &[0, 0]);
+        let Some(meta) = self.pipeline.digests.get(usize::from(number)).filter(|_| self.digests.len() < MAX_DIGESTS) else { return };
+        let value = |width: u32, at: u32| info.get(at as usize..(at + width.div_ceil(8)) as usize).unwrap_or_default();
+        let number = |(name, width, at): &(String, u32, u32)| (name.clone(), p4::BigInt::from_bytes_le(p4::Sign::Plus, value(*width, *at)));
+        self.digests.push(Digest { name: meta.name.clone(), time_us, values: meta.fields.iter().map(number).collect() });
     }
 
     /// Runs a packet that comes in by one of the module's ports; where it left.
@@ -129,61 +203,73 @@ impl Switch {
     }
 
     #[expect(clippy::too_many_arguments, reason = "what belongs to a packet")]
-    fn ingress(
-        &mut self,
-        bytes: Vec<u8>,
-        port: u16,
-        instance: u32,
-        info: Vec<u8>,
-        rounds: u32,
-        time: (u64, u64),
-        jobs: &mut VecDeque<Job>,
-    ) {
+    fn ingress(&mut self, bytes: Vec<u8>, port: u16, instance: u32, info: Vec<u8>, way: &Way, time: (u64, u64), jobs: &mut VecDeque<Job>) {
         let buffer = Self::arrival(&bytes, port, instance, info, time);
-        let Some((_, buffer)) = self.run(0, buffer) else { return };
+        let Some((_, mut buffer)) = self.run(0, buffer) else {
+            return self.passed("ingress", way.cause, &way.name, port, || "dropped: the program made a fault".to_owned());
+        };
+        self.learn(&mut buffer.info, time.0);
         let out = buffer.info.clone();
-        self.clone_ingress(&bytes, port, &out, rounds, time, jobs);
+        self.passed("ingress", way.cause, &way.name, port, || fate(&out));
+        self.clone_ingress(&bytes, port, &out, way, time, jobs);
         let resubmit = get32(&out, info::RESUBMIT);
         if resubmit > 0 {
             let info = self.preserved(&out, resubmit);
-            jobs.push_back(Job::Ingress { bytes, port, instance: instance::RESUBMITTED, info, rounds: rounds + 1 });
+            jobs.push_back(Job::Ingress { bytes, port, instance: instance::RESUBMITTED, info, way: way.again("resubmitted") });
             return;
         }
         let group = get16(&out, info::GROUP);
         if group > 0 {
-            return self.multicast(&buffer, group, instance::REPLICATED, rounds, jobs);
+            return self.multicast(&buffer, group, instance::REPLICATED, way, "multicast", jobs);
         }
         let to = get16(&out, info::EGRESS_SPEC);
         if to != DROP {
-            self.enqueue(buffer, to, 0, 0, rounds, jobs);
+            let way = Way { cause: "unicast", ..way.clone() };
+            Self::enqueue(buffer, to, 0, 0, way, jobs);
         }
     }
 
-    fn enqueue(&self, mut buffer: ExchangeBuffer<'static>, port: u16, rid: u16, instance: u32, rounds: u32, jobs: &mut VecDeque<Job>) {
+    fn enqueue(mut buffer: ExchangeBuffer<'static>, port: u16, rid: u16, instance: u32, way: Way, jobs: &mut VecDeque<Job>) {
         put(&mut buffer.info, info::EGRESS_PORT, &port.to_le_bytes());
         put(&mut buffer.info, info::RID, &rid.to_le_bytes());
         put(&mut buffer.info, info::INSTANCE, &instance.to_le_bytes());
-        jobs.push_back(Job::Egress { buffer, rounds });
+        jobs.push_back(Job::Egress { buffer, way });
     }
 
-    fn multicast(&self, buffer: &ExchangeBuffer<'static>, group: u16, instance: u32, rounds: u32, jobs: &mut VecDeque<Job>) {
+    /// The way of a new copy.
+    fn copied(&mut self, way: &Way, cause: &'static str) -> Way {
+        let name = self.following.as_mut().map_or_else(String::new, |f| f.copy(&way.name));
+        Way { rounds: way.rounds, name, cause }
+    }
+
+    fn multicast(
+        &mut self,
+        buffer: &ExchangeBuffer<'static>,
+        group: u16,
+        instance: u32,
+        way: &Way,
+        cause: &'static str,
+        jobs: &mut VecDeque<Job>,
+    ) {
         for (rid, port) in self.replication.copies(group) {
-            self.enqueue(buffer.clone(), port, rid, instance, rounds, jobs);
+            let way = self.copied(way, cause);
+            Self::enqueue(buffer.clone(), port, rid, instance, way, jobs);
         }
     }
 
-    fn mirror(&self, session: u32, buffer: &ExchangeBuffer<'static>, instance: u32, rounds: u32, jobs: &mut VecDeque<Job>) {
-        let Some(to) = self.replication.sessions.get(&session) else { return };
+    fn mirror(&mut self, session: u32, buffer: &ExchangeBuffer<'static>, instance: u32, way: &Way, jobs: &mut VecDeque<Job>) {
+        let Some(to) = self.replication.sessions.get(&session).copied() else { return };
         if let Some(group) = to.group {
-            self.multicast(buffer, group, instance, rounds, jobs);
+            self.multicast(buffer, group, instance, way, "clone", jobs);
         }
         if let Some(port) = to.port {
-            self.enqueue(buffer.clone(), port, 0, instance, rounds, jobs);
+            let way = self.copied(way, "clone");
+            Self::enqueue(buffer.clone(), port, 0, instance, way, jobs);
         }
     }
 
     /// A clone of the packet as it had come in: parsed again, then to egress.
-    fn clone_ingress(&mut self, bytes: &[u8], port: u16, out: &[u8], rounds: u32, time: (u64, u64), jobs: &mut VecDeque<Job>) {
+    fn clone_ingress(&mut self, bytes: &[u8], port: u16, out: &[u8], way: &Way, time: (u64, u64), jobs: &mut VecDeque<Job>) {
         let session = get32(out, info::SESSION);
         if session == 0 {
             return;
@@ -191,13 +277,14 @@ impl Switch {
         let info = self.preserved(out, get32(out, info::FIELDS));
         let buffer = Self::arrival(bytes, port, instance::INGRESS_CLONE, info, time);
         if let Some((_, buffer)) = self.run(2, buffer) {
-            self.mirror(session & 0x7fff_ffff, &buffer, instance::INGRESS_CLONE, rounds, jobs);
+            self.passed("parser", "clone", &way.name, port, || format!("to mirroring session {}", session & 0x7fff_ffff));
+            self.mirror(session & 0x7fff_ffff, &buffer, instance::INGRESS_CLONE, way, jobs);
         }
     }
 
     /// Info memory of zeros but for the metadata of a field list, whose number is one less.
     fn preserved(&self, from: &[u8], list: u32) -> Vec<u8> {
-        let mut info = vec![0; self.pipeline.saved.end as usize];
+        let mut info = vec![0; self.pipeline.info_bytes as usize];
         self.each_metadata(|range, lists| {
             if list > 0 && lists.contains(&(list - 1)) {
                 info[range.clone()].copy_from_slice(&from[range]);
@@ -214,21 +301,14 @@ impl Switch {
         }
     }
 
-    fn egress(&mut self, mut buffer: ExchangeBuffer<'static>, rounds: u32, time: u64, jobs: &mut VecDeque<Job>, sent: &mut Vec<Sent>) {
+    fn egress(&mut self, mut buffer: ExchangeBuffer<'static>, way: &Way, time: u64, jobs: &mut VecDeque<Job>, sent: &mut Vec<Sent>) {
         put(&mut buffer.info, info::TIME, &time.to_le_bytes()[..6]);
+        let port = get16(&buffer.info, info::EGRESS_PORT);
         let left = self.run(1, buffer);
         let clones: Vec<_> = self.outcome.clones.drain(..).map(|c| c.buffer).collect();
-        for mut clone in clones {
-            let (session, list) = (get32(&clone.info, info::SESSION), get32(&clone.info, info::FIELDS));
-            let mut kept = clone.info.clone();
-            self.each_metadata(|range, lists| {
-                if list == 0 || !lists.contains(&(list - 1)) {
-                    kept[range].fill(0);
-                }
-            });
-            clone.info = kept;
-            self.mirror(session & 0x7fff_ffff, &clone, instance::EGRESS_CLONE, rounds, jobs);
-        }
+        let end = || left.as_ref().map_or_else(|| "dropped behind egress".to_owned(), |(_, buffer)| departure(buffer));
+        self.passed("egress", way.cause, &way.name, port, end);
+        clones.into_iter().for_each(|clone| self.clone_egress(clone, way, jobs));
         let Some((_, buffer)) = left else { return };
         let out = &buffer.info;
         let mut bytes = buffer.bytes().to_vec();
@@ -236,12 +316,46 @@ impl Switch {
         if recirculate > 0 {
             let info = self.preserved(out, recirculate);
             let port = get16(out, info::INGRESS_PORT);
-            jobs.push_back(Job::Ingress { bytes, port, instance: instance::RECIRCULATED, info, rounds: rounds + 1 });
+            jobs.push_back(Job::Ingress { bytes, port, instance: instance::RECIRCULATED, info, way: way.again("recirculated") });
             return;
         }
         if let Some(length) = get32(out, info::TRUNCATE).checked_sub(1) {
             bytes.truncate(length as usize);
         }
         sent.push(Sent { port: get16(out, info::EGRESS_PORT), bytes });
+    }
+
+    fn clone_egress(&mut self, mut clone: ExchangeBuffer<'static>, way: &Way, jobs: &mut VecDeque<Job>) {
+        let (session, list) = (get32(&clone.info, info::SESSION), get32(&clone.info, info::FIELDS));
+        let mut kept = clone.info.clone();
+        self.each_metadata(|range, lists| {
+            if list == 0 || !lists.contains(&(list - 1)) {
+                kept[range].fill(0);
+            }
+        });
+        clone.info = kept;
+        self.mirror(session & 0x7fff_ffff, &clone, instance::EGRESS_CLONE, way, jobs);
+    }
+}
+
+/// What ingress decided.
+fn fate(out: &[u8]) -> String {
+    let (group, to) = (get16(out, info::GROUP), get16(out, info::EGRESS_SPEC));
+    match () {
+        () if get32(out, info::RESUBMIT) > 0 => "resubmitted".to_owned(),
+        () if group > 0 => format!("to multicast group {group}"),
+        () if to == DROP => format!("dropped: egress_spec is {DROP}"),
+        () => format!("to port {to}"),
+    }
+}
+
+/// What becomes of a packet behind egress.
+fn departure(buffer: &ExchangeBuffer<'static>) -> String {
+    let out = &buffer.info;
+    let length = buffer.bytes().len();
+    match (get32(out, info::RECIRCULATE), get32(out, info::TRUNCATE).checked_sub(1)) {
+        (1.., _) => "recirculated".to_owned(),
+        (0, Some(most)) => format!("sent by port {}, truncated to {} bytes", get16(out, info::EGRESS_PORT), length.min(most as usize)),
+        (0, None) => format!("sent by port {}, {length} bytes", get16(out, info::EGRESS_PORT)),
     }
 }

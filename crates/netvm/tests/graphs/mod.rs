@@ -14,6 +14,13 @@ use std::rc::Rc;
 #[derive(Clone, Default)]
 pub struct Kept(Rc<RefCell<Vec<u8>>>);
 
+impl Kept {
+    /// What was printed so far.
+    pub fn take(&self) -> Vec<u8> {
+        self.0.take()
+    }
+}
+
 impl Host for Kept {
     fn write(&mut self, _: Stream, text: &[u8]) {
         self.0.borrow_mut().extend_from_slice(text);

@@ -4,6 +4,7 @@ use super::{Checked, Checker, Context, Symbol, fault, public_name};
 use crate::ast::{self, Decl, DeclKind, ExprKind as Ast, Transition};
 use crate::hir::{Block, Expr, Next, State, Target, Type};
 use frontends::diagnostics::Span;
+use num_traits::ToPrimitive;
 use std::rc::Rc;
 
 impl Checker {
@@ -39,7 +40,7 @@ impl Checker {
         for local in locals {
             let result = match &local.kind {
                 DeclKind::Table(table) => self.table(table, &local.annotations).map(|()| None),
-                DeclKind::ValueSet { ty, size, name } => self.value_set(ty, size, name).map(|()| None),
+                DeclKind::ValueSet { ty, size, name } => self.value_set(ty, size, name, &local.annotations).map(|()| None),
                 _ => self.local(local),
             };
             variables.extend(self.told(result).flatten());
@@ -72,10 +73,12 @@ impl Checker {
         result.map(|()| block)
     }
 
-    fn value_set(&mut self, ty: &ast::Ty, size: &ast::Expr, name: &ast::Ident) -> Checked<()> {
+    fn value_set(&mut self, ty: &ast::Ty, size: &ast::Expr, name: &ast::Ident, annotations: &[ast::Annotation]) -> Checked<()> {
         let ty = self.ty(ty)?;
-        self.constant_int(size)?;
-        self.declare_var(name, Type::Set(Rc::new(ty)), false).map(drop)
+        let count = self.constant_int(size)?.to_u32().unwrap_or(u32::MAX);
+        let var = self.declare_var(name, Type::Set(Rc::new(ty)), false)?;
+        self.program.sets.insert(var, (public_name(annotations, &name.name), count));
+        Ok(())
     }
 
     fn states(&mut self, states: &[ast::State], block: &mut Block, span: Span) -> Checked<()> {
@@ -100,7 +103,7 @@ impl Checker {
             };
             self.scopes.pop();
             let next = self.told(next).unwrap_or(Next::To(Target::Reject));
-            block.states.push(State { body, next });
+            block.states.push(State { name: state.name.name.clone(), span: state.name.span, body, next });
         }
         Ok(())
     }

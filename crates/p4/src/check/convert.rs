@@ -26,7 +26,7 @@ impl Checker {
         match (from, to) {
             (Type::Any, _) | (_, Type::Any) | (Type::Nothing, _) => true,
             (Type::Integer, Type::Bit(_) | Type::Int(_)) => true,
-            (Type::Integer, Type::New(_)) => false,
+            (Type::Integer, Type::New(_)) => matches!(self.program.underlying(to), Type::Bit(_) | Type::Int(_)),
             (Type::SerEnum(_), Type::Bit(_) | Type::Int(_)) => self.program.underlying(from) == *to,
             (Type::Tuple(items), Type::Struct(id, args)) if self.program.aggregate(to) != Some(Aggregate::Union) => {
                 let fields = self.program.fields(*id, args);
@@ -70,6 +70,10 @@ impl Checker {
         let ty = to.clone();
         match (value.kind, &value.ty, to) {
             (ExprKind::Int(n), _, Type::Bit(w)) => Ok(Expr { kind: ExprKind::Int(wrap(&n, *w, false)), ty, span }),
+            (kind @ ExprKind::Int(_), Type::Integer, Type::New(_)) => {
+                let under = self.converted(Expr { kind, ty: Type::Integer, span }, &self.program.underlying(to))?;
+                Ok(Expr { ty, ..under })
+            }
             (ExprKind::Int(n), _, Type::Int(w)) => Ok(Expr { kind: ExprKind::Int(wrap(&n, *w, true)), ty, span }),
             (ExprKind::Ternary(c, a, b), Type::Integer, _) => {
                 let (a, b) = (self.converted(*a, to)?, self.converted(*b, to)?);

@@ -7,6 +7,7 @@ use super::{Binding, Frame, Lower, Lowered, fault};
 use crate::ast::Dir;
 use crate::check::types::Bound;
 use crate::hir::{self, Callee, Expr, ExprKind, FnId, FnKind, InstId, Next, ParamInfo, Type};
+use crate::marks::MarkKind;
 use netil::table::Op;
 
 /// Where a parameter is copied back to.
@@ -172,6 +173,7 @@ impl Lower<'_> {
         let function = &program.functions[f];
         if function.kind == FnKind::Extern {
             self.extern_function(f, args, call)?;
+            self.mark_call(args, call)?;
             return Ok(None);
         }
         let types: Vec<Type> = types.iter().map(|t| self.resolve(t)).collect();
@@ -191,7 +193,12 @@ impl Lower<'_> {
         }
         // Copies back are between places of the caller, whose types are resolved.
         let before = std::mem::replace(&mut self.bound, bound);
-        let done = self.around(out, result.clone(), call, |l| l.stmts(&function.body));
+        let done = self.around(out, result.clone(), call, |l| {
+            if function.kind == FnKind::Action {
+                l.mark_action(f, call.span)?;
+            }
+            l.stmts(&function.body)
+        });
         self.bound = before;
         done?;
         Ok(result)
@@ -227,6 +234,8 @@ impl Lower<'_> {
             self.bindings.insert(param.var, binding);
         }
         let before = std::mem::replace(&mut self.path, path);
+        let what = if block.is_parser { "parser" } else { "control" };
+        self.mark(MarkKind::Enter, format!("{what} {}", block.name), block.span, &[]);
         let done = self.stmts(&block.locals).and_then(|()| if block.is_parser { self.states(id) } else { self.stmts(&block.body) });
         self.path = before;
         done
@@ -245,6 +254,7 @@ impl Lower<'_> {
         self.code.jump(labels[block.start]);
         for (n, state) in block.states.iter().enumerate() {
             self.code.bind(labels[n]);
+            self.mark(MarkKind::State, &*state.name, state.span, &[]);
             self.stmts(&state.body)?;
             match &state.next {
                 Next::To(target) => self.code.jump(label(*target)),
@@ -263,21 +273,19 @@ impl Lower<'_> {
         let places: Vec<Place> = keys.iter().map(|k| self.held(k)).collect::<Lowered<_>>()?;
         for (sets, label) in cases {
             let next = self.code.label();
-            let mut never = false;
-            if sets.len() == 1 && places.len() > 1 {
-                // A value set over all keys, which is empty.
+            if let ([Expr { kind: ExprKind::Var(var), span, .. }], true) = (*sets, places.len() > 1) {
+                self.in_value_set(&places.iter().collect::<Vec<_>>(), *var, *span)?;
+                self.code.branch(Op::JNe, *label);
                 continue;
             }
             for (place, set) in places.iter().zip(*sets) {
                 match self.in_set(place, set)? {
                     Some(true) => {}
-                    Some(false) => never = true,
+                    Some(false) => self.code.jump(next),
                     None => self.code.branch(Op::JEq, next),
                 }
             }
-            if !never {
-                self.code.jump(*label);
-            }
+            self.code.jump(*label);
             self.code.bind(next);
         }
         Ok(())
@@ -288,8 +296,10 @@ impl Lower<'_> {
         let span = set.span;
         match &set.kind {
             ExprKind::Everything | ExprKind::Default => return Ok(Some(true)),
-            // Value sets are empty, as nothing fills them.
-            ExprKind::Var(var) if matches!(self.program.vars[*var].ty, Type::Set(_)) => return Ok(Some(false)),
+            ExprKind::Var(var) if matches!(self.program.vars[*var].ty, Type::Set(_)) => {
+                self.in_value_set(&[place], *var, span)?;
+                return Ok(None);
+            }
             ExprKind::Fields(items) => {
                 self.code.push(1);
                 for (n, item) in items.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Checksums and hashes: the bits of a value in a row, and what the algorithms of v1model make of them.
 //!
-//! Source: RFC 1071 for csum16; CRC-32 is that of IEEE 802.3, CRC-16 is ARC, as in BMv2.
+//! Source: RFC 1071 for csum16.
 
 use super::externs::{Args, arg};
 use super::place::{Leaf, Place};
@@ -101,7 +101,7 @@ impl Lower<'_> {
     }
 
     /// The name of a member of `HashAlgorithm`.
-    fn algorithm(&self, e: &Expr) -> Lowered<String> {
+    pub(super) fn algorithm(&self, e: &Expr) -> Lowered<String> {
         let at = self.known_number(e)? as usize;
         match &e.ty {
             Type::Enum(id) => match &self.program.types[*id] {
@@ -116,15 +116,26 @@ impl Lower<'_> {
     pub(super) fn digest(&mut self, data: &Expr, algorithm: &Expr, payload: bool, call: &Expr) -> Lowered<u16> {
         let data = self.held(data)?;
         let name = self.algorithm(algorithm)?;
-        match name.as_str() {
+        self.digest_of(&data, &name, payload, call)
+    }
+
+    /// Pushes what an algorithm makes of a place's value; its width.
+    pub(super) fn digest_of(&mut self, data: &Place, name: &str, payload: bool, call: &Expr) -> Lowered<u16> {
+        self.calculations += 1;
+        match name {
             "csum16" => {
-                self.checksum16(&data, payload, call)?;
+                self.checksum16(data, payload, call)?;
                 Ok(16)
             }
-            "xor16" => self.xor16(&data, call),
-            "identity" => self.padded(&data, call),
-            "crc16" | "crc32" => self.crc(&data, name == "crc32", call),
-            other => fault(algorithm.span, format!("the algorithm `{other}` is not supported")),
+            "xor16" => self.xor16(data, call),
+            "identity" => self.padded(data, call),
+            "crc16" | "crc32" => self.crc(data, name == "crc32", call),
+            "crc16_custom" | "crc32_custom" => self.custom_crc(data, if name == "crc32_custom" { 32 } else { 16 }, call),
+            "random" => {
+                self.code.op(Op::Rnd);
+                Ok(32)
+            }
+            other => fault(call.span, format!("the algorithm `{other}` is not supported")),
         }
     }
 
@@ -139,7 +150,7 @@ impl Lower<'_> {
         Ok(self.join(data, &(group, total)))
     }
 
-    fn padded(&mut self, data: &Place, call: &Expr) -> Lowered<u16> {
+    pub(super) fn padded(&mut self, data: &Place, call: &Expr) -> Lowered<u16> {
         let width = self.row(data, call)?;
         let bytes = width.next_multiple_of(8);
         if bytes > width {
@@ -166,66 +177,6 @@ impl Lower<'_> {
         }
         self.code.release(temp);
         Ok(16)
-    }
-
-    /// CRC-32 (IEEE 802.3) or CRC-16 (ARC), byte by byte with a table in initialised data.
-    fn crc(&mut self, data: &Place, wide: bool, call: &Expr) -> Lowered<u16> {
-        let width = self.padded(data, call)?;
-        let polynomial: u32 = if wide { 0xedb8_8320 } else { 0xa001 };
-        let table = self.crc_table(polynomial);
-        let (value, crc, left) = (self.code.new_local(width), self.code.new_local(32), self.code.new_local(32));
-        self.code.set(value);
-        self.code.push(if wide { u32::MAX } else { 0 });
-        self.code.set(crc);
-        self.code.push(u32::from(width));
-        self.code.set(left);
-        let head = self.code.label();
-        self.code.bind(head);
-        self.code.get(left);
-        self.code.push(8);
-        self.code.op(Op::Sub);
-        self.code.set(left);
-        self.code.get(value);
-        self.code.get(left);
-        self.code.w(Op::WUShr, width);
-        self.code.resize(width, 8);
-        self.code.resize(8, 32);
-        self.code.get(crc);
-        self.code.op(Op::Xor);
-        self.code.push(0xff);
-        self.code.op(Op::And);
-        self.code.push(2);
-        self.code.op(Op::Shl);
-        self.code.push(table);
-        self.code.op(Op::Add);
-        self.code.w(Op::WcLoad, 32);
-        self.code.get(crc);
-        self.code.push(8);
-        self.code.op(Op::UShr);
-        self.code.op(Op::Xor);
-        self.code.set(crc);
-        self.code.get(left);
-        self.code.branch(Op::JNe, head);
-        self.code.get(crc);
-        if wide {
-            self.code.op(Op::Not);
-            return Ok(32);
-        }
-        self.code.resize(32, 16);
-        Ok(16)
-    }
-
-    fn crc_table(&mut self, polynomial: u32) -> u32 {
-        if let Some(at) = self.crc_tables.get(&polynomial) {
-            return *at;
-        }
-        let at = self.constants.len() as u32;
-        for n in 0u32..256 {
-            let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ polynomial } else { crc >> 1 };
-            self.constants.extend((0..8).fold(n, step).to_be_bytes());
-        }
-        self.crc_tables.insert(polynomial, at);
-        at
     }
 
     pub(super) fn hash(&mut self, args: Args<'_>, call: &Expr) -> Lowered<()> {

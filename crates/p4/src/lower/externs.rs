@@ -34,7 +34,8 @@ impl Lower<'_> {
                 self.code.set(self.clone.truncate);
                 Ok(())
             }
-            "digest" | "log_msg" | "assert" | "assume" => {
+            "digest" => self.learn(args, call),
+            "log_msg" | "assert" | "assume" => {
                 for value in args.iter().flatten().filter(|a| a.ty != Type::Str) {
                     self.held(value)?;
                 }
@@ -51,6 +52,7 @@ impl Lower<'_> {
         self.code.branch(Op::JNe, fine);
         self.load_leaf(&error, 0, Leaf::Number);
         self.code.set(self.error);
+        self.mark_error();
         if let Some(reject) = self.exits.last().copied() {
             self.code.jump(reject);
         }
@@ -165,7 +167,7 @@ impl Lower<'_> {
         }
     }
 
-    fn class(&self, object: &Expr) -> String {
+    pub(super) fn class(&self, object: &Expr) -> String {
         match self.resolve(&object.ty) {
             Type::Extern(id, _) => self.program.type_name(id).to_string(),
             other => self.program.show(&other),
@@ -197,11 +199,8 @@ impl Lower<'_> {
             ("counter", "count") => self.counter(object, args, call),
             // The entry that was found counts by itself.
             ("direct_counter", "count") => Ok(()),
-            ("direct_meter", "read") => {
-                let to = self.place(arg(args, 0, call)?)?;
-                self.clear(&to, call.span)
-            }
-            ("meter", "execute_meter") => self.meter(object, args, call),
+            ("direct_meter", "read") => self.read_direct_meter(object, args, call),
+            ("meter", "execute_meter") => self.execute_meter(object, args, call),
             (class, name) => fault(call.span, format!("the method `{name}` of {class} is not supported")),
         }
     }
@@ -221,7 +220,7 @@ impl Lower<'_> {
     }
 
     /// The array of a register, counter or meter, made when it is first used.
-    fn array(&mut self, object: &Expr, kind: ArrayKind, call: &Expr) -> Lowered<ArrayMeta> {
+    pub(super) fn array(&mut self, object: &Expr, kind: ArrayKind, call: &Expr) -> Lowered<ArrayMeta> {
         let Some(path) = self.object_path(object) else { return fault(call.span, "it is not known which object this is") };
         if let Some(at) = self.arrays.get(&path) {
             return Ok(self.array_metas[*at].clone());
@@ -242,7 +241,7 @@ impl Lower<'_> {
         let stride = match kind {
             ArrayKind::Register => width.div_ceil(8),
             ArrayKind::Counter => 16,
-            ArrayKind::Meter => 64,
+            ArrayKind::Meter => crate::pipeline::meter::BYTES,
         };
         let Some(bytes) = count.max(1).checked_mul(stride) else { return fault(instance.span, "this is too large") };
         let by_bytes = matches!(instance.args.get(1).map(|a| &a.kind), Some(ExprKind::Int(n)) if n.to_u32() == Some(1));
@@ -253,7 +252,7 @@ impl Lower<'_> {
         Ok(meta)
     }
 
-    fn name_of(&self, path: &[InstId]) -> String {
+    pub(super) fn name_of(&self, path: &[InstId]) -> String {
         let mut name = String::new();
         for (n, id) in path.iter().enumerate() {
             let public = &self.program.instances[*id].public;
@@ -268,7 +267,7 @@ impl Lower<'_> {
     }
 
     /// Goes to `outside` unless the index is one of the array's; else its cell's address is in a local.
-    fn cell(&mut self, meta: &ArrayMeta, index: &Expr, outside: usize) -> Lowered<u32> {
+    pub(super) fn cell(&mut self, meta: &ArrayMeta, index: &Expr, outside: usize) -> Lowered<u32> {
         let local = self.code.new_local(32);
         self.amount(index)?;
         self.code.set(local);
@@ -336,19 +335,6 @@ impl Lower<'_> {
             address(self);
             self.code.w(Op::WmStore, 64);
         }
-        self.code.bind(end);
-        Ok(())
-    }
-
-    /// Without rates every packet is green.
-    fn meter(&mut self, object: &Expr, args: Args<'_>, call: &Expr) -> Lowered<()> {
-        let meta = self.array(object, ArrayKind::Meter, call)?;
-        let to = self.place(arg(args, 1, call)?)?;
-        let leaf = self.scalar(&to.ty, call.span)?;
-        let end = self.code.label();
-        self.code.constant(&BigInt::ZERO, leaf.width());
-        self.store_leaf(&to, 0, leaf);
-        let _ = self.cell(&meta, arg(args, 0, call)?, end)?;
         self.code.bind(end);
         Ok(())
     }

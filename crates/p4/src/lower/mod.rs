@@ -7,18 +7,25 @@
 
 mod call;
 mod code;
+mod crc;
 mod digest;
 mod expr;
 mod externs;
+mod learn;
+mod mark;
+mod meter;
 mod packet;
 mod place;
+mod profile;
+mod sets;
+mod share;
 mod state;
 mod stmt;
 mod table;
 
 use crate::check::types::Bound;
-use crate::hir::{Expr, ExprKind, InstId, Program, TableId, Type, VarId};
-use crate::pipeline::{ArrayMeta, Pipeline, Saved, TableMeta, info};
+use crate::hir::{Expr, ExprKind, FnId, InstId, Program, TableId, Type, VarId};
+use crate::pipeline::{ArrayMeta, CrcMeta, DigestMeta, Pipeline, ProfileMeta, Saved, SetMeta, TableMeta, info};
 pub(crate) use code::limbs;
 use code::{Code, LabelId};
 use frontends::diagnostics::{Diagnostic, Sources, Span};
@@ -67,6 +74,8 @@ pub(crate) struct Lower<'a> {
     exits: Vec<LabelId>,
     loops: Vec<(LabelId, LabelId)>,
     depth: usize,
+    /// The statement that is being lowered.
+    now: Span,
     data_size: u32,
     tables: Vec<netil::module::Table>,
     metas: Vec<TableMeta>,
@@ -74,7 +83,22 @@ pub(crate) struct Lower<'a> {
     known: HashMap<(Vec<InstId>, TableId), (usize, u32, u32)>,
     arrays: HashMap<Vec<InstId>, usize>,
     array_metas: Vec<ArrayMeta>,
-    /// The entry in whose action the code stands, for direct counters and meters.
+    profiles: Vec<ProfileMeta>,
+    /// By instance: the profile, and the actions of the tables that use it.
+    profiles_known: HashMap<Vec<InstId>, (usize, Vec<FnId>)>,
+    sets: Vec<SetMeta>,
+    sets_known: HashMap<(Vec<InstId>, VarId), usize>,
+    digests: Vec<DigestMeta>,
+    crcs: Vec<CrcMeta>,
+    /// How many checksums and hashes there are, which gives them their names.
+    calculations: usize,
+    /// By instance: the local with the colour of the entry that was found.
+    direct_meters: HashMap<Vec<InstId>, u32>,
+    /// Behind headers and metadata in info memory.
+    info_end: u32,
+    info_bytes: u32,
+    /// Initialised data.
+    marks: Option<crate::marks::Marks>,
     constants: Vec<u8>,
     crc_tables: HashMap<u32, u32>,
     cursor: u32,
@@ -128,7 +152,7 @@ pub(crate) fn is_switch(program: &Program) -> bool {
 }
 
 /// Makes the module and what the control plane knows of it.
-pub(crate) fn lower(program: &Program, sources: &Sources) -> Lowered<Pipeline> {
+pub(crate) fn lower(program: &Program, sources: &Sources, marks: bool) -> Lowered<Pipeline> {
     let parts = parts(program)?;
     let nowhere = Place { base: 0, dims: Vec::new(), ty: Type::Void, siblings: [].into() };
     let mut lower = Lower {
@@ -142,12 +166,24 @@ pub(crate) fn lower(program: &Program, sources: &Sources) -> Lowered<Pipeline> {
         exits: Vec::new(),
         loops: Vec::new(),
         depth: 0,
+        now: Span::default(),
         data_size: OUT + SCRATCH,
         tables: Vec::new(),
         metas: Vec::new(),
         known: HashMap::new(),
         arrays: HashMap::new(),
         array_metas: Vec::new(),
+        profiles: Vec::new(),
+        profiles_known: HashMap::new(),
+        sets: Vec::new(),
+        sets_known: HashMap::new(),
+        digests: Vec::new(),
+        crcs: Vec::new(),
+        calculations: 0,
+        direct_meters: HashMap::new(),
+        info_end: 0,
+        info_bytes: 0,
+        marks: None,
         constants: Vec::new(),
         crc_tables: HashMap::new(),
         cursor: 0,
@@ -156,6 +192,11 @@ pub(crate) fn lower(program: &Program, sources: &Sources) -> Lowered<Pipeline> {
         standard: nowhere,
         clone: Clones::default(),
     };
+    if marks {
+        let at = lower.allot(4 + crate::marks::RECORD, Span::default())?;
+        let errors = program.errors.iter().map(ToString::to_string).collect();
+        lower.marks = Some(crate::marks::Marks { at, all: Vec::new(), errors });
+    }
     lower.whole(&parts)
 }
 
@@ -197,6 +238,7 @@ impl Lower<'_> {
             self.code.set(local);
         }
         let saved = self.saved(&headers, &metadata, parts.span)?;
+        (self.info_end, self.info_bytes) = (saved.end, saved.end);
         let (egress, queued) = (self.code.label(), self.code.label());
         self.code.get(mode);
         self.code.push(1);
@@ -261,6 +303,7 @@ impl Lower<'_> {
         self.code.constant(&511.into(), 9);
         self.code.w(Op::WNe, 9);
         self.code.branch(Op::JNe, sent);
+        self.mark(crate::marks::MarkKind::Dropped, "", parts.span, &[]);
         self.code.op1(Op::PktDrop, 511);
         self.code.bind(sent);
         self.run_block(parts, 5, &[None, Some(headers)])?;
@@ -351,7 +394,7 @@ impl Lower<'_> {
     }
 
     fn finish(&mut self, saved: &Saved) -> Lowered<Pipeline> {
-        let handler = std::mem::take(&mut self.code).finish();
+        let handler = share::share(std::mem::take(&mut self.code).finish());
         let port = |name: &str, kind| Port { name: name.to_owned(), kind };
         let (input, output) = (PortKind::PushInput, PortKind::PushOutput);
         let init = self.defaults();
@@ -366,7 +409,7 @@ impl Lower<'_> {
                 port("mirror", output),
             ],
             data_size: self.data_size,
-            info_size: saved.end,
+            info_size: self.info_bytes,
             data: std::mem::take(&mut self.constants),
             tables: std::mem::take(&mut self.tables),
             init: Some(init),
@@ -377,11 +420,17 @@ impl Lower<'_> {
             module,
             tables: std::mem::take(&mut self.metas),
             arrays: std::mem::take(&mut self.array_metas),
+            profiles: std::mem::take(&mut self.profiles),
+            sets: std::mem::take(&mut self.sets),
+            digests: std::mem::take(&mut self.digests),
+            crcs: std::mem::take(&mut self.crcs),
+            info_bytes: self.info_bytes,
+            marks: self.marks.take(),
             saved: saved.clone(),
         })
     }
 
-    /// The init handler: default actions.
+    /// The init handler: default actions, and the parameters of checks.
     fn defaults(&mut self) -> Handler {
         let mut code = Code::default();
         for meta in &self.metas {
@@ -389,6 +438,14 @@ impl Lower<'_> {
                 code.push(u32::from(*byte));
                 code.push(meta.default_at + n as u32);
                 code.op(Op::MStore8);
+            }
+        }
+        for crc in &self.crcs {
+            let image = crate::crc::Parameters::standard(crc.width).image();
+            for (at, word) in (crc.at..).step_by(4).zip(image.chunks_exact(4)) {
+                code.push(u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+                code.push(at);
+                code.w(Op::WmStore, 32);
             }
         }
         code.op(Op::Ret);

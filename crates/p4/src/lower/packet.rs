@@ -30,9 +30,16 @@ impl Lower<'_> {
         let number = self.program.errors.iter().position(|e| **e == *error).unwrap_or(0);
         self.code.push(number as u32);
         self.code.set(self.error);
+        self.mark_error();
         if let Some(reject) = self.exits.last() {
             self.code.jump(*reject);
         }
+    }
+
+    /// Tells the parser's error.
+    pub(super) fn mark_error(&mut self) {
+        let place = Place { base: self.error, dims: Vec::new(), ty: Type::Error, siblings: [].into() };
+        self.mark(crate::marks::MarkKind::Error, "error", self.now, &[("error".to_owned(), place, 0, Leaf::Number)]);
     }
 
     /// Unless the value on the stack is 0, signals that error.
@@ -168,7 +175,7 @@ impl Lower<'_> {
             self.code.op(Op::Inc1);
             self.store_leaf(&stack, at, Leaf::Next);
         }
-        Ok(())
+        self.mark_extract(&to, span)
     }
 
     fn advance_by(&mut self, bytes: u32) {
@@ -228,9 +235,12 @@ impl Lower<'_> {
 
     pub(super) fn lookahead(&mut self, to: &Place, span: Span) -> Lowered<()> {
         let mut leaves: Vec<(u32, Leaf)> = (0..).zip(self.leaves(&to.ty, span)?).collect();
-        if self.program.aggregate(&to.ty) == Some(Aggregate::Header) {
-            self.code.push(1);
-            self.store_valid(to);
+        for (n, leaf) in &leaves {
+            // Headers in what is looked at are valid, and stacks begin.
+            if let Leaf::Valid | Leaf::Next = leaf {
+                self.code.push(u32::from(*leaf == Leaf::Valid));
+                self.store_leaf(to, *n, *leaf);
+            }
         }
         leaves.retain(|(_, l)| bits(*l) > 0);
         let total: u32 = leaves.iter().map(|(_, l)| bits(*l)).sum();
@@ -300,6 +310,12 @@ impl Lower<'_> {
         let none = self.code.label();
         self.load_leaf(place, 0, Leaf::Valid);
         self.code.branch(Op::JEq, none);
+        if self.marks.is_some() {
+            let mut told = self.scalars("", place, span)?;
+            told.retain(|(_, _, _, leaf)| *leaf != Leaf::Valid);
+            told.iter_mut().for_each(|t| t.0 = t.0.trim_start_matches('.').to_owned());
+            self.mark(crate::marks::MarkKind::Emit, self.program.show(&place.ty), span, &told);
+        }
         for group in &groups {
             if let [(n, Leaf::Var(width))] = group.0.as_slice() {
                 self.load_leaf(place, *n, Leaf::Var(*width));

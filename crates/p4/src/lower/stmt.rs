@@ -3,9 +3,18 @@
 use super::{Binding, Lower, Lowered, MAX_CODE, fault};
 use crate::ast::BinOp;
 use crate::hir::{Builtin, Callee, Expr, ExprKind, Stmt, StmtKind, Type};
+use crate::marks::MarkKind;
 use netil::table::Op;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
+
+/// The value that bits are written to.
+fn whole(left: &Expr) -> &Expr {
+    match &left.kind {
+        ExprKind::Slice(of, ..) | ExprKind::Part(of, _) => whole(of),
+        _ => left,
+    }
+}
 
 impl Lower<'_> {
     pub(super) fn stmts(&mut self, stmts: &[Stmt]) -> Lowered<()> {
@@ -15,6 +24,7 @@ impl Lower<'_> {
     fn stmt(&mut self, stmt: &Stmt) -> Lowered<()> {
         let span = stmt.span;
         self.at(span);
+        self.now = span;
         if self.code.len() > MAX_CODE {
             return fault(span, format!("the program has more than {MAX_CODE} instructions"));
         }
@@ -32,15 +42,24 @@ impl Lower<'_> {
                     None => self.clear(&place, span),
                 }
             }
-            StmtKind::Assign(left, right) => self.assignment(left, right),
-            StmtKind::Update(op, left, right) => self.update(*op, left, right),
+            StmtKind::Assign(left, right) => {
+                let before = self.before(whole(left))?;
+                self.assignment(left, right)?;
+                self.mark_written(whole(left), before)
+            }
+            StmtKind::Update(op, left, right) => {
+                let before = self.before(whole(left))?;
+                self.update(*op, left, right)?;
+                self.mark_written(whole(left), before)
+            }
             StmtKind::Call(call) => self.call_stmt(call),
             StmtKind::If(condition, yes, no) => self.if_stmt(condition, yes, no),
             StmtKind::Block(body) => self.stmts(body),
             StmtKind::Return(value) => self.ret(value.as_ref(), stmt),
             StmtKind::Exit => {
-                let Some(exit) = self.exits.last() else { return fault(span, "there is nothing to leave") };
-                self.code.jump(*exit);
+                let Some(exit) = self.exits.last().copied() else { return fault(span, "there is nothing to leave") };
+                self.mark(MarkKind::Exit, "exit", span, &[]);
+                self.code.jump(exit);
                 Ok(())
             }
             StmtKind::SwitchAction(table, cases) => self.switch_action(*table, cases, stmt),
@@ -143,10 +162,20 @@ impl Lower<'_> {
         match callee {
             Callee::Function(f) => self.inline(*f, types, args, call).map(drop),
             Callee::Builtin(Builtin::IsValid, _) => Ok(()),
-            Callee::Builtin(builtin, object) => self.builtin(*builtin, object),
+            Callee::Builtin(builtin, object) => {
+                self.builtin(*builtin, object)?;
+                self.mark_call(&[], call)
+            }
             Callee::Table(table) => self.apply_table(*table, call.span),
             Callee::Block(object) => self.apply(object, args, call),
-            Callee::Method(object, f) => self.method(object, *f, types, args, call),
+            Callee::Method(object, f) => {
+                self.method(object, *f, types, args, call)?;
+                match &*self.program.functions[*f].name {
+                    // These tell themselves what they do.
+                    "extract" | "emit" => Ok(()),
+                    _ => self.mark_call(args, call),
+                }
+            }
             Callee::Construct(_) => Ok(()),
         }
     }
@@ -158,11 +187,14 @@ impl Lower<'_> {
         let (other, end) = (self.code.label(), self.code.label());
         self.value(condition)?;
         self.code.branch(Op::JEq, other);
+        let said = if self.marks.is_some() { self.text(condition.span) } else { String::new() };
+        self.mark(MarkKind::Branch(true), said.clone(), condition.span, &[]);
         self.stmts(yes)?;
-        if !no.is_empty() {
+        if !no.is_empty() || self.marks.is_some() {
             self.code.jump(end);
         }
         self.code.bind(other);
+        self.mark(MarkKind::Branch(false), said, condition.span, &[]);
         self.stmts(no)?;
         self.code.bind(end);
         Ok(())

@@ -7,6 +7,7 @@ use crate::ast::Dir;
 use crate::entries::KeyMatch;
 use crate::hir::{Expr, ExprKind, Key, Table, TableId, Type};
 use crate::lower::place::{Leaf, Place};
+use crate::marks::MarkKind;
 use crate::pipeline::{ActionMeta, KeyMeta, Match, ParamMeta, TableMeta};
 use frontends::diagnostics::Span;
 use netil::module::{TableKind, entry_type};
@@ -101,7 +102,7 @@ impl Lower<'_> {
     }
 
     /// Whether an action is declared in the control; those at the top have no path.
-    fn is_local(&self, f: usize) -> bool {
+    pub(super) fn is_local(&self, f: usize) -> bool {
         let inst = self.path.last().map(|id| &self.program.instances[*id].ty);
         let Some(Type::Block(block)) = inst else { return false };
         self.program.functions[f].span.start > self.program.blocks[*block].span.start
@@ -116,9 +117,15 @@ impl Lower<'_> {
         let table = &program.tables[id];
         let (keys, key_bits) = self.keys(table)?;
         let (actions, mut bytes) = self.actions(table)?;
+        let profile = self.profile(table, &actions, bytes)?;
+        bytes = if profile.is_some() { bytes.max(8) } else { bytes };
         let counter = table.objects.iter().find(|(name, _)| &**name == "counters").map(|(_, object)| object);
         let counter_at = counter.map(|_| bytes);
         bytes += if counter.is_some() { 16 } else { 0 };
+        let meter = table.objects.iter().find(|(name, _)| &**name == "meters").map(|(_, object)| object);
+        let meter_at = meter.map(|_| bytes);
+        bytes += if meter.is_some() { crate::pipeline::meter::BYTES } else { 0 };
+        let meter_name = meter.and_then(|m| self.direct_meter(m)).unwrap_or_default();
         let ternary = keys.iter().any(|k| matches!(k.kind, Match::Ternary | Match::Range | Match::Optional));
         let counter_name = match counter.and_then(|c| self.object_path(c)) {
             Some(path) => self.whole_name(&program.instances[path[path.len() - 1]].public),
@@ -136,6 +143,9 @@ impl Lower<'_> {
             const_entries: table.const_entries,
             counter: counter_at,
             counter_name,
+            meter: meter_at,
+            meter_name,
+            profile,
             ternary,
         };
         if let Some((action, args)) = &table.default {
@@ -239,20 +249,34 @@ impl Lower<'_> {
         let (miss, end) = (self.code.label(), self.code.label());
         let bodies: Vec<_> = table.actions.iter().map(|_| self.code.label()).collect();
         if let Some(number) = meta.table {
-            self.look_up(table, &meta, number)?;
+            let selectors = self.look_up(table, at, number)?;
             let entry = self.code.new_local(entry_type(number));
             self.code.set(entry);
             self.code.get(entry);
             self.code.op1(Op::TValid, number);
             self.code.branch(Op::JEq, miss);
+            self.mark(MarkKind::Hit, meta.name.clone(), span, &[]);
             self.count_entry(&meta, number, entry)?;
+            self.meter_entry(table, &meta, number, entry)?;
+            let none = self.code.label();
+            let (entry, number) = match meta.profile {
+                Some(_) => self.member_entry(table, &meta, entry, &selectors, none)?,
+                None => (entry, number),
+            };
             let load = |l: &mut Self, at: u32, width: u16| {
                 l.code.get(entry);
                 l.code.op3(Op::TLoad, number, u32::from(width), at);
             };
             self.choose(&meta, &params, &bodies, (hit, run, 1), end, &load)?;
+            if meta.profile.is_some() {
+                self.code.bind(none);
+                self.no_member(hit, run);
+                self.code.jump(end);
+            }
         }
         self.code.bind(miss);
+        self.mark(MarkKind::Miss, meta.name.clone(), span, &[]);
+        self.no_colour(table);
         let load = |l: &mut Self, at: u32, width: u16| {
             l.code.push(meta.default_at + at);
             l.code.w(Op::WmLoad, width);
@@ -278,15 +302,20 @@ impl Lower<'_> {
         Ok(all)
     }
 
-    fn look_up(&mut self, table: &Table, meta: &TableMeta, number: u32) -> Lowered<()> {
+    /// Looks up; the values of the selector keys.
+    fn look_up(&mut self, table: &Table, at: usize, number: u32) -> Lowered<Vec<Place>> {
+        let (meta, mut all) = (self.metas[at].clone(), Vec::new());
         // Keys are evaluated in the order of the text, and joined from the highest.
-        let mut held = Vec::new();
+        let (mut held, mut selectors) = (Vec::new(), Vec::new());
         for (key, info) in table.keys.iter().zip(&meta.keys) {
             let place = self.held(&key.value)?;
-            if info.kind != Match::Selector {
-                held.push((info.shift, place, key.value.span));
+            all.push(place.clone());
+            match info.kind {
+                Match::Selector => selectors.push(place),
+                _ => held.push((info.shift, place, key.value.span)),
             }
         }
+        self.mark_table(at, &all, table.span)?;
         held.sort_by_key(|(shift, ..)| std::cmp::Reverse(*shift));
         let mut width = 0u16;
         for (_, place, span) in held {
@@ -301,7 +330,37 @@ impl Lower<'_> {
         }
         self.code.resize(width, meta.key_bits);
         self.code.op1(Op::TFind, number);
-        Ok(())
+        Ok(selectors)
+    }
+
+    /// The name of a table's direct meter, whose colour gets a local.
+    fn direct_meter(&mut self, object: &Expr) -> Option<String> {
+        let path = self.object_path(object)?;
+        let name = self.name_of(&path);
+        let local = self.code.new_local(32);
+        self.direct_meters.insert(path, local);
+        Some(name)
+    }
+
+    fn colour_of(&self, table: &Table) -> Option<u32> {
+        let object = table.objects.iter().find(|(name, _)| &**name == "meters")?;
+        self.direct_meters.get(&self.object_path(&object.1)?).copied()
+    }
+
+    fn no_colour(&mut self, table: &Table) {
+        if let Some(colour) = self.colour_of(table) {
+            self.code.push(super::meter::NONE);
+            self.code.set(colour);
+        }
+    }
+
+    /// Runs the meter of an entry that was found.
+    fn meter_entry(&mut self, table: &Table, meta: &TableMeta, number: u32, entry: u32) -> Lowered<()> {
+        let (Some(at), Some(colour)) = (meta.meter, self.colour_of(table)) else { return Ok(()) };
+        let object = table.objects.iter().find(|(name, _)| &**name == "meters").and_then(|(_, o)| self.object_path(o));
+        let args = object.map(|path| &self.program.instances[path[path.len() - 1]].args);
+        let by_bytes = args.and_then(|a| a.first()).is_some_and(|a| self.known_number(a).ok() == Some(1));
+        self.entry_colour(at, number, entry, colour, by_bytes)
     }
 
     /// Counts in an entry that was found.

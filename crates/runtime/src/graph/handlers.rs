@@ -16,6 +16,17 @@ const PATTERNED: &[&str] = &["Classifier", "IPClassifier", "IPFilter"];
 /// How deep handlers may call each other.
 const MAX_HANDLER_DEPTH: u32 = 32;
 
+/// What people may do with an element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// Its name.
+    pub name: String,
+    /// Its class.
+    pub class: String,
+    /// Its own handlers.
+    pub handlers: Vec<Control>,
+}
+
 /// A handler found.
 enum Found {
     Global(String),
@@ -61,10 +72,41 @@ impl Graph {
         }
     }
 
+    /// The names of all handlers of programs and built-in elements that can be read, but for those that every element has.
+    pub fn readable(&self) -> Vec<String> {
+        let of = |node: usize| {
+            let name = &self.nodes[node].name;
+            let controls = self.all_controls(node).filter(|control| control.read);
+            controls.map(|control| format!("{name}.{}", control.name)).collect::<Vec<_>>()
+        };
+        (0..self.nodes.len()).flat_map(of).collect()
+    }
+
+    /// Every element's name and class, and its own handlers: whether each can be read and written.
+    pub fn elements(&self) -> Vec<Described> {
+        let of = |node: usize| {
+            let it = &self.nodes[node];
+            Described { name: it.name.clone(), class: it.class.clone(), handlers: self.all_controls(node).collect() }
+        };
+        (0..self.nodes.len()).map(of).collect()
+    }
+
+    /// Whether there is a handler of that name to read, or to write.
+    pub fn has_handler(&self, handler: &str, write: bool) -> bool {
+        match self.find_handler(handler, None) {
+            Ok(Found::Of(node, name)) if write => self.all_controls(node).any(|control| control.write && control.name == name),
+            Ok(Found::Global(name)) if write => name == "stop",
+            _ => !write && self.can_read(handler, None),
+        }
+    }
+
     /// True if that can be read.
     pub(super) fn can_read(&self, handler: &str, from: Option<usize>) -> bool {
         match self.find_handler(handler, from) {
             Ok(Found::Global(name)) => GLOBAL.contains(&name.as_str()),
+            Ok(Found::Of(node, name)) if self.remote(node).is_some() => {
+                self.remote(node).is_some_and(|remote| remote.0.read(&format!("{}.{name}", self.nodes[node].name), "").is_ok())
+            }
             Ok(Found::Of(node, name)) => GENERIC.contains(&name.as_str()) || self.all_controls(node).any(|c| c.read && c.name == name),
             Err(_) => false,
         }
@@ -160,6 +202,9 @@ impl Graph {
     }
 
     fn read_of(&mut self, node: usize, name: &str, text: &str) -> Result<String, String> {
+        if let Some(remote) = self.remote(node) {
+            return remote.0.read(&format!("{}.{name}", self.nodes[node].name), text);
+        }
         let own = self.own_handler(node, name, false);
         match own {
             Some(control) if control.read => match &self.nodes[node].body {
@@ -175,6 +220,9 @@ impl Graph {
     }
 
     fn write_of(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {
+        if let Some(remote) = self.remote(node) {
+            return remote.0.write(&format!("{}.{name}", self.nodes[node].name), text);
+        }
         let full = format!("{}.{name}", self.nodes[node].name);
         let own = self.own_handler(node, name, true);
         match (own, &self.nodes[node].body) {

@@ -100,11 +100,12 @@ impl Graph {
         let inputs = application.wires.iter().map(|wire| wire.to);
         let entry = |to: End| plan.entry(application, to).map(|entry| ((to.instance as usize, to.port), entry));
         let entries: HashMap<(usize, u32), u32> = inputs.filter_map(entry).collect();
-        let entry_of = |source: usize| {
-            let way = self.nodes[source].outputs.first()?.first().filter(|way| !way.recirculates)?;
-            entries.get(&(way.to.instance as usize, way.to.port)).copied()
-        };
-        let sources = Sources::new(self.sources.iter().map(|source| Source::new(*source, entry_of(*source))).collect());
+        self.link_entries(plan, cluster, entries);
+    }
+
+    /// The same, told which inputs packets come into the cluster by, with the entry of each.
+    pub(super) fn link_entries(&mut self, plan: Plan, cluster: Box<dyn Cluster>, entries: HashMap<(usize, u32), u32>) {
+        let sources = Sources::new(self.sources.clone().into_iter().map(|source| self.linked_source(source, &entries)).collect());
         let most = if self.one_at_a_time(&plan).is_empty() { BURST } else { 1 };
         let timed = most > 1 && (0..self.nodes.len()).any(|node| self.sets_timers(node));
         match self.linked.take() {
@@ -121,6 +122,19 @@ impl Graph {
         }
         self.pool.defer(cluster.brings());
         self.linked = Some(Linked { cluster, plan, entries, sources, course: Course::new(timed), most, pool: Pool::default() });
+    }
+
+    /// A source, with the entry that its packets have. One that names entries itself has several.
+    fn linked_source(&mut self, source: usize, entries: &HashMap<(usize, u32), u32>) -> Source {
+        let entry = |ways: &Vec<super::Way>| {
+            let way = ways.first().filter(|way| !way.recirculates)?;
+            entries.get(&(way.to.instance as usize, way.to.port)).copied()
+        };
+        let node = &mut self.nodes[source];
+        node.entries = node.outputs.iter().map(entry).collect();
+        let several = matches!(&node.body, Body::Native(Some(native)) if native.names_entries());
+        let own = if several { node.entries.iter().find_map(|entry| *entry) } else { node.entries.first().copied().flatten() };
+        Source::new(source, own)
     }
 
     /// Elements because of which arrivals cannot be run in bursts when those of a plan are linked.

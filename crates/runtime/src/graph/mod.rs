@@ -19,6 +19,7 @@
 mod args;
 mod bucket;
 mod clock;
+mod confined;
 mod control;
 mod course;
 mod flow;
@@ -34,6 +35,7 @@ mod observe;
 mod packet;
 mod printing;
 mod program;
+pub mod ring;
 mod routes;
 mod runs;
 mod schedule;
@@ -47,6 +49,7 @@ mod timers;
 mod turns;
 
 pub use args::Args;
+pub use handlers::Described;
 pub use linked::{Linking, Made};
 pub use meter::Measured;
 pub use native::{Ctx, DeviceStats, Native, NativeClass, Replay, Setup, Task};
@@ -67,6 +70,7 @@ use netil::pool::Pool;
 use netil::tables::Table;
 use program::{Program, Shared, Together, seed_of};
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use timers::Timers;
@@ -126,14 +130,22 @@ pub struct Settings {
     pub replays: BTreeMap<String, Arc<Replay>>,
     /// Devices that are read and written live, by the names that the configuration has for them.
     pub live: BTreeMap<String, Spec>,
+    /// What ends a wait for live devices when there is something to read from it.
+    pub waker: Option<Arc<OwnedFd>>,
     /// Captures that devices write.
     pub outputs: BTreeMap<String, PathBuf>,
     /// The configuration's text, for the handlers that show it.
     pub text: String,
     /// What it requires.
     pub requirements: Vec<String>,
+    /// For a stage among others: what comes from the one before, and goes to the next.
+    pub rings: Option<ring::Rings>,
+    /// For a stage among others: who asks elements that are in other stages.
+    pub elsewhere: Option<ring::Remote>,
     /// Elements are made to see whether they can be, and open no files.
     pub trial: bool,
+    /// Files are written only within this folder.
+    pub within: Option<PathBuf>,
 }
 
 /// An element that cannot be made.
@@ -196,6 +208,8 @@ pub struct Graph {
     arrivals: u64,
     /// Nanoseconds of waiting for live devices.
     waited: u64,
+    /// For a stage among others: more may arrive, no earlier than that.
+    horizon: Option<u64>,
 }
 
 /// A packet about to enter an element.
@@ -224,6 +238,8 @@ struct Node {
     stats: NodeStats,
     /// What it took in bursts of linked elements that said each when they ran.
     part: meter::Part,
+    /// For sources, by output: the entry that packets have which go into linked elements.
+    entries: Vec<Option<u32>>,
 }
 
 impl Node {
@@ -242,6 +258,7 @@ impl Node {
             empties: None,
             stats,
             part: meter::Part::default(),
+            entries: Vec::new(),
         }
     }
 }
@@ -294,7 +311,11 @@ impl Graph {
         }
         let tables = application.shared.iter().filter_map(|list| shared_table(application, list.first()?, factories, &settings)).collect();
         let shared = Shared { tables, bytes: vec![0; places(application).last().copied().unwrap_or(0)] };
-        let mut graph = Self { shared, files: printing::Files::of(application)?, ..Self::of_nodes(nodes, settings, info, host) };
+        let mut graph = Self {
+            shared,
+            files: printing::Files::of(application, settings.within.as_deref())?,
+            ..Self::of_nodes(nodes, settings, info, host)
+        };
         graph.init().map_err(|fault| vec![fault])?;
         Ok(graph)
     }
@@ -344,6 +365,7 @@ impl Graph {
             busy_rounds: 0,
             arrivals: 0,
             waited: 0,
+            horizon: None,
         }
     }
 
@@ -476,6 +498,12 @@ fn shared_table(application: &Application, first: &TableOf, factories: &Factorie
 }
 
 fn make_native(node: &Node, kinds: &kinds::Kinds, index: usize, info: &Info, settings: &Settings) -> Result<Body, String> {
+    if settings.rings.is_some() && node.class == ring::ABSENT {
+        return Ok(Body::Native(Some(ring::absent())));
+    }
+    if let Some(end) = ring::make(&node.class, &node.arguments, settings.rings.as_ref()) {
+        return Ok(Body::Native(Some(end)));
+    }
     let class = native::find(&node.class).ok_or_else(|| format!("no class of elements is called '{}'", node.class))?;
     let setup = Setup {
         name: &node.name,

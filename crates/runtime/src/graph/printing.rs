@@ -1,11 +1,12 @@
 //! Where what programs print goes: standard error, or the file that an element's arguments name.
 
-use super::{Fault, Graph, Stream};
+use super::{Fault, Graph, Stream, confined};
 use crate::io::claims::Claim;
 use netil::app::Application;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::path::Path;
 
 /// The files, by element.
 #[derive(Default)]
@@ -25,10 +26,10 @@ enum Out {
 
 impl Files {
     /// Makes the files that an application's elements print into.
-    pub(super) fn of(application: &Application) -> Result<Self, Vec<Fault>> {
+    pub(super) fn of(application: &Application, within: Option<&Path>) -> Result<Self, Vec<Fault>> {
         let (mut all, mut faults) = (BTreeMap::new(), Vec::new());
         for (instance, name) in &application.files {
-            match Out::new(name) {
+            match Out::new(name, within) {
                 Ok(out) => drop(all.insert(*instance as usize, out)),
                 Err(message) => faults.push(Fault { instance: *instance as usize, message }),
             }
@@ -44,11 +45,12 @@ impl Files {
 }
 
 impl Out {
-    fn new(name: &str) -> Result<Self, String> {
+    fn new(name: &str, within: Option<&Path>) -> Result<Self, String> {
         if name == "-" {
             return Ok(Self::Console);
         }
         let failed = |error| format!("{name}: {error}");
+        confined::writable(within, name.as_ref())?;
         let claim = Claim::to_write(name.as_ref()).map_err(failed)?;
         let file = File::create(name).map_err(failed)?;
         Ok(Self::File { name: name.to_owned(), file: BufWriter::new(file), _claim: claim, fault: None })

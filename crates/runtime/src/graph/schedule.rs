@@ -2,6 +2,7 @@
 
 use super::program::{Ended, MOST_TIMER_RUNS};
 use super::{Body, Graph, Stream, Task};
+use std::os::fd::AsFd;
 
 /// Rounds of tasks after which the next event comes although there still is work: tasks that make packets for ever must not keep others waiting.
 const BUSY: u32 = 1 << 16;
@@ -198,8 +199,10 @@ impl Graph {
             (Some((time, node)), timer) if timer.is_none_or(|(when, _)| time <= when || !self.clock.follows_captures()) => {
                 self.arrive(node, time);
             }
+            (None, Some((when, _))) if self.horizon.is_some_and(|horizon| when >= horizon) => return false,
             (_, Some((when, _))) => self.wait_until(when, busy),
             (None, None) if busy => {}
+            (None, None) if self.horizon.is_some() => return false,
             (None, None) if self.stops == 0 && self.devices.are_live() => self.wait(LONGEST_WAIT),
             _ => return self.nothing_left(),
         }
@@ -217,7 +220,7 @@ impl Graph {
     }
 
     /// Timers that were set before the first packet of a capture are due so long after that, and not after the year 1970.
-    fn begin_time(&mut self, time: u64) {
+    pub(super) fn begin_time(&mut self, time: u64) {
         let late = self.clock.begin(time);
         for node in 0..if late > 0 { self.nodes.len() } else { 0 } {
             if let Body::Program(program) = &mut self.nodes[node].body {
@@ -285,7 +288,7 @@ impl Graph {
             return self.host.sleep(nanoseconds);
         }
         let begun = self.host.clock().unwrap_or(0);
-        if let Err(error) = self.devices.wait(nanoseconds.min(LONGEST_WAIT)) {
+        if let Err(error) = self.devices.wait(self.settings.waker.as_deref().map(AsFd::as_fd), nanoseconds.min(LONGEST_WAIT)) {
             self.host.write(Stream::Err, format!("devices: {error}\n").as_bytes());
             self.ended = true;
         }

@@ -14,6 +14,7 @@
 //! - `bpf`: programs in the kernel, at interfaces.
 //! - [`link`], [`time`]: link types and timestamps.
 //! - [`between`]: the same between two networks, for routers and their like.
+//! - [`stats`]: what traffic consists of.
 //! - [`synth`]: a seeded maker of realistic traffic for the demo, tests and benchmarks.
 
 pub mod between;
@@ -24,6 +25,7 @@ pub(crate) mod claims;
 pub mod device;
 pub mod link;
 pub mod live;
+pub mod stats;
 pub mod synth;
 pub(crate) mod sys;
 pub mod time;

@@ -1,10 +1,12 @@
 //! `netvm check`: whether a configuration can run, and which ways packets take in it; of a folder, how many can.
 
 mod folder;
+mod placement;
 
 use super::run::{configuration, search};
 use crate::failure::{Failure, Outcome};
 use crate::out::Out;
+use netvm::application::Placement;
 use std::path::PathBuf;
 
 /// Check a Click configuration or a P4 program
@@ -19,6 +21,7 @@ use std::path::PathBuf;
 Examples:
   netvm check router.click
   netvm check router.click --paths
+  netvm check firewall.click --placement
   netvm check switch.p4
   netvm check configurations/
   netvm check configurations/ --json | jq '.refused[] | .count, .reason'")]
@@ -46,7 +49,11 @@ pub(crate) struct Args {
     #[arg(long)]
     flat: bool,
 
-    /// Print the summary of a folder as JSON
+    /// Print which elements replicas on several cores may have (netvm run --place), and why others may not
+    #[arg(long)]
+    placement: bool,
+
+    /// Print the summary of a folder, or the placement, as JSON
     #[arg(long)]
     json: bool,
 }
@@ -59,7 +66,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let not = [
         (args.paths && is_folder, "--paths is for one configuration"),
         (args.flat && is_folder, "--flat is for one configuration"),
-        (args.json && !is_folder, "--json is for a folder"),
+        (args.placement && is_folder, "--placement is for one configuration"),
+        (args.json && !is_folder && !args.placement, "--json is for a folder or --placement"),
     ];
     if let Some((_, why)) = not.iter().find(|(wrong, _)| *wrong) {
         return Err(Failure::usage(why));
@@ -73,6 +81,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let application = configuration::application(&file.display().to_string(), &text, &reading)?;
     application.check()?;
     let mut out = Out::new();
+    if args.placement {
+        let placement = Placement::new(application.application(), &[]).map_err(Failure::failed)?;
+        match args.json {
+            true => out.json(&placement::json(application.application(), &placement))?,
+            false => out.put(&placement.explain(application.application(), None))?,
+        }
+        return out.flush();
+    }
     if args.flat {
         out.put(&application.flat().to_string())?;
         return out.flush();

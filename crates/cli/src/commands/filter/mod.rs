@@ -5,7 +5,7 @@ mod look;
 mod report;
 mod rotate;
 mod sink;
-mod slice;
+pub(super) mod slice;
 
 use super::shared::{self, EngineArg, Expression, ProfileArg};
 use crate::failure::{self, Failure, Outcome};
@@ -198,7 +198,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// Compiles the filter for what the inputs have: a wrong expression is told before any output exists.
-fn prepare(filter: &mut Filter, inputs: &Inputs) -> Outcome {
+pub(super) fn prepare(filter: &mut Filter, inputs: &Inputs) -> Outcome {
     if !filter.is_empty() {
         for link in inputs.infos().iter().flat_map(|info| info.link_types.clone()) {
             filter.prepare(link)?;

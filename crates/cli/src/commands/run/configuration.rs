@@ -1,17 +1,19 @@
 //! Running a configuration of elements: its text, the streams and the clock around it, what is told at the end.
 
-use super::{Args, lost, report, search};
+use super::{Args, control, cores, lost, report, search};
 use crate::commands::shared::grouped;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use netvm::application::{Application, Graph, Host, Library, Reading, Settings, Stats, Stream, native};
+use netvm::control::Server;
 use netvm::io::device::Spec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The longest sleep without a look at signals.
@@ -88,8 +90,16 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
     for map in &args.maps {
         device(map, &application, &mut settings)?;
     }
+    let server = control::open(args, &application, &mut settings)?;
+    if let Some(place) = args.place {
+        return cores::run(args, place, &application, (settings, server), &signals, &reading);
+    }
+    if args.explain_place {
+        cores::explain(args, &application, 1)?;
+    }
     let begun = Instant::now();
-    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: args.json });
+    let pending = server.as_ref().map(Server::pending);
+    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: args.json, asked: pending });
     let mut graph = application.start(args.engine.get(), args.engine.settings(), settings, host)?;
     if args.explain_opt {
         failure::eprint_lossy(application.explain(Some(&graph)).to_string().trim_end());
@@ -97,8 +107,8 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
     if args.stats || args.json {
         graph.measure(stopwatch);
     }
-    let live = announce(&graph);
-    let whole = drive(&mut graph, &signals);
+    let live = announce(&graph.stats());
+    let whole = drive(&mut graph, &signals, server);
     // As JSON they are part of the one value that is printed.
     let handlers = if args.json { asked(&mut graph, &args.handlers)? } else { Vec::new() };
     if !args.json {
@@ -115,8 +125,8 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
 }
 
 /// Says which devices are live, once they are open. False if none is.
-fn announce(graph: &Graph) -> bool {
-    let devices: Vec<String> = graph.stats().devices.iter().map(|it| format!("{} ({})", it.device, it.name)).collect();
+pub(super) fn announce(stats: &Stats) -> bool {
+    let devices: Vec<String> = stats.devices.iter().map(|it| format!("{} ({})", it.device, it.name)).collect();
     if !devices.is_empty() {
         failure::eprint_lossy(&format!("running on {}; an interrupt ends the run", devices.join(", ")));
     }
@@ -181,12 +191,15 @@ fn names(application: &Application, classes: &[&str], device: &str) -> bool {
 }
 
 /// Runs to the end or to a signal, and completes outputs. False if something was damaged.
-pub(crate) fn drive(graph: &mut Graph, signals: &Signals) -> bool {
+pub(crate) fn drive(graph: &mut Graph, signals: &Signals, mut server: Option<Server>) -> bool {
     let mut bar = Progress::new(true);
     graph.start();
     let mut turns = 0u32;
     while !signals.stop() && graph.turn() {
         turns = turns.wrapping_add(1);
+        if let Some(server) = &mut server {
+            server.serve(graph);
+        }
         if turns.is_multiple_of(256) {
             bar.at(graph.progress());
         }
@@ -215,7 +228,7 @@ pub(crate) fn say_handlers(graph: &mut Graph, handlers: &[String]) -> Outcome {
 }
 
 /// What handlers say, with what was asked.
-fn asked(graph: &mut Graph, handlers: &[String]) -> Outcome<Vec<(String, String)>> {
+pub(super) fn asked(graph: &mut Graph, handlers: &[String]) -> Outcome<Vec<(String, String)>> {
     let mut values = Vec::new();
     for handler in wanted(graph, handlers)? {
         values.extend(handler.read(graph)?.map(|value| (handler.shown(), value)));
@@ -266,10 +279,10 @@ fn wanted(graph: &Graph, handlers: &[String]) -> Outcome<Vec<Wanted>> {
     Ok(wanted)
 }
 
-fn tell(args: &Args, stats: &Stats, handlers: Vec<(String, String)>, seconds: f64) -> Outcome {
+pub(super) fn tell(args: &Args, stats: &Stats, handlers: Vec<(String, String)>, seconds: f64) -> Outcome {
     if args.json {
         let mut out = Out::new();
-        out.json(&report::json(stats, handlers, seconds))?;
+        out.json(&netvm::application::report::json(stats, handlers, seconds))?;
         out.flush()?;
     }
     if args.stats {
@@ -279,7 +292,7 @@ fn tell(args: &Args, stats: &Stats, handlers: Vec<(String, String)>, seconds: f6
 }
 
 /// Warns of traps, and of a run of which nothing came out.
-fn warn(application: &Application, library: &Library, stats: &Stats) {
+pub(super) fn warn(application: &Application, library: &Library, stats: &Stats) {
     for (at, (name, class, node)) in stats.nodes.iter().enumerate().filter(|(_, (_, _, node))| node.traps > 0) {
         let place = node.first_trap.as_deref().unwrap_or_default();
         let help = lost::unmarked(application, library, at).map(|help| format!("\nhelp: {help}")).unwrap_or_default();
@@ -300,6 +313,14 @@ pub(crate) struct Terminal {
     pub(crate) signals: Signals,
     /// Whether what elements print goes to standard error, since standard output is for JSON.
     pub(crate) only_err: bool,
+    /// Somebody asks something over a socket.
+    pub(crate) asked: Option<Arc<AtomicBool>>,
+}
+
+impl Terminal {
+    fn is_asked(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| asked.load(Ordering::Relaxed))
+    }
 }
 
 impl Host for Terminal {
@@ -318,7 +339,7 @@ impl Host for Terminal {
     fn sleep(&mut self, nanoseconds: u64) {
         let _ = self.out.flush();
         let end = Instant::now() + Duration::from_nanos(nanoseconds.min(3_600_000_000_000));
-        while !self.signals.stop() {
+        while !self.signals.stop() && !self.is_asked() {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;

@@ -5,10 +5,13 @@
 //! handler takes its arrivals in bursts, which gives the same.
 
 pub(crate) mod configuration;
+pub(crate) mod control;
+mod cores;
 pub(crate) mod follow;
 pub(crate) mod given;
 mod lost;
 mod merge;
+pub(crate) mod p4trace;
 mod ports;
 mod report;
 pub(crate) mod search;
@@ -57,6 +60,7 @@ Examples:
   netvm run router.p4 --entries routes.txt --in 0=a.pcap --out 1=b.pcap
   netvm run router.click --map eth0=in.pcap,out.pcap --stats
   netvm run count --map in=trace.pcap
+  netvm run firewall.click --map inside=in.pcap --place rtc:2 --explain-place
   netvm run -e 'FromDump(trace.pcap) -> c :: Counter -> Discard' --handler c.count"
 )]
 pub(crate) struct Args {
@@ -97,6 +101,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     entries: Option<PathBuf>,
 
+    /// Commands that are run behind the last packet of a P4 program, and what they tell: counter_read, register_read and others, see docs/p4.md
+    #[arg(long = "then", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    commands: Option<PathBuf>,
+
+    /// Print what a P4 program tells its controller by digest, a line for each; as JSON with --json
+    #[arg(long)]
+    digests: bool,
+
     /// Print help, as -h without a handler does
     #[arg(long, action = clap::ArgAction::Help)]
     help: Option<bool>,
@@ -119,6 +131,24 @@ pub(crate) struct Args {
     /// Backward branches, calls and 256-byte pieces of bulk work that one packet may take before it is a trap
     #[arg(long, value_name = "N", default_value_t = Settings::default().budget)]
     budget: u32,
+
+    /// Run a configuration on several threads: sources, replicas of the elements that need not see all packets, and the rest. The result is that of one thread.
+    /// rtc:N has N replicas, pipeline one, auto as many as there are cores
+    #[arg(long, value_name = "auto|rtc:N|pipeline", value_parser = cores::parse)]
+    place: Option<cores::Place>,
+
+    /// An element or a class whose state may be kept by each replica for itself: numbers that its handlers say are summed, other results may differ from those of
+    /// one thread
+    #[arg(long, value_name = "ELEMENT|CLASS", requires = "place")]
+    relax: Vec<String>,
+
+    /// Tell on standard error which thread each element is on with --place, and why
+    #[arg(long)]
+    explain_place: bool,
+
+    /// Let netvm ctl read and write handlers while a configuration runs, by a Unix socket at PATH (if not said, one of its own) that only this user may use
+    #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, value_hint = clap::ValueHint::AnyPath)]
+    control: Option<Option<PathBuf>>,
 
     /// Tell on standard error what became of the packets; of a configuration, for each element how many came, left by which output, and were dropped why, and how long
     /// the element took for each (one run in 64 is measured; of elements that run as one, what each takes of their time is told by 64 packets of one burst in some 4,096)
@@ -171,7 +201,12 @@ fn refuse_others(args: &Args, file: &std::path::Path) -> Outcome {
         ("--sim-time", args.sim_time),
         ("--elements", !args.elements.is_empty()),
         ("--explain-opt", args.explain_opt),
+        ("--place", args.place.is_some()),
+        ("--control", args.control.is_some()),
+        ("--explain-place", args.explain_place),
         ("--entries", args.entries.is_some() && !super::p4::is_program(file)),
+        ("--then", args.commands.is_some() && !super::p4::is_program(file)),
+        ("--digests", args.digests && !super::p4::is_program(file)),
     ];
     match only.iter().find(|(_, given)| *given) {
         Some((what, _)) => Err(Failure::usage(format_args!("{what} is for configurations, and {} is a program", file.display()))),

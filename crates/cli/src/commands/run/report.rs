@@ -1,8 +1,8 @@
-//! What is told of a run's packets, element by element: a table for people, JSON for programs.
+//! What is told of a run's packets, element by element, as a table for people.
 
 use crate::commands::shared::grouped;
-use netvm::application::{DeviceStats, NodeStats, Stats};
-use serde_json::{Value, json};
+use netvm::application::report::{busy, node_time, per_packet};
+use netvm::application::{NodeStats, Stats};
 use std::fmt::Write as _;
 
 /// The heads of the columns.
@@ -61,12 +61,6 @@ fn devices(stats: &Stats) -> String {
     text
 }
 
-/// The part of the time in which a run on live devices did not wait.
-fn busy(stats: &Stats) -> Option<f64> {
-    let lasted = Some(stats.lasted_ns as f64).filter(|lasted| *lasted > 0.0 && !stats.devices.is_empty())?;
-    Some((1.0 - stats.waited_ns as f64 / lasted).max(0.0))
-}
-
 /// `unsure`: outputs that were not counted.
 fn row(name: &str, class: &str, node: &NodeStats, unsure: Vec<u32>) -> [String; 5] {
     let element = if name.starts_with(&format!("{class}@")) { name.to_owned() } else { format!("{name} :: {class}") };
@@ -84,39 +78,4 @@ fn row(name: &str, class: &str, node: &NodeStats, unsure: Vec<u32>) -> [String; 
     let counted = |n: u64| if n == 0 { "-".to_owned() } else { grouped(n) };
     let time = node_time(node).map_or("-".to_owned(), |ns| format!("{ns:.1}"));
     [element, counted(node.packets), out, counted(dropped), time]
-}
-
-/// Nanoseconds for each packet that came in, or went out of what makes them.
-fn node_time(node: &NodeStats) -> Option<f64> {
-    per_packet(node.measured.ns(), node.packets.max(node.out.iter().sum()))
-}
-
-fn per_packet(ns: u64, packets: u64) -> Option<f64> {
-    (ns > 0 && packets > 0).then(|| ns as f64 / packets as f64)
-}
-
-pub(super) fn json(stats: &Stats, handlers: Vec<(String, String)>, seconds: f64) -> Value {
-    let element = |(name, class, node): &(String, String, NodeStats)| {
-        json!({
-            "name": name, "class": class, "packets": node.packets, "out": node.out, "traps": node.traps, "dropped": node.drops,
-            "ns_per_packet": node_time(node),
-        })
-    };
-    let name = |member: &usize| stats.nodes.get(*member).map(|(name, ..)| name.as_str());
-    let linked = stats.linked.as_ref().map(|linked| {
-        let members: Vec<_> = linked.members.iter().filter_map(name).collect();
-        let unsure: Vec<_> = linked.unsure.iter().map(|(node, port)| json!({ "element": name(node), "output": port })).collect();
-        json!({ "elements": members, "packets": linked.packets, "unsure": unsure, "ns_per_packet": per_packet(linked.measured.ns(), linked.packets) })
-    });
-    let elements: Vec<_> = stats.nodes.iter().map(element).collect();
-    let device = |it: &DeviceStats| json!({ "name": it.name, "device": it.device, "received": it.traffic.received, "sent": it.traffic.sent, "dropped": it.drops });
-    let mut all = json!({ "seconds": seconds, "arrived": stats.arrivals, "elements": elements, "linked": linked });
-    if !stats.devices.is_empty() {
-        all["devices"] = stats.devices.iter().map(device).collect();
-        all["busy"] = json!(busy(stats));
-    }
-    if !handlers.is_empty() {
-        all["handlers"] = handlers.into_iter().map(|(name, value)| (name, Value::String(value))).collect::<serde_json::Map<_, _>>().into();
-    }
-    all
 }

@@ -9,7 +9,7 @@ use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use netvm::netil::exec::ExchangeBuffer;
-use netvm::p4::{Switch, stf};
+use netvm::p4::Switch;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ struct Counts {
 }
 
 /// The numbers of ports; 0 where none is given.
-fn numbered(files: &[PortFile]) -> Outcome<Vec<(u32, PathBuf)>> {
+pub(super) fn numbered(files: &[PortFile]) -> Outcome<Vec<(u32, PathBuf)>> {
     let port = |name: &str| {
         let number = name.parse::<u32>().ok().filter(|n| *n < 511);
         number.ok_or_else(|| Failure::usage(format_args!("`{name}` is no port of a P4 program; ports are 0 to 510")))
@@ -36,21 +36,25 @@ pub(super) fn run(args: &Args, file: &Path) -> Outcome {
     let (inputs, outputs) = (numbered(&args.inputs)?, numbered(&args.outputs)?);
     let mut switch = p4::start(pipeline, &args.engine, args.seed)?;
     if let Some(path) = &args.entries {
-        let wrong = |why: &dyn std::fmt::Display| Failure::failed(format_args!("{}: {why}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
-        stf::configure(&mut switch, &text).map_err(|why| wrong(&why))?;
+        p4::commands(&mut switch, path)?;
     }
     let signals = Signals::watch()?;
     let merge = Merge::open(&inputs)?;
     let outputs = Outputs::create(&outputs, &merge.infos()?)?;
-    let (counts, whole) = feed(&mut switch, merge, outputs, &signals)?;
+    let (counts, whole) = feed(args, &mut switch, merge, outputs, &signals)?;
+    if let Some(path) = &args.commands {
+        let mut out = Out::new();
+        p4::commands(&mut switch, path)?.iter().try_for_each(|line| out.line(line))?;
+        out.flush()?;
+    }
     tell(args, &counts)?;
     signals.result()?;
     if whole { Ok(()) } else { Err(Failure::told()) }
 }
 
-fn feed(switch: &mut Switch, mut merge: Merge, mut outputs: Outputs, signals: &Signals) -> Outcome<(Counts, bool)> {
+fn feed(args: &Args, switch: &mut Switch, mut merge: Merge, mut outputs: Outputs, signals: &Signals) -> Outcome<(Counts, bool)> {
     let (mut bar, mut arrivals, mut counts) = (Progress::new(true), Vec::new(), Counts::default());
+    let mut out = Out::new();
     while !signals.stop() {
         merge.next(super::BURST, &mut arrivals, signals, &mut || outputs.flush())?;
         if arrivals.is_empty() {
@@ -58,6 +62,11 @@ fn feed(switch: &mut Switch, mut merge: Merge, mut outputs: Outputs, signals: &S
         }
         for arrival in &arrivals {
             one(switch, arrival, &mut outputs, &mut counts)?;
+        }
+        let digests = switch.digests();
+        if args.digests {
+            digests.iter().try_for_each(|digest| out.line(&p4::digest(digest, args.json)))?;
+            out.flush()?;
         }
         bar.at(merge.progress());
     }

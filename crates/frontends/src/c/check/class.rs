@@ -22,6 +22,7 @@ impl Checker<'_> {
         let done = match &*word.text {
             "ELEMENT" => self.element_word(args, span),
             "ELEMENT_FLOW" => self.flow(args),
+            "FLOW_STATE" => self.flow_state(args),
             "PARAM" => self.param(None, args, false),
             "PARAM_AS" => args.split_first().and_then(|(syntax, rest)| self.param(Some(name_of(syntax)?), rest, false)),
             "PARAM_LIST" => self.param(None, args, true),
@@ -73,6 +74,15 @@ impl Checker<'_> {
     fn flow(&mut self, args: &[Arg]) -> Option<()> {
         let [code] = args else { return None };
         self.program.class.flow = text_of(code)?;
+        Some(())
+    }
+
+    fn flow_state(&mut self, args: &[Arg]) -> Option<()> {
+        let [flow] = args else { return None };
+        if &*name_of(flow)?.text != "ADDRESSES" {
+            return None;
+        }
+        self.program.class.flow_state = true;
         Some(())
     }
 
@@ -440,6 +450,7 @@ fn form(word: &str) -> &'static str {
     match word {
         "ELEMENT" => "ELEMENT(Name, \"inputs/outputs\", \"processing\")",
         "ELEMENT_FLOW" => "ELEMENT_FLOW(\"x/y\")",
+        "FLOW_STATE" => "FLOW_STATE(ADDRESSES)",
         "PARAM" => "PARAM(type, name, \"KEYWORD\", REQUIRED)",
         "PARAM_AS" => "PARAM_AS(SYNTAX, type, name, \"KEYWORD\", REQUIRED)",
         "PARAM_LIST" => "PARAM_LIST(type, name, \"KEYWORD\", REQUIRED)",

@@ -25,9 +25,10 @@ const MAX_DEPTH: u32 = 200;
 const MAX_CHAIN: u32 = 4000;
 
 /// Declarations that netvm.h makes of macros.
-pub(super) const CLASS_WORDS: [&str; 21] = [
+pub(super) const CLASS_WORDS: [&str; 22] = [
     "ELEMENT",
     "ELEMENT_FLOW",
+    "FLOW_STATE",
     "PARAM",
     "PARAM_AS",
     "PARAM_LIST",

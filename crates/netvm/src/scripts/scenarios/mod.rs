@@ -153,6 +153,12 @@ impl Scenario {
     }
 }
 
+/// Names of files in the scenario's folder, and of devices, of which the names of their captures are made.
+fn plain(name: &str) -> Result<(), String> {
+    let is_plain = !name.is_empty() && name.len() <= 200 && !name.contains(['/', '\0']) && ![".", ".."].contains(&name);
+    is_plain.then_some(()).ok_or_else(|| format!("`{name}` is no plain name; a script has files only in its own folder"))
+}
+
 /// A device has no dot in its name.
 fn is_file(name: &str) -> bool {
     name.contains('.')
@@ -237,6 +243,9 @@ impl Reader {
 
     fn of_scenario(&mut self, line: usize, verb: &str, rest: &str, called: bool) -> Result<(), String> {
         let (first, second) = rest.split_once(' ').map_or((rest, ""), |(first, second)| (first, second));
+        if ["in", "out", "bytes", "file", "text"].contains(&verb) {
+            plain(first)?;
+        }
         let (name, bytes) = (first.to_owned(), self.bytes(verb, second)?);
         let case = self.case.clone();
         let scenario = self.scenarios.last_mut().ok_or("expected run or graph first")?;

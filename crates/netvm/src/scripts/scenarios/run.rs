@@ -1,7 +1,7 @@
 //! Runs a configuration between captures, on an engine, and tells all that came of it.
 
 use super::{Call, Config};
-use crate::application::{Application, Graph, Host, Reading, Settings, Stats, Stream, native};
+use crate::application::{Application, Cores, Fault, Graph, Host, Placement, Reading, Settings, Stats, Stream, native};
 use crate::engines::{self, EngineInfo};
 use crate::io::{Capture, Format, LinkType, Plan, Timestamp, Writer};
 use std::cell::RefCell;
@@ -53,8 +53,8 @@ pub struct Found {
     pub stats: Stats,
     /// Bytes of each device's capture.
     pub captures: BTreeMap<String, Vec<u8>>,
-    /// The graph after its end.
-    pub graph: Graph,
+    /// The graph after its end; none of a run on several threads.
+    pub graph: Option<Graph>,
 }
 
 /// Keeps what elements write.
@@ -72,24 +72,95 @@ impl Host for Kept {
 /// # Errors
 /// The configuration is refused, or the folder cannot be written.
 pub fn run(job: &Job<'_>, engine: &EngineInfo, engines: engines::Settings, folder: &Path) -> Result<Found, String> {
+    start(job, folder, |application, settings, host| {
+        let graph = application.start(engine, engines, settings, host).map_err(|error| error.to_string())?;
+        Ok(Running::Graph(Box::new(graph)))
+    })
+}
+
+/// The same on several threads, with so many replicas.
+///
+/// # Errors
+/// As [`run`], and if it cannot be placed.
+pub fn run_on(
+    job: &Job<'_>,
+    engine: &'static EngineInfo,
+    engines: engines::Settings,
+    folder: &Path,
+    replicas: usize,
+) -> Result<Found, String> {
+    start(job, folder, |application, settings, host| {
+        let placement = Placement::new(application.application(), &[])?;
+        let cores = application.start_on(placement, replicas, engine, engines, settings, host).map_err(|error| error.to_string())?;
+        Ok(Running::Cores(Box::new(cores)))
+    })
+}
+
+/// What runs.
+enum Running {
+    Graph(Box<Graph>),
+    Cores(Box<Cores>),
+}
+
+impl Running {
+    fn graph(&mut self) -> &mut Graph {
+        match self {
+            Self::Graph(graph) => graph,
+            Self::Cores(cores) => cores.graph(),
+        }
+    }
+
+    /// Runs to the end. False if there is none.
+    fn run_out(&mut self) -> bool {
+        match self {
+            Self::Graph(graph) => {
+                graph.start();
+                !(0..MOST_TURNS).all(|_| graph.turn())
+            }
+            Self::Cores(cores) => {
+                cores.start();
+                !(0..MOST_TURNS).all(|_| cores.turn())
+            }
+        }
+    }
+
+    fn stats(&self) -> Stats {
+        match self {
+            Self::Graph(graph) => graph.stats(),
+            Self::Cores(cores) => cores.stats(),
+        }
+    }
+
+    fn finish(mut self) -> (Vec<Fault>, Option<Graph>) {
+        match &mut self {
+            Self::Graph(graph) => (graph.finish(), if let Self::Graph(graph) = self { Some(*graph) } else { None }),
+            Self::Cores(cores) => (cores.finish(), None),
+        }
+    }
+}
+
+fn start(
+    job: &Job<'_>,
+    folder: &Path,
+    begin: impl FnOnce(&Application, Settings, Box<dyn Host>) -> Result<Running, String>,
+) -> Result<Found, String> {
     put_files(job, folder)?;
     let hide = |text: String| text.replace(&folder.display().to_string(), FOLDER);
     let application = application(job, folder).map_err(hide)?;
     let settings = devices(job, &application, folder)?;
     let (outputs, kept) = (settings.outputs.clone(), Kept::default());
-    let mut graph = application.start(engine, engines, settings, Box::new(kept.clone())).map_err(|error| hide(error.to_string()))?;
-    graph.start();
-    if (0..MOST_TURNS).all(|_| graph.turn()) {
+    let mut running = begin(&application, settings, Box::new(kept.clone())).map_err(hide)?;
+    if !running.run_out() {
         return Err("the run does not end".to_owned());
     }
-    let stats = graph.stats();
-    let calls = job.calls.iter().map(|call| done(&mut graph, call).map(hide).map_err(hide)).collect();
-    let errors = graph.finish().into_iter().map(|fault| hide(fault.message)).collect();
+    let stats = running.stats();
+    let calls = job.calls.iter().map(|call| done(running.graph(), call).map(hide).map_err(hide)).collect();
+    let (faults, graph) = running.finish();
     let mut found = Found {
         outputs: BTreeMap::new(),
         calls,
         text: kept.lines().into_iter().map(|(name, lines)| (name, lines.into_iter().map(hide).collect())).collect(),
-        errors,
+        errors: faults.into_iter().map(|fault| hide(fault.message)).collect(),
         stats,
         captures: BTreeMap::new(),
         graph,
@@ -166,13 +237,16 @@ fn application(job: &Job<'_>, folder: &Path) -> Result<Application, String> {
 
 /// Captures for the devices of a configuration: those read, with what comes in, and those written.
 fn devices(job: &Job<'_>, application: &Application, folder: &Path) -> Result<Settings, String> {
-    let mut settings = Settings::default();
+    let mut settings = Settings { within: Some(folder.to_owned()), ..Settings::default() };
+    let written = named(application, native::WRITERS);
+    for device in named(application, READERS).iter().chain(&written) {
+        super::plain(device)?;
+    }
     for device in named(application, READERS) {
         let file = folder.join(format!("{device}-in.pcap"));
         write(&file, job.inputs.get(&device).unwrap_or(&Packets::new()))?;
         settings.devices.insert(device, file);
     }
-    let written = named(application, native::WRITERS);
     settings.outputs = written.into_iter().map(|device| (device.clone(), folder.join(format!("{device}-out.pcap")))).collect();
     match job.inputs.keys().find(|name| !super::is_file(name) && !settings.devices.contains_key(*name)) {
         Some(unknown) => Err(format!("nothing reads a device {unknown}")),

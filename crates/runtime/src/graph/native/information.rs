@@ -52,14 +52,19 @@ pub(super) static CONTROL_SOCKET: NativeClass = NativeClass {
     ports: "0/0",
     processing: "a/a",
     flow: "",
-    manual: "ControlSocket(TYPE, PORT [, READONLY, PROXY, VERBOSE, ...]) -- opens no socket yet, and says so\n\nIts arguments are read. Until handlers can be called over a socket, netvm run -h reads them at \
-             the end, and Script while it runs.",
-    make: |setup| control(setup),
+    manual: "ControlSocket(TYPE, PORT [, READONLY, LOCALHOST, ...]) -- lets other programs read and write handlers while the configuration runs\n\nTYPE is TCP, PORT a port, or TYPE is \
+             UNIX, PORT a file's name. The protocol is Click's, version 1.3. READONLY true refuses writes. A TCP port is on the loopback address unless LOCALHOST is false: who reaches it may do \
+             what handlers can. A Unix socket is its owner's. PROXY, VERBOSE and the others have no effect. See also netvm ctl, which needs no element.",
+    make: |setup| control(setup).map(|()| Box::new(Information) as Box<dyn Native>),
 };
 
 pub(super) static CHATTER_SOCKET: NativeClass = NativeClass {
     name: "ChatterSocket",
     manual: "ChatterSocket(TYPE, PORT [, ...]) -- opens no socket yet, and says so\n\nMessages are on standard error.",
+    make: |setup| {
+        control(setup)?;
+        Ok(Box::new(Unopened))
+    },
     ..CONTROL_SOCKET
 };
 
@@ -70,23 +75,23 @@ information!(
     "ClickyInfo(STYLE ...) -- has no effect: it is for the program Clicky, which draws configurations"
 );
 
-fn control(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
+fn control(setup: &Setup<'_>) -> Result<(), String> {
     let keywords = ["READONLY", "PROXY", "VERBOSE", "LOCALHOST", "RETRIES", "RETRY_WARNINGS", "CHANNEL", "QUIET_CHANNEL", "GREETING"];
     let args = Args::parse(setup.arguments, &["TYPE", "PORT"], &keywords)?;
     let kind = args.required("TYPE")?.to_ascii_lowercase();
     args.required("PORT")?;
     match kind.as_str() {
-        "tcp" | "unix" | "socket" => Ok(Box::new(Socket)),
+        "tcp" | "unix" | "socket" => Ok(()),
         other => Err(format!("TYPE should be TCP or UNIX, not '{other}'")),
     }
 }
 
 /// One that is not opened.
-struct Socket;
+struct Unopened;
 
-impl Native for Socket {
+impl Native for Unopened {
     fn start(&mut self, ctx: &mut Ctx<'_>) {
-        ctx.tell("no socket is opened: read handlers with -h, or with a Script");
+        ctx.tell("no socket is opened: messages are on standard error");
     }
 
     fn takes_bursts(&self) -> bool {

@@ -12,6 +12,7 @@ use netil::pool::Arrival;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -66,9 +67,9 @@ impl super::Devices {
     }
 
     /// Waits until a device has something to do, or so many nanoseconds.
-    pub(in super::super) fn wait(&mut self, nanoseconds: u64) -> io::Result<()> {
+    pub(in super::super) fn wait(&mut self, waker: Option<BorrowedFd<'_>>, nanoseconds: u64) -> io::Result<()> {
         let mut devices: Vec<_> = self.live.0.values().map(|device| device.borrow_mut()).collect();
-        device::wait(devices.iter_mut().map(|device| &mut **device), Duration::from_nanos(nanoseconds))
+        device::wait(devices.iter_mut().map(|device| &mut **device), waker, Duration::from_nanos(nanoseconds))
     }
 
     /// What became of the frames of live devices.

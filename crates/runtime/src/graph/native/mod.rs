@@ -39,8 +39,9 @@ pub use replay::Replay;
 pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
 
-use super::{Graph, Info, Packet, Settings, Stream};
+use super::{Graph, Info, Packet, Settings, Stream, confined};
 use netil::pool::{Even, Pool};
+use std::path::Path;
 
 /// All of them.
 #[rustfmt::skip]
@@ -244,6 +245,11 @@ pub trait Native {
         false
     }
 
+    /// True if a source has several outputs, and says of what it puts into the pool by which entry that comes in ([`Ctx::entry_of`]).
+    fn names_entries(&self) -> bool {
+        false
+    }
+
     /// When the next packet arrives.
     fn next_arrival(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
         let _ = ctx;
@@ -381,6 +387,14 @@ impl<'g> Ctx<'g> {
         Self { graph, node }
     }
 
+    /// Whether a file of that name may be written.
+    ///
+    /// # Errors
+    /// The name leads out of the folder that the run is confined to.
+    pub fn writable(&self, name: &Path) -> Result<(), String> {
+        confined::writable(self.graph.settings.within.as_deref(), name)
+    }
+
     /// The time of the run in nanoseconds.
     pub fn now(&self) -> u64 {
         self.graph.clock.now()
@@ -454,6 +468,11 @@ impl<'g> Ctx<'g> {
     /// A new packet at the present time.
     pub fn packet(&self, bytes: &[u8]) -> Packet {
         Packet::new(bytes, self.now(), &self.graph.info)
+    }
+
+    /// The entry that packets of an output have if they go into linked elements.
+    pub(crate) fn entry_of(&self, output: u32) -> Option<u32> {
+        self.graph.nodes[self.node].entries.get(output as usize).copied().flatten()
     }
 
     /// Where packets lie that are run in bursts.

@@ -78,6 +78,7 @@ impl ToIPSummaryDump {
 impl Native for ToIPSummaryDump {
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         if self.name != "-" {
+            ctx.writable(self.name.as_ref())?;
             let failed = |error| format!("{}: {error}", self.name);
             self._claim = Some(Claim::to_write(self.name.as_ref()).map_err(failed)?);
             self.file = Some(BufWriter::new(File::create(&self.name).map_err(failed)?));

@@ -313,8 +313,9 @@ impl Script {
         match file.filter(|(name, _)| name != "-") {
             None => ctx.print(Stream::Out, text.as_bytes()),
             Some((name, append)) => {
-                if let Err(error) = write_file(&name, append, text.as_bytes()) {
-                    self.complain(&format!("{name}: {error}"), ctx);
+                let written = |()| write_file(&name, append, text.as_bytes()).map_err(|error| format!("{name}: {error}"));
+                if let Err(error) = ctx.writable(name.as_ref()).and_then(written) {
+                    self.complain(&error, ctx);
                 }
             }
         }

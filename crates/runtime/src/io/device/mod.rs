@@ -394,11 +394,11 @@ impl Device {
     }
 }
 
-/// Waits until a device has frames that came, or room for those to be sent, or so long. A signal ends the wait.
+/// Waits until a device has frames that came, or room for those to be sent, or so long. A signal ends the wait, and so does anything to be read from `waker`.
 ///
 /// # Errors
 /// The system cannot wait.
-pub fn wait<'d>(devices: impl Iterator<Item = &'d mut Device>, most: Duration) -> io::Result<()> {
+pub fn wait<'d>(devices: impl Iterator<Item = &'d mut Device>, waker: Option<BorrowedFd<'_>>, most: Duration) -> io::Result<()> {
     let mut devices: Vec<&mut Device> = devices.collect();
     devices.iter_mut().for_each(|device| device.look());
     let blocked = devices.iter().any(|device| device.blocked);
@@ -406,6 +406,7 @@ pub fn wait<'d>(devices: impl Iterator<Item = &'d mut Device>, most: Duration) -
     let most = Timespec { tv_sec: most.as_secs() as _, tv_nsec: most.subsec_nanos() as _ };
     let listening = devices.iter().filter(|device| device.options.receive && !matches!(device.state, State::Gone(_)));
     let mut fds: Vec<PollFd<'_>> = listening.map(|device| PollFd::from_borrowed_fd(device.port.fd(), PollFlags::IN)).collect();
+    fds.extend(waker.map(|waker| PollFd::from_borrowed_fd(waker, PollFlags::IN)));
     match poll(&mut fds, Some(&most)) {
         Ok(_) => Ok(()),
         Err(rustix::io::Errno::INTR) => Ok(()),

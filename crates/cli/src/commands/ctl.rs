@@ -1,0 +1,263 @@
+//! `netvm ctl`: asks a running configuration over its control socket.
+
+use crate::failure::{Failure, Outcome};
+use crate::out::Out;
+use crate::signals::Signals;
+use netvm::control::{default_folder, protocol, sockets};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The largest file of values, in bytes.
+const LARGEST: u64 = 1 << 29;
+/// Writes of a file that are done with no packet between them: as many as a request may have.
+const BATCH: usize = 1 << 19;
+
+/// Ask a running configuration, or change it
+///
+/// The configuration runs with netvm run --control. Its handlers are those that -h reads after a run; what an element has, its manual says (netvm elements CLASS).
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  netvm ctl list
+  netvm ctl read count.count rt.table
+  netvm ctl write rt.add '10.9.0.0/16 10.0.0.2 1'
+  netvm ctl load rt.add routes.txt
+  netvm ctl watch in.count --interval 0.5
+  netvm ctl stats --json | jq '.elements[] | .name, .packets'
+  netvm ctl --socket /run/router.sock stop")]
+pub(crate) struct Args {
+    /// The control socket; if not said, that of the only configuration that runs
+    #[arg(short, long, value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
+    socket: Option<PathBuf>,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// List the elements, or the handlers of one: r for those that are read, w for those that are written
+    List {
+        /// The element
+        element: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what handlers say
+    Read {
+        /// ELEMENT.HANDLER, or 'ELEMENT.HANDLER TEXT' to ask about TEXT
+        #[arg(required = true)]
+        handlers: Vec<String>,
+    },
+    /// Write a handler
+    Write {
+        /// ELEMENT.HANDLER
+        handler: String,
+        /// What is written; words are joined by spaces
+        #[arg(allow_hyphen_values = true)]
+        text: Vec<String>,
+    },
+    /// Write each line of a file to a handler; no packet comes between them
+    Load {
+        /// ELEMENT.HANDLER
+        handler: String,
+        /// The file, - for standard input; empty lines and those that begin with # are left out
+        #[arg(value_hint = clap::ValueHint::FilePath)]
+        file: PathBuf,
+    },
+    /// Print what handlers say again and again, until an interrupt
+    Watch {
+        /// ELEMENT.HANDLER
+        #[arg(required = true)]
+        handlers: Vec<String>,
+        /// Seconds between two looks
+        #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
+        interval: f64,
+    },
+    /// Tell what became of the packets so far, by element
+    Stats {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// End the run: what has arrived still goes on
+    Stop,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let mut client = Client::connect(&socket(args)?)?;
+    let mut out = Out::new();
+    match &args.command {
+        Command::List { element, json } => list(&mut client, element.as_deref(), *json, &mut out)?,
+        Command::Read { handlers } => read(&mut client, handlers, &mut out)?,
+        Command::Write { handler, text } => drop(client.ask(&json!({ "op": "write", "handler": handler, "text": text.join(" ") }))?),
+        Command::Load { handler, file } => load(&mut client, handler, file)?,
+        Command::Watch { handlers, interval } => return watch(&mut client, handlers, *interval),
+        Command::Stats { json } => stats(&mut client, *json, &mut out)?,
+        Command::Stop => drop(client.ask(&json!({ "op": "stop" }))?),
+    }
+    out.flush()
+}
+
+/// The socket that is named, or the only one there is.
+fn socket(args: &Args) -> Outcome<PathBuf> {
+    if let Some(path) = &args.socket {
+        return Ok(path.clone());
+    }
+    let folder = default_folder();
+    let all = sockets(&folder);
+    match &all[..] {
+        [only] => Ok(only.clone()),
+        [] => Err(Failure::failed(format_args!(
+            "no configuration runs with --control (looked in {}); name its socket with --socket",
+            folder.display()
+        ))),
+        several => {
+            let names: Vec<String> = several.iter().map(|path| path.display().to_string()).collect();
+            Err(Failure::usage(format_args!("several configurations run; name one with --socket: {}", names.join(", "))))
+        }
+    }
+}
+
+struct Client {
+    from: BufReader<UnixStream>,
+    to: UnixStream,
+}
+
+impl Client {
+    fn connect(path: &Path) -> Outcome<Self> {
+        let told = |error: std::io::Error| Failure::failed(format_args!("{}: {error}", path.display()));
+        let to = UnixStream::connect(path).map_err(told)?;
+        let mut client = Self { from: BufReader::new(to.try_clone().map_err(told)?), to };
+        let greeting = client.line()?;
+        match greeting.get("protocol").and_then(Value::as_u64) {
+            Some(version) if version == u64::from(protocol::VERSION) => Ok(client),
+            Some(version) => {
+                Err(Failure::failed(format_args!("{} speaks version {version}, and this program {}", path.display(), protocol::VERSION)))
+            }
+            None => Err(Failure::failed(format_args!("{} is no control socket of netvm", path.display()))),
+        }
+    }
+
+    fn line(&mut self) -> Outcome<Value> {
+        let mut line = String::new();
+        if self.from.read_line(&mut line)? == 0 {
+            return Err(Failure::failed("the run has ended"));
+        }
+        serde_json::from_str(&line).map_err(|error| Failure::failed(format_args!("an answer that is not understood: {error}")))
+    }
+
+    /// Asks, and gives what is answered.
+    fn ask(&mut self, request: &Value) -> Outcome<Value> {
+        writeln!(self.to, "{request}")?;
+        let mut answer = self.line()?;
+        match answer.get("error").and_then(Value::as_str) {
+            Some(error) => Err(Failure::failed(error)),
+            None => Ok(answer.get_mut("ok").map(Value::take).unwrap_or_default()),
+        }
+    }
+
+    fn value(&mut self, handler: &str) -> Outcome<String> {
+        let (name, text) = handler.trim().split_once(char::is_whitespace).unwrap_or((handler.trim(), ""));
+        let value = self.ask(&json!({ "op": "read", "handler": name, "text": text.trim() }))?;
+        Ok(value.as_str().unwrap_or_default().trim_end_matches('\n').to_owned())
+    }
+}
+
+fn list(client: &mut Client, element: Option<&str>, json: bool, out: &mut Out) -> Outcome {
+    let all = client.ask(&json!({ "op": "elements" }))?;
+    let all: Vec<&Value> = all.as_array().into_iter().flatten().collect();
+    let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
+    let wanted: Vec<&Value> = all.iter().copied().filter(|it| element.is_none_or(|name| it["name"] == name)).collect();
+    if let (Some(name), true) = (element, wanted.is_empty()) {
+        return Err(Failure::failed(format_args!("no element named '{name}'")));
+    }
+    if json {
+        return out.json(&wanted);
+    }
+    for it in wanted {
+        if element.is_none() {
+            out.line(&format!("{} :: {}", text(it, "name"), text(it, "class")))?;
+            continue;
+        }
+        for handler in it["handlers"].as_array().into_iter().flatten() {
+            let mode = |name: &str, letter| if handler[name] == true { letter } else { "" };
+            out.line(&format!("{}\t{}{}", text(handler, "name"), mode("read", "r"), mode("write", "w")))?;
+        }
+    }
+    Ok(())
+}
+
+fn read(client: &mut Client, handlers: &[String], out: &mut Out) -> Outcome {
+    for handler in handlers {
+        let value = client.value(handler)?;
+        match handlers.len() {
+            1 => out.line(&value)?,
+            _ => out.line(&format!("{handler}:\n{value}\n"))?,
+        }
+    }
+    Ok(())
+}
+
+/// Writes lines, as many together as a request may have.
+fn load(client: &mut Client, handler: &str, file: &Path) -> Outcome {
+    let told = |error: std::io::Error| Failure::failed(format_args!("{}: {error}", file.display()));
+    let mut text = String::new();
+    match file == Path::new("-") {
+        true => std::io::stdin().lock().take(LARGEST).read_to_string(&mut text).map_err(told)?,
+        false => std::fs::File::open(file).map_err(told)?.take(LARGEST).read_to_string(&mut text).map_err(told)?,
+    };
+    let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'));
+    let (mut requests, mut numbers, mut size) = (Vec::new(), Vec::new(), 0);
+    for (line, number) in lines {
+        let request = json!({ "op": "write", "handler": handler, "text": line });
+        size += request.to_string().len() + 1;
+        if size > BATCH && !requests.is_empty() {
+            send(client, file, std::mem::take(&mut requests), &std::mem::take(&mut numbers))?;
+            size = 0;
+        }
+        requests.push(request);
+        numbers.push(number);
+    }
+    send(client, file, requests, &numbers)
+}
+
+fn send(client: &mut Client, file: &Path, requests: Vec<Value>, numbers: &[u32]) -> Outcome {
+    let answers = client.ask(&json!({ "op": "batch", "requests": requests }))?;
+    for (answer, number) in answers.as_array().into_iter().flatten().zip(numbers) {
+        if let Some(error) = answer["error"].as_str() {
+            return Err(Failure::failed(format_args!("{}:{number}: {error}; lines before it were written", file.display())));
+        }
+    }
+    Ok(())
+}
+
+fn watch(client: &mut Client, handlers: &[String], interval: f64) -> Outcome {
+    let wait = Duration::try_from_secs_f64(interval).map_err(|_| Failure::usage("--interval takes seconds"))?;
+    let signals = Signals::watch()?;
+    while !signals.stop() {
+        let values = handlers.iter().map(|handler| client.value(handler)).collect::<Outcome<Vec<_>>>()?;
+        let mut out = Out::new();
+        out.line(&values.join("\t"))?;
+        out.flush()?;
+        std::thread::sleep(wait);
+    }
+    Ok(())
+}
+
+fn stats(client: &mut Client, json: bool, out: &mut Out) -> Outcome {
+    let stats = client.ask(&json!({ "op": "stats" }))?;
+    if json {
+        return out.json(&stats);
+    }
+    for element in stats["elements"].as_array().into_iter().flatten() {
+        let name = element["name"].as_str().unwrap_or_default();
+        let dropped: u64 = element["dropped"].as_object().into_iter().flatten().filter_map(|(_, count)| count.as_u64()).sum();
+        out.line(&format!("{name} :: {}\t{} in\t{dropped} dropped", element["class"].as_str().unwrap_or_default(), element["packets"]))?;
+    }
+    out.line(&format!("arrived\t{}", stats["arrived"]))
+}

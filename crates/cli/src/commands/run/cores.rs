@@ -1,0 +1,126 @@
+//! `netvm run --place`: a configuration on several threads.
+
+use super::Args;
+use super::configuration::{Terminal, announce, asked, say_handlers, tell, warn};
+use crate::failure::{self, Failure, Outcome};
+use crate::out::Out;
+use crate::progress::Progress;
+use crate::signals::Signals;
+use netvm::application::{Application, Cores, Library, Placement, Reading, Settings};
+use netvm::control::Server;
+use netvm::io::device::Spec;
+use std::time::Instant;
+
+/// The most replicas that are asked for.
+const MOST: usize = 256;
+
+/// How many replicas there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// As many as cores.
+    Auto,
+    /// So many.
+    Replicas(usize),
+}
+
+/// `auto`, `pipeline` or `rtc:N`.
+pub(crate) fn parse(text: &str) -> Result<Place, String> {
+    match text.split_once(':') {
+        None if text == "auto" => Ok(Place::Auto),
+        None if text == "pipeline" => Ok(Place::Replicas(1)),
+        Some(("rtc", number)) => match number.parse() {
+            Ok(replicas) if (1..=MOST).contains(&replicas) => Ok(Place::Replicas(replicas)),
+            _ => Err(format!("rtc takes from 1 to {MOST} replicas")),
+        },
+        _ => Err("expected auto, pipeline, or rtc:N with the number of replicas".to_owned()),
+    }
+}
+
+impl Place {
+    fn replicas(self) -> usize {
+        match self {
+            Self::Auto => std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST)),
+            Self::Replicas(replicas) => replicas,
+        }
+    }
+}
+
+/// Which thread each element is on, and why.
+pub(super) fn explain(args: &Args, application: &Application, replicas: usize) -> Outcome<Placement> {
+    let placement = Placement::new(application.application(), &args.relax)
+        .map_err(|why| Failure::failed(format_args!("this configuration runs on one thread only: {why}")))?;
+    if args.explain_place {
+        failure::eprint_lossy(placement.explain(application.application(), Some(replicas)).trim_end());
+    }
+    Ok(placement)
+}
+
+pub(super) fn run(
+    args: &Args,
+    place: Place,
+    application: &Application,
+    (settings, server): (Settings, Option<Server>),
+    signals: &Signals,
+    reading: &Reading,
+) -> Outcome {
+    if let Some((device, tap)) = settings.live.iter().find(|(_, spec)| matches!(spec, Spec::Tap(_))) {
+        return Err(Failure::usage(format_args!("--map {device}={tap}: a TAP interface is for runs on one thread; leave --place out")));
+    }
+    let live = !settings.live.is_empty();
+    let replicas = place.replicas();
+    let placement = explain(args, application, replicas)?;
+    let begun = Instant::now();
+    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: args.json, asked: None });
+    let mut cores = application.start_on(placement, replicas, args.engine.get(), args.engine.settings(), settings, host)?;
+    announce(&cores.stats());
+    let whole = drive(&mut cores, signals, server);
+    let handlers = if args.json { asked(cores.graph(), &args.handlers)? } else { Vec::new() };
+    if !args.json {
+        say_handlers(cores.graph(), &args.handlers)?;
+    }
+    let stats = cores.stats();
+    tell(args, &stats, handlers, begun.elapsed().as_secs_f64())?;
+    warn(application, &Library::of(&reading.elements), &stats);
+    // A run on live devices has no other end than a signal.
+    if !live {
+        signals.result()?;
+    }
+    if whole { Ok(()) } else { Err(Failure::told()) }
+}
+
+/// Runs to the end or to a signal, and completes outputs. False if something was damaged.
+fn drive(cores: &mut Cores, signals: &Signals, mut server: Option<Server>) -> bool {
+    let mut bar = Progress::new(true);
+    cores.start();
+    while cores.turn() {
+        bar.at(cores.progress());
+        if let Some(server) = &mut server {
+            server.serve(cores);
+        }
+        if signals.stop() {
+            cores.stop();
+        }
+    }
+    bar.clear();
+    let faults = cores.finish();
+    for fault in &faults {
+        let graph = cores.graph();
+        failure::error(&format!("{} :: {}: {}", graph.name(fault.instance), graph.class(fault.instance), fault.message));
+    }
+    faults.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placements_are_read() {
+        assert_eq!(parse("auto"), Ok(Place::Auto));
+        assert_eq!(parse("pipeline"), Ok(Place::Replicas(1)));
+        assert_eq!(parse("rtc:4"), Ok(Place::Replicas(4)));
+        for wrong in ["rtc", "rtc:0", "rtc:x", "rtc:257", "4", ""] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! `netvm run --control` and `netvm ctl`, and Click's protocol: a running configuration asked and changed, by clients that behave and others.
+
+use super::tools::{Dir, netvm};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+/// It runs until it is told to end.
+const ENDLESS: &str = "RatedSource(DATA abcdef, RATE 5000) -> c :: Counter -> s :: Switch(0); s[0] -> d :: Discard; s[1] -> e :: Discard;
+    Idle -> rt :: RadixIPLookup(10.0.0.0/8 0) -> Discard;";
+
+/// A run that is ended when the test is.
+struct Running {
+    child: Child,
+    socket: PathBuf,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Running {
+    fn start(config: &str, socket: &Path, more: &[&str]) -> Self {
+        let control = format!("--control={}", socket.display());
+        let mut command = netvm(["run", "-e", config, &control]);
+        let child = command.args(more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let running = Self { child, socket: socket.to_owned() };
+        running.wait(|| UnixStream::connect(socket).is_ok());
+        running
+    }
+
+    fn wait(&self, until: impl Fn() -> bool) {
+        let end = Instant::now() + PATIENCE;
+        while !until() {
+            assert!(Instant::now() < end, "it takes too long");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn ctl(&self, args: &[&str]) -> Output {
+        ctl(&self.socket, args)
+    }
+
+    fn says(&self, args: &[&str]) -> String {
+        let output = self.ctl(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn fails(&self, args: &[&str]) -> String {
+        let output = self.ctl(args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    fn number(&self, handler: &str) -> u64 {
+        self.says(&["read", handler]).trim().parse().unwrap()
+    }
+}
+
+fn ctl(socket: &Path, args: &[&str]) -> Output {
+    let socket = socket.display().to_string();
+    netvm([&["ctl", "--socket", &socket], args].concat()).output().unwrap()
+}
+
+#[test]
+fn a_run_is_asked_changed_and_ended() {
+    let dir = Dir::new("control");
+    let mut run = Running::start(ENDLESS, &PathBuf::from(dir.file("c.sock")), &[]);
+    run.wait(|| run.number("c.count") > 100);
+    assert_eq!(std::fs::metadata(&run.socket).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(run.says(&["list"]).contains("c :: Counter\n"));
+    let handlers = run.says(&["list", "c"]);
+    assert!(handlers.contains("count\tr\n") && handlers.contains("reset\tw\n"), "{handlers}");
+    assert!(run.says(&["list", "c", "--json"]).contains(r#""class":"Counter""#));
+    assert_eq!(run.number("e.count"), 0);
+    run.says(&["write", "s.switch", "1"]);
+    run.wait(|| run.number("e.count") > 0);
+    let stopped = run.number("d.count");
+    assert_eq!(run.says(&["read", "d.count", "s.switch"]), format!("d.count:\n{stopped}\n\ns.switch:\n1\n\n"));
+    let stats = run.says(&["stats", "--json"]);
+    assert!(stats.contains(r#""name":"c""#) && stats.contains(r#""arrived""#), "{stats}");
+    assert!(run.says(&["stats"]).contains("c :: Counter\t"));
+    for (args, why) in [
+        (&["read", "x.count"][..], "no element named 'x'"),
+        (&["read", "c.cuont"], "no handler named 'c.cuont'"),
+        (&["write", "c.count", "1"], "can only be read"),
+        (&["list", "x"], "no element named 'x'"),
+    ] {
+        assert!(run.fails(args).contains(why), "{args:?}: {}", run.fails(args));
+    }
+    run.says(&["stop"]);
+    assert!(run.child.wait().unwrap().success());
+    assert!(!run.socket.exists());
+    assert!(String::from_utf8_lossy(&ctl(&run.socket, &["list"]).stderr).contains("c.sock"));
+}
+
+#[test]
+fn tables_are_loaded_from_files() {
+    let dir = Dir::new("control-load");
+    let run = Running::start(ENDLESS, &PathBuf::from(dir.file("c.sock")), &[]);
+    let routes: String = (0..20_000).map(|n| format!("172.{}.{}.0/24 0\n", 16 + n / 256 % 16, n % 256)).collect::<Vec<_>>().concat();
+    let routes: std::collections::BTreeSet<&str> = routes.lines().collect();
+    let file = PathBuf::from(dir.file("routes.txt"));
+    std::fs::write(&file, format!("# routes\n\n{}\n", routes.iter().copied().collect::<Vec<_>>().join("\n"))).unwrap();
+    run.says(&["load", "rt.add", &file.display().to_string()]);
+    assert_eq!(run.says(&["read", "rt.table"]).lines().count(), routes.len() + 1);
+    std::fs::write(&file, "192.168.0.0/16 0\nnonsense\n192.168.1.0/24 0\n").unwrap();
+    let told = run.fails(&["load", "rt.add", &file.display().to_string()]);
+    assert!(told.contains("routes.txt:2: ") && told.contains("lines before it were written"), "{told}");
+    let table = run.says(&["read", "rt.table"]);
+    assert!(table.contains("192.168.0.0/16") && !table.contains("192.168.1.0/24"));
+}
+
+#[test]
+fn a_socket_that_a_killed_run_left_is_taken() {
+    let dir = Dir::new("control-killed");
+    let socket = PathBuf::from(dir.file("c.sock"));
+    let mut first = Running::start(ENDLESS, &socket, &[]);
+    first.child.kill().unwrap();
+    first.child.wait().unwrap();
+    assert!(socket.exists());
+    let second = Running::start(ENDLESS, &socket, &[]);
+    assert!(second.says(&["read", "c.class"]).contains("Counter"));
+    // One that is in use is not.
+    let control = format!("--control={}", socket.display());
+    let third = netvm(["run", "-e", ENDLESS, &control]).output().unwrap();
+    assert_eq!(third.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&third.stderr).contains("in use"));
+}
+
+/// What a client says, and the answers that come.
+fn talk(socket: &Path, lines: &[u8], answers: usize) -> Vec<String> {
+    let mut stream = UnixStream::connect(socket).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let from = BufReader::new(stream.try_clone().unwrap());
+    // The server may have hung up.
+    let _ = stream.write_all(lines);
+    from.lines().take(answers).map_while(Result::ok).collect()
+}
+
+#[test]
+fn hostile_clients_are_answered_or_hung_up_on() {
+    let dir = Dir::new("control-hostile");
+    let run = Running::start(ENDLESS, &PathBuf::from(dir.file("c.sock")), &[]);
+    let deep = [vec![b'['; 100_000], b"\n".to_vec()].concat();
+    for (line, answer) in [
+        (&b"{\n"[..], "not JSON"),
+        (b"[]\n", "has no op"),
+        (br#"{"op":"fly","id":7}"#, ""),
+        (b"{\"op\":\"fly\",\"id\":7}\n", "no op 'fly'"),
+        (b"{\"op\":\"read\"}\n", "names no handler"),
+        (b"{\"op\":\"read\",\"handler\":7}\n", "names no handler"),
+        (b"{\"op\":\"batch\"}\n", "has a list"),
+        (b"{\"op\":\"batch\",\"requests\":[{\"op\":\"batch\",\"requests\":[]}]}\n", "a batch has no batches"),
+        (&deep, "not JSON"),
+    ] {
+        let answers = talk(&run.socket, line, if answer.is_empty() { 1 } else { 2 });
+        assert!(answers[0].contains(r#""protocol":1"#), "{answers:?}");
+        assert!(answer.is_empty() || answers[1].contains(answer), "{answers:?}");
+    }
+    let with_id = talk(&run.socket, b"{\"op\":\"read\",\"handler\":\"c.class\",\"id\":[1]}\n", 2);
+    assert_eq!(with_id[1], r#"{"id":[1],"ok":"Counter"}"#);
+    // A line without end, and bytes that are no text.
+    assert_eq!(talk(&run.socket, &vec![b'x'; 3 << 20], 9).len(), 1);
+    assert_eq!(talk(&run.socket, b"\xff\xfe\n", 9).len(), 1);
+    let many: Vec<UnixStream> = (0..40).map(|_| UnixStream::connect(&run.socket).unwrap()).collect();
+    let refused = many.iter().filter(|stream| {
+        let mut text = String::new();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        BufReader::new(*stream).read_line(&mut text).is_ok() && text.contains("too many")
+    });
+    assert!(refused.count() >= 20);
+    drop(many);
+    run.wait(|| run.ctl(&["read", "c.class"]).status.success());
+}
+
+#[test]
+fn clicks_protocol_is_spoken_where_a_configuration_asks_for_it() {
+    let dir = Dir::new("control-click");
+    let socket = PathBuf::from(dir.file("click.sock"));
+    let doors = format!("{ENDLESS} ControlSocket(unix, {}); ControlSocket(unix, {}r, READONLY true)", socket.display(), socket.display());
+    let mut command = netvm(["run", "-e", &doors]);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let run = Running { child, socket: socket.clone() };
+    let other = PathBuf::from(dir.file("click.sockr"));
+    run.wait(|| UnixStream::connect(&socket).is_ok() && UnixStream::connect(&other).is_ok());
+    let lines = b"READ c.class\r\nWRITE s.switch 1\nREAD s.switch\nREAD x.y\nREAD c.nothing\nCHECKREAD c.count\nCHECKWRITE c.count\nFLY c.count\nREAD\nWRITEDATA s.switch 1\n0QUIT\n";
+    let mut stream = UnixStream::connect(&socket).unwrap();
+    stream.write_all(lines).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let wanted = "Click::ControlSocket/1.3\r\n200 Read handler 'c.class' OK\r\nDATA 7\r\nCounter200 Write handler 's.switch' OK\r\n200 Read handler 's.switch' OK\r\nDATA 1\r\n1";
+    assert!(text.starts_with(wanted), "{text}");
+    for line in [
+        "510 no element named 'x'\r\n",
+        "511 no handler named 'c.nothing'",
+        "200 Read handler 'c.count' OK\r\n511 No write handler",
+        "501 Command 'FLY'",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(text.ends_with("500 Wrong number of arguments to 'READ'\r\n200 Write handler 's.switch' OK\r\n200 Goodbye!\r\n"), "{text}");
+    let refused = talk(&other, b"WRITE s.switch 1\nREAD c.class\n", 3);
+    assert!(refused[1].starts_with("530 Permission denied") && refused[2].starts_with("200 Read"), "{refused:?}");
+}
+
+#[test]
+fn without_a_socket_it_is_said_how_to_name_one() {
+    let dir = Dir::new("control-none");
+    let output = netvm(["ctl", "list"]).env("XDG_RUNTIME_DIR", PathBuf::from(dir.file(""))).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no configuration runs with --control"));
+    let mut command: Command = netvm(["run", "-e", ENDLESS, "--control"]);
+    let child = command.env("XDG_RUNTIME_DIR", PathBuf::from(dir.file(""))).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut run = Running { child, socket: PathBuf::new() };
+    let mut told = String::new();
+    BufReader::new(run.child.stderr.take().unwrap()).read_line(&mut told).unwrap();
+    assert!(told.starts_with("control socket "), "{told}");
+    let found = netvm(["ctl", "read", "c.class"]).env("XDG_RUNTIME_DIR", PathBuf::from(dir.file(""))).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&found.stdout), "Counter\n");
+}

@@ -1,0 +1,60 @@
+//! P4 programs from outside: run, traced, and what the control plane says.
+
+use super::tools::{Dir, run_args};
+use netvm::io::{LinkType, Timestamp};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/p4/");
+
+/// An Ethernet frame from a source.
+fn frame(source: u8) -> (Timestamp, Vec<u8>) {
+    let mut bytes = vec![0; 16];
+    (bytes[11], bytes[12]) = (source, 8);
+    (Timestamp::from_nanos(1, 0), bytes)
+}
+
+#[test]
+fn digests_and_registers_are_printed_behind_a_run() {
+    let dir = Dir::new("p4-run");
+    let capture = dir.capture("in.pcap", LinkType::EN10MB, &[frame(2), frame(3)]);
+    let entries = dir.write("entries.txt", "add known src:00:00:00:00:00:02 NoAction()\n");
+    let then = dir.write("then.txt", "register_read sums\n");
+    let program = format!("{FOLDER}learn.p4");
+    let (input, out) = (format!("3={capture}"), format!("1={}", dir.file("out.pcap")));
+    let args = ["run", &program, "--entries", &entries, "--in", &input, "--out", &out, "--digests", "--then", &then];
+    assert_eq!(run_args(&args).good(), "digest seen_t at 0 us: src=0x3 port=0x3\nsums = 0, 0, 32, 0\n");
+    let wrong = dir.write("wrong.txt", "add known sr:1 NoAction()\n");
+    assert!(run_args(&["run", &program, "--entries", &wrong, "--in", &input]).bad(1).contains("line 1: there is no key `sr`"));
+    let other = run_args(&["run", "x.netil", "--digests"]).bad(2);
+    assert!(other.contains("--digests"), "{other}");
+}
+
+#[test]
+fn a_packet_is_traced_through_parser_tables_and_actions() {
+    let dir = Dir::new("p4-trace");
+    let capture = dir.capture("in.pcap", LinkType::EN10MB, &[frame(2), frame(3)]);
+    let entries = dir.write("entries.txt", "add known src:00:00:00:00:00:02 NoAction()\n");
+    let program = format!("{FOLDER}learn.p4");
+    let input = format!("3={capture}");
+    let base = ["trace", &program, "--entries", &entries, "--in", &input];
+    let first = run_args(&[&base[..], &["--packet", "1"]].concat()).good();
+    for wanted in [
+        "state start",
+        "extract h.eth: ",
+        "table In.known: h.eth.src=0x2",
+        "hit h.eth.src: 0x2",
+        "action NoAction()",
+        "sent by port 1, 16 bytes",
+    ] {
+        assert!(first.contains(wanted), "{wanted}: {first}");
+    }
+    let second = run_args(&[&base[..], &["--packet", "2", "--json"]].concat()).good();
+    let json: serde_json::Value = serde_json::from_str(&second).expect("JSON");
+    let events = json["steps"][0]["events"].as_array().expect("events");
+    let kinds: Vec<&str> = events.iter().filter_map(|e| e["kind"].as_str()).collect();
+    assert!(kinds.contains(&"miss") && !kinds.contains(&"hit"), "{kinds:?}");
+    let written = events.iter().find(|e| e["name"] == "s.egress_spec").expect("an assignment");
+    assert_eq!(written["changes"][0], serde_json::json!({"field": "s.egress_spec", "before": "0x0", "after": "0x1"}));
+    assert!(written["place"].as_str().is_some_and(|p| p.ends_with("learn.p4:35:9")), "{written}");
+    assert!(run_args(&[&base[..], &["--packet", "9"]].concat()).bad(1).contains("there is no packet 9: 2 arrived"));
+    assert!(run_args(&["trace", &program]).bad(2).contains("say which packets"));
+}

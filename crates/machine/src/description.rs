@@ -1,0 +1,382 @@
+//! A machine as data, read from TOML; the built-in machines.
+//!
+//! A built-in file says beside each number where it is from, or that it is estimated. Limits keep a file from asking for memory or time without bound.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Built-in machines: their names and files.
+const BUILT_IN: &[(&str, &str)] = &[
+    ("ixp1200", include_str!("../machines/ixp1200.toml")),
+    ("netthreads", include_str!("../machines/netthreads.toml")),
+    ("octeon", include_str!("../machines/octeon.toml")),
+];
+/// The place name of what costs no access.
+pub const REGISTER: &str = "register";
+const MOST_THREADS: u32 = 1024;
+const MOST_CYCLES: u32 = 1_000_000;
+const MOST_CACHE: u32 = 1 << 26;
+
+/// A machine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// One word.
+    pub name: String,
+    /// What it is, in one line.
+    pub description: String,
+    /// Cycles a second, in millions.
+    pub clock_mhz: f64,
+    /// Cores and their threads.
+    pub processor: Processor,
+    /// Instructions of the machine for one NetIL instruction, by class.
+    pub instructions: Instructions,
+    /// Memories by name.
+    #[serde(default)]
+    pub memory: BTreeMap<String, Memory>,
+    /// Buses by name.
+    #[serde(default)]
+    pub bus: BTreeMap<String, Bus>,
+    /// Where a program's memories lie.
+    pub place: Place,
+    /// What lookups cost.
+    pub lookup: Lookups,
+    /// Locks.
+    pub locks: Locks,
+    /// The transactional unit, if there is one.
+    pub transactions: Option<Transactions>,
+    /// How packets arrive.
+    pub receive: Port,
+    /// How packets leave.
+    pub transmit: Port,
+}
+
+/// How a core chooses the thread that issues next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Schedule {
+    /// A thread runs until it waits for something.
+    Swap,
+    /// The next ready thread each cycle.
+    Interleave,
+}
+
+/// Cores.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Processor {
+    /// How many.
+    pub cores: u32,
+    /// Hardware threads of each.
+    pub threads: u32,
+    /// How the next is chosen.
+    pub schedule: Schedule,
+    /// Instructions a cycle.
+    #[serde(default = "one")]
+    pub issue: u32,
+    /// Cycles that a change of threads takes.
+    #[serde(default)]
+    pub swap_cycles: u32,
+    /// Instructions that a core's control store holds; 0: no limit.
+    #[serde(default)]
+    pub control_store: u32,
+}
+
+/// The machine's instructions for one of NetIL's, by class.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Instructions {
+    /// Constants, locals, and moves on the stack: operands of other instructions in registers.
+    pub stack: f64,
+    /// Arithmetic.
+    pub alu: f64,
+    /// Arithmetic of more than 32 bits, for each limb of 64.
+    pub wide: f64,
+    /// Branches, calls.
+    pub branch: f64,
+    /// What an access takes besides the access itself: address and check.
+    pub memory: f64,
+    /// For each four bytes of checksums, hashes and scans.
+    pub digest: f64,
+    /// Changes of the packet's head and tail, and sending.
+    pub packet: f64,
+    /// An operation of a coprocessor.
+    pub unit: f64,
+}
+
+/// A memory.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// Cycles from the beginning of service to the first unit.
+    pub latency: u32,
+    /// Cycles that each unit keeps the memory busy.
+    pub service: u32,
+    /// Bytes of a unit.
+    pub width: u32,
+    /// Requests that wait and are served; who asks for more waits until one is done. 0: no limit.
+    #[serde(default)]
+    pub queue: u32,
+    /// Threads go on after a store.
+    #[serde(default)]
+    pub posted_stores: bool,
+    /// The bus that requests pass.
+    pub bus: Option<String>,
+    /// A direct-mapped cache of that many bytes stands before the memory `behind`.
+    #[serde(default)]
+    pub cache_bytes: u32,
+    /// What a miss of the cache asks.
+    pub behind: Option<String>,
+}
+
+/// A bus.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bus {
+    /// Cycles that a request takes it.
+    pub service: u32,
+}
+
+/// Where a program's memories lie: a memory's name, or `register`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// The packet.
+    pub packet: String,
+    /// Annotations.
+    pub info: String,
+    /// Data memory of an element.
+    pub data: String,
+    /// Memory that elements share.
+    pub shared: String,
+    /// Constants.
+    pub initialised: String,
+    /// Tables.
+    pub table: String,
+}
+
+/// What a lookup costs, by how keys match.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lookups {
+    /// The same key.
+    pub exact: Lookup,
+    /// The longest prefix.
+    pub prefix: Lookup,
+    /// Masks, ranges.
+    pub ternary: Lookup,
+    /// A set of constants.
+    pub set: Lookup,
+}
+
+/// One kind of lookup.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lookup {
+    /// Instructions besides the accesses.
+    pub instructions: f64,
+    /// Reads, one after the other.
+    pub reads: u32,
+    /// Bytes of each.
+    pub bytes: u32,
+}
+
+/// Locks.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Locks {
+    /// How many there are.
+    pub mutexes: u32,
+    /// Cycles to take one, and to give it to who waits.
+    pub cycles: u32,
+    /// Instructions to put a packet into the queue of another thread.
+    #[serde(default)]
+    pub enqueue: f64,
+}
+
+/// The transactional unit.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transactions {
+    /// Bits of a signature; 0: exact sets.
+    pub signature_bits: u32,
+    /// Cycles to undo a word.
+    pub undo_cycles: u32,
+}
+
+/// What stands between the wire and the threads.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Port {
+    /// Packets that it holds.
+    pub slots: u32,
+    /// Instructions that a thread needs for a packet.
+    pub instructions: f64,
+    /// Accesses that it needs for a packet, by memory.
+    #[serde(default)]
+    pub accesses: BTreeMap<String, u32>,
+    /// Packets leave in the order in which they arrived.
+    #[serde(default)]
+    pub in_order: bool,
+    /// Bytes that pass in a cycle; 0: no limit.
+    #[serde(default)]
+    pub bytes_per_cycle: f64,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// What is wrong with a description.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault(String);
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// The built-in machines, by name.
+pub fn built_in() -> impl Iterator<Item = (&'static str, &'static str)> {
+    BUILT_IN.iter().copied()
+}
+
+/// A built-in machine.
+pub fn named(name: &str) -> Option<Machine> {
+    let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
+    Machine::read(text).ok()
+}
+
+impl Machine {
+    /// Reads a description.
+    ///
+    /// # Errors
+    /// It is not TOML, lacks something, or says what cannot be.
+    pub fn read(text: &str) -> Result<Self, Fault> {
+        let machine: Self = toml::from_str(text).map_err(|error| Fault(error.to_string().trim_end().to_owned()))?;
+        machine.check()?;
+        Ok(machine)
+    }
+
+    /// Threads of all cores.
+    pub fn threads(&self) -> u32 {
+        self.processor.cores * self.processor.threads
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let threads = self.processor.cores.checked_mul(self.processor.threads).unwrap_or(u32::MAX);
+        within("cores × threads", threads, 1, MOST_THREADS)?;
+        within("processor.issue", self.processor.issue, 1, 64)?;
+        within("processor.swap_cycles", self.processor.swap_cycles, 0, MOST_CYCLES)?;
+        within("locks.mutexes", self.locks.mutexes, 1, 1 << 16)?;
+        within("locks.cycles", self.locks.cycles, 0, MOST_CYCLES)?;
+        within("receive.slots", self.receive.slots, 1, 1 << 16)?;
+        within("transmit.slots", self.transmit.slots, 1, 1 << 16)?;
+        if !(self.clock_mhz.is_finite() && self.clock_mhz > 0.0) {
+            return Err(Fault(format!("clock_mhz is {}, which is no frequency", self.clock_mhz)));
+        }
+        self.weights().into_iter().try_for_each(|(what, weight)| match (0.0..=10_000.0).contains(&weight) {
+            true => Ok(()),
+            false => Err(Fault(format!("{what} is {weight}; it is between 0 and 10000"))),
+        })?;
+        self.memory.iter().try_for_each(|(name, memory)| self.check_memory(name, memory))?;
+        self.bus.iter().try_for_each(|(name, bus)| within(&format!("bus.{name}.service"), bus.service, 0, MOST_CYCLES))?;
+        self.check_places()
+    }
+
+    fn weights(&self) -> Vec<(&'static str, f64)> {
+        let (i, l) = (&self.instructions, &self.lookup);
+        vec![
+            ("instructions.stack", i.stack),
+            ("instructions.alu", i.alu),
+            ("instructions.wide", i.wide),
+            ("instructions.branch", i.branch),
+            ("instructions.memory", i.memory),
+            ("instructions.digest", i.digest),
+            ("instructions.packet", i.packet),
+            ("instructions.unit", i.unit),
+            ("lookup.exact.instructions", l.exact.instructions),
+            ("lookup.prefix.instructions", l.prefix.instructions),
+            ("lookup.ternary.instructions", l.ternary.instructions),
+            ("lookup.set.instructions", l.set.instructions),
+            ("locks.enqueue", self.locks.enqueue),
+            ("receive.instructions", self.receive.instructions),
+            ("transmit.instructions", self.transmit.instructions),
+            ("transmit.bytes_per_cycle", self.transmit.bytes_per_cycle),
+        ]
+    }
+
+    fn check_memory(&self, name: &str, memory: &Memory) -> Result<(), Fault> {
+        within(&format!("memory.{name}.width"), memory.width, 1, 4096)?;
+        within(&format!("memory.{name}.latency"), memory.latency, 0, MOST_CYCLES)?;
+        within(&format!("memory.{name}.service"), memory.service, 0, MOST_CYCLES)?;
+        within(&format!("memory.{name}.cache_bytes"), memory.cache_bytes, 0, MOST_CACHE)?;
+        if let Some(bus) = memory.bus.as_ref().filter(|bus| !self.bus.contains_key(*bus)) {
+            return Err(Fault(format!("memory.{name} is on the bus `{bus}`, which is not described")));
+        }
+        match (&memory.behind, memory.cache_bytes) {
+            (None, 0) => Ok(()),
+            (Some(behind), 1..) => match self.memory.get(behind) {
+                Some(backing) if backing.behind.is_none() => Ok(()),
+                _ => Err(Fault(format!("memory.{name} is before `{behind}`, which is not a memory without cache"))),
+            },
+            _ => Err(Fault(format!("memory.{name} has only one of `cache_bytes` and `behind`"))),
+        }
+    }
+
+    fn check_places(&self) -> Result<(), Fault> {
+        let p = &self.place;
+        let places = [&p.packet, &p.info, &p.data, &p.shared, &p.initialised, &p.table];
+        let of_ports = self.receive.accesses.iter().chain(&self.transmit.accesses);
+        for (name, count) in of_ports.clone() {
+            within(&format!("accesses to {name}"), *count, 0, 10_000)?;
+        }
+        for lookup in [&self.lookup.exact, &self.lookup.prefix, &self.lookup.ternary, &self.lookup.set] {
+            within("reads of a lookup", lookup.reads, 0, 1000)?;
+            within("bytes of a lookup", lookup.bytes, 0, 4096)?;
+        }
+        let known = |name: &String| name == REGISTER || self.memory.contains_key(name);
+        match places.into_iter().chain(of_ports.map(|(name, _)| name)).find(|name| !known(name)) {
+            Some(name) => Err(Fault(format!("`{name}` is neither a memory that is described nor `{REGISTER}`"))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn within(what: &str, value: u32, least: u32, most: u32) -> Result<(), Fault> {
+    match (least..=most).contains(&value) {
+        true => Ok(()),
+        false => Err(Fault(format!("{what} is {value}; it is between {least} and {most}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_machines_are_right() {
+        for (name, text) in built_in() {
+            let machine = Machine::read(text).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+            assert_eq!(machine.name, name);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_told_by_name() {
+        let text = named("netthreads").map(|_| BUILT_IN[1].1).unwrap();
+        let fault = |from: &str, to: &str| {
+            assert!(text.contains(from), "{from}");
+            Machine::read(&text.replacen(from, to, 1)).unwrap_err().to_string()
+        };
+        assert!(fault("cores = 2", "cores = 0").contains("cores × threads is 0"));
+        assert!(fault("clock_mhz = 125", "clock_mhz = -1").contains("no frequency"));
+        assert!(fault("behind = \"ddr\"", "behind = \"nowhere\"").contains("nowhere"));
+        assert!(fault("clock_mhz", "clok_mhz").contains("clok_mhz"));
+        assert!(fault("packet = \"input\"", "packet = \"tape\"").contains("tape"));
+    }
+}

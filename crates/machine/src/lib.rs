@@ -1,0 +1,28 @@
+//! Models of packet processors: they execute a program and count cycles.
+//!
+//! ```text
+//! program ──interpreter, watched──▶ trace ──description──▶ steps ──model──▶ report
+//! ```
+//!
+//! - [`trace`]: what a program did for each packet: instructions by class, accesses to memories and tables
+//! - [`description`]: a machine as data: clock, cores, threads, memories, buses, locks; the built-in ones
+//! - [`steps`]: a trace in the terms of one machine, with critical sections
+//! - [`model`]: cores, threads, memories and locks, event by event
+//! - [`conflicts`]: how often packets near each other touch the same state
+//! - [`saturation`]: the highest rate at which no packet is dropped
+//!
+//! Results of a program are those of the interpreter, which runs it; a model only says how long it takes. Equal inputs give equal reports.
+//!
+//! Sources: the papers on NetThreads and NetTM (ANCS 2010), NP-Click on the IXP1200 (HPCA NP workshop 2003), and the processors' public manuals.
+#![forbid(unsafe_code)]
+
+pub mod conflicts;
+pub mod description;
+pub mod model;
+pub mod saturation;
+pub mod steps;
+pub mod trace;
+
+pub use description::Machine;
+pub use model::{Options, Report, Scheme, simulate};
+pub use trace::{Recorder, Trace};

@@ -1,0 +1,363 @@
+//! What a program did for each packet: a watcher of the interpreter writes it down, in terms of no machine.
+//!
+//! A log is shared by the watchers of an application's elements. Everything from a packet's arrival to the next one's is that packet's: where packets wait in
+//! queues, what a later packet wakes is counted as its own. A trace has a limit; what comes later is counted and not kept.
+
+use netil::exec::Disposition;
+use netil::interp::{Moment, Watch};
+use netil::module::TableKind;
+use netil::table::{Op, Sem, Space};
+use netil::{Interpreter, Verified, wide};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Events that one trace keeps.
+const MOST_EVENTS: usize = 1 << 24;
+/// Where an entry's time of last use lies in it.
+pub(crate) const LAST_USE: u32 = 248;
+
+/// What an instruction is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Constants, locals, moves on the stack.
+    Stack,
+    /// Arithmetic of 32 bits.
+    Alu,
+    /// A limb of wider arithmetic.
+    Wide,
+    /// A branch, call or return.
+    Branch,
+    /// What goes with an access.
+    Memory,
+    /// Four bytes of a checksum, hash or scan.
+    Digest,
+    /// The packet's head, tail, length, way out.
+    Packet,
+    /// A coprocessor's operation.
+    Unit,
+}
+
+/// How a lookup finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The same key.
+    Exact,
+    /// The longest prefix.
+    Prefix,
+    /// Masks and ranges.
+    Ternary,
+    /// A set of constants.
+    Set,
+}
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// An element's handler begins.
+    Begin(u32),
+    /// It ends.
+    End,
+    /// Instructions of a class, one after the other.
+    Instructions(Class, u32),
+    /// An access to a memory.
+    Access {
+        /// Which.
+        space: Space,
+        /// A store.
+        write: bool,
+        /// Where.
+        address: u32,
+        /// How many bytes.
+        bytes: u32,
+    },
+    /// A lookup in a table or set; the entry is 0 if there is none.
+    Lookup {
+        /// How.
+        kind: Kind,
+        /// The table.
+        table: u32,
+        /// It changes the table: an insertion or a deletion.
+        write: bool,
+        /// A hash of the key.
+        key: u64,
+        /// What it found.
+        entry: u32,
+    },
+    /// A read or write of an entry's value.
+    Entry {
+        /// The table.
+        table: u32,
+        /// The entry.
+        entry: u32,
+        /// A store.
+        write: bool,
+        /// Where in it.
+        offset: u32,
+        /// How many bytes.
+        bytes: u32,
+    },
+}
+
+/// What was done for a packet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PacketTrace {
+    /// A number that packets of the same flow have in common.
+    pub flow: u64,
+    /// Bytes as it arrived.
+    pub bytes: u32,
+    /// What happened.
+    pub events: Vec<Event>,
+}
+
+/// An element of which a trace tells.
+#[derive(Clone, Debug)]
+pub struct Element {
+    /// Its name.
+    pub name: String,
+    /// Its program.
+    pub program: Arc<Verified>,
+}
+
+/// What was done for all packets.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// The elements, by number.
+    pub elements: Vec<Element>,
+    /// The packets in their order.
+    pub packets: Vec<PacketTrace>,
+    /// Packets that did not fit.
+    pub left_out: u64,
+}
+
+#[derive(Default)]
+struct Log {
+    trace: Trace,
+    events: usize,
+    full: bool,
+}
+
+/// Writes a trace; clones write to the same one.
+#[derive(Clone, Default)]
+pub struct Recorder(Arc<Mutex<Log>>);
+
+impl Recorder {
+    /// An interpreter of a program that writes what it does.
+    pub fn interpreter(&self, name: &str, program: Arc<Verified>) -> Interpreter {
+        let element = self.with(|log| {
+            log.trace.elements.push(Element { name: name.to_owned(), program: Arc::clone(&program) });
+            log.trace.elements.len() as u32 - 1
+        });
+        let watch = Watcher { recorder: self.clone(), element, program: Arc::clone(&program), pending: None, began: false };
+        Interpreter::watched(program, Box::new(watch))
+    }
+
+    /// A packet arrives: what follows is done for it.
+    pub fn arrives(&self, packet: &[u8]) {
+        self.with(|log| {
+            log.full = log.events >= MOST_EVENTS;
+            match log.full {
+                true => log.trace.left_out += 1,
+                false => log.trace.packets.push(PacketTrace { flow: flow(packet), bytes: packet.len() as u32, events: Vec::new() }),
+            }
+        });
+    }
+
+    /// The trace, which begins anew.
+    pub fn take(&self) -> Trace {
+        self.with(|log| std::mem::take(log).trace)
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Log) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn push(&self, event: Event) {
+        self.with(|log| {
+            // What happens before the first packet is preparation.
+            let Some(packet) = log.trace.packets.last_mut().filter(|_| !log.full) else { return };
+            if let (Some(Event::Instructions(last, count)), Event::Instructions(class, more)) = (packet.events.last_mut(), event)
+                && *last == class
+            {
+                *count = count.saturating_add(more);
+            } else if log.events < MOST_EVENTS {
+                log.events += 1;
+                packet.events.push(event);
+            }
+        });
+    }
+}
+
+/// A number for what netvm takes for a flow: addresses, protocol and ports, the same in both directions; other packets by their first 14 bytes.
+pub fn flow(packet: &[u8]) -> u64 {
+    let at = |from: usize, to: usize| packet.get(from..to).unwrap_or_default();
+    let is_v4 = at(12, 14) == [8, 0] && at(14, 15).first().is_some_and(|byte| byte >> 4 == 4);
+    if !is_v4 {
+        return hash(at(0, 14));
+    }
+    let ports = if matches!(at(23, 24), [6 | 17]) { 14 + usize::from(packet[14] & 15) * 4 } else { usize::MAX - 4 };
+    let ends = [hash(at(26, 30)) ^ hash(at(ports, ports + 2)), hash(at(30, 34)) ^ hash(at(ports + 2, ports + 4))];
+    ends[0].wrapping_add(ends[1]) ^ u64::from(packet[23])
+}
+
+/// FNV-1a, then mixed, so that few bits of it are as good as many.
+fn hash(bytes: &[u8]) -> u64 {
+    mixed(bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, byte| (h ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)))
+}
+
+/// The finaliser of SplitMix64.
+pub(crate) fn mixed(mut h: u64) -> u64 {
+    h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    h = (h ^ (h >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    h ^ (h >> 31)
+}
+
+/// What is known only when the instruction is done.
+enum Pending {
+    Lookup { kind: Kind, table: u32, write: bool, key: u64, refresh: bool },
+    Scan { at: u32, bytes: u32, len: u32 },
+}
+
+struct Watcher {
+    recorder: Recorder,
+    element: u32,
+    program: Arc<Verified>,
+    pending: Option<Pending>,
+    began: bool,
+}
+
+impl Watch for Watcher {
+    fn executes(&mut self, moment: Moment<'_>) {
+        if !std::mem::replace(&mut self.began, true) {
+            self.recorder.push(Event::Begin(self.element));
+        }
+        self.resolve(moment.stack);
+        self.instruction(moment);
+    }
+
+    fn ends(&mut self, stack: &[u64], _: Disposition) {
+        self.resolve(stack);
+        self.began = false;
+        self.recorder.push(Event::End);
+    }
+}
+
+impl Watcher {
+    fn count(&self, class: Class, n: u32) {
+        self.recorder.push(Event::Instructions(class, n));
+    }
+
+    fn access(&self, space: Space, write: bool, address: u64, bytes: u32) {
+        self.recorder.push(Event::Access { space, write, address: address as u32, bytes });
+        self.count(Class::Memory, 1);
+    }
+
+    /// What the instruction before has left on the stack.
+    fn resolve(&mut self, stack: &[u64]) {
+        let top = stack.last().copied().unwrap_or_default() as u32;
+        match self.pending.take() {
+            Some(Pending::Lookup { kind, table, write, key, refresh }) => {
+                self.recorder.push(Event::Lookup { kind, table, write, key, entry: top });
+                // The time of its last use is behind the value.
+                if refresh && top != 0 {
+                    self.recorder.push(Event::Entry { table, entry: top, write: true, offset: LAST_USE, bytes: 4 });
+                }
+            }
+            Some(Pending::Scan { at, bytes, len }) => {
+                let end = if top == u32::MAX { len } else { top.saturating_add(bytes) };
+                self.over_packet(at.into(), end.saturating_sub(at));
+            }
+            None => {}
+        }
+    }
+
+    fn over_packet(&self, at: u64, len: u32) {
+        self.access(Space::Packet, false, at, len);
+        self.count(Class::Digest, len.div_ceil(4));
+    }
+
+    fn instruction(&mut self, moment: Moment<'_>) {
+        let nth = |n: usize| moment.stack.len().checked_sub(n).and_then(|at| moment.stack.get(at)).copied().unwrap_or_default();
+        let width = moment.inst.imm[0];
+        let limbs = width.div_ceil(64);
+        match moment.inst.op.row().sem {
+            Sem::Load(space, bytes, _) => self.access(space, false, nth(1), bytes.into()),
+            Sem::Store(space, bytes) => self.access(space, true, nth(1), bytes.into()),
+            Sem::WideLoad(space) => self.access(space, false, nth(1), width / 8),
+            Sem::WideStore(space) => self.access(space, true, nth(1), width / 8),
+            Sem::Copy(from, to) => {
+                self.access(from, false, nth(3), nth(1) as u32);
+                self.access(to, true, nth(2), nth(1) as u32);
+            }
+            Sem::Bin(_) | Sem::Checked(..) | Sem::Un(_) => self.count(Class::Alu, 1),
+            Sem::WideBin(_) | Sem::WideUn(_) | Sem::WideCmp(_) => self.count(Class::Wide, limbs),
+            Sem::JumpCmp(_) | Sem::JumpZero(_) => self.count(Class::Branch, 1),
+            Sem::JumpField(_) => {
+                self.over_packet(nth(3), nth(1) as u32);
+                self.over_packet(nth(2), nth(1) as u32);
+                self.count(Class::Branch, 1);
+            }
+            Sem::Scan(bytes) => {
+                self.pending = Some(Pending::Scan { at: nth(2) as u32, bytes: bytes.into(), len: moment.packet_len });
+            }
+            Sem::Own => self.own(moment, nth),
+        }
+    }
+
+    fn own(&mut self, moment: Moment<'_>, nth: impl Fn(usize) -> u64) {
+        let inst = moment.inst;
+        match inst.op {
+            Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::SetHas => self.lookup(moment),
+            Op::TLoad | Op::TStore => {
+                let [table, width, offset] = inst.imm;
+                let (entry, write) = (nth(1) as u32, inst.op == Op::TStore);
+                self.recorder.push(Event::Entry { table, entry, write, offset, bytes: width / 8 });
+                self.count(Class::Memory, 1);
+            }
+            Op::ChksumCalc | Op::CrcCalcPkt | Op::ChksumJump => self.over_packet(nth(2), nth(1) as u32),
+            Op::IpLen => self.access(Space::Packet, false, nth(1), 1),
+            Op::Jump | Op::JumpW | Op::Switch | Op::Call | Op::CallW | Op::Ret | Op::Exit => self.count(Class::Branch, 1),
+            Op::Hash => self.count(Class::Digest, inst.imm[0]),
+            Op::ChksumAdd | Op::ChksumSub | Op::CrcCalc | Op::Hash32 => self.count(Class::Digest, 1),
+            Op::CoproInit | Op::CoproInvoke => self.count(Class::Unit, 1),
+            op => self.count(class(op), 1),
+        }
+    }
+
+    fn lookup(&mut self, moment: Moment<'_>) {
+        let module = self.program.module();
+        let n = moment.inst.imm[0] as usize;
+        let (kind, bits) = match moment.inst.op {
+            Op::SetHas => (Kind::Set, module.sets.get(n).map_or(32, netil::set::Set::width)),
+            _ => module.tables.get(n).map_or((Kind::Exact, 32), |table| (kind(table.kind), table.key_bits)),
+        };
+        let limbs = wide::limbs(bits).min(moment.stack.len());
+        let key = &moment.stack[moment.stack.len() - limbs..];
+        let key = key.iter().fold(0, |h, limb| mixed(h ^ limb));
+        let write = matches!(moment.inst.op, Op::TInsert | Op::TDelete);
+        let refresh = moment.inst.op == Op::TFind && module.tables.get(n).is_some_and(|table| table.timeout_ns > 0);
+        self.pending = Some(Pending::Lookup { kind, table: n as u32, write, key, refresh });
+    }
+}
+
+fn kind(kind: TableKind) -> Kind {
+    match kind {
+        TableKind::Exact => Kind::Exact,
+        TableKind::Prefix => Kind::Prefix,
+        TableKind::Ternary | TableKind::Range => Kind::Ternary,
+    }
+}
+
+/// Of instructions whose class depends on nothing else.
+pub(crate) fn class(op: Op) -> Class {
+    match op {
+        Op::Push | Op::Push2 | Op::PushC0 | Op::PushC1 | Op::PushC2 | Op::PushCm1 | Op::WPush => Class::Stack,
+        Op::Pop | Op::PopI | Op::Dup | Op::Swap | Op::LocLoad | Op::LocStore | Op::Nop | Op::Break => Class::Stack,
+        // Values of 64-bit limbs are moved by naming their registers.
+        Op::WZext | Op::WTrunc | Op::TNone => Class::Stack,
+        Op::WSext | Op::WSlice | Op::WConcat | Op::WSelect => Class::Wide,
+        Op::PktSend | Op::PktSendDup | Op::PktReceive | Op::PktDrop | Op::PktPush | Op::PktPull | Op::PktTrim | Op::PktGrow => {
+            Class::Packet
+        }
+        Op::PktHold | Op::PktTake | Op::PktUnpull | Op::PktAsk | Op::ExbufCreate | Op::ExbufDelete | Op::InfoClr => Class::Packet,
+        _ => Class::Alu,
+    }
+}

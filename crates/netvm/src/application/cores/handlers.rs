@@ -1,0 +1,191 @@
+//! Handlers and statistics of elements that run on other threads: who has them, and what several replicas say together.
+
+use super::{Graph, Stage, lock};
+use runtime::graph::ring::Elsewhere;
+use runtime::graph::{Described, Fault, Stats};
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
+
+/// What a thread is asked.
+pub(super) enum Request {
+    /// The run begins.
+    Go,
+    Read(String, String, Sender<Result<String, String>>),
+    Write(String, String, Sender<Result<(), String>>),
+    Stats(Sender<WorkerStats>),
+    Elements(Sender<Vec<Described>>),
+    /// Outputs are to be completed.
+    Finish(Sender<()>),
+}
+
+/// What became of packets on a thread.
+pub(super) struct WorkerStats {
+    pub stats: Stats,
+    /// It has the sources.
+    pub sources: bool,
+}
+
+/// Answers a request, with what could not be completed.
+pub(super) fn answer(graph: &mut Graph, request: Request, stage: Stage) -> Option<Vec<Fault>> {
+    // Who asked may have gone.
+    match request {
+        Request::Go => {}
+        Request::Read(handler, text, reply) => drop(reply.send(graph.read(&handler, &text, None))),
+        Request::Write(handler, text, reply) => drop(reply.send(graph.write(&handler, &text, None))),
+        Request::Stats(reply) => drop(reply.send(WorkerStats { stats: graph.stats(), sources: stage == Stage::Source })),
+        Request::Elements(reply) => drop(reply.send(graph.elements())),
+        Request::Finish(reply) => {
+            let faults = graph.finish();
+            let _ = reply.send(());
+            return Some(faults);
+        }
+    }
+    None
+}
+
+/// Adds what became of packets elsewhere.
+pub(super) fn add(stats: &mut Stats, other: WorkerStats) {
+    for device in other.stats.devices {
+        match stats.devices.iter_mut().find(|own| own.name == device.name) {
+            Some(own) => {
+                own.traffic.received += device.traffic.received;
+                own.traffic.sent += device.traffic.sent;
+                device.drops.into_iter().for_each(|(reason, count)| *own.drops.entry(reason).or_default() += count);
+            }
+            None => stats.devices.push(device),
+        }
+    }
+    for (own, (name, class, its)) in stats.nodes.iter_mut().zip(other.stats.nodes) {
+        if class == runtime::graph::ring::ABSENT {
+            continue;
+        }
+        debug_assert_eq!(own.0, name);
+        own.1 = class;
+        let sum = &mut own.2;
+        sum.packets += its.packets;
+        sum.traps += its.traps;
+        sum.first_trap = sum.first_trap.take().or(its.first_trap);
+        sum.out.resize(sum.out.len().max(its.out.len()), 0);
+        sum.out.iter_mut().zip(its.out).for_each(|(sum, its)| *sum += its);
+        its.drops.into_iter().for_each(|(reason, count)| *sum.drops.entry(reason).or_default() += count);
+    }
+}
+
+/// A thread that can be asked.
+pub(super) struct Worker {
+    requests: Mutex<Option<Sender<Request>>>,
+    stage: Stage,
+}
+
+impl Worker {
+    pub(super) fn new(requests: Sender<Request>, stage: Stage) -> Self {
+        Self { requests: Mutex::new(Some(requests)), stage }
+    }
+
+    fn send(&self, request: Request) -> bool {
+        lock(&self.requests).as_ref().is_some_and(|requests| requests.send(request).is_ok())
+    }
+
+    /// Asks, and waits for the answer.
+    fn ask<T>(&self, request: impl FnOnce(Sender<T>) -> Request) -> Option<T> {
+        let (reply, answer) = channel();
+        if self.send(request(reply)) { answer.recv().ok() } else { None }
+    }
+}
+
+/// All threads, and which elements they have.
+pub(super) struct Directory {
+    workers: Vec<Worker>,
+    /// By element.
+    stages: HashMap<String, Stage>,
+    /// What handlers said before there were packets.
+    bases: HashMap<String, u64>,
+}
+
+const GONE: &str = "the thread of this element has ended";
+
+impl Directory {
+    pub(super) fn new(workers: Vec<Worker>, [sources, replicas]: [Vec<String>; 2], bases: HashMap<String, u64>) -> Self {
+        let stage = |names: Vec<String>, stage| names.into_iter().map(move |name| (name, stage));
+        Self { workers, stages: stage(sources, Stage::Source).chain(stage(replicas, Stage::Replica)).collect(), bases }
+    }
+
+    fn who_has(&self, handler: &str) -> Result<Vec<&Worker>, String> {
+        let element = handler.rsplit_once('.').map_or(handler, |(element, _)| element);
+        let stage = *self.stages.get(element).ok_or_else(|| format!("no element named '{element}'"))?;
+        Ok(self.workers.iter().filter(|worker| worker.stage == stage).collect())
+    }
+
+    pub(super) fn send_all(&self, request: impl Fn() -> Request) {
+        for worker in &self.workers {
+            worker.send(request());
+        }
+    }
+
+    /// Lets all complete what they write.
+    pub(super) fn finish(&self) {
+        for worker in &self.workers {
+            worker.ask(Request::Finish);
+        }
+    }
+
+    /// The elements of all threads; those of other stages are absent.
+    pub(super) fn elements(&self) -> Vec<Vec<Described>> {
+        self.workers.iter().filter_map(|worker| worker.ask(Request::Elements)).collect()
+    }
+
+    pub(super) fn stats(&self) -> Vec<WorkerStats> {
+        self.workers.iter().filter_map(|worker| worker.ask(Request::Stats)).collect()
+    }
+
+    /// Nobody is asked any more.
+    pub(super) fn close(&self) {
+        self.workers.iter().for_each(|worker| *lock(&worker.requests) = None);
+    }
+}
+
+impl Elsewhere for Directory {
+    fn read(&self, handler: &str, text: &str) -> Result<String, String> {
+        let ask = |worker: &Worker| {
+            worker.ask(|reply| Request::Read(handler.to_owned(), text.to_owned(), reply)).unwrap_or_else(|| Err(GONE.to_owned()))
+        };
+        let values = self.who_has(handler)?.into_iter().map(ask).collect::<Result<Vec<String>, String>>()?;
+        together(handler, values, self.bases.get(handler).copied())
+    }
+
+    fn write(&self, handler: &str, text: &str) -> Result<(), String> {
+        let ask = |worker: &Worker| {
+            worker.ask(|reply| Request::Write(handler.to_owned(), text.to_owned(), reply)).unwrap_or_else(|| Err(GONE.to_owned()))
+        };
+        self.who_has(handler)?.into_iter().try_for_each(ask)
+    }
+}
+
+/// What replicas say together: by how much numbers have grown is summed; anything else must be said by all.
+fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<String, String> {
+    let numbers: Option<Vec<u64>> = values.iter().map(|value| value.trim().parse().ok()).collect();
+    if let (Some(numbers), Some(base)) = (numbers, base) {
+        let grown = |sum: u64, number: &u64| sum.wrapping_add(number.wrapping_sub(base));
+        return Ok(numbers.iter().fold(base, grown).to_string());
+    }
+    match values.split_first() {
+        Some((first, others)) if others.iter().all(|other| other == first) => Ok(first.clone()),
+        Some(_) => Err(format!("replicas say different things of '{handler}'; they are {}", values.join(" | "))),
+        None => Err(GONE.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::together;
+
+    #[test]
+    fn numbers_that_packets_changed_are_summed_and_others_are_not() {
+        let of = |values: &[&str], base| together("a.b", values.iter().map(|v| (*v).to_owned()).collect(), base);
+        assert_eq!(of(&["3", "4"], Some(0)), Ok("7".to_owned()));
+        assert_eq!(of(&["1000", "1000"], Some(1000)), Ok("1000".to_owned()));
+        assert_eq!(of(&["10.0.0.1", "10.0.0.1"], None), Ok("10.0.0.1".to_owned()));
+        assert!(of(&["x", "y"], None).unwrap_err().contains("x | y"));
+    }
+}

@@ -1,0 +1,329 @@
+//! Applications on several cores: sources on one thread, replicas on others, the rest where the caller is.
+//!
+//! ```text
+//!             ┌─▶ replica 0 ─┐
+//!  sources ───┼─▶ replica 1 ─┼──▶ the rest, in the order of arrival
+//!             └─▶ replica n ─┘
+//! ```
+//!
+//! What leaves, in which order, and what the elements behind the replicas keep is what one graph gives ([`placement`] says which elements may be in replicas).
+//! Each arrow is a bounded channel of batches, an epoch each ([`runtime::graph::ring`]): a stage that is too slow holds up those before it, and nothing is lost.
+//!
+//! Handlers of elements in replicas are read in all of them: numbers that packets changed are summed. While packets flow, a handler of another stage says what is so
+//! there, which may be some epochs ahead.
+//!
+//! Live devices are received from by the sources and sent to by the rest; an epoch is what has come so far.
+//!
+//! Left out: timers in replicas; TAP interfaces, which are open once only.
+
+mod cut;
+mod handlers;
+mod placement;
+mod state;
+mod workers;
+
+pub use placement::{Placement, Stage};
+
+use super::{Application, Fault, Graph, Host, Settings, Stats, Stream};
+use crate::Error;
+use crate::engines::{self, EngineInfo};
+use cut::{Cut, Part, cut};
+use handlers::{Directory, Request};
+use netil::app;
+use runtime::graph::Described;
+use runtime::graph::ring::{Batch, Inbox, Remote, Rings};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Epochs that wait between two stages at most.
+const DEPTH: usize = 4;
+/// The longest wait without a look at requests and at whether the run is to end.
+const NAP: Duration = Duration::from_millis(20);
+/// How long the last stage waits for packets before it looks at timers, devices and requests.
+const MOMENT: Duration = Duration::from_millis(2);
+
+/// What comes next to the last stage.
+enum Next {
+    Epoch(Vec<Batch>),
+    Nothing,
+    End,
+}
+
+/// How an application's graphs are made.
+#[derive(Clone)]
+struct Making {
+    engine: &'static EngineInfo,
+    engines: engines::Settings,
+    settings: Settings,
+}
+
+/// What all threads know of the run.
+#[derive(Default)]
+struct Run {
+    stops: AtomicBool,
+    read: AtomicU64,
+    total: AtomicU64,
+}
+
+impl Run {
+    fn stop(&self) {
+        self.stops.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stops.load(Ordering::Relaxed)
+    }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An application that runs on several cores.
+pub struct Cores {
+    rest: Graph,
+    inbox: Arc<Mutex<Inbox>>,
+    /// From each replica, or from the sources.
+    inputs: Vec<Receiver<Batch>>,
+    begun: bool,
+    directory: Arc<Directory>,
+    told: Receiver<(Stream, Vec<u8>)>,
+    faults: Receiver<Fault>,
+    threads: Vec<JoinHandle<()>>,
+    run: Arc<Run>,
+    placement: Placement,
+    /// It has live devices, and time is the machine's.
+    live: bool,
+}
+
+impl Application {
+    /// Makes all elements, on a thread each stage and replica, ready to run.
+    ///
+    /// # Errors
+    /// Elements that cannot be made, drawn where they are declared; the system gives no thread.
+    pub fn start_on(
+        &self,
+        placement: Placement,
+        replicas: usize,
+        engine: &'static EngineInfo,
+        engines: engines::Settings,
+        settings: Settings,
+        host: Box<dyn Host>,
+    ) -> Result<Cores, Error> {
+        let settings = Settings { text: self.flat.to_string(), requirements: self.facts.requirements.clone(), ..settings };
+        let live = !settings.live.is_empty();
+        let making = Making { engine, engines, settings };
+        let Cut { sources, replicas: middle, rest, annotated } = cut(&self.application, &placement);
+        let (told, hears) = mpsc::channel();
+        let (fails, faults) = mpsc::channel();
+        let run = Arc::new(Run::default());
+        let mut workers = workers::Workers::new(making.clone(), Arc::clone(&run), told, fails);
+        let inputs = workers.begin(sources, middle, annotated, &placement, replicas)?;
+        let (threads, directory) = workers.wait(&self.application, &placement).map_err(|faults| self.drawn(faults))?;
+        let rings = Rings::default();
+        let inbox = Arc::clone(&rings.inbox);
+        let mut rest =
+            finish_graph(&rest, making, rings, Some(Remote(Arc::clone(&directory) as Arc<_>)), host).map_err(|error| match error {
+                NotMade::Faults(faults) => self.drawn(faults),
+                NotMade::Other(error) => error,
+            })?;
+        rest.open();
+        Ok(Cores { rest, inbox, inputs, begun: false, directory, told: hears, faults, threads, run, placement, live })
+    }
+}
+
+/// Why a graph cannot be made.
+enum NotMade {
+    Faults(Vec<Fault>),
+    Other(Error),
+}
+
+/// The graph of a stage, its elements linked as the engine does that.
+fn finish_graph(part: &Part, making: Making, rings: Rings, elsewhere: Option<Remote>, host: Box<dyn Host>) -> Result<Graph, NotMade> {
+    let Making { engine, engines, settings } = making;
+    let settings = Settings { rings: Some(rings), elsewhere, ..settings };
+    let mut graph = super::make(&part.application, engine, engines, settings, host).map_err(NotMade::Faults)?;
+    let gathered = part.from.is_some_and(|from| part.to.is_empty() && graph.gather(&part.application, from));
+    if !gathered {
+        super::link(&part.application, &mut graph, engine, engines).map_err(NotMade::Other)?;
+    }
+    Ok(graph)
+}
+
+impl Cores {
+    /// Lets elements begin their work that need others to be there.
+    pub fn start(&mut self) {
+        self.rest.start();
+        self.directory.send_all(|| Request::Go);
+    }
+
+    /// Runs an epoch. False when the run has ended.
+    pub fn turn(&mut self) -> bool {
+        self.print_told();
+        if self.rest.has_ended() {
+            self.run.stop();
+            return false;
+        }
+        match self.receive() {
+            Next::Epoch(batches) => self.epoch(batches),
+            Next::Nothing if self.live => self.rest.run_up_to(now()),
+            Next::Nothing => {}
+            Next::End => {
+                self.inputs.clear();
+                self.rest.close();
+                // A run on live devices would go on with timers for ever.
+                return !self.live && self.rest.turn();
+            }
+        }
+        true
+    }
+
+    /// The batches of the next epoch, if it comes within a moment.
+    fn receive(&mut self) -> Next {
+        let mut batches = Vec::with_capacity(self.inputs.len());
+        for input in &self.inputs {
+            match if batches.is_empty() { input.recv_timeout(MOMENT) } else { input.recv().map_err(Into::into) } {
+                Ok(batch) => batches.push(batch),
+                Err(RecvTimeoutError::Timeout) => return Next::Nothing,
+                Err(RecvTimeoutError::Disconnected) => return Next::End,
+            }
+        }
+        if batches.is_empty() { Next::End } else { Next::Epoch(batches) }
+    }
+
+    fn epoch(&mut self, batches: Vec<Batch>) {
+        let span = batches.iter().find_map(Batch::span);
+        lock(&self.inbox).fill(batches);
+        let Some((first, last)) = span else { return };
+        if !std::mem::replace(&mut self.begun, true) {
+            self.rest.begin_at(first);
+        }
+        self.rest.run_up_to(last);
+        lock(&self.inbox).drain();
+    }
+
+    /// Asks for the end: what has arrived still goes on.
+    pub fn stop(&self) {
+        self.run.stop();
+    }
+
+    /// True once the run has ended.
+    pub fn has_ended(&self) -> bool {
+        self.rest.has_ended()
+    }
+
+    /// Bytes of captures read, and how many there are if that is known of all.
+    pub fn progress(&self) -> (u64, Option<u64>) {
+        let total = self.run.total.load(Ordering::Relaxed);
+        (self.run.read.load(Ordering::Relaxed), (total > 0).then_some(total))
+    }
+
+    /// Completes what elements write.
+    ///
+    /// # Errors
+    /// What could not be written, by element.
+    pub fn finish(&mut self) -> Vec<Fault> {
+        self.run.stop();
+        self.inputs.clear();
+        self.directory.finish();
+        let mut faults = self.rest.finish();
+        self.print_told();
+        faults.extend(self.faults.try_iter());
+        faults
+    }
+
+    fn print_told(&mut self) {
+        for (stream, text) in self.told.try_iter() {
+            self.rest.print(stream, &String::from_utf8_lossy(&text));
+        }
+    }
+
+    /// The graph of the last stage; it reads and writes the handlers of all.
+    pub fn graph(&mut self) -> &mut Graph {
+        &mut self.rest
+    }
+
+    /// Which stage each element is in.
+    pub fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    /// Every element's name and class, and its own handlers: whether each can be read and written.
+    pub fn elements(&self) -> Vec<Described> {
+        let mut all = self.rest.elements();
+        all.truncate(self.placement.stages.len());
+        for other in self.directory.elements() {
+            let present = |(_, its): &(&mut Described, Described)| its.class != runtime::graph::ring::ABSENT;
+            all.iter_mut().zip(other).filter(present).for_each(|(own, its)| *own = its);
+        }
+        all
+    }
+
+    /// What became of the packets so far, of all stages together.
+    pub fn stats(&self) -> Stats {
+        let mut stats = self.rest.stats();
+        stats.nodes.truncate(self.placement.stages.len());
+        stats.arrivals = 0;
+        for other in self.directory.stats() {
+            stats.arrivals += if other.sources { other.stats.arrivals } else { 0 };
+            stats.lasted_ns = stats.lasted_ns.max(other.stats.lasted_ns);
+            stats.waited_ns += if other.sources { other.stats.waited_ns } else { 0 };
+            handlers::add(&mut stats, other);
+        }
+        stats
+    }
+}
+
+impl Drop for Cores {
+    fn drop(&mut self) {
+        self.run.stop();
+        self.inputs.clear();
+        self.directory.close();
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has nothing to say here.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Receives, looking up from time to time; none if nothing comes any more.
+fn receive<T>(from: &Receiver<T>, mut between: impl FnMut()) -> Option<T> {
+    loop {
+        match from.recv_timeout(NAP) {
+            Ok(it) => return Some(it),
+            Err(RecvTimeoutError::Timeout) => between(),
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+    }
+}
+
+/// The streams of a stage that runs on its own thread.
+struct Teller {
+    told: Sender<(Stream, Vec<u8>)>,
+    /// Time is the machine's.
+    live: bool,
+}
+
+impl Host for Teller {
+    fn write(&mut self, stream: Stream, text: &[u8]) {
+        // Who would print it may be gone.
+        let _ = self.told.send((stream, text.to_vec()));
+    }
+
+    fn clock(&self) -> Option<u64> {
+        self.live.then(now)
+    }
+}
+
+/// Nanoseconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// An application's elements that are in a stage.
+fn present(placement: &Placement, stage: Stage, application: &app::Application) -> Vec<String> {
+    placement.of(stage).map(|at| application.instances[at].name.clone()).collect()
+}

@@ -1,0 +1,243 @@
+//! Which stage each element of an application is in, and why.
+//!
+//! Sources are a stage. Elements may run in replicas as far as nothing of what they do depends on packets that another replica has: they keep nothing, or count what nobody
+//! looks at. From the first element on of which that is not so, and from queues, files and devices on, everything is the last stage, which sees all packets in their order.
+//!
+//! Source: Maestro (NSDI 2024) and NFOS (EuroSys 2024) derive the same of sequential programs; NRTE paper, section 3 (stages).
+
+use super::super::order::{Exempt, first_trace};
+use super::super::scratch::Scratch;
+use super::state::line_of;
+use compiler::mir::{Helper, Op};
+use compiler::passes;
+use netil::Verified;
+use netil::app::{Application, Body, Instance};
+use netil::module::HandlerKind;
+use netil::table::Op as Instruction;
+use runtime::graph::ring::Flow;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Sources that give packets as captures have them.
+const SOURCES: &[&str] = &["FromDump", "FromDevice", "PollDevice"];
+/// Built-in elements that replicas may have: what they keep are sums.
+const SUMS: &[&str] = &["Discard", "Idle"];
+/// Elements that ask others.
+const SCRIPTS: &[&str] = &["Script", "DriverManager"];
+
+/// Where an element runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// With the other sources.
+    Source,
+    /// In every replica.
+    Replica,
+    /// Behind the replicas, where all packets come in their order.
+    Rest,
+}
+
+/// Where all elements run.
+#[derive(Clone, Debug)]
+pub struct Placement {
+    /// By element.
+    pub stages: Vec<Stage>,
+    /// By element: why it is in the last stage, if something it does is the reason.
+    pub reasons: Vec<Option<String>>,
+    /// Which replica has a packet.
+    pub flow: Flow,
+    /// Elements whose result may differ, as the user allowed.
+    pub relaxed: BTreeSet<usize>,
+}
+
+impl Placement {
+    /// Places an application; `relax` names elements or classes whose state may be kept by replica, each seeing its own packets only.
+    ///
+    /// # Errors
+    /// Why it cannot be cut into stages.
+    pub fn new(application: &Application, relax: &[String]) -> Result<Self, String> {
+        let is_relaxed = |instance: &Instance| relax.iter().any(|name| *name == instance.name || *name == instance.class);
+        let all = application.instances.iter().enumerate();
+        let relaxed: BTreeSet<usize> = all.clone().filter(|(_, instance)| is_relaxed(instance)).map(|(at, _)| at).collect();
+        if let Some(unknown) = relax.iter().find(|name| !application.instances.iter().any(|i| i.name == **name || i.class == **name)) {
+            return Err(format!("--relax {unknown}: no element has that name or class"));
+        }
+        let sources: Vec<bool> = application.instances.iter().map(is_source).collect();
+        if !sources.contains(&true) {
+            return Err("no element reads packets from captures or devices".to_owned());
+        }
+        if let Some(source) = all.clone().find(|(at, instance)| sources[*at] && calls(instance)) {
+            return Err(format!("`{}` calls handlers at its end", source.1.name));
+        }
+        let watched = watched(application);
+        let reason = |(at, instance): (usize, &Instance)| match sources[at] {
+            true => None,
+            false if watched.contains(&at) => Some("a script looks at it while packets flow".to_owned()),
+            false => keeps(application, at, instance, relaxed.contains(&at)),
+        };
+        let reasons: Vec<Option<String>> = all.map(reason).collect();
+        let stages = stages(application, &sources, &reasons);
+        let in_replicas = |at: &u32| stages[*at as usize] == Stage::Replica;
+        let flow = if application.by_flow.iter().any(in_replicas) { Flow::Addresses } else { Flow::Any };
+        Ok(Self { stages, reasons, flow, relaxed })
+    }
+
+    /// The elements of a stage.
+    pub fn of(&self, stage: Stage) -> impl Iterator<Item = usize> {
+        self.stages.iter().enumerate().filter(move |(_, its)| **its == stage).map(|(at, _)| at)
+    }
+
+    /// Which replica has a packet, for people.
+    pub fn flow_shown(&self) -> &'static str {
+        match self.flow {
+            Flow::Any => "any replica",
+            Flow::Addresses => "replicas by the two addresses of their flow",
+        }
+    }
+
+    /// For people: each stage with its elements, and why they are there.
+    pub fn explain(&self, application: &Application, replicas: Option<usize>) -> String {
+        let mut text = String::new();
+        let replicas = replicas.map_or("replicas".to_owned(), |replicas| format!("replicas: {replicas}"));
+        let titles = [(Stage::Source, "sources".to_owned()), (Stage::Replica, replicas), (Stage::Rest, "in order".to_owned())];
+        for (stage, title) in titles {
+            let _ = writeln!(text, "{title}");
+            for at in self.of(stage) {
+                let Instance { name, class, .. } = &application.instances[at];
+                let why = match (&self.reasons[at], stage) {
+                    _ if self.relaxed.contains(&at) && stage == Stage::Replica => ": relaxed, each replica has its own state",
+                    (Some(why), Stage::Rest) => &format!(": {why}"),
+                    (None, Stage::Rest) => ": behind such elements",
+                    _ => "",
+                };
+                let _ = writeln!(text, "  {name} :: {class}{why}");
+            }
+        }
+        let _ = writeln!(text, "packets go to {}", self.flow_shown());
+        text
+    }
+}
+
+fn is_source(instance: &Instance) -> bool {
+    matches!(instance.body, Body::Native(_)) && SOURCES.contains(&instance.class.as_str())
+}
+
+/// Whether a source calls handlers.
+fn calls(instance: &Instance) -> bool {
+    let Body::Native(arguments) = &instance.body else { return false };
+    arguments.iter().any(|argument| argument.trim_start().starts_with("END_CALL"))
+}
+
+/// Elements that scripts may ask while packets flow: all that they name, unless they first wait for the end and then for nothing.
+fn watched(application: &Application) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    for instance in application.instances.iter().filter(|instance| SCRIPTS.contains(&instance.class.as_str())) {
+        let Body::Native(arguments) = &instance.body else { continue };
+        let waits = |step: &&String| ["wait", "pause", "goto", "loop"].iter().any(|word| step.trim_start().starts_with(word));
+        let is_end = |step: &String| matches!(step.trim(), "wait" | "wait_stop" | "pause");
+        if arguments.first().is_some_and(is_end) && arguments.iter().filter(waits).count() == 1 {
+            continue;
+        }
+        let names = |at: &usize| arguments.iter().any(|step| mentions(step, &application.instances[*at].name));
+        found.extend((0..application.instances.len()).filter(names));
+    }
+    found
+}
+
+/// Whether a text names an element: `name.`, or its last part, as scripts in compounds do.
+fn mentions(text: &str, name: &str) -> bool {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '@';
+    text.match_indices(last)
+        .any(|(at, _)| !text[..at].chars().next_back().is_some_and(is_part) && !text[at + last.len()..].chars().next().is_some_and(is_part))
+}
+
+fn stages(application: &Application, sources: &[bool], reasons: &[Option<String>]) -> Vec<Stage> {
+    let mut rest: Vec<bool> = reasons.iter().map(Option::is_some).collect();
+    // What is behind the last stage is in it, and so is what packets are led back from into it.
+    loop {
+        let is_in = |at: u32| rest[at as usize];
+        let enters = |wire: &&netil::app::Wire| is_in(wire.from.instance) && !is_in(wire.to.instance);
+        let led = |wire: &&netil::app::Wire| wire.recirculates && is_in(wire.to.instance) && !is_in(wire.from.instance);
+        let next = application.wires.iter().find(enters).map(|wire| wire.to.instance);
+        match next.or_else(|| application.wires.iter().find(led).map(|wire| wire.from.instance)) {
+            Some(at) => rest[at as usize] = true,
+            None => break,
+        }
+    }
+    let stage = |(source, rest): (&bool, &bool)| match (source, rest) {
+        (true, _) => Stage::Source,
+        (_, true) => Stage::Rest,
+        _ => Stage::Replica,
+    };
+    sources.iter().zip(&rest).map(stage).collect()
+}
+
+/// Why an element must see all packets in their order; none if it need not.
+fn keeps(application: &Application, at: usize, instance: &Instance, relaxed: bool) -> Option<String> {
+    match &instance.body {
+        Body::Native(_) if SUMS.contains(&instance.class.as_str()) && !behind_pull(application, at) => None,
+        Body::Native(_) => Some(format!("{} is an element of the runtime", instance.class)),
+        Body::Program(program) => {
+            if application.shares(at as u32) {
+                return Some("it has a table or a variable together with others".to_owned());
+            }
+            program_keeps(program, relaxed, application.by_flow.contains(&(at as u32)))
+        }
+    }
+}
+
+/// Whether an element pulls: what is before it is then a queue's.
+fn behind_pull(application: &Application, at: usize) -> bool {
+    let before = application.wires.iter().filter(|wire| wire.to.instance as usize == at).map(|wire| wire.from.instance);
+    let pulled = |from: u32| match &application.instances[from as usize].body {
+        Body::Program(program) => program.module().handler(HandlerKind::Push).is_none(),
+        Body::Native(_) => !SOURCES.contains(&application.instances[from as usize].class.as_str()),
+    };
+    before.into_iter().any(pulled)
+}
+
+fn program_keeps(program: &Verified, relaxed: bool, by_flow: bool) -> Option<String> {
+    let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
+    let Ok(Some((func, _))) = optimised else { return Some("packets are pulled through it".to_owned()) };
+    if program.module().handler(HandlerKind::Pull).is_some_and(|pull| pull.code.iter().any(|inst| inst.op == Instruction::PktAsk)) {
+        return Some("it asks for packets itself".to_owned());
+    }
+    let sets =
+        |kind| program.module().handler(kind).is_some_and(|handler| handler.code.iter().any(|inst| inst.op == Instruction::TimerSet));
+    if HandlerKind::ALL.into_iter().any(sets) {
+        return Some("it sets timers".to_owned());
+    }
+    if relaxed {
+        return None;
+    }
+    let trace = first_trace(program, &func, &Exempt { tables: by_flow, scratch: Scratch::of(program) })?;
+    Some(described(program, func.op(trace)?))
+}
+
+/// What an operation keeps, with the line of the source where it stands.
+fn described(program: &Verified, op: &Op) -> String {
+    let table = |n: u32| program.module().tables.get(n as usize).map_or("?", |table| table.name.as_str());
+    let (what, site) = match op {
+        Op::Random(site) => ("it asks for random numbers".to_owned(), Some(*site)),
+        Op::Load(..) | Op::Store(..) => ("it looks at a variable that packets change".to_owned(), None),
+        Op::Helper(helper, _, site) => {
+            let what = match *helper {
+                Helper::Find(n) | Helper::Peek(n) => format!("a lookup in table `{}` depends on when it is made", table(n)),
+                Helper::Insert(n) => format!("it inserts into table `{}`", table(n)),
+                Helper::DeleteEntry(n) => format!("it deletes from table `{}`", table(n)),
+                Helper::EntryStore(n, _) => format!("it writes into entries of table `{}`", table(n)),
+                Helper::Hold | Helper::Take => "it holds packets".to_owned(),
+                Helper::CoproIn(..) | Helper::CoproOut(..) | Helper::CoproInvoke(..) | Helper::CoproShow(_) => {
+                    "it uses a coprocessor".to_owned()
+                }
+                _ => "it changes a variable".to_owned(),
+            };
+            (what, Some(*site))
+        }
+        _ => ("it keeps something of packets".to_owned(), None),
+    };
+    match site.and_then(|site| line_of(program, HandlerKind::Push, site)) {
+        Some(line) => format!("{what} (line {line})"),
+        None => what,
+    }
+}

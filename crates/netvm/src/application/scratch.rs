@@ -1,0 +1,141 @@
+//! Bytes of data memory that hold nothing from one run of a program to the next: every load of them is behind stores to them in the same run.
+//!
+//! A forward analysis over the blocks of each handler: which bytes have surely been stored to. Bytes that a load may read otherwise, that people read by a handler, or that a
+//! copy may reach are not among them.
+
+use super::order::{Counters, Place};
+use compiler::mir::{Func, Helper, Op};
+use compiler::passes;
+use netil::Verified;
+use netil::module::{Control, HandlerKind};
+use netil::table::Space;
+
+/// Larger memories are not looked at.
+const LARGEST: usize = 1 << 18;
+/// The longest value of a handler, in bytes.
+const LONGEST: usize = 16;
+
+/// By byte of data memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Scratch(Vec<bool>);
+
+impl Scratch {
+    /// That of a program.
+    pub fn of(program: &Verified) -> Self {
+        let size = program.module().data_size as usize;
+        let mut scratch = Self(vec![size <= LARGEST; size.min(LARGEST)]);
+        for Control { at, .. } in &program.module().controls {
+            scratch.take(*at as usize..*at as usize + LONGEST);
+        }
+        for kind in [HandlerKind::Push, HandlerKind::Pull] {
+            match compiler::optimised(program, kind, &passes::Options::default()) {
+                Ok(Some((func, _))) => scratch.look_at(program, &func),
+                Ok(None) => {}
+                Err(_) => scratch.0.clear(),
+            }
+        }
+        scratch
+    }
+
+    /// Whether a place is one of that kind.
+    pub fn holds(&self, place: &Place) -> bool {
+        let (low, end) = (place.at.low, place.at.high.saturating_add(place.bytes));
+        place.space == Space::Data && end <= self.0.len() as u64 && self.0[low as usize..end as usize].iter().all(|is| *is)
+    }
+
+    fn take(&mut self, bytes: std::ops::Range<usize>) {
+        let end = bytes.end.min(self.0.len());
+        self.0[bytes.start.min(end)..end].fill(false);
+    }
+
+    fn look_at(&mut self, program: &Verified, func: &Func) {
+        let (places, size) = (Counters::of(program, func), self.0.len());
+        // None: not reached so far.
+        let mut stored: Vec<Option<Vec<bool>>> = vec![None; func.blocks.len()];
+        stored[0] = Some(vec![false; size]);
+        let mut open = vec![0_usize];
+        while let Some(block) = open.pop() {
+            let mut bytes = stored[block].clone().unwrap_or_default();
+            for op in func.blocks[block].ops.iter().filter_map(|value| func.op(*value)) {
+                note_store(&places, func, op, &mut bytes);
+            }
+            for edge in func.blocks[block].end.edges() {
+                let to = edge.block.0 as usize;
+                if meet(&mut stored[to], &bytes) {
+                    open.push(to);
+                }
+            }
+        }
+        for (block, before) in func.blocks.iter().zip(stored) {
+            let Some(mut bytes) = before else { continue };
+            for value in &block.ops {
+                let Some(op) = func.op(*value) else { continue };
+                match op {
+                    Op::Load(Space::Data, ..) => self.note_load(places.place(func, op, *value), &bytes),
+                    Op::Helper(Helper::Copy(from, to), ..) if [from, to].contains(&&Space::Data) => self.0.fill(false),
+                    _ => {}
+                }
+                note_store(&places, func, op, &mut bytes);
+            }
+        }
+    }
+
+    fn note_load(&mut self, place: Option<Place>, stored: &[bool]) {
+        let Some(place) = place else { return self.0.fill(false) };
+        let (low, end) = (place.at.low as usize, place.at.high.saturating_add(place.bytes).min(stored.len() as u64) as usize);
+        if !stored[low.min(end)..end].iter().all(|is| *is) {
+            self.take(low..end);
+        }
+    }
+}
+
+/// A store to one place stores all of its bytes.
+fn note_store(places: &Counters, func: &Func, op: &Op, bytes: &mut [bool]) {
+    let Op::Store(Space::Data, .., value, _) = op else { return };
+    let Some(place) = places.place(func, op, *value).filter(|place| place.at.low == place.at.high) else { return };
+    let (low, end) = (place.at.low as usize, (place.at.low + place.bytes) as usize);
+    if end <= bytes.len() {
+        bytes[low..end].fill(true);
+    }
+}
+
+/// What is stored on all ways to a block. True if that is less than before.
+fn meet(before: &mut Option<Vec<bool>>, bytes: &[bool]) -> bool {
+    match before {
+        None => {
+            *before = Some(bytes.to_vec());
+            true
+        }
+        Some(before) => {
+            let mut less = false;
+            for (is, other) in before.iter_mut().zip(bytes) {
+                less |= *is && !other;
+                *is &= other;
+            }
+            less
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(code: &str) -> Vec<usize> {
+        let text = format!("segment .ports push_input a push_output b ends segment .push .datamem_size 16 pop {code} pkt.send b ends");
+        let program = netil::verify(netil::asm::assemble(&text, "t").unwrap()).unwrap();
+        Scratch::of(&program).0.iter().enumerate().filter(|(_, is)| !**is).map(|(at, _)| at).collect()
+    }
+
+    #[test]
+    fn what_is_stored_first_is_scratch_and_what_may_be_read_first_is_not() {
+        let store = |at: u32| format!("pbl push {at} mstore.32");
+        let show = |at: u32| format!("push {at} umload.32 push 0 pstore.32");
+        assert_eq!(of(&[store(4), show(4)].concat().replace("mstore.32push", "mstore.32 push")), [0_usize; 0]);
+        assert_eq!(of(&format!("{} {}", show(4), store(4))), [4, 5, 6, 7]);
+        assert_eq!(of(&format!("{} {}", store(4), show(6))), [6, 7, 8, 9]);
+        // On one way only.
+        assert_eq!(of(&format!("push 0 upload.8 j.eq on push 1 {} on: {}", store(8), show(8))), [8, 9, 10, 11]);
+        assert_eq!(of(&format!("{} push 0 upload.8 umload.8 push 0 pstore.8", store(0))), (0..16).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,221 @@
+//! Running configurations controlled from outside, over sockets.
+//!
+//! ```text
+//!  client ──line──▶ a thread for each connection ──Request──▶ the loop that runs the graph, between two turns
+//!         ◀─line──                               ◀─answer───
+//! ```
+//!
+//! Two protocols: [`protocol`], lines of JSON on a Unix socket that only its owner may use, and [`click`], that of Click's ControlSocket. A client is hostile: lines, requests
+//! on their way and connections have limits, and nobody but the loop touches the graph.
+
+pub mod click;
+pub mod protocol;
+mod socket;
+
+pub use socket::{Door, default_folder, sockets};
+
+use crate::application::{Cores, Described, Graph, Stats};
+use std::io::{self, BufRead, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Connections at one time.
+const MOST_CONNECTIONS: usize = 16;
+/// The longest line of a request, in bytes.
+const LONGEST_LINE: u64 = 1 << 20;
+/// Requests that wait to be answered.
+const WAITING: usize = 64;
+/// How long the end of a run waits for clients that do not take their answers.
+const LAST: Duration = Duration::from_millis(500);
+
+/// What is controlled.
+pub trait Controlled {
+    /// The graph that reads and writes handlers.
+    fn graph(&mut self) -> &mut Graph;
+
+    /// Every element's name and class, and its own handlers: whether each can be read and written.
+    fn elements(&self) -> Vec<Described>;
+
+    /// What became of the packets so far.
+    fn stats(&self) -> Stats;
+
+    /// Asks for the end of the run.
+    fn stop(&mut self);
+}
+
+impl Controlled for Graph {
+    fn graph(&mut self) -> &mut Graph {
+        self
+    }
+
+    fn elements(&self) -> Vec<Described> {
+        Graph::elements(self)
+    }
+
+    fn stats(&self) -> Stats {
+        Graph::stats(self)
+    }
+
+    fn stop(&mut self) {
+        // The handler is there in every run.
+        let _ = self.write("stop", "", None);
+    }
+}
+
+impl Controlled for Cores {
+    fn graph(&mut self) -> &mut Graph {
+        Cores::graph(self)
+    }
+
+    fn elements(&self) -> Vec<Described> {
+        Cores::elements(self)
+    }
+
+    fn stats(&self) -> Stats {
+        Cores::stats(self)
+    }
+
+    fn stop(&mut self) {
+        Cores::stop(self);
+    }
+}
+
+/// What a client wants done; it gives the answer.
+type Request = Box<dyn FnOnce(&mut dyn Controlled) -> String + Send>;
+
+/// A request, and who waits for the answer.
+struct Asked {
+    request: Request,
+    reply: Sender<String>,
+}
+
+/// What threads of connections have in common.
+#[derive(Clone)]
+struct Line {
+    requests: SyncSender<Asked>,
+    /// A request is on its way.
+    pending: Arc<AtomicBool>,
+    connections: Arc<AtomicUsize>,
+    /// Requests that are on their way, or whose answers are.
+    answering: Arc<AtomicUsize>,
+    /// Written to, so that who waits for devices looks up.
+    waker: Arc<Mutex<UnixStream>>,
+}
+
+impl Line {
+    /// Lets the loop do something, and writes what came of it. False if the run is over.
+    fn answer(&self, to: &mut impl Write, request: impl FnOnce(&mut dyn Controlled) -> String + Send + 'static) -> io::Result<bool> {
+        self.answering.fetch_add(1, Ordering::AcqRel);
+        let answer = self.ask(request);
+        let written = answer.as_ref().map_or(Ok(()), |answer| to.write_all(answer.as_bytes()).and_then(|()| to.flush()));
+        self.answering.fetch_sub(1, Ordering::AcqRel);
+        written.map(|()| answer.is_some())
+    }
+
+    /// What came of a request; none if the run is over.
+    fn ask(&self, request: impl FnOnce(&mut dyn Controlled) -> String + Send + 'static) -> Option<String> {
+        let (reply, answer) = mpsc::channel();
+        self.requests.send(Asked { request: Box::new(request), reply }).ok()?;
+        self.pending.store(true, Ordering::Release);
+        // A full pipe wakes as well.
+        let _ = self.waker.lock().unwrap_or_else(PoisonError::into_inner).write(&[1]);
+        answer.recv().ok()
+    }
+}
+
+/// Doors that are open, and the requests that came in by them.
+pub struct Server {
+    line: Line,
+    requests: Receiver<Asked>,
+    wakes: UnixStream,
+    doors: Vec<Door>,
+}
+
+impl Server {
+    /// Without doors.
+    ///
+    /// # Errors
+    /// The system has no more descriptors.
+    pub fn new() -> io::Result<Self> {
+        let (sender, requests) = mpsc::sync_channel(WAITING);
+        let (waker, wakes) = UnixStream::pair()?;
+        waker.set_nonblocking(true)?;
+        wakes.set_nonblocking(true)?;
+        let line = Line {
+            requests: sender,
+            pending: Arc::default(),
+            connections: Arc::default(),
+            answering: Arc::default(),
+            waker: Arc::new(Mutex::new(waker)),
+        };
+        Ok(Self { line, requests, wakes, doors: Vec::new() })
+    }
+
+    /// What becomes readable when a request comes.
+    ///
+    /// # Errors
+    /// The system has no more descriptors.
+    pub fn wakes(&self) -> io::Result<UnixStream> {
+        self.wakes.try_clone()
+    }
+
+    /// True while a request waits: for who sleeps.
+    pub fn pending(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.line.pending)
+    }
+
+    /// Opens a door, and lets connections come in by it.
+    ///
+    /// # Errors
+    /// The socket cannot be opened.
+    pub fn open(&mut self, door: Door) -> io::Result<()> {
+        let listener = door.listen()?;
+        let line = self.line.clone();
+        self.doors.push(door);
+        std::thread::Builder::new().name("control".to_owned()).spawn(move || listener.accept(&line))?;
+        Ok(())
+    }
+
+    /// Answers the requests that wait.
+    #[inline]
+    pub fn serve(&mut self, target: &mut dyn Controlled) {
+        if self.line.pending.load(Ordering::Relaxed) {
+            self.serve_all(target);
+        }
+    }
+
+    #[cold]
+    fn serve_all(&mut self, target: &mut dyn Controlled) {
+        self.line.pending.store(false, Ordering::Release);
+        let mut bytes = [0; 256];
+        while matches!((&self.wakes).read(&mut bytes), Ok(1..)) {}
+        for Asked { request, reply } in self.requests.try_iter().take(WAITING) {
+            // Who asked may have gone.
+            let _ = reply.send(request(target));
+        }
+    }
+}
+
+impl Drop for Server {
+    /// Answers that are on their way arrive. Sockets that have a name are gone when the run is over.
+    fn drop(&mut self) {
+        // Nobody answers what still waits.
+        self.requests = mpsc::sync_channel(0).1;
+        let end = Instant::now() + LAST;
+        while self.line.answering.load(Ordering::Acquire) > 0 && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.doors.iter().for_each(Door::remove);
+    }
+}
+
+/// One line of a client, without its end; none at the end, or if it is too long.
+fn read_line(from: &mut impl BufRead) -> Option<String> {
+    let mut bytes = Vec::new();
+    from.take(LONGEST_LINE).read_until(b'\n', &mut bytes).ok()?;
+    let line = bytes.strip_suffix(b"\n")?;
+    String::from_utf8(line.strip_suffix(b"\r").unwrap_or(line).to_vec()).ok()
+}

@@ -1,0 +1,96 @@
+//! Lines of JSON: a request a line, an answer a line, in order.
+//!
+//! The server begins: `{"netvm":"0.1.0","protocol":1}`. A request is an object with `op` and, as that needs, `handler`, `text` and `requests`; what `id` it has comes back with
+//! the answer. An answer has `ok` or `error`.
+//!
+//! | op | what it does | `ok` is |
+//! |---|---|---|
+//! | `elements` | | a list: `name`, `class`, `handlers` with `name`, `read`, `write` |
+//! | `read` | reads `handler`, asked `text` | its value |
+//! | `write` | writes `text` to `handler` | `null` |
+//! | `batch` | does all `requests`, with no packet between them, up to the first that fails | a list of their answers |
+//! | `stats` | | what `netvm run --json` prints |
+//! | `stop` | asks for the end of the run | `null` |
+
+use super::{Controlled, Line, read_line};
+use crate::application::native::Control;
+use crate::application::{Described, report};
+use serde_json::{Value, json};
+use std::io::{self, BufRead, Write};
+use std::time::Instant;
+
+/// The protocol's version: what is added does not change it.
+pub const VERSION: u32 = 1;
+
+pub(super) fn serve(from: &mut impl BufRead, mut to: impl Write, line: &Line) -> io::Result<()> {
+    let begun = Instant::now();
+    writeln!(to, "{}", json!({ "netvm": env!("CARGO_PKG_VERSION"), "protocol": VERSION }))?;
+    while let Some(text) = read_line(from) {
+        if !line.answer(&mut to, move |target| answer_line(&text, target, begun))? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn answer_line(text: &str, target: &mut dyn Controlled, begun: Instant) -> String {
+    let answer = match serde_json::from_str(text) {
+        Ok(request) => answer(&request, target, begun),
+        Err(error) => json!({ "error": format!("not JSON: {error}") }),
+    };
+    answer.to_string() + "\n"
+}
+
+/// The answer to a request, with the request's `id`.
+fn answer(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Value {
+    let mut answer = match done(request, target, begun) {
+        Ok(value) => json!({ "ok": value }),
+        Err(why) => json!({ "error": why }),
+    };
+    if let Some(id) = request.get("id") {
+        answer["id"] = id.clone();
+    }
+    answer
+}
+
+fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<Value, String> {
+    let text = |name: &str| request.get(name).and_then(Value::as_str);
+    let handler = || text("handler").ok_or_else(|| "the request names no handler".to_owned());
+    match text("op") {
+        Some("read") => target.graph().read(handler()?, text("text").unwrap_or(""), None).map(Value::String),
+        Some("write") => target.graph().write(handler()?, text("text").unwrap_or(""), None).map(|()| Value::Null),
+        Some("elements") => Ok(elements(target)),
+        Some("stats") => Ok(report::json(&target.stats(), Vec::new(), begun.elapsed().as_secs_f64())),
+        Some("stop") => {
+            target.stop();
+            Ok(Value::Null)
+        }
+        Some("batch") => batch(request, target, begun),
+        Some(other) => Err(format!("no op '{other}'; there are elements, read, write, batch, stats, stop")),
+        None => Err("the request has no op".to_owned()),
+    }
+}
+
+/// Requests up to the first that fails. A batch in a batch is refused.
+fn batch(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<Value, String> {
+    let requests = request.get("requests").and_then(Value::as_array).ok_or("a batch has a list of requests")?;
+    let mut answers = Vec::with_capacity(requests.len());
+    for request in requests {
+        let is_batch = request.get("op").and_then(Value::as_str) == Some("batch");
+        let one = if is_batch { json!({ "error": "a batch has no batches" }) } else { answer(request, target, begun) };
+        let failed = one.get("error").is_some();
+        answers.push(one);
+        if failed {
+            break;
+        }
+    }
+    Ok(Value::Array(answers))
+}
+
+fn elements(target: &mut dyn Controlled) -> Value {
+    let element = |Described { name, class, handlers }: Described| {
+        let handler = |it: &Control| json!({ "name": it.name, "read": it.read, "write": it.write });
+        json!({ "name": name, "class": class, "handlers": handlers.iter().map(handler).collect::<Vec<_>>() })
+    };
+    target.elements().into_iter().map(element).collect()
+}

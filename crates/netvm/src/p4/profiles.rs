@@ -1,0 +1,262 @@
+//! Action profiles, selectors and value sets of a [`Switch`].
+//!
+//! Members and groups have numbers from 0, the lowest that is free, as in BMv2. What is written goes to tables of the module, see [`p4::pipeline::ProfileMeta`].
+
+use super::control::{action_value, find};
+use super::{BigInt, Switch};
+use netil::module::Entry;
+use p4::entries::KeyMatch;
+use p4::pipeline::{GROUP_SIZE, ProfileMeta, SetMeta};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is in one profile.
+#[derive(Debug, Default)]
+pub(super) struct Profile {
+    members: BTreeSet<u32>,
+    groups: BTreeMap<u32, BTreeSet<u32>>,
+}
+
+/// What an entry of a table with an action profile names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Indirect {
+    /// A member.
+    Member(u32),
+    /// A group, of which the packet chooses a member.
+    Group(u32),
+}
+
+/// The lowest number that is not among those, which ascend.
+fn lowest_free(taken: &[u32]) -> u32 {
+    (0..).zip(taken).find(|(n, t)| n != *t).map_or(taken.len() as u32, |(n, _)| n)
+}
+
+impl Switch {
+    fn profile(&self, name: &str) -> Result<(usize, ProfileMeta), String> {
+        find(&self.pipeline.profiles, |p| &p.name, name, "action profile").map(|(at, meta)| (at, meta.clone()))
+    }
+
+    fn enter(&mut self, table: u32, key: u64, value: &[u8]) -> Result<(), String> {
+        let entry = Entry { key: vec![key].into(), mask: Box::default(), priority: 0, value: value.into() };
+        let table = self.state.tables.get_mut(table as usize).ok_or("no such table")?;
+        table.add(&entry, 0).map_err(|why| why.to_string())
+    }
+
+    fn take_out(&mut self, table: u32, key: u64) {
+        if let Some(table) = self.state.tables.get_mut(table as usize) {
+            table.remove(&[key], &[], 0, 0);
+        }
+    }
+
+    /// Makes a member of an action and its arguments; its number.
+    ///
+    /// # Errors
+    /// The profile, the action or the arguments do not exist, or the profile is full.
+    pub fn member_create(&mut self, profile: &str, action: &str, args: &[(String, BigInt)]) -> Result<u32, String> {
+        let (at, meta) = self.profile(profile)?;
+        let value = action_value(&meta.name, &meta.actions, meta.value_bytes, action, args)?;
+        let taken: Vec<u32> = self.profiles[at].members.iter().copied().collect();
+        if taken.len() >= meta.size as usize {
+            return Err(format!("{} has its {} members", meta.name, meta.size));
+        }
+        let number = lowest_free(&taken);
+        self.enter(meta.members, number.into(), &value)?;
+        self.profiles[at].members.insert(number);
+        Ok(number)
+    }
+
+    /// Gives a member another action or other arguments.
+    ///
+    /// # Errors
+    /// There is no such member, or the action does not suit.
+    pub fn member_modify(&mut self, profile: &str, member: u32, action: &str, args: &[(String, BigInt)]) -> Result<(), String> {
+        let (at, meta) = self.profile(profile)?;
+        self.member(at, member)?;
+        let value = action_value(&meta.name, &meta.actions, meta.value_bytes, action, args)?;
+        self.enter(meta.members, member.into(), &value)
+    }
+
+    /// Takes a member out, which no group may have then.
+    ///
+    /// # Errors
+    /// There is no such member, or a group has it.
+    pub fn member_delete(&mut self, profile: &str, member: u32) -> Result<(), String> {
+        let (at, meta) = self.profile(profile)?;
+        self.member(at, member)?;
+        if let Some((group, _)) = self.profiles[at].groups.iter().find(|(_, members)| members.contains(&member)) {
+            return Err(format!("member {member} is in group {group}"));
+        }
+        self.profiles[at].members.remove(&member);
+        self.take_out(meta.members, member.into());
+        Ok(())
+    }
+
+    fn member(&self, profile: usize, member: u32) -> Result<(), String> {
+        let name = &self.pipeline.profiles[profile].name;
+        if self.profiles[profile].members.contains(&member) { Ok(()) } else { Err(format!("{name} has no member {member}")) }
+    }
+
+    /// Makes an empty group; its number.
+    ///
+    /// # Errors
+    /// There is no such profile, or it has no selector.
+    pub fn group_new(&mut self, profile: &str) -> Result<u32, String> {
+        let (at, meta) = self.profile(profile)?;
+        if meta.groups.is_none() {
+            return Err(format!("{} is no action selector, and has no groups", meta.name));
+        }
+        let taken: Vec<u32> = self.profiles[at].groups.keys().copied().collect();
+        let number = lowest_free(&taken);
+        self.profiles[at].groups.insert(number, BTreeSet::new());
+        self.write_group(at, number, 0)?;
+        Ok(number)
+    }
+
+    /// Takes a group out.
+    ///
+    /// # Errors
+    /// There is no such group.
+    pub fn group_delete(&mut self, profile: &str, group: u32) -> Result<(), String> {
+        let (at, meta) = self.profile(profile)?;
+        let members = self.group(at, group)?.len() as u32;
+        self.profiles[at].groups.remove(&group);
+        if let Some(table) = meta.groups {
+            (0..members).chain([GROUP_SIZE]).for_each(|n| self.take_out(table, position(group, n)));
+        }
+        Ok(())
+    }
+
+    fn group(&mut self, profile: usize, group: u32) -> Result<&mut BTreeSet<u32>, String> {
+        let name = &self.pipeline.profiles[profile].name;
+        self.profiles[profile].groups.get_mut(&group).ok_or_else(|| format!("{name} has no group {group}"))
+    }
+
+    /// Puts a member into a group.
+    ///
+    /// # Errors
+    /// One of them is not there, or the member is in the group already.
+    pub fn group_add(&mut self, profile: &str, member: u32, group: u32) -> Result<(), String> {
+        let (at, _) = self.profile(profile)?;
+        self.member(at, member)?;
+        let members = self.group(at, group)?;
+        let before = members.len() as u32;
+        if !members.insert(member) {
+            return Err(format!("member {member} is in group {group}"));
+        }
+        let done = self.write_group(at, group, before);
+        if done.is_err() {
+            self.group(at, group)?.remove(&member);
+            self.write_group(at, group, before + 1)?;
+        }
+        done
+    }
+
+    /// Takes a member out of a group.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn group_remove(&mut self, profile: &str, member: u32, group: u32) -> Result<(), String> {
+        let (at, _) = self.profile(profile)?;
+        let members = self.group(at, group)?;
+        let before = members.len() as u32;
+        if !members.remove(&member) {
+            return Err(format!("member {member} is not in group {group}"));
+        }
+        self.write_group(at, group, before)
+    }
+
+    /// Writes a group, of which `before` positions were written.
+    fn write_group(&mut self, profile: usize, group: u32, before: u32) -> Result<(), String> {
+        let Some(table) = self.pipeline.profiles[profile].groups else { return Ok(()) };
+        let members: Vec<u32> = self.group(profile, group)?.iter().copied().collect();
+        for (n, member) in (0..).zip(&members) {
+            self.enter(table, position(group, n), &member.to_le_bytes())?;
+        }
+        (members.len() as u32..before).for_each(|n| self.take_out(table, position(group, n)));
+        self.enter(table, position(group, GROUP_SIZE), &(members.len() as u32).to_le_bytes())
+    }
+
+    /// What an entry holds that names a member or a group.
+    pub(super) fn indirect(&self, profile: usize, bytes: u32, to: Indirect) -> Result<Vec<u8>, String> {
+        let mut value = vec![0; bytes as usize];
+        match to {
+            Indirect::Member(member) => {
+                self.member(profile, member)?;
+                value[..4].copy_from_slice(&member.to_le_bytes());
+            }
+            Indirect::Group(group) => {
+                let name = &self.pipeline.profiles[profile].name;
+                if !self.profiles[profile].groups.contains_key(&group) {
+                    return Err(format!("{name} has no group {group}"));
+                }
+                value[4..8].copy_from_slice(&(group + 1).to_le_bytes());
+            }
+        }
+        Ok(value)
+    }
+
+    /// Puts a member into a value set: a match for each of its parts, or one for all of its bits.
+    ///
+    /// # Errors
+    /// There is no such set, the parts do not suit it, or it is full.
+    pub fn set_add(&mut self, name: &str, parts: &[KeyMatch]) -> Result<(), String> {
+        let (_, meta) = find(&self.pipeline.sets, |s| &s.name, name, "value set")?;
+        let (entries, table) = (set_entries(meta, parts)?, meta.table);
+        let whole = meta.name.clone();
+        let table = self.state.tables.get_mut(table as usize).ok_or("no such table")?;
+        entries.iter().try_for_each(|entry| table.add(entry, 0).map_err(|why| format!("{whole}: {why}")))
+    }
+
+    /// Takes a member out of a value set.
+    ///
+    /// # Errors
+    /// There is no such set, or no such member.
+    pub fn set_remove(&mut self, name: &str, parts: &[KeyMatch]) -> Result<(), String> {
+        let (_, meta) = find(&self.pipeline.sets, |s| &s.name, name, "value set")?;
+        let (entries, table) = (set_entries(meta, parts)?, meta.table);
+        let table = self.state.tables.get_mut(table as usize).ok_or("no such table")?;
+        let gone = entries.iter().filter(|e| table.remove(&e.key, &e.mask, e.priority, 0)).count();
+        if gone == entries.len() { Ok(()) } else { Err(format!("{name} has no such member")) }
+    }
+
+    /// Empties a value set.
+    ///
+    /// # Errors
+    /// There is no such set.
+    pub fn set_clear(&mut self, name: &str) -> Result<(), String> {
+        let (_, meta) = find(&self.pipeline.sets, |s| &s.name, name, "value set")?;
+        let table = self.state.tables.get_mut(meta.table as usize).ok_or("no such table")?;
+        for entry in table.entries(0) {
+            table.remove(&entry.key, &entry.mask, entry.priority, 0);
+        }
+        Ok(())
+    }
+}
+
+/// A group's key: the group in the upper half.
+fn position(group: u32, at: u32) -> u64 {
+    u64::from(group) << 32 | u64::from(at)
+}
+
+fn set_entries(meta: &SetMeta, parts: &[KeyMatch]) -> Result<Vec<Entry>, String> {
+    let widths: Vec<u32> = match parts {
+        [_] => vec![meta.fields.iter().map(|f| f.1).sum()],
+        _ => meta.fields.iter().map(|f| f.1).collect(),
+    };
+    if parts.len() != widths.len() {
+        return Err(format!("a member of {} has {} parts, not {}", meta.name, meta.fields.len(), parts.len()));
+    }
+    p4::entries::ternary(&widths, meta.key_bits, parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lowest_free;
+
+    #[test]
+    fn the_lowest_free_number_is_given() {
+        assert_eq!(lowest_free(&[]), 0);
+        assert_eq!(lowest_free(&[0, 1, 2]), 3);
+        assert_eq!(lowest_free(&[0, 2]), 1);
+        assert_eq!(lowest_free(&[1]), 0);
+    }
+}

@@ -1,0 +1,179 @@
+//! Applications on several cores give the captures, counts and texts that the interpreter gives on one: whatever the number of replicas, on every engine.
+
+mod graphs;
+
+use graphs::{CONFIGURATIONS, Found, Kept, capture, engines as unkept, placed, reading, run};
+use netvm::application::{Application, Placement, Settings, Stage};
+use netvm::engines;
+use std::path::Path;
+
+/// Configurations that have something for replicas, and what else is to be seen: how many elements those are at least.
+const PARALLEL: [(&str, &str, &[&str], usize); 5] = [
+    (
+        "elements that keep nothing, with queues behind",
+        "FromDump(IN, STOP true) -> c :: Classifier(12/0800, 12/86dd, -); c[1] -> Truncate(60) -> q :: Queue -> ToDump(OUT1); c[2] -> d :: Discard;
+         c[0] -> Strip(14) -> CheckIPHeader -> DecIPTTL -> rt :: StaticIPLookup(10.0.0.0/8 0, 0.0.0.0/0 1); rt[0] -> Unstrip(14) -> Queue -> ToDump(OUT0); rt[1] -> Unstrip(14) -> q;",
+        &["d.count", "q.length"],
+        8,
+    ),
+    (
+        "several sources, one of which ends the run",
+        "FromDump(IN, STOP true) -> a :: Strip(14) -> q :: Queue -> ToDump(OUT0); FromDump(IN, STOP false) -> b :: Paint(1) -> Strip(4) -> q;
+         FromDump(IN, STOP false) -> Queue -> ToDump(OUT1);",
+        &["q.drops"],
+        3,
+    ),
+    (
+        "annotations that elements behind the replicas look at",
+        "FromDump(IN, STOP true) -> h :: HashSwitch(26, 3); h[0] -> Paint(1) -> r :: RoundRobinSwitch; h[1] -> Strip(14) -> Paint(2) -> r; h[2] -> Paint(3) -> r;
+         r[0] -> p :: PaintSwitch; p[0] -> Discard; p[1] -> k :: Counter -> Queue -> ToDump(OUT0); p[2] -> Unstrip(14) -> k; p[3] -> Queue -> ToDump(OUT1); r[1] -> Discard; r[2] -> [0]p;",
+        &["k.count"],
+        5,
+    ),
+    (
+        "copies that meet behind the replicas",
+        "FromDump(IN, STOP true) -> t :: Tee(3); t[0] -> Strip(1) -> s :: Tee -> Unstrip(1) -> Paint(1) -> r :: RoundRobinSwitch; s[1] -> [0]r; t[1] -> r; t[2] -> Paint(2) -> r;
+         r[0] -> q :: Queue(2) -> ToDump(OUT0); r[1] -> k :: Counter -> Queue -> ToDump(OUT1); r[2] -> p :: PaintSwitch; p[0] -> Discard; p[1] -> k; p[2] -> q;",
+        &["k.count", "q.drops"],
+        6,
+    ),
+    (
+        "text of a driver that looks at elements at times between packets and at the end",
+        "FromDump(IN, STOP true) -> Strip(2) -> a :: Counter -> q :: Queue -> ToDump(OUT0); Idle -> Queue -> ToDump(OUT1);
+         DriverManager(wait 50ms, print $(a.count), wait_stop, print $(a.count), wait 1ms, print $(q.length), wait_stop, stop);",
+        &["a.count"],
+        1,
+    ),
+];
+
+/// Runs a configuration on several threads; also how many elements are in replicas.
+fn run_on(
+    text: &str,
+    reads: &[&str],
+    replicas: usize,
+    engine: &str,
+    relax: &[&str],
+    folder: &Path,
+    input: &Path,
+) -> (Found, usize, String) {
+    let engine = engines::find(engine).unwrap();
+    let out = folder.join(format!("{}-{replicas}", engine.name));
+    let application = Application::read("test.click", &placed(text, input, &out), &reading()).unwrap_or_else(|e| panic!("{e}"));
+    let relax: Vec<String> = relax.iter().map(|name| (*name).to_owned()).collect();
+    let placement = Placement::new(application.application(), &relax).unwrap_or_else(|why| panic!("{why}"));
+    let (members, shown) = (placement.of(Stage::Replica).count(), placement.explain(application.application(), Some(replicas)));
+    let kept = Kept::default();
+    let cores = application.start_on(placement, replicas, engine, unkept(), Settings::default(), Box::new(kept.clone()));
+    let mut cores = cores.unwrap_or_else(|e| panic!("{e}"));
+    cores.start();
+    while cores.turn() {}
+    let counts = reads.iter().map(|handler| cores.graph().read(handler, "", None).unwrap()).collect();
+    let node = |(name, class, stats): &(String, String, netvm::application::NodeStats)| {
+        format!("{name} {class} {} {} {:?}", stats.packets, stats.traps, stats.drops)
+    };
+    let nodes = cores.stats().nodes.iter().map(node).collect();
+    assert!(cores.finish().is_empty());
+    let file = |n: u32| std::fs::read(format!("{}{n}", out.display())).ok();
+    let captures = (0..3).map(file).collect();
+    (Found { captures, counts, nodes, text: kept.take(), in_stages: false }, members, shown)
+}
+
+fn assert_same(found: &Found, wanted: &Found, name: &str) {
+    assert_eq!(found.counts, wanted.counts, "{name}");
+    assert!(found.captures == wanted.captures, "{name}: captures differ");
+    assert_eq!(String::from_utf8_lossy(&found.text), String::from_utf8_lossy(&wanted.text), "{name}");
+    assert_eq!(found.nodes, wanted.nodes, "{name}");
+}
+
+fn folder(name: &str) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("netvm-cores-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("in.pcap"), capture()).unwrap();
+    folder
+}
+
+fn engines_there() -> &'static [&'static str] {
+    if aot::build::Compiler::system().is_ok() { &["interp", "jit", "aot"] } else { &["interp", "jit"] }
+}
+
+#[test]
+fn replicas_give_what_one_graph_gives() {
+    let folder = folder("parallel");
+    let input = folder.join("in.pcap");
+    for (name, text, reads, least) in PARALLEL {
+        let wanted = run(text, reads, engines::find("interp").unwrap(), &folder, &input);
+        assert!(wanted.captures.iter().flatten().any(|file| file.len() > 1000), "{name}: nothing was written");
+        for engine in engines_there() {
+            // Each replica of compiled C costs a run of the compiler.
+            for replicas in if *engine == "aot" { &[2][..] } else { &[1, 2, 3, 5] } {
+                let (found, members, shown) = run_on(text, reads, *replicas, engine, &[], &folder, &input);
+                assert!(members >= least, "{name}: {members} elements in replicas\n{shown}");
+                assert_same(&found, &wanted, &format!("{name}, {replicas} replicas, {engine}"));
+            }
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_is_for_no_replica_runs_in_order() {
+    let folder = folder("any");
+    let input = folder.join("in.pcap");
+    for (name, text, reads) in CONFIGURATIONS {
+        let wanted = run(text, reads, engines::find("interp").unwrap(), &folder, &input);
+        for (engine, relax) in [("interp", &[][..]), ("jit", &["Counter"][..])] {
+            let (found, _, _) = run_on(text, reads, 2, engine, relax, &folder, &input);
+            assert_same(&found, &wanted, &format!("{name}, {engine}"));
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// What runs in replicas and what does not, of the applications: an analysis that knows less would make them slower, and nothing else would tell.
+#[test]
+fn applications_have_their_work_in_replicas() {
+    let apps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps").canonicalize().unwrap();
+    // Configurations name files from the repository's folder on.
+    std::env::set_current_dir(apps.join("..")).unwrap();
+    for (config, parallel, ordered, by_flow) in [
+        ("firewall/firewall.click", &["Connections", "IPFilter", "CheckIPHeader"][..], &["Queue", "ToDevice"][..], true),
+        ("balancer/balancer.click", &["Maglev", "IPClassifier", "ARPResponder"], &["Queue"], true),
+        ("router/forward.click", &["RadixIPLookup", "EtherHop", "DecIPTTL"], &["Queue"], false),
+        ("nat/forward.click", &["CheckIPHeader", "DecIPTTL"], &["Napt", "EtherEncap"], false),
+        ("switch/switch.click", &["Classifier"], &["EtherSwitch"], false),
+    ] {
+        let file = apps.join(config);
+        let reading = netvm::application::Reading { elements: vec![file.with_file_name("elements")], ..Default::default() };
+        let application = Application::read(config, &std::fs::read_to_string(&file).unwrap(), &reading).unwrap_or_else(|e| panic!("{e}"));
+        let placement = Placement::new(application.application(), &[]).unwrap();
+        let class = |at: usize| application.application().instances[at].class.clone();
+        let of = |stage| placement.of(stage).map(class).collect::<Vec<_>>();
+        let (replicas, rest) = (of(Stage::Replica), of(Stage::Rest));
+        for wanted in parallel {
+            assert!(replicas.iter().any(|class| class == wanted), "{config}: {wanted} is not in replicas but {replicas:?}");
+        }
+        for wanted in ordered {
+            assert!(rest.iter().any(|class| class == wanted) && !replicas.iter().any(|class| class == wanted), "{config}: {wanted}");
+        }
+        let shown = placement.explain(application.application(), Some(2));
+        assert_eq!(shown.contains("by the two addresses of their flow"), by_flow, "{shown}");
+    }
+}
+
+#[test]
+fn what_cannot_be_cut_or_relaxed_is_told() {
+    let place = |text: &str, relax: &[&str]| {
+        let application = Application::read("test.click", text, &reading()).unwrap_or_else(|e| panic!("{e}"));
+        let relax: Vec<String> = relax.iter().map(|name| (*name).to_owned()).collect();
+        Placement::new(application.application(), &relax).map(|placement| placement.of(Stage::Replica).count())
+    };
+    let counted = "FromDump(x) -> c :: Counter -> Discard";
+    assert_eq!(place(counted, &[]), Ok(0));
+    assert_eq!(place(counted, &["Counter"]), Ok(2));
+    assert_eq!(place(counted, &["c"]), Ok(2));
+    assert!(place(counted, &["d"]).unwrap_err().contains("no element has that name"));
+    assert!(place("InfiniteSource -> Discard", &[]).unwrap_err().contains("captures or devices"));
+    assert!(place("FromDump(x, END_CALL d.reset_counts) -> d :: Discard", &[]).unwrap_err().contains("at its end"));
+    // An endless source beside a capture is in order, with all that is behind it.
+    assert_eq!(place("FromDump(x) -> Strip(1) -> d :: Discard; InfiniteSource -> d", &[]), Ok(1));
+}

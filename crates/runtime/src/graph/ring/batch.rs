@@ -1,0 +1,221 @@
+//! What goes from one stage to the next: the packets of an epoch.
+//!
+//! An epoch is a run of arrivals, numbered from 0 in the order in which one graph would have taken them. Every stage hands on one batch an epoch, empty or not, so that
+//! who receives from several replicas knows when an epoch is complete and can put its packets in the order of their numbers.
+//!
+//! A packet whose annotations nobody behind looks at is bytes in one piece of memory; others travel as they are.
+
+use super::super::Packet;
+use crate::io::LinkType;
+
+/// Packets begin at multiples of this, in bytes, so that one can be copied by whole cache lines.
+const LINE: usize = 64;
+
+/// Packets of one epoch for one stage.
+#[derive(Debug, Default)]
+pub struct Batch {
+    bytes: Vec<u8>,
+    pub(super) entries: Vec<Entry>,
+    /// When the first arrival of the run came, and the last one of this epoch.
+    pub(super) span: Option<(u64, u64)>,
+}
+
+/// A packet of a batch.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// The number of the arrival that it comes from.
+    pub number: u32,
+    /// The connection between the stages that it takes.
+    pub lane: u16,
+    pub what: What,
+}
+
+#[derive(Debug)]
+pub(super) enum What {
+    /// Where its bytes begin.
+    Bytes {
+        at: usize,
+        len: u32,
+        wire_len: u32,
+        time_ns: u64,
+        link: LinkType,
+    },
+    Whole(Box<Packet>),
+}
+
+/// A packet to be copied into a batch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plain<'b> {
+    pub bytes: &'b [u8],
+    pub wire_len: u32,
+    pub time_ns: u64,
+    pub link: LinkType,
+}
+
+impl Batch {
+    /// Empties it, and keeps its memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.entries.clear();
+        self.span = None;
+    }
+
+    /// True if it has no packets.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// How many packets it has.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// When the first arrival of the run came, and the last one of this epoch.
+    pub fn span(&self) -> Option<(u64, u64)> {
+        self.span
+    }
+
+    /// Says so.
+    pub fn spans(&mut self, span: Option<(u64, u64)>) {
+        self.span = span;
+    }
+
+    /// Adds a copy of a packet.
+    pub(super) fn add(&mut self, number: u32, lane: u16, packet: Plain<'_>) {
+        let (at, Plain { bytes, wire_len, time_ns, link }) = (self.bytes.len(), packet);
+        self.bytes.extend_from_slice(bytes);
+        self.bytes.resize(self.bytes.len().next_multiple_of(LINE), 0);
+        let what = What::Bytes { at, len: bytes.len() as u32, wire_len, time_ns, link };
+        self.entries.push(Entry { number, lane, what });
+    }
+
+    /// Adds a packet with its annotations.
+    pub(super) fn add_whole(&mut self, number: u32, lane: u16, packet: Packet) {
+        self.entries.push(Entry { number, lane, what: What::Whole(Box::new(packet)) });
+    }
+
+    /// The bytes from a packet's first on.
+    pub(super) fn from(&self, at: usize) -> &[u8] {
+        self.bytes.get(at..).unwrap_or_default()
+    }
+}
+
+/// Batches of an epoch, and the order in which their packets arrive.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    batches: Vec<Batch>,
+    /// Which batch, which packet of it.
+    order: Vec<(u32, u32)>,
+    next: usize,
+}
+
+impl Inbox {
+    /// Takes batches of one epoch, whose packets then arrive in the order of their numbers; those of one number in the order of the batch that has them.
+    pub fn fill(&mut self, batches: Vec<Batch>) {
+        self.next = 0;
+        self.order.clear();
+        self.batches = batches;
+        match &self.batches[..] {
+            [only] if only.entries.is_sorted_by_key(|entry| entry.number) => {
+                self.order.extend((0..only.entries.len() as u32).map(|n| (0, n)))
+            }
+            all => sort(all, &mut self.order),
+        }
+    }
+
+    /// Gives the batches back, all of whose packets have arrived.
+    pub fn drain(&mut self) -> Vec<Batch> {
+        self.order.clear();
+        self.next = 0;
+        std::mem::take(&mut self.batches)
+    }
+
+    /// The packet that arrives next, and its place in the order.
+    pub(super) fn peek(&self) -> Option<(usize, &Batch, &Entry)> {
+        let (batch, entry) = *self.order.get(self.next)?;
+        let batch = &self.batches[batch as usize];
+        Some((self.next, batch, &batch.entries[entry as usize]))
+    }
+
+    /// The packet at that place of the order.
+    pub(super) fn at(&self, place: usize) -> Option<(&Batch, &Entry)> {
+        let (batch, entry) = *self.order.get(place)?;
+        let batch = self.batches.get(batch as usize)?;
+        Some((batch, &batch.entries[entry as usize]))
+    }
+
+    /// So many have arrived.
+    pub(super) fn step(&mut self, packets: usize) {
+        self.next += packets;
+    }
+
+    /// The next one arrives; one that travels as it is changes hands.
+    pub(super) fn take(&mut self) -> Option<(usize, Entry)> {
+        let (batch, entry) = *self.order.get(self.next)?;
+        let (place, batch) = (self.next, &mut self.batches[batch as usize]);
+        let it = &mut batch.entries[entry as usize];
+        let gone = What::Bytes { at: 0, len: 0, wire_len: 0, time_ns: 0, link: LinkType::EN10MB };
+        let what = match &it.what {
+            What::Bytes { at, len, wire_len, time_ns, link } => {
+                What::Bytes { at: *at, len: *len, wire_len: *wire_len, time_ns: *time_ns, link: *link }
+            }
+            What::Whole(_) => std::mem::replace(&mut it.what, gone),
+        };
+        self.next += 1;
+        Some((place, Entry { number: it.number, lane: it.lane, what }))
+    }
+
+    /// The bytes of a packet of the batch at that place of the order.
+    pub(super) fn bytes(&self, place: usize, at: usize, len: u32) -> &[u8] {
+        let bytes = self.order.get(place).map(|(batch, _)| self.batches[*batch as usize].from(at)).unwrap_or_default();
+        bytes.get(..len as usize).unwrap_or_default()
+    }
+}
+
+/// Entries in the order of their numbers, by counting: numbers are small and dense.
+fn sort(batches: &[Batch], order: &mut Vec<(u32, u32)>) {
+    let entries =
+        || batches.iter().zip(0..).flat_map(|(batch, b)| batch.entries.iter().zip(0..).map(move |(entry, e)| (entry.number, (b, e))));
+    let most = entries().map(|(number, _)| number as usize + 1).max().unwrap_or(0);
+    let mut starts = vec![0_usize; most + 1];
+    entries().for_each(|(number, _)| starts[number as usize + 1] += 1);
+    (0..most).for_each(|n| starts[n + 1] += starts[n]);
+    order.resize(starts[most], (0, 0));
+    for (number, at) in entries() {
+        let start = &mut starts[number as usize];
+        order[*start] = at;
+        *start += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(numbers: &[u32]) -> Batch {
+        let mut batch = Batch::default();
+        for number in numbers {
+            batch.add(*number, 0, Plain { bytes: &[*number as u8], wire_len: 1, time_ns: 0, link: LinkType::EN10MB });
+        }
+        batch
+    }
+
+    fn arrive(inbox: &mut Inbox) -> Vec<(u32, u8)> {
+        std::iter::from_fn(|| {
+            let (place, Entry { number, what: What::Bytes { at, len, .. }, .. }) = inbox.take()? else { return None };
+            Some((number, inbox.bytes(place, at, len)[0]))
+        })
+        .collect()
+    }
+
+    #[test]
+    fn packets_of_several_batches_arrive_in_the_order_of_their_numbers() {
+        let mut inbox = Inbox::default();
+        inbox.fill(vec![batch(&[5, 0, 5, 7]), batch(&[]), batch(&[6, 1])]);
+        assert_eq!(arrive(&mut inbox), [(0, 0), (1, 1), (5, 5), (5, 5), (6, 6), (7, 7)]);
+        assert_eq!(inbox.drain().len(), 3);
+        inbox.fill(vec![batch(&[2, 9])]);
+        assert_eq!(arrive(&mut inbox), [(2, 2), (9, 9)]);
+        assert!(inbox.take().is_none() && inbox.peek().is_none());
+    }
+}

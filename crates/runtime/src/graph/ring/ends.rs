@@ -1,0 +1,203 @@
+//! The ends of connections between stages: elements that the runtime puts where an application is cut. No configuration can name them.
+
+use super::super::native::{Ctx, Native};
+use super::super::{Packet, packet};
+use super::batch::{Batch, Entry, Inbox, Plain, What};
+use crate::io::LinkType;
+use netil::pool::Arrival;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Behind this a packet's link type is the place of its arrival in the inbox: where packets are numbered, nobody looks at link types.
+const NUMBERED: u32 = 1 << 16;
+
+/// What a graph has in common with who runs it: the packets that come, and those that leave.
+#[derive(Clone, Debug, Default)]
+pub struct Rings {
+    /// Packets that arrive.
+    pub inbox: Arc<Mutex<Inbox>>,
+    /// Packets that left.
+    pub outbox: Arc<Mutex<Batch>>,
+    /// Packets that leave carry the numbers of their arrivals.
+    pub numbers: bool,
+    /// For each lane that leaves, whether annotations are looked at behind it.
+    pub annotated: Vec<bool>,
+}
+
+/// The class of the element that packets of the stage before come from, an output a lane.
+pub const FROM_RING: &str = "FromRing";
+/// The class of elements that packets go to the next stage by; its arguments are the lanes of its inputs.
+pub const TO_RING: &str = "ToRing";
+
+pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One of these two elements, if it is one.
+pub(in super::super) fn make(class: &str, arguments: &[String], rings: Option<&Rings>) -> Option<Box<dyn Native>> {
+    let rings = rings?.clone();
+    match class {
+        FROM_RING => Some(Box::new(FromRing { rings })),
+        TO_RING => Some(Box::new(ToRing { lanes: arguments.iter().filter_map(|lane| lane.parse().ok()).collect(), rings })),
+        _ => None,
+    }
+}
+
+struct FromRing {
+    rings: Rings,
+}
+
+impl FromRing {
+    /// The tag of the packet at that place of the order.
+    fn link(&self, place: usize, link: LinkType) -> LinkType {
+        if self.rings.numbers { LinkType::from_file(NUMBERED + place as u32) } else { link }
+    }
+
+    fn packet(&self, inbox: &Inbox, place: usize, entry: Entry, ctx: &Ctx<'_>) -> Packet {
+        match entry.what {
+            What::Whole(packet) => *packet,
+            What::Bytes { at, len, wire_len, time_ns, link } => {
+                let mut packet = Packet::new(inbox.bytes(place, at, len), time_ns, ctx.info());
+                packet.buffer.set_wire_len(wire_len);
+                packet.link = self.link(place, link);
+                packet
+            }
+        }
+    }
+}
+
+fn time_of(entry: &Entry) -> u64 {
+    match &entry.what {
+        What::Bytes { time_ns, .. } => *time_ns,
+        What::Whole(packet) => packet.buffer.time_ns,
+    }
+}
+
+impl Native for FromRing {
+    fn is_source(&self) -> bool {
+        true
+    }
+
+    fn names_entries(&self) -> bool {
+        true
+    }
+
+    fn next_arrival(&mut self, _: &mut Ctx<'_>) -> Option<u64> {
+        lock(&self.rings.inbox).peek().map(|(_, _, entry)| time_of(entry))
+    }
+
+    fn arrive(&mut self, ctx: &mut Ctx<'_>) {
+        let inbox = Arc::clone(&self.rings.inbox);
+        let taken = {
+            let mut inbox = lock(&inbox);
+            inbox.take().map(|(place, entry)| (u32::from(entry.lane), self.packet(&inbox, place, entry, ctx)))
+        };
+        if let Some((lane, packet)) = taken {
+            ctx.emit(lane, packet);
+        }
+    }
+
+    fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
+        let shared = Arc::clone(&self.rings.inbox);
+        let mut inbox = lock(&shared);
+        let mut last = None;
+        while slots.len() < most {
+            let Some((first, _, entry)) = inbox.peek() else { break };
+            let (lane, before) = (entry.lane, slots.len());
+            let Some(number) = ctx.entry_of(u32::from(lane)) else { break };
+            ctx.pool().enter(number);
+            let (taken, time) = put(&inbox, first, lane, (most - before, until), slots, ctx);
+            if taken == 0 {
+                break;
+            }
+            if self.rings.numbers {
+                ctx.pool().number(&slots[before..], NUMBERED + first as u32);
+            }
+            inbox.step(taken);
+            last = Some(time);
+        }
+        last
+    }
+}
+
+/// Puts packets that follow each other on one lane into the pool: how many, and when the last one came.
+fn put(inbox: &Inbox, first: usize, lane: u16, (most, until): (usize, u64), slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> (usize, u64) {
+    let (before, mut last, mut tag) = (slots.len(), 0, None);
+    let coming = (first..first + most.min(ctx.pool().room())).map_while(|place| {
+        let (batch, entry) = inbox.at(place)?;
+        let What::Bytes { at, len, wire_len, time_ns, link } = entry.what else { return None };
+        let fits = entry.lane == lane && time_ns < until && *tag.get_or_insert(link) == link;
+        last = if fits { time_ns } else { last };
+        fits.then(|| Arrival { bytes: batch.from(at), len: len as usize, time_ns, wire_len })
+    });
+    let link = match inbox.at(first) {
+        Some((_, Entry { what: What::Bytes { link, .. }, .. })) => *link,
+        _ => LinkType::EN10MB,
+    };
+    ctx.pool().put_many(coming, link.number(), slots);
+    (slots.len() - before, last)
+}
+
+struct ToRing {
+    /// By input.
+    lanes: Vec<u16>,
+    rings: Rings,
+}
+
+impl ToRing {
+    fn lane(&self, port: u32) -> u16 {
+        self.lanes.get(port as usize).copied().unwrap_or(0)
+    }
+
+    fn is_annotated(&self, lane: u16) -> bool {
+        self.rings.annotated.get(lane as usize).copied().unwrap_or(false)
+    }
+
+    /// The number of the arrival that a packet with this tag came from, and its link type.
+    fn origin(&self, inbox: &Inbox, link: LinkType) -> (u32, LinkType) {
+        let place = link.number().wrapping_sub(NUMBERED) as usize;
+        match inbox.at(place) {
+            Some((_, Entry { number, what: What::Bytes { link, .. }, .. })) => (*number, *link),
+            Some((_, Entry { number, what: What::Whole(packet), .. })) => (*number, packet.link),
+            None => (0, LinkType::EN10MB),
+        }
+    }
+}
+
+impl Native for ToRing {
+    fn takes_bursts(&self) -> bool {
+        true
+    }
+
+    fn push(&mut self, port: u32, mut packet: Packet, _: &mut Ctx<'_>) {
+        let lane = self.lane(port);
+        let (number, link) = self.origin(&lock(&self.rings.inbox), packet.link);
+        packet.link = link;
+        let mut outbox = lock(&self.rings.outbox);
+        match self.is_annotated(lane) {
+            true => outbox.add_whole(number, lane, packet),
+            false => {
+                let packet::Packet { buffer, .. } = &packet;
+                outbox.add(number, lane, Plain { bytes: buffer.bytes(), wire_len: buffer.wire_len(), time_ns: buffer.time_ns, link });
+            }
+        }
+    }
+
+    fn push_slots(&mut self, port: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
+        let lane = self.lane(port);
+        if self.is_annotated(lane) {
+            for slot in slots {
+                let packet = ctx.lift(*slot);
+                self.push(port, packet, ctx);
+            }
+            return;
+        }
+        let (inbox, mut outbox) = (lock(&self.rings.inbox), lock(&self.rings.outbox));
+        let pool = ctx.pool();
+        for slot in slots {
+            let (number, link) = self.origin(&inbox, LinkType::from_file(pool.tag(*slot)));
+            let (wire_len, time_ns) = (pool.wire_len(*slot), pool.slot(*slot).time_ns);
+            outbox.add(number, lane, Plain { bytes: pool.bytes(*slot), wire_len, time_ns, link });
+        }
+        pool.give_back(slots);
+    }
+}

@@ -1,0 +1,171 @@
+//! An application cut into stages that run on threads of their own: what each stage's graph needs for that.
+//!
+//! ```text
+//!  sources ─▶ Dispatcher ─▶ ring ─▶ FromRing ─▶ elements ─▶ ToRing ─▶ ring ─▶ FromRing ─▶ elements
+//!   one graph                        a graph for each replica                  one graph
+//! ```
+//!
+//! Each graph is a whole application in which the elements of other stages are [absent](ABSENT), so that an element has the same number, and with it the same seed, in every
+//! stage. Invariants:
+//! - A packet's number is given where it arrives and travels with it: as its tag in a replica, in its entry between stages.
+//! - A stage hands on what came of an epoch when the whole epoch has been run. Who receives from replicas takes an epoch when all of them have handed it on, in the
+//!   order of the numbers: the order in which one graph would have done it.
+//! - A graph that is open has not ended when nothing is left to do: its timers run up to the time that the epoch has reached.
+//!
+//! Source: NRTE paper, sections 3 and 4 (stages, replicas, one ring for each pair). Left out: stages in a circle.
+
+mod batch;
+mod dispatch;
+mod ends;
+mod flow;
+
+pub use batch::{Batch, Inbox};
+pub use dispatch::{Dispatcher, Flow, Handover};
+pub(super) use ends::make;
+pub use ends::{FROM_RING, Rings, TO_RING};
+
+use super::Graph;
+use super::native::Native;
+use netil::app::{Application, Body, End};
+use netil::cluster::{Cluster, Host, Plan};
+use netil::pool::Pool;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// The class of elements that are in another stage.
+pub const ABSENT: &str = "Absent";
+
+/// Handlers of elements in other stages, by their full names.
+pub trait Elsewhere: Send + Sync {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// As [`Graph::read`].
+    fn read(&self, handler: &str, text: &str) -> Result<String, String>;
+
+    /// Writes one.
+    ///
+    /// # Errors
+    /// As [`Graph::write`].
+    fn write(&self, handler: &str, text: &str) -> Result<(), String>;
+}
+
+/// Who asks them.
+#[derive(Clone)]
+pub struct Remote(pub Arc<dyn Elsewhere>);
+
+impl std::fmt::Debug for Remote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Remote")
+    }
+}
+
+struct Absent;
+
+impl Native for Absent {
+    fn takes_bursts(&self) -> bool {
+        true
+    }
+}
+
+/// What stands for an element of another stage.
+pub(super) fn absent() -> Box<dyn Native> {
+    Box::new(Absent)
+}
+
+impl Graph {
+    /// Who asks an element that is in another stage, if this one is.
+    pub(super) fn remote(&self, node: usize) -> Option<Remote> {
+        self.settings.elsewhere.clone().filter(|_| self.nodes[node].class == ABSENT)
+    }
+
+    /// Lets arrivals go to the next stage in bursts: into the inputs of the element that is this node.
+    pub fn dispatch(&mut self, application: &Application, ring: usize, cluster: Dispatcher) {
+        let inputs = application.wires.iter().filter(|wire| wire.to.instance as usize == ring).map(|wire| wire.to);
+        let entries = inputs.map(|to| ((ring, to.port), to.port)).collect();
+        self.link_entries(Plan::default(), Box::new(cluster), entries);
+    }
+
+    /// Lets packets of the stage before go into queues and the like in bursts, if nothing tells in which order several of them came. False if not.
+    pub fn gather(&mut self, application: &Application, ring: usize) -> bool {
+        let wires = application.wires.iter().filter(|wire| wire.from.instance as usize == ring);
+        let lanes: Vec<End> = wires.map(|wire| wire.to).collect();
+        let is_native = |end: &End| matches!(application.instances[end.instance as usize].body, Body::Native(_));
+        if !lanes.iter().all(is_native) || !are_apart(application, &lanes) {
+            return false;
+        }
+        let entries: HashMap<_, _> = lanes.iter().zip(0..).map(|(end, lane)| ((end.instance as usize, end.port), lane)).collect();
+        let cluster = Gather { packets: vec![Vec::new(); lanes.len()] };
+        self.link_entries(Plan { exits: lanes, ..Plan::default() }, Box::new(cluster), entries);
+        true
+    }
+
+    /// Lets elements run one by one again; what a cluster has to hand on, it hands on now.
+    pub fn unlink(&mut self) {
+        self.linked = None;
+    }
+
+    /// More may arrive when nothing is left to do.
+    pub fn open(&mut self) {
+        self.horizon = Some(0);
+    }
+
+    /// Time begins, with the first arrival of any stage.
+    pub fn begin_at(&mut self, time: u64) {
+        self.begin_time(time);
+    }
+
+    /// Runs all that has arrived, and the timers that are due before the next arrival, which comes no earlier than `until`.
+    pub fn run_up_to(&mut self, until: u64) {
+        self.horizon = Some(until);
+        while self.turn() {}
+    }
+
+    /// Nothing arrives any more: the run goes on to its end.
+    pub fn close(&mut self) {
+        self.horizon = None;
+    }
+}
+
+/// Whether no element is behind two of these inputs.
+fn are_apart(application: &Application, lanes: &[End]) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut ends: Vec<u32> = lanes.iter().map(|end| end.instance).collect();
+    ends.sort_unstable();
+    ends.windows(2).all(|two| two[0] != two[1])
+        && ends.iter().all(|instance| behind(application, *instance).into_iter().all(|element| seen.insert(element)))
+}
+
+/// An element and all that are behind it.
+pub fn behind(application: &Application, instance: u32) -> BTreeSet<u32> {
+    let (mut seen, mut open) = (BTreeSet::from([instance]), vec![instance]);
+    while let Some(at) = open.pop() {
+        let next = application.wires.iter().filter(|wire| wire.from.instance == at).map(|wire| wire.to.instance);
+        open.extend(next.filter(|to| seen.insert(*to)));
+    }
+    seen
+}
+
+/// Packets that go straight into queues and the like.
+struct Gather {
+    /// By lane.
+    packets: Vec<Vec<u32>>,
+}
+
+impl Cluster for Gather {
+    fn run(&mut self, slots: &[u32], _: u32, pool: &mut Pool, host: &mut dyn Host) {
+        for slot in &slots[..slots.len().min(host.most())] {
+            if let Some(packets) = self.packets.get_mut(pool.slot(*slot).entry() as usize) {
+                packets.push(*slot);
+            }
+        }
+        for (packets, lane) in self.packets.iter_mut().zip(0..).filter(|(packets, _)| !packets.is_empty()) {
+            host.exit(lane, packets, pool);
+            packets.clear();
+        }
+    }
+
+    fn entered(&self) -> Vec<u64> {
+        Vec::new()
+    }
+}
