@@ -14,7 +14,7 @@ pub use engines::jit_agrees;
 pub use engines::{module_loader, verify_run};
 #[cfg(feature = "jit")]
 pub use optimiser::passes_agree;
-pub use text::{asm_text, click_text, element_text, filter_parser};
+pub use text::{asm_text, click_text, element_text, filter_parser, p4_text};
 
 use runtime::io::Capture;
 use std::io::{Cursor, Read};
@@ -32,6 +32,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     #[cfg(feature = "jit")]
     ("jit_agrees", jit_agrees),
     ("module_loader", module_loader),
+    ("p4_text", p4_text),
     #[cfg(feature = "jit")]
     ("passes_agree", passes_agree),
     ("verify_run", verify_run),

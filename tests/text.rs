@@ -1,4 +1,4 @@
-//! Targets that take text: NetIL source, filter expressions, Click configurations, element classes in C.
+//! Targets that take text: NetIL source, filter expressions, Click configurations, element classes in C, P4 programs.
 
 use frontends::c::{self, InfoLayout, Instance, Source};
 use frontends::click;
@@ -108,4 +108,16 @@ fn run_element(module: netil::Module, bytes: &[u8]) {
     let mut packets = [ExchangeBuffer::borrowed(&bytes[..bytes.len().min(100)]), ExchangeBuffer::borrowed(&[0; 60])];
     packets[1].time_ns = 1_000_000_000;
     engine.run(HandlerKind::Push, &mut packets, &mut state, &mut Outcome::default());
+}
+
+/// A P4 program is refused with messages that can be drawn, or what is made of it verifies, with marks and without.
+pub fn p4_text(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    for marks in [false, true] {
+        let reading = p4::Reading { folders: &[], defines: &[], load: &|_| None, marks };
+        match p4::compile(std::path::Path::new("fuzz.p4"), &text, reading) {
+            Ok(pipeline) => drop(verify(pipeline.module).unwrap_or_else(|e| panic!("{}", e[0]))),
+            Err(refused) => assert!(!refused.first().is_empty() && refused.render(false).contains("error")),
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! The STF tests of p4c's sources, run on netvm: programs for v1model in `p4_16_samples`, and the translated ones of `p4_14_samples`.
+//! p4c's tests held against netvm: the STF tests of programs for v1model in `p4_16_samples` and of the translated ones of `p4_14_samples`; all samples for v1model,
+//! which `netvm check` accepts; and the programs of `p4_16_errors`, which it refuses. What comes out otherwise is listed with the reason in `conformance-p4.txt`.
 
 use std::fs;
 use std::io;
@@ -8,40 +9,108 @@ use std::process::{Command, Stdio};
 /// The longest that a test may take, in seconds.
 const TIME: &str = "60";
 
-/// Tests that fail here, each with the reason.
-const OTHERWISE: &[(&str, &str)] = &[
-    ("extern-funcs-bmv2", "calls a function of a shared library"),
-    ("counter3", "counts four bytes more for each packet, as hardware does with the frame check sequence; BMv2 does not either"),
-];
+/// Lines `KIND NAME: REASON`.
+const OTHERWISE: &str = include_str!("../conformance-p4.txt");
 
-/// Runs the tests whose names contain one of `names`, or all. True if just those failed that are known to.
-pub fn run(netvm: &Path, p4c: &Path, names: &[&str]) -> io::Result<bool> {
-    let (mut passed, mut known, mut untrue) = (0, 0, 0);
-    for (program, test) in tests(&p4c.join("testdata"))? {
-        let name = program.file_stem().map_or(String::new(), |n| n.to_string_lossy().into_owned());
-        if !names.is_empty() && !names.iter().any(|wanted| name.contains(wanted)) {
-            continue;
-        }
-        let failure = one(netvm, &program, &test)?;
-        let reason = OTHERWISE.iter().find(|(n, _)| *n == name).map(|(_, why)| *why);
-        match (failure, reason) {
-            (None, None) => passed += 1,
-            (Some(_), Some(why)) => {
-                known += 1;
-                println!("{name}: fails, as is known: {why}");
-            }
+/// What a list is about.
+#[derive(Clone, Copy)]
+struct Kind {
+    /// The first word of its lines.
+    word: &'static str,
+    /// What happens that should not.
+    happens: &'static str,
+}
+
+const STF: Kind = Kind { word: "fails", happens: "fails" };
+const SAMPLE: Kind = Kind { word: "refused", happens: "is refused" };
+const ERROR: Kind = Kind { word: "accepted", happens: "is accepted" };
+
+/// What came out.
+#[derive(Default)]
+struct Tally {
+    fine: usize,
+    known: usize,
+    untrue: usize,
+}
+
+impl Tally {
+    /// Notes one case: how it came out otherwise than it should, if it did.
+    fn note(&mut self, kind: Kind, name: &str, otherwise: Option<String>) {
+        match (otherwise, reason(kind, name)) {
+            (None, None) => self.fine += 1,
+            (Some(_), Some(_)) => self.known += 1,
             (Some(how), None) => {
-                untrue += 1;
-                println!("{name}: FAILS: {how}");
+                self.untrue += 1;
+                println!("{name}: {}: {how}", kind.happens.to_uppercase());
             }
             (None, Some(_)) => {
-                untrue += 1;
-                println!("{name}: passes, and is said to fail");
+                self.untrue += 1;
+                println!("{name}: is as it should be, and the list says that it {}", kind.happens);
             }
         }
     }
-    println!("{passed} passed, {known} failed as is known, {untrue} came out otherwise");
-    Ok(untrue == 0)
+}
+
+fn reason(kind: Kind, name: &str) -> Option<&'static str> {
+    let line = |line: &'static str| line.strip_prefix(kind.word)?.trim_start().strip_prefix(name)?.strip_prefix(": ");
+    OTHERWISE.lines().find_map(line)
+}
+
+/// Runs the tests whose names contain one of `names`, or all. True if just those came out otherwise that are known to.
+pub fn run(netvm: &Path, p4c: &Path, names: &[&str]) -> io::Result<bool> {
+    let data = p4c.join("testdata");
+    let wanted = |program: &Path| names.is_empty() || names.iter().any(|wanted| name(program).contains(wanted));
+    let (mut stf, mut samples, mut errors) = (Tally::default(), Tally::default(), Tally::default());
+    for (program, test) in tests(&data)?.into_iter().filter(|(program, _)| wanted(program)) {
+        stf.note(STF, &name(&program), one(netvm, &program, &test)?);
+    }
+    for program in programs(&data, &["p4_16_samples"])?.into_iter().filter(|p| wanted(p) && is_v1model(p) && is_whole(p)) {
+        samples.note(SAMPLE, &name(&program), check(netvm, &program)?.err());
+    }
+    for program in programs(&data, &["p4_16_errors"])?.into_iter().filter(|p| wanted(p)) {
+        let accepted = check(netvm, &program)?.ok().map(|()| "p4c refuses it".to_owned());
+        errors.note(ERROR, &name(&program), accepted);
+    }
+    for (what, good, tally) in [("STF tests", "passed", &stf), ("samples", "accepted", &samples), ("wrong programs", "refused", &errors)] {
+        println!(
+            "{what}: {} {good}, {} came out otherwise for the reason that is listed, {} came out otherwise",
+            tally.fine, tally.known, tally.untrue
+        );
+    }
+    Ok(stf.untrue + samples.untrue + errors.untrue == 0)
+}
+
+fn name(program: &Path) -> String {
+    program.file_stem().map_or(String::new(), |n| n.to_string_lossy().into_owned())
+}
+
+/// All programs of some folders and of those in them, in the order of their names.
+fn programs(data: &Path, folders: &[&str]) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut left: Vec<PathBuf> = folders.iter().map(|f| data.join(f)).collect();
+    while let Some(folder) = left.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            match path.extension() {
+                _ if path.is_dir() => left.push(path),
+                Some(end) if end == "p4" => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Whether `netvm check` accepts a program; why not. Anything else than acceptance or refusal is an error of its own.
+fn check(netvm: &Path, program: &Path) -> io::Result<Result<(), String>> {
+    let output = Command::new("timeout").arg(TIME).arg(netvm).arg("check").arg(program).stdin(Stdio::null()).output()?;
+    let told = String::from_utf8_lossy(&output.stderr);
+    match output.status.code() {
+        Some(0) => Ok(Ok(())),
+        Some(1) => Ok(Err(told.lines().next().unwrap_or("without a word").to_owned())),
+        other => Err(io::Error::other(format!("{}: netvm check ended with {other:?}", program.display()))),
+    }
 }
 
 /// Programs with their tests, in the order of their names.
@@ -74,6 +143,11 @@ fn is_v1model(program: &Path) -> bool {
     let others = included.filter_map(|name| fs::read_to_string(program.with_file_name(name)).ok());
     let all: String = others.fold(text.clone(), |all, other| all + &other);
     all.contains("v1model.p4") && !text.contains("PSA_Switch")
+}
+
+/// Whether a file is a program, and not part of one.
+fn is_whole(program: &Path) -> bool {
+    fs::read_to_string(program).is_ok_and(|text| text.contains("main"))
 }
 
 /// How a test failed, if it did.

@@ -3,7 +3,14 @@
 use netvm_p4::{Reading, compile};
 use std::path::Path;
 
-const PROGRAMS: [&str; 2] = [include_str!("../../../tests/p4/forward.p4"), include_str!("../../../tests/p4/state.p4")];
+const PROGRAMS: [&str; 6] = [
+    include_str!("../../../tests/p4/forward.p4"),
+    include_str!("../../../tests/p4/state.p4"),
+    include_str!("../../../tests/p4/meters.p4"),
+    include_str!("../../../tests/p4/profiles.p4"),
+    include_str!("../../../tests/p4/sets.p4"),
+    include_str!("../../../tests/p4/learn.p4"),
+];
 
 /// True if the program was compiled.
 fn survives(text: &str) -> bool {
@@ -56,4 +63,35 @@ fn what_is_nested_without_end_is_refused() {
     }
     assert!(!survives("#define A A A\n#define B B(B)\nA B"));
     assert!(!survives("#include \"t.p4\"") && !survives("#if ((((1\n#endif"));
+}
+
+/// Several pieces of several programs put together by chance, from a seed, for as long as `NETVM_SECONDS` says (1 by default).
+#[test]
+fn programs_of_pieces_do_no_harm() {
+    let number = |name: &str, default: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
+    let (seconds, mut seed) = (number("NETVM_SECONDS", 1), number("NETVM_SEED", 1));
+    let mut random = move |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed % below.max(1) as u64) as usize
+    };
+    let (start, mut compiled, mut all) = (std::time::Instant::now(), 0u64, 0u64);
+    while start.elapsed().as_secs() < seconds {
+        let mut text = PROGRAMS[random(PROGRAMS.len())].to_owned();
+        for _ in 0..1 + random(4) {
+            let other = PROGRAMS[random(PROGRAMS.len())];
+            let (own, theirs) = (words(&text), words(other));
+            let (at, length) = (random(own.len()), random(6));
+            let (from, taken) = (random(theirs.len()), random(12));
+            let end = own[(at + length).min(own.len() - 1)];
+            let piece = &other[theirs[from]..theirs[(from + taken).min(theirs.len() - 1)]];
+            text = format!("{}{piece}{}", &text[..own[at].min(end)], &text[end..]);
+        }
+        let began = std::time::Instant::now();
+        compiled += u64::from(survives(&text));
+        all += 1;
+        assert!(began.elapsed().as_secs() < 20, "this takes too long:\n{text}");
+    }
+    assert!(compiled > 0 || all < 20, "none of {all} programs was right");
 }

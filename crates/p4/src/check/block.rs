@@ -34,6 +34,9 @@ impl Checker {
 
     fn block_inner(&mut self, decl: &Decl, sig: &ast::Signature, ctor: &[ast::Param], locals: &[Decl], is_parser: bool) -> Checked<Block> {
         let params = self.params(&sig.params, false)?;
+        if let Some((p, at)) = params.iter().zip(&sig.params).find(|(p, _)| matches!(p.ty, Type::Block(_) | Type::Arch(..))) {
+            return fault(at.ty.span, format!("a parameter of {} is not possible here", self.show(&p.ty)));
+        }
         let ctor = self.params(ctor, false)?;
         self.scopes.push(Default::default());
         let mut variables = Vec::new();
@@ -74,7 +77,11 @@ impl Checker {
     }
 
     fn value_set(&mut self, ty: &ast::Ty, size: &ast::Expr, name: &ast::Ident, annotations: &[ast::Annotation]) -> Checked<()> {
+        let written = ty.span;
         let ty = self.ty(ty)?;
+        if matches!(ty, Type::Integer | Type::Str | Type::Void) {
+            return fault(written, format!("a value set of {} is not possible", self.show(&ty)));
+        }
         let count = self.constant_int(size)?.to_u32().unwrap_or(u32::MAX);
         let var = self.declare_var(name, Type::Set(Rc::new(ty)), false)?;
         self.program.sets.insert(var, (public_name(annotations, &name.name), count));
@@ -143,12 +150,21 @@ impl Checker {
     fn selectable(&self, ty: &Type) -> bool {
         match self.program.underlying(ty) {
             Type::Bit(_) | Type::Int(_) | Type::Bool | Type::Enum(_) | Type::Error | Type::Any | Type::Integer => true,
-            Type::Tuple(items) => items.iter().all(|t| self.selectable(t)),
+            Type::Tuple(items) => items.iter().all(|t| self.selectable(t) && !matches!(t, Type::Struct(..))),
             Type::Struct(id, args) => {
                 self.program.aggregate(ty) == Some(ast::Aggregate::Struct)
                     && self.program.fields(id, &args).iter().all(|f| self.selectable(&f.ty))
             }
             _ => false,
+        }
+    }
+
+    /// The type of the only field of a structure.
+    fn only_part(&self, ty: &Type) -> Option<Type> {
+        let Type::Struct(id, args) = ty else { return None };
+        match self.program.fields(*id, args).as_slice() {
+            [only] => Some(only.ty.clone()),
+            _ => None,
         }
     }
 
@@ -171,6 +187,13 @@ impl Checker {
             }
             return fault(span, format!("{} keys need as many sets", types.len()));
         }
+        // One key's set in braces.
+        let sets = match (sets, types) {
+            ([ast::Expr { kind: Ast::List(items), .. }], [ty]) if items.len() == 1 && !matches!(ty, Type::Tuple(_) | Type::Struct(..)) => {
+                items
+            }
+            _ => sets,
+        };
         if sets.len() != types.len() {
             return fault(span, format!("{} keys need as many sets, and these are {}", types.len(), sets.len()));
         }
@@ -179,6 +202,10 @@ impl Checker {
             let value = self.expr(set)?;
             let value = match (&value.ty, self.program.underlying(ty)) {
                 // Numbers stand for members of enumerations and for new types.
+                // A value set of a structure with one part.
+                (Type::Set(of), _) if matches!(value.kind, crate::hir::ExprKind::Var(_)) && self.only_part(of).as_ref() == Some(ty) => {
+                    value
+                }
                 (Type::Integer | Type::Bit(_) | Type::Int(_), under) if matches!(ty, Type::SerEnum(_) | Type::New(_)) => {
                     self.coerce(value, &under)?
                 }

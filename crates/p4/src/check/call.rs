@@ -8,6 +8,15 @@ use frontends::diagnostics::Span;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
+/// A number without a width, or a list that has one.
+fn without_width(ty: &Type) -> bool {
+    match ty {
+        Type::Integer => true,
+        Type::Tuple(items) => items.iter().any(without_width),
+        _ => false,
+    }
+}
+
 impl Checker {
     pub(super) fn call(&mut self, callee: &ast::Expr, types: &[Ty], args: &[Arg], span: Span) -> Checked<Expr> {
         match &callee.kind {
@@ -30,6 +39,12 @@ impl Checker {
     /// An instance without a name.
     fn construct(&mut self, ty: &Ty, args: &[Arg], span: Span) -> Checked<Expr> {
         let (ty, args) = self.instance_type(ty, args, span)?;
+        if let Type::Extern(id, _) = &ty
+            && let TypeInfo::Extern { name, methods, .. } = &self.program.types[*id]
+            && methods.iter().any(|m| self.program.functions[*m].is_abstract)
+        {
+            return fault(span, format!("`{name}` has abstract methods, which only a declaration can implement"));
+        }
         let public = (self.program.show(&ty).into(), false);
         let name = match &ty {
             Type::Block(id) => self.program.blocks[*id].name.clone(),
@@ -119,7 +134,8 @@ impl Checker {
     fn function(&mut self, all: &[FnId], types: &[Ty], args: &[Arg], span: Span) -> Checked<Expr> {
         let f = self.overload(all, args, span)?;
         let callee = &self.program.functions[f];
-        if callee.kind == FnKind::Action && (self.context.in_parser || self.context.in_table_key) {
+        let in_function = self.context.result.is_some() && !self.context.in_action;
+        if callee.kind == FnKind::Action && (self.context.in_parser || self.context.in_table_key || in_function) {
             return fault(span, "actions are called by controls and actions only");
         }
         if callee.kind == FnKind::Extern && &*callee.name == "static_assert" {
@@ -170,6 +186,9 @@ impl Checker {
             }
             for (p, ty) in free.iter().zip(types) {
                 let ty = self.ty(ty)?;
+                if ty == Type::Void {
+                    return fault(span, "`void` is no type argument");
+                }
                 if ty != Type::Any {
                     bound.insert(*p, ty);
                 }
@@ -179,6 +198,10 @@ impl Checker {
             function.params.iter().map(|p| ParamInfo { ty: self.program.substitute(&p.ty, owner), ..p.clone() }).collect();
         let args = self.arguments(&params, args, span, &free, &mut bound)?;
         let result = self.program.substitute(&self.program.substitute(&function.result, owner), &bound);
+        if let Some(p) = free.iter().find(|p| bound.get(p).is_some_and(without_width)).filter(|_| types.is_empty()) {
+            let name = &self.program.type_params[*p];
+            return fault(span, format!("the width of `{name}` of `{}` is not known: a number here has none", function.name));
+        }
         if let Some(p) = free.iter().find(|p| !bound.contains_key(p)) {
             return fault(span, format!("type argument `{}` of `{}` is not known", self.program.type_params[*p], function.name));
         }
@@ -317,6 +340,9 @@ impl Checker {
 
     fn apply(&mut self, object: Expr, id: usize, args: &[Arg], span: Span) -> Checked<Expr> {
         let block = &self.program.blocks[id];
+        if self.context.in_action {
+            return fault(span, "actions apply no controls");
+        }
         if block.is_parser != self.context.in_parser {
             return fault(span, "parsers are applied in parsers, and controls in controls");
         }
@@ -354,6 +380,24 @@ impl Checker {
                     span,
                     format!("{} is no header, and only those are extracted", self.show(types.first().unwrap_or(&Type::Any))),
                 );
+            }
+        }
+        if packet == (true, true) && !types.iter().any(|t| matches!(t, Type::Param(_) | Type::Any)) {
+            let ty = types.first().cloned().unwrap_or(Type::Any);
+            let varies = self.size_of(&ty, "maxSizeInBits") != self.size_of(&ty, "minSizeInBits");
+            let varbits = match &ty {
+                Type::Struct(id, of) => self.program.fields(*id, of).iter().filter(|f| matches!(f.ty, Type::Varbit(_))).count(),
+                _ => 0,
+            };
+            match (varies, args.len()) {
+                _ if varbits > 1 => {
+                    return fault(span, format!("{} has several varbit fields, and one is extracted at most", self.show(&ty)));
+                }
+                (true, 1) => return fault(span, format!("{} has a varbit field, whose size is the second argument", self.show(&ty))),
+                (false, 2) => {
+                    return fault(span, format!("{} has no varbit field, whose size the second argument would be", self.show(&ty)));
+                }
+                _ => {}
             }
         }
         if packet.0

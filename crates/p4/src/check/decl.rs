@@ -6,6 +6,9 @@ use crate::ast::{self, Aggregate, Annotation, Decl, DeclKind, Dir, Ident, Param,
 use crate::hir::{ArchKind, Expr, ExprKind, FieldInfo, FnId, FnKind, Function, Instance, ParamId, ParamInfo, Type, TypeInfo};
 use num_traits::ToPrimitive;
 
+/// Versions of v1model.
+const VERSIONS: [u32; 2] = [20_180_101, 20_200_408];
+
 impl Checker {
     pub(super) fn declaration(&mut self, decl: &Decl) {
         let result = self.one(decl);
@@ -67,12 +70,27 @@ impl Checker {
     }
 
     pub(super) fn constant(&mut self, ty: &Ty, name: &Ident, value: &ast::Expr) -> Checked<()> {
+        let written = ty.span;
         let ty = self.ty(ty)?;
+        if matches!(ty, Type::Extern(..) | Type::Arch(..) | Type::Block(_)) {
+            return fault(written, format!("a constant of {} is not possible", self.show(&ty)));
+        }
         let value = self.expr_as(value, &ty)?;
+        self.known_version(name, &value)?;
         if !is_constant(&value) && value.ty != Type::Any {
             return fault(value.span, "the value of a constant is known when the program is compiled");
         }
         self.declare(name, Symbol::Const(value))
+    }
+
+    /// The versions of v1model that there are.
+    fn known_version(&self, name: &Ident, value: &Expr) -> Checked<()> {
+        match &value.kind {
+            ExprKind::Int(n) if &*name.name == "__v1model_version" && !VERSIONS.iter().any(|v| *n == (*v).into()) => {
+                fault(name.span, format!("v1model has no version {n}; its versions are {VERSIONS:?}"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn new_type(&mut self, name: &Ident, info: TypeInfo, generic: bool) -> Checked<usize> {
@@ -117,6 +135,9 @@ impl Checker {
 
     fn field_fits(&self, what: Aggregate, ty: &Type, field: &ast::Field) -> Checked<()> {
         let under = self.program.underlying(ty);
+        if matches!(field.ty.kind, ast::TyKind::DontCare) {
+            return fault(field.ty.span, "`_` is no type of a field");
+        }
         let fits = match what {
             Aggregate::Union => matches!(self.program.aggregate(ty), Some(Aggregate::Header)) || matches!(ty, Type::Param(_) | Type::Any),
             Aggregate::Header => match &under {
@@ -165,7 +186,7 @@ impl Checker {
 
     fn ser_enum(&mut self, ty: &Ty, name: &Ident, members: &[(Ident, ast::Expr)]) -> Checked<()> {
         let of = self.ty(ty)?;
-        if !matches!(self.program.underlying(&of), Type::Bit(_) | Type::Int(_)) {
+        if !matches!(of, Type::Bit(_) | Type::Int(_) | Type::Any) {
             return fault(ty.span, format!("{} does not represent an enumeration", self.show(&of)));
         }
         let id = self.new_type(name, TypeInfo::SerEnum { name: name.name.clone(), ty: of.clone(), members: Vec::new() }, false)?;
@@ -213,6 +234,12 @@ impl Checker {
             if matches!(ty, Type::Extern(..) | Type::Block(_) | Type::Arch(..)) && param.dir != Dir::None {
                 return fault(param.ty.span, format!("a parameter of {} has no direction", self.show(&ty)));
             }
+            if let Type::Block(_) = ty {
+                return fault(param.ty.span, format!("a parameter of {} is not possible", self.show(&ty)));
+            }
+            if matches!(ty, Type::Integer | Type::Str) && param.dir != Dir::None {
+                return fault(param.ty.span, format!("a parameter of {} has no direction", self.show(&ty)));
+            }
             let default = match &param.default {
                 Some(value) if param.dir == Dir::Out || param.dir == Dir::InOut => {
                     return fault(value.span, "a parameter that is written has no default");
@@ -226,6 +253,14 @@ impl Checker {
             all.push(ParamInfo { name: param.name.name.clone(), dir: param.dir, ty, var, default, optional });
         }
         Ok(all)
+    }
+
+    /// What may be left out is for externs and packages.
+    pub(super) fn no_optional(&self, params: &[ParamInfo], written: &[Param]) -> Checked<()> {
+        match params.iter().zip(written).find(|(p, _)| p.optional) {
+            Some((p, at)) => fault(at.name.span, format!("`{}` is optional, which parameters of externs and packages may be", p.name)),
+            None => Ok(()),
+        }
     }
 
     fn arch(&mut self, kind: ArchKind, sig: &Signature) -> Checked<()> {
@@ -298,8 +333,17 @@ impl Checker {
                 return fault(method.sig.name.span, format!("`{}` is declared twice with these parameters", method.sig.name.name));
             }
             all.push(key);
+            if method.sig.name.name == name.name && method.result.is_some() {
+                return fault(method.sig.name.span, "a constructor has no result");
+            }
             let f = self.prototype(method.result.as_ref(), &method.sig, &method.annotations)?;
+            if self.program.functions[f].result == Type::Integer {
+                return fault(method.sig.name.span, "a method has no result of type int");
+            }
             self.program.functions[f].is_abstract = method.is_abstract;
+            if annotation(&method.annotations, "optional").is_some() {
+                self.optional_methods.insert(f);
+            }
             let TypeInfo::Extern { ctors, methods, .. } = &mut self.program.types[id] else { continue };
             if method.result.is_some() { methods.push(f) } else { ctors.push(f) }
         }
@@ -311,6 +355,7 @@ impl Checker {
             let type_params = c.parameters_of_types(&sig.type_params)?;
             let result = c.ty(result)?;
             let params = c.params(&sig.params, false)?;
+            c.no_optional(&params, &sig.params)?;
             let context = Context { result: Some(result.clone()), ..Context::default() };
             let body = c.body(body, context);
             Ok((type_params, params, result, body))
@@ -337,7 +382,8 @@ impl Checker {
                     format!("`{}` has a direction, and stands behind one that the control plane gives", late.name),
                 );
             }
-            if let Some(bad) = params.iter().zip(&sig.params).find(|(p, _)| matches!(p.ty, Type::Extern(..))) {
+            c.no_optional(&params, &sig.params)?;
+            if let Some(bad) = params.iter().zip(&sig.params).find(|(p, _)| matches!(p.ty, Type::Extern(..) | Type::Integer)) {
                 return fault(bad.1.ty.span, "an action has no such parameter");
             }
             let context = Context { result: Some(Type::Void), in_action: true, ..Context::default() };
@@ -366,12 +412,15 @@ impl Checker {
         if self.scopes.len() == 1 && matches!(ty, Type::Block(_)) {
             return fault(decl.span, "parsers and controls have no instances at the top level");
         }
+        self.fits_here(&ty, decl)?;
         self.scopes.push(Default::default());
+        let before = self.program.functions.len();
         for item in body.unwrap_or_default() {
             let result = self.one(item);
             self.told(result);
         }
         self.scopes.pop();
+        self.implements(&ty, before, decl)?;
         let public = public_name(&decl.annotations, &name.name);
         self.program.instances.push(Instance { name: name.name.clone(), public, ty: ty.clone(), args, span: decl.span });
         let id = self.program.instances.len() - 1;
@@ -380,6 +429,62 @@ impl Checker {
         }
         self.block_instances.push(id);
         self.declare(name, Symbol::Instance(id))
+    }
+}
+
+impl Checker {
+    /// Parsers are for parsers, and controls for controls.
+    fn fits_here(&self, ty: &Type, decl: &Decl) -> Checked<()> {
+        let Type::Block(id) = ty else { return Ok(()) };
+        let is_parser = self.program.blocks[*id].is_parser;
+        if self.context.in_control && is_parser || self.context.in_parser && !is_parser {
+            return fault(decl.span, "parsers have instances in parsers, and controls in controls");
+        }
+        Ok(())
+    }
+
+    /// The functions from that number on are just the abstract methods of the type.
+    fn implements(&self, ty: &Type, from: usize, decl: &Decl) -> Checked<()> {
+        let Type::Extern(id, args) = ty else { return Ok(()) };
+        let TypeInfo::Extern { name, params, methods, .. } = &self.program.types[*id] else { return Ok(()) };
+        let owner = params.iter().copied().zip(args.iter().cloned()).collect();
+        let wanted: Vec<&Function> = methods.iter().map(|m| &self.program.functions[*m]).filter(|f| f.is_abstract).collect();
+        let given = &self.program.functions[from..];
+        for own in given.iter().filter(|f| f.kind == FnKind::Function) {
+            if !wanted.iter().any(|w| self.same_shape(w, own, &owner)) {
+                return fault(own.span, format!("`{name}` has no abstract method `{}` of these parameters and this result", own.name));
+            }
+        }
+        let needed =
+            methods.iter().filter(|m| !self.optional_methods.contains(m)).map(|m| &self.program.functions[*m]).filter(|f| f.is_abstract);
+        match needed.into_iter().find(|w| !given.iter().any(|f| f.name == w.name)) {
+            Some(missing) => fault(decl.span, format!("the abstract method `{}` of `{name}` is not implemented", missing.name)),
+            None => Ok(()),
+        }
+    }
+
+    fn same_shape(&self, wanted: &Function, own: &Function, owner: &super::types::Bound) -> bool {
+        let same = |w: &Type, o: &Type| self.program.substitute(w, owner) == *o || *o == Type::Any;
+        wanted.name == own.name
+            && own.params.len() <= wanted.params.len()
+            && wanted.params[own.params.len()..].iter().all(|p| p.optional)
+            && same(&wanted.result, &own.result)
+            && wanted.params.iter().zip(&own.params).all(|(w, o)| w.dir == o.dir && same(&w.ty, &o.ty))
+    }
+
+    /// What is wrong with the program as a whole.
+    pub(super) fn whole(&mut self) {
+        if let Some((symbol, span)) = self.scopes[0].get("main") {
+            let package = match symbol {
+                Symbol::Instance(id) => matches!(self.program.instances[*id].ty, Type::Arch(..) | Type::Any),
+                Symbol::Type(_) | Symbol::Generic(_) => false,
+                _ => true,
+            };
+            if !package {
+                let wrong = fault::<()>(*span, "`main` is an instance of a package");
+                self.told(wrong);
+            }
+        }
     }
 }
 

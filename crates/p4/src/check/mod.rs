@@ -59,6 +59,8 @@ pub(crate) struct Checker {
     /// Tables, instances and local variables of the block being checked.
     block_tables: Vec<usize>,
     block_instances: Vec<usize>,
+    /// Abstract methods that need not be implemented.
+    optional_methods: std::collections::HashSet<FnId>,
 }
 
 pub(crate) fn fault<T>(span: Span, message: impl Into<String>) -> Checked<T> {
@@ -71,6 +73,7 @@ pub(crate) fn check(decls: &[ast::Decl]) -> (Program, Vec<Diagnostic>) {
     for decl in decls {
         checker.declaration(decl);
     }
+    checker.whole();
     (checker.program, checker.faults)
 }
 

@@ -174,6 +174,9 @@ impl Checker {
 
     fn arithmetic(&self, op: BinOp, left: Expr, right: Expr, span: Span) -> Checked<Expr> {
         let under = |e: Expr| if matches!(e.ty, Type::SerEnum(_)) { self.cast(e.clone(), &self.program.underlying(&e.ty)) } else { Ok(e) };
+        if let (BinOp::Div | BinOp::Mod, Some(side)) = (op, [&left, &right].into_iter().find(|e| negative(e))) {
+            return fault(side.span, "negative numbers are not divided");
+        }
         let (left, right) = self.pair(under(left)?, under(right)?, span)?;
         let ty = left.ty.clone();
         if !self.numeric(&ty) {
@@ -204,6 +207,10 @@ impl Checker {
         }
         Ok(Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), ty, span })
     }
+}
+
+fn negative(e: &Expr) -> bool {
+    matches!(&e.kind, ExprKind::Int(n) if n.is_negative())
 }
 
 fn folded(op: BinOp, a: &BigInt, b: &BigInt, ty: &Type) -> BigInt {

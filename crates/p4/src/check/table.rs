@@ -30,7 +30,7 @@ impl Checker {
             return fault(decl.name.span, format!("the table `{}` has no actions", decl.name.name));
         }
         if table.default.is_none() {
-            self.no_action(&mut table);
+            self.no_action(&mut table)?;
         }
         self.program.tables.push(table);
         let id = self.program.tables.len() - 1;
@@ -39,14 +39,21 @@ impl Checker {
     }
 
     /// The default action of a table that names none.
-    fn no_action(&mut self, table: &mut Table) {
-        let Some(Symbol::Functions(all)) = self.lookup(true, "NoAction") else { return };
-        let action = all[0];
+    fn no_action(&mut self, table: &mut Table) -> Checked<()> {
+        let found = match self.lookup(true, "NoAction") {
+            Some(Symbol::Functions(all)) => all.first().copied(),
+            _ => None,
+        };
+        let suits = |f: &usize| self.program.functions[*f].kind == FnKind::Action && self.program.functions[*f].params.is_empty();
+        let Some(action) = found.filter(suits) else {
+            return fault(table.span, "a table without default action has NoAction, an action without parameters, which core.p4 declares");
+        };
         let at = table.actions.iter().position(|a| a.action == action).unwrap_or_else(|| {
             table.actions.push(TableAction { action, args: Vec::new(), table_only: false, default_only: true });
             table.actions.len() - 1
         });
         table.default = Some((at, Vec::new()));
+        Ok(())
     }
 
     fn property(&mut self, table: &mut Table, property: &Property) -> Checked<()> {
@@ -69,7 +76,10 @@ impl Checker {
                 if table.size.is_none() { fault(value.span, "this is no size") } else { Ok(()) }
             }
             ("largest_priority_wins", PropertyKind::Value(value)) => {
-                table.smallest_wins = matches!(self.expr(value)?.kind, ExprKind::Bool(false));
+                match self.expr(value)?.kind {
+                    ExprKind::Bool(largest) => table.smallest_wins = !largest,
+                    _ => return fault(value.span, "this is true or false"),
+                }
                 Ok(())
             }
             (
@@ -80,6 +90,10 @@ impl Checker {
                 table.objects.push((property.name.name.clone(), object));
                 Ok(())
             }
+            ("priority_delta", PropertyKind::Value(value)) => match self.constant_int(value)? {
+                delta if delta > num_bigint::BigInt::ZERO => Ok(()),
+                _ => fault(value.span, "priorities are a positive number apart"),
+            },
             ("key" | "actions" | "entries", _) => fault(property.name.span, "expected a list in braces"),
             // What other targets understand.
             (_, PropertyKind::Value(value)) => self.expr(value).map(drop),
@@ -99,6 +113,10 @@ impl Checker {
             let under = self.program.underlying(&value.ty);
             if !matches!(under, Type::Bit(_) | Type::Int(_) | Type::Bool | Type::Varbit(_) | Type::Enum(_) | Type::Error | Type::Any) {
                 return fault(key.value.span, format!("a key of {} is not possible", self.show(&value.ty)));
+            }
+            let named = annotation(&key.annotations, "name").is_some();
+            if !named && matches!(key.value.kind, Ast::Binary(op, ..) if op != ast::BinOp::BitAnd) {
+                return fault(key.value.span, "a key that is an expression has a name: @name(\"...\") behind its kind");
             }
             let name = match annotation(&key.annotations, "name").and_then(|a| a.args.first()).map(|e| &e.kind) {
                 Some(Ast::Str(name)) => name.clone(),
@@ -148,6 +166,10 @@ impl Checker {
         let Some(at) = table.actions.iter().position(|a| known(self, a)) else {
             return fault(given.span, format!("the table has no action `{}`", name.name));
         };
+        let meant = matches!(self.lookup(given.dot, &name.name), Some(Symbol::Functions(all)) if all.contains(&table.actions[at].action));
+        if !meant {
+            return fault(given.span, format!("`{}` is not the action of that name in the list of actions", name.name));
+        }
         let (table_only, default_only) = (table.actions[at].table_only, table.actions[at].default_only);
         if default && table_only || !default && default_only {
             return fault(given.span, format!("`{}` is not for this place", name.name));
@@ -160,6 +182,13 @@ impl Checker {
         let skip = if args.len() == params.len() { directed } else { 0 };
         if args.len() - skip > plain.len() {
             return fault(given.span, format!("`{}` takes {} arguments, not {}", name.name, plain.len(), args.len()));
+        }
+        for (listed, arg) in table.actions[at].args.clone().iter().zip(&args[..skip]) {
+            let Some(value) = &arg.value else { continue };
+            let said = self.expr(value)?;
+            if listed.as_ref().is_some_and(|l| !same(l, &said)) {
+                return fault(arg.span, "this is another argument than in the list of actions");
+            }
         }
         let mut out = Vec::new();
         for (n, param) in plain.iter().enumerate() {
@@ -189,6 +218,9 @@ impl Checker {
             if &*of.kind == "exact" && !exact {
                 return fault(key.span, "an exact key is one value");
             }
+            if matches!(key.kind, ExprKind::Mask(..) | ExprKind::Range(..)) && &*of.kind == "optional" {
+                return fault(key.span, "an optional key is one value, or `_`");
+            }
             if matches!(key.kind, ExprKind::Range(..)) && &*of.kind != "range" {
                 return fault(key.span, format!("this key is {}, and no range", of.kind));
             }
@@ -206,6 +238,20 @@ impl Checker {
         let (action, args) = self.bound_action(table, &entry.action, entry.action.args.as_deref(), false)?;
         table.entries.push(TableEntry { keys, priority, action, args, span: entry.span });
         Ok(())
+    }
+}
+
+/// False if two arguments are certainly not the same.
+fn same(a: &Expr, b: &Expr) -> bool {
+    match (&a.kind, &b.kind) {
+        (ExprKind::Int(a), ExprKind::Int(b)) => a == b,
+        (ExprKind::Bool(a), ExprKind::Bool(b)) => a == b,
+        (ExprKind::Var(a), ExprKind::Var(b)) => a == b,
+        (ExprKind::Member(a, n), ExprKind::Member(b, m)) => n == m && same(a, b),
+        (ExprKind::Cast(a), ExprKind::Cast(b)) => same(a, b),
+        (ExprKind::Fields(a), ExprKind::Fields(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (ExprKind::Var(_), ExprKind::Member(..)) | (ExprKind::Member(..), ExprKind::Var(_)) => false,
+        _ => true,
     }
 }
 

@@ -39,7 +39,12 @@ impl Checker {
                 Type::Stack(Rc::new(of_type), self.width(size, 1)?)
             }
             TyKind::Tuple(items) => {
+                let parts = items;
                 let items: Vec<Type> = items.iter().map(|t| self.ty(t)).collect::<Checked<_>>()?;
+                let bad = |t: &Type| matches!(t, Type::Void | Type::Extern(..) | Type::Arch(..) | Type::Block(_));
+                if let Some((ty, at)) = items.iter().zip(parts).find(|(t, _)| bad(t)) {
+                    return fault(at.span, format!("a tuple has no part of {}", self.show(ty)));
+                }
                 Type::Tuple(items.into())
             }
             TyKind::List(of) => Type::List(Rc::new(self.ty(of)?)),
@@ -85,6 +90,9 @@ impl Checker {
         }
         if args.contains(&Type::Void) {
             return fault(base.span, "`void` is no type argument");
+        }
+        if let Some(block) = args.iter().find(|a| matches!(a, Type::Block(_) | Type::Arch(..))) {
+            return fault(base.span, format!("`{}` is no type argument", self.show(block)));
         }
         Ok(self.of_id(id, args.into()))
     }

@@ -69,6 +69,10 @@ impl Lower<'_> {
                     self.code.op(Op::Xor);
                 }
             }
+            ExprKind::Fields(_) => {
+                let place = self.held(e)?;
+                self.load_leaf(&place, 0, leaf);
+            }
             _ => return fault(e.span, "this value is not supported here"),
         }
         Ok(leaf)

@@ -202,7 +202,7 @@ mod tests {
             3,
         );
         let shared = share(row);
-        assert_eq!(shared.locals.len(), 2, "the last store is read by nobody");
+        assert_eq!(shared.locals.len(), 1, "the last store is read by nobody");
         assert_eq!(shared.code[7].op, Pop);
         // Local 1 is written in front of the loop and read in it, local 2 is written and read behind that.
         let code = [
