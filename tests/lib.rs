@@ -7,6 +7,8 @@
 mod engines;
 #[cfg(feature = "jit")]
 mod optimiser;
+#[cfg(feature = "print")]
+mod print;
 mod text;
 
 #[cfg(feature = "jit")]
@@ -14,6 +16,8 @@ pub use engines::jit_agrees;
 pub use engines::{module_loader, verify_run};
 #[cfg(feature = "jit")]
 pub use optimiser::passes_agree;
+#[cfg(feature = "print")]
+pub use print::print_packet;
 pub use text::{asm_text, click_text, element_text, filter_parser, p4_text};
 
 use runtime::io::Capture;
@@ -35,6 +39,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("p4_text", p4_text),
     #[cfg(feature = "jit")]
     ("passes_agree", passes_agree),
+    #[cfg(feature = "print")]
+    ("print_packet", print_packet),
     ("verify_run", verify_run),
 ];
 

@@ -17,7 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("crates/machine", &["netil"]),
     ("crates/capi", &["netvm"]),
     ("crates/cli", &["machine", "netvm"]),
-    ("tests", &["compiler", "frontends", "jit", "netil", "runtime"]),
+    ("tests", &["compiler", "frontends", "jit", "netil", "netvm-cli", "p4", "runtime"]),
     ("benches", &["netvm"]),
     ("xtask", &[]),
 ];

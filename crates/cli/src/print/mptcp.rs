@@ -93,7 +93,8 @@ fn capable(line: &mut Line<'_>, data: View<'_>, len: usize, flags: u8) -> Result
 fn join(line: &mut Line<'_>, data: View<'_>, len: usize, flags: u8) -> Result<bool, Cut> {
     let syn = len == 12 && flags & SYN != 0;
     let answer = len == 16 && flags & (SYN | ACK) == SYN | ACK;
-    if !syn && !answer && !(len == 24 && flags & ACK != 0) {
+    let last = len == 24 && flags & ACK != 0;
+    if !(syn || answer || last) {
         return Ok(false);
     }
     if len == 24 {
