@@ -268,7 +268,7 @@ impl Machine {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        let threads = self.processor.cores.checked_mul(self.processor.threads).unwrap_or(u32::MAX);
+        let threads = self.processor.cores.saturating_mul(self.processor.threads);
         within("cores × threads", threads, 1, MOST_THREADS)?;
         within("processor.issue", self.processor.issue, 1, 64)?;
         within("processor.swap_cycles", self.processor.swap_cycles, 0, MOST_CYCLES)?;

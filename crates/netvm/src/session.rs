@@ -44,9 +44,17 @@ impl Session {
     /// # Errors
     /// The engine cannot take the program, a coprocessor has no implementation, or the init handler failed.
     pub fn start(program: Arc<Verified>, engine: &EngineInfo, settings: Settings) -> Result<Self, Error> {
+        Self::on(engine.make(program, settings.engine)?, settings)
+    }
+
+    /// The same on an engine that is there already.
+    ///
+    /// # Errors
+    /// A coprocessor has no implementation, or the init handler failed.
+    pub fn on(mut engine: Box<dyn Engine>, settings: Settings) -> Result<Self, Error> {
+        let program = Arc::clone(engine.program());
         let mut state = fresh_state(&program)?;
         (state.seed, state.budget) = (settings.seed, settings.budget);
-        let mut engine = engine.make(Arc::clone(&program), settings.engine)?;
         engine.init(&mut state).map_err(|how| Error::Init(describe(&program, how)))?;
         Ok(Self { program, engine, state, outcome: Outcome::default() })
     }

@@ -13,10 +13,13 @@ mod elements;
 mod explain;
 mod filter;
 mod graph;
+mod machines;
 mod man;
 mod p4;
+mod profile_conflicts;
 mod run;
 mod shared;
+mod simulate;
 mod stats;
 mod synth;
 mod targets;
@@ -39,6 +42,9 @@ pub(crate) enum Command {
     Graph(graph::Args),
     Elements(elements::Args),
     Test(test::Args),
+    Simulate(simulate::Args),
+    Machines(machines::Args),
+    ProfileConflicts(profile_conflicts::Args),
     Synth(synth::Args),
     Asm(asm::Args),
     Disasm(disasm::Args),
@@ -64,6 +70,9 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Graph(args) => graph::run(args),
         Command::Elements(args) => elements::run(args),
         Command::Test(args) => test::run(args),
+        Command::Simulate(args) => simulate::run(args),
+        Command::Machines(args) => machines::run(args),
+        Command::ProfileConflicts(args) => profile_conflicts::run(args),
         Command::Synth(args) => synth::run(args),
         Command::Asm(args) => asm::run(args),
         Command::Disasm(args) => disasm::run(args),

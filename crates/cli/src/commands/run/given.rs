@@ -30,6 +30,11 @@ pub(crate) struct Given {
 }
 
 impl Given {
+    /// That file by itself, with its captures.
+    pub(crate) fn alone(file: PathBuf, parameters: Vec<String>, read: Option<PathBuf>, maps: Vec<String>) -> Self {
+        Self { file, parameters, read, maps, elements: Vec::new() }
+    }
+
     /// Reads the configuration; the settings say which captures stand for devices.
     pub(crate) fn application(&self) -> Outcome<(Application, Settings)> {
         if self.is_program() {
