@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! text ──lexer, parser──▶ Ast ──lower (link type)──▶ filter IR ──merge, order──▶ graph ──simplify──▶ graph ──codegen──▶ netil::Module
-//!                          └─▶ words                     └─▶ eval: the meaning; explain
+//!                          └─▶ words                     ├─▶ eval: the meaning; explain
+//!                                                        └──graph──▶ classic::Program: classic BPF
 //! ```
 //!
 //! A filter selects exactly the packets that tcpdump 4.99 with libpcap 1.10.3 selects from a capture file, oddities included.
@@ -14,6 +15,7 @@
 //! back to itself, in which libpcap never ends, rejects the packet.
 
 mod ast;
+pub mod classic;
 mod codegen;
 mod error;
 mod eval;
@@ -107,6 +109,14 @@ impl Filter {
     #[must_use]
     pub fn module(&self) -> netil::Module {
         codegen::generate(&self.lowered.ir, &self.graph, &self.source)
+    }
+
+    /// The filter in classic BPF, which selects the same packets: its length grows with the filter's.
+    ///
+    /// # Errors
+    /// What classic BPF cannot say.
+    pub fn classic(&self) -> Result<classic::Program, classic::Refused> {
+        classic::compile(&self.lowered.ir)
     }
 
     /// The verdict on one packet, by plain evaluation: slow, and the meaning of everything faster.
