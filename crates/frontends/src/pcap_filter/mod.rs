@@ -17,6 +17,7 @@
 mod ast;
 pub mod classic;
 mod codegen;
+mod doubts;
 mod error;
 mod eval;
 pub mod explain;
@@ -42,7 +43,7 @@ pub(crate) mod suggest;
 mod token;
 
 pub use ast::Ast;
-pub use error::{Error, Errors, Span};
+pub use error::{Error, Errors, Span, render_warnings};
 pub use link::LinkType;
 pub use lists::filter_of_list;
 pub use parser::parse;
@@ -69,6 +70,16 @@ impl Default for Options {
 /// Whatever is wrong with the filter, with places in `source`.
 pub fn compile(source: &str, link: LinkType, options: &Options) -> Result<netil::Module, Errors> {
     Filter::compile(source, link, options).map(|filter| filter.module())
+}
+
+/// What is likely a mistake in a filter that compiles: terms that can never hold, a filter that rejects or accepts every packet.
+///
+/// # Errors
+/// Whatever is wrong with the filter, with places in `source`.
+pub fn doubts(source: &str, link: LinkType, options: &Options) -> Result<Vec<Error>, Errors> {
+    let ast = parse(source)?;
+    let lowered = lower::lower(&ast, link, options)?;
+    Ok(doubts::of(&ast, &lowered))
 }
 
 /// A filter that has a meaning on a link type.

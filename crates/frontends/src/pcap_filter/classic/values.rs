@@ -99,8 +99,7 @@ impl<'i> Generator<'i> {
         self.registers = registers;
         let end = match test {
             Test::Const(holds) => End::Jump(if holds { yes } else { no }),
-            Test::Cmp(lhs, cmp, rhs) if yes == no => {
-                let _ = cmp;
+            Test::Cmp(lhs, _, rhs) if yes == no => {
                 self.value(lhs)?;
                 self.reads(rhs)?;
                 End::Jump(yes)
