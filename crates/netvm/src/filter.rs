@@ -1,7 +1,7 @@
 //! A filter expression, compiled for each link type that its packets have.
 
 use crate::engines::{AUTO, EngineInfo, Programs, Settings};
-use crate::frontends::pcap_filter::{self, explain::Explainer};
+use crate::frontends::pcap_filter::{self, classic, explain::Explainer};
 use crate::session::fresh_state;
 use crate::{Error, Profile};
 use netil::Engine;
@@ -101,6 +101,27 @@ impl Filter {
     pub fn explainer(source: &str, link: LinkType) -> Result<Explainer, Error> {
         let wrong = |errors| Error::Filter { source: source.to_owned(), errors: with_name(errors, link) };
         Explainer::new(source, pcap_filter::LinkType(link.number()), &pcap_filter::Options::default()).map_err(wrong)
+    }
+
+    /// What is likely a mistake in the expression, drawn with its places; empty if nothing is.
+    ///
+    /// # Errors
+    /// The expression has no meaning on the link type.
+    pub fn warnings(&self, link: LinkType, color: bool) -> Result<String, Error> {
+        let wrong = |errors| Error::Filter { source: self.source.clone(), errors: with_name(errors, link) };
+        let options = pcap_filter::Options::default();
+        let doubts = pcap_filter::doubts(&self.source, pcap_filter::LinkType(link.number()), &options).map_err(wrong)?;
+        Ok(pcap_filter::render_warnings(&doubts, &self.source, color))
+    }
+
+    /// The filter in classic BPF, as the kernel's sockets take it; what that cannot say is refused.
+    ///
+    /// # Errors
+    /// The expression has no meaning on the link type.
+    pub fn classic(&self, link: LinkType) -> Result<Result<classic::Program, classic::Refused>, Error> {
+        let wrong = |errors| Error::Filter { source: self.source.clone(), errors: with_name(errors, link) };
+        let options = pcap_filter::Options::default();
+        Ok(pcap_filter::Filter::compile(&self.source, pcap_filter::LinkType(link.number()), &options).map_err(wrong)?.classic())
     }
 
     /// The expression.

@@ -56,6 +56,8 @@ struct Report {
     filter: String,
     link_type: String,
     words: Vec<Words>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     stages: Stages,
     #[serde(skip_serializing_if = "Option::is_none")]
     capture: Option<Counts>,
@@ -96,6 +98,8 @@ struct Words {
     negated: bool,
     source: String,
     words: String,
+    /// It can never hold where it counts.
+    never: bool,
 }
 
 /// How terms did on a capture.
@@ -178,13 +182,21 @@ fn say(args: &Args, report: &Report) -> Outcome {
 }
 
 fn report(source: &str, link: LinkType, explainer: &Explainer) -> Outcome<Report> {
-    let words =
-        |s: Sentence| Words { depth: s.depth, join: s.join, negated: s.negated, source: s.span.text(source).to_owned(), words: s.words };
+    let doubts = explainer.doubts();
+    let words = |s: Sentence| Words {
+        depth: s.depth,
+        join: s.join,
+        negated: s.negated,
+        source: s.span.text(source).to_owned(),
+        never: doubts.iter().any(|doubt| doubt.span == s.span && doubt.message.contains("never")),
+        words: s.words,
+    };
     let program = Filter::compile(source, link, &engines::ALL[0])?.program;
     Ok(Report {
         filter: source.to_owned(),
         link_type: link.to_string(),
         words: explainer.words().into_iter().map(words).collect(),
+        warnings: doubts.iter().map(|doubt| doubt.message.clone()).collect(),
         stages: emit::sizes(&program)?.into(),
         capture: None,
         packet: None,
@@ -279,7 +291,11 @@ fn text(report: &Report) -> String {
         let indent = "  ".repeat(w.depth as usize + 1);
         let join = w.join.map_or(String::new(), |j| format!("{j} "));
         let not = if w.negated { "not: " } else { "" };
-        out += &format!("{indent}{join}{not}{}\n", w.words);
+        let never = if w.never { "   (never)" } else { "" };
+        out += &format!("{indent}{join}{not}{}{never}\n", w.words);
+    }
+    for warning in &report.warnings {
+        out += &format!("  Note: {warning}\n");
     }
     match &report.packet {
         Some(account) => out += &account_text(account),

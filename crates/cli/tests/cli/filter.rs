@@ -96,16 +96,23 @@ fn colours_come_only_when_asked_for() {
     assert!(line("always").contains("\x1b["));
 }
 
+/// The numbers are those of tcpdump 4.99 for the same expression.
 #[test]
-fn the_compiled_program_is_shown() {
-    let text = run("filter -d tcp port 80").good();
-    assert!(text.contains("segment .push"));
+fn classic_bpf_is_printed_as_tcpdump_prints_it() {
     let dir = Dir::new("dump");
     let raw = dir.capture("raw.pcap", LinkType::RAW, &raw_ip(1, 20));
+    let text = "(000) ldh      [12]\n(001) jeq      #0x806           jt 2\tjf 3\n(002) ret      #262144\n(003) ret      #0\n";
+    assert_eq!(run("filter -d arp").good(), text);
+    assert_eq!(
+        run("filter -dd arp").good(),
+        "{ 0x28, 0, 0, 0x0000000c },\n{ 0x15, 0, 1, 0x00000806 },\n{ 0x6, 0, 0, 0x00040000 },\n{ 0x6, 0, 0, 0x00000000 },\n"
+    );
+    assert_eq!(run("filter -ddd arp").good(), "4\n40 0 0 12\n21 0 1 2054\n6 0 0 262144\n6 0 0 0\n");
     let of_raw = run(&format!("filter -d -r {raw} tcp port 80")).good();
-    assert_ne!(of_raw, text, "the link type of the capture counts");
+    assert_ne!(of_raw, run("filter -d tcp port 80").good(), "the link type of the capture counts");
     assert_eq!(run("filter -d -y RAW tcp port 80").good(), of_raw);
-    assert_eq!(run(&format!("run {} --in {raw} --json", dir.write("p.netil", &of_raw))).status, 0, "it is a NetIL program");
+    let told = run("filter -d ip protochain 6").bad(1);
+    assert!(told.contains("there is no classic BPF for this filter: `protochain` is a loop"), "{told}");
 }
 
 #[test]
@@ -298,4 +305,17 @@ fn a_list_of_addresses_is_a_filter_and_may_be_combined_with_an_expression() {
     assert_ne!(count(&["-F", &list]), count(&["-F", &list, "udp"]), "the expression narrows the list");
     let program = dir.write("program.txt", "tcp # an expression\nport 443\n");
     assert_eq!(count(&["-F", &program]), count(&["tcp port 443"]), "what is no list stays an expression");
+}
+
+#[test]
+fn a_term_that_can_never_hold_is_a_warning() {
+    let dir = Dir::new("never");
+    let trace = dir.trace("t.pcap", 1, 50);
+    let ended = run(&format!("filter -r {trace} --count tcp and udp port 53"));
+    assert_eq!((ended.status, ended.out.as_str()), (0, "0 packets\n"));
+    let warning = "warning: expression rejects all packets: this term can never hold\n1 | tcp and udp port 53\n  |         ^^^^^^^^^^^\n";
+    assert!(ended.err.contains(warning), "{}", ended.err);
+    let told = run("explain tcp and udp port 53").good();
+    assert!(told.contains("(never)") && told.contains("Note: expression rejects all packets"), "{told}");
+    assert_eq!(run(&format!("filter -r {trace} --count tcp")).err, "");
 }

@@ -66,6 +66,18 @@ impl Errors {
     }
 }
 
+/// Draws warnings as errors are drawn.
+///
+/// `source` is the text that was compiled.
+#[must_use]
+pub fn render_warnings(warnings: &[Error], source: &str, color: bool) -> String {
+    let mut out = String::new();
+    for warning in warnings {
+        render_labelled(&mut out, (YELLOW, "warning"), warning, source, Paint { color });
+    }
+    out
+}
+
 #[derive(Clone, Copy)]
 struct Paint {
     color: bool,
@@ -82,12 +94,17 @@ impl Paint {
 }
 
 const RED: &str = "1;31";
+const YELLOW: &str = "1;33";
 const BLUE: &str = "1;34";
 const GREEN: &str = "1;32";
 
 fn render_one(out: &mut String, error: &Error, source: &str, paint: Paint) {
+    render_labelled(out, (RED, "error"), error, source, paint);
+}
+
+fn render_labelled(out: &mut String, (colour, label): (&str, &str), error: &Error, source: &str, paint: Paint) {
     let line = Line::holding(source, error.span);
-    paint.put(out, RED, "error");
+    paint.put(out, colour, label);
     let _ = writeln!(out, ": {}", error.message);
     let number = line.number.to_string();
     let margin = " ".repeat(number.len());
@@ -95,7 +112,7 @@ fn render_one(out: &mut String, error: &Error, source: &str, paint: Paint) {
     let _ = writeln!(out, " {}", line.text);
     paint.put(out, BLUE, &format!("{margin} |"));
     let _ = write!(out, " {}", " ".repeat(line.column));
-    paint.put(out, RED, &"^".repeat(line.width));
+    paint.put(out, colour, &"^".repeat(line.width));
     out.push('\n');
     if let Some(help) = &error.help {
         paint.put(out, GREEN, "help");

@@ -40,6 +40,14 @@ pub(crate) fn build(ir: &mut Ir, root: Option<IrId>) -> Graph {
     Graph { blocks: builder.blocks.list, entry }
 }
 
+/// The graph of nodes that must all hold; of each of `before` its first node and those joined to it.
+pub(crate) fn conjunction(ir: &mut Ir, before: &[(IrId, Vec<(Join, IrId)>)], last: Option<IrId>) -> Graph {
+    let mut builder = Builder { ir, blocks: Blocks::default() };
+    let last = last.map_or(Target::Accept, |node| builder.node(node, Target::Accept, Target::Reject));
+    let entry = before.iter().rev().fold(last, |at, (first, rest)| builder.chain(*first, rest, at, Target::Reject));
+    Graph { blocks: builder.blocks.list, entry }
+}
+
 /// Blocks, each made once.
 #[derive(Default)]
 pub(crate) struct Blocks {

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! text ──lexer, parser──▶ Ast ──lower (link type)──▶ filter IR ──merge, order──▶ graph ──simplify──▶ graph ──codegen──▶ netil::Module
-//!                          └─▶ words                     └─▶ eval: the meaning; explain
+//!                          └─▶ words                     ├─▶ eval: the meaning; explain
+//!                                                        └──graph──▶ classic::Program: classic BPF
 //! ```
 //!
 //! A filter selects exactly the packets that tcpdump 4.99 with libpcap 1.10.3 selects from a capture file, oddities included.
@@ -14,7 +15,9 @@
 //! back to itself, in which libpcap never ends, rejects the packet.
 
 mod ast;
+pub mod classic;
 mod codegen;
+mod doubts;
 mod error;
 mod eval;
 pub mod explain;
@@ -40,7 +43,7 @@ pub(crate) mod suggest;
 mod token;
 
 pub use ast::Ast;
-pub use error::{Error, Errors, Span};
+pub use error::{Error, Errors, Span, render_warnings};
 pub use link::LinkType;
 pub use lists::filter_of_list;
 pub use parser::parse;
@@ -67,6 +70,16 @@ impl Default for Options {
 /// Whatever is wrong with the filter, with places in `source`.
 pub fn compile(source: &str, link: LinkType, options: &Options) -> Result<netil::Module, Errors> {
     Filter::compile(source, link, options).map(|filter| filter.module())
+}
+
+/// What is likely a mistake in a filter that compiles: terms that can never hold, a filter that rejects or accepts every packet.
+///
+/// # Errors
+/// Whatever is wrong with the filter, with places in `source`.
+pub fn doubts(source: &str, link: LinkType, options: &Options) -> Result<Vec<Error>, Errors> {
+    let ast = parse(source)?;
+    let lowered = lower::lower(&ast, link, options)?;
+    Ok(doubts::of(&ast, &lowered))
 }
 
 /// A filter that has a meaning on a link type.
@@ -107,6 +120,14 @@ impl Filter {
     #[must_use]
     pub fn module(&self) -> netil::Module {
         codegen::generate(&self.lowered.ir, &self.graph, &self.source)
+    }
+
+    /// The filter in classic BPF, which selects the same packets: its length grows with the filter's.
+    ///
+    /// # Errors
+    /// What classic BPF cannot say.
+    pub fn classic(&self) -> Result<classic::Program, classic::Refused> {
+        classic::compile(&self.lowered.ir)
     }
 
     /// The verdict on one packet, by plain evaluation: slow, and the meaning of everything faster.

@@ -4,6 +4,9 @@
  *   'P' count, then count times: wire length, captured length, bytes     packets for the filters to come
  *   'L' link type, swapped                                               a capture file of that link type and byte order
  *   'F' optimisers, length, text                                         compile and run; bit 0: without, bit 1: with optimiser
+ *   'B' kernel, count, then count times: code, jt, jf, k                 run a program, by libpcap's machine or by the kernel's
+ *   'I' count, instructions as before                                    print a program: a number, and so many bytes of text
+ *   'N' length, text                                                     how long libpcap's optimised code is: 0 and a number, or an error
  * An answer has, for each optimiser asked for, a number and so many bytes: 0 and one byte per packet (1 accepted, 0 not,
  * 2 no end), or the length of an error message, and the message.
  */
@@ -16,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -111,6 +115,91 @@ static void filter(const char *text, int optimise) {
     pcap_freecode(&program);
 }
 
+static struct bpf_program read_program(void) {
+    struct bpf_program program = {number(), NULL};
+    program.bf_insns = calloc(program.bf_len + 1, sizeof *program.bf_insns);
+    for (u_int i = 0; i < program.bf_len; i++) {
+        struct bpf_insn *in = &program.bf_insns[i];
+        in->code = number();
+        in->jt = number();
+        in->jf = number();
+        in->k = number();
+    }
+    return program;
+}
+
+static void refuse(const char *why) {
+    put(strlen(why));
+    fwrite(why, strlen(why), 1, stdout);
+}
+
+/* `struct sock_fprog` and `struct sock_filter` are laid out as libpcap's types; what the filter drops never arrives. Only whole packets
+ * are sent: what the kernel filters has one length. */
+static void run_in_kernel(struct bpf_program *program) {
+    int pair[2], buffer = 1 << 20;
+    struct { unsigned short len; struct bpf_insn *filter; } attached = {program->bf_len, program->bf_insns};
+    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair) != 0) exit(1);
+    setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+    if (setsockopt(pair[1], SOL_SOCKET, 26 /* SO_ATTACH_FILTER */, &attached, sizeof attached) != 0) {
+        refuse("the kernel refuses the program");
+    } else {
+        static unsigned char room[1 << 17];
+        put(0);
+        for (uint32_t i = 0; i < count; i++) {
+            struct packet *p = &packets[i];
+            int sent = p->wire == p->captured && send(pair[0], p->bytes, p->captured, 0) == (ssize_t)p->captured;
+            putchar(sent && recv(pair[1], room, sizeof room, 0) >= 0);
+        }
+    }
+    close(pair[0]);
+    close(pair[1]);
+}
+
+static void run_program(void) {
+    uint32_t kernel = number();
+    struct bpf_program program = read_program();
+    if (kernel) {
+        run_in_kernel(&program);
+    } else if (!bpf_validate(program.bf_insns, program.bf_len)) {
+        refuse("libpcap refuses the program");
+    } else {
+        put(0);
+        for (uint32_t i = 0; i < count; i++) {
+            putchar(bpf_filter(program.bf_insns, packets[i].bytes, packets[i].wire, packets[i].captured) != 0);
+        }
+    }
+    free(program.bf_insns);
+    fflush(stdout);
+}
+
+static void print_program(void) {
+    struct bpf_program program = read_program();
+    char *text;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    for (u_int i = 0; i < program.bf_len; i++) fprintf(out, "%s\n", bpf_image(&program.bf_insns[i], i));
+    fclose(out);
+    put(length);
+    fwrite(text, length, 1, stdout);
+    fflush(stdout);
+    free(program.bf_insns);
+    free(text);
+}
+
+static void measure(void) {
+    struct bpf_program program;
+    char *text = (char *)bytes(number());
+    if (pcap_compile(capture, &program, text, 1, 0) != 0) {
+        refuse(pcap_geterr(capture));
+    } else {
+        put(0);
+        put(program.bf_len);
+        pcap_freecode(&program);
+    }
+    free(text);
+    fflush(stdout);
+}
+
 int main(int argc, char **argv) {
     /* libpcap recurses once per test: long filters need a long stack, which takes a new process. */
     struct rlimit stack = {1u << 30, RLIM_INFINITY};
@@ -122,6 +211,9 @@ int main(int argc, char **argv) {
     for (int command; (command = getchar()) != EOF;) {
         if (command == 'P') read_packets();
         if (command == 'L') open_capture();
+        if (command == 'B') run_program();
+        if (command == 'I') print_program();
+        if (command == 'N') measure();
         if (command == 'F') {
             uint32_t optimisers = number(), length = number();
             char *text = (char *)bytes(length);

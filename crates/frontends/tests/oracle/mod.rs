@@ -6,6 +6,7 @@ pub mod captures;
 pub mod code;
 pub mod packets;
 pub mod random;
+pub mod writer;
 
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
@@ -109,6 +110,39 @@ impl Oracle {
     pub fn both(&mut self, filter: &str) -> (Answer, Answer) {
         self.ask(filter, 3);
         (self.answer(), self.answer())
+    }
+
+    /// Verdicts of a program in classic BPF, by libpcap's machine or by the kernel's, or that it is refused there.
+    pub fn run(&mut self, program: &[[u32; 4]], kernel: bool) -> Answer {
+        self.to.write_all(b"B").expect("the helper listens");
+        self.put(kernel.into());
+        self.put_program(program);
+        self.answer()
+    }
+
+    /// A program in words.
+    pub fn image(&mut self, program: &[[u32; 4]]) -> String {
+        self.to.write_all(b"I").expect("the helper listens");
+        self.put_program(program);
+        let length = self.number() as usize;
+        String::from_utf8_lossy(&self.bytes(length)).into_owned()
+    }
+
+    /// How many instructions libpcap's optimised code has.
+    pub fn length(&mut self, filter: &str) -> Result<usize, String> {
+        self.to.write_all(b"N").expect("the helper listens");
+        self.put_bytes(filter.as_bytes());
+        self.to.flush().expect("the helper listens");
+        match self.number() {
+            0 => Ok(self.number() as usize),
+            length => Err(String::from_utf8_lossy(&self.bytes(length as usize)).into_owned()),
+        }
+    }
+
+    fn put_program(&mut self, program: &[[u32; 4]]) {
+        self.put(program.len() as u32);
+        program.as_flattened().iter().for_each(|&word| self.put(word));
+        self.to.flush().expect("the helper listens");
     }
 
     fn ask(&mut self, filter: &str, optimisers: u32) {

@@ -5,8 +5,9 @@ use crate::failure::{self, Failure, Outcome};
 use crate::input::Inputs;
 use crate::out::Out;
 use clap::ValueEnum;
+use netvm::Filter;
 use netvm::io::LinkType;
-use netvm::io::live::{self, Counters, Direction, LiveError, Options};
+use netvm::io::live::{self, Counters, Direction, Instruction, LiveError, Options};
 use std::fmt::Write as _;
 
 /// tcpdump's options for capturing on an interface.
@@ -102,7 +103,13 @@ impl LiveArgs {
 
 impl Live {
     /// Begins to capture.
-    pub(super) fn open(args: &LiveArgs, interface: &str, link_type: Option<LinkType>, snaplen: Option<u32>) -> Outcome<(Inputs, Self)> {
+    pub(super) fn open(
+        args: &LiveArgs,
+        interface: &str,
+        link_type: Option<LinkType>,
+        snaplen: Option<u32>,
+        filter: &Filter,
+    ) -> Outcome<(Inputs, Self)> {
         let told = |error| told(interface, error);
         let interface = named(interface)?;
         let snaplen = snaplen.filter(|&snaplen| snaplen > 0).unwrap_or(live::SNAPLEN);
@@ -118,7 +125,7 @@ impl Live {
             },
             link_type,
         };
-        let (capture, counters) = live::open(&interface, &options).map_err(told)?;
+        let (capture, counters) = live::open_filtered(&interface, &options, &program(&interface, link_type, filter)?).map_err(told)?;
         let link = capture.info().link_types.first().copied().unwrap_or(LinkType::EN10MB);
         Ok((Inputs::one(&interface, capture), Self { interface, link, snaplen, counters }))
     }
@@ -146,6 +153,17 @@ impl Live {
         let said = |(n, what)| format!("{} {what}", shared::packets(n));
         Ok([(captured, "captured"), (counts.received, "received by filter"), (counts.dropped, "dropped by kernel")].map(said))
     }
+}
+
+/// What the kernel can run of the filter, where it gives the same there; else nothing.
+fn program(interface: &str, link_type: Option<LinkType>, filter: &Filter) -> Outcome<Vec<Instruction>> {
+    let link = match link_type {
+        Some(link) => link,
+        None => live::link_type(interface).map_err(|error| told(interface, error))?,
+    };
+    let program = if filter.is_empty() { None } else { filter.classic(link)?.ok() };
+    let instructions = program.filter(|program| program.same_in_kernel).map(|program| program.instructions).unwrap_or_default();
+    Ok(instructions.into_iter().map(|i| Instruction { code: i.code, jt: i.jt, jf: i.jf, k: i.k }).collect())
 }
 
 /// The link type of an interface, which anybody may ask.

@@ -17,9 +17,10 @@ use crate::signals::{Asked, Signals};
 use clap::ArgAction;
 use live::{Live, LiveArgs};
 use look::Look;
+use netvm::frontends::pcap_filter::classic::Form;
 use netvm::io::{Burst, Capture, LinkType, Reading};
 use netvm::netil::exec::Selection;
-use netvm::{Ahead, Filter, emit};
+use netvm::{Ahead, Filter};
 use report::{Totals, report};
 use rotate::RotateArgs;
 use sink::Sink;
@@ -43,8 +44,8 @@ use std::time::Instant;
 /// status is then 0, and how many packets were captured, received and dropped by the kernel is told on standard error; SIGUSR1 tells it
 /// meanwhile. What is written has its name from the beginning and is passed on at least every second or megabyte, so that other programs can
 /// read it, and what was passed on stays, whatever happens then. Capturing needs CAP_NET_RAW: be root, or let
-/// root say `setcap cap_net_raw+ep $(command -v netvm)` once. All packets come to the filter, VLAN tags in their place, so that a file
-/// written without a filter and filtered later gives the same.
+/// root say `setcap cap_net_raw+ep $(command -v netvm)` once. What is selected is what a file written without a filter and filtered later
+/// gives, VLAN tags in their place. Where it can the kernel drops what the filter does not want before it is copied.
 #[derive(clap::Args)]
 #[command(next_line_help = false, verbatim_doc_comment, disable_version_flag = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -113,7 +114,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     look: Look,
 
-    /// Print the compiled program (NetIL) and end; the link type is that of the interface or first input, or -y
+    /// Print the filter in classic BPF and end: as text, -dd as the inside of an array in C, -ddd as numbers; the link type is that of
+    /// the interface or first input, or -y
     #[arg(short = 'd', action = ArgAction::Count, help_heading = "tcpdump's habits")]
     dump_program: u8,
 
@@ -163,12 +165,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let filter = Filter::new(&args.expression.text_from(args.files().len())?, args.engine.get())?.with_settings(args.engine.settings());
     let mut filter = args.profile.applied(filter)?;
     if args.dump_program > 0 {
-        return dump_program(args, &mut filter);
+        return dump_program(args, &filter);
     }
     let start = Instant::now();
     let signals = Signals::watch()?;
     signals.listen()?;
-    let (mut inputs, live) = open(args)?;
+    let (mut inputs, live) = open(args, &filter)?;
     args.live.relinquish()?;
     prepare(&mut filter, &inputs)?;
     let mut work = Work::new(args, filter, Sink::new(args, &inputs)?, live)?;
@@ -202,15 +204,25 @@ pub(super) fn prepare(filter: &mut Filter, inputs: &Inputs) -> Outcome {
     if !filter.is_empty() {
         for link in inputs.infos().iter().flat_map(|info| info.link_types.clone()) {
             filter.prepare(link)?;
+            warn(filter, link)?;
         }
     }
     Ok(())
 }
 
+/// Tells what is likely a mistake; the packets are selected all the same.
+fn warn(filter: &Filter, link: LinkType) -> Outcome {
+    let warnings = filter.warnings(link, failure::stderr_has_color())?;
+    if !warnings.is_empty() {
+        failure::eprint_lossy(warnings.trim_end());
+    }
+    Ok(())
+}
+
 /// Opens what is to be read.
-fn open(args: &Args) -> Outcome<(Inputs, Option<Live>)> {
+fn open(args: &Args, filter: &Filter) -> Outcome<(Inputs, Option<Live>)> {
     if let Some(name) = &args.live.interface {
-        let (inputs, live) = Live::open(&args.live, name, args.link_type, args.look.snaplen)?;
+        let (inputs, live) = Live::open(&args.live, name, args.link_type, args.look.snaplen, filter)?;
         return Ok((inputs, Some(live)));
     }
     let names = args.inputs()?;
@@ -222,16 +234,25 @@ fn open(args: &Args) -> Outcome<(Inputs, Option<Live>)> {
     Ok((Inputs::open(&names)?, None))
 }
 
-fn dump_program(args: &Args, filter: &mut Filter) -> Outcome {
+fn dump_program(args: &Args, filter: &Filter) -> Outcome {
     let link = match (args.link_type, &args.live.interface, args.inputs()?.first()) {
         (Some(link), ..) => link,
         (None, Some(interface), _) => live::link_type(interface)?,
         (None, None, Some(path)) => crate::input::open(path)?.info().link_types.first().copied().unwrap_or(LinkType::EN10MB),
         (None, None, None) => LinkType::EN10MB,
     };
-    let text = emit::emit(&filter.prepare(link)?.program, emit::Stage::Netil)?;
+    warn(filter, link)?;
+    let form = match args.dump_program {
+        1 => Form::Text,
+        2 => Form::C,
+        _ => Form::Numbers,
+    };
+    let program = filter.classic(link)?.map_err(|refused| {
+        let text = "there is no classic BPF for this filter";
+        Failure::failed(format_args!("{text}: {refused}; `netvm compile --filter EXPR` prints its NetIL"))
+    })?;
     let mut out = Out::new();
-    out.put(&text)?;
+    out.put(&program.print(form))?;
     out.flush()
 }
 

@@ -23,6 +23,7 @@ use netil::table::Op;
 
 use self::emit::Known;
 use self::plan::Plan;
+pub(super) use self::plan::header_len;
 use super::graph::{Graph, Target};
 use super::ir::{Cmp, Field, Ir, SetId, Slot, Test, TupleId, ValueId};
 

@@ -107,7 +107,7 @@ fn visit(ir: &Ir, id: ValueId, known: &mut Vec<ValueId>, reused: &mut HashSet<Va
 }
 
 /// The field whose lower four bits are an IPv4 header's length in words, if the value is that length in bytes.
-pub(super) fn header_len(ir: &Ir, id: ValueId) -> Option<Field> {
+pub(in crate::pcap_filter) fn header_len(ir: &Ir, id: ValueId) -> Option<Field> {
     let Value::Bin(Arithop::Shl, words, two) = ir.value(id) else { return None };
     let Value::Bin(Arithop::And, byte, fifteen) = ir.value(words) else { return None };
     match (ir.value(byte), ir.value(fifteen), ir.value(two)) {

@@ -7,7 +7,8 @@ mod trace;
 mod words;
 
 use super::ast::Ast;
-use super::error::{Errors, Span};
+use super::doubts;
+use super::error::{Error, Errors, Span};
 use super::link::LinkType;
 use super::lower::{self, Lowered};
 use super::{Options, parse};
@@ -35,6 +36,12 @@ impl Explainer {
     #[must_use]
     pub fn words(&self) -> Vec<Sentence> {
         words::sentences(&self.ast)
+    }
+
+    /// What is likely a mistake: terms that can never hold, a filter that rejects or accepts every packet.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<Error> {
+        doubts::of(&self.ast, &self.lowered)
     }
 
     /// What each term makes of one packet of `wire_len` bytes, of which `packet` was captured.

@@ -11,6 +11,8 @@
 //! - A block that fills slowly comes after 50 ms. A pause is told ([`Progress::Idle`](super::Progress)) when it begins and every quarter of a
 //!   second, so that a program sees its signals.
 //! - On the loopback interface a packet is seen twice, going out and coming in; only the latter counts, as in libpcap.
+//! - The kernel can drop what a filter does not want ([`open_filtered`]). It sees frames without the VLAN tag that it took off, so frames
+//!   that had one are all handed over. What is handed over is to be filtered here all the same.
 //!
 //! - On all interfaces at once (`any`), and where a link layer is of a kind that is not known here, packets begin with a header that is made of
 //!   what the kernel tells of them (LINUX_SLL, LINUX_SLL2).
@@ -83,6 +85,27 @@ impl Default for Options {
 ///
 /// Errors: there is no such interface, it is down, it does not have that link type, or the process lacks CAP_NET_RAW.
 pub fn open(interface: &str, options: &Options) -> Result<(Capture, Counters), LiveError> {
+    open_filtered(interface, options, &[])
+}
+
+/// An instruction of classic BPF (`struct sock_filter`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// Class, operation and operand.
+    pub code: u16,
+    /// Instructions skipped if the test holds.
+    pub jt: u8,
+    /// Instructions skipped if it does not.
+    pub jf: u8,
+    /// The constant.
+    pub k: u32,
+}
+
+/// As [`open`]; the kernel drops packets that the program, which is for the interface's link type, does not accept. It may hand over others,
+/// too: those that had a VLAN tag, all where their headers are made here, and all if it refuses the program.
+///
+/// Errors: as of [`open`].
+pub fn open_filtered(interface: &str, options: &Options, program: &[Instruction]) -> Result<(Capture, Counters), LiveError> {
     let link = chosen(interface, options.link_type)?;
     let found = if interface == ANY { Interface::ANY } else { Interface::find(interface)? };
     let form = match link {
@@ -91,7 +114,12 @@ pub fn open(interface: &str, options: &Options) -> Result<(Capture, Counters), L
         LinkType::LINUX_SLL2 => Form::Cooked2,
         _ => Form::Plain,
     };
-    let socket = Arc::new(if matches!(form, Form::Cooked | Form::Cooked2) { Socket::cooked()? } else { Socket::new()? });
+    let cooked = matches!(form, Form::Cooked | Form::Cooked2);
+    let socket = Arc::new(if cooked { Socket::cooked()? } else { Socket::new()? });
+    if !cooked && !program.is_empty() {
+        // It only spares work: without it all packets come.
+        let _ = socket.attach(&untagged(program));
+    }
     let counters = Counters(Arc::new(Count { socket: Arc::clone(&socket), received: AtomicU64::new(0), dropped: AtomicU64::new(0) }));
     let asked = sys::packet::Asked { buffer: options.buffer, immediate: options.immediate };
     let ring = Ring::open(socket, found, options.promiscuous && interface != ANY, asked)?;
@@ -113,6 +141,20 @@ pub fn open(interface: &str, options: &Options) -> Result<(Capture, Counters), L
         other => LiveError::Io(io::Error::other(other)),
     })?;
     Ok((capture, counters))
+}
+
+/// The program for frames from which the kernel took no VLAN tag; others are accepted.
+fn untagged(program: &[Instruction]) -> Vec<libc::sock_filter> {
+    /// Where the kernel tells that there was a tag (SKF_AD_OFF + SKF_AD_VLAN_TAG_PRESENT).
+    const TAG_PRESENT: u32 = 0xffff_f000 + 48;
+    let instruction = |code: u32, jt, k| Instruction { code: code as u16, jt, jf: 0, k };
+    let before = [
+        instruction(libc::BPF_LD | libc::BPF_B | libc::BPF_ABS, 0, TAG_PRESENT),
+        instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, 0),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, u32::MAX),
+    ];
+    let all = before.iter().chain(program);
+    all.map(|&Instruction { code, jt, jf, k }| libc::sock_filter { code, jt, jf, k }).collect()
 }
 
 /// The link type that a capture on an interface has. Needs no privilege.

@@ -3,7 +3,7 @@
 //! Invariants: a block's bytes are lent out only while the kernel says that they are ours, and are given back only when nobody holds
 //! them any more ([`Ring::release`] takes the ring exclusively). What the bytes say is not believed here; `live::block` checks it.
 //!
-//! Source: packet(7); Documentation/networking/packet_mmap.rst of the Linux kernel. Leaves out: fanout, filters in the kernel.
+//! Source: packet(7); Documentation/networking/packet_mmap.rst of the Linux kernel. Leaves out: fanout.
 
 use std::{
     ffi::{c_int, c_uint},
@@ -142,6 +142,17 @@ impl Socket {
         // SAFETY: `address` is as many readable bytes as `length` says.
         checked(unsafe { libc::bind(self.0.as_raw_fd(), (&raw const address).cast(), length) })?;
         self.error()
+    }
+
+    /// From now on the kernel drops the packets that a program in classic BPF does not accept. It refuses programs that it cannot check.
+    pub(in crate::io) fn attach(&self, program: &[libc::sock_filter]) -> io::Result<()> {
+        let len = u16::try_from(program.len()).map_err(io::Error::other)?;
+        let attached = libc::sock_fprog { len, filter: program.as_ptr().cast_mut() };
+        let length = mem::size_of_val(&attached) as libc::socklen_t;
+        let (level, option) = (libc::SOL_SOCKET, libc::SO_ATTACH_FILTER);
+        // SAFETY: `attached` is as many readable bytes as `length` says; it names `len` instructions, which the kernel copies and does not
+        // write to.
+        checked(unsafe { libc::setsockopt(self.0.as_raw_fd(), level, option, (&raw const attached).cast(), length) })
     }
 
     /// The interface hands over what is addressed to others, too, as long as the socket is open.
