@@ -16,7 +16,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("crates/netvm", &["aot", "compiler", "frontends", "jit", "netil", "p4", "runtime"]),
     ("crates/capi", &["netvm"]),
     ("crates/cli", &["netvm"]),
-    ("tests", &["compiler", "frontends", "jit", "netil", "runtime"]),
+    ("tests", &["compiler", "frontends", "jit", "netil", "p4", "runtime"]),
     ("benches", &["netvm"]),
     ("xtask", &[]),
 ];
