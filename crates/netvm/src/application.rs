@@ -36,6 +36,7 @@ mod watched;
 pub use cores::{Cores, Placement, Stage};
 pub use explain::{Account, Way};
 pub use library::Library;
+pub use watched::Tell;
 pub use runtime::graph::{Described, DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, native};
 
 use crate::Error;

@@ -54,7 +54,7 @@ fn a_packet_is_traced_through_parser_tables_and_actions() {
     assert!(kinds.contains(&"miss") && !kinds.contains(&"hit"), "{kinds:?}");
     let written = events.iter().find(|e| e["name"] == "s.egress_spec").expect("an assignment");
     assert_eq!(written["changes"][0], serde_json::json!({"field": "s.egress_spec", "before": "0x0", "after": "0x1"}));
-    assert!(written["place"].as_str().is_some_and(|p| p.ends_with("learn.p4:34:9")), "{written}");
+    assert!(written["place"].as_str().is_some_and(|p| p.ends_with("learn.p4:32:9")), "{written}");
     assert!(run_args(&[&base[..], &["--packet", "9"]].concat()).bad(1).contains("there is no packet 9: 2 arrived"));
     assert!(run_args(&["trace", &program]).bad(2).contains("say which packets"));
 }

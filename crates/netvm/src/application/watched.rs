@@ -7,11 +7,14 @@ use runtime::graph::{self, At, Info, Observer, Packet};
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// Who is told of a packet's bytes.
+pub type Tell = Box<dyn FnMut(&[u8])>;
+
 /// Tells of packets that come into being.
 struct Arrivals {
     /// Elements without inputs.
     sources: HashSet<usize>,
-    tell: Box<dyn FnMut(&[u8])>,
+    tell: Tell,
 }
 
 impl Observer for Arrivals {
@@ -37,7 +40,7 @@ impl Application {
     pub fn start_with(
         &self,
         make: &dyn Fn(Arc<Verified>) -> Box<dyn Engine>,
-        arrives: Box<dyn FnMut(&[u8])>,
+        arrives: Tell,
         settings: Settings,
         host: Box<dyn Host>,
     ) -> Result<Graph, Error> {
