@@ -36,8 +36,8 @@ mod watched;
 pub use cores::{Cores, Placement, Stage};
 pub use explain::{Account, Way};
 pub use library::Library;
-pub use watched::Tell;
 pub use runtime::graph::{Described, DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, native};
+pub use watched::Tell;
 
 use crate::Error;
 use crate::engines::{self, EngineInfo};

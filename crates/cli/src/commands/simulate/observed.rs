@@ -139,7 +139,7 @@ fn configuration(recorder: &Recorder, given: &Given) -> Outcome {
     };
     let arrivals = recorder.clone();
     let mut graph = application.start_with(&make, Box::new(move |packet| arrivals.arrives(packet)), settings, Box::new(Silence))?;
-    let whole = drive(&mut graph, &signals);
+    let whole = drive(&mut graph, &signals, None);
     signals.result()?;
     if whole { Ok(()) } else { Err(Failure::told()) }
 }
