@@ -90,14 +90,14 @@ fn scripts_write_only_within_their_own_folder() {
         ("graph Idle -> Discard;\nbytes /tmp/netvm-y 4142", "no plain name"),
         ("graph Idle -> Discard;\nin ../x.pcap udp", "no plain name"),
         ("graph FromDevice(../../x) -> Discard;", "no plain name"),
-        ("graph Idle -> ToDump(OUT);", "only within its own folder"),
-        ("graph Idle -> ToDump($FOLDER/../../../../../../../../OUT);", "only within its own folder"),
-        ("graph Idle -> ToIPSummaryDump(OUT);", "only within its own folder"),
-        ("graph Idle -> IPPrint(OUTFILE OUT) -> Discard;", "only within its own folder"),
-        ("graph Script(print >OUT x, stop);", "While executing"),
-        ("graph i :: Idle -> Discard; Script(save i.class OUT, stop);", "While executing"),
+        ("graph Idle -> ToDump(PLACE);", "only within its own folder"),
+        ("graph Idle -> ToDump($FOLDER/../../../../../../../..PLACE);", "only within its own folder"),
+        ("graph Idle -> ToIPSummaryDump(PLACE);", "only within its own folder"),
+        ("graph Idle -> IPPrint(OUTFILE PLACE) -> Discard;", "only within its own folder"),
+        ("graph Script(print >PLACE x, stop);", "While executing"),
+        ("graph i :: Idle -> Discard; Script(save i.class PLACE, stop);", "While executing"),
     ] {
-        let script = dir.write("Hostile.txt", format!("case a\n{}\n", line.replace("OUT", &outside)));
+        let script = dir.write("Hostile.txt", format!("case a\n{}\n", line.replace("PLACE", &outside)));
         let ended = run(&format!("test {script}"));
         assert_eq!(ended.status, 1, "{line}: {}{}", ended.out, ended.err);
         assert!(ended.err.contains(why), "{line}: {}", ended.err);

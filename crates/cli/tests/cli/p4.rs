@@ -42,7 +42,7 @@ fn a_packet_is_traced_through_parser_tables_and_actions() {
         "extract h.eth: ",
         "table In.known: h.eth.src=0x2",
         "hit h.eth.src: 0x2",
-        "action NoAction()",
+        "NoAction()",
         "sent by port 1, 16 bytes",
     ] {
         assert!(first.contains(wanted), "{wanted}: {first}");

@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(of(&format!("{} {}", show(4), store(4))), [4, 5, 6, 7]);
         assert_eq!(of(&format!("{} {}", store(4), show(6))), [6, 7, 8, 9]);
         // On one way only.
-        assert_eq!(of(&format!("push 0 upload.8 j.eq on push 1 {} on: {}", store(8), show(8))), [8, 9, 10, 11]);
+        assert_eq!(of(&format!("push 0 upload.8 j.eq on {} on: {}", store(8), show(8))), [8, 9, 10, 11]);
         assert_eq!(of(&format!("{} push 0 upload.8 umload.8 push 0 pstore.8", store(0))), (0..16).collect::<Vec<_>>());
     }
 }

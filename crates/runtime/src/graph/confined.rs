@@ -23,11 +23,13 @@ pub(super) fn writable(within: Option<&Path>, name: &Path) -> Result<(), String>
 
 fn is_within(folder: &Path, name: &Path) -> bool {
     let (Ok(folder), Some(parent)) = (folder.canonicalize(), name.parent()) else { return false };
+    // `..` and the like name no file.
+    let is_named = name.file_name().is_some();
     let is_link = name.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink());
     match parent.canonicalize() {
-        Ok(parent) => parent.starts_with(folder) && !is_link,
+        Ok(parent) => parent.starts_with(folder) && is_named && !is_link,
         // Where there is no folder, nothing can be written.
-        Err(_) => name.starts_with(folder) && !name.components().any(|part| part == Component::ParentDir),
+        Err(_) => is_named && name.starts_with(folder) && !name.components().any(|part| part == Component::ParentDir),
     }
 }
 
