@@ -2,7 +2,7 @@
 //!
 //! Made from the graph of the terms as they stand, before lists are merged: sets and tests of the captured length have no counterpart
 //! there. As in the filter language, a load past the end rejects the packet, so loads need no checks. What A and X hold where a block
-//! begins follows from the ways there, and is not loaded again ([`values`]). [`layout`] places blocks and makes long jumps.
+//! begins follows from the ways there, and is not loaded again (`values`). `layout` places blocks and makes long jumps.
 //!
 //! Invariants: jumps lead forward only; every memory word is written before it is read; no constant divisor is 0, no constant shift is
 //! 32 or more. So the kernel's checker takes every program of up to [`MAX_INSTRUCTIONS`].

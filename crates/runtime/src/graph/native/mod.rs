@@ -245,7 +245,7 @@ pub trait Native {
         false
     }
 
-    /// True if a source has several outputs, and says of what it puts into the pool by which entry that comes in ([`Ctx::entry_of`]).
+    /// True if a source has several outputs, and says of what it puts into the pool by which entry that comes in (`Ctx::entry_of`).
     fn names_entries(&self) -> bool {
         false
     }

@@ -17,7 +17,7 @@ pub enum Flow {
     /// Any.
     #[default]
     Any,
-    /// All packets between two addresses have the same, whichever comes first ([`super::flow`]).
+    /// All packets between two addresses have the same, whichever comes first (the module `flow` says how).
     Addresses,
 }
 
