@@ -105,7 +105,10 @@ fn drive(cores: &mut Cores, signals: &Signals, mut server: Option<Server>) -> bo
     let faults = cores.finish();
     for fault in &faults {
         let graph = cores.graph();
-        failure::error(&format!("{} :: {}: {}", graph.name(fault.instance), graph.class(fault.instance), fault.message));
+        match graph.name(fault.instance) {
+            "" => failure::error(&fault.message),
+            name => failure::error(&format!("{name} :: {}: {}", graph.class(fault.instance), fault.message)),
+        }
     }
     faults.is_empty()
 }

@@ -168,7 +168,7 @@ impl Cores {
             return false;
         }
         match self.receive() {
-            Next::Epoch(batches) => self.epoch(batches),
+            Next::Epoch(batches) => drop(run_epoch(&mut self.rest, &self.inbox, batches, &mut self.begun)),
             Next::Nothing if self.live => self.rest.run_up_to(now()),
             Next::Nothing => {}
             Next::End => {
@@ -194,17 +194,6 @@ impl Cores {
         if batches.is_empty() { Next::End } else { Next::Epoch(batches) }
     }
 
-    fn epoch(&mut self, batches: Vec<Batch>) {
-        let span = batches.iter().find_map(Batch::span);
-        lock(&self.inbox).fill(batches);
-        let Some((first, last)) = span else { return };
-        if !std::mem::replace(&mut self.begun, true) {
-            self.rest.begin_at(first);
-        }
-        self.rest.run_up_to(last);
-        lock(&self.inbox).drain();
-    }
-
     /// Asks for the end: what has arrived still goes on.
     pub fn stop(&self) {
         self.run.stop();
@@ -228,8 +217,11 @@ impl Cores {
     pub fn finish(&mut self) -> Vec<Fault> {
         self.run.stop();
         self.inputs.clear();
+        // A thread ends before it is told to only if it has failed, and then packets are missing.
+        let failed = self.threads.iter().any(JoinHandle::is_finished);
         self.directory.finish();
         let mut faults = self.rest.finish();
+        faults.extend(failed.then(|| Fault { instance: usize::MAX, message: "a thread of the run has failed".to_owned() }));
         self.print_told();
         faults.extend(self.faults.try_iter());
         faults
@@ -287,6 +279,19 @@ impl Drop for Cores {
             let _ = thread.join();
         }
     }
+}
+
+/// Lets a graph run the batches of an epoch, which it then gives back. `begun`: time has begun before.
+fn run_epoch(graph: &mut Graph, inbox: &Mutex<Inbox>, batches: Vec<Batch>, begun: &mut bool) -> Vec<Batch> {
+    let span = batches.iter().find_map(Batch::span);
+    lock(inbox).fill(batches);
+    if let Some((first, last)) = span {
+        if !std::mem::replace(begun, true) {
+            graph.begin_at(first);
+        }
+        graph.run_up_to(last);
+    }
+    lock(inbox).drain()
 }
 
 /// Receives, looking up from time to time; none if nothing comes any more.

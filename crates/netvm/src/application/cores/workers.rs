@@ -1,10 +1,10 @@
 //! The threads of sources and replicas.
 
 use super::handlers::{Directory, Request, Worker, answer};
-use super::{DEPTH, Fault, Making, NotMade, Part, Placement, Run, Stage, Teller, finish_graph, lock, present, receive};
+use super::{DEPTH, Fault, Making, NotMade, Part, Placement, Run, Stage, Teller, finish_graph, lock, present, receive, run_epoch};
 use crate::Error;
 use netil::app;
-use runtime::graph::ring::{Batch, Dispatcher, Rings};
+use runtime::graph::ring::{Batch, Dispatcher, Handover, Rings};
 use runtime::graph::{Graph, Stream};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -130,18 +130,8 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare }: Link) {
         Ok(graph) => graph,
         Err(faults) => return drop(ready.send(Err(NotMade::Faults(faults)))),
     };
-    let (stops, replicas) = (Arc::clone(&run), senders.len());
-    let handover = move |batches: &mut Vec<Batch>| {
-        let sent = batches.iter_mut().zip(&senders).all(|(batch, sender)| {
-            let empty = spare.try_recv().unwrap_or_default();
-            sender.send(std::mem::replace(batch, empty)).is_ok()
-        });
-        if !sent {
-            stops.stop();
-        }
-        sent
-    };
-    let dispatcher = Dispatcher::new(replicas, flow, Box::new(handover));
+    let replicas = senders.len();
+    let dispatcher = Dispatcher::new(replicas, flow, handover(Arc::clone(&run), senders, spare));
     if let Some(ring) = part.to.first() {
         graph.dispatch(&part.application, *ring, if live { dispatcher.eager() } else { dispatcher });
     }
@@ -160,6 +150,20 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare }: Link) {
     }
     graph.unlink();
     serve(&mut graph, &requests, &fails, Stage::Source);
+}
+
+/// Sends each replica its batch of an epoch, and takes back one that is empty again. Where nobody receives any more, the run ends.
+fn handover(run: Arc<Run>, senders: Vec<SyncSender<Batch>>, spare: Receiver<Batch>) -> Handover {
+    Box::new(move |batches| {
+        let sent = batches.iter_mut().zip(&senders).all(|(batch, sender)| {
+            let empty = spare.try_recv().unwrap_or_default();
+            sender.send(std::mem::replace(batch, empty)).is_ok()
+        });
+        if !sent {
+            run.stop();
+        }
+        sent
+    })
 }
 
 fn note_progress(graph: &mut Graph, run: &Run) {
@@ -196,14 +200,7 @@ fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends) {
         receive(&ends.input, || requests.try_iter().for_each(|request| drop(answer(&mut graph, request, Stage::Replica))))
     {
         let span = batch.span();
-        lock(&inbox).fill(vec![batch]);
-        if let Some((first, last)) = span {
-            if !std::mem::replace(&mut begun, true) {
-                graph.begin_at(first);
-            }
-            graph.run_up_to(last);
-        }
-        lock(&inbox).drain().into_iter().for_each(|batch| ends.give_back(batch));
+        run_epoch(&mut graph, &inbox, vec![batch], &mut begun).into_iter().for_each(|batch| ends.give_back(batch));
         let mut result = std::mem::take(&mut *lock(&outbox));
         result.spans(span);
         if ends.output.send(result).is_err() {

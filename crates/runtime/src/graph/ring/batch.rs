@@ -60,16 +60,6 @@ impl Batch {
         self.span = None;
     }
 
-    /// True if it has no packets.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    /// How many packets it has.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     /// When the first arrival of the run came, and the last one of this epoch.
     pub fn span(&self) -> Option<(u64, u64)> {
         self.span
