@@ -113,6 +113,8 @@ pub(crate) struct Function {
     pub result: Type,
     pub body: Vec<Stmt>,
     pub is_abstract: bool,
+    /// It is declared in a control or parser.
+    pub in_block: bool,
     pub span: Span,
 }
 

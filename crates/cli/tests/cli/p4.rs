@@ -37,9 +37,14 @@ fn a_packet_is_traced_through_parser_tables_and_actions() {
     let input = format!("3={capture}");
     let base = ["trace", &program, "--entries", &entries, "--in", &input];
     let first = run_args(&[&base[..], &["--packet", "1"]].concat()).good();
-    for wanted in
-        ["state start", "extract h.eth: ", "table In.known: h.eth.src=0x2", "hit h.eth.src: 0x2", "NoAction()", "sent by port 1, 16 bytes"]
-    {
+    for wanted in [
+        "state start",
+        "extract h.eth: ",
+        "table In.known: h.eth.src=0x2",
+        "hit h.eth.src: 0x2",
+        "action NoAction()",
+        "sent by port 1, 16 bytes",
+    ] {
         assert!(first.contains(wanted), "{wanted}: {first}");
     }
     let second = run_args(&[&base[..], &["--packet", "2", "--json"]].concat()).good();

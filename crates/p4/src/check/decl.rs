@@ -303,6 +303,7 @@ impl Checker {
             result,
             body: Vec::new(),
             is_abstract: false,
+            in_block: false,
             span: sig.name.span,
         }))
     }
@@ -365,8 +366,18 @@ impl Checker {
         }
         let name = sig.name.name.clone();
         let public = public_name(annotations, &name);
-        let f =
-            Function { name, kind: FnKind::Function, public, type_params, params, result, body, is_abstract: false, span: sig.name.span };
+        let f = Function {
+            name,
+            kind: FnKind::Function,
+            public,
+            type_params,
+            params,
+            result,
+            body,
+            is_abstract: false,
+            in_block: false,
+            span: sig.name.span,
+        };
         let f = self.new_function(f);
         self.declare(&sig.name, Symbol::Functions(vec![f]))
     }
@@ -401,6 +412,7 @@ impl Checker {
             result: Type::Void,
             body,
             is_abstract: false,
+            in_block: self.scopes.len() > 1,
             span: sig.name.span,
         };
         let f = self.new_function(action);

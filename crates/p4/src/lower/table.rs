@@ -103,9 +103,7 @@ impl Lower<'_> {
 
     /// Whether an action is declared in the control; those at the top have no path.
     pub(super) fn is_local(&self, f: usize) -> bool {
-        let inst = self.path.last().map(|id| &self.program.instances[*id].ty);
-        let Some(Type::Block(block)) = inst else { return false };
-        self.program.functions[f].span.start > self.program.blocks[*block].span.start
+        self.program.functions[f].in_block
     }
 
     /// The module's table of a declaration in the instance where control is.
