@@ -15,6 +15,7 @@ mod help;
 mod hostile;
 mod install;
 mod live;
+mod machines;
 mod p4;
 mod pipes;
 mod print;
