@@ -1,7 +1,7 @@
 //! The engine: builds frames, calls compiled code, reads what it gives back.
 
 use crate::JitError;
-use crate::calls::{call, refresh, wide_job};
+use crate::calls::{call, entry, refresh, wide_job};
 use crate::frame::{Frame, exit};
 use crate::host::Host;
 use crate::lower::Shape;
@@ -66,6 +66,12 @@ impl JitEngine {
         let interpreter = Interpreter::new(Arc::clone(&program));
         Ok(Self { program, interpreter, push, pull, select, wire_lens: Vec::new(), times: Vec::new() })
     }
+
+    /// The push handler and its code, in the shape for one packet.
+    pub(crate) fn push_unit(&self) -> Option<(Arc<Func>, Arc<Unit>)> {
+        let handler = self.push.as_ref()?;
+        Some((Arc::clone(&handler.func), Arc::clone(handler.run.as_ref()?.as_ref().ok()?)))
+    }
 }
 
 impl Handler {
@@ -90,6 +96,10 @@ impl Handler {
 impl Engine for JitEngine {
     fn name(&self) -> &'static str {
         "jit"
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
     }
 
     fn program(&self) -> &Arc<Verified> {
@@ -205,11 +215,13 @@ fn frame(program: &Verified, unit: &Unit, state: &mut State, exceptions: &mut [u
         tables: unit.table_pointers.as_ptr(),
         call,
         wide: wide_job,
+        entry,
         port: 0,
         budget: state.budget,
         trap_site: 0,
         budget_start: state.budget,
         present: 1,
+        moved: 0,
         host: null_mut(),
         frames: null(),
         count: 0,
@@ -253,7 +265,8 @@ fn one(
     disposition(result, kind, frame.trap_site)
 }
 
-fn disposition(result: u64, kind: HandlerKind, inst: u32) -> Disposition {
+/// What compiled code says of the packet.
+pub(crate) fn disposition(result: u64, kind: HandlerKind, inst: u32) -> Disposition {
     let number = (result >> 32) as u32;
     match result & 0xffff_ffff {
         exit::PORT => Disposition::Port(number),

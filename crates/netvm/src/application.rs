@@ -180,9 +180,9 @@ fn link(application: &app::Application, graph: &mut Graph, engine: &EngineInfo, 
             graph.link(application, plan, cluster);
         }
     } else if (engine.name == engines::AUTO.name || engine.name == engines::JIT)
-        && let Ok((plan, stages)) = linked::in_stages(application, graph)
+        && let Some((plan, chain)) = linked::chained(application, graph)
     {
-        graph.link(application, plan, stages);
+        graph.link(application, plan, chain);
     }
     if engine.name == engines::AUTO.name {
         let application = Arc::new(application.clone());

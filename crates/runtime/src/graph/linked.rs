@@ -137,6 +137,14 @@ impl Graph {
         Source::new(source, own)
     }
 
+    /// The engine of an element that is a program.
+    pub fn engine(&self, node: usize) -> Option<&dyn netil::Engine> {
+        match &self.nodes.get(node)?.body {
+            Body::Program(program) => Some(program.engine()),
+            Body::Native(..) => None,
+        }
+    }
+
     /// Elements because of which arrivals cannot be run in bursts when those of a plan are linked.
     pub fn one_at_a_time(&self, plan: &Plan) -> Vec<usize> {
         (0..self.nodes.len()).filter(|node| !self.takes_bursts(*node, plan)).collect()

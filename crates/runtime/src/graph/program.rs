@@ -165,6 +165,11 @@ impl Program {
         Ok(self.printed())
     }
 
+    /// The engine that runs it.
+    pub(super) fn engine(&self) -> &dyn Engine {
+        &*self.engine
+    }
+
     /// Another engine for the same program.
     pub(super) fn another_engine(&self) -> Box<dyn Engine> {
         self.engine.another()
