@@ -67,10 +67,14 @@ impl JitEngine {
         Ok(Self { program, interpreter, push, pull, select, wire_lens: Vec::new(), times: Vec::new() })
     }
 
-    /// The push handler and its code, in the shape for one packet.
+    /// The push handler and its code, in the shape for one packet, which filters do not have from the start; `None` if it cannot be compiled.
     pub(crate) fn push_unit(&self) -> Option<(Arc<Func>, Arc<Unit>)> {
         let handler = self.push.as_ref()?;
-        Some((Arc::clone(&handler.func), Arc::clone(handler.run.as_ref()?.as_ref().ok()?)))
+        let unit = match &handler.run {
+            Some(unit) => Arc::clone(unit.as_ref().ok()?),
+            None => Arc::new(Unit::new(&handler.func, self.program.module(), Shape::Run).ok()?),
+        };
+        Some((Arc::clone(&handler.func), unit))
     }
 }
 

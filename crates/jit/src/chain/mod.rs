@@ -85,7 +85,13 @@ pub struct Chain {
     entries: Vec<(u32, u32)>,
     memories: Vec<Memories>,
     leaving: Leaving,
+    flows: Flows,
+}
+
+/// Packets that came into each member, and that left it by each port but at once, which the graph counts.
+struct Flows {
     entered: Vec<u64>,
+    left: Vec<Vec<u64>>,
 }
 
 // SAFETY: the addresses in `memories` are those of the last burst; they are written anew before anything reads them again.
@@ -109,6 +115,7 @@ struct Running<'r> {
     pool: &'r mut Pool,
     host: &'r mut dyn Host,
     leaving: &'r mut Leaving,
+    flows: &'r mut Flows,
     /// The packet at hand and the member that has it.
     slot: u32,
     member: usize,
@@ -142,7 +149,8 @@ impl Chain {
         };
         let exits = members.iter().flat_map(|member| &member.ways).map(exit).max().unwrap_or(0);
         let leaving = Leaving { exits: vec![Vec::new(); exits], ..Leaving::default() };
-        Self { entered: vec![0; members.len()], members, entries: entries.to_vec(), memories: Vec::new(), leaving }
+        let flows = Flows { entered: vec![0; members.len()], left: members.iter().map(|member| vec![0; member.ways.len()]).collect() };
+        Self { flows, members, entries: entries.to_vec(), memories: Vec::new(), leaving }
     }
 
     /// Notes where memories lie, for a burst.
@@ -171,12 +179,29 @@ impl Chain {
 impl Cluster for Chain {
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
         self.prepare(host);
-        let (members, memories, leaving) = (&self.members[..], &self.memories[..], &mut self.leaving);
+        let (members, memories, leaving, flows) = (&self.members[..], &self.memories[..], &mut self.leaving, &mut self.flows);
         let told = if host.measures() { TOLD } else { 0 };
         let count = slots.len().min(host.most());
         let (copies, place) = (Vec::new(), Place::default());
-        let mut running =
-            Running { members, memories, pool, host, leaving, slot: 0, member: 0, place, copies, sent: 0, shown: 0, set: false, count, told, telling: false, came_ns: 0 };
+        let mut running = Running {
+            members,
+            memories,
+            pool,
+            host,
+            leaving,
+            flows,
+            slot: 0,
+            member: 0,
+            place,
+            copies,
+            sent: 0,
+            shown: 0,
+            set: false,
+            count,
+            told,
+            telling: false,
+            came_ns: 0,
+        };
         let mut frame = frame(budget);
         for (n, slot) in slots.iter().enumerate() {
             if n >= running.count {
@@ -187,7 +212,6 @@ impl Cluster for Chain {
             running.begin(*slot, &mut frame);
             let mut next = Next::Member(member as usize, port);
             while let Next::Member(member, port) = next {
-                self.entered[member] += 1;
                 let disposition = running.step(&mut frame, member, port);
                 next = running.go_on(&mut frame, member, disposition, slots.len());
             }
@@ -196,7 +220,11 @@ impl Cluster for Chain {
     }
 
     fn entered(&self) -> Vec<u64> {
-        self.entered.clone()
+        self.flows.entered.clone()
+    }
+
+    fn left(&self) -> Option<Vec<Vec<(u32, u64)>>> {
+        Some(self.flows.left.iter().map(|ports| (0..).zip(ports.iter().copied()).collect()).collect())
     }
 }
 
@@ -248,6 +276,7 @@ impl Running<'_> {
     /// Runs a member on the packet at hand.
     fn step(&mut self, frame: &mut Frame, member: usize, port: u32) -> Disposition {
         let memories = &self.memories[member];
+        self.flows.entered[member] += 1;
         if frame.present == 0 {
             memories.count_packet();
             return Disposition::Trap(Trap { kind: TrapKind::NoPacket, handler: HandlerKind::Push, inst: 0 });
@@ -279,9 +308,13 @@ impl Running<'_> {
             Disposition::Port(port) => self.members[member].ways.get(port as usize).copied().flatten(),
             _ => None,
         };
-        match way {
-            Some(Way::Member(to, port)) if self.copies.is_empty() => return Next::Member(to as usize, port),
-            Some(Way::Exit(exit) | Way::LastExit(exit)) if self.copies.is_empty() => {
+        match (way, disposition) {
+            (Some(Way::Member(to, input)), Disposition::Port(port)) if self.copies.is_empty() => {
+                self.flows.left[member][port as usize] += 1;
+                return Next::Member(to as usize, input);
+            }
+            (Some(Way::Exit(exit) | Way::LastExit(exit)), Disposition::Port(port)) if self.copies.is_empty() => {
+                self.flows.left[member][port as usize] += 1;
                 self.store(frame);
                 self.leaving.exits[exit as usize].push(self.slot);
                 return Next::Nowhere;

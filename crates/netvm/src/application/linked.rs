@@ -1,6 +1,5 @@
-//! Elements that run as one, as compiled C, or one after the other over bursts.
+//! Elements that run as one: as compiled C, or as machine code that is chained.
 
-use super::order::any_order;
 use crate::Error;
 use crate::engines::Settings;
 use aot::Linked;
@@ -60,21 +59,6 @@ pub(super) fn chained(application: &Application, graph: &Graph) -> Option<Made> 
     Some((plan, Box::new(chain)))
 }
 
-/// Elements that run one after the other over bursts, by their own engines.
-///
-/// # Errors
-/// Why they cannot, for people.
-pub(super) fn in_stages(application: &Application, graph: &Graph) -> Result<Made, String> {
-    let silent = |instance: u32| application.instances[instance as usize].program().is_some_and(|program| is_silent(program));
-    let plan = plan(application, &silent);
-    if plan.members.is_empty() {
-        return Err("there are no elements that packets are pushed through".to_owned());
-    }
-    let any_order = |instance: u32| application.instances[instance as usize].program().is_some_and(|program| any_order(program));
-    let stages = graph.stages(&plan, &any_order)?;
-    Ok((plan, Box::new(stages)))
-}
-
 /// A program's push handler, if it can be linked.
 pub(crate) fn handler(program: &Verified) -> Option<Func> {
     linkable(program).ok()
@@ -112,12 +96,6 @@ fn asks(program: &Verified) -> String {
 
 fn prints(program: &Verified) -> bool {
     program.module().coprocessors.iter().any(|unit| unit.name == "console")
-}
-
-/// Whether packets make a program print nothing: what is there for other parameters than it has is gone once it is optimised.
-fn is_silent(program: &Verified) -> bool {
-    let optimised = || compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
-    !prints(program) || matches!(optimised(), Ok(Some((func, _))) if !invokes(&func))
 }
 
 fn invokes(func: &Func) -> bool {

@@ -15,7 +15,7 @@ use super::program::Ended as How;
 use super::{Body, Graph, Packet, Push};
 use crate::io::LinkType;
 use netil::app::{Application, End};
-use netil::cluster::{Cluster, Ended, Host, Loose, Plan};
+use netil::cluster::{Cluster, Ended, Host, Plan};
 use netil::exec::{CloneOut, State};
 use netil::pool::Pool;
 use std::collections::HashMap;
@@ -372,12 +372,6 @@ fn lift(pool: &mut Pool, slot: u32, rounds: u8) -> Packet {
     Packet { buffer, rounds, link }
 }
 
-impl From<Loose> for Packet {
-    fn from(Loose { buffer, rounds, tag }: Loose) -> Self {
-        Self { buffer, rounds: u8::try_from(rounds).unwrap_or(u8::MAX), link: LinkType::from_file(tag) }
-    }
-}
-
 impl Serving<'_> {
     fn node(&self, ended: &Ended) -> usize {
         self.plan.members[ended.member as usize] as usize
@@ -472,30 +466,6 @@ impl Host for Serving<'_> {
 
     fn ended_there(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
         self.stop_many(&ended, slots, slots.len(), pool);
-    }
-
-    fn exit_loose(&mut self, exit: u32, packets: Vec<Loose>, pool: &mut Pool) {
-        let (to, several) = (self.plan.exits[exit as usize], self.along.several);
-        self.with_pool(pool, |graph| {
-            let node = to.instance as usize;
-            if several && (graph.room(node) < packets.len() || graph.pool.room() == 0) {
-                graph.run_tasks();
-            }
-            for packet in packets {
-                graph.pending.push(Push { node, port: to.port, packet: packet.into() });
-                graph.settle();
-            }
-        });
-    }
-
-    fn end_loose(&mut self, ended: Ended, packet: Loose, pool: &mut Pool) {
-        let node = self.node(&ended);
-        let how = self.how(node, &ended);
-        self.with_pool(pool, |graph| graph.end(node, how, packet.into()));
-    }
-
-    fn rounds(&self) -> u32 {
-        self.rounds.into()
     }
 
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool) {

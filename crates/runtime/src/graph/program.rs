@@ -170,11 +170,6 @@ impl Program {
         &*self.engine
     }
 
-    /// Another engine for the same program.
-    pub(super) fn another_engine(&self) -> Box<dyn Engine> {
-        self.engine.another()
-    }
-
     /// How many outputs it has.
     pub(super) fn outputs(&self) -> u32 {
         self.program.module().all_ports().len() as u32 - self.inputs
