@@ -86,6 +86,11 @@ pub trait Cluster: Send {
         false
     }
 
+    /// Whether it is worth its while to run a burst of one packet: little is done once for each burst.
+    fn takes_single_packets(&self) -> bool {
+        false
+    }
+
     /// Packets that have come into each member so far.
     fn entered(&self) -> Vec<u64>;
 

@@ -60,7 +60,10 @@ impl Member {
 }
 
 /// Where a member's memories lie during a burst.
+#[derive(Clone, Copy)]
 struct Memories {
+    /// The burst.
+    burst: u64,
     state: *mut State,
     data: *mut u8,
     shared: *mut u8,
@@ -72,10 +75,37 @@ struct Memories {
 }
 
 impl Memories {
+    /// Not known yet.
+    fn of(member: &Member) -> Self {
+        // SAFETY: the code was compiled in the shape that takes a frame and gives a number.
+        let code = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut Frame) -> u64>(member.unit.code.entry()) };
+        Self {
+            burst: 0,
+            state: null_mut(),
+            data: null_mut(),
+            shared: null_mut(),
+            initialised: member.program.module().data.as_ptr(),
+            exceptions: null_mut(),
+            number: null_mut(),
+            tables: member.unit.table_pointers.as_ptr(),
+            code,
+        }
+    }
+
+    /// They lie in this state during a burst.
+    fn find(&mut self, burst: u64, program: &Verified, state: &mut State) {
+        state.fit(program);
+        state.tables.iter_mut().for_each(|table| table.tidy());
+        (self.data, self.shared) = (state.data.as_mut_ptr(), state.shared.as_mut_ptr());
+        (self.exceptions, self.number) = (state.exceptions.as_mut_ptr(), &raw mut state.packet_number);
+        (self.burst, self.state) = (burst, state);
+    }
+
     /// The member has run once more.
     fn count_packet(&self) {
         // SAFETY: the state lives until the burst's end, and nothing else uses it while no code runs.
-        unsafe { *self.number = (*self.number).wrapping_add(1) };
+        let number = unsafe { &mut *self.number };
+        *number = number.wrapping_add(1);
     }
 }
 
@@ -84,6 +114,7 @@ pub struct Chain {
     members: Vec<Member>,
     entries: Vec<(u32, u32)>,
     memories: Vec<Memories>,
+    burst: u64,
     leaving: Leaving,
     flows: Flows,
 }
@@ -94,7 +125,7 @@ struct Flows {
     left: Vec<Vec<u64>>,
 }
 
-// SAFETY: the addresses in `memories` are those of the last burst; they are written anew before anything reads them again.
+// SAFETY: addresses in `memories` of states are those of the last burst, and are written anew before anything reads them; the others are of what members have.
 unsafe impl Send for Chain {}
 
 /// What is to be handed to the host.
@@ -111,7 +142,8 @@ struct Leaving {
 /// A burst on its way: what calls from compiled code work on.
 struct Running<'r> {
     members: &'r [Member],
-    memories: &'r [Memories],
+    memories: &'r mut [Memories],
+    burst: u64,
     pool: &'r mut Pool,
     host: &'r mut dyn Host,
     leaving: &'r mut Leaving,
@@ -150,42 +182,22 @@ impl Chain {
         let exits = members.iter().flat_map(|member| &member.ways).map(exit).max().unwrap_or(0);
         let leaving = Leaving { exits: vec![Vec::new(); exits], ..Leaving::default() };
         let flows = Flows { entered: vec![0; members.len()], left: members.iter().map(|member| vec![0; member.ways.len()]).collect() };
-        Self { flows, members, entries: entries.to_vec(), memories: Vec::new(), leaving }
-    }
-
-    /// Notes where memories lie, for a burst.
-    fn prepare(&mut self, host: &mut dyn Host) {
-        self.memories.clear();
-        for (n, member) in self.members.iter().enumerate() {
-            let state: &mut State = host.state(n as u32);
-            state.fit(&member.program);
-            state.tables.iter_mut().for_each(|table| table.tidy());
-            // SAFETY: the code was compiled in the shape that takes a frame and gives a number.
-            let code = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut Frame) -> u64>(member.unit.code.entry()) };
-            self.memories.push(Memories {
-                state,
-                data: state.data.as_mut_ptr(),
-                shared: state.shared.as_mut_ptr(),
-                initialised: member.program.module().data.as_ptr(),
-                exceptions: state.exceptions.as_mut_ptr(),
-                number: &raw mut state.packet_number,
-                tables: member.unit.table_pointers.as_ptr(),
-                code,
-            });
-        }
+        let memories = members.iter().map(Memories::of).collect();
+        Self { flows, members, entries: entries.to_vec(), memories, burst: 0, leaving }
     }
 }
 
 impl Cluster for Chain {
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
-        self.prepare(host);
-        let (members, memories, leaving, flows) = (&self.members[..], &self.memories[..], &mut self.leaving, &mut self.flows);
+        self.burst += 1;
+        let (members, memories, leaving, flows) = (&self.members[..], &mut self.memories[..], &mut self.leaving, &mut self.flows);
         let told = if host.measures() { TOLD } else { 0 };
         let count = slots.len().min(host.most());
         let (copies, place) = (Vec::new(), Place::default());
         let mut running = Running {
             members,
             memories,
+            burst: self.burst,
             pool,
             host,
             leaving,
@@ -217,6 +229,10 @@ impl Cluster for Chain {
             }
         }
         running.hand_over();
+    }
+
+    fn takes_single_packets(&self) -> bool {
+        true
     }
 
     fn entered(&self) -> Vec<u64> {
@@ -275,7 +291,10 @@ impl Running<'_> {
 
     /// Runs a member on the packet at hand.
     fn step(&mut self, frame: &mut Frame, member: usize, port: u32) -> Disposition {
-        let memories = &self.memories[member];
+        if self.memories[member].burst != self.burst {
+            self.memories[member].find(self.burst, &self.members[member].program, self.host.state(member as u32));
+        }
+        let memories = self.memories[member];
         self.flows.entered[member] += 1;
         if frame.present == 0 {
             memories.count_packet();
@@ -285,10 +304,10 @@ impl Running<'_> {
         (frame.exceptions, frame.tables) = (memories.exceptions, memories.tables);
         (frame.port, frame.budget) = (port, frame.budget_start);
         (self.member, self.sent, self.shown, self.came_ns) = (member, 0, 0, frame.time_ns);
-        frame.host = (&raw mut *self).cast();
         if self.telling {
             self.host.begin(member as u32);
         }
+        frame.host = (&raw mut *self).cast();
         // SAFETY: the frame points to this packet's memory and to the member's memories, which all live until the burst's end; compiled code and its calls
         // use them in turn. The member's code was compiled for its program, whose sizes its memories have.
         let result = unsafe { (memories.code)(frame) };

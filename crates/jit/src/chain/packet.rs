@@ -139,8 +139,9 @@ impl Running<'_> {
             return Ok(false);
         }
         budget.bytes(u64::from(n) + u64::from(frame.packet_len))?;
+        let tail = frame.packet.wrapping_add(frame.packet_len as usize);
         // SAFETY: the slot's memory has `size` bytes, and the packet ends n bytes before them at the latest.
-        unsafe { frame.packet.add(frame.packet_len as usize).write_bytes(0, n as usize) };
+        unsafe { tail.write_bytes(0, n as usize) };
         self.set_len(frame, frame.packet_len + n);
         Ok(true)
     }

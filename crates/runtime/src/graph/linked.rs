@@ -34,6 +34,9 @@ pub(super) struct Linked {
     plan: Plan,
     /// The entry for each input that has one.
     entries: HashMap<(usize, u32), u32>,
+    /// The same by element and input, and whether packets that the graph sends there are run in the cluster.
+    by_node: Vec<Vec<Option<u32>>>,
+    singles: bool,
     sources: Sources,
     course: Course,
     /// Arrivals that may be run together.
@@ -87,6 +90,8 @@ struct Serving<'g> {
     plan: &'g Plan,
     along: Along<'g>,
     rounds: u8,
+    /// What lies on the stack below waits until this packet is done with.
+    mark: Option<usize>,
     /// Members say each time that they run.
     told: bool,
     /// Since when a member runs on its own.
@@ -121,7 +126,19 @@ impl Graph {
             }
         }
         self.pool.defer(cluster.brings());
-        self.linked = Some(Linked { cluster, plan, entries, sources, course: Course::new(timed), most, pool: Pool::default() });
+        let (by_node, singles) = (self.by_node(&entries), cluster.takes_single_packets());
+        self.linked =
+            Some(Linked { cluster, plan, entries, by_node, singles, sources, course: Course::new(timed), most, pool: Pool::default() });
+    }
+
+    fn by_node(&self, entries: &HashMap<(usize, u32), u32>) -> Vec<Vec<Option<u32>>> {
+        let mut by_node = vec![Vec::new(); self.nodes.len()];
+        for ((node, port), entry) in entries {
+            let ports: &mut Vec<Option<u32>> = &mut by_node[*node];
+            ports.resize(ports.len().max(*port as usize + 1), None);
+            ports[*port as usize] = Some(*entry);
+        }
+        by_node
     }
 
     /// A source, with the entry that its packets have. One that names entries itself has several.
@@ -263,7 +280,7 @@ impl Graph {
         }
         std::mem::swap(&mut self.pool, pool);
         let (budget, begun, slots) = (self.budget, self.begin_linked_run(), along.slots);
-        let mut serving = Serving { graph: self, plan, along, rounds: course.rounds, told: begun.1, begun: None };
+        let mut serving = Serving { graph: self, plan, along, rounds: course.rounds, mark: None, told: begun.1, begun: None };
         cluster.run(slots, budget, pool, &mut serving);
         serving.along.reach_all(&mut serving.graph.clock);
         let (run, several) = (serving.along.most, serving.along.several);
@@ -314,6 +331,29 @@ impl Graph {
                 return course.note(time);
             }
         }
+    }
+
+    /// The entry by which a packet that is on its way in the graph comes into the cluster, if it is to run there.
+    pub(super) fn entry_of(&self, push: &Push) -> Option<u32> {
+        let linked = self.linked.as_ref().filter(|linked| linked.singles && self.observer.is_none())?;
+        let entry = linked.by_node.get(push.node)?.get(push.port as usize).copied().flatten();
+        entry.filter(|_| self.pool.room() > 0)
+    }
+
+    /// Runs the cluster on one packet, which something in the graph has sent.
+    pub(super) fn enter_cluster(&mut self, push: Push, entry: u32) {
+        let Some(mut linked) = self.linked.take() else { return };
+        let Linked { cluster, plan, pool, .. } = &mut linked;
+        let (rounds, mark) = (push.packet.rounds, Some(self.pending.len()));
+        self.pool.enter(entry);
+        let slot = self.pool.place(push.packet.buffer, push.packet.link.number());
+        std::mem::swap(&mut self.pool, pool);
+        let (budget, begun, slots) = (self.budget, self.begin_linked_run(), slot.as_slice());
+        let mut serving = Serving { graph: self, plan, along: Along::of_one(slots), rounds, mark, told: begun.1, begun: None };
+        cluster.run(slots, budget, pool, &mut serving);
+        self.end_linked_run(1, begun);
+        std::mem::swap(&mut self.pool, pool);
+        self.linked = Some(linked);
     }
 
     /// All tasks until none has work, whoever has asked for the end meanwhile: of what takes bursts each task comes to an end.
@@ -406,6 +446,14 @@ impl Serving<'_> {
         }
     }
 
+    /// Moves what has just left, and all that follows from it.
+    fn settle_left(graph: &mut Graph, mark: Option<usize>) {
+        match mark {
+            Some(mark) => graph.drain(mark),
+            None => graph.settle(),
+        }
+    }
+
     /// The graph with the pool in it.
     fn with_pool<T>(&mut self, pool: &mut Pool, work: impl FnOnce(&mut Graph) -> T) -> T {
         std::mem::swap(&mut self.graph.pool, pool);
@@ -446,7 +494,7 @@ impl Host for Serving<'_> {
     }
 
     fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool) {
-        let (to, rounds, several) = (self.plan.exits[exit as usize], self.rounds, self.along.several);
+        let (to, rounds, several, mark) = (self.plan.exits[exit as usize], self.rounds, self.along.several, self.mark);
         self.with_pool(pool, |graph| {
             if several {
                 return graph.enter_slots(to, slots);
@@ -454,7 +502,7 @@ impl Host for Serving<'_> {
             for slot in slots {
                 let packet = graph.lift(*slot, rounds);
                 graph.pending.push(Push { node: to.instance as usize, port: to.port, packet });
-                graph.settle();
+                Self::settle_left(graph, mark);
             }
         });
     }
@@ -470,7 +518,7 @@ impl Host for Serving<'_> {
 
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool) {
         let node = self.node(&ended);
-        let (how, rounds) = (self.how(node, &ended), self.rounds);
+        let (how, rounds, outer) = (self.how(node, &ended), self.rounds, self.mark);
         self.run_tasks(pool);
         self.along.reach(slot, &mut self.graph.clock);
         let packet = lift(pool, slot, rounds);
@@ -485,7 +533,7 @@ impl Host for Serving<'_> {
             }
             graph.end(node, how, packet);
             graph.pending[mark..].reverse();
-            graph.settle();
+            Self::settle_left(graph, outer);
         });
         self.look();
         self.run_tasks(pool);
