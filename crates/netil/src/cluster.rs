@@ -26,6 +26,11 @@ pub trait Host {
     /// A member's state.
     fn state(&mut self, member: u32) -> &mut State;
 
+    /// The first packet of a burst comes to a member, with that time; asked for where a cluster [takes single packets](Cluster::takes_single_packets).
+    fn comes(&mut self, member: u32, time_ns: u64) {
+        let _ = (member, time_ns);
+    }
+
     /// Whether the next burst's members are to say, of the first packets, each time that they begin and end, and before each packet the number of members in the same way, though nothing is
     /// run between: what takes so long is the saying.
     fn measures(&self) -> bool {

@@ -293,6 +293,7 @@ impl Running<'_> {
     fn step(&mut self, frame: &mut Frame, member: usize, port: u32) -> Disposition {
         if self.memories[member].burst != self.burst {
             self.memories[member].find(self.burst, &self.members[member].program, self.host.state(member as u32));
+            self.host.comes(member as u32, frame.time_ns);
         }
         let memories = self.memories[member];
         self.flows.entered[member] += 1;

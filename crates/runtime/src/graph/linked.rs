@@ -472,6 +472,14 @@ impl Host for Serving<'_> {
         }
     }
 
+    fn comes(&mut self, member: u32, time_ns: u64) {
+        let (node, now) = (self.plan.members[member as usize] as usize, self.graph.clock.now());
+        // Packets of a capture are in time.
+        if let (Some(_), Body::Program(program)) = (self.mark, &mut self.graph.nodes[node].body) {
+            program.comes(time_ns, now);
+        }
+    }
+
     fn measures(&self) -> bool {
         self.told
     }

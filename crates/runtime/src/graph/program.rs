@@ -181,9 +181,14 @@ impl Program {
         if outputs == self.inputs { output.min(self.inputs.saturating_sub(1)) } else { 0 }
     }
 
+    /// A packet comes to it, with that time.
+    pub(super) fn comes(&mut self, time: u64, now: u64) {
+        self.lag = now.wrapping_sub(time);
+    }
+
     pub(super) fn push(&mut self, packet: &mut Packet, now: u64) -> Ended {
         let time = packet.buffer.time_ns;
-        self.lag = now.wrapping_sub(time);
+        self.comes(time, now);
         self.run(HandlerKind::Push, &mut packet.buffer);
         self.look_at_timers(time, now);
         self.result()
