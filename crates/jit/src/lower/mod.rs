@@ -213,8 +213,8 @@ impl Lower<'_> {
             Op::Proved(..) => return Ok(()),
             Op::Store(space, order, addr, offset, value, _) => return self.store(*space, *order, *addr, *offset, *value),
             Op::NonZero(a, site) => return self.non_zero(*a, *site),
-            Op::Budget(site) => {
-                self.budget(*site);
+            Op::Budget(site, n) => {
+                self.budget(*site, *n);
                 return Ok(());
             }
             Op::Present(site) => {

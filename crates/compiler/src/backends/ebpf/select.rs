@@ -62,15 +62,16 @@ pub(super) fn select(program: &Verified, func: &Func, options: &Options, layout:
 fn admit(func: &Func, cfg: &Cfg) -> Result<(), Refused> {
     let mut budget = 0;
     for b in &cfg.order {
-        let site = |op: &Op| if let Op::Budget(site) = op { Some(*site) } else { None };
-        budget += func.block(*b).ops.iter().filter_map(|v| func.op(*v)).filter_map(site).count();
+        let price = |op: &Op| if let Op::Budget(_, n) = op { u64::from(*n) } else { 0 };
+        let site = |op: &Op| if let Op::Budget(site, _) = op { Some(*site) } else { None };
+        budget += func.block(*b).ops.iter().filter_map(|v| func.op(*v)).map(price).sum::<u64>();
         let back = |e: &&Edge| cfg.position[e.block.0 as usize] <= cfg.position[b.0 as usize];
         if func.block(*b).end.edges().iter().any(back) {
             let at = func.block(*b).ops.iter().filter_map(|v| func.op(*v)).find_map(site);
             return Err(Refused { site: at, reason: "a loop: the kernel's verifier must see an end, and none is proven".to_owned() });
         }
     }
-    if budget >= DEFAULT_BUDGET as usize { Err(Refused::whole("more calls than a run may make")) } else { Ok(()) }
+    if budget >= DEFAULT_BUDGET.into() { Err(Refused::whole("more calls than a run may make")) } else { Ok(()) }
 }
 
 /// Values that must be in a register: all but comparisons that only branches and selections ask for, each set test by one.
@@ -158,8 +159,8 @@ impl Select<'_> {
 
     fn op(&mut self, v: Value, op: &Op) -> Result<(), Refused> {
         match op {
-            // There are fewer of these than a run may use up.
-            Op::Budget(_) | Op::Present(_) => {}
+            // A run cannot use up what all of these take.
+            Op::Budget(..) | Op::Present(_) => {}
             Op::Check(space, extents) => self.check(*space, extents, false),
             Op::Proved(space, extents) => self.check(*space, extents, true),
             Op::NonZero(a, _) => self.non_zero(*a),
