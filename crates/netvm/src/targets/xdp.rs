@@ -82,7 +82,7 @@ pub fn compile(program: &Verified, options: &Options) -> Result<ebpf::Program, E
     let (accept, reject) = (options.accept.map(|a| a.0), options.reject.map(|a| a.0));
     let ports = options.ports.iter().map(|(name, action)| Ok((port(program, name)?, action.0))).collect::<Result<_, Error>>()?;
     let (drop, trap) = (reject.unwrap_or(defaults.drop), reject.unwrap_or(defaults.trap));
-    let options = ebpf::Options { ports, send: accept.unwrap_or(defaults.send), drop, trap };
+    let options = ebpf::Options { ports, world: ebpf::World::Kernel, send: accept.unwrap_or(defaults.send), drop, trap };
     ebpf::compile(program, &options).map_err(|refused| told(program, &refused))
 }
 
@@ -92,8 +92,19 @@ pub fn compile(program: &Verified, options: &Options) -> Result<ebpf::Program, E
 /// The process may not, or the kernel refuses it.
 pub fn load(made: &ebpf::Program) -> std::io::Result<bpf::Program> {
     let references: Vec<_> = made.references.iter().map(|r| bpf::Reference { at: r.at, map: r.map }).collect();
-    let maps: Vec<_> = made.maps.iter().map(|map| bpf::Map { name: &map.name, data: &map.data, read_only: map.read_only }).collect();
+    let maps: Vec<_> = made.maps.iter().map(map_of).collect();
     bpf::Program::load(&made.insts, &references, &maps)
+}
+
+fn map_of(map: &ebpf::Map) -> bpf::Map<'_> {
+    let keyed = map.keyed.as_ref().map(|keyed| bpf::Keyed {
+        kind: keyed.kind as u32,
+        key_size: keyed.key_size,
+        value_size: keyed.value_size,
+        capacity: keyed.capacity,
+        entries: &keyed.entries,
+    });
+    bpf::Map { name: &map.name, data: &map.data, read_only: map.read_only, keyed }
 }
 
 /// The number of an output port.

@@ -67,7 +67,7 @@ fn instructions(program: &Program) -> Vec<[u8; 8]> {
     for reference in &program.references {
         let at = reference.at;
         insts[at][1] &= 0x0f;
-        insts[at][4..].copy_from_slice(&reference.offset.to_le_bytes());
+        insts[at][4..].copy_from_slice(&reference.offset.unwrap_or(0).to_le_bytes());
         insts[at + 1][4..].fill(0);
     }
     insts
