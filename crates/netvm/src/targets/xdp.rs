@@ -1,5 +1,7 @@
 //! The kernel's XDP hook: an eBPF object for libbpf, `ip link`, bpftool and aya.
 
+mod application;
+
 use super::{File, Options, Target};
 use crate::Error;
 use compiler::backends::ebpf;
@@ -8,6 +10,9 @@ use netil::module::HandlerKind;
 use runtime::io::bpf;
 use std::fmt;
 use std::str::FromStr;
+
+pub(crate) use application::make;
+pub use application::{XdpApplication, XdpLoaded};
 
 pub(super) const TARGET: Target = Target {
     name: "xdp",

@@ -44,6 +44,15 @@ pub fn interface(name: &str) -> io::Result<u32> {
     nix::net::if_::if_nametoindex(name).map_err(io::Error::from)
 }
 
+/// The clock that programs see, in nanoseconds.
+///
+/// # Errors
+/// The system has none.
+pub fn monotonic_ns() -> io::Result<u64> {
+    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC)?;
+    Ok(now.tv_sec().cast_unsigned() * 1_000_000_000 + now.tv_nsec().cast_unsigned())
+}
+
 /// A map that is one array of bytes, or one with keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Map<'a> {

@@ -6,6 +6,7 @@
 //! ```
 
 use super::Refused;
+use netil::copro::{CoproError, Coprocessor, Registers};
 use netil::exec::{DEFAULT_BUDGET, EXCEPTIONS, State};
 use netil::layout::LATEST;
 use netil::module::Entry;
@@ -72,7 +73,9 @@ impl Layout {
 
     /// Runs the init handler.
     fn initialise(&mut self, program: &Verified) -> Result<(), Refused> {
-        let mut state = State::plain(program).map_err(|_| Refused::whole("a coprocessor, for which the kernel has nothing"))?;
+        let silent = |name: &str| (name == "console").then(|| Box::new(Silent) as Box<dyn Coprocessor>);
+        let refused = |_| Refused::whole("a coprocessor, for which the kernel has nothing");
+        let mut state = State::new(program, &silent).map_err(refused)?;
         let mut interpreter = Interpreter::new(Arc::new(program.clone()));
         interpreter.init(&mut state).map_err(|how| Refused::whole(format!("an init handler that fails: {how:?}")))?;
         if state.timers.iter().any(|due| *due > 0) {
@@ -100,6 +103,23 @@ impl Layout {
     /// Where the next program's memories may begin.
     pub fn end(&self) -> u32 {
         (self.exceptions_at() + 4 * EXCEPTIONS as u32).next_multiple_of(8)
+    }
+}
+
+/// A console that shows nothing: what is printed before packets come is nobody's.
+struct Silent;
+
+impl Coprocessor for Silent {
+    fn init(&mut self, _: &[u8]) -> u32 {
+        0
+    }
+
+    fn invoke(&mut self, _: u32, _: &mut Registers, _: Option<&[u8]>) -> Result<(), CoproError> {
+        Ok(())
+    }
+
+    fn fingerprint(&self) -> u64 {
+        0
     }
 }
 

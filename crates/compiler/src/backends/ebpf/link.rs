@@ -70,6 +70,10 @@ pub enum Counted {
     Into(usize),
     /// Packets that an element dropped: why, or it trapped.
     Dropped(usize, Option<DropReason>),
+    /// Packets that left an element by that port, if it has several.
+    Out(usize, u32),
+    /// Packets that came in by an interface, by its number among entries.
+    Entered(usize),
     /// Packets that came to an end.
     At(usize),
     /// Packets that went round too often.
@@ -202,10 +206,13 @@ fn given(element: &Element<'_>, reasons: &RefCell<Vec<DropReason>>, exit: Exit) 
 fn counted(app: &Application<'_>, reasons: &[Vec<DropReason>]) -> Vec<Counted> {
     let of_element = |(n, reasons): (usize, &Vec<DropReason>)| {
         let dropped = reasons.iter().map(|reason| Counted::Dropped(n, Some(*reason))).collect::<Vec<_>>();
-        [Counted::Into(n), Counted::Dropped(n, None)].into_iter().chain(dropped).collect::<Vec<_>>()
+        let links = &app.elements[n].links;
+        let out = links.iter().filter(|_| links.len() > 1).map(|(port, _)| Counted::Out(n, *port));
+        [Counted::Into(n), Counted::Dropped(n, None)].into_iter().chain(dropped).chain(out).collect::<Vec<_>>()
     };
     let elements = reasons.iter().enumerate().flat_map(of_element);
-    elements.chain((0..app.ends.len()).map(Counted::At)).chain([Counted::Rounds]).collect()
+    let ends = (0..app.ends.len()).map(Counted::At);
+    elements.chain((0..app.entries.len()).map(Counted::Entered)).chain(ends).chain([Counted::Rounds]).collect()
 }
 
 /// The main function.
@@ -240,10 +247,11 @@ impl Main<'_, '_> {
         s.begin_frame();
         let mut b = Ways { main: self, port: s.code.register(), calls: Vec::new(), ends: HashMap::new(), position: self.positions() };
         b.calls = self.app.elements.iter().map(|_| s.code.block()).collect();
-        for (index, link) in &self.app.entries {
+        for (n, (index, link)) in self.app.entries.iter().enumerate() {
             let (here, next) = (s.code.block(), s.code.block());
             s.branch(Cond::Eq, false, interface, Src::Imm(index.cast_signed()), here, next);
             s.at = here;
+            b.count(s, Counted::Entered(n));
             b.go(s, None, *link);
             s.at = next;
         }
@@ -369,8 +377,11 @@ impl Ways<'_, '_, '_> {
         s.copy_to(Reg(3), FRAME);
         s.emit(Inst::Own { function: n as u32 + 1, args: 3 });
         let gave = s.copy(RESULT);
-        for (i, (_, link)) in self.main.app.elements[n].links.iter().enumerate() {
-            self.case(s, gave, i as u32, |ways, s| ways.go(s, Some(n), *link));
+        for (i, (port, link)) in self.main.app.elements[n].links.iter().enumerate() {
+            self.case(s, gave, i as u32, |ways, s| {
+                ways.count(s, Counted::Out(n, *port));
+                ways.go(s, Some(n), *link);
+            });
         }
         for (i, reason) in self.main.reasons[n].iter().enumerate() {
             let to = self.end(s, Counted::Dropped(n, Some(*reason)), Action::Drop);
