@@ -146,6 +146,14 @@ impl Application {
         Ok(graph)
     }
 
+    /// The devices that elements of these classes name, each once.
+    pub fn devices(&self, classes: &[&str]) -> Vec<String> {
+        let elements = self.flat.elements.iter().filter(|element| classes.contains(&element.class.as_str()));
+        let names: std::collections::BTreeSet<String> =
+            elements.map(|e| targets::device_of(&e.name, &e.class, &e.arguments)).filter(|name| !name.is_empty()).collect();
+        names.into_iter().collect()
+    }
+
     /// The configuration as one program for the kernel's XDP hook; `interfaces` are the indices of its devices' interfaces.
     ///
     /// # Errors

@@ -10,8 +10,8 @@ use netil::Verified;
 
 pub use compiler::backends::ebpf::Program as XdpProgram;
 pub use compiler::backends::ebpf::World as XdpWorld;
-pub(crate) use xdp::make as make_xdp;
 pub use xdp::{Action, XdpApplication, XdpLoaded, compile as xdp, load as load_xdp};
+pub(crate) use xdp::{device as device_of, make as make_xdp};
 
 /// A kind of machine that programs are built for.
 pub struct Target {

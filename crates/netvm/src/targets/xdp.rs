@@ -11,8 +11,8 @@ use runtime::io::bpf;
 use std::fmt;
 use std::str::FromStr;
 
-pub(crate) use application::make;
 pub use application::{XdpApplication, XdpLoaded};
+pub(crate) use application::{device, make};
 
 pub(super) const TARGET: Target = Target {
     name: "xdp",
@@ -69,13 +69,26 @@ impl fmt::Display for Action {
 
 fn build(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
     let made = compile(program, options)?;
-    let bytes = ebpf::object(&made).map_err(|refused| told(program, &refused))?;
+    files(&made, &options.name, &|refused| told(program, refused))
+}
+
+/// The object, and commands for entries of tables.
+fn files(made: &ebpf::Program, name: &str, told: &dyn Fn(&ebpf::Refused) -> Error) -> Result<Vec<File>, Error> {
+    let bytes = ebpf::object(made).map_err(|refused| told(&refused))?;
     let constants: usize = made.maps.iter().map(|map| map.data.len()).sum();
+    let tables = made.maps.iter().filter(|map| map.keyed.is_some()).count();
     let mut about = format!("{} instructions", made.insts.len());
     if constants > 0 {
         about += &format!(", {constants} bytes of constants");
     }
-    Ok(vec![File { name: format!("{}.o", options.name), bytes, about }])
+    if tables > 0 {
+        about += &format!(", {tables} maps with keys");
+    }
+    let object = File { name: format!("{name}.o"), bytes, about };
+    let entries = ebpf::entries(made);
+    let about = format!("{} entries of tables, for bpftool batch file", entries.lines().count());
+    let batch = (!entries.is_empty()).then(|| File { name: format!("{name}.batch"), bytes: entries.into_bytes(), about });
+    Ok([object].into_iter().chain(batch).collect())
 }
 
 /// The program itself, for whoever loads it at once.

@@ -14,6 +14,7 @@
 //! Source: the kernel's Documentation/bpf (verifier, instruction set, libbpf's program types). Left out: loops, tail calls, packets in fragments.
 
 mod allocate;
+mod btf;
 mod encode;
 mod layout;
 mod link;
@@ -39,7 +40,7 @@ pub use encode::Reference;
 pub use layout::{BUDGET_AT, CLOCK_AT, INTERFACE_AT, MEMORY_AT};
 pub use link::{Application, Counted, Element, End, Link, Linked, Wrong, link};
 pub use maps::{Keyed, Kind, Map, STATE};
-pub use object::object;
+pub use object::{entries, object};
 
 /// The most operations of MIR; what is made of more is larger than the kernel takes.
 const MAX_OPERATIONS: usize = 1 << 15;

@@ -299,6 +299,7 @@ impl Select<'_> {
         let made = match helper {
             Helper::ChecksumAdd | Helper::ChecksumSub => self.checksum(helper == Helper::ChecksumSub, args[0], args[1]),
             Helper::IsPresent => self.constant(1),
+            Helper::Hash => self.hash(args),
             Helper::Checksum => self.sum_of(args[0], args[1], false),
             Helper::ChecksumValid => self.sum_of(args[0], args[1], true),
             Helper::Find(table) | Helper::Peek(table) => self.find(table, args[0], matches!(helper, Helper::Find(_)), site)?,

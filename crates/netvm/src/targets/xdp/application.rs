@@ -4,6 +4,8 @@
 //! passes them on at once: queues, Unqueue, and schedulers that prefer one input to another. Elements in C are functions of the program. Everything else has
 //! no counterpart in XDP and is refused, if packets can come to it or it makes some.
 
+use crate::Error;
+use crate::targets::File;
 use compiler::backends::ebpf::{self, Action, Counted, Element, Link, Linked, World};
 use netil::app::{Application, Body, End, port_id, port_number};
 use netil::exec::DropReason;
@@ -198,7 +200,7 @@ impl<'a> Making<'a> {
 }
 
 /// The device that an element names.
-fn device(name: &str, class: &str, arguments: &[String]) -> String {
+pub(crate) fn device(name: &str, class: &str, arguments: &[String]) -> String {
     let first = || arguments.first().map(|text| text.trim().trim_start_matches("DEVNAME ").trim().trim_matches('"').to_owned());
     native::device_name(name, class, arguments).or_else(first).unwrap_or_default()
 }
@@ -235,6 +237,19 @@ impl XdpApplication {
     /// The program and its maps.
     pub fn program(&self) -> &ebpf::Program {
         &self.linked.program
+    }
+
+    /// The files of the program: an object, and commands that enter what tables have from the start, if they have something.
+    ///
+    /// # Errors
+    /// It is too large for its format.
+    pub fn files(&self, name: &str) -> Result<Vec<File>, Error> {
+        super::files(&self.linked.program, name, &|refused| super::refused(refused.reason.clone()))
+    }
+
+    /// The devices that packets come in by.
+    pub fn devices(&self) -> Vec<String> {
+        self.readers.iter().map(|(device, _)| device.clone()).collect()
     }
 
     /// Loads it into the kernel, with the clock of this machine.

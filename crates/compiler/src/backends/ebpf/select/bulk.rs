@@ -1,4 +1,4 @@
-//! Sums over ranges of the packet, and ranges cleared: in one stretch where the length is known, in a loop otherwise.
+//! Hashes, sums over ranges of the packet, and ranges cleared: in one stretch where the length is known, in a loop otherwise.
 //!
 //! Source: RFC 1071: sums of 16-bit words may be taken in either byte order, and of wider words if they are folded.
 
@@ -127,6 +127,47 @@ impl Select<'_> {
         }
         self.emit(Inst::Swap { dst: sum, bits: 16 });
         sum
+    }
+
+    /// MurmurHash3 of words of 32 bits.
+    pub fn hash(&mut self, words: &[Value]) -> Reg {
+        let h = self.constant(0);
+        for word in words {
+            let word = self.reg(*word);
+            let k = self.copy(word);
+            self.multiplied(k, 0xcc9e_2d51);
+            self.turned(k, 15);
+            self.multiplied(k, 0x1b87_3593);
+            self.alu(Alu::Xor, false, h, Src::Reg(k));
+            self.turned(h, 13);
+            self.multiplied(h, 5);
+            self.alu(Alu::Add, false, h, Src::Imm(0xe654_6b64_u32.cast_signed()));
+        }
+        self.alu(Alu::Xor, false, h, Src::Imm(4 * words.len() as i32));
+        for (by, factor) in [(16, 0x85eb_ca6b), (13, 0xc2b2_ae35)] {
+            self.mixed(h, by);
+            self.multiplied(h, factor);
+        }
+        self.mixed(h, 16);
+        h
+    }
+
+    /// `r *= factor`, in 32 bits.
+    fn multiplied(&mut self, r: Reg, factor: u32) {
+        self.alu(Alu::Mul, false, r, Src::Imm(factor.cast_signed()));
+    }
+
+    /// `r ^= r >> by`, in 32 bits.
+    fn mixed(&mut self, r: Reg, by: i32) {
+        let high = self.made(Alu::Rsh, false, r, Src::Imm(by));
+        self.alu(Alu::Xor, false, r, Src::Reg(high));
+    }
+
+    /// Turns 32 bits to the left.
+    fn turned(&mut self, r: Reg, by: i32) {
+        let low = self.made(Alu::Rsh, false, r, Src::Imm(32 - by));
+        self.alu(Alu::Lsh, false, r, Src::Imm(by));
+        self.alu(Alu::Or, false, r, Src::Reg(low));
     }
 
     /// Clears so many bytes from the packet's first on.
