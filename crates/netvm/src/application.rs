@@ -42,6 +42,7 @@ pub use watched::Tell;
 use crate::Error;
 use crate::engines::{self, EngineInfo};
 use crate::frontends::click;
+use crate::targets;
 use ::frontends::c;
 use ::frontends::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
 use click::application::{Facts, Faults};
@@ -145,6 +146,23 @@ impl Application {
         let mut graph = make(&self.application, engine, engines, settings, host).map_err(|faults| self.drawn(faults))?;
         link(&self.application, &mut graph, engine, engines)?;
         Ok(graph)
+    }
+
+    /// The devices that elements of these classes name, each once.
+    pub fn devices(&self, classes: &[&str]) -> Vec<String> {
+        let elements = self.flat.elements.iter().filter(|element| classes.contains(&element.class.as_str()));
+        let names: std::collections::BTreeSet<String> =
+            elements.map(|e| targets::device_of(&e.name, &e.class, &e.arguments)).filter(|name| !name.is_empty()).collect();
+        names.into_iter().collect()
+    }
+
+    /// The configuration as one program for the kernel's XDP hook; `interfaces` are the indices of its devices' interfaces.
+    ///
+    /// # Errors
+    /// What has no counterpart there, drawn where it is declared.
+    pub fn xdp(&self, interfaces: &BTreeMap<String, u32>, world: targets::XdpWorld) -> Result<targets::XdpApplication, Error> {
+        self.check()?;
+        targets::make_xdp(&self.application, interfaces, world).map_err(|faults| self.drawn(faults))
     }
 
     fn drawn(&self, faults: Vec<Fault>) -> Error {
