@@ -20,7 +20,7 @@ use super::maps::Maps;
 use super::proofs::{Bounds, Facts, back_edges};
 use super::{Action, Refused, World};
 use crate::mir::cfg::Cfg;
-use crate::mir::{Block, Edge, Func, Helper, Op, Site, Terminator, Type, Value};
+use crate::mir::{Block, Func, Helper, Op, Site, Terminator, Type, Value};
 use netil::Verified;
 use netil::exec::{DEFAULT_BUDGET, DropReason};
 use netil::module::PortKind;
