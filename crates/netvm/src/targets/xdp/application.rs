@@ -139,7 +139,7 @@ impl<'a> Making<'a> {
         loop {
             let n = to.instance as usize;
             let instance = &self.application.instances[n];
-            let Body::Native(arguments) = &instance.body else { return Ok((self.into_program(to)?, passed)) };
+            let Body::Native(arguments) = &instance.body else { return Ok((self.program_at(to)?, passed)) };
             let round = passed.contains(&n);
             passed.push(n);
             let class = instance.class.as_str();
@@ -168,7 +168,7 @@ impl<'a> Making<'a> {
         Link::End(at)
     }
 
-    fn into_program(&mut self, to: End) -> Result<Link, Fault> {
+    fn program_at(&mut self, to: End) -> Result<Link, Fault> {
         let n = to.instance as usize;
         let port = self.application.instances[n].program().and_then(|program| {
             let id = port_id(program, to.port, true)?;
