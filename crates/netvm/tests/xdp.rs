@@ -1,5 +1,7 @@
-//! Configurations as XDP programs: what leaves, what is dropped and why, and what elements keep is what the interpreter has, and the applications' scenarios
-//! hold. The kernel runs them (`BPF_PROG_TEST_RUN`); where the process may not use the system call `bpf` the tests say so, and fail with `NETVM_BPF=required`.
+//! Configurations as XDP programs: what leaves, what is dropped and why, and what elements keep is
+//! what the interpreter has, and the applications' scenarios hold. The kernel runs them
+//! (`BPF_PROG_TEST_RUN`); where the process may not use the system call `bpf` the tests say so, and
+//! fail with `NETVM_BPF=required`.
 #![cfg(target_os = "linux")]
 
 use netvm::application::{Application, Reading};
@@ -54,7 +56,8 @@ fn trace(seed: u64, devices: &[&str]) -> BTreeMap<String, run::Packets> {
     inputs
 }
 
-/// The kernel does with packets what the interpreter does: what leaves, what is dropped where and why, how many come to each element.
+/// The kernel does with packets what the interpreter does: what leaves, what is dropped where and
+/// why, how many come to each element.
 fn alike(config: &Config, inputs: BTreeMap<String, run::Packets>, devices: &[&str]) {
     if !permitted() {
         return;

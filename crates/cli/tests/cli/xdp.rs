@@ -94,9 +94,9 @@ fn what_the_filter_rejects_does_not_arrive() {
     }
 }
 
-/// What it sends back comes out where it came in; others are the host's.
+/// What it sends back comes out where it came in, with its addresses exchanged; others are the host's.
 const BACK: &str = "FromDevice(d) -> ours :: Classifier(6/020000000008, -) -> c :: Counter -> udp :: Classifier(12/0800 23/11, -)
-    -> Queue -> ToDevice(d); ours[1] -> ToHost; udp[1] -> Discard;";
+    -> EtherMirror -> Queue -> ToDevice(d); ours[1] -> ToHost; udp[1] -> Discard;";
 
 #[test]
 fn a_configuration_runs_in_the_kernel() {
@@ -109,7 +109,16 @@ fn a_configuration_runs_in_the_kernel() {
         let ended = space.inside(|| {
             let program = Capturing::when(netvm(args), "running on");
             assert!(has_program(&space, "right"));
-            let capture = Capturing::begin(netvm(["filter", "-i", "right", "-c", &wanted.to_string(), "-w", "/dev/null", OURS]));
+            let capture = Capturing::begin(netvm([
+                "filter",
+                "-i",
+                "left",
+                "-c",
+                &wanted.to_string(),
+                "-w",
+                "/dev/null",
+                "ether dst 02:00:00:00:00:08",
+            ]));
             let injector = Injector::open("left").expect("an interface to send on");
             frames.iter().for_each(|frame| injector.send(frame).expect("a frame is sent"));
             assert_eq!(capture.end().status, 0, "{wanted} frames come back");

@@ -10,6 +10,7 @@ use netil::module::HandlerKind;
 use runtime::io::bpf;
 use std::fmt;
 use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use application::{XdpApplication, XdpLoaded};
 pub(crate) use application::{device, make};
@@ -17,20 +18,22 @@ pub(crate) use application::{device, make};
 pub(super) const TARGET: Target = Target {
     name: "xdp",
     about: "the Linux kernel's XDP hook: eBPF that runs in the driver, before the network stack",
-    files: "NAME.o, an ELF object (section xdp) for libbpf, ip link, bpftool, xdp-loader and aya",
+    files: "NAME.o, an ELF object (section xdp) for libbpf, ip link, bpftool, xdp-loader and aya; NAME.batch, entries of tables for bpftool",
     admits: &[
-        "filters, and NetIL modules that push packets on",
-        "packets read and written in place, values of up to 2,048 bits",
-        "read-only sets and initialised data (maps), switches, subroutines, loops that count to a constant",
+        "filters, NetIL modules that push packets on, and Click configurations between devices",
+        "packets read and written in place, pulled, pushed, trimmed and grown; values of up to 2,048 bits",
+        "read-only sets and initialised data (maps), switches, subroutines, checksums, hashes",
+        "loops: unrolled if they count to a constant; others need Linux 6.9, and the kernel says when it loads them whether it sees an end",
+        "exact tables (HASH; LRU_HASH with a timeout) and prefix tables (LPM_TRIE), looked up and changed by packets",
         "data and shared memory: one array map, as the init handler left it, that all processors share without a lock",
-        "info memory of up to 256 bytes: on the stack, all zeros when a packet comes",
+        "info memory of up to 256 bytes: on the stack, all zeros when a packet comes; the time, which is the kernel's clock",
     ],
     refuses: &[
-        "loops whose end depends on the packet: the kernel's verifier must see it",
-        "tables, timers, coprocessors; checksums, scans and copies of whole ranges of bytes",
-        "packets made, copied, held or changed in length",
-        "times of arrival and random numbers: XDP has none of netvm's",
-        "offsets beyond byte 32,767 (no packet of XDP is that long), more values at once than 10 registers and 512 bytes hold",
+        "ternary and range tables, prefix tables with a timeout; timers and coprocessors; searches, copies and CRCs of whole ranges of bytes",
+        "packets made, copied or held; another length on the wire; random numbers: XDP has none of netvm's",
+        "packets shorter than 14 bytes, or pulled by more than 511 (they trap); offsets beyond byte 32,511",
+        "more values at once than 10 registers and 512 bytes of stack hold",
+        "of configurations: sources other than devices, Script, shaping, elements on the pulled side, elements that share tables or memory",
     ],
     build,
 };
@@ -104,14 +107,22 @@ pub fn compile(program: &Verified, options: &Options) -> Result<ebpf::Program, E
     ebpf::compile(program, &options).map_err(|refused| told(program, &refused))
 }
 
-/// Loads it into the kernel.
+/// Loads it into the kernel, with the clock of this machine.
 ///
 /// # Errors
 /// The process may not, or the kernel refuses it.
 pub fn load(made: &ebpf::Program) -> std::io::Result<bpf::Program> {
     let references: Vec<_> = made.references.iter().map(|r| bpf::Reference { at: r.at, map: r.map }).collect();
     let maps: Vec<_> = made.maps.iter().map(map_of).collect();
-    bpf::Program::load(&made.insts, &references, &maps)
+    let loaded = bpf::Program::load(&made.insts, &references, &maps)?;
+    if let Some(at) = made.maps.iter().position(|map| map.name == ebpf::STATE) {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
+        let offset = since_1970.wrapping_sub(bpf::monotonic_ns()?);
+        let mut state = made.maps[at].data.clone();
+        state[ebpf::CLOCK_AT as usize..][..8].copy_from_slice(&offset.to_le_bytes());
+        loaded.update(at, &[0; 4], &state)?;
+    }
+    Ok(loaded)
 }
 
 fn map_of(map: &ebpf::Map) -> bpf::Map<'_> {

@@ -1,4 +1,5 @@
-//! `netvm run --target xdp`: a configuration as one program in the kernel, at the interfaces of its devices, until a signal.
+//! `netvm run --target xdp`: a configuration as one program in the kernel, at the interfaces of its
+//! devices, until a signal.
 
 use super::{Args, configuration};
 use crate::commands::xdp::{attach, told};

@@ -1,10 +1,12 @@
-//! Maps in BTF, the types of eBPF: section `.maps` as libbpf reads it, where each map is a variable of a structure whose members say what it is.
+//! Maps in BTF, the types of eBPF: section `.maps` as libbpf reads it, where each map is a variable
+//! of a structure whose members say what it is.
 //!
 //! ```text
 //! struct { int (*type)[KIND]; int (*key_size)[N]; int (*value_size)[N]; int (*max_entries)[N]; int (*map_flags)[N]; } name;
 //! ```
 //!
-//! Source: the kernel's Documentation/bpf/btf.rst; libbpf's description of maps. Leaves out the types of functions, keys and values.
+//! Source: the kernel's Documentation/bpf/btf.rst; libbpf's description of maps. Leaves out the
+//! types of functions, keys and values.
 
 use super::maps::{Keyed, Kind};
 
@@ -53,7 +55,8 @@ impl Btf {
         at
     }
 
-    /// A type with so many members, its size or the type that it is of, and what follows; its number.
+    /// A type with so many members, its size or the type that it is of, and what follows; its
+    /// number.
     fn add(&mut self, name: u32, kind: u32, members: u32, size: u32, more: &[u32]) -> u32 {
         let words = [name, kind << 24 | members, size];
         self.types.extend(words.iter().chain(more).flat_map(|word| word.to_le_bytes()));

@@ -125,10 +125,11 @@ impl Coprocessor for Silent {
 
 /// The entries of a table, each with whether it is there for ever.
 fn lasting(table: &dyn Table) -> Vec<(Entry, bool)> {
-    let for_ever: HashSet<(Box<[u64]>, Box<[u64]>)> = table.entries(LATEST).into_iter().map(|e| (e.key, e.mask)).collect();
+    let key = |e: &Entry| (e.key.clone(), e.mask.clone());
+    let for_ever: HashSet<_> = table.entries(LATEST).iter().map(key).collect();
     let stays = |e: Entry| {
-        let key = (e.key.clone(), e.mask.clone());
-        (e, for_ever.contains(&key))
+        let stays = for_ever.contains(&key(&e));
+        (e, stays)
     };
     table.entries(0).into_iter().map(stays).collect()
 }

@@ -1,13 +1,17 @@
-//! Elements of an application as one program: the main function leads each packet from element to element, which are functions of their own.
+//! Elements of an application as one program: the main function leads each packet from element to
+//! element, which are functions of their own.
 //!
 //! ```text
 //! main:  frame ─ by the interface ─▶ element(context, port, frame) ─ by the number that it gives ─▶ next element … ─▶ an end: an action
 //! ```
 //!
-//! Info memory is in main's frame. A way that leads back is a loop, of which the kernel limits the rounds; a packet that goes round too often is dropped.
-//! Elements have their own data memory, exception table and tables. Counts are in an array map with a value for each processor: see [`Counted`].
+//! Info memory is in main's frame. A way that leads back is a loop, of which the kernel limits the
+//! rounds; a packet that goes round too often is dropped. Elements have their own data memory,
+//! exception table and tables. Counts are in an array map with a value for each processor: see
+//! [`Counted`].
 //!
-//! Source: NetVM paper, section 5.2; the kernel's Documentation/bpf (functions called within a program, since Linux 4.16).
+//! Source: NetVM paper, section 5.2; the kernel's Documentation/bpf (functions called within a
+//! program, since Linux 4.16).
 
 use super::layout::{INTERFACE_AT, Layout, MEMORY_AT};
 use super::lir::{Cond, End as Ending, FRAME, Inst, Label, RESULT, Reg, Size, Src};
@@ -57,7 +61,8 @@ pub struct Application<'a> {
     pub elements: Vec<Element<'a>>,
     /// Its ends.
     pub ends: Vec<End>,
-    /// Where packets go that come in by an interface, by its index; those from others are the kernel's.
+    /// Where packets go that come in by an interface, by its index; those from others are the
+    /// kernel's.
     pub entries: Vec<(u32, Link)>,
     /// Where the time and the interface come from.
     pub world: World,
@@ -108,14 +113,16 @@ impl From<Refused> for Wrong {
     }
 }
 
-/// The numbers that functions give: of a link, from [`DROPPED`] on of a reason to drop, or this of a trap.
+/// The numbers that functions give: of a link, from [`DROPPED`] on of a reason to drop, or this of
+/// a trap.
 const TRAPPED: u32 = 1 << 16;
 const DROPPED: u32 = TRAPPED + 1;
 /// Where the interface is in what the kernel gives a program.
 const INGRESS: i16 = 12;
 /// The kernel's function that looks up a place of a map.
 const LOOK_UP: i32 = 1;
-/// Places of the stack that functions take besides what they say: rounding, and the kernel's count of rounds.
+/// Places of the stack that functions take besides what they say: rounding, and the kernel's count
+/// of rounds.
 const SPARE: usize = 8;
 
 /// One program of an application.

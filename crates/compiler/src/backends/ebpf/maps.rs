@@ -6,8 +6,9 @@
 //! prefix              LPM_TRIE   key: u32 prefix length, then the bytes        value: the table's bytes
 //! ```
 //!
-//! What the kernel has no map for is refused: ternary and range tables, prefix tables with timeouts. An LRU_HASH that is full of live entries forgets
-//! those that were not used for longest, where a table of netvm takes no new one.
+//! What the kernel has no map for is refused: ternary and range tables, prefix tables with
+//! timeouts. An LRU_HASH that is full of live entries forgets those that were not used for longest,
+//! where a table of netvm takes no new one.
 //!
 //! Source: the kernel's Documentation/bpf/map_hash.rst, map_lpm_trie.rst.
 
@@ -111,7 +112,8 @@ impl Maps {
         self.list.len() as u32 - 1
     }
 
-    /// The name as an identifier of C that no other map has within the 15 bytes that the kernel keeps.
+    /// The name as an identifier of C that no other map has within the 15 bytes that the kernel
+    /// keeps.
     fn unused(&self, name: &str) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         let name: String = name.chars().map(plain).collect();

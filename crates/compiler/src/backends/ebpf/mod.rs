@@ -8,10 +8,15 @@
 //! again in the form that the verifier follows: `pointer + constant > data_end`, and for offsets that are computed a comparison with a constant
 //! first (`proofs`). Where MIR knows more than the verifier can, a test is emitted that never fails.
 //!
-//! Admitted: push handlers whose loops count to a constant, on the packet, initialised data, read-only sets, info memory (on the stack), data and
-//! shared memory (an array map that all processors share without a lock). Everything else is a [`Refused`] with the place and the reason. A packet is what lies between `data` and `data_end`; its length on the wire is the same.
+//! Admitted: push handlers on the packet, initialised data, read-only sets, info memory (on the
+//! stack), data and shared memory (an array map that all processors share without a lock), and
+//! tables (maps with keys). Loops that count to a constant are unrolled; others are jumps backwards
+//! that the kernel limits (`may_goto`, Linux 6.9). Elements of an application are functions of one
+//! program ([`link`]). Everything else is a [`Refused`] with the place and the reason. A packet is
+//! what lies between `data` and `data_end`; its length on the wire is that.
 //!
-//! Source: the kernel's Documentation/bpf (verifier, instruction set, libbpf's program types). Left out: loops, tail calls, packets in fragments.
+//! Source: the kernel's Documentation/bpf (verifier, instruction set, libbpf's program types). Left
+//! out: tail calls, packets in fragments.
 
 mod allocate;
 mod btf;

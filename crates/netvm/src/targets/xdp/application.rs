@@ -1,8 +1,10 @@
 //! Configurations of elements as one program for XDP, and what it did, as statistics of a run.
 //!
-//! Packets come in by FromDevice and leave by ToDevice (`redirect`), ToHost (`pass`) or Discard (`drop`). What only stores packets until somebody asks for them
-//! passes them on at once: queues, Unqueue, and schedulers that prefer one input to another. Elements in C are functions of the program. Everything else has
-//! no counterpart in XDP and is refused, if packets can come to it or it makes some.
+//! Packets come in by FromDevice and leave by ToDevice (`redirect`), ToHost (`pass`) or Discard
+//! (`drop`). What only stores packets until somebody asks for them passes them on at once: queues,
+//! Unqueue, and schedulers that prefer one input to another. Elements in C are functions of the
+//! program. Everything else has no counterpart in XDP and is refused, if packets can come to it or
+//! it makes some.
 
 use crate::Error;
 use crate::targets::File;
@@ -15,7 +17,6 @@ use runtime::graph::{Fault, NodeStats, Stats};
 use runtime::io::bpf;
 use std::collections::BTreeMap;
 use std::io;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Elements that pass packets as they are where nothing waits.
 const PLAIN: &[&str] = &[
@@ -138,7 +139,7 @@ impl<'a> Making<'a> {
         loop {
             let n = to.instance as usize;
             let instance = &self.application.instances[n];
-            let Body::Native(arguments) = &instance.body else { return Ok((self.into_program(to)?, passed)) };
+            let Body::Native(arguments) = &instance.body else { return Ok((self.program_at(to)?, passed)) };
             let round = passed.contains(&n);
             passed.push(n);
             let class = instance.class.as_str();
@@ -167,7 +168,7 @@ impl<'a> Making<'a> {
         Link::End(at)
     }
 
-    fn into_program(&mut self, to: End) -> Result<Link, Fault> {
+    fn program_at(&mut self, to: End) -> Result<Link, Fault> {
         let n = to.instance as usize;
         let port = self.application.instances[n].program().and_then(|program| {
             let id = port_id(program, to.port, true)?;
@@ -239,7 +240,8 @@ impl XdpApplication {
         &self.linked.program
     }
 
-    /// The files of the program: an object, and commands that enter what tables have from the start, if they have something.
+    /// The files of the program: an object, and commands that enter what tables have from the
+    /// start, if they have something.
     ///
     /// # Errors
     /// It is too large for its format.
@@ -252,20 +254,18 @@ impl XdpApplication {
         self.readers.iter().map(|(device, _)| device.clone()).collect()
     }
 
-    /// Loads it into the kernel, with the clock of this machine.
+    /// Loads it into the kernel.
     ///
     /// # Errors
     /// The process may not, or the kernel refuses it.
     pub fn load(self) -> io::Result<XdpLoaded> {
-        let loaded = XdpLoaded { program: super::load(&self.linked.program)?, made: self };
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
-        loaded.set_world(since_1970.wrapping_sub(bpf::monotonic_ns()?), 0)?;
-        Ok(loaded)
+        Ok(XdpLoaded { program: super::load(&self.linked.program)?, made: self })
     }
 }
 
 impl XdpLoaded {
-    /// What is added to the kernel's clock; of a program that is tried the time, and the interface that packets come in by.
+    /// What is added to the kernel's clock; of a program that is tried the time, and the interface
+    /// that packets come in by.
     ///
     /// # Errors
     /// The kernel refuses it.

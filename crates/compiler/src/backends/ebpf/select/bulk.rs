@@ -1,6 +1,8 @@
-//! Hashes, sums over ranges of the packet, and ranges cleared: in one stretch where the length is known, in a loop otherwise.
+//! Hashes, sums over ranges of the packet, and ranges cleared: in one stretch where the length is
+//! known, in a loop otherwise.
 //!
-//! Source: RFC 1071: sums of 16-bit words may be taken in either byte order, and of wider words if they are folded.
+//! Source: RFC 1071: sums of 16-bit words may be taken in either byte order, and of wider words if
+//! they are folded.
 
 use super::super::lir::{Alu, Cond, End, Inst, Reg, Size, Src};
 use super::super::proofs::MOST_OFFSET;
@@ -77,7 +79,8 @@ impl Select<'_> {
         sum
     }
 
-    /// Goes over a range of the packet: four bytes at a time in a loop, then two and one. Before it, `inside` has passed.
+    /// Goes over a range of the packet: four bytes at a time in a loop, then two and one. Before
+    /// it, `inside` has passed.
     fn each_word(&mut self, at: Reg, len: Reg, done: Reg, mut f: impl FnMut(&mut Self, Reg, Size)) {
         let (head, body, after) = (self.code.block(), self.code.block(), self.code.block());
         self.ends(End::Jump(head));
@@ -103,7 +106,8 @@ impl Select<'_> {
         }
     }
 
-    /// The address of so many bytes of the packet, as the verifier wants to see that they are there.
+    /// The address of so many bytes of the packet, as the verifier wants to see that they are
+    /// there.
     fn in_packet(&mut self, at: Reg, more: Reg, bytes: u32) -> Reg {
         let offset = self.made(Alu::Add, true, at, Src::Reg(more));
         let offset = self.at_most(offset, MOST_OFFSET);

@@ -4,11 +4,12 @@
 //! end of the frame ▶ info memory │ head u64 │ origin u64 │ time u64
 //! ```
 //!
-//! `head` is how many bytes before the packet's first one the kernel's buffer has still: bytes that were pulled; nothing is moved for them until the packet
-//! leaves. `origin` is how many bytes the kernel's buffer has grown at its head. Time is read once.
+//! `head` is how many bytes before the packet's first one the kernel's buffer has still: bytes that
+//! were pulled; nothing is moved for them until the packet leaves. `origin` is how many bytes the
+//! kernel's buffer has grown at its head. Time is read once.
 //!
-//! Leaves out: packets that are pulled by more than [`MOST_HEAD`] bytes at a time, which trap, and packets shorter than an Ethernet header, which the
-//! kernel does not cut packets to.
+//! Leaves out: packets that are pulled by more than [`MOST_HEAD`] bytes at a time, which trap, and
+//! packets shorter than an Ethernet header, which the kernel does not cut packets to.
 
 use super::super::World;
 use super::super::layout::CLOCK_AT;
@@ -91,7 +92,8 @@ impl Select<'_> {
         now
     }
 
-    /// Finds the packet's ends, at the beginning and when they have changed; nothing is known of what is between them.
+    /// Finds the packet's ends, at the beginning and when they have changed; nothing is known of
+    /// what is between them.
     pub fn find_packet(&mut self) {
         let (data, end, context) = (self.data, self.end, self.context);
         self.emit(Inst::Load { dst: data, base: context, offset: 0, size: Size::B4 });

@@ -1,6 +1,7 @@
 //! Tables, by functions of the kernel on maps. An entry is the address of its value, or 0.
 //!
-//! An entry that has timed out may be there still: it is not found, and begins anew with zeros when it is inserted. Two processors may do so at once.
+//! An entry that has timed out may be there still: it is not found, and begins anew with zeros when
+//! it is inserted. Two processors may do so at once.
 
 use super::super::Refused;
 use super::super::lir::{Alu, Cond, End, FRAME, Inst, RESULT, Reg, Size, Src};
@@ -210,7 +211,8 @@ impl Select<'_> {
         let was = self.constant(0);
         let (there, gone, join) = (self.code.block(), self.code.block(), self.code.block());
         if let Some(live) = live {
-            // Its number is forgotten before the call: the kernel's verifier minds comparisons of what may be gone.
+            // Its number is forgotten before the call: the kernel's verifier minds comparisons of
+            // what may be gone.
             let yes = self.code.block();
             self.branch(Cond::Ne, true, live, Src::Imm(0), yes, there);
             self.at = yes;
@@ -231,7 +233,8 @@ impl Select<'_> {
         Ok(was)
     }
 
-    /// The address of a byte of an entry's value: its register and what is added; traps if there is no entry.
+    /// The address of a byte of an entry's value: its register and what is added; traps if there is
+    /// no entry.
     fn place_in(&mut self, table: u32, at: u32, entry: Value) -> (Reg, i32) {
         let times = u32::from(self.declared(table).timeout_ns > 0) * USED;
         if self.small(entry).is_some() {
