@@ -1,8 +1,8 @@
 //! A filter as a picture: its terms from top to bottom, where the filter goes from each, and how often it went there.
 //!
 //! Plain SVG 1.1 that every viewer shows: no style sheets, variables, scripts, markers or fonts of its own. Ways down to the next term
-//! go straight; others run beside the terms, those of terms that hold to the right, the others to the left, each in a lane in which no
-//! other way runs. With counts the lines are as wide as the share of packets that went that way.
+//! go straight; others run beside the terms, those of terms that hold to the right, the others to the left, those to one
+//! verdict in one lane and every other in a lane in which no other way runs. With counts the lines are as wide as the share of packets that went that way.
 
 use netvm::frontends::pcap_filter::explain::{Goal, Step};
 use std::fmt::Write as _;
@@ -34,6 +34,7 @@ const FAILED: &str = "#b42318";
 const INK: &str = "#1f2328";
 
 /// One way from a term, beside the others.
+#[derive(Clone, Copy)]
 struct Way {
     from: usize,
     /// The row that it leads to; the last one has the verdicts.
@@ -76,20 +77,27 @@ fn ways(terms: &[Drawn]) -> Vec<Way> {
     ways
 }
 
-/// Gives the ways of one side lanes, short ones near the terms; how many there are.
+/// Gives the ways of one side lanes, short ones near the terms, those to one verdict one together; how many there are.
 fn lay(ways: &mut [Way], held: bool) -> i64 {
-    let mut order: Vec<usize> = (0..ways.len()).filter(|&at| ways[at].held == held && !straight(&ways[at])).collect();
-    order.sort_by_key(|&at| (ways[at].to - ways[at].from, ways[at].from));
+    let mut bundles: Vec<(usize, usize, Vec<usize>)> = Vec::new();
+    for at in (0..ways.len()).filter(|&at| ways[at].held == held && !straight(&ways[at])) {
+        let Way { from, to, goal, .. } = ways[at];
+        let same = |bundle: &&mut (usize, usize, Vec<usize>)| ways[bundle.2[0]].goal == goal && !matches!(goal, Goal::Step(_));
+        match bundles.iter_mut().find(same) {
+            Some(bundle) => bundle.2.push(at),
+            None => bundles.push((from, to, vec![at])),
+        }
+    }
+    bundles.sort_by_key(|(from, to, _)| (to - from, *from));
     let mut taken: Vec<Vec<(usize, usize)>> = Vec::new();
-    for at in order {
-        let (from, to) = (ways[at].from, ways[at].to);
+    for (from, to, bundle) in bundles {
         let is_free = |lane: &Vec<(usize, usize)>| lane.iter().all(|&(a, b)| to < a || b < from);
         let lane = taken.iter().position(is_free).unwrap_or_else(|| {
             taken.push(Vec::new());
             taken.len() - 1
         });
         taken[lane].push((from, to));
-        ways[at].lane = i64::try_from(lane).unwrap_or(0) + 1;
+        bundle.into_iter().for_each(|at| ways[at].lane = i64::try_from(lane).unwrap_or(0) + 1);
     }
     i64::try_from(taken.len()).unwrap_or(0)
 }
