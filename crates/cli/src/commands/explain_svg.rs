@@ -1,8 +1,9 @@
 //! A filter as a picture: its terms from top to bottom, where the filter goes from each, and how often it went there.
 //!
-//! Plain SVG 1.1 that every viewer shows: no style sheets, variables, scripts, markers or fonts of its own. Ways down to the next term
-//! go straight; others run beside the terms, those of terms that hold to the right, the others to the left, those to one
-//! verdict in one lane and every other in a lane in which no other way runs. With counts the lines are as wide as the share of packets that went that way.
+//! Plain SVG 1.1 that every viewer shows: no style sheets, variables, scripts, markers or fonts of its own. Ways down to the
+//! next term go straight; others run beside the terms, those of terms that hold to the right, the others to the left. Those to
+//! one verdict share a lane, and every other has a lane in which no other way runs beside it. With counts the lines are as wide
+//! as the share of packets that went that way.
 
 use netvm::frontends::pcap_filter::explain::{Goal, Step};
 use std::fmt::Write as _;
