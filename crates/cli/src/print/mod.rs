@@ -90,6 +90,21 @@ pub struct Style {
     pub time: TimeStyle,
     /// The packet's bytes after it (`-x`, `-X`, `-A`).
     pub dump: Dump,
+    /// What UDP and TCP carry, whatever their ports (`-T`).
+    pub carried: Option<Carried>,
+}
+
+/// What UDP and TCP may be said to carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Carried {
+    /// DNS.
+    Domain,
+    /// Precision time.
+    Ptp,
+    /// RADIUS.
+    Radius,
+    /// Virtual extensible LAN.
+    Vxlan,
 }
 
 /// The packet's bytes under its line; with or without link-layer header.

@@ -11,7 +11,7 @@
 //!
 //! Two terms follow later versions, since 1.10.3 misreads them: ARCnet addresses (`link host $c0`) and `!=` of SS7 fields.
 //!
-//! Left out, with an error that says so: link types other than those of [`LinkType`], host names (they need DNS), what a
+//! Left out, with an error that says so: link types other than those of [`LinkType`], host names that are in no file (they need DNS), what a
 //! capture file does not hold (`inbound` on Ethernet, `ifname` …), and nesting deeper than 500. Where libpcap's own behaviour is
 //! not defined, ours is: a variable offset is 0 before `geneve` sets it (`not geneve or ip`), and a chain of headers that leads
 //! back to itself, in which libpcap never ends, rejects the packet, and arithmetic
@@ -28,6 +28,7 @@ pub mod explain;
 mod facts;
 mod graph;
 mod hints;
+mod hosts;
 mod ir;
 mod lexer;
 mod link;
@@ -50,6 +51,7 @@ mod wlan;
 
 pub use ast::Ast;
 pub use error::{Error, Errors, Span, render_warnings};
+pub use hosts::with_hosts;
 pub use link::LinkType;
 pub use lists::filter_of_list;
 pub use parser::parse;
