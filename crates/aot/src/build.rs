@@ -1,10 +1,13 @@
 //! Runs the system's C compiler.
 //!
 //! The compiler is what `NETVM_CC` names (with arguments, if any), else the first of `cc`, `gcc` and `clang` that can be run. It reads the text from its
-//! standard input and writes a shared object; it is stopped after `PATIENCE`.
+//! standard input and writes a shared object; it is stopped after `PATIENCE`, and earlier when it takes more processor time or
+//! memory than the length of the text allows.
 
 use crate::{AotError, io_error};
+use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -13,6 +16,10 @@ use std::time::{Duration, Instant};
 
 /// How long a compiler may take.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Processor seconds that each program of a compiler may take: so many, and one for every so many bytes of text.
+const SECONDS: (u64, u64) = (10, 4096);
+/// Bytes of memory that each may take: so many, and so many for each byte of text.
+const MEMORY: (u64, u64) = (1 << 30, 1 << 10);
 /// The options every compiler gets.
 pub const FLAGS: &[&str] = &["-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-w"];
 
@@ -25,6 +32,33 @@ pub fn machine() -> String {
     let first = told.split("\n\n").next().unwrap_or_default();
     let decides = |line: &&str| ["vendor_id", "cpu family", "model", "flags"].iter().any(|word| line.starts_with(word));
     first.lines().filter(decides).collect::<Vec<_>>().join("\n")
+}
+
+/// What each program of a compiler may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Limits {
+    seconds: u64,
+    bytes: u64,
+}
+
+impl Limits {
+    /// For a text of so many bytes.
+    fn of(text: usize) -> Self {
+        let text = text as u64;
+        Self { seconds: (SECONDS.0 + text / SECONDS.1).min(PATIENCE.as_secs()), bytes: MEMORY.0 + MEMORY.1.saturating_mul(text) }
+    }
+
+    /// Lets a command, and what it runs, have no more.
+    fn set(self, command: &mut Command) {
+        let limit = |value| Rlimit { current: Some(value), maximum: Some(value) };
+        let apply = move || {
+            setrlimit(Resource::Cpu, limit(self.seconds))?;
+            setrlimit(Resource::As, limit(self.bytes))?;
+            Ok(())
+        };
+        // SAFETY: between fork and exec there are two system calls, and nothing is allocated.
+        unsafe { command.pre_exec(apply) };
+    }
 }
 
 /// A C compiler.
@@ -70,11 +104,16 @@ impl Compiler {
     /// Compiles C text to a shared object, with further options.
     ///
     /// # Errors
-    /// It cannot be run, does not take the text, or takes too long.
+    /// It cannot be run, does not take the text, or takes too long or too much memory for its length.
     pub fn compile(&self, text: &str, more: &[&str], output: &Path) -> Result<(), AotError> {
+        self.compile_within(Limits::of(text.len()), text, more, output)
+    }
+
+    fn compile_within(&self, limits: Limits, text: &str, more: &[&str], output: &Path) -> Result<(), AotError> {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).args(FLAGS).args(more).args(["-x", "c", "-", "-o"]).arg(output);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        limits.set(&mut command);
         let mut child = command.spawn().map_err(io_error(&self.program))?;
         let said = thread::scope(|scope| {
             let (input, errors) = (child.stdin.take(), child.stderr.take());
@@ -111,5 +150,34 @@ fn wait(child: &mut Child) -> std::io::Result<bool> {
             return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "the compiler took too long"));
         }
         thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiler_takes_what_its_text_allows() {
+        let Ok(compiler) = Compiler::system() else { return };
+        // Each macro is its predecessor ten times: a billion additions.
+        let macros: String = (1..10).map(|n| format!("#define M{n} {}\n", format!("M{} ", n - 1).repeat(10))).collect();
+        let text = format!("#define M0 +1\n{macros} int f(void) {{ return 0 M9; }}\n");
+        let output = std::env::temp_dir().join(format!("netvm-limits-{}.so", std::process::id()));
+        let begun = Instant::now();
+        for limits in [Limits { seconds: 1, bytes: 4 << 30 }, Limits { seconds: 100, bytes: 200 << 20 }] {
+            let refused = compiler.compile_within(limits, &text, &[], &output);
+            assert!(matches!(refused, Err(AotError::Compiler(_))), "{limits:?}: {refused:?}");
+        }
+        assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
+        assert!(compiler.compile("int f(void) { return 1; }", &[], &output).is_ok());
+        let _ = std::fs::remove_file(output);
+    }
+
+    #[test]
+    fn limits_grow_with_the_text() {
+        assert_eq!(Limits::of(0), Limits { seconds: 10, bytes: 1 << 30 });
+        assert_eq!(Limits::of(1 << 18), Limits { seconds: 74, bytes: (1 << 30) + (1 << 28) });
+        assert_eq!(Limits::of(1 << 30).seconds, 120);
     }
 }

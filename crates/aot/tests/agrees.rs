@@ -3,6 +3,9 @@
 //!
 //! `NETVM_CASES` sets the number of filters, `NETVM_SEED` the first.
 
+#[path = "../../../tests/needs.rs"]
+mod needs;
+
 mod support;
 
 use netil::Engine;
@@ -32,7 +35,7 @@ fn engine(program: &Arc<Verified>, form: &'static str) -> AotEngine {
 #[test]
 fn made_up_filters() {
     if Compiler::system().is_err() {
-        println!("skipped: needs a C compiler");
+        needs::missing("a C compiler");
         return;
     }
     let packets = packets();
@@ -67,7 +70,7 @@ fn member_of(ranges: &[(u32, u32)]) -> Arc<Verified> {
 #[test]
 fn large_sets() {
     if Compiler::system().is_err() {
-        println!("skipped: needs a C compiler");
+        needs::missing("a C compiler");
         return;
     }
     let scattered = |i: u32| i.wrapping_mul(2_654_435_761);

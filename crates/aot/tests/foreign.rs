@@ -1,6 +1,9 @@
 //! The same C on other machines: compiled by Debian's cross compilers, run by QEMU's user emulation, and held against the interpreter. Where they are
 //! missing the test says so.
 
+#[path = "../../../tests/needs.rs"]
+mod needs;
+
 mod support;
 
 use compiler::backends::c;
@@ -96,7 +99,7 @@ fn made_up_filters_on_other_machines() {
     let (first, count) = (number("NETVM_SEED", 500), number("NETVM_CASES", 6));
     for (cc, qemu) in MACHINES {
         if !there(cc) || !there(qemu) {
-            println!("skipped: needs {cc} and {qemu}");
+            needs::missing(format_args!("{cc} or {qemu}"));
             continue;
         }
         for seed in first..first + count {

@@ -1,6 +1,9 @@
 //! The library as C programs have it: installed by `scripts/install-lib`, found by `pkg-config` where that is there, linked shared and
 //! static, by a C compiler that warns of everything. Skipped, and says so, without a C compiler.
 
+#[path = "../../../tests/needs.rs"]
+mod needs;
+
 use netvm::io::{LinkType, synth};
 use netvm::{Filter, engines};
 use std::path::{Path, PathBuf};
@@ -31,7 +34,7 @@ fn printed(command: &mut Command) -> String {
 fn installed() -> Option<&'static Path> {
     static PREFIX: LazyLock<Option<PathBuf>> = LazyLock::new(|| has("cc").then(install));
     if PREFIX.is_none() {
-        println!("skipped: needs a C compiler (cc)");
+        needs::missing("a C compiler (cc)");
     }
     PREFIX.as_deref()
 }
@@ -150,7 +153,7 @@ fn the_static_library_needs_what_netvm_pc_says() {
 fn programs_are_linked_without_any_shared_library() {
     let Some(prefix) = installed() else { return };
     if !has("pkg-config") {
-        println!("skipped: needs pkg-config");
+        needs::missing("pkg-config");
         return;
     }
     let program = prefix.join("abi-alone");
@@ -166,7 +169,7 @@ fn programs_are_linked_without_any_shared_library() {
 fn the_shared_library_has_its_name_and_no_other_symbols() {
     let Some(prefix) = installed() else { return };
     if !has("nm") || !has("objdump") {
-        println!("skipped: needs nm and objdump");
+        needs::missing("nm or objdump");
         return;
     }
     let library = prefix.join("lib/libnetvm.so");
@@ -185,7 +188,7 @@ fn the_shared_library_has_its_name_and_no_other_symbols() {
 fn pkg_config_knows_the_version() {
     let Some(prefix) = installed() else { return };
     if !has("pkg-config") {
-        println!("skipped: needs pkg-config");
+        needs::missing("pkg-config");
         return;
     }
     assert_eq!(pkg_config(prefix, &["--modversion"]), env!("CARGO_PKG_VERSION"));
@@ -194,7 +197,7 @@ fn pkg_config_knows_the_version() {
 #[test]
 fn c_plus_plus_takes_the_header() {
     if !has("c++") {
-        println!("skipped: needs a C++ compiler (c++)");
+        needs::missing("a C++ compiler (c++)");
         return;
     }
     let strict = ["-std=c++11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-xc++"];

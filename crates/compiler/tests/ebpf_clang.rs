@@ -3,6 +3,9 @@
 //! clang gets the C that netvm makes of the filter, written as people write XDP: lengths are compared as pointers with `data_end`, fields are read by
 //! aligned types. `cargo test -p netvm-compiler --test ebpf_clang -- --nocapture` prints the table of docs/targets.md.
 
+#[path = "../../../tests/needs.rs"]
+mod needs;
+
 use frontends::pcap_filter::{self, LinkType};
 use netil::module::HandlerKind;
 use netil::verify;
@@ -99,7 +102,7 @@ fn filters_are_as_short_as_clangs() {
         let program = verify(module).unwrap();
         let (func, _) = optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
         let Some(counted) = clang(&xdp(&c::emit(&program, &func).unwrap()).unwrap()) else {
-            println!("skipped: needs clang");
+            needs::missing("clang");
             return;
         };
         let ours = ebpf::compile(&program, &ebpf::Options::default()).unwrap().insts.len();

@@ -3,6 +3,9 @@
 //!
 //! `NETVM_CASES` is the number of programs, `NETVM_SEED` the first seed. Without a C compiler the test says that it is skipped.
 
+#[path = "../../../tests/needs.rs"]
+mod needs;
+
 mod c_random;
 mod c_support;
 
@@ -119,7 +122,7 @@ fn written_programs_give_what_gcc_gives() {
     std::fs::create_dir_all(&folder).unwrap();
     let programs: Vec<Program> =
         WRITTEN.iter().map(|(entry, text)| Program { text: (*text).to_owned(), entry: (*entry).to_owned() }).collect();
-    let Some(expected) = native(&programs, &folder) else { return eprintln!("skipped: there is no C compiler to compare with") };
+    let Some(expected) = native(&programs, &folder) else { return needs::missing("a C compiler") };
     for (program, expected) in programs.iter().zip(expected) {
         assert_eq!(element(program), expected, "{}", program.text);
     }
@@ -135,7 +138,7 @@ fn random_programs_give_what_gcc_gives() {
     for start in (0..cases).step_by(AT_ONCE as usize) {
         let programs: Vec<Program> = (start..cases.min(start + AT_ONCE)).map(|n| Program::random(seed + n)).collect();
         let Some(expected) = native(&programs, &folder) else {
-            eprintln!("skipped: there is no C compiler to compare with");
+            needs::missing("a C compiler");
             return;
         };
         for (program, expected) in programs.iter().zip(expected) {

@@ -14,7 +14,7 @@ use crate::layout::{LATEST, Parts};
 use crate::module::{Entry, Table as Declaration, TableKind};
 use crate::wide;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// A table in use. Keys have the declared width, in limbs of [`wide`]. A handle is a number other than 0.
@@ -111,7 +111,8 @@ impl std::error::Error for Full {}
 /// The time of last use of an entry that was there from the start.
 pub const FOR_EVER: u64 = u64::MAX;
 
-/// A table as plain as can be: every lookup of what is not exact looks at every entry.
+/// A table as plain as can be: every lookup of what is not exact looks at every entry. Entering and taking out
+/// cost the logarithm of the entries, whatever the keys are.
 pub struct Reference {
     kind: TableKind,
     value_bytes: usize,
@@ -119,10 +120,18 @@ pub struct Reference {
     limit: usize,
     timeout_ns: u64,
     slots: Vec<Option<Slot>>,
-    exact: BTreeMap<Box<[u64]>, usize>,
+    /// Slots by what entries are told apart by.
+    known: BTreeMap<Identity, usize>,
+    /// Slots without an entry.
+    free: BTreeSet<usize>,
+    /// Slots by the last use of their entries, where those end.
+    uses: BTreeSet<(u64, usize)>,
     entered: u64,
     clock_ns: u64,
 }
+
+/// Key, mask and priority; of exact tables the key alone.
+type Identity = (Box<[u64]>, Box<[u64]>, u32);
 
 struct Slot {
     entry: Entry,
@@ -141,7 +150,9 @@ impl Reference {
             limit: declaration.capacity as usize,
             timeout_ns: declaration.timeout_ns,
             slots: Vec::new(),
-            exact: BTreeMap::new(),
+            known: BTreeMap::new(),
+            free: BTreeSet::new(),
+            uses: BTreeSet::new(),
             entered: 0,
             clock_ns: 0,
         };
@@ -164,43 +175,56 @@ impl Reference {
     /// Index of the slot that matches.
     fn matching(&self, key: &[u64], now_ns: u64) -> Option<usize> {
         if self.kind == TableKind::Exact {
-            return self.exact.get(key).copied().filter(|i| self.slots[*i].as_ref().is_some_and(|s| self.live(s, now_ns)));
+            return self.same(key, &[], 0).filter(|i| self.slots[*i].as_ref().is_some_and(|s| self.live(s, now_ns)));
         }
         let all = self.slots.iter().enumerate().filter_map(|(i, s)| s.as_ref().map(|s| (i, s)));
         let matches = all.filter(|(_, s)| self.live(s, now_ns) && matches(self.kind, &s.entry, key));
         matches.max_by_key(|(_, s)| (rank(self.kind, &s.entry), Reverse(s.order))).map(|(i, _)| i)
     }
 
+    fn identity(&self, key: &[u64], mask: &[u64], priority: u32) -> Identity {
+        match self.kind {
+            TableKind::Exact => (key.into(), Box::default(), 0),
+            _ => (key.into(), mask.into(), priority),
+        }
+    }
+
     /// Index of the slot with just that key, mask and priority, live or not.
     fn same(&self, key: &[u64], mask: &[u64], priority: u32) -> Option<usize> {
-        if self.kind == TableKind::Exact {
-            return self.exact.get(key).copied();
-        }
-        self.slots
-            .iter()
-            .position(|s| s.as_ref().is_some_and(|s| *s.entry.key == *key && *s.entry.mask == *mask && s.entry.priority == priority))
+        self.known.get(&self.identity(key, mask, priority)).copied()
+    }
+
+    /// The entry in a slot was used then, if not later.
+    fn use_at(&mut self, at: usize, now_ns: u64) {
+        let Some(slot) = &mut self.slots[at] else { return };
+        self.uses.remove(&(slot.used_ns, at));
+        slot.used_ns = slot.used_ns.max(now_ns);
+        self.uses.insert((slot.used_ns, at));
     }
 
     fn forget(&mut self, at: usize) {
         if let Some(slot) = self.slots[at].take() {
-            self.exact.remove(&slot.entry.key);
+            let identity = self.identity(&slot.entry.key, &slot.entry.mask, slot.entry.priority);
+            self.known.remove(&identity);
+            self.uses.remove(&(slot.used_ns, at));
+            self.free.insert(at);
         }
     }
 
     fn forget_ended(&mut self, now_ns: u64) {
-        let gone = |t: &Self, i: &usize| t.slots[*i].as_ref().is_some_and(|s| !t.live(s, now_ns));
-        let expired: Vec<usize> = (0..self.slots.len()).filter(|i| gone(self, i)).collect();
-        expired.into_iter().for_each(|i| self.forget(i));
+        while let Some((used_ns, at)) = self.uses.first().copied().filter(|(used_ns, _)| !is_live(self.timeout_ns, *used_ns, now_ns)) {
+            debug_assert!(self.slots[at].as_ref().is_some_and(|slot| slot.used_ns == used_ns));
+            self.forget(at);
+        }
     }
 
     /// A free slot, once what has expired is forgotten.
     fn room(&mut self, now_ns: u64) -> Option<usize> {
         self.forget_ended(now_ns);
-        if self.slots.iter().flatten().count() >= self.limit {
+        if self.slots.len() - self.free.len() >= self.limit {
             return None;
         }
-        let free = self.slots.iter().position(Option::is_none);
-        free.or_else(|| {
+        self.free.pop_first().or_else(|| {
             (self.slots.len() < self.capacity).then(|| {
                 self.slots.push(None);
                 self.slots.len() - 1
@@ -212,15 +236,15 @@ impl Reference {
         if let Some(old) = self.same(&entry.key, &entry.mask, entry.priority) {
             let slot = self.slots[old].as_mut()?;
             if is_live(self.timeout_ns, slot.used_ns, now_ns) {
-                (slot.entry.value, slot.used_ns) = (entry.value, slot.used_ns.max(now_ns));
+                slot.entry.value = entry.value;
+                self.use_at(old, now_ns);
                 return Some(old);
             }
             self.forget(old);
         }
         let at = self.room(now_ns)?;
-        if self.kind == TableKind::Exact {
-            self.exact.insert(entry.key.clone(), at);
-        }
+        self.known.insert(self.identity(&entry.key, &entry.mask, entry.priority), at);
+        self.uses.insert((now_ns, at));
         self.slots[at] = Some(Slot { entry, used_ns: now_ns, order: self.entered });
         self.entered += 1;
         Some(at)
@@ -279,8 +303,8 @@ impl Table for Reference {
     fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {
         let now_ns = self.tick(now_ns);
         let found = self.matching(key, now_ns);
-        if let Some(slot) = found.filter(|_| refresh).and_then(|i| self.slots[i].as_mut()) {
-            slot.used_ns = slot.used_ns.max(now_ns);
+        if let Some(at) = found.filter(|_| refresh) {
+            self.use_at(at, now_ns);
         }
         handle(found)
     }

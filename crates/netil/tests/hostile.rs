@@ -306,3 +306,58 @@ fn drops_are_told_apart() {
     let verdict = run_one(&program, &mut state, ExchangeBuffer::borrowed(&[0]));
     assert_eq!(verdict, Disposition::Drop(DropReason::Program(3)));
 }
+
+/// Each subroutine calls the next, and the handler calls them from the last to the first: what was checked from a
+/// shallow place is not allowed to nest deeper than calls may.
+#[test]
+fn a_thousand_nested_subroutines_are_refused_soon() {
+    let calls: String = (0..1000).rev().map(|n| format!("call.w f{n} ")).collect();
+    let routines: String = (0..999).map(|n| format!("f{n}: call.w f{} ret\n", n + 1)).collect();
+    let text = format!("segment .push .maxstacksize 8 {calls} ret\n{routines}f999: ret ends");
+    let module = netil::asm::assemble(&text, "test").unwrap();
+    let errors = soon("nested subroutines", || verify(module).unwrap_err());
+    assert!(errors[0].to_string().contains("calls nest more than 16 deep"), "{}", errors[0]);
+}
+
+/// As deep as calls may nest, however they were checked first.
+#[test]
+fn subroutines_that_nest_as_deep_as_they_may_are_accepted() {
+    for (depth, fine) in [(16, true), (17, false)] {
+        for shallow_first in [true, false] {
+            let mut calls: Vec<String> = (0..depth).map(|n| format!("call.w f{n} ")).collect();
+            if shallow_first {
+                calls.reverse();
+            }
+            let routines: String = (0..depth - 1).map(|n| format!("f{n}: call.w f{} ret ", n + 1)).collect();
+            let text = format!("segment .push .maxstacksize 8 {} ret {routines} f{}: ret ends", calls.concat(), depth - 1);
+            assert_eq!(verify(netil::asm::assemble(&text, "test").unwrap()).is_ok(), fine, "{depth} {shallow_first}");
+        }
+    }
+}
+
+/// Keys that come in order, and such as share their low or their high bits, with entries that end and without.
+#[test]
+fn insertions_stay_cheap_whatever_the_keys_are() {
+    use netil::module::{Table as Declaration, TableKind};
+    use netil::tables::{Reference, Table};
+    const COUNT: u64 = 200_000;
+    let keys: [fn(u64) -> u64; 4] = [|n| n, |n| n << 32, |n| n.reverse_bits(), |n| n << 12 & 0xffff_ffff | n >> 20];
+    for (which, key) in keys.iter().enumerate() {
+        for timeout_ns in [0, 1000] {
+            let declaration = Declaration {
+                name: "t".to_owned(),
+                kind: TableKind::Exact,
+                key_bits: 64,
+                value_bytes: 8,
+                capacity: COUNT as u32,
+                timeout_ns,
+                entries: Vec::new(),
+            };
+            let mut table = Reference::new(&declaration);
+            soon(&format!("keys {which}, timeout {timeout_ns}"), || {
+                (0..COUNT).for_each(|n| assert_ne!(table.insert(&[key(n)], n / 2), 0));
+            });
+            assert_eq!(table.len(COUNT / 2 - 1), if timeout_ns == 0 { COUNT } else { 2 * timeout_ns });
+        }
+    }
+}

@@ -131,6 +131,10 @@ impl Engine for Auto {
 }
 
 #[cfg(test)]
+#[path = "../../../tests/needs.rs"]
+mod needs;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Filter, engines, session::fresh_state};
@@ -141,7 +145,7 @@ mod tests {
     #[test]
     fn verdicts_stay_when_the_engine_swaps() {
         if aot::build::Compiler::system().is_err() {
-            println!("skipped: needs a C compiler");
+            needs::missing("a C compiler");
             return;
         }
         let [program, compiled] = ["tcp port 80 or udp", "udp or tcp port 80"]

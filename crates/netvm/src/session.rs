@@ -5,7 +5,8 @@ use crate::engines::{self, EngineInfo};
 use netil::Engine;
 use netil::Verified;
 use netil::exec::{DEFAULT_BUDGET, Disposition, DropReason, ExchangeBuffer, Outcome, State};
-use netil::module::HandlerKind;
+use netil::module::{HandlerKind, Table as Declaration};
+use runtime::coproc::tables;
 use std::sync::Arc;
 
 /// What a run depends on besides the program and its packets.
@@ -35,7 +36,9 @@ pub struct Session {
 
 /// The state that a program begins with, its coprocessors those of the runtime.
 pub(crate) fn fresh_state(program: &Verified) -> Result<State, Error> {
-    Ok(State::new(program, &runtime::coproc::make)?)
+    let module = program.module();
+    let table = |n: usize, declaration: &Declaration| tables::make_for(declaration, n as u64, tables::is_written(module, n as u32));
+    Ok(State::made_of(program, &runtime::coproc::make, &table)?)
 }
 
 impl Session {

@@ -1,5 +1,8 @@
 //! The applications in `apps/` do what their scenarios say, on every engine; what is common to engines is compared byte by byte.
 
+#[path = "../../../tests/needs.rs"]
+mod needs;
+
 #[path = "apps/chaos.rs"]
 mod chaos;
 use netvm::application::{Application, Graph, Host, Reading, Settings, Stats, Stream};
@@ -370,7 +373,7 @@ fn classes_of_applications_are_plain_c_with_a_manual() {
         assert!(text.lines().count() <= 600, "{class}: longer than 600 lines");
         let flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"];
         let Ok(output) = std::process::Command::new("gcc").args(flags).arg(apps().join("../elements/include")).arg(&file).output() else {
-            return eprintln!("skipped: no gcc");
+            return needs::missing("gcc");
         };
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }

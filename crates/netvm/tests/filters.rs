@@ -4,6 +4,9 @@
 //! expression and capture, and all of them against tcpdump's count on a few captures. tcpdump runs the unoptimised filter (`-O`); where
 //! the count differs, the optimised one may agree instead, since libpcap's optimiser changes what reads past the end do.
 
+#[path = "../../../tests/needs.rs"]
+mod needs;
+
 use netvm::engines;
 use netvm::io::{Capture, LinkType, synth};
 use netvm::netil::exec::{Packets, Selection};
@@ -156,9 +159,9 @@ fn count(path: &Path, expression: &str, engine: &'static engines::EngineInfo) ->
 fn counts_are_tcpdumps() {
     const NAMES: [&str; 4] = ["mixed-vlan-mpls.pcap", "fuzz-2006-06-26-2594.pcap", "KakaoTalk_chat.pcap", "6in4tunnel.pcap"];
     let chosen: Vec<PathBuf> = captures().into_iter().filter(|p| NAMES.iter().any(|n| p.ends_with(n))).collect();
-    if chosen.first().is_none_or(|p| tcpdump(p, "ip", &[]).is_none()) {
-        println!("skipped: needs tcpdump and the captures of NETVM_PCAPS");
-        return;
+    let Some(first) = chosen.first() else { return println!("skipped: no captures (set NETVM_PCAPS)") };
+    if tcpdump(first, "ip", &[]).is_none() {
+        return needs::missing("tcpdump");
     }
     let mut compared = 0;
     for expression in expressions() {

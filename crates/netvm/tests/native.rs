@@ -1,5 +1,8 @@
 //! The native build of a configuration, compiled by the system's compiler of C, gives the captures, counts and text that the interpreter gives.
 
+#[path = "../../../tests/needs.rs"]
+mod needs;
+
 mod graphs;
 
 use graphs::runtimes::RUNTIMES;
@@ -71,7 +74,7 @@ fn printed(text: &[u8]) -> String {
 /// A folder, and in it a capture; nothing where there is no compiler.
 fn prepared(name: &str) -> Option<(PathBuf, PathBuf)> {
     if Command::new("cc").arg("--version").output().is_err() {
-        eprintln!("skipped: no C compiler");
+        needs::missing("a C compiler");
         return None;
     }
     let folder = std::env::temp_dir().join(format!("netvm-native-{name}-{}", std::process::id()));

@@ -10,7 +10,7 @@ fn has_compiler() -> bool {
 #[test]
 fn compiled_code_is_kept_unless_that_is_unwanted() {
     if !has_compiler() {
-        println!("skipped: needs a C compiler");
+        super::needs::missing("a C compiler");
         return;
     }
     let dir = Dir::new("aot");

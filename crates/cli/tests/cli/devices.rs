@@ -22,8 +22,12 @@ impl Row {
     fn new(name: &str) -> Option<Self> {
         let space = |part: &str| Space(format!("netvm-{}-{name}-{part}", std::process::id()));
         let row = Self { client: space("c"), middle: space("m"), server: space("s") };
+        if !ip(&["-V"]) {
+            super::needs::missing("iproute2");
+            return None;
+        }
         if !rustix::process::geteuid().is_root() || !row.all().iter().all(|space| ip(&["netns", "add", &space.0])) {
-            eprintln!("skipped: network namespaces need root and iproute2");
+            eprintln!("skipped: network namespaces need root");
             return None;
         }
         let veth =

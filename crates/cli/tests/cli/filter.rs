@@ -221,7 +221,7 @@ fn outputs_go_on_in_other_files_as_those_of_tcpdump() {
         let mut tcpdump = std::process::Command::new("tcpdump");
         tcpdump.args(["-Z", "root", "-r", &trace, "-w", &theirs.file("o.pcap")]).args(options.split(' '));
         if !tcpdump.output().is_ok_and(|output| output.status.success()) {
-            eprintln!("skipped: the comparison with tcpdump, which is not there");
+            super::needs::missing("tcpdump");
             return;
         }
         assert_eq!(ours.names(), theirs.names(), "{options}");

@@ -25,8 +25,12 @@ impl Space {
     /// Makes one; tells why not, where that cannot be.
     pub fn new(name: &str) -> Option<Self> {
         let space = Self(format!("netvm-{}-{name}", std::process::id()));
+        if !ip(&["-V"]) {
+            super::needs::missing("iproute2");
+            return None;
+        }
         if !rustix::process::geteuid().is_root() || !ip(&["netns", "add", &space.0]) {
-            eprintln!("skipped: a network namespace needs root and iproute2");
+            eprintln!("skipped: a network namespace needs root");
             return None;
         }
         let veth = ["link", "add", "left", "mtu", "9000", "type", "veth", "peer", "name", "right", "mtu", "9000"];
@@ -212,7 +216,7 @@ fn what_was_sent_is_captured_as_by_tcpdump() {
     assert!(got == expected, "{} packets of {}", got.len(), expected.len());
     match fs::exists(&theirs).expect("a look") {
         true => assert!(got == packets(&theirs), "tcpdump captured something else"),
-        false => eprintln!("skipped: the comparison with tcpdump, which is not there"),
+        false => super::needs::missing("tcpdump"),
     }
     assert_eq!(lines.status, 0, "{}", lines.err);
     assert_eq!(lines.out, run(&format!("filter -t -e -r {ours} {tagged}")).good(), "live and file agree");

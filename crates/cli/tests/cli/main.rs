@@ -16,6 +16,8 @@ mod hostile;
 mod install;
 mod live;
 mod machines;
+#[path = "../../../../tests/needs.rs"]
+mod needs;
 mod p4;
 mod pipes;
 mod print;

@@ -4,6 +4,8 @@
 
 pub mod captures;
 pub mod code;
+#[path = "../../../../tests/needs.rs"]
+mod needs;
 pub mod packets;
 pub mod random;
 pub mod writer;
@@ -181,11 +183,11 @@ fn build() -> Option<PathBuf> {
         Ok(output) if output.status.success() => Some(program),
         Ok(output) => {
             let why = String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default().to_owned();
-            eprintln!("skipped: no libpcap to compare with ({why}); install libpcap-dev");
+            needs::missing(format_args!("libpcap-dev ({why})"));
             None
         }
         Err(error) => {
-            eprintln!("skipped: no C compiler to build the oracle with ({error})");
+            needs::missing(format_args!("a C compiler ({error})"));
             None
         }
     }

@@ -50,6 +50,8 @@ struct Done {
     exit: Option<PathState>,
     /// Instructions with calls inlined.
     size: u32,
+    /// How deep calls nest in it.
+    depth: u32,
 }
 
 struct Flow<'a> {
@@ -76,6 +78,8 @@ struct Walk {
     work: Vec<u32>,
     exit: Option<PathState>,
     calls: BTreeMap<u32, u32>,
+    /// How deep calls nest.
+    depth: u32,
 }
 
 impl Flow<'_> {
@@ -97,7 +101,7 @@ impl Flow<'_> {
         if size > self.limits.inlined_code {
             return Err(self.error(entry, Reason::TooLarge("code with calls inlined", size.into(), self.limits.inlined_code.into())));
         }
-        Ok(Done { exit: walk.exit, size })
+        Ok(Done { exit: walk.exit, size, depth: walk.depth })
     }
 
     /// Executes one instruction; gives the next one and its state if only this path leads there.
@@ -146,6 +150,7 @@ impl Flow<'_> {
     fn call(&mut self, walk: &mut Walk, at: u32, inst: &Inst, s: PathState) -> Result<Option<(u32, PathState)>, VerifyError> {
         let done = self.instance(at, inst.imm[0], s)?;
         walk.calls.insert(at, done.size);
+        walk.depth = walk.depth.max(done.depth + 1);
         match done.exit {
             Some(after) => self.fall_through(walk, at, after),
             None => Ok(None),
@@ -161,7 +166,11 @@ impl Flow<'_> {
         }
         let key = (entry, s.clone());
         if let Some(done) = self.instances.get(&key) {
-            return Ok(done.clone());
+            // What was checked from a shallower place nests from here on.
+            return match self.active.len() as u32 + 1 + done.depth > self.limits.call_depth {
+                true => Err(self.error(at, Reason::CallDepth(self.limits.call_depth))),
+                false => Ok(done.clone()),
+            };
         }
         if self.instances.len() >= MAX_INSTANCES {
             return Err(self.error(at, Reason::TooLarge("number of different calls", MAX_INSTANCES as u64 + 1, MAX_INSTANCES as u64)));

@@ -39,6 +39,7 @@ impl Application {
         };
         let handlers: Vec<Result<_, String>> = app.instances.iter().enumerate().map(of).collect();
         let plan = linked::plan(app, &|instance| handlers[instance as usize].is_ok());
+        let too_many = linked::copies_too_often(app);
         let declared = |at: usize| format!("{} :: {}", app.instances[at].name, app.instances[at].class);
         let way = |(at, handler): (usize, &Result<_, String>)| {
             let member = plan.members.contains(&(at as u32));
@@ -46,7 +47,11 @@ impl Application {
                 (Ok(func), Some(program)) if member => fetched(func, &program.module().tables, LARGE),
                 _ => Vec::new(),
             };
-            let why = || handler.as_ref().err().cloned().unwrap_or_else(|| "packets are pulled through it".to_owned());
+            let why = || match handler {
+                Err(why) => why.clone(),
+                Ok(_) if too_many => linked::TOO_MANY_COPIES.to_owned(),
+                Ok(_) => "packets are pulled through it".to_owned(),
+            };
             Way { element: declared(at), alone: (!member).then(why), fetched: ahead }
         };
         Account {

@@ -7,11 +7,13 @@ use super::native::Ctx;
 use super::program::{Ended, Together, exchange};
 use super::{At, Body, Graph, MAX_PULL_DEPTH, MAX_ROUNDS, Packet, Push};
 use crate::io::LinkType;
+use netil::copies::MAX_WAY_COPIES;
 use netil::exec::{ExchangeBuffer, Source, State};
 
 /// Why packets are dropped that no element drops.
 const NOWHERE: &str = "output not connected";
 const TOO_OFTEN: &str = "led back too often";
+const TOO_MANY: &str = "too many copies of one packet";
 
 impl Graph {
     /// Lets a packet leave an element by an output: on the stack, or in the queue of those led back.
@@ -19,11 +21,17 @@ impl Graph {
         self.leave_as(node, port, packet, false);
     }
 
-    fn leave_as(&mut self, node: usize, port: u32, mut packet: Packet, copy: bool) {
+    /// The same; copies of one arrival, and of its copies, are counted until all of them have come to an end or
+    /// into a queue.
+    pub(super) fn leave_as(&mut self, node: usize, port: u32, mut packet: Packet, copy: bool) {
         let way = self.nodes[node].outputs.get(port as usize).and_then(|ways| ways.first()).copied();
         let Some(way) = way else { return self.lose(node, NOWHERE, &packet) };
         if way.recirculates && packet.rounds >= MAX_ROUNDS {
             return self.lose(node, TOO_OFTEN, &packet);
+        }
+        self.copies += u32::from(copy);
+        if copy && self.copies > MAX_WAY_COPIES {
+            return self.lose(node, TOO_MANY, &packet);
         }
         self.nodes[node].stats.left(port);
         self.watch(|observer, info| observer.leaves(At { node, port }, &mut packet, copy, info));
@@ -43,6 +51,7 @@ impl Graph {
         if !(self.pending.is_empty() && self.calls.is_empty() && self.recirculated.is_empty()) {
             self.settle_all();
         }
+        self.copies = 0;
     }
 
     fn settle_all(&mut self) {
@@ -192,6 +201,9 @@ impl Graph {
         self.drain(mark);
         self.write_calls();
         self.pull_depth -= 1;
+        if self.pull_depth == 0 {
+            self.copies = 0;
+        }
         packet
     }
 

@@ -537,7 +537,7 @@ impl Host for Serving<'_> {
                     Body::Program(program) => program.output_of(copy.port),
                     Body::Native(..) => 0,
                 };
-                graph.leave(node, port, Packet { buffer: copy.buffer, rounds, link: packet.link });
+                graph.leave_as(node, port, Packet { buffer: copy.buffer, rounds, link: packet.link }, true);
             }
             graph.end(node, how, packet);
             graph.pending[mark..].reverse();

@@ -12,7 +12,8 @@
 //! - A native element never runs while it is running: what it emits moves on after it has returned.
 //! - A packet that leads back to an element before it waits until all else is done, at most [`MAX_ROUNDS`] times.
 //! - Time is that of arrivals; without captures it is simulated or, if the host gives one, a clock's ([`Host::clock`]).
-//! - Nothing grows without bound: queues have capacities, everything else is finished before the next packet comes in.
+//! - Nothing grows without bound: queues have capacities, everything else is finished before the next packet comes in, and copies of one packet are counted
+//!   ([`netil::copies`]).
 //!
 //! Handlers are named `element.handler`, as Click has them (click(1), the elements' manuals). Leaves out: threads, hot swapping, device drivers.
 
@@ -201,6 +202,8 @@ pub struct Graph {
     /// A packet moved since this was last set to false.
     moved: bool,
     pull_depth: u32,
+    /// Copies made of the packet that arrived, or was pulled, last.
+    copies: u32,
     handler_depth: u32,
     busy_rounds: u32,
     arrivals: u64,
@@ -359,6 +362,7 @@ impl Graph {
             meter: None,
             budget,
             pull_depth: 0,
+            copies: 0,
             handler_depth: 0,
             busy_rounds: 0,
             arrivals: 0,

@@ -132,7 +132,7 @@ fn no_less_is_read_than_by_the_tools() {
             let mut bad = bytes.clone();
             bad[bytes.len() * tenth / 10] ^= 0x55;
             let Some(out) = decompressed(tool, &bad) else {
-                println!("skipped: {tool} is not installed");
+                super::needs::missing(tool);
                 break;
             };
             assert!(read_bytes(&bad).0.starts_with(&read_bytes(&out).0), "{tool} {tenth}");

@@ -4,6 +4,8 @@ mod build;
 mod damaged;
 mod formats;
 mod hostile;
+#[path = "../../../../tests/needs.rs"]
+mod needs;
 mod outputs;
 mod places;
 mod streams;

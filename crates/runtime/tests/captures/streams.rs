@@ -125,7 +125,7 @@ fn tools_compress_as_we_read() {
     for (tool, level) in [("gzip", "-9"), ("zstd", "-3"), ("pzstd", "-3")] {
         let child = Command::new(tool).args([level, "-c"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let Ok(mut child) = child else {
-            println!("skipped: {tool} is not installed");
+            super::needs::missing(tool);
             continue;
         };
         child.stdin.take().unwrap().write_all(&whole).unwrap();

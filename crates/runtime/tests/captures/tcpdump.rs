@@ -27,7 +27,7 @@ fn captures() -> Vec<PathBuf> {
 fn tcpdump(arguments: &[&str], file: &Path) -> Option<Vec<u8>> {
     let output = Command::new("tcpdump").args(arguments).arg("-r").arg(file).output();
     if output.is_err() {
-        println!("skipped: tcpdump is not installed");
+        super::needs::missing("tcpdump");
     }
     output.ok().map(|output| output.stdout)
 }
