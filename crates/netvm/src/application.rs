@@ -221,16 +221,15 @@ impl Compiled {
 
 /// Lets elements run as one where the engine is for that. The interpreter, which says what is meant, runs one element after the other.
 fn link(application: &app::Application, graph: &mut Graph, engine: &EngineInfo, engines: engines::Settings) -> Result<(), Error> {
-    if engine.name == engines::AHEAD {
-        if let Some((plan, cluster)) = linked::link(application, engines)? {
-            graph.link(application, plan, cluster);
-        }
-    } else if (engine.name == engines::AUTO.name || engine.name == engines::JIT)
-        && let Some((plan, chain)) = linked::chained(application, graph)
-    {
-        graph.link(application, plan, chain);
+    let [ahead, auto] = [engines::AHEAD, engines::AUTO.name].map(|name| engine.name == name);
+    let chained = if ahead || auto || engine.name == engines::JIT { linked::chained(application, graph) } else { None };
+    // Compiled C needs bursts: for one packet, what is done once for each burst takes longer than the packet.
+    let bursts = chained.as_ref().is_none_or(|(plan, _)| graph.one_at_a_time(plan).is_empty());
+    let cluster = if ahead && bursts { linked::link(application, engines)? } else { chained };
+    if let Some((plan, cluster)) = cluster {
+        graph.link(application, plan, cluster);
     }
-    if engine.name == engines::AUTO.name {
+    if auto && bursts {
         let application = Arc::new(application.clone());
         let its = Arc::clone(&application);
         // Without a compiler it goes on as it began.

@@ -89,7 +89,7 @@ enum Command {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let mut client = Client::connect(&socket(args)?)?;
+    let mut client = Client::connect(&socket_of(args.socket.as_ref())?)?;
     let mut out = Out::new();
     match &args.command {
         Command::List { element, json } => list(&mut client, element.as_deref(), *json, &mut out)?,
@@ -104,8 +104,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// The socket that is named, or the only one there is.
-fn socket(args: &Args) -> Outcome<PathBuf> {
-    if let Some(path) = &args.socket {
+pub(super) fn socket_of(named: Option<&PathBuf>) -> Outcome<PathBuf> {
+    if let Some(path) = named {
         return Ok(path.clone());
     }
     let folder = default_folder();
@@ -123,13 +123,14 @@ fn socket(args: &Args) -> Outcome<PathBuf> {
     }
 }
 
-struct Client {
+/// A connection to a control socket.
+pub(super) struct Client {
     from: BufReader<UnixStream>,
     to: UnixStream,
 }
 
 impl Client {
-    fn connect(path: &Path) -> Outcome<Self> {
+    pub(super) fn connect(path: &Path) -> Outcome<Self> {
         let told = |error: std::io::Error| Failure::failed(format_args!("{}: {error}", path.display()));
         let to = UnixStream::connect(path).map_err(told)?;
         let mut client = Self { from: BufReader::new(to.try_clone().map_err(told)?), to };
@@ -152,7 +153,7 @@ impl Client {
     }
 
     /// Asks, and gives what is answered.
-    fn ask(&mut self, request: &Value) -> Outcome<Value> {
+    pub(super) fn ask(&mut self, request: &Value) -> Outcome<Value> {
         writeln!(self.to, "{request}")?;
         let mut answer = self.line()?;
         match answer.get("error").and_then(Value::as_str) {

@@ -25,6 +25,7 @@ mod stats;
 mod synth;
 mod targets;
 mod test;
+mod top;
 mod trace;
 mod verify;
 mod xdp;
@@ -38,6 +39,7 @@ pub(crate) enum Command {
     Explain(explain::Args),
     Run(run::Args),
     Ctl(ctl::Args),
+    Top(top::Args),
     Check(check::Args),
     Trace(trace::Args),
     Graph(graph::Args),
@@ -66,6 +68,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Explain(args) => explain::run(args),
         Command::Run(args) => run::run(args),
         Command::Ctl(args) => ctl::run(args),
+        Command::Top(args) => top::run(args),
         Command::Check(args) => check::run(args),
         Command::Trace(args) => trace::run(args),
         Command::Graph(args) => graph::run(args),

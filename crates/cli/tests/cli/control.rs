@@ -103,6 +103,24 @@ fn a_run_is_asked_changed_and_ended() {
 }
 
 #[test]
+fn top_shows_rates_as_text_where_there_is_no_terminal() {
+    let dir = Dir::new("control-top");
+    let run = Running::start(ENDLESS, &PathBuf::from(dir.file("c.sock")), &[]);
+    run.wait(|| run.number("c.count") > 100);
+    let top = |args: &[&str]| netvm([&["top", "--socket", &run.socket.display().to_string()], args].concat()).output().unwrap();
+    let shown = top(&["--count", "2", "--interval", "0.3"]);
+    assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+    let text = String::from_utf8(shown.stdout).unwrap();
+    let counters: Vec<Vec<&str>> =
+        text.lines().map(|line| line.split_whitespace().collect()).filter(|words: &Vec<&str>| words.first() == Some(&"c")).collect();
+    // The first table has no rates, as nothing is known of the time before it.
+    assert!(counters.len() == 2 && counters[0][2] == "-" && counters[1][2] != "-" && counters[1][2] != "0", "{text}");
+    assert!(text.contains("packets arrived in") && text.contains("element"), "{text}");
+    let refused = top(&["--interval", "0"]);
+    assert!(refused.status.code() == Some(2) && String::from_utf8_lossy(&refused.stderr).contains("--interval takes seconds"));
+}
+
+#[test]
 fn tables_are_loaded_from_files() {
     let dir = Dir::new("control-load");
     let run = Running::start(ENDLESS, &PathBuf::from(dir.file("c.sock")), &[]);

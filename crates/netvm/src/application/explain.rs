@@ -81,7 +81,9 @@ impl fmt::Display for Account {
             None => {}
             Some(_) if linked == 0 => {}
             Some([]) => writeln!(f, "  arrivals run in bursts")?,
-            Some(elements) => writeln!(f, "  arrivals run one at a time, because of {}", elements.join(", "))?,
+            Some(elements) => {
+                writeln!(f, "  arrivals run one at a time, because of {}; so machine code is chained", elements.join(", "))?;
+            }
         }
         match self.chained {
             None => Ok(()),

@@ -1,0 +1,165 @@
+//! Two samples of a run's statistics and what happened between them.
+
+use serde_json::Value;
+use std::collections::HashMap;
+use std::time::Instant;
+
+/// The order of elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Order {
+    /// As the configuration declares them.
+    #[default]
+    Configuration,
+    /// The most packets a second first.
+    Rate,
+    /// The most drops first.
+    Drops,
+}
+
+/// What a run said at a time.
+pub(super) struct Sample {
+    at: Instant,
+    seconds: f64,
+    arrived: u64,
+    busy: Option<f64>,
+    elements: Vec<Element>,
+    devices: Vec<(String, [u64; 3])>,
+}
+
+/// An element's counts so far.
+struct Element {
+    name: String,
+    class: String,
+    packets: u64,
+    dropped: u64,
+    ns: Option<f64>,
+}
+
+impl Sample {
+    /// Reads what the control socket answers to `stats`.
+    pub(super) fn of(stats: &Value, at: Instant) -> Self {
+        let list = |name: &str| stats[name].as_array().cloned().unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let element = |it: &Value| Element {
+            name: text(&it["name"]),
+            class: text(&it["class"]),
+            // What makes packets has none that come in.
+            packets: number(&it["packets"]).max(it["out"].as_array().into_iter().flatten().map(number).sum()),
+            dropped: it["dropped"].as_object().into_iter().flatten().map(|(_, count)| number(count)).sum(),
+            ns: it["ns_per_packet"].as_f64(),
+        };
+        let counts = |it: &Value| ["received", "sent", "dropped"].map(|name| total(&it[name]));
+        Self {
+            at,
+            seconds: stats["seconds"].as_f64().unwrap_or(0.0),
+            arrived: number(&stats["arrived"]),
+            busy: stats["busy"].as_f64(),
+            elements: list("elements").iter().map(element).collect(),
+            devices: list("devices").iter().map(|it| (text(&it["name"]), counts(it))).collect(),
+        }
+    }
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
+
+/// A number, or the sum of numbers by reason.
+fn total(value: &Value) -> u64 {
+    value.as_object().map_or_else(|| number(value), |parts| parts.values().map(number).sum())
+}
+
+/// A line of the table.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) class: String,
+    pub(super) packets: u64,
+    /// A second, if there was a sample before.
+    pub(super) rate: Option<f64>,
+    pub(super) dropped: u64,
+    pub(super) drop_rate: Option<f64>,
+    pub(super) ns: Option<f64>,
+    declared: usize,
+}
+
+/// What is shown.
+#[derive(Default)]
+pub(super) struct Table {
+    pub(super) seconds: f64,
+    pub(super) arrived: u64,
+    pub(super) rate: Option<f64>,
+    pub(super) busy: Option<f64>,
+    pub(super) rows: Vec<Row>,
+    /// Name; frames received, sent, dropped; each so far.
+    pub(super) devices: Vec<(String, [u64; 3])>,
+}
+
+impl Table {
+    /// What a sample says, with rates since one before.
+    pub(super) fn of(now: &Sample, before: Option<&Sample>) -> Self {
+        let passed = before.map(|before| now.at.saturating_duration_since(before.at).as_secs_f64()).filter(|passed| *passed > 0.0);
+        let rate = |new: u64, old: u64| passed.map(|passed| new.saturating_sub(old) as f64 / passed);
+        let known: HashMap<&str, &Element> =
+            before.iter().flat_map(|before| &before.elements).map(|element| (element.name.as_str(), element)).collect();
+        let row = |(declared, it): (usize, &Element)| {
+            let old = known.get(it.name.as_str());
+            Row {
+                name: it.name.clone(),
+                class: it.class.clone(),
+                packets: it.packets,
+                rate: rate(it.packets, old.map_or(0, |old| old.packets)),
+                dropped: it.dropped,
+                drop_rate: rate(it.dropped, old.map_or(0, |old| old.dropped)),
+                ns: it.ns,
+                declared,
+            }
+        };
+        Self {
+            seconds: now.seconds,
+            arrived: now.arrived,
+            rate: rate(now.arrived, before.map_or(0, |before| before.arrived)),
+            busy: now.busy,
+            rows: now.elements.iter().enumerate().map(row).collect(),
+            devices: now.devices.clone(),
+        }
+    }
+
+    pub(super) fn sort(&mut self, order: Order) {
+        self.rows.sort_by_key(|row| row.declared);
+        match order {
+            Order::Configuration => {}
+            Order::Rate => self.rows.sort_by(|a, b| b.rate.unwrap_or(0.0).total_cmp(&a.rate.unwrap_or(0.0))),
+            Order::Drops => self.rows.sort_by(|a, b| b.dropped.cmp(&a.dropped)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::time::Duration;
+
+    fn stats(packets: u64, dropped: u64) -> Value {
+        let element = |name: &str, packets: u64, dropped: u64| json!({ "name": name, "class": "Queue", "packets": packets, "out": [packets], "dropped": { "full": dropped } });
+        json!({ "seconds": 2.0, "arrived": packets, "elements": [element("a", 5, 0), element("b", packets, dropped), { "name": 7 }] })
+    }
+
+    #[test]
+    fn rates_are_of_what_happened_between_two_samples() {
+        let begun = Instant::now();
+        let first = Sample::of(&stats(100, 4), begun);
+        let second = Sample::of(&stats(300, 14), begun + Duration::from_secs(2));
+        assert_eq!(Table::of(&first, None).rows[1].rate, None);
+        let mut table = Table::of(&second, Some(&first));
+        assert_eq!((table.rate, table.rows[0].rate), (Some(100.0), Some(0.0)));
+        assert_eq!((table.rows[1].packets, table.rows[1].rate, table.rows[1].drop_rate), (300, Some(100.0), Some(5.0)));
+        table.sort(Order::Rate);
+        assert_eq!(table.rows[0].name, "b");
+        table.sort(Order::Configuration);
+        assert_eq!(table.rows[0].name, "a");
+        table.sort(Order::Drops);
+        assert_eq!((table.rows[0].name.as_str(), table.rows[0].dropped), ("b", 14));
+    }
+}
