@@ -9,7 +9,9 @@ use crate::Error;
 use netil::Verified;
 
 pub use compiler::backends::ebpf::Program as XdpProgram;
-pub use xdp::{Action, compile as xdp, load as load_xdp};
+pub use compiler::backends::ebpf::World as XdpWorld;
+pub use xdp::{Action, XdpApplication, XdpLoaded, compile as xdp, load as load_xdp};
+pub(crate) use xdp::{device as device_of, make as make_xdp};
 
 /// A kind of machine that programs are built for.
 pub struct Target {

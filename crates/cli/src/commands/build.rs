@@ -1,15 +1,16 @@
 //! `netvm build`: files for another machine, or another place of this one.
 
+use super::run::configuration;
 use crate::failure::{Failure, Outcome};
 use crate::out::{self, Out};
 use netvm::io::LinkType;
 use netvm::netil::Verified;
-use netvm::targets::{Action, Options};
+use netvm::targets::{Action, File, Options, Target, XdpWorld};
 use netvm::{Filter, engines, load};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Build a program or a filter for a target: an eBPF object for XDP
+/// Build a program, a filter or a Click configuration for a target: an eBPF object for XDP
 ///
 /// `netvm targets` tells what each target admits.
 #[derive(clap::Args)]
@@ -18,6 +19,7 @@ Examples:
   netvm build --filter 'tcp port 80' --target xdp -o out     writes out/filter.o
   netvm build --filter 'not udp' --target xdp --accept drop --reject pass
   netvm build switch.netil --target xdp --port up=redirect:3 --port down=tx
+  netvm build firewall.click --target xdp --map inside=dev:eth0 --map outside=dev:eth1 -o out
   ip link set dev eth0 xdp obj out/filter.o sec xdp          puts it before eth0; off takes it away")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -31,6 +33,18 @@ pub(crate) struct Args {
     #[arg(short = 'o', long = "output", value_name = "DIR", value_hint = clap::ValueHint::DirPath, default_value = ".")]
     output: PathBuf,
 
+    /// Values for parameters of a configuration
+    #[arg(value_name = "NAME=VALUE")]
+    parameters: Vec<String>,
+
+    /// The interface of a device of a configuration: one of this machine, or the index that it has elsewhere
+    #[arg(long = "map", value_name = "DEVICE=dev:IF|INDEX", value_parser = interface)]
+    maps: Vec<(String, u32)>,
+
+    /// A folder with element classes in C, looked into before the built-in ones
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    elements: Vec<PathBuf>,
+
     #[command(flatten)]
     actions: Actions,
 }
@@ -39,7 +53,7 @@ pub(crate) struct Args {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false, args = ["file", "filter"])]
 pub(super) struct Source {
-    /// NetIL source or binary module, - for standard input
+    /// NetIL source or binary module, - for standard input; or a Click configuration (.click)
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
 
@@ -63,6 +77,15 @@ pub(super) struct Actions {
     /// With those that leave by that output port; may be given several times
     #[arg(long, value_name = "PORT=ACTION", value_parser = port)]
     port: Vec<(String, Action)>,
+}
+
+fn interface(text: &str) -> Result<(String, u32), String> {
+    let (device, place) = text.split_once('=').ok_or("DEVICE=dev:IF or DEVICE=INDEX is wanted")?;
+    let index = match place.strip_prefix("dev:") {
+        Some(name) => netvm::io::bpf::interface(name).map_err(|error| format!("interface {name}: {error}"))?,
+        None => place.parse().map_err(|_| "DEVICE=dev:IF or DEVICE=INDEX is wanted")?,
+    };
+    Ok((device.to_owned(), index))
 }
 
 fn port(text: &str) -> Result<(String, Action), String> {
@@ -96,8 +119,10 @@ impl Actions {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let target = super::targets::find(&args.target)?;
-    let program = args.source.program()?;
-    let files = (target.build)(&program, &args.actions.options(args.source.name()))?;
+    let files = match args.source.file.as_deref().filter(|file| configuration::is_one(file)) {
+        Some(file) => of_configuration(args, file)?,
+        None => of_program(args, target)?,
+    };
     let folder = &args.output;
     std::fs::create_dir_all(folder).map_err(|error| Failure::failed(format_args!("cannot make {}: {error}", folder.display())))?;
     let mut told = Out::new();
@@ -107,4 +132,24 @@ pub(crate) fn run(args: &Args) -> Outcome {
         told.line(&format!("{}: {}", path.display(), file.about))?;
     }
     told.flush()
+}
+
+fn of_program(args: &Args, target: &Target) -> Outcome<Vec<File>> {
+    let only = [("NAME=VALUE", !args.parameters.is_empty()), ("--map", !args.maps.is_empty()), ("--elements", !args.elements.is_empty())];
+    if let Some((what, _)) = only.iter().find(|(_, given)| *given) {
+        return Err(Failure::usage(format_args!("{what} is for configurations")));
+    }
+    let program = args.source.program()?;
+    Ok((target.build)(&program, &args.actions.options(args.source.name()))?)
+}
+
+fn of_configuration(args: &Args, file: &Path) -> Outcome<Vec<File>> {
+    let actions = &args.actions;
+    if actions.accept.is_some() || actions.reject.is_some() || !actions.port.is_empty() {
+        return Err(Failure::usage("--accept, --reject and --port are for programs: a configuration says where packets go"));
+    }
+    let text = configuration::read(file)?;
+    let reading = configuration::reading(Some(file), args.parameters.iter().cloned(), &args.elements)?;
+    let application = configuration::application(&file.display().to_string(), &text, &reading)?;
+    Ok(application.xdp(&args.maps.iter().cloned().collect(), XdpWorld::Kernel)?.files(&args.source.name())?)
 }

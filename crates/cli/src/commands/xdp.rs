@@ -33,8 +33,9 @@ pub(crate) struct Args {
     actions: Actions,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Which {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Which {
+    #[default]
     Any,
     Driver,
     Generic,
@@ -48,16 +49,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let signals = Signals::watch()?;
     signals.end_with_terminal()?;
     let loaded = targets::load_xdp(&made).map_err(refused)?;
-    let link = match args.mode {
-        Which::Driver => loaded.attach(interface, Mode::Driver),
-        Which::Generic => loaded.attach(interface, Mode::Generic),
-        // A driver may refuse for the interface's MTU, for one; the kernel can always.
-        Which::Any => loaded.attach(interface, Mode::Any).or_else(|error| match error.kind() {
-            Kind::PermissionDenied | Kind::ResourceBusy | Kind::AlreadyExists => Err(error),
-            _ => loaded.attach(interface, Mode::Generic),
-        }),
-    };
-    let link = link.map_err(refused)?;
+    let link = attach(&loaded, interface, args.mode).map_err(refused)?;
     failure::eprint_lossy(&format!("running on {}: {} instructions, until ^C", args.on, made.insts.len()));
     while !signals.stop() {
         std::thread::sleep(Duration::from_millis(20));
@@ -66,8 +58,21 @@ pub(crate) fn run(args: &Args) -> Outcome {
     signals.result()
 }
 
+/// Attaches a program.
+pub(super) fn attach(loaded: &bpf::Program, interface: u32, mode: Which) -> std::io::Result<bpf::Link> {
+    match mode {
+        Which::Driver => loaded.attach(interface, Mode::Driver),
+        Which::Generic => loaded.attach(interface, Mode::Generic),
+        // A driver may refuse for the interface's MTU, for one; the kernel can always.
+        Which::Any => loaded.attach(interface, Mode::Any).or_else(|error| match error.kind() {
+            Kind::PermissionDenied | Kind::ResourceBusy | Kind::AlreadyExists => Err(error),
+            _ => loaded.attach(interface, Mode::Generic),
+        }),
+    }
+}
+
 /// The error with a remedy.
-fn told(error: &std::io::Error) -> String {
+pub(super) fn told(error: &std::io::Error) -> String {
     match error.kind() {
         Kind::PermissionDenied if error.raw_os_error() == Some(1) => {
             format!("{error}; it needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN")

@@ -26,4 +26,5 @@ mod programs;
 mod stats;
 mod tools;
 mod trace;
+mod wlan;
 mod xdp;

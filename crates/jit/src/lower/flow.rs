@@ -413,6 +413,9 @@ impl Lower<'_> {
 
     pub(super) fn helper(&mut self, helper: Helper, operands: &[mir::Value], site: u32, ty: Type) -> Result<Option<ir::Value>, JitError> {
         let values: Vec<ir::Value> = operands.iter().map(|v| self.reg(*v)).collect();
+        if let Some(value) = self.in_line(helper, &values, site) {
+            return Ok(value);
+        }
         let effects = mir::Op::Helper(helper, Box::new([]), site).effects();
         let result = self.call(Call::Helper(helper, values.len()), &values);
         if effects.traps {

@@ -1,5 +1,7 @@
 //! The kernel's XDP hook: an eBPF object for libbpf, `ip link`, bpftool and aya.
 
+mod application;
+
 use super::{File, Options, Target};
 use crate::Error;
 use compiler::backends::ebpf;
@@ -8,6 +10,9 @@ use netil::module::HandlerKind;
 use runtime::io::bpf;
 use std::fmt;
 use std::str::FromStr;
+
+pub use application::{XdpApplication, XdpLoaded};
+pub(crate) use application::{device, make};
 
 pub(super) const TARGET: Target = Target {
     name: "xdp",
@@ -64,13 +69,26 @@ impl fmt::Display for Action {
 
 fn build(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
     let made = compile(program, options)?;
-    let bytes = ebpf::object(&made).map_err(|refused| told(program, &refused))?;
+    files(&made, &options.name, &|refused| told(program, refused))
+}
+
+/// The object, and commands for entries of tables.
+fn files(made: &ebpf::Program, name: &str, told: &dyn Fn(&ebpf::Refused) -> Error) -> Result<Vec<File>, Error> {
+    let bytes = ebpf::object(made).map_err(|refused| told(&refused))?;
     let constants: usize = made.maps.iter().map(|map| map.data.len()).sum();
+    let tables = made.maps.iter().filter(|map| map.keyed.is_some()).count();
     let mut about = format!("{} instructions", made.insts.len());
     if constants > 0 {
         about += &format!(", {constants} bytes of constants");
     }
-    Ok(vec![File { name: format!("{}.o", options.name), bytes, about }])
+    if tables > 0 {
+        about += &format!(", {tables} maps with keys");
+    }
+    let object = File { name: format!("{name}.o"), bytes, about };
+    let entries = ebpf::entries(made);
+    let about = format!("{} entries of tables, for bpftool batch file", entries.lines().count());
+    let batch = (!entries.is_empty()).then(|| File { name: format!("{name}.batch"), bytes: entries.into_bytes(), about });
+    Ok([object].into_iter().chain(batch).collect())
 }
 
 /// The program itself, for whoever loads it at once.
@@ -82,7 +100,7 @@ pub fn compile(program: &Verified, options: &Options) -> Result<ebpf::Program, E
     let (accept, reject) = (options.accept.map(|a| a.0), options.reject.map(|a| a.0));
     let ports = options.ports.iter().map(|(name, action)| Ok((port(program, name)?, action.0))).collect::<Result<_, Error>>()?;
     let (drop, trap) = (reject.unwrap_or(defaults.drop), reject.unwrap_or(defaults.trap));
-    let options = ebpf::Options { ports, send: accept.unwrap_or(defaults.send), drop, trap };
+    let options = ebpf::Options { ports, world: ebpf::World::Kernel, send: accept.unwrap_or(defaults.send), drop, trap };
     ebpf::compile(program, &options).map_err(|refused| told(program, &refused))
 }
 
@@ -92,8 +110,19 @@ pub fn compile(program: &Verified, options: &Options) -> Result<ebpf::Program, E
 /// The process may not, or the kernel refuses it.
 pub fn load(made: &ebpf::Program) -> std::io::Result<bpf::Program> {
     let references: Vec<_> = made.references.iter().map(|r| bpf::Reference { at: r.at, map: r.map }).collect();
-    let maps: Vec<_> = made.maps.iter().map(|map| bpf::Map { name: &map.name, data: &map.data, read_only: map.read_only }).collect();
+    let maps: Vec<_> = made.maps.iter().map(map_of).collect();
     bpf::Program::load(&made.insts, &references, &maps)
+}
+
+fn map_of(map: &ebpf::Map) -> bpf::Map<'_> {
+    let keyed = map.keyed.as_ref().map(|keyed| bpf::Keyed {
+        kind: keyed.kind as u32,
+        key_size: keyed.key_size,
+        value_size: keyed.value_size,
+        capacity: keyed.capacity,
+        entries: &keyed.entries,
+    });
+    bpf::Map { name: &map.name, data: &map.data, read_only: map.read_only, keyed }
 }
 
 /// The number of an output port.

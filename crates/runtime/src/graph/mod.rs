@@ -41,7 +41,6 @@ mod routes;
 mod runs;
 mod schedule;
 mod script;
-mod stages;
 mod stats;
 mod summary;
 mod tables;
@@ -56,7 +55,6 @@ pub use meter::Measured;
 pub use native::{Ctx, DeviceStats, Native, NativeClass, Replay, Setup, Task};
 pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
-pub use stages::Stages;
 pub use stats::{LinkedStats, NodeStats, Stats};
 pub(crate) use text::seconds;
 
@@ -409,6 +407,13 @@ impl Graph {
     /// The name of an element.
     pub fn name(&self, instance: usize) -> &str {
         self.nodes.get(instance).map_or("", |node| &node.name)
+    }
+
+    /// Puts bytes into a program's data memory, as far as they fit: what another run of it has left there.
+    pub fn set_memory(&mut self, instance: usize, bytes: &[u8]) {
+        if let Some(Body::Program(program)) = self.nodes.get_mut(instance).map(|node| &mut node.body) {
+            program.state.data.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        }
     }
 
     /// The class of an element.

@@ -11,15 +11,21 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 const MAP_CREATE: u32 = 0;
 const MAP_LOOKUP: u32 = 1;
 const MAP_UPDATE: u32 = 2;
+const MAP_NEXT_KEY: u32 = 4;
 const PROGRAM_LOAD: u32 = 5;
 const PROGRAM_TEST: u32 = 10;
 const MAP_FREEZE: u32 = 22;
 const LINK_CREATE: u32 = 28;
 
-/// The kind of map that is an array.
+/// Kinds of maps: an array, an array with a value for each processor, the longest prefix.
 const ARRAY: u32 = 2;
-/// Programs cannot write to it.
+const PER_CPU_ARRAY: u32 = 6;
+const LONGEST_PREFIX: u32 = 11;
+/// Programs cannot write to it; its entries are made when they are entered.
 const READ_ONLY: u32 = 1 << 7;
+const NO_PREALLOC: u32 = 1;
+/// The processors that there may be, of which an array has values.
+const PROCESSORS: &str = "/sys/devices/system/cpu/possible";
 /// The kind of program, and the hook.
 const XDP: u32 = 6;
 const XDP_HOOK: u32 = 37;
@@ -38,15 +44,41 @@ pub fn interface(name: &str) -> io::Result<u32> {
     nix::net::if_::if_nametoindex(name).map_err(io::Error::from)
 }
 
-/// A map that is one array of bytes.
+/// The clock that programs see, in nanoseconds.
+///
+/// # Errors
+/// The system has none.
+pub fn monotonic_ns() -> io::Result<u64> {
+    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC)?;
+    Ok(now.tv_sec().cast_unsigned() * 1_000_000_000 + now.tv_nsec().cast_unsigned())
+}
+
+/// A map that is one array of bytes, or one with keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Map<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its bytes from the start.
+    /// Its bytes from the start, if it has no keys.
     pub data: &'a [u8],
     /// Whether they stay so.
     pub read_only: bool,
+    /// What it is if it has keys.
+    pub keyed: Option<Keyed<'a>>,
+}
+
+/// A map with keys.
+#[derive(Clone, Copy, Debug)]
+pub struct Keyed<'a> {
+    /// The kernel's number of its kind.
+    pub kind: u32,
+    /// Bytes of a key.
+    pub key_size: u32,
+    /// Bytes of a value.
+    pub value_size: u32,
+    /// Entries at most.
+    pub capacity: u32,
+    /// Keys with their values from the start.
+    pub entries: &'a [(Vec<u8>, Vec<u8>)],
 }
 
 /// An instruction that refers to a map.
@@ -74,7 +106,17 @@ pub enum Mode {
 #[derive(Debug)]
 pub struct Program {
     fd: OwnedFd,
-    maps: Vec<OwnedFd>,
+    maps: Vec<Loaded>,
+}
+
+/// A map in the kernel.
+#[derive(Debug)]
+struct Loaded {
+    fd: OwnedFd,
+    kind: u32,
+    key_size: usize,
+    /// As the kernel reads and writes it; of an array for processors all of their values.
+    value_size: usize,
 }
 
 /// A program at an interface; it is taken off when this is dropped.
@@ -104,10 +146,10 @@ impl Program {
             let (Some(inst), Some(map)) = (insts.get_mut(reference.at), maps.get(reference.map as usize)) else {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, "a reference to what is not there"));
             };
-            inst[4..].copy_from_slice(&map.as_raw_fd().to_le_bytes());
+            inst[4..].copy_from_slice(&map.fd.as_raw_fd().to_le_bytes());
         }
         let fd = load(insts.as_flattened(), None).map_err(|error| match error.raw_os_error() {
-            Some(libc::EACCES | libc::EINVAL | libc::E2BIG) => explained(insts.as_flattened(), error),
+            Some(libc::EACCES | libc::EINVAL | libc::E2BIG | libc::EFAULT) => explained(insts.as_flattened(), error),
             _ => error,
         })?;
         Ok(Self { fd, maps })
@@ -140,11 +182,45 @@ impl Program {
     /// # Errors
     /// There is no such map.
     pub fn map(&self, map: usize, size: usize) -> io::Result<Vec<u8>> {
-        let fd = self.maps.get(map).ok_or(io::ErrorKind::NotFound)?;
-        let (key, mut value) = ([0; 4], vec![0; size.next_multiple_of(8)]);
-        of_map(fd.as_fd()).input(8, &key).output(16, &mut value).call(MAP_LOOKUP)?;
+        let map = self.loaded(map)?;
+        let mut value = map.look_up(&[0; 4])?;
         value.truncate(size);
         Ok(value)
+    }
+
+    /// Writes all bytes of a map without keys, or the value of a key.
+    ///
+    /// # Errors
+    /// There is no such map, or no room.
+    pub fn update(&self, map: usize, key: &[u8], value: &[u8]) -> io::Result<()> {
+        let map = self.loaded(map)?;
+        if key.len() != map.key_size || value.len() != map.value_size {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        of_map(map.fd.as_fd()).input(8, key).input(16, value).call(MAP_UPDATE).map(|_| ())
+    }
+
+    /// The keys and values of a map; of an array for processors each value is the sum of theirs, as numbers of 64 bits.
+    ///
+    /// # Errors
+    /// There is no such map.
+    pub fn entries(&self, map: usize) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let map = self.loaded(map)?;
+        let (mut entries, mut key) = (Vec::new(), None);
+        while let Some(next) = map.next_key(key.as_deref())? {
+            match map.look_up(&next) {
+                Ok(value) => entries.push((next.clone(), map.summed(value))),
+                // It has been deleted meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+            key = Some(next);
+        }
+        Ok(entries)
+    }
+
+    fn loaded(&self, map: usize) -> io::Result<&Loaded> {
+        self.maps.get(map).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// Attaches it to the interface with that index.
@@ -163,6 +239,35 @@ impl Program {
     }
 }
 
+impl Loaded {
+    fn look_up(&self, key: &[u8]) -> io::Result<Vec<u8>> {
+        let mut value = vec![0; self.value_size];
+        of_map(self.fd.as_fd()).input(8, key).output(16, &mut value).call(MAP_LOOKUP)?;
+        Ok(value)
+    }
+
+    fn next_key(&self, key: Option<&[u8]>) -> io::Result<Option<Vec<u8>>> {
+        let mut next = vec![0; self.key_size];
+        let mut arguments = of_map(self.fd.as_fd());
+        if let Some(key) = key {
+            arguments = arguments.input(8, key);
+        }
+        match arguments.output(16, &mut next).call(MAP_NEXT_KEY) {
+            Ok(_) => Ok(Some(next)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn summed(&self, value: Vec<u8>) -> Vec<u8> {
+        if self.kind != PER_CPU_ARRAY {
+            return value;
+        }
+        let values = value.chunks_exact(8).map(|chunk| u64::from_ne_bytes(chunk.try_into().unwrap_or_default()));
+        values.fold(0u64, u64::wrapping_add).to_ne_bytes().to_vec()
+    }
+}
+
 impl AsFd for Link {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
@@ -173,8 +278,15 @@ fn of_map<'a>(map: BorrowedFd<'_>) -> Arguments<'a> {
     Arguments::new().number(0, map.as_raw_fd().cast_unsigned())
 }
 
-/// Makes a map with its bytes.
-fn create(map: &Map<'_>) -> io::Result<OwnedFd> {
+/// Makes a map with what it has from the start.
+fn create(map: &Map<'_>) -> io::Result<Loaded> {
+    match &map.keyed {
+        Some(keyed) => create_keyed(map.name, keyed),
+        None => create_array(map),
+    }
+}
+
+fn create_array(map: &Map<'_>) -> io::Result<Loaded> {
     let size = u32::try_from(map.data.len().max(1)).map_err(|_| io::ErrorKind::InvalidInput)?;
     let flags = if map.read_only { READ_ONLY } else { 0 };
     let mut arguments = Arguments::new().number(0, ARRAY).number(4, 4).number(8, size).number(12, 1).number(16, flags);
@@ -186,7 +298,29 @@ fn create(map: &Map<'_>) -> io::Result<OwnedFd> {
     if map.read_only {
         of_map(fd.as_fd()).call(MAP_FREEZE)?;
     }
-    Ok(fd)
+    Ok(Loaded { fd, kind: ARRAY, key_size: 4, value_size: size as usize })
+}
+
+fn create_keyed(name: &str, keyed: &Keyed<'_>) -> io::Result<Loaded> {
+    let flags = if keyed.kind == LONGEST_PREFIX { NO_PREALLOC } else { 0 };
+    let sizes = Arguments::new().number(0, keyed.kind).number(4, keyed.key_size).number(8, keyed.value_size);
+    let fd = sizes.number(12, keyed.capacity).number(16, flags).name(28, name).open(MAP_CREATE)?;
+    for (key, value) in keyed.entries {
+        if key.len() != keyed.key_size as usize || value.len() != keyed.value_size as usize {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        of_map(fd.as_fd()).input(8, key).input(16, value).call(MAP_UPDATE)?;
+    }
+    let each = if keyed.kind == PER_CPU_ARRAY { processors()? } else { 1 };
+    let value_size = if each > 1 { (keyed.value_size as usize).next_multiple_of(8) * each } else { keyed.value_size as usize };
+    Ok(Loaded { fd, kind: keyed.kind, key_size: keyed.key_size as usize, value_size })
+}
+
+/// How many processors the kernel has values for: `0-3` are four.
+fn processors() -> io::Result<usize> {
+    let text = std::fs::read_to_string(PROCESSORS)?;
+    let last = text.trim().rsplit([',', '-']).next().and_then(|last| last.parse::<usize>().ok());
+    last.map(|last| last + 1).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("{PROCESSORS}: {text}")))
 }
 
 fn load(insts: &[u8], log: Option<&mut [u8]>) -> io::Result<OwnedFd> {

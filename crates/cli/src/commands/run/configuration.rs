@@ -1,6 +1,6 @@
 //! Running a configuration of elements: its text, the streams and the clock around it, what is told at the end.
 
-use super::{Args, control, cores, lost, report, search};
+use super::{Args, control, cores, kernel, lost, report, search};
 use crate::commands::shared::grouped;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
@@ -85,6 +85,9 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
     let name = &file.map_or("config".to_owned(), |file| file.display().to_string());
     let reading = reading(file, first.chain(args.parameters.iter().cloned()), &args.elements)?;
     let application = application(name, text, &reading)?;
+    if let Some(target) = &args.target {
+        return kernel::run(args, target, &application);
+    }
     let signals = Signals::watch()?;
     let mut settings = Settings { seed: args.seed, budget: Some(args.budget), simulated: args.sim_time, ..Settings::default() };
     for map in &args.maps {

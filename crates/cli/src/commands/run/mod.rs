@@ -9,6 +9,7 @@ pub(crate) mod control;
 mod cores;
 pub(crate) mod follow;
 pub(crate) mod given;
+mod kernel;
 mod lost;
 mod merge;
 pub(crate) mod p4trace;
@@ -85,6 +86,18 @@ pub(crate) struct Args {
     /// interface (dev:IF), or a TAP interface (tap:NAME)
     #[arg(long = "map", value_name = "DEVICE=IN[,OUT]|dev:IF|tap:NAME")]
     maps: Vec<String>,
+
+    /// Run a configuration elsewhere: xdp is one program in the kernel, at the interfaces that --map names (dev:IF) or --on, until a signal
+    #[arg(long, value_name = "TARGET", conflicts_with_all = ["sim_time", "place", "control", "explain_opt"])]
+    target: Option<String>,
+
+    /// The interface of the only device that the configuration reads
+    #[arg(long, value_name = "IF", requires = "target")]
+    on: Option<String>,
+
+    /// Who runs the program of xdp: the driver if it can (any), the driver (driver), or the kernel before its network stack (generic)
+    #[arg(long, value_name = "MODE", value_enum, default_value = "any", requires = "target")]
+    xdp_mode: super::xdp::Which,
 
     /// Simulated time, which goes on with timers instead of a clock
     #[arg(long)]
@@ -198,6 +211,7 @@ fn refuse_others(args: &Args, file: &std::path::Path) -> Outcome {
         ("NAME=VALUE", !args.parameters.is_empty()),
         ("--handler", !args.handlers.is_empty()),
         ("--map", !args.maps.is_empty()),
+        ("--target", args.target.is_some()),
         ("--sim-time", args.sim_time),
         ("--elements", !args.elements.is_empty()),
         ("--explain-opt", args.explain_opt),

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 /// Registers that values may have.
 const COLOURS: u32 = 10;
 /// The stack in places of eight bytes.
-const PLACES: usize = 512 / 8;
+pub(super) const PLACES: usize = 512 / 8;
 /// More registers than places and registers are never live at once.
 pub(super) const MOST_LIVE: usize = PLACES + COLOURS as usize;
 /// Registers with more neighbours are not merged: that would take time, and seldom succeed.
@@ -21,8 +21,8 @@ const MOST_NEIGHBOURS: usize = 1 << 10;
 /// Spilling ends sooner in practice after two or three.
 const ROUNDS: usize = 24;
 
-/// Gives each register of a program a machine's; `used` places of the stack are taken already.
-pub(super) fn allocate(code: &mut Code, used: usize) -> Result<(), Refused> {
+/// Gives each register of a function a machine's; `used` places of its stack are taken already, and it may have `all`. Gives the places taken.
+pub(super) fn allocate(code: &mut Code, used: usize, all: usize) -> Result<usize, Refused> {
     let mut short = code.kept.clone();
     let mut places = used;
     for _ in 0..ROUNDS {
@@ -32,11 +32,11 @@ pub(super) fn allocate(code: &mut Code, used: usize) -> Result<(), Refused> {
         match graph.colour(&short) {
             Ok(colours) => {
                 paint(code, &mut graph, &colours);
-                return Ok(());
+                return Ok(places);
             }
             Err(spilled) => {
                 let homes = spilled.len();
-                if places + homes > PLACES {
+                if places + homes > all {
                     return Err(too_much());
                 }
                 spill(code, &mut graph, &spilled, places, &mut short);
@@ -63,7 +63,7 @@ impl Graph {
     fn new(code: &Code, order: &[Label]) -> Result<Self, Refused> {
         let n = code.registers.max(FIRST) as usize;
         let mut graph = Self { neighbours: vec![BTreeSet::new(); n], merged: (0..n as u32).map(Reg).collect(), uses: vec![0; n] };
-        let live = code.live(order);
+        let live = code.live(order, MOST_LIVE).ok_or_else(too_much)?;
         for label in order {
             let mut now = code.live_out(*label, &live);
             let block = &code.blocks[label.0 as usize];
@@ -88,7 +88,7 @@ impl Graph {
             self.uses[def.0 as usize] += 1;
             now.remove(def);
         }
-        if matches!(inst, Inst::Call { .. }) {
+        if matches!(inst, Inst::Call { .. } | Inst::Own { .. }) {
             now.iter().for_each(|r| (0..6).for_each(|lost| self.edge(Reg(lost), r)));
         }
         inst.uses(|r| {

@@ -18,8 +18,12 @@ const DOUBLE: u8 = 0x18;
 const END_TO_BE: u8 = 0xdc;
 const CALL: u8 = 0x80;
 const EXIT: u8 = 0x90;
-/// In the source register of a constant of 64 bits: a place in a map's one value.
+/// Goes on, or jumps when the limit of the kernel is reached: since Linux 6.9.
+const MAY_GOTO: u8 = 0xe0;
+/// In the source register of a constant of 64 bits: a map, or a place in a map's one value; of a call: a function of the program.
+const PSEUDO_MAP: u8 = 1;
 const PSEUDO_VALUE: u8 = 2;
+const PSEUDO_CALL: u8 = 1;
 
 /// A reference to a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,14 +32,34 @@ pub struct Reference {
     pub at: usize,
     /// Index of the map.
     pub map: u32,
-    /// The offset of a byte of its one value.
-    pub offset: u32,
+    /// The offset of a byte of its one value; none for the map itself.
+    pub offset: Option<u32>,
 }
 
-/// The program's instructions, eight bytes each, and which of them refer to maps.
-pub(super) fn encode(code: &Code) -> Result<(Vec<[u8; 8]>, Vec<Reference>), Refused> {
+/// A call of a function of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OwnCall {
+    /// Index of the instruction.
+    pub at: usize,
+    /// The function's number.
+    pub function: u32,
+}
+
+/// A function's instructions, and which of them are to be completed.
+#[derive(Debug, Default)]
+pub(super) struct Encoded {
+    pub insts: Vec<[u8; 8]>,
+    pub references: Vec<Reference>,
+    pub calls: Vec<OwnCall>,
+    /// Whether there are jumps backwards.
+    pub loops: bool,
+}
+
+/// A function's instructions, eight bytes each.
+pub(super) fn encode(code: &Code) -> Result<Encoded, Refused> {
     let order = code.order();
-    let mut out = Encoder { out: Vec::new(), references: Vec::new(), jumps: Vec::new(), starts: vec![0; code.blocks.len()] };
+    let mut out =
+        Encoder { out: Vec::new(), references: Vec::new(), calls: Vec::new(), jumps: Vec::new(), starts: vec![0; code.blocks.len()] };
     for (i, label) in order.iter().enumerate() {
         out.starts[label.0 as usize] = out.out.len();
         let block = &code.blocks[label.0 as usize];
@@ -43,12 +67,14 @@ pub(super) fn encode(code: &Code) -> Result<(Vec<[u8; 8]>, Vec<Reference>), Refu
         out.end(block.end, order.get(i + 1).copied());
     }
     out.resolve()?;
-    Ok((out.out, out.references))
+    let loops = order.iter().any(|label| matches!(code.blocks[label.0 as usize].end, End::Again { .. }));
+    Ok(Encoded { insts: out.out, references: out.references, calls: out.calls, loops })
 }
 
 struct Encoder {
     out: Vec<[u8; 8]>,
     references: Vec<Reference>,
+    calls: Vec<OwnCall>,
     jumps: Vec<(usize, Label)>,
     starts: Vec<usize>,
 }
@@ -77,13 +103,21 @@ impl Encoder {
             Inst::Swap { dst, bits } => self.put(END_TO_BE, dst, 0, 0, i32::from(bits)),
             Inst::Const { dst, value } => self.double(dst, 0, value as u32, (value >> 32) as u32),
             Inst::Address { dst, map, offset } => {
-                self.references.push(Reference { at: self.out.len(), map, offset });
+                self.references.push(Reference { at: self.out.len(), map, offset: Some(offset) });
                 self.double(dst, PSEUDO_VALUE, 0, offset);
+            }
+            Inst::Map { dst, map } => {
+                self.references.push(Reference { at: self.out.len(), map, offset: None });
+                self.double(dst, PSEUDO_MAP, 0, 0);
             }
             Inst::Load { dst, base, offset, size } => self.put(LDX | MEM | size as u8, dst, base.0 as u8, offset, 0),
             Inst::Store { base, offset, size, src: Src::Reg(src) } => self.put(STX | MEM | size as u8, base, src.0 as u8, offset, 0),
             Inst::Store { base, offset, size, src: Src::Imm(imm) } => self.put(ST | MEM | size as u8, base, 0, offset, imm),
             Inst::Call { function, .. } => self.put(JMP | CALL, Reg(0), 0, 0, function),
+            Inst::Own { function, .. } => {
+                self.calls.push(OwnCall { at: self.out.len(), function });
+                self.put(JMP | CALL, Reg(0), PSEUDO_CALL, 0, -1);
+            }
         }
     }
 
@@ -91,6 +125,11 @@ impl Encoder {
         match end {
             End::Exit => self.put(JMP | EXIT, Reg(0), 0, 0, 0),
             End::Jump(to) => self.jump(to, next),
+            End::Again { again, out } => {
+                self.jumps.push((self.out.len(), out));
+                self.put(JMP | MAY_GOTO, Reg(0), 0, 0, 0);
+                self.jump(again, next);
+            }
             End::Branch { cond, wide, a, b, yes, no } => match cond.negated() {
                 Some(not) if Some(yes) == next => self.branch(not, wide, a, b, no),
                 _ => {

@@ -1,30 +1,56 @@
-//! What lasts from packet to packet, as bytes of one array map: data memory, shared memory, the exception table; and how much of the stack info memory
-//! takes. The init handler has run, in the interpreter, when the map is made.
+//! What lasts from packet to packet, as bytes of one array map: data memory, shared memory, the exception table; what tables have; and how much of
+//! the stack info memory takes. The init handler has run, in the interpreter, when the maps are made.
+//!
+//! ```text
+//! 0  offset of the clock, u64, nanoseconds    8  what one run may spend, u64    16  interface, u32    20  nothing, u32    24  data │ shared │ exceptions, by program
+//! ```
 
 use super::Refused;
-use netil::exec::{EXCEPTIONS, State};
+use netil::copro::{CoproError, Coprocessor, Registers};
+use netil::exec::{DEFAULT_BUDGET, EXCEPTIONS, State};
+use netil::layout::LATEST;
+use netil::module::Entry;
+use netil::tables::Table;
 use netil::{Interpreter, Verified};
+use std::collections::HashSet;
 use std::sync::Arc;
+
+/// Where the clock's offset is.
+pub const CLOCK_AT: u32 = 0;
+/// Where the budget is.
+pub const BUDGET_AT: u32 = 8;
+/// Where the interface is that packets come in by, for programs that are tried ([`World::Map`](super::World)).
+pub const INTERFACE_AT: u32 = 16;
+/// Where a 0 is of which the kernel's verifier does not know that.
+pub(super) const ZERO_AT: u32 = 20;
+/// Where memories begin.
+pub const MEMORY_AT: u32 = 24;
 
 /// The most bytes of info memory: it shares the stack with what registers do not hold.
 const MOST_INFO: u32 = 256;
 /// The most bytes that last; an array map's one value.
 const MOST_STATE: u32 = 1 << 24;
 
-/// Where everything is.
+/// Where everything of a program is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
+    /// Where its data memory begins.
+    pub start: u32,
     /// Bytes of data memory.
     pub data: u32,
     /// Bytes of shared memory.
     pub shared: u32,
     /// Bytes of info memory, a multiple of eight.
     pub info: u32,
-    first: Vec<u8>,
+    /// The memories when the init handler has run.
+    pub first: Vec<u8>,
+    /// What each table has then, and whether it stays for ever.
+    pub entries: Vec<Vec<(Entry, bool)>>,
 }
 
 impl Layout {
-    pub fn new(program: &Verified) -> Result<Self, Refused> {
+    /// The layout of a program whose memories begin there.
+    pub fn new(program: &Verified, start: u32) -> Result<Self, Refused> {
         let module = program.module();
         let uses = program.uses();
         let info = if uses.info { module.info_size.next_multiple_of(8) } else { 0 };
@@ -32,42 +58,88 @@ impl Layout {
             return Err(Refused::whole(format!("{} bytes of info memory; {MOST_INFO} are the most", module.info_size)));
         }
         if program.is_filter() {
-            return Ok(Self { info, ..Self::default() });
+            // It uses no tables.
+            let entries = vec![Vec::new(); module.tables.len()];
+            return Ok(Self { start, info, entries, ..Self::default() });
         }
-        if u64::from(module.data_size) + u64::from(program.shared_size()) > u64::from(MOST_STATE) {
+        if u64::from(start) + u64::from(module.data_size) + u64::from(program.shared_size()) > u64::from(MOST_STATE) {
             return Err(Refused::whole(format!("more than {MOST_STATE} bytes of data and shared memory")));
         }
-        let mut layout = Self { data: module.data_size, shared: program.shared_size(), info, first: Vec::new() };
-        layout.first = layout.initial(program)?;
+        let (data, shared) = (module.data_size, program.shared_size());
+        let mut layout = Self { start, data, shared, info, first: Vec::new(), entries: Vec::new() };
+        layout.initialise(program)?;
         Ok(layout)
     }
 
-    /// The bytes after the init handler.
-    fn initial(&self, program: &Verified) -> Result<Vec<u8>, Refused> {
-        let mut state = State::plain(program).map_err(|_| Refused::whole("a coprocessor, for which the kernel has nothing"))?;
+    /// Runs the init handler.
+    fn initialise(&mut self, program: &Verified) -> Result<(), Refused> {
+        let silent = |name: &str| (name == "console").then(|| Box::new(Silent) as Box<dyn Coprocessor>);
+        let refused = |_| Refused::whole("a coprocessor, for which the kernel has nothing");
+        let mut state = State::new(program, &silent).map_err(refused)?;
         let mut interpreter = Interpreter::new(Arc::new(program.clone()));
         interpreter.init(&mut state).map_err(|how| Refused::whole(format!("an init handler that fails: {how:?}")))?;
-        let mut bytes = vec![0; self.exceptions_at() as usize + 4 * EXCEPTIONS];
-        bytes[..state.data.len()].copy_from_slice(&state.data);
-        let at = self.shared_at() as usize;
-        bytes[at..at + state.shared.len()].copy_from_slice(&state.shared);
-        let at = self.exceptions_at() as usize;
-        for (entry, v) in state.exceptions.iter().enumerate() {
-            bytes[at + 4 * entry..at + 4 * entry + 4].copy_from_slice(&v.to_le_bytes());
+        if state.timers.iter().any(|due| *due > 0) {
+            return Err(Refused::whole("a timer that is set before packets come: XDP runs when packets come, and at no other time"));
         }
-        Ok(bytes)
+        let mut bytes = vec![0; (self.end() - self.start) as usize];
+        let mut put = |at: u32, from: &[u8]| bytes[(at - self.start) as usize..][..from.len()].copy_from_slice(from);
+        put(self.start, &state.data);
+        put(self.shared_at(), &state.shared);
+        let exceptions: Vec<u8> = state.exceptions.iter().flat_map(|v| v.to_le_bytes()).collect();
+        put(self.exceptions_at(), &exceptions);
+        self.first = bytes;
+        self.entries = state.tables.iter().map(|table| lasting(&**table)).collect();
+        Ok(())
     }
 
     pub fn shared_at(&self) -> u32 {
-        self.data.next_multiple_of(8)
+        self.start + self.data.next_multiple_of(8)
     }
 
     pub fn exceptions_at(&self) -> u32 {
         (self.shared_at() + self.shared).next_multiple_of(8)
     }
 
-    /// The map's value when the program is loaded.
-    pub fn bytes(&self) -> Vec<u8> {
-        self.first.clone()
+    /// Where the next program's memories may begin.
+    pub fn end(&self) -> u32 {
+        (self.exceptions_at() + 4 * EXCEPTIONS as u32).next_multiple_of(8)
     }
+}
+
+/// A console that shows nothing: what is printed before packets come is nobody's.
+struct Silent;
+
+impl Coprocessor for Silent {
+    fn init(&mut self, _: &[u8]) -> u32 {
+        0
+    }
+
+    fn invoke(&mut self, _: u32, _: &mut Registers, _: Option<&[u8]>) -> Result<(), CoproError> {
+        Ok(())
+    }
+
+    fn fingerprint(&self) -> u64 {
+        0
+    }
+}
+
+/// The entries of a table, each with whether it is there for ever.
+fn lasting(table: &dyn Table) -> Vec<(Entry, bool)> {
+    let for_ever: HashSet<(Box<[u64]>, Box<[u64]>)> = table.entries(LATEST).into_iter().map(|e| (e.key, e.mask)).collect();
+    let stays = |e: Entry| {
+        let key = (e.key.clone(), e.mask.clone());
+        (e, for_ever.contains(&key))
+    };
+    table.entries(0).into_iter().map(stays).collect()
+}
+
+/// The state map's bytes when programs are loaded.
+pub(super) fn bytes(layouts: &[&Layout]) -> Vec<u8> {
+    let end = layouts.iter().map(|layout| layout.start as usize + layout.first.len()).max().unwrap_or(0);
+    let mut bytes = vec![0; end.max(MEMORY_AT as usize)];
+    bytes[BUDGET_AT as usize..INTERFACE_AT as usize].copy_from_slice(&u64::from(DEFAULT_BUDGET).to_le_bytes());
+    for layout in layouts {
+        bytes[layout.start as usize..][..layout.first.len()].copy_from_slice(&layout.first);
+    }
+    bytes
 }

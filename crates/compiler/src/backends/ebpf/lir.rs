@@ -1,4 +1,4 @@
-//! Instructions of eBPF over any number of registers, in blocks that form a graph without circles.
+//! Instructions of eBPF over any number of registers, in blocks.
 //!
 //! Registers 0 to 10 are the machine's; those from [`FIRST`] on are virtual and become machine registers in `allocate`. A virtual register may
 //! be written more than once, as two-address instructions ask for.
@@ -84,12 +84,16 @@ pub(super) enum Inst {
     Const { dst: Reg, value: u64 },
     /// The address of a byte of a map that is one array.
     Address { dst: Reg, map: u32, offset: u32 },
+    /// A map, for functions of the kernel.
+    Map { dst: Reg, map: u32 },
     /// A load.
     Load { dst: Reg, base: Reg, offset: i16, size: Size },
     /// A store.
     Store { base: Reg, offset: i16, size: Size, src: Src },
     /// A function of the kernel, by its number, with so many arguments in registers 1 and up.
     Call { function: i32, args: u8 },
+    /// A function of the program, likewise.
+    Own { function: u32, args: u8 },
 }
 
 /// How a block ends.
@@ -104,6 +108,11 @@ pub(super) enum End {
         b: Src,
         yes: Label,
         no: Label,
+    },
+    /// Backwards to the first label; to the second when the kernel's own limit of such jumps is reached.
+    Again {
+        again: Label,
+        out: Label,
     },
     /// With the result in register 0.
     Exit,
@@ -164,8 +173,8 @@ impl Inst {
     pub fn def(&self) -> Option<Reg> {
         match self {
             Self::Alu { dst, .. } | Self::Swap { dst, .. } | Self::Const { dst, .. } | Self::Load { dst, .. } => Some(*dst),
-            Self::Address { dst, .. } => Some(*dst),
-            Self::Call { .. } => Some(RESULT),
+            Self::Address { dst, .. } | Self::Map { dst, .. } => Some(*dst),
+            Self::Call { .. } | Self::Own { .. } => Some(RESULT),
             Self::Store { .. } => None,
         }
     }
@@ -173,7 +182,7 @@ impl Inst {
     /// Calls `f` with each register it reads.
     pub fn uses(&self, mut f: impl FnMut(Reg)) {
         let mut copy = *self;
-        if let Self::Call { args, .. } = self {
+        if let Self::Call { args, .. } | Self::Own { args, .. } = self {
             (1..=u32::from(*args)).for_each(|r| f(Reg(r)));
         }
         copy.map(|r, role| {
@@ -197,7 +206,7 @@ impl Inst {
                 *dst = f(*dst, if op.reads() { Role::Both } else { Role::Def });
             }
             Self::Swap { dst, .. } => *dst = f(*dst, Role::Both),
-            Self::Const { dst, .. } | Self::Address { dst, .. } => *dst = f(*dst, Role::Def),
+            Self::Const { dst, .. } | Self::Address { dst, .. } | Self::Map { dst, .. } => *dst = f(*dst, Role::Def),
             Self::Load { dst, base, .. } => {
                 *base = f(*base, Role::Use);
                 *dst = f(*dst, Role::Def);
@@ -206,7 +215,7 @@ impl Inst {
                 *base = f(*base, Role::Use);
                 source(src, &mut f);
             }
-            Self::Call { .. } => {}
+            Self::Call { .. } | Self::Own { .. } => {}
         }
     }
 
@@ -220,7 +229,7 @@ impl Inst {
 
     /// Whether it does more than write its register.
     pub fn stays(&self) -> bool {
-        matches!(self, Self::Store { .. } | Self::Call { .. })
+        matches!(self, Self::Store { .. } | Self::Call { .. } | Self::Own { .. })
     }
 }
 
@@ -236,7 +245,7 @@ impl End {
     /// Calls `f` with each register it reads.
     pub fn uses(&self, mut f: impl FnMut(Reg)) {
         match self {
-            Self::Jump(_) => {}
+            Self::Jump(_) | Self::Again { .. } => {}
             Self::Branch { a, b, .. } => {
                 f(*a);
                 if let Src::Reg(b) = b {
@@ -262,6 +271,7 @@ impl End {
         let pair = match self {
             Self::Jump(to) => [Some(*to), None],
             Self::Branch { yes, no, .. } => [Some(*yes), Some(*no)],
+            Self::Again { again, out } => [Some(*again), Some(*out)],
             Self::Exit => [None, None],
         };
         pair.into_iter().flatten()
@@ -281,7 +291,7 @@ impl Code {
         Label(self.blocks.len() as u32 - 1)
     }
 
-    /// Blocks that can be reached, each before those it goes to; what a branch falls through to comes next where it can.
+    /// Blocks that can be reached, each before those it goes to forwards; what a branch falls through to comes next where it can.
     pub fn order(&self) -> Vec<Label> {
         let (mut seen, mut order) = (vec![false; self.blocks.len()], Vec::new());
         let mut stack = vec![(Label(0), 0)];
@@ -301,20 +311,35 @@ impl Code {
         order
     }
 
-    /// Registers that are live where each block begins; blocks in an order as of [`Self::order`].
-    pub fn live(&self, order: &[Label]) -> Vec<Live> {
+    /// Registers that are live where each block begins; none if more than that are live at once. Blocks in an order as of [`Self::order`].
+    pub fn live(&self, order: &[Label], most: usize) -> Option<Vec<Live>> {
         let mut live: Vec<Live> = vec![Live::default(); self.blocks.len()];
-        for label in order.iter().rev() {
-            let block = &self.blocks[label.0 as usize];
-            let mut now = self.live_out(*label, &live);
-            block.end.uses(|r| now.insert(r));
-            for inst in block.insts.iter().rev() {
-                inst.def().into_iter().for_each(|r| now.remove(r));
-                inst.uses(|r| now.insert(r));
+        let circles = order.iter().any(|label| matches!(self.blocks[label.0 as usize].end, End::Again { .. }));
+        let mut again = true;
+        while std::mem::take(&mut again) {
+            for label in order.iter().rev() {
+                let now = self.live_in(*label, &live);
+                if now.len() > most {
+                    return None;
+                }
+                let before = &mut live[label.0 as usize];
+                // Only a jump backwards reads what changes later.
+                again |= circles && before.len() != now.len();
+                *before = now;
             }
-            live[label.0 as usize] = now;
         }
-        live
+        Some(live)
+    }
+
+    fn live_in(&self, label: Label, live: &[Live]) -> Live {
+        let block = &self.blocks[label.0 as usize];
+        let mut now = self.live_out(label, live);
+        block.end.uses(|r| now.insert(r));
+        for inst in block.insts.iter().rev() {
+            inst.def().into_iter().for_each(|r| now.remove(r));
+            inst.uses(|r| now.insert(r));
+        }
+        now
     }
 
     /// Registers that are live where a block ends, what its end reads aside.
@@ -328,7 +353,7 @@ impl Code {
     pub fn clean(&mut self, most_live: usize) -> bool {
         self.thread();
         let order = self.order();
-        let mut live: Vec<Live> = vec![Live::default(); self.blocks.len()];
+        let Some(mut live) = self.live(&order, most_live) else { return false };
         for label in order.iter().rev() {
             let mut now = self.live_out(*label, &live);
             let block = &mut self.blocks[label.0 as usize];
@@ -366,6 +391,7 @@ impl Code {
                         block.end = End::Jump(*yes);
                     }
                 }
+                End::Again { again, out } => (*again, *out) = (to[again.0 as usize], to[out.0 as usize]),
                 End::Exit => {}
             }
             if let (End::Jump(next), true) = (block.end, block.insts.is_empty()) {

@@ -14,23 +14,33 @@
 //! Source: the kernel's Documentation/bpf (verifier, instruction set, libbpf's program types). Left out: loops, tail calls, packets in fragments.
 
 mod allocate;
+mod btf;
 mod encode;
 mod layout;
+mod link;
 mod lir;
+mod maps;
 mod object;
 mod proofs;
 mod select;
 mod unroll;
 
-use crate::mir::{Func, Order, Site, check};
+use crate::mir::{Func, Op, Order, Site, check};
 use crate::passes;
 use crate::translate::translate;
+use encode::Encoded;
+use layout::Layout;
+use maps::Maps;
 use netil::Verified;
 use netil::module::HandlerKind;
+use select::{Exit, Frame, Unit, Way};
 use std::fmt;
 
 pub use encode::Reference;
-pub use object::object;
+pub use layout::{BUDGET_AT, CLOCK_AT, INTERFACE_AT, MEMORY_AT};
+pub use link::{Application, Counted, Element, End, Link, Linked, Wrong, link};
+pub use maps::{Keyed, Kind, Map, STATE};
+pub use object::{entries, object};
 
 /// The most operations of MIR; what is made of more is larger than the kernel takes.
 const MAX_OPERATIONS: usize = 1 << 15;
@@ -61,11 +71,23 @@ pub struct Options {
     pub drop: Action,
     /// With those whose handler traps.
     pub trap: Action,
+    /// Where the time comes from.
+    pub world: World,
+}
+
+/// Where the time and the interface that a packet came in by come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum World {
+    /// From the kernel; what the state map has at [`CLOCK_AT`] is added to its monotonic clock.
+    #[default]
+    Kernel,
+    /// From the state map, at [`CLOCK_AT`] and [`INTERFACE_AT`]: for programs that are tried on packets.
+    Map,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { ports: Vec::new(), send: Action::Pass, drop: Action::Drop, trap: Action::Drop }
+        Self { ports: Vec::new(), send: Action::Pass, drop: Action::Drop, trap: Action::Drop, world: World::Kernel }
     }
 }
 
@@ -78,17 +100,10 @@ pub struct Program {
     pub references: Vec<Reference>,
     /// The maps.
     pub maps: Vec<Map>,
-}
-
-/// A map.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Map {
-    /// Its name, also the section that it is made of.
-    pub name: String,
-    /// Its one value from the start.
-    pub data: Vec<u8>,
-    /// Whether nobody writes to it.
-    pub read_only: bool,
+    /// Its functions: their names and first instructions. The program begins with the first.
+    pub functions: Vec<(String, usize)>,
+    /// Whether there are loops: only the kernel's verifier then knows whether it sees an end of them, and Linux 6.9 is the oldest that may.
+    pub loops: bool,
 }
 
 /// What the target does not admit.
@@ -127,7 +142,75 @@ impl std::error::Error for Refused {}
 /// It does what the target does not admit, or is too large.
 pub fn compile(program: &Verified, options: &Options) -> Result<Program, Refused> {
     let func = optimised(program)?;
-    emit(program, &func, options)
+    let layout = Layout::new(program, MEMORY_AT)?;
+    let mut maps = Maps::default();
+    let tables = table_maps(program, &layout, "", &mut maps);
+    let ways = |exit| {
+        let port = |port: u32| options.ports.iter().find(|(p, _)| *p == port).map_or(options.send, |(_, action)| *action);
+        Way::Action(match exit {
+            Exit::Port(number) => port(number),
+            Exit::Drop(_) => options.drop,
+            Exit::Trap => options.trap,
+        })
+    };
+    let frame = Frame { info: layout.info, ..needs(&func) };
+    let (world, used) = (options.world, frame.size() + scratch(program));
+    let unit = Unit { program, func: &func, layout: &layout, ways: &ways, frame, world, tables: &tables, called: false };
+    let mut code = select::select(&unit, &mut maps)?;
+    let made = finish(&mut code, used as usize / 8, allocate::PLACES)?.0;
+    Ok(joined(vec![("netvm".to_owned(), made)], maps, &[&layout]))
+}
+
+/// Registers and bytes for a function; also how many places of the stack it takes.
+fn finish(code: &mut lir::Code, used: usize, all: usize) -> Result<(Encoded, usize), Refused> {
+    if !code.clean(allocate::MOST_LIVE) {
+        return Err(allocate::too_much());
+    }
+    let places = allocate::allocate(code, used, all)?;
+    Ok((encode::encode(code)?, places))
+}
+
+/// One program of functions, the first one's start its own.
+fn joined(functions: Vec<(String, Encoded)>, mut maps: Maps, layouts: &[&Layout]) -> Program {
+    let mut loops = false;
+    let (mut insts, mut references, mut calls, mut starts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (name, made) in functions {
+        let start = insts.len();
+        references.extend(made.references.iter().map(|r| Reference { at: start + r.at, ..*r }));
+        calls.extend(made.calls.iter().map(|call| (start + call.at, call.function)));
+        loops |= made.loops;
+        insts.extend(made.insts);
+        starts.push((name, start));
+    }
+    for (at, function) in calls {
+        let distance = starts[function as usize].1 as i64 - at as i64 - 1;
+        insts[at][4..].copy_from_slice(&(distance as i32).to_le_bytes());
+    }
+    if let Some(state) = maps.list.iter_mut().find(|map| map.name == STATE) {
+        state.data = layout::bytes(layouts);
+    }
+    Program { insts, references, maps: maps.list, functions: starts, loops }
+}
+
+/// A map for each table of a program that the kernel has one for; names begin as is said.
+fn table_maps(program: &Verified, layout: &Layout, name: &str, maps: &mut Maps) -> Vec<Result<u32, String>> {
+    let tables = program.module().tables.iter().zip(&layout.entries);
+    let name = |of: &str| if name.is_empty() { of.to_owned() } else { format!("{name}_{of}") };
+    tables.map(|(table, entries)| Ok(maps.keyed(&name(&table.name), maps::of_table(table, entries)?))).collect()
+}
+
+/// Bytes of the stack where keys of tables are put together.
+fn scratch(program: &Verified) -> u32 {
+    program.module().tables.iter().map(|table| maps::key_size(table).next_multiple_of(8)).max().unwrap_or(0)
+}
+
+/// What a handler needs of the frame, but for info memory.
+fn needs(func: &Func) -> Frame {
+    let ops = || func.blocks.iter().flat_map(|b| &b.ops).filter_map(|v| func.op(*v));
+    let moves = func.changes_geometry();
+    // Tables have times of last use.
+    let times = ops().any(|op| matches!(op, Op::TimeSeconds | Op::TimeMicros | Op::TimeNanos | Op::Helper(..)));
+    Frame { info: 0, moves, times }
 }
 
 /// The push handler as this back end takes it.
@@ -136,23 +219,13 @@ fn optimised(program: &Verified) -> Result<Func, Refused> {
     let options = passes::Options { disabled: vec!["switches".to_owned()], ..passes::Options::default() };
     let translated = translate(program, HandlerKind::Push).map_err(|e| Refused::whole(e.to_string()))?;
     let func = translated.ok_or_else(|| Refused::whole("a program without a push handler: packets come by themselves"))?;
-    let mut func = unroll::unroll(func)?;
+    // What cannot be unrolled stays a loop.
+    let mut func = unroll::unroll(func.clone()).unwrap_or(func);
     debug_assert_eq!(check::check(&func), Ok(()), "after unrolling:\n{func}");
     passes::optimise(&mut func, &passes::Context::new(program, Order::Little), &options);
-    Ok(func)
-}
-
-fn emit(program: &Verified, func: &Func, options: &Options) -> Result<Program, Refused> {
     let size = func.blocks.iter().map(|b| b.ops.len() + b.end.edges().len()).sum::<usize>();
     if size > MAX_OPERATIONS {
         return Err(Refused::whole(format!("a program of {size} operations and branches; {MAX_OPERATIONS} are the most")));
     }
-    let layout = layout::Layout::new(program)?;
-    let (mut code, maps) = select::select(program, func, options, &layout)?;
-    if !code.clean(allocate::MOST_LIVE) {
-        return Err(allocate::too_much());
-    }
-    allocate::allocate(&mut code, layout.info as usize / 8)?;
-    let (insts, references) = encode::encode(&code)?;
-    Ok(Program { insts, references, maps })
+    Ok(func)
 }

@@ -7,25 +7,31 @@
 
 use super::lir::Reg;
 use crate::mir::cfg::Cfg;
-use crate::mir::{Block, Def, Func, Op, Value};
+use crate::mir::{Block, Def, Edge, Func, Op, Value};
 use netil::ops::{BinOp, mask};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Offsets into a packet: the verifier follows them to 65,535, and adds the offset of an access to the one that is computed.
-pub(super) const MOST_OFFSET: u32 = 0x7fff;
+/// Bytes before the packet that were pulled.
+pub(super) const MOST_HEAD: u32 = 0x1ff;
+/// Offsets into a packet: the verifier follows them to 65,535, and adds the offset of an access to the one that is computed and to what was pulled.
+pub(super) const MOST_OFFSET: u32 = 0x7eff;
 
 /// The most pointers that are remembered at once; others are computed and tested anew.
 const MOST_POINTERS: usize = 256;
 
 /// Upper bounds of values, by value; `u64::MAX` where nothing is known.
+#[derive(Default)]
 pub(super) struct Bounds(Vec<u64>);
 
 impl Bounds {
-    /// The bounds of a function without loops.
+    /// The bounds of a function; of what comes round a loop nothing is known.
     pub fn new(func: &Func, cfg: &Cfg) -> Self {
         let mut bounds = Self(vec![u64::MAX; func.values.len()]);
         func.blocks.iter().flat_map(|b| &b.params).for_each(|p| bounds.0[p.0 as usize] = 0);
-        func.block(Block(0)).params.iter().for_each(|p| bounds.0[p.0 as usize] = u64::MAX);
+        let heads = cfg.order.iter().flat_map(|b| back_edges(func, cfg, *b)).map(|e| e.block);
+        for head in heads.chain([Block(0)]) {
+            func.block(head).params.iter().for_each(|p| bounds.0[p.0 as usize] = u64::MAX);
+        }
         for b in &cfg.order {
             for v in &func.block(*b).ops {
                 bounds.0[v.0 as usize] = bounds.of_op(func, *v);
@@ -85,6 +91,12 @@ impl Bounds {
     }
 }
 
+/// Edges of a block that lead to a block that is not behind it.
+pub(super) fn back_edges<'a>(func: &'a Func, cfg: &Cfg, b: Block) -> Vec<&'a Edge> {
+    let back = |e: &&Edge| cfg.position[e.block.0 as usize] <= cfg.position[b.0 as usize];
+    func.block(b).end.edges().into_iter().filter(back).collect()
+}
+
 /// What has been found out on every way to a place.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
@@ -92,6 +104,8 @@ pub(super) struct Facts {
     pub pointers: BTreeMap<Value, Reg>,
     /// How many bytes from a pointer on are in the packet.
     pub ranges: BTreeMap<Reg, u32>,
+    /// Registers with entries of tables that are there.
+    pub some: BTreeSet<Reg>,
 }
 
 impl Facts {
@@ -119,6 +133,7 @@ impl Facts {
     /// Keeps what the other way knows as well.
     pub fn meet(&mut self, other: &Self) {
         self.pointers.retain(|v, r| other.pointers.get(v) == Some(r));
+        self.some.retain(|r| other.some.contains(r));
         self.ranges.retain(|r, bytes| {
             *bytes = (*bytes).min(other.range(*r));
             *bytes > 0

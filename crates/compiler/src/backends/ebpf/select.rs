@@ -4,73 +4,137 @@
 //! are made where they are used. A comparison that only a branch asks for becomes that branch. Traps, drops and sends are three kinds of
 //! the same thing: an action.
 
+mod bulk;
+mod frame;
 mod memory;
 mod sets;
+mod tables;
 mod tests;
 mod values;
 mod wide;
 
-use super::layout::Layout;
+use super::layout::{BUDGET_AT, Layout, ZERO_AT};
 use super::lir::{Alu, CONTEXT, Code, Cond, End, Inst, Label, RESULT, Reg, Size, Src};
-use super::proofs::{Bounds, Facts};
-use super::{Action, Map, Options, Refused};
+use super::maps::Maps;
+use super::proofs::{Bounds, Facts, back_edges};
+use super::{Action, Refused, World};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Edge, Func, Helper, Op, Site, Terminator, Type, Value};
 use netil::Verified;
-use netil::exec::DEFAULT_BUDGET;
+use netil::exec::{DEFAULT_BUDGET, DropReason};
 use netil::module::PortKind;
 use std::collections::HashMap;
+
+pub(super) use frame::Frame;
 
 /// The kernel's function that sends a packet by another interface.
 const REDIRECT: i32 = 23;
 /// Ranges that are compared one after the other where a switch is searched.
 const LEAF: usize = 3;
 
-/// The program over virtual registers, and its maps.
-pub(super) fn select(program: &Verified, func: &Func, options: &Options, layout: &Layout) -> Result<(Code, Vec<Map>), Refused> {
+/// A handler to be translated, and what there is for it.
+#[derive(Clone, Copy)]
+pub(super) struct Unit<'a> {
+    pub program: &'a Verified,
+    pub func: &'a Func,
+    pub layout: &'a Layout,
+    /// What is done with packets.
+    pub ways: &'a dyn Fn(Exit) -> Way,
+    pub frame: Frame,
+    pub world: World,
+    /// By table of the program its map, or why there is none.
+    pub tables: &'a [Result<u32, String>],
+    /// Whether it is called with the context, the number of a port and the caller's frame, or is the program itself.
+    pub called: bool,
+}
+
+/// How a run of a handler ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exit {
+    Port(u32),
+    Drop(DropReason),
+    Trap,
+}
+
+/// What comes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Way {
+    Action(Action),
+    /// The function gives that number.
+    Give(u32),
+}
+
+/// The function over virtual registers.
+pub(super) fn select<'a>(unit: &Unit<'a>, maps: &'a mut Maps) -> Result<Code, Refused> {
+    let func = unit.func;
     let cfg = Cfg::new(func);
-    admit(func, &cfg)?;
-    let mut code = Code::default();
-    let (data, end) = (code.register(), code.register());
-    let mut s = Select {
-        program,
-        func,
-        options,
-        layout,
-        bounds: Bounds::new(func, &cfg),
-        values: vec![Vec::new(); func.values.len()],
-        labels: func.blocks.iter().map(|_| code.block()).collect(),
-        incoming: vec![None; func.blocks.len()],
-        needed: needed(func, &cfg),
-        at: Label(0),
-        facts: Facts::default(),
-        actions: HashMap::new(),
-        maps: Vec::new(),
-        tables: HashMap::new(),
-        code,
-        data,
-        end,
-    };
+    let loops = cfg.order.iter().any(|b| !back_edges(func, &cfg, *b).is_empty());
+    if !loops {
+        admit(func, &cfg)?;
+    }
+    let mut s = begun(unit, maps, loops);
+    s.entries = tables::entries(func);
+    s.bounds = Bounds::new(func, &cfg);
+    s.needed = needed(func, &cfg);
+    s.position.clone_from(&cfg.position);
+    for e in cfg.order.iter().flat_map(|b| back_edges(func, &cfg, *b)) {
+        s.heads[e.block.0 as usize] = true;
+    }
     s.entry();
     for block in &cfg.order {
         s.block(*block)?;
     }
-    Ok((s.code, s.maps))
+    Ok(s.code)
 }
 
-/// No circles: the verifier would have to see where they end.
-fn admit(func: &Func, cfg: &Cfg) -> Result<(), Refused> {
-    let mut budget = 0;
-    for b in &cfg.order {
-        let price = |op: &Op| if let Op::Budget(_, n) = op { u64::from(*n) } else { 0 };
-        let site = |op: &Op| if let Op::Budget(site, _) = op { Some(*site) } else { None };
-        budget += func.block(*b).ops.iter().filter_map(|v| func.op(*v)).map(price).sum::<u64>();
-        let back = |e: &&Edge| cfg.position[e.block.0 as usize] <= cfg.position[b.0 as usize];
-        if func.block(*b).end.edges().iter().any(back) {
-            let at = func.block(*b).ops.iter().filter_map(|v| func.op(*v)).find_map(site);
-            return Err(Refused { site: at, reason: "a loop: the kernel's verifier must see an end, and none is proven".to_owned() });
-        }
+/// A function that is filled otherwise.
+pub(super) fn build<'a>(unit: &Unit<'a>, maps: &'a mut Maps, fill: impl FnOnce(&mut Select<'_>)) -> Code {
+    let mut s = begun(unit, maps, false);
+    let context = s.context;
+    s.copy_to(context, CONTEXT);
+    fill(&mut s);
+    s.code
+}
+
+/// A function without instructions.
+fn begun<'a>(unit: &Unit<'a>, maps: &'a mut Maps, loops: bool) -> Select<'a> {
+    let Unit { program, func, layout, .. } = *unit;
+    let mut code = Code::default();
+    let first = code.block();
+    let (data, end, context, frame, zero) = (code.register(), code.register(), code.register(), code.register(), code.register());
+    let budget = loops.then(|| code.register());
+    let labels = func.blocks.iter().map(|_| code.block()).collect();
+    Select {
+        unit: *unit,
+        program,
+        func,
+        layout,
+        bounds: Bounds::default(),
+        entries: Vec::new(),
+        values: vec![Vec::new(); func.values.len()],
+        labels,
+        incoming: vec![None; func.blocks.len()],
+        needed: Vec::new(),
+        position: Vec::new(),
+        at: first,
+        facts: Facts::default(),
+        ways: HashMap::new(),
+        maps,
+        code,
+        data,
+        end,
+        context,
+        frame,
+        budget,
+        zero,
+        heads: vec![false; func.blocks.len()],
     }
+}
+
+/// Without loops a program has fewer calls than a run may make.
+fn admit(func: &Func, cfg: &Cfg) -> Result<(), Refused> {
+    let ops = cfg.order.iter().flat_map(|b| &func.block(*b).ops).filter_map(|v| func.op(*v));
+    let budget: u64 = ops.map(|op| if let Op::Budget(_, price) = op { u64::from(*price) } else { 0 }).sum();
     if budget >= DEFAULT_BUDGET.into() { Err(Refused::whole("more calls than a run may make")) } else { Ok(()) }
 }
 
@@ -103,13 +167,15 @@ fn needed(func: &Func, cfg: &Cfg) -> Vec<bool> {
     needed
 }
 
-/// A program under construction.
-struct Select<'a> {
+/// A function under construction.
+pub(super) struct Select<'a> {
+    unit: Unit<'a>,
     program: &'a Verified,
     func: &'a Func,
-    options: &'a Options,
     layout: &'a Layout,
     bounds: Bounds,
+    /// Values that are entries of tables: pointers, or 0.
+    entries: Vec<bool>,
     /// The registers of each value.
     values: Vec<Vec<Reg>>,
     /// Where each block of MIR begins.
@@ -117,38 +183,61 @@ struct Select<'a> {
     /// What is known on all ways to a block so far.
     incoming: Vec<Option<Facts>>,
     needed: Vec<bool>,
+    /// Each block's place in the order.
+    position: Vec<usize>,
     /// The block that is being filled.
-    at: Label,
+    pub at: Label,
     facts: Facts,
-    actions: HashMap<Action, Label>,
-    maps: Vec<Map>,
-    /// Places in the map of constants.
-    tables: HashMap<Vec<u8>, u32>,
-    code: Code,
+    ways: HashMap<Way, Label>,
+    maps: &'a mut Maps,
+    pub code: Code,
     /// The packet's first byte, and the one behind its last.
     data: Reg,
     end: Reg,
+    /// What the kernel gives the program.
+    pub context: Reg,
+    /// The end of the frame with info memory, where that is a caller's.
+    frame: Reg,
+    /// What a run may still spend, where there are loops.
+    budget: Option<Reg>,
+    /// A 0 that the verifier takes for any number, where there are loops: what it knows too well it follows round by round.
+    zero: Reg,
+    /// Whether a block is the head of a loop.
+    heads: Vec<bool>,
 }
 
 impl Select<'_> {
     fn entry(&mut self) {
-        let (data, end) = (self.data, self.end);
-        self.emit(Inst::Load { dst: data, base: CONTEXT, offset: 0, size: Size::B4 });
-        self.emit(Inst::Load { dst: end, base: CONTEXT, offset: 4, size: Size::B4 });
-        self.clear_info();
-        let ports = self.program.module().all_ports();
-        let input = ports.iter().find(|(_, port)| port.kind == PortKind::PushInput).map_or(0, |(id, _)| *id);
-        for param in &self.func.block(Block(0)).params {
-            let r = self.constant(u64::from(input));
-            self.values[param.0 as usize] = vec![r];
+        let (context, budget) = (self.context, self.budget);
+        self.copy_to(context, CONTEXT);
+        let port = if self.unit.called {
+            let (frame, port) = (self.frame, self.copy(Reg(2)));
+            self.copy_to(frame, Reg(3));
+            port
+        } else {
+            let ports = self.program.module().all_ports();
+            let input = ports.iter().find(|(_, port)| port.kind == PortKind::PushInput).map_or(0, |(id, _)| *id);
+            self.constant(u64::from(input))
+        };
+        if !self.unit.called {
+            self.begin_frame();
         }
+        self.find_packet();
+        if let Some(budget) = budget {
+            let base = self.state_at(BUDGET_AT);
+            self.emit(Inst::Load { dst: budget, base, offset: 0, size: Size::B8 });
+            let (zero, base) = (self.zero, self.state_at(ZERO_AT));
+            self.emit(Inst::Load { dst: zero, base, offset: 0, size: Size::B4 });
+        }
+        for param in &self.func.block(Block(0)).params {
+            self.values[param.0 as usize] = vec![port];
+        }
+        self.ends(End::Jump(self.labels[0]));
     }
 
     fn block(&mut self, b: Block) -> Result<(), Refused> {
-        if b != Block(0) {
-            self.at = self.labels[b.0 as usize];
-            self.facts = self.incoming[b.0 as usize].take().unwrap_or_default();
-        }
+        self.at = self.labels[b.0 as usize];
+        self.facts = self.incoming[b.0 as usize].take().unwrap_or_default();
         for v in &self.func.block(b).ops {
             if let Some(op) = self.func.op(*v) {
                 self.op(*v, op)?;
@@ -159,8 +248,8 @@ impl Select<'_> {
 
     fn op(&mut self, v: Value, op: &Op) -> Result<(), Refused> {
         match op {
-            // A run cannot use up what all of these take.
-            Op::Budget(..) | Op::Present(_) => {}
+            Op::Budget(_, price) => self.spend(*price),
+            Op::Present(_) => {}
             Op::Check(space, extents) => self.check(*space, extents, false),
             Op::Proved(space, extents) => self.check(*space, extents, true),
             Op::NonZero(a, _) => self.non_zero(*a),
@@ -181,8 +270,22 @@ impl Select<'_> {
         Ok(())
     }
 
+    /// Takes that much from the budget, or traps.
+    fn spend(&mut self, price: u32) {
+        let Some(budget) = self.budget else { return };
+        let (trap, next) = (self.trap(), self.code.block());
+        let price = price.cast_signed();
+        self.branch(Cond::Lt, true, budget, Src::Imm(price), trap, next);
+        self.at = next;
+        self.alu(Alu::Sub, true, budget, Src::Imm(price));
+    }
+
+    fn trap(&mut self) -> Label {
+        self.way(Exit::Trap)
+    }
+
     fn non_zero(&mut self, v: Value) {
-        let (zero, trap) = (Src::Imm(0), self.action(self.options.trap));
+        let (zero, trap) = (Src::Imm(0), self.trap());
         let limbs = self.limbs(v);
         let next = self.code.block();
         for (i, limb) in limbs.iter().enumerate() {
@@ -197,23 +300,44 @@ impl Select<'_> {
         let made = match helper {
             Helper::ChecksumAdd | Helper::ChecksumSub => self.checksum(helper == Helper::ChecksumSub, args[0], args[1]),
             Helper::IsPresent => self.constant(1),
-            Helper::Moved => self.constant(0),
-            Helper::InfoClear => {
-                self.clear_info();
+            Helper::Hash => self.hash(args),
+            Helper::Checksum => self.sum_of(args[0], args[1], false),
+            Helper::ChecksumValid => self.sum_of(args[0], args[1], true),
+            Helper::Find(table) | Helper::Peek(table) => self.find(table, args[0], matches!(helper, Helper::Find(_)), site)?,
+            Helper::Insert(table) => self.insert(table, args[0], site)?,
+            Helper::DeleteEntry(table) => self.delete(table, args[0], site)?,
+            Helper::EntryLoad(table, at) => {
+                self.values[v.0 as usize] = self.entry_load(table, at, args[0], self.func.width(v));
                 return Ok(());
             }
+            Helper::Moved => self.moved(),
+            _ if self.without_result(helper, args)? => return Ok(()),
             _ => return Err(Refused::at(site, refusal(helper))),
         };
         self.values[v.0 as usize] = vec![made];
         Ok(())
     }
 
+    /// Helpers that give nothing.
+    fn without_result(&mut self, helper: Helper, args: &[Value]) -> Result<bool, Refused> {
+        match helper {
+            Helper::InfoClear => self.clear_info(),
+            Helper::EntryStore(table, at) => self.entry_store(table, at, args[0], args[1]),
+            Helper::PullHead => self.pull(args[0]),
+            Helper::PushHead => self.push(args[0]),
+            Helper::Unpull => self.unpull(args[0]),
+            Helper::TrimTail => self.trim(args[0]),
+            Helper::GrowTail => self.grow(args[0]),
+            Helper::SetTime => self.set_time(args[0]),
+            Helper::Inside => self.inside_packet(args[0], args[1]),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
     fn terminator(&mut self, b: Block) -> Result<(), Refused> {
         match &self.func.block(b).end {
-            Terminator::Jump(e) => {
-                let to = self.edge(e, &self.facts.clone());
-                self.ends(End::Jump(to));
-            }
+            Terminator::Jump(e) => self.go(b, e, &self.facts.clone()),
             Terminator::Branch(c, yes, no) => {
                 let (on_yes, on_no) = (self.code.block(), self.code.block());
                 let proof = self.jump_if(*c, on_yes, on_no)?;
@@ -221,51 +345,71 @@ impl Select<'_> {
                     let mut facts = self.facts.clone();
                     proof.iter().filter(|p| p.on == holds).for_each(|p| facts.learn(p.pointer, p.bytes));
                     self.at = label;
-                    let to = self.edge(edge, &facts);
-                    self.ends(End::Jump(to));
+                    self.go(b, edge, &facts);
                 }
             }
-            Terminator::Switch(v, cases, default) => self.switch(*v, cases, default),
+            Terminator::Switch(v, cases, default) => self.switch(b, *v, cases, default),
             Terminator::Send(port) => {
-                let of_port = self.options.ports.iter().find(|(p, _)| p == port);
-                let action = self.action(of_port.map_or(self.options.send, |(_, action)| *action));
-                self.ends(End::Jump(action));
+                let to = self.way(Exit::Port(*port));
+                self.ends(End::Jump(to));
             }
-            Terminator::Drop(_) => {
-                let action = self.action(self.options.drop);
-                self.ends(End::Jump(action));
+            Terminator::Drop(reason) => {
+                let to = self.way(Exit::Drop(*reason));
+                self.ends(End::Jump(to));
             }
         }
         Ok(())
     }
 
-    /// Passes the arguments of an edge, and says where it goes. A block without circles has none of its parameters among them.
-    fn edge(&mut self, e: &Edge, facts: &Facts) -> Label {
-        let to = e.block.0 as usize;
+    /// Goes along an edge, with its arguments. Round a loop arguments may be parameters.
+    fn go(&mut self, from: Block, e: &Edge, facts: &Facts) {
+        let (to, back) = (e.block.0 as usize, self.position[e.block.0 as usize] <= self.position[from.0 as usize]);
         match &mut self.incoming[to] {
+            _ if back => {}
             Some(known) => known.meet(facts),
-            none => *none = Some(facts.clone()),
+            none => *none = Some(if self.budget.is_some() && self.func.changes_geometry() { Facts::default() } else { facts.clone() }),
         }
+        let mut moves = Vec::new();
         for (param, arg) in self.func.block(e.block).params.iter().zip(&e.args) {
             let width = self.func.width(*param);
             if self.values[param.0 as usize].is_empty() {
                 self.values[param.0 as usize] = (0..limbs(width)).map(|_| self.code.register()).collect();
             }
-            let small = self.small(*arg);
             for (i, dst) in self.values[param.0 as usize].clone().into_iter().enumerate() {
-                match (small, i) {
-                    (Some(c), _) => self.set(dst, if i == 0 { c } else { 0 }),
-                    _ => {
-                        let src = self.limbs(*arg)[i];
-                        self.copy_to(dst, src);
-                    }
-                }
+                moves.push((dst, *arg, i));
             }
         }
-        self.labels[to]
+        if back {
+            let kept: Vec<(Reg, Reg)> = moves.iter().map(|(dst, arg, i)| (*dst, self.argument(None, *arg, *i, true))).collect();
+            kept.into_iter().for_each(|(dst, src)| self.copy_to(dst, src));
+            let out = self.trap();
+            return self.ends(End::Again { again: self.labels[to], out });
+        }
+        for (dst, arg, i) in moves {
+            self.argument(Some(dst), arg, i, self.heads[to]);
+        }
+        self.ends(End::Jump(self.labels[to]));
     }
 
-    fn switch(&mut self, v: Value, cases: &[(u32, Edge)], default: &Edge) {
+    /// A limb of an argument, in the register or in a new one.
+    fn argument(&mut self, dst: Option<Reg>, arg: Value, limb: usize, of_head: bool) -> Reg {
+        let dst = dst.unwrap_or_else(|| self.code.register());
+        match self.small(arg) {
+            Some(c) => {
+                self.set(dst, if limb == 0 { c } else { 0 });
+                if of_head && self.budget.is_some() {
+                    self.alu(Alu::Or, true, dst, Src::Reg(self.zero));
+                }
+            }
+            None => {
+                let src = self.limbs(arg)[limb];
+                self.copy_to(dst, src);
+            }
+        }
+        dst
+    }
+
+    fn switch(&mut self, b: Block, v: Value, cases: &[(u32, Edge)], default: &Edge) {
         let (mut places, mut numbers): (Vec<&Edge>, HashMap<&Edge, usize>) = (Vec::new(), HashMap::new());
         let mut keys = std::collections::BTreeMap::new();
         for (key, e) in cases {
@@ -283,8 +427,7 @@ impl Select<'_> {
         let facts = self.facts.clone();
         for (label, e) in labels.into_iter().zip(places.into_iter().chain([default])) {
             self.at = label;
-            let to = self.edge(e, &facts);
-            self.ends(End::Jump(to));
+            self.go(b, e, &facts);
         }
     }
 
@@ -310,14 +453,30 @@ impl Select<'_> {
         }
     }
 
-    /// Where packets are treated so.
-    fn action(&mut self, action: Action) -> Label {
-        if let Some(label) = self.actions.get(&action) {
+    /// Where a run ends so.
+    fn way(&mut self, exit: Exit) -> Label {
+        let way = (self.unit.ways)(exit);
+        if let Some(label) = self.ways.get(&way) {
             return *label;
         }
         let (label, at) = (self.code.block(), self.at);
-        self.actions.insert(action, label);
+        self.ways.insert(way, label);
         self.at = label;
+        match way {
+            Way::Give(number) => self.set(RESULT, number.into()),
+            Way::Action(action) => {
+                if !matches!(action, Action::Drop | Action::Aborted) {
+                    self.settle();
+                }
+                self.act(action);
+            }
+        }
+        self.at = at;
+        label
+    }
+
+    /// The result for an action.
+    pub fn act(&mut self, action: Action) {
         let code = match action {
             Action::Aborted => 0,
             Action::Drop => 1,
@@ -327,50 +486,47 @@ impl Select<'_> {
                 self.set(Reg(1), u64::from(interface));
                 self.set(Reg(2), 0);
                 self.emit(Inst::Call { function: REDIRECT, args: 2 });
-                self.at = at;
-                return label;
+                return;
             }
         };
         self.set(RESULT, code);
-        self.at = at;
-        label
     }
 
-    fn emit(&mut self, inst: Inst) {
+    pub fn emit(&mut self, inst: Inst) {
         self.code.blocks[self.at.0 as usize].insts.push(inst);
     }
 
-    fn ends(&mut self, end: End) {
+    pub fn ends(&mut self, end: End) {
         self.code.blocks[self.at.0 as usize].end = end;
     }
 
-    fn branch(&mut self, cond: Cond, wide: bool, a: Reg, b: Src, yes: Label, no: Label) {
+    pub fn branch(&mut self, cond: Cond, wide: bool, a: Reg, b: Src, yes: Label, no: Label) {
         self.ends(End::Branch { cond, wide, a, b, yes, no });
     }
 
     /// `dst = dst op src`
-    fn alu(&mut self, op: Alu, wide: bool, dst: Reg, src: Src) {
+    pub fn alu(&mut self, op: Alu, wide: bool, dst: Reg, src: Src) {
         self.emit(Inst::Alu { op, wide, dst, src });
     }
 
     /// A new register with `a op b`.
-    fn made(&mut self, op: Alu, wide: bool, a: Reg, b: Src) -> Reg {
+    pub fn made(&mut self, op: Alu, wide: bool, a: Reg, b: Src) -> Reg {
         let dst = self.copy(a);
         self.alu(op, wide, dst, b);
         dst
     }
 
-    fn copy_to(&mut self, dst: Reg, src: Reg) {
+    pub fn copy_to(&mut self, dst: Reg, src: Reg) {
         self.alu(Alu::Mov, true, dst, Src::Reg(src));
     }
 
-    fn copy(&mut self, src: Reg) -> Reg {
+    pub fn copy(&mut self, src: Reg) -> Reg {
         let dst = self.code.register();
         self.copy_to(dst, src);
         dst
     }
 
-    fn set(&mut self, dst: Reg, value: u64) {
+    pub fn set(&mut self, dst: Reg, value: u64) {
         match (u32::try_from(value), i32::try_from(value.cast_signed())) {
             (Ok(small), _) => self.alu(Alu::Mov, false, dst, Src::Imm(small.cast_signed())),
             (_, Ok(negative)) => self.alu(Alu::Mov, true, dst, Src::Imm(negative)),
@@ -378,14 +534,14 @@ impl Select<'_> {
         }
     }
 
-    fn constant(&mut self, value: u64) -> Reg {
+    pub fn constant(&mut self, value: u64) -> Reg {
         let dst = self.code.register();
         self.set(dst, value);
         dst
     }
 
     /// A right operand for instructions on 64 or 32 bits.
-    fn immediate(&mut self, value: u64, wide: bool) -> Src {
+    pub fn immediate(&mut self, value: u64, wide: bool) -> Src {
         match (i32::try_from(value.cast_signed()), u32::try_from(value)) {
             (Ok(small), _) => Src::Imm(small),
             (_, Ok(bits)) if !wide => Src::Imm(bits.cast_signed()),
@@ -443,8 +599,8 @@ fn limbs_of(ty: Type) -> usize {
 /// Why work that the runtime does elsewhere is not done here.
 fn refusal(helper: Helper) -> String {
     match helper {
-        Helper::Scan(_) | Helper::Copy(..) | Helper::Checksum | Helper::ChecksumValid | Helper::CrcPacket(_) | Helper::FieldCmp(_) => {
-            format!("'{helper}' goes over bytes in a loop, whose end the kernel's verifier does not see")
+        Helper::Scan(_) | Helper::Copy(..) | Helper::CrcPacket(_) | Helper::FieldCmp(_) => {
+            format!("'{helper}' goes over a whole range of bytes")
         }
         Helper::CoproIn(..) | Helper::CoproOut(..) | Helper::CoproInvoke(..) | Helper::CoproShow(_) => {
             "a coprocessor, for which the kernel has nothing".to_owned()
@@ -452,6 +608,7 @@ fn refusal(helper: Helper) -> String {
         Helper::SetTimer(_) => "a timer: XDP runs when packets come, and at no other time".to_owned(),
         Helper::SendCopy(_) | Helper::Create | Helper::Hold | Helper::Take => "more packets than the one that came".to_owned(),
         Helper::Receive(_) => "a packet that is asked for: XDP gives packets, none can be asked for".to_owned(),
+        Helper::SetWire => "another length on the wire: XDP knows one length of a packet".to_owned(),
         _ => format!("'{helper}'"),
     }
 }

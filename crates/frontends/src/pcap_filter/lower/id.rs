@@ -32,8 +32,19 @@ impl Lower<'_> {
                 self.ether_host(mac, quals.dir)
             }
             Id::Mac(_) => Err(self.error("a MAC address needs `ether`").help(format!("write `ether host {}`", self.text()))),
-            Id::Arcnet => Err(self.error("`$` begins an ARCnet address, and netvm reads no ARCnet captures")),
+            Id::Arcnet(address) => self.arcnet(quals, address),
         }
+    }
+
+    fn arcnet(&mut self, quals: Quals, address: u8) -> Res<IrId> {
+        if self.layout.link != Link::Arcnet {
+            let name = self.layout.link.name();
+            return Err(self.error(format!("`$` begins an ARCnet address, and {name} has none")));
+        }
+        if quals.proto != Some(Proto::Link) || !matches!(quals.kind, Kind::Default | Kind::Host) {
+            return Err(self.error("an ARCnet address needs `link`").help(format!("write `link host {}`", self.text())));
+        }
+        self.arcnet_host(address, quals.dir)
     }
 
     fn text(&self) -> &str {
@@ -209,7 +220,7 @@ impl Lower<'_> {
     }
 
     fn ether_name(&mut self, name: &str, dir: Dir) -> Res<IrId> {
-        if self.layout.link != Link::Ethernet {
+        if !self.layout.link.has_macs() {
             return self.ether_host([0; 6], dir);
         }
         match names::ether_host(name) {

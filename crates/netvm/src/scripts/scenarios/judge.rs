@@ -2,7 +2,7 @@
 
 use super::run::{Found, Packets};
 use super::{Awaited, Call, Scenario};
-use crate::application::NodeStats;
+use crate::application::{NodeStats, Stats};
 use std::collections::BTreeMap;
 
 /// What is not as the scenario says, in words.
@@ -73,13 +73,18 @@ fn of_call(call: &Call, value: &Result<String, String>) -> Option<String> {
 
 /// Packets dropped, by element and reason. Elements without a name of their own have their class's; a trap is a trap, wherever.
 pub fn drops(found: &Found) -> BTreeMap<(String, String), u64> {
+    drops_of(&found.stats)
+}
+
+/// Packets dropped in a run of those statistics, likewise.
+pub fn drops_of(stats: &Stats) -> BTreeMap<(String, String), u64> {
     let of = |(name, class, node): &(String, String, NodeStats)| {
         let name = if name.contains('@') { class.clone() } else { name.clone() };
         let reason = |reason: &String| if reason.contains(" instruction ") { "trap".to_owned() } else { reason.clone() };
         node.drops.iter().map(|(why, count)| ((name.clone(), reason(why)), *count)).collect::<Vec<_>>()
     };
     let mut all = BTreeMap::new();
-    for (key, count) in found.stats.nodes.iter().flat_map(of) {
+    for (key, count) in stats.nodes.iter().flat_map(of) {
         *all.entry(key).or_default() += count;
     }
     all

@@ -26,7 +26,7 @@ mod judge;
 pub mod packet;
 pub mod run;
 
-pub use judge::{drops, judge, shown};
+pub use judge::{drops, drops_of, judge, shown};
 
 use crate::engines::{EngineInfo, Settings};
 use run::{Found, Job};

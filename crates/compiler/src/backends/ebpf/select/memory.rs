@@ -1,17 +1,11 @@
 //! Accesses: to the packet by pointers that have been compared with its end, to constants and to what lasts by places in maps, to info memory on
 //! the stack, where the verifier wants addresses aligned.
 
-use super::super::Map;
-use super::super::lir::{Alu, Cond, End, FRAME, Inst, Reg, Size, Src};
+use super::super::lir::{Alu, Cond, End, Inst, Reg, Size, Src};
 use super::super::proofs::MOST_OFFSET;
 use super::{Select, limbs};
 use crate::mir::{Extent, Order, Value};
 use netil::table::Space;
-
-/// The map of what nobody writes to, by the name that loaders give it.
-const CONSTANTS: &str = ".rodata";
-/// The map of data memory, shared memory and the exception table.
-const STATE: &str = ".data";
 
 impl Select<'_> {
     /// The register that points to the packet's beginning plus a value of bounded size.
@@ -46,7 +40,7 @@ impl Select<'_> {
         match space {
             Space::Packet => Home::Packet,
             Space::Initialised => Home::Constants(self.program.module().data.len() as u32),
-            Space::Data => Home::Lasting { start: 0, size: self.layout.data },
+            Space::Data => Home::Lasting { start: self.layout.start, size: self.layout.data },
             Space::Shared => Home::Lasting { start: self.layout.shared_at(), size: self.layout.shared },
             Space::Info => Home::Frame(self.program.module().info_size),
         }
@@ -78,10 +72,10 @@ impl Select<'_> {
         let Some(found) = self.bounded(home.size(), at, bytes) else { return (self.data, 0, 8) };
         let (map, start) = match home {
             Home::Frame(_) => return self.in_frame(found, at.1),
-            Home::Lasting { start, .. } => (self.state(), start),
+            Home::Lasting { start, .. } => (self.maps.state(), start),
             _ => {
-                let start = self.table(self.program.module().data.clone());
-                (self.constants(), start)
+                let start = self.maps.constant(self.program.module().data.clone());
+                (self.maps.constants(), start)
             }
         };
         let base = self.code.register();
@@ -96,11 +90,11 @@ impl Select<'_> {
     }
 
     fn in_frame(&mut self, at: At, offset: u32) -> (Reg, i32, u32) {
-        let bottom = -self.layout.info.cast_signed();
+        let (frame, bottom) = (self.info_frame(), self.unit.frame.info_at());
         match at {
-            At::Constant(c) => (FRAME, bottom + c.cast_signed(), 1 << c.trailing_zeros().min(3)),
+            At::Constant(c) => (frame, bottom + c.cast_signed(), 1 << c.trailing_zeros().min(3)),
             At::Register(x) => {
-                let base = self.copy(FRAME);
+                let base = self.copy(frame);
                 self.alu(Alu::Add, true, base, Src::Reg(x));
                 (base, bottom + offset.cast_signed(), 1)
             }
@@ -109,20 +103,26 @@ impl Select<'_> {
 
     /// Info memory begins with zeros.
     pub fn clear_info(&mut self) {
-        for at in 1..=self.layout.info / 8 {
-            self.emit(Inst::Store { base: FRAME, offset: -8 * at as i16, size: Size::B8, src: Src::Imm(0) });
+        let base = self.info_frame();
+        for at in 1..=self.unit.frame.info / 8 {
+            self.emit(Inst::Store { base, offset: -8 * at as i16, size: Size::B8, src: Src::Imm(0) });
         }
     }
 
     /// An entry of the exception table.
     pub fn exception(&mut self, entry: u32) -> Reg {
-        let (map, base) = (self.state(), self.code.register());
-        self.emit(Inst::Address { dst: base, map, offset: self.layout.exceptions_at() + 4 * entry });
-        base
+        self.state_at(self.layout.exceptions_at() + 4 * entry)
+    }
+
+    /// The address of a byte of what lasts.
+    pub fn state_at(&mut self, offset: u32) -> Reg {
+        let (map, dst) = (self.maps.state(), self.code.register());
+        self.emit(Inst::Address { dst, map, offset });
+        dst
     }
 
     /// A pointer and an offset from which so many bytes are in the packet: tested for, unless that is known.
-    fn prove(&mut self, (addr, offset): (Value, u32), size: u32) -> (Reg, u32) {
+    pub fn prove(&mut self, (addr, offset): (Value, u32), size: u32) -> (Reg, u32) {
         let (x, constant) = self.bounds.split(self.func, addr);
         let from = constant + u64::from(offset);
         let Some(bytes) = u32::try_from(from + u64::from(size)).ok().filter(|bytes| *bytes <= MOST_OFFSET) else {
@@ -140,25 +140,30 @@ impl Select<'_> {
             }
             Some(x) => self.pointer(x),
         };
+        self.prove_at(pointer, bytes);
+        (pointer, from as u32)
+    }
+
+    /// Traps unless so many bytes behind a pointer are in the packet.
+    pub fn prove_at(&mut self, pointer: Reg, bytes: u32) {
         if self.facts.range(pointer) < bytes {
-            let (trap, next) = (self.action(self.options.trap), self.code.block());
+            let (trap, next) = (self.trap(), self.code.block());
             self.until(pointer, bytes, Cond::Gt, trap, next);
             self.at = next;
             self.facts.learn(pointer, bytes);
         }
-        (pointer, from as u32)
     }
 
     /// Traps; what follows is never reached.
     fn never(&mut self) {
-        let trap = self.action(self.options.trap);
+        let trap = self.trap();
         self.ends(End::Jump(trap));
         self.at = self.code.block();
     }
 
     /// Traps if a value is greater; else the value in a register of its own, which the verifier knows to be so small.
-    fn at_most(&mut self, v: Reg, most: u32) -> Reg {
-        let (trap, next) = (self.action(self.options.trap), self.code.block());
+    pub fn at_most(&mut self, v: Reg, most: u32) -> Reg {
+        let (trap, next) = (self.trap(), self.code.block());
         let v = self.kept(v);
         self.branch(Cond::Gt, true, v, Src::Imm(most.cast_signed()), trap, next);
         self.at = next;
@@ -178,7 +183,7 @@ impl Select<'_> {
         (0..limbs(width) as u32).map(|limb| self.load_limb(place, order, bytes, limb)).collect()
     }
 
-    fn load_limb(&mut self, (base, offset, most): (Reg, i32, u32), order: Order, bytes: u32, limb: u32) -> Reg {
+    pub fn load_limb(&mut self, (base, offset, most): (Reg, i32, u32), order: Order, bytes: u32, limb: u32) -> Reg {
         let count = (bytes - 8 * limb).min(8);
         let first = match order {
             Order::Big => bytes - 8 * limb - count,
@@ -220,7 +225,7 @@ impl Select<'_> {
         }
     }
 
-    fn store_limb(&mut self, (base, offset, most): (Reg, i32, u32), order: Order, count: u32, v: Reg) {
+    pub fn store_limb(&mut self, (base, offset, most): (Reg, i32, u32), order: Order, count: u32, v: Reg) {
         let mut done = 0;
         for (size, n) in pieces(count, most) {
             let below = if order == Order::Big { count - done - n } else { done };
@@ -231,39 +236,6 @@ impl Select<'_> {
             self.emit(Inst::Store { base, offset: (offset + done.cast_signed()) as i16, size, src: Src::Reg(part) });
             done += n;
         }
-    }
-
-    /// The map of constants.
-    pub fn constants(&mut self) -> u32 {
-        self.map(CONSTANTS, true, Vec::new)
-    }
-
-    /// The map of what lasts from packet to packet, with what the init handler left there.
-    fn state(&mut self) -> u32 {
-        let layout = self.layout.clone();
-        self.map(STATE, false, || layout.bytes())
-    }
-
-    fn map(&mut self, name: &str, read_only: bool, data: impl FnOnce() -> Vec<u8>) -> u32 {
-        let at = self.maps.iter().position(|map| map.name == name).unwrap_or_else(|| {
-            self.maps.push(Map { name: name.to_owned(), data: data(), read_only });
-            self.maps.len() - 1
-        });
-        at as u32
-    }
-
-    /// Puts constants into their map; where they begin.
-    pub fn table(&mut self, bytes: Vec<u8>) -> u32 {
-        if let Some(at) = self.tables.get(&bytes) {
-            return *at;
-        }
-        let map = self.constants();
-        let data = &mut self.maps[map as usize].data;
-        data.resize(data.len().next_multiple_of(8), 0);
-        let at = data.len() as u32;
-        data.extend_from_slice(&bytes);
-        self.tables.insert(bytes, at);
-        at
     }
 }
 
@@ -277,6 +249,16 @@ fn pieces(count: u32, most: u32) -> Vec<(Size, u32)> {
         }
     }
     pieces
+}
+
+/// The accesses that go over so many bytes, each with its place.
+pub(super) fn spread(bytes: u32) -> Vec<(Size, u32)> {
+    let mut at = 0;
+    let place = |(size, n): (Size, u32)| {
+        at += n;
+        (size, at - n)
+    };
+    pieces(bytes, 8).into_iter().map(place).collect()
 }
 
 /// Where a memory is.

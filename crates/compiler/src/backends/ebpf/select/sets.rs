@@ -60,9 +60,9 @@ impl Select<'_> {
             true => table.iter().flat_map(|v| v.to_le_bytes()).collect(),
             false => table.iter().flat_map(|v| (*v as u32).to_le_bytes()).collect(),
         };
-        let offset = self.table(bytes);
+        let offset = self.maps.constant(bytes);
         let at = self.code.register();
-        let map = self.constants();
+        let map = self.maps.constants();
         self.emit(Inst::Address { dst: at, map, offset });
         let scaled = self.made(Alu::Lsh, true, index, Src::Imm(if wide { 3 } else { 2 }));
         self.alu(Alu::Add, true, at, Src::Reg(scaled));

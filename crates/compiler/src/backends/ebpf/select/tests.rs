@@ -7,7 +7,7 @@ use crate::mir::{Op, Value};
 use netil::ops::{BinOp, CmpOp};
 
 /// What holds where a branch went one way: so many bytes behind a pointer are in the packet.
-pub(super) struct Proof {
+pub(in super::super) struct Proof {
     pub pointer: Reg,
     pub bytes: u32,
     /// Where the condition holds, or where it does not.
@@ -59,7 +59,8 @@ impl Select<'_> {
             return None;
         }
         let signed = matches!(op, CmpOp::Lts | CmpOp::Les | CmpOp::Gts | CmpOp::Ges);
-        let wide = width > 32;
+        // An entry of a table is a pointer, which is compared with 0 as a whole.
+        let wide = width > 32 || self.entries[a.0 as usize];
         if signed && !matches!(width, 32 | 64) {
             let (a, b) = (self.reg(a), self.reg(b));
             let (a, b) = (self.signed(a, width), self.signed(b, width));

@@ -56,7 +56,7 @@ impl Select<'_> {
                 self.emit(Inst::Load { dst, base, offset: 0, size: Size::B4 });
                 dst
             }
-            Op::TimeSeconds | Op::TimeMicros | Op::TimeNanos => return Err(Refused::whole("the time of arrival, which XDP does not tell")),
+            Op::TimeSeconds | Op::TimeMicros | Op::TimeNanos => self.time(op),
             Op::Random(site) => return Err(Refused::at(*site, "a random number of netvm's, which is a function of the packet's number")),
             other => return Err(Refused::whole(format!("'{other}'"))),
         }])
@@ -340,7 +340,7 @@ impl Select<'_> {
             self.cut(low, 32);
             low
         };
-        let (trap, next) = (self.action(self.options.trap), self.code.block());
+        let (trap, next) = (self.trap(), self.code.block());
         self.branch(Cond::Eq, true, low, Src::Reg(r), next, trap);
         self.at = next;
         self.cut(r, 32);

@@ -1,0 +1,105 @@
+//! `netvm run --target xdp`: a configuration as one program in the kernel, at the interfaces of its devices, until a signal.
+
+use super::{Args, configuration};
+use crate::commands::xdp::{attach, told};
+use crate::failure::{self, Failure, Outcome};
+use crate::out::Out;
+use crate::signals::Signals;
+use netvm::application::{Application, Graph, Settings, native};
+use netvm::engines;
+use netvm::io::bpf;
+use netvm::io::device::Spec;
+use netvm::targets::{XdpLoaded, XdpWorld};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub(super) fn run(args: &Args, target: &str, application: &Application) -> Outcome {
+    if target != "xdp" {
+        return Err(Failure::usage(format_args!("configurations run on the target xdp; '{target}' is none that they run on")));
+    }
+    let named = interfaces(args, application)?;
+    let refused = |error: std::io::Error| Failure::failed(format_args!("XDP: {}", told(&error)));
+    let index = |(device, name): (&String, &String)| {
+        let index = bpf::interface(name).map_err(|error| Failure::failed(format_args!("interface {name}: {error}")))?;
+        Ok((device.clone(), index))
+    };
+    let indices = named.iter().map(index).collect::<Outcome<BTreeMap<String, u32>>>()?;
+    let made = application.xdp(&indices, XdpWorld::Kernel)?;
+    let (read, instructions) = (made.devices(), made.program().insts.len());
+    let signals = Signals::watch()?;
+    signals.end_with_terminal()?;
+    let loaded = made.load().map_err(refused)?;
+    let mut links = Vec::new();
+    for device in &read {
+        links.push(
+            attach(&loaded.program, indices[device], args.xdp_mode)
+                .map_err(|error| Failure::failed(format_args!("XDP on {}: {}", named[device], told(&error))))?,
+        );
+    }
+    let shown: Vec<String> = read.iter().map(|device| format!("{} ({device})", named[device])).collect();
+    failure::eprint_lossy(&format!("running on {}: {instructions} instructions of XDP; an interrupt ends the run", shown.join(", ")));
+    let begun = Instant::now();
+    while !signals.stop() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(links);
+    end(args, application, &loaded, begun.elapsed().as_secs_f64())
+}
+
+/// By device of the configuration its interface.
+fn interfaces(args: &Args, application: &Application) -> Outcome<BTreeMap<String, String>> {
+    let mut settings = Settings::default();
+    for map in &args.maps {
+        configuration::device(map, application, &mut settings)?;
+    }
+    let mut named = BTreeMap::new();
+    for (device, spec) in settings.live {
+        match spec {
+            Spec::Interface(name) => drop(named.insert(device, name)),
+            Spec::Tap(name) => {
+                return Err(Failure::usage(format_args!("--map {device}=tap:{name}: XDP programs are at interfaces, dev:IF")));
+            }
+        }
+    }
+    if let Some(device) = settings.devices.keys().chain(settings.outputs.keys()).next() {
+        return Err(Failure::usage(format_args!("--map {device}: with --target xdp devices are interfaces, dev:IF")));
+    }
+    let Some(on) = &args.on else { return Ok(named) };
+    let read: Vec<String> = application.devices(native::READERS).into_iter().filter(|device| !named.contains_key(device)).collect();
+    let [device] = &read[..] else {
+        return Err(Failure::usage(format_args!(
+            "--on {on}: the configuration reads {} devices; --map DEVICE=dev:IF says which",
+            read.len()
+        )));
+    };
+    named.insert(device.clone(), on.clone());
+    Ok(named)
+}
+
+/// Tells what was asked for.
+fn end(args: &Args, application: &Application, loaded: &XdpLoaded, seconds: f64) -> Outcome {
+    let refused = |error: std::io::Error| Failure::failed(format_args!("XDP: {error}"));
+    let stats = loaded.stats().map_err(refused)?;
+    let mut handlers = Vec::new();
+    if !args.handlers.is_empty() {
+        let mut graph = graph(application)?;
+        for (instance, memory) in loaded.memories().map_err(refused)? {
+            graph.set_memory(instance, &memory);
+        }
+        match args.json {
+            true => handlers = configuration::asked(&mut graph, &args.handlers)?,
+            false => configuration::say_handlers(&mut graph, &args.handlers)?,
+        }
+    }
+    configuration::tell(args, &stats, handlers, seconds)
+}
+
+/// The configuration without packets, for its handlers.
+fn graph(application: &Application) -> Outcome<Graph> {
+    let devices = application.devices(native::READERS).into_iter();
+    let replays = devices.map(|device| (device, Arc::default())).collect();
+    let settings = Settings { replays, ..Settings::default() };
+    let host = Box::new(configuration::Terminal { out: Out::new(), signals: Signals::watch()?, only_err: false, asked: None });
+    Ok(application.start(engines::find("interp").unwrap_or(&engines::AUTO), engines::Settings::default(), settings, host)?)
+}

@@ -1,0 +1,401 @@
+//! Elements of an application as one program: the main function leads each packet from element to element, which are functions of their own.
+//!
+//! ```text
+//! main:  frame ─ by the interface ─▶ element(context, port, frame) ─ by the number that it gives ─▶ next element … ─▶ an end: an action
+//! ```
+//!
+//! Info memory is in main's frame. A way that leads back is a loop, of which the kernel limits the rounds; a packet that goes round too often is dropped.
+//! Elements have their own data memory, exception table and tables. Counts are in an array map with a value for each processor: see [`Counted`].
+//!
+//! Source: NetVM paper, section 5.2; the kernel's Documentation/bpf (functions called within a program, since Linux 4.16).
+
+use super::layout::{INTERFACE_AT, Layout, MEMORY_AT};
+use super::lir::{Cond, End as Ending, FRAME, Inst, Label, RESULT, Reg, Size, Src};
+use super::maps::{Keyed, Kind, Maps};
+use super::select::{Exit, Frame, Unit, Way};
+use super::{Action, Program, Refused, World, allocate, finish, joined, needs, optimised, scratch, select, table_maps};
+use crate::mir::Func;
+use netil::Verified;
+use netil::exec::DropReason;
+use netil::module::HandlerKind;
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+/// An element.
+#[derive(Clone, Debug)]
+pub struct Element<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its program.
+    pub program: &'a Verified,
+    /// Where its output ports lead, by their ids; packets that leave by others are dropped.
+    pub links: Vec<(u32, Link)>,
+}
+
+/// Where packets go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Link {
+    /// Into an element, by its input port with that id.
+    Element(usize, u32),
+    /// To an end.
+    End(usize),
+}
+
+/// Where packets leave the application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The element that stands there, and the elements before it that pass packets as they are.
+    pub names: Vec<String>,
+    /// What is done with them.
+    pub action: Action,
+}
+
+/// What is linked.
+#[derive(Clone, Debug, Default)]
+pub struct Application<'a> {
+    /// Its elements.
+    pub elements: Vec<Element<'a>>,
+    /// Its ends.
+    pub ends: Vec<End>,
+    /// Where packets go that come in by an interface, by its index; those from others are the kernel's.
+    pub entries: Vec<(u32, Link)>,
+    /// Where the time and the interface come from.
+    pub world: World,
+}
+
+/// What a place of the map of counts counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Counted {
+    /// Packets that came into an element.
+    Into(usize),
+    /// Packets that an element dropped: why, or it trapped.
+    Dropped(usize, Option<DropReason>),
+    /// Packets that left an element by that port, if it has several.
+    Out(usize, u32),
+    /// Packets that came in by an interface, by its number among entries.
+    Entered(usize),
+    /// Packets that came to an end.
+    At(usize),
+    /// Packets that went round too often.
+    Rounds,
+}
+
+/// A program, and where to find things in its maps.
+#[derive(Clone, Debug)]
+pub struct Linked {
+    /// The program.
+    pub program: Program,
+    /// The number of the map of counts, and what each of its places counts.
+    pub counts: (usize, Vec<Counted>),
+    /// By element where its data memory is in the state map, and how long it is.
+    pub data: Vec<(u32, u32)>,
+    /// By element the maps of its tables.
+    pub tables: Vec<Vec<Option<u32>>>,
+}
+
+/// What the target does not admit, and in which element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// The element.
+    pub element: Option<usize>,
+    /// Why.
+    pub refused: Refused,
+}
+
+impl From<Refused> for Wrong {
+    fn from(refused: Refused) -> Self {
+        Self { element: None, refused }
+    }
+}
+
+/// The numbers that functions give: of a link, from [`DROPPED`] on of a reason to drop, or this of a trap.
+const TRAPPED: u32 = 1 << 16;
+const DROPPED: u32 = TRAPPED + 1;
+/// Where the interface is in what the kernel gives a program.
+const INGRESS: i16 = 12;
+/// The kernel's function that looks up a place of a map.
+const LOOK_UP: i32 = 1;
+/// Places of the stack that functions take besides what they say: rounding, and the kernel's count of rounds.
+const SPARE: usize = 8;
+
+/// One program of an application.
+///
+/// # Errors
+/// An element does what the target does not admit, or they are too large together.
+pub fn link(app: &Application<'_>) -> Result<Linked, Wrong> {
+    let parts = parts(app)?;
+    let mut maps = Maps::default();
+    let tables: Vec<Vec<Result<u32, String>>> =
+        app.elements.iter().zip(&parts).map(|(e, part)| table_maps(e.program, &part.layout, e.name, &mut maps)).collect();
+    let all = parts.iter().fold(Frame::default(), |all, part| {
+        let needs = needs(&part.func);
+        Frame { info: all.info.max(part.layout.info), moves: all.moves | needs.moves, times: all.times | needs.times }
+    });
+    let reasons: Vec<RefCell<Vec<DropReason>>> = parts.iter().map(|_| RefCell::default()).collect();
+    let mut codes = Vec::new();
+    for (n, (element, part)) in app.elements.iter().zip(&parts).enumerate() {
+        let ways = |exit| Way::Give(given(element, &reasons[n], exit));
+        let Part { func, layout } = part;
+        let unit =
+            Unit { program: element.program, func, layout, ways: &ways, frame: all, world: app.world, tables: &tables[n], called: true };
+        codes.push(select::select(&unit, &mut maps).map_err(|refused| Wrong { element: Some(n), refused })?);
+    }
+    let reasons: Vec<Vec<DropReason>> = reasons.into_iter().map(RefCell::into_inner).collect();
+    let counted = counted(app, &reasons);
+    let counts = maps.keyed(
+        "counts",
+        Keyed { kind: Kind::PerCpuArray, key_size: 4, value_size: 8, capacity: counted.len() as u32, entries: Vec::new() },
+    );
+    let mut main = Main { app, reasons: &reasons, counted: &counted, counts, frame: all }.code(&mut maps)?;
+    let (made, places) = finish(&mut main, (all.size() as usize + 8) / 8, allocate::PLACES)?;
+    let mut functions = vec![("netvm".to_owned(), made)];
+    let room = allocate::PLACES.saturating_sub(places + SPARE);
+    for (n, code) in codes.iter_mut().enumerate() {
+        let element = &app.elements[n];
+        let made = finish(code, scratch(element.program) as usize / 8, room).map_err(|refused| Wrong { element: Some(n), refused })?.0;
+        functions.push((element.name.to_owned(), made));
+    }
+    let layouts: Vec<&Layout> = parts.iter().map(|part| &part.layout).collect();
+    Ok(Linked {
+        program: joined(functions, maps, &layouts),
+        counts: (counts as usize, counted),
+        data: layouts.iter().map(|layout| (layout.start, layout.data)).collect(),
+        tables: tables.into_iter().map(|of| of.into_iter().map(Result::ok).collect()).collect(),
+    })
+}
+
+/// An element's handler, and where its memories are.
+struct Part {
+    func: Func,
+    layout: Layout,
+}
+
+fn parts(app: &Application<'_>) -> Result<Vec<Part>, Wrong> {
+    let (mut parts, mut start) = (Vec::new(), MEMORY_AT);
+    for (n, element) in app.elements.iter().enumerate() {
+        let wrong = |refused| Wrong { element: Some(n), refused };
+        if element.program.shared_size() > 0 {
+            return Err(wrong(Refused::whole("memory that it shares with other elements")));
+        }
+        let part = Part { func: optimised(element.program).map_err(wrong)?, layout: Layout::new(element.program, start).map_err(wrong)? };
+        start = part.layout.end();
+        parts.push(part);
+    }
+    Ok(parts)
+}
+
+/// The number that says how a run ended.
+fn given(element: &Element<'_>, reasons: &RefCell<Vec<DropReason>>, exit: Exit) -> u32 {
+    match exit {
+        Exit::Port(port) => {
+            let link = element.links.iter().position(|(p, _)| *p == port);
+            link.map_or_else(|| given(element, reasons, Exit::Drop(DropReason::Verdict)), |link| link as u32)
+        }
+        Exit::Trap => TRAPPED,
+        Exit::Drop(reason) => {
+            let mut reasons = reasons.borrow_mut();
+            let at = reasons.iter().position(|known| *known == reason).unwrap_or(reasons.len());
+            if at == reasons.len() {
+                reasons.push(reason);
+            }
+            DROPPED + at as u32
+        }
+    }
+}
+
+fn counted(app: &Application<'_>, reasons: &[Vec<DropReason>]) -> Vec<Counted> {
+    let of_element = |(n, reasons): (usize, &Vec<DropReason>)| {
+        let dropped = reasons.iter().map(|reason| Counted::Dropped(n, Some(*reason))).collect::<Vec<_>>();
+        let links = &app.elements[n].links;
+        let out = links.iter().filter(|_| links.len() > 1).map(|(port, _)| Counted::Out(n, *port));
+        [Counted::Into(n), Counted::Dropped(n, None)].into_iter().chain(dropped).chain(out).collect::<Vec<_>>()
+    };
+    let elements = reasons.iter().enumerate().flat_map(of_element);
+    let ends = (0..app.ends.len()).map(Counted::At);
+    elements.chain((0..app.entries.len()).map(Counted::Entered)).chain(ends).chain([Counted::Rounds]).collect()
+}
+
+/// The main function.
+struct Main<'a, 'b> {
+    app: &'a Application<'b>,
+    reasons: &'a [Vec<DropReason>],
+    counted: &'a [Counted],
+    counts: u32,
+    frame: Frame,
+}
+
+impl Main<'_, '_> {
+    fn code(&self, maps: &mut Maps) -> Result<super::lir::Code, Refused> {
+        let Some(first) = self.app.elements.first() else { return Err(Refused::whole("an application without elements")) };
+        let func = Func { kind: HandlerKind::Push, blocks: Vec::new(), values: Vec::new(), module_sets: 0, sets: Vec::new() };
+        let (layout, ways) = (Layout::default(), |_| Way::Action(Action::Drop));
+        let unit = Unit {
+            program: first.program,
+            func: &func,
+            layout: &layout,
+            ways: &ways,
+            frame: self.frame,
+            world: self.app.world,
+            tables: &[],
+            called: false,
+        };
+        Ok(select::build(&unit, maps, |s| self.fill(s)))
+    }
+
+    fn fill(&self, s: &mut select::Select<'_>) {
+        let interface = self.interface(s);
+        s.begin_frame();
+        let mut b = Ways { main: self, port: s.code.register(), calls: Vec::new(), ends: HashMap::new(), position: self.positions() };
+        b.calls = self.app.elements.iter().map(|_| s.code.block()).collect();
+        for (n, (index, link)) in self.app.entries.iter().enumerate() {
+            let (here, next) = (s.code.block(), s.code.block());
+            s.branch(Cond::Eq, false, interface, Src::Imm(index.cast_signed()), here, next);
+            s.at = here;
+            b.count(s, Counted::Entered(n));
+            b.go(s, None, *link);
+            s.at = next;
+        }
+        s.act(Action::Pass);
+        for n in 0..self.app.elements.len() {
+            b.element(s, n);
+        }
+    }
+
+    fn interface(&self, s: &mut select::Select<'_>) -> Reg {
+        let dst = s.code.register();
+        let (base, offset) = match self.app.world {
+            World::Kernel => (s.context, INGRESS),
+            World::Map => (s.state_at(INTERFACE_AT), 0),
+        };
+        s.emit(Inst::Load { dst, base, offset, size: Size::B4 });
+        dst
+    }
+
+    /// Elements in the order in which packets come to them, so that few ways lead back.
+    fn positions(&self) -> Vec<usize> {
+        let links = |n: usize| self.app.elements[n].links.iter().filter_map(|(_, link)| element(*link));
+        let (mut seen, mut order) = (vec![false; self.app.elements.len()], Vec::new());
+        for start in self.app.entries.iter().filter_map(|(_, link)| element(*link)).chain(0..self.app.elements.len()) {
+            let mut stack = if std::mem::replace(&mut seen[start], true) { Vec::new() } else { vec![(start, 0)] };
+            while let Some((n, next)) = stack.pop() {
+                let Some(to) = links(n).nth(next) else {
+                    order.push(n);
+                    continue;
+                };
+                stack.push((n, next + 1));
+                if !std::mem::replace(&mut seen[to], true) {
+                    stack.push((to, 0));
+                }
+            }
+        }
+        let mut position = vec![0; order.len()];
+        order.iter().rev().enumerate().for_each(|(at, n)| position[*n] = at);
+        position
+    }
+}
+
+fn element(link: Link) -> Option<usize> {
+    if let Link::Element(n, _) = link { Some(n) } else { None }
+}
+
+/// The blocks of main.
+struct Ways<'m, 'a, 'b> {
+    main: &'m Main<'a, 'b>,
+    /// The register with the port that a packet comes in by.
+    port: Reg,
+    /// By element where it is called.
+    calls: Vec<Label>,
+    ends: HashMap<Counted, Label>,
+    position: Vec<usize>,
+}
+
+impl Ways<'_, '_, '_> {
+    /// Goes along a link from an element.
+    fn go(&mut self, s: &mut select::Select<'_>, from: Option<usize>, link: Link) {
+        match link {
+            Link::End(end) => {
+                let to = self.end(s, Counted::At(end), self.main.app.ends[end].action);
+                s.ends(Ending::Jump(to));
+            }
+            Link::Element(n, port) => {
+                s.set(self.port, port.into());
+                let again = self.calls[n];
+                if from.is_some_and(|from| self.position[n] <= self.position[from]) {
+                    let out = self.end(s, Counted::Rounds, Action::Drop);
+                    s.ends(Ending::Again { again, out });
+                } else {
+                    s.ends(Ending::Jump(again));
+                }
+            }
+        }
+    }
+
+    /// Where packets end so, and are counted.
+    fn end(&mut self, s: &mut select::Select<'_>, counted: Counted, action: Action) -> Label {
+        if let Some(label) = self.ends.get(&counted) {
+            return *label;
+        }
+        let (label, at) = (s.code.block(), s.at);
+        self.ends.insert(counted, label);
+        s.at = label;
+        self.count(s, counted);
+        if !matches!(action, Action::Drop | Action::Aborted) {
+            s.settle();
+        }
+        s.act(action);
+        s.at = at;
+        label
+    }
+
+    /// Adds one to a count.
+    fn count(&self, s: &mut select::Select<'_>, counted: Counted) {
+        let Some(place) = self.main.counted.iter().position(|known| *known == counted) else { return };
+        let key = -(self.main.frame.size().cast_signed() + 8) as i16;
+        s.emit(Inst::Store { base: FRAME, offset: key, size: Size::B4, src: Src::Imm(place as i32) });
+        s.emit(Inst::Map { dst: Reg(1), map: self.main.counts });
+        s.copy_to(Reg(2), FRAME);
+        s.alu(super::lir::Alu::Add, true, Reg(2), Src::Imm(key.into()));
+        s.emit(Inst::Call { function: LOOK_UP, args: 2 });
+        let (value, some, join) = (s.copy(RESULT), s.code.block(), s.code.block());
+        s.branch(Cond::Ne, true, value, Src::Imm(0), some, join);
+        s.at = some;
+        let count = s.code.register();
+        s.emit(Inst::Load { dst: count, base: value, offset: 0, size: Size::B8 });
+        s.alu(super::lir::Alu::Add, true, count, Src::Imm(1));
+        s.emit(Inst::Store { base: value, offset: 0, size: Size::B8, src: Src::Reg(count) });
+        s.ends(Ending::Jump(join));
+        s.at = join;
+    }
+
+    /// Calls an element, and goes on where it sends the packet.
+    fn element(&mut self, s: &mut select::Select<'_>, n: usize) {
+        s.at = self.calls[n];
+        self.count(s, Counted::Into(n));
+        let (context, port) = (s.context, self.port);
+        s.copy_to(Reg(1), context);
+        s.copy_to(Reg(2), port);
+        s.copy_to(Reg(3), FRAME);
+        s.emit(Inst::Own { function: n as u32 + 1, args: 3 });
+        let gave = s.copy(RESULT);
+        for (i, (port, link)) in self.main.app.elements[n].links.iter().enumerate() {
+            self.case(s, gave, i as u32, |ways, s| {
+                ways.count(s, Counted::Out(n, *port));
+                ways.go(s, Some(n), *link);
+            });
+        }
+        for (i, reason) in self.main.reasons[n].iter().enumerate() {
+            let to = self.end(s, Counted::Dropped(n, Some(*reason)), Action::Drop);
+            self.case(s, gave, DROPPED + i as u32, |_, s| s.ends(Ending::Jump(to)));
+        }
+        let to = self.end(s, Counted::Dropped(n, None), Action::Drop);
+        s.ends(Ending::Jump(to));
+    }
+
+    fn case(&mut self, s: &mut select::Select<'_>, gave: Reg, number: u32, then: impl FnOnce(&mut Self, &mut select::Select<'_>)) {
+        let (here, next) = (s.code.block(), s.code.block());
+        s.branch(Cond::Eq, true, gave, Src::Imm(number.cast_signed()), here, next);
+        s.at = here;
+        then(self, s);
+        s.at = next;
+    }
+}
