@@ -41,17 +41,6 @@ pub(super) fn link(application: &Application, settings: Settings) -> Result<Opti
     Ok(Some((plan, Box::new(linked))))
 }
 
-/// Which elements are linked of those that may be: each member's tables are its own, and no packet comes to the
-/// limit on its copies, which only the graph counts.
-pub(super) fn plan(application: &Application, links: &dyn Fn(u32) -> bool) -> Plan {
-    if copies_too_often(application) {
-        return Plan::default();
-    }
-    Plan::new(application, &|instance| links(instance) && !application.shares(instance), &|instance| {
-        native::looks_at_annotations(&application.instances[instance as usize].class)
-    })
-}
-
 /// Whether more copies might be made of one packet than the graph lets pass.
 pub(super) fn copies_too_often(application: &Application) -> bool {
     let queues = |instance: u32| {
@@ -63,11 +52,19 @@ pub(super) fn copies_too_often(application: &Application) -> bool {
     copies::most(application, &queues) > MAX_WAY_COPIES.into()
 }
 
+/// Which elements are linked of those that may be: each member's tables are its own, and no packet comes to the
+/// limit on its copies, which only the graph counts.
+pub(super) fn plan(application: &Application, links: &dyn Fn(u32) -> bool) -> Plan {
+    if copies_too_often(application) {
+        return Plan::default();
+    }
+    Plan::new(application, &|instance| links(instance) && !application.shares(instance), &|instance| {
+        native::looks_at_annotations(&application.instances[instance as usize].class)
+    })
+}
+
 /// Elements whose machine code is chained; `None` if there are none.
 pub(super) fn chained(application: &Application, graph: &Graph) -> Option<Made> {
-    if copies_too_often(application) {
-        return None;
-    }
     let member = |instance: u32, ways: &[(u32, Way)]| {
         let program = application.instances[instance as usize].program()?;
         let member = chain::Member::of(graph.engine(instance as usize)?, ways)?;
