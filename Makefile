@@ -1,6 +1,6 @@
 # netvm. `make help` says what there is. Prerequisites: a Rust toolchain (rustup), a C compiler, make.
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint bench fuzz conformance conformance-p4 compare-print docs build install dist clean
+.PHONY: help demo check test lint bench fuzz conformance conformance-p4 conformance-filters compare-print docs build install dist clean
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -51,6 +51,11 @@ conformance: ## run the tests of Click's sources in CLICK=DIR (NAMES='IPFilter Q
 conformance-p4: ## run the STF tests of p4c's sources in P4C=DIR (NAMES='gauntlet' for some): which pass, fail, and fail as is known
 	@cargo build --release --quiet -p netvm-cli
 	@cargo run --quiet -p xtask -- conformance-p4 $(NETVM) $(P4C) $(NAMES)
+
+conformance-filters: ## run libpcap's tests of filters, of its sources in LIBPCAP=DIR (NAMES='wlan' for some): which come out right, and which otherwise as is known
+	@scripts/packages tcpdump
+	@cargo build --release --quiet -p netvm-cli
+	@cargo run --quiet -p xtask -- conformance-filters $(NETVM) $(LIBPCAP) $(NAMES)
 
 compare-print: ## hold printed lines against tcpdump's on the captures under DIR: the share that is the same, by protocol, and what differs
 	@scripts/packages tcpdump

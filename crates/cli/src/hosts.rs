@@ -18,6 +18,12 @@ impl Hosts {
         Self::parse(&text).map_err(|(line, why)| Failure::failed(format_args!("--hosts {}: line {line}: {why}", path.display())))
     }
 
+    /// The text of a file, whose lines are all right.
+    pub(crate) fn text(path: &Path) -> Outcome<String> {
+        Self::read(path)?;
+        std::fs::read_to_string(path).map_err(|error| Failure::failed(format_args!("--hosts {}: {error}", path.display())))
+    }
+
     /// The name of an address.
     pub(crate) fn name(&self, address: IpAddr) -> Option<&str> {
         self.0.get(&address).map(String::as_str)

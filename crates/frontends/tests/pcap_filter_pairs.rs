@@ -52,7 +52,9 @@ fn list(random: &mut Random) -> String {
             format!("{not}({})", parts.join(" and "))
         })
         .collect();
-    terms.join(if not.is_empty() { " or " } else { " and " })
+    // Negated terms make a list with `and`, others with `or`; the other way about there is none.
+    let unlike = random.one_in(8);
+    terms.join(if not.is_empty() != unlike { " or " } else { " and " })
 }
 
 #[test]

@@ -4,6 +4,8 @@ use crate::frame::Frame;
 use crate::host::{Host, Job};
 use compiler::mir::{Call, Helper};
 use netil::budget::Budget;
+use netil::exec::State;
+use netil::set::Set;
 use netil::wide;
 
 /// Bytes of the slot for a call's arguments.
@@ -53,7 +55,7 @@ pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
 }
 
 /// Whether the packet is where and what it was when that has been done.
-fn leaves_packet(helper: Helper) -> bool {
+pub(crate) fn leaves_packet(helper: Helper) -> bool {
     let reads = matches!(helper, Helper::Scan(_) | Helper::FieldCmp(_) | Helper::Inside | Helper::Moved | Helper::IsPresent);
     let sums = matches!(helper, Helper::Checksum | Helper::ChecksumValid | Helper::ChecksumAdd | Helper::ChecksumSub);
     reads || sums || matches!(helper, Helper::CrcPacket(_) | Helper::Crc(_) | Helper::Hash)
@@ -67,6 +69,25 @@ pub(crate) fn refresh(frame: &mut Frame, buffer: &mut netil::exec::ExchangeBuffe
     frame.time_ns = buffer.time_ns;
     frame.info = buffer.info.as_mut_ptr();
     frame.present = buffer.is_present().into();
+    frame.moved = buffer.moved();
+}
+
+/// See [`crate::frame::EntryFn`].
+///
+/// # Safety
+/// Called only by compiled code: `frame` is the frame it was given, of a handler other than a filter, `table` one of its program's.
+pub(crate) unsafe extern "C" fn entry(frame: *mut Frame, table: u32, entry: u32) -> *mut u8 {
+    // SAFETY: the frame outlives the call of compiled code, which does not run while this function does.
+    let frame = unsafe { &mut *frame };
+    // SAFETY: as in `call`.
+    let host = unsafe { &mut *frame.host.cast::<Host<'_, '_>>() };
+    // Filters have no tables.
+    host.machine.as_mut().map_or(std::ptr::null_mut(), |m| value_of(m.state, table, entry))
+}
+
+/// Where an entry's value lies, until the table is asked for something else; null if there is none.
+pub(crate) fn value_of(state: &mut State, table: u32, entry: u32) -> *mut u8 {
+    state.tables[table as usize].value_mut(entry).map_or(std::ptr::null_mut(), <[u8]>::as_mut_ptr)
 }
 
 /// See [`crate::frame::WideFn`].
@@ -79,16 +100,24 @@ pub(crate) unsafe extern "C" fn wide_job(frame: *mut Frame, index: u32, operands
     let frame = unsafe { &*frame };
     // SAFETY: `Jit::enter` stored a host that nothing else uses before compiled code returns.
     let host = unsafe { &*frame.host.cast::<Host<'_, '_>>() };
-    let job: Job = host.jobs[index as usize];
+    // SAFETY: compiled code stored the operands of that job, and has room for its result.
+    unsafe { run_job(host.jobs[index as usize], &host.program.module().sets, operands, result) }
+}
+
+/// Does a job on operands at these addresses.
+///
+/// # Safety
+/// There is an address for each operand, of as many limbs as it is wide, and `result` has room for the job's result.
+pub(crate) unsafe fn run_job(job: Job, sets: &[Set], operands: *const *const u64, result: *mut u64) -> u32 {
     let widths = job.operands();
-    // SAFETY: the lowering stored one address per operand.
+    // SAFETY: the caller stored one address per operand.
     let addresses = unsafe { std::slice::from_raw_parts(operands, widths.len()) };
     let limbs = |(at, width): (&*const u64, &u16)| {
         // SAFETY: each address is that of a stack slot with the operand's limbs.
         unsafe { std::slice::from_raw_parts(*at, wide::limbs(*width)) }
     };
     let values: Vec<&[u64]> = addresses.iter().zip(&widths).map(limbs).collect();
-    match job.run(&values, &host.program.module().sets) {
+    match job.run(&values, sets) {
         Err(flag) => flag.into(),
         Ok(limbs) => {
             // SAFETY: the result's slot has as many limbs as its width takes, and the operands are no longer used.

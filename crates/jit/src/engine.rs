@@ -1,7 +1,7 @@
 //! The engine: builds frames, calls compiled code, reads what it gives back.
 
 use crate::JitError;
-use crate::calls::{call, refresh, wide_job};
+use crate::calls::{call, entry, refresh, wide_job};
 use crate::frame::{Frame, exit};
 use crate::host::Host;
 use crate::lower::Shape;
@@ -66,6 +66,16 @@ impl JitEngine {
         let interpreter = Interpreter::new(Arc::clone(&program));
         Ok(Self { program, interpreter, push, pull, select, wire_lens: Vec::new(), times: Vec::new() })
     }
+
+    /// The push handler and its code, in the shape for one packet, which filters do not have from the start; `None` if it cannot be compiled.
+    pub(crate) fn push_unit(&self) -> Option<(Arc<Func>, Arc<Unit>)> {
+        let handler = self.push.as_ref()?;
+        let unit = match &handler.run {
+            Some(unit) => Arc::clone(unit.as_ref().ok()?),
+            None => Arc::new(Unit::new(&handler.func, self.program.module(), Shape::Run).ok()?),
+        };
+        Some((Arc::clone(&handler.func), unit))
+    }
 }
 
 impl Handler {
@@ -90,6 +100,10 @@ impl Handler {
 impl Engine for JitEngine {
     fn name(&self) -> &'static str {
         "jit"
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
     }
 
     fn program(&self) -> &Arc<Verified> {
@@ -205,11 +219,13 @@ fn frame(program: &Verified, unit: &Unit, state: &mut State, exceptions: &mut [u
         tables: unit.table_pointers.as_ptr(),
         call,
         wide: wide_job,
+        entry,
         port: 0,
         budget: state.budget,
         trap_site: 0,
         budget_start: state.budget,
         present: 1,
+        moved: 0,
         host: null_mut(),
         frames: null(),
         count: 0,
@@ -253,7 +269,8 @@ fn one(
     disposition(result, kind, frame.trap_site)
 }
 
-fn disposition(result: u64, kind: HandlerKind, inst: u32) -> Disposition {
+/// What compiled code says of the packet.
+pub(crate) fn disposition(result: u64, kind: HandlerKind, inst: u32) -> Disposition {
     let number = (result >> 32) as u32;
     match result & 0xffff_ffff {
         exit::PORT => Disposition::Port(number),

@@ -17,12 +17,15 @@ pub(crate) struct Frame {
     pub tables: *const *const u64,
     pub call: CallFn,
     pub wide: WideFn,
+    pub entry: EntryFn,
     pub port: u32,
     pub budget: u32,
     pub trap_site: u32,
     pub budget_start: u32,
     /// 0 if the packet was given up.
     pub present: u32,
+    /// Bytes pulled from the packet's head less bytes pushed, modulo 2^32.
+    pub moved: u32,
     /// A `Host`, for the runtime's side of a call.
     pub host: *mut std::ffi::c_void,
     /// Pairs of address and length, as in `[&[u8]]`.
@@ -38,6 +41,9 @@ pub(crate) type CallFn = unsafe extern "C" fn(*mut Frame, u32, *mut u32) -> u64;
 /// Wide arithmetic in the runtime: frame, index of the job, addresses of the operands, address of the result; gives a flag.
 pub(crate) type WideFn = unsafe extern "C" fn(*mut Frame, u32, *const *const u64, *mut u64) -> u32;
 
+/// Finds a table's entry: frame, table, entry; gives the address of its value, or null if there is none.
+pub(crate) type EntryFn = unsafe extern "C" fn(*mut Frame, u32, u32) -> *mut u8;
+
 macro_rules! offsets {
     ($($name:ident = $field:ident),* $(,)?) => {
         $(pub(crate) const $name: i32 = offset_of!(Frame, $field) as i32;)*
@@ -46,7 +52,7 @@ macro_rules! offsets {
 
 offsets! {
     PACKET = packet, PACKET_LEN = packet_len, WIRE_LEN = wire_len, TIME_NS = time_ns, INFO = info, DATA = data, SHARED = shared,
-    INITIALISED = initialised, EXCEPTIONS = exceptions, TABLES = tables, CALL = call, WIDE = wide, PORT = port, BUDGET = budget,
+    INITIALISED = initialised, EXCEPTIONS = exceptions, TABLES = tables, CALL = call, WIDE = wide, ENTRY = entry, MOVED = moved, PORT = port, BUDGET = budget,
     TRAP_SITE = trap_site, BUDGET_START = budget_start, PRESENT = present, FRAMES = frames, COUNT = count, BITS = bits, WIRE_LENS = wire_lens,
     TIMES = times,
 }

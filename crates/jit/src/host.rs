@@ -138,7 +138,7 @@ fn from_le_bytes(bytes: &[u8]) -> u64 {
 }
 
 /// Helpers that only read the packet.
-fn read_only(helper: Helper, args: &[u32], packet: &[u8], budget: &mut Budget) -> Result<u32, TrapKind> {
+pub(crate) fn read_only(helper: Helper, args: &[u32], packet: &[u8], budget: &mut Budget) -> Result<u32, TrapKind> {
     let mut bytes = || machine::field(packet, args[0], args[1], budget);
     Ok(match helper {
         Helper::Scan(size) => machine::scan(packet, size, args[0], args[1], budget)?,

@@ -11,6 +11,7 @@
 #![allow(unsafe_code, reason = "calling machine code, and being called by it, is what this crate is for")]
 
 mod calls;
+pub mod chain;
 mod engine;
 mod frame;
 mod host;

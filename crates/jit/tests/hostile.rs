@@ -383,3 +383,18 @@ fn the_last_address_of_a_packet() {
     let mut jit = JitEngine::new(program).unwrap();
     assert_eq!(run_one(&mut jit, &mut state, ExchangeBuffer::borrowed(&[0; 60])), Disposition::Trap(trap));
 }
+
+/// A packet grown to 65,000 bytes and copied without end: 32 copies, then a trap, in each engine.
+#[test]
+fn bytes_of_copies_are_bounded() {
+    let program = program("segment .push .maxstacksize 4 pop push 64940 pkt.grow again: pkt.senddup 1 jump again ends");
+    let mut engines: [Box<dyn Engine>; 2] =
+        [Box::new(Interpreter::new(Arc::clone(&program))), Box::new(JitEngine::new(Arc::clone(&program)).unwrap())];
+    for engine in &mut engines {
+        let (mut state, mut out) = (State::plain(&program).unwrap(), Outcome::default());
+        let mut burst = [ExchangeBuffer::borrowed(&[0; 60]), ExchangeBuffer::borrowed(&[0; 60])];
+        engine.run(HandlerKind::Push, &mut burst, &mut state, &mut out);
+        let trap = Disposition::Trap(Trap { kind: TrapKind::Copies, handler: HandlerKind::Push, inst: 3 });
+        assert_eq!((out.dispositions.as_slice(), out.clones.len()), (&[trap; 2][..], 2 * 32));
+    }
+}

@@ -4,11 +4,41 @@
 //! it begins; what the manual calls bulk instructions. The charge comes when operands and bounds are known to be good and before any
 //! effect, so that a trap for it leaves nothing half done, and it depends on operands and lengths alone, not on how an engine does the
 //! work. So a run handles at most `PIECE` bytes for each unit of its budget.
+//!
+//! An instruction on values of more than 128 bits, which engines do limb by limb, has a [`price`] that
+//! its widths decide. It is paid before anything else that the
+//! instruction does.
 
 use crate::exec::TrapKind;
+use crate::module::Inst;
+use crate::ops::BinOp;
+use crate::table::{Op, Sem};
 
 /// Bytes that a bulk instruction handles for 1.
 pub const PIECE: u64 = 256;
+
+/// Values of up to so many bits are worked on for nothing.
+const FREE_BITS: u32 = 128;
+/// Products of so many limbs with limbs for 1.
+const PRODUCTS: u32 = 32;
+
+/// What an instruction costs for the width of its values: nothing up to 128 bits. Above, a division costs the square of the limbs (it goes bit by bit), a
+/// multiplication 1 for every 32 of that, a shift or rotation its limbs, and all else 1.
+pub fn price(inst: &Inst) -> u32 {
+    let bits = match inst.op.row().sem {
+        Sem::WideBin(_) | Sem::WideUn(_) | Sem::WideCmp(_) | Sem::WideLoad(_) | Sem::WideStore(_) => inst.imm[0],
+        Sem::Own if matches!(inst.op, Op::WZext | Op::WSext | Op::WTrunc | Op::WSlice | Op::WSelect) => inst.imm[0].max(inst.imm[1]),
+        Sem::Own if inst.op == Op::WConcat => inst.imm[0].saturating_add(inst.imm[1]),
+        _ => 0,
+    };
+    match inst.op.row().sem {
+        _ if bits <= FREE_BITS => 0,
+        Sem::WideBin(BinOp::Div | BinOp::Mod) => bits.div_ceil(64).pow(2),
+        Sem::WideBin(BinOp::Mul) => bits.div_ceil(64).pow(2).div_ceil(PRODUCTS),
+        Sem::WideBin(op) if op.is_shift() => bits.div_ceil(64),
+        _ => 1,
+    }
+}
 
 /// What is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +48,11 @@ impl Budget {
     /// Takes 1, for a backward branch or a call.
     pub fn step(&mut self) -> Result<(), TrapKind> {
         self.take(1)
+    }
+
+    /// Takes a price that is known already.
+    pub fn units(&mut self, n: u32) -> Result<(), TrapKind> {
+        self.take(n.into())
     }
 
     /// Takes the price of so many bytes; nothing for none.
@@ -36,6 +71,29 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wide_values_cost_by_their_limbs() {
+        let program = |text: &str| {
+            let text = format!("segment .push .maxstacksize 400 {text} ret 0 ends");
+            crate::asm::assemble(&text, "test").unwrap().push.unwrap().code.iter().map(price).max()
+        };
+        for (text, wanted) in [
+            ("w.div 128", 0),
+            ("w.add 129", 1),
+            ("w.div 129", 9),
+            ("w.mod 2048", 1024),
+            ("w.mul 2048", 32),
+            ("w.rol 2048", 32),
+            ("w.eq 2048", 1),
+            ("w.zext 8, 256", 1),
+            ("w.concat 64, 65", 1),
+            ("w.slice 200, 7, 0", 1),
+            ("add", 0),
+        ] {
+            assert_eq!(program(text), Some(wanted), "{text}");
+        }
+    }
 
     #[test]
     fn a_piece_is_paid_when_begun() {

@@ -7,7 +7,7 @@
 //! Source: NetVM paper, section 5.2; architecture, "Bursts".
 
 use crate::app::{Application, Body, End, Wire, port_id};
-use crate::exec::{CloneOut, Disposition, ExchangeBuffer, State};
+use crate::exec::{CloneOut, Disposition, State};
 use crate::module::PortKind;
 use crate::pool::Pool;
 use std::collections::BTreeSet;
@@ -21,21 +21,15 @@ pub struct Ended {
     pub disposition: Disposition,
 }
 
-/// A packet that is in no slot, as what it is a copy of.
-#[derive(Clone, Debug)]
-pub struct Loose {
-    /// The packet.
-    pub buffer: ExchangeBuffer<'static>,
-    /// How often it was led back.
-    pub rounds: u32,
-    /// The tag of the slot that its arrival was in.
-    pub tag: u32,
-}
-
 /// Who has the members' states, and takes what leaves. The slots that it is told of are its own from then on.
 pub trait Host {
     /// A member's state.
     fn state(&mut self, member: u32) -> &mut State;
+
+    /// The first packet of a burst comes to a member, with that time; asked for where a cluster [takes single packets](Cluster::takes_single_packets).
+    fn comes(&mut self, member: u32, time_ns: u64) {
+        let _ = (member, time_ns);
+    }
 
     /// Whether the next burst's members are to say, of the first packets, each time that they begin and end, and before each packet the number of members in the same way, though nothing is
     /// run between: what takes so long is the saying.
@@ -62,17 +56,6 @@ pub trait Host {
     /// The same of packets that are there, as it is known.
     fn ended_there(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
         self.ended(ended, slots, pool);
-    }
-
-    /// Packets of one arrival that went out by an exit, in no slots: nothing happens between them.
-    fn exit_loose(&mut self, exit: u32, packets: Vec<Loose>, pool: &mut Pool);
-
-    /// A packet in no slot went no further, by a port that nothing is connected to, or by one that leads back once too often.
-    fn end_loose(&mut self, ended: Ended, packet: Loose, pool: &mut Pool);
-
-    /// How often the burst's packets were led back before they came here.
-    fn rounds(&self) -> u32 {
-        0
     }
 
     /// A packet whose element has sent copies, which come first, or that goes where the next packet may be influenced; before the next one is run.
@@ -105,6 +88,11 @@ pub trait Cluster: Send {
 
     /// Whether [`Self::run`] copies packets that are [late](crate::pool::Late).
     fn brings(&self) -> bool {
+        false
+    }
+
+    /// Whether it is worth its while to run a burst of one packet: little is done once for each burst.
+    fn takes_single_packets(&self) -> bool {
         false
     }
 

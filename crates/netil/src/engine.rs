@@ -19,6 +19,11 @@ pub trait Engine: Send {
     /// The program.
     fn program(&self) -> &Arc<Verified>;
 
+    /// The engine itself, for who makes engines of this kind work together.
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        None
+    }
+
     /// Another engine for the same program, for another thread; what was compiled is shared.
     fn another(&self) -> Box<dyn Engine>;
 

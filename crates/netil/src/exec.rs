@@ -18,9 +18,11 @@ use std::fmt;
 pub const MAX_HELD: usize = 65536;
 /// The most bytes of packets that a NetPE may hold back.
 pub const MAX_HELD_BYTES: usize = 256 << 20;
-/// The most copies that one handler run may send. It bounds the memory of what waits to be sent, to 64 MiB a packet; the budget is a
+/// The most copies that one handler run may send. With [`MAX_COPIED`] it bounds the memory of what waits to be sent; the budget is a
 /// bound on time, and one that pays for that much leaves room for many times as much memory.
 pub const MAX_COPIES: u32 = 1024;
+/// The most bytes of copies, packets and info memory, that one handler run may send: a jumbo frame to 200 ports. Copies of a burst wait together.
+pub const MAX_COPIED: u32 = 2 << 20;
 /// Words in a NetPE's exception table.
 pub const EXCEPTIONS: usize = 16;
 /// What one handler run may spend ([`crate::budget`]), unless the state says otherwise.
@@ -41,7 +43,7 @@ pub enum TrapKind {
     NoRoom,
     /// There is no packet to send or to change.
     NoPacket,
-    /// The handler would send more than [`MAX_COPIES`] copies.
+    /// The handler would send more than [`MAX_COPIES`] copies, or more than [`MAX_COPIED`] bytes of them.
     Copies,
     /// There is no entry to load from or store to.
     NoEntry,
@@ -94,7 +96,7 @@ impl fmt::Display for TrapKind {
             Self::Budget => f.write_str("budget of backward branches, calls and bytes used up"),
             Self::NoRoom => write!(f, "no room: packet would exceed {MAX_PACKET} bytes"),
             Self::NoPacket => f.write_str("no packet"),
-            Self::Copies => write!(f, "more than {MAX_COPIES} copies"),
+            Self::Copies => write!(f, "more than {MAX_COPIES} copies, or {MAX_COPIED} bytes of them"),
             Self::NoEntry => f.write_str("no entry"),
             Self::Coprocessor(unit, error) => write!(f, "coprocessor {unit}: {error}"),
         }
@@ -154,6 +156,8 @@ pub struct CloneOut {
     pub source: u32,
     /// The port it leaves by, before the packet itself.
     pub port: u32,
+    /// Bytes of this and of the copies that the same run sent before, packets and info memory.
+    pub copied: u32,
     /// The copy.
     pub buffer: ExchangeBuffer<'static>,
 }

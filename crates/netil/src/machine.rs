@@ -7,7 +7,7 @@
 //! branches, plain loads and stores.
 
 use crate::budget::Budget;
-use crate::exec::{CloneOut, ExchangeBuffer, MAX_COPIES, MAX_PACKET, Source, State, TrapKind};
+use crate::exec::{CloneOut, ExchangeBuffer, MAX_COPIED, MAX_COPIES, MAX_PACKET, Source, State, TrapKind};
 use crate::ops::CmpOp;
 use crate::table::Space;
 use crate::verify::Verified;
@@ -111,10 +111,16 @@ impl Machine<'_, '_> {
         if self.copies == MAX_COPIES {
             return Err(TrapKind::Copies);
         }
+        // Those of this run are last.
+        let before = self.clones.last().filter(|_| self.copies > 0).map_or(0, |copy| copy.copied);
+        let copied = u64::from(before) + self.bytes_of_packet();
+        if copied > u64::from(MAX_COPIED) {
+            return Err(TrapKind::Copies);
+        }
         budget.bytes(self.bytes_of_packet())?;
         self.copies += 1;
         let buffer = self.buffer.clone().into_owned();
-        self.clones.push(CloneOut { source: self.index, port, buffer });
+        self.clones.push(CloneOut { source: self.index, port, copied: copied as u32, buffer });
         Ok(())
     }
 

@@ -453,7 +453,8 @@ impl Slots {
         if self.slot(id).is_fresh() { &self.zeros } else { &self.memory[start..start + self.info_size()] }
     }
 
-    fn info_size(&self) -> usize {
+    /// Bytes of info memory of each packet.
+    pub fn info_size(&self) -> usize {
         self.zeros.len()
     }
 

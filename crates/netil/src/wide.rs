@@ -184,14 +184,30 @@ fn div_rem(width: u16, a: &[u64], b: &[u64]) -> Option<(Vec<u64>, Vec<u64>)> {
     let (mut q, mut r) = (vec![0; a.len()], vec![0; a.len()]);
     for i in (0..u32::from(width)).rev() {
         let overflow = r[r.len() - 1] >> 63 == 1;
-        let incoming = u64::from(bit(a, i));
-        r = add(&r, &r.clone(), incoming).0;
+        shift_in(&mut r, bit(a, i));
         if overflow || compare(&r, b).is_ge() {
-            r = sub(&r, b).0;
+            take_away(&mut r, b);
             q[i as usize / 64] |= 1 << (i % 64);
         }
     }
     Some((q, r))
+}
+
+/// Doubles a value and adds a bit.
+fn shift_in(v: &mut [u64], bit: bool) {
+    let mut low = u64::from(bit);
+    for limb in v {
+        (*limb, low) = (*limb << 1 | low, *limb >> 63);
+    }
+}
+
+fn take_away(a: &mut [u64], b: &[u64]) {
+    let mut borrow = false;
+    for (x, y) in a.iter_mut().zip(b) {
+        let (difference, first) = x.overflowing_sub(*y);
+        let (difference, second) = difference.overflowing_sub(borrow.into());
+        (*x, borrow) = (difference, first | second);
+    }
 }
 
 fn shift(op: BinOp, width: u16, a: &[u64], by: u32) -> Vec<u64> {

@@ -47,9 +47,11 @@ use ::frontends::c;
 use ::frontends::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
 use click::application::{Facts, Faults};
 use click::processing::Kind;
-use netil::app;
+use netil::module::HandlerKind;
+use netil::{Engine, Verified, app};
 use runtime::graph;
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -186,21 +188,47 @@ fn make(
     // Compiled C is for elements together, not for each by itself.
     let together = engine.name == engines::AHEAD || engine.name == engines::AUTO.name;
     let own = if together { engines::find(engines::JIT).unwrap_or(engine) } else { engine };
-    let make = |program| own.make(Arc::clone(&program), engines).map_err(|error| error.to_string());
+    let compiled = RefCell::new(Compiled::default());
+    let make = |program| compiled.borrow_mut().make(&program, |program| own.make(program, engines).map_err(|error| error.to_string()));
     let factories = graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make_for };
     Graph::new(application, &factories, settings, host)
 }
 
-/// Lets elements run as one where the engine is for that, or one after the other over bursts. The interpreter, which says what is meant, runs one packet at a time.
+/// What has been compiled: elements whose programs are equal share their code.
+#[derive(Default)]
+struct Compiled {
+    /// By how many instructions there are, which few programs have in common that are not equal.
+    engines: HashMap<usize, Vec<Box<dyn Engine>>>,
+}
+
+impl Compiled {
+    fn make(
+        &mut self,
+        program: &Arc<Verified>,
+        compile: impl FnOnce(Arc<Verified>) -> Result<Box<dyn Engine>, String>,
+    ) -> Result<Box<dyn Engine>, String> {
+        let module = program.module();
+        let size = [HandlerKind::Init, HandlerKind::Push, HandlerKind::Pull].map(|kind| module.handler(kind).map_or(0, |h| h.code.len()));
+        let alike = self.engines.entry(size.iter().sum()).or_default();
+        if let Some(known) = alike.iter().find(|engine| engine.program().module() == module) {
+            return Ok(known.another());
+        }
+        let engine = compile(Arc::clone(program))?;
+        alike.push(engine.another());
+        Ok(engine)
+    }
+}
+
+/// Lets elements run as one where the engine is for that. The interpreter, which says what is meant, runs one element after the other.
 fn link(application: &app::Application, graph: &mut Graph, engine: &EngineInfo, engines: engines::Settings) -> Result<(), Error> {
     if engine.name == engines::AHEAD {
         if let Some((plan, cluster)) = linked::link(application, engines)? {
             graph.link(application, plan, cluster);
         }
     } else if (engine.name == engines::AUTO.name || engine.name == engines::JIT)
-        && let Ok((plan, stages)) = linked::in_stages(application, graph)
+        && let Some((plan, chain)) = linked::chained(application, graph)
     {
-        graph.link(application, plan, stages);
+        graph.link(application, plan, chain);
     }
     if engine.name == engines::AUTO.name {
         let application = Arc::new(application.clone());

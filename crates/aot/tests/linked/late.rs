@@ -1,7 +1,7 @@
 //! Packets that the pool leaves to compiled code to copy are where they would be if it had copied them, however many sources take turns, and whichever forms run.
 
 use netil::asm::assemble;
-use netil::cluster::{Cluster, Ended, Host, Loose, Way};
+use netil::cluster::{Cluster, Ended, Host, Way};
 use netil::exec::{CloneOut, State};
 use netil::pool::{Even, Line, Lines, Pool};
 use netil::{Verified, verify};
@@ -44,14 +44,6 @@ impl Host for Out {
     fn ended(&mut self, _: Ended, slots: &[u32], pool: &mut Pool) {
         self.ends += slots.len();
         pool.give_back(slots);
-    }
-
-    fn exit_loose(&mut self, _: u32, packets: Vec<Loose>, _: &mut Pool) {
-        panic!("{packets:?}");
-    }
-
-    fn end_loose(&mut self, _: Ended, packet: Loose, _: &mut Pool) {
-        panic!("{packet:?}");
     }
 
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool) {

@@ -1,4 +1,4 @@
-//! Linked elements do what their programs do one after the other on the interpreter: what becomes of each packet, its bytes and annotations, copies, memories, and
+//! Linked elements, and those whose machine code is chained, do what their programs do one after the other on the interpreter: what becomes of each packet, its bytes and annotations, copies, memories, and
 //! when timers are set. What leaves by one exit does so in order, and all that came before a packet that leaves at once is there first. Where timers are set, bursts end
 //! here and there before the last packet.
 //!
@@ -14,9 +14,10 @@ mod sums;
 use compiler::backends::c::linked::{Member, Sizes, emit, supports};
 use compiler::mir::{Func, Helper, Op};
 use compiler::passes;
+use jit::chain;
 use netil::arbitrary::{Options, mixer, seeded_module, seeded_packet};
 use netil::asm::assemble;
-use netil::cluster::{Cluster, Ended, Host, Loose, Way};
+use netil::cluster::{Cluster, Ended, Host, Way};
 use netil::disasm::disassemble;
 use netil::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Outcome, State};
 use netil::module::{Entry, HandlerKind, PortKind};
@@ -133,7 +134,16 @@ struct Chain {
     /// Packets that came into each program, one after the other.
     entered: Vec<u64>,
     order: Order,
-    sizes: Sizes,
+    how: How,
+}
+
+/// How a chain runs.
+#[derive(Clone, Copy)]
+enum How {
+    /// As compiled C.
+    Linked(Sizes),
+    /// As machine code that is chained.
+    Chained,
 }
 
 impl Host for Chain {
@@ -166,14 +176,6 @@ impl Host for Chain {
 
     fn ended(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
         slots.iter().for_each(|slot| self.end(pool.tag(*slot), *slot, (ended, None, None)));
-    }
-
-    fn exit_loose(&mut self, exit: u32, packets: Vec<Loose>, _: &mut Pool) {
-        panic!("exit {exit}: compiled code has packets in slots, not {packets:?}");
-    }
-
-    fn end_loose(&mut self, ended: Ended, packet: Loose, _: &mut Pool) {
-        panic!("{ended:?}: compiled code has packets in slots, not {packet:?}");
     }
 
     fn leave(&mut self, ended: Ended, slot: u32, clones: Vec<CloneOut>, pool: &mut Pool) {
@@ -222,26 +224,39 @@ impl Chain {
         ways.into_iter().find(|(.., way)| [Way::Exit(exit), Way::LastExit(exit)].contains(way)).unwrap()
     }
 
-    /// The chain with that number; `None` if a program of it is not for C.
-    fn new(seed: u64, quick: bool) -> Option<Self> {
+    /// The chain with that number to run as compiled C; `None` if a program of it is not for C.
+    fn linkable(seed: u64, quick: bool) -> Option<Self> {
+        let chain = Self::new(seed, quick, 64);
+        chain.programs.iter().all(|p| supports(p, &optimised(p)).is_ok()).then_some(chain)
+    }
+
+    /// The chain with that number, of programs whose values have at most so many bits.
+    fn new(seed: u64, quick: bool, widest: u16) -> Self {
         let length = 1 + seed % 4;
         let statements = [3, 8, 20][(seed / 4 % 3) as usize];
         // All members functions of their own, the largest, none.
         let together = [0, 100, usize::MAX][(seed % 3) as usize];
         let program = |n: u64| {
-            let mut module = seeded_module(seed * 4 + n, &Options { statements, pull: false, widest: 64, ..Options::default() });
+            let mut module = seeded_module(seed * 4 + n, &Options { statements, pull: false, widest, ..Options::default() });
             module.info_size = INFO;
             Arc::new(verify(module).unwrap())
         };
         let programs: Vec<Arc<Verified>> = (0..length).map(program).collect();
-        programs.iter().all(|p| supports(p, &optimised(p)).is_ok()).then_some(())?;
         let links = (0..length as u32).map(|n| links(&programs, n, seed)).collect();
         let states = programs.iter().map(|p| state(p, BUDGET, quick)).collect();
         let (entered, order) = (vec![0; programs.len()], Order::default());
-        let mut chain =
-            Self { entered, programs, links, states, budget: BUDGET, ends: Vec::new(), order, sizes: Sizes { large: 0, together } };
+        let mut chain = Self {
+            entered,
+            programs,
+            links,
+            states,
+            budget: BUDGET,
+            ends: Vec::new(),
+            order,
+            how: How::Linked(Sizes { large: 0, together }),
+        };
         chain.number_exits();
-        Some(chain)
+        chain
     }
 
     /// Gives each exit a number of its own, not in the ports' order where programs are an odd number.
@@ -257,12 +272,7 @@ impl Chain {
     fn linked(&mut self, packets: Vec<ExchangeBuffer<'static>>) {
         self.order.timers = self.states.iter().map(|s| s.timers.to_vec()).collect();
         let programs = self.programs.clone();
-        let member = |(p, links): (&Arc<Verified>, &Vec<(u32, Way)>)| (Arc::clone(p), links.clone());
-        let links: Vec<_> = programs.iter().zip(&self.links).map(member).collect();
-        let members: Vec<_> =
-            links.iter().map(|(p, links)| (Arc::clone(p), Member { program: p, func: optimised(p), links: links.clone() })).collect();
-        let options = netvm_aot::Options { no_cache: true, ..netvm_aot::Options::default() };
-        let mut code = Linked::new(&members, &[(0, 0)], self.sizes, &options).unwrap();
+        let mut code = self.code();
         let mut pool = Pool::new(packets.len() as u32, INFO as usize);
         // As sources put them there, and some that have a past.
         let mut put = |(number, packet): (u32, ExchangeBuffer<'static>)| match number % 4 {
@@ -284,6 +294,20 @@ impl Chain {
         assert_eq!(code.entered(), self.entered, "packets that came into each member");
         let most = self.entered.iter().copied().chain([slots.len() as u64]).collect::<Vec<_>>();
         assert!(self.order.ran.iter().all(|(member, ran)| *ran <= most[*member as usize]), "{:?} of {most:?} have told", self.order.ran);
+    }
+
+    fn code(&self) -> Box<dyn Cluster> {
+        let all = self.programs.iter().zip(&self.links);
+        let How::Linked(sizes) = self.how else {
+            let engine = |program: &Arc<Verified>| jit::JitEngine::new(Arc::clone(program)).unwrap();
+            let members = all.map(|(program, links)| chain::Member::of(&engine(program), links).unwrap()).collect();
+            return Box::new(chain::Chain::new(members, &[(0, 0)]));
+        };
+        let links: Vec<_> = all.map(|(p, links)| (Arc::clone(p), links.clone())).collect();
+        let members: Vec<_> =
+            links.iter().map(|(p, links)| (Arc::clone(p), Member { program: p, func: optimised(p), links: links.clone() })).collect();
+        let options = netvm_aot::Options { no_cache: true, ..netvm_aot::Options::default() };
+        Box::new(Linked::new(&members, &[(0, 0)], sizes, &options).unwrap())
     }
 
     /// The meaning: one program after the other.
@@ -419,14 +443,16 @@ fn recorded(case: &str) -> bool {
     let out: Vec<u32> = program.module().all_ports().into_iter().filter(|(_, p)| !p.kind.is_input()).map(|(id, _)| id).collect();
     let by = |way: Way| out.iter().map(|id| (*id, way)).collect::<Vec<_>>();
     for exit in [Way::Exit(0), Way::LastExit(0)] {
-        compare(ALL_AHEAD, name, &program, &[by(Way::Member(1, 0)), by(exit)], budget, make);
+        for how in [How::Linked(ALL_AHEAD), How::Chained] {
+            compare(how, name, &program, &[by(Way::Member(1, 0)), by(exit)], budget, make);
+        }
     }
     true
 }
 
 /// The same program several times, one after the other.
 fn compare(
-    sizes: Sizes,
+    how: How,
     name: &str,
     program: &Arc<Verified>,
     links: &[Vec<(u32, Way)>],
@@ -442,7 +468,7 @@ fn compare(
             ends: Vec::new(),
             entered: vec![0; links.len()],
             order: Order::default(),
-            sizes,
+            how,
         };
         chain.number_exits();
         chain
@@ -536,8 +562,8 @@ fn compare_alone(name: &str, text: &str, packets: &[[u8; 12]]) {
     let program = Arc::new(verify(module).unwrap());
     let make = || packets.iter().map(|bytes| ExchangeBuffer::borrowed(bytes).into_owned()).collect();
     // Ahead of all lookups; and of none, since no table here has so much in use, while lookups are made for what is ahead.
-    for sizes in [ALL_AHEAD, Sizes { large: 4096, together: 0 }] {
-        compare(sizes, name, &program, &[out.iter().map(|id| (*id, Way::Exit(0))).collect()], 10_000, make);
+    for how in [How::Linked(ALL_AHEAD), How::Linked(Sizes { large: 4096, together: 0 }), How::Chained] {
+        compare(how, name, &program, &[out.iter().map(|id| (*id, Way::Exit(0))).collect()], 10_000, make);
     }
 }
 
@@ -550,19 +576,35 @@ fn generated_chains() {
     let (first, cases) = (number("NETVM_SEED", 0), number("NETVM_CASES", 24));
     let mut compared = 0;
     for seed in (first..).take(8 * cases as usize) {
-        let (Some(mut chain), Some(mut plain)) = (Chain::new(seed, true), Chain::new(seed, false)) else { continue };
-        let texts: Vec<String> = chain.programs.iter().map(|p| disassemble(p.module())).collect();
-        plain.plain(packets(seed));
-        chain.entered.clone_from(&plain.entered);
-        chain.linked(packets(seed));
-        let (found, wanted) = (chain.seen(), plain.seen());
-        assert!(found == wanted, "seed {seed}: {}\n{}", difference(&found, &wanted), texts.join("\n----\n"));
+        let (Some(chain), Some(plain)) = (Chain::linkable(seed, true), Chain::linkable(seed, false)) else { continue };
+        compare_chains(seed, chain, plain);
         compared += 1;
         if compared == cases {
             return;
         }
     }
     panic!("only {compared} chains of {cases} could be compared");
+}
+
+#[test]
+fn generated_chains_of_machine_code() {
+    let number = |name: &str, otherwise: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(otherwise);
+    let (first, cases) = (number("NETVM_SEED", 0), number("NETVM_CASES", 200));
+    for seed in first..first + cases {
+        let widest = if seed.is_multiple_of(3) { 2048 } else { 64 };
+        let chain = Chain { how: How::Chained, ..Chain::new(seed, true, widest) };
+        compare_chains(seed, chain, Chain::new(seed, false, widest));
+    }
+}
+
+/// Runs a chain as it is to run, and one program after the other.
+fn compare_chains(seed: u64, mut chain: Chain, mut plain: Chain) {
+    let texts: Vec<String> = chain.programs.iter().map(|p| disassemble(p.module())).collect();
+    plain.plain(packets(seed));
+    chain.entered.clone_from(&plain.entered);
+    chain.linked(packets(seed));
+    let (found, wanted) = (chain.seen(), plain.seen());
+    assert!(found == wanted, "seed {seed}: {}\n{}", difference(&found, &wanted), texts.join("\n----\n"));
 }
 
 /// The first packet that differs, or the rest.

@@ -1,5 +1,6 @@
 //! `netvm explain`: a filter in words and stages, and why a packet is taken or left.
 
+use super::explain_svg::{self, Drawn};
 use super::shared::{self, grouped};
 use crate::failure::{Failure, Outcome};
 use crate::input;
@@ -23,7 +24,8 @@ use std::path::{Path, PathBuf};
 Examples:
   netvm explain 'tcp port 80 or 443'
   netvm explain 'src net 10 and not udp' -r trace.pcap
-  netvm explain 'src net 10 and not udp' -r trace.pcap --packet 7")]
+  netvm explain 'src net 10 and not udp' -r trace.pcap --packet 7
+  netvm explain 'src net 10 and not udp' -r trace.pcap --svg > filter.svg")]
 pub(crate) struct Args {
     /// Filter expression, see pcap-filter(7)
     #[arg(value_name = "EXPR", required = true, allow_negative_numbers = true)]
@@ -41,9 +43,17 @@ pub(crate) struct Args {
     #[arg(short = 'y', long, value_name = "NAME", value_parser = shared::link_type, conflicts_with = "read")]
     link_type: Option<LinkType>,
 
+    /// Names of hosts, from a file in the form of /etc/hosts, before /etc/hosts itself
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    hosts: Option<PathBuf>,
+
     /// Print JSON
     #[arg(long)]
     json: bool,
+
+    /// Draw the filter as a picture: its terms and where it goes from each, with -r as wide as the share of packets that went there
+    #[arg(long, conflicts_with_all = ["json", "packet"])]
+    svg: bool,
 
     /// Accepted: addresses and ports are always numbers
     #[arg(short = 'n', action = ArgAction::Count)]
@@ -152,7 +162,7 @@ struct Look {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let source = args.words.join(" ");
+    let source = shared::with_hosts(args.words.join(" "), args.hosts.as_deref())?;
     let mut capture = args.read.as_deref().map(input::open).transpose()?;
     let link = match (&capture, args.packet, args.read.as_deref()) {
         (Some(_), Some(number), Some(path)) => return explain_packet(args, &source, path, number),
@@ -165,7 +175,35 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let (Some(capture), Some(path)) = (&mut capture, &args.read) {
         report.capture = Some(count(&explainer, &source, link, capture).map_err(|e| told(path, e))?);
     }
+    if args.svg {
+        return draw(&explainer, &report);
+    }
     say(args, &report)
+}
+
+/// The filter as a picture.
+fn draw(explainer: &Explainer, report: &Report) -> Outcome {
+    let steps = explainer.steps();
+    if steps.len() > explain_svg::MOST {
+        let (terms, most) = (steps.len(), explain_svg::MOST);
+        return Err(Failure::failed(format_args!("{terms} terms are too many for a picture; the most are {most}")));
+    }
+    let words = explainer.words();
+    let drawn = steps.into_iter().enumerate().map(|(at, step)| {
+        let counted = report.capture.as_ref().and_then(|capture| capture.terms.get(at));
+        let words = words.iter().find(|sentence| sentence.span == step.span).map_or("", |sentence| &sentence.words);
+        Drawn {
+            step,
+            source: step.span.text(&report.filter).to_owned(),
+            words: words.to_owned(),
+            counts: counted.map(|counts| [counts.held, counts.failed, counts.rejected]),
+        }
+    });
+    let drawn: Vec<Drawn> = drawn.collect();
+    let title = if report.filter.trim().is_empty() { "the empty filter" } else { &report.filter };
+    let mut out = Out::new();
+    out.put(&explain_svg::draw(title, &drawn, report.capture.as_ref().map(|capture| capture.packets)))?;
+    out.flush()
 }
 
 fn told(path: &Path, error: netvm::io::ReadError) -> Failure {

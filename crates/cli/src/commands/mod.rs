@@ -11,6 +11,7 @@ mod ctl;
 mod disasm;
 mod elements;
 mod explain;
+mod explain_svg;
 mod filter;
 mod graph;
 mod machines;

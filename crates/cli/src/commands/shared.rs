@@ -78,6 +78,11 @@ pub(crate) struct Expression {
     /// packets must match both
     #[arg(short = 'F', value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
+
+    /// Names of hosts, from a file in the form of /etc/hosts: for the expression, before /etc/hosts itself, and for addresses
+    /// where these are shown with names
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) hosts: Option<PathBuf>,
 }
 
 impl Expression {
@@ -88,6 +93,10 @@ impl Expression {
 
     /// The same without the first words.
     pub(crate) fn text_from(&self, first: usize) -> Outcome<String> {
+        with_hosts(self.written(first)?, self.hosts.as_deref())
+    }
+
+    fn written(&self, first: usize) -> Outcome<String> {
         let words = self.words.get(first..).unwrap_or_default().join(" ");
         let Some(path) = &self.file else { return Ok(words) };
         let read = match path == Path::new("-") {
@@ -105,6 +114,13 @@ impl Expression {
         let is_file = |word: &&String| word.contains(['.', '/']) && Path::new(word).is_file();
         self.words.iter().take_while(is_file).map(PathBuf::from).collect()
     }
+}
+
+/// An expression with the addresses of hosts that a file names.
+pub(crate) fn with_hosts(text: String, hosts: Option<&Path>) -> Outcome<String> {
+    let Some(path) = hosts else { return Ok(text) };
+    let names = crate::hosts::Hosts::text(path)?;
+    Ok(netvm::frontends::pcap_filter::with_hosts(&text, &names).map_err(|errors| netvm::Error::Filter { source: text, errors })?)
 }
 
 /// What matches both expressions; each is looked at by itself, so that a fault in one has its place there.

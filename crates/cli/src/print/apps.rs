@@ -3,7 +3,7 @@
 //! Ports and their order are those of tcpdump 4.99.3. A new protocol is a file of its own and a row here.
 
 use super::view::{Printed, View};
-use super::{Line, babel, bcm_li, bfd, bgp, bootp, dhcp6, dns, hsrp, ike, ntp, openflow, overlay, ptp, radius, ssh, syslog, text};
+use super::{Carried, Line, babel, bcm_li, bfd, bgp, bootp, dhcp6, dns, hsrp, ike, ntp, openflow, overlay, ptp, radius, ssh, syslog, text};
 
 /// Prints a payload.
 type Print = fn(&mut Line<'_>, View<'_>) -> Printed;
@@ -55,10 +55,22 @@ fn find(table: &[(&[u16], Print)], ports: (u16, u16)) -> Option<Print> {
 
 /// Prints what a TCP segment carries, if its ports are known; what separates it from the line is printed, too.
 pub(super) fn tcp(line: &mut Line<'_>, ports: (u16, u16), view: View<'_>) -> Printed {
-    match find(TCP, ports) {
+    let said = line.style.carried == Some(Carried::Domain);
+    match if said { Some(dns::tcp as Print) } else { find(TCP, ports) } {
         Some(print) => print(line, view),
         None => Ok(()),
     }
+}
+
+/// Prints what a UDP datagram is said to carry, where that is said.
+pub(super) fn said(line: &mut Line<'_>, view: View<'_>) -> Option<Printed> {
+    let print: Print = match line.style.carried? {
+        Carried::Domain => dns::udp,
+        Carried::Ptp => ptp::print,
+        Carried::Radius => radius::print,
+        Carried::Vxlan => overlay::vxlan,
+    };
+    Some(print(line, view))
 }
 
 /// Prints what a UDP datagram carries; false if its ports are unknown.

@@ -1,9 +1,9 @@
-//! The outermost header, by link type: Ethernet, BSD loopback, raw IP, Linux cooked capture, PPP, Cisco HDLC, frame relay.
+//! The outermost header, by link type: Ethernet, BSD loopback, raw IP, Linux cooked capture, PPP, Cisco HDLC, frame relay, 802.11.
 //!
 //! Source: <https://www.tcpdump.org/linktypes.html>. Of other link types the bytes are shown.
 
 use super::view::{Cut, Printed, View};
-use super::{Line, chdlc, ether, ip4, ip6, isis, llc, names, ppp, put};
+use super::{Line, chdlc, ether, ip4, ip6, isis, llc, names, ppp, put, radio, wlan};
 use netvm::io::LinkType;
 
 /// Prints a packet of that link type.
@@ -18,6 +18,11 @@ pub(super) fn print(line: &mut Line<'_>, link: LinkType, view: View<'_>) -> Prin
             line.header = 4;
             ppp::frame(line, view)
         }
+        _ if link.number() == WLAN => wlan::print(line, view, false, 0),
+        _ if link.number() == PRISM => radio::prism(line, view),
+        _ if link.number() == RADIOTAP => radio::radiotap(line, view),
+        _ if link.number() == AVS => radio::avs(line, view),
+        _ if link.number() == PPI => radio::ppi(line, view),
         _ if link.number() == C_HDLC => chdlc::print(line, view),
         _ if link.number() == FRAME_RELAY => frame_relay(line, view),
         _ => {
@@ -29,7 +34,29 @@ pub(super) fn print(line: &mut Line<'_>, link: LinkType, view: View<'_>) -> Prin
 }
 
 const C_HDLC: u32 = 104;
+const WLAN: u32 = 105;
+const PRISM: u32 = 119;
+const RADIOTAP: u32 = 127;
+const AVS: u32 = 163;
+const PPI: u32 = 192;
 const FRAME_RELAY: u32 = 107;
+
+/// True for link types that [`print`] reads.
+pub(super) fn has_printer(link: LinkType) -> bool {
+    let known = [
+        LinkType::EN10MB,
+        LinkType::NULL,
+        LinkType::LOOP,
+        LinkType::RAW,
+        LinkType::IPV4,
+        LinkType::IPV6,
+        LinkType::LINUX_SLL,
+        LinkType::LINUX_SLL2,
+        LinkType::PPP,
+        LinkType::PPP_SERIAL,
+    ];
+    known.contains(&link) || [C_HDLC, FRAME_RELAY, WLAN, PRISM, RADIOTAP, AVS, PPI].contains(&link.number())
+}
 
 /// Frame relay: an address of two to four bytes, then what RFC 2427 says, or an EtherType as Cisco has it.
 fn frame_relay(line: &mut Line<'_>, view: View<'_>) -> Printed {

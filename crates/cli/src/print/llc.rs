@@ -4,7 +4,7 @@
 
 use super::ether::{self, Ends};
 use super::view::{Cut, View};
-use super::{Line, ip4, isis, names, put};
+use super::{Line, hex, ip4, isis, names, put};
 
 const UI: u16 = 0x03;
 const SNAP: u8 = 0xaa;
@@ -38,12 +38,16 @@ impl Llc {
 /// Prints a frame that begins with LLC; returns the length of its headers.
 pub(super) fn print(line: &mut Line<'_>, view: View<'_>, ends: Option<Ends>) -> Result<usize, Cut> {
     line.protocol = "llc";
+    let Ok(llc) = Llc::read(view) else {
+        line.cut();
+        hex::hex_and_text(&mut line.text, view.captured());
+        return Ok(view.captured().len());
+    };
     let [dsap, ssap] = view.array(0)?;
     if dsap == 0xff && ssap == 0xff {
         put!(line, "IPX 802.3, length {}", view.len());
         return Ok(0);
     }
-    let llc = Llc::read(view)?;
     if line.style.link {
         link_text(line, &llc, dsap);
     }

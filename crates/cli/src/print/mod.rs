@@ -10,6 +10,7 @@
 //! - `-v` shows no options of neighbour discovery and PPP. `-ttt` and `-ttttt` count hours on past a day.
 //! - `-e` shows no names of network card makers; cooked captures number interfaces, tcpdump names them after those of the machine
 //!   it happens to run on.
+//! - `-x` of frames behind a PPI header shows what follows the inner header; tcpdump counts that header twice.
 //! - TCP MD5 signatures are shown as hexadecimal bytes.
 
 mod aoe;
@@ -48,6 +49,7 @@ mod openflow;
 mod overlay;
 mod ppp;
 mod ptp;
+mod radio;
 mod radius;
 mod sctp;
 mod ssh;
@@ -61,6 +63,8 @@ mod tunnel;
 mod udp;
 pub(crate) mod view;
 mod vrrp;
+mod wlan;
+mod wlan_texts;
 
 use flows::Flows;
 use netvm::io::{LinkType, Timestamp};
@@ -86,6 +90,21 @@ pub struct Style {
     pub time: TimeStyle,
     /// The packet's bytes after it (`-x`, `-X`, `-A`).
     pub dump: Dump,
+    /// What UDP and TCP carry, whatever their ports (`-T`).
+    pub carried: Option<Carried>,
+}
+
+/// What UDP and TCP may be said to carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Carried {
+    /// DNS.
+    Domain,
+    /// Precision time.
+    Ptp,
+    /// RADIUS.
+    Radius,
+    /// Virtual extensible LAN.
+    Vxlan,
 }
 
 /// The packet's bytes under its line; with or without link-layer header.
@@ -252,9 +271,9 @@ impl Line<'_> {
         self.put(" (invalid)");
     }
 
-    /// The bytes of what has no printer.
+    /// The bytes of what has no printer, unless the packet's bytes are shown anyway.
     fn unknown(&mut self, view: View<'_>) {
-        if !self.style.quiet {
+        if !self.style.quiet && self.style.dump == Dump::None {
             hex::hex_and_text(&mut self.text, view.captured());
         }
     }

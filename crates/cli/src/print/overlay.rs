@@ -15,10 +15,7 @@ pub(super) fn vxlan(line: &mut Line<'_>, view: View<'_>) -> Printed {
     let flags = view.u8(0)?;
     let name = if flags & 0x08 != 0 { "I" } else { "invalid" };
     put!(line, ", flags [{name}] (0x{flags:02x}), ");
-    match flags & 0x08 {
-        0 => line.put("ERROR: I flag not set\n"),
-        _ => put!(line, "vni {}\n", view.u32(4)? >> 8),
-    }
+    put!(line, "vni {}\n", view.u32(4)? >> 8);
     view.take(0, HEADER)?;
     line.nested(|line| ether::print(line, view.skip(HEADER), &mut 0))
 }

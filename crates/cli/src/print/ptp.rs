@@ -21,13 +21,13 @@ const CONTROLS: &[(u8, &str)] = &[(0, "Sync"), (1, "Delay_Req"), (2, "Follow_Up"
 
 pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
     line.protocol = "ptp";
-    line.put("PTP");
     if view.len() < HEADER {
+        put!(line, " [length {} < {HEADER}]", view.len());
         line.invalid();
         return Ok(());
     }
     let version = view.u8(1)?;
-    put!(line, "v{version}");
+    put!(line, "PTPv{version}");
     match version {
         1 => line.put(" (not implemented)"),
         2 => version_2(line, view)?,

@@ -51,3 +51,27 @@ fn short_packets_say_what_was_missing() {
     let text = run(&format!("explain -r {trace} --packet 1 ip[30] = 1")).good();
     assert!(text.contains("rejects the packet: reads bytes 44 to 44, 20 were captured"), "{text}");
 }
+
+#[test]
+fn a_filter_is_drawn_with_what_every_viewer_shows() {
+    let dir = Dir::new("explain-svg");
+    let trace = dir.trace("t.pcap", 1, 200);
+    let expression = "tcp port 80 or (udp and not port 53) and len > 100 or icmp";
+    let plain = run_args(&["explain", expression, "--svg"]).good();
+    assert!(plain.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=") && plain.ends_with("</svg>\n"), "{plain}");
+    for absent in ["<style", "var(", "class=", "<marker", "<script", "href", " > 100<"] {
+        assert!(!plain.contains(absent), "{absent}: {plain}");
+    }
+    assert!(plain.contains(">len &gt; 100</text>") && plain.contains(">tcp port 80</text>"), "{plain}");
+    // A box for each of five terms and for the two verdicts, the background, and two ways from each term.
+    assert_eq!((plain.matches("<rect").count(), plain.matches("<polyline").count(), plain.matches("<polygon").count()), (8, 10, 10));
+    let counted = run_args(&["explain", expression, "--svg", "-r", &trace]).good();
+    let json: serde_json::Value = serde_json::from_str(&run_args(&["explain", expression, "--json", "-r", &trace]).good()).unwrap();
+    let first = &json["capture"]["terms"][0];
+    for label in [format!(">yes {}</text>", first["held"]), format!(">no {}</text>", first["failed"]), ">200 packets</text>".to_owned()] {
+        assert!(counted.contains(&label), "{label}: {counted}");
+    }
+    let long = vec!["port 80"; 201].join(" or ");
+    assert!(run_args(&["explain", &long, "--svg"]).bad(1).contains("201 terms are too many for a picture; the most are 200"));
+    assert!(run_args(&["explain", "", "--svg"]).good().contains(">accept</text>"));
+}

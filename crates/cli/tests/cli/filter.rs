@@ -319,3 +319,37 @@ fn a_term_that_can_never_hold_is_a_warning() {
     assert!(told.contains("(never)") && told.contains("Note: expression rejects all packets"), "{told}");
     assert_eq!(run(&format!("filter -r {trace} --count tcp")).err, "");
 }
+
+#[test]
+fn hosts_have_the_addresses_that_a_file_gives_them() {
+    let dir = Dir::new("filter-hosts");
+    let trace = dir.file("t.pcap");
+    run(&format!("synth {trace} -c 100 --ether 02:00:00:00:00:07 --src 10.0.3.0/24 --dst 192.0.2.80")).good();
+    let hosts = dir.write("hosts", "192.0.2.80 server\n2001:db8::80 server\n10.9.9.9 other # comment\n");
+    let count = |expression: &str| run_args(&["filter", "-r", &trace, "--hosts", &hosts, "--count", expression]).good();
+    assert_eq!(count("dst host server"), "100 packets\n");
+    assert_eq!(count("src host server or other"), "0 packets\n");
+    assert_eq!(count("ip host SERVER and not host other"), "100 packets\n");
+    assert_eq!(count("ip6 host server"), "0 packets\n");
+    // The machine's own file is read where that has no such name; the name is in every one.
+    assert_eq!(count("dst host server and not host localhost"), "100 packets\n");
+    let told = run_args(&["filter", "-r", &trace, "--hosts", &hosts, "host no-such-host"]).bad(2);
+    assert!(told.contains("no host `no-such-host` in /etc/hosts, and nothing else is looked up"), "{told}");
+    let wrong = dir.write("wrong", "server 192.0.2.80\n");
+    assert!(run(&format!("filter -r {trace} --hosts {wrong} tcp")).bad(1).contains("line 1: 'server' is not an address"));
+}
+
+/// The lines are those of tcpdump 4.99.3 with -T.
+#[test]
+fn payloads_are_printed_as_what_they_are_said_to_be() {
+    let dir = Dir::new("filter-type");
+    let mut packet = vec![0x45, 0, 0, 57, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0x12, 0x34, 0x56, 0x78, 0, 37, 0, 0];
+    packet.extend(*b"\x00\x07\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x07example\x00\x00\x01\x00\x01");
+    packet.resize(57, 0);
+    let file = dir.capture("t.pcap", LinkType::RAW, &[(netvm::io::Timestamp::default(), packet)]);
+    let ends = "IP 10.0.0.1.4660 > 10.0.0.2.22136: ";
+    assert_eq!(run(&format!("filter -t -r {file}")).good(), format!("{ends}UDP, length 29\n"));
+    assert_eq!(run(&format!("filter -t -T domain -r {file}")).good(), format!("{ends}7+ A? example. (29)\n"));
+    assert!(run(&format!("filter -t -T vxlan -r {file}")).good().starts_with(&format!("{ends}VXLAN, flags [invalid] (0x00), vni 256")));
+    assert!(run(&format!("filter -T nonsense -r {file}")).bad(2).contains("possible values: domain, ptp, radius, vxlan"));
+}

@@ -24,4 +24,5 @@ mod programs;
 mod stats;
 mod tools;
 mod trace;
+mod wlan;
 mod xdp;

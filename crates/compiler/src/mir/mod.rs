@@ -137,8 +137,8 @@ pub enum Op {
     ExceptionLoad(u32),
     /// Sets an entry of the exception table.
     ExceptionStore(u32, Value),
-    /// Takes one from the budget, or traps.
-    Budget(Site),
+    /// Takes so many from the budget, or traps.
+    Budget(Site, u32),
     /// Traps if there is no packet.
     Present(Site),
     /// Work done by the runtime.
@@ -351,7 +351,7 @@ impl Op {
         match self {
             Self::Const(_) | Self::WideConst(_) | Self::PacketLen | Self::WireLen => {}
             Self::TimeSeconds | Self::TimeMicros | Self::TimeNanos => {}
-            Self::Random(_) | Self::ExceptionLoad(_) | Self::Budget(_) | Self::Present(_) => {}
+            Self::Random(_) | Self::ExceptionLoad(_) | Self::Budget(..) | Self::Present(_) => {}
             Self::NonZero(a, _) | Self::Un(_, a) | Self::Zext(a) | Self::Sext(a) | Self::Trunc(a) | Self::Slice(a, _) => each(&mut [a]),
             Self::SetHas(_, a) | Self::ExceptionStore(_, a) => each(&mut [a]),
             Self::Bin(_, a, b) | Self::Checked(_, _, a, b, _) | Self::Cmp(_, a, b) | Self::Concat(a, b) => each(&mut [a, b]),
@@ -367,7 +367,7 @@ impl Op {
         let pure = Effects::default();
         match self {
             Self::NonZero(..) | Self::Checked(..) | Self::Check(..) | Self::Present(_) => Effects { traps: true, ..pure },
-            Self::Budget(_) => Effects { traps: true, writes: true, ..pure },
+            Self::Budget(..) => Effects { traps: true, writes: true, ..pure },
             Self::Load(..) | Self::PacketLen | Self::WireLen | Self::ExceptionLoad(_) => Effects { reads: true, ..pure },
             Self::Store(..) | Self::ExceptionStore(..) => Effects { writes: true, ..pure },
             Self::Helper(helper, ..) => helper.effects(),

@@ -128,7 +128,8 @@ impl Op {
             Self::Random(site) => write!(f, "random @{site}"),
             Self::ExceptionLoad(k) => write!(f, "exception {k}"),
             Self::ExceptionStore(k, v) => write!(f, "exception {k}, {v:?}"),
-            Self::Budget(site) => write!(f, "budget @{site}"),
+            Self::Budget(site, 1) => write!(f, "budget @{site}"),
+            Self::Budget(site, n) => write!(f, "budget {n} @{site}"),
             Self::Present(site) => write!(f, "present @{site}"),
             Self::Helper(helper, args, site) => {
                 let args: Vec<String> = args.iter().map(|a| format!("{a:?}")).collect();

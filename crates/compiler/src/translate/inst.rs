@@ -10,6 +10,9 @@ use netil::table::{Op as N, Sem};
 impl Translator<'_> {
     pub(super) fn inst(&mut self, c: &mut Cursor, inst: &Inst) -> Next {
         let width = inst.imm[0] as u16;
+        if let price @ 1.. = netil::budget::price(inst) {
+            self.op(c, Type::Void, Op::Budget(c.site(), price));
+        }
         match inst.op.row().sem {
             Sem::Load(space, bytes, signed) => self.load(c, space, bytes, signed),
             Sem::Store(space, bytes) => self.store(c, space, u16::from(bytes) * 8),

@@ -193,7 +193,7 @@ impl Translator<'_> {
             return edge;
         }
         let block = self.func.new_block(&[]);
-        self.func.append(block, Type::Void, Op::Budget(cursor.place.at));
+        self.func.append(block, Type::Void, Op::Budget(cursor.place.at, 1));
         self.func.block_mut(block).end = Terminator::Jump(edge);
         Edge::to(block)
     }
@@ -207,7 +207,7 @@ impl Translator<'_> {
     }
 
     fn call(&mut self, cursor: &Cursor, target: u32) -> Next {
-        self.op(cursor, Type::Void, Op::Budget(cursor.place.at));
+        self.op(cursor, Type::Void, Op::Budget(cursor.place.at, 1));
         let context = self.contexts.len() as u32;
         self.contexts.push(Context { back: Some(Place { at: cursor.place.at + 1, ..cursor.place }) });
         let edge = self.jump(Place { context, at: target }, &cursor.frame);

@@ -123,6 +123,68 @@ pub enum Node {
     Pppoed,
     /// `llc`, perhaps of one frame type.
     Llc(Option<Llc>),
+    /// `type` and `subtype`: bits of an 802.11 frame's first byte.
+    FrameType {
+        /// Which bits.
+        mask: u32,
+        /// What they are.
+        value: u32,
+    },
+    /// `dir`: the direction of an 802.11 frame.
+    FrameDirection(u32),
+    /// A number in the header of a packet that OpenBSD's pf logged.
+    Pf(PfField, u32),
+    /// A name in that header.
+    PfName(PfField, Span),
+    /// A kind of signal unit of SS7, on high-speed links if `high`.
+    Ss7Unit {
+        /// Which kind.
+        unit: Ss7Unit,
+        /// On high-speed links.
+        high: bool,
+    },
+    /// A field of SS7 messages compared with a number.
+    Ss7Field {
+        /// Which field.
+        field: Ss7Field,
+        /// On high-speed links.
+        high: bool,
+        /// The comparison.
+        op: Relop,
+        /// The number.
+        value: u32,
+    },
+}
+
+/// Fields of the header of packets that OpenBSD's pf logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are pf's own")]
+pub enum PfField {
+    Interface,
+    Ruleset,
+    Rule,
+    Subrule,
+    Reason,
+    Action,
+}
+
+/// Kinds of signal unit of SS7 (ITU-T Q.703).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are the standard's own")]
+pub enum Ss7Unit {
+    Fisu,
+    Lssu,
+    Msu,
+}
+
+/// Fields of SS7 messages (ITU-T Q.704).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are the standard's own")]
+pub enum Ss7Field {
+    Sio,
+    Opc,
+    Dpc,
+    Sls,
 }
 
 /// Encapsulations that shift what later terms look at.
@@ -167,6 +229,13 @@ pub enum Dir {
     Dst,
     SrcOrDst,
     SrcAndDst,
+    /// Addresses of 802.11 frames.
+    Addr1,
+    Addr2,
+    Addr3,
+    Addr4,
+    Receiver,
+    Transmitter,
 }
 
 /// Kinds of identifier.
@@ -204,7 +273,7 @@ pub enum Id {
     /// A MAC address.
     Mac([u8; 6]),
     /// An ARCnet address.
-    Arcnet,
+    Arcnet(u8),
 }
 
 /// Comparison operators; all compare unsigned 32-bit numbers.

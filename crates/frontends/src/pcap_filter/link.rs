@@ -8,6 +8,16 @@ use super::lower::layout::{Layout, Offset};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LinkType(pub u32);
 
+/// Link types that libpcap knows no protocols of, except those of [`LEFT_OUT`].
+const OPAQUE_FROM: u32 = 104;
+const OPAQUE_TO: u32 = 290;
+/// Link types in that range of which libpcap knows protocols and netvm does not: ENC, LTALK, IP_OVER_FC, SUNATM, Juniper's,
+/// APPLE_IP_OVER_IEEE1394, BACNET_MS_TP, PPP_PPPD, MFR, IPNET, NETANALYZER.
+const LEFT_OUT: &[u32] = &[
+    109, 114, 122, 123, 130, 131, 132, 133, 134, 135, 136, 137, 138, 164, 165, 166, 167, 168, 174, 178, 179, 180, 181, 182, 183, 194, 200,
+    226, 232, 233, 234, 238, 240, 241,
+];
+
 impl LinkType {
     /// BSD loopback: an address family in the byte order of the capturing machine.
     pub const NULL: LinkType = LinkType(0);
@@ -15,6 +25,36 @@ impl LinkType {
     pub const ETHERNET: LinkType = LinkType(1);
     /// PPP with two bytes of framing before the protocol.
     pub const PPP: LinkType = LinkType(9);
+    /// SLIP behind a header of 16 bytes.
+    pub const SLIP: LinkType = LinkType(8);
+    /// Token ring.
+    pub const IEEE802_5: LinkType = LinkType(6);
+    /// FDDI.
+    pub const FDDI: LinkType = LinkType(10);
+    /// ARCnet.
+    pub const ARCNET: LinkType = LinkType(7);
+    /// ARCnet as Linux captures it.
+    pub const ARCNET_LINUX: LinkType = LinkType(129);
+    /// Packets logged by OpenBSD's pf.
+    pub const PFLOG: LinkType = LinkType(117);
+    /// SS7 messages behind a pseudo-header.
+    pub const MTP2_WITH_PHDR: LinkType = LinkType(139);
+    /// SS7 messages.
+    pub const MTP2: LinkType = LinkType(140);
+    /// Cisco's PPP with HDLC framing.
+    pub const C_HDLC: LinkType = LinkType(104);
+    /// 802.11 frames.
+    pub const IEEE802_11: LinkType = LinkType(105);
+    /// Frame Relay.
+    pub const FRELAY: LinkType = LinkType(107);
+    /// 802.11 frames behind a Prism header.
+    pub const IEEE802_11_PRISM: LinkType = LinkType(119);
+    /// 802.11 frames behind a radiotap header.
+    pub const IEEE802_11_RADIOTAP: LinkType = LinkType(127);
+    /// 802.11 frames behind an AVS header.
+    pub const IEEE802_11_AVS: LinkType = LinkType(163);
+    /// Frames behind a per-packet information header.
+    pub const PPI: LinkType = LinkType(192);
     /// PPP in HDLC-like framing (LINKTYPE_PPP_HDLC).
     pub const PPP_HDLC: LinkType = LinkType(50);
     /// A PPPoE session without its Ethernet header.
@@ -37,7 +77,17 @@ impl LinkType {
         Some(match self.0 {
             0 => Link::Null,
             1 => Link::Ethernet,
+            6 => Link::TokenRing,
+            8 => Link::Slip,
             9 => Link::Ppp,
+            10 => Link::Fddi,
+            104 => Link::Hdlc,
+            105 => Link::Wlan(None),
+            107 => Link::FrameRelay,
+            119 => Link::Wlan(Some(Radio::Prism)),
+            127 => Link::Wlan(Some(Radio::Radiotap)),
+            163 => Link::Wlan(Some(Radio::Avs)),
+            192 => Link::Wlan(Some(Radio::Ppi)),
             50 | 51 => Link::PppOther,
             12 | 14 | 101 => Link::Raw,
             108 => Link::Loop,
@@ -45,6 +95,9 @@ impl LinkType {
             228 => Link::Ipv4,
             229 => Link::Ipv6,
             276 => Link::Sll2,
+            7 | 129 => Link::Arcnet,
+            117 => Link::Pflog,
+            number @ OPAQUE_FROM..=OPAQUE_TO if !LEFT_OUT.contains(&number) => Link::Opaque(number),
             _ => return None,
         })
     }
@@ -54,20 +107,35 @@ impl LinkType {
         let link = self.link()?;
         let (kind, payload) = match (self.0, link) {
             (51, _) => (Some(6), 8),
+            (129, _) => (Some(4), 8),
+            (_, Link::Arcnet) => (Some(2), 6),
+            (_, Link::Pflog) => (Some(0), 0),
+            (_, Link::Opaque(_)) => (None, 0),
             (_, Link::Ethernet) => (Some(12), 14),
+            (_, Link::Slip) => (None, 16),
+            (_, Link::Hdlc) => (Some(2), 4),
+            (_, Link::FrameRelay) => (None, 0),
+            (_, Link::Fddi) => (Some(13), 13),
+            (_, Link::TokenRing) => (Some(14), 14),
+            (_, Link::Wlan(_)) => (Some(24), 0),
             (_, Link::Null | Link::Loop) => (Some(0), 4),
             (_, Link::Ppp | Link::PppOther) => (Some(2), 4),
             (_, Link::Sll) => (Some(14), 16),
             (_, Link::Sll2) => (Some(0), 20),
             (_, Link::Raw | Link::Ipv4 | Link::Ipv6) => (None, 0),
         };
-        let nl_nosnap = if link == Link::Ethernet { 3 } else { 0 };
+        // Behind 802.2 and SNAP, or 802.2 alone.
+        let (nl, nl_nosnap) = match link {
+            Link::Ethernet => (0, 3),
+            Link::Fddi | Link::TokenRing | Link::Wlan(_) => (8, 3),
+            _ => (0, 0),
+        };
         Some(Layout {
             link,
             linkhdr: Offset::at(0),
             linkpl: Offset::at(payload),
             linktype: kind.map(Offset::at),
-            nl: 0,
+            nl,
             nl_nosnap,
             labels: 0,
             geneve: false,
@@ -88,9 +156,39 @@ pub(crate) enum Link {
     Sll2,
     Ppp,
     PppOther,
+    Slip,
+    Hdlc,
+    FrameRelay,
+    Fddi,
+    TokenRing,
+    /// 802.11 frames, perhaps behind a header of the radio.
+    Wlan(Option<Radio>),
+    Arcnet,
+    Pflog,
+    /// Packets that do not say what they carry in a way that terms could ask for: only their bytes and lengths can be.
+    Opaque(u32),
+}
+
+/// Headers of the radio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Radio {
+    Prism,
+    Avs,
+    Radiotap,
+    Ppi,
 }
 
 impl Link {
+    /// Frames have MAC addresses.
+    pub(crate) fn has_macs(self) -> bool {
+        matches!(self, Link::Ethernet | Link::Fddi | Link::TokenRing | Link::Wlan(_))
+    }
+
+    /// 802.11 frames behind a header of the radio, which `radio[…]` looks at.
+    pub(crate) fn is_radio(self) -> bool {
+        matches!(self, Link::Wlan(Some(Radio::Prism | Radio::Avs | Radio::Radiotap)))
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Link::Ethernet => "Ethernet",
@@ -102,6 +200,20 @@ impl Link {
             Link::Sll => "Linux cooked v1",
             Link::Sll2 => "Linux cooked v2",
             Link::Ppp | Link::PppOther => "PPP",
+            Link::Slip => "SLIP",
+            Link::Hdlc => "Cisco HDLC",
+            Link::FrameRelay => "Frame Relay",
+            Link::Fddi => "FDDI",
+            Link::TokenRing => "token ring",
+            Link::Arcnet => "ARCnet",
+            Link::Pflog => "PFLOG",
+            Link::Opaque(139 | 140) => "MTP2",
+            Link::Opaque(_) => "this link type",
+            Link::Wlan(None) => "802.11",
+            Link::Wlan(Some(Radio::Prism)) => "802.11 with Prism header",
+            Link::Wlan(Some(Radio::Avs)) => "802.11 with AVS header",
+            Link::Wlan(Some(Radio::Radiotap)) => "802.11 with radiotap header",
+            Link::Wlan(Some(Radio::Ppi)) => "802.11 with PPI header",
         }
     }
 }

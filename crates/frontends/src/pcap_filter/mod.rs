@@ -9,10 +9,14 @@
 //! A filter selects exactly the packets that tcpdump 4.99 with libpcap 1.10.3 selects from a capture file, oddities included.
 //! Its yardstick is libpcap's unoptimised code: libpcap's optimiser changes verdicts on packets that are cut short.
 //!
-//! Left out, with an error that says so: link types other than those of [`LinkType`], host names (they need DNS), what a
+//! Two terms follow later versions, since 1.10.3 misreads them: ARCnet addresses (`link host $c0`) and `!=` of SS7 fields.
+//!
+//! Left out, with an error that says so: link types other than those of [`LinkType`], host names that are in no file (they need DNS), what a
 //! capture file does not hold (`inbound` on Ethernet, `ifname` …), and nesting deeper than 500. Where libpcap's own behaviour is
 //! not defined, ours is: a variable offset is 0 before `geneve` sets it (`not geneve or ip`), and a chain of headers that leads
-//! back to itself, in which libpcap never ends, rejects the packet.
+//! back to itself, in which libpcap never ends, rejects the packet, and arithmetic
+//! before the first term that looks at an 802.11 frame behind a radio header (`radio[2:2] != 0 and type data`) does not overwrite
+//! the register in which libpcap keeps where that frame begins.
 
 mod ast;
 pub mod classic;
@@ -24,6 +28,7 @@ pub mod explain;
 mod facts;
 mod graph;
 mod hints;
+mod hosts;
 mod ir;
 mod lexer;
 mod link;
@@ -35,15 +40,18 @@ mod names_table;
 mod order;
 mod parser;
 mod parser_arith;
+mod parser_logged;
 mod parser_term;
 mod sample;
 mod shape;
 mod simplify;
 pub(crate) mod suggest;
 mod token;
+mod wlan;
 
 pub use ast::Ast;
 pub use error::{Error, Errors, Span, render_warnings};
+pub use hosts::with_hosts;
 pub use link::LinkType;
 pub use lists::filter_of_list;
 pub use parser::parse;

@@ -1,9 +1,10 @@
 //! Names of services, protocols, networks and Ethernet hosts → numbers.
 //!
-//! As in libpcap, the machine's own files come first (`/etc/services`, `/etc/protocols`, `/etc/networks`, `/etc/ethers`); behind
-//! the first two stands a table of well-known names, so a filter means the same where these files are missing. Host names
-//! are not looked up: they would make a filter depend on DNS.
+//! As in libpcap, the machine's own files come first (`/etc/services`, `/etc/protocols`, `/etc/networks`, `/etc/ethers`,
+//! `/etc/hosts`); behind the first two stands a table of well-known names, so a filter means the same where these files are
+//! missing. Hosts are looked up in files only, never by DNS: what a filter means would change from day to day.
 
+use std::net::IpAddr;
 use std::sync::OnceLock;
 
 use super::names_table::{PROTOCOLS, SERVICES};
@@ -84,6 +85,27 @@ pub(crate) fn ether_host(name: &str) -> Option<[u8; 6]> {
     valid.then(|| super::parser_term::mac_bytes(address))
 }
 
+/// The addresses of a host, as `/etc/hosts` gives them.
+pub(crate) fn host(name: &str) -> Vec<IpAddr> {
+    host_in_file(file(&HOSTS_FILE, "/etc/hosts"), name)
+}
+
+/// The addresses of a host in a text in the form of `/etc/hosts`, in its order; upper and lower case are one.
+pub(crate) fn host_in_file(text: &str, name: &str) -> Vec<IpAddr> {
+    let mut found: Vec<IpAddr> = Vec::new();
+    for fields in entries(text).filter(|fields| fields.iter().skip(1).any(|known| known.eq_ignore_ascii_case(name))) {
+        // The zone of a link-local address says nothing of a packet.
+        let bare = fields[0].split('%').next().unwrap_or(fields[0]);
+        if let Ok(address) = bare.parse()
+            && !found.contains(&address)
+        {
+            found.push(address);
+        }
+    }
+    found
+}
+
+static HOSTS_FILE: OnceLock<String> = OnceLock::new();
 static SERVICES_FILE: OnceLock<String> = OnceLock::new();
 static PROTOCOLS_FILE: OnceLock<String> = OnceLock::new();
 static NETWORKS_FILE: OnceLock<String> = OnceLock::new();
@@ -125,6 +147,15 @@ mod tests {
         assert_eq!(service_in_file(file, "www", "tcp"), Some(80));
         assert_eq!(service_in_file(file, "www", "udp"), None);
         assert_eq!(service_in_file(file, "domain", "udp"), Some(53));
+    }
+
+    #[test]
+    fn hosts_are_found_by_every_name_of_every_line() {
+        let text = "127.0.0.1 localhost # x\n::1 localhost ip6-localhost\n10.0.0.1 Gate gw\nfe80::1%eth0 gate\nbad gate\n10.0.0.1 gate\n";
+        assert_eq!(host_in_file(text, "localhost"), ["127.0.0.1".parse::<IpAddr>().unwrap(), "::1".parse().unwrap()]);
+        assert_eq!(host_in_file(text, "gate"), ["10.0.0.1".parse::<IpAddr>().unwrap(), "fe80::1".parse().unwrap()]);
+        assert_eq!(host_in_file(text, "gw").len(), 1);
+        assert_eq!(host_in_file(text, "10.0.0.1"), [] as [IpAddr; 0]);
     }
 
     #[test]

@@ -5,13 +5,13 @@
 //! list of identifiers, a number or arithmetic, and which of them is seen only later; [`Item`] carries that question upwards,
 //! and [`Want`] says which answers the place allows.
 //!
-//! Accepted is exactly what libpcap's LALR grammar accepts, with two differences: words of link types that netvm does not read
-//! are refused at once, and nesting is bounded by [`MAX_DEPTH`], so no source text overflows the stack.
+//! Accepted is exactly what libpcap's LALR grammar accepts, with two differences: words of ATM cells are
+//! refused at once, and nesting is bounded by [`MAX_DEPTH`], so no source text overflows the stack.
 
 use super::ast::{ArithId, Ast, Id, Join, Node, NodeId, Proto, Quals};
 use super::error::{Error, Errors, Span};
 use super::lexer;
-use super::token::{Foreign, Tok, Token, Word};
+use super::token::{Tok, Token, Word};
 
 /// Deepest nesting of parentheses, `not` and arithmetic together.
 pub(crate) const MAX_DEPTH: u32 = 500;
@@ -390,17 +390,17 @@ impl Parser {
             return Error::new(self.span(), format!("`{text}` is no word of the filter language"))
                 .help("a term begins with a word such as `host`, `port`, `tcp` or `not`");
         }
-        if self.peek() == Tok::Arcnet {
-            return Error::new(self.span(), "`$` begins an ARCnet address, and netvm reads no ARCnet captures");
-        }
-        let word = if self.peek() == Tok::Mac { "ether host" } else { "host" };
+        let word = match self.peek() {
+            Tok::Mac => "ether host",
+            Tok::Arcnet => "link host",
+            _ => "host",
+        };
         Error::new(self.span(), format!("`{text}` does not say what it is")).help(format!("an address is written `{word} {text}`"))
     }
 
-    pub(super) fn foreign(&self, subject: Foreign) -> Error {
+    pub(super) fn foreign(&self) -> Error {
         let text = self.ast.text(self.span());
-        Error::new(self.span(), format!("`{text}` tests {}, and netvm reads no such link type", subject.subject()))
-            .help("link types read: Ethernet, raw IP, BSD loopback, Linux cooked v1 and v2, PPP")
+        Error::new(self.span(), format!("`{text}` tests ATM cells, and netvm reads no such link type"))
     }
 
     pub(super) fn proto_node(&mut self, proto: Proto, span: Span) -> NodeId {

@@ -1,19 +1,17 @@
 //! Terms that begin with a keyword, and identifiers.
 
-use super::ast::{Dir, Encap, Id, Kind, Llc, Node, NodeId, Proto, Quals};
+use super::ast::{Dir, Encap, Id, Kind, Llc, Node, NodeId, PfField, Proto, Quals};
 use super::error::{Error, Span};
 use super::parser::{Item, Lent, Parser, Res};
-use super::token::{Foreign, Tok, Word};
+use super::token::{Tok, Word};
+use super::wlan;
 
 impl Parser {
     /// A term whose first token is `word`, and the qualifiers that it lends to identifiers after it.
     pub(super) fn term(&mut self, word: Word) -> Res<(NodeId, Lent)> {
         let start = self.span();
-        if let Word::Foreign(subject) = word {
-            return Err(self.foreign(subject));
-        }
-        if word == Word::Rnr {
-            return Err(self.foreign(Foreign::Pf));
+        if word == Word::Foreign {
+            return Err(self.foreign());
         }
         let proto = match word {
             Word::Proto(proto) => {
@@ -28,8 +26,13 @@ impl Parser {
         let node = match (self.peek(), proto) {
             (Tok::Word(Word::Broadcast), proto) => self.flag(Node::Broadcast(proto), start),
             (Tok::Word(Word::Multicast), proto) => self.flag(Node::Multicast(proto), start),
-            (Tok::Word(Word::Foreign(Foreign::Wlan)), Some(_)) => return Err(self.foreign(Foreign::Wlan)),
+            (Tok::Word(Word::Type | Word::Subtype | Word::FrameDirection), _) => {
+                let node = self.frame()?;
+                let span = start.to(self.previous());
+                self.node(node, span)
+            }
             (_, Some(proto)) => self.proto_node(proto, start),
+            (Tok::Word(Word::Ss7Field(field, high)), None) => self.ss7(field, high)?,
             (_, None) => self.plain_term(word, start)?,
         };
         Ok((node, None))
@@ -70,6 +73,10 @@ impl Parser {
         let (one, other) = match self.peek() {
             Tok::Word(Word::Src) => (Dir::Src, Word::Dst),
             Tok::Word(Word::Dst) => (Dir::Dst, Word::Src),
+            Tok::Word(Word::FrameAddress(which)) => {
+                self.bump();
+                return Ok(Some(which));
+            }
             _ => return Ok(None),
         };
         self.bump();
@@ -120,13 +127,54 @@ impl Parser {
             (Word::Outbound, _) => Node::Direction(true),
             (Word::Ifindex, _) => Node::Ifindex(self.plain_number()?),
             (Word::Llc, _) => Node::Llc(self.llc()?),
+            (Word::Rnr, _) => Node::Pf(PfField::Rule, self.plain_number()?),
+            (Word::Pf(field), _) => self.pf(field)?,
+            (Word::Ss7Unit(unit, high), _) => Node::Ss7Unit { unit, high },
             _ => Node::Pppoed,
         };
         let span = start.to(self.previous());
         Ok(self.node(node, span))
     }
 
-    fn plain_number(&mut self) -> Res<u32> {
+    /// `type NAME subtype NAME`, each alone, or `dir NAME`, at the first word.
+    fn frame(&mut self) -> Res<Node> {
+        let node = match self.bump().kind {
+            Tok::Word(Word::Type) => {
+                let kind = self.frame_word(wlan::TYPES, wlan::TYPE, "a frame type: mgt, ctl or data")?;
+                if !self.eat(Tok::Word(Word::Subtype)) {
+                    return Ok(Node::FrameType { mask: wlan::TYPE, value: kind });
+                }
+                let subtype = self.frame_word(wlan::subtypes(kind), wlan::SUBTYPE, "a subtype of that type, such as beacon of mgt")?;
+                Node::FrameType { mask: wlan::TYPE | wlan::SUBTYPE, value: kind | subtype }
+            }
+            Tok::Word(Word::Subtype) => {
+                let (at, text) = (self.span(), self.ast.text(self.span()).to_ascii_lowercase());
+                let known = wlan::subtype(&text).ok_or_else(|| Error::new(at, format!("`{text}` is no subtype of 802.11 frames")))?;
+                self.bump();
+                Node::FrameType { mask: wlan::TYPE | wlan::SUBTYPE, value: known }
+            }
+            _ => Node::FrameDirection(self.frame_word(wlan::DIRECTIONS, wlan::DIRECTION, "nods, tods, fromds or dstods")?),
+        };
+        Ok(node)
+    }
+
+    /// A name of a table, or a number of which only bits of the mask are set.
+    fn frame_word(&mut self, names: &[(&str, u32)], mask: u32, wanted: &str) -> Res<u32> {
+        if let Tok::Number(value) = self.peek() {
+            if value & !mask != 0 {
+                return Err(Error::new(self.span(), format!("{value:#x} has other bits than {mask:#x}")).help(format!("write {wanted}")));
+            }
+            self.bump();
+            return Ok(value);
+        }
+        let text = self.ast.text(self.span()).to_ascii_lowercase();
+        let found = names.iter().find(|(name, _)| *name == text).map(|&(_, value)| value);
+        let found = found.ok_or_else(|| self.expected(wanted))?;
+        self.bump();
+        Ok(found)
+    }
+
+    pub(super) fn plain_number(&mut self) -> Res<u32> {
         match self.peek() {
             Tok::Number(value) => {
                 self.bump();
@@ -189,7 +237,7 @@ impl Parser {
             Tok::Dotted => self.dotted(token.span)?,
             Tok::Ipv6 => self.ipv6(token.span)?,
             Tok::Mac => Id::Mac(mac_bytes(self.ast.text(token.span))),
-            Tok::Arcnet => Id::Arcnet,
+            Tok::Arcnet => Id::Arcnet(arcnet(self.ast.text(token.span))),
             _ => Id::Name,
         };
         let at = token.span.to(self.previous());
@@ -221,8 +269,8 @@ impl Parser {
 }
 
 fn begins_plain_term(word: Word) -> bool {
-    use Word::{Byte, Greater, Ifindex, Inbound, Less, Llc, Outbound, Pppoed};
-    matches!(word, Less | Greater | Byte | Inbound | Outbound | Ifindex | Llc | Pppoed)
+    use Word::{Byte, Greater, Ifindex, Inbound, Less, Llc, Outbound, Pf, Pppoed, Rnr, Ss7Unit};
+    matches!(word, Less | Greater | Byte | Inbound | Outbound | Ifindex | Llc | Pppoed | Rnr | Pf(_) | Ss7Unit(..))
 }
 
 /// Frame types of 802.2 and what their control byte must be.
@@ -242,6 +290,11 @@ const LLC_KINDS: &[(&str, Llc)] = &[
     ("xid", Llc::Unnumbered(Some(0xaf))),
     ("frmr", Llc::Unnumbered(Some(0x87))),
 ];
+
+/// `$` and one or two hexadecimal digits.
+fn arcnet(text: &str) -> u8 {
+    u8::from_str_radix(text.trim_start_matches('$'), 16).unwrap_or(0)
+}
 
 /// The six bytes of a text that has a MAC address's shape: one or two digits each, or twelve without separators.
 pub(super) fn mac_bytes(text: &str) -> [u8; 6] {

@@ -4,8 +4,14 @@ use super::token::{WORDS, Word};
 
 /// The reserved word closest to `text`, if it is close: one slip for short words, two for long ones.
 pub(crate) fn word(text: &str) -> Option<&'static str> {
-    let known = WORDS.iter().filter(|(_, word)| !matches!(word, Word::Foreign(_))).map(|&(name, _)| name);
+    let known = WORDS.iter().filter(|(_, word)| !is_special(*word)).map(|&(name, _)| name);
     nearest(text, known)
+}
+
+/// Words that only captures of 802.11, pf, SS7 or ATM have a use for.
+fn is_special(word: Word) -> bool {
+    use Word::{Foreign, FrameAddress, FrameDirection, Pf, Rnr, Ss7Field, Ss7Unit, Subtype, Type};
+    matches!(word, Foreign | FrameAddress(_) | FrameDirection | Pf(_) | Rnr | Ss7Field(..) | Ss7Unit(..) | Subtype | Type)
 }
 
 /// True for a reserved word.

@@ -1,8 +1,9 @@
 //! Tokens of the filter language and the table of its words.
 //!
-//! Source: pcap-filter(7) and the behaviour of libpcap 1.10.3's scanner. Words of link types that netvm cannot read (802.11,
-//! ATM, SS7, PF logs) are kept apart as [`Word::Foreign`], so that they can be refused with their reason.
+//! Source: pcap-filter(7) and the behaviour of libpcap 1.10.3's scanner. Words of a link type that netvm cannot read (ATM) are
+//! kept apart as [`Word::Foreign`], so that they can be refused with their reason.
 
+use super::ast::{Dir, PfField, Ss7Field, Ss7Unit};
 use super::error::Span;
 
 /// A token with its place.
@@ -68,33 +69,24 @@ pub(crate) enum Word {
     Pppoes,
     Geneve,
     Llc,
+    Type,
+    Subtype,
+    FrameDirection,
+    /// An address of 802.11 frames: `addr1` … `addr4`, `ra`, `ta`.
+    FrameAddress(Dir),
+    /// A field of packets logged by OpenBSD's pf, except the rule's number.
+    Pf(PfField),
+    /// A kind of signal unit of SS7, on high-speed links if true.
+    Ss7Unit(Ss7Unit, bool),
+    /// A field of SS7 messages, on high-speed links if true.
+    Ss7Field(Ss7Field, bool),
     And,
     Or,
     Not,
-    /// `rnr` is both a PF word and an LLC frame type.
+    /// `rnr` is both the number of a rule of pf and an LLC frame type.
     Rnr,
-    Foreign(Foreign),
-}
-
-/// Why a word cannot be used on any link type that netvm reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Foreign {
-    Wlan,
-    Atm,
-    Ss7,
-    Pf,
-}
-
-impl Foreign {
-    /// What the word tests.
-    pub(crate) fn subject(self) -> &'static str {
-        match self {
-            Foreign::Wlan => "802.11 frames",
-            Foreign::Atm => "ATM cells",
-            Foreign::Ss7 => "SS7 (MTP2/MTP3) messages",
-            Foreign::Pf => "packets logged by OpenBSD's pf",
-        }
-    }
+    /// A word of ATM cells, which netvm does not read.
+    Foreign,
 }
 
 /// Protocol names that qualify a term or stand for one (`tcp`, `ether`, `isis` …).
@@ -153,7 +145,8 @@ impl Proto {
 /// Every reserved word. Where a near miss could be two of them, the earlier one is suggested.
 #[rustfmt::skip]
 pub(crate) const WORDS: &[(&str, Word)] = {
-    use Foreign::{Atm, Pf, Ss7, Wlan};
+    use Ss7Field as F;
+    use Ss7Unit as U;
     use Word as W;
     &[
         ("port", W::Port), ("host", W::Host), ("net", W::Net), ("src", W::Src), ("dst", W::Dst),
@@ -179,21 +172,23 @@ pub(crate) const WORDS: &[(&str, Word)] = {
         ("multicast", W::Multicast), ("len", W::Len), ("length", W::Len), ("inbound", W::Inbound),
         ("outbound", W::Outbound), ("ifindex", W::Ifindex), ("mpls", W::Mpls), ("pppoed", W::Pppoed),
         ("pppoes", W::Pppoes), ("geneve", W::Geneve), ("llc", W::Llc),
-        ("type", W::Foreign(Wlan)), ("subtype", W::Foreign(Wlan)), ("direction", W::Foreign(Wlan)),
-        ("dir", W::Foreign(Wlan)), ("address1", W::Foreign(Wlan)), ("addr1", W::Foreign(Wlan)),
-        ("address2", W::Foreign(Wlan)), ("addr2", W::Foreign(Wlan)), ("address3", W::Foreign(Wlan)),
-        ("addr3", W::Foreign(Wlan)), ("address4", W::Foreign(Wlan)), ("addr4", W::Foreign(Wlan)),
-        ("ra", W::Foreign(Wlan)), ("ta", W::Foreign(Wlan)), ("lane", W::Foreign(Atm)), ("metac", W::Foreign(Atm)),
-        ("bcc", W::Foreign(Atm)), ("oam", W::Foreign(Atm)), ("oamf4", W::Foreign(Atm)), ("oamf4ec", W::Foreign(Atm)),
-        ("oamf4sc", W::Foreign(Atm)), ("sc", W::Foreign(Atm)), ("ilmic", W::Foreign(Atm)), ("vpi", W::Foreign(Atm)),
-        ("vci", W::Foreign(Atm)), ("connectmsg", W::Foreign(Atm)), ("metaconnect", W::Foreign(Atm)),
-        ("on", W::Foreign(Pf)), ("ifname", W::Foreign(Pf)), ("rset", W::Foreign(Pf)), ("ruleset", W::Foreign(Pf)),
-        ("rnr", W::Rnr), ("rulenum", W::Rnr), ("srnr", W::Foreign(Pf)), ("subrulenum", W::Foreign(Pf)),
-        ("reason", W::Foreign(Pf)), ("action", W::Foreign(Pf)), ("fisu", W::Foreign(Ss7)), ("lssu", W::Foreign(Ss7)),
-        ("lsu", W::Foreign(Ss7)), ("msu", W::Foreign(Ss7)), ("hfisu", W::Foreign(Ss7)), ("hlssu", W::Foreign(Ss7)),
-        ("hmsu", W::Foreign(Ss7)), ("sio", W::Foreign(Ss7)), ("opc", W::Foreign(Ss7)), ("dpc", W::Foreign(Ss7)),
-        ("sls", W::Foreign(Ss7)), ("hsio", W::Foreign(Ss7)), ("hopc", W::Foreign(Ss7)), ("hdpc", W::Foreign(Ss7)),
-        ("hsls", W::Foreign(Ss7)),
+        ("type", W::Type), ("subtype", W::Subtype), ("direction", W::FrameDirection),
+        ("dir", W::FrameDirection), ("address1", W::FrameAddress(Dir::Addr1)), ("addr1", W::FrameAddress(Dir::Addr1)),
+        ("address2", W::FrameAddress(Dir::Addr2)), ("addr2", W::FrameAddress(Dir::Addr2)),
+        ("address3", W::FrameAddress(Dir::Addr3)), ("addr3", W::FrameAddress(Dir::Addr3)),
+        ("address4", W::FrameAddress(Dir::Addr4)), ("addr4", W::FrameAddress(Dir::Addr4)),
+        ("ra", W::FrameAddress(Dir::Receiver)), ("ta", W::FrameAddress(Dir::Transmitter)),
+        ("lane", W::Foreign), ("metac", W::Foreign), ("bcc", W::Foreign), ("oam", W::Foreign), ("oamf4", W::Foreign),
+        ("oamf4ec", W::Foreign), ("oamf4sc", W::Foreign), ("sc", W::Foreign), ("ilmic", W::Foreign), ("vpi", W::Foreign),
+        ("vci", W::Foreign), ("connectmsg", W::Foreign), ("metaconnect", W::Foreign),
+        ("on", W::Pf(PfField::Interface)), ("ifname", W::Pf(PfField::Interface)), ("rset", W::Pf(PfField::Ruleset)),
+        ("ruleset", W::Pf(PfField::Ruleset)), ("rnr", W::Rnr), ("rulenum", W::Rnr), ("srnr", W::Pf(PfField::Subrule)),
+        ("subrulenum", W::Pf(PfField::Subrule)), ("reason", W::Pf(PfField::Reason)), ("action", W::Pf(PfField::Action)),
+        ("fisu", W::Ss7Unit(U::Fisu, false)), ("lssu", W::Ss7Unit(U::Lssu, false)), ("lsu", W::Ss7Unit(U::Lssu, false)),
+        ("msu", W::Ss7Unit(U::Msu, false)), ("hfisu", W::Ss7Unit(U::Fisu, true)), ("hlssu", W::Ss7Unit(U::Lssu, true)),
+        ("hmsu", W::Ss7Unit(U::Msu, true)), ("sio", W::Ss7Field(F::Sio, false)), ("opc", W::Ss7Field(F::Opc, false)),
+        ("dpc", W::Ss7Field(F::Dpc, false)), ("sls", W::Ss7Field(F::Sls, false)), ("hsio", W::Ss7Field(F::Sio, true)),
+        ("hopc", W::Ss7Field(F::Opc, true)), ("hdpc", W::Ss7Field(F::Dpc, true)), ("hsls", W::Ss7Field(F::Sls, true)),
     ]
 };
 

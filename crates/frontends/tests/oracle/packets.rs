@@ -104,6 +104,56 @@ impl Maker {
             0 | 108 => self.loopback(link == 0),
             113 => self.cooked(),
             276 => self.cooked2(),
+            105 | 119 | 127 | 163 | 192 => self.wlan(link),
+            8 => {
+                let way = *self.random.pick(&[0, 1, 7]);
+                self.put(&[way]);
+                // libpcap looks for the version in the first byte, and for the rest of IP behind 16.
+                self.noise(15);
+                if self.random.one_in(2) {
+                    let first = self.bytes.len() - 16;
+                    self.bytes[first] = *self.random.pick(&[0x45, 0x60]);
+                }
+                let net = if self.random.one_in(2) { Net::Ip } else { Net::Ip6 };
+                self.network(net, 0);
+            }
+            104 => {
+                self.put(&[0x0f, 0]);
+                match self.random.below(3) {
+                    0 => {
+                        let nlpid = *self.random.pick(&[0x81, 0x82, 0x83]);
+                        self.put(&[0xfe, 0xfe, 3, nlpid, 27, 1, 0, 15]);
+                        self.noise(20);
+                    }
+                    _ => {
+                        let net = self.net();
+                        self.put16(ethertype(net));
+                        self.network(net, 0);
+                    }
+                }
+            }
+            107 => {
+                let nlpid = *self.random.pick(&[0xcc, 0x8e, 0x81, 0x82, 0x83]);
+                self.put(&[0x18, 0x41, 3, nlpid]);
+                self.noise(60);
+            }
+            10 => {
+                let (dst, src) = (*self.random.pick(&MACS), *self.random.pick(&MACS));
+                self.noise(1);
+                self.put(&dst);
+                self.put(&src);
+                self.snap_or_llc();
+            }
+            6 => {
+                let (dst, src) = (*self.random.pick(&MACS), *self.random.pick(&MACS));
+                self.noise(2);
+                self.put(&dst);
+                self.put(&src);
+                self.snap_or_llc();
+            }
+            7 | 129 => self.arcnet(link),
+            117 => self.pflog(),
+            139 | 140 | 197 => self.ss7(link),
             228 => self.network(Net::Ip, 0),
             229 => self.network(Net::Ip6, 0),
             _ => {
@@ -111,6 +161,127 @@ impl Maker {
                 self.network(net, 0);
             }
         }
+    }
+
+    fn arcnet(&mut self, link: u32) {
+        let (src, dst) = (*self.random.pick(&[0u8, 1, 0xc0]), *self.random.pick(&[0u8, 1, 0xc0]));
+        self.put(&[src, dst]);
+        if link == 129 {
+            self.noise(2);
+        }
+        let (code, net) = *self.random.pick(&[
+            (0xd4u8, Net::Ip),
+            (0xf0, Net::Ip),
+            (0xc4, Net::Ip6),
+            (0xd5, Net::Arp),
+            (0xf1, Net::Arp),
+            (0xd6, Net::Arp),
+            (0xdd, Net::Other(0x809b)),
+        ]);
+        self.put(&[code, 0, 0, 1]);
+        self.network(net, 0);
+    }
+
+    /// A header of OpenBSD's pf, then what it logged.
+    fn pflog(&mut self) {
+        let (length, family) = (*self.random.pick(&[61u8, 61, 61, 64, 48]), *self.random.pick(&[2u8, 2, 10, 24, 30]));
+        let (action, reason) = (*self.random.pick(&[0u8, 1, 8]), *self.random.pick(&[0u8, 3, 14]));
+        self.put(&[length, family, action, reason]);
+        let (name, ruleset) = (*self.random.pick(&["em0", "em01", "vlan100", "bridge0"]), *self.random.pick(&["", "anchor", "a"]));
+        for text in [name, ruleset] {
+            self.put(text.as_bytes());
+            self.bytes.extend(std::iter::repeat_n(0, 16 - text.len()));
+        }
+        let (rule, subrule) = (*self.random.pick(&[0u32, 7, u32::MAX]), *self.random.pick(&[1u32, u32::MAX]));
+        self.put32(rule);
+        self.put32(subrule);
+        self.noise(16);
+        let direction = *self.random.pick(&[0u8, 1, 2]);
+        self.put(&[direction]);
+        self.noise(usize::from(length + 3) / 4 * 4 - 61.min(usize::from(length + 3) / 4 * 4));
+        self.network(if family == 2 { Net::Ip } else { Net::Ip6 }, 0);
+    }
+
+    fn ss7(&mut self, link: u32) {
+        self.noise(match link {
+            139 => 4,
+            197 => 20,
+            _ => 0,
+        });
+        self.noise(2);
+        let length = *self.random.pick(&[0u8, 1, 2, 3, 63, 0x80]);
+        let (service, codes) =
+            (*self.random.pick(&[0u8, 0x83, 0x85]), *self.random.pick(&[[1u8, 0x80, 0, 0x90], [2, 0, 0x40, 0], [8, 0x80, 0x80, 0x10]]));
+        self.put(&[length, service]);
+        self.put(&codes);
+        self.noise(3);
+        self.put(&codes);
+        self.noise(20);
+    }
+
+    /// A header of the radio, then an 802.11 frame.
+    fn wlan(&mut self, link: u32) {
+        let mut padded = false;
+        match link {
+            127 => padded = self.radiotap(),
+            192 => {
+                let dlt = *self.random.pick(&[105u8, 105, 105, 1]);
+                self.put(&[0, 0, 12, 0, dlt, 0, 0, 0, 1, 2, 3, 4]);
+            }
+            163 => self.avs(),
+            119 if self.random.one_in(2) => self.avs(),
+            119 => {
+                self.put32(0x44);
+                self.noise(140);
+            }
+            _ => {}
+        }
+        let begin = self.bytes.len();
+        let control = *self.random.pick(&[0x08u8, 0x08, 0x88, 0x88, 0x48, 0x80, 0x40, 0x00, 0xb0, 0xd4, 0xb4, 0xc4, 0xb8]);
+        let direction = self.random.below(4) as u8;
+        self.put(&[control, direction, 0, 0]);
+        for _ in 0..3 {
+            let address = *self.random.pick(&MACS);
+            self.put(&address);
+        }
+        self.noise(2);
+        if control & 0x8c == 0x88 {
+            self.noise(2);
+        }
+        while padded && (self.bytes.len() - begin) % 4 != 0 {
+            self.noise(1);
+        }
+        self.snap_or_llc();
+    }
+
+    /// True if it says that frames are padded.
+    fn radiotap(&mut self) -> bool {
+        let present = *self.random.pick(&[0u32, 2, 3, 1, 0x8000_0002, 2, 3]);
+        let flags = *self.random.pick(&[0u8, 0x20, 0x10, 0x30]);
+        self.put(&[0, 0, 24, 0]);
+        self.put(&present.to_le_bytes());
+        let at = if present & 1 != 0 { 8 } else { 0 };
+        self.noise(at);
+        self.put(&[flags]);
+        self.noise(15 - at);
+        present & 0x8000_0002 == 2 && flags & 0x20 != 0
+    }
+
+    fn avs(&mut self) {
+        self.put32(0x8021_1001);
+        self.put32(64);
+        self.noise(56);
+    }
+
+    /// What an 802.2 header stands before, mostly with a type behind it.
+    fn snap_or_llc(&mut self) {
+        if self.random.one_in(4) {
+            return self.llc();
+        }
+        let net = self.net();
+        self.put(&[0xaa, 0xaa, 3, 0, 0, 0]);
+        self.put16(ethertype(net));
+        self.network(net, 0);
     }
 
     fn ethernet(&mut self, depth: u32) {

@@ -396,11 +396,11 @@ impl Lower<'_> {
         Ok(())
     }
 
-    pub(super) fn budget(&mut self, site: u32) {
+    pub(super) fn budget(&mut self, site: u32, n: u32) {
         let left = self.field(frame::BUDGET, types::I32, trusted());
-        let none = self.b.ins().icmp_imm_u(IntCC::Equal, left, 0);
-        self.trap_if(none, TrapKind::Budget, site);
-        let left = self.b.ins().iadd_imm_s(left, -1);
+        let too_little = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, left, i64::from(n));
+        self.trap_if(too_little, TrapKind::Budget, site);
+        let left = self.b.ins().iadd_imm_s(left, -i64::from(n));
         self.set_field(frame::BUDGET, left);
     }
 
@@ -413,6 +413,9 @@ impl Lower<'_> {
 
     pub(super) fn helper(&mut self, helper: Helper, operands: &[mir::Value], site: u32, ty: Type) -> Result<Option<ir::Value>, JitError> {
         let values: Vec<ir::Value> = operands.iter().map(|v| self.reg(*v)).collect();
+        if let Some(value) = self.in_line(helper, &values, site) {
+            return Ok(value);
+        }
         let effects = mir::Op::Helper(helper, Box::new([]), site).effects();
         let result = self.call(Call::Helper(helper, values.len()), &values);
         if effects.traps {
@@ -502,7 +505,7 @@ impl Needs {
                 mir::Op::Helper(..) => (needs.calls, needs.budget) = (true, true),
                 mir::Op::WireLen => needs.wire_len = true,
                 mir::Op::TimeSeconds | mir::Op::TimeMicros | mir::Op::TimeNanos => needs.time = true,
-                mir::Op::Budget(_) => needs.budget = true,
+                mir::Op::Budget(..) => needs.budget = true,
                 _ => {}
             }
         }

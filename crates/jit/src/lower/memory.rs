@@ -72,6 +72,11 @@ impl Lower<'_> {
     /// A value of at most 128 bits.
     pub(super) fn load(&mut self, space: Space, order: Order, addr: mir::Value, offset: u32, width: u16) -> ir::Value {
         let (base, offset) = self.address(space, addr, offset);
+        self.load_at(base, offset, width, order)
+    }
+
+    /// The same from an address.
+    pub(super) fn load_at(&mut self, base: ir::Value, offset: i32, width: u16, order: Order) -> ir::Value {
         if width > 64 {
             let limbs = self.load_limbs(base, offset, width, order);
             return self.b.ins().iconcat(limbs[0], limbs[1]);
@@ -107,6 +112,11 @@ impl Lower<'_> {
     /// A value of more than 128 bits, into its slot.
     pub(super) fn load_slot(&mut self, slot: ir::StackSlot, width: u16, (space, order, addr, offset): (Space, Order, mir::Value, u32)) {
         let (base, offset) = self.address(space, addr, offset);
+        self.load_slot_at(slot, width, (order, base, offset));
+    }
+
+    /// The same from an address.
+    pub(super) fn load_slot_at(&mut self, slot: ir::StackSlot, width: u16, (order, base, offset): (Order, ir::Value, i32)) {
         let to = self.b.ins().stack_addr(types::I64, slot, 0);
         for (i, limb) in self.load_limbs(base, offset, width, order).into_iter().enumerate() {
             self.b.ins().store(trusted(), limb, to, 8 * i as i32);
@@ -114,9 +124,15 @@ impl Lower<'_> {
     }
 
     pub(super) fn store(&mut self, space: Space, order: Order, addr: mir::Value, offset: u32, value: mir::Value) -> Result<(), JitError> {
+        let (base, offset) = self.address(space, addr, offset);
+        self.store_at(base, offset, value, order);
+        Ok(())
+    }
+
+    /// The same to an address.
+    pub(super) fn store_at(&mut self, base: ir::Value, offset: i32, value: mir::Value, order: Order) {
         let width = self.func.width(value);
         let limbs = self.limbs_of(value);
-        let (base, offset) = self.address(space, addr, offset);
         for part in parts(u32::from(width / 8), order) {
             let limb = limbs[part.bit as usize / 64];
             let within = part.bit % 64;
@@ -125,7 +141,6 @@ impl Lower<'_> {
             let v = if order == NATIVE || part.bytes == 1 { v } else { self.b.ins().bswap(v) };
             self.b.ins().store(trusted(), v, base, offset + part.at);
         }
-        Ok(())
     }
 
     /// The value cut into registers of at most 64 bits.

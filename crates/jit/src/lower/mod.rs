@@ -5,6 +5,7 @@
 //! `run` for one packet in the frame, `select` for a burst of a filter's packets, giving a bit for each.
 
 mod flow;
+mod helpers;
 mod memory;
 mod ops;
 mod set_test;
@@ -15,7 +16,7 @@ use crate::frame;
 use crate::host::Job;
 use compiler::mir::Call;
 use compiler::mir::cfg::Cfg;
-use compiler::mir::{self, Def, Func, Op, Type};
+use compiler::mir::{self, Def, Func, Helper, Op, Type};
 use cranelift_codegen::ir::{
     self, AbiParam, BlockArg, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind, types,
 };
@@ -213,8 +214,8 @@ impl Lower<'_> {
             Op::Proved(..) => return Ok(()),
             Op::Store(space, order, addr, offset, value, _) => return self.store(*space, *order, *addr, *offset, *value),
             Op::NonZero(a, site) => return self.non_zero(*a, *site),
-            Op::Budget(site) => {
-                self.budget(*site);
+            Op::Budget(site, n) => {
+                self.budget(*site, *n);
                 return Ok(());
             }
             Op::Present(site) => {
@@ -226,6 +227,8 @@ impl Lower<'_> {
                 self.b.ins().store(trusted(), a, table, 4 * *k as i32);
                 return Ok(());
             }
+            Op::Helper(Helper::EntryLoad(table, at), args, site) => return self.entry_load(v, (*table, *at), args[0], *site),
+            Op::Helper(Helper::EntryStore(table, at), args, site) => return self.entry_store((*table, *at), args, *site),
             Op::Helper(helper, args, site) if helper.is_wide() => return self.wide_helper(v, *helper, args, *site),
             Op::Helper(helper, args, site) => self.helper(*helper, args, *site, self.func.ty(v))?,
             _ => match self.narrow_of_wide(v, op)? {

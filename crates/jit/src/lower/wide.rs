@@ -121,7 +121,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn own_slot(&mut self, v: mir::Value) -> Result<StackSlot, JitError> {
+    pub(super) fn own_slot(&mut self, v: mir::Value) -> Result<StackSlot, JitError> {
         let slot = self.slot(self.func.width(v))?;
         self.places[v.0 as usize] = Place::Slot(slot);
         Ok(slot)

@@ -15,7 +15,7 @@ mod wide_ops;
 
 pub use watch::{Moment, Watch};
 
-use crate::budget::Budget;
+use crate::budget::{self, Budget};
 use crate::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Outcome, Packets, Selection, Source, State, Trap, TrapKind};
 use crate::machine::Machine;
 use crate::module::{Extra, Handler, HandlerKind, Inst, slots};
@@ -40,6 +40,8 @@ struct Plan {
     local_slots: Vec<usize>,
     /// Targets by key of each `switch`.
     switches: HashMap<u32, HashMap<u32, u32>>,
+    /// What each instruction costs for the width of its values.
+    prices: Vec<u32>,
 }
 
 impl Plan {
@@ -54,7 +56,7 @@ impl Plan {
             _ => None,
         };
         let switches = handler.code.iter().enumerate().filter_map(|(i, inst)| map(inst).map(|m| (i as u32, m))).collect();
-        Self { local_slots, switches }
+        Self { local_slots, switches, prices: handler.code.iter().map(budget::price).collect() }
     }
 }
 

@@ -13,6 +13,9 @@ impl Run<'_, '_> {
     pub(super) fn step(&mut self) -> Result<Next, TrapKind> {
         let handler = self.handler;
         let inst = &handler.code[self.at as usize];
+        if let price @ 1.. = self.plan.prices[self.at as usize] {
+            self.budget.units(price)?;
+        }
         match inst.op.row().sem {
             Sem::Load(space, bytes, signed) => self.load(space, bytes, signed)?,
             Sem::Store(space, bytes) => self.store(space, bytes)?,

@@ -24,8 +24,8 @@ pub struct Account {
     pub entries: usize,
     /// Elements because of which arrivals are run one at a time; if it is known.
     pub one_at_a_time: Option<Vec<String>>,
-    /// Why they cannot run one after the other over bursts where they are not compiled as one, or that they can; if it is known.
-    pub in_stages: Option<Result<(), String>>,
+    /// How many elements' machine code is chained by the engines `jit` and `auto`; if it is known.
+    pub chained: Option<usize>,
 }
 
 impl Application {
@@ -52,7 +52,7 @@ impl Application {
         Account {
             ways: handlers.iter().enumerate().map(way).collect(),
             entries: plan.entries.len(),
-            in_stages: graph.map(|graph| linked::in_stages(app, graph).map(drop)),
+            chained: graph.map(|graph| linked::chained(app, graph).map_or(0, |(plan, _)| plan.members.len())),
             one_at_a_time: graph.map(|graph| graph.one_at_a_time(&plan).into_iter().map(declared).collect()),
         }
     }
@@ -78,10 +78,9 @@ impl fmt::Display for Account {
             Some([]) => writeln!(f, "  arrivals run in bursts")?,
             Some(elements) => writeln!(f, "  arrivals run one at a time, because of {}", elements.join(", "))?,
         }
-        match &self.in_stages {
+        match self.chained {
             None => Ok(()),
-            Some(Ok(())) => writeln!(f, "engine jit: elements run one after the other over bursts"),
-            Some(Err(why)) => writeln!(f, "engine jit: each packet goes all its way before the next: {why}"),
+            Some(chained) => writeln!(f, "engine jit: the machine code of {chained} of {all} elements is chained"),
         }
     }
 }

@@ -1,15 +1,15 @@
-//! Elements that run as one, as compiled C, or one after the other over bursts.
+//! Elements that run as one: as compiled C, or as machine code that is chained.
 
-use super::order::any_order;
 use crate::Error;
 use crate::engines::Settings;
 use aot::Linked;
 use compiler::backends::c::linked::{Member, supports};
 use compiler::mir::{Func, Helper, Op};
 use compiler::passes;
+use jit::chain::{self, Chain};
 use netil::Verified;
 use netil::app::Application;
-use netil::cluster::Plan;
+use netil::cluster::{Plan, Way};
 use netil::module::{HandlerKind, Inst};
 use netil::table::Op as Instruction;
 use runtime::graph::{Graph, Made, native};
@@ -44,19 +44,19 @@ pub(super) fn plan(application: &Application, links: &dyn Fn(u32) -> bool) -> Pl
     })
 }
 
-/// Elements that run one after the other over bursts, by their own engines.
-///
-/// # Errors
-/// Why they cannot, for people.
-pub(super) fn in_stages(application: &Application, graph: &Graph) -> Result<Made, String> {
-    let silent = |instance: u32| application.instances[instance as usize].program().is_some_and(|program| is_silent(program));
-    let plan = plan(application, &silent);
-    if plan.members.is_empty() {
-        return Err("there are no elements that packets are pushed through".to_owned());
-    }
-    let any_order = |instance: u32| application.instances[instance as usize].program().is_some_and(|program| any_order(program));
-    let stages = graph.stages(&plan, &any_order)?;
-    Ok((plan, Box::new(stages)))
+/// Elements whose machine code is chained; `None` if there are none.
+pub(super) fn chained(application: &Application, graph: &Graph) -> Option<Made> {
+    let member = |instance: u32, ways: &[(u32, Way)]| {
+        let program = application.instances[instance as usize].program()?;
+        let member = chain::Member::of(graph.engine(instance as usize)?, ways)?;
+        let prints = prints(program) && invokes(member.func());
+        (!prints && untimely(program, member.func()).is_none()).then_some(member)
+    };
+    let plan = plan(application, &|instance| member(instance, &[]).is_some());
+    let members: Option<Vec<_>> = plan.members.iter().zip(&plan.ways).map(|(instance, ways)| member(*instance, ways)).collect();
+    let members = members.filter(|members| !members.is_empty())?;
+    let chain = Chain::new(members, &plan.entries);
+    Some((plan, Box::new(chain)))
 }
 
 /// A program's push handler, if it can be linked.
@@ -72,15 +72,21 @@ pub(super) fn linkable(program: &Verified) -> Result<Func, String> {
     if invokes(&func) {
         return Err(asks(program));
     }
-    if has(&func, |helper| matches!(helper, Helper::SetTimer(_))) && has(&func, |helper| matches!(helper, Helper::SetTime)) {
-        return Err("it sets timers and the packet's time".to_owned());
-    }
-    let sets = |inst: &Inst| inst.op == Instruction::TimerSet;
-    if program.module().handler(HandlerKind::Init).is_some_and(|init| init.code.iter().any(sets)) {
-        return Err("it sets timers before there are packets".to_owned());
+    if let Some(why) = untimely(program, &func) {
+        return Err(why.to_owned());
     }
     supports(program, &func).map_err(|error| error.to_string())?;
     Ok(func)
+}
+
+/// Why the graph must look at what each run of a program has left of its timers, if it must.
+fn untimely(program: &Verified, push: &Func) -> Option<&'static str> {
+    if has(push, |helper| matches!(helper, Helper::SetTimer(_))) && has(push, |helper| matches!(helper, Helper::SetTime)) {
+        return Some("it sets timers and the packet's time");
+    }
+    let sets = |inst: &Inst| inst.op == Instruction::TimerSet;
+    let init = program.module().handler(HandlerKind::Init);
+    init.is_some_and(|init| init.code.iter().any(sets)).then_some("it sets timers before there are packets")
 }
 
 /// What a program asks coprocessors for.
@@ -90,12 +96,6 @@ fn asks(program: &Verified) -> String {
 
 fn prints(program: &Verified) -> bool {
     program.module().coprocessors.iter().any(|unit| unit.name == "console")
-}
-
-/// Whether packets make a program print nothing: what is there for other parameters than it has is gone once it is optimised.
-fn is_silent(program: &Verified) -> bool {
-    let optimised = || compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
-    !prints(program) || matches!(optimised(), Ok(Some((func, _))) if !invokes(&func))
 }
 
 fn invokes(func: &Func) -> bool {

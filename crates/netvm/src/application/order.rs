@@ -5,18 +5,10 @@
 
 use super::scratch::Scratch;
 use compiler::mir::{Func, Helper, Op, Order, Terminator, Value};
-use compiler::passes;
 use netil::Verified;
-use netil::module::HandlerKind;
 use netil::ops::{BinOp, CmpOp};
 use netil::table::Space;
 use std::collections::HashMap;
-
-/// Whether that holds for what a program does with packets pushed into it; it is linked with nobody.
-pub(super) fn any_order(program: &Verified) -> bool {
-    let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
-    matches!(optimised, Ok(Some((func, _))) if first_trace(program, &func, &Exempt::default()).is_none())
-}
 
 /// What does not count as a trace of packets.
 #[derive(Default)]
@@ -314,6 +306,14 @@ fn overlap(a: Place, b: Place) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compiler::passes;
+    use netil::module::HandlerKind;
+
+    /// Whether nobody can tell from a program in which order packets were pushed into it.
+    fn any_order(program: &Verified) -> bool {
+        let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
+        matches!(optimised, Ok(Some((func, _))) if first_trace(program, &func, &Exempt::default()).is_none())
+    }
 
     fn of(code: &str) -> bool {
         let tables = "segment .tables .table stays, exact, 32, 8, 16 .table ages, exact, 32, 8, 16, 1000 ends";

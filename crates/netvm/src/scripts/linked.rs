@@ -6,7 +6,7 @@ use crate::engines::Settings;
 use aot::Linked;
 use compiler::backends::c::linked::Member;
 use netil::Verified;
-use netil::cluster::{Cluster, Ended, Host, Loose, Way};
+use netil::cluster::{Cluster, Ended, Host, Way};
 use netil::exec::{CloneOut, DEFAULT_BUDGET, ExchangeBuffer, State};
 use netil::module::PortKind;
 use netil::pool::Pool;
@@ -100,12 +100,6 @@ impl Host for Serving<'_> {
             let packet = lift(*slot, pool);
             self.element(ended.member).ended(&packet, ended.disposition);
         }
-    }
-
-    fn exit_loose(&mut self, _: u32, _: Vec<Loose>, _: &mut Pool) {}
-
-    fn end_loose(&mut self, ended: Ended, packet: Loose, _: &mut Pool) {
-        self.element(ended.member).ended(&packet.buffer, ended.disposition);
     }
 
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool) {

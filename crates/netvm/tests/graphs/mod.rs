@@ -135,7 +135,7 @@ pub struct Found {
     pub nodes: Vec<String>,
     pub text: Vec<u8>,
     /// Whether each element can take a whole burst before the next.
-    pub in_stages: bool,
+    pub chained: usize,
 }
 
 /// Runs a configuration.
@@ -174,8 +174,8 @@ pub fn run_with(
         .collect();
     assert!(graph.finish().is_empty());
     let file = |n: u32| std::fs::read(format!("{}{n}", out.display())).ok();
-    let in_stages = application.explain(Some(&graph)).in_stages == Some(Ok(()));
-    Found { captures: (0..3).map(file).collect(), counts, nodes, text: kept.0.take(), in_stages }
+    let chained = application.explain(Some(&graph)).chained.unwrap_or(0);
+    Found { captures: (0..3).map(file).collect(), counts, nodes, text: kept.0.take(), chained }
 }
 
 /// A configuration with the names of files.

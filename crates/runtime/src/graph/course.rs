@@ -93,6 +93,11 @@ impl Course {
 }
 
 impl Along<'_> {
+    /// One packet that is at hand, and after which timers are looked at.
+    pub(super) fn of_one(slots: &[u32]) -> Along<'_> {
+        Along { slots, times: &[], latest: 0, at: 0, most: slots.len(), several: false }
+    }
+
     /// The packet in this slot is at hand: it has arrived, and those before it.
     pub(super) fn reach(&mut self, slot: u32, clock: &mut Clock) {
         for time in self.times.get(self.at..).unwrap_or_default() {

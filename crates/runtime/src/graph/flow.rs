@@ -58,7 +58,7 @@ impl Graph {
     }
 
     /// Moves what lies above `mark` on the stack.
-    fn drain(&mut self, mark: usize) {
+    pub(super) fn drain(&mut self, mark: usize) {
         while self.pending.len() > mark {
             let Some(push) = self.pending.pop() else { return };
             self.enter(push);
@@ -69,6 +69,9 @@ impl Graph {
         self.moved = true;
         if matches!(self.nodes[push.node].body, Body::Native(None)) {
             return self.recirculated.push_back(push);
+        }
+        if let Some(entry) = self.entry_of(&push) {
+            return self.enter_cluster(push, entry);
         }
         self.nodes[push.node].stats.packets += 1;
         let at = At { node: push.node, port: push.port };

@@ -15,7 +15,7 @@ use super::program::Ended as How;
 use super::{Body, Graph, Packet, Push};
 use crate::io::LinkType;
 use netil::app::{Application, End};
-use netil::cluster::{Cluster, Ended, Host, Loose, Plan};
+use netil::cluster::{Cluster, Ended, Host, Plan};
 use netil::exec::{CloneOut, State};
 use netil::pool::Pool;
 use std::collections::HashMap;
@@ -34,6 +34,9 @@ pub(super) struct Linked {
     plan: Plan,
     /// The entry for each input that has one.
     entries: HashMap<(usize, u32), u32>,
+    /// The same by element and input, and whether packets that the graph sends there are run in the cluster.
+    by_node: Vec<Vec<Option<u32>>>,
+    singles: bool,
     sources: Sources,
     course: Course,
     /// Arrivals that may be run together.
@@ -87,6 +90,8 @@ struct Serving<'g> {
     plan: &'g Plan,
     along: Along<'g>,
     rounds: u8,
+    /// What lies on the stack below waits until this packet is done with.
+    mark: Option<usize>,
     /// Members say each time that they run.
     told: bool,
     /// Since when a member runs on its own.
@@ -121,7 +126,19 @@ impl Graph {
             }
         }
         self.pool.defer(cluster.brings());
-        self.linked = Some(Linked { cluster, plan, entries, sources, course: Course::new(timed), most, pool: Pool::default() });
+        let (by_node, singles) = (self.by_node(&entries), cluster.takes_single_packets());
+        self.linked =
+            Some(Linked { cluster, plan, entries, by_node, singles, sources, course: Course::new(timed), most, pool: Pool::default() });
+    }
+
+    fn by_node(&self, entries: &HashMap<(usize, u32), u32>) -> Vec<Vec<Option<u32>>> {
+        let mut by_node = vec![Vec::new(); self.nodes.len()];
+        for ((node, port), entry) in entries {
+            let ports: &mut Vec<Option<u32>> = &mut by_node[*node];
+            ports.resize(ports.len().max(*port as usize + 1), None);
+            ports[*port as usize] = Some(*entry);
+        }
+        by_node
     }
 
     /// A source, with the entry that its packets have. One that names entries itself has several.
@@ -135,6 +152,14 @@ impl Graph {
         let several = matches!(&node.body, Body::Native(Some(native)) if native.names_entries());
         let own = if several { node.entries.iter().find_map(|entry| *entry) } else { node.entries.first().copied().flatten() };
         Source::new(source, own)
+    }
+
+    /// The engine of an element that is a program.
+    pub fn engine(&self, node: usize) -> Option<&dyn netil::Engine> {
+        match &self.nodes.get(node)?.body {
+            Body::Program(program) => Some(program.engine()),
+            Body::Native(..) => None,
+        }
     }
 
     /// Elements because of which arrivals cannot be run in bursts when those of a plan are linked.
@@ -255,7 +280,7 @@ impl Graph {
         }
         std::mem::swap(&mut self.pool, pool);
         let (budget, begun, slots) = (self.budget, self.begin_linked_run(), along.slots);
-        let mut serving = Serving { graph: self, plan, along, rounds: course.rounds, told: begun.1, begun: None };
+        let mut serving = Serving { graph: self, plan, along, rounds: course.rounds, mark: None, told: begun.1, begun: None };
         cluster.run(slots, budget, pool, &mut serving);
         serving.along.reach_all(&mut serving.graph.clock);
         let (run, several) = (serving.along.most, serving.along.several);
@@ -306,6 +331,29 @@ impl Graph {
                 return course.note(time);
             }
         }
+    }
+
+    /// The entry by which a packet that is on its way in the graph comes into the cluster, if it is to run there.
+    pub(super) fn entry_of(&self, push: &Push) -> Option<u32> {
+        let linked = self.linked.as_ref().filter(|linked| linked.singles && self.observer.is_none())?;
+        let entry = linked.by_node.get(push.node)?.get(push.port as usize).copied().flatten();
+        entry.filter(|_| self.pool.room() > 0)
+    }
+
+    /// Runs the cluster on one packet, which something in the graph has sent.
+    pub(super) fn enter_cluster(&mut self, push: Push, entry: u32) {
+        let Some(mut linked) = self.linked.take() else { return };
+        let Linked { cluster, plan, pool, .. } = &mut linked;
+        let (rounds, mark) = (push.packet.rounds, Some(self.pending.len()));
+        self.pool.enter(entry);
+        let slot = self.pool.place(push.packet.buffer, push.packet.link.number());
+        std::mem::swap(&mut self.pool, pool);
+        let (budget, begun, slots) = (self.budget, self.begin_linked_run(), slot.as_slice());
+        let mut serving = Serving { graph: self, plan, along: Along::of_one(slots), rounds, mark, told: begun.1, begun: None };
+        cluster.run(slots, budget, pool, &mut serving);
+        self.end_linked_run(1, begun);
+        std::mem::swap(&mut self.pool, pool);
+        self.linked = Some(linked);
     }
 
     /// All tasks until none has work, whoever has asked for the end meanwhile: of what takes bursts each task comes to an end.
@@ -364,12 +412,6 @@ fn lift(pool: &mut Pool, slot: u32, rounds: u8) -> Packet {
     Packet { buffer, rounds, link }
 }
 
-impl From<Loose> for Packet {
-    fn from(Loose { buffer, rounds, tag }: Loose) -> Self {
-        Self { buffer, rounds: u8::try_from(rounds).unwrap_or(u8::MAX), link: LinkType::from_file(tag) }
-    }
-}
-
 impl Serving<'_> {
     fn node(&self, ended: &Ended) -> usize {
         self.plan.members[ended.member as usize] as usize
@@ -404,6 +446,14 @@ impl Serving<'_> {
         }
     }
 
+    /// Moves what has just left, and all that follows from it.
+    fn settle_left(graph: &mut Graph, mark: Option<usize>) {
+        match mark {
+            Some(mark) => graph.drain(mark),
+            None => graph.settle(),
+        }
+    }
+
     /// The graph with the pool in it.
     fn with_pool<T>(&mut self, pool: &mut Pool, work: impl FnOnce(&mut Graph) -> T) -> T {
         std::mem::swap(&mut self.graph.pool, pool);
@@ -419,6 +469,14 @@ impl Host for Serving<'_> {
         match &mut self.graph.nodes[node].body {
             Body::Program(program) => &mut program.state,
             Body::Native(..) => unreachable!("members are programs"),
+        }
+    }
+
+    fn comes(&mut self, member: u32, time_ns: u64) {
+        let (node, now) = (self.plan.members[member as usize] as usize, self.graph.clock.now());
+        // Packets of a capture are in time.
+        if let (Some(_), Body::Program(program)) = (self.mark, &mut self.graph.nodes[node].body) {
+            program.comes(time_ns, now);
         }
     }
 
@@ -444,7 +502,7 @@ impl Host for Serving<'_> {
     }
 
     fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool) {
-        let (to, rounds, several) = (self.plan.exits[exit as usize], self.rounds, self.along.several);
+        let (to, rounds, several, mark) = (self.plan.exits[exit as usize], self.rounds, self.along.several, self.mark);
         self.with_pool(pool, |graph| {
             if several {
                 return graph.enter_slots(to, slots);
@@ -452,7 +510,7 @@ impl Host for Serving<'_> {
             for slot in slots {
                 let packet = graph.lift(*slot, rounds);
                 graph.pending.push(Push { node: to.instance as usize, port: to.port, packet });
-                graph.settle();
+                Self::settle_left(graph, mark);
             }
         });
     }
@@ -466,33 +524,9 @@ impl Host for Serving<'_> {
         self.stop_many(&ended, slots, slots.len(), pool);
     }
 
-    fn exit_loose(&mut self, exit: u32, packets: Vec<Loose>, pool: &mut Pool) {
-        let (to, several) = (self.plan.exits[exit as usize], self.along.several);
-        self.with_pool(pool, |graph| {
-            let node = to.instance as usize;
-            if several && (graph.room(node) < packets.len() || graph.pool.room() == 0) {
-                graph.run_tasks();
-            }
-            for packet in packets {
-                graph.pending.push(Push { node, port: to.port, packet: packet.into() });
-                graph.settle();
-            }
-        });
-    }
-
-    fn end_loose(&mut self, ended: Ended, packet: Loose, pool: &mut Pool) {
-        let node = self.node(&ended);
-        let how = self.how(node, &ended);
-        self.with_pool(pool, |graph| graph.end(node, how, packet.into()));
-    }
-
-    fn rounds(&self) -> u32 {
-        self.rounds.into()
-    }
-
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool) {
         let node = self.node(&ended);
-        let (how, rounds) = (self.how(node, &ended), self.rounds);
+        let (how, rounds, outer) = (self.how(node, &ended), self.rounds, self.mark);
         self.run_tasks(pool);
         self.along.reach(slot, &mut self.graph.clock);
         let packet = lift(pool, slot, rounds);
@@ -507,7 +541,7 @@ impl Host for Serving<'_> {
             }
             graph.end(node, how, packet);
             graph.pending[mark..].reverse();
-            graph.settle();
+            Self::settle_left(graph, outer);
         });
         self.look();
         self.run_tasks(pool);

@@ -40,7 +40,6 @@ mod routes;
 mod runs;
 mod schedule;
 mod script;
-mod stages;
 mod stats;
 mod summary;
 mod tables;
@@ -55,7 +54,6 @@ pub use meter::Measured;
 pub use native::{Ctx, DeviceStats, Native, NativeClass, Replay, Setup, Task};
 pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
-pub use stages::Stages;
 pub use stats::{LinkedStats, NodeStats, Stats};
 pub(crate) use text::seconds;
 

@@ -165,9 +165,9 @@ impl Program {
         Ok(self.printed())
     }
 
-    /// Another engine for the same program.
-    pub(super) fn another_engine(&self) -> Box<dyn Engine> {
-        self.engine.another()
+    /// The engine that runs it.
+    pub(super) fn engine(&self) -> &dyn Engine {
+        &*self.engine
     }
 
     /// How many outputs it has.
@@ -181,9 +181,14 @@ impl Program {
         if outputs == self.inputs { output.min(self.inputs.saturating_sub(1)) } else { 0 }
     }
 
+    /// A packet comes to it, with that time.
+    pub(super) fn comes(&mut self, time: u64, now: u64) {
+        self.lag = now.wrapping_sub(time);
+    }
+
     pub(super) fn push(&mut self, packet: &mut Packet, now: u64) -> Ended {
         let time = packet.buffer.time_ns;
-        self.lag = now.wrapping_sub(time);
+        self.comes(time, now);
         self.run(HandlerKind::Push, &mut packet.buffer);
         self.look_at_timers(time, now);
         self.result()

@@ -90,17 +90,15 @@ impl super::Graph {
         let (devices, waited_ns) = (self.devices.stats(), self.waited);
         let whole = Stats { arrivals: self.arrivals, lasted_ns: self.clock.lasted(), devices, waited_ns, ..Stats::default() };
         let Some(linked) = &self.linked else { return Stats { nodes, ..whole } };
-        if self.count_linked(linked, &mut nodes.iter_mut().map(|node| &mut node.2).collect::<Vec<_>>()) {
-            return Stats { nodes, ..whole };
-        }
+        let counted = self.count_linked(linked, &mut nodes.iter_mut().map(|node| &mut node.2).collect::<Vec<_>>());
         let members: Vec<usize> = linked.members().collect();
         members.iter().zip(self.parts(&members)).for_each(|(member, part)| nodes[*member].2.measured = part);
-        let unsure = self.infer(&members, &mut nodes);
+        let unsure = if counted { Vec::new() } else { self.infer(&members, &mut nodes) };
         let linked = LinkedStats { members, packets: self.linked_packets, measured: self.linked_measured, unsure };
         Stats { nodes, linked: Some(linked), ..whole }
     }
 
-    /// Adds what a cluster has counted of its members. True if that is all there is to know.
+    /// Adds what a cluster has counted of its members. True if it has counted what left by their ports.
     pub(super) fn count_linked(&self, linked: &Linked, stats: &mut [&mut NodeStats]) -> bool {
         linked.entered().for_each(|(node, entered)| stats[node].packets += entered);
         let Some(left) = linked.left() else { return false };

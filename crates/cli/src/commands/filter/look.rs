@@ -1,6 +1,6 @@
 //! What lines look like: tcpdump's options for it.
 
-use crate::print::{Dump, Style, TimeForm, TimeStyle};
+use crate::print::{Carried, Dump, Style, TimeForm, TimeStyle};
 use clap::ArgAction;
 use netvm::io::Precision;
 
@@ -8,6 +8,9 @@ use netvm::io::Precision;
 #[derive(clap::Args)]
 #[command(next_help_heading = "tcpdump's habits")]
 pub(super) struct Look {
+    /// Print what UDP (and, with domain, TCP) carries as this, whatever the ports
+    #[arg(short = 'T', value_name = "TYPE", value_enum, hide_possible_values = false)]
+    carried: Option<Carried>,
     /// Accepted: addresses and ports are always numbers
     #[arg(short = 'n', action = ArgAction::Count)]
     numeric: u8,
@@ -96,6 +99,7 @@ impl Look {
             number: self.number,
             time: TimeStyle { form, precision },
             dump,
+            carried: self.carried,
         }
     }
 }

@@ -32,7 +32,7 @@ use std::time::Instant;
 /// Select packets of captures or of an interface: print them, count them, or write them to a capture
 ///
 /// Reads pcap and pcapng, plain or compressed with gzip or zstd; the expression is compiled for the captures' link types. Prints one line
-/// per packet as `tcpdump -nn` does: nothing is ever looked up. What is damaged is read up to the damage, which is told; the exit
+/// per packet as `tcpdump -nn` does: nothing is ever looked up. Damaged files are read up to the damage, and the damage is reported; the exit
 /// status is then 1.
 ///
 /// Options that tcpdump has mean what they mean there; with `-F` and an expression packets must match both. Names of captures may also stand

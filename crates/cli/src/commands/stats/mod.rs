@@ -55,10 +55,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", value_parser = interval)]
     interval: Option<i64>,
 
-    /// Show names of addresses that a file in the form of /etc/hosts has
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    hosts: Option<PathBuf>,
-
     /// Print JSON: one object
     #[arg(long)]
     json: bool,
@@ -121,7 +117,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if names.is_empty() {
         return Err(Failure::usage("there is nothing to read: give a capture with --read <IN> (-r)"));
     }
-    let hosts = args.hosts.as_deref().map(Hosts::read).transpose()?.unwrap_or_default();
+    let hosts = args.expression.hosts.as_deref().map(Hosts::read).transpose()?.unwrap_or_default();
     let slice = args.slice.get()?;
     let signals = Signals::watch()?;
     let mut inputs = Inputs::open(&names)?;

@@ -65,7 +65,7 @@ pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &
         mode,
         live: &live,
         spared: &spared,
-        loops: func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Budget(_)))),
+        loops: func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Budget(..)))),
         calls: RefCell::default(),
         resumed: RefCell::default(),
         paid: Cell::new(0),
@@ -332,9 +332,12 @@ impl Form for Element<'_> {
         format!("{}->slots[i].time_ns", self.pointers())
     }
 
-    fn budget(&self) -> [&'static str; 2] {
+    fn budget(&self, n: u32) -> [String; 2] {
         // Most packets come to no loop; what is left of the budget is not looked at before.
-        if self.mode == Mode::Quick { ["NV_RARELY(paid >= g->budget)", "paid++"] } else { ["budget == 0", "budget--"] }
+        match self.mode {
+            Mode::Quick => [format!("NV_RARELY(g->budget - paid < {n})"), format!("paid += {n}")],
+            _ => [format!("budget < {n}"), format!("budget -= {n}")],
+        }
     }
 
     fn other(&self, scalar: &Scalar<'_>, v: Value, op: &Op) -> Result<String, Unsupported> {

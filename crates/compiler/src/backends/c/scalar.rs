@@ -81,9 +81,9 @@ pub(super) trait Form {
     }
     /// A statement that drops it.
     fn drop(&self, reason: DropReason) -> String;
-    /// Whether nothing is left of the budget, and what takes one of it.
-    fn budget(&self) -> [&'static str; 2] {
-        ["budget == 0", "budget--"]
+    /// Whether less than that is left of the budget, and what takes it.
+    fn budget(&self, n: u32) -> [String; 2] {
+        [format!("budget < {n}"), format!("budget -= {n}")]
     }
     /// The function that tests a set.
     fn set(&self, number: u32) -> String;
@@ -239,8 +239,8 @@ impl Scalar<'_> {
                 let (a, trap) = (self.val(*a), self.form.trap(TrapKind::DivisionByZero, *site));
                 self.line(&format!("if ({a} == 0) {trap}"));
             }
-            Op::Budget(site) => {
-                let ([none, take], trap) = (self.form.budget(), self.form.trap(TrapKind::Budget, *site));
+            Op::Budget(site, n) => {
+                let ([none, take], trap) = (self.form.budget(*n), self.form.trap(TrapKind::Budget, *site));
                 self.line(&format!("if ({none}) {trap}\n    {take};"));
             }
             Op::Checked(op, signed, a, b, site) => self.checked(v, *op, *signed, [*a, *b], *site),

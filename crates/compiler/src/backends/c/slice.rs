@@ -155,7 +155,7 @@ impl Slicer<'_> {
     fn part(&self, op: &Op) -> Part {
         match op {
             Op::Store(Space::Info, _, at, offset, value, _) if !self.is_read(*at, *offset, *value) => Part::Skipped,
-            Op::Store(Space::Info, ..) | Op::Budget(_) => Part::Kept,
+            Op::Store(Space::Info, ..) | Op::Budget(..) => Part::Kept,
             Op::Store(Space::Data, _, at, offset, value, _)
                 if self.data.is_read(place(&self.func, *at, *offset), self.func.width(*value)) =>
             {
@@ -292,7 +292,7 @@ impl Slicer<'_> {
         let mut needed: Vec<bool> = self.func.block_ids().map(|block| self.func.block(block).end.edges().is_empty()).collect();
         let mut work = Vec::<Value>::new();
         let lasts = |v: &&Value| {
-            self.func.op(**v).is_some_and(|op| matches!(self.part(op), Part::Goal | Part::Kept) && !matches!(op, Op::Budget(_)))
+            self.func.op(**v).is_some_and(|op| matches!(self.part(op), Part::Goal | Part::Kept) && !matches!(op, Op::Budget(..)))
         };
         for block in self.func.block_ids() {
             let data = self.func.block(block);

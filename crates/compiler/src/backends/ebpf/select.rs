@@ -132,9 +132,9 @@ fn begun<'a>(unit: &Unit<'a>, maps: &'a mut Maps, loops: bool) -> Select<'a> {
 
 /// Without loops a program has fewer calls than a run may make.
 fn admit(func: &Func, cfg: &Cfg) -> Result<(), Refused> {
-    let ops = cfg.order.iter().flat_map(|b| &func.block(*b).ops);
-    let budget = ops.filter(|v| matches!(func.op(**v), Some(Op::Budget(_)))).count();
-    if budget >= DEFAULT_BUDGET as usize { Err(Refused::whole("more calls than a run may make")) } else { Ok(()) }
+    let ops = cfg.order.iter().flat_map(|b| &func.block(*b).ops).filter_map(|v| func.op(*v));
+    let budget: u64 = ops.map(|op| if let Op::Budget(_, price) = op { u64::from(*price) } else { 0 }).sum();
+    if budget >= DEFAULT_BUDGET.into() { Err(Refused::whole("more calls than a run may make")) } else { Ok(()) }
 }
 
 /// Values that must be in a register: all but comparisons that only branches and selections ask for, each set test by one.
@@ -247,7 +247,7 @@ impl Select<'_> {
 
     fn op(&mut self, v: Value, op: &Op) -> Result<(), Refused> {
         match op {
-            Op::Budget(_) => self.spend(),
+            Op::Budget(_, price) => self.spend(*price),
             Op::Present(_) => {}
             Op::Check(space, extents) => self.check(*space, extents, false),
             Op::Proved(space, extents) => self.check(*space, extents, true),
@@ -269,13 +269,14 @@ impl Select<'_> {
         Ok(())
     }
 
-    /// Takes one from the budget, or traps.
-    fn spend(&mut self) {
+    /// Takes that much from the budget, or traps.
+    fn spend(&mut self, price: u32) {
         let Some(budget) = self.budget else { return };
         let (trap, next) = (self.trap(), self.code.block());
-        self.branch(Cond::Eq, true, budget, Src::Imm(0), trap, next);
+        let price = price.cast_signed();
+        self.branch(Cond::Lt, true, budget, Src::Imm(price), trap, next);
         self.at = next;
-        self.alu(Alu::Sub, true, budget, Src::Imm(1));
+        self.alu(Alu::Sub, true, budget, Src::Imm(price));
     }
 
     fn trap(&mut self) -> Label {

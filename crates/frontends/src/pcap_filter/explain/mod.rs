@@ -3,6 +3,7 @@
 //! Everything is plain data: printing it is the caller's. Evaluation is term by term, on the IR, so the account
 //! is of the filter's meaning and not of the code made from it.
 
+mod flow;
 mod trace;
 mod words;
 
@@ -13,6 +14,7 @@ use super::link::LinkType;
 use super::lower::{self, Lowered};
 use super::{Options, parse};
 
+pub use flow::{Goal, Step};
 pub use words::Sentence;
 
 /// A filter ready to be explained.
@@ -36,6 +38,12 @@ impl Explainer {
     #[must_use]
     pub fn words(&self) -> Vec<Sentence> {
         words::sentences(&self.ast)
+    }
+
+    /// The filter's terms in source order, each with where the filter goes from it; empty if it accepts every packet.
+    #[must_use]
+    pub fn steps(&self) -> Vec<Step> {
+        flow::steps(&self.ast)
     }
 
     /// What is likely a mistake: terms that can never hold, a filter that rejects or accepts every packet.

@@ -2,7 +2,9 @@
 
 use std::net::Ipv6Addr;
 
-use super::super::ast::{Arith, ArithId, Ast, Dir, Encap, Id, Join, Kind, Llc, Node, NodeId, Proto, Quals, Relop};
+use super::super::ast::{
+    Arith, ArithId, Ast, Dir, Encap, Id, Join, Kind, Llc, Node, NodeId, PfField, Proto, Quals, Relop, Ss7Field, Ss7Unit,
+};
 use super::super::error::Span;
 
 /// One term of a filter, or a group of terms, in words.
@@ -84,6 +86,14 @@ impl Writer<'_> {
             Node::Encap(encap, number) => encapsulation(*encap, *number),
             Node::Pppoed => "PPPoE discovery (Ethernet type 0x8863)".to_owned(),
             Node::Llc(kind) => llc(*kind),
+            Node::FrameType { mask, value } => format!("the first byte of the 802.11 frame, under {mask:#04x}, is {value:#04x}"),
+            Node::FrameDirection(value) => format!("the direction of the 802.11 frame is {value}"),
+            Node::Pf(field, value) => format!("the {} that pf logged is {value}", pf_field(*field)),
+            Node::PfName(field, at) => format!("the {} that pf logged begins with {}", pf_field(*field), self.ast.text(*at)),
+            Node::Ss7Unit { unit, high } => format!("a signal unit of kind {}{}", ss7_unit(*unit), high_speed(*high)),
+            Node::Ss7Field { field, high, op, value } => {
+                format!("the SS7 {}{} {} {value}", ss7_field(*field), high_speed(*high), relation(*op))
+            }
             Node::Chain { .. } | Node::Not(_) => String::new(),
         }
     }
@@ -138,7 +148,45 @@ fn side(dir: Dir) -> &'static str {
         Dir::Dst => "destination",
         Dir::Default | Dir::SrcOrDst => "source or destination",
         Dir::SrcAndDst => "source and destination",
+        Dir::Addr1 => "first",
+        Dir::Addr2 => "second",
+        Dir::Addr3 => "third",
+        Dir::Addr4 => "fourth",
+        Dir::Receiver => "receiver's",
+        Dir::Transmitter => "transmitter's",
     }
+}
+
+fn pf_field(field: PfField) -> &'static str {
+    match field {
+        PfField::Interface => "interface",
+        PfField::Ruleset => "ruleset",
+        PfField::Rule => "rule",
+        PfField::Subrule => "subrule",
+        PfField::Reason => "reason",
+        PfField::Action => "action",
+    }
+}
+
+fn ss7_unit(unit: Ss7Unit) -> &'static str {
+    match unit {
+        Ss7Unit::Fisu => "FISU",
+        Ss7Unit::Lssu => "LSSU",
+        Ss7Unit::Msu => "MSU",
+    }
+}
+
+fn ss7_field(field: Ss7Field) -> &'static str {
+    match field {
+        Ss7Field::Sio => "service information octet",
+        Ss7Field::Opc => "originating point code",
+        Ss7Field::Dpc => "destination point code",
+        Ss7Field::Sls => "signalling link selection",
+    }
+}
+
+fn high_speed(high: bool) -> &'static str {
+    if high { " on a high-speed link" } else { "" }
 }
 
 fn transport(proto: Option<Proto>) -> &'static str {

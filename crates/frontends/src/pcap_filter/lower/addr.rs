@@ -75,6 +75,7 @@ impl Lower<'_> {
             Dir::Src => return side(self, true),
             Dir::Dst => return side(self, false),
             Dir::Default | Dir::SrcOrDst | Dir::SrcAndDst => {}
+            _ => return Err(self.error("only 802.11 frames have such addresses").help("write `src` or `dst`")),
         }
         let both = [side(self, true)?, side(self, false)?];
         Ok(if dir == Dir::SrcAndDst { self.and(&both) } else { self.or(&both) })
@@ -106,14 +107,21 @@ impl Lower<'_> {
         self.masked(From::Network, offset + 4 * word, 4, part(host.mask), part(host.addr))
     }
 
-    /// A MAC address in an Ethernet header.
+    /// A MAC address in a link-layer header.
     pub(super) fn ether_host(&mut self, mac: [u8; 6], dir: Dir) -> Res<IrId> {
-        if self.layout.link != Link::Ethernet {
-            let name = self.layout.link.name();
-            return Err(self.error(format!("{name} has no MAC addresses")).help("only Ethernet headers can be asked for them"));
-        }
+        let (src, dst) = match self.layout.link {
+            Link::Ethernet => (6, 0),
+            Link::Fddi => (7, 1),
+            Link::TokenRing => (8, 2),
+            Link::Wlan(_) => return self.frame_host(mac, dir),
+            other => {
+                return Err(self
+                    .error(format!("{} has no MAC addresses", other.name()))
+                    .help("headers of Ethernet, 802.11, FDDI and token ring can be asked for them"));
+            }
+        };
         let header = self.inner_header();
-        let host = self.directed(dir, |lower, src| Ok(lower.ether_side(mac, if src { 6 } else { 0 })))?;
+        let host = self.directed(dir, |lower, is_src| Ok(lower.ether_side(mac, if is_src { src } else { dst })))?;
         Ok(match header {
             Some(header) => self.and(&[header, host]),
             None => host,
@@ -121,7 +129,7 @@ impl Lower<'_> {
     }
 
     /// libpcap compares the last four bytes before the first two.
-    fn ether_side(&mut self, mac: [u8; 6], offset: u32) -> IrId {
+    pub(super) fn ether_side(&mut self, mac: [u8; 6], offset: u32) -> IrId {
         let value = mac.iter().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
         let part = |bits: u64| u32::try_from(bits).unwrap_or(0);
         let low = self.equal(From::LinkHeader, offset + 2, 4, part(value & 0xffff_ffff));
@@ -129,6 +137,11 @@ impl Lower<'_> {
         let plain = self.and(&[low, high]);
         let field = self.field(From::LinkHeader, offset, 6);
         self.element(field, (value.into(), value.into()), plain, false)
+    }
+
+    /// An ARCnet address; the source comes first.
+    pub(super) fn arcnet_host(&mut self, address: u8, dir: Dir) -> Res<IrId> {
+        self.directed(dir, |lower, src| Ok(lower.equal(From::LinkHeader, u32::from(!src), 1, address.into())))
     }
 
     /// Routing header data packets of DECnet phase IV, long and short, with and without a byte of padding.

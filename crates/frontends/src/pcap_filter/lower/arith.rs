@@ -128,6 +128,7 @@ impl Lower<'_> {
                 let icmp6 = self.equal(From::Network, 6, 1, 58);
                 Ok((From::Transport6, Some(self.all(index, &[ipv6, icmp6]))))
             }
+            Proto::Radio if self.layout.link.is_radio() => Ok((From::Start, index)),
             Proto::Radio => Err(self.error("`radio` needs 802.11 frames with a radio header")),
             other => {
                 let word = other.word();

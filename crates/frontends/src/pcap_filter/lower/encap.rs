@@ -2,7 +2,7 @@
 
 use super::super::ast::{Arithop, Dir, Encap};
 use super::super::ir::{Cmp, Geneve, IrId, Slot, Test, Value};
-use super::super::link::Link;
+use super::super::link::{Link, Radio};
 use super::super::names::UDP;
 use super::super::parser::Res;
 use super::Lower;
@@ -34,7 +34,7 @@ impl Lower<'_> {
         if self.layout.labels > 0 {
             return Err(self.error("no VLAN can be recognised behind `mpls`").help("put `vlan` before `mpls`"));
         }
-        if self.layout.link != Link::Ethernet {
+        if !matches!(self.layout.link, Link::Ethernet | Link::Wlan(None | Some(Radio::Prism | Radio::Avs | Radio::Radiotap))) {
             return Err(self.error(format!("{} has no VLAN tags", self.layout.link.name())));
         }
         self.check_number(id, 0xfff, "VLAN id")?;
@@ -59,7 +59,7 @@ impl Lower<'_> {
     fn mpls(&mut self, label: Option<u32>) -> Res<IrId> {
         let test = match (self.layout.labels, self.layout.link) {
             (1.., _) => self.masked(From::Network, 2u32.wrapping_sub(4), 1, 0x01, 0),
-            (0, Link::Ethernet) => self.linktype(link::MPLS)?,
+            (0, Link::Ethernet | Link::Hdlc) => self.linktype(link::MPLS)?,
             (0, Link::Ppp) => self.linktype(link::PPP_MPLS)?,
             (0, other) => return Err(self.error(format!("MPLS is not recognised on {}", other.name()))),
         };

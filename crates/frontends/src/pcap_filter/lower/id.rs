@@ -1,5 +1,7 @@
 //! Identifiers: what an address, a number or a name means under its qualifiers.
 
+use std::net::IpAddr;
+
 use super::super::ast::{Dir, Id, Kind, Proto, Quals};
 use super::super::error::{Error, Span};
 use super::super::ir::IrId;
@@ -32,8 +34,19 @@ impl Lower<'_> {
                 self.ether_host(mac, quals.dir)
             }
             Id::Mac(_) => Err(self.error("a MAC address needs `ether`").help(format!("write `ether host {}`", self.text()))),
-            Id::Arcnet => Err(self.error("`$` begins an ARCnet address, and netvm reads no ARCnet captures")),
+            Id::Arcnet(address) => self.arcnet(quals, address),
         }
+    }
+
+    fn arcnet(&mut self, quals: Quals, address: u8) -> Res<IrId> {
+        if self.layout.link != Link::Arcnet {
+            let name = self.layout.link.name();
+            return Err(self.error(format!("`$` begins an ARCnet address, and {name} has none")));
+        }
+        if quals.proto != Some(Proto::Link) || !matches!(quals.kind, Kind::Default | Kind::Host) {
+            return Err(self.error("an ARCnet address needs `link`").help(format!("write `link host {}`", self.text())));
+        }
+        self.arcnet_host(address, quals.dir)
     }
 
     fn text(&self) -> &str {
@@ -189,7 +202,7 @@ impl Lower<'_> {
         let name = self.text().to_owned();
         match kind {
             Kind::Default | Kind::Host if proto == Some(Proto::Link) => self.ether_name(&name, dir),
-            Kind::Default | Kind::Host => Err(self.needs_dns(&name)),
+            Kind::Default | Kind::Host => self.host_name(&name, quals),
             Kind::Net => {
                 let Some(network) = names::network(&name) else { return Err(self.unknown_network(&name)) };
                 self.host(left_justified(network), proto, dir, kind)
@@ -204,12 +217,12 @@ impl Lower<'_> {
                 let number = self.protocol_name(&name, proto)?;
                 self.protochain(number, proto)
             }
-            Kind::Gateway => Err(self.needs_dns(&name)),
+            Kind::Gateway => Err(self.unknown_host(&name)),
         }
     }
 
     fn ether_name(&mut self, name: &str, dir: Dir) -> Res<IrId> {
-        if self.layout.link != Link::Ethernet {
+        if !self.layout.link.has_macs() {
             return self.ether_host([0; 6], dir);
         }
         match names::ether_host(name) {
@@ -218,10 +231,31 @@ impl Lower<'_> {
         }
     }
 
-    fn needs_dns(&self, name: &str) -> Error {
-        let error = self.error(format!("host names are not looked up: `{name}`"));
+    /// Any of a host's addresses, of the version that is asked for.
+    fn host_name(&mut self, name: &str, quals: Quals) -> Res<IrId> {
+        let Quals { proto, dir, kind } = quals;
+        if proto == Some(Proto::Decnet) {
+            return Err(self.error(format!("DECnet hosts have no names: `{name}`")).help("write area and node, as in 10.123"));
+        }
+        let mut tests = Vec::new();
+        for address in names::host(name) {
+            match address {
+                IpAddr::V4(addr) if proto != Some(Proto::Ip6) => {
+                    tests.push(self.host(Masked { addr: addr.into(), mask: u32::MAX }, proto, dir, kind)?);
+                }
+                IpAddr::V6(addr) if proto != Some(Proto::Ip) => {
+                    tests.push(self.host6(Masked { addr: addr.into(), mask: u128::MAX }, proto, dir, kind)?);
+                }
+                _ => {}
+            }
+        }
+        if tests.is_empty() { Err(self.unknown_host(name)) } else { Ok(self.or(&tests)) }
+    }
+
+    fn unknown_host(&self, name: &str) -> Error {
+        let error = self.error(format!("no host `{name}` in /etc/hosts, and nothing else is looked up"));
         match suggest::word(name) {
-            Some(word) => error.help(format!("did you mean the keyword `{word}`? a host is written as its address")),
+            Some(word) => error.help(format!("did you mean the keyword `{word}`? a host is written as its address or by such a name")),
             None => error.help("write its address, so that the filter means the same tomorrow and elsewhere"),
         }
     }

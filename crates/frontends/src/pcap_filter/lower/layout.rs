@@ -49,6 +49,8 @@ pub(crate) struct Layout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum From {
     LinkHeader,
+    /// The packet's first byte, which may be the radio's header.
+    Start,
     LinkType,
     /// The payload, whatever it begins with.
     Payload,

@@ -37,7 +37,7 @@ pub(super) const SAP_ISO: u32 = 0xfe;
 const ETHERTYPE_IPX: u32 = 0x8137;
 const ETHERTYPE_XNS: u32 = 0x0600;
 /// Greatest value of Ethernet's type field that is a length (IEEE 802.3).
-const MAX_LENGTH: u32 = 1500;
+pub(super) const MAX_LENGTH: u32 = 1500;
 /// Type fields of Linux cooked v1 that stand for frames with and without an LLC header.
 const SLL_LLC: u32 = 0x0004;
 const SLL_NOVELL: u32 = 0x0001;
@@ -57,6 +57,28 @@ impl Lower<'_> {
             Link::Ipv6 => self.constant(proto == IPV6),
             Link::Ppp | Link::PppOther => self.equal(From::LinkType, 0, 2, ppp_type(proto)),
             Link::Null | Link::Loop => self.address_family(proto),
+            Link::Slip => self.raw_version(proto),
+            Link::Arcnet => self.arcnet_type(proto),
+            Link::Pflog => match proto {
+                IPV4 => self.equal(From::LinkHeader, 1, 1, 2),
+                // As on Linux, where libpcap takes its own system's number.
+                IPV6 => self.equal(From::LinkHeader, 1, 1, 10),
+                _ => self.constant(false),
+            },
+            Link::Opaque(number) => {
+                return Err(self
+                    .error(format!("packets of link type {number} do not say what they carry in a way that filters read"))
+                    .help("what can be asked for there: bytes as `link[4:2]`, `len`, `less`, `greater`"));
+            }
+            Link::Hdlc if proto == SAP_ISO => self.equal(From::LinkType, 0, 2, SAP_ISO << 8 | SAP_ISO),
+            Link::Hdlc => self.equal(From::LinkType, 0, 2, proto),
+            Link::FrameRelay => self.frame_relay(proto),
+            Link::Fddi | Link::TokenRing => self.llc_type(proto),
+            Link::Wlan(_) => {
+                let data = self.is_data_frame();
+                let kind = self.llc_type(proto);
+                self.and(&[data, kind])
+            }
         })
     }
 
@@ -106,7 +128,7 @@ impl Lower<'_> {
     }
 
     /// LLC and SNAP headers: both SAPs 0xaa, unnumbered information, an organisation and a type.
-    fn snap(&mut self, organisation: u32, proto: u32) -> IrId {
+    pub(super) fn snap(&mut self, organisation: u32, proto: u32) -> IrId {
         let tail = self.equal(From::Payload, 4, 4, organisation << 16 | proto);
         let head = self.equal(From::Payload, 0, 4, 0xaaaa_0300 | organisation >> 16);
         self.and(&[tail, head])
@@ -149,6 +171,34 @@ impl Lower<'_> {
         let snap = self.snap(organisation, proto);
         let framed = self.and(&[llc, snap]);
         self.or(&[ethernet2, framed])
+    }
+
+    /// Network layer protocol identifiers (ISO/IEC TR 9577) behind addresses of two bytes (RFC 2427).
+    fn frame_relay(&mut self, proto: u32) -> IrId {
+        let identifier = |lower: &mut Self, number: u32| lower.equal(From::LinkHeader, 2, 2, 0x0300 | number);
+        match proto {
+            IPV4 => identifier(self, 0xcc),
+            IPV6 => identifier(self, 0x8e),
+            SAP_ISO => {
+                let osi = [0x81, 0x82, 0x83].map(|number| identifier(self, number));
+                self.or(&osi)
+            }
+            _ => self.constant(false),
+        }
+    }
+
+    /// ARCnet system codes (RFC 1201, RFC 1051).
+    fn arcnet_type(&mut self, proto: u32) -> IrId {
+        let codes: &[u32] = match proto {
+            IPV4 => &[0xd4, 0xf0],
+            IPV6 => &[0xc4],
+            ARP => &[0xd5, 0xf1],
+            RARP => &[0xd6],
+            ATALK => &[0xdd],
+            _ => return self.constant(false),
+        };
+        let codes: Vec<IrId> = codes.iter().map(|&code| self.equal(From::LinkType, 0, 1, code)).collect();
+        self.or(&codes)
     }
 
     /// Without a type field the IP version tells.

@@ -14,7 +14,8 @@ const OUTGOING: u32 = 4;
 impl Lower<'_> {
     pub(super) fn broadcast(&mut self, proto: Option<Proto>) -> Res<IrId> {
         match proto {
-            None | Some(Proto::Link) if self.layout.link == Link::Ethernet => self.ether_host([0xff; 6], Dir::Dst),
+            None | Some(Proto::Link) if self.layout.link == Link::Arcnet => self.arcnet_host(0, Dir::Dst),
+            None | Some(Proto::Link) if self.layout.link.has_macs() => self.ether_host([0xff; 6], Dir::Dst),
             None | Some(Proto::Link) => {
                 Err(self.error(format!("{} has no broadcasts", self.layout.link.name())).help("`ip broadcast` looks at IPv4"))
             }
@@ -43,8 +44,14 @@ impl Lower<'_> {
         let (kind, test) = match proto {
             None | Some(Proto::Link) if self.layout.link == Link::Ethernet => {
                 let header = self.inner_header();
-                let group = self.compare_at(From::LinkHeader, 0, 1, Cmp::Bits, 1);
+                let group = self.group_at(0);
                 return Ok(self.all_of(header, group));
+            }
+            None | Some(Proto::Link) if self.layout.link == Link::Fddi => return Ok(self.group_at(1)),
+            None | Some(Proto::Link) if self.layout.link == Link::TokenRing => return Ok(self.group_at(2)),
+            None | Some(Proto::Link) if self.layout.link == Link::Arcnet => return self.arcnet_host(0, Dir::Dst),
+            None | Some(Proto::Link) if matches!(self.layout.link, Link::Wlan(_)) => {
+                return Ok(self.frame_destination(|lower, offset| lower.group_at(offset)));
             }
             None | Some(Proto::Link) => {
                 return Err(self
@@ -62,6 +69,11 @@ impl Lower<'_> {
         Ok(self.and(&[kind, test]))
     }
 
+    /// The address at an offset is one of a group.
+    fn group_at(&mut self, offset: u32) -> IrId {
+        self.compare_at(From::LinkHeader, offset, 1, Cmp::Bits, 1)
+    }
+
     fn all_of(&mut self, first: Option<IrId>, second: IrId) -> IrId {
         match first {
             Some(first) => self.and(&[first, second]),
@@ -69,16 +81,25 @@ impl Lower<'_> {
         }
     }
 
-    /// 802.2 frames: the type field is a length and the payload is not bare IPX.
-    pub(super) fn llc(&mut self, kind: Option<Llc>) -> Res<IrId> {
-        if self.layout.link != Link::Ethernet {
-            return Err(self.error(format!("`llc` is not recognised on {}", self.layout.link.name())));
+    /// 802.2 frames: on Ethernet the type field is a length and the payload is not bare IPX; on 802.11 data frames are.
+    fn llc_frame(&mut self) -> Res<IrId> {
+        match self.layout.link {
+            Link::Ethernet => {
+                let frame = self.is_length();
+                let bare = self.equal(From::Payload, 0, 2, 0xffff);
+                let not_bare = self.not(bare);
+                Ok(self.and(&[frame, not_bare]))
+            }
+            Link::Fddi | Link::TokenRing => Ok(self.constant(true)),
+            Link::Wlan(_) => Ok(self.is_data_frame()),
+            other => Err(self.error(format!("`llc` is not recognised on {}", other.name()))),
         }
-        let frame = self.is_length();
-        let bare = self.equal(From::Payload, 0, 2, 0xffff);
-        let not_bare = self.not(bare);
+    }
+
+    pub(super) fn llc(&mut self, kind: Option<Llc>) -> Res<IrId> {
+        let frame = self.llc_frame()?;
         let control = match kind {
-            None => return Ok(self.and(&[frame, not_bare])),
+            None => return Ok(frame),
             Some(Llc::Information) => {
                 let other = self.compare_at(From::Payload, 2, 1, Cmp::Bits, 0x01);
                 self.not(other)
@@ -88,14 +109,19 @@ impl Lower<'_> {
             Some(Llc::Supervisory(Some(kind))) => self.masked(From::Payload, 2, 1, 0x0f, kind.into()),
             Some(Llc::Unnumbered(Some(kind))) => self.masked(From::Payload, 2, 1, 0xef, kind.into()),
         };
-        Ok(self.and(&[frame, not_bare, control]))
+        Ok(self.and(&[frame, control]))
     }
 
-    /// Who sent the packet stands in Linux cooked headers only.
+    /// Who sent the packet stands in the headers of few link types.
     pub(super) fn direction(&mut self, outbound: bool) -> Res<IrId> {
         let sent = match self.layout.link {
             Link::Sll => self.equal(From::LinkHeader, 0, 2, OUTGOING),
             Link::Sll2 => self.equal(From::LinkHeader, 10, 1, OUTGOING),
+            Link::Pflog => return Ok(self.equal(From::LinkHeader, 60, 1, if outbound { 2 } else { 1 })),
+            Link::Slip => {
+                let came = self.equal(From::LinkHeader, 0, 1, 0);
+                self.not(came)
+            }
             other => {
                 let word = if outbound { "outbound" } else { "inbound" };
                 return Err(self

@@ -14,12 +14,15 @@ pub(super) mod layout;
 mod link;
 mod misc;
 pub(super) mod names;
+mod pf;
 mod port;
 mod proto;
+mod ss7;
+mod wlan;
 
 use std::collections::HashMap;
 
-use self::layout::{From, Layout};
+use self::layout::{From, Layout, Offset};
 use self::names::Name;
 use super::Options;
 use super::ast::{Arithop, Ast, Join, Node, NodeId};
@@ -59,17 +62,22 @@ fn lower_and_name(ast: &Ast, link: LinkType, options: &Options, naming: bool) ->
     let Some(layout) = link.layout() else { return Err(unsupported(ast, root, link).into()) };
     let mut lower = Lower::new(ast, layout, options);
     lower.naming = naming;
+    lower.begin_wlan();
+    lower.begin_pf();
     let top = lower.node(root);
     if !lower.errors.is_empty() {
         return Err(super::hints::improved(Errors(lower.errors), &ast.source));
     }
-    lower.ir.root = Some(top);
+    let top = lower.end_pf(top);
+    lower.ir.root = Some(lower.end_wlan(top));
     Ok(Lowered { ir: lower.ir, terms: lower.terms, names: lower.names })
 }
 
 fn unsupported(ast: &Ast, root: NodeId, link: LinkType) -> Error {
     Error::new(ast.span(root), format!("filtering on link type {} is not supported", link.0))
-        .help("link types read: Ethernet, raw IP, BSD loopback, Linux cooked v1 and v2, PPP")
+        .help(
+        "link types read: Ethernet, raw IP, BSD loopback, Linux cooked v1 and v2, PPP, SLIP, Cisco HDLC, Frame Relay, FDDI, token ring, ARCnet, 802.11, PFLOG, MTP2",
+    )
 }
 
 struct Lower<'a> {
@@ -77,6 +85,9 @@ struct Lower<'a> {
     options: &'a Options,
     ir: Ir,
     layout: Layout,
+    wlan: Option<wlan::Frame>,
+    /// Where what pf logged begins, behind its header.
+    logged: Option<ir::Slot>,
     /// Registers that libpcap would hold at this point.
     registers: u32,
     /// The term being lowered.
@@ -96,6 +107,8 @@ impl<'a> Lower<'a> {
             options,
             ir,
             layout,
+            wlan: None,
+            logged: None,
             registers: 0,
             at: Span::default(),
             errors: Vec::new(),
@@ -150,6 +163,12 @@ impl<'a> Lower<'a> {
             Node::Encap(encap, number) => self.encapsulation(encap, number),
             Node::Pppoed => self.linktype(link::PPPOE_DISCOVERY),
             Node::Llc(kind) => self.llc(kind),
+            Node::FrameType { mask, value } => self.frame_type(mask, value),
+            Node::FrameDirection(value) => self.frame_direction(value),
+            Node::Pf(field, value) => self.pf(field, value),
+            Node::PfName(field, at) => self.pf_name(field, at),
+            Node::Ss7Unit { unit, high } => self.ss7_unit(unit, high),
+            Node::Ss7Field { field, high, op, value } => self.ss7_field(field, high, op, value),
             Node::Chain { .. } | Node::Not(_) => Ok(self.constant(false)),
         }
     }
@@ -200,6 +219,7 @@ impl Lower<'_> {
         let l = self.layout;
         let (origin, start) = match from {
             From::LinkHeader => (l.linkhdr, 0),
+            From::Start => (Offset::at(0), 0),
             From::LinkType => (l.linktype.unwrap_or(l.linkpl), 0),
             From::Payload => (l.linkpl, 0),
             From::Network | From::Transport4 => (l.linkpl, l.nl),

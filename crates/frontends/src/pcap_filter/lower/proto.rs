@@ -2,6 +2,7 @@
 
 use super::super::ast::Proto;
 use super::super::ir::{IrId, Protochain, Test};
+use super::super::link::Link;
 use super::super::names::{SCTP, TCP, UDP};
 use super::super::parser::Res;
 use super::Lower;
@@ -79,6 +80,9 @@ impl Lower<'_> {
             Some(Proto::Link) => self.linktype(number),
             Some(Proto::Ip) => self.carried(link::IPV4, From::Network, 9, number),
             Some(Proto::Ip6) => self.next_header(number),
+            // Cisco HDLC has a byte more before what OSI protocols begin with; Frame Relay says it in its own header.
+            Some(Proto::Iso) if self.layout.link == Link::Hdlc => self.carried(link::SAP_ISO, From::NetworkNoSnap, 1, number),
+            Some(Proto::Iso) if self.layout.link == Link::FrameRelay => Ok(self.equal(From::LinkHeader, 2, 2, 0x0300 | number & 0xff)),
             Some(Proto::Iso) => self.carried(link::SAP_ISO, From::NetworkNoSnap, 0, number),
             Some(Proto::Isis) => {
                 let isis = self.proto_number(ISIS, Some(Proto::Iso))?;
@@ -124,6 +128,10 @@ impl Lower<'_> {
                     .error(format!("`{}` has no chain of headers", other.word()))
                     .help("`protochain` takes `ip`, `ip6` or nothing before it"));
             }
+        }
+        if matches!(self.layout.link, Link::Wlan(_) | Link::Pflog) {
+            let name = self.layout.link.name();
+            return Err(self.error(format!("`protochain` does not work on {name}, whose headers vary in length")));
         }
         if self.layout.linkpl.slot.is_some() {
             return Err(self.error("`protochain` does not work behind `geneve`").help("put it before `geneve`"));

@@ -102,8 +102,14 @@ impl Trie {
     }
 
     fn set(&mut self, at: Place, value: u32) {
-        let bytes = if self.is_wide() { 4 } else { 2 };
-        self.slots[at.level][at.slot * bytes..][..bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
+        let wide = self.is_wide();
+        let area = &mut self.slots[at.level];
+        // Sizes that are known when this is compiled are stores and no calls; a short prefix covers millions of slots.
+        if wide {
+            area[at.slot * 4..][..4].copy_from_slice(&value.to_le_bytes());
+        } else {
+            area[at.slot * 2..][..2].copy_from_slice(&(value as u16).to_le_bytes());
+        }
     }
 
     fn length(&self, at: Place) -> u32 {

@@ -217,25 +217,3 @@ fn merged(sources: [Of; 3], len: fn(usize, usize) -> usize) {
     let counts = ["f", "g", "h", "d"].map(|name| graph.read(&format!("{name}.count"), "", None).unwrap());
     assert_eq!((counts, graph.pool.room()), (["2800", "2500", "600", "5900"].map(str::to_owned), 4096));
 }
-
-/// Whether elements between two native ones can take bursts one after the other.
-fn in_stages(between: &str, classes: &[(&str, &str)]) -> Result<(), String> {
-    let app = application(&format!("f :: FromDevice(eth0)\n q :: Queue(9)\n d :: Discard\n q -> d\n{between}"), classes);
-    let replays = [("eth0".to_owned(), Arc::new(Replay::new([&[7u8; 60][..]; 3], 100, 10)))].into();
-    let (mut graph, _) = graph(&app, Settings { replays, ..Settings::default() }).unwrap();
-    let plan = plan(&app);
-    let stages = graph.stages(&plan, &|_| false)?;
-    graph.link(&app, plan, Box::new(stages));
-    let mut graph = finish(graph);
-    assert_eq!(graph.read("d.count", "", None).unwrap(), "300");
-    let packets: Vec<u64> = graph.stats().nodes.iter().filter(|node| node.1 == "pass").map(|node| node.2.packets).collect();
-    assert!(packets.iter().all(|n| *n == 300) && graph.stats().linked.is_none(), "{packets:?}");
-    Ok(())
-}
-
-#[test]
-fn elements_take_bursts_one_after_the_other_if_nobody_can_tell() {
-    assert_eq!(in_stages("a :: pass\n b :: pass\n f -> a -> b -> q", &[PASS]), Ok(()));
-    let back = "a :: pass\n b :: pass\n s :: SimpleQueue(5)\n u :: Unqueue\n f -> a -> s -> u -> b -> q";
-    assert_eq!(in_stages(back, &[PASS]), Err("what leaves a is seen at once".to_owned()));
-}

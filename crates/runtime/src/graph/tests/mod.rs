@@ -4,7 +4,6 @@ mod elements;
 mod flow;
 mod linked;
 mod scripts;
-mod stages;
 
 use super::{Factories, Graph, Host, Settings, Stream};
 use netil::app::{Application, Body, End, Instance, Wire};
