@@ -12,7 +12,7 @@
 //! stack), data and shared memory (an array map that all processors share without a lock), and
 //! tables (maps with keys). Loops that count to a constant are unrolled; others are jumps backwards
 //! that the kernel limits (`may_goto`, Linux 6.9). Elements of an application are functions of one
-//! program ([`link`]). Everything else is a [`Refused`] with the place and the reason. A packet is
+//! program ([`link()`]). Everything else is a [`Refused`] with the place and the reason. A packet is
 //! what lies between `data` and `data_end`; its length on the wire is that.
 //!
 //! Source: the kernel's Documentation/bpf (verifier, instruction set, libbpf's program types). Left
