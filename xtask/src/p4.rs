@@ -23,6 +23,7 @@ struct Kind {
 
 const STF: Kind = Kind { word: "fails", happens: "fails" };
 const SAMPLE: Kind = Kind { word: "refused", happens: "is refused" };
+const INFO: Kind = Kind { word: "p4info", happens: "has another P4Info" };
 const ERROR: Kind = Kind { word: "accepted", happens: "is accepted" };
 
 /// What came out.
@@ -60,24 +61,33 @@ fn reason(kind: Kind, name: &str) -> Option<&'static str> {
 pub fn run(netvm: &Path, p4c: &Path, names: &[&str]) -> io::Result<bool> {
     let data = p4c.join("testdata");
     let wanted = |program: &Path| names.is_empty() || names.iter().any(|wanted| name(program).contains(wanted));
-    let (mut stf, mut samples, mut errors) = (Tally::default(), Tally::default(), Tally::default());
+    let (mut stf, mut samples, mut errors, mut infos) = (Tally::default(), Tally::default(), Tally::default(), Tally::default());
     for (program, test) in tests(&data)?.into_iter().filter(|(program, _)| wanted(program)) {
         stf.note(STF, &name(&program), one(netvm, &program, &test)?);
     }
     for program in programs(&data, &["p4_16_samples"])?.into_iter().filter(|p| wanted(p) && is_v1model(p) && is_whole(p)) {
         samples.note(SAMPLE, &name(&program), check(netvm, &program)?.err());
     }
+    for (program, expected) in infos_of(&data)?.into_iter().filter(|(program, _)| wanted(program)) {
+        infos.note(INFO, &name(&program), p4info(netvm, &program, &expected)?);
+    }
     for program in programs(&data, &["p4_16_errors"])?.into_iter().filter(|p| wanted(p)) {
         let accepted = check(netvm, &program)?.ok().map(|()| "p4c refuses it".to_owned());
         errors.note(ERROR, &name(&program), accepted);
     }
-    for (what, good, tally) in [("STF tests", "passed", &stf), ("samples", "accepted", &samples), ("wrong programs", "refused", &errors)] {
+    let rows = [
+        ("STF tests", "passed", &stf),
+        ("samples", "accepted", &samples),
+        ("P4Info of samples", "equal", &infos),
+        ("wrong programs", "refused", &errors),
+    ];
+    for (what, good, tally) in rows {
         println!(
             "{what}: {} {good}, {} came out otherwise for the reason that is listed, {} came out otherwise",
             tally.fine, tally.known, tally.untrue
         );
     }
-    Ok(stf.untrue + samples.untrue + errors.untrue == 0)
+    Ok(stf.untrue + samples.untrue + infos.untrue + errors.untrue == 0)
 }
 
 fn name(program: &Path) -> String {
@@ -111,6 +121,49 @@ fn check(netvm: &Path, program: &Path) -> io::Result<Result<(), String>> {
         Some(1) => Ok(Err(told.lines().next().unwrap_or("without a word").to_owned())),
         other => Err(io::Error::other(format!("{}: netvm check ended with {other:?}", program.display()))),
     }
+}
+
+/// Samples for v1model of which p4c's P4Info is there, in the order of their names.
+fn infos_of(data: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(data.join("p4_16_samples_outputs"))? {
+        let expected = entry?.path();
+        let Some(program) = expected.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_suffix(".p4info.txtpb")) else { continue };
+        let program = data.join("p4_16_samples").join(program);
+        if fs::read_to_string(&expected)?.contains("arch: \"v1model\"") && program.exists() {
+            found.push((program, expected));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// How the P4Info of a program is another than the expected one, if it is. The order of objects of one kind does not count.
+fn p4info(netvm: &Path, program: &Path, expected: &Path) -> io::Result<Option<String>> {
+    let arguments = ["compile", "--emit", "p4info"];
+    let output = Command::new("timeout").arg(TIME).arg(netvm).args(arguments).arg(program).stdin(Stdio::null()).output()?;
+    if !output.status.success() {
+        let told = String::from_utf8_lossy(&output.stderr);
+        return Ok(Some(told.lines().next().unwrap_or("without a word").to_owned()));
+    }
+    let (made, wanted) = (String::from_utf8_lossy(&output.stdout).into_owned(), fs::read_to_string(expected)?);
+    let (made, wanted) = (objects(&made), objects(&wanted));
+    let missing = wanted.iter().find(|o| !made.contains(o)).map(|o| format!("is missing: {o}"));
+    let more = made.iter().find(|o| !wanted.contains(o)).map(|o| format!("is there: {o}"));
+    Ok(missing.or(more).map(|why| why.replace('\n', " ").chars().take(200).collect()))
+}
+
+/// The objects of a P4Info in protobuf's text format: all lines from one that begins at the margin to the next.
+fn objects(text: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        match all.last_mut() {
+            Some(last) if line.starts_with([' ', '}']) => *last += &format!("\n{}", line.trim()),
+            _ => all.push(line.to_owned()),
+        }
+    }
+    all.sort();
+    all
 }
 
 /// Programs with their tests, in the order of their names.

@@ -28,6 +28,8 @@ pub enum Stage {
     C,
     /// C, of a whole configuration: [`crate::application::Application::native_text`].
     Native,
+    /// What controllers of a P4 program need to know: [`crate::p4::p4info`].
+    P4info,
 }
 
 impl Stage {
@@ -47,6 +49,7 @@ pub const ALL: &[(&str, Stage, &str)] = &[
     ("mir-lanes", Stage::Lanes, "the same of a filter for many packets at once, as C is made of it"),
     ("c", Stage::C, "C11 for the system's compiler, of a filter"),
     ("native", Stage::Native, "a configuration of elements as one C program, for a C compiler alone"),
+    ("p4info", Stage::P4info, "what P4Runtime controllers need to know of a P4 program, as protobuf text"),
 ];
 
 /// The stage with that name; `mir:PASS` is MIR after that pass.
@@ -81,6 +84,7 @@ pub fn emit_without(program: &Verified, stage: Stage, disabled: &[String]) -> Re
         Stage::Lanes => lanes(program, &options),
         Stage::C => c(program, &options),
         Stage::Native => Err(refused("only configurations of elements have a native build".to_owned())),
+        Stage::P4info => Err(refused("only P4 programs (.p4) have a P4Info".to_owned())),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The syntax tree: what was written, names not yet looked up.
 
-use crate::lexer::{Name, Number};
+use crate::lexer::{Name, Number, Token};
 use frontends::diagnostics::Span;
 use std::rc::Rc;
 
@@ -16,7 +16,14 @@ pub(crate) struct Annotation {
     pub name: Name,
     /// The text of its argument, if that is one string or one expression; a list of such.
     pub args: Vec<Expr>,
+    /// What stands between its brackets.
+    pub tokens: Rc<[Token]>,
+    /// Its brackets are square.
+    pub structured: bool,
 }
+
+/// Annotations that are kept for the control plane.
+pub(crate) type Notes = Rc<[Annotation]>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Ty {
@@ -210,6 +217,7 @@ pub(crate) struct TableDecl {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Property {
+    pub annotations: Vec<Annotation>,
     pub is_const: bool,
     pub name: Ident,
     pub kind: PropertyKind,

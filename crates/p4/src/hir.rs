@@ -1,6 +1,6 @@
 //! The checked program: names are looked up, every expression has a type, implicit casts are written out, constants are folded.
 
-use crate::ast::{Aggregate, BinOp, Dir, UnOp};
+use crate::ast::{Aggregate, BinOp, Dir, Notes, UnOp};
 use crate::lexer::Name;
 use frontends::diagnostics::Span;
 use num_bigint::BigInt;
@@ -58,6 +58,7 @@ pub(crate) struct FieldInfo {
     pub ty: Type,
     /// Numbers of `@field_list`.
     pub lists: Vec<u32>,
+    pub notes: Notes,
 }
 
 #[derive(Clone, Debug)]
@@ -68,6 +69,7 @@ pub(crate) struct ParamInfo {
     pub var: VarId,
     pub default: Option<Expr>,
     pub optional: bool,
+    pub notes: Notes,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +117,7 @@ pub(crate) struct Function {
     pub is_abstract: bool,
     /// It is declared in a control or parser.
     pub in_block: bool,
+    pub notes: Notes,
     pub span: Span,
 }
 
@@ -123,6 +126,7 @@ pub(crate) struct Key {
     pub value: Expr,
     pub kind: Name,
     pub name: Name,
+    pub notes: Notes,
 }
 
 #[derive(Clone, Debug)]
@@ -132,6 +136,7 @@ pub(crate) struct TableAction {
     pub args: Vec<Option<Expr>>,
     pub table_only: bool,
     pub default_only: bool,
+    pub notes: Notes,
 }
 
 #[derive(Clone, Debug)]
@@ -157,6 +162,9 @@ pub(crate) struct Table {
     pub size: Option<u32>,
     /// Other properties: `implementation`, `counters`, `meters`.
     pub objects: Vec<(Name, Expr)>,
+    /// The control plane is told of entries that were not used for some time.
+    pub support_timeout: bool,
+    pub notes: Notes,
     pub span: Span,
 }
 
@@ -166,6 +174,7 @@ pub(crate) struct Instance {
     pub public: (Name, bool),
     pub ty: Type,
     pub args: Vec<Expr>,
+    pub notes: Notes,
     pub span: Span,
 }
 
@@ -173,7 +182,6 @@ pub(crate) struct Instance {
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub name: Name,
-    pub public: (Name, bool),
     pub is_parser: bool,
     pub params: Vec<ParamInfo>,
     pub ctor: Vec<ParamInfo>,
@@ -181,6 +189,8 @@ pub(crate) struct Block {
     pub locals: Vec<Stmt>,
     pub instances: Vec<InstId>,
     pub tables: Vec<TableId>,
+    /// Value sets.
+    pub sets: Vec<VarId>,
     pub body: Vec<Stmt>,
     pub states: Vec<State>,
     pub start: usize,
@@ -327,6 +337,9 @@ pub(crate) struct Program {
     pub match_kinds: Vec<Name>,
     /// Value sets: their names for the control plane, and how many members they have.
     pub sets: std::collections::HashMap<VarId, ((Name, bool), u32)>,
+    pub set_notes: std::collections::HashMap<VarId, Notes>,
+    /// Annotations of declared types.
+    pub type_notes: std::collections::HashMap<TypeId, Notes>,
     /// Instances at the top level.
     pub top: Vec<InstId>,
 }

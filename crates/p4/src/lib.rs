@@ -7,6 +7,7 @@
 //! - [`pipeline`]: what a compiled program is for who runs it
 //! - [`entries`]: entries of tables
 //! - [`marks`]: what a program tells that is compiled for tracing
+//! - [`p4info`]: what controllers that speak P4Runtime need to know
 //! - [`crc`]: checks whose parameters may change
 //!
 //! Source: P4-16 language specification 1.2.5; for v1model the documentation of BMv2's simple_switch.
@@ -19,6 +20,7 @@ mod hir;
 mod lexer;
 mod lower;
 pub mod marks;
+pub mod p4info;
 mod parser;
 pub mod pipeline;
 mod preprocess;
@@ -117,4 +119,12 @@ pub fn compile(name: &Path, text: &str, reading: Reading<'_>) -> Result<Pipeline
         let (program, sources) = front(name, text, reading)?;
         lower::lower(&program, &sources, reading.marks).map_err(|fault| Refused { sources, faults: vec![*fault] })
     })
+}
+
+/// What a controller needs to know of a program of any architecture.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn p4info(name: &Path, text: &str, reading: Reading<'_>) -> Result<p4info::Message, Refused> {
+    on_stack(|| front(name, text, reading).map(|(program, _)| p4info::make(&program)))
 }

@@ -1,6 +1,6 @@
 //! The preprocessor, on tokens: `#include`, `#define` with and without arguments, `#undef`, `#if`/`#ifdef` and their kin, `#error`.
 //!
-//! `core.p4` and `v1model.p4` are part of this crate. Other files come from the folder of the file that names them, then from the folders given.
+//! `core.p4`, `v1model.p4` and `psa.p4` are part of this crate. Other files come from the folder of the file that names them, then from the folders given.
 //! Tokens of a macro have the place of its use. Files, tokens and nesting are bounded, whatever the text asks for.
 
 use crate::lexer::{Name, Tok, Token, lex};
@@ -21,7 +21,13 @@ const MAX_BYTES: usize = 64 << 20;
 /// How included files are read: by name, or nothing.
 pub type Loader<'a> = &'a (dyn Fn(&Path) -> Option<String> + Sync);
 
-const BUILTIN: [(&str, &str); 2] = [("core.p4", include_str!("../include/core.p4")), ("v1model.p4", include_str!("../include/v1model.p4"))];
+const BUILTIN: [(&str, &str); 4] = [
+    ("core.p4", include_str!("../include/core.p4")),
+    ("v1model.p4", include_str!("../include/v1model.p4")),
+    ("psa.p4", include_str!("../include/psa.p4")),
+    // As p4c names the one for BMv2.
+    ("bmv2/psa.p4", include_str!("../include/psa.p4")),
+];
 
 #[derive(Clone)]
 struct Macro {
@@ -270,7 +276,7 @@ impl<'a> Preprocessor<'a> {
         if let Some((name, text)) = self.find(&path, local, file) {
             self.file(&name, &text, depth + 1);
         } else {
-            let help = "built-in files are core.p4 and v1model.p4; -I DIR names a folder to look into";
+            let help = "built-in files are core.p4, v1model.p4 and psa.p4; -I DIR names a folder to look into";
             self.faults.push(Diagnostic::new(span, format!("no file `{path}`")).help(help));
         }
     }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("source").required(true).args(["file", "filter"]))]
 pub(crate) struct Args {
-    /// NetIL source or binary module, - for standard input; or, with --emit native, a Click configuration (.click)
+    /// NetIL source or binary module, - for standard input; a P4 program (.p4); or, with --emit native, a Click configuration (.click)
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
 
@@ -39,6 +39,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     profile: ProfileArg,
+
+    #[command(flatten)]
+    p4: super::p4::ReadingArgs,
 
     /// The stage; mir:PASS is the intermediate representation after that pass
     #[arg(long, value_name = "STAGE", value_parser = stage_parser(), default_value = "netil")]
@@ -76,6 +79,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(file) = args.file.as_deref().filter(|file| configuration::is_one(file)) {
         return of_configuration(args, file);
     }
+    if let Some(file) = args.file.as_deref().filter(|file| super::p4::is_program(file))
+        && args.emit == Stage::P4info
+    {
+        return out::write_file(args.output.as_deref(), netvm::p4::p4info_text(&args.p4.p4info(file)?).as_bytes());
+    }
     if !args.parameters.is_empty() || !args.elements.is_empty() {
         return Err(Failure::usage("NAME=VALUE and --elements are for configurations: FILE.click"));
     }
@@ -111,6 +119,7 @@ fn of_configuration(args: &Args, file: &Path) -> Outcome {
 fn program(args: &Args) -> Outcome<Arc<Verified>> {
     match (&args.file, &args.filter) {
         (Some(_), _) if args.profile.is_given() => Err(Failure::usage("--profile orders the terms of a --filter, not a program")),
+        (Some(path), _) if super::p4::is_program(path) => Ok(Arc::new(load::verify(args.p4.load(path)?.module, "the compiled program")?)),
         (Some(path), _) => Ok(Arc::new(load::program(path)?)),
         (None, Some(text)) => {
             let mut filter = args.profile.applied(Filter::new(text, &engines::ALL[0])?)?;

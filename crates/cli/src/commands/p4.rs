@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// How a P4 program is read.
 #[derive(clap::Args)]
 pub(crate) struct ReadingArgs {
-    /// A folder for files that a P4 program includes; core.p4 and v1model.p4 are built in
+    /// A folder for files that a P4 program includes; core.p4, v1model.p4 and psa.p4 are built in
     #[arg(short = 'I', long = "include", value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     folders: Vec<PathBuf>,
 
@@ -33,6 +33,11 @@ impl ReadingArgs {
     /// Compiles a program that tells what it does.
     pub(crate) fn load_traced(&self, path: &Path) -> Outcome<Pipeline> {
         Ok(netvm::p4::load_traced(path, &self.folders, &self.defines())?)
+    }
+
+    /// The P4Info of a program.
+    pub(crate) fn p4info(&self, path: &Path) -> Outcome<netvm::p4::P4Info> {
+        Ok(netvm::p4::p4info(path, &self.folders, &self.defines())?)
     }
 
     /// Checks a program.

@@ -226,6 +226,28 @@ impl Switch {
         Ok((packets, bytes))
     }
 
+    /// Sets packets and bytes of an entry with a direct counter, by its handle.
+    ///
+    /// # Errors
+    /// There is no such counter or entry.
+    pub fn direct_counter_write(&mut self, name: &str, handle: u64, packets: u64, bytes: u64) -> Result<(), String> {
+        let direct: Vec<TableMeta> = self.pipeline.tables.iter().filter(|t| t.counter.is_some()).cloned().collect();
+        let (_, meta) = find(&direct, |t| &t.counter_name, name, "direct counter")?;
+        let (Some(at), Some(number)) = (meta.counter, meta.table) else { return Err(format!("{name} counts nothing")) };
+        let entries = self.entered(&meta.name, handle)?;
+        let table = self.state.tables.get_mut(number as usize).ok_or("no such table")?;
+        // All of an entry's counts are in the first of the module's entries.
+        for (n, entry) in entries.iter().enumerate() {
+            let found = table.known(&entry.key, &entry.mask, entry.priority, 0);
+            let counts = if n == 0 { [packets, bytes] } else { [0, 0] };
+            if let Some(cell) = table.value_mut(found).and_then(|value| value.get_mut(at as usize..at as usize + 16)) {
+                cell[..8].copy_from_slice(&counts[0].to_le_bytes());
+                cell[8..].copy_from_slice(&counts[1].to_le_bytes());
+            }
+        }
+        Ok(())
+    }
+
     /// How many cells a register, counter or meter has.
     ///
     /// # Errors
@@ -289,6 +311,22 @@ impl Switch {
         let at = nodes.iter().position(|n| *n == handle).ok_or_else(|| format!("node {handle} is not in group {group}"))?;
         nodes.remove(at);
         Ok(())
+    }
+
+    /// Gives a multicast group all its copies, numbers and ports; or takes them out.
+    pub fn group_copies(&mut self, group: u16, copies: Option<Vec<(u16, u16)>>) {
+        match copies {
+            Some(copies) => drop(self.replication.group_copies.insert(group, copies)),
+            None => drop(self.replication.group_copies.remove(&group)),
+        }
+    }
+
+    /// Gives a mirroring session all its copies, numbers and ports; or takes them out.
+    pub fn session_copies(&mut self, session: u32, copies: Option<Vec<(u16, u16)>>) {
+        match copies {
+            Some(copies) => drop(self.replication.session_copies.insert(session, copies)),
+            None => drop(self.replication.session_copies.remove(&session)),
+        }
     }
 
     /// Makes a multicast group.

@@ -72,6 +72,25 @@ impl Switch {
         Ok(())
     }
 
+    /// Takes the rates of a meter's cell, or of an entry's direct meter, away: all packets are green.
+    ///
+    /// # Errors
+    /// There is no such meter or cell.
+    pub fn meter_reset(&mut self, name: &str, index: u64) -> Result<(), String> {
+        if self.is_direct_meter(name) {
+            return self.each_direct(name, Some(index), |value, at| {
+                let end = value.len().min(at + meter::BYTES as usize);
+                value[at..end].fill(0);
+            });
+        }
+        for range in self.meter_cells(name, Some(index))? {
+            if let Some(cell) = self.state.data.get_mut(range) {
+                cell.fill(0);
+            }
+        }
+        Ok(())
+    }
+
     /// The rates of a meter's cell, if it has any.
     ///
     /// # Errors

@@ -13,8 +13,10 @@ mod values;
 pub use follow::{Event, Pass};
 pub use meters::Rate;
 pub use p4::crc::Parameters;
+pub use p4::entries::KeyMatch;
 pub use p4::marks::MarkKind;
-pub use p4::{BigInt, Pipeline, Reading, Refused};
+pub use p4::p4info::{Message as P4Info, text as p4info_text};
+pub use p4::{BigInt, Pipeline, Reading, Refused, Sign};
 pub use profiles::Indirect;
 pub use switch::{Digest, Sent, Switch};
 
@@ -55,4 +57,15 @@ pub fn check(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> 
         Some(pipeline) => crate::load::verify(pipeline.module, "the compiled program").map(drop),
         None => Ok(()),
     }
+}
+
+/// What a controller that speaks P4Runtime needs to know of a program of any architecture.
+///
+/// # Errors
+/// The file cannot be read, or the program is refused.
+pub fn p4info(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> Result<p4::p4info::Message, Error> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
+    let read = |path: &Path| std::fs::read_to_string(path).ok();
+    p4::p4info(path, &text, Reading { folders, defines, load: &read, marks: false }).map_err(Error::P4)
 }

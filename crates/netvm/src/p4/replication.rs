@@ -24,12 +24,17 @@ pub(super) struct Replication {
     /// Nodes of each group, by their handles.
     pub groups: BTreeMap<u16, Vec<usize>>,
     pub nodes: Vec<Node>,
+    /// Numbers and ports of groups that are given whole.
+    pub group_copies: BTreeMap<u16, Vec<(u16, u16)>>,
+    /// The same of mirroring sessions.
+    pub session_copies: BTreeMap<u32, Vec<(u16, u16)>>,
 }
 
 impl Replication {
     /// Every copy for a group: its number and its port.
     pub fn copies(&self, group: u16) -> Vec<(u16, u16)> {
         let nodes = self.groups.get(&group).into_iter().flatten().filter_map(|n| self.nodes.get(*n));
-        nodes.flat_map(|node| node.ports.iter().map(|port| (node.rid, *port))).collect()
+        let of_nodes = nodes.flat_map(|node| node.ports.iter().map(|port| (node.rid, *port)));
+        of_nodes.chain(self.group_copies.get(&group).into_iter().flatten().copied()).collect()
     }
 }

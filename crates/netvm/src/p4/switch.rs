@@ -258,6 +258,10 @@ impl Switch {
     }
 
     fn mirror(&mut self, session: u32, buffer: &ExchangeBuffer<'static>, instance: u32, way: &Way, jobs: &mut VecDeque<Job>) {
+        for (rid, port) in self.replication.session_copies.get(&session).cloned().unwrap_or_default() {
+            let way = self.copied(way, "clone");
+            Self::enqueue(buffer.clone(), port, rid, instance, way, jobs);
+        }
         let Some(to) = self.replication.sessions.get(&session).copied() else { return };
         if let Some(group) = to.group {
             self.multicast(buffer, group, instance, way, "clone", jobs);

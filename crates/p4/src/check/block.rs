@@ -39,7 +39,7 @@ impl Checker {
         }
         let ctor = self.params(ctor, false)?;
         self.scopes.push(Default::default());
-        let mut variables = Vec::new();
+        let (mut variables, first_var) = (Vec::new(), self.program.vars.len());
         for local in locals {
             let result = match &local.kind {
                 DeclKind::Table(table) => self.table(table, &local.annotations).map(|()| None),
@@ -50,13 +50,13 @@ impl Checker {
         }
         let mut block = Block {
             name: sig.name.name.clone(),
-            public: public_name(&decl.annotations, &sig.name.name),
             is_parser,
             params,
             ctor,
             locals: variables,
             instances: Vec::new(),
             tables: Vec::new(),
+            sets: (first_var..self.program.vars.len()).filter(|var| self.program.sets.contains_key(var)).collect(),
             body: Vec::new(),
             states: Vec::new(),
             start: 0,
@@ -84,6 +84,7 @@ impl Checker {
         }
         let count = self.constant_int(size)?.to_u32().unwrap_or(u32::MAX);
         let var = self.declare_var(name, Type::Set(Rc::new(ty)), false)?;
+        self.program.set_notes.insert(var, annotations.to_vec().into());
         self.program.sets.insert(var, (public_name(annotations, &name.name), count));
         Ok(())
     }

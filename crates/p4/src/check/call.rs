@@ -50,8 +50,8 @@ impl Checker {
             Type::Block(id) => self.program.blocks[*id].name.clone(),
             _ => "".into(),
         };
-        let public = if let Type::Block(id) = &ty { self.program.blocks[*id].public.clone() } else { public };
-        self.program.instances.push(Instance { name, public, ty: ty.clone(), args, span });
+        let public = if let Type::Block(id) = &ty { (self.program.blocks[*id].name.clone(), false) } else { public };
+        self.program.instances.push(Instance { name, public, ty: ty.clone(), args, notes: [].into(), span });
         let id = self.program.instances.len() - 1;
         Ok(Expr { kind: ExprKind::Call { callee: Callee::Construct(id), types: Vec::new(), args: Vec::new() }, ty, span })
     }

@@ -11,7 +11,11 @@ const VERSIONS: [u32; 2] = [20_180_101, 20_200_408];
 
 impl Checker {
     pub(super) fn declaration(&mut self, decl: &Decl) {
+        let before = self.program.types.len();
         let result = self.one(decl);
+        if self.program.types.len() == before + 1 && !decl.annotations.is_empty() {
+            self.program.type_notes.insert(before, decl.annotations.clone().into());
+        }
         if self.told(result).is_none() {
             self.recover(decl);
         }
@@ -125,7 +129,7 @@ impl Checker {
                 }
                 let lists = annotation(&field.annotations, "field_list").map_or(&[][..], |a| &a.args);
                 let lists = lists.iter().filter_map(|a| c.constant_int(a).ok().and_then(|n| n.to_u32())).collect();
-                all.push(FieldInfo { name: field.name.name.clone(), ty, lists });
+                all.push(FieldInfo { name: field.name.name.clone(), ty, lists, notes: field.annotations.clone().into() });
             }
             Ok((params, all))
         })?;
@@ -250,7 +254,8 @@ impl Checker {
             let writable = super::writes(param.dir) || (param.dir == Dir::None && writable_none);
             let var = self.declare_var(&param.name, ty.clone(), writable)?;
             let optional = annotation(&param.annotations, "optional").is_some();
-            all.push(ParamInfo { name: param.name.name.clone(), dir: param.dir, ty, var, default, optional });
+            let notes = param.annotations.clone().into();
+            all.push(ParamInfo { name: param.name.name.clone(), dir: param.dir, ty, var, default, optional, notes });
         }
         Ok(all)
     }
@@ -304,6 +309,7 @@ impl Checker {
             body: Vec::new(),
             is_abstract: false,
             in_block: false,
+            notes: annotations.to_vec().into(),
             span: sig.name.span,
         }))
     }
@@ -376,6 +382,7 @@ impl Checker {
             body,
             is_abstract: false,
             in_block: false,
+            notes: annotations.to_vec().into(),
             span: sig.name.span,
         };
         let f = self.new_function(f);
@@ -413,6 +420,7 @@ impl Checker {
             body,
             is_abstract: false,
             in_block: self.scopes.len() > 1,
+            notes: annotations.to_vec().into(),
             span: sig.name.span,
         };
         let f = self.new_function(action);
@@ -434,7 +442,14 @@ impl Checker {
         self.scopes.pop();
         self.implements(&ty, before, decl)?;
         let public = public_name(&decl.annotations, &name.name);
-        self.program.instances.push(Instance { name: name.name.clone(), public, ty: ty.clone(), args, span: decl.span });
+        self.program.instances.push(Instance {
+            name: name.name.clone(),
+            public,
+            ty: ty.clone(),
+            args,
+            notes: decl.annotations.clone().into(),
+            span: decl.span,
+        });
         let id = self.program.instances.len() - 1;
         if self.scopes.len() == 1 {
             self.program.top.push(id);

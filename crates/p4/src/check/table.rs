@@ -2,13 +2,18 @@
 
 use super::{Checked, Checker, Symbol, annotation, fault, public_name};
 use crate::ast::{self, ActionRef, Annotation, Dir, ExprKind as Ast, Property, PropertyKind, TableDecl};
-use crate::hir::{Expr, ExprKind, FnKind, Key, Table, TableAction, TableEntry, Type};
+use crate::hir::{Callee, Expr, ExprKind, FnKind, Key, Table, TableAction, TableEntry, Type};
 use crate::lexer::Name;
 use num_traits::ToPrimitive;
 
 impl Checker {
     pub(super) fn table(&mut self, decl: &TableDecl, annotations: &[Annotation]) -> Checked<()> {
-        let mut table = Table { public: public_name(annotations, &decl.name.name), span: decl.name.span, ..Table::default() };
+        let mut table = Table {
+            public: public_name(annotations, &decl.name.name),
+            span: decl.name.span,
+            notes: annotations.to_vec().into(),
+            ..Table::default()
+        };
         let mut seen: Vec<Name> = Vec::new();
         for property in &decl.properties {
             if seen.contains(&property.name.name) {
@@ -49,7 +54,7 @@ impl Checker {
             return fault(table.span, "a table without default action has NoAction, an action without parameters, which core.p4 declares");
         };
         let at = table.actions.iter().position(|a| a.action == action).unwrap_or_else(|| {
-            table.actions.push(TableAction { action, args: Vec::new(), table_only: false, default_only: true });
+            table.actions.push(TableAction { action, args: Vec::new(), table_only: false, default_only: true, notes: [].into() });
             table.actions.len() - 1
         });
         table.default = Some((at, Vec::new()));
@@ -87,6 +92,7 @@ impl Checker {
                 PropertyKind::Value(value),
             ) => {
                 let object = self.expr(value)?;
+                self.name_in_place(&object, property);
                 table.objects.push((property.name.name.clone(), object));
                 Ok(())
             }
@@ -95,9 +101,23 @@ impl Checker {
                 _ => fault(value.span, "priorities are a positive number apart"),
             },
             ("key" | "actions" | "entries", _) => fault(property.name.span, "expected a list in braces"),
+            ("support_timeout", PropertyKind::Value(value)) => {
+                table.support_timeout = matches!(self.expr(value)?.kind, ExprKind::Bool(true));
+                Ok(())
+            }
             // What other targets understand.
             (_, PropertyKind::Value(value)) => self.expr(value).map(drop),
             (name, _) => fault(property.name.span, format!("tables have no list `{name}`")),
+        }
+    }
+
+    /// An object that is made in a property has the name and the annotations of the property.
+    fn name_in_place(&mut self, object: &Expr, property: &Property) {
+        let ExprKind::Call { callee: Callee::Construct(inst), .. } = object.kind else { return };
+        let made = &mut self.program.instances[inst];
+        made.notes = property.annotations.clone().into();
+        if annotation(&property.annotations, "name").is_some() {
+            made.public = (public_name(&property.annotations, &property.name.name).0, true);
         }
     }
 
@@ -122,7 +142,7 @@ impl Checker {
                 Some(Ast::Str(name)) => name.clone(),
                 _ => written(&key.value).into(),
             };
-            table.keys.push(Key { value, kind: key.kind.name.clone(), name });
+            table.keys.push(Key { value, kind: key.kind.name.clone(), name, notes: key.annotations.clone().into() });
         }
         Ok(())
     }
@@ -155,7 +175,8 @@ impl Checker {
             checked.push(Some(self.coerce(value, &param.ty)?));
         }
         let has = |name: &str| annotation(&given.annotations, name).is_some();
-        table.actions.push(TableAction { action, args: checked, table_only: has("tableonly"), default_only: has("defaultonly") });
+        let (table_only, default_only) = (has("tableonly"), has("defaultonly"));
+        table.actions.push(TableAction { action, args: checked, table_only, default_only, notes: given.annotations.clone().into() });
         Ok(())
     }
 
@@ -281,7 +302,7 @@ fn written(value: &ast::Expr) -> String {
         Ast::Member(base, member) => format!("{}.{}", written(base), member.name),
         Ast::Index(base, index) => match &index.kind {
             Ast::Number(n) => format!("{}[{}]", written(base), n.value),
-            _ => format!("{}[]", written(base)),
+            _ => format!("{}[{}]", written(base), written(index)),
         },
         Ast::Call(callee, ..) => match &callee.kind {
             Ast::Member(base, method) if &*method.name == "isValid" => format!("{}.$valid$", written(base)),

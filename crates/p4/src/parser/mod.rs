@@ -245,12 +245,14 @@ impl Parser<'_> {
                 continue;
             }
             let mut args = Vec::new();
+            let (structured, from) = (self.is("["), self.at);
             if self.is("(") {
                 args = self.attempt(Self::annotation_args).map_or_else(|| self.skip_balanced().map(|()| Vec::new()), Ok)?;
             } else if self.is("[") {
                 args = self.attempt(Self::structured).map_or_else(|| self.skip_balanced().map(|()| Vec::new()), Ok)?;
             }
-            all.push(Annotation { name, args });
+            let inside = self.tokens.get(from + 1..self.at.saturating_sub(1)).unwrap_or_default();
+            all.push(Annotation { name, args, tokens: inside.into(), structured });
         }
         Ok(all)
     }

@@ -16,7 +16,7 @@ impl Parser<'_> {
     }
 
     fn property(&mut self) -> Parsed<Property> {
-        self.annotations()?;
+        let annotations = self.annotations()?;
         let is_const = self.eat_word("const");
         let name = self.word()?;
         self.expect("=")?;
@@ -46,7 +46,7 @@ impl Parser<'_> {
         if self.is(";") {
             self.at += 1;
         }
-        Ok(Property { is_const, name, kind })
+        Ok(Property { annotations, is_const, name, kind })
     }
 
     fn until_brace<T>(&mut self, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {

@@ -122,6 +122,24 @@ pub(crate) struct Args {
     #[arg(long)]
     digests: bool,
 
+    /// Let controllers of P4Runtime in while a P4 program runs; the run goes on after the last packet until it is stopped
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = p4runtime::DEFAULT_ADDRESS
+    )]
+    p4runtime: Option<std::net::SocketAddr>,
+
+    /// The number by which controllers know a P4 program's switch
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "p4runtime")]
+    device_id: u64,
+
+    /// The port of a P4 program by which packets come from controllers and go to them
+    #[arg(long, value_name = "PORT", default_value_t = 510, value_parser = clap::value_parser!(u16).range(0..511), requires = "p4runtime")]
+    cpu_port: u16,
+
     /// Print help, as -h without a handler does
     #[arg(long, action = clap::ArgAction::Help)]
     help: Option<bool>,
@@ -220,6 +238,7 @@ fn refuse_others(args: &Args, file: &std::path::Path) -> Outcome {
         ("--explain-place", args.explain_place),
         ("--entries", args.entries.is_some() && !super::p4::is_program(file)),
         ("--then", args.commands.is_some() && !super::p4::is_program(file)),
+        ("--p4runtime", args.p4runtime.is_some() && !super::p4::is_program(file)),
         ("--digests", args.digests && !super::p4::is_program(file)),
     ];
     match only.iter().find(|(_, given)| *given) {

@@ -8,10 +8,17 @@ use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::Signals;
+use netvm::io::LinkType;
 use netvm::netil::exec::ExchangeBuffer;
-use netvm::p4::Switch;
+use netvm::p4::{Sent, Switch};
+use p4runtime::Server;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a run without packets waits for controllers before it looks for signals.
+const TURN: Duration = Duration::from_millis(50);
 
 /// Packets that came in, and that left by port.
 #[derive(Default)]
@@ -41,7 +48,8 @@ pub(super) fn run(args: &Args, file: &Path) -> Outcome {
     let signals = Signals::watch()?;
     let merge = Merge::open(&inputs)?;
     let outputs = Outputs::create(&outputs, &merge.infos()?)?;
-    let (counts, whole) = feed(args, &mut switch, merge, outputs, &signals)?;
+    let mut server = args.p4runtime.map(|address| listen(args, file, address)).transpose()?;
+    let (counts, whole) = feed(args, &mut switch, merge, outputs, &signals, &mut server)?;
     if let Some(path) = &args.commands {
         let mut out = Out::new();
         p4::commands(&mut switch, path)?.iter().try_for_each(|line| out.line(line))?;
@@ -52,7 +60,32 @@ pub(super) fn run(args: &Args, file: &Path) -> Outcome {
     if whole { Ok(()) } else { Err(Failure::told()) }
 }
 
-fn feed(args: &Args, switch: &mut Switch, mut merge: Merge, mut outputs: Outputs, signals: &Signals) -> Outcome<(Counts, bool)> {
+/// Lets controllers in.
+fn listen(args: &Args, file: &Path, address: SocketAddr) -> Outcome<Server> {
+    let settings = p4runtime::Settings { address, device: args.device_id, cpu_port: args.cpu_port };
+    let server = Server::start(settings, &args.p4.p4info(file)?).map_err(|error| Failure::failed(format_args!("{address}: {error}")))?;
+    failure::eprint_lossy(&format!("controllers come in at {}", server.address()));
+    Ok(server)
+}
+
+/// Packets that left for what controllers sent.
+fn send(sent: Vec<Sent>, outputs: &mut Outputs, counts: &mut Counts) -> Outcome {
+    for packet in sent {
+        *counts.sent.entry(packet.port).or_default() += 1;
+        let out = ExchangeBuffer::borrowed(&packet.bytes);
+        outputs.write(packet.port.into(), LinkType::EN10MB, packet.bytes.len() as u32, &out)?;
+    }
+    Ok(())
+}
+
+fn feed(
+    args: &Args,
+    switch: &mut Switch,
+    mut merge: Merge,
+    mut outputs: Outputs,
+    signals: &Signals,
+    server: &mut Option<Server>,
+) -> Outcome<(Counts, bool)> {
     let (mut bar, mut arrivals, mut counts) = (Progress::new(true), Vec::new(), Counts::default());
     let mut out = Out::new();
     while !signals.stop() {
@@ -61,7 +94,10 @@ fn feed(args: &Args, switch: &mut Switch, mut merge: Merge, mut outputs: Outputs
             break;
         }
         for arrival in &arrivals {
-            one(switch, arrival, &mut outputs, &mut counts)?;
+            one(switch, arrival, &mut outputs, &mut counts, server)?;
+        }
+        if let Some(server) = server {
+            send(server.serve(switch), &mut outputs, &mut counts)?;
         }
         let digests = switch.digests();
         if args.digests {
@@ -71,15 +107,24 @@ fn feed(args: &Args, switch: &mut Switch, mut merge: Merge, mut outputs: Outputs
         bar.at(merge.progress());
     }
     bar.clear();
+    if let Some(server) = server {
+        while !signals.stop() {
+            send(server.wait(switch, TURN), &mut outputs, &mut counts)?;
+            outputs.flush()?;
+        }
+    }
     outputs.finish()?;
     Ok((counts, merge.is_whole()))
 }
 
-fn one(switch: &mut Switch, arrival: &Arrival, outputs: &mut Outputs, counts: &mut Counts) -> Outcome {
+fn one(switch: &mut Switch, arrival: &Arrival, outputs: &mut Outputs, counts: &mut Counts, server: &mut Option<Server>) -> Outcome {
     let buffer = arrival.buffer();
     counts.arrived += 1;
-    let sent = switch.receive(arrival.port as u16, buffer.bytes(), arrival.time_ns());
+    let mut sent = switch.receive(arrival.port as u16, buffer.bytes(), arrival.time_ns());
     counts.nowhere += u64::from(sent.is_empty());
+    if let Some(server) = server {
+        server.take_packets(&mut sent);
+    }
     for packet in &sent {
         *counts.sent.entry(packet.port).or_default() += 1;
         let mut out = ExchangeBuffer::borrowed(&packet.bytes);

@@ -1,0 +1,167 @@
+//! Members and groups of action profiles, multicast groups and clone sessions.
+
+use crate::device::Device;
+use crate::fault::{Done, Fault, fault, refused};
+use crate::info::Object;
+use crate::proto::p4::v1::replica::PortKind;
+use crate::proto::p4::v1::update::Type as UpdateType;
+use crate::proto::p4::v1::{self, Replica};
+use netvm::p4::Switch;
+use std::collections::BTreeSet;
+use tonic::Code;
+
+/// The most copies of a multicast group or a clone session.
+const MOST_COPIES: usize = 4096;
+
+fn missing(what: &str, id: u32) -> Fault {
+    Fault { code: Code::NotFound, message: format!("there is no {what} {id}") }
+}
+
+/// Whether an update suits what is there.
+fn suits(kind: UpdateType, there: bool, what: &str, id: u32) -> Done {
+    match (kind, there) {
+        (UpdateType::Insert, true) => fault(Code::AlreadyExists, format!("{what} {id} is there already")),
+        (UpdateType::Modify | UpdateType::Delete, false) => Err(missing(what, id)),
+        (UpdateType::Unspecified, _) => fault(Code::InvalidArgument, "the update has no type"),
+        _ => Ok(()),
+    }
+}
+
+impl Device {
+    pub fn member(&mut self, switch: &mut Switch, kind: UpdateType, member: &v1::ActionProfileMember) -> Done {
+        let name = self.info.profile(member.action_profile_id)?.name().to_owned();
+        let (profile, id) = (member.action_profile_id, member.member_id);
+        let known = self.book.profiles.get(&profile).and_then(|p| p.members.get(&id)).map(|(number, _)| *number);
+        suits(kind, known.is_some(), "member", id)?;
+        let number = match (kind, known) {
+            (UpdateType::Delete, Some(number)) => {
+                switch.member_delete(&name, number).map_err(|m| Fault { code: Code::FailedPrecondition, message: m })?;
+                self.book.profiles.entry(profile).or_default().members.remove(&id);
+                return Ok(());
+            }
+            (_, known) => {
+                let Some(action) = &member.action else { return fault(Code::InvalidArgument, "the member has no action") };
+                let (action, args) = self.action(action)?;
+                match known {
+                    Some(number) => switch.member_modify(&name, number, &action, &args).map(|()| number),
+                    None => switch.member_create(&name, &action, &args),
+                }
+            }
+        };
+        let number = number.map_err(refused)?;
+        self.book.profiles.entry(profile).or_default().members.insert(id, (number, member.clone()));
+        Ok(())
+    }
+
+    pub fn group(&mut self, switch: &mut Switch, kind: UpdateType, group: &v1::ActionProfileGroup) -> Done {
+        let info = self.info.profile(group.action_profile_id)?;
+        let name = info.name().to_owned();
+        if !info.with_selector {
+            return fault(Code::InvalidArgument, format!("{name} is no selector, and has no groups"));
+        }
+        let (profile, id) = (group.action_profile_id, group.group_id);
+        let known = self.book.profiles.get(&profile).and_then(|p| p.groups.get(&id)).map(|(number, _)| *number);
+        suits(kind, known.is_some(), "group", id)?;
+        if let (UpdateType::Delete, Some(number)) = (kind, known) {
+            switch.group_delete(&name, number).map_err(refused)?;
+            self.book.profiles.entry(profile).or_default().groups.remove(&id);
+            return Ok(());
+        }
+        let wanted = self.members_of(group)?;
+        let number = match known {
+            Some(number) => number,
+            None => switch.group_new(&name).map_err(refused)?,
+        };
+        let book = self.book.profiles.entry(profile).or_default();
+        let before: BTreeSet<u32> = match book.groups.get(&id) {
+            Some((_, old)) => old.members.iter().filter_map(|m| book.members.get(&m.member_id)).map(|(n, _)| *n).collect(),
+            None => BTreeSet::new(),
+        };
+        book.groups.insert(id, (number, group.clone()));
+        for gone in before.difference(&wanted) {
+            switch.group_remove(&name, *gone, number).map_err(refused)?;
+        }
+        for new in wanted.difference(&before) {
+            switch.group_add(&name, *new, number).map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    /// The switch's numbers of a group's members.
+    fn members_of(&self, group: &v1::ActionProfileGroup) -> Done<BTreeSet<u32>> {
+        let known = self.book.profiles.get(&group.action_profile_id);
+        let mut out = BTreeSet::new();
+        for member in &group.members {
+            if member.weight > 1 {
+                return fault(Code::Unimplemented, "weights above 1 are not supported");
+            }
+            let number = known.and_then(|p| p.members.get(&member.member_id)).map(|(number, _)| *number);
+            if !out.insert(number.ok_or_else(|| missing("member", member.member_id))?) {
+                return fault(Code::InvalidArgument, format!("member {} is given twice", member.member_id));
+            }
+        }
+        Ok(out)
+    }
+
+    pub fn replication(&mut self, switch: &mut Switch, kind: UpdateType, entry: &v1::PacketReplicationEngineEntry) -> Done {
+        use v1::packet_replication_engine_entry::Type;
+        match &entry.r#type {
+            Some(Type::MulticastGroupEntry(group)) => self.multicast(switch, kind, group),
+            Some(Type::CloneSessionEntry(session)) => self.session(switch, kind, session),
+            None => fault(Code::InvalidArgument, "the entry of the replication engine is empty"),
+        }
+    }
+
+    fn multicast(&mut self, switch: &mut Switch, kind: UpdateType, group: &v1::MulticastGroupEntry) -> Done {
+        let id = group.multicast_group_id;
+        let Some(number) = u16::try_from(id).ok().filter(|n| *n > 0) else {
+            return fault(Code::OutOfRange, "multicast groups have numbers from 1 to 65535");
+        };
+        suits(kind, self.book.groups.contains_key(&id), "multicast group", id)?;
+        if kind == UpdateType::Delete {
+            switch.group_copies(number, None);
+            self.book.groups.remove(&id);
+            return Ok(());
+        }
+        switch.group_copies(number, Some(copies(&group.replicas)?));
+        self.book.groups.insert(id, group.clone());
+        Ok(())
+    }
+
+    fn session(&mut self, switch: &mut Switch, kind: UpdateType, session: &v1::CloneSessionEntry) -> Done {
+        let id = session.session_id;
+        suits(kind, self.book.sessions.contains_key(&id), "clone session", id)?;
+        if kind == UpdateType::Delete {
+            switch.session_copies(id, None);
+            self.book.sessions.remove(&id);
+            return Ok(());
+        }
+        if session.packet_length_bytes != 0 || session.class_of_service != 0 {
+            return fault(Code::Unimplemented, "clone sessions that truncate or have a class of service are not supported");
+        }
+        switch.session_copies(id, Some(copies(&session.replicas)?));
+        self.book.sessions.insert(id, session.clone());
+        Ok(())
+    }
+}
+
+/// Numbers and ports of copies.
+fn copies(replicas: &[Replica]) -> Done<Vec<(u16, u16)>> {
+    if replicas.len() > MOST_COPIES {
+        return fault(Code::ResourceExhausted, format!("more than {MOST_COPIES} replicas"));
+    }
+    let one = |replica: &Replica| {
+        #[expect(deprecated, reason = "older controllers send it")]
+        let port = match &replica.port_kind {
+            Some(PortKind::EgressPort(port)) => Some(*port),
+            Some(PortKind::Port(bytes)) if bytes.len() <= 4 => Some(bytes.iter().fold(0, |port, byte| port << 8 | u32::from(*byte))),
+            _ => None,
+        };
+        let port = port.and_then(|p| u16::try_from(p).ok()).filter(|p| *p < 511);
+        match (u16::try_from(replica.instance), port) {
+            (Ok(rid), Some(port)) => Ok((rid, port)),
+            _ => fault(Code::OutOfRange, "a replica has a port below 511 and an instance below 65536"),
+        }
+    };
+    replicas.iter().map(one).collect()
+}

@@ -1,0 +1,201 @@
+//! Counters, meters, registers and value sets.
+
+use crate::device::{Device, key_match};
+use crate::fault::{Done, fault, refused};
+use crate::info::{Object, find, number};
+use crate::proto::p4::config::v1 as config;
+use crate::proto::p4::config::v1::p4_bitstring_like_type_spec::TypeSpec as Bits;
+use crate::proto::p4::config::v1::p4_data_type_spec::TypeSpec;
+use crate::proto::p4::v1::p4_data::Data;
+use crate::proto::p4::v1::update::Type as UpdateType;
+use crate::proto::p4::v1::{self, TableEntry};
+use netvm::p4::{KeyMatch, Rate, Switch};
+use tonic::Code;
+
+/// Units a second to units a microsecond.
+fn rate(per_s: i64, burst: i64) -> Done<Rate> {
+    match (u32::try_from(burst), per_s) {
+        (Ok(burst), 0..) => Ok(Rate { per_us: per_s as f64 / 1e6, burst }),
+        _ => fault(Code::OutOfRange, "rates are not negative, and bursts fit 32 bits"),
+    }
+}
+
+fn only_modify(kind: UpdateType, what: &str) -> Done {
+    if kind == UpdateType::Modify { Ok(()) } else { fault(Code::InvalidArgument, format!("{what} are there always: they are modified")) }
+}
+
+/// The cells that are meant: that one, or all.
+pub(crate) fn cells(index: Option<&v1::Index>, size: i64, what: &str) -> Done<Vec<u64>> {
+    let size = u64::try_from(size).unwrap_or(0);
+    match index.map(|i| u64::try_from(i.index)) {
+        None => Ok((0..size).collect()),
+        Some(Ok(index)) if index < size => Ok(vec![index]),
+        Some(_) => fault(Code::OutOfRange, format!("{what} has {size} cells")),
+    }
+}
+
+fn counted(value: i64) -> Done<u64> {
+    u64::try_from(value).or_else(|_| fault(Code::OutOfRange, "counts are not negative"))
+}
+
+/// The width of a register's cells, if they are numbers.
+pub(crate) fn width(register: &config::Register) -> Done<i32> {
+    let spec = register.type_spec.as_ref().and_then(|t| t.type_spec.as_ref());
+    match spec {
+        Some(TypeSpec::Bitstring(bits)) => match &bits.type_spec {
+            Some(Bits::Bit(b)) => Ok(b.bitwidth),
+            Some(Bits::Int(b)) => Ok(b.bitwidth),
+            _ => fault(Code::Unimplemented, "registers of this type are not supported"),
+        },
+        Some(TypeSpec::Bool(_)) => Ok(1),
+        _ => fault(Code::Unimplemented, "registers of this type are not supported"),
+    }
+}
+
+impl Device {
+    pub fn counter(&mut self, switch: &mut Switch, kind: UpdateType, entry: &v1::CounterEntry) -> Done {
+        only_modify(kind, "counters")?;
+        let counter = find(&self.info.all.counters, entry.counter_id, "counter")?;
+        let data = entry.data.unwrap_or_default();
+        let (packets, bytes) = (counted(data.packet_count)?, counted(data.byte_count)?);
+        for index in cells(entry.index.as_ref(), counter.size, counter.name())? {
+            switch.counter_write(counter.name(), index, packets, bytes).map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    pub fn meter(&mut self, switch: &mut Switch, kind: UpdateType, entry: &v1::MeterEntry) -> Done {
+        only_modify(kind, "meters")?;
+        let meter = find(&self.info.all.meters, entry.meter_id, "meter")?;
+        for index in cells(entry.index.as_ref(), meter.size, meter.name())? {
+            set_meter(switch, meter.name(), index, entry.config.as_ref())?;
+        }
+        Ok(())
+    }
+
+    pub fn register(&mut self, switch: &mut Switch, kind: UpdateType, entry: &v1::RegisterEntry) -> Done {
+        only_modify(kind, "registers")?;
+        let register = find(&self.info.all.registers, entry.register_id, "register")?;
+        let width = width(register)?;
+        let value = match entry.data.as_ref().and_then(|d| d.data.as_ref()) {
+            Some(Data::Bitstring(bytes)) => number(bytes, width, register.name())?,
+            Some(Data::Bool(flag)) if width == 1 => u8::from(*flag).into(),
+            _ => return fault(Code::InvalidArgument, "the register needs a bit string"),
+        };
+        for index in cells(entry.index.as_ref(), register.size.into(), register.name())? {
+            switch.register_write(register.name(), index, &value).map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    /// The handle of an entry that is written, and its table.
+    pub fn handle(&self, entry: Option<&TableEntry>) -> Done<(config::Table, u64)> {
+        let Some(entry) = entry else { return fault(Code::InvalidArgument, "the table entry is missing") };
+        let table = self.info.table(entry.table_id)?.clone();
+        match self.book.entries.get(&Self::key(entry)) {
+            Some(written) => Ok((table, written.handle)),
+            None => fault(Code::NotFound, "there is no such entry"),
+        }
+    }
+
+    fn direct_counter_of(&self, table: &config::Table) -> Option<String> {
+        let mut all = self.info.all.direct_counters.iter();
+        all.find(|c| c.direct_table_id == table.id()).map(|c| c.name().to_owned())
+    }
+
+    fn direct_meter_of(&self, table: &config::Table) -> Option<String> {
+        let mut all = self.info.all.direct_meters.iter();
+        all.find(|m| m.direct_table_id == table.id()).map(|m| m.name().to_owned())
+    }
+
+    pub fn direct_counter(&mut self, switch: &mut Switch, kind: UpdateType, entry: &v1::DirectCounterEntry) -> Done {
+        only_modify(kind, "direct counters")?;
+        let (table, handle) = self.handle(entry.table_entry.as_ref())?;
+        self.set_direct_counter(switch, &table, handle, &entry.data.unwrap_or_default())
+    }
+
+    fn set_direct_counter(&self, switch: &mut Switch, table: &config::Table, handle: u64, data: &v1::CounterData) -> Done {
+        let Some(name) = self.direct_counter_of(table) else {
+            return fault(Code::InvalidArgument, format!("table {} has no direct counter", table.name()));
+        };
+        switch.direct_counter_write(&name, handle, counted(data.packet_count)?, counted(data.byte_count)?).map_err(refused)
+    }
+
+    pub fn direct_meter(&mut self, switch: &mut Switch, kind: UpdateType, entry: &v1::DirectMeterEntry) -> Done {
+        only_modify(kind, "direct meters")?;
+        let (table, handle) = self.handle(entry.table_entry.as_ref())?;
+        let Some(name) = self.direct_meter_of(&table) else {
+            return fault(Code::InvalidArgument, format!("table {} has no direct meter", table.name()));
+        };
+        set_meter(switch, &name, handle, entry.config.as_ref())
+    }
+
+    /// What an entry says of its counter and its meter.
+    pub fn entry_resources(&self, switch: &mut Switch, table: &config::Table, handle: u64, entry: &TableEntry) -> Done {
+        if let Some(data) = &entry.counter_data {
+            self.set_direct_counter(switch, table, handle, data)?;
+        }
+        match (self.direct_meter_of(table), &entry.meter_config) {
+            (Some(name), Some(config)) => set_meter(switch, &name, handle, Some(config)),
+            (None, Some(_)) => fault(Code::InvalidArgument, format!("table {} has no direct meter", table.name())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts of an entry, if its table counts.
+    pub fn counts(&self, switch: &mut Switch, table: &config::Table, handle: u64) -> Option<v1::CounterData> {
+        let (packets, bytes) = switch.direct_counter(&self.direct_counter_of(table)?, handle).ok()?;
+        Some(data(packets, bytes))
+    }
+
+    /// Rates of an entry, if its table has a meter that was set.
+    pub fn rates(&self, switch: &mut Switch, table: &config::Table, handle: u64) -> Option<v1::MeterConfig> {
+        let (committed, peak) = switch.meter_get(&self.direct_meter_of(table)?, handle).ok()??;
+        Some(meter_config(committed, peak))
+    }
+
+    pub fn value_set(&mut self, switch: &mut Switch, kind: UpdateType, entry: &v1::ValueSetEntry) -> Done {
+        only_modify(kind, "value sets")?;
+        let set = find(&self.info.all.value_sets, entry.value_set_id, "value set")?;
+        let mut members: Vec<Vec<KeyMatch>> = Vec::new();
+        for member in &entry.members {
+            let of = |key: &config::MatchField| {
+                let given = member.r#match.iter().find(|f| f.field_id == key.id);
+                key_match(key, given.and_then(|f| f.field_match_type.as_ref()))
+            };
+            members.push(set.r#match.iter().map(of).collect::<Done<_>>()?);
+        }
+        if members.len() > usize::try_from(set.size).unwrap_or(0) {
+            return fault(Code::ResourceExhausted, format!("{} has {} members", set.name(), set.size));
+        }
+        switch.set_clear(set.name()).map_err(refused)?;
+        members.iter().try_for_each(|parts| switch.set_add(set.name(), parts).map_err(refused))?;
+        self.book.sets.insert(entry.value_set_id, entry.clone());
+        Ok(())
+    }
+}
+
+pub(crate) fn data(packets: u64, bytes: u64) -> v1::CounterData {
+    v1::CounterData { packet_count: packets.cast_signed(), byte_count: bytes.cast_signed() }
+}
+
+pub(crate) fn meter_config(committed: Rate, peak: Rate) -> v1::MeterConfig {
+    let per_s = |rate: Rate| (rate.per_us * 1e6).round() as i64;
+    v1::MeterConfig {
+        cir: per_s(committed),
+        cburst: committed.burst.into(),
+        pir: per_s(peak),
+        pburst: peak.burst.into(),
+        ..Default::default()
+    }
+}
+
+fn set_meter(switch: &mut Switch, name: &str, index: u64, config: Option<&v1::MeterConfig>) -> Done {
+    match config {
+        Some(config) => {
+            let (committed, peak) = (rate(config.cir, config.cburst)?, rate(config.pir, config.pburst)?);
+            switch.meter_set(name, Some(index), committed, peak).map_err(refused)
+        }
+        None => switch.meter_reset(name, index).map_err(refused),
+    }
+}

@@ -1,0 +1,135 @@
+//! Batches of updates, done between two bursts of packets.
+
+use crate::device::{Book, Device};
+use crate::fault::{Done, fault};
+use crate::info::Object;
+use crate::proto::p4::v1::entity::Entity as Kind;
+use crate::proto::p4::v1::update::Type as UpdateType;
+use crate::proto::p4::v1::write_request::Atomicity;
+use crate::proto::p4::v1::{self, Entity, Update};
+use netvm::p4::Switch;
+use tonic::Code;
+
+impl Device {
+    /// Does updates in their order. Where all or none is asked for, what was done is undone at the first that is refused; nothing
+    /// runs between.
+    pub fn write(&mut self, switch: &mut Switch, updates: &[Update], atomicity: Atomicity) -> Vec<Done> {
+        let (mut results, mut undo) = (Vec::new(), Vec::new());
+        for update in updates {
+            let inverse = (atomicity != Atomicity::ContinueOnError).then(|| self.inverse(switch, update)).flatten();
+            let result = self.update(switch, update);
+            let failed = result.is_err();
+            results.push(result);
+            if failed && atomicity != Atomicity::ContinueOnError {
+                for update in undo.iter().rev() {
+                    // What could be done can be undone: what it needs is there.
+                    let _ = self.update(switch, update);
+                }
+                let done = results.len() - 1;
+                results[..done].fill(fault(Code::Aborted, "another update of the batch was refused"));
+                results.resize(updates.len(), fault(Code::Aborted, "another update of the batch was refused"));
+                break;
+            }
+            undo.extend(inverse);
+        }
+        results
+    }
+
+    fn update(&mut self, switch: &mut Switch, update: &Update) -> Done {
+        let kind = update.r#type();
+        let Some(entity) = update.entity.as_ref().and_then(|e| e.entity.as_ref()) else {
+            return fault(Code::InvalidArgument, "the update has no entity");
+        };
+        if kind == UpdateType::Unspecified {
+            return fault(Code::InvalidArgument, "the update has no type");
+        }
+        match entity {
+            Kind::TableEntry(entry) => self.table_entry(switch, kind, entry),
+            Kind::ActionProfileMember(member) => self.member(switch, kind, member),
+            Kind::ActionProfileGroup(group) => self.group(switch, kind, group),
+            Kind::MeterEntry(entry) => self.meter(switch, kind, entry),
+            Kind::DirectMeterEntry(entry) => self.direct_meter(switch, kind, entry),
+            Kind::CounterEntry(entry) => self.counter(switch, kind, entry),
+            Kind::DirectCounterEntry(entry) => self.direct_counter(switch, kind, entry),
+            Kind::PacketReplicationEngineEntry(entry) => self.replication(switch, kind, entry),
+            Kind::ValueSetEntry(entry) => self.value_set(switch, kind, entry),
+            Kind::RegisterEntry(entry) => self.register(switch, kind, entry),
+            Kind::DigestEntry(entry) => self.digest_entry(switch, kind, entry),
+            Kind::ExternEntry(_) => fault(Code::Unimplemented, "externs of a program's own are not supported"),
+        }
+    }
+
+    /// The update that undoes another one, as things are before it.
+    fn inverse(&self, switch: &mut Switch, update: &Update) -> Option<Update> {
+        let entity = update.entity.as_ref()?.entity.as_ref()?;
+        let made = |kind: UpdateType, entity: Kind| Update { r#type: kind as i32, entity: Some(Entity { entity: Some(entity) }) };
+        if update.r#type() == UpdateType::Insert {
+            return Some(made(UpdateType::Delete, entity.clone()));
+        }
+        let kind = if update.r#type() == UpdateType::Delete { UpdateType::Insert } else { UpdateType::Modify };
+        let before = self.read_one(switch, entity).ok()?;
+        before.into_iter().next().map(|entity| made(kind, entity))
+    }
+
+    /// Takes out all that clients wrote, and sets what the program keeps to what it was at the start.
+    pub fn reset(&mut self, switch: &mut Switch) {
+        let book = std::mem::take(&mut self.book);
+        let Book { entries, defaults, profiles, groups, sessions, sets, .. } = book;
+        // What was entered can be taken out: entries before the members that they name, groups before members.
+        for (key, written) in &entries {
+            let _ = self.info.table(key.0).map(|table| switch.delete(table.name(), written.handle));
+        }
+        for (id, profile) in &profiles {
+            let Ok(name) = self.info.profile(*id).map(|p| p.name().to_owned()) else { continue };
+            let _ = profile.groups.values().try_for_each(|(number, _)| switch.group_delete(&name, *number));
+            let _ = profile.members.values().try_for_each(|(number, _)| switch.member_delete(&name, *number));
+        }
+        for id in defaults.keys() {
+            let table = self.info.table(*id).cloned();
+            let _ = table.and_then(|table| self.initial_default(switch, &table));
+        }
+        groups.keys().filter_map(|id| u16::try_from(*id).ok()).for_each(|id| switch.group_copies(id, None));
+        sessions.keys().for_each(|id| switch.session_copies(*id, None));
+        for id in sets.keys() {
+            let set = self.info.all.value_sets.iter().find(|s| s.id() == *id);
+            let _ = set.map(|set| switch.set_clear(set.name()));
+        }
+        self.reset_state(switch);
+    }
+
+    fn reset_state(&self, switch: &mut Switch) {
+        for register in &self.info.all.registers {
+            // A register that no packet can reach is not there.
+            let _ = switch.register_reset(register.name());
+        }
+        for counter in &self.info.all.counters {
+            let _ = (0..counter.size.unsigned_abs()).try_for_each(|index| switch.counter_write(counter.name(), index, 0, 0));
+        }
+        for meter in &self.info.all.meters {
+            let _ = (0..meter.size.unsigned_abs()).try_for_each(|index| switch.meter_reset(meter.name(), index));
+        }
+    }
+
+    /// A new configuration: the program that runs, as its P4Info says.
+    pub fn configure(&mut self, switch: &mut Switch, request: &v1::SetForwardingPipelineConfigRequest) -> Done {
+        use v1::set_forwarding_pipeline_config_request::Action;
+        let action = request.action();
+        if action == Action::Commit {
+            return match self.config {
+                Some(_) => Ok(()),
+                None => fault(Code::FailedPrecondition, "no configuration was saved"),
+            };
+        }
+        let Some(config) = &request.config else { return fault(Code::InvalidArgument, "the request has no configuration") };
+        let Some(info) = &config.p4info else { return fault(Code::InvalidArgument, "the configuration has no P4Info") };
+        self.info.suits(info).or_else(|why| fault(Code::InvalidArgument, why))?;
+        match action {
+            Action::Unspecified => return fault(Code::InvalidArgument, "the request has no action"),
+            Action::Verify => return Ok(()),
+            Action::VerifyAndCommit => self.reset(switch),
+            Action::VerifyAndSave | Action::ReconcileAndCommit | Action::Commit => {}
+        }
+        self.config = Some(config.clone());
+        Ok(())
+    }
+}
