@@ -9,7 +9,7 @@ use netvm::{Filter, engines, load};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Build a program or a filter for a target: an eBPF object for XDP
+/// Build a program or a filter for a target: an eBPF object for XDP, C for other processors
 ///
 /// `netvm targets` tells what each target admits.
 #[derive(clap::Args)]
@@ -18,6 +18,7 @@ Examples:
   netvm build --filter 'tcp port 80' --target xdp -o out     writes out/filter.o
   netvm build --filter 'not udp' --target xdp --accept drop --reject pass
   netvm build switch.netil --target xdp --port up=redirect:3 --port down=tx
+  netvm build --filter 'tcp port 80' --target aarch64 -o out && make -C out   C and a cross compiler
   ip link set dev eth0 xdp obj out/filter.o sec xdp          puts it before eth0; off takes it away")]
 pub(crate) struct Args {
     #[command(flatten)]
