@@ -1,6 +1,6 @@
 # netvm. `make help` says what there is. Prerequisites: a Rust toolchain (rustup), a C compiler, make.
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint bench fuzz conformance conformance-p4 conformance-filters compare-print docs build install dist clean
+.PHONY: help demo check test lint bench fuzz conformance conformance-p4 conformance-filters compare-print portability docs build install dist clean
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -61,6 +61,10 @@ compare-print: ## hold printed lines against tcpdump's on the captures under DIR
 	@scripts/packages tcpdump
 	@cargo build --release --quiet -p netvm-cli
 	@cargo run --quiet -p xtask -- compare-print $(NETVM) $(DIR)
+
+portability: ## one corpus on every engine and target: writes docs/portability.md
+	@scripts/packages gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu gcc-mips64-linux-gnuabi64 qemu-user
+	NETVM_BLESS=1 cargo test --quiet --workspace --test portability
 
 docs: ## docs/netil.md, netvm.h, manual pages, and the crates' documentation
 	NETVM_BLESS=1 cargo test --quiet -p netil --test manual

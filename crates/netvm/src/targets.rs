@@ -3,6 +3,7 @@
 //! A target takes a verified program and gives files, or says what it does not admit and where. A new one is a file in `targets/` and a line in
 //! [`ALL`]: this gives `netvm build`, `netvm targets` and the tests that go over all targets.
 
+mod cores;
 mod xdp;
 
 use crate::Error;
@@ -54,7 +55,7 @@ pub struct Options {
 }
 
 /// All of them.
-pub const ALL: &[Target] = &[xdp::TARGET];
+pub const ALL: &[Target] = &[xdp::TARGET, cores::AARCH64, cores::RISCV64, cores::X86_64, cores::OCTEON];
 
 /// The target with that name.
 pub fn find(name: &str) -> Option<&'static Target> {

@@ -10,7 +10,7 @@ use netvm::{Filter, engines, load};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Build a program, a filter or a Click configuration for a target: an eBPF object for XDP
+/// Build a program, a filter or a Click configuration for a target: an eBPF object for XDP, or C for other processors
 ///
 /// `netvm targets` tells what each target admits.
 #[derive(clap::Args)]
@@ -20,6 +20,7 @@ Examples:
   netvm build --filter 'not udp' --target xdp --accept drop --reject pass
   netvm build switch.netil --target xdp --port up=redirect:3 --port down=tx
   netvm build firewall.click --target xdp --map inside=dev:eth0 --map outside=dev:eth1 -o out
+  netvm build --filter 'tcp port 80' --target aarch64 -o out && make -C out   C and a cross compiler
   ip link set dev eth0 xdp obj out/filter.o sec xdp          puts it before eth0; off takes it away")]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -8,14 +8,16 @@
 //! All take a `struct nv_burst` (see `prelude.c`) and set the bit of each selected packet. A trap is a packet not selected, as in every
 //! engine's `select`. The text holds numbers and names of ours, nothing that a program's author wrote.
 //!
-//! Elements that run as one have their own form, see [`linked`].
+//! Elements that run as one have their own form, see [`linked`]; processors without an operating system theirs, see [`freestanding`].
 //!
 //! Leaves out: pull handlers, values of more than 128 bits, and what other engines leave to the runtime (checksums, hashes,
 //! scans): [`Unsupported`].
 
 mod bounds;
 mod calls;
+
 mod counts;
+pub mod freestanding;
 mod kept;
 mod kin;
 mod lanes;

@@ -1,0 +1,102 @@
+//! Processors without an operating system: C that needs no library, with a Makefile for the cross compiler and a program that tries it on a pcap file, under
+//! QEMU's user emulation. A new processor is a line in [`CORES`] and one in [`super::ALL`].
+
+use super::{File, Options, Target};
+use crate::Error;
+use compiler::backends::c::freestanding;
+use compiler::passes;
+use netil::Verified;
+use netil::module::{HandlerKind, PortKind};
+use std::fmt::Write as _;
+
+/// A processor, and what makes code for it.
+struct Core {
+    name: &'static str,
+    compiler: &'static str,
+    flags: &'static str,
+    /// What compiled code may call; MIPS has position-independent functions there, which other code cannot.
+    library: &'static str,
+    emulator: &'static str,
+}
+
+const CORES: [Core; 4] = [
+    Core { name: "aarch64", compiler: "aarch64-linux-gnu-gcc", flags: "", library: "-lgcc", emulator: "qemu-aarch64" },
+    Core {
+        name: "riscv64",
+        compiler: "riscv64-linux-gnu-gcc",
+        flags: "-march=rv64gc -mabi=lp64d -mno-relax",
+        library: "-lgcc",
+        emulator: "qemu-riscv64",
+    },
+    Core { name: "x86_64", compiler: "cc", flags: "-m64 -mno-red-zone -fcf-protection=none", library: "-lgcc", emulator: "" },
+    Core {
+        name: "octeon",
+        compiler: "mips64-linux-gnuabi64-gcc",
+        flags: "-march=octeon+ -mabi=64 -msoft-float -mno-abicalls -fno-pic -G0",
+        library: "",
+        emulator: "qemu-mips64 -cpu Octeon68XX",
+    },
+];
+
+const ADMITS: &[&str] = &[
+    "filters, and NetIL modules that push packets on",
+    "packets read, written, and made longer or shorter at both ends; values of up to 128 bits",
+    "read-only sets, switches, subroutines, loops, checksums, hashes, searches and copies of bytes",
+    "data, shared and initialised memory of up to 16 MiB, in static memory as the init handler left it; info memory, random numbers, times of arrival",
+];
+const REFUSES: &[&str] =
+    &["tables, timers, coprocessors", "packets made, copied, given up or held; pull handlers", "more than 16,384 operations and branches"];
+const FILES: &str = "program.c and netvm.h (the program, without a library), main.c (tries it on a pcap file), Makefile";
+
+pub(super) const AARCH64: Target = target::<0>("64-bit Arm without an operating system: C for a cross compiler");
+pub(super) const RISCV64: Target = target::<1>("64-bit RISC-V without an operating system: C for a cross compiler");
+pub(super) const X86_64: Target = target::<2>("x86-64 without an operating system: C for the system's compiler");
+pub(super) const OCTEON: Target = target::<3>("Cavium Octeon+ (big-endian MIPS64 without floating point): C for a cross compiler");
+
+const fn target<const N: usize>(about: &'static str) -> Target {
+    Target { name: CORES[N].name, about, files: FILES, admits: ADMITS, refuses: REFUSES, build: build::<N> }
+}
+
+fn build<const N: usize>(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
+    let core = &CORES[N];
+    let refused = |reason: String| Error::Target { target: core.name, reason };
+    if !options.ports.is_empty() || options.accept.is_some() || options.reject.is_some() {
+        return Err(refused("actions are XDP's: main.c says what is done with packets".to_owned()));
+    }
+    let func = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).map_err(|why| refused(why.to_string()))?;
+    let (func, _) = func.ok_or_else(|| refused("no push handler".to_owned()))?;
+    let text = freestanding::emit(program, &func).map_err(|why| refused(why.to_string()))?;
+    let lasting = program.module().data_size + program.shared_size();
+    let about = format!("C for {}, {lasting} bytes of memory that lasts", core.compiler);
+    let file = |name: &str, text: String, about: &str| File { name: name.to_owned(), bytes: text.into_bytes(), about: about.to_owned() };
+    Ok(vec![
+        file("program.c", text, &about),
+        file("netvm.h", freestanding::HEADER.to_owned(), "what callers include"),
+        file("main.c", include_str!("cores/main.c").replace("NETVM_INPUT", &input(program).to_string()), "tries it on a pcap file"),
+        file("Makefile", makefile(core), "make, make run PCAP=FILE"),
+    ])
+}
+
+/// The first port by which packets come.
+fn input(program: &Verified) -> u32 {
+    program.module().all_ports().iter().find(|(_, port)| port.kind == PortKind::PushInput).map_or(0, |(id, _)| *id)
+}
+
+fn makefile(core: &Core) -> String {
+    let mut text = format!("# Made by netvm for {}. `make` builds ./program; `make run PCAP=FILE` runs it", core.name);
+    text += if core.emulator.is_empty() { ".\n" } else { " in an emulator.\n" };
+    let _ = writeln!(text, "CC = {}", core.compiler);
+    let _ = writeln!(text, "EMULATOR = {}", core.emulator);
+    text += "# memcpy and the like are here: loops must not become calls of themselves.\n";
+    let _ = writeln!(
+        text,
+        "CFLAGS = -std=gnu11 -O2 -ffreestanding -fno-strict-aliasing -fno-tree-loop-distribute-patterns -fno-stack-protector -fno-pie {}",
+        core.flags
+    );
+    text += "LDFLAGS = -nostdlib -static -no-pie\n\n";
+    let _ = writeln!(text, "program: program.o main.o\n\t$(CC) $(CFLAGS) $(LDFLAGS) -o $@ program.o main.o {}\n", core.library);
+    text += "program.o main.o: netvm.h Makefile\n\n";
+    text += "run: program\n\t$(EMULATOR) ./program < $(PCAP)\n\n";
+    text += "clean:\n\trm -f program program.o main.o\n\n.PHONY: run clean\n";
+    text
+}

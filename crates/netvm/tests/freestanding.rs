@@ -1,0 +1,73 @@
+//! Programs for processors without an operating system do what the interpreter does: each target's files, made by its own Makefile, run by QEMU's user emulation on a trace,
+//! with the packets that leave and the data memory at the end. Where a compiler or an emulator is missing the test says so; with `CI=true` it fails then.
+
+#[path = "freestanding/support.rs"]
+mod support;
+
+use netvm::netil::{Verified, arbitrary, asm, verify};
+use netvm::targets::{self, Options};
+use std::sync::Arc;
+use support::{ran, trace, tried, wanted};
+
+/// All targets do what the interpreter does; whether they admit the program.
+fn agree(name: &str, program: &Arc<Verified>, packets: &[Vec<u8>]) -> Result<(), String> {
+    let wanted = wanted(&netvm::engines::ALL[0], program, packets)?;
+    for target in tried() {
+        let got = ran(target, program, packets, name)?;
+        for (i, (got, wanted)) in got.lines().zip(wanted.lines()).enumerate() {
+            assert_eq!(got, wanted, "{name} on {}: packet {i}", target.name);
+        }
+        assert_eq!(got.lines().count(), wanted.lines().count(), "{name} on {}", target.name);
+    }
+    Ok(())
+}
+
+fn assembled(text: &str) -> Arc<Verified> {
+    Arc::new(verify(asm::assemble(text, "test.netil").expect("NetIL")).expect("a program"))
+}
+
+#[test]
+fn filters() {
+    for (n, expression) in
+        ["tcp port 80", "ip6 or vlan", "udp and net 10.0.0.0/8 and len > 100", "not ether broadcast and ip[8] < 65"].iter().enumerate()
+    {
+        let mut prepared = netvm::Filter::new(expression, &netvm::engines::ALL[0]).expect("a filter");
+        let program = prepared.prepare(netvm::io::LinkType::EN10MB).expect("a program").program.clone();
+        agree(&format!("filter{n}"), &program, &trace()).expect("filters are admitted");
+    }
+}
+
+/// Memories are little-endian and packets big-endian, on all processors.
+#[test]
+fn made_up_programs() {
+    let (first, count) = (number("NETVM_SEED", 0), number("NETVM_CASES", 12));
+    let (mut made, mut refused) = (0, Vec::new());
+    for seed in first..first + count {
+        let (statements, widest) = ([2, 5, 12][(seed % 3) as usize], [32, 64, 128][(seed / 3 % 3) as usize]);
+        let options = arbitrary::Options { coprocessors: false, pull: false, statements, widest };
+        let program = Arc::new(verify(arbitrary::seeded_module(seed, &options)).expect("a program"));
+        let packets: Vec<_> = (0..40).map(|n| arbitrary::seeded_packet(seed ^ n)).collect();
+        match agree(&format!("seed{seed}"), &program, &packets) {
+            Ok(()) => made += 1,
+            Err(why) => refused.push(why),
+        }
+    }
+    println!("{made} of {count} made; refused: {refused:#?}");
+    assert!(tried().is_empty() || made > 0, "{refused:#?}");
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn what_is_not_for_them_is_refused_with_a_reason() {
+    let octeon = targets::find("octeon").expect("a target");
+    let program = assembled("segment .push\n pop\n push 0\n pkt.hold\n push 0\n ret\nends\n");
+    let why = (octeon.build)(&program, &Options::default()).expect_err("packets are held").to_string();
+    assert!(why.contains("octeon") && why.contains("no C for"), "{why}");
+    let drop = "drop".parse().expect("an action");
+    let filter = assembled("segment .push\n pop\n push 1\n ret\nends\n");
+    let why = (octeon.build)(&filter, &Options { accept: Some(drop), ..Options::default() }).expect_err("actions are XDP's").to_string();
+    assert!(why.contains("actions are XDP's"), "{why}");
+}

@@ -1,0 +1,103 @@
+//! Programs for processors without an operating system: which can be tried here, what their main.c prints by the interpreter, and in an emulator.
+
+use netvm::Session;
+use netvm::engines::EngineInfo;
+use netvm::netil::Verified;
+use netvm::netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome};
+use netvm::netil::module::PortKind;
+use netvm::targets::{self, Options, Target};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+/// Processors: the target, its compiler, its emulator.
+const CORES: [(&str, &str, &str); 4] = [
+    ("aarch64", "aarch64-linux-gnu-gcc", "qemu-aarch64"),
+    ("riscv64", "riscv64-linux-gnu-gcc", "qemu-riscv64"),
+    ("x86_64", "cc", "true"),
+    ("octeon", "mips64-linux-gnuabi64-gcc", "qemu-mips64"),
+];
+
+pub fn there(tool: &str) -> bool {
+    Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+/// The targets that can be tried here.
+pub fn tried() -> Vec<&'static Target> {
+    let mut all = Vec::new();
+    for (name, compiler, emulator) in CORES {
+        if name == "x86_64" && !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+            continue;
+        }
+        if there(compiler) && there(emulator) {
+            all.push(targets::find(name).expect("a target"));
+        } else {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "{name} needs {compiler} and {emulator}");
+            println!("skipped: {name} needs {compiler} and {emulator}");
+        }
+    }
+    all
+}
+
+/// FNV-1a, as main.c has it.
+fn digest(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, byte| (h ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// What main.c prints, by an engine.
+pub fn wanted(engine: &EngineInfo, program: &Arc<Verified>, packets: &[Vec<u8>]) -> Result<String, String> {
+    let mut session = Session::start(Arc::clone(program), engine, netvm::Settings::default()).map_err(|why| why.to_string())?;
+    let input = program.module().all_ports().iter().find(|(_, p)| p.kind == PortKind::PushInput).map_or(0, |(id, _)| *id);
+    let mut text = String::new();
+    for packet in packets {
+        let mut burst = [ExchangeBuffer::borrowed(packet)];
+        burst[0].port = input;
+        let outcome: Outcome = session.push(&mut burst).clone();
+        let bytes = burst[0].bytes();
+        let _ = match outcome.dispositions[0] {
+            Disposition::Port(port) => writeln!(text, "sent {port} {} {:x}", bytes.len(), digest(bytes)),
+            Disposition::Drop(DropReason::Program(n)) => writeln!(text, "dropped {n} 0"),
+            Disposition::Drop(_) => writeln!(text, "dropped 0 0"),
+            Disposition::Trap(trap) => writeln!(text, "trapped {} {}", trap.kind.code(), trap.inst),
+        };
+    }
+    let data = &session.state().data;
+    let _ = writeln!(text, "data {} {:x}", data.len(), digest(data));
+    Ok(text)
+}
+
+/// A capture, of microseconds, in little-endian order; all packets come at the beginning of 1970, as the interpreter's do.
+pub fn pcap(packets: &[Vec<u8>]) -> Vec<u8> {
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
+    let mut file = words(&[0xa1b2_c3d4, 0x0004_0002, 0, 0, 1 << 18, 1]);
+    for packet in packets {
+        let len = packet.len() as u32;
+        file.extend(words(&[0, 0, len, len]));
+        file.extend(packet);
+    }
+    file
+}
+
+/// Builds, makes, runs; none if the target refuses the program.
+pub fn ran(target: &Target, program: &Verified, packets: &[Vec<u8>], name: &str) -> Result<String, String> {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("freestanding-{}-{name}-{}", target.name, std::process::id()));
+    let files = (target.build)(program, &Options::default()).map_err(|why| why.to_string())?;
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for file in files {
+        std::fs::write(folder.join(file.name), file.bytes).expect("a file");
+    }
+    let input = folder.join("in.pcap");
+    std::fs::write(&input, pcap(packets)).expect("a capture");
+    let make = |arguments: &[&str]| Command::new("make").arg("-s").arg("-C").arg(&folder).args(arguments).output().expect("make");
+    let built = make(&["program"]);
+    assert!(built.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&built.stderr));
+    let done = make(&["--no-print-directory", "run", "PCAP=in.pcap"]);
+    assert!(done.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&done.stderr));
+    std::fs::remove_dir_all(&folder).expect("the folder");
+    Ok(String::from_utf8(done.stdout).expect("text"))
+}
+
+pub fn trace() -> Vec<Vec<u8>> {
+    netvm::io::synth::mixed_trace(11, 150).into_iter().map(|(_, packet)| packet).collect()
+}
