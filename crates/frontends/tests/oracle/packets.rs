@@ -248,7 +248,7 @@ impl Maker {
         if control & 0x8c == 0x88 {
             self.noise(2);
         }
-        while padded && (self.bytes.len() - begin) % 4 != 0 {
+        while padded && !(self.bytes.len() - begin).is_multiple_of(4) {
             self.noise(1);
         }
         self.snap_or_llc();
