@@ -18,3 +18,7 @@ pub mod c;
 pub mod click;
 pub mod diagnostics;
 pub mod pcap_filter;
+
+#[cfg(test)]
+#[path = "../../../tests/needs.rs"]
+mod needs;

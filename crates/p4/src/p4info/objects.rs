@@ -63,7 +63,7 @@ fn unit(member: &str) -> Message {
 impl Maker<'_> {
     pub(super) fn objects(&mut self) {
         for found in std::mem::take(&mut self.found.objects) {
-            self.types.there |= self.program.instances[found.inst].name.len() > 0;
+            self.types.there |= !self.program.instances[found.inst].name.is_empty();
             let Some(kind) = kind(self.program, found.inst) else { continue };
             let notes = &self.program.instances[found.inst].notes;
             match kind {

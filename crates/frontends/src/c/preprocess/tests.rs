@@ -5,9 +5,6 @@
 //! space within strings that `#` makes, of which one in some thousand differs (pasted tokens in arguments of arguments).
 //! Whether a replacement that takes its parentheses from behind it is nested is open, too (6.10.3.4): one text in a thousand may come out in another way.
 
-#[path = "../../../../../tests/needs.rs"]
-mod needs;
-
 use super::{Inputs, preprocess};
 use crate::c::Faults;
 use crate::c::token::{Kind, lex};
@@ -45,7 +42,7 @@ fn theirs(text: &str) -> Option<Vec<String>> {
 fn has_compiler() -> bool {
     let found = Command::new("cc").arg("--version").output().is_ok();
     if !found {
-        needs::missing("a C compiler");
+        crate::needs::missing("a C compiler");
     }
     found
 }

@@ -1,8 +1,5 @@
 //! Patterns against their own meaning: the tree is evaluated on random packets, and the C that is written of it is compiled and run on the same ones.
 
-#[path = "../../../../../../tests/needs.rs"]
-mod needs;
-
 use super::emit::{self, Rule};
 use super::{classifier, ipfilter, table};
 use crate::c::{self, Instance, Source};
@@ -91,7 +88,7 @@ fn run((text, fills): (&str, &str), names: &[String], packets: &[Packet]) -> Opt
     std::fs::write(&file, source).unwrap();
     let compiled = Command::new("cc").args(["-O0", "-w", "-o"]).arg(&program).arg(&file).stderr(Stdio::piped()).output();
     let Ok(compiled) = compiled else {
-        needs::missing("a C compiler");
+        crate::needs::missing("a C compiler");
         return None;
     };
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
