@@ -37,7 +37,7 @@ pub(crate) enum Command {
     Filter(Box<filter::Args>),
     Stats(stats::Args),
     Explain(explain::Args),
-    Run(run::Args),
+    Run(Box<run::Args>),
     Ctl(ctl::Args),
     Top(top::Args),
     Check(check::Args),

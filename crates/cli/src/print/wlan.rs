@@ -34,11 +34,11 @@ impl Control {
         self.0 >> 4 & 15
     }
 
-    fn to_ds(self) -> bool {
+    fn is_to_ds(self) -> bool {
         self.0 & 0x0100 != 0
     }
 
-    fn from_ds(self) -> bool {
+    fn is_from_ds(self) -> bool {
         self.0 & 0x0200 != 0
     }
 
@@ -55,7 +55,7 @@ impl Control {
             (CONTROL, BA | CTS | ACK) => Ok(10),
             (CONTROL, subtype) => Err(format!("unknown 802.11 ctrl frame subtype ({subtype})")),
             (DATA, subtype) => {
-                let addresses = if self.to_ds() && self.from_ds() { 30 } else { 24 };
+                let addresses = if self.is_to_ds() && self.is_from_ds() { 30 } else { 24 };
                 Ok(addresses + if subtype & 8 != 0 { 2 } else { 0 })
             }
             (kind, _) => Err(format!("unknown 802.11 frame type ({kind})")),
@@ -110,7 +110,7 @@ fn le16(view: View<'_>, at: usize) -> Result<u16, Cut> {
 
 /// Source and destination of a data frame.
 fn ends(control: Control, view: View<'_>) -> Result<Ends, Cut> {
-    let (src, dst) = match (control.to_ds(), control.from_ds()) {
+    let (src, dst) = match (control.is_to_ds(), control.is_from_ds()) {
         (false, false) => (10, 4),
         (false, true) => (16, 4),
         (true, false) => (10, 16),
@@ -163,7 +163,7 @@ fn data_text(line: &mut Line<'_>, control: Control, view: View<'_>) -> Printed {
     }
     let at = |offset| view.array(offset).map(Mac);
     let (a, b, c) = (at(4)?, at(10)?, at(16)?);
-    match (control.to_ds(), control.from_ds()) {
+    match (control.is_to_ds(), control.is_from_ds()) {
         (false, false) => put!(line, "DA:{a} SA:{b} BSSID:{c} "),
         (false, true) => put!(line, "DA:{a} BSSID:{b} SA:{c} "),
         (true, false) => put!(line, "BSSID:{a} SA:{b} DA:{c} "),

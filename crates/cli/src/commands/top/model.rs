@@ -1,6 +1,7 @@
 //! Two samples of a run's statistics and what happened between them.
 
 use serde_json::Value;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::time::Instant;
 
@@ -130,7 +131,7 @@ impl Table {
         match order {
             Order::Configuration => {}
             Order::Rate => self.rows.sort_by(|a, b| b.rate.unwrap_or(0.0).total_cmp(&a.rate.unwrap_or(0.0))),
-            Order::Drops => self.rows.sort_by(|a, b| b.dropped.cmp(&a.dropped)),
+            Order::Drops => self.rows.sort_by_key(|row| Reverse(row.dropped)),
         }
     }
 }
