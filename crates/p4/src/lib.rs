@@ -7,7 +7,7 @@
 //! - [`pipeline`]: what a compiled program is for who runs it
 //! - [`entries`]: entries of tables
 //! - [`marks`]: what a program tells that is compiled for tracing
-//! - [`p4info`]: what controllers that speak P4Runtime need to know
+//! - [`mod@p4info`]: what controllers that speak P4Runtime need to know
 //! - [`crc`]: checks whose parameters may change
 //!
 //! Source: P4-16 language specification 1.2.5; for v1model the documentation of BMv2's simple_switch.
