@@ -215,7 +215,7 @@ fn the_program_answers_to_click() {
 #[test]
 fn drops_and_times_are_told_by_element() {
     let dir = Dir::new("stats");
-    let input = dir.trace("in.pcap", 3, 20_000);
+    let input = dir.trace("in.pcap", 3, 200_000);
     let file = dir.write(
         "some.click",
         format!("FromDump({input}, STOP true) -> ttl :: DecIPTTL -> q :: Queue(3) -> Discard; Idle -> r :: RoundRobinSwitch -> Idle;"),
@@ -225,10 +225,10 @@ fn drops_and_times_are_told_by_element() {
     let element =
         |name: &str| json["elements"].as_array().and_then(|all| all.iter().find(|e| e["name"] == name)).cloned().expect("the element");
     let ttl = element("ttl");
-    assert_eq!((ttl["packets"].as_u64(), ttl["traps"].as_u64()), (Some(20_000), Some(20_000)));
+    assert_eq!((ttl["packets"].as_u64(), ttl["traps"].as_u64()), (Some(200_000), Some(200_000)));
     assert!(ttl["ns_per_packet"].as_f64().is_some_and(|ns| ns > 1.0 && ns < 1e6), "{ttl}");
     assert!(element("r")["ns_per_packet"].is_null());
-    assert!(ended.err.contains("    20,000 dropped: ttl: access outside the packet") && ended.err.contains("ns/packet"), "{}", ended.err);
+    assert!(ended.err.contains("   200,000 dropped: ttl: access outside the packet") && ended.err.contains("ns/packet"), "{}", ended.err);
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn copies_of_one_packet_are_bounded_on_every_engine() {
     let tees: String = (0..6).map(|n| format!("t{n} :: Tee(10); ")).collect();
     let wires: String = (0..5).flat_map(|n| (0..10).map(move |port| format!("t{n}[{port}] -> t{}; ", n + 1))).collect();
     let ends: String = (0..10).map(|port| format!("t5[{port}] -> d; ")).collect();
-    let file = dir.write("t.click", format!("FromDump({capture}, STOP true) -> t0; d :: Counter; d -> Discard; {tees}{wires}{ends}"));
+    let file = dir.write("t.click", format!("{tees}FromDump({capture}, STOP true) -> t0; d :: Counter; d -> Discard; {wires}{ends}"));
     for engine in ["interp", "jit", "aot"] {
         let ended = run(&format!("run --engine {engine} {file} -h d.count"));
         assert_eq!((ended.status, ended.out.trim()), (0, "65537"), "{engine}: {}", ended.err);

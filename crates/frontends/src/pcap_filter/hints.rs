@@ -123,9 +123,15 @@ impl<'s> Place<'s> {
 
     /// `icmp type 8`
     fn icmp_field(&self) -> Option<String> {
-        let proto = self.before.split_whitespace().last().filter(|word| ["icmp", "icmp6"].contains(word))?;
-        let field = Some(self.text).filter(|text| ["type", "code"].contains(text))?;
-        let value = self.next().map_or("…", |next| next.trim_end_matches(')'));
+        // The whole term is at fault where `type` is one of 802.11 frames.
+        let words: Vec<&str> = self.text.split_whitespace().collect();
+        let (proto, field, value) = match words[..] {
+            [proto, field, value] => (proto, field, Some(value)),
+            [field] => (self.before.split_whitespace().last()?, field, self.next()),
+            _ => return None,
+        };
+        let known = ["icmp", "icmp6"].contains(&proto) && ["type", "code"].contains(&field);
+        let value = value.filter(|_| known).or(known.then_some("…"))?.trim_end_matches(')');
         Some(format!("a field is read by its place: write `{proto}[{proto}{field}] = {value}`"))
     }
 
