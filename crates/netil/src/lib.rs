@@ -30,7 +30,6 @@ pub mod budget;
 pub mod buffer;
 pub mod cluster;
 pub mod codec;
-pub mod copies;
 pub mod copro;
 pub mod digest;
 pub mod disasm;

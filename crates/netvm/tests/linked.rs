@@ -90,8 +90,7 @@ fn linked_elements_do_what_they_do_one_after_the_other() {
 
 #[test]
 fn chained_elements_do_what_they_do_one_after_the_other() {
-    // Where copies are led back, nothing bounds their number but the graph, which counts them.
-    assert_eq!(compare("jit"), CONFIGURATIONS.len() + SOURCES.len() - 1);
+    assert_eq!(compare("jit"), CONFIGURATIONS.len() + SOURCES.len());
 }
 
 /// All configurations by an engine and by the interpreter. In how many of them machine code is chained by the engine `jit`.

@@ -194,9 +194,7 @@ fn configurations_with_timers_run_in_bursts() {
             Box::new(Kept::default()),
         );
         let account = application.explain(Some(&graph.unwrap_or_else(|e| panic!("{e}"))));
-        // Two elements behind one another that send many packets in one run: for all that is known these are copies of one, so the graph counts them.
-        let counted = name == "packets that wait, with copies that leave at once";
-        assert_eq!(account.one_at_a_time.is_some_and(|elements| !elements.is_empty()), counted, "{name}");
+        assert_eq!(account.one_at_a_time, Some(Vec::new()), "{name}");
     }
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -39,7 +39,6 @@ impl Application {
         };
         let handlers: Vec<Result<_, String>> = app.instances.iter().enumerate().map(of).collect();
         let plan = linked::plan(app, &|instance| handlers[instance as usize].is_ok());
-        let too_many = linked::copies_too_often(app);
         let declared = |at: usize| format!("{} :: {}", app.instances[at].name, app.instances[at].class);
         let way = |(at, handler): (usize, &Result<_, String>)| {
             let member = plan.members.contains(&(at as u32));
@@ -49,7 +48,6 @@ impl Application {
             };
             let why = || match handler {
                 Err(why) => why.clone(),
-                Ok(_) if too_many => linked::TOO_MANY_COPIES.to_owned(),
                 Ok(_) => "packets are pulled through it".to_owned(),
             };
             Way { element: declared(at), alone: (!member).then(why), fetched: ahead }

@@ -10,14 +10,10 @@ use jit::chain::{self, Chain};
 use netil::Verified;
 use netil::app::Application;
 use netil::cluster::{Plan, Way};
-use netil::copies::{self, MAX_WAY_COPIES};
 use netil::module::{HandlerKind, Inst};
 use netil::table::Op as Instruction;
 use runtime::graph::{Graph, Made, native};
 use std::sync::Arc;
-
-/// Why elements do not run as one where they might copy a packet too often.
-pub(super) const TOO_MANY_COPIES: &str = "more copies of one packet may be made than are let pass, so they are counted one at a time";
 
 /// Links what elements of an application can be; `None` if that is nothing.
 ///
@@ -41,23 +37,8 @@ pub(super) fn link(application: &Application, settings: Settings) -> Result<Opti
     Ok(Some((plan, Box::new(linked))))
 }
 
-/// Whether more copies might be made of one packet than the graph lets pass.
-pub(super) fn copies_too_often(application: &Application) -> bool {
-    let queues = |instance: u32| {
-        let class = native::find(&application.instances[instance as usize].class);
-        class.is_some_and(|class| {
-            class.processing.split_once('/').is_some_and(|(inputs, outputs)| inputs.contains('h') && outputs.contains('l'))
-        })
-    };
-    copies::most(application, &queues) > MAX_WAY_COPIES.into()
-}
-
-/// Which elements are linked of those that may be: each member's tables are its own, and no packet comes to the
-/// limit on its copies, which only the graph counts.
+/// Which elements are linked of those that may be: each member's tables are its own.
 pub(super) fn plan(application: &Application, links: &dyn Fn(u32) -> bool) -> Plan {
-    if copies_too_often(application) {
-        return Plan::default();
-    }
     Plan::new(application, &|instance| links(instance) && !application.shares(instance), &|instance| {
         native::looks_at_annotations(&application.instances[instance as usize].class)
     })

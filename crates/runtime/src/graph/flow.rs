@@ -7,12 +7,14 @@ use super::native::Ctx;
 use super::program::{Ended, Together, exchange};
 use super::{At, Body, Graph, MAX_PULL_DEPTH, MAX_ROUNDS, Packet, Push};
 use crate::io::LinkType;
-use netil::copies::MAX_WAY_COPIES;
 use netil::exec::{ExchangeBuffer, Source, State};
 
 /// Why packets are dropped that no element drops.
 const NOWHERE: &str = "output not connected";
 const TOO_OFTEN: &str = "led back too often";
+/// The most copies of one packet, and of its copies, from its arrival to where each is dropped, sent or queued. A packet of which a cluster's member sends copies leaves the cluster at
+/// once, so they are counted here, too.
+pub(super) const MAX_WAY_COPIES: u32 = 1 << 16;
 const TOO_MANY: &str = "too many copies of one packet";
 
 impl Graph {

@@ -13,7 +13,7 @@
 //! - A packet that leads back to an element before it waits until all else is done, at most [`MAX_ROUNDS`] times.
 //! - Time is that of arrivals; without captures it is simulated or, if the host gives one, a clock's ([`Host::clock`]).
 //! - Nothing grows without bound: queues have capacities, everything else is finished before the next packet comes in, and copies of one packet are counted
-//!   ([`netil::copies`]).
+//!   (`flow::MAX_WAY_COPIES`).
 //!
 //! Handlers are named `element.handler`, as Click has them (click(1), the elements' manuals). Leaves out: threads, hot swapping, device drivers.
 

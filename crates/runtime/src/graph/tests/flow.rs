@@ -105,7 +105,7 @@ fn copies_of_copies_are_bounded_and_counted() {
     let elements: String = (0..6).map(|n| format!("t{n} :: tees\n")).collect();
     let text = format!("s :: InfiniteSource(LIMIT 2)\n{elements} d :: Discard\n s -> t0 -> t1 -> t2 -> t3 -> t4 -> t5 -> d");
     let (mut graph, _) = run(&application(&text, &[("tees", &source)]));
-    let limit = u64::from(netil::copies::MAX_WAY_COPIES);
+    let limit = u64::from(crate::graph::flow::MAX_WAY_COPIES);
     // Each packet that arrived is counted anew, and goes on itself.
     assert_eq!(graph.read("d.count", "", None).unwrap(), (2 * (limit + 1)).to_string());
     let dropped: u64 = graph.stats().nodes.iter().filter_map(|node| node.2.drops.get("too many copies of one packet")).sum();
