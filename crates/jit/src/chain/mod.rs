@@ -187,40 +187,42 @@ impl Chain {
     }
 }
 
-impl Cluster for Chain {
-    fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
+impl Chain {
+    /// So many packets are to be run.
+    fn begin_burst<'r>(&'r mut self, packets: usize, pool: &'r mut Pool, host: &'r mut dyn Host) -> Running<'r> {
         self.burst += 1;
-        let (members, memories, leaving, flows) = (&self.members[..], &mut self.memories[..], &mut self.leaving, &mut self.flows);
-        let told = if host.measures() { TOLD } else { 0 };
-        let count = slots.len().min(host.most());
-        let (copies, place) = (Vec::new(), Place::default());
-        let mut running = Running {
-            members,
-            memories,
+        Running {
+            told: if host.measures() { TOLD } else { 0 },
+            count: packets.min(host.most()),
+            members: &self.members,
+            memories: &mut self.memories,
             burst: self.burst,
             pool,
             host,
-            leaving,
-            flows,
+            leaving: &mut self.leaving,
+            flows: &mut self.flows,
             slot: 0,
             member: 0,
-            place,
-            copies,
+            place: Place::default(),
+            copies: Vec::new(),
             sent: 0,
             shown: 0,
             set: false,
-            count,
-            told,
             telling: false,
             came_ns: 0,
-        };
-        let mut frame = frame(budget);
+        }
+    }
+}
+
+impl Cluster for Chain {
+    fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
+        let entries = std::mem::take(&mut self.entries);
+        let (mut running, mut frame) = (self.begin_burst(slots.len(), pool, host), frame(budget));
         for (n, slot) in slots.iter().enumerate() {
             if n >= running.count {
                 break;
             }
-            let entry = running.pool.slot(*slot).entry() as usize;
-            let (member, port) = self.entries[entry];
+            let (member, port) = entries[running.pool.slot(*slot).entry() as usize];
             running.begin(*slot, &mut frame);
             let mut next = Next::Member(member as usize, port);
             while let Next::Member(member, port) = next {
@@ -229,6 +231,7 @@ impl Cluster for Chain {
             }
         }
         running.hand_over();
+        self.entries = entries;
     }
 
     fn takes_single_packets(&self) -> bool {

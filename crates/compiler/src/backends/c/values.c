@@ -103,3 +103,19 @@ NV_INLINE uint64_t nv_find_bit(uint64_t v, unsigned w)
 {
     return v ? 63u - (unsigned)__builtin_clzll(v) : NV_MASK(w);
 }
+
+/* MurmurHash3 of words, seed 0: `netil::digest::murmur3`. */
+NV_INLINE uint32_t nv_murmur(const uint32_t *words, unsigned n)
+{
+    uint32_t h = 0;
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t k = words[i] * 0xcc9e2d51u;
+        k = (k << 15 | k >> 17) * 0x1b873593u;
+        h ^= k;
+        h = (h << 13 | h >> 19) * 5 + 0xe6546b64u;
+    }
+    h ^= n * 4;
+    h = (h ^ h >> 16) * 0x85ebca6bu;
+    h = (h ^ h >> 13) * 0xc2b2ae35u;
+    return h ^ h >> 16;
+}
