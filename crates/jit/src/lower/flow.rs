@@ -2,6 +2,7 @@
 
 use super::{Lower, Place, Shape, args, constant, trusted};
 use crate::JitError;
+use crate::calls::leaves_packet;
 use crate::frame::{self, exit};
 use compiler::NATIVE;
 use compiler::mir::Call;
@@ -421,7 +422,8 @@ impl Lower<'_> {
         if effects.traps {
             self.trap_of_call(result, site);
         }
-        if effects.geometry {
+        // In a chain, work that needs an exchange buffer may leave the packet elsewhere.
+        if effects.geometry || !leaves_packet(helper) {
             self.reload_packet();
         }
         Ok(match ty {
