@@ -215,6 +215,9 @@ pub struct ProfileMeta {
 /// The position in a group's key under which its size is found.
 pub const GROUP_SIZE: u32 = u32::MAX;
 
+/// The most members of a multicast group of an element.
+pub const GROUP_POSITIONS: usize = 1 << 16;
+
 /// A value set of a parser: a ternary table of the module, without values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetMeta {
@@ -271,4 +274,7 @@ pub struct Pipeline {
     pub info_bytes: u32,
     /// What it tells, if it was compiled for tracing.
     pub marks: Option<crate::marks::Marks>,
+    /// Of a program that is an element: the module's table of multicast groups. Key: 16 bits the group, 16 bits a position; value: 16 bits each,
+    /// egress port and replication id.
+    pub groups: Option<u32>,
 }

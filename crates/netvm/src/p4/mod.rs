@@ -2,6 +2,7 @@
 
 pub mod commands;
 mod control;
+pub(crate) mod element;
 mod follow;
 mod meters;
 mod profiles;

@@ -110,6 +110,20 @@ impl Code {
         self.locals.len()
     }
 
+    /// Whether something loads a local.
+    pub fn loads(&self, local: u32) -> bool {
+        self.code.iter().any(|inst| inst.op == Op::LocLoad && inst.imm[0] == local)
+    }
+
+    /// Whether something other than zero is stored in a local.
+    pub fn sets(&self, local: u32) -> bool {
+        let zero = |inst: &Inst| matches!(&inst.extra, Extra::Const(limbs) if limbs.iter().all(|limb| *limb == 0));
+        (0..self.code.len()).any(|n| {
+            let stores = self.code[n].op == Op::LocStore && self.code[n].imm[0] == local;
+            stores && !(n > 0 && self.code[n - 1].op == Op::WPush && zero(&self.code[n - 1]))
+        })
+    }
+
     pub fn len(&self) -> usize {
         self.code.len()
     }

@@ -17,6 +17,7 @@ pub(super) fn arg<'a>(args: Args<'a>, n: usize, call: &Expr) -> Lowered<&'a Expr
 impl Lower<'_> {
     pub(super) fn extern_function(&mut self, f: FnId, args: Args<'_>, call: &Expr) -> Lowered<()> {
         let name = self.program.functions[f].name.clone();
+        self.inside_graph(&name, call)?;
         match &*name {
             "verify" => self.verify(args, call),
             "mark_to_drop" => self.mark_to_drop(),

@@ -9,6 +9,7 @@ mod call;
 mod code;
 mod crc;
 mod digest;
+mod element;
 mod expr;
 mod externs;
 mod learn;
@@ -106,6 +107,8 @@ pub(crate) struct Lower<'a> {
     out_len: u32,
     standard: Place,
     clone: Clones,
+    /// The program is to be an element of a graph.
+    element: Option<element::Element>,
 }
 
 /// Locals for what externs ask of the replication engine.
@@ -154,50 +157,71 @@ pub(crate) fn is_switch(program: &Program) -> bool {
 /// Makes the module and what the control plane knows of it.
 pub(crate) fn lower(program: &Program, sources: &Sources, marks: bool) -> Lowered<Pipeline> {
     let parts = parts(program)?;
-    let nowhere = Place { base: 0, dims: Vec::new(), ty: Type::Void, siblings: [].into() };
-    let mut lower = Lower {
-        program,
-        sources,
-        code: Code::default(),
-        bindings: HashMap::new(),
-        bound: Bound::new(),
-        path: Vec::new(),
-        frames: Vec::new(),
-        exits: Vec::new(),
-        loops: Vec::new(),
-        depth: 0,
-        now: Span::default(),
-        data_size: OUT + SCRATCH,
-        tables: Vec::new(),
-        metas: Vec::new(),
-        known: HashMap::new(),
-        arrays: HashMap::new(),
-        array_metas: Vec::new(),
-        profiles: Vec::new(),
-        profiles_known: HashMap::new(),
-        sets: Vec::new(),
-        sets_known: HashMap::new(),
-        digests: Vec::new(),
-        crcs: Vec::new(),
-        calculations: 0,
-        direct_meters: HashMap::new(),
-        info_end: 0,
-        info_bytes: 0,
-        marks: None,
-        constants: Vec::new(),
-        crc_tables: HashMap::new(),
-        cursor: 0,
-        error: 0,
-        out_len: 0,
-        standard: nowhere,
-        clone: Clones::default(),
-    };
+    let mut lower = Lower::new(program, sources);
     if marks {
         let at = lower.allot(4 + crate::marks::RECORD, Span::default())?;
         let errors = program.errors.iter().map(ToString::to_string).collect();
         lower.marks = Some(crate::marks::Marks { at, all: Vec::new(), errors });
     }
     lower.whole(&parts)
+}
+
+/// Makes the module of an element with so many inputs and outputs.
+pub(crate) fn lower_element(program: &Program, sources: &Sources, inputs: u32, outputs: u32) -> Lowered<Pipeline> {
+    let parts = parts(program)?;
+    let mut wanted = element::Needs::default();
+    loop {
+        let mut lower = Lower::new(program, sources);
+        lower.element = Some(element::Element::new(inputs, outputs, wanted));
+        let (pipeline, needs) = lower.whole_element(&parts)?;
+        if needs == wanted {
+            return Ok(pipeline);
+        }
+        wanted = needs;
+    }
+}
+
+impl<'a> Lower<'a> {
+    fn new(program: &'a Program, sources: &'a Sources) -> Self {
+        Self {
+            program,
+            sources,
+            code: Code::default(),
+            bindings: HashMap::new(),
+            bound: Bound::new(),
+            path: Vec::new(),
+            frames: Vec::new(),
+            exits: Vec::new(),
+            loops: Vec::new(),
+            depth: 0,
+            now: Span::default(),
+            data_size: OUT + SCRATCH,
+            tables: Vec::new(),
+            metas: Vec::new(),
+            known: HashMap::new(),
+            arrays: HashMap::new(),
+            array_metas: Vec::new(),
+            profiles: Vec::new(),
+            profiles_known: HashMap::new(),
+            sets: Vec::new(),
+            sets_known: HashMap::new(),
+            digests: Vec::new(),
+            crcs: Vec::new(),
+            calculations: 0,
+            direct_meters: HashMap::new(),
+            info_end: 0,
+            info_bytes: 0,
+            marks: None,
+            constants: Vec::new(),
+            crc_tables: HashMap::new(),
+            cursor: 0,
+            error: 0,
+            out_len: 0,
+            standard: Place { base: 0, dims: Vec::new(), ty: Type::Void, siblings: [].into() },
+            clone: Clones::default(),
+            element: None,
+        }
+    }
 }
 
 impl Lower<'_> {
@@ -394,20 +418,25 @@ impl Lower<'_> {
     }
 
     fn finish(&mut self, saved: &Saved) -> Lowered<Pipeline> {
-        let handler = share::share(std::mem::take(&mut self.code).finish());
         let port = |name: &str, kind| Port { name: name.to_owned(), kind };
         let (input, output) = (PortKind::PushInput, PortKind::PushOutput);
+        let ports = vec![
+            port("ingress", input),
+            port("egress", input),
+            port("again", input),
+            port("queued", output),
+            port("out", output),
+            port("mirror", output),
+        ];
+        Ok(self.pipeline(saved, ports))
+    }
+
+    fn pipeline(&mut self, saved: &Saved, ports: Vec<Port>) -> Pipeline {
+        let handler = share::share(std::mem::take(&mut self.code).finish());
         let init = self.defaults();
         let module = Module {
             name: "p4".to_owned(),
-            ports: vec![
-                port("ingress", input),
-                port("egress", input),
-                port("again", input),
-                port("queued", output),
-                port("out", output),
-                port("mirror", output),
-            ],
+            ports,
             data_size: self.data_size,
             info_size: self.info_bytes,
             data: std::mem::take(&mut self.constants),
@@ -416,7 +445,7 @@ impl Lower<'_> {
             push: Some(handler),
             ..Module::default()
         };
-        Ok(Pipeline {
+        Pipeline {
             module,
             tables: std::mem::take(&mut self.metas),
             arrays: std::mem::take(&mut self.array_metas),
@@ -427,7 +456,8 @@ impl Lower<'_> {
             info_bytes: self.info_bytes,
             marks: self.marks.take(),
             saved: saved.clone(),
-        })
+            groups: None,
+        }
     }
 
     /// The init handler: default actions, and the parameters of checks.

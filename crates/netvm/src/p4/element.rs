@@ -1,0 +1,134 @@
+//! A P4 program as an element of a Click graph: `P4(FILE [, ENTRIES FILE] [, INCLUDE FOLDER] [, DEFINE NAME=VALUE])`.
+//!
+//! What the control plane enters is in the module from the start: tables have it as their entries, and data memory as the init handler leaves it. It is
+//! what a [`Switch`] has that ran the same commands.
+
+use super::{Pipeline, Reading, Switch, stf};
+use crate::{Settings, engines};
+use netil::Module;
+use netil::module::{Entry, Handler, Inst};
+use netil::table::Op;
+use p4::pipeline::GROUP_POSITIONS;
+use std::path::{Path, PathBuf};
+
+/// The most words of data memory that the control plane may leave other than 0.
+const MAX_WORDS: usize = 1 << 16;
+
+/// What a configuration says of the element.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Arguments {
+    program: PathBuf,
+    entries: Option<PathBuf>,
+    folders: Vec<PathBuf>,
+    defines: Vec<(String, String)>,
+}
+
+/// The program of an element with those arguments, inputs and outputs.
+///
+/// # Errors
+/// What is wrong with the arguments, the program or its entries.
+pub(crate) fn module(arguments: &[String], inputs: u32, outputs: u32) -> Result<Module, Vec<String>> {
+    let arguments = parse(arguments)?;
+    let one = |why: String| vec![why];
+    let text = |path: &Path| std::fs::read_to_string(path).map_err(|error| one(format!("{}: {error}", path.display())));
+    let program = text(&arguments.program)?;
+    let load = |path: &Path| std::fs::read_to_string(path).ok();
+    let reading = Reading { folders: &arguments.folders, defines: &arguments.defines, load: &load, marks: false };
+    let pipeline = p4::compile_element(&arguments.program, &program, reading, inputs, outputs).map_err(|refused| {
+        let text = refused.render(false);
+        one(format!("{}: {}", arguments.program.display(), text.trim_end()))
+    })?;
+    let Some(path) = &arguments.entries else { return Ok(pipeline.module) };
+    let commands = text(path)?;
+    filled(pipeline, &commands).map_err(|why| one(format!("{}: {why}", path.display())))
+}
+
+fn parse(arguments: &[String]) -> Result<Arguments, Vec<String>> {
+    let (mut read, mut faults) = (Arguments::default(), Vec::new());
+    for (n, argument) in arguments.iter().enumerate() {
+        let (word, rest) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
+        let value = rest.trim().trim_matches('"');
+        match word {
+            _ if n == 0 => read.program = PathBuf::from(argument.trim().trim_matches('"')),
+            "ENTRIES" => read.entries = Some(PathBuf::from(value)),
+            "INCLUDE" => read.folders.push(PathBuf::from(value)),
+            "DEFINE" => {
+                let (name, value) = value.split_once('=').unwrap_or((value, "1"));
+                read.defines.push((name.to_owned(), value.to_owned()));
+            }
+            other => faults.push(format!("`{other}` is no argument of P4; there are ENTRIES, INCLUDE and DEFINE behind the program")),
+        }
+    }
+    if read.program.as_os_str().is_empty() {
+        faults.push("the file with the program is missing".to_owned());
+    }
+    if faults.is_empty() { Ok(read) } else { Err(faults) }
+}
+
+/// The module with what these commands enter.
+fn filled(pipeline: Pipeline, commands: &str) -> Result<Module, String> {
+    let mut module = pipeline.module.clone();
+    let mut switch = Switch::start(pipeline, &engines::ALL[0], Settings::default()).map_err(|error| error.to_string())?;
+    stf::configure(&mut switch, commands)?;
+    for (own, table) in module.tables.iter_mut().zip(&switch.state.tables) {
+        own.entries = table.entries(0);
+    }
+    match switch.pipeline.groups {
+        Some(groups) => module.tables[groups as usize].entries = members(&switch)?,
+        None if switch.replication.has_groups() => return Err("this program has no use for multicast groups".to_owned()),
+        None => {}
+    }
+    if switch.replication.has_sessions() {
+        return Err("mirroring sessions need the switch around a program, and this one is an element of a graph".to_owned());
+    }
+    module.init = Some(image(&switch.state.data)?);
+    Ok(module)
+}
+
+/// The members of all groups as entries.
+fn members(switch: &Switch) -> Result<Vec<Entry>, String> {
+    let mut entries = Vec::new();
+    for group in switch.replication.all_groups() {
+        let copies = switch.replication.copies(group);
+        if copies.len() > GROUP_POSITIONS {
+            return Err(format!("multicast group {group} has more than {GROUP_POSITIONS} members"));
+        }
+        for ((rid, port), position) in copies.into_iter().zip(0_u64..) {
+            let value = [port.to_le_bytes(), rid.to_le_bytes()].concat();
+            let key = u64::from(group) << 16 | position;
+            entries.push(Entry { key: [key].into(), mask: [u64::from(u32::MAX)].into(), priority: 0, value: value.into() });
+        }
+    }
+    Ok(entries)
+}
+
+/// The init handler that leaves data memory so.
+fn image(data: &[u8]) -> Result<Handler, String> {
+    let words = data.chunks(4).enumerate().map(|(n, bytes)| {
+        let word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
+        (4 * n as u32, word)
+    });
+    let words: Vec<(u32, u32)> = words.filter(|(_, word)| *word != 0).collect();
+    if words.len() > MAX_WORDS {
+        return Err(format!("registers and meters with more than {MAX_WORDS} words other than 0 are not supported in a graph"));
+    }
+    let store = |(at, word): &(u32, u32)| [Inst::with(Op::Push, *word), Inst::with(Op::Push, *at), Inst::new(Op::MStore32)];
+    let code: Vec<Inst> = words.iter().flat_map(store).chain([Inst::new(Op::Ret)]).collect();
+    let lines = vec![0; code.len()];
+    Ok(Handler { code, locals: Vec::new(), max_stack: 3, lines, labels: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_read() {
+        let read = |all: &[&str]| parse(&all.iter().map(|a| (*a).to_owned()).collect::<Vec<_>>());
+        let all = read(&["\"a b.p4\"", "ENTRIES e.txt", "INCLUDE d", "DEFINE N=3", "DEFINE X"]).unwrap();
+        assert_eq!((all.program.to_str(), all.entries.as_deref()), (Some("a b.p4"), Some(Path::new("e.txt"))));
+        assert_eq!(all.defines, [("N".to_owned(), "3".to_owned()), ("X".to_owned(), "1".to_owned())]);
+        assert_eq!(read(&["a.p4", "PORTS 4"]).unwrap_err().len(), 1);
+        assert!(read(&[]).unwrap_err()[0].contains("missing"));
+    }
+}
