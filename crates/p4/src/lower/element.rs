@@ -315,13 +315,7 @@ impl Lower<'_> {
         }
         self.code.op1(Op::PktDrop, DROP);
         self.code.bind(sent);
-        self.run_block(parts, 5, &[None, Some(headers)])?;
-        self.code.get(self.out_len);
-        self.code.op(Op::PktPush);
-        self.code.push(0);
-        self.code.push(0);
-        self.code.get(self.out_len);
-        self.code.op(Op::DpCopy);
+        self.deparse(parts, headers)?;
         if let Some(copies) = copies {
             let last = self.code.label();
             self.code.get(copies.more);

@@ -107,6 +107,7 @@ pub(crate) struct Lower<'a> {
     out_len: u32,
     standard: Place,
     clone: Clones,
+    emitting: packet::Emitting,
     /// The program is to be an element of a graph.
     element: Option<element::Element>,
 }
@@ -219,6 +220,7 @@ impl<'a> Lower<'a> {
             out_len: 0,
             standard: Place { base: 0, dims: Vec::new(), ty: Type::Void, siblings: [].into() },
             clone: Clones::default(),
+            emitting: packet::Emitting::default(),
             element: None,
         }
     }
@@ -330,13 +332,7 @@ impl Lower<'_> {
         self.mark(crate::marks::MarkKind::Dropped, "", parts.span, &[]);
         self.code.op1(Op::PktDrop, 511);
         self.code.bind(sent);
-        self.run_block(parts, 5, &[None, Some(headers)])?;
-        self.code.get(self.out_len);
-        self.code.op(Op::PktPush);
-        self.code.push(0);
-        self.code.push(0);
-        self.code.get(self.out_len);
-        self.code.op(Op::DpCopy);
+        self.deparse(parts, headers)?;
         self.save(saved);
         self.tell();
         self.code.op1(Op::PktSend, 4);
