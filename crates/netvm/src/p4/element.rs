@@ -4,15 +4,82 @@
 //! what a [`Switch`] has that ran the same commands.
 
 use super::{Pipeline, Reading, Switch, stf};
+use crate::frontends::click::config::unquote;
 use crate::{Settings, engines};
 use netil::Module;
 use netil::module::{Entry, Handler, Inst};
 use netil::table::Op;
 use p4::pipeline::GROUP_POSITIONS;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The most words of data memory that the control plane may leave other than 0.
 const MAX_WORDS: usize = 1 << 16;
+
+/// A program between devices that are named by the numbers of its ports.
+#[derive(Clone, Copy, Debug)]
+pub struct Devices<'a> {
+    /// The program.
+    pub program: &'a Path,
+    /// Commands that fill its tables.
+    pub entries: Option<&'a Path>,
+    /// Folders for included files.
+    pub folders: &'a [PathBuf],
+    /// Macros.
+    pub defines: &'a [(String, String)],
+    /// Its ports; those that are live have a queue before them.
+    pub ports: &'a BTreeMap<u16, Port>,
+}
+
+/// A port of a program between devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Port {
+    /// Packets come in.
+    pub reads: bool,
+    /// Packets leave.
+    pub writes: bool,
+    /// It is an interface.
+    pub is_live: bool,
+}
+
+impl Devices<'_> {
+    /// The Click configuration that does it.
+    #[must_use]
+    pub fn configuration(&self) -> String {
+        let mut arguments = vec![quoted(self.program)];
+        arguments.extend(self.entries.map(|path| format!("ENTRIES {}", quoted(path))));
+        arguments.extend(self.folders.iter().map(|path| format!("INCLUDE {}", quoted(path))));
+        arguments.extend(self.defines.iter().map(|(name, value)| format!("DEFINE {}", quoted(Path::new(&format!("{name}={value}"))))));
+        let mut text = format!("p4 :: P4({});\n", arguments.join(", "));
+        let last = |is: &dyn Fn(&Port) -> bool| self.ports.iter().filter(|(_, port)| is(port)).map(|(n, _)| *n).max().unwrap_or(0);
+        for n in 0..=last(&|port| port.reads) {
+            let source = if self.ports.get(&n).is_some_and(|port| port.reads) { format!("FromDevice({n})") } else { "Idle".to_owned() };
+            let _ = writeln!(text, "{source} -> [{n}] p4;");
+        }
+        for n in 0..=last(&|port| port.writes) {
+            let port = self.ports.get(&n).copied().unwrap_or_default();
+            let sink = match (port.writes, port.is_live) {
+                (false, _) => "Discard".to_owned(),
+                (true, false) => format!("ToDevice({n})"),
+                (true, true) => format!("Queue -> ToDevice({n})"),
+            };
+            let _ = writeln!(text, "p4 [{n}] -> {sink};");
+        }
+        text
+    }
+}
+
+/// A text in double quotes.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$");
+    format!("\"{text}\"")
+}
+
+/// What a text means that may be in quotes.
+fn unquoted(text: &str) -> String {
+    String::from_utf8_lossy(&unquote(text.trim())).into_owned()
+}
 
 /// What a configuration says of the element.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -47,13 +114,13 @@ fn parse(arguments: &[String]) -> Result<Arguments, Vec<String>> {
     let (mut read, mut faults) = (Arguments::default(), Vec::new());
     for (n, argument) in arguments.iter().enumerate() {
         let (word, rest) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
-        let value = rest.trim().trim_matches('"');
+        let value = unquoted(rest);
         match word {
-            _ if n == 0 => read.program = PathBuf::from(argument.trim().trim_matches('"')),
+            _ if n == 0 => read.program = PathBuf::from(unquoted(argument)),
             "ENTRIES" => read.entries = Some(PathBuf::from(value)),
             "INCLUDE" => read.folders.push(PathBuf::from(value)),
             "DEFINE" => {
-                let (name, value) = value.split_once('=').unwrap_or((value, "1"));
+                let (name, value) = value.split_once('=').unwrap_or((&value, "1"));
                 read.defines.push((name.to_owned(), value.to_owned()));
             }
             other => faults.push(format!("`{other}` is no argument of P4; there are ENTRIES, INCLUDE and DEFINE behind the program")),
@@ -96,7 +163,7 @@ fn members(switch: &Switch) -> Result<Vec<Entry>, String> {
         for ((rid, port), position) in copies.into_iter().zip(0_u64..) {
             let value = [port.to_le_bytes(), rid.to_le_bytes()].concat();
             let key = u64::from(group) << 16 | position;
-            entries.push(Entry { key: [key].into(), mask: [u64::from(u32::MAX)].into(), priority: 0, value: value.into() });
+            entries.push(Entry { key: [key].into(), mask: [].into(), priority: 0, value: value.into() });
         }
     }
     Ok(entries)
@@ -130,5 +197,16 @@ mod tests {
         assert_eq!(all.defines, [("N".to_owned(), "3".to_owned()), ("X".to_owned(), "1".to_owned())]);
         assert_eq!(read(&["a.p4", "PORTS 4"]).unwrap_err().len(), 1);
         assert!(read(&[]).unwrap_err()[0].contains("missing"));
+    }
+
+    #[test]
+    fn ports_between_the_mapped_ones_are_idle() {
+        let port = |reads, writes, is_live| Port { reads, writes, is_live };
+        let ports = BTreeMap::from([(1, port(true, true, true)), (3, port(false, true, false))]);
+        let devices = Devices { program: Path::new("a\"$b.p4"), entries: None, folders: &[], defines: &[], ports: &ports };
+        let text = "p4 :: P4(\"a\\\"\\$b.p4\");\nIdle -> [0] p4;\nFromDevice(1) -> [1] p4;\np4 [0] -> Discard;\n\
+                    p4 [1] -> Queue -> ToDevice(1);\np4 [2] -> Discard;\np4 [3] -> ToDevice(3);\n";
+        assert_eq!(devices.configuration(), text);
+        assert_eq!(unquoted("\"a\\\"\\$b.p4\""), "a\"$b.p4");
     }
 }
