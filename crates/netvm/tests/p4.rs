@@ -20,7 +20,7 @@ fn wrong(program: &str, test: &str) -> Vec<String> {
 
 #[test]
 fn programs_do_what_their_tests_say() {
-    for name in ["forward", "state", "meters", "profiles", "sets", "learn"] {
+    for name in ["cross", "forward", "state", "meters", "profiles", "sets", "learn"] {
         let test = std::fs::read_to_string(folder().join(format!("{name}.stf"))).unwrap();
         assert_eq!(wrong(&format!("{name}.p4"), &test), Vec::<String>::new(), "{name}");
     }
@@ -122,7 +122,7 @@ fn what_cannot_be_done_is_refused() {
 /// With marks a program does what it does without them, on every engine, and tells it.
 #[test]
 fn a_traced_program_does_the_same() {
-    for name in ["forward", "state", "meters", "profiles", "sets", "learn"] {
+    for name in ["cross", "forward", "state", "meters", "profiles", "sets", "learn"] {
         let test = std::fs::read_to_string(folder().join(format!("{name}.stf"))).unwrap();
         for engine in engines::ALL.iter().filter(|e| e.quick) {
             let program = folder().join(format!("{name}.p4"));
