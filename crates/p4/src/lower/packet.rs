@@ -16,14 +16,6 @@ pub(super) const SCRATCH_AT: u32 = OUT;
 /// Leaves with their numbers, the bits that they take in a packet together.
 type Group = (Vec<(u32, Leaf)>, u32);
 
-fn bits(leaf: Leaf) -> u32 {
-    match leaf {
-        Leaf::Bits(w) => u32::from(w),
-        Leaf::Bool => 1,
-        _ => 0,
-    }
-}
-
 impl Lower<'_> {
     /// Signals an error to the parser.
     pub(super) fn fail(&mut self, error: &str) {
@@ -90,7 +82,7 @@ impl Lower<'_> {
                 return fault(span, "a varbit field begins with a byte");
             }
             group.0.push((n, leaf));
-            group.1 += bits(leaf);
+            group.1 += leaf.bits();
             open = !group.1.is_multiple_of(8);
             if group.1 > u32::from(netil::wide::MAX_WIDTH) {
                 return fault(span, "fields that do not begin with a byte are too many");
@@ -121,7 +113,7 @@ impl Lower<'_> {
         self.code.set(temp);
         let mut high = group.1;
         for (n, leaf) in &group.0 {
-            let size = bits(*leaf);
+            let size = leaf.bits();
             self.code.get(temp);
             self.code.op3(Op::WSlice, u32::from(width), high - 1, high - size);
             if *leaf == Leaf::Bool {
@@ -242,8 +234,8 @@ impl Lower<'_> {
                 self.store_leaf(to, *n, *leaf);
             }
         }
-        leaves.retain(|(_, l)| bits(*l) > 0);
-        let total: u32 = leaves.iter().map(|(_, l)| bits(*l)).sum();
+        leaves.retain(|(_, l)| l.bits() > 0);
+        let total: u32 = leaves.iter().map(|(_, l)| l.bits()).sum();
         let whole = total.next_multiple_of(8);
         if total == 0 || whole > u32::from(netil::wide::MAX_WIDTH) {
             return fault(span, format!("a lookahead of {total} bits is not supported"));
@@ -353,7 +345,7 @@ impl Lower<'_> {
         let mut width = 0;
         for (n, leaf) in &group.0 {
             self.load_leaf(place, *n, *leaf);
-            let size = bits(*leaf) as u16;
+            let size = leaf.bits() as u16;
             if *leaf == Leaf::Bool {
                 self.code.resize(32, 1);
             }
