@@ -142,8 +142,8 @@ fn of_switch(dir: &Path, packets: &[(u16, u64, Vec<u8>)]) -> BTreeMap<u16, Vec<(
     stf::configure(&mut switch, &std::fs::read_to_string(dir.join("e.txt")).unwrap()).unwrap();
     let mut sent: BTreeMap<u16, Vec<_>> = (0..PORTS).map(|port| (port, Vec::new())).collect();
     for (port, time, bytes) in packets {
-        for out in switch.receive(*port, bytes, *time) {
-            sent.entry(out.port).or_default().push((*time, out.bytes));
+        for out in switch.receive(u32::from(*port), bytes, *time) {
+            sent.entry(out.port as u16).or_default().push((*time, out.bytes));
         }
     }
     sent

@@ -155,12 +155,14 @@ fn filled(pipeline: Pipeline, commands: &str) -> Result<Module, String> {
 /// The members of all groups as entries.
 fn members(switch: &Switch) -> Result<Vec<Entry>, String> {
     let mut entries = Vec::new();
-    for group in switch.replication.all_groups() {
+    // A program names groups by 16 bits.
+    for group in switch.replication.all_groups().into_iter().filter(|group| *group <= u32::from(u16::MAX)) {
         let copies = switch.replication.copies(group);
         if copies.len() > GROUP_POSITIONS {
             return Err(format!("multicast group {group} has more than {GROUP_POSITIONS} members"));
         }
         for ((rid, port), position) in copies.into_iter().zip(0_u64..) {
+            let port = u16::try_from(port).unwrap_or(u16::MAX);
             let value = [port.to_le_bytes(), rid.to_le_bytes()].concat();
             let key = u64::from(group) << 16 | position;
             entries.push(Entry { key: [key].into(), mask: [].into(), priority: 0, value: value.into() });

@@ -115,12 +115,19 @@ impl Code {
         self.code.iter().any(|inst| inst.op == Op::LocLoad && inst.imm[0] == local)
     }
 
-    /// Whether something other than zero is stored in a local.
+    /// Whether something other than a constant zero is stored in a local.
     pub fn sets(&self, local: u32) -> bool {
-        let zero = |inst: &Inst| matches!(&inst.extra, Extra::Const(limbs) if limbs.iter().all(|limb| *limb == 0));
-        (0..self.code.len()).any(|n| {
-            let stores = self.code[n].op == Op::LocStore && self.code[n].imm[0] == local;
-            stores && !(n > 0 && self.code[n - 1].op == Op::WPush && zero(&self.code[n - 1]))
+        let stores = |inst: &Inst| inst.op == Op::LocStore && inst.imm[0] == local;
+        (0..self.code.len()).any(|n| stores(&self.code[n]) && !self.ends_in_zero(n))
+    }
+
+    /// Whether the instructions before that one push a constant zero, of any width.
+    fn ends_in_zero(&self, before: usize) -> bool {
+        let mut last = self.code[..before].iter().rev().skip_while(|inst| matches!(inst.op, Op::WTrunc | Op::WZext));
+        last.next().is_some_and(|inst| match (&inst.extra, inst.op) {
+            (Extra::Const(limbs), Op::WPush) => limbs.iter().all(|limb| *limb == 0),
+            (_, Op::Push) => inst.imm[0] == 0,
+            _ => false,
         })
     }
 

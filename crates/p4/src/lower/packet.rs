@@ -2,8 +2,9 @@
 //!
 //! Fields that do not end at a byte's end are loaded with those behind them as one number. Headers are whole bytes, as BMv2 wants it.
 
+use super::arch::Parts;
 use super::place::{Leaf, Place};
-use super::{Lower, Lowered, OUT, Parts, fault};
+use super::{Lower, Lowered, OUT, fault};
 use crate::ast::Aggregate;
 use crate::hir::{Callee, Expr, ExprKind, Stmt, StmtKind, Type};
 use frontends::diagnostics::Span;
@@ -15,14 +16,6 @@ pub(super) const SCRATCH_AT: u32 = OUT;
 
 /// Leaves with their numbers, the bits that they take in a packet together.
 type Group = (Vec<(u32, Leaf)>, u32);
-
-fn bits(leaf: Leaf) -> u32 {
-    match leaf {
-        Leaf::Bits(w) => u32::from(w),
-        Leaf::Bool => 1,
-        _ => 0,
-    }
-}
 
 /// Where headers go that are emitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,7 +95,7 @@ impl Lower<'_> {
                 return fault(span, "a varbit field begins with a byte");
             }
             group.0.push((n, leaf));
-            group.1 += bits(leaf);
+            group.1 += leaf.bits();
             open = !group.1.is_multiple_of(8);
             if group.1 > u32::from(netil::wide::MAX_WIDTH) {
                 return fault(span, "fields that do not begin with a byte are too many");
@@ -133,7 +126,7 @@ impl Lower<'_> {
         self.code.set(temp);
         let mut high = group.1;
         for (n, leaf) in &group.0 {
-            let size = bits(*leaf);
+            let size = leaf.bits();
             self.code.get(temp);
             self.code.op3(Op::WSlice, u32::from(width), high - 1, high - size);
             if *leaf == Leaf::Bool {
@@ -254,8 +247,8 @@ impl Lower<'_> {
                 self.store_leaf(to, *n, *leaf);
             }
         }
-        leaves.retain(|(_, l)| bits(*l) > 0);
-        let total: u32 = leaves.iter().map(|(_, l)| bits(*l)).sum();
+        leaves.retain(|(_, l)| l.bits() > 0);
+        let total: u32 = leaves.iter().map(|(_, l)| l.bits()).sum();
         let whole = total.next_multiple_of(8);
         if total == 0 || whole > u32::from(netil::wide::MAX_WIDTH) {
             return fault(span, format!("a lookahead of {total} bits is not supported"));
@@ -381,25 +374,20 @@ impl Lower<'_> {
     ///
     /// A deparser that does nothing but emit headers of constant sizes runs twice: for their length, and to store them where they go. Others collect
     /// headers in data memory, since what they do may depend on what they did.
-    pub(super) fn deparse(&mut self, parts: &Parts, headers: &Place) -> Lowered<()> {
-        if self.marks.is_some() || !self.only_emits(parts.blocks[5].1) {
-            self.run_block(parts, 5, &[None, Some(headers)])?;
-            self.code.get(self.out_len);
-            self.code.op(Op::PktPush);
-            self.code.push(0);
-            self.code.push(0);
-            self.code.get(self.out_len);
-            self.code.op(Op::DpCopy);
+    pub(super) fn deparse(&mut self, parts: &Parts, part: usize, places: &[Option<&Place>]) -> Lowered<()> {
+        if self.marks.is_some() || !self.only_emits(parts.blocks[part].1) {
+            self.run_block(parts, part, places)?;
+            self.put_emitted();
             return Ok(());
         }
         self.emitting = Emitting::Length;
-        self.run_block(parts, 5, &[None, Some(headers)])?;
+        self.run_block(parts, part, places)?;
         self.code.get(self.out_len);
         self.code.op(Op::PktPush);
         self.code.push(0);
         self.code.set(self.out_len);
         self.emitting = Emitting::Packet;
-        self.run_block(parts, 5, &[None, Some(headers)])?;
+        self.run_block(parts, part, places)?;
         self.emitting = Emitting::Memory;
         Ok(())
     }
@@ -431,7 +419,7 @@ impl Lower<'_> {
         let mut width = 0;
         for (n, leaf) in &group.0 {
             self.load_leaf(place, *n, *leaf);
-            let size = bits(*leaf) as u16;
+            let size = leaf.bits() as u16;
             if *leaf == Leaf::Bool {
                 self.code.resize(32, 1);
             }

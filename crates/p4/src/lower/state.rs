@@ -8,12 +8,13 @@ use frontends::diagnostics::Span;
 use netil::table::Op;
 
 impl Lower<'_> {
-    /// Where everything goes.
-    pub(super) fn saved(&self, headers: &Place, metadata: &Place, span: Span) -> Lowered<Saved> {
+    /// Where everything goes: places, and the field lists of those that are metadata.
+    pub(super) fn saved(&mut self, places: &[(&Place, Option<&[u32]>)], span: Span) -> Lowered<Saved> {
         let mut saved = Saved { leaves: Vec::new(), end: info::STATE };
-        self.lay(headers, false, &[], span, &mut saved)?;
-        self.lay(metadata, true, &[], span, &mut saved)?;
-        self.lay(&self.standard, false, &[], span, &mut saved)?;
+        for (place, lists) in places {
+            self.lay(place, lists.is_some(), lists.unwrap_or_default(), span, &mut saved)?;
+        }
+        (self.info_end, self.info_bytes) = (saved.end, saved.end);
         if saved.end > 16 << 10 {
             return fault(span, "headers and metadata take more than 16 KiB");
         }

@@ -138,9 +138,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "p4runtime")]
     device_id: u64,
 
-    /// The port of a P4 program by which packets come from controllers and go to them
-    #[arg(long, value_name = "PORT", default_value_t = 510, value_parser = clap::value_parser!(u16).range(0..511), requires = "p4runtime")]
-    cpu_port: u16,
+    /// The port of a P4 program by which packets come from controllers and go to them; 510 for v1model and 4294967293 for PSA if not said
+    #[arg(long, value_name = "PORT", requires = "p4runtime")]
+    cpu_port: Option<u32>,
 
     /// Print help, as -h without a handler does
     #[arg(long, action = clap::ArgAction::Help)]

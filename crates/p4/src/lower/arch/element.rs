@@ -1,4 +1,4 @@
-//! A program as an element of a graph: one handler from the port of arrival to the egress port.
+//! A program for v1model as an element of a graph: one handler from the port of arrival to the egress port.
 //!
 //! ```text
 //!  input k ─▶ parser, checks, ingress ─┬─ one port ──────────────▶ egress, checksums, deparser ─▶ output of that port
@@ -12,27 +12,27 @@
 //! Time counts from the first packet, as on the switch. What a program does not need, a start time and groups, is not in its module: which that is,
 //! is known when it has been lowered, and then it is lowered once more.
 
-use super::{Clones, LabelId, Lower, Lowered, Parts, Saved, fault, info};
+use super::v1model::{DROP_PORT, PATHS};
+use super::{Lower, Lowered, Parts, fault};
 use crate::hir::Expr;
+use crate::lower::code::LabelId;
 use crate::lower::place::Place;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, Saved, info};
 use frontends::diagnostics::Span;
 use netil::module::{Label, Port, PortKind, TableKind, entry_type};
 use netil::table::Op;
 
-/// The egress port that drops.
-const DROP: u32 = 511;
 /// Members of all groups together.
 const MEMBERS: u32 = 4096;
 /// Why packets are dropped: reasons of the module.
 const REASONS: [(u32, &str); 3] =
-    [(DROP, "dropped by the program"), (NO_OUTPUT, "no output for its egress port"), (NO_GROUP, "no such multicast group")];
+    [(DROP_PORT, "dropped by the program"), (NO_OUTPUT, "no output for its egress port"), (NO_GROUP, "no such multicast group")];
 const NO_OUTPUT: u32 = 512;
 const NO_GROUP: u32 = 513;
 
 /// What a module has only if the program needs it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Needs {
+pub(in crate::lower) struct Needs {
     /// The time since the first packet.
     time: bool,
     /// Multicast groups.
@@ -41,7 +41,7 @@ pub(super) struct Needs {
 
 /// The element that a program becomes.
 #[derive(Clone, Copy)]
-pub(super) struct Element {
+pub(in crate::lower) struct Element {
     inputs: u32,
     outputs: u32,
     has: Needs,
@@ -52,7 +52,7 @@ pub(super) struct Element {
 }
 
 impl Element {
-    pub(super) fn new(inputs: u32, outputs: u32, has: Needs) -> Self {
+    pub(in crate::lower) fn new(inputs: u32, outputs: u32, has: Needs) -> Self {
         Self { inputs, outputs, has, time: 0, asks_time: false }
     }
 
@@ -77,7 +77,7 @@ struct Copies {
 
 impl Lower<'_> {
     /// Refuses what only the switch around a program can do.
-    pub(super) fn inside_graph(&self, name: &str, call: &Expr) -> Lowered<()> {
+    pub(in crate::lower) fn inside_graph(&self, name: &str, call: &Expr) -> Lowered<()> {
         let outside = ["clone", "clone3", "clone_preserving_field_list", "digest", "truncate"];
         let again = name.starts_with("resubmit") || name.starts_with("recirculate");
         match self.element.is_some() && (again || outside.contains(&name)) {
@@ -87,7 +87,7 @@ impl Lower<'_> {
     }
 
     /// Pushes microseconds since the first packet, 48 bits.
-    pub(super) fn push_time(&mut self) {
+    pub(in crate::lower) fn push_time(&mut self) {
         match &mut self.element {
             Some(element) => {
                 element.asks_time = true;
@@ -100,17 +100,14 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn whole_element(&mut self, parts: &Parts) -> Lowered<(Pipeline, Needs)> {
+    /// Writes the whole handler.
+    pub(in crate::lower) fn v1_element(&mut self, parts: &Parts) -> Lowered<(Pipeline, Needs)> {
         let Some(Element { outputs, has, .. }) = self.element else { return fault(parts.span, "this is no element") };
-        let program = self.program;
-        let parser = &program.blocks[parts.blocks[0].1];
-        let [cursor, error, out_len, port] = [32; 4].map(|w| self.code.new_local(w));
-        (self.cursor, self.error, self.out_len) = (cursor, error, out_len);
-        let [session, fields, resubmit, recirculate, truncate] = [32; 5].map(|w| self.code.new_local(w));
-        self.clone = Clones { session, fields, resubmit, recirculate, truncate };
-        let headers = self.new_place(&parser.params[1].ty, parts.span)?;
-        let metadata = self.new_place(&parser.params[2].ty, parts.span)?;
-        self.standard = self.new_place(&parser.params[3].ty, parts.span)?;
+        let [port, cursor, error, out_len, length] = [32; 5].map(|w| self.code.new_local(w));
+        (self.cursor, self.error, self.out_len, self.length) = (cursor, error, out_len, length);
+        let [headers, metadata, standard] = [1, 2, 3].map(|n| self.part_type(parts, 0, n).and_then(|ty| self.new_place(&ty, parts.span)));
+        let (headers, metadata) = (headers?, metadata?);
+        self.standard = standard?;
         self.code.depth = 1;
         self.code.set(port);
         for local in [cursor, error] {
@@ -118,16 +115,17 @@ impl Lower<'_> {
             self.code.set(local);
         }
         self.start_time(has.time)?;
-        let saved = self.saved(&headers, &metadata, parts.span)?;
-        self.arrive(parts, port, &headers, &metadata)?;
+        let standard = self.standard.clone();
+        let saved = self.saved(&[(&headers, None), (&metadata, Some(&[])), (&standard, None)], parts.span)?;
+        self.arrive_element(parts, port, &headers, &metadata)?;
         let copies = if has.groups { Some(self.copies(&saved, parts.span)?) } else { None };
         if copies.is_none() {
             self.one_port()?;
         }
-        self.leave(parts, outputs, copies.as_ref(), &headers, &metadata)?;
+        self.leave_element(parts, outputs, copies.as_ref(), &headers, &metadata)?;
         let needs = self.needs()?;
         let ports = self.element.map(|element| element.ports()).unwrap_or_default();
-        let mut pipeline = self.pipeline(&saved, ports);
+        let mut pipeline = self.pipeline(saved, PATHS, ports);
         (pipeline.module.info_size, pipeline.info_bytes) = (0, 0);
         pipeline.module.reasons = REASONS.map(|(at, name)| Label { name: name.to_owned(), at }).to_vec();
         pipeline.groups = copies.map(|copies| copies.table);
@@ -138,9 +136,9 @@ impl Lower<'_> {
     fn needs(&self) -> Lowered<Needs> {
         let mut reads = self.element.is_some_and(|element| element.asks_time);
         for name in ["ingress_global_timestamp", "egress_global_timestamp"] {
-            reads |= self.standard_field(name)?.is_some_and(|(place, _)| self.code.loads(place.base));
+            reads |= self.field_of(&self.standard, name)?.is_some_and(|(place, _)| self.code.loads(place.base));
         }
-        let group = self.standard_field("mcast_grp")?;
+        let group = self.field_of(&self.standard, "mcast_grp")?;
         Ok(Needs { time: reads, groups: group.is_some_and(|(place, _)| self.code.sets(place.base)) })
     }
 
@@ -178,23 +176,35 @@ impl Lower<'_> {
         Ok(())
     }
 
+    fn set_standard(&mut self, name: &str, width: u16) -> Lowered<()> {
+        let standard = self.standard.clone();
+        self.set_field(&standard, name, width)
+    }
+
+    fn get_standard(&mut self, name: &str) -> Lowered<u16> {
+        let standard = self.standard.clone();
+        self.get_field(&standard, name)
+    }
+
     /// From the arrival to the end of ingress.
-    fn arrive(&mut self, parts: &Parts, port: u32, headers: &Place, metadata: &Place) -> Lowered<()> {
+    fn arrive_element(&mut self, parts: &Parts, port: u32, headers: &Place, metadata: &Place) -> Lowered<()> {
         let time = self.element.map_or(0, |element| element.time);
         self.clear(headers, parts.span)?;
         self.clear(metadata, parts.span)?;
         self.clear(&self.standard.clone(), parts.span)?;
         self.code.get(port);
         self.code.resize(32, 9);
-        self.set_field("ingress_port", 9)?;
+        self.set_standard("ingress_port", 9)?;
         self.code.op(Op::Pbl);
-        self.set_field("packet_length", 32)?;
+        self.code.set(self.length);
+        self.code.get(self.length);
+        self.set_standard("packet_length", 32)?;
         self.code.get(time);
-        self.set_field("ingress_global_timestamp", 48)?;
+        self.set_standard("ingress_global_timestamp", 48)?;
         let standard = self.standard.clone();
         self.run_block(parts, 0, &[None, Some(headers), Some(metadata), Some(&standard)])?;
         self.code.get(self.error);
-        self.set_field("parser_error", 32)?;
+        self.set_standard("parser_error", 32)?;
         self.code.get(self.cursor);
         self.code.op(Op::PktPull);
         self.run_block(parts, 1, &[Some(headers), Some(metadata)])?;
@@ -204,14 +214,14 @@ impl Lower<'_> {
     /// Goes on with a packet for one port, and drops one for none.
     fn one_port(&mut self) -> Lowered<()> {
         let sent = self.code.label();
-        self.get_field("egress_spec")?;
-        self.code.constant(&DROP.into(), 9);
+        self.get_standard("egress_spec")?;
+        self.code.constant(&DROP_PORT.into(), 9);
         self.code.w(Op::WNe, 9);
         self.code.branch(Op::JNe, sent);
-        self.code.op1(Op::PktDrop, DROP);
+        self.code.op1(Op::PktDrop, DROP_PORT);
         self.code.bind(sent);
-        self.get_field("egress_spec")?;
-        self.set_field("egress_port", 9)
+        self.get_standard("egress_spec")?;
+        self.set_standard("egress_port", 9)
     }
 
     /// Goes on with each copy of a packet for a group, or with one for one port.
@@ -235,7 +245,7 @@ impl Lower<'_> {
             self.code.push(0);
             self.code.set(local);
         }
-        let width = self.get_field("mcast_grp")?;
+        let width = self.get_standard("mcast_grp")?;
         self.code.resize(width, 32);
         self.code.set(group);
         self.code.get(group);
@@ -247,8 +257,8 @@ impl Lower<'_> {
         self.code.bind(found);
         self.code.bind(copies.next);
         self.restore_at(saved, Op::WmLoad, memory, false);
-        self.code.constant(&5.into(), 32);
-        self.set_field("instance_type", 32)?;
+        self.code.push(PATHS.multicast);
+        self.set_standard("instance_type", 32)?;
         self.load_member(&copies)?;
         self.code.jump(body);
         self.code.bind(unicast);
@@ -287,35 +297,35 @@ impl Lower<'_> {
         self.code.set(copies.more);
         self.code.get(copies.port);
         self.code.resize(32, 9);
-        self.set_field("egress_port", 9)?;
+        self.set_standard("egress_port", 9)?;
         self.code.get(copies.rid);
         self.code.resize(32, 16);
-        self.set_field("egress_rid", 16)
+        self.set_standard("egress_rid", 16)
     }
 
     /// From egress to the output.
-    fn leave(&mut self, parts: &Parts, outputs: u32, copies: Option<&Copies>, headers: &Place, metadata: &Place) -> Lowered<()> {
+    fn leave_element(&mut self, parts: &Parts, outputs: u32, copies: Option<&Copies>, headers: &Place, metadata: &Place) -> Lowered<()> {
         let (standard, time) = (self.standard.clone(), self.element.map_or(0, |element| element.time));
         self.code.push(0);
         self.code.set(self.out_len);
         self.code.get(time);
-        self.set_field("egress_global_timestamp", 48)?;
+        self.set_standard("egress_global_timestamp", 48)?;
         self.code.constant(&0.into(), 9);
-        self.set_field("egress_spec", 9)?;
+        self.set_standard("egress_spec", 9)?;
         self.run_block(parts, 3, &[Some(headers), Some(metadata), Some(&standard)])?;
         self.run_block(parts, 4, &[Some(headers), Some(metadata)])?;
         let sent = self.code.label();
-        self.get_field("egress_spec")?;
-        self.code.constant(&DROP.into(), 9);
+        self.get_standard("egress_spec")?;
+        self.code.constant(&DROP_PORT.into(), 9);
         self.code.w(Op::WNe, 9);
         self.code.branch(Op::JNe, sent);
         if let Some(copies) = copies {
             self.code.get(copies.more);
             self.code.branch(Op::JNe, copies.next);
         }
-        self.code.op1(Op::PktDrop, DROP);
+        self.code.op1(Op::PktDrop, DROP_PORT);
         self.code.bind(sent);
-        self.deparse(parts, headers)?;
+        self.deparse(parts, 5, &[None, Some(headers)])?;
         if let Some(copies) = copies {
             let last = self.code.label();
             self.code.get(copies.more);
@@ -335,8 +345,8 @@ impl Lower<'_> {
     fn send(&mut self, outputs: u32, after: Option<LabelId>) -> Lowered<()> {
         let first = self.element.map_or(0, |element| element.inputs);
         let none = self.code.label();
-        let labels: Vec<LabelId> = (0..outputs.min(DROP)).map(|_| self.code.label()).collect();
-        let width = self.get_field("egress_port")?;
+        let labels: Vec<LabelId> = (0..outputs.min(DROP_PORT)).map(|_| self.code.label()).collect();
+        let width = self.get_standard("egress_port")?;
         self.code.resize(width, 32);
         self.code.switch((0..).zip(labels.iter().copied()).collect(), none);
         for (n, label) in (first..).zip(labels) {
