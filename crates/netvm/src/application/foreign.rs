@@ -6,6 +6,9 @@ use crate::p4::element;
 use netil::Module;
 use std::path::Path;
 
+/// Makes a program of arguments and the numbers of inputs and outputs.
+type Make = fn(&[String], u32, u32) -> Result<Module, Vec<String>>;
+
 /// A class.
 pub(super) struct Foreign {
     /// Its name.
@@ -15,7 +18,7 @@ pub(super) struct Foreign {
     /// What `netvm elements` says of it.
     pub manual: &'static str,
     /// The program of an element with those arguments, inputs and outputs.
-    pub make: fn(&[String], u32, u32) -> Result<Module, Vec<String>>,
+    pub make: Make,
 }
 
 /// All of them.

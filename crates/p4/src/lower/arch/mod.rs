@@ -19,6 +19,11 @@ use crate::pipeline::{Paths, Pipeline, Saved};
 use frontends::diagnostics::Span;
 use netil::table::Op;
 
+/// Writes an element of a graph; what it found the program to need.
+type WriteElement = fn(&mut Lower<'_>, &Parts) -> Lowered<(Pipeline, Needs)>;
+/// Calls a method of an extern object.
+type Method = fn(&mut Lower<'_>, &Expr, (&str, &str), Args<'_>, &Expr) -> Lowered<Called>;
+
 /// What an architecture is.
 pub(crate) struct Architecture {
     /// Its name for controllers.
@@ -36,11 +41,11 @@ pub(crate) struct Architecture {
     /// Writes the code of both halves.
     pub(super) lower: fn(&mut Lower<'_>, &Parts) -> Lowered<(Saved, Paths)>,
     /// Writes the code of an element of a graph, where programs can be that.
-    pub(super) element: Option<fn(&mut Lower<'_>, &Parts) -> Lowered<(Pipeline, Needs)>>,
+    pub(super) element: Option<WriteElement>,
     /// Calls an extern function by its name.
     pub(super) function: fn(&mut Lower<'_>, &str, Args<'_>, &Expr) -> Lowered<Called>,
     /// Calls a method of an extern object, by the names of both.
-    pub(super) method: fn(&mut Lower<'_>, &Expr, (&str, &str), Args<'_>, &Expr) -> Lowered<Called>,
+    pub(super) method: Method,
 }
 
 /// All architectures for which programs can be compiled.
