@@ -25,6 +25,7 @@
 mod cores;
 mod explain;
 pub(crate) mod feed;
+mod foreign;
 mod library;
 pub(crate) mod linked;
 mod native_text;

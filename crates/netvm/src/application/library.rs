@@ -1,8 +1,10 @@
 //! The element classes there are in C: those built in, and those in folders that are named.
 
+use super::foreign;
 use crate::frontends::click::application::Classes;
 use crate::frontends::click::processing::Shape;
 use include_dir::{Dir, include_dir};
+use netil::Module;
 use netil::module::Entry;
 use runtime::graph::native;
 use runtime::routes::{self, Route, Routes};
@@ -51,12 +53,14 @@ impl Library {
         let entries = self.folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
         let names = built_in.chain(entries.filter_map(|entry| named(&entry.path())));
         let of_files = names.filter_map(|name| self.class(&name).map(|(_, text)| (name, purpose(&text))));
-        of_files.chain(DECLARING.map(|(name, manual)| (name.to_owned(), manual.to_owned()))).collect()
+        let foreign = foreign::ALL.iter().map(|class| (class.name.to_owned(), purpose(class.manual)));
+        of_files.chain(DECLARING.map(|(name, manual)| (name.to_owned(), manual.to_owned()))).chain(foreign).collect()
     }
 
     /// The manual of a class of which there is no file, and which the runtime does not know.
     pub fn declaring(name: &str) -> Option<&'static str> {
-        DECLARING.iter().find(|(known, _)| *known == name).map(|(_, manual)| *manual)
+        let declaring = DECLARING.iter().find(|(known, _)| *known == name).map(|(_, manual)| *manual);
+        declaring.or_else(|| foreign::find(name).map(|class| class.manual))
     }
 
     /// The files of the library that is built in, by their paths in it.
@@ -84,6 +88,15 @@ impl Library {
 impl Classes for Library {
     fn native(&self, class: &str) -> Option<Shape<'static>> {
         native::find(class).map(|class| Shape { ports: class.ports, processing: class.processing, flow: class.flow })
+    }
+
+    fn foreign(&self, class: &str) -> Option<Shape<'static>> {
+        foreign::find(class).map(|class| class.shape)
+    }
+
+    fn program(&self, class: &str, arguments: &[String], inputs: u32, outputs: u32) -> Result<Module, Vec<String>> {
+        let class = foreign::find(class).ok_or_else(|| vec![format!("there is no class {class}")])?;
+        (class.make)(arguments, inputs, outputs)
     }
 
     fn annotations(&self, class: &str) -> &'static [(&'static str, u32)] {

@@ -37,7 +37,7 @@ struct Run<'a> {
     switch: &'a mut Switch,
     report: Report,
     /// By port: what is expected, and whether any number of any packets is.
-    ports: BTreeMap<u16, (Vec<Expected>, bool)>,
+    ports: BTreeMap<u32, (Vec<Expected>, bool)>,
     time_ns: u64,
     /// Entries that were given names.
     handles: BTreeMap<String, u64>,
