@@ -48,6 +48,9 @@ pub(crate) fn main() -> Option<ExitCode> {
     })
 }
 
+/// What click says of a configuration that it cannot read.
+const READING: &[&str] = &["syntax error", "redeclaration of", "connection mismatch", "at most one expandable port"];
+
 /// Tells faults as click does: file, line, what is wrong; a failure that was told.
 fn told(error: Error) -> Failure {
     let Error::Configuration(faults) = error else { return error.into() };
@@ -70,7 +73,7 @@ fn told(error: Error) -> Failure {
                 }
                 None => {
                     let lines = in_its_words(fault, place);
-                    syntax &= lines.contains("syntax error");
+                    syntax &= READING.iter().any(|words| lines.contains(words));
                     failure::eprint_lossy(&lines);
                 }
             }
