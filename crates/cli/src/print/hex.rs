@@ -12,6 +12,14 @@ pub(super) fn hex(out: &mut String, bytes: &[u8]) {
     }
 }
 
+/// Bytes of a packet's part that has no meaning here: offset and digits, each line behind that.
+pub(super) fn indented(out: &mut String, bytes: &[u8], before: &str) {
+    for (row, chunk) in bytes.chunks(PER_LINE).enumerate() {
+        let _ = write!(out, "{before}0x{:04x}: ", row * PER_LINE);
+        digits(out, chunk);
+    }
+}
+
 /// `-X`: offset, digits and text.
 pub(super) fn hex_and_text(out: &mut String, bytes: &[u8]) {
     for (row, chunk) in bytes.chunks(PER_LINE).enumerate() {

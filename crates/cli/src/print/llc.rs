@@ -4,7 +4,7 @@
 
 use super::ether::{self, Ends};
 use super::view::{Cut, View};
-use super::{Line, hex, ip4, isis, names, neighbours, put};
+use super::{Line, cdp, hex, ip4, isis, names, put};
 
 const UI: u16 = 0x03;
 const SNAP: u8 = 0xaa;
@@ -114,7 +114,7 @@ fn snap(line: &mut Line<'_>, view: View<'_>, ends: Option<Ends>) -> Result<bool,
         return udld(line, rest).map(|()| true);
     }
     if (oui, ethertype) == (0x0c, 0x2000) {
-        return neighbours::cdp(line, rest).map(|()| true);
+        return cdp::print(line, rest).map(|()| true);
     }
     if let ("VTP" | "DTP", true) = (kind, oui == 0x0c) {
         put!(line, "{kind}, length {}", rest.len());

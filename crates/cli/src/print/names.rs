@@ -5,6 +5,11 @@ pub(super) fn find<N: Copy + PartialEq>(table: &[(N, &'static str)], number: N) 
     table.iter().find(|(n, _)| *n == number).map(|(_, name)| *name)
 }
 
+/// What stands for `number` in a table, if anything does.
+pub(super) fn find_any<N: Copy + PartialEq, T: Copy>(table: &[(N, T)], number: N) -> Option<T> {
+    table.iter().find(|(n, _)| *n == number).map(|(_, found)| *found)
+}
+
 /// The names of the flags that are set, or `none`.
 pub(super) fn flags(table: &[(u16, &'static str)], value: u16, separator: &str) -> String {
     let set: Vec<&str> = table.iter().filter(|(bit, _)| value & bit != 0).map(|(_, name)| *name).collect();

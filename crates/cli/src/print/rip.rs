@@ -1,7 +1,7 @@
 //! RIP, versions 1 and 2 (RFC 2453, RFC 4822): the command; with `-v` routes and authentication.
 
 use super::view::{Printed, View};
-use super::{Line, escape, names, put};
+use super::{Line, escape, hex, names, put};
 use std::net::Ipv4Addr;
 
 const HEADER: usize = 4;
@@ -33,11 +33,21 @@ pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
     let name = names::find(COMMANDS, command).map_or_else(|| format!("unknown command ({command})"), str::to_owned);
     put!(line, ", {name}, length: {}", view.len());
     view.take(0, HEADER)?;
-    if line.style.verbose == 0 || ![1, 2].contains(&command) {
+    if line.style.verbose == 0 {
         return Ok(());
     }
+    if [1, 2].contains(&command) {
+        entries(line, version, view)?;
+    }
+    if line.style.verbose > 1 {
+        hex::indented(&mut line.text, view.captured(), "\n\t");
+    }
+    Ok(())
+}
+
+fn entries(line: &mut Line<'_>, version: u8, view: View<'_>) -> Printed {
     let mut rest = view.skip(HEADER);
-    put!(line, ", routes: {}{}", rest.len() / ENTRY, if version == 1 { "" } else { " or less" });
+    put!(line, ", routes: {}{}", view.len() / ENTRY, if version == 1 { "" } else { " or less" });
     while rest.len() > 0 {
         if rest.len() < ENTRY {
             put!(line, " [remaining data length {} < {ENTRY}]", rest.len());
@@ -87,12 +97,12 @@ fn entry(line: &mut Line<'_>, view: View<'_>) -> Result<bool, super::view::Cut> 
         }
         (AUTHENTICATION, 1) => {
             line.put("\n\t  Auth trailer:");
-            line.unknown(view.skip(4));
+            hex::indented(&mut line.text, view.skip(4).captured(), "\n\t  ");
             return Ok(false);
         }
         (AUTHENTICATION, _) => {
             put!(line, "\n\t  Unknown ({tag}) Authentication data:");
-            line.unknown(view.skip(4));
+            hex::indented(&mut line.text, view.skip(4).captured(), "\n\t  ");
             return Ok(false);
         }
         (0 | INET, _) => {
