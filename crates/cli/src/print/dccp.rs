@@ -46,9 +46,9 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
     line.put("DCCP");
     let options = usize::from(view.u8(4)?) * 4;
     if line.style.quiet {
-        match view.len().checked_sub(options) {
-            Some(data) => put!(line, " {data}"),
-            None => line.invalid(),
+        put!(line, " {}", (view.len() as u32).wrapping_sub(options as u32));
+        if options > view.len() {
+            put!(line, " [bad hdr length {options} - too long, > {}]", view.len());
         }
         return Ok(());
     }
@@ -130,10 +130,7 @@ fn list(line: &mut Line<'_>, view: View<'_>, size: usize, end: usize) -> Printed
     line.put(" <");
     let mut at = size;
     loop {
-        let Some(length) = option(line, view.skip(at), end - at)? else {
-            line.invalid();
-            return Ok(());
-        };
+        let Some(length) = option(line, view.skip(at), end - at)? else { break };
         at += length;
         if at >= end {
             break;
@@ -155,17 +152,22 @@ fn option(line: &mut Line<'_>, view: View<'_>, room: usize) -> Result<Option<usi
         None => put!(line, "option-type-{kind}"),
     }
     if length > room {
-        put!(line, " [remaining length {room} < {length}]");
+        line.put(" optlen goes past header length");
         return Ok(None);
     }
     if kind < 32 {
         return Ok(Some(1));
     }
     if length < 2 {
+        line.invalid();
         return Ok(None);
     }
     let value = view.take(2, length - 2)?;
-    Ok(valued(line, kind, view, value)?.then_some(length))
+    if !valued(line, kind, view, value)? {
+        line.invalid();
+        return Ok(None);
+    }
+    Ok(Some(length))
 }
 
 /// Prints an option's value; false if it has the wrong length.

@@ -3,7 +3,7 @@
 #[path = "../../../../xtask/src/lines.rs"]
 mod lines;
 
-use super::tools::real_captures;
+use super::tools::{Dir, netvm, real_captures};
 use netvm::io::{LinkType, synth};
 use netvm_cli::print::{Dump, Packet, Printer, Style, Zone};
 use std::path::Path;
@@ -85,10 +85,10 @@ fn rubbish_is_printed() {
 
 /// Ports that announce something; 0 stands for a protocol number of its own.
 #[rustfmt::skip]
-const PORTS: [u16; 30] = [
-    319, 6633, 6696, 49_152, 21, 22, 25, 43, 53, 67, 80, 123, 179, 500, 514, 546, 554, 1812, 1985, 3784, 4500, 4784, 4789, 5060, 5353, 6081, 6784, 8080, 8472, 0,
+const PORTS: [u16; 33] = [
+    69, 520, 6379, 319, 6633, 6696, 49_152, 21, 22, 25, 43, 53, 67, 80, 123, 179, 500, 514, 546, 554, 1812, 1985, 3784, 4500, 4784, 4789, 5060, 5353, 6081, 6784, 8080, 8472, 0,
 ];
-const PROTOCOLS: [u8; 8] = [6, 17, 17, 88, 112, 132, 47, 50];
+const PROTOCOLS: [u8; 9] = [6, 17, 17, 33, 88, 112, 132, 47, 50];
 
 /// An IPv4 packet of that protocol and destination port.
 fn ip_packet(protocol: u8, port: u16, payload: &[u8]) -> Vec<u8> {
@@ -193,4 +193,87 @@ fn protocols_that_real_captures_lack_have_the_lines_of_tcpdump() {
     let mut hello = vec![0xff; 12];
     hello.extend([0, 23, 0xfe, 0xfe, 3, 0x83, 20, 1, 0, 17, 1, 0, 0, 3, 0x11, 0x11, 0x22, 0x22, 0x33, 0x33, 0, 10, 0, 20, 1]);
     assert_eq!(line(LinkType::EN10MB, &hello), "IS-IS, p2p IIH, src-id 1111.2222.3333, length 20");
+}
+
+/// Payloads of protocols, each with the IP protocol and the port that it stands behind.
+fn payloads() -> Vec<(u8, u16, Vec<u8>)> {
+    let dccp = |kind: u8, rest: &[u8]| [&[0x12, 0x34, 0x13, 0x89, 8, 0, 0, 0, kind << 1 | 1, 0, 0, 0, 0, 0, 7, 9][..], rest].concat();
+    let options = [32, 5, 5, 1, 2, 37, 3, 9, 41, 6, 0, 0, 1, 0, 38, 4, 0xe9, 1, 0, 0];
+    let route = [0, 2, 0, 7, 10, 7, 61, 0, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+    let word = [&[255, 255, 0, 2][..], b"abcdefghijklmnop"].concat();
+    let digest = [255, 255, 0, 3, 0, 44, 1, 20, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0];
+    vec![
+        (33, 0, dccp(0, &[&[0, 0, 0, 42][..], &options].concat())),
+        (33, 0, dccp(1, &[&[0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 42][..], &options].concat())),
+        (33, 0, dccp(3, &[&[0, 0, 0, 0, 0, 0, 1, 2][..], &options].concat())),
+        (33, 0, dccp(7, &[0, 0, 0, 0, 0, 0, 1, 2, 3, 0, 0, 0])),
+        (17, 520, [&[2, 1, 0, 0][..], &[0, 2, 0, 0, 10, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3]].concat()),
+        (17, 520, [&[2, 2, 0, 0][..], &word, &route, &route].concat()),
+        (17, 520, [&[1, 2, 0, 0][..], &digest, &route].concat()),
+        (17, 69, b"\0\x01boot/x.bin\0octet\0blksize\x001428\0".to_vec()),
+        (17, 69, b"\0\x05\0\x01no such file\0".to_vec()),
+        (17, 69, b"\0\x03\0\x07data".to_vec()),
+        (6, 6379, b"*2\r\n$4\r\nINCR\r\n$1\r\nz\r\n".to_vec()),
+        (6, 6379, b"+OK\r\n:12\r\n$-1\r\n-ERR no\r\nPING\r\n".to_vec()),
+    ]
+}
+
+/// Frames of discovery protocols.
+fn discoveries() -> Vec<Vec<u8>> {
+    let lldp = [
+        &[1, 0x80, 0xc2, 0, 0, 14, 2, 0, 0, 0, 0, 1, 0x88, 0xcc, 2, 7, 4, 2, 0, 0, 0, 0, 1, 4, 3, 5, 0x70, 0x31, 6, 2, 0, 120, 10, 4][..],
+        b"sw-1",
+        &[0, 0],
+    ];
+    let fields = [0, 1, 0, 6, 0x53, 0x31, 0, 4, 0, 8, 0, 0, 0, 0x28, 0, 11, 0, 5, 1, 0, 10, 0, 6, 0, 5, 0, 0x1a, 0, 6, 9, 9];
+    let address = [0, 2, 0, 17, 0, 0, 0, 1, 1, 1, 0xcc, 0, 4, 10, 0, 0, 1];
+    let cdp = [
+        &[1, 0, 12, 0xcc, 0xcc, 0xcc, 2, 0, 0, 0, 0, 1, 0, 60, 0xaa, 0xaa, 3, 0, 0, 12, 0x20, 0, 2, 180, 0x12, 0x34][..],
+        &fields,
+        &address,
+    ];
+    vec![lldp.concat(), cdp.concat()]
+}
+
+/// What is printed of packets by netvm and by tcpdump with these options, packet by packet.
+fn both(dir: &Dir, link: LinkType, packets: Vec<Vec<u8>>, options: &[&str]) -> [Vec<String>; 2] {
+    let times = (1..).map(|secs| netvm::io::Timestamp { secs, ..netvm::io::Timestamp::default() });
+    let capture = dir.capture("made-up.pcap", link, &times.zip(packets).collect::<Vec<_>>());
+    let text = |mut command: Command| String::from_utf8_lossy(&command.output().expect("it runs").stdout).into_owned();
+    let mut theirs = Command::new("tcpdump");
+    theirs.args(["-r", &capture, "-nt", "-c", "100000"]).args(options);
+    let ours = netvm(["filter", "-r", &capture, "-nt"].iter().chain(options));
+    // A line that goes on begins with a tab or blanks.
+    let packets = |text: String| {
+        let mut packets: Vec<String> = Vec::new();
+        for line in text.lines() {
+            match packets.last_mut().filter(|_| line.starts_with(['\t', ' '])) {
+                Some(last) => *last += &format!("\n{line}"),
+                None => packets.push(line.to_owned()),
+            }
+        }
+        packets
+    };
+    [packets(text(ours)), packets(text(theirs))]
+}
+
+#[test]
+fn made_up_packets_have_the_lines_of_tcpdump() {
+    if !tcpdump_is_there() {
+        return super::needs::missing("tcpdump 4.99");
+    }
+    let dir = Dir::new("made-up");
+    for options in [&["-q"][..], &[], &["-v"], &["-vv"]] {
+        for (protocol, port, payload) in payloads() {
+            let packets = vec![ip_packet(protocol, port, &payload)];
+            let [ours, theirs] = both(&dir, LinkType::RAW, packets, options);
+            let other = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs);
+            assert!(other.is_none() && ours.len() == theirs.len(), "{options:?}, {protocol} {port}: {other:#?}");
+        }
+    }
+    for frame in discoveries() {
+        let [ours, theirs] = both(&dir, LinkType::EN10MB, vec![frame], &[]);
+        let other = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs);
+        assert!(other.is_none() && ours.len() == theirs.len(), "{other:#?}");
+    }
 }
