@@ -8,8 +8,15 @@ use std::rc::Rc;
 /// Conditions and actions of a way that are pointed at, at most.
 const NOTES: usize = 4;
 
+/// What is read.
+pub(super) struct Header {
+    pub name: String,
+    /// Parsers make it valid.
+    pub parsed: bool,
+}
+
 struct Report {
-    header: String,
+    header: Header,
     always: bool,
     states: Vec<Rc<str>>,
     accepted: Option<Span>,
@@ -30,7 +37,7 @@ impl Reports {
     }
 
     /// A header is invalid on that way.
-    pub fn add(&mut self, span: Span, header: String, always: bool, step: Option<&Rc<Step>>) {
+    pub fn add(&mut self, span: Span, header: Header, always: bool, step: Option<&Rc<Step>>) {
         let (mut states, mut notes, mut accepted, mut left) = (Vec::new(), Vec::new(), None, step);
         while let Some(step) = left {
             match &step.what {
@@ -56,13 +63,13 @@ impl Reports {
         let one = |((start, end), report): ((u32, u32), Report)| {
             let Report { header, always, states, accepted, notes } = report;
             let message = match always && !fine.contains(&(start, end)) {
-                true => format!("`{header}` is never valid where it is read"),
-                false => format!("`{header}` may be invalid where it is read"),
+                true => format!("`{}` is never valid where it is read", header.name),
+                false => format!("`{}` may be invalid where it is read", header.name),
             };
             let mut warning = Diagnostic::new(Span { start, end }, message);
             warning.notes = notes;
-            if let Some(span) = accepted {
-                warning = warning.note(span, format!("the parser ends here without `{header}`"));
+            if let Some(span) = accepted.filter(|_| header.parsed) {
+                warning = warning.note(span, format!("the parser ends here without `{}`", header.name));
             }
             match states.is_empty() {
                 true => warning,

@@ -61,6 +61,13 @@ pub(super) struct Known {
 
 pub(super) type Ways = Vec<Way>;
 
+impl Known {
+    /// How much is known.
+    pub fn size(&self) -> usize {
+        self.facts.len() + self.valid.len()
+    }
+}
+
 impl Way {
     pub fn is_valid(&self, header: u32) -> bool {
         self.known.valid.contains(&header)
