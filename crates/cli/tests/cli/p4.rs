@@ -74,7 +74,7 @@ fn a_program_between_devices_sends_what_it_sends_between_captures() {
     let dir = Dir::new("p4-map");
     let (first, second) = (dir.trace("a.pcap", 1, 500), dir.trace("b.pcap", 2, 700));
     let own: String = packets(&first)[7][..6].iter().map(|byte| format!("{byte:02x}")).collect();
-    let entries = dir.write("entries.txt", &format!("add own h.eth.dst:0x{own} drop()\n"));
+    let entries = dir.write("entries.txt", format!("add own h.eth.dst:0x{own} drop()\n"));
     let program = format!("{FOLDER}cross.p4");
     let base = ["run", &program, "--entries", &entries];
     let [a, b] = ["a", "b"].map(|name| dir.file(&format!("in-{name}.pcap")));

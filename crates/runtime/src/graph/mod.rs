@@ -34,6 +34,7 @@ mod meter;
 pub mod native;
 mod observe;
 mod packet;
+mod plane;
 mod printing;
 mod program;
 pub mod ring;
@@ -55,6 +56,7 @@ pub use meter::Measured;
 pub use native::{Ctx, DeviceStats, Native, NativeClass, Replay, Setup, Task};
 pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
+pub use plane::{ControlPlane, Planes};
 pub use stats::{LinkedStats, NodeStats, Stats};
 pub(crate) use text::seconds;
 
@@ -145,6 +147,8 @@ pub struct Settings {
     pub trial: bool,
     /// Files are written only within this folder.
     pub within: Option<PathBuf>,
+    /// Control planes of programs.
+    pub planes: Option<Planes>,
 }
 
 /// An element that cannot be made.
@@ -297,7 +301,8 @@ impl Graph {
             let made = match &instance.body {
                 Source::Program(program) => {
                     let made = Program::new(program, factories, &settings, index, together(application, index));
-                    made.map(|program| Body::Program(Box::new(program)))
+                    let plane = settings.planes.as_ref().and_then(|planes| (planes.0)(&instance.name));
+                    made.map(|program| Body::Program(Box::new(program.with_plane(plane))))
                 }
                 Source::Native(_) => make_native(&node, &kinds, index, &info, &settings),
             };
