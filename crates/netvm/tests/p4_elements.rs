@@ -185,10 +185,8 @@ fn tables_and_mistakes_of_a_control_plane_are_told() {
     graph.write("p.command", "add macs h.b.mac:0x000000000000/1 to(port:3)\nadd macs h.b.mac:0xff0000000000/8 NoAction()", None).unwrap();
     let tables = graph.read("p.tables", "", None).unwrap();
     assert!(tables.contains("I.macs\t2\th.b.mac:lpm\tI.to NoAction\n") && tables.lines().count() == 3, "{tables}");
-    assert_eq!(
-        graph.read("p.macs.count", "", None).unwrap_err(),
-        "no handler named 'p.macs.count'; there are tables, command, I.kinds.list, I.kinds.count, I.kinds.add, I.kinds.remove, I.macs.list, I.macs.count, I.macs.add, I.macs.remove, I.marks.list, I.marks.count, I.marks.add, I.marks.remove, multicast.list, multicast.count, multicast.add, multicast.remove"
-    );
+    let unknown = graph.read("p.nothing", "", None).unwrap_err();
+    assert!(unknown.starts_with("no handler named 'p.nothing'; there are tables, command, "), "{unknown}");
     assert!(graph.write("p.command", "add nothing x:1 to(port:1)", None).unwrap_err().starts_with("line 1: there is no table `nothing`"));
     assert!(graph.write("p.command", "mirroring_add 5 2", None).unwrap_err().contains("mirroring sessions"));
     assert!(graph.write("q.command", "x", None).is_err() && graph.write("p.tables", "x", None).is_err());
