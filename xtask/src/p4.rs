@@ -68,7 +68,7 @@ fn reason(kind: Kind, name: &str) -> Option<&'static str> {
 pub fn run(netvm: &Path, p4c: &Path, names: &[&str]) -> io::Result<bool> {
     let data = p4c.join("testdata");
     let wanted = |program: &Path| names.is_empty() || names.iter().any(|wanted| name(program).contains(wanted));
-    let [mut stf, mut psa, mut samples, mut psa_samples, mut errors, mut infos] = [(); 6].map(|()| Tally::default());
+    let [mut stf, mut psa, mut samples, mut psa_samples, mut errors, mut infos, mut psa_infos] = [(); 7].map(|()| Tally::default());
     for (program, test, arch) in tests(&data)?.into_iter().filter(|(program, ..)| wanted(program)) {
         let tally = if arch == Arch::Psa { &mut psa } else { &mut stf };
         tally.note(STF, &name(&program), one(netvm, &program, &test)?);
@@ -81,8 +81,9 @@ pub fn run(netvm: &Path, p4c: &Path, names: &[&str]) -> io::Result<bool> {
         };
         tally.note(SAMPLE, &name(&program), check(netvm, &program)?.err());
     }
-    for (program, expected) in infos_of(&data)?.into_iter().filter(|(program, _)| wanted(program)) {
-        infos.note(INFO, &name(&program), p4info(netvm, &program, &expected)?);
+    for (program, expected, arch) in infos_of(&data)?.into_iter().filter(|(program, ..)| wanted(program)) {
+        let tally = if arch == Arch::Psa { &mut psa_infos } else { &mut infos };
+        tally.note(INFO, &name(&program), p4info(netvm, &program, &expected)?);
     }
     for program in programs(&data, &["p4_16_errors"])?.into_iter().filter(|p| wanted(p)) {
         let accepted = check(netvm, &program)?.ok().map(|()| "p4c refuses it".to_owned());
@@ -93,7 +94,8 @@ pub fn run(netvm: &Path, p4c: &Path, names: &[&str]) -> io::Result<bool> {
         ("STF tests for PSA", "passed", &psa),
         ("samples for v1model", "accepted", &samples),
         ("samples for PSA", "accepted", &psa_samples),
-        ("P4Info of samples", "equal", &infos),
+        ("P4Info of samples for v1model", "equal", &infos),
+        ("P4Info of samples for PSA", "equal", &psa_infos),
         ("wrong programs", "refused", &errors),
     ];
     for (what, good, Tally { fine, known, untrue }) in &rows {
@@ -136,18 +138,23 @@ fn check(netvm: &Path, program: &Path) -> io::Result<Result<(), String>> {
     }
 }
 
-/// Samples for v1model of which p4c's P4Info is there, in the order of their names.
-fn infos_of(data: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+/// Samples of which p4c's P4Info is there, in the order of their names. Those for PSA on DPDK are left out.
+fn infos_of(data: &Path) -> io::Result<Vec<(PathBuf, PathBuf, Arch)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(data.join("p4_16_samples_outputs"))? {
         let expected = entry?.path();
         let Some(program) = expected.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_suffix(".p4info.txtpb")) else { continue };
         let program = data.join("p4_16_samples").join(program);
-        if fs::read_to_string(&expected)?.contains("arch: \"v1model\"") && program.exists() {
-            found.push((program, expected));
-        }
+        let text = fs::read_to_string(&expected)?;
+        let found_arch = match () {
+            () if !program.exists() => None,
+            () if text.contains("arch: \"v1model\"") => Some(Arch::V1model),
+            () if text.contains("arch: \"psa\"") => arch(&program),
+            () => None,
+        };
+        found.extend(found_arch.map(|arch| (program, expected, arch)));
     }
-    found.sort();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(found)
 }
 
