@@ -56,6 +56,22 @@ fn made_up_programs() {
     assert!(tried().is_empty() || made > 0, "{refused:#?}");
 }
 
+/// Tables of each kind, with entries from the start, changed and counted by packets; exact ones time
+/// out, and are too small for all that comes.
+#[test]
+fn tables_of_each_kind() {
+    let text = include_str!("freestanding/tables.netil");
+    let program = assembled(text);
+    let packets: Vec<Vec<u8>> = (0..600u32)
+        .map(|n| {
+            let key = n.wrapping_mul(0x9e37_79b9) >> 7;
+            let few = (key % 23) as u8;
+            [&[(n % 7) as u8, few, (key >> 8) as u8, (key >> 16) as u8][..], &key.to_be_bytes(), &[0; 56]].concat()
+        })
+        .collect();
+    agree("tables", &program, &packets).expect("tables are admitted");
+}
+
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }

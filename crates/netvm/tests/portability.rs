@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use support::{ran, trace, tried, wanted};
+use support::{ran, time_of, trace, tried, wanted};
 
 /// Filters of the corpus.
 const FILTERS: &[&str] = &[
@@ -102,7 +102,7 @@ fn selected(engine: &EngineInfo, case: &Case, reference: &str) -> Cell {
     let mut made = engine.make(Arc::clone(&case.program), engines::Settings::default()).map_err(|why| why.to_string())?;
     let frames: Vec<&[u8]> = case.packets.iter().map(Vec::as_slice).collect();
     let wire_len: Vec<u32> = frames.iter().map(|frame| frame.len() as u32).collect();
-    let packets = Packets { frames: &frames, wire_len: &wire_len, time_ns: &vec![0; frames.len()] };
+    let packets = Packets { frames: &frames, wire_len: &wire_len, time_ns: &(0..frames.len()).map(time_of).collect::<Vec<_>>() };
     let (mut out, mut state) = (Selection::default(), State::plain(&case.program).map_err(|why| why.to_string())?);
     made.select(&packets, &mut state, &mut out);
     for (i, line) in reference.lines().take(frames.len()).enumerate() {

@@ -55,6 +55,7 @@ pub use meter::Measured;
 pub use native::{Ctx, DeviceStats, Native, NativeClass, Replay, Setup, Task};
 pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
+pub use program::seed_of;
 pub use stats::{LinkedStats, NodeStats, Stats};
 pub(crate) use text::seconds;
 
@@ -67,7 +68,7 @@ use netil::engine::Engine;
 use netil::module::Table as Declaration;
 use netil::pool::Pool;
 use netil::tables::Table;
-use program::{Program, Shared, Together, seed_of};
+use program::{Program, Shared, Together};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
