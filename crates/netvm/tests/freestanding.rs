@@ -4,8 +4,13 @@
 #[path = "freestanding/support.rs"]
 mod support;
 
+#[path = "freestanding/apps.rs"]
+mod apps;
+
 use netvm::netil::{Verified, arbitrary, asm, verify};
+use netvm::scripts::scenarios::Config;
 use netvm::targets::{self, Options};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use support::{ran, trace, tried, wanted};
 
@@ -86,4 +91,40 @@ fn what_is_not_for_them_is_refused_with_a_reason() {
     let filter = assembled("segment .push\n pop\n push 1\n ret\nends\n");
     let why = (octeon.build)(&filter, &Options { accept: Some(drop), ..Options::default() }).expect_err("actions are XDP's").to_string();
     assert!(why.contains("actions are XDP's"), "{why}");
+}
+
+/// A mixed trace, by devices in turn.
+fn arrivals(seed: u64, devices: &[&str]) -> apps::Inputs {
+    let mut inputs: apps::Inputs = devices.iter().map(|device| ((*device).to_owned(), Vec::new())).collect();
+    for (n, (_, frame)) in netvm::io::synth::mixed_trace(seed, 600).into_iter().enumerate() {
+        let time = 1_700_000_000_000_000_000 + n as u64 * 3_000_000;
+        inputs.get_mut(devices[n % devices.len()]).expect("a device").push((time, frame));
+    }
+    inputs
+}
+
+#[test]
+fn configurations() {
+    let text = "FromDevice(in) -> c :: Counter -> class :: Classifier(12/0800, 12/86dd, -) -> Strip(14) -> CheckIPHeader
+        -> IPAddrRewriter(pattern 10.9.0.1-10.9.0.200 - 0 0) -> f :: IPFilter(allow udp, deny all) -> Unstrip(14) -> q :: Queue -> ToDevice(out);
+        class[1] -> Queue(5) -> u :: Unqueue -> other :: Queue; class[2] -> Discard;
+        s :: RoundRobinSched -> ToDevice(six); other -> s; FromDevice(out) -> back :: Queue -> [1] s;";
+    apps::alike(&Config::Text(text.to_owned()), &BTreeMap::new(), &arrivals(5, &["in", "out"]), "graph");
+}
+
+#[test]
+fn the_forward_path_of_the_router() {
+    std::env::set_current_dir(apps::apps().join("..")).expect("the folder");
+    let mut inputs = arrivals(6, &["in"]);
+    for (_, frame) in inputs.values_mut().flatten() {
+        frame[..6].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
+    }
+    apps::alike(&Config::File(apps::apps().join("router/forward.click")), &BTreeMap::new(), &inputs, "forward");
+}
+
+#[test]
+fn scenarios_of_the_applications() {
+    for config in ["firewall/firewall.click", "router/forward.click", "balancer/balancer.click"] {
+        apps::hold(config);
+    }
 }

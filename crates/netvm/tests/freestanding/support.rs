@@ -5,9 +5,9 @@ use netvm::engines::EngineInfo;
 use netvm::netil::Verified;
 use netvm::netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome};
 use netvm::netil::module::{Entry, PortKind, Table};
-use netvm::targets::{self, Options, Target};
+use netvm::targets::{self, File, Options, Target};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -96,14 +96,19 @@ pub fn pcap(packets: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
+/// Writes what was built.
+pub fn write(folder: &Path, files: Vec<File>) {
+    std::fs::create_dir_all(folder).expect("a folder");
+    for file in files {
+        std::fs::write(folder.join(file.name), file.bytes).expect("a file");
+    }
+}
+
 /// Builds, makes, runs; none if the target refuses the program.
 pub fn ran(target: &Target, program: &Verified, packets: &[Vec<u8>], name: &str) -> Result<String, String> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("freestanding-{}-{name}-{}", target.name, std::process::id()));
     let files = (target.build)(program, &Options::default()).map_err(|why| why.to_string())?;
-    std::fs::create_dir_all(&folder).expect("a folder");
-    for file in files {
-        std::fs::write(folder.join(file.name), file.bytes).expect("a file");
-    }
+    write(&folder, files);
     let input = folder.join("in.pcap");
     std::fs::write(&input, pcap(packets)).expect("a capture");
     let make = |arguments: &[&str]| Command::new("make").arg("-s").arg("-C").arg(&folder).args(arguments).output().expect("make");
@@ -111,7 +116,10 @@ pub fn ran(target: &Target, program: &Verified, packets: &[Vec<u8>], name: &str)
     assert!(built.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&built.stderr));
     let done = make(&["--no-print-directory", "run", "PCAP=in.pcap"]);
     assert!(done.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&done.stderr));
-    std::fs::remove_dir_all(&folder).expect("the folder");
+    // NETVM_KEEP=1 keeps the files, to look at what is wrong.
+    if std::env::var_os("NETVM_KEEP").is_none() {
+        std::fs::remove_dir_all(&folder).expect("the folder");
+    }
     Ok(String::from_utf8(done.stdout).expect("text"))
 }
 

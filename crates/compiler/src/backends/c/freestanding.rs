@@ -152,9 +152,10 @@ impl Part<'_> {
         Ok(format!("\n/* ---- {n}: {name} ---- */\n{text}"))
     }
 
-    /// What there is from the start; a filter's memories are zeros, and its init handler does nothing that lasts.
+    /// What there is from the start. A filter keeps nothing that its init handler would have to succeed for.
     fn state(&self) -> Result<State, String> {
-        if self.program.is_filter() { State::plain(self.program).map_err(|why| why.to_string()) } else { start::state(self.program) }
+        let plain = || State::plain(self.program).map_err(|why| why.to_string());
+        start::state(self.program).or_else(|why| if self.program.is_filter() { plain() } else { Err(why) })
     }
 }
 
