@@ -86,7 +86,7 @@ fn what_is_not_for_them_is_refused_with_a_reason() {
     let octeon = targets::find("octeon").expect("a target");
     let program = assembled("segment .push\n pop\n push 0\n pkt.hold\n push 0\n ret\nends\n");
     let why = (octeon.build)(&program, &Options::default()).expect_err("packets are held").to_string();
-    assert!(why.contains("octeon") && why.contains("no C for"), "{why}");
+    assert!(why.contains("octeon") && why.ends_with("'pkt.hold' (test.netil:4): no C for packets that wait in the program"), "{why}");
     let drop = "drop".parse().expect("an action");
     let filter = assembled("segment .push\n pop\n push 1\n ret\nends\n");
     let why = (octeon.build)(&filter, &Options { accept: Some(drop), ..Options::default() }).expect_err("actions are XDP's").to_string();
@@ -124,7 +124,30 @@ fn the_forward_path_of_the_router() {
 
 #[test]
 fn scenarios_of_the_applications() {
-    for config in ["firewall/firewall.click", "router/forward.click", "balancer/balancer.click"] {
+    for config in ["firewall/firewall.click", "router/forward.click", "balancer/balancer.click", "nat/forward.click"] {
         apps::hold(config);
+    }
+}
+
+/// What the reference schedule does otherwise, and what needs another packet or another time, is refused at its element.
+#[test]
+fn configurations_that_are_not_for_them_are_refused() {
+    let octeon = targets::find("octeon").expect("a target");
+    let refused = |text: &str| {
+        let application = apps::read(&Config::Text(text.to_owned()), &BTreeMap::new());
+        application.build(octeon, &Options::default()).expect_err(text).to_string()
+    };
+    for (text, element, reason) in [
+        ("FromDevice(a) -> t :: Tee -> Queue -> ToDevice(b); t[1] -> Discard;", "`t :: Tee`", "no C for copies of packets"),
+        ("FromDevice(a) -> q :: Queue(0) -> ToDevice(b);", "`q :: Queue`", "a queue that holds no packet"),
+        ("FromDevice(a) -> Queue -> s :: Shaper(10) -> ToDevice(b);", "`s :: Shaper`", "it lets packets wait"),
+        ("FromDevice(a) -> Queue -> c :: Counter -> ToDevice(b);", "`c :: Counter`", "packets are pulled through it"),
+        ("FromDevice(a) -> Queue -> u :: Unqueue(2) -> Discard;", "`u :: Unqueue`", "with arguments it is more than a wire"),
+        ("InfiniteSource(LIMIT 1) -> Queue -> ToDevice(b); FromDevice(a) -> Discard;", "InfiniteSource`", "it does not wait for packets"),
+        ("FromDevice(a) -> c :: Counter -> q :: Queue -> Unqueue -> s :: Strip(1) -> p :: Counter -> q;", "", "led back through a queue"),
+        ("FromDevice(a) -> e :: EtherEncap(1, 2:2:2:2:2:2, 3:3:3:3:3:3) -> d :: ToDump(x) ;", "`d :: ToDump`", "it writes to a file"),
+    ] {
+        let why = refused(text);
+        assert!(why.contains(element) && why.contains(reason), "{text}\n{why}");
     }
 }

@@ -1,5 +1,5 @@
-//! Processors without an operating system: C that needs no library, with a Makefile for the cross compiler and a program that tries it on a pcap file, under
-//! QEMU's user emulation. A new processor is a line in [`CORES`] and one in [`super::ALL`].
+//! Processors without an operating system: C that needs no library, with a Makefile for the cross compiler and a program that tries it on pcap files, under
+//! QEMU's user emulation. Configurations are one program; devices are its inputs and outputs. A new processor is a line in [`CORES`] and one in [`super::ALL`].
 
 use super::walk::{Rules, Walked, fault, walk};
 use super::{File, Options, Target};
@@ -44,13 +44,18 @@ const CORES: [Core; 4] = [
 ];
 
 const ADMITS: &[&str] = &[
-    "filters, and NetIL modules that push packets on",
+    "filters, NetIL modules that push packets on, and Click configurations between devices: a function per element",
     "packets read, written, and made longer or shorter at both ends; values of up to 128 bits",
-    "read-only sets, switches, subroutines, loops, checksums, hashes, searches and copies of bytes",
+    "read-only sets, switches, subroutines, loops, checksums, CRCs, hashes, searches and copies of bytes",
+    "tables with keys of up to 128 bits: exact ones change and time out, others are constants but for their values",
     "data, shared and initialised memory of up to 16 MiB, in static memory as the init handler left it; info memory, random numbers, times of arrival",
 ];
-const REFUSES: &[&str] =
-    &["tables, timers, coprocessors", "packets made, copied, given up or held; pull handlers", "more than 16,384 operations and branches"];
+const REFUSES: &[&str] = &[
+    "timers, coprocessors; more than 1 GiB of tables in one program",
+    "packets made, copied, given up or held; pull handlers",
+    "more than 16,384 operations and branches in one program",
+    "of configurations: sources other than devices, Script, shaping, elements on the pulled side, elements that share tables or memory",
+];
 const FILES: &str = "program.c and netvm.h (the program, without a library), main.c (tries it on a pcap file), Makefile";
 
 pub(super) const AARCH64: Target = target::<0>("64-bit Arm without an operating system: C for a cross compiler");

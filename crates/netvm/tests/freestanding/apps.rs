@@ -71,7 +71,8 @@ pub fn played(target: &Target, application: &Application, inputs: &Inputs, name:
             ["dropped", _, "discarded"] => {}
             ["dropped", element, reason] => {
                 // Elements without a name of their own have their class's.
-                let element = element.split('@').next().unwrap_or_default();
+                let class = || &application.application().instances.iter().find(|i| i.name == element).expect("an element").class;
+                let element = if element.contains('@') { class() } else { element };
                 *played.drops.entry((element.to_owned(), reason.to_owned())).or_default() += 1;
             }
             ["data" | "table", ..] => {}

@@ -101,6 +101,11 @@ impl Core<'_> {
             Helper::Inside => self.inside(Space::Packet, &arg(0), &arg(1), site),
             Helper::Checksum => run() + &format!("{v:?} = 0xffff ^ nv_sum(nv_p(r) + {}, {});", arg(0), arg(1)),
             Helper::ChecksumValid => run() + &format!("{v:?} = nv_sum_right(nv_p(r) + {}, {});", arg(0), arg(1)),
+            Helper::CrcPacket(kind) => run() + &crc(v, *kind, &format!("nv_p(r) + {}", arg(0)), &arg(1))?,
+            Helper::Crc(kind) => {
+                let bytes: Vec<String> = [24, 16, 8, 0].iter().map(|by| format!("(uint8_t)({} >> {by})", arg(0))).collect();
+                crc(v, *kind, &format!("(const uint8_t[]){{ {} }}", bytes.join(", ")), "4")?
+            }
             Helper::ChecksumAdd => format!("{v:?} = 0xffff ^ nv_fold({} + ({} & 0xffff));", complement(arg(0)), arg(1)),
             Helper::ChecksumSub => format!("{v:?} = 0xffff ^ nv_fold({} + {});", complement(arg(0)), complement(arg(1))),
             Helper::Hash if !args.is_empty() => {
@@ -196,6 +201,32 @@ impl Core<'_> {
     }
 }
 
+/// What an operation is called that there is no C for.
+fn lacking(helper: Helper, op: &Op) -> String {
+    let what = match helper {
+        Helper::SendCopy(_) => "copies of packets",
+        Helper::Create => "packets that the program makes",
+        Helper::Delete => "packets that are given up on the way",
+        Helper::Hold | Helper::Take => "packets that wait in the program",
+        Helper::Receive(_) => "packets that the program asks for",
+        Helper::SetTimer(_) => "timers",
+        Helper::CoproIn(..) | Helper::CoproOut(..) | Helper::CoproInvoke(..) | Helper::CoproShow(_) => "coprocessors",
+        _ => return format!("'{op}'"),
+    };
+    what.to_owned()
+}
+
+/// `netil::digest::crc`.
+fn crc(v: Value, kind: u8, bytes: &str, len: &str) -> Option<String> {
+    let (polynomial, mask) = match kind {
+        0 => ("0xedb88320u", "0xffffffffu"),
+        1 => ("0x8408u", "0xffffu"),
+        2 => ("0x82f63b78u", "0xffffffffu"),
+        _ => return None,
+    };
+    Some(format!("{v:?} = {mask} ^ nv_crc({polynomial}, {mask}, {bytes}, {len});"))
+}
+
 impl Form for Core<'_> {
     fn len(&self) -> &'static str {
         "r->len"
@@ -289,9 +320,9 @@ impl Form for Core<'_> {
             Op::Random(site) => {
                 format!("{v:?} = nv_random(number, {}u, {:#x}u);", u64::from(*site) << 2 | scalar.func.kind as u64, self.seed)
             }
-            Op::Helper(_, _, site) => self.helper(scalar, v, op).ok_or_else(|| {
+            Op::Helper(helper, _, site) => self.helper(scalar, v, op).ok_or_else(|| {
                 self.refused.set(Some(*site));
-                Unsupported(format!("'{op}'"))
+                Unsupported(lacking(*helper, op))
             })?,
             other => return Err(Unsupported(format!("'{other}'"))),
         })

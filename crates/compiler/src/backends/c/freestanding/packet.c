@@ -75,6 +75,17 @@ NV_INLINE uint32_t nv_scan(const struct nv_run *r, unsigned size, uint32_t at, u
     return UINT32_MAX;
 }
 
+/* A CRC whose bits are reflected, without the last complement. */
+__attribute__((unused)) static uint32_t nv_crc(uint32_t polynomial, uint32_t crc, const uint8_t *p, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        crc ^= p[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? polynomial : 0);
+    }
+    return crc;
+}
+
 /* The random number of a place in a handler for a packet. */
 NV_INLINE uint32_t nv_random(uint64_t number, uint64_t place, uint64_t seed)
 {
