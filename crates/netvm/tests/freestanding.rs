@@ -7,8 +7,9 @@ mod support;
 #[path = "freestanding/apps.rs"]
 mod apps;
 
+use netvm::engines;
 use netvm::netil::{Verified, arbitrary, asm, verify};
-use netvm::scripts::scenarios::Config;
+use netvm::scripts::scenarios::{self, Config};
 use netvm::targets::{self, Options};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -93,6 +94,44 @@ fn what_is_not_for_them_is_refused_with_a_reason() {
     assert!(why.contains("actions are XDP's"), "{why}");
 }
 
+/// Each target does what the interpreter does.
+fn alike(config: &Config, parameters: &BTreeMap<String, String>, inputs: &apps::Inputs, name: &str) {
+    let application = apps::read(config, parameters);
+    let wanted = apps::played_by(&engines::ALL[0], config, parameters, inputs, name);
+    for target in tried() {
+        let got = apps::played(target, &application, inputs, name).unwrap_or_else(|why| panic!("{why}"));
+        got.must_be(&wanted, &format!("{name} on {}", target.name));
+    }
+}
+
+/// The scenarios of a configuration hold: what leaves and what is dropped.
+fn hold(config: &str) {
+    std::env::set_current_dir(apps::apps().join("..")).expect("the folder");
+    let (mut held, folder) = (0, apps::apps().join(config).with_file_name("tests"));
+    for entry in std::fs::read_dir(folder).expect("the scenarios") {
+        let file = entry.expect("a file").path();
+        let text = std::fs::read_to_string(&file).expect("text");
+        for (n, scenario) in scenarios::parse(&file, &text).unwrap_or_else(|wrong| panic!("{wrong}")).iter().enumerate() {
+            if !matches!(&scenario.config, Config::File(path) if path.ends_with(config)) {
+                continue;
+            }
+            let application = apps::read(&scenario.config, &scenario.parameters);
+            let plain = |all: &Vec<scenarios::Timed>| all.iter().map(|packet| (packet.time_ns, packet.bytes.clone())).collect();
+            let inputs = scenario.inputs.iter().map(|(name, all)| (name.clone(), plain(all))).collect();
+            let wanted = scenario.outputs.iter().filter(|(_, all)| !all.is_empty());
+            let wanted = wanted.map(|(device, all)| (device.clone(), all.iter().map(|packet| packet.bytes.clone()).collect())).collect();
+            let wanted = apps::Played { outputs: wanted, drops: scenario.drops.clone() };
+            for target in tried() {
+                let name = format!("{}-{n}", config.replace('/', "-"));
+                let got = apps::played(target, &application, &inputs, &name).unwrap_or_else(|why| panic!("{why}"));
+                got.must_be(&wanted, &format!("{}: scenario {n} on {}", file.display(), target.name));
+            }
+            held += 1;
+        }
+    }
+    assert!(held > 0, "no scenario of {config}");
+}
+
 /// A mixed trace, by devices in turn.
 fn arrivals(seed: u64, devices: &[&str]) -> apps::Inputs {
     let mut inputs: apps::Inputs = devices.iter().map(|device| ((*device).to_owned(), Vec::new())).collect();
@@ -109,7 +148,7 @@ fn configurations() {
         -> IPAddrRewriter(pattern 10.9.0.1-10.9.0.200 - 0 0) -> f :: IPFilter(allow udp, deny all) -> Unstrip(14) -> q :: Queue -> ToDevice(out);
         class[1] -> Queue(5) -> u :: Unqueue -> other :: Queue; class[2] -> Discard;
         s :: RoundRobinSched -> ToDevice(six); other -> s; FromDevice(out) -> back :: Queue -> [1] s;";
-    apps::alike(&Config::Text(text.to_owned()), &BTreeMap::new(), &arrivals(5, &["in", "out"]), "graph");
+    alike(&Config::Text(text.to_owned()), &BTreeMap::new(), &arrivals(5, &["in", "out"]), "graph");
 }
 
 #[test]
@@ -119,13 +158,13 @@ fn the_forward_path_of_the_router() {
     for (_, frame) in inputs.values_mut().flatten() {
         frame[..6].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
     }
-    apps::alike(&Config::File(apps::apps().join("router/forward.click")), &BTreeMap::new(), &inputs, "forward");
+    alike(&Config::File(apps::apps().join("router/forward.click")), &BTreeMap::new(), &inputs, "forward");
 }
 
 #[test]
 fn scenarios_of_the_applications() {
     for config in ["firewall/firewall.click", "router/forward.click", "balancer/balancer.click", "nat/forward.click"] {
-        apps::hold(config);
+        hold(config);
     }
 }
 

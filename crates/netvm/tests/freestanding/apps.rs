@@ -1,8 +1,8 @@
 //! Configurations in C for processors without an operating system: what leaves by each device, and what is dropped where and why.
 
-use super::support::{tried, write};
+use super::support::write;
 use netvm::application::{Application, Reading};
-use netvm::engines;
+use netvm::engines::{self, EngineInfo};
 use netvm::scripts::scenarios::run::{self, Job};
 use netvm::scripts::scenarios::{self, Config};
 use netvm::targets::{Options, Target};
@@ -18,6 +18,21 @@ pub type Inputs = BTreeMap<String, run::Packets>;
 pub struct Played {
     pub outputs: BTreeMap<String, Vec<Vec<u8>>>,
     pub drops: BTreeMap<(String, String), u64>,
+}
+
+impl Played {
+    /// That the other is the same; else the first difference.
+    pub fn must_be(&self, wanted: &Self, what: &str) {
+        assert_eq!(self.drops, wanted.drops, "{what}: what is dropped");
+        let devices = |played: &Self| played.outputs.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(devices(self), devices(wanted), "{what}: devices that packets leave by");
+        for (device, packets) in &wanted.outputs {
+            for (n, (got, wanted)) in self.outputs[device].iter().zip(packets).enumerate() {
+                assert_eq!(got, wanted, "{what}: packet {n} of {device}");
+            }
+            assert_eq!(self.outputs[device].len(), packets.len(), "{what}: packets of {device}");
+        }
+    }
 }
 
 pub fn apps() -> PathBuf {
@@ -99,57 +114,17 @@ pub fn read(config: &Config, parameters: &BTreeMap<String, String>) -> Applicati
     Application::read(&name, &text, &reading).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What the interpreter does.
-pub fn interpreted(config: &Config, parameters: &BTreeMap<String, String>, inputs: &Inputs, name: &str) -> Played {
+/// What an engine does.
+pub fn played_by(engine: &EngineInfo, config: &Config, parameters: &BTreeMap<String, String>, inputs: &Inputs, name: &str) -> Played {
     let elements = if let Config::File(file) = config { vec![file.with_file_name("elements")] } else { Vec::new() };
     let folder = std::env::temp_dir().join(format!("netvm-freestanding-{}-{name}", std::process::id()));
     let (files, inputs) = (BTreeMap::new(), inputs.clone());
     let job = Job { config, parameters, elements: &elements, files: &files, inputs, captures: vec![], texts: vec![], calls: &[] };
-    let interpreter = engines::find("interp").expect("an engine");
-    let found = run::run(&job, interpreter, engines::Settings::default(), &folder).unwrap_or_else(|error| panic!("{error}"));
+    let found = run::run(&job, engine, engines::Settings::default(), &folder).unwrap_or_else(|error| panic!("{error}"));
     std::fs::remove_dir_all(&folder).expect("the folder");
     let outputs = found.outputs.iter().filter(|(_, all)| !all.is_empty());
     Played {
         outputs: outputs.map(|(name, all)| (name.clone(), all.iter().map(|(_, bytes)| bytes.clone()).collect())).collect(),
         drops: scenarios::drops(&found),
     }
-}
-
-/// Each target does what the interpreter does.
-pub fn alike(config: &Config, parameters: &BTreeMap<String, String>, inputs: &Inputs, name: &str) {
-    let application = read(config, parameters);
-    let wanted = interpreted(config, parameters, inputs, name);
-    for target in tried() {
-        let got = played(target, &application, inputs, name).unwrap_or_else(|why| panic!("{why}"));
-        assert_eq!(got, wanted, "{name} on {}", target.name);
-    }
-}
-
-/// The scenarios of a configuration hold: what leaves and what is dropped.
-pub fn hold(config: &str) {
-    std::env::set_current_dir(apps().join("..")).expect("the folder");
-    let (mut held, folder) = (0, apps().join(config).with_file_name("tests"));
-    for entry in std::fs::read_dir(folder).expect("the scenarios") {
-        let file = entry.expect("a file").path();
-        let text = std::fs::read_to_string(&file).expect("text");
-        for (n, scenario) in scenarios::parse(&file, &text).unwrap_or_else(|wrong| panic!("{wrong}")).iter().enumerate() {
-            if !matches!(&scenario.config, Config::File(path) if path.ends_with(config)) {
-                continue;
-            }
-            let application = read(&scenario.config, &scenario.parameters);
-            let plain = |all: &Vec<scenarios::Timed>| all.iter().map(|packet| (packet.time_ns, packet.bytes.clone())).collect();
-            let inputs = scenario.inputs.iter().map(|(name, all)| (name.clone(), plain(all))).collect();
-            let wanted = scenario.outputs.iter().filter(|(_, all)| !all.is_empty());
-            let wanted = wanted.map(|(device, all)| (device.clone(), all.iter().map(|packet| packet.bytes.clone()).collect())).collect();
-            let wanted = Played { outputs: wanted, drops: scenario.drops.clone() };
-            for target in tried() {
-                let name = format!("{}-{n}", config.replace('/', "-"));
-                let got = played(target, &application, &inputs, &name).unwrap_or_else(|why| panic!("{why}"));
-                assert_eq!(got.drops, wanted.drops, "{}: scenario {n} on {}", file.display(), target.name);
-                assert_eq!(got.outputs, wanted.outputs, "{}: scenario {n} on {}", file.display(), target.name);
-            }
-            held += 1;
-        }
-    }
-    assert!(held > 0, "no scenario of {config}");
 }
