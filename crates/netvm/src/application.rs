@@ -173,6 +173,15 @@ impl Application {
         targets::make_xdp(&self.application, interfaces, world).map_err(|faults| self.drawn(faults))
     }
 
+    /// The configuration as files for a target.
+    ///
+    /// # Errors
+    /// What has no counterpart there, drawn where it is declared.
+    pub fn build(&self, target: &targets::Target, options: &targets::Options) -> Result<Vec<targets::File>, Error> {
+        self.check()?;
+        (target.configuration)(&self.application, options, &|faults| self.drawn(faults))
+    }
+
     fn drawn(&self, faults: Vec<Fault>) -> Error {
         let faults = Diagnostics(faults.into_iter().map(|fault| self.fault(fault)).collect());
         Error::Configuration(drawn_in(&self.sources, faults))

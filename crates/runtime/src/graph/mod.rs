@@ -57,6 +57,7 @@ pub use native::{Ctx, DeviceStats, Native, NativeClass, Replay, Setup, Task};
 pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
 pub use plane::{ControlPlane, Planes};
+pub use program::seed_of;
 pub use stats::{LinkedStats, NodeStats, Stats};
 pub(crate) use text::seconds;
 
@@ -69,7 +70,7 @@ use netil::engine::Engine;
 use netil::module::Table as Declaration;
 use netil::pool::Pool;
 use netil::tables::Table;
-use program::{Program, Shared, Together, seed_of};
+use program::{Program, Shared, Together};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;

@@ -80,7 +80,7 @@ fn asks(program: &Verified) -> bool {
 }
 
 /// The seed of an instance's random numbers and hashes.
-pub(super) fn seed_of(settings: &Settings, index: usize) -> u64 {
+pub fn seed_of(settings: &Settings, index: usize) -> u64 {
     settings.seed ^ (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
