@@ -211,7 +211,7 @@ fn make(
     Graph::new(application, &factories, settings, host)
 }
 
-/// What has been compiled: elements whose programs are equal share their code.
+/// What has been compiled: elements whose programs are equal but for their names share their code.
 #[derive(Default)]
 struct Compiled {
     /// By how many instructions there are, which few programs have in common that are not equal.
@@ -227,7 +227,7 @@ impl Compiled {
         let module = program.module();
         let size = [HandlerKind::Init, HandlerKind::Push, HandlerKind::Pull].map(|kind| module.handler(kind).map_or(0, |h| h.code.len()));
         let alike = self.engines.entry(size.iter().sum()).or_default();
-        if let Some(known) = alike.iter().find(|engine| engine.program().module() == module) {
+        if let Some(known) = alike.iter().find(|engine| engine.program().module().is_equal_but_for_name(module)) {
             return Ok(known.another());
         }
         let engine = compile(Arc::clone(program))?;
@@ -268,5 +268,27 @@ fn calling(element: &mut click::graph::Element, told: bool) {
     let calls = |argument: &String| ["COUNT_CALL", "BYTE_COUNT_CALL"].iter().any(|word| argument.trim_start().starts_with(word));
     if element.class == "Counter" && (told || element.arguments.iter().any(calls)) {
         element.class = "CallingCounter".to_owned();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_that_differ_in_their_names_share_code() {
+        let verified = |name: &str, data: u32| {
+            let text = format!("segment .metadata .netpe_name {name} .datamem_size {data} ends segment .push pop ret ends");
+            Arc::new(netil::verify(netil::asm::assemble(&text, "t").unwrap()).unwrap())
+        };
+        let (mut compiled, mut count) = (Compiled::default(), 0);
+        for program in [verified("one", 4), verified("other", 4), verified("one", 8)] {
+            let engine = compiled.make(&program, |program| {
+                count += 1;
+                Ok(Box::new(netil::Interpreter::new(program)))
+            });
+            assert_eq!(engine.unwrap().program().module().data_size, program.module().data_size);
+        }
+        assert_eq!(count, 2);
     }
 }

@@ -79,8 +79,9 @@ use timers::Timers;
 
 /// How often a packet may be led back.
 pub const MAX_ROUNDS: u8 = 16;
-/// The longest path that a packet is pulled through.
-const MAX_PULL_DEPTH: u32 = 256;
+/// The longest path that a packet is pulled through: each element of it takes 2 to 3 KiB of stack, and its code up to 2 KiB more
+/// (`MAX_PULL_STACK` of jit); together they fit into a thread's 1 MiB.
+const MAX_PULL_DEPTH: u32 = 128;
 
 /// A stream of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +105,11 @@ pub trait Host {
     /// Waits so long, or until something interrupts.
     fn sleep(&mut self, nanoseconds: u64) {
         let _ = nanoseconds;
+    }
+
+    /// True once the run is to end: elements that are not made yet are not made then, as compiling large ones takes long.
+    fn stops(&self) -> bool {
+        false
     }
 }
 
@@ -293,6 +299,9 @@ impl Graph {
         let mut faults = Vec::new();
         let mut nodes = Vec::new();
         for (index, (instance, (outputs, inputs))) in application.instances.iter().zip(ends(application)).enumerate() {
+            if host.stops() {
+                return Err(vec![Fault { instance: index, message: "it was not made, as the run is to end".to_owned() }]);
+            }
             let pulled = (0..inputs.len()).map(|port| kinds.input_is_pull(index, port)).collect();
             let mut node = Node::empty(instance, pulled, inputs, outputs);
             // Those of native elements are in their bodies, where they may have been changed.

@@ -21,8 +21,6 @@ use netil::table::Op;
 
 /// Writes an element of a graph; what it found the program to need.
 type WriteElement = fn(&mut Lower<'_>, &Parts) -> Lowered<(Pipeline, Needs)>;
-/// Calls a method of an extern object.
-type Method = fn(&mut Lower<'_>, &Expr, (&str, &str), Args<'_>, &Expr) -> Lowered<Called>;
 
 /// What an architecture is.
 pub(crate) struct Architecture {
