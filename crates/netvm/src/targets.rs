@@ -4,15 +4,20 @@
 //! [`ALL`]: this gives `netvm build`, `netvm targets` and the tests that go over all targets.
 
 mod cores;
+mod walk;
 mod xdp;
 
 use crate::Error;
 use netil::Verified;
+use netil::app::Application;
+use runtime::graph::Fault;
+use std::collections::BTreeMap;
 
 pub use compiler::backends::ebpf::Program as XdpProgram;
 pub use compiler::backends::ebpf::World as XdpWorld;
+pub(crate) use walk::device as device_of;
+pub(crate) use xdp::make as make_xdp;
 pub use xdp::{Action, XdpApplication, XdpLoaded, compile as xdp, load as load_xdp};
-pub(crate) use xdp::{device as device_of, make as make_xdp};
 
 /// A kind of machine that programs are built for.
 pub struct Target {
@@ -28,6 +33,8 @@ pub struct Target {
     pub refuses: &'static [&'static str],
     /// Builds.
     pub build: fn(&Verified, &Options) -> Result<Vec<File>, Error>,
+    /// Builds a configuration; faults become an error that shows where they are.
+    pub(crate) configuration: fn(&Application, &Options, &dyn Fn(Vec<Fault>) -> Error) -> Result<Vec<File>, Error>,
 }
 
 /// What is built.
@@ -52,6 +59,8 @@ pub struct Options {
     pub accept: Option<Action>,
     /// What is done with packets that are rejected or dropped, or whose handler traps.
     pub reject: Option<Action>,
+    /// The interfaces of a configuration's devices, by their indices.
+    pub interfaces: BTreeMap<String, u32>,
 }
 
 /// All of them.

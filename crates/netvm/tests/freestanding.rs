@@ -4,8 +4,14 @@
 #[path = "freestanding/support.rs"]
 mod support;
 
+#[path = "freestanding/apps.rs"]
+mod apps;
+
+use netvm::engines;
 use netvm::netil::{Verified, arbitrary, asm, verify};
+use netvm::scripts::scenarios::{self, Config};
 use netvm::targets::{self, Options};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use support::{ran, trace, tried, wanted};
 
@@ -56,6 +62,22 @@ fn made_up_programs() {
     assert!(tried().is_empty() || made > 0, "{refused:#?}");
 }
 
+/// Tables of each kind, with entries from the start, changed and counted by packets; exact ones time
+/// out, and are too small for all that comes.
+#[test]
+fn tables_of_each_kind() {
+    let text = include_str!("freestanding/tables.netil");
+    let program = assembled(text);
+    let packets: Vec<Vec<u8>> = (0..600u32)
+        .map(|n| {
+            let key = n.wrapping_mul(0x9e37_79b9) >> 7;
+            let few = (key % 23) as u8;
+            [&[(n % 7) as u8, few, (key >> 8) as u8, (key >> 16) as u8][..], &key.to_be_bytes(), &[0; 56]].concat()
+        })
+        .collect();
+    agree("tables", &program, &packets).expect("tables are admitted");
+}
+
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }
@@ -65,9 +87,106 @@ fn what_is_not_for_them_is_refused_with_a_reason() {
     let octeon = targets::find("octeon").expect("a target");
     let program = assembled("segment .push\n pop\n push 0\n pkt.hold\n push 0\n ret\nends\n");
     let why = (octeon.build)(&program, &Options::default()).expect_err("packets are held").to_string();
-    assert!(why.contains("octeon") && why.contains("no C for"), "{why}");
+    assert!(why.contains("octeon") && why.ends_with("'pkt.hold' (test.netil:4): no C for packets that wait in the program"), "{why}");
     let drop = "drop".parse().expect("an action");
     let filter = assembled("segment .push\n pop\n push 1\n ret\nends\n");
     let why = (octeon.build)(&filter, &Options { accept: Some(drop), ..Options::default() }).expect_err("actions are XDP's").to_string();
     assert!(why.contains("actions are XDP's"), "{why}");
+}
+
+/// Each target does what the interpreter does.
+fn alike(config: &Config, parameters: &BTreeMap<String, String>, inputs: &apps::Inputs, name: &str) {
+    let application = apps::read(config, parameters);
+    let wanted = apps::played_by(&engines::ALL[0], config, parameters, inputs, name);
+    for target in tried() {
+        let got = apps::played(target, &application, inputs, name).unwrap_or_else(|why| panic!("{why}"));
+        got.must_be(&wanted, &format!("{name} on {}", target.name));
+    }
+}
+
+/// The scenarios of a configuration hold: what leaves and what is dropped.
+fn hold(config: &str) {
+    std::env::set_current_dir(apps::apps().join("..")).expect("the folder");
+    let (mut held, folder) = (0, apps::apps().join(config).with_file_name("tests"));
+    for entry in std::fs::read_dir(folder).expect("the scenarios") {
+        let file = entry.expect("a file").path();
+        let text = std::fs::read_to_string(&file).expect("text");
+        for (n, scenario) in scenarios::parse(&file, &text).unwrap_or_else(|wrong| panic!("{wrong}")).iter().enumerate() {
+            if !matches!(&scenario.config, Config::File(path) if path.ends_with(config)) {
+                continue;
+            }
+            let application = apps::read(&scenario.config, &scenario.parameters);
+            let plain = |all: &Vec<scenarios::Timed>| all.iter().map(|packet| (packet.time_ns, packet.bytes.clone())).collect();
+            let inputs = scenario.inputs.iter().map(|(name, all)| (name.clone(), plain(all))).collect();
+            let wanted = scenario.outputs.iter().filter(|(_, all)| !all.is_empty());
+            let wanted = wanted.map(|(device, all)| (device.clone(), all.iter().map(|packet| packet.bytes.clone()).collect())).collect();
+            let wanted = apps::Played { outputs: wanted, drops: scenario.drops.clone() };
+            for target in tried() {
+                let name = format!("{}-{n}", config.replace('/', "-"));
+                let got = apps::played(target, &application, &inputs, &name).unwrap_or_else(|why| panic!("{why}"));
+                got.must_be(&wanted, &format!("{}: scenario {n} on {}", file.display(), target.name));
+            }
+            held += 1;
+        }
+    }
+    assert!(held > 0, "no scenario of {config}");
+}
+
+/// A mixed trace, by devices in turn.
+fn arrivals(seed: u64, devices: &[&str]) -> apps::Inputs {
+    let mut inputs: apps::Inputs = devices.iter().map(|device| ((*device).to_owned(), Vec::new())).collect();
+    for (n, (_, frame)) in netvm::io::synth::mixed_trace(seed, 600).into_iter().enumerate() {
+        let time = 1_700_000_000_000_000_000 + n as u64 * 3_000_000;
+        inputs.get_mut(devices[n % devices.len()]).expect("a device").push((time, frame));
+    }
+    inputs
+}
+
+#[test]
+fn configurations() {
+    let text = "FromDevice(in) -> c :: Counter -> class :: Classifier(12/0800, 12/86dd, -) -> Strip(14) -> CheckIPHeader
+        -> IPAddrRewriter(pattern 10.9.0.1-10.9.0.200 - 0 0) -> f :: IPFilter(allow udp, deny all) -> Unstrip(14) -> q :: Queue -> ToDevice(out);
+        class[1] -> Queue(5) -> u :: Unqueue -> other :: Queue; class[2] -> Discard;
+        s :: RoundRobinSched -> ToDevice(six); other -> s; FromDevice(out) -> back :: Queue -> [1] s;";
+    alike(&Config::Text(text.to_owned()), &BTreeMap::new(), &arrivals(5, &["in", "out"]), "graph");
+}
+
+#[test]
+fn the_forward_path_of_the_router() {
+    std::env::set_current_dir(apps::apps().join("..")).expect("the folder");
+    let mut inputs = arrivals(6, &["in"]);
+    for (_, frame) in inputs.values_mut().flatten() {
+        frame[..6].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
+    }
+    alike(&Config::File(apps::apps().join("router/forward.click")), &BTreeMap::new(), &inputs, "forward");
+}
+
+#[test]
+fn scenarios_of_the_applications() {
+    for config in ["firewall/firewall.click", "router/forward.click", "balancer/balancer.click", "nat/forward.click"] {
+        hold(config);
+    }
+}
+
+/// What the reference schedule does otherwise, and what needs another packet or another time, is refused at its element.
+#[test]
+fn configurations_that_are_not_for_them_are_refused() {
+    let octeon = targets::find("octeon").expect("a target");
+    let refused = |text: &str| {
+        let application = apps::read(&Config::Text(text.to_owned()), &BTreeMap::new());
+        application.build(octeon, &Options::default()).expect_err(text).to_string()
+    };
+    for (text, element, reason) in [
+        ("FromDevice(a) -> t :: Tee -> Queue -> ToDevice(b); t[1] -> Discard;", "`t :: Tee`", "no C for copies of packets"),
+        ("FromDevice(a) -> q :: Queue(0) -> ToDevice(b);", "`q :: Queue`", "a queue that holds no packet"),
+        ("FromDevice(a) -> Queue -> s :: Shaper(10) -> ToDevice(b);", "`s :: Shaper`", "it lets packets wait"),
+        ("FromDevice(a) -> Queue -> c :: Counter -> ToDevice(b);", "`c :: Counter`", "packets are pulled through it"),
+        ("FromDevice(a) -> Queue -> u :: Unqueue(2) -> Discard;", "`u :: Unqueue`", "with arguments it is more than a wire"),
+        ("InfiniteSource(LIMIT 1) -> Queue -> ToDevice(b); FromDevice(a) -> Discard;", "InfiniteSource`", "it does not wait for packets"),
+        ("FromDevice(a) -> c :: Counter -> q :: Queue -> Unqueue -> s :: Strip(1) -> p :: Counter -> q;", "", "led back through a queue"),
+        ("FromDevice(a) -> e :: EtherEncap(1, 2:2:2:2:2:2, 3:3:3:3:3:3) -> d :: ToDump(x) ;", "`d :: ToDump`", "it writes to a file"),
+    ] {
+        let why = refused(text);
+        assert!(why.contains(element) && why.contains(reason), "{text}\n{why}");
+    }
 }

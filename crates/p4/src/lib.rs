@@ -157,6 +157,18 @@ pub fn compile(name: &Path, text: &str, reading: Reading<'_>) -> Result<Pipeline
     })
 }
 
+/// Compiles a program for v1model to be an element of a graph: packets come in by its inputs, which are its ports of arrival, and leave by its outputs,
+/// which are its egress ports.
+///
+/// # Errors
+/// What is wrong with it, is not supported, or asks for what the switch around a program does: clones, resubmission, recirculation, digests.
+pub fn compile_element(name: &Path, text: &str, reading: Reading<'_>, inputs: u32, outputs: u32) -> Result<Pipeline, Refused> {
+    on_stack(|| {
+        let (program, sources) = front(name, text, reading)?;
+        lower::lower_element(&program, &sources, inputs, outputs).map_err(|fault| Refused { sources, faults: vec![*fault] })
+    })
+}
+
 /// What a controller needs to know of a program of any architecture.
 ///
 /// # Errors

@@ -119,6 +119,21 @@ pub enum Match {
     Selector,
 }
 
+impl Match {
+    /// Its name in programs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Lpm => "lpm",
+            Self::Ternary => "ternary",
+            Self::Range => "range",
+            Self::Optional => "optional",
+            Self::Selector => "selector",
+        }
+    }
+}
+
 /// A key of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyMeta {
@@ -257,6 +272,9 @@ pub struct ProfileMeta {
 /// The position in a group's key under which its size is found.
 pub const GROUP_SIZE: u32 = u32::MAX;
 
+/// The most members of a multicast group of an element.
+pub const GROUP_POSITIONS: usize = 1 << 16;
+
 /// A value set of a parser: a ternary table of the module, without values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetMeta {
@@ -319,4 +337,7 @@ pub struct Pipeline {
     pub last_port: u32,
     /// What it tells, if it was compiled for tracing.
     pub marks: Option<crate::marks::Marks>,
+    /// Of a program that is an element: the module's table of multicast groups. Key: 16 bits the group, 16 bits a position; value: 16 bits each,
+    /// egress port and replication id.
+    pub groups: Option<u32>,
 }

@@ -4,7 +4,8 @@ use super::shared::EngineArg;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use netvm::Settings;
-use netvm::p4::{Digest, Pipeline, Switch, shadowed, stf};
+use netvm::p4::{Digest, Pipeline, Port, Switch, shadowed, stf};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// How a P4 program is read.
@@ -28,6 +29,12 @@ impl ReadingArgs {
     /// Compiles a program.
     pub(crate) fn load(&self, path: &Path) -> Outcome<Pipeline> {
         Ok(netvm::p4::load(path, &self.folders, &self.defines())?)
+    }
+
+    /// The configuration in which a program is the only element between devices.
+    pub(crate) fn between(&self, program: &Path, entries: Option<&Path>, ports: &BTreeMap<u16, Port>) -> String {
+        let defines = self.defines();
+        netvm::p4::Devices { program, entries, folders: &self.folders, defines: &defines, ports }.configuration()
     }
 
     /// Compiles a program that tells what it does.

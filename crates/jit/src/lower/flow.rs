@@ -2,6 +2,7 @@
 
 use super::{Lower, Place, Shape, args, constant, trusted};
 use crate::JitError;
+use crate::calls::leaves_packet;
 use crate::frame::{self, exit};
 use compiler::NATIVE;
 use compiler::mir::Call;
@@ -421,7 +422,8 @@ impl Lower<'_> {
         if effects.traps {
             self.trap_of_call(result, site);
         }
-        if effects.geometry {
+        // A chain may have an exchange buffer do it, and the packet then lies elsewhere in its slot.
+        if helper.needs_packet() && !leaves_packet(helper) {
             self.reload_packet();
         }
         Ok(match ty {

@@ -2,6 +2,7 @@
 
 pub mod commands;
 mod control;
+pub(crate) mod element;
 mod follow;
 mod meters;
 mod profiles;
@@ -11,6 +12,7 @@ pub mod stf;
 mod switch;
 mod values;
 
+pub use element::{Devices, Port};
 pub use follow::{Event, Pass};
 pub use meters::Rate;
 pub use p4::crc::Parameters;

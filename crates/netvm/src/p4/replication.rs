@@ -2,7 +2,7 @@
 //!
 //! Source: BMv2, `docs/simple_switch.md`, and the commands of its simple_switch_CLI.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a mirrored packet goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,5 +36,18 @@ impl Replication {
         let nodes = self.groups.get(&group).into_iter().flatten().filter_map(|n| self.nodes.get(*n));
         let of_nodes = nodes.flat_map(|node| node.ports.iter().map(|port| (node.rid, *port)));
         of_nodes.chain(self.group_copies.get(&group).into_iter().flatten().copied()).collect()
+    }
+
+    /// The numbers of all groups.
+    pub fn all_groups(&self) -> BTreeSet<u32> {
+        self.groups.keys().chain(self.group_copies.keys()).copied().collect()
+    }
+
+    pub fn has_groups(&self) -> bool {
+        !self.groups.is_empty() || !self.group_copies.is_empty()
+    }
+
+    pub fn has_sessions(&self) -> bool {
+        !self.sessions.is_empty() || !self.session_copies.is_empty()
     }
 }

@@ -1,12 +1,17 @@
-//! Processors without an operating system: C that needs no library, with a Makefile for the cross compiler and a program that tries it on a pcap file, under
-//! QEMU's user emulation. A new processor is a line in [`CORES`] and one in [`super::ALL`].
+//! Processors without an operating system: C that needs no library, with a Makefile for the cross compiler and a program that tries it on pcap files, under
+//! QEMU's user emulation. Configurations are one program; devices are its inputs and outputs. A new processor is a line in [`CORES`] and one in [`super::ALL`].
 
+use super::walk::{Rules, Walked, fault, walk};
 use super::{File, Options, Target};
 use crate::Error;
-use compiler::backends::c::freestanding;
+use compiler::backends::c::freestanding::{self, Leave, Refused};
+use compiler::mir::Func;
 use compiler::passes;
 use netil::Verified;
+use netil::app::Application;
 use netil::module::{HandlerKind, PortKind};
+use runtime::graph::Fault;
+use std::cell::RefCell;
 use std::fmt::Write as _;
 
 /// A processor, and what makes code for it.
@@ -39,13 +44,18 @@ const CORES: [Core; 4] = [
 ];
 
 const ADMITS: &[&str] = &[
-    "filters, and NetIL modules that push packets on",
+    "filters, NetIL modules that push packets on, and Click configurations between devices: a function per element",
     "packets read, written, and made longer or shorter at both ends; values of up to 128 bits",
-    "read-only sets, switches, subroutines, loops, checksums, hashes, searches and copies of bytes",
+    "read-only sets, switches, subroutines, loops, checksums, CRCs, hashes, searches and copies of bytes",
+    "tables with keys of up to 128 bits: exact ones change and time out, others are constants but for their values",
     "data, shared and initialised memory of up to 16 MiB, in static memory as the init handler left it; info memory, random numbers, times of arrival",
 ];
-const REFUSES: &[&str] =
-    &["tables, timers, coprocessors", "packets made, copied, given up or held; pull handlers", "more than 16,384 operations and branches"];
+const REFUSES: &[&str] = &[
+    "timers, coprocessors; more than 1 GiB of tables in one program",
+    "packets made, copied, given up or held; pull handlers",
+    "more than 16,384 operations and branches in one program",
+    "of configurations: sources other than devices, Script, shaping, elements on the pulled side, elements that share tables or memory",
+];
 const FILES: &str = "program.c and netvm.h (the program, without a library), main.c (tries it on a pcap file), Makefile";
 
 pub(super) const AARCH64: Target = target::<0>("64-bit Arm without an operating system: C for a cross compiler");
@@ -54,7 +64,15 @@ pub(super) const X86_64: Target = target::<2>("x86-64 without an operating syste
 pub(super) const OCTEON: Target = target::<3>("Cavium Octeon+ (big-endian MIPS64 without floating point): C for a cross compiler");
 
 const fn target<const N: usize>(about: &'static str) -> Target {
-    Target { name: CORES[N].name, about, files: FILES, admits: ADMITS, refuses: REFUSES, build: build::<N> }
+    Target {
+        name: CORES[N].name,
+        about,
+        files: FILES,
+        admits: ADMITS,
+        refuses: REFUSES,
+        build: build::<N>,
+        configuration: configuration::<N>,
+    }
 }
 
 fn build<const N: usize>(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
@@ -63,18 +81,102 @@ fn build<const N: usize>(program: &Verified, options: &Options) -> Result<Vec<Fi
     if !options.ports.is_empty() || options.accept.is_some() || options.reject.is_some() {
         return Err(refused("actions are XDP's: main.c says what is done with packets".to_owned()));
     }
-    let func = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).map_err(|why| refused(why.to_string()))?;
-    let (func, _) = func.ok_or_else(|| refused("no push handler".to_owned()))?;
-    let text = freestanding::emit(program, &func).map_err(|why| refused(why.to_string()))?;
-    let lasting = program.module().data_size + program.shared_size();
-    let about = format!("C for {}, {lasting} bytes of memory that lasts", core.compiler);
+    let func = optimised(program).map_err(refused)?;
+    let text = freestanding::emit(program, &func).map_err(|why| refused(told(program, &why)))?;
+    Ok(files(core, text, input(program), &[program]))
+}
+
+fn optimised(program: &Verified) -> Result<Func, String> {
+    let func = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).map_err(|why| why.to_string())?;
+    func.map(|(func, _)| func).ok_or_else(|| "no push handler".to_owned())
+}
+
+/// Why something is refused, with its place.
+fn told(program: &Verified, why: &Refused) -> String {
+    let place = why.site.map(|site| program.place(HandlerKind::Push, site) + ": ");
+    format!("{}{}", place.unwrap_or_default(), why.why)
+}
+
+fn files(core: &Core, text: String, input: u32, programs: &[&Verified]) -> Vec<File> {
+    let lasting: u32 = programs.iter().map(|p| p.module().data_size + p.shared_size()).sum();
+    let tables: usize = programs.iter().map(|p| p.module().tables.len()).sum();
+    let mut about = format!("C for {}, {lasting} bytes of memory that lasts", core.compiler);
+    if tables > 0 {
+        about += &format!(", {tables} tables");
+    }
     let file = |name: &str, text: String, about: &str| File { name: name.to_owned(), bytes: text.into_bytes(), about: about.to_owned() };
-    Ok(vec![
+    vec![
         file("program.c", text, &about),
         file("netvm.h", freestanding::HEADER.to_owned(), "what callers include"),
-        file("main.c", include_str!("cores/main.c").replace("NETVM_INPUT", &input(program).to_string()), "tries it on a pcap file"),
+        file("main.c", include_str!("cores/main.c").replace("NETVM_INPUT", &input.to_string()), "tries it on pcap files"),
         file("Makefile", makefile(core), "make, make run PCAP=FILE"),
-    ])
+    ]
+}
+
+/// What a configuration's devices are to its program: numbers in the order in which they are met.
+#[derive(Default)]
+struct Devices {
+    inputs: RefCell<Vec<String>>,
+    outputs: RefCell<Vec<String>>,
+}
+
+impl Devices {
+    fn input(&self, device: &str) -> Result<u32, String> {
+        let mut inputs = self.inputs.borrow_mut();
+        if inputs.iter().any(|known| known == device) {
+            return Err(format!("another element reads device {device} as well"));
+        }
+        inputs.push(device.to_owned());
+        Ok(inputs.len() as u32 - 1)
+    }
+
+    fn output(&self, device: &str) -> Leave {
+        let mut outputs = self.outputs.borrow_mut();
+        let at = outputs.iter().position(|known| known == device).unwrap_or(outputs.len());
+        if at == outputs.len() {
+            outputs.push(device.to_owned());
+        }
+        Leave::Output(at as u32)
+    }
+}
+
+fn configuration<const N: usize>(app: &Application, _: &Options, drawn: &dyn Fn(Vec<Fault>) -> Error) -> Result<Vec<File>, Error> {
+    let core = &CORES[N];
+    let refused = |instance: usize, why: String| drawn(vec![fault(core.name, instance, why)]);
+    let devices = Devices::default();
+    let end = |class: &str, device: &str| {
+        Ok(match class {
+            "Discard" | "Idle" => Some(Leave::Discard),
+            "ToHost" => Some(devices.output("host")),
+            "ToDevice" => Some(devices.output(device)),
+            _ => None,
+        })
+    };
+    let rules = Rules {
+        target: core.name,
+        called: "a program of its own",
+        entry: &|device| devices.input(device),
+        end: &end,
+        drop: Leave::Discard,
+    };
+    let Walked { instances, elements, ends, entries, .. } = walk(app, &rules).map_err(|fault| drawn(vec![fault]))?;
+    if let Some(n) = instances.iter().find(|n| app.files.iter().any(|(of, _)| *of as usize == **n)) {
+        return Err(refused(*n, "it prints to a file".to_owned()));
+    }
+    let optimised =
+        |(element, n): (&compiler::backends::graph::Element<'_>, &usize)| optimised(element.program).map_err(|why| refused(*n, why));
+    let funcs = elements.iter().zip(&instances).map(optimised).collect::<Result<Vec<_>, _>>()?;
+    let programs: Vec<&Verified> = elements.iter().map(|element| element.program).collect();
+    let linked = freestanding::Application {
+        elements,
+        ends: ends.into_iter().map(|(_, leave)| leave).collect(),
+        entries: entries.into_iter().map(|(_, link)| link).collect(),
+        inputs: devices.inputs.into_inner(),
+        outputs: devices.outputs.into_inner(),
+        seeds: instances.iter().map(|n| runtime::graph::seed_of(&runtime::graph::Settings::default(), *n)).collect(),
+    };
+    let text = freestanding::link(&linked, &funcs).map_err(|why| refused(instances[why.element], told(programs[why.element], &why)))?;
+    Ok(files(core, text, 0, &programs))
 }
 
 /// The first port by which packets come.
@@ -96,7 +198,8 @@ fn makefile(core: &Core) -> String {
     text += "LDFLAGS = -nostdlib -static -no-pie\n\n";
     let _ = writeln!(text, "program: program.o main.o\n\t$(CC) $(CFLAGS) $(LDFLAGS) -o $@ program.o main.o {}\n", core.library);
     text += "program.o main.o: netvm.h Makefile\n\n";
-    text += "run: program\n\t$(EMULATOR) ./program < $(PCAP)\n\n";
+    text += "# PCAP=FILE, or INPUTS='DEVICE=FILE ...' of a configuration with several.\n";
+    text += "run: program\n\t$(EMULATOR) ./program $(INPUTS) $(if $(PCAP),< $(PCAP))\n\n";
     text += "clean:\n\trm -f program program.o main.o\n\n.PHONY: run clean\n";
     text
 }

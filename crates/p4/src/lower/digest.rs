@@ -25,11 +25,12 @@ impl Lower<'_> {
                 }
                 Leaf::Number | Leaf::Valid | Leaf::Next => continue,
             };
-            if group.1 + size > 2000 && group.1.is_multiple_of(16) {
-                self.add_words(data, &std::mem::take(&mut group), sum, inverted);
-            }
             group.0.push((n, leaf));
             group.1 += size;
+            // Short numbers: a number of the whole would be wider than any register.
+            if group.1.is_multiple_of(16) {
+                self.add_words(data, &std::mem::take(&mut group), sum, inverted);
+            }
         }
         if group.1 > 2032 {
             return fault(call.span, "this is too much for a checksum");

@@ -19,6 +19,7 @@ impl Lower<'_> {
     /// Calls an extern function; where its value is.
     pub(super) fn extern_function(&mut self, f: FnId, args: Args<'_>, call: &Expr) -> Lowered<Option<Place>> {
         let name = self.program.functions[f].name.clone();
+        self.inside_graph(&name, call)?;
         match &*name {
             "verify" => self.verify(args, call)?,
             "log_msg" | "assert" | "assume" => {

@@ -7,7 +7,7 @@
 
 use super::{Lower, Lowered};
 use crate::hir::Expr;
-use crate::pipeline::{ArrayMeta, info, meter};
+use crate::pipeline::{ArrayMeta, meter};
 use netil::table::Op;
 
 /// Writes the code that loads or stores 64 bits of a meter.
@@ -68,8 +68,7 @@ impl Lower<'_> {
     /// Adds the tokens of the time that has passed.
     fn refill(&mut self, load: Access<'_>, store: Access<'_>) {
         let elapsed = self.code.temp(64);
-        self.code.push(info::TIME);
-        self.code.w(Op::WiLoad, 48);
+        self.push_time();
         self.code.resize(48, 64);
         load(self, meter::LAST);
         self.code.w(Op::WSubSat, 64);

@@ -121,61 +121,89 @@ pub(crate) struct Lower<'a> {
     /// The standard metadata of v1model, and what its externs ask of the replication engine.
     standard: Place,
     asked: arch::Asked,
+    emitting: packet::Emitting,
+    /// The program is to be an element of a graph.
+    element: Option<arch::Element>,
 }
 
 /// Makes the module and what the control plane knows of it.
 pub(crate) fn lower(program: &Program, sources: &Sources, marks: bool) -> Lowered<Pipeline> {
     let (architecture, parts) = arch::parts(program)?;
-    let nowhere = Place { base: 0, dims: Vec::new(), ty: Type::Void, siblings: [].into() };
-    let mut lower = Lower {
-        program,
-        sources,
-        code: Code::default(),
-        bindings: HashMap::new(),
-        bound: Bound::new(),
-        path: Vec::new(),
-        frames: Vec::new(),
-        exits: Vec::new(),
-        loops: Vec::new(),
-        depth: 0,
-        now: Span::default(),
-        data_size: OUT + SCRATCH,
-        tables: Vec::new(),
-        metas: Vec::new(),
-        known: HashMap::new(),
-        arrays: HashMap::new(),
-        array_metas: Vec::new(),
-        profiles: Vec::new(),
-        profile_actions: Vec::new(),
-        profiles_known: HashMap::new(),
-        sets: Vec::new(),
-        sets_known: HashMap::new(),
-        digests: Vec::new(),
-        crcs: Vec::new(),
-        calculations: 0,
-        direct_meters: HashMap::new(),
-        info_end: 0,
-        info_bytes: 0,
-        marks: None,
-        constants: Vec::new(),
-        crc_tables: HashMap::new(),
-        initial: Vec::new(),
-        architecture,
-        mode: 0,
-        cursor: 0,
-        error: 0,
-        out_len: 0,
-        length: 0,
-        running: HashMap::new(),
-        standard: nowhere,
-        asked: arch::Asked::default(),
-    };
+    let mut lower = Lower::new(program, sources, architecture);
     if marks {
         let at = lower.allot(4 + crate::marks::RECORD, Span::default())?;
         let errors = program.errors.iter().map(ToString::to_string).collect();
         lower.marks = Some(crate::marks::Marks { at, all: Vec::new(), errors });
     }
     lower.whole(&parts)
+}
+
+/// Makes the module of an element with so many inputs and outputs.
+pub(crate) fn lower_element(program: &Program, sources: &Sources, inputs: u32, outputs: u32) -> Lowered<Pipeline> {
+    let (architecture, parts) = arch::parts(program)?;
+    let Some(whole) = architecture.element else {
+        return fault(parts.span, format!("programs for {} run by themselves, and not as elements of a graph", architecture.name));
+    };
+    let mut wanted = arch::Needs::default();
+    loop {
+        let mut lower = Lower::new(program, sources, architecture);
+        lower.element = Some(arch::Element::new(inputs, outputs, wanted));
+        let (pipeline, needs) = whole(&mut lower, &parts)?;
+        if needs == wanted {
+            return Ok(pipeline);
+        }
+        wanted = needs;
+    }
+}
+
+impl<'a> Lower<'a> {
+    fn new(program: &'a Program, sources: &'a Sources, architecture: &'static arch::Architecture) -> Self {
+        Self {
+            program,
+            sources,
+            code: Code::default(),
+            bindings: HashMap::new(),
+            bound: Bound::new(),
+            path: Vec::new(),
+            frames: Vec::new(),
+            exits: Vec::new(),
+            loops: Vec::new(),
+            depth: 0,
+            now: Span::default(),
+            data_size: OUT + SCRATCH,
+            tables: Vec::new(),
+            metas: Vec::new(),
+            known: HashMap::new(),
+            arrays: HashMap::new(),
+            array_metas: Vec::new(),
+            profiles: Vec::new(),
+            profile_actions: Vec::new(),
+            profiles_known: HashMap::new(),
+            sets: Vec::new(),
+            sets_known: HashMap::new(),
+            digests: Vec::new(),
+            crcs: Vec::new(),
+            calculations: 0,
+            direct_meters: HashMap::new(),
+            info_end: 0,
+            info_bytes: 0,
+            marks: None,
+            constants: Vec::new(),
+            crc_tables: HashMap::new(),
+            initial: Vec::new(),
+            architecture,
+            mode: 0,
+            cursor: 0,
+            error: 0,
+            out_len: 0,
+            length: 0,
+            running: HashMap::new(),
+            standard: Place { base: 0, dims: Vec::new(), ty: Type::Void, siblings: [].into() },
+            asked: arch::Asked::default(),
+            emitting: packet::Emitting::default(),
+            element: None,
+        }
+    }
 }
 
 impl Lower<'_> {
@@ -213,20 +241,25 @@ impl Lower<'_> {
     }
 
     fn finish(&mut self, saved: Saved, paths: Paths) -> Lowered<Pipeline> {
-        let handler = share::share(std::mem::take(&mut self.code).finish());
         let port = |name: &str, kind| Port { name: name.to_owned(), kind };
         let (input, output) = (PortKind::PushInput, PortKind::PushOutput);
+        let ports = vec![
+            port("ingress", input),
+            port("egress", input),
+            port("again", input),
+            port("queued", output),
+            port("out", output),
+            port("mirror", output),
+        ];
+        Ok(self.pipeline(saved, paths, ports))
+    }
+
+    fn pipeline(&mut self, saved: Saved, paths: Paths, ports: Vec<Port>) -> Pipeline {
+        let handler = share::share(std::mem::take(&mut self.code).finish());
         let init = self.defaults();
         let module = Module {
             name: "p4".to_owned(),
-            ports: vec![
-                port("ingress", input),
-                port("egress", input),
-                port("again", input),
-                port("queued", output),
-                port("out", output),
-                port("mirror", output),
-            ],
+            ports,
             data_size: self.data_size,
             info_size: self.info_bytes,
             data: std::mem::take(&mut self.constants),
@@ -235,7 +268,7 @@ impl Lower<'_> {
             push: Some(handler),
             ..Module::default()
         };
-        Ok(Pipeline {
+        Pipeline {
             module,
             tables: std::mem::take(&mut self.metas),
             arrays: std::mem::take(&mut self.array_metas),
@@ -249,7 +282,8 @@ impl Lower<'_> {
             paths,
             cpu_port: self.architecture.cpu_port,
             last_port: self.architecture.last_port,
-        })
+            groups: None,
+        }
     }
 
     /// The init handler: default actions, the parameters of checks, and registers that do not begin with 0.

@@ -47,12 +47,17 @@ impl Lower<'_> {
     }
 
     pub(super) fn save(&mut self, saved: &Saved) {
+        self.save_at(saved, Op::WiStore, 0);
+    }
+
+    /// Stores everything in a memory, from that place on.
+    pub(super) fn save_at(&mut self, saved: &Saved, store: Op, from: u32) {
         for (n, leaf) in saved.leaves.iter().enumerate() {
             let bits = Self::bits(saved, n);
             self.code.get(leaf.local);
             self.code.resize(leaf.width, bits);
-            self.code.push(leaf.at);
-            self.code.w(Op::WiStore, bits);
+            self.code.push(from + leaf.at);
+            self.code.w(store, bits);
         }
     }
 
@@ -63,10 +68,15 @@ impl Lower<'_> {
 
     /// Loads what travelled, or only the program's metadata.
     pub(super) fn restore(&mut self, saved: &Saved, only_metadata: bool) {
+        self.restore_at(saved, Op::WiLoad, 0, only_metadata);
+    }
+
+    /// Loads it from a memory, from that place on.
+    pub(super) fn restore_at(&mut self, saved: &Saved, load: Op, from: u32, only_metadata: bool) {
         for (n, leaf) in saved.leaves.iter().enumerate().filter(|(_, l)| l.metadata || !only_metadata) {
             let bits = Self::bits(saved, n);
-            self.code.push(leaf.at);
-            self.code.w(Op::WiLoad, bits);
+            self.code.push(from + leaf.at);
+            self.code.w(load, bits);
             self.code.resize(bits, leaf.width);
             self.code.set(leaf.local);
         }

@@ -48,6 +48,7 @@ const MAX_PULLS: usize = 1024;
 /// are told at the end, and do not change the exit status; a failed init handler does.
 ///
 /// A FILE that ends in .p4 is a P4 program for v1model: ports are numbers, --in PORT=CAPTURE and --out PORT=CAPTURE say what is at them, --entries FILE fills its tables.
+/// With --map PORT=dev:IF or --map PORT=IN,OUT instead, the program is compiled as an element of a graph: faster, on interfaces, on several cores with --place.
 ///
 /// A FILE that ends in .click, or the text behind -e, is a configuration of elements. FromDump and ToDump name their captures themselves;
 /// --map says which captures stand for devices.
@@ -59,6 +60,7 @@ Examples:
   netvm run nat.netil --in lan=lan.pcap --in wan=wan.pcap --out 2=nat.pcap
   netvm run count.nvm --in trace.pcap --stats
   netvm run router.p4 --entries routes.txt --in 0=a.pcap --out 1=b.pcap
+  netvm run router.p4 --entries routes.txt --map 0=dev:eth0 --map 1=dev:eth1
   netvm run router.click --map eth0=in.pcap,out.pcap --stats
   netvm run count --map in=trace.pcap
   netvm run firewall.click --map inside=in.pcap --place rtc:2 --explain-place

@@ -2,15 +2,16 @@
 
 use super::merge::{Arrival, Merge};
 use super::ports::{Outputs, PortFile};
-use super::{Args, refuse_others};
+use super::{Args, configuration, refuse_others};
 use crate::commands::p4;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use netvm::io::LinkType;
+use netvm::io::device::Spec;
 use netvm::netil::exec::ExchangeBuffer;
-use netvm::p4::{Sent, Switch};
+use netvm::p4::{Port, Sent, Switch};
 use p4runtime::Server;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -38,6 +39,9 @@ pub(super) fn numbered(files: &[PortFile], last: u32) -> Outcome<Vec<(u32, PathB
 }
 
 pub(super) fn run(args: &Args, file: &Path) -> Outcome {
+    if !args.maps.is_empty() {
+        return between_devices(args, file);
+    }
     refuse_others(args, file)?;
     let pipeline = args.p4.load(file)?;
     let last = pipeline.last_port;
@@ -59,6 +63,36 @@ pub(super) fn run(args: &Args, file: &Path) -> Outcome {
     tell(args, &counts)?;
     signals.result()?;
     if whole { Ok(()) } else { Err(Failure::told()) }
+}
+
+/// With `--map` the program is an element of a graph, and its ports are the graph's devices.
+fn between_devices(args: &Args, file: &Path) -> Outcome {
+    let with_switch = [
+        ("--in", !args.inputs.is_empty()),
+        ("--out", !args.outputs.is_empty()),
+        ("--then", args.commands.is_some()),
+        ("--digests", args.digests),
+        ("--p4runtime", args.p4runtime.is_some()),
+    ];
+    if let Some((what, _)) = with_switch.iter().find(|(_, given)| *given) {
+        return Err(Failure::usage(format_args!("{what} and --map exclude each other: --in and --out say what is at ports then")));
+    }
+    let ports = args.maps.iter().map(|map| device(map)).collect::<Outcome<BTreeMap<_, _>>>()?;
+    let text = args.p4.between(file, args.entries.as_deref(), &ports);
+    configuration::run(args, None, &text, std::iter::empty())
+}
+
+/// `PORT=IN[,OUT]`, `PORT=,OUT` or `PORT=dev:IF`.
+fn device(map: &str) -> Outcome<(u16, Port)> {
+    let (port, files) = map.split_once('=').ok_or_else(|| Failure::usage(format_args!("expected PORT=IN[,OUT], not '{map}'")))?;
+    let number = port.parse().ok().filter(|n| *n < 511);
+    let number = number.ok_or_else(|| Failure::usage(format_args!("`{port}` is no port of a P4 program; ports are 0 to 510")))?;
+    let port = match (Spec::parse(files), files.split_once(',')) {
+        (Some(_), _) => Port { reads: true, writes: true, is_live: true },
+        (None, Some((input, output))) => Port { reads: !input.is_empty(), writes: !output.is_empty(), is_live: false },
+        (None, None) => Port { reads: true, ..Port::default() },
+    };
+    Ok((number, port))
 }
 
 /// Lets controllers in.

@@ -3,19 +3,24 @@
 //! An architecture makes one module of the parts, with the ports and the places in info memory that [`crate::pipeline`] describes. The replication engine behind it is
 //! the same for all: what a packet's path is called in the program is in [`crate::pipeline::Paths`].
 
+mod element;
 mod psa;
 mod psa_objects;
 mod v1model;
 
+pub(super) use element::{Element, Needs};
 pub(super) use v1model::Asked;
 
 use super::externs::Args;
 use super::place::{Leaf, Place};
 use super::{Lower, Lowered, fault};
 use crate::hir::{Callee, Expr, ExprKind, InstId, Program, Type, TypeInfo};
-use crate::pipeline::{Paths, Saved};
+use crate::pipeline::{Paths, Pipeline, Saved};
 use frontends::diagnostics::Span;
 use netil::table::Op;
+
+/// Writes an element of a graph; what it found the program to need.
+type WriteElement = fn(&mut Lower<'_>, &Parts) -> Lowered<(Pipeline, Needs)>;
 
 /// What an architecture is.
 pub(crate) struct Architecture {
@@ -35,6 +40,8 @@ pub(crate) struct Architecture {
     pub flow: &'static [&'static [(usize, &'static [u8])]],
     /// Writes the code of both halves.
     pub(super) lower: fn(&mut Lower<'_>, &Parts) -> Lowered<(Saved, Paths)>,
+    /// Writes the code of an element of a graph, where programs can be that.
+    pub(super) element: Option<WriteElement>,
     /// Calls an extern function by its name.
     pub(super) function: fn(&mut Lower<'_>, &str, Args<'_>, &Expr) -> Lowered<Called>,
     /// Calls a method of an extern object, by the names of both.
@@ -179,7 +186,7 @@ impl Lower<'_> {
     }
 
     /// One of the package's parts, its parameters at those places.
-    fn run_block(&mut self, parts: &Parts, n: usize, places: &[Option<&Place>]) -> Lowered<()> {
+    pub(super) fn run_block(&mut self, parts: &Parts, n: usize, places: &[Option<&Place>]) -> Lowered<()> {
         let (inst, block) = parts.blocks[n];
         let info = &self.program.blocks[block];
         for (param, place) in info.params.iter().zip(places) {
@@ -203,7 +210,7 @@ impl Lower<'_> {
     }
 
     /// Puts what the deparser emitted in front of the packet.
-    fn put_emitted(&mut self) {
+    pub(super) fn put_emitted(&mut self) {
         self.code.get(self.out_len);
         self.code.op(Op::PktPush);
         self.code.push(0);

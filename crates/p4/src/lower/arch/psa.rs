@@ -37,6 +37,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
         ],
     ],
     lower,
+    element: None,
     function: psa_objects::function,
     method: psa_objects::method,
 };

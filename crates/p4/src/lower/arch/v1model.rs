@@ -28,14 +28,16 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
         (5, &[OTHER, HEADERS]),
     ]],
     lower,
+    element: Some(|lower, parts| lower.v1_element(parts)),
     function,
     method,
 };
 
 /// The values of `instance_type`.
-const PATHS: Paths = Paths { arrived: 0, unicast: 0, multicast: 5, ingress_clone: 1, egress_clone: 2, resubmitted: 6, recirculated: 4 };
+pub(super) const PATHS: Paths =
+    Paths { arrived: 0, unicast: 0, multicast: 5, ingress_clone: 1, egress_clone: 2, resubmitted: 6, recirculated: 4 };
 /// The port that drops.
-const DROP_PORT: u32 = 511;
+pub(super) const DROP_PORT: u32 = 511;
 
 /// Locals for what externs ask of the replication engine.
 #[derive(Clone, Copy, Default)]
@@ -183,8 +185,7 @@ impl Lower<'_> {
         self.mark(crate::marks::MarkKind::Dropped, "", parts.span, &[]);
         self.code.op1(Op::PktDrop, DROP_PORT);
         self.code.bind(sent);
-        self.run_block(parts, 5, &[None, Some(headers)])?;
-        self.put_emitted();
+        self.deparse(parts, 5, &[None, Some(headers)])?;
         self.save(saved);
         self.tell()?;
         self.code.op1(Op::PktSend, ports::OUT);

@@ -1,9 +1,9 @@
 
-/* A packet on its way through the handler. */
+/* A packet on its way. */
 struct nv_run {
     uint8_t *buffer;
-    uint32_t size, at, len, missing, front, moved;
-    uint64_t time_ns, number;
+    uint32_t size, at, len, missing, front, moved, rounds;
+    uint64_t time_ns;
 };
 
 NV_INLINE uint8_t *nv_p(const struct nv_run *r)
@@ -11,10 +11,10 @@ NV_INLINE uint8_t *nv_p(const struct nv_run *r)
     return r->buffer + r->at;
 }
 
-NV_INLINE void nv_end(struct netvm_packet *k, const struct nv_run *r, enum netvm_end end, uint32_t value, uint32_t site)
+NV_INLINE void nv_end(struct netvm_packet *k, const struct nv_run *r, enum netvm_end end, uint32_t element, uint32_t value, uint32_t site)
 {
     k->at = r->at, k->len = r->len, k->wire_len = r->len + r->missing, k->time_ns = r->time_ns;
-    k->end = end, k->value = value, k->site = site;
+    k->end = end, k->element = element, k->value = value, k->site = site;
 }
 
 /* Takes the price of so many bytes; false if that is more than is left. */
@@ -75,10 +75,21 @@ NV_INLINE uint32_t nv_scan(const struct nv_run *r, unsigned size, uint32_t at, u
     return UINT32_MAX;
 }
 
-/* The random number of a place in a handler for a packet. */
-NV_INLINE uint32_t nv_random(uint64_t number, uint64_t place)
+/* A CRC whose bits are reflected, without the last complement. */
+__attribute__((unused)) static uint32_t nv_crc(uint32_t polynomial, uint32_t crc, const uint8_t *p, uint32_t n)
 {
-    uint64_t z = number * 0x9e3779b97f4a7c15u ^ place * 0xd1b54a32d192ed03u;
+    for (uint32_t i = 0; i < n; i++) {
+        crc ^= p[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? polynomial : 0);
+    }
+    return crc;
+}
+
+/* The random number of a place in a handler for a packet. */
+NV_INLINE uint32_t nv_random(uint64_t number, uint64_t place, uint64_t seed)
+{
+    uint64_t z = seed ^ number * 0x9e3779b97f4a7c15u ^ place * 0xd1b54a32d192ed03u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return (uint32_t)(z ^ z >> 31);
