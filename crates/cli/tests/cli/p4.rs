@@ -67,12 +67,12 @@ fn what_a_program_cannot_mean_is_a_warning() {
     let program = dir.write("idle.p4", &text.replace("register<bit<32>>(4) sums;", "register<bit<32>>(4) sums; action idle() {}"));
     let told = run_args(&["check", &program]);
     assert_eq!((told.status, told.out.as_str()), (0, ""));
-    for wanted in ["warning: the action `idle` is never used", "idle.p4:21:39", "^^^^", "no table has it, and nothing calls it"] {
+    for wanted in ["warning: the action `idle` is never used", "idle.p4:20:39", "^^^^", "no table has it, and nothing calls it"] {
         assert!(told.err.contains(wanted), "{wanted}: {}", told.err);
     }
     let json = run_args(&["check", &program, "--json"]).good();
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    let expected = serde_json::json!([{"file": program, "line": 21, "column": 39, "message": "the action `idle` is never used"}]);
+    let expected = serde_json::json!([{"file": program, "line": 20, "column": 39, "message": "the action `idle` is never used"}]);
     assert_eq!(json["warnings"], expected);
     let entries = dir.write("entries.txt", "add known src:00:00:00:00:00:02 NoAction()\nadd unknown src:1 NoAction()\n");
     assert!(run_args(&["check", &program, "--entries", &entries]).bad(1).contains("line 2: there is no table `unknown`"));
@@ -134,4 +134,23 @@ fn a_program_between_devices_sends_what_it_sends_between_captures() {
     assert!(refused(&["--map", "x=a.pcap"]).contains("ports are 0 to 510"));
     let learn = format!("{FOLDER}learn.p4");
     assert!(run_args(&["run", &learn, "--map", &ports[0]]).bad(1).contains("`digest` needs the switch around a program"));
+}
+
+#[test]
+fn a_program_is_drawn() {
+    let dir = Dir::new("p4-graph");
+    let program = format!("{FOLDER}forward.p4");
+    let (svg, dot) = (dir.file("a.svg"), dir.file("a.dot"));
+    run_args(&["graph", &program, "-o", &svg]).good();
+    let picture = std::fs::read_to_string(&svg).expect("the picture");
+    for wanted in ["<svg ", ">parser Read<", ">control In<", ">table routes<", ">accept<", ">0x800<", "extract"] {
+        assert!(picture.contains(wanted), "{wanted}: {picture}");
+    }
+    run_args(&["graph", &program, "-o", &dot]).good();
+    let text = std::fs::read_to_string(&dot).expect("the graph");
+    assert!(
+        text.starts_with("digraph program {") && text.contains("label=\"parser Read\"") && text.contains("[label=\"0x800\"]"),
+        "{text}"
+    );
+    assert!(run_args(&["graph", &program, "--expand", "-o", &svg]).bad(2).contains("--expand is for configurations"));
 }

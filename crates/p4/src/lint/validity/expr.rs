@@ -58,7 +58,7 @@ impl Walk<'_> {
             self.reports.fine(span);
             return;
         }
-        let header = Header { name: self.name(header), parsed: self.parsed.contains(&place[0]) };
+        let header = Header { id, name: self.name(header), parsed: self.parsed.contains(&place[0]) };
         self.reports.add(span, header, always, without[0].step.as_ref());
         ways.iter_mut().for_each(|way| way.set_valid(id, true));
     }

@@ -185,6 +185,9 @@ impl Walk<'_> {
             if valid {
                 others.iter().for_each(|id| way.set_valid(*id, false));
             }
+            if !valid && way.is_valid(id) {
+                way.pass(Passed::Gone(object.span, id));
+            }
             way.set_valid(id, valid);
             way.forget(&place, &self.zero);
         }
