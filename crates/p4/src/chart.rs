@@ -303,7 +303,7 @@ impl Draw<'_> {
             ExprKind::Hit(table, hit) => (self.table(*table, loose), if *hit { ["hit", "miss"] } else { ["miss", "hit"] }),
             _ => {
                 let text = self.text(condition.span);
-                (self.follow(loose, BoxKind::Plain, &format!("{text} ?"), "", &text), ["yes", "no"])
+                (self.follow(loose, BoxKind::Plain, &format!("{} ?", cut(&text, WIDEST - 2)), "", &text), ["yes", "no"])
             }
         };
         let mut out = self.stmts(yes, vec![(at, labels[0].to_owned())]);

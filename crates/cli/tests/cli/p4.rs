@@ -64,7 +64,7 @@ fn what_a_program_cannot_mean_is_a_warning() {
     let dir = Dir::new("p4-check");
     let text = std::fs::read_to_string(format!("{FOLDER}learn.p4")).unwrap();
     assert_eq!(run_args(&["check", &format!("{FOLDER}learn.p4")]).good(), "");
-    let program = dir.write("idle.p4", &text.replace("register<bit<32>>(4) sums;", "register<bit<32>>(4) sums; action idle() {}"));
+    let program = dir.write("idle.p4", text.replace("register<bit<32>>(4) sums;", "register<bit<32>>(4) sums; action idle() {}"));
     let told = run_args(&["check", &program]);
     assert_eq!((told.status, told.out.as_str()), (0, ""));
     for wanted in ["warning: the action `idle` is never used", "idle.p4:20:39", "^^^^", "no table has it, and nothing calls it"] {
