@@ -4,6 +4,8 @@
 //! [`ALL`]: this gives `netvm build`, `netvm targets` and the tests that go over all targets.
 
 mod cores;
+mod freestanding;
+mod opencl;
 mod walk;
 mod xdp;
 
@@ -64,7 +66,7 @@ pub struct Options {
 }
 
 /// All of them.
-pub const ALL: &[Target] = &[xdp::TARGET, cores::AARCH64, cores::RISCV64, cores::X86_64, cores::OCTEON];
+pub const ALL: &[Target] = &[xdp::TARGET, cores::AARCH64, cores::RISCV64, cores::X86_64, cores::OCTEON, opencl::TARGET];
 
 /// The target with that name.
 pub fn find(name: &str) -> Option<&'static Target> {
