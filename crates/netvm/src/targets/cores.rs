@@ -2,12 +2,11 @@
 //! QEMU's user emulation. Configurations are one program; devices are its inputs and outputs. A new processor is a line in [`CORES`] and one in [`super::ALL`].
 
 use super::freestanding::{input, of_configuration, of_program};
-use super::{File, Options, Target};
+use super::{Drawn, File, Options, Target};
 use crate::Error;
 use compiler::backends::c::freestanding::{HEADER, Language, Text};
 use netil::Verified;
 use netil::app::Application;
-use runtime::graph::Fault;
 use std::fmt::Write as _;
 
 /// A processor, and what makes code for it.
@@ -77,7 +76,7 @@ fn build<const N: usize>(program: &Verified, options: &Options) -> Result<Vec<Fi
     Ok(files(core, text, input(program), &[program]))
 }
 
-fn configuration<const N: usize>(app: &Application, _: &Options, drawn: &dyn Fn(Vec<Fault>) -> Error) -> Result<Vec<File>, Error> {
+fn configuration<const N: usize>(app: &Application, _: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
     let core = &CORES[N];
     let made = of_configuration(core.name, app, Language::C, drawn)?;
     Ok(files(core, made.text, 0, &made.programs))

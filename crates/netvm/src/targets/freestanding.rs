@@ -1,7 +1,7 @@
 //! C of programs and configurations for targets that have no netvm: what processors without an operating system and OpenCL have in common.
 
-use super::Options;
 use super::walk::{Rules, Walked, fault, walk};
+use super::{Drawn, Options};
 use crate::Error;
 use compiler::backends::c::freestanding::{self, Language, Leave, Refused, Text};
 use compiler::mir::Func;
@@ -9,7 +9,7 @@ use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
 use netil::module::{HandlerKind, PortKind};
-use runtime::graph::{Fault, Settings, seed_of};
+use runtime::graph::{Settings, seed_of};
 use std::cell::RefCell;
 
 /// The text of a program.
@@ -78,7 +78,7 @@ pub(super) fn of_configuration<'a>(
     target: &'static str,
     app: &'a Application,
     language: Language,
-    drawn: &dyn Fn(Vec<Fault>) -> Error,
+    drawn: Drawn<'_>,
 ) -> Result<Made<'a>, Error> {
     let refused = |instance: usize, why: String| drawn(vec![fault(target, instance, why)]);
     let devices = Devices::default();

@@ -1,12 +1,11 @@
 //! OpenCL: a kernel whose work items are packets, and a host program in C that runs it on a pcap file.
 
 use super::freestanding::{input, of_configuration, of_program};
-use super::{File, Options, Target};
+use super::{Drawn, File, Options, Target};
 use crate::Error;
 use compiler::backends::c::freestanding::{HEADER, Language, Text};
 use netil::Verified;
 use netil::app::Application;
-use runtime::graph::Fault;
 
 const NAME: &str = "opencl";
 
@@ -33,7 +32,7 @@ fn build(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
     Ok(files(of_program(NAME, program, options, Language::OpenCl)?, input(program)))
 }
 
-fn configuration(app: &Application, _: &Options, drawn: &dyn Fn(Vec<Fault>) -> Error) -> Result<Vec<File>, Error> {
+fn configuration(app: &Application, _: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
     let made = of_configuration(NAME, app, Language::OpenCl, drawn)?;
     if made.inputs > 1 {
         let reason = format!("{} devices that packets come in by; main.c reads one file", made.inputs);
