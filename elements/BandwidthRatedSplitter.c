@@ -1,9 +1,10 @@
 /*
  * BandwidthRatedSplitter(RATE, keywords BURST_DURATION, BURST_BYTES) -- lets so many bytes a second go one way
  *
- * Packets of up to RATE bytes a second leave by output 0, all others by output 1. A token bucket decides: a packet takes a token for each of its bytes, RATE tokens a second come
- * in, and it holds at most BURST_BYTES tokens, or those of BURST_DURATION (20 ms by default), at least one. A packet passes while there is a token, and takes what there is if it is
- * longer. The bucket is full at first. Time is the packets'.
+ * Packets of up to RATE bytes a second leave by output 0, all others by output 1, or are dropped where that is not connected.
+ * A token bucket decides: a packet takes a token for each of its bytes, RATE tokens a second come in, and it holds at most
+ * BURST_BYTES tokens, or those of BURST_DURATION (20 ms by default), at least one. A packet passes while there is a token, and
+ * takes what there is if it is longer. The bucket is full at first. Time is the packets'.
  *
  * Handlers: rate (read, write), RATE in bytes a second; the bucket is full again then.
  *
@@ -11,7 +12,7 @@
  */
 #include <netvm.h>
 
-ELEMENT(BandwidthRatedSplitter, "1/2", "h/h");
+ELEMENT(BandwidthRatedSplitter, "1/1-2", "h/h");
 PARAM_AS(BANDWIDTH, u32, rate, "RATE", REQUIRED);
 PARAM_AS(SECONDS, u64, burst_duration, "BURST_DURATION", KEYWORD(20000000));
 PARAM(u32, burst_size, "BURST_BYTES", KEYWORD(0));

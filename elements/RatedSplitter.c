@@ -1,7 +1,7 @@
 /*
  * RatedSplitter(RATE, keywords BURST_DURATION, BURST_SIZE) -- lets so many packets a second go one way
  *
- * Up to RATE packets a second leave by output 0, all others by output 1. A token bucket decides: each packet takes a token, RATE tokens a second come
+ * Up to RATE packets a second leave by output 0, all others by output 1, or are dropped. A token bucket decides: each packet takes a token, RATE tokens a second come
  * in, and it holds at most BURST_SIZE tokens, or those of BURST_DURATION (20 ms by default), at least one. It is full at first. Time is the
  * packets'.
  *
@@ -11,7 +11,7 @@
  */
 #include <netvm.h>
 
-ELEMENT(RatedSplitter, "1/2", "h/h");
+ELEMENT(RatedSplitter, "1/1-2", "h/h");
 PARAM(u32, rate, "RATE", REQUIRED);
 PARAM_AS(SECONDS, u64, burst_duration, "BURST_DURATION", KEYWORD(20000000));
 PARAM(u32, burst_size, "BURST_SIZE", KEYWORD(0));

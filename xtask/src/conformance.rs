@@ -195,6 +195,12 @@ fn one(path: &Path, work: &Path, tools: &Path) -> io::Result<Result> {
     Ok(judge(&test, went_well, work))
 }
 
+/// The shell that runs scripts: bash where there is one, since some tests print bytes as `\xd4`, which not every `printf` does.
+fn shell_name() -> &'static str {
+    let found = Command::new("bash").args(["-c", "true"]).status().is_ok_and(|status| status.success());
+    if found { "bash" } else { "sh" }
+}
+
 /// Runs a script as clicktest does: every command must succeed. Its streams are the files `stdout` and `stderr`.
 fn shell(script: &str, name: &str, work: &Path, tools: &Path) -> io::Result<bool> {
     let file = work.join(format!(".{name}.sh"));
@@ -203,7 +209,13 @@ fn shell(script: &str, name: &str, work: &Path, tools: &Path) -> io::Result<bool
     let input = fs::File::open(work.join("stdin")).map_or_else(|_| Stdio::null(), Stdio::from);
     let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap_or_default());
     let mut command = Command::new("timeout");
-    command.args(["-k", "1", TIME, "sh", "-e"]).arg(&file).current_dir(work).env("PATH", path).env("rundir", work).env_remove("VALGRIND");
+    command
+        .args(["-k", "1", TIME, shell_name(), "-e"])
+        .arg(&file)
+        .current_dir(work)
+        .env("PATH", path)
+        .env("rundir", work)
+        .env_remove("VALGRIND");
     let mut child = command.stdin(input).stdout(stream("stdout")?).stderr(stream("stderr")?).spawn()?;
     let status = child.wait()?;
     // What a script left running in the background is of the group that `timeout` made.

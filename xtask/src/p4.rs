@@ -1,4 +1,4 @@
-//! p4c's tests held against netvm: the STF tests of programs for v1model in `p4_16_samples` and of the translated ones of `p4_14_samples`; all samples for v1model,
+//! p4c's tests held against netvm: the STF tests of programs for v1model and PSA in `p4_16_samples` and of the translated ones of `p4_14_samples`; all samples for both,
 //! which `netvm check` accepts; and the programs of `p4_16_errors`, which it refuses. What comes out otherwise is listed with the reason in `conformance-p4.txt`.
 
 use std::fs;
@@ -25,6 +25,13 @@ const STF: Kind = Kind { word: "fails", happens: "fails" };
 const SAMPLE: Kind = Kind { word: "refused", happens: "is refused" };
 const INFO: Kind = Kind { word: "p4info", happens: "has another P4Info" };
 const ERROR: Kind = Kind { word: "accepted", happens: "is accepted" };
+
+/// The architectures whose programs are run.
+#[derive(Clone, Copy, PartialEq)]
+enum Arch {
+    V1model,
+    Psa,
+}
 
 /// What came out.
 #[derive(Default)]
@@ -61,33 +68,41 @@ fn reason(kind: Kind, name: &str) -> Option<&'static str> {
 pub fn run(netvm: &Path, p4c: &Path, names: &[&str]) -> io::Result<bool> {
     let data = p4c.join("testdata");
     let wanted = |program: &Path| names.is_empty() || names.iter().any(|wanted| name(program).contains(wanted));
-    let (mut stf, mut samples, mut errors, mut infos) = (Tally::default(), Tally::default(), Tally::default(), Tally::default());
-    for (program, test) in tests(&data)?.into_iter().filter(|(program, _)| wanted(program)) {
-        stf.note(STF, &name(&program), one(netvm, &program, &test)?);
+    let [mut stf, mut psa, mut samples, mut psa_samples, mut errors, mut infos, mut psa_infos] = [(); 7].map(|()| Tally::default());
+    for (program, test, arch) in tests(&data)?.into_iter().filter(|(program, ..)| wanted(program)) {
+        let tally = if arch == Arch::Psa { &mut psa } else { &mut stf };
+        tally.note(STF, &name(&program), one(netvm, &program, &test)?);
     }
-    for program in programs(&data, &["p4_16_samples"])?.into_iter().filter(|p| wanted(p) && is_v1model(p) && is_whole(p)) {
-        samples.note(SAMPLE, &name(&program), check(netvm, &program)?.err());
+    for program in programs(&data, &["p4_16_samples"])?.into_iter().filter(|p| wanted(p) && is_whole(p)) {
+        let tally = match arch(&program) {
+            Some(Arch::V1model) => &mut samples,
+            Some(Arch::Psa) => &mut psa_samples,
+            None => continue,
+        };
+        tally.note(SAMPLE, &name(&program), check(netvm, &program)?.err());
     }
-    for (program, expected) in infos_of(&data)?.into_iter().filter(|(program, _)| wanted(program)) {
-        infos.note(INFO, &name(&program), p4info(netvm, &program, &expected)?);
+    for (program, expected, arch) in infos_of(&data)?.into_iter().filter(|(program, ..)| wanted(program)) {
+        let tally = if arch == Arch::Psa { &mut psa_infos } else { &mut infos };
+        tally.note(INFO, &name(&program), p4info(netvm, &program, &expected)?);
     }
     for program in programs(&data, &["p4_16_errors"])?.into_iter().filter(|p| wanted(p)) {
         let accepted = check(netvm, &program)?.ok().map(|()| "p4c refuses it".to_owned());
         errors.note(ERROR, &name(&program), accepted);
     }
     let rows = [
-        ("STF tests", "passed", &stf),
-        ("samples", "accepted", &samples),
-        ("P4Info of samples", "equal", &infos),
+        ("STF tests for v1model", "passed", &stf),
+        ("STF tests for PSA", "passed", &psa),
+        ("samples for v1model", "accepted", &samples),
+        ("samples for PSA", "accepted", &psa_samples),
+        ("P4Info of samples for v1model", "equal", &infos),
+        ("P4Info of samples for PSA", "equal", &psa_infos),
         ("wrong programs", "refused", &errors),
     ];
-    for (what, good, tally) in rows {
-        println!(
-            "{what}: {} {good}, {} came out otherwise for the reason that is listed, {} came out otherwise",
-            tally.fine, tally.known, tally.untrue
-        );
+    for (what, good, Tally { fine, known, untrue }) in &rows {
+        let all = fine + known + untrue;
+        println!("{what}: {fine}/{all} {good}, {known} came out otherwise for the reason that is listed, {untrue} came out otherwise");
     }
-    Ok(stf.untrue + samples.untrue + infos.untrue + errors.untrue == 0)
+    Ok(rows.iter().all(|(_, _, tally)| tally.untrue == 0))
 }
 
 fn name(program: &Path) -> String {
@@ -123,18 +138,23 @@ fn check(netvm: &Path, program: &Path) -> io::Result<Result<(), String>> {
     }
 }
 
-/// Samples for v1model of which p4c's P4Info is there, in the order of their names.
-fn infos_of(data: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+/// Samples of which p4c's P4Info is there, in the order of their names. Those for PSA on DPDK are left out.
+fn infos_of(data: &Path) -> io::Result<Vec<(PathBuf, PathBuf, Arch)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(data.join("p4_16_samples_outputs"))? {
         let expected = entry?.path();
         let Some(program) = expected.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_suffix(".p4info.txtpb")) else { continue };
         let program = data.join("p4_16_samples").join(program);
-        if fs::read_to_string(&expected)?.contains("arch: \"v1model\"") && program.exists() {
-            found.push((program, expected));
-        }
+        let text = fs::read_to_string(&expected)?;
+        let found_arch = match () {
+            () if !program.exists() => None,
+            () if text.contains("arch: \"v1model\"") => Some(Arch::V1model),
+            () if text.contains("arch: \"psa\"") => arch(&program),
+            () => None,
+        };
+        found.extend(found_arch.map(|arch| (program, expected, arch)));
     }
-    found.sort();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(found)
 }
 
@@ -167,35 +187,38 @@ fn objects(text: &str) -> Vec<String> {
 }
 
 /// Programs with their tests, in the order of their names.
-fn tests(testdata: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+fn tests(testdata: &Path) -> io::Result<Vec<(PathBuf, PathBuf, Arch)>> {
     let mut found = Vec::new();
     for folder in ["p4_16_samples", "p4_16_samples/parser-inline"] {
         for entry in fs::read_dir(testdata.join(folder))? {
             let test = entry?.path();
             let program = test.with_extension("p4");
-            if test.extension().is_some_and(|e| e == "stf") && is_v1model(&program) {
-                found.push((program, test));
+            if let Some(arch) = arch(&program).filter(|_| test.extension().is_some_and(|e| e == "stf")) {
+                found.push((program, test, arch));
             }
         }
     }
     for entry in fs::read_dir(testdata.join("p4_14_samples"))? {
         let test = entry?.path();
         let translated = test.with_extension("p4").file_name().map(|name| testdata.join("p4_14_samples_outputs").join(name));
-        if let Some(program) = translated.filter(|p| test.extension().is_some_and(|e| e == "stf") && is_v1model(p)) {
-            found.push((program, test));
+        if let Some(program) = translated.filter(|p| test.extension().is_some_and(|e| e == "stf") && arch(p) == Some(Arch::V1model)) {
+            found.push((program, test, Arch::V1model));
         }
     }
-    found.sort();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(found)
 }
 
-/// Whether a program, or a file beside it that it includes, is for v1model and for no other architecture.
-fn is_v1model(program: &Path) -> bool {
-    let Ok(text) = fs::read_to_string(program) else { return false };
+/// The architecture of a program: that of the file which it, or a file beside it that it includes, includes. PSA's declarations for DPDK are others.
+fn arch(program: &Path) -> Option<Arch> {
+    let text = fs::read_to_string(program).ok()?;
     let included = text.lines().filter_map(|l| l.trim().strip_prefix("#include \"")).filter_map(|l| l.split('"').next());
     let others = included.filter_map(|name| fs::read_to_string(program.with_file_name(name)).ok());
     let all: String = others.fold(text.clone(), |all, other| all + &other);
-    all.contains("v1model.p4") && !text.contains("PSA_Switch")
+    match text.contains("PSA_Switch") {
+        true => (all.contains("psa.p4") && !all.contains("dpdk/psa.p4")).then_some(Arch::Psa),
+        false => all.contains("v1model.p4").then_some(Arch::V1model),
+    }
 }
 
 /// Whether a file is a program, and not part of one.

@@ -60,8 +60,11 @@ impl JitEngine {
             }
             _ => {}
         }
-        for handler in [&mut push, &mut pull].into_iter().flatten().filter(|_| select.is_none()) {
-            handler.compile(&program)?;
+        if let (Some(push), None) = (&mut push, &select) {
+            push.compile(&program)?;
+        }
+        if let Some(pull) = &mut pull {
+            pull.compile_unless_deep(&program)?;
         }
         let interpreter = Interpreter::new(Arc::clone(&program));
         Ok(Self { program, interpreter, push, pull, select, wire_lens: Vec::new(), times: Vec::new() })
@@ -86,6 +89,15 @@ impl Handler {
 
     fn compile(&mut self, program: &Verified) -> Result<(), JitError> {
         self.run = Some(Ok(Arc::new(Unit::new(&self.func, program.module(), Shape::Run)?)));
+        Ok(())
+    }
+
+    /// Compiles a pull handler; one that takes too much stack for running within others is left to the interpreter, which keeps its values elsewhere.
+    fn compile_unless_deep(&mut self, program: &Verified) -> Result<(), JitError> {
+        match self.compile(program) {
+            Err(JitError::TooMuchStack(..)) => self.run = Some(Err(NotCompiled)),
+            other => other?,
+        }
         Ok(())
     }
 

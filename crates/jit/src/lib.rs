@@ -30,6 +30,8 @@ use std::fmt;
 pub enum JitError {
     /// It has more of something than is compiled: what, how many, limit.
     TooLarge(&'static str, usize, usize),
+    /// It takes more bytes of stack than the limit: how many, limit.
+    TooMuchStack(u32, u32),
     /// The optimiser refused it.
     Middle(compiler::translate::TooLarge),
     /// Cranelift refused it, or does not know this machine.
@@ -44,6 +46,9 @@ impl fmt::Display for JitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge(what, n, limit) => write!(f, "{n} {what} exceed the {limit} that are compiled; run it with the interpreter"),
+            Self::TooMuchStack(n, limit) => {
+                write!(f, "{n} bytes of stack exceed the {limit} that compiled code may take; run it with the interpreter")
+            }
             Self::Middle(e) => e.fmt(f),
             Self::Backend(e) => write!(f, "code generation failed: {e}; run it with the interpreter"),
             Self::Memory(e) => write!(f, "no memory for machine code: {e}"),

@@ -15,6 +15,9 @@ use netil::{Module, Verified};
 /// The most stack that a function may take, whatever a hostile program spills: an eighth of what Rust gives a thread.
 const MAX_STACK: u32 = 256 << 10;
 
+/// The most stack of a pull handler: pull handlers run within one another, 128 deep (`MAX_PULL_DEPTH` of the graph), and threads have 1 MiB of stack or more.
+const MAX_PULL_STACK: u32 = 2 << 10;
+
 /// Machine code and what it refers to by number.
 pub(crate) struct Unit {
     pub code: Code,
@@ -35,7 +38,8 @@ impl Unit {
     pub fn new(func: &Func, module: &Module, shape: Shape) -> Result<Self, JitError> {
         let isa = isa(Effort::of(func))?;
         let Lowered { clif, calls, jobs, tables } = lower(func, module, shape, &*isa)?;
-        let code = compile(clif, &isa, false)?.0;
+        let most = if func.kind == HandlerKind::Pull { MAX_PULL_STACK } else { MAX_STACK };
+        let code = compile(clif, &isa, most, false)?.0;
         let code = Code::new(&code).map_err(JitError::Memory)?;
         let table_pointers = tables.iter().map(|t| t.as_ptr()).collect();
         Ok(Self { code, calls, jobs, _tables: tables, table_pointers })
@@ -58,7 +62,7 @@ pub fn emit(program: &Verified, kind: HandlerKind, func: &Func, stage: Emit) -> 
     let Lowered { clif, .. } = lower(func, program.module(), shape, &*isa)?;
     match stage {
         Emit::Clif => Ok(clif.display().to_string()),
-        Emit::Asm => Ok(compile(clif, &isa, true)?.1.unwrap_or_default()),
+        Emit::Asm => Ok(compile(clif, &isa, MAX_STACK, true)?.1.unwrap_or_default()),
     }
 }
 
@@ -94,13 +98,18 @@ fn isa(effort: Effort) -> Result<OwnedTargetIsa, JitError> {
     builder.finish(settings::Flags::new(flags)).map_err(|e| JitError::Backend(e.to_string()))
 }
 
-fn compile(clif: cranelift_codegen::ir::Function, isa: &OwnedTargetIsa, listing: bool) -> Result<(Vec<u8>, Option<String>), JitError> {
+fn compile(
+    clif: cranelift_codegen::ir::Function,
+    isa: &OwnedTargetIsa,
+    most: u32,
+    listing: bool,
+) -> Result<(Vec<u8>, Option<String>), JitError> {
     let mut context = Context::for_function(clif);
     context.set_disasm(listing);
     let compiled = context.compile(&**isa, &mut ControlPlane::default()).map_err(|e| JitError::Backend(format!("{:?}", e.inner)))?;
     let stack = compiled.buffer.frame_layout().map_or(0, |l| l.frame_to_fp_offset);
-    if stack > MAX_STACK {
-        return Err(JitError::TooLarge("bytes of stack", stack as usize, MAX_STACK as usize));
+    if stack > most {
+        return Err(JitError::TooMuchStack(stack, most));
     }
     if !compiled.buffer.relocs().is_empty() {
         return Err(JitError::Backend("code refers to something outside itself".to_owned()));

@@ -44,6 +44,34 @@ pub struct Module {
     pub pull: Option<Handler>,
 }
 
+impl Module {
+    /// Whether two modules differ in nothing but their names.
+    pub fn is_equal_but_for_name(&self, other: &Self) -> bool {
+        let Self {
+            name: _,
+            source,
+            ports,
+            data_size,
+            info_size,
+            info_fields,
+            coprocessors,
+            data,
+            data_labels,
+            sets,
+            tables,
+            controls,
+            reasons,
+            init,
+            push,
+            pull,
+        } = self;
+        (source, ports, data_size, info_size) == (&other.source, &other.ports, &other.data_size, &other.info_size)
+            && (info_fields, coprocessors, data, data_labels) == (&other.info_fields, &other.coprocessors, &other.data, &other.data_labels)
+            && (sets, tables, controls, reasons) == (&other.sets, &other.tables, &other.controls, &other.reasons)
+            && (init, push, pull) == (&other.init, &other.push, &other.pull)
+    }
+}
+
 /// A handler's code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Handler {

@@ -25,6 +25,7 @@
 mod cores;
 mod explain;
 pub(crate) mod feed;
+mod foreign;
 mod library;
 pub(crate) mod linked;
 mod native_text;
@@ -35,6 +36,7 @@ mod watched;
 
 pub use cores::{Cores, Placement, Stage};
 pub use explain::{Account, Way};
+pub(crate) use foreign::Made;
 pub use library::Library;
 pub use runtime::graph::{Described, DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, native};
 pub use watched::Tell;
@@ -74,6 +76,7 @@ pub struct Application {
     flat: click::Graph,
     application: app::Application,
     facts: Facts,
+    planes: Option<graph::Planes>,
 }
 
 impl Application {
@@ -89,7 +92,7 @@ impl Application {
         flat.elements.iter_mut().for_each(|element| calling(element, told));
         let library = Library::of(&reading.elements);
         let (application, facts) = click::application::application(&flat, &library, &sources).map_err(Error::Configuration)?;
-        Ok(Self { name: name.to_owned(), sources, flat, application, facts })
+        Ok(Self { name: name.to_owned(), sources, flat, application, facts, planes: library.planes() })
     }
 
     /// The configuration without shorthand.
@@ -142,10 +145,15 @@ impl Application {
     /// # Errors
     /// Elements that cannot be made, drawn where they are declared.
     pub fn start(&self, engine: &EngineInfo, engines: engines::Settings, settings: Settings, host: Box<dyn Host>) -> Result<Graph, Error> {
-        let settings = Settings { text: self.flat.to_string(), requirements: self.facts.requirements.clone(), ..settings };
+        let settings = self.own_settings(settings);
         let mut graph = make(&self.application, engine, engines, settings, host).map_err(|faults| self.drawn(faults))?;
         link(&self.application, &mut graph, engine, engines)?;
         Ok(graph)
+    }
+
+    /// The settings, with what this configuration adds to them.
+    fn own_settings(&self, settings: Settings) -> Settings {
+        Settings { text: self.flat.to_string(), requirements: self.facts.requirements.clone(), planes: self.planes.clone(), ..settings }
     }
 
     /// The devices that elements of these classes name, each once.
@@ -203,7 +211,7 @@ fn make(
     Graph::new(application, &factories, settings, host)
 }
 
-/// What has been compiled: elements whose programs are equal share their code.
+/// What has been compiled: elements whose programs are equal but for their names share their code.
 #[derive(Default)]
 struct Compiled {
     /// By how many instructions there are, which few programs have in common that are not equal.
@@ -219,7 +227,7 @@ impl Compiled {
         let module = program.module();
         let size = [HandlerKind::Init, HandlerKind::Push, HandlerKind::Pull].map(|kind| module.handler(kind).map_or(0, |h| h.code.len()));
         let alike = self.engines.entry(size.iter().sum()).or_default();
-        if let Some(known) = alike.iter().find(|engine| engine.program().module() == module) {
+        if let Some(known) = alike.iter().find(|engine| engine.program().module().is_equal_but_for_name(module)) {
             return Ok(known.another());
         }
         let engine = compile(Arc::clone(program))?;
@@ -260,5 +268,27 @@ fn calling(element: &mut click::graph::Element, told: bool) {
     let calls = |argument: &String| ["COUNT_CALL", "BYTE_COUNT_CALL"].iter().any(|word| argument.trim_start().starts_with(word));
     if element.class == "Counter" && (told || element.arguments.iter().any(calls)) {
         element.class = "CallingCounter".to_owned();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_that_differ_in_their_names_share_code() {
+        let verified = |name: &str, data: u32| {
+            let text = format!("segment .metadata .netpe_name {name} .datamem_size {data} ends segment .push pop ret ends");
+            Arc::new(netil::verify(netil::asm::assemble(&text, "t").unwrap()).unwrap())
+        };
+        let (mut compiled, mut count) = (Compiled::default(), 0);
+        for program in [verified("one", 4), verified("other", 4), verified("one", 8)] {
+            let engine = compiled.make(&program, |program| {
+                count += 1;
+                Ok(Box::new(netil::Interpreter::new(program)))
+            });
+            assert_eq!(engine.unwrap().program().module().data_size, program.module().data_size);
+        }
+        assert_eq!(count, 2);
     }
 }

@@ -4,6 +4,8 @@ use netvm::p4::{self, Switch, stf};
 use netvm::{Settings, engines};
 use std::path::{Path, PathBuf};
 
+const PROGRAMS: [&str; 9] = ["cross", "forward", "state", "meters", "profiles", "sets", "learn", "psa_paths", "psa_objects"];
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/p4")
 }
@@ -20,7 +22,7 @@ fn wrong(program: &str, test: &str) -> Vec<String> {
 
 #[test]
 fn programs_do_what_their_tests_say() {
-    for name in ["forward", "state", "meters", "profiles", "sets", "learn"] {
+    for name in PROGRAMS {
         let test = std::fs::read_to_string(folder().join(format!("{name}.stf"))).unwrap();
         assert_eq!(wrong(&format!("{name}.p4"), &test), Vec::<String>::new(), "{name}");
     }
@@ -103,6 +105,16 @@ fn the_control_plane_reads_what_the_program_keeps() {
 }
 
 #[test]
+fn a_digest_of_psa_has_the_name_of_its_object() {
+    let mut switch = switch("psa_objects.p4", &engines::ALL[0]);
+    let text = std::fs::read_to_string(folder().join("psa_objects.stf")).unwrap();
+    assert!(stf::run(&mut switch, &text).wrong.is_empty());
+    let digests = switch.digests();
+    let values = [("op".to_owned(), 15.into()), ("a".to_owned(), 1.into())];
+    assert_eq!(digests.iter().map(|d| (d.name.as_str(), d.values.as_slice())).collect::<Vec<_>>(), [("InDeparser.seen", &values[..])]);
+}
+
+#[test]
 fn what_cannot_be_done_is_refused() {
     let mut switch = switch("profiles.p4", &engines::ALL[0]);
     let mut refused = |command: &str| p4::commands::run(&mut switch, command).expect_err(command);
@@ -122,7 +134,7 @@ fn what_cannot_be_done_is_refused() {
 /// With marks a program does what it does without them, on every engine, and tells it.
 #[test]
 fn a_traced_program_does_the_same() {
-    for name in ["forward", "state", "meters", "profiles", "sets", "learn"] {
+    for name in PROGRAMS {
         let test = std::fs::read_to_string(folder().join(format!("{name}.stf"))).unwrap();
         for engine in engines::ALL.iter().filter(|e| e.quick) {
             let program = folder().join(format!("{name}.p4"));

@@ -121,6 +121,11 @@ pub(crate) struct Function {
     pub span: Span,
 }
 
+/// What architectures call the properties of tables that are objects.
+pub(crate) const COUNTERS: &[&str] = &["counters", "psa_direct_counter", "pna_direct_counter"];
+pub(crate) const METERS: &[&str] = &["meters", "psa_direct_meter", "pna_direct_meter"];
+pub(crate) const PROFILES: &[&str] = &["implementation", "psa_implementation", "pna_implementation"];
+
 #[derive(Clone, Debug)]
 pub(crate) struct Key {
     pub value: Expr,
@@ -160,7 +165,7 @@ pub(crate) struct Table {
     pub default: Option<(usize, Vec<Expr>)>,
     pub const_default: bool,
     pub size: Option<u32>,
-    /// Other properties: `implementation`, `counters`, `meters`.
+    /// Properties that are objects: see [`COUNTERS`], [`METERS`] and [`PROFILES`].
     pub objects: Vec<(Name, Expr)>,
     /// The control plane is told of entries that were not used for some time.
     pub support_timeout: bool,
@@ -352,5 +357,12 @@ impl Type {
             Self::Bool => Some(1),
             _ => None,
         }
+    }
+}
+
+impl Program {
+    /// The package that the program is.
+    pub fn main(&self) -> Option<&Instance> {
+        self.top.iter().map(|id| &self.instances[*id]).find(|i| &*i.name == "main")
     }
 }

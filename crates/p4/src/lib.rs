@@ -1,4 +1,4 @@
-//! P4-16 programs for v1model: from source text to NetIL.
+//! P4-16 programs for v1model and PSA: from source text to NetIL.
 //!
 //! ```text
 //! text ──lexer, preprocess──▶ tokens ──parser──▶ ast ──check──▶ hir ──lower──▶ Pipeline: a netil::Module, and what the control plane knows
@@ -10,7 +10,7 @@
 //! - [`mod@p4info`]: what controllers that speak P4Runtime need to know
 //! - [`crc`]: checks whose parameters may change
 //!
-//! Source: P4-16 language specification 1.2.5; for v1model the documentation of BMv2's simple_switch.
+//! Source: P4-16 language specification 1.2.5; for v1model the documentation of BMv2's simple_switch; Portable Switch Architecture 1.2.
 #![forbid(unsafe_code)]
 mod ast;
 mod check;
@@ -18,12 +18,14 @@ pub mod crc;
 pub mod entries;
 mod hir;
 mod lexer;
+mod lint;
 mod lower;
 pub mod marks;
 pub mod p4info;
 mod parser;
 pub mod pipeline;
 mod preprocess;
+mod uses;
 
 use frontends::diagnostics::{Diagnostic, Sources};
 use std::path::{Path, PathBuf};
@@ -96,21 +98,55 @@ fn front(name: &Path, text: &str, reading: Reading<'_>) -> Result<(hir::Program,
     if faults.is_empty() { Ok((program, sources)) } else { Err(Refused { sources, faults }) }
 }
 
-/// Checks a program of any architecture; one for v1model is compiled.
+/// What a program says and cannot mean: its texts, and where.
+#[derive(Clone, Debug, Default)]
+pub struct Warnings {
+    sources: Sources,
+    all: Vec<Diagnostic>,
+}
+
+impl Warnings {
+    /// Warnings about another text, such as a file of entries.
+    #[must_use]
+    pub fn of(sources: Sources, all: Vec<Diagnostic>) -> Self {
+        Self { sources, all }
+    }
+
+    /// The warnings as rustc draws them.
+    #[must_use]
+    pub fn render(&self, color: bool) -> String {
+        self.sources.render_warnings(&self.all, color)
+    }
+
+    /// File, line, column and message of each.
+    pub fn list(&self) -> impl Iterator<Item = (&str, u32, u32, &str)> {
+        self.all.iter().map(|warning| {
+            let (file, line, column) = self.sources.place(warning.span.start);
+            (file, line, column, warning.message.as_str())
+        })
+    }
+}
+
+/// Checks a program of any architecture; one whose architecture is supported is compiled. What it says and cannot mean.
 ///
 /// # Errors
 /// All that is wrong with it.
-pub fn check(name: &Path, text: &str, reading: Reading<'_>) -> Result<Option<Pipeline>, Refused> {
+pub fn check(name: &Path, text: &str, reading: Reading<'_>) -> Result<(Option<Pipeline>, Warnings), Refused> {
     on_stack(|| {
         let (program, sources) = front(name, text, reading)?;
-        if !lower::is_switch(&program) {
-            return Ok(None);
-        }
-        lower::lower(&program, &sources, false).map(Some).map_err(|fault| Refused { sources, faults: vec![*fault] })
+        let pipeline = match lower::arch::of(&program) {
+            None => None,
+            Some(_) => match lower::lower(&program, &sources, false) {
+                Ok(pipeline) => Some(pipeline),
+                Err(fault) => return Err(Refused { sources, faults: vec![*fault] }),
+            },
+        };
+        let all = lint::warnings(&program, &sources);
+        Ok((pipeline, Warnings { sources, all }))
     })
 }
 
-/// Compiles a program for v1model.
+/// Compiles a program.
 ///
 /// # Errors
 /// What is wrong with it, or is not supported.
@@ -118,6 +154,18 @@ pub fn compile(name: &Path, text: &str, reading: Reading<'_>) -> Result<Pipeline
     on_stack(|| {
         let (program, sources) = front(name, text, reading)?;
         lower::lower(&program, &sources, reading.marks).map_err(|fault| Refused { sources, faults: vec![*fault] })
+    })
+}
+
+/// Compiles a program for v1model to be an element of a graph: packets come in by its inputs, which are its ports of arrival, and leave by its outputs,
+/// which are its egress ports.
+///
+/// # Errors
+/// What is wrong with it, is not supported, or asks for what the switch around a program does: clones, resubmission, recirculation, digests.
+pub fn compile_element(name: &Path, text: &str, reading: Reading<'_>, inputs: u32, outputs: u32) -> Result<Pipeline, Refused> {
+    on_stack(|| {
+        let (program, sources) = front(name, text, reading)?;
+        lower::lower_element(&program, &sources, inputs, outputs).map_err(|fault| Refused { sources, faults: vec![*fault] })
     })
 }
 

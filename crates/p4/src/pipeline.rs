@@ -2,38 +2,80 @@
 
 use netil::Module;
 
+/// The ports of the module.
+pub mod ports {
+    /// In: what arrives, or comes round.
+    pub const INGRESS: u32 = 0;
+    /// In: what the replication engine gives to egress.
+    pub const EGRESS: u32 = 1;
+    /// In: a clone of what had arrived, which goes to egress.
+    pub const AGAIN: u32 = 2;
+    /// Out: what goes to the replication engine.
+    pub const QUEUED: u32 = 3;
+    /// Out: what leaves egress.
+    pub const OUT: u32 = 4;
+    /// Out: a clone that egress makes.
+    pub const MIRROR: u32 = 5;
+}
+
+/// The port to which ingress sends what is dropped.
+pub const DROP: u32 = u32::MAX;
+
+/// How a program calls the ways by which its packets come: numbers of `instance_type` or `packet_path`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Paths {
+    /// To ingress, from a port.
+    pub arrived: u32,
+    /// To egress, from ingress.
+    pub unicast: u32,
+    /// To egress, as a copy for a multicast group.
+    pub multicast: u32,
+    /// To egress, as a clone of what arrived.
+    pub ingress_clone: u32,
+    /// To egress, as a clone of what egress made.
+    pub egress_clone: u32,
+    /// To ingress, as it had arrived.
+    pub resubmitted: u32,
+    /// To ingress, as egress made it.
+    pub recirculated: u32,
+}
+
 /// Where in info memory the two halves of a program and the replication engine talk to each other; offsets of little-endian numbers.
 pub mod info {
-    /// 16 bits: `egress_spec` as ingress left it.
+    /// 32 bits: the port that ingress sends to, or [`super::DROP`].
     pub const EGRESS_SPEC: u32 = 0;
-    /// 16 bits: `mcast_grp`.
-    pub const GROUP: u32 = 2;
-    /// 32 bits: the session that a clone was asked for with the highest bit set, or 0.
-    pub const SESSION: u32 = 4;
+    /// 32 bits: the multicast group, or 0.
+    pub const GROUP: u32 = 4;
+    /// 32 bits: [`SESSION_ASKED`] with the session of a clone that was asked for, or 0.
+    pub const SESSION: u32 = 8;
+    /// The highest bit.
+    pub const SESSION_ASKED: u32 = 1 << 31;
     /// 32 bits: the field list of the clone and one, or 0.
-    pub const FIELDS: u32 = 8;
+    pub const FIELDS: u32 = 12;
     /// 32 bits: the field list to resubmit with and one, or 0.
-    pub const RESUBMIT: u32 = 12;
+    pub const RESUBMIT: u32 = 16;
     /// 32 bits: the field list to recirculate with and one, or 0.
-    pub const RECIRCULATE: u32 = 16;
+    pub const RECIRCULATE: u32 = 20;
     /// 32 bits: bytes to truncate to and one, or 0.
-    pub const TRUNCATE: u32 = 20;
-    /// 32 bits: `instance_type`.
-    pub const INSTANCE: u32 = 24;
-    /// 16 bits: `egress_port`.
-    pub const EGRESS_PORT: u32 = 28;
-    /// 16 bits: `egress_rid`.
-    pub const RID: u32 = 30;
-    /// 16 bits: `ingress_port`.
-    pub const INGRESS_PORT: u32 = 32;
-    /// 32 bits: `packet_length`.
-    pub const LENGTH: u32 = 36;
+    pub const TRUNCATE: u32 = 24;
+    /// 32 bits: the way by which the packet comes, see [`super::Paths`].
+    pub const PATH: u32 = 28;
+    /// 32 bits: the port that it leaves by.
+    pub const EGRESS_PORT: u32 = 32;
+    /// 32 bits: the port that it came in by; where it recirculates, the port that it comes in by next.
+    pub const INGRESS_PORT: u32 = 36;
+    /// 32 bits: bytes of the packet as it came in.
+    pub const LENGTH: u32 = 40;
     /// 48 bits: microseconds since the switch started.
-    pub const TIME: u32 = 40;
+    pub const TIME: u32 = 44;
+    /// 16 bits: the number of a copy in its multicast group.
+    pub const RID: u32 = 50;
     /// 16 bits: the digest that was asked for, by its number and one, or 0.
-    pub const DIGEST: u32 = 46;
+    pub const DIGEST: u32 = 52;
+    /// 16 bits: the class of service.
+    pub const CLASS: u32 = 54;
     /// Here headers and metadata begin.
-    pub const STATE: u32 = 48;
+    pub const STATE: u32 = 56;
 }
 
 /// A scalar that travels with the packet.
@@ -75,6 +117,21 @@ pub enum Match {
     Optional,
     /// Chooses a member of a group; no part of entries.
     Selector,
+}
+
+impl Match {
+    /// Its name in programs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Lpm => "lpm",
+            Self::Ternary => "ternary",
+            Self::Range => "range",
+            Self::Optional => "optional",
+            Self::Selector => "selector",
+        }
+    }
 }
 
 /// A key of a table.
@@ -215,6 +272,9 @@ pub struct ProfileMeta {
 /// The position in a group's key under which its size is found.
 pub const GROUP_SIZE: u32 = u32::MAX;
 
+/// The most members of a multicast group of an element.
+pub const GROUP_POSITIONS: usize = 1 << 16;
+
 /// A value set of a parser: a ternary table of the module, without values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetMeta {
@@ -269,6 +329,15 @@ pub struct Pipeline {
     pub saved: Saved,
     /// Bytes of info memory.
     pub info_bytes: u32,
+    /// How it calls the ways of its packets.
+    pub paths: Paths,
+    /// The port by which packets go to controllers.
+    pub cpu_port: u32,
+    /// The highest port that packets can leave by.
+    pub last_port: u32,
     /// What it tells, if it was compiled for tracing.
     pub marks: Option<crate::marks::Marks>,
+    /// Of a program that is an element: the module's table of multicast groups. Key: 16 bits the group, 16 bits a position; value: 16 bits each,
+    /// egress port and replication id.
+    pub groups: Option<u32>,
 }

@@ -21,13 +21,17 @@ const MAX_BYTES: usize = 64 << 20;
 /// How included files are read: by name, or nothing.
 pub type Loader<'a> = &'a (dyn Fn(&Path) -> Option<String> + Sync);
 
-const BUILTIN: [(&str, &str); 4] = [
-    ("core.p4", include_str!("../include/core.p4")),
-    ("v1model.p4", include_str!("../include/v1model.p4")),
-    ("psa.p4", include_str!("../include/psa.p4")),
-    // As p4c names the one for BMv2.
-    ("bmv2/psa.p4", include_str!("../include/psa.p4")),
-];
+const CORE: (&str, &str) = ("core.p4", include_str!("../include/core.p4"));
+
+/// Files that are built in: the core library, and those of the architectures.
+fn built_in() -> impl Iterator<Item = (&'static str, &'static str)> {
+    std::iter::once(CORE).chain(crate::lower::arch::ALL.into_iter().flat_map(|a| a.includes.iter().copied()))
+}
+
+/// Whether a file of that name is one that is built in.
+pub(crate) fn is_built_in(file: &str) -> bool {
+    built_in().any(|(name, _)| name == file)
+}
 
 #[derive(Clone)]
 struct Macro {
@@ -276,13 +280,14 @@ impl<'a> Preprocessor<'a> {
         if let Some((name, text)) = self.find(&path, local, file) {
             self.file(&name, &text, depth + 1);
         } else {
-            let help = "built-in files are core.p4, v1model.p4 and psa.p4; -I DIR names a folder to look into";
+            let known: Vec<&str> = built_in().map(|(name, _)| name).collect();
+            let help = format!("built-in files are {}; -I DIR names a folder to look into", known.join(", "));
             self.faults.push(Diagnostic::new(span, format!("no file `{path}`")).help(help));
         }
     }
 
     fn find(&self, path: &str, local: bool, file: &Path) -> Option<(PathBuf, String)> {
-        let builtin = || BUILTIN.iter().find(|(name, _)| *name == path).map(|(name, text)| (PathBuf::from(name), (*text).to_owned()));
+        let builtin = || built_in().find(|(name, _)| *name == path).map(|(name, text)| (PathBuf::from(name), text.to_owned()));
         let from = |folder: &Path| {
             let name = folder.join(path);
             (self.load)(&name).map(|text| (name, text))

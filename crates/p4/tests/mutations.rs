@@ -3,13 +3,15 @@
 use netvm_p4::{Reading, compile};
 use std::path::Path;
 
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 8] = [
     include_str!("../../../tests/p4/forward.p4"),
     include_str!("../../../tests/p4/state.p4"),
     include_str!("../../../tests/p4/meters.p4"),
     include_str!("../../../tests/p4/profiles.p4"),
     include_str!("../../../tests/p4/sets.p4"),
     include_str!("../../../tests/p4/learn.p4"),
+    include_str!("../../../tests/p4/psa_paths.p4"),
+    include_str!("../../../tests/p4/psa_objects.p4"),
 ];
 
 /// True if the program was compiled.

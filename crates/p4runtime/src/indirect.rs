@@ -114,16 +114,16 @@ impl Device {
 
     fn multicast(&mut self, switch: &mut Switch, kind: UpdateType, group: &v1::MulticastGroupEntry) -> Done {
         let id = group.multicast_group_id;
-        let Some(number) = u16::try_from(id).ok().filter(|n| *n > 0) else {
-            return fault(Code::OutOfRange, "multicast groups have numbers from 1 to 65535");
-        };
+        if id == 0 {
+            return fault(Code::OutOfRange, "there is no multicast group 0");
+        }
         suits(kind, self.book.groups.contains_key(&id), "multicast group", id)?;
         if kind == UpdateType::Delete {
-            switch.group_copies(number, None);
+            switch.group_copies(id, None);
             self.book.groups.remove(&id);
             return Ok(());
         }
-        switch.group_copies(number, Some(copies(&group.replicas)?));
+        switch.group_copies(id, Some(copies(&group.replicas, switch.last_port())?));
         self.book.groups.insert(id, group.clone());
         Ok(())
     }
@@ -139,14 +139,14 @@ impl Device {
         if session.packet_length_bytes != 0 || session.class_of_service != 0 {
             return fault(Code::Unimplemented, "clone sessions that truncate or have a class of service are not supported");
         }
-        switch.session_copies(id, Some(copies(&session.replicas)?));
+        switch.session_copies(id, Some(copies(&session.replicas, switch.last_port())?));
         self.book.sessions.insert(id, session.clone());
         Ok(())
     }
 }
 
 /// Numbers and ports of copies.
-fn copies(replicas: &[Replica]) -> Done<Vec<(u16, u16)>> {
+fn copies(replicas: &[Replica], last: u32) -> Done<Vec<(u16, u32)>> {
     if replicas.len() > MOST_COPIES {
         return fault(Code::ResourceExhausted, format!("more than {MOST_COPIES} replicas"));
     }
@@ -157,10 +157,10 @@ fn copies(replicas: &[Replica]) -> Done<Vec<(u16, u16)>> {
             Some(PortKind::Port(bytes)) if bytes.len() <= 4 => Some(bytes.iter().fold(0, |port, byte| port << 8 | u32::from(*byte))),
             _ => None,
         };
-        let port = port.and_then(|p| u16::try_from(p).ok()).filter(|p| *p < 511);
+        let port = port.filter(|p| *p <= last);
         match (u16::try_from(replica.instance), port) {
             (Ok(rid), Some(port)) => Ok((rid, port)),
-            _ => fault(Code::OutOfRange, "a replica has a port below 511 and an instance below 65536"),
+            _ => fault(Code::OutOfRange, format!("a replica has a port up to {last} and an instance below 65536")),
         }
     };
     replicas.iter().map(one).collect()

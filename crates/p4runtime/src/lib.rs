@@ -60,7 +60,7 @@ pub struct Settings {
     /// The number of the device.
     pub device: u64,
     /// The port of the switch at which the controller is.
-    pub cpu_port: u16,
+    pub cpu_port: u32,
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {

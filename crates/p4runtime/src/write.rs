@@ -88,7 +88,7 @@ impl Device {
             let table = self.info.table(*id).cloned();
             let _ = table.and_then(|table| self.initial_default(switch, &table));
         }
-        groups.keys().filter_map(|id| u16::try_from(*id).ok()).for_each(|id| switch.group_copies(id, None));
+        groups.keys().for_each(|id| switch.group_copies(*id, None));
         sessions.keys().for_each(|id| switch.session_copies(*id, None));
         for id in sets.keys() {
             let set = self.info.all.value_sets.iter().find(|s| s.id() == *id);

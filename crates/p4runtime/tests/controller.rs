@@ -26,7 +26,7 @@ use tonic::{Code, Status, Streaming};
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/p4/controller.p4");
 
 /// A packet for the switch, and where to what left.
-type Arrival = (u16, Vec<u8>, mpsc::Sender<Vec<Sent>>);
+type Arrival = (u32, Vec<u8>, mpsc::Sender<Vec<Sent>>);
 
 /// A switch in a thread of its own, between packets a server.
 struct Device {
@@ -64,7 +64,7 @@ impl Device {
     }
 
     /// Ports by which copies of a packet left.
-    fn receive(&self, port: u16, bytes: &[u8]) -> Vec<u16> {
+    fn receive(&self, port: u32, bytes: &[u8]) -> Vec<u32> {
         let (to, from) = mpsc::channel();
         self.packets.as_ref().unwrap().send((port, bytes.to_vec(), to)).unwrap();
         from.recv().unwrap().into_iter().map(|sent| sent.port).collect()
@@ -243,7 +243,7 @@ fn configurations_are_those_of_the_program_that_runs() {
         it.configure(Step::ReconcileAndCommit, info.clone(), 2).await.unwrap();
         assert_eq!(device.receive(0, &frame(1, 9)), [5], "reconciling keeps entries");
         it.configure(Step::VerifyAndCommit, info.clone(), 3).await.unwrap();
-        assert_eq!(device.receive(0, &frame(1, 9)), [0u16; 0]);
+        assert_eq!(device.receive(0, &frame(1, 9)), [0u32; 0]);
         let request = v1::GetForwardingPipelineConfigRequest { device_id: 7, ..Default::default() };
         let config = it.client.get_forwarding_pipeline_config(request).await.unwrap().into_inner().config.unwrap();
         assert_eq!((config.cookie.unwrap().cookie, config.p4info.as_ref()), (3, Some(&info)));
@@ -279,7 +279,7 @@ fn entries_are_written_as_the_standard_says() {
         let both = vec![(Type::Insert, table(&it.forward(3, "to", &[&[3]]))), (Type::Insert, table(&wide))];
         let refused = it.write(Atomicity::RollbackOnError, both.clone()).await.unwrap_err();
         assert_eq!(errors(&refused), [Code::Aborted, Code::OutOfRange]);
-        assert_eq!(device.receive(0, &frame(3, 9)), [0u16; 0]);
+        assert_eq!(device.receive(0, &frame(3, 9)), [0u32; 0]);
         let refused = it.write(Atomicity::ContinueOnError, both).await.unwrap_err();
         assert_eq!(errors(&refused), [Code::Ok, Code::OutOfRange]);
         assert_eq!(device.receive(0, &frame(3, 9)), [3]);
@@ -395,7 +395,7 @@ fn packets_and_digests_come_and_go() {
         it.status().await;
         let tell = Kind::TableEntry(it.forward(1, "tell", &[]));
         assert_eq!(it.one(Type::Insert, tell).await, Code::Ok);
-        assert_eq!(device.receive(3, &frame(1, 9)), [0u16; 0]);
+        assert_eq!(device.receive(3, &frame(1, 9)), [0u32; 0]);
         let Told::Packet(packet) = it.next().await else { panic!("no packet") };
         let metadata = |id, value: &[u8]| v1::PacketMetadata { metadata_id: id, value: value.to_vec() };
         assert_eq!((packet.payload, packet.metadata), (frame(1, 9), vec![metadata(1, &[3]), metadata(2, &[0])]));

@@ -10,6 +10,7 @@ mod lengths;
 mod ports;
 mod prefixes;
 mod reads;
+mod stash;
 mod sums;
 
 use compiler::backends::c::linked::{Member, Sizes, supports};

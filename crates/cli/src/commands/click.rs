@@ -51,23 +51,50 @@ pub(crate) fn main() -> Option<ExitCode> {
 fn told(error: Error) -> Failure {
     let Error::Configuration(faults) = error else { return error.into() };
     let mut before = None;
+    let mut syntax = true;
     for part in &faults.0 {
         for fault in &part.faults.0 {
             let (file, line) = part.sources.line(fault.span.start);
             match of_element(&fault.message) {
                 Some((element, what)) => {
                     let head = format!("{file}:{line}: While configuring '{element}':");
+                    syntax = false;
                     if before.replace(head.clone()) != Some(head.clone()) {
                         failure::eprint_lossy(&head);
                     }
                     failure::eprint_lossy(&format!("  {}", what.replace('`', "'")));
                 }
-                None => failure::eprint_lossy(&format!("{file}:{line}: {}", fault.message.replace('`', "'"))),
+                None => {
+                    let words = in_its_words(&fault.message.replace('`', "'"));
+                    syntax &= words.starts_with("syntax error");
+                    failure::eprint_lossy(&format!("{file}:{line}: {words}"));
+                }
             }
         }
     }
-    failure::eprint_lossy("Router could not be initialized!");
+    // What cannot be read makes no router.
+    if !syntax {
+        failure::eprint_lossy("Router could not be initialized!");
+    }
     Failure::told()
+}
+
+/// A fault as click words it, which scripts around it may look for.
+fn in_its_words(message: &str) -> String {
+    if message.starts_with("an element is missing") {
+        return "syntax error near '->'".to_owned();
+    }
+    unused(message).unwrap_or_else(|| message.to_owned())
+}
+
+/// `'p :: Print' has 0 output ports, and its class wants 1`, in click's words.
+fn unused(message: &str) -> Option<String> {
+    let (element, rest) = message.split_once(" has ")?;
+    let (there, wanted) = rest.split_once(", and its class wants ")?;
+    let (count, side) = there.split_once(' ')?;
+    let (count, least): (u32, u32) = (count.parse().ok()?, wanted.trim_start_matches("at least ").parse().ok()?);
+    let side = side.split(' ').next()?;
+    (count < least).then(|| format!("{element} {side} {count} unused"))
 }
 
 /// The element, `name :: Class`, that a fault begins with, and what is wrong.
@@ -152,7 +179,8 @@ fn run(line: &Line) -> Outcome<u8> {
     let server = control::open_with(line.doors.clone(), &application, &mut settings)?;
     let pending = server.as_ref().map(Server::pending);
     let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: false, asked: pending });
-    let mut graph = application.start(&engines::AUTO, engines::Settings::default(), settings, host).map_err(told)?;
+    let started = application.start(&engines::AUTO, engines::Settings::default(), settings, host);
+    let mut graph = started.or_else(|error| signals.result().and_then(|()| Err(told(error))))?;
     let whole = line.quit || configuration::drive(&mut graph, &signals, server);
     configuration::say_handlers(&mut graph, &line.handlers)?;
     let status = line.exit_handler.as_ref().map(|handler| graph.read(handler, "", None)).transpose().map_err(Failure::failed)?;
@@ -181,6 +209,15 @@ mod tests {
         assert_eq!((read.handlers, read.parameters), (vec!["c.count".to_owned()], vec!["N=1".to_owned()]));
         assert_eq!((read.file, read.output), (Some("x.click".into()), Some("out".into())));
         assert_eq!(line("-e Idle -x stop").unwrap().exit_handler.as_deref(), Some("stop"));
+    }
+
+    #[test]
+    fn faults_have_the_words_of_click() {
+        assert_eq!(in_its_words("'p :: Print' has 0 output ports, and its class wants 1"), "'p :: Print' output 0 unused");
+        assert_eq!(in_its_words("'t :: Tee' has 0 output ports, and its class wants at least 1"), "'t :: Tee' output 0 unused");
+        let more = "'c :: Check' has 3 output ports, and its class wants at most 2";
+        assert_eq!(in_its_words(more), more);
+        assert_eq!(in_its_words("an element is missing: 'input' has a meaning in compounds and groups only"), "syntax error near '->'");
     }
 
     #[test]

@@ -217,3 +217,23 @@ fn what_is_wrong_with_a_device_is_told() {
     let told = run(&format!("run {file}")).bad(1);
     assert!(told.contains("--map inside=dev:IF for an interface"), "{told}");
 }
+
+#[test]
+fn hosts_reach_each_other_through_a_p4_program() {
+    let Some(row) = Row::new("p4") else { return };
+    address(&row.client, "in", "192.0.2.1/27", None);
+    address(&row.server, "out", "192.0.2.2/27", None);
+    let (udp, tcp) = serve(&row.server, "192.0.2.2");
+    for more in [&["--engine", "interp"][..], &["--engine", "jit"], &["--engine", "jit", "--place", "rtc:2"]] {
+        let program = format!("{}/../../tests/p4/cross.p4", env!("CARGO_MANIFEST_DIR"));
+        let command = netvm([&["run", "--stats", &program][..], more, &["--map", "0=dev:in", "--map", "1=dev:out"]].concat());
+        let running = row.middle.inside(|| Capturing::when(command, "running on"));
+        row.client.inside(|| {
+            assert!(ask(udp, "hello").starts_with("192.0.2.1:"));
+            transfer(tcp, 3_000_000);
+        });
+        running.signal("-TERM");
+        let told = running.end();
+        assert!(told.status == 0 && told.err.contains("p4 :: P4"), "{}", told.err);
+    }
+}

@@ -1,6 +1,6 @@
 //! Configurations and programs as an attacker writes them: they end, within bounds, and nothing they say becomes code.
 
-use super::tools::{Dir, run};
+use super::tools::{Dir, ended, run};
 use std::fs;
 
 /// A class whose timer sets itself to a time that has passed.
@@ -142,5 +142,34 @@ fn copies_of_one_packet_are_bounded_on_every_engine() {
     for engine in ["interp", "jit", "aot"] {
         let ended = run(&format!("run --engine {engine} {file} -h d.count"));
         assert_eq!((ended.status, ended.out.trim()), (0, "65537"), "{engine}: {}", ended.err);
+    }
+}
+
+/// A class whose pull handler keeps 900 values while it asks: too many for the stack of compiled code that runs within other such code.
+fn wide() -> String {
+    let values = |line: &dyn Fn(usize) -> String| (0..900).map(line).collect::<Vec<_>>().join("\n");
+    let reads = values(&|n| format!("    u64 v{n} = m[{n}] % {};", n * 2 + 3));
+    let writes = values(&|n| format!("    m[{n}] = v{} + 1;", (n * 7 + 1) % 900));
+    let adds = values(&|n| format!("    m[{n}] += v{};", (n * 7 + 3) % 900));
+    let handler = format!("{reads}\n{writes}\n    if (!packet_ask(0)) return;\n{adds}\n    emit(0);");
+    format!(
+        "/*\n * Wide -- asks\n */\n#include <netvm.h>\nELEMENT(Wide, \"1/1\", \"l/l\");\nstatic u64 m[900];\nvoid pull(int port)\n{{\n{handler}\n}}\n"
+    )
+}
+
+/// Pull handlers run within one another: as many as the graph allows fit into a small stack, whatever they keep there.
+#[test]
+fn pulling_through_many_large_elements_fits_into_a_small_stack() {
+    let dir = Dir::new("pulling");
+    let capture = dir.trace("in.pcap", 1, 3);
+    fs::create_dir_all(dir.file("elements")).expect("a folder");
+    dir.write("elements/Wide.c", wide());
+    for (elements, engine, counted) in [(120, "jit", "3"), (120, "aot", "3"), (120, "interp", "3"), (140, "jit", "0")] {
+        let chain = "Wide -> ".repeat(elements);
+        let file = dir.write("t.click", format!("FromDump({capture}, STOP true) -> Queue -> {chain}Unqueue -> c :: Counter -> Discard;"));
+        let line = format!("ulimit -s 1024; exec {} run --engine {engine} {file} -h c.count", env!("CARGO_BIN_EXE_netvm"));
+        let ended = ended(std::process::Command::new("sh").args(["-c", &line]).output().expect("a shell"));
+        assert_eq!((ended.status, ended.out.trim()), (0, counted), "{engine}, {elements}: {}", ended.err);
+        assert_eq!(ended.err.contains("pulled through too many elements"), counted == "0", "{engine}, {elements}: {}", ended.err);
     }
 }

@@ -58,3 +58,44 @@ fn a_packet_is_traced_through_parser_tables_and_actions() {
     assert!(run_args(&[&base[..], &["--packet", "9"]].concat()).bad(1).contains("there is no packet 9: 2 arrived"));
     assert!(run_args(&["trace", &program]).bad(2).contains("say which packets"));
 }
+
+/// The packets of a capture that is written.
+fn packets(path: &str) -> Vec<Vec<u8>> {
+    let mut capture = netvm::io::Capture::open(path).expect("the capture");
+    let mut all = Vec::new();
+    while let Some(burst) = capture.next_burst(256).expect("packets") {
+        all.extend(burst.packets().iter().map(|packet| packet.to_vec()));
+    }
+    all
+}
+
+#[test]
+fn a_program_between_devices_sends_what_it_sends_between_captures() {
+    let dir = Dir::new("p4-map");
+    let (first, second) = (dir.trace("a.pcap", 1, 500), dir.trace("b.pcap", 2, 700));
+    let own: String = packets(&first)[7][..6].iter().map(|byte| format!("{byte:02x}")).collect();
+    let entries = dir.write("entries.txt", format!("add own h.eth.dst:0x{own} drop()\n"));
+    let program = format!("{FOLDER}cross.p4");
+    let base = ["run", &program, "--entries", &entries];
+    let [a, b] = ["a", "b"].map(|name| dir.file(&format!("in-{name}.pcap")));
+    let ports = [format!("0={first}"), format!("1={second}"), format!("0={a}"), format!("1={b}")];
+    run_args(&[&base[..], &["--in", &ports[0], "--in", &ports[1], "--out", &ports[2], "--out", &ports[3]]].concat()).good();
+    let (wanted, more) = (packets(&a), packets(&b));
+    assert!(wanted.len() > 100 && more.len() > 100, "{} {}", wanted.len(), more.len());
+    for engine in [&["--engine", "interp"][..], &["--engine", "jit"], &["--engine", "jit", "--place", "rtc:2"]] {
+        let [c, d] = ["c", "d"].map(|name| dir.file(&format!("map-{name}.pcap")));
+        let maps = [format!("0={first},{c}"), format!("1={second},{d}")];
+        let told = run_args(&[&base[..], engine, &["--map", &maps[0], "--map", &maps[1], "--stats"]].concat());
+        assert!(told.status == 0 && told.err.contains("dropped by the program"), "{}", told.err);
+        assert!(packets(&c) == wanted && packets(&d) == more, "{engine:?}");
+    }
+    let out = format!("2=,{}", dir.file("none.pcap"));
+    let told = run_args(&[&base[..], &["--map", &out, "--map", &ports[0]]].concat());
+    assert!(told.status == 0 && told.err.contains("none of 500 packets came out"), "{}", told.err);
+    assert!(packets(&dir.file("none.pcap")).is_empty());
+    let refused = |args: &[&str]| run_args(&[&base[..], args].concat()).bad(2);
+    assert!(refused(&["--map", &ports[0], "--digests"]).contains("--digests and --map exclude each other"));
+    assert!(refused(&["--map", "x=a.pcap"]).contains("ports are 0 to 510"));
+    let learn = format!("{FOLDER}learn.p4");
+    assert!(run_args(&["run", &learn, "--map", &ports[0]]).bad(1).contains("`digest` needs the switch around a program"));
+}

@@ -50,6 +50,21 @@ pub trait Classes {
         &[]
     }
 
+    /// The ports of a class whose elements are programs in another language.
+    fn foreign(&self, class: &str) -> Option<Shape<'static>> {
+        let _ = class;
+        None
+    }
+
+    /// The program of an element of such a class, with so many inputs and outputs.
+    ///
+    /// # Errors
+    /// What is wrong with its arguments, or with the program.
+    fn program(&self, element: &Element, inputs: u32, outputs: u32) -> Result<Module, Vec<String>> {
+        let _ = (inputs, outputs);
+        Err(vec![format!("there are no programs of the class {} here", element.class)])
+    }
+
     /// The file of a class: its name and its text.
     fn source(&self, class: &str) -> Option<(String, String)>;
 
@@ -148,6 +163,7 @@ fn in_configuration(sources: &Sources, faults: Vec<Diagnostic>) -> Faults {
 /// What is known of a class.
 enum Known {
     Native(Shape<'static>),
+    Foreign(Shape<'static>),
     File(Box<File>),
     /// It only declares names, and the runtime does not know it.
     Gone,
@@ -162,7 +178,7 @@ struct File {
 impl Known {
     fn shape(&self) -> Shape<'_> {
         match self {
-            Self::Native(shape) => *shape,
+            Self::Native(shape) | Self::Foreign(shape) => *shape,
             Self::File(file) => Shape { ports: &file.class.ports, processing: &file.class.processing, flow: &file.class.flow },
             Self::Gone => Shape { ports: "0/0", processing: "a/a", flow: "" },
         }
@@ -230,6 +246,9 @@ impl<'a> Maker<'a> {
         if let Some(shape) = self.classes.native(&element.class) {
             return Some(Known::Native(shape));
         }
+        if let Some(shape) = self.classes.foreign(&element.class) {
+            return Some(Known::Foreign(shape));
+        }
         if INFORMATION.contains(&element.class.as_str()) {
             return Some(Known::Gone);
         }
@@ -283,7 +302,14 @@ impl<'a> Maker<'a> {
         let (mut modules, mut info) = (Modules::new(), self.annotations());
         let (mut made, mut files) = (HashMap::new(), Files::new());
         for (n, element) in self.graph.elements.iter().enumerate() {
-            let Known::File(file) = &known[element.class.as_str()] else { continue };
+            let file = match &known[element.class.as_str()] {
+                Known::File(file) => file,
+                Known::Foreign(_) => {
+                    modules.extend(self.foreign(element, [&kinds.inputs[n], &kinds.outputs[n]]).map(|module| (n, module)));
+                    continue;
+                }
+                Known::Native(_) | Known::Gone => continue,
+            };
             let instance = match instance(element, file, [&kinds.inputs[n], &kinds.outputs[n]], &names.at(&element.name), self.classes) {
                 Ok(instance) => instance,
                 Err(faults) => {
@@ -302,6 +328,16 @@ impl<'a> Maker<'a> {
             }
         }
         (modules, files, info)
+    }
+
+    /// The module of an element that is a program in another language, unless it has faults.
+    fn foreign(&mut self, element: &Element, [inputs, outputs]: [&Vec<processing::Kind>; 2]) -> Option<Compiled> {
+        let module = self.classes.program(element, inputs.len() as u32, outputs.len() as u32);
+        let module = module.map_err(|faults| faults.iter().for_each(|fault| self.fault(element, fault))).ok()?;
+        self.check_tables(element, &module);
+        let scopes = module.tables.iter().map(|_| Default::default()).collect();
+        let module = Module { name: element.name.clone(), ..module };
+        Some(Compiled { module, scopes, variables: Vec::new(), refused: Vec::new() })
     }
 
     /// An instance's module, unless it has faults.

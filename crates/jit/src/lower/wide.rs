@@ -69,7 +69,7 @@ impl Lower<'_> {
         if effects.traps {
             self.trap_of_call(result, site);
         }
-        if effects.geometry {
+        if effects.geometry || matches!(helper, Helper::SetTime) {
             self.reload_packet();
         }
         self.limbs_from_slot(v, slot)

@@ -1,13 +1,18 @@
 //! The element classes there are in C: those built in, and those in folders that are named.
 
+use super::foreign;
 use crate::frontends::click::application::Classes;
+use crate::frontends::click::graph::Element;
 use crate::frontends::click::processing::Shape;
 use include_dir::{Dir, include_dir};
+use netil::Module;
 use netil::module::Entry;
-use runtime::graph::native;
+use runtime::graph::{Planes, native};
 use runtime::routes::{self, Route, Routes};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../elements");
 /// Classes of which there is no file, and which the runtime does not know: their elements are gone when the front end has read the names that they declare.
@@ -19,12 +24,14 @@ const LARGEST: u64 = 1 << 20;
 /// Element classes and headers by name.
 pub struct Library {
     folders: Vec<PathBuf>,
+    /// Control planes of elements that have been made, by their names.
+    planes: RefCell<BTreeMap<String, foreign::MakePlane>>,
 }
 
 impl Library {
     /// The built-in classes behind those of folders, in their order.
     pub fn of(folders: &[PathBuf]) -> Self {
-        Self { folders: folders.to_vec() }
+        Self { folders: folders.to_vec(), planes: RefCell::default() }
     }
 
     /// The source of a class, with its file's name.
@@ -51,12 +58,14 @@ impl Library {
         let entries = self.folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
         let names = built_in.chain(entries.filter_map(|entry| named(&entry.path())));
         let of_files = names.filter_map(|name| self.class(&name).map(|(_, text)| (name, purpose(&text))));
-        of_files.chain(DECLARING.map(|(name, manual)| (name.to_owned(), manual.to_owned()))).collect()
+        let foreign = foreign::ALL.iter().map(|class| (class.name.to_owned(), purpose(class.manual)));
+        of_files.chain(DECLARING.map(|(name, manual)| (name.to_owned(), manual.to_owned()))).chain(foreign).collect()
     }
 
     /// The manual of a class of which there is no file, and which the runtime does not know.
     pub fn declaring(name: &str) -> Option<&'static str> {
-        DECLARING.iter().find(|(known, _)| *known == name).map(|(_, manual)| *manual)
+        let declaring = DECLARING.iter().find(|(known, _)| *known == name).map(|(_, manual)| *manual);
+        declaring.or_else(|| foreign::find(name).map(|class| class.manual))
     }
 
     /// The files of the library that is built in, by their paths in it.
@@ -67,6 +76,12 @@ impl Library {
             files.extend(folder.files().map(|file| (file.path(), file.contents())));
         }
         files
+    }
+
+    /// The control planes of elements that have been made.
+    pub(super) fn planes(self) -> Option<Planes> {
+        let planes = self.planes.into_inner();
+        (!planes.is_empty()).then(|| Planes(Arc::new(move |name: &str| planes.get(name).and_then(|make| make()))))
     }
 
     fn file(&self, name: &str) -> Option<(String, String)> {
@@ -84,6 +99,17 @@ impl Library {
 impl Classes for Library {
     fn native(&self, class: &str) -> Option<Shape<'static>> {
         native::find(class).map(|class| Shape { ports: class.ports, processing: class.processing, flow: class.flow })
+    }
+
+    fn foreign(&self, class: &str) -> Option<Shape<'static>> {
+        foreign::find(class).map(|class| class.shape)
+    }
+
+    fn program(&self, element: &Element, inputs: u32, outputs: u32) -> Result<Module, Vec<String>> {
+        let class = foreign::find(&element.class).ok_or_else(|| vec![format!("there is no class {}", element.class)])?;
+        let foreign::Made { module, plane } = (class.make)(&element.arguments, inputs, outputs)?;
+        self.planes.borrow_mut().extend(plane.map(|plane| (element.name.clone(), plane)));
+        Ok(module)
     }
 
     fn annotations(&self, class: &str) -> &'static [(&'static str, u32)] {

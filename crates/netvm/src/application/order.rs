@@ -318,7 +318,7 @@ mod tests {
     fn of(code: &str) -> bool {
         let tables = "segment .tables .table stays, exact, 32, 8, 16 .table ages, exact, 32, 8, 16, 1000 ends";
         let text =
-            format!("{tables} segment .ports push_input a push_output b ends segment .push .datamem_size 64 pop {code} pkt.send b ends");
+            format!("{tables} segment .metadata .shared_size 16 ends segment .ports push_input a push_output b ends segment .push .datamem_size 64 pop {code} pkt.send b ends");
         any_order(&netil::verify(netil::asm::assemble(&text, "t").unwrap()).unwrap())
     }
 
@@ -362,6 +362,8 @@ mod tests {
             "push 0 w.pload 32 t.peek ages t.valid ages push 0 pstore.8",
             "push 0 w.pload 32 t.insert stays pop",
             "push 0 w.pload 32 t.delete stays pop",
+            "pbl push 0 sstore.32",
+            "push 0 push 0 push 4 pscopy",
         ] {
             assert!(!of(code), "{code}");
         }

@@ -315,7 +315,7 @@ fn mirroring(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told 
         "mirroring_delete" => switch.mirroring_delete(session),
         "mirroring_get" => {
             let (port, group) = switch.mirroring_get(session).ok_or_else(|| format!("there is no session {session}"))?;
-            let say = |what: &str, n: Option<u16>| n.map(|n| format!("{what} {n}"));
+            let say = |what: &str, n: Option<u32>| n.map(|n| format!("{what} {n}"));
             let to: Vec<String> = [say("port", port), say("group", group)].into_iter().flatten().collect();
             return Ok(vec![format!("session {session}: {}", to.join(", "))]);
         }
@@ -325,7 +325,7 @@ fn mirroring(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told 
 }
 
 fn groups(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told {
-    let ports = |words: &mut Words<'_>| words.map(|w| number(Some(w), "port")).collect::<Result<Vec<u16>, _>>();
+    let ports = |words: &mut Words<'_>| words.map(|w| number(Some(w), "port")).collect::<Result<Vec<u32>, _>>();
     match command {
         "mc_mgrp_create" => switch.group_create(number(words.next(), "group")?),
         "mc_mgrp_destroy" => switch.group_destroy(number(words.next(), "group")?)?,

@@ -27,6 +27,18 @@ pub(super) fn find<'a, T>(all: &'a [T], name: impl Fn(&T) -> &str, wanted: &str,
 }
 
 impl Switch {
+    /// The port by which packets go to controllers unless something else is said.
+    #[must_use]
+    pub fn cpu_port(&self) -> u32 {
+        self.pipeline.cpu_port
+    }
+
+    /// The highest port that packets can leave by.
+    #[must_use]
+    pub fn last_port(&self) -> u32 {
+        self.pipeline.last_port
+    }
+
     /// The table of that name.
     ///
     /// # Errors
@@ -279,7 +291,7 @@ impl Switch {
     }
 
     /// Where packets of a mirroring session go: a port, a multicast group, or both.
-    pub fn mirroring_add(&mut self, session: u32, port: Option<u16>, group: Option<u16>) {
+    pub fn mirroring_add(&mut self, session: u32, port: Option<u32>, group: Option<u32>) {
         self.replication.sessions.insert(session, Session { port, group });
     }
 
@@ -290,7 +302,7 @@ impl Switch {
 
     /// The port and the group of a mirroring session.
     #[must_use]
-    pub fn mirroring_get(&self, session: u32) -> Option<(Option<u16>, Option<u16>)> {
+    pub fn mirroring_get(&self, session: u32) -> Option<(Option<u32>, Option<u32>)> {
         self.replication.sessions.get(&session).map(|s| (s.port, s.group))
     }
 
@@ -298,7 +310,7 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such group.
-    pub fn group_destroy(&mut self, group: u16) -> Result<(), String> {
+    pub fn group_destroy(&mut self, group: u32) -> Result<(), String> {
         self.replication.groups.remove(&group).map(drop).ok_or_else(|| format!("there is no group {group}"))
     }
 
@@ -306,7 +318,7 @@ impl Switch {
     ///
     /// # Errors
     /// It is not there.
-    pub fn node_dissociate(&mut self, group: u16, handle: usize) -> Result<(), String> {
+    pub fn node_dissociate(&mut self, group: u32, handle: usize) -> Result<(), String> {
         let nodes = self.replication.groups.get_mut(&group).ok_or_else(|| format!("there is no group {group}"))?;
         let at = nodes.iter().position(|n| *n == handle).ok_or_else(|| format!("node {handle} is not in group {group}"))?;
         nodes.remove(at);
@@ -314,7 +326,7 @@ impl Switch {
     }
 
     /// Gives a multicast group all its copies, numbers and ports; or takes them out.
-    pub fn group_copies(&mut self, group: u16, copies: Option<Vec<(u16, u16)>>) {
+    pub fn group_copies(&mut self, group: u32, copies: Option<Vec<(u16, u32)>>) {
         match copies {
             Some(copies) => drop(self.replication.group_copies.insert(group, copies)),
             None => drop(self.replication.group_copies.remove(&group)),
@@ -322,7 +334,7 @@ impl Switch {
     }
 
     /// Gives a mirroring session all its copies, numbers and ports; or takes them out.
-    pub fn session_copies(&mut self, session: u32, copies: Option<Vec<(u16, u16)>>) {
+    pub fn session_copies(&mut self, session: u32, copies: Option<Vec<(u16, u32)>>) {
         match copies {
             Some(copies) => drop(self.replication.session_copies.insert(session, copies)),
             None => drop(self.replication.session_copies.remove(&session)),
@@ -330,12 +342,12 @@ impl Switch {
     }
 
     /// Makes a multicast group.
-    pub fn group_create(&mut self, group: u16) {
+    pub fn group_create(&mut self, group: u32) {
         self.replication.groups.entry(group).or_default();
     }
 
     /// Makes a node of those ports; its handle.
-    pub fn node_create(&mut self, rid: u16, ports: Vec<u16>) -> usize {
+    pub fn node_create(&mut self, rid: u16, ports: Vec<u32>) -> usize {
         self.replication.nodes.push(Node { rid, ports });
         self.replication.nodes.len() - 1
     }
@@ -344,7 +356,7 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such node.
-    pub fn node_update(&mut self, handle: usize, ports: Vec<u16>) -> Result<(), String> {
+    pub fn node_update(&mut self, handle: usize, ports: Vec<u32>) -> Result<(), String> {
         let node = self.replication.nodes.get_mut(handle).ok_or_else(|| format!("there is no node {handle}"))?;
         node.ports = ports;
         Ok(())
@@ -354,7 +366,7 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such group or node.
-    pub fn node_associate(&mut self, group: u16, handle: usize) -> Result<(), String> {
+    pub fn node_associate(&mut self, group: u32, handle: usize) -> Result<(), String> {
         if self.replication.nodes.get(handle).is_none() {
             return Err(format!("there is no node {handle}"));
         }

@@ -32,7 +32,7 @@ pub struct Pass {
     /// Why it comes here: `arrived`, `unicast`, `clone`, and so on.
     pub cause: &'static str,
     /// By which port it came in, or is to leave.
-    pub port: u16,
+    pub port: u32,
     /// What happened.
     pub events: Vec<Event>,
     /// What became of it.
@@ -58,7 +58,7 @@ impl Following {
 
 impl Switch {
     /// A packet comes in; what leaves, and what happens to it on the way. The program is one of [`super::load_traced`].
-    pub fn follow(&mut self, number: u64, port: u16, bytes: &[u8], time_ns: u64) -> (Vec<Sent>, Vec<Pass>) {
+    pub fn follow(&mut self, number: u64, port: u32, bytes: &[u8], time_ns: u64) -> (Vec<Sent>, Vec<Pass>) {
         self.marks();
         self.following = Some(Following::default());
         self.name = number.to_string();
@@ -67,7 +67,7 @@ impl Switch {
     }
 
     /// A pass ended.
-    pub(super) fn passed(&mut self, part: &'static str, cause: &'static str, packet: &str, port: u16, end: impl FnOnce() -> String) {
+    pub(super) fn passed(&mut self, part: &'static str, cause: &'static str, packet: &str, port: u32, end: impl FnOnce() -> String) {
         if self.following.is_none() {
             return;
         }

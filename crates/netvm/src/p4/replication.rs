@@ -2,39 +2,52 @@
 //!
 //! Source: BMv2, `docs/simple_switch.md`, and the commands of its simple_switch_CLI.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a mirrored packet goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Session {
-    pub port: Option<u16>,
-    pub group: Option<u16>,
+    pub port: Option<u32>,
+    pub group: Option<u32>,
 }
 
 /// A node of a group: a number for the program, and ports.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node {
     pub rid: u16,
-    pub ports: Vec<u16>,
+    pub ports: Vec<u32>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Replication {
     pub sessions: BTreeMap<u32, Session>,
     /// Nodes of each group, by their handles.
-    pub groups: BTreeMap<u16, Vec<usize>>,
+    pub groups: BTreeMap<u32, Vec<usize>>,
     pub nodes: Vec<Node>,
     /// Numbers and ports of groups that are given whole.
-    pub group_copies: BTreeMap<u16, Vec<(u16, u16)>>,
+    pub group_copies: BTreeMap<u32, Vec<(u16, u32)>>,
     /// The same of mirroring sessions.
-    pub session_copies: BTreeMap<u32, Vec<(u16, u16)>>,
+    pub session_copies: BTreeMap<u32, Vec<(u16, u32)>>,
 }
 
 impl Replication {
     /// Every copy for a group: its number and its port.
-    pub fn copies(&self, group: u16) -> Vec<(u16, u16)> {
+    pub fn copies(&self, group: u32) -> Vec<(u16, u32)> {
         let nodes = self.groups.get(&group).into_iter().flatten().filter_map(|n| self.nodes.get(*n));
         let of_nodes = nodes.flat_map(|node| node.ports.iter().map(|port| (node.rid, *port)));
         of_nodes.chain(self.group_copies.get(&group).into_iter().flatten().copied()).collect()
+    }
+
+    /// The numbers of all groups.
+    pub fn all_groups(&self) -> BTreeSet<u32> {
+        self.groups.keys().chain(self.group_copies.keys()).copied().collect()
+    }
+
+    pub fn has_groups(&self) -> bool {
+        !self.groups.is_empty() || !self.group_copies.is_empty()
+    }
+
+    pub fn has_sessions(&self) -> bool {
+        !self.sessions.is_empty() || !self.session_copies.is_empty()
     }
 }

@@ -1,4 +1,5 @@
-//! A P4 program between its ports: what comes in is run through ingress, the replication engine and egress, in the order of BMv2's simple_switch.
+//! A P4 program between its ports: what comes in is run through ingress, the replication engine and egress. The order is that of BMv2's simple_switch; architectures with
+//! another one decide in ingress, see [`p4::pipeline`].
 //!
 //! After ingress: a clone, resubmission, multicast, drop, unicast; of these the first that applies, but for the clone. After egress: a clone, drop, recirculation, sending.
 //! A packet may come round [`MAX_ROUNDS`] times and have [`MAX_COPIES`] copies; what is more is dropped.
@@ -13,7 +14,7 @@ use crate::{Error, Settings};
 use netil::Engine;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::HandlerKind;
-use p4::pipeline::{Pipeline, info};
+use p4::pipeline::{DROP, Pipeline, info, ports};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -21,22 +22,12 @@ use std::sync::Arc;
 const MAX_ROUNDS: u32 = 64;
 /// The most packets that one may become.
 const MAX_COPIES: usize = 4096;
-/// The port that drops.
-const DROP: u16 = 511;
-
-mod instance {
-    pub const INGRESS_CLONE: u32 = 1;
-    pub const EGRESS_CLONE: u32 = 2;
-    pub const RECIRCULATED: u32 = 4;
-    pub const REPLICATED: u32 = 5;
-    pub const RESUBMITTED: u32 = 6;
-}
 
 /// A packet that left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// By which port.
-    pub port: u16,
+    pub port: u32,
     /// Its bytes.
     pub bytes: Vec<u8>,
 }
@@ -57,7 +48,7 @@ const MAX_DIGESTS: usize = 1 << 16;
 
 /// A packet on its way.
 enum Job {
-    Ingress { bytes: Vec<u8>, port: u16, instance: u32, info: Vec<u8>, way: Way },
+    Ingress { bytes: Vec<u8>, port: u32, path: u32, info: Vec<u8>, way: Way },
     Egress { buffer: ExchangeBuffer<'static>, way: Way },
 }
 
@@ -142,13 +133,13 @@ impl Switch {
     }
 
     /// A packet comes in by a port; what leaves, in order.
-    pub fn receive(&mut self, port: u16, bytes: &[u8], time_ns: u64) -> Vec<Sent> {
+    pub fn receive(&mut self, port: u32, bytes: &[u8], time_ns: u64) -> Vec<Sent> {
         let start = *self.start_ns.get_or_insert(time_ns);
         let time = time_ns.saturating_sub(start) / 1000;
         self.now_us = self.now_us.max(time);
         let info = vec![0; self.pipeline.info_bytes as usize];
         let way = Way { rounds: 0, name: std::mem::take(&mut self.name), cause: "arrived" };
-        let mut jobs = VecDeque::from([Job::Ingress { bytes: bytes.to_vec(), port, instance: 0, info, way }]);
+        let mut jobs = VecDeque::from([Job::Ingress { bytes: bytes.to_vec(), port, path: self.pipeline.paths.arrived, info, way }]);
         let (mut sent, mut copies) = (Vec::new(), 0);
         while let Some(job) = jobs.pop_front() {
             copies += 1;
@@ -156,9 +147,9 @@ impl Switch {
                 break;
             }
             match job {
-                Job::Ingress { bytes, port, instance, info, way } => {
+                Job::Ingress { bytes, port, path, info, way } => {
                     if way.rounds <= MAX_ROUNDS {
-                        self.ingress(bytes, port, instance, info, &way, (time, time_ns), &mut jobs);
+                        self.ingress(bytes, port, path, info, &way, (time, time_ns), &mut jobs);
                     }
                 }
                 Job::Egress { buffer, way } => self.egress(buffer, &way, time, &mut jobs, &mut sent),
@@ -192,9 +183,9 @@ impl Switch {
         }
     }
 
-    fn arrival(bytes: &[u8], port: u16, instance: u32, mut info: Vec<u8>, (time, time_ns): (u64, u64)) -> ExchangeBuffer<'static> {
+    fn arrival(bytes: &[u8], port: u32, path: u32, mut info: Vec<u8>, (time, time_ns): (u64, u64)) -> ExchangeBuffer<'static> {
         put(&mut info, info::INGRESS_PORT, &port.to_le_bytes());
-        put(&mut info, info::INSTANCE, &instance.to_le_bytes());
+        put(&mut info, info::PATH, &path.to_le_bytes());
         put(&mut info, info::LENGTH, &(bytes.len() as u32).to_le_bytes());
         put(&mut info, info::TIME, &time.to_le_bytes()[..6]);
         let mut buffer = ExchangeBuffer::borrowed(bytes).into_owned();
@@ -203,9 +194,9 @@ impl Switch {
     }
 
     #[expect(clippy::too_many_arguments, reason = "what belongs to a packet")]
-    fn ingress(&mut self, bytes: Vec<u8>, port: u16, instance: u32, info: Vec<u8>, way: &Way, time: (u64, u64), jobs: &mut VecDeque<Job>) {
-        let buffer = Self::arrival(&bytes, port, instance, info, time);
-        let Some((_, mut buffer)) = self.run(0, buffer) else {
+    fn ingress(&mut self, bytes: Vec<u8>, port: u32, path: u32, info: Vec<u8>, way: &Way, time: (u64, u64), jobs: &mut VecDeque<Job>) {
+        let buffer = Self::arrival(&bytes, port, path, info, time);
+        let Some((_, mut buffer)) = self.run(ports::INGRESS, buffer) else {
             return self.passed("ingress", way.cause, &way.name, port, || "dropped: the program made a fault".to_owned());
         };
         self.learn(&mut buffer.info, time.0);
@@ -215,24 +206,24 @@ impl Switch {
         let resubmit = get32(&out, info::RESUBMIT);
         if resubmit > 0 {
             let info = self.preserved(&out, resubmit);
-            jobs.push_back(Job::Ingress { bytes, port, instance: instance::RESUBMITTED, info, way: way.again("resubmitted") });
+            jobs.push_back(Job::Ingress { bytes, port, path: self.pipeline.paths.resubmitted, info, way: way.again("resubmitted") });
             return;
         }
-        let group = get16(&out, info::GROUP);
+        let group = get32(&out, info::GROUP);
         if group > 0 {
-            return self.multicast(&buffer, group, instance::REPLICATED, way, "multicast", jobs);
+            return self.multicast(&buffer, group, self.pipeline.paths.multicast, way, "multicast", jobs);
         }
-        let to = get16(&out, info::EGRESS_SPEC);
+        let to = get32(&out, info::EGRESS_SPEC);
         if to != DROP {
             let way = Way { cause: "unicast", ..way.clone() };
-            Self::enqueue(buffer, to, 0, 0, way, jobs);
+            Self::enqueue(buffer, to, 0, self.pipeline.paths.unicast, way, jobs);
         }
     }
 
-    fn enqueue(mut buffer: ExchangeBuffer<'static>, port: u16, rid: u16, instance: u32, way: Way, jobs: &mut VecDeque<Job>) {
+    fn enqueue(mut buffer: ExchangeBuffer<'static>, port: u32, rid: u16, path: u32, way: Way, jobs: &mut VecDeque<Job>) {
         put(&mut buffer.info, info::EGRESS_PORT, &port.to_le_bytes());
         put(&mut buffer.info, info::RID, &rid.to_le_bytes());
-        put(&mut buffer.info, info::INSTANCE, &instance.to_le_bytes());
+        put(&mut buffer.info, info::PATH, &path.to_le_bytes());
         jobs.push_back(Job::Egress { buffer, way });
     }
 
@@ -245,44 +236,48 @@ impl Switch {
     fn multicast(
         &mut self,
         buffer: &ExchangeBuffer<'static>,
-        group: u16,
-        instance: u32,
+        group: u32,
+        path: u32,
         way: &Way,
         cause: &'static str,
         jobs: &mut VecDeque<Job>,
     ) {
         for (rid, port) in self.replication.copies(group) {
             let way = self.copied(way, cause);
-            Self::enqueue(buffer.clone(), port, rid, instance, way, jobs);
+            Self::enqueue(buffer.clone(), port, rid, path, way, jobs);
         }
     }
 
-    fn mirror(&mut self, session: u32, buffer: &ExchangeBuffer<'static>, instance: u32, way: &Way, jobs: &mut VecDeque<Job>) {
+    /// Copies for a session. They have the lowest class of service: sessions have none of their own.
+    fn mirror(&mut self, session: u32, mut buffer: ExchangeBuffer<'static>, path: u32, way: &Way, jobs: &mut VecDeque<Job>) {
+        put(&mut buffer.info, info::CLASS, &[0, 0]);
         for (rid, port) in self.replication.session_copies.get(&session).cloned().unwrap_or_default() {
             let way = self.copied(way, "clone");
-            Self::enqueue(buffer.clone(), port, rid, instance, way, jobs);
+            Self::enqueue(buffer.clone(), port, rid, path, way, jobs);
         }
         let Some(to) = self.replication.sessions.get(&session).copied() else { return };
         if let Some(group) = to.group {
-            self.multicast(buffer, group, instance, way, "clone", jobs);
+            self.multicast(&buffer, group, path, way, "clone", jobs);
         }
         if let Some(port) = to.port {
             let way = self.copied(way, "clone");
-            Self::enqueue(buffer.clone(), port, 0, instance, way, jobs);
+            Self::enqueue(buffer.clone(), port, 0, path, way, jobs);
         }
     }
 
-    /// A clone of the packet as it had come in: parsed again, then to egress.
-    fn clone_ingress(&mut self, bytes: &[u8], port: u16, out: &[u8], way: &Way, time: (u64, u64), jobs: &mut VecDeque<Job>) {
+    /// A clone of the packet as it had come in, to egress.
+    fn clone_ingress(&mut self, bytes: &[u8], port: u32, out: &[u8], way: &Way, time: (u64, u64), jobs: &mut VecDeque<Job>) {
         let session = get32(out, info::SESSION);
         if session == 0 {
             return;
         }
         let info = self.preserved(out, get32(out, info::FIELDS));
-        let buffer = Self::arrival(bytes, port, instance::INGRESS_CLONE, info, time);
-        if let Some((_, buffer)) = self.run(2, buffer) {
-            self.passed("parser", "clone", &way.name, port, || format!("to mirroring session {}", session & 0x7fff_ffff));
-            self.mirror(session & 0x7fff_ffff, &buffer, instance::INGRESS_CLONE, way, jobs);
+        let path = self.pipeline.paths.ingress_clone;
+        let session = session & !info::SESSION_ASKED;
+        let buffer = Self::arrival(bytes, port, path, info, time);
+        if let Some((_, buffer)) = self.run(ports::AGAIN, buffer) {
+            self.passed("parser", "clone", &way.name, port, || format!("to mirroring session {session}"));
+            self.mirror(session, buffer, path, way, jobs);
         }
     }
 
@@ -307,8 +302,8 @@ impl Switch {
 
     fn egress(&mut self, mut buffer: ExchangeBuffer<'static>, way: &Way, time: u64, jobs: &mut VecDeque<Job>, sent: &mut Vec<Sent>) {
         put(&mut buffer.info, info::TIME, &time.to_le_bytes()[..6]);
-        let port = get16(&buffer.info, info::EGRESS_PORT);
-        let left = self.run(1, buffer);
+        let port = get32(&buffer.info, info::EGRESS_PORT);
+        let left = self.run(ports::EGRESS, buffer);
         let clones: Vec<_> = self.outcome.clones.drain(..).map(|c| c.buffer).collect();
         let end = || left.as_ref().map_or_else(|| "dropped behind egress".to_owned(), |(_, buffer)| departure(buffer));
         self.passed("egress", way.cause, &way.name, port, end);
@@ -319,14 +314,14 @@ impl Switch {
         let recirculate = get32(out, info::RECIRCULATE);
         if recirculate > 0 {
             let info = self.preserved(out, recirculate);
-            let port = get16(out, info::INGRESS_PORT);
-            jobs.push_back(Job::Ingress { bytes, port, instance: instance::RECIRCULATED, info, way: way.again("recirculated") });
+            let port = get32(out, info::INGRESS_PORT);
+            jobs.push_back(Job::Ingress { bytes, port, path: self.pipeline.paths.recirculated, info, way: way.again("recirculated") });
             return;
         }
         if let Some(length) = get32(out, info::TRUNCATE).checked_sub(1) {
             bytes.truncate(length as usize);
         }
-        sent.push(Sent { port: get16(out, info::EGRESS_PORT), bytes });
+        sent.push(Sent { port: get32(out, info::EGRESS_PORT), bytes });
     }
 
     fn clone_egress(&mut self, mut clone: ExchangeBuffer<'static>, way: &Way, jobs: &mut VecDeque<Job>) {
@@ -338,17 +333,17 @@ impl Switch {
             }
         });
         clone.info = kept;
-        self.mirror(session & 0x7fff_ffff, &clone, instance::EGRESS_CLONE, way, jobs);
+        self.mirror(session & !info::SESSION_ASKED, clone, self.pipeline.paths.egress_clone, way, jobs);
     }
 }
 
 /// What ingress decided.
 fn fate(out: &[u8]) -> String {
-    let (group, to) = (get16(out, info::GROUP), get16(out, info::EGRESS_SPEC));
+    let (group, to) = (get32(out, info::GROUP), get32(out, info::EGRESS_SPEC));
     match () {
         () if get32(out, info::RESUBMIT) > 0 => "resubmitted".to_owned(),
         () if group > 0 => format!("to multicast group {group}"),
-        () if to == DROP => format!("dropped: egress_spec is {DROP}"),
+        () if to == DROP => "dropped by ingress".to_owned(),
         () => format!("to port {to}"),
     }
 }
@@ -359,7 +354,7 @@ fn departure(buffer: &ExchangeBuffer<'static>) -> String {
     let length = buffer.bytes().len();
     match (get32(out, info::RECIRCULATE), get32(out, info::TRUNCATE).checked_sub(1)) {
         (1.., _) => "recirculated".to_owned(),
-        (0, Some(most)) => format!("sent by port {}, truncated to {} bytes", get16(out, info::EGRESS_PORT), length.min(most as usize)),
-        (0, None) => format!("sent by port {}, {length} bytes", get16(out, info::EGRESS_PORT)),
+        (0, Some(most)) => format!("sent by port {}, truncated to {} bytes", get32(out, info::EGRESS_PORT), length.min(most as usize)),
+        (0, None) => format!("sent by port {}, {length} bytes", get32(out, info::EGRESS_PORT)),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Checked, Checker, Symbol, annotation, fault, public_name};
 use crate::ast::{self, ActionRef, Annotation, Dir, ExprKind as Ast, Property, PropertyKind, TableDecl};
-use crate::hir::{Callee, Expr, ExprKind, FnKind, Key, Table, TableAction, TableEntry, Type};
+use crate::hir::{COUNTERS, Callee, Expr, ExprKind, FnKind, Key, METERS, PROFILES, Table, TableAction, TableEntry, Type};
 use crate::lexer::Name;
 use num_traits::ToPrimitive;
 
@@ -87,10 +87,7 @@ impl Checker {
                 }
                 Ok(())
             }
-            (
-                "implementation" | "counters" | "meters" | "action_profile" | "psa_implementation" | "pna_implementation",
-                PropertyKind::Value(value),
-            ) => {
+            (name, PropertyKind::Value(value)) if [COUNTERS, METERS, PROFILES].iter().any(|names| names.contains(&name)) => {
                 let object = self.expr(value)?;
                 self.name_in_place(&object, property);
                 table.objects.push((property.name.name.clone(), object));
@@ -103,6 +100,11 @@ impl Checker {
             ("key" | "actions" | "entries", _) => fault(property.name.span, "expected a list in braces"),
             ("support_timeout", PropertyKind::Value(value)) => {
                 table.support_timeout = matches!(self.expr(value)?.kind, ExprKind::Bool(true));
+                Ok(())
+            }
+            // A member of PSA_IdleTimeout_t, of which the first means none.
+            ("psa_idle_timeout", PropertyKind::Value(value)) => {
+                table.support_timeout = matches!(self.expr(value)?.kind, ExprKind::Int(n) if n > num_bigint::BigInt::ZERO);
                 Ok(())
             }
             // What other targets understand.

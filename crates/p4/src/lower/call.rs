@@ -172,9 +172,9 @@ impl Lower<'_> {
         let program = self.program;
         let function = &program.functions[f];
         if function.kind == FnKind::Extern {
-            self.extern_function(f, args, call)?;
+            let value = self.extern_function(f, args, call)?;
             self.mark_call(args, call)?;
-            return Ok(None);
+            return Ok(value);
         }
         let types: Vec<Type> = types.iter().map(|t| self.resolve(t)).collect();
         let bound: Bound = function.type_params.iter().copied().zip(types).collect();
@@ -236,6 +236,7 @@ impl Lower<'_> {
         let before = std::mem::replace(&mut self.path, path);
         let what = if block.is_parser { "parser" } else { "control" };
         self.mark(MarkKind::Enter, format!("{what} {}", block.name), block.span, &[]);
+        self.clear_checksums(id)?;
         let done = self.stmts(&block.locals).and_then(|()| if block.is_parser { self.states(id) } else { self.stmts(&block.body) });
         self.path = before;
         done

@@ -110,6 +110,27 @@ impl Code {
         self.locals.len()
     }
 
+    /// Whether something loads a local.
+    pub fn loads(&self, local: u32) -> bool {
+        self.code.iter().any(|inst| inst.op == Op::LocLoad && inst.imm[0] == local)
+    }
+
+    /// Whether something other than a constant zero is stored in a local.
+    pub fn sets(&self, local: u32) -> bool {
+        let stores = |inst: &Inst| inst.op == Op::LocStore && inst.imm[0] == local;
+        (0..self.code.len()).any(|n| stores(&self.code[n]) && !self.ends_in_zero(n))
+    }
+
+    /// Whether the instructions before that one push a constant zero, of any width.
+    fn ends_in_zero(&self, before: usize) -> bool {
+        let mut last = self.code[..before].iter().rev().skip_while(|inst| matches!(inst.op, Op::WTrunc | Op::WZext));
+        last.next().is_some_and(|inst| match (&inst.extra, inst.op) {
+            (Extra::Const(limbs), Op::WPush) => limbs.iter().all(|limb| *limb == 0),
+            (_, Op::Push) => inst.imm[0] == 0,
+            _ => false,
+        })
+    }
+
     pub fn len(&self) -> usize {
         self.code.len()
     }

@@ -45,17 +45,23 @@ impl Lower<'_> {
         self.code.branch(Op::JNe, head);
     }
 
-    pub(super) fn crc(&mut self, data: &Place, wide: bool, call: &Expr) -> Lowered<u16> {
+    /// Goes on with a standard check, whose remainder is in the local, over the bytes of a value.
+    pub(super) fn crc_on(&mut self, data: &Place, wide: bool, crc: u32, call: &Expr) -> Lowered<()> {
         let width = self.padded(data, call)?;
         let table = self.crc_table(if wide { 0xedb8_8320 } else { 0xa001 });
-        let crc = self.code.new_local(32);
-        self.code.push(if wide { u32::MAX } else { 0 });
-        self.code.set(crc);
         self.each_byte(width, crc, &|_| {}, &|l| {
             l.code.push(table);
             l.code.op(Op::Add);
             l.code.w(Op::WcLoad, 32);
         });
+        Ok(())
+    }
+
+    pub(super) fn crc(&mut self, data: &Place, wide: bool, call: &Expr) -> Lowered<u16> {
+        let crc = self.code.new_local(32);
+        self.code.push(if wide { u32::MAX } else { 0 });
+        self.code.set(crc);
+        self.crc_on(data, wide, crc, call)?;
         self.code.get(crc);
         if wide {
             self.code.op(Op::Not);

@@ -1,8 +1,7 @@
-//! Checksums and hashes: the bits of a value in a row, and what the algorithms of v1model make of them.
+//! Checksums and hashes: the bits of a value in a row, and what the algorithms of architectures make of them.
 //!
 //! Source: RFC 1071 for csum16.
 
-use super::externs::{Args, arg};
 use super::place::{Leaf, Place};
 use super::{Lower, Lowered, fault};
 use crate::hir::{Expr, Type};
@@ -11,7 +10,7 @@ use num_bigint::BigInt;
 
 impl Lower<'_> {
     /// All parts of a value as they stand in a packet, as numbers of whole 16-bit words; a `varbit` is added where it is as long as it is.
-    fn words(&mut self, data: &Place, call: &Expr, sum: u32) -> Lowered<()> {
+    pub(super) fn words(&mut self, data: &Place, call: &Expr, sum: u32, inverted: bool) -> Lowered<()> {
         let leaves: Vec<(u32, Leaf)> = (0..).zip(self.leaves(&data.ty, call.span)?).collect();
         let mut group: (Vec<(u32, Leaf)>, u32) = (Vec::new(), 0);
         for (n, leaf) in leaves {
@@ -19,36 +18,37 @@ impl Lower<'_> {
                 Leaf::Bits(w) => u32::from(w),
                 Leaf::Bool => 1,
                 Leaf::Var(w) => {
-                    self.add_words(data, &std::mem::take(&mut group), sum);
+                    self.add_words(data, &std::mem::take(&mut group), sum, inverted);
                     self.load_leaf(data, n, leaf);
-                    self.sum_of(w, sum);
+                    self.sum_of(w, sum, inverted);
                     continue;
                 }
                 Leaf::Number | Leaf::Valid | Leaf::Next => continue,
             };
-            if group.1 + size > 2000 && group.1.is_multiple_of(16) {
-                self.add_words(data, &std::mem::take(&mut group), sum);
-            }
             group.0.push((n, leaf));
             group.1 += size;
+            // Short numbers: a number of the whole would be wider than any register.
+            if group.1.is_multiple_of(16) {
+                self.add_words(data, &std::mem::take(&mut group), sum, inverted);
+            }
         }
         if group.1 > 2032 {
             return fault(call.span, "this is too much for a checksum");
         }
-        self.add_words(data, &group, sum);
+        self.add_words(data, &group, sum, inverted);
         Ok(())
     }
 
-    fn add_words(&mut self, data: &Place, group: &(Vec<(u32, Leaf)>, u32), sum: u32) {
+    fn add_words(&mut self, data: &Place, group: &(Vec<(u32, Leaf)>, u32), sum: u32, inverted: bool) {
         if group.1 == 0 {
             return;
         }
         let width = self.join(data, group);
-        self.sum_of(width, sum);
+        self.sum_of(width, sum, inverted);
     }
 
-    /// Adds the 16-bit words of the number on the stack, zeros behind it, to a local.
-    fn sum_of(&mut self, width: u16, sum: u32) {
+    /// Adds the 16-bit words of the number on the stack, zeros behind it, or their complements to a local.
+    fn sum_of(&mut self, width: u16, sum: u32, inverted: bool) {
         let whole = width.next_multiple_of(16);
         if whole > width {
             self.code.constant(&BigInt::ZERO, whole - width);
@@ -60,6 +60,10 @@ impl Lower<'_> {
             self.code.get(temp);
             self.code.op3(Op::WSlice, u32::from(whole), low + 15, low);
             self.code.resize(16, 32);
+            if inverted {
+                self.code.push(0xffff);
+                self.code.op(Op::Xor);
+            }
             self.code.get(sum);
             self.code.op(Op::Add);
             self.code.set(sum);
@@ -67,12 +71,26 @@ impl Lower<'_> {
         self.code.release(temp);
     }
 
+    /// Brings a sum of 16-bit words down to 16 bits.
+    pub(super) fn fold(&mut self, sum: u32) {
+        for _ in 0..2 {
+            self.code.get(sum);
+            self.code.push(0xffff);
+            self.code.op(Op::And);
+            self.code.get(sum);
+            self.code.push(16);
+            self.code.op(Op::UShr);
+            self.code.op(Op::Add);
+            self.code.set(sum);
+        }
+    }
+
     /// Pushes the Internet checksum of a value, and of the payload; 16 bits.
     pub(super) fn checksum16(&mut self, data: &Place, payload: bool, call: &Expr) -> Lowered<()> {
         let sum = self.code.new_local(32);
         self.code.push(0);
         self.code.set(sum);
-        self.words(data, call, sum)?;
+        self.words(data, call, sum, false)?;
         if payload {
             self.code.push(0);
             self.code.op(Op::Pbl);
@@ -84,28 +102,19 @@ impl Lower<'_> {
             self.code.op(Op::Add);
             self.code.set(sum);
         }
-        for _ in 0..2 {
-            self.code.get(sum);
-            self.code.push(0xffff);
-            self.code.op(Op::And);
-            self.code.get(sum);
-            self.code.push(16);
-            self.code.op(Op::UShr);
-            self.code.op(Op::Add);
-            self.code.set(sum);
-        }
+        self.fold(sum);
         self.code.get(sum);
         self.code.op(Op::Not);
         self.code.resize(32, 16);
         Ok(())
     }
 
-    /// The name of a member of `HashAlgorithm`.
+    /// The algorithm that a member of an enumeration names, as v1model calls it.
     pub(super) fn algorithm(&self, e: &Expr) -> Lowered<String> {
         let at = self.known_number(e)? as usize;
         match &e.ty {
             Type::Enum(id) => match &self.program.types[*id] {
-                crate::hir::TypeInfo::Enum { members, .. } => Ok(members.get(at).map_or(String::new(), ToString::to_string)),
+                crate::hir::TypeInfo::Enum { members, .. } => Ok(members.get(at).map_or_else(String::new, |name| common_name(name))),
                 _ => fault(e.span, "no algorithm"),
             },
             _ => fault(e.span, "no algorithm"),
@@ -179,39 +188,43 @@ impl Lower<'_> {
         Ok(16)
     }
 
-    pub(super) fn hash(&mut self, args: Args<'_>, call: &Expr) -> Lowered<()> {
-        let to = self.place(arg(args, 0, call)?)?;
-        let leaf = self.scalar(&to.ty, call.span)?;
-        let (base, max) = (self.held(arg(args, 2, call)?)?, self.held(arg(args, 4, call)?)?);
+    /// Base + hash mod max, of the hash on the stack; BMv2 leaves the hash away where max is 0.
+    pub(super) fn hash_between(&mut self, width: u16, base: &Place, max: &Place, leaf: Leaf, call: &Expr) -> Lowered<()> {
         let (base_leaf, max_leaf) = (self.scalar(&base.ty, call.span)?, self.scalar(&max.ty, call.span)?);
-        let width = self.digest(arg(args, 3, call)?, arg(args, 1, call)?, false, call)?;
-        // base + hash mod max; BMv2 leaves the hash as it is where max is 0.
         let all = width.max(base_leaf.width()).max(max_leaf.width()).max(leaf.width()).max(64);
         self.code.resize(width, all);
         let value = self.code.new_local(all);
         self.code.set(value);
         let (plain, end) = (self.code.label(), self.code.label());
-        self.load_leaf(&max, 0, max_leaf);
+        self.load_leaf(max, 0, max_leaf);
         self.code.constant(&BigInt::ZERO, max_leaf.width());
         self.code.w(Op::WNe, max_leaf.width());
         self.code.branch(Op::JEq, plain);
         self.code.get(value);
-        self.load_leaf(&max, 0, max_leaf);
+        self.load_leaf(max, 0, max_leaf);
         self.code.resize(max_leaf.width(), all);
         self.code.w(Op::WMod, all);
-        self.load_leaf(&base, 0, base_leaf);
+        self.load_leaf(base, 0, base_leaf);
         self.code.resize(base_leaf.width(), all);
         self.code.w(Op::WAdd, all);
         self.code.set(value);
         self.code.jump(end);
         self.code.bind(plain);
-        self.load_leaf(&base, 0, base_leaf);
+        self.load_leaf(base, 0, base_leaf);
         self.code.resize(base_leaf.width(), all);
         self.code.set(value);
         self.code.bind(end);
         self.code.get(value);
         self.code.resize(all, leaf.width());
-        self.store_leaf(&to, 0, leaf);
         Ok(())
+    }
+}
+
+/// The name of an algorithm where architectures have several for one.
+fn common_name(name: &str) -> String {
+    match name {
+        "ONES_COMPLEMENT16" => "csum16".to_owned(),
+        "TARGET_DEFAULT" => "crc32".to_owned(),
+        other => other.to_lowercase(),
     }
 }

@@ -1,6 +1,7 @@
-//! What the architecture gives: functions and objects of core.p4 and v1model.p4.
+//! Extern functions and objects: those of core.p4, and what the objects of architectures have in common. What they are called in each is in [`super::arch`].
 
-use super::place::Leaf;
+use super::arch::Called;
+use super::place::{Leaf, Place};
 use super::{Lower, Lowered, fault};
 use crate::hir::{Expr, ExprKind, FnId, InstId, Type};
 use crate::pipeline::{ArrayKind, ArrayMeta};
@@ -15,34 +16,24 @@ pub(super) fn arg<'a>(args: Args<'a>, n: usize, call: &Expr) -> Lowered<&'a Expr
 }
 
 impl Lower<'_> {
-    pub(super) fn extern_function(&mut self, f: FnId, args: Args<'_>, call: &Expr) -> Lowered<()> {
+    /// Calls an extern function; where its value is.
+    pub(super) fn extern_function(&mut self, f: FnId, args: Args<'_>, call: &Expr) -> Lowered<Option<Place>> {
         let name = self.program.functions[f].name.clone();
+        self.inside_graph(&name, call)?;
         match &*name {
-            "verify" => self.verify(args, call),
-            "mark_to_drop" => self.mark_to_drop(),
-            "hash" => self.hash(args, call),
-            "random" => self.random(args, call),
-            "verify_checksum" | "verify_checksum_with_payload" => self.verify_checksum(args, call, name.ends_with("payload")),
-            "update_checksum" | "update_checksum_with_payload" => self.update_checksum(args, call, name.ends_with("payload")),
-            "clone" | "clone3" => self.clone_packet(args, None, call),
-            "clone_preserving_field_list" => self.clone_packet(args, args.get(2).and_then(Option::as_ref), call),
-            "resubmit_preserving_field_list" | "resubmit" => self.again(self.clone.resubmit, &name, args, call),
-            "recirculate_preserving_field_list" | "recirculate" => self.again(self.clone.recirculate, &name, args, call),
-            "truncate" => {
-                self.amount(arg(args, 0, call)?)?;
-                self.code.op(Op::Inc1);
-                self.code.set(self.clone.truncate);
-                Ok(())
-            }
-            "digest" => self.learn(args, call),
+            "verify" => self.verify(args, call)?,
             "log_msg" | "assert" | "assume" => {
                 for value in args.iter().flatten().filter(|a| a.ty != Type::Str) {
                     self.held(value)?;
                 }
-                Ok(())
             }
-            other => fault(call.span, format!("the extern function `{other}` is not supported")),
+            other => match (self.architecture.function)(self, other, args, call)? {
+                Called::Unknown => return fault(call.span, format!("the extern function `{other}` is not supported")),
+                Called::Done => {}
+                Called::Value(place) => return Ok(Some(place)),
+            },
         }
+        Ok(None)
     }
 
     fn verify(&mut self, args: Args<'_>, call: &Expr) -> Lowered<()> {
@@ -60,44 +51,16 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn mark_to_drop(&mut self) -> Lowered<()> {
-        self.code.constant(&511.into(), 9);
-        self.set_field("egress_spec", 9)?;
-        self.code.constant(&0.into(), 16);
-        self.set_field("mcast_grp", 16)
-    }
-
-    fn clone_packet(&mut self, args: Args<'_>, list: Option<&Expr>, call: &Expr) -> Lowered<()> {
-        self.amount(arg(args, 1, call)?)?;
-        self.code.push(1 << 31);
-        self.code.op(Op::Or);
-        self.code.set(self.clone.session);
-        let list = list.map_or(Ok(0), |l| self.known_number(l).map(|n| n + 1))?;
-        self.code.push(list);
-        self.code.set(self.clone.fields);
-        Ok(())
-    }
-
-    fn again(&mut self, local: u32, name: &str, args: Args<'_>, call: &Expr) -> Lowered<()> {
-        // Without a list nothing but the packet goes round: no list has that number.
-        let list = if name.ends_with("list") { self.known_number(arg(args, 0, call)?)? } else { 1 << 20 };
-        self.code.push(list + 1);
-        self.code.set(local);
-        Ok(())
-    }
-
-    fn random(&mut self, args: Args<'_>, call: &Expr) -> Lowered<()> {
-        let to = self.place(arg(args, 0, call)?)?;
-        let leaf = self.scalar(&to.ty, call.span)?;
+    /// Pushes a random number between those of two places, both included.
+    pub(super) fn random_between(&mut self, low: &Place, high: &Place, leaf: Leaf) {
         let width = leaf.width();
-        let (low, high) = (self.held(arg(args, 1, call)?)?, self.held(arg(args, 2, call)?)?);
         // low + random mod (high - low + 1), where that is no 0
         let wide = 64.max(width) + 1;
         self.code.op(Op::Rnd);
         self.code.op(Op::Rnd);
         self.code.op2(Op::WConcat, 32, 32);
         self.code.resize(64, wide);
-        for (place, op) in [(&high, None), (&low, Some(Op::WSub))] {
+        for (place, op) in [(high, None), (low, Some(Op::WSub))] {
             self.load_leaf(place, 0, leaf);
             self.code.resize(width, wide);
             if let Some(op) = op {
@@ -108,40 +71,8 @@ impl Lower<'_> {
         self.code.w(Op::WAdd, wide);
         self.operate(crate::ast::BinOp::Mod, wide, false);
         self.code.resize(wide, width);
-        self.load_leaf(&low, 0, leaf);
+        self.load_leaf(low, 0, leaf);
         self.code.w(Op::WAdd, width);
-        self.store_leaf(&to, 0, leaf);
-        Ok(())
-    }
-
-    fn verify_checksum(&mut self, args: Args<'_>, call: &Expr, payload: bool) -> Lowered<()> {
-        let end = self.code.label();
-        self.value(arg(args, 0, call)?)?;
-        self.code.branch(Op::JEq, end);
-        let given = self.held(arg(args, 2, call)?)?;
-        let leaf = self.scalar(&given.ty, call.span)?;
-        let width = self.digest(arg(args, 1, call)?, arg(args, 3, call)?, payload, call)?;
-        self.code.resize(width, leaf.width());
-        self.load_leaf(&given, 0, leaf);
-        self.code.w(Op::WEq, leaf.width());
-        self.code.branch(Op::JNe, end);
-        self.code.constant(&1.into(), 1);
-        self.set_field("checksum_error", 1)?;
-        self.code.bind(end);
-        Ok(())
-    }
-
-    fn update_checksum(&mut self, args: Args<'_>, call: &Expr, payload: bool) -> Lowered<()> {
-        let end = self.code.label();
-        self.value(arg(args, 0, call)?)?;
-        self.code.branch(Op::JEq, end);
-        let to = self.place(arg(args, 2, call)?)?;
-        let leaf = self.scalar(&to.ty, call.span)?;
-        let width = self.digest(arg(args, 1, call)?, arg(args, 3, call)?, payload, call)?;
-        self.code.resize(width, leaf.width());
-        self.store_leaf(&to, 0, leaf);
-        self.code.bind(end);
-        Ok(())
     }
 
     /// A method that is called for its value.
@@ -159,11 +90,23 @@ impl Lower<'_> {
                 self.code.op(Op::Pbl);
                 Ok(())
             }
-            ("Checksum16", "get") => {
-                let data = self.held(arg(args, 0, e)?)?;
-                self.checksum16(&data, false, e)
-            }
-            (class, name) => fault(e.span, format!("the method `{name}` of {class} is not supported")),
+            (class, name) => match self.object_method(object, (class, name), args, e)? {
+                Some(place) => {
+                    let leaf = self.scalar(&place.ty, e.span)?;
+                    self.load_leaf(&place, 0, leaf);
+                    Ok(())
+                }
+                None => fault(e.span, "this gives no value"),
+            },
+        }
+    }
+
+    /// A method of one of the architecture's objects; where its value is.
+    fn object_method(&mut self, object: &Expr, (class, name): (&str, &str), args: Args<'_>, call: &Expr) -> Lowered<Option<Place>> {
+        match (self.architecture.method)(self, object, (class, name), args, call)? {
+            Called::Unknown => fault(call.span, format!("the method `{name}` of {class} is not supported")),
+            Called::Done => Ok(None),
+            Called::Value(place) => Ok(Some(place)),
         }
     }
 
@@ -195,26 +138,12 @@ impl Lower<'_> {
                 let place = self.place(arg(args, 0, call)?)?;
                 self.emit(&place, call.span)
             }
-            ("register", _) => self.register(object, &name, args, call),
-            ("counter", "count") => self.counter(object, args, call),
-            // The entry that was found counts by itself.
-            ("direct_counter", "count") => Ok(()),
-            ("direct_meter", "read") => self.read_direct_meter(object, args, call),
-            ("meter", "execute_meter") => self.execute_meter(object, args, call),
-            (class, name) => fault(call.span, format!("the method `{name}` of {class} is not supported")),
+            (class, name) => self.object_method(object, (class, name), args, call).map(drop),
         }
     }
 
     fn skip(&mut self, ty: &Type, call: &Expr) -> Lowered<()> {
-        let total: u32 = self
-            .leaves(ty, call.span)?
-            .iter()
-            .map(|l| match l {
-                Leaf::Bits(w) => u32::from(*w),
-                Leaf::Bool => 1,
-                _ => 0,
-            })
-            .sum();
+        let total: u32 = self.leaves(ty, call.span)?.into_iter().map(Leaf::bits).sum();
         let size = Expr { kind: ExprKind::Int(total.into()), ty: Type::Bit(32), span: call.span };
         self.advance(&size)
     }
@@ -247,6 +176,12 @@ impl Lower<'_> {
         let by_bytes = matches!(instance.args.get(1).map(|a| &a.kind), Some(ExprKind::Int(n)) if n.to_u32() == Some(1));
         let name = self.name_of(&path);
         let meta = ArrayMeta { name, kind, at: self.allot(bytes, instance.span)?, stride, count, width, by_bytes };
+        if let (ArrayKind::Register, Some(value)) = (kind, instance.args.get(1)) {
+            let value = self.number(value)?;
+            if value != BigInt::ZERO && count > 0 {
+                self.initial.push((meta.at, stride, count, value));
+            }
+        }
         self.arrays.insert(path, self.array_metas.len());
         self.array_metas.push(meta.clone());
         Ok(meta)
@@ -283,37 +218,41 @@ impl Lower<'_> {
         Ok(local)
     }
 
-    fn register(&mut self, object: &Expr, name: &str, args: Args<'_>, call: &Expr) -> Lowered<()> {
+    /// Writes the second argument to the cell that the first one says.
+    pub(super) fn register_write(&mut self, object: &Expr, args: Args<'_>, call: &Expr) -> Lowered<()> {
         let meta = self.array(object, ArrayKind::Register, call)?;
         let (bits, end) = ((meta.stride * 8) as u16, self.code.label());
-        if name == "write" {
-            let value = self.held(arg(args, 1, call)?)?;
-            let leaf = self.scalar(&value.ty, call.span)?;
-            let at = self.cell(&meta, arg(args, 0, call)?, end)?;
-            self.load_leaf(&value, 0, leaf);
-            self.code.resize(leaf.width(), bits);
-            self.code.get(at);
-            self.code.w(Op::WmStore, bits);
-            self.code.bind(end);
-            return Ok(());
-        }
-        let to = self.place(arg(args, 0, call)?)?;
+        let value = self.held(arg(args, 1, call)?)?;
+        let leaf = self.scalar(&value.ty, call.span)?;
+        let at = self.cell(&meta, arg(args, 0, call)?, end)?;
+        self.load_leaf(&value, 0, leaf);
+        self.code.resize(leaf.width(), bits);
+        self.code.get(at);
+        self.code.w(Op::WmStore, bits);
+        self.code.bind(end);
+        Ok(())
+    }
+
+    /// Reads a cell into a place; one outside is 0.
+    pub(super) fn register_read(&mut self, object: &Expr, index: &Expr, to: &Place, call: &Expr) -> Lowered<()> {
+        let meta = self.array(object, ArrayKind::Register, call)?;
+        let (bits, end) = ((meta.stride * 8) as u16, self.code.label());
         let leaf = self.scalar(&to.ty, call.span)?;
         let value = self.code.new_local(bits);
         self.code.constant(&BigInt::ZERO, bits);
         self.code.set(value);
-        let at = self.cell(&meta, arg(args, 1, call)?, end)?;
+        let at = self.cell(&meta, index, end)?;
         self.code.get(at);
         self.code.w(Op::WmLoad, bits);
         self.code.set(value);
         self.code.bind(end);
         self.code.get(value);
         self.code.resize(bits, leaf.width());
-        self.store_leaf(&to, 0, leaf);
+        self.store_leaf(to, 0, leaf);
         Ok(())
     }
 
-    fn counter(&mut self, object: &Expr, args: Args<'_>, call: &Expr) -> Lowered<()> {
+    pub(super) fn counter(&mut self, object: &Expr, args: Args<'_>, call: &Expr) -> Lowered<()> {
         let meta = self.array(object, ArrayKind::Counter, call)?;
         let end = self.code.label();
         let at = self.cell(&meta, arg(args, 0, call)?, end)?;
@@ -326,8 +265,8 @@ impl Lower<'_> {
             address(self);
             self.code.w(Op::WmLoad, 64);
             if bytes {
-                let width = self.get_field("packet_length")?;
-                self.code.resize(width, 64);
+                self.code.get(self.length);
+                self.code.resize(32, 64);
             } else {
                 self.code.constant(&1.into(), 64);
             }

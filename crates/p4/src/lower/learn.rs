@@ -1,22 +1,20 @@
-//! `digest`: what is told to the control plane travels in info memory behind headers and metadata, and is taken there after ingress.
+//! Digests: what is told to the control plane travels in info memory behind headers and metadata, and is taken there after ingress.
 //!
 //! Of several digests of one packet the last one counts, as in BMv2. Values are those at the call.
 
-use super::externs::{Args, arg};
 use super::{Lower, Lowered};
 use crate::hir::{Expr, Type};
 use crate::pipeline::{DigestMeta, info};
 use netil::table::Op;
 
 impl Lower<'_> {
-    /// `digest(receiver, data)`.
-    pub(super) fn learn(&mut self, args: Args<'_>, call: &Expr) -> Lowered<()> {
-        let data = arg(args, 1, call)?;
+    /// Tells the control plane a value under a name.
+    pub(super) fn learn(&mut self, data: &Expr, name: String, call: &Expr) -> Lowered<()> {
         let place = self.held(data)?;
         let mut fields = Vec::new();
         self.set_fields(&place.ty, String::new(), call.span, &mut fields)?;
         let mut at = self.info_end;
-        let mut meta = DigestMeta { name: self.digest_name(&place.ty), fields: Vec::new() };
+        let mut meta = DigestMeta { name, fields: Vec::new() };
         let leaves = self.leaves(&place.ty, call.span)?;
         let mut numbers = (0u32..).zip(leaves).filter(|(_, l)| !matches!(l, super::place::Leaf::Valid | super::place::Leaf::Next));
         for (name, width) in fields {
@@ -40,7 +38,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn digest_name(&self, ty: &Type) -> String {
+    /// The name of a digest that is called as its type.
+    pub(super) fn digest_name(&self, ty: &Type) -> String {
         match ty {
             Type::Struct(id, _) => self.program.type_name(*id).to_string(),
             _ => "digest".to_owned(),

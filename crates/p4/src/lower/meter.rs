@@ -3,12 +3,11 @@
 //! Tokens grow with the time of packets, in microseconds since the switch started; a packet takes one token, or as many as it has bytes. Without
 //! rates every packet is green. Where parts of a meter are says [`crate::pipeline::meter`].
 //!
-//! Source: RFC 2698, section 3, colour-blind; the order in which buckets are asked is BMv2's, which is the same.
+//! Source: RFC 2698, section 3; the order in which buckets are asked is BMv2's, which is the same.
 
-use super::externs::{Args, arg};
 use super::{Lower, Lowered};
 use crate::hir::Expr;
-use crate::pipeline::{ArrayKind, info, meter};
+use crate::pipeline::{ArrayMeta, meter};
 use netil::table::Op;
 
 /// Writes the code that loads or stores 64 bits of a meter.
@@ -18,10 +17,13 @@ type Access<'a> = &'a dyn Fn(&mut Lower<'_>, u32);
 pub(super) const NONE: u32 = u32::MAX;
 
 impl Lower<'_> {
-    /// Runs a meter on the packet; the local that has its colour.
-    pub(super) fn colour(&mut self, colour: u32, load: Access<'_>, store: Access<'_>, by_bytes: bool) -> Lowered<()> {
+    /// Runs a meter on the packet, which may have a colour already; the local that has its colour then.
+    fn colour(&mut self, colour: u32, before: Option<u32>, load: Access<'_>, store: Access<'_>, by_bytes: bool) {
         let end = self.code.label();
-        self.code.push(0);
+        match before {
+            Some(before) => self.code.get(before),
+            None => self.code.push(0),
+        }
         self.code.set(colour);
         load(self, meter::SET);
         self.code.resize(64, 32);
@@ -29,8 +31,8 @@ impl Lower<'_> {
         self.refill(load, store);
         let cost = self.code.temp(64);
         if by_bytes {
-            let width = self.get_field("packet_length")?;
-            self.code.resize(width, 64);
+            self.code.get(self.length);
+            self.code.resize(32, 64);
         } else {
             self.code.constant(&1.into(), 64);
         }
@@ -38,6 +40,14 @@ impl Lower<'_> {
         self.code.w(Op::WShl, 64);
         self.code.set(cost);
         for (bucket, other) in [(8, 2), (0, 1)] {
+            if let Some(before) = before {
+                // A packet that is as bad already stays so, and takes no token.
+                self.code.push(other);
+                self.code.set(colour);
+                self.code.get(before);
+                self.code.push(other);
+                self.code.branch(Op::JCmpEq, end);
+            }
             self.code.push(other);
             self.code.set(colour);
             load(self, meter::TOKENS + bucket);
@@ -53,14 +63,12 @@ impl Lower<'_> {
         self.code.set(colour);
         self.code.bind(end);
         self.code.release(cost);
-        Ok(())
     }
 
     /// Adds the tokens of the time that has passed.
     fn refill(&mut self, load: Access<'_>, store: Access<'_>) {
         let elapsed = self.code.temp(64);
-        self.code.push(info::TIME);
-        self.code.w(Op::WiLoad, 48);
+        self.push_time();
         self.code.resize(48, 64);
         load(self, meter::LAST);
         self.code.w(Op::WSubSat, 64);
@@ -95,15 +103,15 @@ impl Lower<'_> {
         self.code.release(elapsed);
     }
 
-    /// `meter.execute_meter`; an index outside is green.
-    pub(super) fn execute_meter(&mut self, object: &Expr, args: Args<'_>, call: &Expr) -> Lowered<()> {
-        let meta = self.array(object, ArrayKind::Meter, call)?;
-        let to = self.place(arg(args, 1, call)?)?;
-        let leaf = self.scalar(&to.ty, call.span)?;
+    /// Runs the meter of a cell; an index outside leaves the colour that the packet has, or green.
+    pub(super) fn cell_colour(&mut self, meta: &ArrayMeta, index: &Expr, before: Option<u32>) -> Lowered<u32> {
         let (colour, end) = (self.code.new_local(32), self.code.label());
-        self.code.push(0);
+        match before {
+            Some(before) => self.code.get(before),
+            None => self.code.push(0),
+        }
         self.code.set(colour);
-        let cell = self.cell(&meta, arg(args, 0, call)?, end)?;
+        let cell = self.cell(meta, index, end)?;
         let address = move |l: &mut Lower<'_>, at: u32| {
             l.code.get(cell);
             l.code.push(at);
@@ -117,16 +125,13 @@ impl Lower<'_> {
             address(l, at);
             l.code.w(Op::WmStore, 64);
         };
-        self.colour(colour, &load, &store, meta.by_bytes)?;
+        self.colour(colour, before, &load, &store, meta.by_bytes);
         self.code.bind(end);
-        self.code.get(colour);
-        self.code.resize(32, leaf.width());
-        self.store_leaf(&to, 0, leaf);
-        Ok(())
+        Ok(colour)
     }
 
     /// The colour of the entry that was found, in the local of the table's meter.
-    pub(super) fn entry_colour(&mut self, at: u32, number: u32, entry: u32, colour: u32, by_bytes: bool) -> Lowered<()> {
+    pub(super) fn entry_colour(&mut self, at: u32, number: u32, entry: u32, colour: u32, by_bytes: bool) {
         let load = move |l: &mut Lower<'_>, part: u32| {
             l.code.get(entry);
             l.code.op3(Op::TLoad, number, 64, at + part);
@@ -135,25 +140,22 @@ impl Lower<'_> {
             l.code.get(entry);
             l.code.op3(Op::TStore, number, 64, at + part);
         };
-        self.colour(colour, &load, &store, by_bytes)
+        self.colour(colour, None, &load, &store, by_bytes);
     }
 
-    /// `direct_meter.read`: where no entry was found the result stays as it was, as in BMv2.
-    pub(super) fn read_direct_meter(&mut self, object: &Expr, args: Args<'_>, call: &Expr) -> Lowered<()> {
-        let to = self.place(arg(args, 0, call)?)?;
-        let leaf = self.scalar(&to.ty, call.span)?;
-        let colour = self.object_path(object).and_then(|path| self.direct_meters.get(&path).copied());
-        let Some(colour) = colour else {
-            return super::fault(call.span, "this meter is read in actions of the table that it is a property of");
-        };
-        let end = self.code.label();
+    /// The local with the colour of the entry that was found; [`NONE`] behind a miss.
+    pub(super) fn direct_colour(&self, object: &Expr) -> Option<u32> {
+        self.object_path(object).and_then(|path| self.direct_meters.get(&path).copied())
+    }
+
+    /// Makes a colour the worse one of two.
+    pub(super) fn worse(&mut self, colour: u32, other: u32) {
         self.code.get(colour);
-        self.code.push(NONE);
-        self.code.branch(Op::JCmpEq, end);
+        self.code.get(other);
+        self.code.w(Op::WLt, 32);
+        self.code.get(other);
         self.code.get(colour);
-        self.code.resize(32, leaf.width());
-        self.store_leaf(&to, 0, leaf);
-        self.code.bind(end);
-        Ok(())
+        self.code.w(Op::WSelect, 32);
+        self.code.set(colour);
     }
 }

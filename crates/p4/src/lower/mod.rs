@@ -3,8 +3,11 @@
 //!
 //! The module has two halves, as BMv2's simple_switch has: what comes in by port `ingress` is parsed, checked and runs through ingress, and leaves by `queued` with headers and
 //! metadata in info memory; what comes in by `egress` goes on from there and leaves by `out`. Between them is the packet replication engine, which is not in the module. What comes
-//! in by `again` is parsed only: clones of what had arrived. [`crate::Info`] says where in info memory the two talk to each other.
+//! in by `again` is a clone of what had arrived, on its way to egress. [`crate::pipeline::info`] says where in info memory the two talk to each other.
+//!
+//! What the halves are made of is the architecture's: see [`arch`].
 
+pub(crate) mod arch;
 mod call;
 mod code;
 mod crc;
@@ -24,15 +27,16 @@ mod stmt;
 mod table;
 
 use crate::check::types::Bound;
-use crate::hir::{Expr, ExprKind, FnId, InstId, Program, TableId, Type, VarId};
-use crate::pipeline::{ArrayMeta, CrcMeta, DigestMeta, Pipeline, ProfileMeta, Saved, SetMeta, TableMeta, info};
+use crate::hir::{Expr, FnId, InstId, Program, TableId, Type, VarId};
+use crate::pipeline::{ArrayMeta, CrcMeta, DigestMeta, Paths, Pipeline, ProfileMeta, Saved, SetMeta, TableMeta};
 pub(crate) use code::limbs;
 use code::{Code, LabelId};
 use frontends::diagnostics::{Diagnostic, Sources, Span};
 use netil::Module;
 use netil::module::{Handler, Port, PortKind};
 use netil::table::Op;
-use place::{Leaf, Place};
+use num_bigint::BigInt;
+use place::Place;
 use std::collections::HashMap;
 
 pub(crate) type Lowered<T> = Result<T, Box<Diagnostic>>;
@@ -84,8 +88,9 @@ pub(crate) struct Lower<'a> {
     arrays: HashMap<Vec<InstId>, usize>,
     array_metas: Vec<ArrayMeta>,
     profiles: Vec<ProfileMeta>,
-    /// By instance: the profile, and the actions of the tables that use it.
-    profiles_known: HashMap<Vec<InstId>, (usize, Vec<FnId>)>,
+    /// The actions of each profile, in the order of their numbers: those of all tables that use it.
+    profile_actions: Vec<Vec<FnId>>,
+    profiles_known: HashMap<Vec<InstId>, usize>,
     sets: Vec<SetMeta>,
     sets_known: HashMap<(Vec<InstId>, VarId), usize>,
     digests: Vec<DigestMeta>,
@@ -101,103 +106,104 @@ pub(crate) struct Lower<'a> {
     marks: Option<crate::marks::Marks>,
     constants: Vec<u8>,
     crc_tables: HashMap<u32, u32>,
+    /// Registers that do not begin with 0: first byte, bytes of a cell, cells, and the value.
+    initial: Vec<(u32, u32, u32, BigInt)>,
+    architecture: &'static arch::Architecture,
+    /// The port of the module that the packet came in by.
+    mode: u32,
     cursor: u32,
     error: u32,
     out_len: u32,
+    /// Bytes of the packet as it came in.
+    length: u32,
+    /// By instance: the local of a checksum that is a block's own.
+    running: HashMap<Vec<InstId>, u32>,
+    /// The standard metadata of v1model, and what its externs ask of the replication engine.
     standard: Place,
-    clone: Clones,
-}
-
-/// Locals for what externs ask of the replication engine.
-#[derive(Clone, Copy, Default)]
-struct Clones {
-    session: u32,
-    fields: u32,
-    resubmit: u32,
-    recirculate: u32,
-    truncate: u32,
-}
-
-/// Where parameters of `V1Switch` are.
-struct Parts {
-    blocks: Vec<(InstId, usize)>,
-    span: Span,
-}
-
-fn parts(program: &Program) -> Lowered<Parts> {
-    let whole = Span::default();
-    let main = program.top.iter().map(|id| &program.instances[*id]).find(|i| &*i.name == "main");
-    let Some(main) = main else { return fault(whole, "the program has no `main`") };
-    let Type::Arch(id, _) = &main.ty else { return fault(main.span, "`main` is no package") };
-    if &**program.type_name(*id) != "V1Switch" {
-        return fault(main.span, format!("the architecture of {} is not supported; v1model's V1Switch is", program.show(&main.ty)));
-    }
-    let mut blocks = Vec::new();
-    for arg in &main.args {
-        match (&arg.kind, &arg.ty) {
-            (ExprKind::Call { callee: crate::hir::Callee::Construct(inst), .. }, Type::Block(block)) => blocks.push((*inst, *block)),
-            _ => return fault(arg.span, "this is no parser or control"),
-        }
-    }
-    if blocks.len() != 6 {
-        return fault(main.span, "V1Switch has six parts");
-    }
-    Ok(Parts { blocks, span: main.span })
-}
-
-/// True for a program of the architecture that is supported.
-pub(crate) fn is_switch(program: &Program) -> bool {
-    let main = program.top.iter().map(|id| &program.instances[*id]).find(|i| &*i.name == "main");
-    main.is_some_and(|m| matches!(&m.ty, Type::Arch(id, _) if &**program.type_name(*id) == "V1Switch"))
+    asked: arch::Asked,
+    emitting: packet::Emitting,
+    /// The program is to be an element of a graph.
+    element: Option<arch::Element>,
 }
 
 /// Makes the module and what the control plane knows of it.
 pub(crate) fn lower(program: &Program, sources: &Sources, marks: bool) -> Lowered<Pipeline> {
-    let parts = parts(program)?;
-    let nowhere = Place { base: 0, dims: Vec::new(), ty: Type::Void, siblings: [].into() };
-    let mut lower = Lower {
-        program,
-        sources,
-        code: Code::default(),
-        bindings: HashMap::new(),
-        bound: Bound::new(),
-        path: Vec::new(),
-        frames: Vec::new(),
-        exits: Vec::new(),
-        loops: Vec::new(),
-        depth: 0,
-        now: Span::default(),
-        data_size: OUT + SCRATCH,
-        tables: Vec::new(),
-        metas: Vec::new(),
-        known: HashMap::new(),
-        arrays: HashMap::new(),
-        array_metas: Vec::new(),
-        profiles: Vec::new(),
-        profiles_known: HashMap::new(),
-        sets: Vec::new(),
-        sets_known: HashMap::new(),
-        digests: Vec::new(),
-        crcs: Vec::new(),
-        calculations: 0,
-        direct_meters: HashMap::new(),
-        info_end: 0,
-        info_bytes: 0,
-        marks: None,
-        constants: Vec::new(),
-        crc_tables: HashMap::new(),
-        cursor: 0,
-        error: 0,
-        out_len: 0,
-        standard: nowhere,
-        clone: Clones::default(),
-    };
+    let (architecture, parts) = arch::parts(program)?;
+    let mut lower = Lower::new(program, sources, architecture);
     if marks {
         let at = lower.allot(4 + crate::marks::RECORD, Span::default())?;
         let errors = program.errors.iter().map(ToString::to_string).collect();
         lower.marks = Some(crate::marks::Marks { at, all: Vec::new(), errors });
     }
     lower.whole(&parts)
+}
+
+/// Makes the module of an element with so many inputs and outputs.
+pub(crate) fn lower_element(program: &Program, sources: &Sources, inputs: u32, outputs: u32) -> Lowered<Pipeline> {
+    let (architecture, parts) = arch::parts(program)?;
+    let Some(whole) = architecture.element else {
+        return fault(parts.span, format!("programs for {} run by themselves, and not as elements of a graph", architecture.name));
+    };
+    let mut wanted = arch::Needs::default();
+    loop {
+        let mut lower = Lower::new(program, sources, architecture);
+        lower.element = Some(arch::Element::new(inputs, outputs, wanted));
+        let (pipeline, needs) = whole(&mut lower, &parts)?;
+        if needs == wanted {
+            return Ok(pipeline);
+        }
+        wanted = needs;
+    }
+}
+
+impl<'a> Lower<'a> {
+    fn new(program: &'a Program, sources: &'a Sources, architecture: &'static arch::Architecture) -> Self {
+        Self {
+            program,
+            sources,
+            code: Code::default(),
+            bindings: HashMap::new(),
+            bound: Bound::new(),
+            path: Vec::new(),
+            frames: Vec::new(),
+            exits: Vec::new(),
+            loops: Vec::new(),
+            depth: 0,
+            now: Span::default(),
+            data_size: OUT + SCRATCH,
+            tables: Vec::new(),
+            metas: Vec::new(),
+            known: HashMap::new(),
+            arrays: HashMap::new(),
+            array_metas: Vec::new(),
+            profiles: Vec::new(),
+            profile_actions: Vec::new(),
+            profiles_known: HashMap::new(),
+            sets: Vec::new(),
+            sets_known: HashMap::new(),
+            digests: Vec::new(),
+            crcs: Vec::new(),
+            calculations: 0,
+            direct_meters: HashMap::new(),
+            info_end: 0,
+            info_bytes: 0,
+            marks: None,
+            constants: Vec::new(),
+            crc_tables: HashMap::new(),
+            initial: Vec::new(),
+            architecture,
+            mode: 0,
+            cursor: 0,
+            error: 0,
+            out_len: 0,
+            length: 0,
+            running: HashMap::new(),
+            standard: Place { base: 0, dims: Vec::new(), ty: Type::Void, siblings: [].into() },
+            asked: arch::Asked::default(),
+            emitting: packet::Emitting::default(),
+            element: None,
+        }
+    }
 }
 
 impl Lower<'_> {
@@ -221,193 +227,39 @@ impl Lower<'_> {
         }
     }
 
-    fn whole(&mut self, parts: &Parts) -> Lowered<Pipeline> {
-        let program = self.program;
-        let parser = &program.blocks[parts.blocks[0].1];
-        let [cursor, error, out_len, mode] = [32; 4].map(|w| self.code.new_local(w));
-        (self.cursor, self.error, self.out_len) = (cursor, error, out_len);
-        let [session, fields, resubmit, recirculate, truncate] = [32; 5].map(|w| self.code.new_local(w));
-        self.clone = Clones { session, fields, resubmit, recirculate, truncate };
-        let headers = self.new_place(&parser.params[1].ty, parts.span)?;
-        let metadata = self.new_place(&parser.params[2].ty, parts.span)?;
-        self.standard = self.new_place(&parser.params[3].ty, parts.span)?;
+    fn whole(&mut self, parts: &arch::Parts) -> Lowered<Pipeline> {
+        let [mode, cursor, error, out_len, length] = [32; 5].map(|w| self.code.new_local(w));
+        (self.mode, self.cursor, self.error, self.out_len, self.length) = (mode, cursor, error, out_len, length);
         self.code.depth = 1;
         self.code.set(mode);
-        for local in [session, fields, resubmit, recirculate, truncate, cursor, error, out_len] {
+        for local in [cursor, error, out_len, length] {
             self.code.push(0);
             self.code.set(local);
         }
-        let saved = self.saved(&headers, &metadata, parts.span)?;
-        (self.info_end, self.info_bytes) = (saved.end, saved.end);
-        let (egress, queued) = (self.code.label(), self.code.label());
-        self.code.get(mode);
-        self.code.push(1);
-        self.code.branch(Op::JCmpEq, egress);
-        self.ingress(parts, mode, queued, &saved, &headers, &metadata)?;
-        self.code.bind(queued);
-        self.save(&saved);
-        self.tell();
-        self.code.op1(Op::PktSend, 3);
-        self.code.bind(egress);
-        self.egress(parts, &saved, &headers, &metadata)?;
-        self.finish(&saved)
+        let (saved, paths) = (self.architecture.lower)(self, parts)?;
+        self.finish(saved, paths)
     }
 
-    fn ingress(&mut self, parts: &Parts, mode: u32, queued: LabelId, saved: &Saved, headers: &Place, metadata: &Place) -> Lowered<()> {
-        let span = parts.span;
-        self.clear(headers, span)?;
-        self.restore(saved, true);
-        self.clear(&self.standard.clone(), span)?;
-        for (name, at, width) in
-            [("ingress_port", info::INGRESS_PORT, 9), ("instance_type", info::INSTANCE, 32), ("packet_length", info::LENGTH, 32)]
-        {
-            self.set_standard(name, at, width)?;
-        }
-        self.set_standard("ingress_global_timestamp", info::TIME, 48)?;
-        let standard = self.standard.clone();
-        self.run_block(parts, 0, &[None, Some(headers), Some(metadata), Some(&standard)])?;
-        self.code.get(self.error);
-        self.set_field("parser_error", 32)?;
-        self.code.get(self.cursor);
-        self.code.op(Op::PktPull);
-        self.code.get(mode);
-        self.code.branch(Op::JNe, queued);
-        self.run_block(parts, 1, &[Some(headers), Some(metadata)])?;
-        self.run_block(parts, 2, &[Some(headers), Some(metadata), Some(&standard)])
-    }
-
-    fn egress(&mut self, parts: &Parts, saved: &Saved, headers: &Place, metadata: &Place) -> Lowered<()> {
-        let standard = self.standard.clone();
-        self.restore(saved, false);
-        for (name, at, width) in [
-            ("egress_port", info::EGRESS_PORT, 9),
-            ("egress_rid", info::RID, 16),
-            ("instance_type", info::INSTANCE, 32),
-            ("packet_length", info::LENGTH, 32),
-        ] {
-            self.set_standard(name, at, width)?;
-        }
-        self.set_standard("egress_global_timestamp", info::TIME, 48)?;
-        self.code.constant(&0.into(), 9);
-        self.set_field("egress_spec", 9)?;
-        self.run_block(parts, 3, &[Some(headers), Some(metadata), Some(&standard)])?;
-        self.run_block(parts, 4, &[Some(headers), Some(metadata)])?;
-        let (no_clone, sent) = (self.code.label(), self.code.label());
-        self.code.get(self.clone.session);
-        self.code.branch(Op::JEq, no_clone);
-        self.save(saved);
-        self.tell();
-        self.code.op1(Op::PktSendDup, 5);
-        self.code.bind(no_clone);
-        self.get_field("egress_spec")?;
-        self.code.constant(&511.into(), 9);
-        self.code.w(Op::WNe, 9);
-        self.code.branch(Op::JNe, sent);
-        self.mark(crate::marks::MarkKind::Dropped, "", parts.span, &[]);
-        self.code.op1(Op::PktDrop, 511);
-        self.code.bind(sent);
-        self.run_block(parts, 5, &[None, Some(headers)])?;
-        self.code.get(self.out_len);
-        self.code.op(Op::PktPush);
-        self.code.push(0);
-        self.code.push(0);
-        self.code.get(self.out_len);
-        self.code.op(Op::DpCopy);
-        self.save(saved);
-        self.tell();
-        self.code.op1(Op::PktSend, 4);
-        Ok(())
-    }
-
-    /// One of the package's parts, its parameters at those places.
-    fn run_block(&mut self, parts: &Parts, n: usize, places: &[Option<&Place>]) -> Lowered<()> {
-        let (inst, block) = parts.blocks[n];
-        let info = &self.program.blocks[block];
-        for (param, place) in info.params.iter().zip(places) {
-            let binding = place.map_or(Binding::Packet, |p| Binding::Place(p.clone()));
-            self.bindings.insert(param.var, binding);
-        }
-        self.block_body(vec![inst], block, inst)
-    }
-
-    fn standard_field(&self, name: &str) -> Lowered<Option<(Place, Leaf)>> {
-        let span = Span::default();
-        let Type::Struct(id, args) = &self.standard.ty else { return Ok(None) };
-        let Some(at) = self.program.fields(*id, args).iter().position(|f| &*f.name == name) else { return Ok(None) };
-        let place = self.member(&self.standard, at, span)?;
-        let leaf = self.scalar(&place.ty, span)?;
-        Ok(Some((place, leaf)))
-    }
-
-    /// Takes a value of that width as a field of the standard metadata.
-    fn set_field(&mut self, name: &str, width: u16) -> Lowered<()> {
-        match self.standard_field(name)? {
-            Some((place, leaf)) => {
-                self.code.resize(width, leaf.width());
-                self.store_leaf(&place, 0, leaf);
-            }
-            None => self.code.op(Op::Pop),
-        }
-        Ok(())
-    }
-
-    fn get_field(&mut self, name: &str) -> Lowered<u16> {
-        match self.standard_field(name)? {
-            Some((place, leaf)) => {
-                self.load_leaf(&place, 0, leaf);
-                Ok(leaf.width())
-            }
-            None => fault(Span::default(), format!("the standard metadata has no `{name}`")),
-        }
-    }
-
-    /// A field of the standard metadata from info memory.
-    fn set_standard(&mut self, name: &str, at: u32, width: u16) -> Lowered<()> {
-        let bits = width.next_multiple_of(8);
-        self.code.push(at);
-        self.code.w(Op::WiLoad, bits);
-        self.code.resize(bits, width);
-        self.set_field(name, width)
-    }
-
-    /// Tells the replication engine what it needs to know.
-    fn tell(&mut self) {
-        for (name, at) in [("egress_spec", info::EGRESS_SPEC), ("mcast_grp", info::GROUP), ("egress_port", info::EGRESS_PORT)] {
-            if let Ok(width) = self.get_field(name) {
-                self.code.resize(width, 16);
-                self.code.push(at);
-                self.code.w(Op::WiStore, 16);
-            }
-        }
-        let Clones { session, fields, resubmit, recirculate, truncate } = self.clone;
-        for (local, at) in [
-            (session, info::SESSION),
-            (fields, info::FIELDS),
-            (resubmit, info::RESUBMIT),
-            (recirculate, info::RECIRCULATE),
-            (truncate, info::TRUNCATE),
-        ] {
-            self.code.get(local);
-            self.code.push(at);
-            self.code.w(Op::WiStore, 32);
-        }
-    }
-
-    fn finish(&mut self, saved: &Saved) -> Lowered<Pipeline> {
-        let handler = share::share(std::mem::take(&mut self.code).finish());
+    fn finish(&mut self, saved: Saved, paths: Paths) -> Lowered<Pipeline> {
         let port = |name: &str, kind| Port { name: name.to_owned(), kind };
         let (input, output) = (PortKind::PushInput, PortKind::PushOutput);
+        let ports = vec![
+            port("ingress", input),
+            port("egress", input),
+            port("again", input),
+            port("queued", output),
+            port("out", output),
+            port("mirror", output),
+        ];
+        Ok(self.pipeline(saved, paths, ports))
+    }
+
+    fn pipeline(&mut self, saved: Saved, paths: Paths, ports: Vec<Port>) -> Pipeline {
+        let handler = share::share(std::mem::take(&mut self.code).finish());
         let init = self.defaults();
         let module = Module {
             name: "p4".to_owned(),
-            ports: vec![
-                port("ingress", input),
-                port("egress", input),
-                port("again", input),
-                port("queued", output),
-                port("out", output),
-                port("mirror", output),
-            ],
+            ports,
             data_size: self.data_size,
             info_size: self.info_bytes,
             data: std::mem::take(&mut self.constants),
@@ -416,7 +268,7 @@ impl Lower<'_> {
             push: Some(handler),
             ..Module::default()
         };
-        Ok(Pipeline {
+        Pipeline {
             module,
             tables: std::mem::take(&mut self.metas),
             arrays: std::mem::take(&mut self.array_metas),
@@ -426,11 +278,15 @@ impl Lower<'_> {
             crcs: std::mem::take(&mut self.crcs),
             info_bytes: self.info_bytes,
             marks: self.marks.take(),
-            saved: saved.clone(),
-        })
+            saved,
+            paths,
+            cpu_port: self.architecture.cpu_port,
+            last_port: self.architecture.last_port,
+            groups: None,
+        }
     }
 
-    /// The init handler: default actions, and the parameters of checks.
+    /// The init handler: default actions, the parameters of checks, and registers that do not begin with 0.
     fn defaults(&mut self) -> Handler {
         let mut code = Code::default();
         for meta in &self.metas {
@@ -448,7 +304,28 @@ impl Lower<'_> {
                 code.w(Op::WmStore, 32);
             }
         }
+        for (at, stride, count, value) in &self.initial {
+            fill(&mut code, *at, *stride, *count, value);
+        }
         code.op(Op::Ret);
         code.finish()
     }
+}
+
+/// Writes a value to all cells of a register.
+fn fill(code: &mut Code, at: u32, stride: u32, count: u32, value: &BigInt) {
+    let (cell, head, bits) = (code.new_local(32), code.label(), (stride * 8) as u16);
+    code.push(at);
+    code.set(cell);
+    code.bind(head);
+    code.constant(value, bits);
+    code.get(cell);
+    code.w(Op::WmStore, bits);
+    code.get(cell);
+    code.push(stride);
+    code.op(Op::Add);
+    code.set(cell);
+    code.get(cell);
+    code.push(at + stride * count);
+    code.branch(Op::JCmpNeq, head);
 }

@@ -2,10 +2,11 @@
 //!
 //! Fields that do not end at a byte's end are loaded with those behind them as one number. Headers are whole bytes, as BMv2 wants it.
 
+use super::arch::Parts;
 use super::place::{Leaf, Place};
 use super::{Lower, Lowered, OUT, fault};
 use crate::ast::Aggregate;
-use crate::hir::{Expr, Type};
+use crate::hir::{Callee, Expr, ExprKind, Stmt, StmtKind, Type};
 use frontends::diagnostics::Span;
 use netil::table::Op;
 use num_bigint::BigInt;
@@ -16,12 +17,16 @@ pub(super) const SCRATCH_AT: u32 = OUT;
 /// Leaves with their numbers, the bits that they take in a packet together.
 type Group = (Vec<(u32, Leaf)>, u32);
 
-fn bits(leaf: Leaf) -> u32 {
-    match leaf {
-        Leaf::Bits(w) => u32::from(w),
-        Leaf::Bool => 1,
-        _ => 0,
-    }
+/// Where headers go that are emitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Emitting {
+    /// Into data memory, one behind the other.
+    #[default]
+    Memory,
+    /// Nowhere: their length is wanted.
+    Length,
+    /// Into the packet.
+    Packet,
 }
 
 impl Lower<'_> {
@@ -90,7 +95,7 @@ impl Lower<'_> {
                 return fault(span, "a varbit field begins with a byte");
             }
             group.0.push((n, leaf));
-            group.1 += bits(leaf);
+            group.1 += leaf.bits();
             open = !group.1.is_multiple_of(8);
             if group.1 > u32::from(netil::wide::MAX_WIDTH) {
                 return fault(span, "fields that do not begin with a byte are too many");
@@ -121,7 +126,7 @@ impl Lower<'_> {
         self.code.set(temp);
         let mut high = group.1;
         for (n, leaf) in &group.0 {
-            let size = bits(*leaf);
+            let size = leaf.bits();
             self.code.get(temp);
             self.code.op3(Op::WSlice, u32::from(width), high - 1, high - size);
             if *leaf == Leaf::Bool {
@@ -242,8 +247,8 @@ impl Lower<'_> {
                 self.store_leaf(to, *n, *leaf);
             }
         }
-        leaves.retain(|(_, l)| bits(*l) > 0);
-        let total: u32 = leaves.iter().map(|(_, l)| bits(*l)).sum();
+        leaves.retain(|(_, l)| l.bits() > 0);
+        let total: u32 = leaves.iter().map(|(_, l)| l.bits()).sum();
         let whole = total.next_multiple_of(8);
         if total == 0 || whole > u32::from(netil::wide::MAX_WIDTH) {
             return fault(span, format!("a lookahead of {total} bits is not supported"));
@@ -316,7 +321,17 @@ impl Lower<'_> {
             told.iter_mut().for_each(|t| t.0 = t.0.trim_start_matches('.').to_owned());
             self.mark(crate::marks::MarkKind::Emit, self.program.show(&place.ty), span, &told);
         }
-        for group in &groups {
+        match self.emitting {
+            Emitting::Memory => self.emit_to_memory(place, &groups),
+            Emitting::Length => self.count_out(groups.iter().map(|group| group.1 / 8).sum()),
+            Emitting::Packet => self.emit_to_packet(place, &groups),
+        }
+        self.code.bind(none);
+        Ok(())
+    }
+
+    fn emit_to_memory(&mut self, place: &Place, groups: &[Group]) {
+        for group in groups {
             if let [(n, Leaf::Var(width))] = group.0.as_slice() {
                 self.load_leaf(place, *n, Leaf::Var(*width));
                 self.put_out(*width);
@@ -330,13 +345,64 @@ impl Lower<'_> {
             }
             let width = self.join(place, group);
             self.put_out(width);
-            self.code.get(self.out_len);
-            self.code.push(group.1 / 8);
-            self.code.op(Op::Add);
-            self.code.set(self.out_len);
+            self.count_out(group.1 / 8);
         }
-        self.code.bind(none);
+    }
+
+    /// Stores a header of a constant size behind those that have been stored in the packet.
+    fn emit_to_packet(&mut self, place: &Place, groups: &[Group]) {
+        let mut at = 0;
+        for group in groups {
+            let width = self.join(place, group);
+            self.code.get(self.out_len);
+            self.code.push(at);
+            self.code.op(Op::Add);
+            self.code.w(Op::WpStore, width);
+            at += group.1 / 8;
+        }
+        self.count_out(at);
+    }
+
+    fn count_out(&mut self, bytes: u32) {
+        self.code.get(self.out_len);
+        self.code.push(bytes);
+        self.code.op(Op::Add);
+        self.code.set(self.out_len);
+    }
+
+    /// Runs the deparser and puts what it emits in front of the payload.
+    ///
+    /// A deparser that does nothing but emit headers of constant sizes runs twice: for their length, and to store them where they go. Others collect
+    /// headers in data memory, since what they do may depend on what they did.
+    pub(super) fn deparse(&mut self, parts: &Parts, part: usize, places: &[Option<&Place>]) -> Lowered<()> {
+        if self.marks.is_some() || !self.only_emits(parts.blocks[part].1) {
+            self.run_block(parts, part, places)?;
+            self.put_emitted();
+            return Ok(());
+        }
+        self.emitting = Emitting::Length;
+        self.run_block(parts, part, places)?;
+        self.code.get(self.out_len);
+        self.code.op(Op::PktPush);
+        self.code.push(0);
+        self.code.set(self.out_len);
+        self.emitting = Emitting::Packet;
+        self.run_block(parts, part, places)?;
+        self.emitting = Emitting::Memory;
         Ok(())
+    }
+
+    /// Whether all that a control does is to emit headers without `varbit` fields.
+    fn only_emits(&self, block: usize) -> bool {
+        let block = &self.program.blocks[block];
+        let constant = |arg: &Expr| self.leaves(&arg.ty, arg.span).is_ok_and(|all| all.iter().all(|leaf| !matches!(leaf, Leaf::Var(_))));
+        let emits = |stmt: &Stmt| match &stmt.kind {
+            StmtKind::Call(Expr { kind: ExprKind::Call { callee: Callee::Method(_, function), args, .. }, .. }) => {
+                &*self.program.functions[*function].name == "emit" && args.iter().flatten().all(constant)
+            }
+            _ => false,
+        };
+        block.locals.is_empty() && block.body.iter().all(emits)
     }
 
     /// Stores a number behind what is there to go out.
@@ -353,7 +419,7 @@ impl Lower<'_> {
         let mut width = 0;
         for (n, leaf) in &group.0 {
             self.load_leaf(place, *n, *leaf);
-            let size = bits(*leaf) as u16;
+            let size = leaf.bits() as u16;
             if *leaf == Leaf::Bool {
                 self.code.resize(32, 1);
             }

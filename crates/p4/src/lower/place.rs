@@ -37,6 +37,15 @@ impl Leaf {
             _ => 32,
         }
     }
+
+    /// How many bits it takes in a packet, for what has a fixed number.
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::Bits(w) => u32::from(w),
+            Self::Bool => 1,
+            _ => 0,
+        }
+    }
 }
 
 /// An index that is known at run time.

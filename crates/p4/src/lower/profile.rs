@@ -1,11 +1,12 @@
 //! Action profiles and selectors: an entry names a member, or a group of which the packet's hash chooses one; the member has the action.
 //!
 //! Members and groups are tables of the module. The member of a group is the hash of the selector keys modulo the group's size, in the order of
-//! members' numbers, as in BMv2. A group without members, or a member that is not there, runs no action.
+//! members' numbers, as in BMv2. A group without members, a member that is not there, or one whose action the table does not have runs no action.
 
 use super::place::Place;
+use super::table::property;
 use super::{Lower, Lowered, fault};
-use crate::hir::{Expr, FnId, Table, Type};
+use crate::hir::{Expr, FnId, PROFILES, Table, Type};
 use crate::pipeline::{ActionMeta, GROUP_SIZE, ProfileMeta, TableMeta};
 use netil::module::{TableKind, entry_type};
 use netil::table::Op;
@@ -21,16 +22,12 @@ const NO_ACTION: u32 = 0xffff;
 impl Lower<'_> {
     /// The action profile of a table, made when it is first used.
     pub(super) fn profile(&mut self, table: &Table, actions: &[ActionMeta], value_bytes: u32) -> Lowered<Option<usize>> {
-        let named = |n: &str| matches!(n, "implementation" | "psa_implementation");
-        let Some((_, object)) = table.objects.iter().find(|(name, _)| named(name)) else { return Ok(None) };
+        let Some(object) = property(table, PROFILES) else { return Ok(None) };
         let Some(path) = self.object_path(object) else { return fault(object.span, "this is no action profile") };
         let selector = self.is_selector(object)?;
-        let functions: Vec<FnId> = table.actions.iter().filter(|a| !a.default_only).map(|a| a.action).collect();
-        if let Some((known, same)) = self.profiles_known.get(&path) {
-            if *same != functions {
-                return fault(table.span, "tables with one action profile have the same actions");
-            }
-            return Ok(Some(*known));
+        if let Some(known) = self.profiles_known.get(&path).copied() {
+            self.join_profile(known, table, actions, value_bytes);
+            return Ok(Some(known));
         }
         if !table.entries.is_empty() {
             return fault(table.span, "a table with an action profile has no entries of its own");
@@ -41,9 +38,32 @@ impl Lower<'_> {
         let name = self.name_of(&path);
         let members = self.side_table(&format!("{name}_members"), 32, value_bytes, size);
         let groups = selector.then(|| self.side_table(&format!("{name}_groups"), 64, 4, (size * SHARES).clamp(1024, 1 << 22)));
-        self.profiles.push(ProfileMeta { name, members, groups, actions: actions.to_vec(), value_bytes, size });
-        self.profiles_known.insert(path, (self.profiles.len() - 1, functions));
-        Ok(Some(self.profiles.len() - 1))
+        self.profiles.push(ProfileMeta { name, members, groups, actions: Vec::new(), value_bytes, size });
+        self.profile_actions.push(Vec::new());
+        let profile = self.profiles.len() - 1;
+        self.profiles_known.insert(path, profile);
+        self.join_profile(profile, table, actions, value_bytes);
+        Ok(Some(profile))
+    }
+
+    /// Adds the actions of one more table to those of a profile.
+    fn join_profile(&mut self, profile: usize, table: &Table, actions: &[ActionMeta], value_bytes: u32) {
+        let (meta, known) = (&mut self.profiles[profile], &mut self.profile_actions[profile]);
+        for (action, info) in table.actions.iter().zip(actions) {
+            if !known.contains(&action.action) {
+                known.push(action.action);
+                meta.actions.push(info.clone());
+            }
+        }
+        meta.value_bytes = meta.value_bytes.max(value_bytes);
+        let members = &mut self.tables[meta.members as usize];
+        members.value_bytes = members.value_bytes.max(value_bytes);
+    }
+
+    /// The numbers of a table's actions in the values of a profile's members.
+    pub(super) fn member_numbers(&self, profile: usize, table: &Table) -> Vec<u32> {
+        let known: &[FnId] = &self.profile_actions[profile];
+        table.actions.iter().map(|a| known.iter().position(|f| *f == a.action).map_or(NO_ACTION, |n| n as u32)).collect()
     }
 
     fn is_selector(&self, object: &Expr) -> Lowered<bool> {
@@ -134,8 +154,7 @@ impl Lower<'_> {
     /// The hash of the selector keys, 64 bits in a local.
     fn selector_hash(&mut self, table: &Table, keys: &[Place]) -> Lowered<u32> {
         let hash = self.code.new_local(64);
-        let objects = &table.objects;
-        let path = objects.iter().find(|(n, _)| n.ends_with("implementation")).and_then(|(_, o)| self.object_path(o));
+        let path = property(table, PROFILES).and_then(|o| self.object_path(o));
         let Some(path) = path else { return fault(table.span, "no selector") };
         let program = self.program;
         let args = &program.instances[path[path.len() - 1]].args;

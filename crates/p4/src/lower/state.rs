@@ -8,12 +8,13 @@ use frontends::diagnostics::Span;
 use netil::table::Op;
 
 impl Lower<'_> {
-    /// Where everything goes.
-    pub(super) fn saved(&self, headers: &Place, metadata: &Place, span: Span) -> Lowered<Saved> {
+    /// Where everything goes: places, and the field lists of those that are metadata.
+    pub(super) fn saved(&mut self, places: &[(&Place, Option<&[u32]>)], span: Span) -> Lowered<Saved> {
         let mut saved = Saved { leaves: Vec::new(), end: info::STATE };
-        self.lay(headers, false, &[], span, &mut saved)?;
-        self.lay(metadata, true, &[], span, &mut saved)?;
-        self.lay(&self.standard, false, &[], span, &mut saved)?;
+        for (place, lists) in places {
+            self.lay(place, lists.is_some(), lists.unwrap_or_default(), span, &mut saved)?;
+        }
+        (self.info_end, self.info_bytes) = (saved.end, saved.end);
         if saved.end > 16 << 10 {
             return fault(span, "headers and metadata take more than 16 KiB");
         }
@@ -46,12 +47,17 @@ impl Lower<'_> {
     }
 
     pub(super) fn save(&mut self, saved: &Saved) {
+        self.save_at(saved, Op::WiStore, 0);
+    }
+
+    /// Stores everything in a memory, from that place on.
+    pub(super) fn save_at(&mut self, saved: &Saved, store: Op, from: u32) {
         for (n, leaf) in saved.leaves.iter().enumerate() {
             let bits = Self::bits(saved, n);
             self.code.get(leaf.local);
             self.code.resize(leaf.width, bits);
-            self.code.push(leaf.at);
-            self.code.w(Op::WiStore, bits);
+            self.code.push(from + leaf.at);
+            self.code.w(store, bits);
         }
     }
 
@@ -62,10 +68,15 @@ impl Lower<'_> {
 
     /// Loads what travelled, or only the program's metadata.
     pub(super) fn restore(&mut self, saved: &Saved, only_metadata: bool) {
+        self.restore_at(saved, Op::WiLoad, 0, only_metadata);
+    }
+
+    /// Loads it from a memory, from that place on.
+    pub(super) fn restore_at(&mut self, saved: &Saved, load: Op, from: u32, only_metadata: bool) {
         for (n, leaf) in saved.leaves.iter().enumerate().filter(|(_, l)| l.metadata || !only_metadata) {
             let bits = Self::bits(saved, n);
-            self.code.push(leaf.at);
-            self.code.w(Op::WiLoad, bits);
+            self.code.push(from + leaf.at);
+            self.code.w(load, bits);
             self.code.resize(bits, leaf.width);
             self.code.set(leaf.local);
         }

@@ -5,7 +5,7 @@
 use super::{Binding, Lower, Lowered, fault};
 use crate::ast::Dir;
 use crate::entries::KeyMatch;
-use crate::hir::{Expr, ExprKind, Key, Table, TableId, Type};
+use crate::hir::{COUNTERS, Expr, ExprKind, Key, METERS, Table, TableId, Type};
 use crate::lower::place::{Leaf, Place};
 use crate::marks::MarkKind;
 use crate::pipeline::{ActionMeta, KeyMeta, Match, ParamMeta, TableMeta};
@@ -18,6 +18,11 @@ use num_bigint::BigInt;
 const DEFAULT_SIZE: u32 = 1024;
 /// Entries of the module for each of a table with ranges.
 const SPREAD: u32 = 32;
+
+/// The object of a property that has one of those names.
+pub(super) fn property<'a>(table: &'a Table, names: &[&str]) -> Option<&'a Expr> {
+    table.objects.iter().find(|(name, _)| names.contains(&&**name)).map(|(_, object)| object)
+}
 
 fn key_width(leaf: Leaf) -> u16 {
     if leaf == Leaf::Bool { 1 } else { leaf.width() }
@@ -117,10 +122,10 @@ impl Lower<'_> {
         let (actions, mut bytes) = self.actions(table)?;
         let profile = self.profile(table, &actions, bytes)?;
         bytes = if profile.is_some() { bytes.max(8) } else { bytes };
-        let counter = table.objects.iter().find(|(name, _)| &**name == "counters").map(|(_, object)| object);
+        let counter = property(table, COUNTERS);
         let counter_at = counter.map(|_| bytes);
         bytes += if counter.is_some() { 16 } else { 0 };
-        let meter = table.objects.iter().find(|(name, _)| &**name == "meters").map(|(_, object)| object);
+        let meter = property(table, METERS);
         let meter_at = meter.map(|_| bytes);
         bytes += if meter.is_some() { crate::pipeline::meter::BYTES } else { 0 };
         let meter_name = meter.and_then(|m| self.direct_meter(m)).unwrap_or_default();
@@ -209,7 +214,8 @@ impl Lower<'_> {
         worse as u32 + 1
     }
 
-    fn number(&self, e: &Expr) -> Lowered<BigInt> {
+    /// A number that is known when the program is compiled.
+    pub(super) fn number(&self, e: &Expr) -> Lowered<BigInt> {
         match &e.kind {
             ExprKind::Int(n) => Ok(n.clone()),
             ExprKind::Bool(b) => Ok(BigInt::from(u8::from(*b))),
@@ -254,8 +260,8 @@ impl Lower<'_> {
             self.code.op1(Op::TValid, number);
             self.code.branch(Op::JEq, miss);
             self.mark(MarkKind::Hit, meta.name.clone(), span, &[]);
-            self.count_entry(&meta, number, entry)?;
-            self.meter_entry(table, &meta, number, entry)?;
+            self.count_entry(&meta, number, entry);
+            self.meter_entry(table, &meta, number, entry);
             let none = self.code.label();
             let (entry, number) = match meta.profile {
                 Some(_) => self.member_entry(table, &meta, entry, &selectors, none)?,
@@ -265,7 +271,11 @@ impl Lower<'_> {
                 l.code.get(entry);
                 l.code.op3(Op::TLoad, number, u32::from(width), at);
             };
-            self.choose(&meta, &params, &bodies, (hit, run, 1), end, &load)?;
+            let numbers = match meta.profile {
+                Some(profile) => self.member_numbers(profile, table),
+                None => (0..bodies.len() as u32).collect(),
+            };
+            self.choose((&meta, &numbers), &params, &bodies, (hit, run, 1), end, &load)?;
             if meta.profile.is_some() {
                 self.code.bind(none);
                 self.no_member(hit, run);
@@ -279,7 +289,8 @@ impl Lower<'_> {
             l.code.push(meta.default_at + at);
             l.code.w(Op::WmLoad, width);
         };
-        self.choose(&meta, &params, &bodies, (hit, run, 0), end, &load)?;
+        let numbers: Vec<u32> = (0..bodies.len() as u32).collect();
+        self.choose((&meta, &numbers), &params, &bodies, (hit, run, 0), end, &load)?;
         for (n, action) in table.actions.iter().enumerate() {
             self.code.bind(bodies[n]);
             self.run_action(action, &params[n], span)?;
@@ -341,8 +352,7 @@ impl Lower<'_> {
     }
 
     fn colour_of(&self, table: &Table) -> Option<u32> {
-        let object = table.objects.iter().find(|(name, _)| &**name == "meters")?;
-        self.direct_meters.get(&self.object_path(&object.1)?).copied()
+        self.direct_meters.get(&self.object_path(property(table, METERS)?)?).copied()
     }
 
     fn no_colour(&mut self, table: &Table) {
@@ -353,38 +363,37 @@ impl Lower<'_> {
     }
 
     /// Runs the meter of an entry that was found.
-    fn meter_entry(&mut self, table: &Table, meta: &TableMeta, number: u32, entry: u32) -> Lowered<()> {
-        let (Some(at), Some(colour)) = (meta.meter, self.colour_of(table)) else { return Ok(()) };
-        let object = table.objects.iter().find(|(name, _)| &**name == "meters").and_then(|(_, o)| self.object_path(o));
+    fn meter_entry(&mut self, table: &Table, meta: &TableMeta, number: u32, entry: u32) {
+        let (Some(at), Some(colour)) = (meta.meter, self.colour_of(table)) else { return };
+        let object = property(table, METERS).and_then(|o| self.object_path(o));
         let args = object.map(|path| &self.program.instances[path[path.len() - 1]].args);
         let by_bytes = args.and_then(|a| a.first()).is_some_and(|a| self.known_number(a).ok() == Some(1));
-        self.entry_colour(at, number, entry, colour, by_bytes)
+        self.entry_colour(at, number, entry, colour, by_bytes);
     }
 
     /// Counts in an entry that was found.
-    fn count_entry(&mut self, meta: &TableMeta, number: u32, entry: u32) -> Lowered<()> {
-        let Some(at) = meta.counter else { return Ok(()) };
-        for (at, what) in [(at, None), (at + 8, Some("packet_length"))] {
+    fn count_entry(&mut self, meta: &TableMeta, number: u32, entry: u32) {
+        let Some(at) = meta.counter else { return };
+        for (at, bytes) in [(at, false), (at + 8, true)] {
             self.code.get(entry);
             self.code.op3(Op::TLoad, number, 64, at);
-            match what {
-                None => self.code.constant(&1.into(), 64),
-                Some(field) => {
-                    let width = self.get_field(field)?;
-                    self.code.resize(width, 64);
+            match bytes {
+                false => self.code.constant(&1.into(), 64),
+                true => {
+                    self.code.get(self.length);
+                    self.code.resize(32, 64);
                 }
             }
             self.code.w(Op::WAdd, 64);
             self.code.get(entry);
             self.code.op3(Op::TStore, number, 64, at);
         }
-        Ok(())
     }
 
-    /// Goes to the action's body with its parameters.
+    /// Goes to the action's body with its parameters; the numbers are those that the value has for the table's actions.
     fn choose(
         &mut self,
-        meta: &TableMeta,
+        (meta, numbers): (&TableMeta, &[u32]),
         params: &[Vec<Place>],
         bodies: &[usize],
         (hit, run, value): (u32, u32, u32),
@@ -398,10 +407,14 @@ impl Lower<'_> {
         self.code.set(run);
         let stubs: Vec<_> = bodies.iter().map(|_| self.code.label()).collect();
         self.code.get(run);
-        let cases = stubs.iter().enumerate().map(|(n, l)| (n as u32, *l)).collect();
+        let cases = numbers.iter().zip(&stubs).map(|(n, l)| (*n, *l)).collect();
         self.code.switch(cases, end);
         for (n, stub) in stubs.into_iter().enumerate() {
             self.code.bind(stub);
+            if numbers[n] != n as u32 {
+                self.code.push(n as u32);
+                self.code.set(run);
+            }
             for (param, place) in meta.actions[n].params.iter().zip(&params[n]) {
                 let leaf = self.scalar(&place.ty, Span::default())?;
                 let bits = param.width.next_multiple_of(8) as u16;

@@ -12,10 +12,9 @@ pub mod message;
 mod notes;
 mod objects;
 mod types;
-mod uses;
 
 use crate::ast::{Annotation, Dir};
-use crate::hir::{Expr, ExprKind, Key, Program, Table, TableAction, Type, TypeInfo};
+use crate::hir::{Expr, ExprKind, Key, PROFILES, Program, Table, TableAction, Type, TypeInfo};
 use crate::lexer::Tok;
 use find::{Found, FoundTable};
 use ids::{Kind, Symbols, places};
@@ -105,8 +104,7 @@ fn package(program: &Program, main: &crate::hir::Instance) -> Message {
         _ => "",
     };
     let arch = match arch {
-        "V1Switch" => "v1model",
-        "PSA_Switch" => "psa",
+        package if let Some(known) = crate::lower::arch::named(package) => known.name,
         _ if program.types.iter().any(|ty| matches!(ty, TypeInfo::Arch { name, .. } if &**name == "V1Switch")) => "v1model",
         other => other,
     };
@@ -201,7 +199,7 @@ impl Maker<'_> {
         }
         for (property, inst, name) in &found.objects {
             let Some(kind) = objects::kind(self.program, *inst) else { continue };
-            let number = if property.ends_with("implementation") { (6, "implementation_id") } else { (7, "direct_resource_ids") };
+            let number = if PROFILES.contains(&&**property) { (6, "implementation_id") } else { (7, "direct_resource_ids") };
             out.int(number.0, number.1, self.symbols.id(kind, name));
         }
         out.int(8, "size", table.size.filter(|size| *size > 0).unwrap_or(DEFAULT_SIZE));

@@ -34,6 +34,7 @@ mod meter;
 pub mod native;
 mod observe;
 mod packet;
+mod plane;
 mod printing;
 mod program;
 pub mod ring;
@@ -55,6 +56,7 @@ pub use meter::Measured;
 pub use native::{Ctx, DeviceStats, Native, NativeClass, Replay, Setup, Task};
 pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
+pub use plane::{ControlPlane, Planes};
 pub use program::seed_of;
 pub use stats::{LinkedStats, NodeStats, Stats};
 pub(crate) use text::seconds;
@@ -77,8 +79,9 @@ use timers::Timers;
 
 /// How often a packet may be led back.
 pub const MAX_ROUNDS: u8 = 16;
-/// The longest path that a packet is pulled through.
-const MAX_PULL_DEPTH: u32 = 256;
+/// The longest path that a packet is pulled through: each element of it takes 2 to 3 KiB of stack, and its code up to 2 KiB more
+/// (`MAX_PULL_STACK` of jit); together they fit into a thread's 1 MiB.
+const MAX_PULL_DEPTH: u32 = 128;
 
 /// A stream of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +105,11 @@ pub trait Host {
     /// Waits so long, or until something interrupts.
     fn sleep(&mut self, nanoseconds: u64) {
         let _ = nanoseconds;
+    }
+
+    /// True once the run is to end: elements that are not made yet are not made then, as compiling large ones takes long.
+    fn stops(&self) -> bool {
+        false
     }
 }
 
@@ -146,6 +154,8 @@ pub struct Settings {
     pub trial: bool,
     /// Files are written only within this folder.
     pub within: Option<PathBuf>,
+    /// Control planes of programs.
+    pub planes: Option<Planes>,
 }
 
 /// An element that cannot be made.
@@ -289,6 +299,9 @@ impl Graph {
         let mut faults = Vec::new();
         let mut nodes = Vec::new();
         for (index, (instance, (outputs, inputs))) in application.instances.iter().zip(ends(application)).enumerate() {
+            if host.stops() {
+                return Err(vec![Fault { instance: index, message: "it was not made, as the run is to end".to_owned() }]);
+            }
             let pulled = (0..inputs.len()).map(|port| kinds.input_is_pull(index, port)).collect();
             let mut node = Node::empty(instance, pulled, inputs, outputs);
             // Those of native elements are in their bodies, where they may have been changed.
@@ -298,7 +311,8 @@ impl Graph {
             let made = match &instance.body {
                 Source::Program(program) => {
                     let made = Program::new(program, factories, &settings, index, together(application, index));
-                    made.map(|program| Body::Program(Box::new(program)))
+                    let plane = settings.planes.as_ref().and_then(|planes| (planes.0)(&instance.name));
+                    made.map(|program| Body::Program(Box::new(program.with_plane(plane))))
                 }
                 Source::Native(_) => make_native(&node, &kinds, index, &info, &settings),
             };

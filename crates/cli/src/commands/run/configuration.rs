@@ -80,6 +80,14 @@ pub(crate) fn reading(file: Option<&Path>, parameters: impl Iterator<Item = Stri
     Ok(Reading { parameters: parameters.map(split).collect::<Outcome<BTreeMap<_, _>>>()?, elements })
 }
 
+/// What was made, unless a signal ended that: then the signal is what went wrong.
+pub(super) fn unless_ended<T, E>(made: Result<T, E>, signals: &Signals) -> Outcome<T>
+where
+    Failure: From<E>,
+{
+    made.or_else(|error| signals.result().and(Err(error.into())))
+}
+
 pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iterator<Item = String>) -> Outcome {
     no_ports(args)?;
     let name = &file.map_or("config".to_owned(), |file| file.display().to_string());
@@ -103,7 +111,8 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
     let begun = Instant::now();
     let pending = server.as_ref().map(Server::pending);
     let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: args.json, asked: pending });
-    let mut graph = application.start(args.engine.get(), args.engine.settings(), settings, host)?;
+    let started = application.start(args.engine.get(), args.engine.settings(), settings, host);
+    let mut graph = unless_ended(started, &signals)?;
     if args.explain_opt {
         failure::eprint_lossy(application.explain(Some(&graph)).to_string().trim_end());
     }
@@ -349,6 +358,10 @@ impl Host for Terminal {
             }
             std::thread::sleep(left.min(NAP));
         }
+    }
+
+    fn stops(&self) -> bool {
+        self.signals.stop()
     }
 }
 

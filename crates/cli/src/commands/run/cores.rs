@@ -1,7 +1,7 @@
 //! `netvm run --place`: a configuration on several threads.
 
 use super::Args;
-use super::configuration::{Terminal, announce, asked, say_handlers, tell, warn};
+use super::configuration::{Terminal, announce, asked, say_handlers, tell, unless_ended, warn};
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::progress::Progress;
@@ -71,7 +71,8 @@ pub(super) fn run(
     let placement = explain(args, application, replicas)?;
     let begun = Instant::now();
     let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: args.json, asked: None });
-    let mut cores = application.start_on(placement, replicas, args.engine.get(), args.engine.settings(), settings, host)?;
+    let started = application.start_on(placement, replicas, args.engine.get(), args.engine.settings(), settings, host);
+    let mut cores = unless_ended(started, signals)?;
     announce(&cores.stats());
     let whole = drive(&mut cores, signals, server);
     let handlers = if args.json { asked(cores.graph(), &args.handlers)? } else { Vec::new() };

@@ -48,6 +48,7 @@ const MAX_PULLS: usize = 1024;
 /// are told at the end, and do not change the exit status; a failed init handler does.
 ///
 /// A FILE that ends in .p4 is a P4 program for v1model: ports are numbers, --in PORT=CAPTURE and --out PORT=CAPTURE say what is at them, --entries FILE fills its tables.
+/// With --map PORT=dev:IF or --map PORT=IN,OUT instead, the program is compiled as an element of a graph: faster, on interfaces, on several cores with --place.
 ///
 /// A FILE that ends in .click, or the text behind -e, is a configuration of elements. FromDump and ToDump name their captures themselves;
 /// --map says which captures stand for devices.
@@ -59,6 +60,7 @@ Examples:
   netvm run nat.netil --in lan=lan.pcap --in wan=wan.pcap --out 2=nat.pcap
   netvm run count.nvm --in trace.pcap --stats
   netvm run router.p4 --entries routes.txt --in 0=a.pcap --out 1=b.pcap
+  netvm run router.p4 --entries routes.txt --map 0=dev:eth0 --map 1=dev:eth1
   netvm run router.click --map eth0=in.pcap,out.pcap --stats
   netvm run count --map in=trace.pcap
   netvm run firewall.click --map inside=in.pcap --place rtc:2 --explain-place
@@ -136,9 +138,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "p4runtime")]
     device_id: u64,
 
-    /// The port of a P4 program by which packets come from controllers and go to them
-    #[arg(long, value_name = "PORT", default_value_t = 510, value_parser = clap::value_parser!(u16).range(0..511), requires = "p4runtime")]
-    cpu_port: u16,
+    /// The port of a P4 program by which packets come from controllers and go to them; 510 for v1model and 4294967293 for PSA if not said
+    #[arg(long, value_name = "PORT", requires = "p4runtime")]
+    cpu_port: Option<u32>,
 
     /// Print help, as -h without a handler does
     #[arg(long, action = clap::ArgAction::Help)]

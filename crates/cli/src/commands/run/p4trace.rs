@@ -48,7 +48,7 @@ pub(crate) struct Wanted<'a> {
 /// Runs the packets and tells what happens to those that are wanted.
 pub(crate) fn run(args: &P4Args, program: &Path, wanted: &Wanted<'_>) -> Outcome {
     let pipeline = args.reading.load_traced(program)?;
-    let mut inputs = numbered(&args.inputs)?;
+    let mut inputs = numbered(&args.inputs, pipeline.last_port)?;
     inputs.extend(wanted.read.map(|path| (0, path.to_path_buf())));
     if inputs.is_empty() {
         return Err(Failure::usage("say which packets: -r IN, or --in PORT=IN"));
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &P4Args, program: &Path, wanted: &Wanted<'_>) -> Outcome
                 tell(&mut switch, number, arrival, wanted.json, told > 0)?;
                 told += 1;
             } else {
-                switch.receive(arrival.port as u16, arrival.buffer().bytes(), arrival.time_ns());
+                switch.receive(arrival.port, arrival.buffer().bytes(), arrival.time_ns());
             }
         }
     }
@@ -102,7 +102,7 @@ fn chosen(wanted: &Wanted<'_>, filter: Option<&mut netvm::Filter>, number: u64, 
 
 fn tell(switch: &mut Switch, number: u64, arrival: &Arrival, json: bool, more: bool) -> Outcome {
     let buffer = arrival.buffer();
-    let (_, passes) = switch.follow(number, arrival.port as u16, buffer.bytes(), arrival.time_ns());
+    let (_, passes) = switch.follow(number, arrival.port, buffer.bytes(), arrival.time_ns());
     let line = line(number, arrival);
     let text = if json { as_json(number, arrival, &line, &passes) + "\n" } else { as_text(number, &line, &passes, more) };
     let mut out = anstream::stdout().lock();

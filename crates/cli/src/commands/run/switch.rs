@@ -2,15 +2,16 @@
 
 use super::merge::{Arrival, Merge};
 use super::ports::{Outputs, PortFile};
-use super::{Args, refuse_others};
+use super::{Args, configuration, refuse_others};
 use crate::commands::p4;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use netvm::io::LinkType;
+use netvm::io::device::Spec;
 use netvm::netil::exec::ExchangeBuffer;
-use netvm::p4::{Sent, Switch};
+use netvm::p4::{Port, Sent, Switch};
 use p4runtime::Server;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -25,22 +26,26 @@ const TURN: Duration = Duration::from_millis(50);
 struct Counts {
     arrived: u64,
     nowhere: u64,
-    sent: BTreeMap<u16, u64>,
+    sent: BTreeMap<u32, u64>,
 }
 
 /// The numbers of ports; 0 where none is given.
-pub(super) fn numbered(files: &[PortFile]) -> Outcome<Vec<(u32, PathBuf)>> {
+pub(super) fn numbered(files: &[PortFile], last: u32) -> Outcome<Vec<(u32, PathBuf)>> {
     let port = |name: &str| {
-        let number = name.parse::<u32>().ok().filter(|n| *n < 511);
-        number.ok_or_else(|| Failure::usage(format_args!("`{name}` is no port of a P4 program; ports are 0 to 510")))
+        let number = name.parse::<u32>().ok().filter(|n| *n <= last);
+        number.ok_or_else(|| Failure::usage(format_args!("`{name}` is no port of this P4 program; ports are 0 to {last}")))
     };
     files.iter().map(|f| Ok((f.name().map_or(Ok(0), port)?, f.path.clone()))).collect()
 }
 
 pub(super) fn run(args: &Args, file: &Path) -> Outcome {
+    if !args.maps.is_empty() {
+        return between_devices(args, file);
+    }
     refuse_others(args, file)?;
     let pipeline = args.p4.load(file)?;
-    let (inputs, outputs) = (numbered(&args.inputs)?, numbered(&args.outputs)?);
+    let last = pipeline.last_port;
+    let (inputs, outputs) = (numbered(&args.inputs, last)?, numbered(&args.outputs, last)?);
     let mut switch = p4::start(pipeline, &args.engine, args.seed)?;
     if let Some(path) = &args.entries {
         p4::commands(&mut switch, path)?;
@@ -48,7 +53,7 @@ pub(super) fn run(args: &Args, file: &Path) -> Outcome {
     let signals = Signals::watch()?;
     let merge = Merge::open(&inputs)?;
     let outputs = Outputs::create(&outputs, &merge.infos()?)?;
-    let mut server = args.p4runtime.map(|address| listen(args, file, address)).transpose()?;
+    let mut server = args.p4runtime.map(|address| listen(args, file, address, &switch)).transpose()?;
     let (counts, whole) = feed(args, &mut switch, merge, outputs, &signals, &mut server)?;
     if let Some(path) = &args.commands {
         let mut out = Out::new();
@@ -60,9 +65,43 @@ pub(super) fn run(args: &Args, file: &Path) -> Outcome {
     if whole { Ok(()) } else { Err(Failure::told()) }
 }
 
+/// With `--map` the program is an element of a graph, and its ports are the graph's devices.
+fn between_devices(args: &Args, file: &Path) -> Outcome {
+    let with_switch = [
+        ("--in", !args.inputs.is_empty()),
+        ("--out", !args.outputs.is_empty()),
+        ("--then", args.commands.is_some()),
+        ("--digests", args.digests),
+        ("--p4runtime", args.p4runtime.is_some()),
+    ];
+    if let Some((what, _)) = with_switch.iter().find(|(_, given)| *given) {
+        return Err(Failure::usage(format_args!("{what} and --map exclude each other: --in and --out say what is at ports then")));
+    }
+    let ports = args.maps.iter().map(|map| device(map)).collect::<Outcome<BTreeMap<_, _>>>()?;
+    let text = args.p4.between(file, args.entries.as_deref(), &ports);
+    configuration::run(args, None, &text, std::iter::empty())
+}
+
+/// `PORT=IN[,OUT]`, `PORT=,OUT` or `PORT=dev:IF`.
+fn device(map: &str) -> Outcome<(u16, Port)> {
+    let (port, files) = map.split_once('=').ok_or_else(|| Failure::usage(format_args!("expected PORT=IN[,OUT], not '{map}'")))?;
+    let number = port.parse().ok().filter(|n| *n < 511);
+    let number = number.ok_or_else(|| Failure::usage(format_args!("`{port}` is no port of a P4 program; ports are 0 to 510")))?;
+    let port = match (Spec::parse(files), files.split_once(',')) {
+        (Some(_), _) => Port { reads: true, writes: true, is_live: true },
+        (None, Some((input, output))) => Port { reads: !input.is_empty(), writes: !output.is_empty(), is_live: false },
+        (None, None) => Port { reads: true, ..Port::default() },
+    };
+    Ok((number, port))
+}
+
 /// Lets controllers in.
-fn listen(args: &Args, file: &Path, address: SocketAddr) -> Outcome<Server> {
-    let settings = p4runtime::Settings { address, device: args.device_id, cpu_port: args.cpu_port };
+fn listen(args: &Args, file: &Path, address: SocketAddr, switch: &Switch) -> Outcome<Server> {
+    let cpu_port = args.cpu_port.unwrap_or_else(|| switch.cpu_port());
+    if cpu_port > switch.last_port() {
+        return Err(Failure::usage(format_args!("--cpu-port: the ports of this program are 0 to {}", switch.last_port())));
+    }
+    let settings = p4runtime::Settings { address, device: args.device_id, cpu_port };
     let server = Server::start(settings, &args.p4.p4info(file)?).map_err(|error| Failure::failed(format_args!("{address}: {error}")))?;
     failure::eprint_lossy(&format!("controllers come in at {}", server.address()));
     Ok(server)
@@ -73,7 +112,7 @@ fn send(sent: Vec<Sent>, outputs: &mut Outputs, counts: &mut Counts) -> Outcome 
     for packet in sent {
         *counts.sent.entry(packet.port).or_default() += 1;
         let out = ExchangeBuffer::borrowed(&packet.bytes);
-        outputs.write(packet.port.into(), LinkType::EN10MB, packet.bytes.len() as u32, &out)?;
+        outputs.write(packet.port, LinkType::EN10MB, packet.bytes.len() as u32, &out)?;
     }
     Ok(())
 }
@@ -120,7 +159,7 @@ fn feed(
 fn one(switch: &mut Switch, arrival: &Arrival, outputs: &mut Outputs, counts: &mut Counts, server: &mut Option<Server>) -> Outcome {
     let buffer = arrival.buffer();
     counts.arrived += 1;
-    let mut sent = switch.receive(arrival.port as u16, buffer.bytes(), arrival.time_ns());
+    let mut sent = switch.receive(arrival.port, buffer.bytes(), arrival.time_ns());
     counts.nowhere += u64::from(sent.is_empty());
     if let Some(server) = server {
         server.take_packets(&mut sent);
@@ -129,7 +168,7 @@ fn one(switch: &mut Switch, arrival: &Arrival, outputs: &mut Outputs, counts: &m
         *counts.sent.entry(packet.port).or_default() += 1;
         let mut out = ExchangeBuffer::borrowed(&packet.bytes);
         out.time_ns = arrival.time_ns();
-        outputs.write(packet.port.into(), arrival.link, packet.bytes.len() as u32, &out)?;
+        outputs.write(packet.port, arrival.link, packet.bytes.len() as u32, &out)?;
     }
     Ok(())
 }

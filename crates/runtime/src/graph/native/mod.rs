@@ -1,5 +1,7 @@
 //! Elements that the runtime knows itself: what is not a function of one packet. A class is a file here and a line in [`ALL`].
 
+mod aggregatecounter;
+mod clipboard;
 mod counter;
 mod delayshaper;
 mod delayunqueue;
@@ -13,11 +15,13 @@ mod hostdevice;
 mod infinitesource;
 mod information;
 mod ipreassembler;
+mod linkunqueue;
 mod live;
 mod message;
 mod pingsource;
 mod pulltee;
 mod queue;
+mod randomsample;
 mod ratedsource;
 mod ratedunqueue;
 mod red;
@@ -27,6 +31,7 @@ mod sample;
 mod scheds;
 mod shaper;
 mod timedsource;
+mod timefilter;
 mod todump;
 mod toipsummarydump;
 mod unqueue;
@@ -46,6 +51,8 @@ use std::path::Path;
 /// All of them.
 #[rustfmt::skip]
 pub const ALL: &[&NativeClass] = &[
+    &aggregatecounter::CLASS,
+    &clipboard::CLASS,
     &counter::CLASS,
     &delayshaper::CLASS, &delayunqueue::CLASS,
     &discard::DISCARD, &discard::IDLE, &discard::TIMED_SINK,
@@ -57,12 +64,14 @@ pub const ALL: &[&NativeClass] = &[
     &infinitesource::CLASS,
     &information::CONTROL_SOCKET, &information::CHATTER_SOCKET, &information::CLICKY_INFO, &information::RANDOM_SEED,
     &ipreassembler::CLASS,
+    &linkunqueue::CLASS,
     &pingsource::CLASS,
     &replayunqueue::CLASS,
     &information::ADDRESS_INFO, &information::PORT_INFO, &information::SCHEDULE_INFO, &information::ALIGNMENT_INFO,
     &information::STATIC_THREAD_SCHED, &information::BALANCED_THREAD_SCHED,
     &message::MESSAGE, &message::ERROR,
     &pulltee::CLASS,
+    &randomsample::CLASS,
     &queue::QUEUE, &queue::SIMPLE, &queue::NOTIFIER, &queue::FULL_NOTE, &queue::QUICK_NOTE, &queue::THREAD_SAFE, &queue::MIXED, &queue::FRONT_DROP,
     &ratedsource::CLASS,
     &ratedunqueue::RATED, &ratedunqueue::BANDWIDTH,
@@ -70,6 +79,7 @@ pub const ALL: &[&NativeClass] = &[
     &scheds::ROUND_ROBIN, &scheds::PRIO, &scheds::STRIDE, &scheds::SIMPLE_ROUND_ROBIN, &scheds::SIMPLE_PRIO, &scheds::TIME_SORTED,
     &shaper::SHAPER, &shaper::BANDWIDTH,
     &timedsource::CLASS,
+    &timefilter::CLASS,
     &todump::TO_DUMP, &todump::TO_DEVICE, &todump::TO_HOST, &todump::TO_HOST_SNIFFERS,
     &toipsummarydump::CLASS,
     &unqueue::CLASS,
@@ -128,6 +138,7 @@ pub fn annotations(class: &str) -> &'static [(&'static str, u32)] {
         &[("network_header", 4), ("transport_header", 4), ("has_network_header", 1), ("has_transport_header", 1), ("dst_ip", 4)];
     match class {
         "FromIPSummaryDump" | "ToIPSummaryDump" => SUMMARY,
+        "AggregateCounter" => &[("aggregate", 4), ("extra_packets", 4), ("network_header", 4), ("has_network_header", 1)],
         "IPReassembler" | "ICMPPingSource" => HEADERS,
         _ => &[],
     }
@@ -505,9 +516,14 @@ impl<'g> Ctx<'g> {
         self.graph.lose(self.node, reason, packet);
     }
 
+    /// Whether an output is connected.
+    pub fn has_output(&self, port: u32) -> bool {
+        self.graph.nodes[self.node].outputs.get(port as usize).is_some_and(|ways| !ways.is_empty())
+    }
+
     /// Lets a packet leave by an output if that is connected; else it is dropped for that reason.
     pub fn emit_or_drop(&mut self, port: u32, packet: Packet, reason: &str) {
-        match self.graph.nodes[self.node].outputs.get(port as usize).is_some_and(|ways| !ways.is_empty()) {
+        match self.has_output(port) {
             true => self.emit(port, packet),
             false => self.drop_packet(&packet, reason),
         }

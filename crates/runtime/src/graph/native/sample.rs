@@ -14,6 +14,21 @@ impl Sample {
         Ok(Self { part: args.real("SAMPLE", 1.0)?.clamp(0.0, 1.0), seed })
     }
 
+    /// That part, from 0 to 1.
+    pub(super) fn new(part: f64, seed: u64) -> Self {
+        Self { part, seed }
+    }
+
+    /// The part.
+    pub(super) fn part(&self) -> f64 {
+        self.part
+    }
+
+    /// Another part from now on.
+    pub(super) fn set_part(&mut self, part: f64) {
+        self.part = part;
+    }
+
     /// Whether all are taken.
     pub(super) fn is_all(&self) -> bool {
         self.part >= 1.0

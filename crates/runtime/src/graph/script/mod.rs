@@ -365,7 +365,7 @@ impl Script {
 }
 
 /// Writes or appends to a file, unless it is an input or another output.
-fn write_file(name: &str, append: bool, text: &[u8]) -> std::io::Result<()> {
+pub(super) fn write_file(name: &str, append: bool, text: &[u8]) -> std::io::Result<()> {
     let _claim = Claim::to_write(name.as_ref())?;
     let mut open = std::fs::OpenOptions::new();
     open.create(true).write(true).append(append).truncate(!append).open(name)?.write_all(text)

@@ -31,7 +31,7 @@ fields! {
     UdpLength "udp_len",
     IcmpType "icmp_type", IcmpCode "icmp_code", IcmpTypeName "icmp_type_name", IcmpCodeName "icmp_code_name", IcmpId "icmp_flowid", IcmpSeq "icmp_seq",
     IcmpMtu "icmp_nextmtu",
-    Payload "payload", PayloadLength "payload_len" | "payload_length",
+    Payload "payload", PayloadLength "payload_len" | "payload_length", PayloadMd5 "payload_md5", PayloadMd5Hex "payload_md5_hex",
     Count "count" | "pkt_count" | "packet_count", Link "link" | "paint", Direction "direction", Aggregate "aggregate" | "agg",
     WireLength "wire_len" | "wire_length", EtherSource "eth_src" | "ether_src", EtherDestination "eth_dst" | "ether_dst", EtherType "eth_type" | "ether_type",
     Nothing "none",

@@ -2,6 +2,7 @@
 
 use super::super::{Info, Packet, text};
 use super::{FLAGS, Field, ICMP, ICMP_CODES, ICMP_TYPES, TCP, UDP, options};
+use md5::{Digest, Md5};
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
@@ -83,7 +84,7 @@ impl<'p> View<'p> {
             | Field::IcmpId
             | Field::IcmpSeq
             | Field::IcmpMtu => self.icmp(field),
-            Field::Payload | Field::PayloadLength => self.payload(field),
+            Field::Payload | Field::PayloadLength | Field::PayloadMd5 | Field::PayloadMd5Hex => self.payload(field),
             Field::Nothing => None,
             field => self.ip_field(field),
         }
@@ -204,8 +205,31 @@ impl<'p> View<'p> {
             }
             None => (self.packet.buffer.bytes(), self.packet.wire_len() as usize),
         };
-        Some(if field == Field::Payload { text::quoted(bytes) } else { total.to_string() })
+        Some(match field {
+            Field::Payload => text::quoted(bytes),
+            Field::PayloadMd5 => in_letters(&Md5::digest(bytes)),
+            Field::PayloadMd5Hex => Md5::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect(),
+            _ => total.to_string(),
+        })
     }
+}
+
+/// Bytes as letters of six bits each, the lowest bits of the first byte first, as Click writes digests.
+fn in_letters(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@";
+    let (mut letters, mut bits, mut held) = (String::new(), 0u32, 0);
+    for byte in bytes {
+        bits |= u32::from(*byte) << held;
+        held += 8;
+        while held >= 6 {
+            letters.push(LETTERS[(bits & 63) as usize].into());
+            (bits, held) = (bits >> 6, held - 6);
+        }
+    }
+    if held > 0 {
+        letters.push(LETTERS[(bits & 63) as usize].into());
+    }
+    letters
 }
 
 /// Whether bytes begin with a whole IPv4 header.

@@ -111,3 +111,27 @@ fn copies_of_copies_are_bounded_and_counted() {
     let dropped: u64 = graph.stats().nodes.iter().filter_map(|node| node.2.drops.get("too many copies of one packet")).sum();
     assert!(dropped > 2 * 9, "{dropped}");
 }
+
+/// A host that asks for the end from the beginning.
+struct Ending;
+
+impl Host for Ending {
+    fn write(&mut self, _: Stream, _: &[u8]) {}
+
+    fn stops(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn elements_are_not_made_once_the_run_is_to_end() {
+    let made = RefCell::new(0);
+    let engine = |program| {
+        *made.borrow_mut() += 1;
+        interpreter(program)
+    };
+    let factories = Factories { engine: &engine, coprocessor: &crate::coproc::make, table: &crate::coproc::tables::make_for };
+    let application = application("s :: InfiniteSource(LIMIT 1)\n p :: pass\n s -> p", &[PASS]);
+    let refused = Graph::new(&application, &factories, Settings::default(), Box::new(Ending)).map(|_| ()).unwrap_err();
+    assert_eq!((refused.len(), made.take()), (1, 0));
+}

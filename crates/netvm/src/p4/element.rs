@@ -1,0 +1,288 @@
+//! A P4 program as an element of a Click graph: `P4(FILE [, ENTRIES FILE] [, INCLUDE FOLDER] [, DEFINE NAME=VALUE])`.
+//!
+//! What the control plane enters is in the module from the start: tables have it as their entries, and data memory as the init handler leaves it. It is
+//! what a [`Switch`] has that ran the same commands.
+
+use super::{Pipeline, Reading, Switch, stf};
+use crate::application::Made;
+use crate::frontends::click::config::unquote;
+use crate::{Settings, engines};
+use netil::Module;
+use netil::exec::State;
+use netil::module::{Entry, Handler, Inst};
+use netil::table::Op;
+use p4::pipeline::GROUP_POSITIONS;
+use runtime::graph::ControlPlane;
+use runtime::graph::native::{Control, controls};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The most words of data memory that the control plane may leave other than 0.
+const MAX_WORDS: usize = 1 << 16;
+
+/// A program between devices that are named by the numbers of its ports.
+#[derive(Clone, Copy, Debug)]
+pub struct Devices<'a> {
+    /// The program.
+    pub program: &'a Path,
+    /// Commands that fill its tables.
+    pub entries: Option<&'a Path>,
+    /// Folders for included files.
+    pub folders: &'a [PathBuf],
+    /// Macros.
+    pub defines: &'a [(String, String)],
+    /// Its ports; those that are live have a queue before them.
+    pub ports: &'a BTreeMap<u16, Port>,
+}
+
+/// A port of a program between devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Port {
+    /// Packets come in.
+    pub reads: bool,
+    /// Packets leave.
+    pub writes: bool,
+    /// It is an interface.
+    pub is_live: bool,
+}
+
+impl Devices<'_> {
+    /// The Click configuration that does it.
+    #[must_use]
+    pub fn configuration(&self) -> String {
+        let mut arguments = vec![quoted(self.program)];
+        arguments.extend(self.entries.map(|path| format!("ENTRIES {}", quoted(path))));
+        arguments.extend(self.folders.iter().map(|path| format!("INCLUDE {}", quoted(path))));
+        arguments.extend(self.defines.iter().map(|(name, value)| format!("DEFINE {}", quoted(Path::new(&format!("{name}={value}"))))));
+        let mut text = format!("p4 :: P4({});\n", arguments.join(", "));
+        let last = |is: &dyn Fn(&Port) -> bool| self.ports.iter().filter(|(_, port)| is(port)).map(|(n, _)| *n).max().unwrap_or(0);
+        for n in 0..=last(&|port| port.reads) {
+            let source = if self.ports.get(&n).is_some_and(|port| port.reads) { format!("FromDevice({n})") } else { "Idle".to_owned() };
+            let _ = writeln!(text, "{source} -> [{n}] p4;");
+        }
+        for n in 0..=last(&|port| port.writes) {
+            let port = self.ports.get(&n).copied().unwrap_or_default();
+            let sink = match (port.writes, port.is_live) {
+                (false, _) => "Discard".to_owned(),
+                (true, false) => format!("ToDevice({n})"),
+                (true, true) => format!("Queue -> ToDevice({n})"),
+            };
+            let _ = writeln!(text, "p4 [{n}] -> {sink};");
+        }
+        text
+    }
+}
+
+/// A text in double quotes.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$");
+    format!("\"{text}\"")
+}
+
+/// What a text means that may be in quotes.
+fn unquoted(text: &str) -> String {
+    String::from_utf8_lossy(&unquote(text.trim())).into_owned()
+}
+
+/// What a configuration says of the element.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Arguments {
+    program: PathBuf,
+    entries: Option<PathBuf>,
+    folders: Vec<PathBuf>,
+    defines: Vec<(String, String)>,
+}
+
+/// The program of an element with those arguments, inputs and outputs.
+///
+/// # Errors
+/// What is wrong with the arguments, the program or its entries.
+pub(crate) fn make(arguments: &[String], inputs: u32, outputs: u32) -> Result<Made, Vec<String>> {
+    let arguments = parse(arguments)?;
+    let one = |why: String| vec![why];
+    let text = |path: &Path| std::fs::read_to_string(path).map_err(|error| one(format!("{}: {error}", path.display())));
+    let program = text(&arguments.program)?;
+    let load = |path: &Path| std::fs::read_to_string(path).ok();
+    let reading = Reading { folders: &arguments.folders, defines: &arguments.defines, load: &load, marks: false };
+    let pipeline = p4::compile_element(&arguments.program, &program, reading, inputs, outputs).map_err(|refused| {
+        let text = refused.render(false);
+        one(format!("{}: {}", arguments.program.display(), text.trim_end()))
+    })?;
+    let commands = arguments.entries.as_deref().map(&text).transpose()?.unwrap_or_default();
+    let place = arguments.entries.unwrap_or_default();
+    let plane = Plane::new(pipeline, &commands).map_err(|why| one(format!("{}: {why}", place.display())))?;
+    let module = plane.filled().map_err(|why| one(format!("{}: {why}", place.display())))?;
+    let pipeline = plane.switch.pipeline;
+    let plane = move || Plane::new(pipeline.clone(), &commands).ok().map(|plane| Box::new(plane) as Box<dyn ControlPlane>);
+    Ok(Made { module, plane: Some(Arc::new(plane)) })
+}
+
+/// The control plane of an element: a switch that has the element's state whenever it is asked something.
+struct Plane {
+    switch: Switch,
+    /// The members of multicast groups, as they are in the module's table.
+    members: Vec<Entry>,
+}
+
+impl Plane {
+    /// With what these commands enter.
+    fn new(pipeline: Pipeline, commands: &str) -> Result<Self, String> {
+        let switch = Switch::start(pipeline, &engines::ALL[0], Settings::default()).map_err(|error| error.to_string())?;
+        let mut plane = Self { switch, members: Vec::new() };
+        plane.run(commands)?;
+        Ok(plane)
+    }
+
+    /// Runs commands; what they tell.
+    fn run(&mut self, commands: &str) -> Result<Vec<String>, String> {
+        let told = stf::configure(&mut self.switch, commands);
+        let (members, groups) = (members(&self.switch)?, self.switch.pipeline.groups);
+        match groups.and_then(|groups| self.switch.state.tables.get_mut(groups as usize)) {
+            None if self.switch.replication.has_groups() => return Err("this program has no use for multicast groups".to_owned()),
+            Some(table) if members != self.members => {
+                for entry in &self.members {
+                    table.remove(&entry.key, &entry.mask, entry.priority, 0);
+                }
+                members.iter().try_for_each(|entry| table.add(entry, 0)).map_err(|full| format!("multicast groups: {full}"))?;
+                self.members = members;
+            }
+            _ => {}
+        }
+        if self.switch.replication.has_sessions() {
+            return Err("mirroring sessions need the switch around a program, and this one is an element of a graph".to_owned());
+        }
+        told
+    }
+
+    /// The module with what the switch's state has.
+    fn filled(&self) -> Result<Module, String> {
+        let mut module = self.switch.pipeline.module.clone();
+        for (own, table) in module.tables.iter_mut().zip(&self.switch.state.tables) {
+            own.entries = table.entries(0);
+        }
+        module.init = Some(image(&self.switch.state.data)?);
+        Ok(module)
+    }
+
+    /// Runs commands on a state.
+    fn with(&mut self, state: &mut State, commands: &str) -> Result<Vec<String>, String> {
+        std::mem::swap(&mut self.switch.state, state);
+        let told = self.run(commands);
+        std::mem::swap(&mut self.switch.state, state);
+        told
+    }
+
+    /// A line for each table: its name, its keys, how many entries it has.
+    fn tables(&self, state: &State) -> String {
+        let mut text = String::new();
+        for table in &self.switch.pipeline.tables {
+            let keys: Vec<String> = table.keys.iter().map(|key| format!("{}:{}", key.name, key.kind.name())).collect();
+            let entries = table.table.and_then(|n| state.tables.get(n as usize)).map_or(0, |table| table.len(0));
+            let actions: Vec<&str> = table.actions.iter().map(|action| action.name.as_str()).collect();
+            let _ = writeln!(text, "{}\t{entries}\t{}\t{}", table.name, keys.join(" "), actions.join(" "));
+        }
+        text
+    }
+}
+
+impl ControlPlane for Plane {
+    fn controls(&self) -> Vec<Control> {
+        controls(&["tables"], &[], &["command"])
+    }
+
+    fn read(&mut self, handler: &str, text: &str, state: &mut State) -> Result<String, String> {
+        match handler {
+            "tables" => Ok(self.tables(state)),
+            _ => self.with(state, text).map(|told| told.into_iter().map(|line| line + "\n").collect()),
+        }
+    }
+
+    fn write(&mut self, _: &str, text: &str, state: &mut State) -> Result<(), String> {
+        self.with(state, text).map(drop)
+    }
+}
+
+fn parse(arguments: &[String]) -> Result<Arguments, Vec<String>> {
+    let (mut read, mut faults) = (Arguments::default(), Vec::new());
+    for (n, argument) in arguments.iter().enumerate() {
+        let (word, rest) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
+        let value = unquoted(rest);
+        match word {
+            _ if n == 0 => read.program = PathBuf::from(unquoted(argument)),
+            "ENTRIES" => read.entries = Some(PathBuf::from(value)),
+            "INCLUDE" => read.folders.push(PathBuf::from(value)),
+            "DEFINE" => {
+                let (name, value) = value.split_once('=').unwrap_or((&value, "1"));
+                read.defines.push((name.to_owned(), value.to_owned()));
+            }
+            other => faults.push(format!("`{other}` is no argument of P4; there are ENTRIES, INCLUDE and DEFINE behind the program")),
+        }
+    }
+    if read.program.as_os_str().is_empty() {
+        faults.push("the file with the program is missing".to_owned());
+    }
+    if faults.is_empty() { Ok(read) } else { Err(faults) }
+}
+
+/// The members of all groups as entries.
+fn members(switch: &Switch) -> Result<Vec<Entry>, String> {
+    let mut entries = Vec::new();
+    // A program names groups by 16 bits.
+    for group in switch.replication.all_groups().into_iter().filter(|group| *group <= u32::from(u16::MAX)) {
+        let copies = switch.replication.copies(group);
+        if copies.len() > GROUP_POSITIONS {
+            return Err(format!("multicast group {group} has more than {GROUP_POSITIONS} members"));
+        }
+        for ((rid, port), position) in copies.into_iter().zip(0_u64..) {
+            let port = u16::try_from(port).unwrap_or(u16::MAX);
+            let value = [port.to_le_bytes(), rid.to_le_bytes()].concat();
+            let key = u64::from(group) << 16 | position;
+            entries.push(Entry { key: [key].into(), mask: [].into(), priority: 0, value: value.into() });
+        }
+    }
+    Ok(entries)
+}
+
+/// The init handler that leaves data memory so.
+fn image(data: &[u8]) -> Result<Handler, String> {
+    let words = data.chunks(4).enumerate().map(|(n, bytes)| {
+        let word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
+        (4 * n as u32, word)
+    });
+    let words: Vec<(u32, u32)> = words.filter(|(_, word)| *word != 0).collect();
+    if words.len() > MAX_WORDS {
+        return Err(format!("registers and meters with more than {MAX_WORDS} words other than 0 are not supported in a graph"));
+    }
+    let store = |(at, word): &(u32, u32)| [Inst::with(Op::Push, *word), Inst::with(Op::Push, *at), Inst::new(Op::MStore32)];
+    let code: Vec<Inst> = words.iter().flat_map(store).chain([Inst::new(Op::Ret)]).collect();
+    let lines = vec![0; code.len()];
+    Ok(Handler { code, locals: Vec::new(), max_stack: 3, lines, labels: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_read() {
+        let read = |all: &[&str]| parse(&all.iter().map(|a| (*a).to_owned()).collect::<Vec<_>>());
+        let all = read(&["\"a b.p4\"", "ENTRIES e.txt", "INCLUDE d", "DEFINE N=3", "DEFINE X"]).unwrap();
+        assert_eq!((all.program.to_str(), all.entries.as_deref()), (Some("a b.p4"), Some(Path::new("e.txt"))));
+        assert_eq!(all.defines, [("N".to_owned(), "3".to_owned()), ("X".to_owned(), "1".to_owned())]);
+        assert_eq!(read(&["a.p4", "PORTS 4"]).unwrap_err().len(), 1);
+        assert!(read(&[]).unwrap_err()[0].contains("missing"));
+    }
+
+    #[test]
+    fn ports_between_the_mapped_ones_are_idle() {
+        let port = |reads, writes, is_live| Port { reads, writes, is_live };
+        let ports = BTreeMap::from([(1, port(true, true, true)), (3, port(false, true, false))]);
+        let devices = Devices { program: Path::new("a\"$b.p4"), entries: None, folders: &[], defines: &[], ports: &ports };
+        let text = "p4 :: P4(\"a\\\"\\$b.p4\");\nIdle -> [0] p4;\nFromDevice(1) -> [1] p4;\np4 [0] -> Discard;\n\
+                    p4 [1] -> Queue -> ToDevice(1);\np4 [2] -> Discard;\np4 [3] -> ToDevice(3);\n";
+        assert_eq!(devices.configuration(), text);
+        assert_eq!(unquoted("\"a\\\"\\$b.p4\""), "a\"$b.p4");
+    }
+}
