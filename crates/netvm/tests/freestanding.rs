@@ -1,5 +1,7 @@
-//! Programs for processors without an operating system do what the interpreter does: each target's files, made by its own Makefile, run by QEMU's user emulation on a trace,
-//! with the packets that leave and the data memory at the end. Where a compiler or an emulator is missing the test says so; with `CI=true` it fails then.
+//! Programs for processors without an operating system do what the interpreter does: each target's
+//! files, made by its own Makefile, run by QEMU's user emulation on a trace, with the packets that
+//! leave and the data memory at the end. Where a compiler or an emulator is missing the test says
+//! so; with `CI=true` it fails then.
 
 #[path = "freestanding/support.rs"]
 mod support;
@@ -78,8 +80,8 @@ fn made_up_programs() {
     assert!(tried().iter().all(|target| made.contains_key(target.name)), "{refused:#?}");
 }
 
-/// Tables of each kind, with entries from the start, changed and counted by packets; exact ones time
-/// out, and are too small for all that comes.
+/// Tables of each kind, with entries from the start, changed and counted by packets; exact ones
+/// time out, and are too small for all that comes.
 #[test]
 fn tables_of_each_kind() {
     let text = include_str!("freestanding/tables.netil");
@@ -185,7 +187,8 @@ fn scenarios_of_the_applications() {
     }
 }
 
-/// What the reference schedule does otherwise, and what needs another packet or another time, is refused at its element.
+/// What the reference schedule does otherwise, and what needs another packet or another time, is
+/// refused at its element.
 #[test]
 fn configurations_that_are_not_for_them_are_refused() {
     let octeon = targets::find("octeon").expect("a target");
@@ -193,6 +196,10 @@ fn configurations_that_are_not_for_them_are_refused() {
         let application = apps::read(&Config::Text(text.to_owned()), &BTreeMap::new());
         application.build(octeon, &Options::default()).expect_err(text).to_string()
     };
+    let plain = apps::read(&Config::Text("FromDevice(a) -> Queue -> ToDevice(b);".to_owned()), &BTreeMap::new());
+    let mapped = Options { interfaces: BTreeMap::from([("a".to_owned(), 1)]), ..Options::default() };
+    let why = plain.build(octeon, &mapped).expect_err("interfaces are XDP's").to_string();
+    assert!(why.contains("interfaces are XDP's: device a is an input"), "{why}");
     for (text, element, reason) in [
         ("FromDevice(a) -> t :: Tee -> Queue -> ToDevice(b); t[1] -> Discard;", "`t :: Tee`", "no C for copies of packets"),
         ("FromDevice(a) -> q :: Queue(0) -> ToDevice(b);", "`q :: Queue`", "a queue that holds no packet"),

@@ -1,6 +1,7 @@
-//! One corpus on every engine and every target: what leaves and what memory is left is as with the interpreter, or there is a reason why not.
-//! `make portability` runs all of it and writes docs/portability.md; without `NETVM_BLESS=1` only a part runs, or with
-//! `NETVM_NAMES=TEXT` what has that in its name.
+//! One corpus on every engine and every target: what leaves and what memory is left is as with the
+//! interpreter, or there is a reason why not. `make portability` runs all of it and writes
+//! docs/portability.md; without `NETVM_BLESS=1` only a part runs, or with `NETVM_NAMES=TEXT` what
+//! has that in its name.
 #![cfg(target_os = "linux")]
 
 #[path = "freestanding/apps.rs"]
@@ -52,7 +53,10 @@ fn rows(cases: &[Case], columns: &[Column]) -> Vec<Option<Vec<Cell>>> {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(case) = cases.get(at) else { return };
             let Ok(reference) = Column::reference(case) else { continue };
-            let row = columns.iter().map(|column| column.cell(case, &reference)).collect();
+            let row: Vec<Cell> = columns.iter().map(|column| column.cell(case, &reference)).collect();
+            for (column, cell) in columns.iter().zip(&row) {
+                println!("{} on {}: {}", case.name, column.name(), cell.as_ref().unwrap_or_else(|why| why));
+            }
             rows.lock().expect("no panic")[at] = Some(row);
         }
     };
@@ -76,8 +80,8 @@ fn noted(reasons: &mut Vec<String>, column: &str, why: &str) -> usize {
     }) + 1
 }
 
-/// A reason without what differs from program to program and from target to target: the element, the
-/// place in its code, names of values and tables, and the configuration's lines below.
+/// A reason without what differs from program to program and from target to target: the element,
+/// the place in its code, names of values and tables, and the configuration's lines below.
 fn plain(why: &str, column: &str) -> String {
     let first = why.lines().next().unwrap_or_default();
     let mut text = first.rsplit("`: ").next().unwrap_or(first).replace(&format!("target {column}: "), "");

@@ -1,5 +1,7 @@
-//! Processors without an operating system: C that needs no library, with a Makefile for the cross compiler and a program that tries it on pcap files, under
-//! QEMU's user emulation. Configurations are one program; devices are its inputs and outputs. A new processor is a line in [`CORES`] and one in [`super::ALL`].
+//! Processors without an operating system: C that needs no library, with a Makefile for the cross
+//! compiler and a program that tries it on pcap files, under QEMU's user emulation. Configurations
+//! are one program; devices are its inputs and outputs. A new processor is a line in [`CORES`] and
+//! one in [`super::ALL`].
 
 use super::freestanding::{input, of_configuration, of_program};
 use super::{Drawn, File, Options, Target};
@@ -14,7 +16,8 @@ struct Core {
     name: &'static str,
     compiler: &'static str,
     flags: &'static str,
-    /// What compiled code may call; MIPS has position-independent functions there, which other code cannot.
+    /// What compiled code may call; MIPS has position-independent functions there, which other code
+    /// cannot.
     library: &'static str,
     emulator: &'static str,
 }
@@ -76,9 +79,9 @@ fn build<const N: usize>(program: &Verified, options: &Options) -> Result<Vec<Fi
     Ok(files(core, text, input(program), &[program]))
 }
 
-fn configuration<const N: usize>(app: &Application, _: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
+fn configuration<const N: usize>(app: &Application, options: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
     let core = &CORES[N];
-    let made = of_configuration(core.name, app, Language::C, drawn)?;
+    let made = of_configuration(core.name, app, options, Language::C, drawn)?;
     Ok(files(core, made.text, 0, &made.programs))
 }
 

@@ -1,4 +1,5 @@
-//! C of programs and configurations for targets that have no netvm: what processors without an operating system and OpenCL have in common.
+//! C of programs and configurations for targets that have no netvm: what processors without an
+//! operating system and OpenCL have in common.
 
 use super::walk::{Rules, Walked, fault, walk};
 use super::{Drawn, Options};
@@ -77,9 +78,14 @@ impl Devices {
 pub(super) fn of_configuration<'a>(
     target: &'static str,
     app: &'a Application,
+    options: &Options,
     language: Language,
     drawn: Drawn<'_>,
 ) -> Result<Made<'a>, Error> {
+    if let Some(device) = options.interfaces.keys().next() {
+        let reason = format!("interfaces are XDP's: device {device} is an input and output of what is built");
+        return Err(Error::Target { target, reason });
+    }
     let refused = |instance: usize, why: String| drawn(vec![fault(target, instance, why)]);
     let devices = Devices::default();
     let end = |class: &str, device: &str| {

@@ -1,4 +1,5 @@
-//! OpenCL: a kernel whose work items are packets, and a host program in C that runs it on a pcap file.
+//! OpenCL: a kernel whose work items are packets, and a host program in C that runs it on a pcap
+//! file.
 
 use super::freestanding::{input, of_configuration, of_program};
 use super::{Drawn, File, Options, Target};
@@ -32,8 +33,8 @@ fn build(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
     Ok(files(of_program(NAME, program, options, Language::OpenCl)?, input(program)))
 }
 
-fn configuration(app: &Application, _: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
-    let made = of_configuration(NAME, app, Language::OpenCl, drawn)?;
+fn configuration(app: &Application, options: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
+    let made = of_configuration(NAME, app, options, Language::OpenCl, drawn)?;
     if made.inputs > 1 {
         let reason = format!("{} devices that packets come in by; main.c reads one file", made.inputs);
         return Err(Error::Target { target: NAME, reason });

@@ -31,7 +31,8 @@ const SILENT: &[&str] = &[
     "Message",
 ];
 
-/// What is done with packets that come to an element of that class with that device, if they end there.
+/// What is done with packets that come to an element of that class with that device, if they end
+/// there.
 type Ends<'r, E> = dyn Fn(&str, &str) -> Result<Option<E>, String> + 'r;
 
 /// What differs between targets.

@@ -1,4 +1,5 @@
-//! Configurations in C for processors without an operating system: what leaves by each device, and what is dropped where and why.
+//! Configurations in C for processors without an operating system: what leaves by each device, and
+//! what is dropped where and why.
 
 use super::support::{make, write};
 use netvm::application::{Application, Reading};

@@ -1,4 +1,5 @@
-//! Programs for processors without an operating system: which can be tried here, what their main.c prints by the interpreter, and in an emulator.
+//! Programs for processors without an operating system: which can be tried here, what their main.c
+//! prints by the interpreter, and in an emulator.
 
 use netvm::Session;
 use netvm::engines::EngineInfo;

@@ -29,7 +29,8 @@ const FILTERS: &[&str] = &[
 ];
 
 /// Elements between a classifier of Ethernet frames and a device; `Strip(14)` before and
-/// `EtherEncap` behind those that work on IP packets. What is behind a semicolon is connected besides.
+/// `EtherEncap` behind those that work on IP packets. What is behind a semicolon is connected
+/// besides.
 const ELEMENTS: &[(&str, &str)] = &[
     ("Counter", "Counter"),
     ("Paint, PaintSwitch", "Paint(1) -> PaintSwitch"),

@@ -1,11 +1,15 @@
-//! C for a processor without an operating system: push handlers, what lasts between packets in static memory, no library.
+//! C for a processor without an operating system: push handlers, what lasts between packets in
+//! static memory, no library.
 //!
-//! The text is one for all processors: bytes are put in order by the preprocessor (`__BYTE_ORDER__`), accesses that may not be aligned are copies, which
-//! compilers make as good as the machine allows. Init handlers have run, in the interpreter, when the text is made; memories and tables begin as they left them.
-//! A packet lies in a buffer of the caller (`netvm.h`), and is changed in place. A program is one function; of an application each element is one, and
-//! sends are calls.
+//! The text is one for all processors: bytes are put in order by the preprocessor
+//! (`__BYTE_ORDER__`), accesses that may not be aligned are copies, which compilers make as good as
+//! the machine allows. Init handlers have run, in the interpreter, when the text is made; memories
+//! and tables begin as they left them. A packet lies in a buffer of the caller (`netvm.h`), and is
+//! changed in place. A program is one function; of an application each element is one, and sends
+//! are calls.
 //!
-//! Leaves out, with a reason that names the operation: coprocessors, timers, pull handlers, packets that are made, copied, given up or held, values of more than 128 bits.
+//! Leaves out, with a reason that names the operation: coprocessors, timers, pull handlers, packets
+//! that are made, copied, given up or held, values of more than 128 bits.
 
 mod element;
 mod opencl;
@@ -190,7 +194,8 @@ impl Part<'_> {
         Ok(format!("\n/* ---- {n}: {name} ---- */\n{text}"))
     }
 
-    /// What there is from the start. A filter keeps nothing that its init handler would have to succeed for.
+    /// What there is from the start. A filter keeps nothing that its init handler would have to
+    /// succeed for.
     fn state(&self) -> Result<State, String> {
         let plain = || State::plain(self.program).map_err(|why| why.to_string());
         start::state(self.program).or_else(|why| if self.program.is_filter() { plain() } else { Err(why) })

@@ -1,5 +1,7 @@
-/* Runs program.cl, of the current folder, on the packets of a pcap file from standard input, on the first device of the first OpenCL platform. Writes what became of
-   each to standard output, and what leaves by an output to the file port-OUTPUT.pcap in the current folder. Made by netvm. */
+/* Runs program.cl, of the current folder, on the packets of a pcap file from standard input, on
+   the first device of the first OpenCL platform. Writes what became of each to standard output,
+   and what leaves by an output to the file port-OUTPUT.pcap in the current folder. Made by
+   netvm. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include "netvm.h"
 

@@ -1,6 +1,7 @@
 
-/* A work item is a packet: its bytes, how many there are and were, when it came, and the number of the first of them all; what becomes of it are seven words:
-   where it begins, its length here and on the wire, the end, and as in netvm.h element, value and site. */
+/* A work item is a packet: its bytes, how many there are and were, when it came, and the number
+   of the first of them all; what becomes of it are seven words: where it begins, its length here
+   and on the wire, the end, and as in netvm.h element, value and site. */
 __kernel void netvm(__global uchar *bytes, __global const ulong *offsets, __global const uint *lengths, __global const uint *wire_lengths,
                     __global const ulong *times, uint count, uint input, ulong first, __global uint *results)
 {

@@ -1,4 +1,5 @@
-/* What compilers of OpenCL C lack of C, and what differs: packets lie in global memory, constants in constant memory. */
+/* What compilers of OpenCL C lack of C, and what differs: packets lie in global memory,
+   constants in constant memory. */
 typedef uchar uint8_t;
 typedef ushort uint16_t;
 typedef uint uint32_t;

@@ -1,9 +1,11 @@
 //! OpenCL C: a kernel whose work items are packets.
 //!
-//! The elements' functions are those of C. Packets are run at once and in no order, so nothing lasts from one to the other; they lie in global memory, and do
-//! not grow. Memories that the init handler filled are constants.
+//! The elements' functions are those of C. Packets are run at once and in no order, so nothing
+//! lasts from one to the other; they lie in global memory, and do not grow. Memories that the init
+//! handler filled are constants.
 //!
-//! Source: The OpenCL C Specification, version 1.2. Leaves out values of more than 64 bits, which OpenCL C does not have.
+//! Source: The OpenCL C Specification, version 1.2. Leaves out values of more than 64 bits, which
+//! OpenCL C does not have.
 
 use super::super::Unsupported;
 use crate::mir::{Func, Helper, Op};
@@ -29,7 +31,8 @@ pub(super) fn admits(func: &Func) -> Result<(), Unsupported> {
     Ok(())
 }
 
-/// That an operation neither keeps something for other packets nor makes one longer; in an application elements count their packets.
+/// That an operation neither keeps something for other packets nor makes one longer; in an
+/// application elements count their packets.
 pub(super) fn admits_op(op: &Op, application: bool) -> Result<(), &'static str> {
     match op {
         Op::Store(Space::Data | Space::Shared, ..) | Op::ExceptionStore(..) | Op::ExceptionLoad(_) => {

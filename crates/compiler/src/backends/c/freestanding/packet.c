@@ -69,7 +69,8 @@ NV_INLINE uint32_t nv_random(uint64_t number, uint64_t place, uint64_t seed)
 }
 
 #ifndef NV_OPENCL
-/* Makes room for so many bytes on both sides, by moving the packet with what can be brought back; false if the buffer is too small. */
+/* Makes room for so many bytes on both sides, by moving the packet with what can be brought
+   back; false if the buffer is too small. */
 NV_INLINE int nv_room(struct nv_run *r, uint32_t before, uint32_t behind)
 {
     if (r->at >= before && (uint64_t)r->at + r->len + behind <= r->size)
