@@ -4,6 +4,8 @@
 //! [`ALL`]: this gives `netvm build`, `netvm targets` and the tests that go over all targets.
 
 mod cores;
+mod freestanding;
+mod opencl;
 mod walk;
 mod xdp;
 
@@ -19,6 +21,9 @@ pub(crate) use walk::device as device_of;
 pub(crate) use xdp::make as make_xdp;
 pub use xdp::{Action, XdpApplication, XdpLoaded, compile as xdp, load as load_xdp};
 
+/// Makes an error of faults, that shows where they are in the configuration.
+pub(crate) type Drawn<'a> = &'a dyn Fn(Vec<Fault>) -> Error;
+
 /// A kind of machine that programs are built for.
 pub struct Target {
     /// Its name on command lines.
@@ -33,8 +38,8 @@ pub struct Target {
     pub refuses: &'static [&'static str],
     /// Builds.
     pub build: fn(&Verified, &Options) -> Result<Vec<File>, Error>,
-    /// Builds a configuration; faults become an error that shows where they are.
-    pub(crate) configuration: fn(&Application, &Options, &dyn Fn(Vec<Fault>) -> Error) -> Result<Vec<File>, Error>,
+    /// Builds a configuration.
+    pub(crate) configuration: fn(&Application, &Options, Drawn<'_>) -> Result<Vec<File>, Error>,
 }
 
 /// What is built.
@@ -64,7 +69,7 @@ pub struct Options {
 }
 
 /// All of them.
-pub const ALL: &[Target] = &[xdp::TARGET, cores::AARCH64, cores::RISCV64, cores::X86_64, cores::OCTEON];
+pub const ALL: &[Target] = &[xdp::TARGET, cores::AARCH64, cores::RISCV64, cores::X86_64, cores::OCTEON, opencl::TARGET];
 
 /// The target with that name.
 pub fn find(name: &str) -> Option<&'static Target> {

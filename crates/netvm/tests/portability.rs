@@ -1,6 +1,7 @@
-//! One corpus on every engine and every target: what leaves and what memory is left is as with the interpreter, or there is a reason why not.
-//! `make portability` runs all of it and writes docs/portability.md; without `NETVM_BLESS=1` only a part runs, or with
-//! `NETVM_NAMES=TEXT` what has that in its name.
+//! One corpus on every engine and every target: what leaves and what memory is left is as with the
+//! interpreter, or there is a reason why not. `make portability` runs all of it and writes
+//! docs/portability.md; without `NETVM_BLESS=1` only a part runs, or with `NETVM_NAMES=TEXT` what
+//! has that in its name.
 #![cfg(target_os = "linux")]
 
 #[path = "freestanding/apps.rs"]
@@ -52,7 +53,10 @@ fn rows(cases: &[Case], columns: &[Column]) -> Vec<Option<Vec<Cell>>> {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(case) = cases.get(at) else { return };
             let Ok(reference) = Column::reference(case) else { continue };
-            let row = columns.iter().map(|column| column.cell(case, &reference)).collect();
+            let row: Vec<Cell> = columns.iter().map(|column| column.cell(case, &reference)).collect();
+            for (column, cell) in columns.iter().zip(&row) {
+                println!("{} on {}: {}", case.name, column.name(), cell.as_ref().unwrap_or_else(|why| why));
+            }
             rows.lock().expect("no panic")[at] = Some(row);
         }
     };
@@ -69,16 +73,36 @@ fn rows(cases: &[Case], columns: &[Column]) -> Vec<Option<Vec<Cell>>> {
 
 /// The number of a reason.
 fn noted(reasons: &mut Vec<String>, column: &str, why: &str) -> usize {
-    // Colours and the configuration's lines are left out; places differ from program to program, and a reason is what comes after them.
-    let first = why.lines().next().unwrap_or_default();
-    let first = first.rsplit("`: ").next().unwrap_or(first);
-    let first = first.rsplit("): ").next().unwrap_or(first).trim_start_matches(&format!("target {column}: "));
-    let first = first.replace('|', "\\|").replace(column, "TARGET");
-    let reason = if column.starts_with("aot") { first } else { format!("{column}: {first}") };
+    let reason = plain(why, column);
     reasons.iter().position(|r| *r == reason).unwrap_or_else(|| {
         reasons.push(reason);
         reasons.len() - 1
     }) + 1
+}
+
+/// A reason without what differs from program to program and from target to target: the element,
+/// the place in its code, names of values and tables, and the configuration's lines below.
+fn plain(why: &str, column: &str) -> String {
+    let first = why.lines().next().unwrap_or_default();
+    let mut text = first.rsplit("`: ").next().unwrap_or(first).replace(&format!("target {column}: "), "");
+    for before in [format!("target {column} does not admit this program: "), "no C for a pull handler: ".to_owned()] {
+        text = text.strip_prefix(&before).map_or(text.clone(), ToOwned::to_owned);
+    }
+    if let Some((place, rest)) = text.split_once(" instruction ").filter(|(place, _)| place.ends_with("push"))
+        && let Some(at) = ["'): ", "': ", "): "].iter().filter_map(|end| rest.find(end).map(|at| at + end.len())).min()
+    {
+        debug_assert!(!place.contains(' '), "{text}");
+        text = rest[at..].to_owned();
+    }
+    if let Some((_, kind)) = text.strip_prefix("table '").and_then(|rest| rest.split_once("': ")) {
+        text = kind.to_owned();
+    }
+    // Of an operation its name.
+    if let Some((name, behind)) = text.strip_prefix('\'').and_then(|rest| rest.split_once('\'')) {
+        let name = name.split(['<', ' ']).next().unwrap_or(name);
+        text = format!("`{name}`{behind}");
+    }
+    text.replace('|', "\\|")
 }
 
 fn document(columns: &[Column], cases: &[Case], rows: &[Option<Vec<Cell>>]) -> String {
@@ -92,7 +116,8 @@ fn document(columns: &[Column], cases: &[Case], rows: &[Option<Vec<Cell>>]) -> S
 {count} programs on every engine and target that the machine had on which `make portability` wrote this page. A cell says `same` if each packet ended as with the interpreter:
 by the same port with the same bytes, or dropped for the same reason, or trapped at the same instruction; and data memory and tables were the same afterwards. Of configurations
 it is what leaves by each device, and what each element drops and why. Columns `aot` and `aot-…` compare the verdict of each packet for filters. `xdp` is what the kernel does
-(`BPF_PROG_TEST_RUN`), on the packets of 14 to 3,400 bytes. Processors of another kind ran in QEMU's user emulation. A number in brackets is a reason, below.
+(`BPF_PROG_TEST_RUN`), on the packets of 14 to 3,400 bytes. Processors of another kind ran in QEMU's user emulation, OpenCL on PoCL.
+A number in brackets is a reason, below.
 "
     );
     let (mut kind, mut reasons) = ("", Vec::new());

@@ -10,7 +10,7 @@ use netvm::{Filter, engines, load};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Build a program, a filter or a Click configuration for a target: an eBPF object for XDP, or C for other processors
+/// Build a program, a filter or a Click configuration for a target: an eBPF object for XDP, C for other processors, or an OpenCL kernel
 ///
 /// `netvm targets` tells what each target admits.
 #[derive(clap::Args)]

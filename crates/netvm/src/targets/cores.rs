@@ -1,17 +1,14 @@
-//! Processors without an operating system: C that needs no library, with a Makefile for the cross compiler and a program that tries it on pcap files, under
-//! QEMU's user emulation. Configurations are one program; devices are its inputs and outputs. A new processor is a line in [`CORES`] and one in [`super::ALL`].
+//! Processors without an operating system: C that needs no library, with a Makefile for the cross
+//! compiler and a program that tries it on pcap files, under QEMU's user emulation. Configurations
+//! are one program; devices are its inputs and outputs. A new processor is a line in [`CORES`] and
+//! one in [`super::ALL`].
 
-use super::walk::{Rules, Walked, fault, walk};
-use super::{File, Options, Target};
+use super::freestanding::{input, of_configuration, of_program};
+use super::{Drawn, File, Options, Target};
 use crate::Error;
-use compiler::backends::c::freestanding::{self, Leave, Refused};
-use compiler::mir::Func;
-use compiler::passes;
+use compiler::backends::c::freestanding::{HEADER, Language, Text};
 use netil::Verified;
 use netil::app::Application;
-use netil::module::{HandlerKind, PortKind};
-use runtime::graph::Fault;
-use std::cell::RefCell;
 use std::fmt::Write as _;
 
 /// A processor, and what makes code for it.
@@ -19,7 +16,8 @@ struct Core {
     name: &'static str,
     compiler: &'static str,
     flags: &'static str,
-    /// What compiled code may call; MIPS has position-independent functions there, which other code cannot.
+    /// What compiled code may call; MIPS has position-independent functions there, which other code
+    /// cannot.
     library: &'static str,
     emulator: &'static str,
 }
@@ -77,27 +75,17 @@ const fn target<const N: usize>(about: &'static str) -> Target {
 
 fn build<const N: usize>(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
     let core = &CORES[N];
-    let refused = |reason: String| Error::Target { target: core.name, reason };
-    if !options.ports.is_empty() || options.accept.is_some() || options.reject.is_some() {
-        return Err(refused("actions are XDP's: main.c says what is done with packets".to_owned()));
-    }
-    let func = optimised(program).map_err(refused)?;
-    let text = freestanding::emit(program, &func).map_err(|why| refused(told(program, &why)))?;
+    let text = of_program(core.name, program, options, Language::C)?;
     Ok(files(core, text, input(program), &[program]))
 }
 
-fn optimised(program: &Verified) -> Result<Func, String> {
-    let func = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).map_err(|why| why.to_string())?;
-    func.map(|(func, _)| func).ok_or_else(|| "no push handler".to_owned())
+fn configuration<const N: usize>(app: &Application, options: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
+    let core = &CORES[N];
+    let made = of_configuration(core.name, app, options, Language::C, drawn)?;
+    Ok(files(core, made.text, 0, &made.programs))
 }
 
-/// Why something is refused, with its place.
-fn told(program: &Verified, why: &Refused) -> String {
-    let place = why.site.map(|site| program.place(HandlerKind::Push, site) + ": ");
-    format!("{}{}", place.unwrap_or_default(), why.why)
-}
-
-fn files(core: &Core, text: String, input: u32, programs: &[&Verified]) -> Vec<File> {
+fn files(core: &Core, text: Text, input: u32, programs: &[&Verified]) -> Vec<File> {
     let lasting: u32 = programs.iter().map(|p| p.module().data_size + p.shared_size()).sum();
     let tables: usize = programs.iter().map(|p| p.module().tables.len()).sum();
     let mut about = format!("C for {}, {lasting} bytes of memory that lasts", core.compiler);
@@ -106,82 +94,11 @@ fn files(core: &Core, text: String, input: u32, programs: &[&Verified]) -> Vec<F
     }
     let file = |name: &str, text: String, about: &str| File { name: name.to_owned(), bytes: text.into_bytes(), about: about.to_owned() };
     vec![
-        file("program.c", text, &about),
-        file("netvm.h", freestanding::HEADER.to_owned(), "what callers include"),
+        file("program.c", text.program + &text.names, &about),
+        file("netvm.h", HEADER.to_owned(), "what callers include"),
         file("main.c", include_str!("cores/main.c").replace("NETVM_INPUT", &input.to_string()), "tries it on pcap files"),
         file("Makefile", makefile(core), "make, make run PCAP=FILE"),
     ]
-}
-
-/// What a configuration's devices are to its program: numbers in the order in which they are met.
-#[derive(Default)]
-struct Devices {
-    inputs: RefCell<Vec<String>>,
-    outputs: RefCell<Vec<String>>,
-}
-
-impl Devices {
-    fn input(&self, device: &str) -> Result<u32, String> {
-        let mut inputs = self.inputs.borrow_mut();
-        if inputs.iter().any(|known| known == device) {
-            return Err(format!("another element reads device {device} as well"));
-        }
-        inputs.push(device.to_owned());
-        Ok(inputs.len() as u32 - 1)
-    }
-
-    fn output(&self, device: &str) -> Leave {
-        let mut outputs = self.outputs.borrow_mut();
-        let at = outputs.iter().position(|known| known == device).unwrap_or(outputs.len());
-        if at == outputs.len() {
-            outputs.push(device.to_owned());
-        }
-        Leave::Output(at as u32)
-    }
-}
-
-fn configuration<const N: usize>(app: &Application, _: &Options, drawn: &dyn Fn(Vec<Fault>) -> Error) -> Result<Vec<File>, Error> {
-    let core = &CORES[N];
-    let refused = |instance: usize, why: String| drawn(vec![fault(core.name, instance, why)]);
-    let devices = Devices::default();
-    let end = |class: &str, device: &str| {
-        Ok(match class {
-            "Discard" | "Idle" => Some(Leave::Discard),
-            "ToHost" => Some(devices.output("host")),
-            "ToDevice" => Some(devices.output(device)),
-            _ => None,
-        })
-    };
-    let rules = Rules {
-        target: core.name,
-        called: "a program of its own",
-        entry: &|device| devices.input(device),
-        end: &end,
-        drop: Leave::Discard,
-    };
-    let Walked { instances, elements, ends, entries, .. } = walk(app, &rules).map_err(|fault| drawn(vec![fault]))?;
-    if let Some(n) = instances.iter().find(|n| app.files.iter().any(|(of, _)| *of as usize == **n)) {
-        return Err(refused(*n, "it prints to a file".to_owned()));
-    }
-    let optimised =
-        |(element, n): (&compiler::backends::graph::Element<'_>, &usize)| optimised(element.program).map_err(|why| refused(*n, why));
-    let funcs = elements.iter().zip(&instances).map(optimised).collect::<Result<Vec<_>, _>>()?;
-    let programs: Vec<&Verified> = elements.iter().map(|element| element.program).collect();
-    let linked = freestanding::Application {
-        elements,
-        ends: ends.into_iter().map(|(_, leave)| leave).collect(),
-        entries: entries.into_iter().map(|(_, link)| link).collect(),
-        inputs: devices.inputs.into_inner(),
-        outputs: devices.outputs.into_inner(),
-        seeds: instances.iter().map(|n| runtime::graph::seed_of(&runtime::graph::Settings::default(), *n)).collect(),
-    };
-    let text = freestanding::link(&linked, &funcs).map_err(|why| refused(instances[why.element], told(programs[why.element], &why)))?;
-    Ok(files(core, text, 0, &programs))
-}
-
-/// The first port by which packets come.
-fn input(program: &Verified) -> u32 {
-    program.module().all_ports().iter().find(|(_, port)| port.kind == PortKind::PushInput).map_or(0, |(id, _)| *id)
 }
 
 fn makefile(core: &Core) -> String {

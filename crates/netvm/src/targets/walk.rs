@@ -31,6 +31,10 @@ const SILENT: &[&str] = &[
     "Message",
 ];
 
+/// What is done with packets that come to an element of that class with that device, if they end
+/// there.
+type Ends<'r, E> = dyn Fn(&str, &str) -> Result<Option<E>, String> + 'r;
+
 /// What differs between targets.
 pub(super) struct Rules<'r, E> {
     /// The target's name.
@@ -39,8 +43,8 @@ pub(super) struct Rules<'r, E> {
     pub called: &'static str,
     /// The number of a device that packets come in by, or why it has none.
     pub entry: &'r dyn Fn(&str) -> Result<u32, String>,
-    /// What is done with packets that come to an element of that class with that device, if they end there.
-    pub end: &'r dyn Fn(&str, &str) -> Result<Option<E>, String>,
+    /// What is done with packets at elements where they end.
+    pub end: &'r Ends<'r, E>,
     /// What is done with packets that are dropped.
     pub drop: E,
 }

@@ -2,13 +2,12 @@
 
 mod application;
 
-use super::{File, Options, Target};
+use super::{Drawn, File, Options, Target};
 use crate::Error;
 use compiler::backends::ebpf;
 use netil::Verified;
 use netil::app::Application;
 use netil::module::HandlerKind;
-use runtime::graph::Fault;
 use runtime::io::bpf;
 use std::fmt;
 use std::str::FromStr;
@@ -78,7 +77,7 @@ fn build(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
     files(&made, &options.name, &|refused| told(program, refused))
 }
 
-fn configuration(app: &Application, options: &Options, drawn: &dyn Fn(Vec<Fault>) -> Error) -> Result<Vec<File>, Error> {
+fn configuration(app: &Application, options: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
     make(app, &options.interfaces, ebpf::World::Kernel).map_err(drawn)?.files(&options.name)
 }
 

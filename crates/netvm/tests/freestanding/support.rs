@@ -1,4 +1,5 @@
-//! Programs for processors without an operating system: which can be tried here, what their main.c prints by the interpreter, and in an emulator.
+//! Programs for processors without an operating system: which can be tried here, what their main.c
+//! prints by the interpreter, and in an emulator.
 
 use netvm::Session;
 use netvm::engines::EngineInfo;
@@ -7,6 +8,7 @@ use netvm::netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome};
 use netvm::netil::module::{Entry, PortKind, Table};
 use netvm::targets::{self, File, Options, Target};
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -23,21 +25,49 @@ pub fn there(tool: &str) -> bool {
     Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
+/// Whether there is an OpenCL device with what host programs are made of.
+fn opencl_there() -> bool {
+    let device = std::fs::read_dir("/etc/OpenCL/vendors").is_ok_and(|mut files| files.next().is_some());
+    let compiler = Command::new("cc").args(["-x", "c", "-", "-E", "-o", "/dev/null"]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let headers = compiler.is_ok_and(|mut cc| {
+        let written = cc.stdin.take().is_some_and(|mut input| input.write_all(b"#include <CL/cl.h>\n").is_ok());
+        cc.wait().is_ok_and(|status| written && status.success())
+    });
+    device && headers
+}
+
 /// The targets that can be tried here.
 pub fn tried() -> Vec<&'static Target> {
+    let x86 = cfg!(all(target_arch = "x86_64", target_os = "linux"));
+    let cores = CORES.iter().filter(|(name, ..)| *name != "x86_64" || x86);
+    let mut known: Vec<(&str, bool, String)> =
+        cores.map(|(name, cc, emulator)| (*name, there(cc) && there(emulator), format!("{cc} and {emulator}"))).collect();
+    known.push(("opencl", opencl_there(), "an OpenCL device and headers".to_owned()));
     let mut all = Vec::new();
-    for (name, compiler, emulator) in CORES {
-        if name == "x86_64" && !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-            continue;
-        }
-        if there(compiler) && there(emulator) {
+    for (name, there, needs) in known {
+        if there {
             all.push(targets::find(name).expect("a target"));
         } else {
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "{name} needs {compiler} and {emulator}");
-            println!("skipped: {name} needs {compiler} and {emulator}");
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "{name} needs {needs}");
+            println!("skipped: {name} needs {needs}");
         }
     }
     all
+}
+
+/// What a target's main.c prints where main.c of processors prints that: of OpenCL nothing lasts.
+pub fn expected(target: &str, lines: &str) -> String {
+    let lasts = |line: &&str| line.starts_with("data") || line.starts_with("table");
+    lines.lines().filter(|line| target != "opencl" || !lasts(line)).fold(String::new(), |text, line| text + line + "\n")
+}
+
+/// Runs `make` in a folder, and gives what it prints.
+pub fn make(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("make");
+    command.args(["-s", "--no-print-directory", "-C"]).arg(folder).args(arguments).env("POCL_CACHE_DIR", folder.join("cache"));
+    let done = command.output().expect("make");
+    assert!(done.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).expect("text")
 }
 
 /// FNV-1a, as main.c has it.
@@ -111,16 +141,12 @@ pub fn ran(target: &Target, program: &Verified, packets: &[Vec<u8>], name: &str)
     write(&folder, files);
     let input = folder.join("in.pcap");
     std::fs::write(&input, pcap(packets)).expect("a capture");
-    let make = |arguments: &[&str]| Command::new("make").arg("-s").arg("-C").arg(&folder).args(arguments).output().expect("make");
-    let built = make(&["program"]);
-    assert!(built.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&built.stderr));
-    let done = make(&["--no-print-directory", "run", "PCAP=in.pcap"]);
-    assert!(done.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&done.stderr));
+    let text = make(&folder, &["run", "PCAP=in.pcap"]);
     // NETVM_KEEP=1 keeps the files, to look at what is wrong.
     if std::env::var_os("NETVM_KEEP").is_none() {
         std::fs::remove_dir_all(&folder).expect("the folder");
     }
-    Ok(String::from_utf8(done.stdout).expect("text"))
+    Ok(text)
 }
 
 pub fn trace() -> Vec<Vec<u8>> {

@@ -3,7 +3,7 @@
 use super::apps::{self, Played};
 use super::corpus::{Case, Subject};
 use super::kernel;
-use super::support::{ran, time_of, tried, wanted};
+use super::support::{expected, ran, time_of, tried, wanted};
 use netvm::engines::{self, EngineInfo};
 use netvm::netil::Verified;
 use netvm::netil::exec::{Packets, Selection, State};
@@ -28,7 +28,7 @@ pub enum Column {
     Engine(&'static EngineInfo),
     /// A form of compiled C, of filters alone.
     Form(&'static EngineInfo),
-    /// A processor without an operating system.
+    /// A target whose files are built and run.
     Core(&'static targets::Target),
     /// The kernel.
     Kernel,
@@ -79,7 +79,10 @@ impl Column {
                 selected(case, engine, program, packets, reference)
             }
             Self::Engine(engine) | Self::Form(engine) => same(self.name(), case, &wanted(engine, program, packets)?, reference),
-            Self::Core(target) => same(self.name(), case, &ran(target, program, packets, &folder(case, ""))?, reference),
+            Self::Core(target) => {
+                let got = ran(target, program, packets, &folder(case, ""))?;
+                same(self.name(), case, &got, &expected(target.name, reference))
+            }
             Self::Kernel => kernel::program(&case.name, program, packets),
         }
     }

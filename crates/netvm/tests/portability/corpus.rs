@@ -29,7 +29,8 @@ const FILTERS: &[&str] = &[
 ];
 
 /// Elements between a classifier of Ethernet frames and a device; `Strip(14)` before and
-/// `EtherEncap` behind those that work on IP packets.
+/// `EtherEncap` behind those that work on IP packets. What is behind a semicolon is connected
+/// besides.
 const ELEMENTS: &[(&str, &str)] = &[
     ("Counter", "Counter"),
     ("Paint, PaintSwitch", "Paint(1) -> PaintSwitch"),
@@ -39,10 +40,10 @@ const ELEMENTS: &[(&str, &str)] = &[
     ("VLANEncap", "VLANEncap(VLAN_ID 7)"),
     ("StoreData, Truncate", "StoreData(6, \\<0102>) -> Truncate(60)"),
     ("Print", "Print(x)"),
-    ("Tee", "Tee"),
+    ("Tee", "t :: Tee ; t[1] -> Queue -> ToDevice(rest)"),
     ("CheckIPHeader", "IP CheckIPHeader"),
     ("IPFilter", "IP CheckIPHeader -> IPFilter(allow udp && dst port < 1024, allow tcp, deny all)"),
-    ("IPClassifier", "IP CheckIPHeader -> IPClassifier(src net 10.0.0.0/8, -)"),
+    ("IPClassifier", "IP CheckIPHeader -> k :: IPClassifier(src net 10.0.0.0/8, -) ; k[1] -> Queue -> ToDevice(rest)"),
     ("DecIPTTL", "IP CheckIPHeader -> DecIPTTL"),
     ("SetIPDSCP, SetIPChecksum", "IP CheckIPHeader -> SetIPDSCP(10) -> SetIPChecksum"),
     ("IPMirror", "IP CheckIPHeader -> IPMirror"),
@@ -56,7 +57,7 @@ const ELEMENTS: &[(&str, &str)] = &[
     ("AggregateIPFlows", "IP CheckIPHeader -> AggregateIPFlows"),
     ("ICMPPingResponder", "IP CheckIPHeader -> ICMPPingResponder"),
     ("IPFragmenter", "IP CheckIPHeader -> IPFragmenter(200)"),
-    ("Meter", "Meter(1000)"),
+    ("Meter", "m :: Meter(1000) ; m[1] -> Queue -> ToDevice(rest)"),
     ("Shaper", "Queue -> Shaper(1000) -> Unqueue"),
 ];
 
@@ -151,12 +152,14 @@ fn p4() -> impl Iterator<Item = Case> {
 
 fn elements() -> impl Iterator<Item = Case> {
     ELEMENTS.iter().map(|(name, text)| {
+        let (text, more) = text.split_once(" ; ").unwrap_or((text, ""));
         let way = match text.strip_prefix("IP ") {
             Some(inner) => format!("Strip(14) -> {inner} -> EtherEncap(0x0800, 2:0:0:0:0:1, 2:0:0:0:0:2)"),
-            None => (*text).to_owned(),
+            None => text.to_owned(),
         };
-        let text =
-            format!("FromDevice(in) -> c :: Classifier(12/0800, -) -> {way} -> Queue -> ToDevice(out); c[1] -> Queue -> ToDevice(other);");
+        let text = format!(
+            "FromDevice(in) -> c :: Classifier(12/0800, -) -> {way} -> Queue -> ToDevice(out); c[1] -> Queue -> ToDevice(other); {more}"
+        );
         let packets = trace().into_iter().enumerate().map(|(n, packet)| (1_700_000_000_000_000_000 + n as u64 * 3_000_000, packet));
         let inputs = BTreeMap::from([("in".to_owned(), packets.collect())]);
         let subject = Subject::Configuration(Config::Text(text), BTreeMap::new(), inputs);

@@ -42,7 +42,7 @@ pub fn program(name: &str, program: &Arc<Verified>, packets: &[Vec<u8>]) -> Cell
     if !permitted() {
         return Err(NOT_PERMITTED.to_owned());
     }
-    let loaded = load_xdp(&made).map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())?;
+    let loaded = load_xdp(&made).map_err(|error| not_taken(&error))?;
     let mut session = Session::start(Arc::clone(program), &engines::ALL[0], netvm::Settings::default()).map_err(|why| why.to_string())?;
     for (n, packet) in packets.iter().filter(|packet| tested(packet)).enumerate() {
         let mut burst = [ExchangeBuffer::borrowed(packet)];
@@ -68,6 +68,12 @@ pub fn program(name: &str, program: &Arc<Verified>, packets: &[Vec<u8>]) -> Cell
         }
     }
     Ok("same".to_owned())
+}
+
+/// Why the kernel does not take a program, without its verifier's account.
+fn not_taken(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    format!("the kernel's verifier does not take it: {}", text.split(';').next().unwrap_or(&text))
 }
 
 fn compiled(program: &Arc<Verified>) -> Result<ebpf::Program, String> {
@@ -100,7 +106,7 @@ pub fn configuration(case: &Case, application: &Application) -> Cell {
     if !permitted() {
         return Err(NOT_PERMITTED.to_owned());
     }
-    let loaded = made.load().map_err(|error| error.to_string())?;
+    let loaded = made.load().map_err(|error| not_taken(&error))?;
     let fit = |all: &Vec<(u64, Vec<u8>)>| all.iter().filter(|(_, packet)| tested(packet)).cloned().collect();
     let inputs: Inputs = inputs.iter().map(|(device, all)| (device.clone(), fit(all))).collect();
     let wanted = apps::played_by(&engines::ALL[0], config, parameters, &inputs, &format!("xdp-{}", case.name.len()));

@@ -1,13 +1,18 @@
-//! C for a processor without an operating system: push handlers, what lasts between packets in static memory, no library.
+//! C for a processor without an operating system: push handlers, what lasts between packets in
+//! static memory, no library.
 //!
-//! The text is one for all processors: bytes are put in order by the preprocessor (`__BYTE_ORDER__`), accesses that may not be aligned are copies, which
-//! compilers make as good as the machine allows. Init handlers have run, in the interpreter, when the text is made; memories and tables begin as they left them.
-//! A packet lies in a buffer of the caller (`netvm.h`), and is changed in place. A program is one function; of an application each element is one, and
-//! sends are calls.
+//! The text is one for all processors: bytes are put in order by the preprocessor
+//! (`__BYTE_ORDER__`), accesses that may not be aligned are copies, which compilers make as good as
+//! the machine allows. Init handlers have run, in the interpreter, when the text is made; memories
+//! and tables begin as they left them. A packet lies in a buffer of the caller (`netvm.h`), and is
+//! changed in place. A program is one function; of an application each element is one, and sends
+//! are calls.
 //!
-//! Leaves out, with a reason that names the operation: coprocessors, timers, pull handlers, packets that are made, copied, given up or held, values of more than 128 bits.
+//! Leaves out, with a reason that names the operation: coprocessors, timers, pull handlers, packets
+//! that are made, copied, given up or held, values of more than 128 bits.
 
 mod element;
+mod opencl;
 mod tables;
 
 use super::{MAX_SIZE, Unsupported};
@@ -55,6 +60,24 @@ pub struct Application<'a> {
     pub seeds: Vec<u64>,
 }
 
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// C11 with GCC's extensions, without a library.
+    C,
+    /// OpenCL C 1.2.
+    OpenCl,
+}
+
+/// What was written.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// The program.
+    pub program: String,
+    /// C with the names of inputs, outputs, elements and reasons.
+    pub names: String,
+}
+
 /// What C cannot be made of, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
@@ -70,13 +93,13 @@ pub struct Refused {
 ///
 /// # Errors
 /// The program does what this C is not made for.
-pub fn emit(program: &Verified, func: &Func) -> Result<String, Refused> {
+pub fn emit(program: &Verified, func: &Func, language: Language) -> Result<Text, Refused> {
     if program.module().handler(HandlerKind::Pull).is_some() {
         let why = Unsupported("a pull handler: nothing asks for packets".to_owned());
         return Err(Refused { element: 0, site: None, why });
     }
     let name = if program.module().name.is_empty() { "program" } else { &program.module().name };
-    let part = Part { n: 0, name, program, func, ways: None, ends: &[], seed: 0 };
+    let part = Part { n: 0, name, program, func, ways: None, ends: &[], seed: 0, language };
     let entry = "    e0(k, &run, info, k->input);\n";
     Ok(joined(&[part.emit()?], &[part], entry, [&[], &[]]))
 }
@@ -85,7 +108,7 @@ pub fn emit(program: &Verified, func: &Func) -> Result<String, Refused> {
 ///
 /// # Errors
 /// An element does what this C is not made for.
-pub fn link(app: &Application<'_>, funcs: &[Func]) -> Result<String, Refused> {
+pub fn link(app: &Application<'_>, funcs: &[Func], language: Language) -> Result<Text, Refused> {
     if let Some(element) = round(&app.elements) {
         let why = Unsupported("packets that are led back through a queue, as often as it may be".to_owned());
         return Err(Refused { element, site: None, why });
@@ -96,7 +119,16 @@ pub fn link(app: &Application<'_>, funcs: &[Func]) -> Result<String, Refused> {
         .zip(funcs)
         .zip(&app.seeds)
         .enumerate()
-        .map(|(n, ((e, func), seed))| Part { n, name: e.name, program: e.program, func, ways: Some(&e.ways), ends: &app.ends, seed: *seed })
+        .map(|(n, ((e, func), seed))| Part {
+            n,
+            name: e.name,
+            program: e.program,
+            func,
+            ways: Some(&e.ways),
+            ends: &app.ends,
+            seed: *seed,
+            language,
+        })
         .collect();
     let texts = parts.iter().map(Part::emit).collect::<Result<Vec<_>, _>>()?;
     let mut entry = String::from("    switch (k->input) {\n");
@@ -135,24 +167,35 @@ struct Part<'a> {
     ways: Option<&'a [Way]>,
     ends: &'a [Leave],
     seed: u64,
+    language: Language,
 }
 
 impl Part<'_> {
     fn emit(&self) -> Result<String, Refused> {
-        let Self { n, program, func, ways, ends, seed, .. } = *self;
+        let Self { n, program, func, ways, ends, seed, language, .. } = *self;
         let refused = |why| Refused { element: n, site: None, why };
         let size = func.blocks.iter().map(|b| b.ops.len() + b.end.edges().len()).sum::<usize>();
         if size > MAX_SIZE {
             return Err(refused(Unsupported(format!("a program of {size} operations and branches; {MAX_SIZE} are the most"))));
         }
         let state = self.state().map_err(|why| refused(Unsupported(why)))?;
-        let core = Core { n, module: program.module(), shared: program.shared_size(), ways, ends, seed, refused: Cell::new(None) };
+        let core = Core {
+            n,
+            module: program.module(),
+            shared: program.shared_size(),
+            ways,
+            ends,
+            seed,
+            opencl: language == Language::OpenCl,
+            refused: Cell::new(None),
+        };
         let text = element::emit(&core, program, func, &state).map_err(|why| Refused { site: core.refused.get(), ..refused(why) })?;
         let name = self.name.replace("*/", "");
         Ok(format!("\n/* ---- {n}: {name} ---- */\n{text}"))
     }
 
-    /// What there is from the start. A filter keeps nothing that its init handler would have to succeed for.
+    /// What there is from the start. A filter keeps nothing that its init handler would have to
+    /// succeed for.
     fn state(&self) -> Result<State, String> {
         let plain = || State::plain(self.program).map_err(|why| why.to_string());
         start::state(self.program).or_else(|why| if self.program.is_filter() { plain() } else { Err(why) })
@@ -160,13 +203,18 @@ impl Part<'_> {
 }
 
 /// The file.
-fn joined(texts: &[String], parts: &[Part<'_>], entry: &str, names: [&[String]; 2]) -> String {
+fn joined(texts: &[String], parts: &[Part<'_>], entry: &str, names: [&[String]; 2]) -> Text {
+    let opencl = parts.iter().any(|part| part.language == Language::OpenCl);
     let mut text = String::from("/* Made by netvm from verified programs. */\n");
-    text += include_str!("freestanding/libc.c");
-    text += &include_str!("values.c").replace("#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n", "");
-    text += include_str!("sums.c");
+    if opencl {
+        text += opencl::PRELUDE;
+    } else {
+        text += include_str!("freestanding/libc.c");
+        text += &include_str!("values.c").replace("#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n", "");
+        text += include_str!("sums.c");
+    }
     text += include_str!("freestanding/packet.c");
-    if parts.iter().any(|part| !part.program.module().tables.is_empty()) {
+    if !opencl && parts.iter().any(|part| !part.program.module().tables.is_empty()) {
         text += include_str!("freestanding/tables.c");
     }
     let _ = writeln!(text, "\nenum {{ NV_BUDGET = {DEFAULT_BUDGET}, NV_ROUNDS = {ROUNDS} }};\n");
@@ -174,12 +222,20 @@ fn joined(texts: &[String], parts: &[Part<'_>], entry: &str, names: [&[String]; 
         let _ = writeln!(text, "static void e{}{};", part.n, element::PARAMETERS);
     }
     texts.iter().for_each(|part| text += part);
-    text += &begin(parts);
+    if !opencl {
+        text += &begin(parts);
+    }
     let info = parts.iter().filter(|part| part.program.uses().info).map(|part| part.program.module().info_size).max().unwrap_or(0);
     text += "\nstatic void nv_arrive(struct netvm_packet *k)\n{\n";
     text += "    struct nv_run run = { k->buffer, k->size, k->at, k->len, k->wire_len > k->len ? k->wire_len - k->len : 0, 0, 0, 0, k->time_ns };\n";
     let _ = writeln!(text, "    uint8_t info[{}] __attribute__((aligned(8))) = {{ 0 }};", info.max(1));
-    text + entry + "}\n" + include_str!("freestanding/run.c") + &listed(parts) + &named(names, parts)
+    text += entry;
+    text += "}\n";
+    match opencl {
+        true => text += opencl::KERNEL,
+        false => text += &(include_str!("freestanding/run.c").to_owned() + &listed(parts)),
+    }
+    Text { program: text, names: named(names, parts) }
 }
 
 /// The function that fills tables.
@@ -255,11 +311,13 @@ fn quoted(text: &str) -> String {
     format!("\"{inner}\"")
 }
 
-/// A static array; what is all zeros has no initialiser.
+/// A static array.
 fn array(name: &str, bytes: &[u8]) -> String {
     let mut text = format!("{name}[{}] __attribute__((unused, aligned(8)))", bytes.len().max(1));
     let last = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);
-    if last > 0 {
+    if last == 0 {
+        text += " = { 0 }";
+    } else {
         text += " = {";
         for (i, byte) in bytes[..last].iter().enumerate() {
             let _ = write!(text, "{}{byte},", if i % 32 == 0 { "\n    " } else { " " });

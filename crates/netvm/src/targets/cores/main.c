@@ -1,6 +1,8 @@
-/* Tries a program: reads packets from pcap files, INPUT=FILE of the arguments or standard input, in the order of their times; runs them, writes what became of each to
-   standard output, and what leaves by an output to the file port-OUTPUT.pcap in the current folder. Needs four calls of Linux and no library, so that it runs under
-   QEMU's user emulation; a board has its own main. Made by netvm. */
+/* Tries a program: reads packets from pcap files, INPUT=FILE of the arguments or standard input,
+   in the order of their times; runs them, writes what became of each to standard output, and
+   what leaves by an output to the file port-OUTPUT.pcap in the current folder. Needs four calls
+   of Linux and no library, so that it runs under QEMU's user emulation; a board has its own
+   main. Made by netvm. */
 #include "netvm.h"
 
 #if defined(__x86_64__)

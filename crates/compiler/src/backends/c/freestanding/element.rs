@@ -4,7 +4,7 @@
 use super::super::member::store;
 use super::super::scalar::{Form, Scalar, ctype};
 use super::super::{Unsupported, tables as sets, with_sets};
-use super::{Leave, MOST_STATE, array, tables};
+use super::{Leave, MOST_STATE, array, opencl, tables};
 use crate::backends::graph::{Link, Way};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Func, Helper, Op, Order, Site, Value};
@@ -26,6 +26,8 @@ pub(super) struct Core<'a> {
     pub ways: Option<&'a [Way]>,
     pub ends: &'a [Leave],
     pub seed: u64,
+    /// OpenCL C: nothing lasts, and packets do not grow.
+    pub opencl: bool,
     /// The place of what was refused.
     pub refused: Cell<Option<Site>>,
 }
@@ -38,6 +40,12 @@ pub(super) fn emit(core: &Core<'_>, program: &Verified, func: &Func, state: &Sta
     let n = core.n;
     let module = with_sets(program.module(), func);
     let sets = sets::Tables::new(&module, func)?.scalar().replace("set", &format!("e{n}_set"));
+    if core.opencl {
+        opencl::admits(func)?;
+        let constants =
+            core.memories(state)?.replace("static const uint8_t", "__constant uint8_t").replace("static uint8_t", "__constant uint8_t");
+        return Ok(constants + &sets.replace("static const ", "__constant ") + &core.handler(func)?);
+    }
     Ok(core.memories(state)? + &tables::emit(n, core.module, state)? + &sets + &core.handler(func)?)
 }
 
@@ -51,6 +59,9 @@ impl Core<'_> {
         let mut text = array(&format!("static uint8_t nv_data{n}"), &state.data);
         text += &array(&format!("static uint8_t nv_shared{n}"), &state.shared);
         text += &array(&format!("static const uint8_t nv_initialised{n}"), &self.module.data);
+        if self.opencl {
+            return Ok(text);
+        }
         let exceptions: Vec<String> = state.exceptions.iter().map(u32::to_string).collect();
         let _ = writeln!(text, "static uint32_t nv_exceptions{n}[{EXCEPTIONS}] __attribute__((unused)) = {{ {} }};", exceptions.join(", "));
         let _ = writeln!(text, "static uint64_t nv_number{n} __attribute__((unused));");
@@ -65,10 +76,16 @@ impl Core<'_> {
         }
         let n = self.n;
         let mut text = format!("\nstatic void e{n}{PARAMETERS}\n{{\n    uint32_t budget = NV_BUDGET;\n");
-        let _ = writeln!(text, "    const uint64_t number = nv_number{n}++;");
-        let _ = writeln!(text, "    uint8_t *const data = nv_data{n}, *const shared = nv_shared{n};");
-        let _ = writeln!(text, "    const uint8_t *const initialised = nv_initialised{n};");
-        let _ = writeln!(text, "    uint32_t *const exceptions = nv_exceptions{n};");
+        let memory = if self.opencl { "__constant uint8_t" } else { "uint8_t" };
+        let constant = if self.opencl { memory } else { "const uint8_t" };
+        let (number, exceptions) = match self.opencl {
+            true => ("k->number".to_owned(), "0".to_owned()),
+            false => (format!("nv_number{n}++"), format!("nv_exceptions{n}")),
+        };
+        let _ = writeln!(text, "    const uint64_t number = {number};");
+        let _ = writeln!(text, "    {memory} *const data = nv_data{n}, *const shared = nv_shared{n};");
+        let _ = writeln!(text, "    {constant} *const initialised = nv_initialised{n};");
+        let _ = writeln!(text, "    uint32_t *const exceptions = {exceptions};");
         text += &scalar.variables(&cfg);
         text += "    (void)budget, (void)info, (void)number, (void)data, (void)shared, (void)initialised, (void)exceptions, (void)port;\n";
         for param in &func.block(Block(0)).params {
@@ -311,6 +328,12 @@ impl Form for Core<'_> {
     }
 
     fn other(&self, scalar: &Scalar<'_>, v: Value, op: &Op) -> Result<String, Unsupported> {
+        if self.opencl {
+            opencl::admits_op(op, self.ways.is_some()).map_err(|what| {
+                self.refused.set(if let Op::Helper(.., site) = op { Some(*site) } else { None });
+                Unsupported(what.to_owned())
+            })?;
+        }
         Ok(match op {
             // Nothing takes a packet away.
             Op::Present(_) => String::new(),

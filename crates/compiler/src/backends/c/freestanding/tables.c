@@ -1,6 +1,6 @@
 
-/* Tables. What entries are looked up by is a number of up to 128 bits; an entry's handle is its number, counted from 1; 0 is none.
-   Time is the packet's, and a table's clock never goes back. */
+/* Tables. What entries are looked up by is a number of up to 128 bits; an entry's handle is its
+   number, counted from 1; 0 is none. Time is the packet's, and a table's clock never goes back. */
 typedef unsigned __int128 nv_key;
 
 #define NV_LATEST (UINT64_MAX - 3)
@@ -9,7 +9,8 @@ typedef unsigned __int128 nv_key;
 /* From so many entries in one chain on the hash gets another seed. */
 enum { NV_CHAIN = 32 };
 
-/* An entry of an exact table: its key, when it was last used, the next in its chain or among those that are free, and its neighbours in the order of last use. */
+/* An entry of an exact table: its key, when it was last used, the next in its chain or among
+   those that are free, and its neighbours in the order of last use. */
 struct nv_slot {
     uint64_t low, high, used;
     uint32_t next, older, newer;

@@ -1,9 +1,9 @@
 //! Tables of a program in static memory.
 //!
-//! Exact tables are chained hash tables (`tables.c`) that packets change; their entries lie in slots, with the order of
-//! last use where they time out. Packets cannot enter into tables of other kinds, so these are
-//! constants but for their values: prefixes and ranges become ranges of keys that do not overlap,
-//! found by binary search, and ternary entries a list, the best first.
+//! Exact tables are chained hash tables (`tables.c`) that packets change; their entries lie in
+//! slots, with the order of last use where they time out. Packets cannot enter into tables of other
+//! kinds, so these are constants but for their values: prefixes and ranges become ranges of keys
+//! that do not overlap, found by binary search, and ternary entries a list, the best first.
 //!
 //! Left out: keys of more than 128 bits; entries that are added from outside.
 
@@ -163,7 +163,8 @@ fn ranges(name: &str, table: &Table, entries: &[&Entry]) -> String {
     text
 }
 
-/// Ranges of keys in order, from 0 on, each with the handle of the best entry whose span has it, or 0.
+/// Ranges of keys in order, from 0 on, each with the handle of the best entry whose span has it, or
+/// 0.
 fn flattened(spans: &[(u128, u128)], ranks: &[u32]) -> Vec<(u128, u32)> {
     let mut changes: BTreeMap<u128, Vec<(usize, bool)>> = BTreeMap::from([(0, Vec::new())]);
     for (n, (low, high)) in spans.iter().enumerate().filter(|(_, (low, high))| low <= high) {
