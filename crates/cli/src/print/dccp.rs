@@ -171,7 +171,7 @@ fn option(line: &mut Line<'_>, view: View<'_>, room: usize) -> Result<Option<usi
 fn valued(line: &mut Line<'_>, kind: u8, view: View<'_>, value: &[u8]) -> Result<bool, Cut> {
     match (kind, value.len()) {
         (128.., 2) | (43, 2) => put!(line, " {}", view.u16(2)?),
-        (128.., 4) | (41..=43, 4) => put!(line, " {}", view.u32(2)?),
+        (128.., 4) | (41 | 42 | 43, 4) => put!(line, " {}", view.u32(2)?),
         (42, 6) => put!(line, " {} (elapsed time {})", view.u32(2)?, view.u16(6)?),
         (42, 8) => put!(line, " {} (elapsed time {})", view.u32(2)?, view.u32(6)?),
         (42, _) => line.put(" [optlen != 6 or 8 or 10]"),
