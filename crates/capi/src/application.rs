@@ -49,7 +49,9 @@ impl Running {
         count: usize,
     ) -> Result<c_int, Fault> {
         // SAFETY: as this function's.
-        let (device, packets) = unsafe { (name(device, "the device")?, array(packets, count, "the array of packets")?) };
+        let device = unsafe { name(device, "the device") }?;
+        // SAFETY: as this function's.
+        let packets = unsafe { array(packets, count, "the array of packets") }?;
         // SAFETY: as this function's.
         let times = unsafe { array(times, if times.is_null() { 0 } else { count }, "the array of times") }?;
         let mut taken = 0;
@@ -85,7 +87,9 @@ impl Running {
         count: usize,
     ) -> Result<c_int, Fault> {
         // SAFETY: as this function's.
-        let (device, room) = unsafe { (name(device, "the device")?, array_mut(room.0, room.1, "the room for bytes")?) };
+        let device = unsafe { name(device, "the device") }?;
+        // SAFETY: as this function's.
+        let room = unsafe { array_mut(room.0, room.1, "the room for bytes") }?;
         // SAFETY: as this function's.
         let packets = unsafe { array_mut(packets, count.min(c_int::MAX as usize), "the array of packets") }?;
         // SAFETY: as this function's.
@@ -114,7 +118,9 @@ impl Running {
     /// Each pointer is null or points to a string that ends with NUL.
     pub(crate) unsafe fn read(&mut self, handler: *const c_char, argument: *const c_char) -> Result<String, Fault> {
         // SAFETY: as this function's.
-        let (handler, argument) = unsafe { (name(handler, "the handler")?, text(argument, "the argument")?.unwrap_or_default()) };
+        let handler = unsafe { name(handler, "the handler") }?;
+        // SAFETY: as this function's.
+        let argument = unsafe { text(argument, "the argument") }?.unwrap_or_default();
         self.0.graph().read(handler, argument, None).map_err(|why| Fault::refused(&why))
     }
 
@@ -124,7 +130,9 @@ impl Running {
     /// Each pointer is null or points to a string that ends with NUL.
     pub(crate) unsafe fn write(&mut self, handler: *const c_char, value: *const c_char) -> Result<(), Fault> {
         // SAFETY: as this function's.
-        let (handler, value) = unsafe { (name(handler, "the handler")?, text(value, "the value")?.unwrap_or_default()) };
+        let handler = unsafe { name(handler, "the handler") }?;
+        // SAFETY: as this function's.
+        let value = unsafe { text(value, "the value") }?.unwrap_or_default();
         self.0.graph().write(handler, value, None).map_err(|why| Fault::refused(&why))
     }
 }

@@ -223,6 +223,8 @@ fn what_an_element_cannot_do_is_refused_with_the_place() {
     assert!(element().contains("p.p4"), "{}", element());
     assert!(refusal("P4(/nonexistent.p4)").contains("/nonexistent.p4: No such file"));
     assert!(refusal("P4").contains("the file with the program is missing"));
+    assert!(refusal("P4(/dev/zero)").contains("/dev/zero: it is no regular file"));
+    assert!(refusal(&format!("P4({}, ENTRIES /dev/zero)", program.display())).contains("p.p4"), "the program is read first");
     std::fs::remove_dir_all(dir).unwrap();
 }
 
@@ -239,5 +241,6 @@ fn netil_programs_are_elements() {
     assert!(element(&program.replace("push_output out", "push_output out\n  push_output more"), "").contains("2 outputs"));
     assert!(element("nonsense", "").contains("a.netil"));
     assert!(refusal("NetIL(a, b)").contains("one argument"));
+    assert!(refusal("NetIL(/dev/zero)").contains("no regular one"));
     std::fs::remove_dir_all(dir).unwrap();
 }

@@ -62,7 +62,11 @@ pub(super) fn find(name: &str) -> Option<&'static Foreign> {
 fn netil_module(arguments: &[String], inputs: u32, outputs: u32) -> Result<Made, Vec<String>> {
     let one = |why: String| vec![why];
     let [file] = arguments else { return Err(one("expected one argument, the file with the program".to_owned())) };
-    let module = load::module(Path::new(file.trim().trim_matches('"'))).map_err(|error| one(error.to_string()))?;
+    let path = Path::new(file.trim().trim_matches('"'));
+    if !path.is_file() {
+        return Err(one(format!("{}: there is no such file, or it is no regular one", path.display())));
+    }
+    let module = load::module(path).map_err(|error| one(error.to_string()))?;
     let is_input: Vec<bool> = module.ports.iter().map(|port| port.kind.is_input()).collect();
     let count = |wanted: bool| is_input.iter().filter(|is| **is == wanted).count() as u32;
     if is_input.windows(2).any(|two| !two[0] && two[1]) {

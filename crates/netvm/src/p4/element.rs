@@ -6,7 +6,7 @@
 use super::{Pipeline, Reading, Switch, stf};
 use crate::application::Made;
 use crate::frontends::click::config::unquote;
-use crate::{Settings, engines};
+use crate::{Settings, engines, load};
 use netil::Module;
 use netil::exec::State;
 use netil::module::{Entry, Handler, Inst};
@@ -102,10 +102,10 @@ struct Arguments {
 pub(crate) fn make(arguments: &[String], inputs: u32, outputs: u32) -> Result<Made, Vec<String>> {
     let arguments = parse(arguments)?;
     let one = |why: String| vec![why];
-    let text = |path: &Path| std::fs::read_to_string(path).map_err(|error| one(format!("{}: {error}", path.display())));
+    let text = |path: &Path| load::text(path).map_err(|error| one(format!("{}: {error}", path.display())));
     let program = text(&arguments.program)?;
-    let load = |path: &Path| std::fs::read_to_string(path).ok();
-    let reading = Reading { folders: &arguments.folders, defines: &arguments.defines, load: &load, marks: false };
+    let included = |path: &Path| load::text(path).ok();
+    let reading = Reading { folders: &arguments.folders, defines: &arguments.defines, load: &included, marks: false };
     let pipeline = p4::compile_element(&arguments.program, &program, reading, inputs, outputs).map_err(|refused| {
         let text = refused.render(false);
         one(format!("{}: {}", arguments.program.display(), text.trim_end()))
