@@ -256,8 +256,8 @@ fn missed(told: &str) -> Option<String> {
     let option = || between("error: option ", " is not known").map(|option| format!("option {option}"));
     let program = || {
         told.lines()
-            .find(|line| line.ends_with(": not found"))
-            .and_then(|line| line.rsplit(": ").nth(1))
+            .find_map(|line| line.strip_suffix(": not found").or(line.strip_suffix(": command not found")))
+            .and_then(|line| line.rsplit(": ").next())
             .map(|name| format!("program {name}"))
     };
     class.or_else(option).or_else(program)

@@ -206,6 +206,17 @@ impl Sources {
         (&file.name, 1 + file.ends.partition_point(|end| *end < at - file.start) as u32)
     }
 
+    /// Name and line of an offset as the text itself says them where a preprocessor has made it: by markers, `# 12 "name"` or `#line 12 "name"`, each of which tells
+    /// of the line behind it.
+    #[must_use]
+    pub fn marked_line(&self, at: u32) -> (&str, u32) {
+        let (name, line) = self.line(at);
+        let Some(file) = self.0.get(self.file(at)) else { return (name, line) };
+        let before = file.text.get(..(at - file.start) as usize).unwrap_or_default();
+        let marker = before.lines().enumerate().filter_map(|(n, text)| Some((n as u32 + 1, marker(text)?))).last();
+        marker.map_or((name, line), |(there, (says, of))| (of, says.saturating_add(line - there - 1)))
+    }
+
     /// Name of the text that holds an offset, the line there, and the column, counted in characters; both from 1.
     #[must_use]
     pub fn place(&self, at: u32) -> (&str, u32, u32) {
@@ -285,8 +296,25 @@ fn report<'a>(fault: &'a Diagnostic, name: &'a str, source: &'a str) -> annotate
     }
 }
 
+/// What a line marker says: the number of the line behind it, and of which text.
+fn marker(line: &str) -> Option<(u32, &str)> {
+    let rest = line.strip_prefix('#')?.trim_start();
+    let (number, rest) = rest.strip_prefix("line").unwrap_or(rest).trim_start().split_once(' ')?;
+    let (name, _) = rest.trim_start().strip_prefix('"')?.split_once('"')?;
+    Some((number.parse().ok()?, name))
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn markers_of_a_preprocessor_say_where_lines_are_from() {
+        let text = "# 1 \"A\"\none\n# 1 \"B\" 1\ntwo\nthree\n#line 3 \"A\"\nfour\n# not one\nfive\n";
+        let sources = super::Sources::of("x", text);
+        let places = ["one", "two", "three", "four", "five"].map(|word| sources.marked_line(text.find(word).unwrap() as u32));
+        assert_eq!(places, [("A", 1), ("B", 1), ("B", 2), ("A", 3), ("A", 5)]);
+        assert_eq!(super::Sources::of("x", "one\ntwo").marked_line(5), ("x", 2));
+    }
+
     use super::*;
 
     #[test]

@@ -32,7 +32,7 @@ pub type Registers = [u32; MAX_REGISTERS];
 
 /// The descriptors of the coprocessors that every netvm has: those of the original NetVM with the meaning that its programs rely on and
 /// with an answer where it went astray, and one for messages. Numbers in initialised data are little-endian, whatever the packet's are.
-pub const BUILTIN: &[Descriptor] = &[LOOKUP, LOOKUPNEW, ASSOCIATIVE, STRINGMATCHING, REGEXP, CONSOLE];
+pub const BUILTIN: &[Descriptor] = &[LOOKUP, LOOKUPNEW, LOOKUP_EX, ASSOCIATIVE, STRINGMATCHING, REGEXP, CONSOLE];
 
 /// Exact lookup, key built word by word.
 pub const LOOKUP: Descriptor = Descriptor {
@@ -53,6 +53,20 @@ pub const LOOKUPNEW: Descriptor = Descriptor {
     cost: 40,
     doc: "Exact lookup with the whole key in registers 0 to 4 and the value in registers 5 and 6. init empties the table; insert enters or replaces; \
           lookup sets register 7 to 1 and registers 5 and 6 to the value if the key is in the table, else all three to 0.",
+};
+
+/// Exact lookup in several tables.
+pub const LOOKUP_EX: Descriptor = Descriptor {
+    name: "lookup_ex",
+    registers: 8,
+    operations: &["init", "init_table", "add_key", "add_value", "select", "get_value", "upd_value", "delete", "reset"],
+    cost: 40,
+    doc: "Exact lookup in several tables, with keys of up to 64 bytes and values of up to 32 words. Register 0 is the number of tables (up to 64) for init, which \
+          empties all, and the table from 0 for all else. init_table takes the most entries from register 1, the key's bytes from register 2, the value's words \
+          from register 3. add_key appends to the table's key the low bytes of register 1, as many as register 5 says, 2 or 4; add_value \
+          appends register 1 to its value, the first word entering and selecting the key; select sets register 7 to 1 and selects the key's entry, or to 0 if there is \
+          none. get_value reads word register 1 of the selected entry into register 6, upd_value sets it to that, delete takes the entry out. reset begins \
+          another key.",
 };
 
 /// Longest-prefix match.

@@ -23,6 +23,7 @@
 //! ```
 
 mod cores;
+mod embedded;
 mod explain;
 pub(crate) mod feed;
 mod foreign;
@@ -35,9 +36,11 @@ mod scratch;
 mod watched;
 
 pub use cores::{Cores, Placement, Stage};
+pub use embedded::{Embedded, Silent};
 pub use explain::{Account, Way};
 pub(crate) use foreign::Made;
 pub use library::Library;
+pub use runtime::graph::native::embedded::Lent;
 pub use runtime::graph::{Described, DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, native};
 pub use watched::Tell;
 

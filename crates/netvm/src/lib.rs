@@ -52,6 +52,7 @@ mod session;
 pub mod targets;
 pub mod trace;
 
+pub use ::frontends::diagnostics;
 pub use ahead::Ahead;
 pub use compiler::passes;
 pub use error::{Error, Status};

@@ -9,10 +9,12 @@
 //! - [`marks`]: what a program tells that is compiled for tracing
 //! - [`mod@p4info`]: what controllers that speak P4Runtime need to know
 //! - [`crc`]: checks whose parameters may change
+//! - [`chart`]: parsers and controls as graphs
 //!
 //! Source: P4-16 language specification 1.2.5; for v1model the documentation of BMv2's simple_switch; Portable Switch Architecture 1.2.
 #![forbid(unsafe_code)]
 mod ast;
+pub mod chart;
 mod check;
 pub mod crc;
 pub mod entries;
@@ -167,6 +169,14 @@ pub fn compile_element(name: &Path, text: &str, reading: Reading<'_>, inputs: u3
         let (program, sources) = front(name, text, reading)?;
         lower::lower_element(&program, &sources, inputs, outputs).map_err(|fault| Refused { sources, faults: vec![*fault] })
     })
+}
+
+/// Parsers and controls of a program of any architecture as graphs.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn charts(name: &Path, text: &str, reading: Reading<'_>) -> Result<Vec<chart::Chart>, Refused> {
+    on_stack(|| front(name, text, reading).map(|(program, sources)| chart::charts(&program, &sources)))
 }
 
 /// What a controller needs to know of a program of any architecture.

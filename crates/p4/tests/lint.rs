@@ -193,6 +193,14 @@ fn a_way_is_told() {
 }
 
 #[test]
+fn the_place_where_a_header_goes_is_told() {
+    let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false };
+    let text = program(PARSER, "", "h.eth.setInvalid();\nm.kind = (bit<8>) h.eth.type;");
+    let drawn = check(Path::new("t.p4"), &text, reading).unwrap().1.render(false);
+    assert!(drawn.contains("`h.eth` is made invalid here") && !drawn.contains("the parser ends here"), "{drawn}");
+}
+
+#[test]
 fn controls_in_controls_and_functions_are_followed() {
     let inner = "action touch() { h.ip.ttl = 1; }\n";
     let text = program(PARSER, inner, "touch(); C.apply(h.ip, m.kind);").replace(

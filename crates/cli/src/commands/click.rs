@@ -10,6 +10,7 @@ use crate::signals::Signals;
 use netvm::application::{Application, Library, Settings, native};
 use netvm::control::click::Access;
 use netvm::control::{Door, Server};
+use netvm::diagnostics::{Diagnostic, Span};
 use netvm::{Error, engines};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -47,17 +48,23 @@ pub(crate) fn main() -> Option<ExitCode> {
     })
 }
 
+/// What click says of a configuration that it cannot read.
+const READING: &[&str] = &["syntax error", "redeclaration of", "connection mismatch", "at most one expandable port"];
+
 /// Tells faults as click does: file, line, what is wrong; a failure that was told.
 fn told(error: Error) -> Failure {
     let Error::Configuration(faults) = error else { return error.into() };
     let mut before = None;
     let mut syntax = true;
     for part in &faults.0 {
+        let place = |span: Span| {
+            let (file, line) = part.sources.marked_line(span.start);
+            format!("{file}:{line}")
+        };
         for fault in &part.faults.0 {
-            let (file, line) = part.sources.line(fault.span.start);
             match of_element(&fault.message) {
                 Some((element, what)) => {
-                    let head = format!("{file}:{line}: While configuring '{element}':");
+                    let head = format!("{}: While configuring '{element}':", place(fault.span));
                     syntax = false;
                     if before.replace(head.clone()) != Some(head.clone()) {
                         failure::eprint_lossy(&head);
@@ -65,9 +72,9 @@ fn told(error: Error) -> Failure {
                     failure::eprint_lossy(&format!("  {}", what.replace('`', "'")));
                 }
                 None => {
-                    let words = in_its_words(&fault.message.replace('`', "'"));
-                    syntax &= words.starts_with("syntax error");
-                    failure::eprint_lossy(&format!("{file}:{line}: {words}"));
+                    let lines = in_its_words(fault, place);
+                    syntax &= READING.iter().any(|words| lines.contains(words));
+                    failure::eprint_lossy(&lines);
                 }
             }
         }
@@ -79,12 +86,19 @@ fn told(error: Error) -> Failure {
     Failure::told()
 }
 
-/// A fault as click words it, which scripts around it may look for.
-fn in_its_words(message: &str) -> String {
+/// A fault as click words it and tells its place, which scripts around it may look for.
+fn in_its_words(fault: &Diagnostic, place: impl Fn(Span) -> String) -> String {
+    let message = fault.message.replace('`', "'");
+    let here = place(fault.span);
+    let first = fault.notes.first().map(|(span, _)| place(*span));
     if message.starts_with("an element is missing") {
-        return "syntax error near '->'".to_owned();
+        return format!("{here}: syntax error near '->'");
     }
-    unused(message).unwrap_or_else(|| message.to_owned())
+    match (message.strip_prefix("element ").and_then(|rest| rest.strip_suffix(" is declared twice")), first) {
+        (Some(name), Some(first)) => format!("{here}: redeclaration of element {name}\n{first}: element {name} previously declared here"),
+        (None, Some(first)) if message.starts_with("illegal reuse") => format!("{first}: {message}"),
+        _ => format!("{here}: {}", unused(&message).unwrap_or(message)),
+    }
 }
 
 /// `'p :: Print' has 0 output ports, and its class wants 1`, in click's words.
@@ -213,11 +227,21 @@ mod tests {
 
     #[test]
     fn faults_have_the_words_of_click() {
-        assert_eq!(in_its_words("'p :: Print' has 0 output ports, and its class wants 1"), "'p :: Print' output 0 unused");
-        assert_eq!(in_its_words("'t :: Tee' has 0 output ports, and its class wants at least 1"), "'t :: Tee' output 0 unused");
-        let more = "'c :: Check' has 3 output ports, and its class wants at most 2";
-        assert_eq!(in_its_words(more), more);
-        assert_eq!(in_its_words("an element is missing: 'input' has a meaning in compounds and groups only"), "syntax error near '->'");
+        let at = |start| Span { start, end: start };
+        let words = |message: &str| in_its_words(&Diagnostic::new(at(2), message).note(at(1), "before"), |span| span.start.to_string());
+        for (message, wanted) in [
+            ("`p :: Print` has 0 output ports, and its class wants 1", "2: 'p :: Print' output 0 unused"),
+            ("`t :: Tee` has 0 output ports, and its class wants at least 1", "2: 't :: Tee' output 0 unused"),
+            (
+                "`c :: Check` has 3 output ports, and its class wants at most 2",
+                "2: 'c :: Check' has 3 output ports, and its class wants at most 2",
+            ),
+            ("an element is missing: `input` has a meaning in compounds and groups only", "2: syntax error near '->'"),
+            ("element `a` is declared twice", "2: redeclaration of element 'a'\n1: element 'a' previously declared here"),
+            ("illegal reuse of `i :: Src` push output 0", "1: illegal reuse of 'i :: Src' push output 0"),
+        ] {
+            assert_eq!(words(message), wanted);
+        }
     }
 
     #[test]

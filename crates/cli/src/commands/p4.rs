@@ -47,6 +47,11 @@ impl ReadingArgs {
         Ok(netvm::p4::p4info(path, &self.folders, &self.defines())?)
     }
 
+    /// Parsers and controls of a program as graphs.
+    pub(crate) fn charts(&self, path: &Path) -> Outcome<Vec<netvm::p4::Chart>> {
+        Ok(netvm::p4::charts(path, &self.folders, &self.defines())?)
+    }
+
     /// Checks a program, and a file of entries for it: warnings are drawn on standard error, or told as JSON.
     pub(crate) fn check(&self, path: &Path, entries: Option<&Path>, json: bool) -> Outcome {
         let (pipeline, warnings) = netvm::p4::check(path, &self.folders, &self.defines())?;

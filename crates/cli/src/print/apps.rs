@@ -3,7 +3,10 @@
 //! Ports and their order are those of tcpdump 4.99.3. A new protocol is a file of its own and a row here.
 
 use super::view::{Printed, View};
-use super::{Carried, Line, babel, bcm_li, bfd, bgp, bootp, dhcp6, dns, hsrp, ike, ntp, openflow, overlay, ptp, radius, ssh, syslog, text};
+use super::{
+    Carried, Line, babel, bcm_li, bfd, bgp, bootp, dhcp6, dns, hsrp, ike, ntp, openflow, overlay, ptp, radius, resp, rip, ssh, syslog,
+    text, tftp,
+};
 
 /// Prints a payload.
 type Print = fn(&mut Line<'_>, View<'_>) -> Printed;
@@ -19,15 +22,18 @@ const TCP: &[(&[u16], Print)] = &[
     (&[179], bgp::print),
     (&[554, 8554], text::rtsp),
     (&[6653, 6633], openflow::print),
+    (&[6379], resp::print),
 ];
 
 #[rustfmt::skip]
 const UDP: &[(&[u16], Print)] = &[
     (&[53], dns::udp),
     (&[67, 68], bootp::print),
+    (&[69], tftp::print),
     (&[123], ntp::print),
     (&[500], ike::print),
     (&[514], syslog::print),
+    (&[520], rip::print),
     (&[546, 547], dhcp6::print),
     (&[5353], dns::multicast),
     (&[4500], ike::encapsulated),

@@ -3,7 +3,7 @@
 //! Source: IEEE 802.3 and 802.1Q; layout of the text as tcpdump's.
 
 use super::view::{Cut, Printed, View};
-use super::{Line, aoe, arp, ip4, ip6, llc, names, ppp, ptp, put, tunnel};
+use super::{Line, aoe, arp, ip4, ip6, llc, names, neighbours, ppp, ptp, put, tunnel};
 use std::fmt;
 
 /// The EtherType of an 802.1Q tag.
@@ -123,7 +123,7 @@ pub(super) fn payload(line: &mut Line<'_>, ethertype: u16, view: View<'_>) -> Re
         0x8847 | 0x8848 => tunnel::mpls(line, view)?,
         0x8863 | 0x8864 => ppp::pppoe(line, view)?,
         0x888e => eapol(line, view)?,
-        0x88cc => put!(line, "LLDP, length {}", view.len()),
+        0x88cc => neighbours::lldp(line, view)?,
         0x8809 => slow(line, view)?,
         0x88a2 => aoe::print(line, view)?,
         0x88f7 => ptp::print(line, view)?,

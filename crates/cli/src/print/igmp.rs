@@ -50,7 +50,7 @@ fn query_v3(line: &mut Line<'_>, view: View<'_>) -> Printed {
     if tenths != 100 {
         match tenths {
             0..100 => put!(line, " [max resp time {}.{}s]", tenths / 10, tenths % 10),
-            _ => put!(line, " [max resp time {}s]", tenths / 10),
+            _ => put!(line, " [max resp time {}]", time_of(tenths / 10)),
         }
     }
     let (group, sources) = (view.u32(4)?, view.u16(10)?);
@@ -100,4 +100,16 @@ fn listed(line: &mut Line<'_>, view: View<'_>, sources: u16) -> Printed {
     }
     line.put(" }");
     Ok(())
+}
+/// Seconds in the units that they fill: `51m12s`.
+fn time_of(seconds: u32) -> String {
+    let mut left = seconds;
+    let mut text = String::new();
+    for (unit, name) in [(86_400, 'd'), (3600, 'h'), (60, 'm'), (1, 's')] {
+        if left >= unit {
+            text += &format!("{}{name}", left / unit);
+            left %= unit;
+        }
+    }
+    text
 }

@@ -4,7 +4,7 @@
 
 use super::ether::{self, Ends};
 use super::view::{Cut, View};
-use super::{Line, hex, ip4, isis, names, put};
+use super::{Line, hex, ip4, isis, names, neighbours, put};
 
 const UI: u16 = 0x03;
 const SNAP: u8 = 0xaa;
@@ -113,7 +113,10 @@ fn snap(line: &mut Line<'_>, view: View<'_>, ends: Option<Ends>) -> Result<bool,
     if (oui, ethertype) == (0x0c, 0x0111) {
         return udld(line, rest).map(|()| true);
     }
-    if let ("CDP" | "VTP" | "DTP", true) = (kind, oui == 0x0c) {
+    if (oui, ethertype) == (0x0c, 0x2000) {
+        return neighbours::cdp(line, rest).map(|()| true);
+    }
+    if let ("VTP" | "DTP", true) = (kind, oui == 0x0c) {
         put!(line, "{kind}, length {}", rest.len());
         return Ok(true);
     }

@@ -1,7 +1,7 @@
 //! What an IP protocol number announces.
 
 use super::view::{Printed, View};
-use super::{Line, eigrp, icmp, icmp6, igmp, ip4, ip6, put, sctp, tcp, tunnel, udp, vrrp};
+use super::{Line, dccp, eigrp, icmp, icmp6, igmp, ip4, ip6, put, sctp, tcp, tunnel, udp, vrrp};
 use std::net::IpAddr;
 
 /// What protocols above IP need of it.
@@ -66,11 +66,7 @@ pub(super) fn print(line: &mut Line<'_>, mut protocol: u8, ip: &Ip, mut view: Vi
         41 => ip6::print(line, view),
         47 => tunnel::gre(line, view),
         50 => tunnel::esp(line, view),
-        33 => {
-            ip.addresses(line);
-            put!(line, "DCCP, length {}", view.len());
-            Ok(())
-        }
+        33 => dccp::print(line, &ip, view),
         88 => eigrp::print(line, view),
         112 => vrrp::print(line, ip.ttl, view),
         132 => sctp::print(line, &ip, view),

@@ -37,3 +37,31 @@ fn what_is_installed_is_found_and_works() {
     assert!(run(&["run", "count", "--map", &format!("in={capture}")]).good().starts_with("packets   500"));
     assert!(run(&["check", "router16"]).good().contains("leads back"));
 }
+
+/// The crates that a package is built of, with their features.
+fn crates_of(package: &str) -> std::collections::BTreeSet<String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let tree = [
+        "tree",
+        "--offline",
+        "--edges",
+        "normal,no-proc-macro",
+        "--prefix",
+        "none",
+        "--no-dedupe",
+        "--format",
+        "{p} {f}",
+        "--package",
+        package,
+    ];
+    let told = ended(Command::new(cargo).current_dir(env!("CARGO_MANIFEST_DIR")).args(tree).output().expect("cargo runs")).good();
+    told.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).filter(|line| !line.starts_with("netvm-capi ")).collect()
+}
+
+/// Otherwise `make install` would compile the half of them a second time.
+#[test]
+fn the_c_library_is_built_of_crates_that_the_program_is_built_of() {
+    let (program, library) = (crates_of("netvm-cli"), crates_of("netvm-capi"));
+    let others: Vec<_> = library.difference(&program).collect();
+    assert!(library.len() > 20 && others.is_empty(), "with other features than in the program, see Cargo.toml of crates/capi: {others:?}");
+}

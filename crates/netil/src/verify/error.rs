@@ -105,13 +105,25 @@ impl fmt::Display for Reason {
             }
             Self::Join(how) => write!(f, "paths meet with different stacks: {how}"),
             Self::Polymorphic(a, b) => write!(f, "sees {} here, {} on another path", types(*a), types(*b)),
-            Self::Uninitialised(local) => write!(f, "local {local} may be read before it is written"),
+            Self::Uninitialised(local) => {
+                write!(f, "local {local} may be read before it is written; store something into it on every way that leads here")
+            }
             Self::OutOfBounds(space, at, size, have) => {
-                write!(f, "bytes {at}..{} lie outside {}, which has {have}", at + size, space.name())
+                write!(f, "bytes {at}..{} lie outside {}, which has {have}{}", at + size, space.name(), declared_by(*space))
             }
             Self::Recursion => f.write_str("recursion"),
             Self::CallDepth(max) => write!(f, "calls nest more than {max} deep"),
         }
+    }
+}
+
+/// What declares more of a memory.
+fn declared_by(space: Space) -> &'static str {
+    match space {
+        Space::Info => "; .info_size in segment .metadata declares more",
+        Space::Data => "; .datamem_size declares more",
+        Space::Shared => "; .shared_size in segment .metadata declares more",
+        Space::Packet | Space::Initialised => "",
     }
 }
 

@@ -317,8 +317,9 @@ mod tests {
 
     fn of(code: &str) -> bool {
         let tables = "segment .tables .table stays, exact, 32, 8, 16 .table ages, exact, 32, 8, 16, 1000 ends";
-        let text =
-            format!("{tables} segment .metadata .shared_size 16 ends segment .ports push_input a push_output b ends segment .push .datamem_size 64 pop {code} pkt.send b ends");
+        let text = format!(
+            "{tables} segment .metadata .shared_size 16 ends segment .ports push_input a push_output b ends segment .push .datamem_size 64 pop {code} pkt.send b ends"
+        );
         any_order(&netil::verify(netil::asm::assemble(&text, "t").unwrap()).unwrap())
     }
 

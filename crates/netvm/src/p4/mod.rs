@@ -15,6 +15,7 @@ mod values;
 pub use element::{Devices, Port};
 pub use follow::{Event, Pass};
 pub use meters::Rate;
+pub use p4::chart::Chart;
 pub use p4::crc::Parameters;
 pub use p4::entries::KeyMatch;
 pub use p4::marks::MarkKind;
@@ -61,6 +62,17 @@ pub fn check(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> 
         crate::load::verify(pipeline.module.clone(), "the compiled program")?;
     }
     Ok((pipeline, warnings))
+}
+
+/// Parsers and controls of a program of any architecture as graphs, for [`crate::drawing::charts`].
+///
+/// # Errors
+/// The file cannot be read, or the program is refused.
+pub fn charts(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> Result<Vec<Chart>, Error> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
+    let read = |path: &Path| std::fs::read_to_string(path).ok();
+    p4::charts(path, &text, Reading { folders, defines, load: &read, marks: false }).map_err(Error::P4)
 }
 
 /// What a controller that speaks P4Runtime needs to know of a program of any architecture.

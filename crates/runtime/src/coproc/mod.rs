@@ -8,6 +8,7 @@
 pub mod associative;
 pub mod console;
 pub mod lookup;
+pub mod lookup_ex;
 pub mod lookupnew;
 mod patterns;
 pub mod regexp;
@@ -26,6 +27,7 @@ pub type Make = fn() -> Box<dyn Coprocessor>;
 pub const ALL: &[(Descriptor, Make)] = &[
     (copro::LOOKUP, || Box::new(lookup::Lookup::default())),
     (copro::LOOKUPNEW, || Box::new(lookupnew::LookupNew::default())),
+    (copro::LOOKUP_EX, || Box::new(lookup_ex::LookupEx::default())),
     (copro::ASSOCIATIVE, || Box::new(associative::Associative::default())),
     (copro::STRINGMATCHING, || Box::new(stringmatching::StringMatching::default())),
     (copro::REGEXP, || Box::new(regexp::Regexp::default())),
@@ -50,7 +52,7 @@ mod tests {
     #[test]
     fn every_descriptor_has_a_unit_and_every_unit_a_descriptor() {
         assert!(ALL.iter().map(|(d, _)| *d).eq(copro::BUILTIN.iter().copied()));
-        assert!(make("lookup_ex").is_none());
+        assert!(make("lookup_old").is_none());
     }
 
     #[test]

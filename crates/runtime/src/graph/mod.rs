@@ -136,6 +136,8 @@ pub struct Settings {
     pub devices: BTreeMap<String, PathBuf>,
     /// Packets in memory that are read as devices; they come before captures of the same name.
     pub replays: BTreeMap<String, Arc<Replay>>,
+    /// Devices that the program around the graph reads and writes; they come before captures and live devices of the same name.
+    pub ports: BTreeMap<String, Arc<native::embedded::PacketPort>>,
     /// Devices that are read and written live, by the names that the configuration has for them.
     pub live: BTreeMap<String, Spec>,
     /// What ends a wait for live devices when there is something to read from it.

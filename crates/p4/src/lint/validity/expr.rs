@@ -1,6 +1,7 @@
 //! Expressions: what they read, what they call, and which ways a condition lets through.
 
 use super::Walk;
+use super::report::Header;
 use super::state::{Ways, joined};
 use crate::ast::{BinOp, UnOp};
 use crate::hir::{Builtin, Callee, Expr, ExprKind, FnId, FnKind, Type};
@@ -57,8 +58,8 @@ impl Walk<'_> {
             self.reports.fine(span);
             return;
         }
-        let name = self.name(header);
-        self.reports.add(span, name, always, without[0].step.as_ref());
+        let header = Header { id, name: self.name(header), parsed: self.parsed.contains(&place[0]) };
+        self.reports.add(span, header, always, without[0].step.as_ref());
         ways.iter_mut().for_each(|way| way.set_valid(id, true));
     }
 
@@ -140,6 +141,9 @@ impl Walk<'_> {
 
     /// The ways on which a condition holds, and those on which it does not.
     pub(super) fn condition(&mut self, e: &Expr, mut ways: Ways) -> (Ways, Ways) {
+        if !self.goes_on(&ways) {
+            return (Vec::new(), Vec::new());
+        }
         match &e.kind {
             ExprKind::Bool(true) => (ways, Vec::new()),
             ExprKind::Bool(false) => (Vec::new(), ways),

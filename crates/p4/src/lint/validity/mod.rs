@@ -30,10 +30,13 @@ struct Walk<'a> {
     /// Arguments of constructors.
     objects: HashMap<VarId, Expr>,
     headers: HashMap<Place, u32>,
-    /// How many variables there were.
+    /// Variables that have places of their own; a declaration has the same one each time.
+    own: HashMap<VarId, Place>,
     roots: u32,
     /// Those that are 0 at first.
     zero: HashSet<u32>,
+    /// Those that parsers fill.
+    parsed: HashSet<u32>,
     returns: Vec<Ways>,
     breaks: Vec<Ways>,
     exits: Ways,
@@ -53,8 +56,10 @@ pub(super) fn warnings(program: &Program) -> Vec<Diagnostic> {
         bindings: HashMap::new(),
         objects: HashMap::new(),
         headers: HashMap::new(),
+        own: HashMap::new(),
         roots: 0,
         zero: HashSet::new(),
+        parsed: HashSet::new(),
         returns: Vec::new(),
         breaks: Vec::new(),
         exits: Vec::new(),
@@ -75,6 +80,7 @@ impl Walk<'_> {
     fn chain(&mut self, blocks: &[(InstId, BlockId)], chain: &[(usize, &[u8])]) {
         let shared = [HEADERS, METADATA].map(|_| self.new_root());
         self.zero.insert(shared[usize::from(METADATA)][0]);
+        self.parsed.insert(shared[usize::from(HEADERS)][0]);
         let mut ways = vec![state::Way::default()];
         for (part, roles) in chain {
             let (inst, block) = blocks[*part];
@@ -94,9 +100,29 @@ impl Walk<'_> {
         vec![self.roots]
     }
 
+    /// The place of a variable that is declared or a parameter that is a copy.
+    fn own(&mut self, var: VarId) -> Place {
+        if let Some(place) = self.own.get(&var) {
+            return place.clone();
+        }
+        let place = self.new_root();
+        self.own.insert(var, place.clone());
+        place
+    }
+
+    /// Forgets variables of bodies that are left.
+    fn drop_locals(&mut self, vars: &[VarId], ways: &mut Ways) {
+        let roots: HashSet<u32> = vars.iter().filter_map(|var| self.own.get(var)).map(|place| place[0]).collect();
+        let headers: Vec<u32> = self.headers.iter().filter(|(place, _)| roots.contains(&place[0])).map(|(_, id)| *id).collect();
+        for way in ways.iter_mut() {
+            headers.iter().for_each(|id| way.set_valid(*id, false));
+            roots.iter().for_each(|root| way.forget(&vec![*root], &self.zero));
+        }
+    }
+
     /// Counts work; false once there was too much.
     fn goes_on(&mut self, ways: &Ways) -> bool {
-        self.work += ways.len();
+        self.work += ways.iter().map(|way| 1 + way.known.size() / 8).sum::<usize>();
         self.work <= WORK
     }
 
@@ -159,6 +185,9 @@ impl Walk<'_> {
             if valid {
                 others.iter().for_each(|id| way.set_valid(*id, false));
             }
+            if !valid && way.is_valid(id) {
+                way.pass(Passed::Gone(object.span, id));
+            }
             way.set_valid(id, valid);
             way.forget(&place, &self.zero);
         }
@@ -180,6 +209,9 @@ impl Walk<'_> {
         ways = self.stmts(&block.locals, ways);
         ways = if block.is_parser { self.states(id, ways) } else { self.stmts(&block.body, ways) };
         ways.extend(self.returns.pop().unwrap_or_default());
+        let mut locals: Vec<VarId> = block.locals.iter().filter_map(declared).collect();
+        locals.extend(block.params.iter().map(|param| param.var));
+        self.drop_locals(&locals, &mut ways);
         joined(ways)
     }
 
@@ -240,7 +272,7 @@ impl Walk<'_> {
                 continue;
             }
             let place = self.place(arg).unwrap_or_else(|| {
-                let own = self.new_root();
+                let own = self.own(param.var);
                 if param.dir != Dir::Out {
                     self.assign(&own, arg, ways);
                 }
@@ -262,4 +294,9 @@ impl Walk<'_> {
             _ => None,
         }
     }
+}
+
+/// The variable that a statement declares.
+fn declared(stmt: &crate::hir::Stmt) -> Option<VarId> {
+    if let crate::hir::StmtKind::Var(var, _) = stmt.kind { Some(var) } else { None }
 }

@@ -39,6 +39,8 @@ pub(super) enum Passed {
     Accepted(Span),
     /// A condition, and what it came to.
     Branch(Span, bool),
+    /// A header is made invalid, by its number.
+    Gone(Span, u32),
     /// An action of a table.
     Action(Span, Rc<str>),
 }
@@ -60,6 +62,13 @@ pub(super) struct Known {
 }
 
 pub(super) type Ways = Vec<Way>;
+
+impl Known {
+    /// How much is known.
+    pub fn size(&self) -> usize {
+        self.facts.len() + self.valid.len()
+    }
+}
 
 impl Way {
     pub fn is_valid(&self, header: u32) -> bool {
@@ -83,7 +92,7 @@ impl Way {
             return Some(fact.clone()).filter(|fact| *fact != Fact::Open);
         }
         let open = (1..place.len()).any(|n| self.known.facts.get(&place[..n]) == Some(&Fact::Open));
-        (!open && zero.contains(&place[0])).then(|| Fact::Is(BigInt::ZERO))
+        (!open && zero.contains(&place[0])).then_some(Fact::Is(BigInt::ZERO))
     }
 
     /// Forgets what is known of a place and what is in it.

@@ -21,6 +21,7 @@ impl Applied {
 }
 
 impl Walk<'_> {
+    /// Runs statements; none of the ways once there was too much to do.
     pub(super) fn stmts(&mut self, all: &[Stmt], mut ways: Ways) -> Ways {
         for stmt in all {
             if ways.is_empty() || !self.goes_on(&ways) {
@@ -79,7 +80,7 @@ impl Walk<'_> {
     }
 
     fn declare(&mut self, var: VarId, value: Option<&Expr>, ways: &mut Ways) {
-        let place = self.new_root();
+        let place = self.own(var);
         let ty = self.program.vars[var].ty.clone();
         self.cleared(&place, &ty, ways);
         if let Some(value) = value {
@@ -188,6 +189,10 @@ impl Walk<'_> {
         out.extend(self.returns.pop().unwrap_or_default());
         self.breaks = breaks;
         self.depth -= 1;
+        let function = &program.functions[f];
+        let mut locals: Vec<VarId> = function.params.iter().map(|param| param.var).collect();
+        locals.extend(function.body.iter().filter_map(super::declared));
+        self.drop_locals(&locals, &mut out);
         joined(out)
     }
 
@@ -227,7 +232,8 @@ impl Walk<'_> {
         let directed: Vec<_> = function.params.iter().filter(|param| param.dir != Dir::None).cloned().collect();
         self.bind(&directed, &action.args, &mut ways);
         for param in function.params.iter().filter(|param| param.dir == Dir::None) {
-            let own = self.new_root();
+            let own = self.own(param.var);
+            ways.iter_mut().for_each(|way| way.forget(&own, &self.zero));
             self.bindings.insert(param.var, Some(own));
         }
         self.body(action.action, ways)
@@ -289,7 +295,7 @@ impl Walk<'_> {
 
     /// A loop whose variable is not known: no round, one, or two.
     fn rounds(&mut self, var: VarId, body: &[Stmt], mut ways: Ways) -> Ways {
-        let own = self.new_root();
+        let own = self.own(var);
         self.bindings.insert(var, Some(own.clone()));
         for _ in 0..2 {
             self.breaks.push(Vec::new());

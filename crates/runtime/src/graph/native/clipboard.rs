@@ -12,8 +12,8 @@ pub(super) static CLASS: NativeClass = NativeClass {
     processing: "a/a",
     flow: "#/#",
     manual: "Clipboard(OFFSET/LENGTH, ...) -- copies bytes of one packet into others\n\n\
-             The bytes at each OFFSET of a packet at input 0 are kept, and put into the packets at input 1 that come behind it. A packet that ends before one of the places is dropped; so is a \
-             packet at input 1 before there was one at input 0.",
+             The bytes at each OFFSET of a packet at input 0 are kept, and put into the packets at input 1 that come behind it. A packet that ends before one of the places is dropped. A \
+             packet at input 1 before there was one at input 0 stays as it is.",
     make: |setup| {
         let ranges: Vec<_> = setup.arguments.iter().map(|text| range(text)).collect::<Result<_, _>>()?;
         if ranges.is_empty() {
@@ -52,10 +52,7 @@ impl Clipboard {
                 let bytes = packet.buffer.bytes();
                 self.bytes = Some(self.ranges.iter().flat_map(|(at, length)| &bytes[*at..at + length]).copied().collect());
             }
-            (_, None) => {
-                ctx.drop_packet(&packet, "nothing was copied yet");
-                return None;
-            }
+            (_, None) => {}
             (_, Some(kept)) => {
                 let (mut rest, bytes) = (kept.as_slice(), packet.buffer.bytes_mut());
                 for (at, length) in &self.ranges {
