@@ -85,9 +85,7 @@ fn noted(reasons: &mut Vec<String>, column: &str, why: &str) -> usize {
 fn plain(why: &str, column: &str) -> String {
     let first = why.lines().next().unwrap_or_default();
     let mut text = first.rsplit("`: ").next().unwrap_or(first).replace(&format!("target {column}: "), "");
-    for before in [format!("target {column} does not admit this program: "), "no C for a pull handler: ".to_owned()] {
-        text = text.strip_prefix(&before).map_or(text.clone(), ToOwned::to_owned);
-    }
+    text = text.replace(&format!("target {column} does not admit this program: "), "").replace("no C for a pull handler", "a pull handler");
     if let Some((place, rest)) = text.split_once(" instruction ").filter(|(place, _)| place.ends_with("push"))
         && let Some(at) = ["'): ", "': ", "): "].iter().filter_map(|end| rest.find(end).map(|at| at + end.len())).min()
     {
