@@ -63,7 +63,7 @@ compare-print: ## hold printed lines against tcpdump's on the captures under DIR
 	@cargo run --quiet -p xtask -- compare-print $(NETVM) $(DIR)
 
 portability: ## one corpus on every engine and target: writes docs/portability.md
-	@scripts/packages gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu gcc-mips64-linux-gnuabi64 qemu-user
+	@scripts/packages gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu gcc-mips64-linux-gnuabi64 qemu-user opencl-headers ocl-icd-opencl-dev pocl-opencl-icd
 	NETVM_BLESS=1 cargo test --quiet --workspace --test portability
 
 docs: ## docs/netil.md, netvm.h, manual pages, and the crates' documentation

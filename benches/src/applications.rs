@@ -3,6 +3,7 @@
 //! All sides get the same packets, copied into their buffers, and must send the same ones: order and bytes are compared port by port before anything is timed. A
 //! time is the processor's, of a run without its first pass over the trace, in which tables fill and memory is first touched; sides take turns.
 
+mod p4;
 mod sides;
 
 use crate::captures::{FLOWS, ROUTES, RULES, STATIONS};
@@ -52,7 +53,7 @@ type Maker = fn(usize) -> Case;
 
 /// Those with these names, or everything if there are none; what cannot be run is left out, and told.
 pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
-    let makers: [(&str, Maker, &[usize]); 11] = [
+    let makers: [(&str, Maker, &[usize]); 15] = [
         ("router", router, &ROUTES),
         ("full-router", |entries| full_router("full router", entries, PORTS), &ROUTES[1..2]),
         ("full-router16", |entries| full_router("full router of 16 ports", entries, 16), &ROUTES[1..2]),
@@ -64,6 +65,10 @@ pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
         ("stateful", stateful, &FLOWS[..2]),
         ("count", count, &FLOWS[1..2]),
         ("balancer", balancer, &FLOWS[1..2]),
+        ("p4-forward", p4::forward, &ROUTES[..2]),
+        ("p4-switch", p4::switch, &STATIONS[1..2]),
+        ("p4-acl", p4::acl, &[10_000]),
+        ("p4-meters", p4::meters, &FLOWS[1..2]),
     ];
     let chosen = makers.into_iter().filter(|(name, ..)| only.is_empty() || only.iter().any(|chosen| chosen == name));
     let all = chosen.flat_map(|(_, make, sizes)| sizes.iter().map(move |entries| (make, *entries)));
@@ -287,7 +292,16 @@ mod tests {
     #[test]
     fn sides_send_the_same_and_all_that_is_measured_gets_through() {
         let _cleared = sides::Cleared;
-        let makers: [(Maker, usize, usize); 4] = [(router, 1000, 4), (switch, 8, 4), (router6, 1000, 3), (stateful, 1000, 3)];
+        let makers: [(Maker, usize, usize); 8] = [
+            (router, 1000, 4),
+            (switch, 8, 4),
+            (router6, 1000, 3),
+            (stateful, 1000, 3),
+            (p4::forward, 1000, 4),
+            (p4::switch, 64, 3),
+            (p4::acl, 1000, 3),
+            (p4::meters, 1000, 3),
+        ];
         for (nth, (make, entries, there)) in makers.into_iter().enumerate() {
             let case = make(entries);
             let packets = case.packets.len();
@@ -297,7 +311,7 @@ mod tests {
             assert!(sides.len() == there && wrong.iter().all(Option::is_none), "{nth}: {wrong:?}");
             let sent: usize = sides[0].outputs(1).unwrap().iter().map(|bytes| bytes.len() / traffic::LENGTH).sum();
             // A switch does not send frames back, and floods some.
-            assert!(nth == 1 || sent == packets, "{nth}: {sent} of {packets}");
+            assert!(matches!(nth, 1 | 5) && sent > packets / 2 || sent == packets, "{nth}: {sent} of {packets}");
         }
     }
 }

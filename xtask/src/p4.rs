@@ -68,7 +68,8 @@ fn reason(kind: Kind, name: &str) -> Option<&'static str> {
 pub fn run(netvm: &Path, p4c: &Path, names: &[&str]) -> io::Result<bool> {
     let data = p4c.join("testdata");
     let wanted = |program: &Path| names.is_empty() || names.iter().any(|wanted| name(program).contains(wanted));
-    let [mut stf, mut psa, mut samples, mut psa_samples, mut errors, mut infos] = [(); 6].map(|()| Tally::default());
+    let [mut stf, mut psa, mut samples, mut psa_samples, mut errors, mut infos, mut psa_infos] = [(); 7].map(|()| Tally::default());
+    let mut warnings = std::collections::BTreeMap::new();
     for (program, test, arch) in tests(&data)?.into_iter().filter(|(program, ..)| wanted(program)) {
         let tally = if arch == Arch::Psa { &mut psa } else { &mut stf };
         tally.note(STF, &name(&program), one(netvm, &program, &test)?);
@@ -79,13 +80,16 @@ pub fn run(netvm: &Path, p4c: &Path, names: &[&str]) -> io::Result<bool> {
             Some(Arch::Psa) => &mut psa_samples,
             None => continue,
         };
-        tally.note(SAMPLE, &name(&program), check(netvm, &program)?.err());
+        let result = check(netvm, &program)?;
+        result.iter().flatten().for_each(|warning| *warnings.entry(kind_of(warning)).or_insert(0) += 1);
+        tally.note(SAMPLE, &name(&program), result.err());
     }
-    for (program, expected) in infos_of(&data)?.into_iter().filter(|(program, _)| wanted(program)) {
-        infos.note(INFO, &name(&program), p4info(netvm, &program, &expected)?);
+    for (program, expected, arch) in infos_of(&data)?.into_iter().filter(|(program, ..)| wanted(program)) {
+        let tally = if arch == Arch::Psa { &mut psa_infos } else { &mut infos };
+        tally.note(INFO, &name(&program), p4info(netvm, &program, &expected)?);
     }
     for program in programs(&data, &["p4_16_errors"])?.into_iter().filter(|p| wanted(p)) {
-        let accepted = check(netvm, &program)?.ok().map(|()| "p4c refuses it".to_owned());
+        let accepted = check(netvm, &program)?.ok().map(|_| "p4c refuses it".to_owned());
         errors.note(ERROR, &name(&program), accepted);
     }
     let rows = [
@@ -93,13 +97,15 @@ pub fn run(netvm: &Path, p4c: &Path, names: &[&str]) -> io::Result<bool> {
         ("STF tests for PSA", "passed", &psa),
         ("samples for v1model", "accepted", &samples),
         ("samples for PSA", "accepted", &psa_samples),
-        ("P4Info of samples", "equal", &infos),
+        ("P4Info of samples for v1model", "equal", &infos),
+        ("P4Info of samples for PSA", "equal", &psa_infos),
         ("wrong programs", "refused", &errors),
     ];
     for (what, good, Tally { fine, known, untrue }) in &rows {
         let all = fine + known + untrue;
         println!("{what}: {fine}/{all} {good}, {known} came out otherwise for the reason that is listed, {untrue} came out otherwise");
     }
+    warnings.iter().for_each(|(kind, count)| println!("warnings about samples: {count} times: {kind}"));
     Ok(rows.iter().all(|(_, _, tally)| tally.untrue == 0))
 }
 
@@ -125,29 +131,41 @@ fn programs(data: &Path, folders: &[&str]) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Whether `netvm check` accepts a program; why not. Anything else than acceptance or refusal is an error of its own.
-fn check(netvm: &Path, program: &Path) -> io::Result<Result<(), String>> {
+/// A warning without the names in it.
+fn kind_of(warning: &str) -> String {
+    let words = warning.split('`').enumerate().map(|(n, words)| if n % 2 == 1 { "_" } else { words });
+    let words: String = words.collect();
+    words.split(" of parser").next().unwrap_or_default().to_owned() + if words.contains(" of parser") { " is never reached" } else { "" }
+}
+
+/// Whether `netvm check` accepts a program, with its warnings; why not. Anything else than acceptance or refusal is an error of its own.
+fn check(netvm: &Path, program: &Path) -> io::Result<Result<Vec<String>, String>> {
     let output = Command::new("timeout").arg(TIME).arg(netvm).arg("check").arg(program).stdin(Stdio::null()).output()?;
     let told = String::from_utf8_lossy(&output.stderr);
     match output.status.code() {
-        Some(0) => Ok(Ok(())),
+        Some(0) => Ok(Ok(told.lines().filter_map(|line| line.strip_prefix("warning: ")).map(ToOwned::to_owned).collect())),
         Some(1) => Ok(Err(told.lines().next().unwrap_or("without a word").to_owned())),
         other => Err(io::Error::other(format!("{}: netvm check ended with {other:?}", program.display()))),
     }
 }
 
-/// Samples for v1model of which p4c's P4Info is there, in the order of their names.
-fn infos_of(data: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+/// Samples of which p4c's P4Info is there, in the order of their names. Those for PSA on DPDK are left out.
+fn infos_of(data: &Path) -> io::Result<Vec<(PathBuf, PathBuf, Arch)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(data.join("p4_16_samples_outputs"))? {
         let expected = entry?.path();
         let Some(program) = expected.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_suffix(".p4info.txtpb")) else { continue };
         let program = data.join("p4_16_samples").join(program);
-        if fs::read_to_string(&expected)?.contains("arch: \"v1model\"") && program.exists() {
-            found.push((program, expected));
-        }
+        let text = fs::read_to_string(&expected)?;
+        let found_arch = match () {
+            () if !program.exists() => None,
+            () if text.contains("arch: \"v1model\"") => Some(Arch::V1model),
+            () if text.contains("arch: \"psa\"") => arch(&program),
+            () => None,
+        };
+        found.extend(found_arch.map(|arch| (program, expected, arch)));
     }
-    found.sort();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(found)
 }
 

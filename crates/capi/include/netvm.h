@@ -1,4 +1,4 @@
-/* netvm: filters, compiled to machine code, for bursts of packets.
+/* netvm: filters, compiled to machine code, for bursts of packets; and configurations of elements, packets in and out by calls.
  *
  *     netvm_filter *filter;
  *     char *error;
@@ -10,9 +10,16 @@
  *     netvm_filter_select(filter, packets, 256, words);
  *     netvm_filter_free(filter);
  *
+ *     netvm_application *router;
+ *     if (netvm_application_open("FromDevice(in) -> Strip(14) -> CheckIPHeader -> ToDevice(out);", NULL, &router, &error) != NETVM_OK)
+ *         ...
+ *     netvm_application_push(router, "in", packets, times, 256);
+ *     netvm_application_run(router, 0);
+ *     n = netvm_application_take(router, "out", room, sizeof room, packets, times, 256);
+ *
  * Link with the flags of pkg-config --cflags --libs netvm. Expressions are those of pcap-filter(7).
  *
- * Threads: a filter is used by one thread at a time, and each of these functions counts as use; between calls it may pass to
+ * Threads: a filter or an application is used by one thread at a time, and each of these functions counts as use; between calls it may pass to
  * another thread. For several threads at once make one each by netvm_filter_another: what was compiled is shared.
  *
  * Processes: the engine that is chosen when none is named (engine NULL) may run the system's C compiler in a child process, from a
@@ -48,6 +55,10 @@ enum {
     NETVM_ENGINE = -3,
     /* A bug in netvm. */
     NETVM_PANIC = -4,
+    /* The configuration is wrong. */
+    NETVM_CONFIGURATION = -5,
+    /* There is no such device or handler, or it refuses. */
+    NETVM_REFUSED = -6,
 };
 
 /* The number of words that hold a bit for each of so many packets. */
@@ -55,6 +66,9 @@ enum {
 
 /* A compiled filter. */
 typedef struct netvm_filter netvm_filter;
+
+/* A configuration of elements that runs. */
+typedef struct netvm_application netvm_application;
 
 /* A packet, lent for the time of a call. */
 typedef struct netvm_packet {
@@ -93,6 +107,36 @@ char *netvm_filter_detail(const netvm_filter *filter);
 
 /* Frees a filter; null is allowed. */
 void netvm_filter_free(netvm_filter *filter);
+
+/* Reads a configuration of elements in Click's language and puts what runs it into *application, to be freed by
+ * netvm_application_free. Its devices are queues: packets for FromDevice(NAME) come by netvm_application_push, those that
+ * ToDevice(NAME) sends are taken by netvm_application_take. engine and *error are as in netvm_filter_compile. An
+ * application is for one thread at a time. */
+int netvm_application_open(const char *configuration, const char *engine, netvm_application **application, char **error);
+
+/* Lets packets come by a device, in order; they wait for netvm_application_run. times has when each comes, in nanoseconds
+ * since 1970; a time before that of an earlier packet is that packet's, and times may be null. How many packets were taken,
+ * fewer than count if the queue is full; negative on failure. Nothing of the packets is kept by reference. */
+int netvm_application_push(netvm_application *application, const char *device, const netvm_packet *packets, const uint64_t *times, size_t count);
+
+/* Runs all packets that have come, and timers that are due at that time or the last packet's, whichever is later; 0 stands for
+ * the last packet's. 1 if an element has ended the run, 0 if not, negative on failure. */
+int netvm_application_run(netvm_application *application, uint64_t until);
+
+/* Takes packets that were sent by a device, in order, as many as there is room for: count packets, and size bytes at room
+ * into which packets[i].data points then. times, which may be null, gets when each came. How many were taken, negative on
+ * failure; a packet has 65,535 bytes at most. */
+int netvm_application_take(netvm_application *application, const char *device, uint8_t *room, size_t size, netvm_packet *packets, uint64_t *times, size_t count);
+
+/* What a handler such as "counter.count" says, asked about a text that may be null; *text gets it, or what is wrong, to be freed
+ * by netvm_string_free. */
+int netvm_application_read(netvm_application *application, const char *handler, const char *argument, char **text);
+
+/* Writes a handler; *error is as in netvm_filter_compile. */
+int netvm_application_write(netvm_application *application, const char *handler, const char *value, char **error);
+
+/* Frees an application; null is allowed. */
+void netvm_application_free(netvm_application *application);
 
 /* Frees a string that this library made; null is allowed. */
 void netvm_string_free(char *string);

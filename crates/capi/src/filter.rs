@@ -1,13 +1,14 @@
-//! What a `netvm_filter` is, and the way from the pointers and counts of C to slices.
+//! What a `netvm_filter` is.
 //!
 //! Invariant: nothing of a caller's memory is kept after a call.
 
-use crate::{NETVM_ARGUMENT, NETVM_ENGINE, NETVM_EXPRESSION, Packet};
+use crate::Packet;
+use crate::pointers::{Fault, array, array_mut, text};
 use netvm::io::LinkType;
 use netvm::netil::exec::{Packets, Selection};
-use netvm::{Compiled, Error, Filter, engines};
-use std::ffi::{CStr, c_char, c_int};
-use std::mem::{MaybeUninit, take};
+use netvm::{Compiled, Filter, engines};
+use std::ffi::c_char;
+use std::mem::take;
 
 /// Packets that the engine gets at a time: a multiple of 64, and few enough for their slices to stay in the first-level cache.
 const CHUNK: usize = 512;
@@ -24,32 +25,6 @@ pub struct Handle {
 
 crate::abi::c_types!(Handle = "netvm_filter");
 
-/// Why a call failed.
-pub(crate) struct Fault {
-    pub(crate) status: c_int,
-    /// Lines that end with a newline.
-    pub(crate) message: String,
-}
-
-impl Fault {
-    fn argument(what: &str) -> Self {
-        Self { status: NETVM_ARGUMENT, message: format!("error: {what}\n") }
-    }
-
-    pub(crate) fn null(what: &str) -> Self {
-        Self::argument(&format!("{what} is a null pointer"))
-    }
-}
-
-impl From<Error> for Fault {
-    fn from(error: Error) -> Self {
-        let status = if matches!(error, Error::Filter { .. }) { NETVM_EXPRESSION } else { NETVM_ENGINE };
-        let text = error.render(false);
-        let message = if status == NETVM_EXPRESSION { text } else { format!("error: {text}") };
-        Self { status, message }
-    }
-}
-
 /// Compiles an expression.
 ///
 /// # Safety
@@ -63,65 +38,9 @@ pub(crate) unsafe fn compile(expression: *const c_char, link_type: u32, engine: 
     Ok(Handle::new(Filter::compile(source, LinkType::from_file(link_type), engine)?))
 }
 
-fn no_engine(name: &str) -> String {
+pub(crate) fn no_engine(name: &str) -> String {
     let names: Vec<_> = engines::ALL.iter().map(|engine| engine.name).collect();
     format!("no engine is called `{name}`; there are {}", names.join(", "))
-}
-
-/// The text at a pointer, none if that is null.
-///
-/// # Safety
-/// It is null, or points to a string that ends with NUL.
-unsafe fn text<'a>(at: *const c_char, what: &str) -> Result<Option<&'a str>, Fault> {
-    if at.is_null() {
-        return Ok(None);
-    }
-    // SAFETY: not null, so a string.
-    let bytes = unsafe { CStr::from_ptr(at) };
-    bytes.to_str().map(Some).map_err(|_| Fault::argument(&format!("{what} is not UTF-8")))
-}
-
-/// The array at a pointer, which may be null if there is nothing in it.
-///
-/// # Safety
-/// The pointer is null or points to so many values.
-unsafe fn array<'a, T>(at: *const T, count: usize, what: &str) -> Result<&'a [T], Fault> {
-    match count {
-        0 => Ok(&[]),
-        _ if at.is_null() => Err(Fault::null(what)),
-        _ if !at.is_aligned() || count > isize::MAX as usize / size_of::<T>() => {
-            Err(Fault::argument(&format!("{what} cannot be an array")))
-        }
-        // SAFETY: neither null nor crooked, and of a size that an array may have.
-        _ => Ok(unsafe { std::slice::from_raw_parts(at, count) }),
-    }
-}
-
-/// The same, to be written.
-///
-/// # Safety
-/// The pointer is null or points to so many values, to which nothing else points.
-unsafe fn array_mut<'a, T>(at: *mut T, count: usize, what: &str) -> Result<&'a mut [MaybeUninit<T>], Fault> {
-    // SAFETY: as this function's; values that may be without a value are always valid.
-    unsafe { array(at.cast::<MaybeUninit<T>>(), count, what) }?;
-    match count {
-        0 => Ok(&mut []),
-        // SAFETY: `array` found it to be one.
-        _ => Ok(unsafe { std::slice::from_raw_parts_mut(at.cast(), count) }),
-    }
-}
-
-impl Packet {
-    /// # Safety
-    /// The pointer is null or points to `len` bytes.
-    unsafe fn bytes<'a>(&self) -> Result<&'a [u8], Fault> {
-        // SAFETY: as this function's.
-        unsafe { array(self.data, self.len as usize, "a packet's data") }
-    }
-
-    fn on_wire(&self) -> u32 {
-        if self.wire_len == 0 { self.len } else { self.wire_len }
-    }
 }
 
 impl Handle {

@@ -26,6 +26,9 @@ const MIDDLE: &str = r"
 
 /* A compiled filter. */
 typedef struct netvm_filter netvm_filter;
+
+/* A configuration of elements that runs. */
+typedef struct netvm_application netvm_application;
 ";
 
 const END: &str = r"

@@ -1,4 +1,4 @@
-//! The C interface of netvm: filters for programs in C and whatever calls C.
+//! The C interface of netvm: filters and applications for programs in C and whatever calls C.
 //!
 //! ```text
 //! abi!: one row per function ──┬──▶ the functions ──▶ libnetvm.so, libnetvm.a
@@ -7,16 +7,19 @@
 //!
 //! Installed by `make install` as `libnetvm` with `netvm.h` and `netvm.pc`; `examples/count.c` shows the use. Invariants: no function unwinds
 //! into its caller, none follows a null pointer, and within a minor version (0.x) or major one (later) functions, structures and
-//! constants only are added. Leaves out: captures, programs other than filters, time (no filter asks for it).
+//! constants only are added. Leaves out: captures, NetIL programs by themselves, live devices.
 #![allow(unsafe_code, reason = "pointers come from callers in C")]
 
 mod abi;
+mod application;
 mod filter;
 pub mod header;
+mod pointers;
 
 use abi::{constants, functions, structure};
-use filter::Fault;
+pub use application::Running;
 pub use filter::Handle;
+use pointers::Fault;
 use std::ffi::{CString, c_char, c_int};
 
 constants! {
@@ -30,6 +33,10 @@ constants! {
     NETVM_ENGINE = -3;
     /// A bug in netvm.
     NETVM_PANIC = -4;
+    /// The configuration is wrong.
+    NETVM_CONFIGURATION = -5;
+    /// There is no such device or handler, or it refuses.
+    NETVM_REFUSED = -6;
 }
 
 structure! {
@@ -112,6 +119,112 @@ functions! {
         }
     }
 
+    /// Reads a configuration of elements in Click's language and puts what runs it into `*application`, to be freed by
+    /// `netvm_application_free`. Its devices are queues: packets for `FromDevice(NAME)` come by `netvm_application_push`, those that
+    /// `ToDevice(NAME)` sends are taken by `netvm_application_take`. `engine` and `*error` are as in `netvm_filter_compile`. An
+    /// application is for one thread at a time.
+    fn netvm_application_open(
+        configuration: *const c_char,
+        engine: *const c_char,
+        application: *mut *mut Running,
+        error: *mut *mut c_char
+    ) -> c_int {
+        // SAFETY: the caller's pointers are null or point to strings and to variables.
+        let made = unsafe { application::open(configuration, engine) };
+        // SAFETY: as above.
+        unsafe { give(made, application, error) }
+    }
+
+    /// Lets packets come by a device, in order; they wait for `netvm_application_run`. `times` has when each comes, in nanoseconds
+    /// since 1970; a time before that of an earlier packet is that packet's, and `times` may be null. How many packets were taken,
+    /// fewer than `count` if the queue is full; negative on failure. Nothing of the packets is kept by reference.
+    fn netvm_application_push(
+        application: *mut Running,
+        device: *const c_char,
+        packets: *const Packet,
+        times: *const u64,
+        count: usize
+    ) -> c_int {
+        // SAFETY: null, or an application that is this thread's for the call.
+        let application = unsafe { application.as_mut() };
+        // SAFETY: the caller's arrays are null or as long as it says.
+        let taken = application.map(|it| unsafe { it.push(device, packets, times, count) });
+        taken.map_or(NETVM_ARGUMENT, |taken| taken.unwrap_or_else(|fault| fault.status))
+    }
+
+    /// Runs all packets that have come, and timers that are due at that time or the last packet's, whichever is later; 0 stands for
+    /// the last packet's. 1 if an element has ended the run, 0 if not, negative on failure.
+    fn netvm_application_run(application: *mut Running, until: u64) -> c_int {
+        // SAFETY: null, or an application that is this thread's for the call.
+        unsafe { application.as_mut() }.map_or(NETVM_ARGUMENT, |application| application.run(until))
+    }
+
+    /// Takes packets that were sent by a device, in order, as many as there is room for: `count` packets, and `size` bytes at `room`
+    /// into which `packets[i].data` points then. `times`, which may be null, gets when each came. How many were taken, negative on
+    /// failure; a packet has 65,535 bytes at most.
+    fn netvm_application_take(
+        application: *mut Running,
+        device: *const c_char,
+        room: *mut u8,
+        size: usize,
+        packets: *mut Packet,
+        times: *mut u64,
+        count: usize
+    ) -> c_int {
+        // SAFETY: null, or an application that is this thread's for the call.
+        let application = unsafe { application.as_mut() };
+        // SAFETY: the caller's arrays are null or as long as it says.
+        let taken = application.map(|it| unsafe { it.take(device, (room, size), packets, times, count) });
+        taken.map_or(NETVM_ARGUMENT, |taken| taken.unwrap_or_else(|fault| fault.status))
+    }
+
+    /// What a handler such as "counter.count" says, asked about a text that may be null; `*text` gets it, or what is wrong, to be freed
+    /// by `netvm_string_free`.
+    fn netvm_application_read(
+        application: *mut Running,
+        handler: *const c_char,
+        argument: *const c_char,
+        text: *mut *mut c_char
+    ) -> c_int {
+        // SAFETY: null, or an application that is this thread's for the call.
+        let application = unsafe { application.as_mut() }.ok_or(Fault::null("application"));
+        // SAFETY: the caller's pointers are null or point to strings.
+        let told = application.and_then(|it| unsafe { it.read(handler, argument) });
+        let (status, told) = told.map_or_else(|fault| (fault.status, fault.message), |told| (NETVM_OK, told));
+        if !text.is_null() {
+            // SAFETY: not null, so a variable.
+            unsafe { text.write(string(told)) };
+        }
+        status
+    }
+
+    /// Writes a handler; `*error` is as in `netvm_filter_compile`.
+    fn netvm_application_write(
+        application: *mut Running,
+        handler: *const c_char,
+        value: *const c_char,
+        error: *mut *mut c_char
+    ) -> c_int {
+        // SAFETY: null, or an application that is this thread's for the call.
+        let application = unsafe { application.as_mut() }.ok_or(Fault::null("application"));
+        // SAFETY: the caller's pointers are null or point to strings.
+        let done = application.and_then(|it| unsafe { it.write(handler, value) });
+        let (status, message) = done.map_or_else(|fault| (fault.status, Some(fault.message)), |()| (NETVM_OK, None));
+        if !error.is_null() {
+            // SAFETY: not null, so a variable.
+            unsafe { error.write(message.map_or(std::ptr::null_mut(), string)) };
+        }
+        status
+    }
+
+    /// Frees an application; null is allowed.
+    fn netvm_application_free(application: *mut Running) -> () {
+        if !application.is_null() {
+            // SAFETY: it was made by `give`, and the caller gives it back.
+            drop(unsafe { Box::from_raw(application) });
+        }
+    }
+
     /// Frees a string that this library made; null is allowed.
     fn netvm_string_free(string: *mut c_char) -> () {
         if !string.is_null() {
@@ -132,12 +245,12 @@ fn string(text: String) -> *mut c_char {
     CString::new(bytes).unwrap_or_default().into_raw()
 }
 
-/// Hands out a filter, or why there is none.
+/// Hands out what was made, or why there is none.
 ///
 /// # Safety
 /// Both pointers are null or point to variables.
-unsafe fn give(made: Result<Handle, Fault>, to: *mut *mut Handle, error: *mut *mut c_char) -> c_int {
-    let made = if to.is_null() { Err(Fault::null("the place of the filter")) } else { made };
+unsafe fn give<T>(made: Result<T, Fault>, to: *mut *mut T, error: *mut *mut c_char) -> c_int {
+    let made = if to.is_null() { Err(Fault::null("the place of the result")) } else { made };
     let (status, handle, message) = match made {
         Ok(handle) => (NETVM_OK, Box::into_raw(Box::new(handle)), std::ptr::null_mut()),
         Err(fault) if error.is_null() => (fault.status, std::ptr::null_mut(), std::ptr::null_mut()),

@@ -26,6 +26,7 @@ static int layout(void)
     HOLDS(offsetof(netvm_packet, wire_len) == sizeof(void *) + 4);
     HOLDS(sizeof(((netvm_packet *)0)->len) == 4 && sizeof(((netvm_packet *)0)->wire_len) == 4);
     HOLDS(NETVM_OK == 0 && NETVM_ARGUMENT == -1 && NETVM_EXPRESSION == -2 && NETVM_ENGINE == -3 && NETVM_PANIC == -4);
+    HOLDS(NETVM_CONFIGURATION == -5 && NETVM_REFUSED == -6);
     HOLDS(NETVM_WORDS(0) == 0 && NETVM_WORDS(1) == 1 && NETVM_WORDS(64) == 1 && NETVM_WORDS(65) == 2);
     HOLDS(strcmp(netvm_version(), NETVM_VERSION) == 0);
     return 0;
@@ -52,6 +53,49 @@ static int wrong(void)
     HOLDS(netvm_filter_detail(NULL) == NULL);
     netvm_filter_free(NULL);
     netvm_string_free(NULL);
+    return 0;
+}
+
+static int application(void)
+{
+    static const uint8_t first[4] = {1, 2, 3, 4}, second[6] = {5, 6, 7, 8, 9, 10};
+    netvm_packet packets[3] = {{first, 4, 0}, {second, 6, 100}, {first, 4, 0}};
+    const uint64_t times[3] = {1000, 3000, 2000};
+    uint64_t came[4] = {0, 0, 0, 0};
+    netvm_packet sent[4];
+    uint8_t room[16];
+    netvm_application *it = (netvm_application *)1;
+    char *text = NULL;
+    HOLDS(netvm_application_open("FromDevice(in) -> Strip(2) -> Foo -> ToDevice(out);", NULL, &it, &text) == NETVM_CONFIGURATION);
+    HOLDS(it == NULL && text != NULL && strstr(text, "there is no element class `Foo`"));
+    netvm_string_free(text);
+    HOLDS(netvm_application_open(NULL, NULL, &it, NULL) == NETVM_ARGUMENT && it == NULL);
+    HOLDS(netvm_application_open("FromDevice(in) -> s :: Strip(2) -> c :: Counter -> ToDevice(out);", "interp", &it, &text) == NETVM_OK);
+    HOLDS(it != NULL && text == NULL);
+    HOLDS(netvm_application_push(it, "in", packets, times, 2) == 2);
+    HOLDS(netvm_application_push(it, "in", packets + 2, times + 2, 1) == 1);
+    HOLDS(netvm_application_take(it, "out", room, sizeof room, sent, came, 4) == 0);
+    HOLDS(netvm_application_run(it, 0) == 0);
+    /* As many as there is room for, the others later. */
+    HOLDS(netvm_application_take(it, "out", room, 7, sent, came, 4) == 2);
+    HOLDS(sent[0].len == 2 && sent[0].wire_len == 2 && memcmp(sent[0].data, first + 2, 2) == 0 && came[0] == 1000);
+    HOLDS(sent[1].len == 4 && sent[1].wire_len == 98 && memcmp(sent[1].data, second + 2, 4) == 0 && came[1] == 3000);
+    HOLDS(netvm_application_take(it, "out", room, sizeof room, sent, NULL, 4) == 1 && sent[0].len == 2);
+    HOLDS(netvm_application_read(it, "c.count", NULL, &text) == NETVM_OK && strcmp(text, "3") == 0);
+    netvm_string_free(text);
+    HOLDS(netvm_application_write(it, "c.reset", NULL, &text) == NETVM_OK && text == NULL);
+    HOLDS(netvm_application_read(it, "c.count", NULL, &text) == NETVM_OK && strcmp(text, "0") == 0);
+    netvm_string_free(text);
+    HOLDS(netvm_application_write(it, "c.nothing", "1", &text) == NETVM_REFUSED && strstr(text, "no handler named 'c.nothing'"));
+    netvm_string_free(text);
+    HOLDS(netvm_application_read(it, "c.nothing", NULL, NULL) == NETVM_REFUSED);
+    HOLDS(netvm_application_push(it, "nowhere", packets, times, 1) == NETVM_REFUSED);
+    HOLDS(netvm_application_push(it, NULL, packets, times, 1) == NETVM_ARGUMENT);
+    HOLDS(netvm_application_push(it, "in", NULL, NULL, 1) == NETVM_ARGUMENT);
+    HOLDS(netvm_application_take(it, "out", NULL, 5, sent, NULL, 4) == NETVM_ARGUMENT);
+    HOLDS(netvm_application_run(NULL, 0) == NETVM_ARGUMENT && netvm_application_push(NULL, "in", packets, NULL, 1) == NETVM_ARGUMENT);
+    netvm_application_free(it);
+    netvm_application_free(NULL);
     return 0;
 }
 
@@ -97,5 +141,6 @@ int main(void)
 {
     int line = layout();
     line = line ? line : wrong();
+    line = line ? line : application();
     return line ? line : right();
 }

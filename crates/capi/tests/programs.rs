@@ -128,6 +128,15 @@ fn the_example_counts_what_netvm_counts() {
 }
 
 #[test]
+fn the_example_of_an_application_forwards() {
+    let Some(prefix) = installed() else { return };
+    let program = prefix.join("hops");
+    compile("examples/hops.c", &program, &flags(prefix));
+    let told = printed(run(prefix, &program).args(["64", "1", "2"]));
+    assert_eq!(told, "forwarded with 63\nforwarded with 1\nexpired: 1");
+}
+
+#[test]
 fn the_example_says_what_is_wrong() {
     let Some(prefix) = installed() else { return };
     let program = prefix.join("count-wrong");

@@ -103,7 +103,7 @@ impl Diagnostics {
     /// Draws every fault: message, file and line, source with carets, notes, remedy. `color` adds ANSI colours and changes nothing else.
     #[must_use]
     pub fn render(&self, name: &str, source: &str, color: bool) -> String {
-        drawn(&self.0, color, |_| source.len(), |fault| report(fault, name, source))
+        drawn(&self.0, color, "error", |_| source.len(), |fault| report(fault, name, source))
     }
 }
 
@@ -116,6 +116,7 @@ const READ: usize = 8 << 20;
 fn drawn<'a>(
     faults: &'a [Diagnostic],
     color: bool,
+    kind: &str,
     size: impl Fn(&Diagnostic) -> usize,
     report: impl Fn(&'a Diagnostic) -> annotate_snippets::Group<'a>,
 ) -> String {
@@ -124,7 +125,8 @@ fn drawn<'a>(
     for (n, fault) in faults.iter().enumerate() {
         read += size(fault);
         if n == DRAWN || n > 0 && read > READ {
-            text += &format!("error: {} more faults are not shown\n", faults.len() - n);
+            let what = if kind == "error" { "faults" } else { "warnings" };
+            text += &format!("{kind}: {} more {what} are not shown\n", faults.len() - n);
             break;
         }
         text += &renderer.render(&[report(fault)]);
@@ -235,16 +237,23 @@ impl Sources {
     #[must_use]
     pub fn render(&self, faults: &[Diagnostic], color: bool) -> String {
         let size = |fault: &Diagnostic| self.0.get(self.file(fault.span.start)).map_or(0, |file| file.text.len());
-        drawn(faults, color, size, |fault| self.report(fault))
+        drawn(faults, color, "error", size, |fault| self.report(fault, Level::ERROR))
     }
 
-    fn report<'a>(&'a self, fault: &'a Diagnostic) -> annotate_snippets::Group<'a> {
+    /// Draws what is no fault, but worth a look.
+    #[must_use]
+    pub fn render_warnings(&self, warnings: &[Diagnostic], color: bool) -> String {
+        let size = |warning: &Diagnostic| self.0.get(self.file(warning.span.start)).map_or(0, |file| file.text.len());
+        drawn(warnings, color, "warning", size, |warning| self.report(warning, Level::WARNING))
+    }
+
+    fn report<'a>(&'a self, fault: &'a Diagnostic, level: Level<'a>) -> annotate_snippets::Group<'a> {
         let first = self.file(fault.span.start);
         let mut files = vec![first];
         files.extend(fault.notes.iter().map(|(span, _)| self.file(span.start)).filter(|file| *file != first));
         files.dedup();
         let none: [annotate_snippets::Element<'_>; 0] = [];
-        let mut group = Level::ERROR.primary_title(fault.message.as_str()).elements(none);
+        let mut group = level.primary_title(fault.message.as_str()).elements(none);
         for (n, file) in files.iter().enumerate() {
             if let Some(text) = self.0.get(*file).filter(|_| !files[..n].contains(file)) {
                 group = group.element(self.snippet(text, *file, fault));

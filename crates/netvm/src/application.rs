@@ -23,6 +23,7 @@
 //! ```
 
 mod cores;
+mod embedded;
 mod explain;
 pub(crate) mod feed;
 mod foreign;
@@ -35,8 +36,11 @@ mod scratch;
 mod watched;
 
 pub use cores::{Cores, Placement, Stage};
+pub use embedded::{Embedded, Silent};
 pub use explain::{Account, Way};
+pub(crate) use foreign::Made;
 pub use library::Library;
+pub use runtime::graph::native::embedded::Lent;
 pub use runtime::graph::{Described, DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, native};
 pub use watched::Tell;
 
@@ -75,6 +79,7 @@ pub struct Application {
     flat: click::Graph,
     application: app::Application,
     facts: Facts,
+    planes: Option<graph::Planes>,
 }
 
 impl Application {
@@ -90,7 +95,7 @@ impl Application {
         flat.elements.iter_mut().for_each(|element| calling(element, told));
         let library = Library::of(&reading.elements);
         let (application, facts) = click::application::application(&flat, &library, &sources).map_err(Error::Configuration)?;
-        Ok(Self { name: name.to_owned(), sources, flat, application, facts })
+        Ok(Self { name: name.to_owned(), sources, flat, application, facts, planes: library.planes() })
     }
 
     /// The configuration without shorthand.
@@ -143,10 +148,15 @@ impl Application {
     /// # Errors
     /// Elements that cannot be made, drawn where they are declared.
     pub fn start(&self, engine: &EngineInfo, engines: engines::Settings, settings: Settings, host: Box<dyn Host>) -> Result<Graph, Error> {
-        let settings = Settings { text: self.flat.to_string(), requirements: self.facts.requirements.clone(), ..settings };
+        let settings = self.own_settings(settings);
         let mut graph = make(&self.application, engine, engines, settings, host).map_err(|faults| self.drawn(faults))?;
         link(&self.application, &mut graph, engine, engines)?;
         Ok(graph)
+    }
+
+    /// The settings, with what this configuration adds to them.
+    fn own_settings(&self, settings: Settings) -> Settings {
+        Settings { text: self.flat.to_string(), requirements: self.facts.requirements.clone(), planes: self.planes.clone(), ..settings }
     }
 
     /// The devices that elements of these classes name, each once.
@@ -164,6 +174,15 @@ impl Application {
     pub fn xdp(&self, interfaces: &BTreeMap<String, u32>, world: targets::XdpWorld) -> Result<targets::XdpApplication, Error> {
         self.check()?;
         targets::make_xdp(&self.application, interfaces, world).map_err(|faults| self.drawn(faults))
+    }
+
+    /// The configuration as files for a target.
+    ///
+    /// # Errors
+    /// What has no counterpart there, drawn where it is declared.
+    pub fn build(&self, target: &targets::Target, options: &targets::Options) -> Result<Vec<targets::File>, Error> {
+        self.check()?;
+        (target.configuration)(&self.application, options, &|faults| self.drawn(faults))
     }
 
     fn drawn(&self, faults: Vec<Fault>) -> Error {

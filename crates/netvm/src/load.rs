@@ -45,6 +45,20 @@ pub fn program(path: &Path) -> Result<Verified, Error> {
     verify(module(path)?, &path.display().to_string())
 }
 
+/// The most bytes of a text that a configuration names.
+const LONGEST: u64 = 16 << 20;
+
+/// The text of a file that a configuration names: no device, no pipe, and no more than 16 MiB, whatever it names.
+pub(crate) fn text(path: &Path) -> std::io::Result<String> {
+    let refused = |why: &str| Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, why));
+    let about = std::fs::metadata(path)?;
+    match about.len() {
+        _ if !about.is_file() => refused("it is no regular file"),
+        LONGEST.. => refused("it is longer than 16 MiB"),
+        _ => std::fs::read_to_string(path),
+    }
+}
+
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     use std::io::Read;
     // One byte more than any form of a program may have: the loader says that it is too long.

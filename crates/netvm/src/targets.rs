@@ -4,15 +4,25 @@
 //! [`ALL`]: this gives `netvm build`, `netvm targets` and the tests that go over all targets.
 
 mod cores;
+mod freestanding;
+mod opencl;
+mod walk;
 mod xdp;
 
 use crate::Error;
 use netil::Verified;
+use netil::app::Application;
+use runtime::graph::Fault;
+use std::collections::BTreeMap;
 
 pub use compiler::backends::ebpf::Program as XdpProgram;
 pub use compiler::backends::ebpf::World as XdpWorld;
+pub(crate) use walk::device as device_of;
+pub(crate) use xdp::make as make_xdp;
 pub use xdp::{Action, XdpApplication, XdpLoaded, compile as xdp, load as load_xdp};
-pub(crate) use xdp::{device as device_of, make as make_xdp};
+
+/// Makes an error of faults, that shows where they are in the configuration.
+pub(crate) type Drawn<'a> = &'a dyn Fn(Vec<Fault>) -> Error;
 
 /// A kind of machine that programs are built for.
 pub struct Target {
@@ -28,6 +38,8 @@ pub struct Target {
     pub refuses: &'static [&'static str],
     /// Builds.
     pub build: fn(&Verified, &Options) -> Result<Vec<File>, Error>,
+    /// Builds a configuration.
+    pub(crate) configuration: fn(&Application, &Options, Drawn<'_>) -> Result<Vec<File>, Error>,
 }
 
 /// What is built.
@@ -52,10 +64,12 @@ pub struct Options {
     pub accept: Option<Action>,
     /// What is done with packets that are rejected or dropped, or whose handler traps.
     pub reject: Option<Action>,
+    /// The interfaces of a configuration's devices, by their indices.
+    pub interfaces: BTreeMap<String, u32>,
 }
 
 /// All of them.
-pub const ALL: &[Target] = &[xdp::TARGET, cores::AARCH64, cores::RISCV64, cores::X86_64, cores::OCTEON];
+pub const ALL: &[Target] = &[xdp::TARGET, cores::AARCH64, cores::RISCV64, cores::X86_64, cores::OCTEON, opencl::TARGET];
 
 /// The target with that name.
 pub fn find(name: &str) -> Option<&'static Target> {

@@ -168,3 +168,43 @@ fn a_packet_is_followed() {
     assert_eq!(passes[0].packet, "7");
     assert_eq!(passes.last().map(|p| p.end.as_str()), Some("sent by port 3, 34 bytes"));
 }
+
+/// Entries that a file with a higher priority, or the program, takes all packets from.
+#[test]
+fn entries_that_never_match_are_told() {
+    let program = "#include <v1model.p4>
+header h_t { bit<16> a; bit<8> b; } struct H { h_t h; } struct M {}
+parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) { state start { p.extract(h.h); transition accept; } }
+control N(inout H h, inout M m) { apply {} }
+control I(inout H h, inout M m, inout standard_metadata_t s) {
+    action to(bit<9> port) { s.egress_spec = port; }
+    table t { key = { h.h.a: ternary; h.h.b: range; } actions = { to; } entries = { priority = 900: (0xff00 &&& 0xff00, _): to(1); } largest_priority_wins = true; default_action = to(0); }
+    table u { key = { h.h.a: lpm; } actions = { to; } default_action = to(0); }
+    apply { t.apply(); u.apply(); }
+}
+control E(inout H h, inout M m, inout standard_metadata_t s) { apply {} }
+control D(packet_out p, in H h) { apply { p.emit(h); } }
+V1Switch(P(), N(), I(), E(), N(), D()) main;";
+    let path = std::env::temp_dir().join(format!("netvm-p4-shadowed-{}.p4", std::process::id()));
+    std::fs::write(&path, program).unwrap();
+    let pipeline = p4::load(&path, &[], &[]);
+    std::fs::remove_file(path).unwrap();
+    let pipeline = pipeline.unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let told = |entries: &str| -> Result<Vec<(u32, u32, String)>, String> {
+        let mut switch = Switch::start(pipeline.clone(), &engines::ALL[0], Settings::default()).unwrap();
+        let warnings = p4::shadowed::check(&mut switch, "e.txt", entries)?;
+        assert!(warnings.list().all(|(file, ..)| file == "e.txt"));
+        Ok(warnings.list().map(|(_, line, column, message)| (line, column, message.to_owned())).collect())
+    };
+    let never = |line: u32, column: u32| (line, column, "this entry of I.t never matches".to_owned());
+    let add = |priority: u32, a: &str, b: &str| format!("add t {priority} h.h.a:{a} h.h.b:{b} to(port:1)\n");
+    assert_eq!(told(&(add(5, "0x0***", "1->9") + &add(4, "0x00**", "3->9"))), Ok(vec![never(2, 1)]));
+    assert_eq!(told(&(add(4, "0x0***", "1->9") + &add(5, "0x00**", "3->9"))), Ok(vec![]), "the lower priority is wider");
+    assert_eq!(told(&(add(5, "0x0***", "1->9") + &add(4, "0x00**", "3->10"))), Ok(vec![]), "a part is left");
+    assert_eq!(told(&(add(5, "0x0001", "7->7") + "\n  # nothing\n  " + &add(4, "0x0001", "7->7"))), Ok(vec![never(4, 3)]));
+    assert_eq!(told(&add(800, "0xff01", "1->2")), Ok(vec![never(1, 1)]), "the program's entry goes first");
+    assert_eq!(told("add u h.h.a:0x0100/8 to(port:1)\nadd u h.h.a:0x0100/16 to(port:2)"), Ok(vec![]), "longer prefixes go first");
+    assert_eq!(told("add t 1 nothing:1 to(port:1)").unwrap_err().split(':').next(), Some("line 1"));
+    let many: String = (0..3000).map(|n| add(n + 1, &format!("{:#06x}", n % 0xff00), "0->255")).collect();
+    assert_eq!(told(&many), Ok(vec![]));
+}

@@ -14,6 +14,9 @@ impl Host for Quiet {
     fn write(&mut self, _: Stream, _: &[u8]) {}
 }
 
+/// Packets with their times, by egress port.
+type Sent = BTreeMap<u16, Vec<(u64, Vec<u8>)>>;
+
 /// Ports of arrival, and egress ports.
 const PORTS: u16 = 4;
 
@@ -110,8 +113,8 @@ fn write(path: &Path, packets: impl Iterator<Item = (u64, Vec<u8>)>) {
     writer.finish().unwrap();
 }
 
-/// What a graph with the program in it sends, by port.
-fn of_graph(dir: &Path, engine: &engines::EngineInfo, packets: &[(u16, u64, Vec<u8>)]) -> BTreeMap<u16, Vec<(u64, Vec<u8>)>> {
+/// What a graph with the program in it sends, by port, and what a command tells at the end; commands are run before the first packet.
+fn of_graph(dir: &Path, engine: &engines::EngineInfo, packets: &[(u16, u64, Vec<u8>)], commands: [&str; 2]) -> (Sent, String) {
     let (program, entries) = (dir.join("p.p4"), dir.join("e.txt"));
     let mut text = format!("p :: P4({}, ENTRIES {});\n", program.display(), entries.display());
     for port in 0..PORTS {
@@ -121,9 +124,11 @@ fn of_graph(dir: &Path, engine: &engines::EngineInfo, packets: &[(u16, u64, Vec<
     }
     let application = Application::read("p4.click", &text, &Default::default()).unwrap_or_else(|error| panic!("{}", error.render(false)));
     let mut graph = application.start(engine, Default::default(), Settings::default(), Box::new(Quiet)).unwrap();
+    graph.write("p.command", commands[0], None).unwrap();
     graph.start();
     while graph.turn() {}
     assert_eq!(graph.finish(), []);
+    let told = graph.read("p.command", commands[1], None).unwrap();
     let read = |port: u16| {
         let mut capture = netvm::io::Capture::open(dir.join(format!("out{port}.pcap"))).unwrap();
         let mut all = Vec::new();
@@ -132,21 +137,23 @@ fn of_graph(dir: &Path, engine: &engines::EngineInfo, packets: &[(u16, u64, Vec<
         }
         (port, all)
     };
-    (0..PORTS).map(read).collect()
+    ((0..PORTS).map(read).collect(), told)
 }
 
-/// What the switch sends.
-fn of_switch(dir: &Path, packets: &[(u16, u64, Vec<u8>)]) -> BTreeMap<u16, Vec<(u64, Vec<u8>)>> {
+/// What the switch sends and tells.
+fn of_switch(dir: &Path, packets: &[(u16, u64, Vec<u8>)], commands: [&str; 2]) -> (Sent, String) {
     let pipeline = p4::load(&dir.join("p.p4"), &[], &[]).unwrap_or_else(|error| panic!("{}", error.render(false)));
     let mut switch = Switch::start(pipeline, &engines::ALL[0], Default::default()).unwrap();
     stf::configure(&mut switch, &std::fs::read_to_string(dir.join("e.txt")).unwrap()).unwrap();
-    let mut sent: BTreeMap<u16, Vec<_>> = (0..PORTS).map(|port| (port, Vec::new())).collect();
+    stf::configure(&mut switch, commands[0]).unwrap();
+    let mut sent: Sent = (0..PORTS).map(|port| (port, Vec::new())).collect();
     for (port, time, bytes) in packets {
         for out in switch.receive(u32::from(*port), bytes, *time) {
             sent.entry(out.port as u16).or_default().push((*time, out.bytes));
         }
     }
-    sent
+    let told = stf::configure(&mut switch, commands[1]).unwrap();
+    (sent, told.into_iter().map(|line| line + "\n").collect())
 }
 
 #[test]
@@ -155,11 +162,34 @@ fn an_element_does_what_the_switch_does() {
     std::fs::write(dir.join("p.p4"), PROGRAM).unwrap();
     std::fs::write(dir.join("e.txt"), ENTRIES).unwrap();
     let packets = packets(3000);
-    let wanted = of_switch(&dir, &packets);
-    assert!(wanted.values().all(|sent| sent.len() > 100), "{:?}", wanted.values().map(Vec::len).collect::<Vec<_>>());
-    for engine in engines::ALL.iter().chain([&engines::AUTO]) {
-        assert!(of_graph(&dir, engine, &packets) == wanted, "{}", engine.name);
+    let later = "add marks h.a.high:5 s.ingress_port:2 drop()\nmc_node_update 1 3 2\ntable_delete macs 1\nregister_write last 6 1\nsetdefault kinds to(port:3)";
+    for before in ["", later] {
+        let commands = [before, "register_read last\ncounter_read counts 3"];
+        let wanted = of_switch(&dir, &packets, commands);
+        let counts: Vec<usize> = wanted.0.values().map(Vec::len).collect();
+        assert!(counts.iter().all(|sent| *sent > 100), "{counts:?}");
+        for engine in engines::ALL.iter().chain([&engines::AUTO]) {
+            assert!(of_graph(&dir, engine, &packets, commands) == wanted, "{} {before}", engine.name);
+        }
     }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn tables_and_mistakes_of_a_control_plane_are_told() {
+    let dir = dir("plane");
+    std::fs::write(dir.join("p.p4"), PROGRAM).unwrap();
+    let text = format!("Idle -> p :: P4({}) -> Discard; Idle -> q :: Counter -> Discard;", dir.join("p.p4").display());
+    let application = Application::read("p4.click", &text, &Default::default()).unwrap();
+    let mut graph = application.start(&engines::ALL[0], Default::default(), Settings::default(), Box::new(Quiet)).unwrap();
+    graph.write("p.command", "add macs h.b.mac:0x000000000000/1 to(port:3)\nadd macs h.b.mac:0xff0000000000/8 NoAction()", None).unwrap();
+    let tables = graph.read("p.tables", "", None).unwrap();
+    assert!(tables.contains("I.macs\t2\th.b.mac:lpm\tI.to NoAction\n") && tables.lines().count() == 3, "{tables}");
+    let unknown = graph.read("p.nothing", "", None).unwrap_err();
+    assert!(unknown.starts_with("no handler named 'p.nothing'; there are tables, command, "), "{unknown}");
+    assert!(graph.write("p.command", "add nothing x:1 to(port:1)", None).unwrap_err().starts_with("line 1: there is no table `nothing`"));
+    assert!(graph.write("p.command", "mirroring_add 5 2", None).unwrap_err().contains("mirroring sessions"));
+    assert!(graph.write("q.command", "x", None).is_err() && graph.write("p.tables", "x", None).is_err());
     std::fs::remove_dir_all(dir).unwrap();
 }
 
@@ -193,6 +223,8 @@ fn what_an_element_cannot_do_is_refused_with_the_place() {
     assert!(element().contains("p.p4"), "{}", element());
     assert!(refusal("P4(/nonexistent.p4)").contains("/nonexistent.p4: No such file"));
     assert!(refusal("P4").contains("the file with the program is missing"));
+    assert!(refusal("P4(/dev/zero)").contains("/dev/zero: it is no regular file"));
+    assert!(refusal(&format!("P4({}, ENTRIES /dev/zero)", program.display())).contains("p.p4"), "the program is read first");
     std::fs::remove_dir_all(dir).unwrap();
 }
 
@@ -209,5 +241,6 @@ fn netil_programs_are_elements() {
     assert!(element(&program.replace("push_output out", "push_output out\n  push_output more"), "").contains("2 outputs"));
     assert!(element("nonsense", "").contains("a.netil"));
     assert!(refusal("NetIL(a, b)").contains("one argument"));
+    assert!(refusal("NetIL(/dev/zero)").contains("no regular one"));
     std::fs::remove_dir_all(dir).unwrap();
 }

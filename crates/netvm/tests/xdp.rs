@@ -4,32 +4,17 @@
 //! fail with `NETVM_BPF=required`.
 #![cfg(target_os = "linux")]
 
+#[path = "xdp/play.rs"]
+mod play;
+
 use netvm::application::{Application, Reading};
 use netvm::engines;
 use netvm::io::bpf;
 use netvm::scripts::scenarios::run::{self, Job};
 use netvm::scripts::scenarios::{self, Config, Scenario};
-use netvm::targets::{XdpApplication, XdpLoaded, XdpWorld};
+use play::{Played, by_device, made, permitted, play};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-/// XDP's actions.
-const PASS: u32 = 2;
-const REDIRECT: u32 = 4;
-
-/// Whether this process may load programs at all.
-fn permitted() -> bool {
-    let exit = [[0xb7, 0, 0, 0, 0, 0, 0, 0], [0x95, 0, 0, 0, 0, 0, 0, 0]];
-    match bpf::Program::load(&exit, &[], &[]) {
-        Ok(_) => true,
-        Err(error) => {
-            let required = std::env::var_os("NETVM_BPF").is_some_and(|how| how == "required");
-            assert!(!required, "programs of XDP are tested by the kernel, which refuses: {error}");
-            println!("skipped: the system call bpf is not permitted: {error}");
-            false
-        }
-    }
-}
 
 fn apps() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps").canonicalize().unwrap()
@@ -37,12 +22,6 @@ fn apps() -> PathBuf {
 
 fn read(name: &str, text: &str, reading: &Reading) -> Application {
     Application::read(name, text, reading).unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// The devices get interfaces that there are not: programs are tried, and never attached.
-fn made(application: &Application, devices: &[&str]) -> Result<XdpApplication, String> {
-    let interfaces = devices.iter().zip(1000..).map(|(device, index)| ((*device).to_owned(), index)).collect();
-    application.xdp(&interfaces, XdpWorld::Map).map_err(|error| error.to_string())
 }
 
 /// A mixed trace, by devices in turn.
@@ -105,41 +84,6 @@ fn the_forward_path_of_the_router() {
     alike(&Config::File(apps().join("router/forward.click")), inputs, &["in", "eth0", "eth1", "eth2", "eth3"]);
 }
 
-/// What leaves and what is dropped, as a scenario says it.
-struct Played {
-    outputs: BTreeMap<String, Vec<Vec<u8>>>,
-    drops: BTreeMap<(String, String), u64>,
-}
-
-/// Lets packets come one after the other.
-fn play(inputs: &BTreeMap<String, run::Packets>, loaded: &XdpLoaded, devices: &[&str]) -> Played {
-    let mut arrivals: Vec<(u64, &str, &[u8])> = Vec::new();
-    for (device, packets) in inputs {
-        arrivals.extend(packets.iter().map(|(time, bytes)| (*time, device.as_str(), bytes.as_slice())));
-    }
-    arrivals.sort_by_key(|(time, ..)| *time);
-    let mut outputs: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
-    let mut before: BTreeMap<String, u64> = BTreeMap::new();
-    for (time, device, packet) in arrivals {
-        let interface = 1000 + devices.iter().position(|d| *d == device).unwrap() as u32;
-        loaded.set_world(time, interface).unwrap();
-        let tried = loaded.program.test(packet, 1).unwrap_or_else(|error| panic!("{error}: {packet:02x?}"));
-        let stats = loaded.stats().unwrap();
-        let arrived = stats.nodes.iter().filter(|(_, class, _)| class == "ToDevice");
-        for (name, _, node) in arrived {
-            let known = before.entry(name.clone()).or_default();
-            if node.packets > *known {
-                *known = node.packets;
-                assert_eq!(tried.action, REDIRECT, "{name}");
-                outputs.entry(name.clone()).or_default().push(tried.packet.clone());
-            }
-        }
-        assert_ne!(tried.action, PASS);
-    }
-    let drops = scenarios::drops_of(&loaded.stats().unwrap());
-    Played { outputs, drops }
-}
-
 /// The scenarios of an application hold.
 fn hold(name: &str, config: &str, devices: &[&str]) {
     if !permitted() {
@@ -167,16 +111,6 @@ fn hold(name: &str, config: &str, devices: &[&str]) {
         }
     }
     assert!(played_some > 0);
-}
-
-/// What left, by device.
-fn by_device(application: &Application, played: &Played) -> BTreeMap<String, Vec<Vec<u8>>> {
-    let mut outputs: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
-    for element in application.flat().elements.iter().filter(|element| element.class == "ToDevice") {
-        let packets = played.outputs.get(&element.name).cloned().unwrap_or_default();
-        outputs.entry(element.arguments[0].trim().to_owned()).or_default().extend(packets);
-    }
-    outputs
 }
 
 fn judge(scenario: &Scenario, application: &Application, played: &Played) {

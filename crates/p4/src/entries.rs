@@ -7,6 +7,9 @@ use netil::module::Entry;
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
 
+/// The priority of what goes first where the lowest wins, as in BMv2: others are so much less. In tables the highest wins.
+pub const LOWEST_WINS: u32 = 1 << 31;
+
 /// The most entries of the module that one entry may become.
 const MAX_EXPANSION: usize = 1 << 16;
 

@@ -9,21 +9,25 @@
 //! - [`marks`]: what a program tells that is compiled for tracing
 //! - [`mod@p4info`]: what controllers that speak P4Runtime need to know
 //! - [`crc`]: checks whose parameters may change
+//! - [`chart`]: parsers and controls as graphs
 //!
 //! Source: P4-16 language specification 1.2.5; for v1model the documentation of BMv2's simple_switch; Portable Switch Architecture 1.2.
 #![forbid(unsafe_code)]
 mod ast;
+pub mod chart;
 mod check;
 pub mod crc;
 pub mod entries;
 mod hir;
 mod lexer;
+mod lint;
 mod lower;
 pub mod marks;
 pub mod p4info;
 mod parser;
 pub mod pipeline;
 mod preprocess;
+mod uses;
 
 use frontends::diagnostics::{Diagnostic, Sources};
 use std::path::{Path, PathBuf};
@@ -96,17 +100,51 @@ fn front(name: &Path, text: &str, reading: Reading<'_>) -> Result<(hir::Program,
     if faults.is_empty() { Ok((program, sources)) } else { Err(Refused { sources, faults }) }
 }
 
-/// Checks a program of any architecture; one whose architecture is supported is compiled.
+/// What a program says and cannot mean: its texts, and where.
+#[derive(Clone, Debug, Default)]
+pub struct Warnings {
+    sources: Sources,
+    all: Vec<Diagnostic>,
+}
+
+impl Warnings {
+    /// Warnings about another text, such as a file of entries.
+    #[must_use]
+    pub fn of(sources: Sources, all: Vec<Diagnostic>) -> Self {
+        Self { sources, all }
+    }
+
+    /// The warnings as rustc draws them.
+    #[must_use]
+    pub fn render(&self, color: bool) -> String {
+        self.sources.render_warnings(&self.all, color)
+    }
+
+    /// File, line, column and message of each.
+    pub fn list(&self) -> impl Iterator<Item = (&str, u32, u32, &str)> {
+        self.all.iter().map(|warning| {
+            let (file, line, column) = self.sources.place(warning.span.start);
+            (file, line, column, warning.message.as_str())
+        })
+    }
+}
+
+/// Checks a program of any architecture; one whose architecture is supported is compiled. What it says and cannot mean.
 ///
 /// # Errors
 /// All that is wrong with it.
-pub fn check(name: &Path, text: &str, reading: Reading<'_>) -> Result<Option<Pipeline>, Refused> {
+pub fn check(name: &Path, text: &str, reading: Reading<'_>) -> Result<(Option<Pipeline>, Warnings), Refused> {
     on_stack(|| {
         let (program, sources) = front(name, text, reading)?;
-        if lower::arch::of(&program).is_none() {
-            return Ok(None);
-        }
-        lower::lower(&program, &sources, false).map(Some).map_err(|fault| Refused { sources, faults: vec![*fault] })
+        let pipeline = match lower::arch::of(&program) {
+            None => None,
+            Some(_) => match lower::lower(&program, &sources, false) {
+                Ok(pipeline) => Some(pipeline),
+                Err(fault) => return Err(Refused { sources, faults: vec![*fault] }),
+            },
+        };
+        let all = lint::warnings(&program, &sources);
+        Ok((pipeline, Warnings { sources, all }))
     })
 }
 
@@ -131,6 +169,14 @@ pub fn compile_element(name: &Path, text: &str, reading: Reading<'_>, inputs: u3
         let (program, sources) = front(name, text, reading)?;
         lower::lower_element(&program, &sources, inputs, outputs).map_err(|fault| Refused { sources, faults: vec![*fault] })
     })
+}
+
+/// Parsers and controls of a program of any architecture as graphs.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn charts(name: &Path, text: &str, reading: Reading<'_>) -> Result<Vec<chart::Chart>, Refused> {
+    on_stack(|| front(name, text, reading).map(|(program, sources)| chart::charts(&program, &sources)))
 }
 
 /// What a controller needs to know of a program of any architecture.

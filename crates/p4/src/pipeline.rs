@@ -119,6 +119,21 @@ pub enum Match {
     Selector,
 }
 
+impl Match {
+    /// Its name in programs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Lpm => "lpm",
+            Self::Ternary => "ternary",
+            Self::Range => "range",
+            Self::Optional => "optional",
+            Self::Selector => "selector",
+        }
+    }
+}
+
 /// A key of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyMeta {

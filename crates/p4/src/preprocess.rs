@@ -28,6 +28,11 @@ fn built_in() -> impl Iterator<Item = (&'static str, &'static str)> {
     std::iter::once(CORE).chain(crate::lower::arch::ALL.into_iter().flat_map(|a| a.includes.iter().copied()))
 }
 
+/// Whether a file of that name is one that is built in.
+pub(crate) fn is_built_in(file: &str) -> bool {
+    built_in().any(|(name, _)| name == file)
+}
+
 #[derive(Clone)]
 struct Macro {
     params: Option<Vec<Name>>,

@@ -1,6 +1,6 @@
 //! Programs that were damaged are refused or compiled, and never a panic; what is compiled verifies.
 
-use netvm_p4::{Reading, compile};
+use netvm_p4::{Reading, charts, check};
 use std::path::Path;
 
 const PROGRAMS: [&str; 8] = [
@@ -17,10 +17,12 @@ const PROGRAMS: [&str; 8] = [
 /// True if the program was compiled.
 fn survives(text: &str) -> bool {
     let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false };
-    match compile(Path::new("t.p4"), text, reading) {
-        Ok(pipeline) => {
-            netil::verify(pipeline.module).unwrap();
-            true
+    match check(Path::new("t.p4"), text, reading) {
+        Ok((pipeline, warnings)) => {
+            let is_made = pipeline.map(|pipeline| netil::verify(pipeline.module).unwrap()).is_some();
+            assert_eq!(warnings.list().count() > 0, !warnings.render(false).is_empty());
+            assert!(charts(Path::new("t.p4"), text, reading).unwrap().iter().all(|c| c.arrows.iter().all(|a| a.to < c.boxes.len())));
+            is_made
         }
         Err(refused) => {
             assert!(!refused.first().is_empty() && refused.render(false).contains("error"));

@@ -5,12 +5,12 @@ use crate::failure::{Failure, Outcome};
 use crate::out::{self, Out};
 use netvm::io::LinkType;
 use netvm::netil::Verified;
-use netvm::targets::{Action, File, Options, Target, XdpWorld};
+use netvm::targets::{Action, File, Options, Target};
 use netvm::{Filter, engines, load};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Build a program, a filter or a Click configuration for a target: an eBPF object for XDP, or C for other processors
+/// Build a program, a filter or a Click configuration for a target: an eBPF object for XDP, C for other processors, or an OpenCL kernel
 ///
 /// `netvm targets` tells what each target admits.
 #[derive(clap::Args)]
@@ -21,6 +21,7 @@ Examples:
   netvm build switch.netil --target xdp --port up=redirect:3 --port down=tx
   netvm build firewall.click --target xdp --map inside=dev:eth0 --map outside=dev:eth1 -o out
   netvm build --filter 'tcp port 80' --target aarch64 -o out && make -C out   C and a cross compiler
+  netvm build router.click --target octeon -o out            a configuration in C
   ip link set dev eth0 xdp obj out/filter.o sec xdp          puts it before eth0; off takes it away")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -114,14 +115,14 @@ impl Source {
 impl Actions {
     /// As targets are told.
     pub(super) fn options(&self, name: String) -> Options {
-        Options { name, ports: self.port.clone(), accept: self.accept, reject: self.reject }
+        Options { name, ports: self.port.clone(), accept: self.accept, reject: self.reject, ..Options::default() }
     }
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let target = super::targets::find(&args.target)?;
     let files = match args.source.file.as_deref().filter(|file| configuration::is_one(file)) {
-        Some(file) => of_configuration(args, file)?,
+        Some(file) => of_configuration(args, target, file)?,
         None => of_program(args, target)?,
     };
     let folder = &args.output;
@@ -144,7 +145,7 @@ fn of_program(args: &Args, target: &Target) -> Outcome<Vec<File>> {
     Ok((target.build)(&program, &args.actions.options(args.source.name()))?)
 }
 
-fn of_configuration(args: &Args, file: &Path) -> Outcome<Vec<File>> {
+fn of_configuration(args: &Args, target: &Target, file: &Path) -> Outcome<Vec<File>> {
     let actions = &args.actions;
     if actions.accept.is_some() || actions.reject.is_some() || !actions.port.is_empty() {
         return Err(Failure::usage("--accept, --reject and --port are for programs: a configuration says where packets go"));
@@ -152,5 +153,6 @@ fn of_configuration(args: &Args, file: &Path) -> Outcome<Vec<File>> {
     let text = configuration::read(file)?;
     let reading = configuration::reading(Some(file), args.parameters.iter().cloned(), &args.elements)?;
     let application = configuration::application(&file.display().to_string(), &text, &reading)?;
-    Ok(application.xdp(&args.maps.iter().cloned().collect(), XdpWorld::Kernel)?.files(&args.source.name())?)
+    let options = Options { interfaces: args.maps.iter().cloned().collect(), ..actions.options(args.source.name()) };
+    Ok(application.build(target, &options)?)
 }

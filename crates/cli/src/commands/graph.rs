@@ -1,4 +1,4 @@
-//! `netvm graph`: a configuration as a picture.
+//! `netvm graph`: a configuration or a P4 program as a picture.
 
 use super::run::configuration::drive;
 use super::run::given::Given;
@@ -6,22 +6,25 @@ use crate::failure::{Failure, Outcome};
 use crate::out;
 use crate::signals::Signals;
 use netvm::application::{Application, Host, Settings, Stats, Stream};
-use netvm::drawing::Drawing;
+use netvm::drawing::{Drawing, charts};
 use netvm::engines;
 use std::path::{Path, PathBuf};
 
-/// Draw a Click configuration
+/// Draw a Click configuration or a P4 program
 ///
 /// Boxes are elements, lines are connections: solid where packets are pushed, dashed where they are pulled, and marked where they lead packets back. With -r or --map,
 /// the packets are run through it, and lines show how many took them, their share of all that arrived, and how many there were in a second of the packets' time. Nothing is written to captures then, and
 /// what elements print is not shown.
 ///
 /// In a picture that would be wider than a screen, compound elements are single boxes, and what is in them is drawn below.
+///
+/// Of a P4 program each parser is drawn with its states, and each control with its conditions, tables and statements, in the order in which packets go through them.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   netvm graph router.click -o router.svg
   netvm graph router.click -o busy.svg -r in.pcap
+  netvm graph switch.p4
   netvm graph router.click -o - --format dot | dot -Tpdf > router.pdf")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -38,6 +41,9 @@ pub(crate) struct Args {
     /// Draw what is in compound elements in its place, however wide the picture becomes
     #[arg(long)]
     expand: bool,
+
+    #[command(flatten)]
+    p4: super::p4::ReadingArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -56,6 +62,9 @@ impl Host for Silence {
 pub(crate) fn run(args: &Args) -> Outcome {
     let output = output(args)?;
     let format = args.format.map_or_else(|| format_of(&output), Ok)?;
+    if super::p4::is_program(&args.given.file) {
+        return program(args, &output, format);
+    }
     let (application, settings) = args.given.application()?;
     let drawing = Drawing::of(&application);
     let drawing = if args.expand { drawing.expanded() } else { drawing };
@@ -65,6 +74,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let text = if format == Format::Svg { drawing.svg() } else { drawing.dot() };
     out::write_file(Some(&output), text.as_bytes())
+}
+
+/// Draws a P4 program.
+fn program(args: &Args, output: &Path, format: Format) -> Outcome {
+    let only = [("--expand", args.expand), ("-r", args.given.read.is_some())];
+    let only = only.into_iter().find(|(_, given)| *given).map(|(what, _)| what).or(args.given.for_configurations());
+    if let Some(what) = only {
+        return Err(Failure::usage(format_args!("{what} is for configurations, and {} is a P4 program", args.given.file.display())));
+    }
+    let charts = args.p4.charts(&args.given.file)?;
+    let text = if format == Format::Svg { charts::svg(&charts) } else { charts::dot(&charts) };
+    out::write_file(Some(output), text.as_bytes())
 }
 
 fn output(args: &Args) -> Outcome<PathBuf> {

@@ -4,7 +4,7 @@ use super::shared::EngineArg;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use netvm::Settings;
-use netvm::p4::{Digest, Pipeline, Port, Switch, stf};
+use netvm::p4::{Digest, Pipeline, Port, Switch, shadowed, stf};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -47,10 +47,42 @@ impl ReadingArgs {
         Ok(netvm::p4::p4info(path, &self.folders, &self.defines())?)
     }
 
-    /// Checks a program.
-    pub(crate) fn check(&self, path: &Path) -> Outcome {
-        Ok(netvm::p4::check(path, &self.folders, &self.defines())?)
+    /// Parsers and controls of a program as graphs.
+    pub(crate) fn charts(&self, path: &Path) -> Outcome<Vec<netvm::p4::Chart>> {
+        Ok(netvm::p4::charts(path, &self.folders, &self.defines())?)
     }
+
+    /// Checks a program, and a file of entries for it: warnings are drawn on standard error, or told as JSON.
+    pub(crate) fn check(&self, path: &Path, entries: Option<&Path>, json: bool) -> Outcome {
+        let (pipeline, warnings) = netvm::p4::check(path, &self.folders, &self.defines())?;
+        let mut all = vec![warnings];
+        if let Some(entries) = entries {
+            let Some(pipeline) = pipeline else {
+                return Err(Failure::failed(format_args!("{}: the architecture of this program has no entries here", path.display())));
+            };
+            let mut switch = Switch::start(pipeline, &netvm::engines::ALL[0], Settings::default())?;
+            all.push(of_file(entries, |text| shadowed::check(&mut switch, &entries.display().to_string(), text))?);
+        }
+        if !json {
+            let drawn: String = all.iter().map(|warnings| warnings.render(failure::stderr_has_color())).collect();
+            if !drawn.is_empty() {
+                failure::eprint_lossy(drawn.trim_end_matches('\n'));
+            }
+            return Ok(());
+        }
+        let one = |(file, line, column, message): (&str, u32, u32, &str)| serde_json::json!({"file": file, "line": line, "column": column, "message": message});
+        let list: Vec<_> = all.iter().flat_map(|warnings| warnings.list().map(one).collect::<Vec<_>>()).collect();
+        let mut out = Out::new();
+        out.json(&serde_json::json!({"warnings": list}))?;
+        out.flush()
+    }
+}
+
+/// What is made of the text of a file; a fault is told with the file's name.
+fn of_file<T>(path: &Path, made: impl FnOnce(&str) -> Result<T, String>) -> Outcome<T> {
+    let wrong = |why: &dyn std::fmt::Display| Failure::failed(format_args!("{}: {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
+    made(&text).map_err(|why| wrong(&why))
 }
 
 /// True for a file that is a P4 program by its name.
@@ -66,9 +98,7 @@ pub(crate) fn start(pipeline: Pipeline, engine: &EngineArg, seed: u64) -> Outcom
 
 /// Runs a file of commands; what they tell.
 pub(crate) fn commands(switch: &mut Switch, path: &Path) -> Outcome<Vec<String>> {
-    let wrong = |why: &dyn std::fmt::Display| Failure::failed(format_args!("{}: {why}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
-    stf::configure(switch, &text).map_err(|why| wrong(&why))
+    of_file(path, |text| stf::configure(switch, text))
 }
 
 /// A digest as a line.

@@ -59,6 +59,42 @@ fn a_packet_is_traced_through_parser_tables_and_actions() {
     assert!(run_args(&["trace", &program]).bad(2).contains("say which packets"));
 }
 
+#[test]
+fn what_a_program_cannot_mean_is_a_warning() {
+    let dir = Dir::new("p4-check");
+    let text = std::fs::read_to_string(format!("{FOLDER}learn.p4")).unwrap();
+    assert_eq!(run_args(&["check", &format!("{FOLDER}learn.p4")]).good(), "");
+    let program = dir.write("idle.p4", text.replace("register<bit<32>>(4) sums;", "register<bit<32>>(4) sums; action idle() {}"));
+    let told = run_args(&["check", &program]);
+    assert_eq!((told.status, told.out.as_str()), (0, ""));
+    for wanted in ["warning: the action `idle` is never used", "idle.p4:20:39", "^^^^", "no table has it, and nothing calls it"] {
+        assert!(told.err.contains(wanted), "{wanted}: {}", told.err);
+    }
+    let json = run_args(&["check", &program, "--json"]).good();
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let expected = serde_json::json!([{"file": program, "line": 20, "column": 39, "message": "the action `idle` is never used"}]);
+    assert_eq!(json["warnings"], expected);
+    let entries = dir.write("entries.txt", "add known src:00:00:00:00:00:02 NoAction()\nadd unknown src:1 NoAction()\n");
+    assert!(run_args(&["check", &program, "--entries", &entries]).bad(1).contains("line 2: there is no table `unknown`"));
+    assert!(run_args(&["check", "x.click", "--entries", &entries]).bad(2).contains("--entries is for a P4 program"));
+}
+
+#[test]
+fn a_program_for_psa_runs() {
+    let dir = Dir::new("p4-psa");
+    let mut packet = vec![0; 13];
+    packet[0] = 1;
+    let capture = dir.capture("in.pcap", LinkType::EN10MB, &[(Timestamp::from_nanos(1, 0), packet)]);
+    let (program, input, out) = (format!("{FOLDER}psa_paths.p4"), format!("4294967293={capture}"), format!("2={}", dir.file("out.pcap")));
+    let run = run_args(&["run", &program, "--in", &input, "--out", &out, "--json"]).good();
+    assert_eq!(run, "{\"dropped\":0,\"packets\":1,\"sent\":{\"2\":1}}\n");
+    let traced = run_args(&["trace", &program, "--in", &input, "--packet", "1"]).good();
+    for wanted in ["state first", "action send_to_port(", "to port 2", "state other", "sent by port 2, 13 bytes"] {
+        assert!(traced.contains(wanted), "{wanted}: {traced}");
+    }
+    assert!(run_args(&["run", &program, "--in", &format!("4294967295={capture}")]).bad(2).contains("ports are 0 to 4294967294"));
+}
+
 /// The packets of a capture that is written.
 fn packets(path: &str) -> Vec<Vec<u8>> {
     let mut capture = netvm::io::Capture::open(path).expect("the capture");
@@ -74,7 +110,7 @@ fn a_program_between_devices_sends_what_it_sends_between_captures() {
     let dir = Dir::new("p4-map");
     let (first, second) = (dir.trace("a.pcap", 1, 500), dir.trace("b.pcap", 2, 700));
     let own: String = packets(&first)[7][..6].iter().map(|byte| format!("{byte:02x}")).collect();
-    let entries = dir.write("entries.txt", &format!("add own h.eth.dst:0x{own} drop()\n"));
+    let entries = dir.write("entries.txt", format!("add own h.eth.dst:0x{own} drop()\n"));
     let program = format!("{FOLDER}cross.p4");
     let base = ["run", &program, "--entries", &entries];
     let [a, b] = ["a", "b"].map(|name| dir.file(&format!("in-{name}.pcap")));
@@ -98,4 +134,23 @@ fn a_program_between_devices_sends_what_it_sends_between_captures() {
     assert!(refused(&["--map", "x=a.pcap"]).contains("ports are 0 to 510"));
     let learn = format!("{FOLDER}learn.p4");
     assert!(run_args(&["run", &learn, "--map", &ports[0]]).bad(1).contains("`digest` needs the switch around a program"));
+}
+
+#[test]
+fn a_program_is_drawn() {
+    let dir = Dir::new("p4-graph");
+    let program = format!("{FOLDER}forward.p4");
+    let (svg, dot) = (dir.file("a.svg"), dir.file("a.dot"));
+    run_args(&["graph", &program, "-o", &svg]).good();
+    let picture = std::fs::read_to_string(&svg).expect("the picture");
+    for wanted in ["<svg ", ">parser Read<", ">control In<", ">table routes<", ">accept<", ">0x800<", "extract"] {
+        assert!(picture.contains(wanted), "{wanted}: {picture}");
+    }
+    run_args(&["graph", &program, "-o", &dot]).good();
+    let text = std::fs::read_to_string(&dot).expect("the graph");
+    assert!(
+        text.starts_with("digraph program {") && text.contains("label=\"parser Read\"") && text.contains("[label=\"0x800\"]"),
+        "{text}"
+    );
+    assert!(run_args(&["graph", &program, "--expand", "-o", &svg]).bad(2).contains("--expand is for configurations"));
 }

@@ -4,3 +4,5 @@
 
 pub mod c;
 pub mod ebpf;
+pub mod graph;
+mod start;

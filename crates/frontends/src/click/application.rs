@@ -60,9 +60,9 @@ pub trait Classes {
     ///
     /// # Errors
     /// What is wrong with its arguments, or with the program.
-    fn program(&self, class: &str, arguments: &[String], inputs: u32, outputs: u32) -> Result<Module, Vec<String>> {
-        let _ = (arguments, inputs, outputs);
-        Err(vec![format!("there are no programs of the class {class} here")])
+    fn program(&self, element: &Element, inputs: u32, outputs: u32) -> Result<Module, Vec<String>> {
+        let _ = (inputs, outputs);
+        Err(vec![format!("there are no programs of the class {} here", element.class)])
     }
 
     /// The file of a class: its name and its text.
@@ -332,7 +332,7 @@ impl<'a> Maker<'a> {
 
     /// The module of an element that is a program in another language, unless it has faults.
     fn foreign(&mut self, element: &Element, [inputs, outputs]: [&Vec<processing::Kind>; 2]) -> Option<Compiled> {
-        let module = self.classes.program(&element.class, &element.arguments, inputs.len() as u32, outputs.len() as u32);
+        let module = self.classes.program(element, inputs.len() as u32, outputs.len() as u32);
         let module = module.map_err(|faults| faults.iter().for_each(|fault| self.fault(element, fault))).ok()?;
         self.check_tables(element, &module);
         let scopes = module.tables.iter().map(|_| Default::default()).collect();

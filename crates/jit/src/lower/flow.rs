@@ -422,8 +422,8 @@ impl Lower<'_> {
         if effects.traps {
             self.trap_of_call(result, site);
         }
-        // In a chain, work that needs an exchange buffer may leave the packet elsewhere.
-        if effects.geometry || !leaves_packet(helper) {
+        // A chain may have an exchange buffer do it, and the packet then lies elsewhere in its slot.
+        if helper.needs_packet() && !leaves_packet(helper) {
             self.reload_packet();
         }
         Ok(match ty {

@@ -4,10 +4,21 @@ use crate::frontends::click::processing::Shape;
 use crate::load;
 use crate::p4::element;
 use netil::Module;
+use runtime::graph::ControlPlane;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Makes a program of arguments and the numbers of inputs and outputs.
-type Make = fn(&[String], u32, u32) -> Result<Module, Vec<String>>;
+type Make = fn(&[String], u32, u32) -> Result<Made, Vec<String>>;
+
+/// Makes the control plane of an element for one graph.
+pub(crate) type MakePlane = Arc<dyn Fn() -> Option<Box<dyn ControlPlane>> + Send + Sync>;
+
+/// A program, and who knows the meaning of its state.
+pub(crate) struct Made {
+    pub module: Module,
+    pub plane: Option<MakePlane>,
+}
 
 /// A class.
 pub(super) struct Foreign {
@@ -29,8 +40,9 @@ pub(super) const ALL: [Foreign; 2] = [
         manual: "P4(FILE [, ENTRIES FILE] [, INCLUDE FOLDER] [, DEFINE NAME=VALUE]) -- runs a P4 program for v1model\n\n\
             Packets that come in by input k arrive at port k of the program, and leave by the output of their egress port; those for a port without output are\n\
             dropped. ENTRIES names a file of commands that fill tables, registers and multicast groups, as for `netvm run PROGRAM.p4 --entries`. Programs\n\
-            that clone, resubmit, recirculate or send digests run by `netvm run PROGRAM.p4` only.",
-        make: element::module,
+            that clone, resubmit, recirculate or send digests run by `netvm run PROGRAM.p4` only.\n\
+            Handlers: command rw: runs commands as those of ENTRIES, one on a line; read, it gives what they tell; tables r.",
+        make: element::make,
     },
     Foreign {
         name: "NetIL",
@@ -47,10 +59,14 @@ pub(super) fn find(name: &str) -> Option<&'static Foreign> {
     ALL.iter().find(|class| class.name == name)
 }
 
-fn netil_module(arguments: &[String], inputs: u32, outputs: u32) -> Result<Module, Vec<String>> {
+fn netil_module(arguments: &[String], inputs: u32, outputs: u32) -> Result<Made, Vec<String>> {
     let one = |why: String| vec![why];
     let [file] = arguments else { return Err(one("expected one argument, the file with the program".to_owned())) };
-    let module = load::module(Path::new(file.trim().trim_matches('"'))).map_err(|error| one(error.to_string()))?;
+    let path = Path::new(file.trim().trim_matches('"'));
+    if !path.is_file() {
+        return Err(one(format!("{}: there is no such file, or it is no regular one", path.display())));
+    }
+    let module = load::module(path).map_err(|error| one(error.to_string()))?;
     let is_input: Vec<bool> = module.ports.iter().map(|port| port.kind.is_input()).collect();
     let count = |wanted: bool| is_input.iter().filter(|is| **is == wanted).count() as u32;
     if is_input.windows(2).any(|two| !two[0] && two[1]) {
@@ -63,7 +79,7 @@ fn netil_module(arguments: &[String], inputs: u32, outputs: u32) -> Result<Modul
         return Err(one("its program has info memory of its own".to_owned()));
     }
     match (count(true), count(false)) {
-        has if has == (inputs, outputs) => Ok(module),
+        has if has == (inputs, outputs) => Ok(Made { module, plane: None }),
         (ins, outs) => Err(one(format!("its program has {ins} inputs and {outs} outputs, and {inputs} and {outputs} are connected"))),
     }
 }

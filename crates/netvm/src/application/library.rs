@@ -2,14 +2,17 @@
 
 use super::foreign;
 use crate::frontends::click::application::Classes;
+use crate::frontends::click::graph::Element;
 use crate::frontends::click::processing::Shape;
 use include_dir::{Dir, include_dir};
 use netil::Module;
 use netil::module::Entry;
-use runtime::graph::native;
+use runtime::graph::{Planes, native};
 use runtime::routes::{self, Route, Routes};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../elements");
 /// Classes of which there is no file, and which the runtime does not know: their elements are gone when the front end has read the names that they declare.
@@ -21,12 +24,14 @@ const LARGEST: u64 = 1 << 20;
 /// Element classes and headers by name.
 pub struct Library {
     folders: Vec<PathBuf>,
+    /// Control planes of elements that have been made, by their names.
+    planes: RefCell<BTreeMap<String, foreign::MakePlane>>,
 }
 
 impl Library {
     /// The built-in classes behind those of folders, in their order.
     pub fn of(folders: &[PathBuf]) -> Self {
-        Self { folders: folders.to_vec() }
+        Self { folders: folders.to_vec(), planes: RefCell::default() }
     }
 
     /// The source of a class, with its file's name.
@@ -73,6 +78,12 @@ impl Library {
         files
     }
 
+    /// The control planes of elements that have been made.
+    pub(super) fn planes(self) -> Option<Planes> {
+        let planes = self.planes.into_inner();
+        (!planes.is_empty()).then(|| Planes(Arc::new(move |name: &str| planes.get(name).and_then(|make| make()))))
+    }
+
     fn file(&self, name: &str) -> Option<(String, String)> {
         if name.contains("..") || name.starts_with('/') {
             return None;
@@ -94,9 +105,11 @@ impl Classes for Library {
         foreign::find(class).map(|class| class.shape)
     }
 
-    fn program(&self, class: &str, arguments: &[String], inputs: u32, outputs: u32) -> Result<Module, Vec<String>> {
-        let class = foreign::find(class).ok_or_else(|| vec![format!("there is no class {class}")])?;
-        (class.make)(arguments, inputs, outputs)
+    fn program(&self, element: &Element, inputs: u32, outputs: u32) -> Result<Module, Vec<String>> {
+        let class = foreign::find(&element.class).ok_or_else(|| vec![format!("there is no class {}", element.class)])?;
+        let foreign::Made { module, plane } = (class.make)(&element.arguments, inputs, outputs)?;
+        self.planes.borrow_mut().extend(plane.map(|plane| (element.name.clone(), plane)));
+        Ok(module)
     }
 
     fn annotations(&self, class: &str) -> &'static [(&'static str, u32)] {

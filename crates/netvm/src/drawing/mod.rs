@@ -4,6 +4,7 @@
 //! scripts) or for Graphviz. An SVG that would be wider than a screen has a box for each compound element, or for several that are alike, and
 //! below it a picture of what is in them (`fold`).
 
+pub mod charts;
 mod curve;
 mod dot;
 mod fold;

@@ -56,23 +56,32 @@ fn dark() -> String {
 
 pub(super) fn write(drawing: &Drawing) -> String {
     let fits = |panel: &Panel| panel.shapes.len() <= MANY && arranged(panel, GAPS[0]).size.0 <= SCREEN;
+    let labelled = |panel: Panel| {
+        let labels = panel.joins.iter().map(|join| drawing.label(join.packets)).collect();
+        (panel, labels)
+    };
+    let panels: Vec<_> = panels(drawing, &fits).into_iter().map(labelled).collect();
+    picture(&panels, &legend(drawing))
+}
+
+/// Panels one below the other, with the labels of their lines, and lines of text below.
+pub(super) fn picture(panels: &[(Panel, Vec<Vec<String>>)], legend: &[String]) -> String {
     let mut body = String::new();
     let (mut width, mut height) = (120.0f64, 0.0);
-    for panel in panels(drawing, &fits) {
+    for (panel, labels) in panels {
         if !panel.heading.is_empty() {
             let _ =
                 writeln!(body, "  <text {} x=\"10\" y=\"{:.1}\">{}</text>", paint("title"), height + LINE * 1.5, escaped(&panel.heading));
             height += LINE * 2.0;
         }
-        let (text, size) = drawn(drawing, &panel);
+        let (text, size) = drawn(panel, labels);
         let _ = write!(body, "  <g transform=\"translate(0 {height:.1})\">\n{text}  </g>\n");
         (width, height) = (width.max(size.0), height + size.1);
     }
-    let legend = legend(drawing);
     let width = width.max(legend.iter().map(|line| line.chars().count()).max().unwrap_or(0) as f64 * SMALL + 20.0).ceil();
     for line in legend {
         height += LINE;
-        let _ = writeln!(body, "  <text {} x=\"10\" y=\"{:.1}\">{}</text>", paint("small"), height - 4.0, escaped(&line));
+        let _ = writeln!(body, "  <text {} x=\"10\" y=\"{:.1}\">{}</text>", paint("small"), height - 4.0, escaped(line));
     }
     let height = (height + LINE * 0.5).ceil();
     format!(
@@ -90,12 +99,11 @@ fn arranged(panel: &Panel, gap: f64) -> Layout {
 }
 
 /// A panel's picture, and its size.
-fn drawn(drawing: &Drawing, panel: &Panel) -> (String, (f64, f64)) {
-    let labels: Vec<Vec<String>> = panel.joins.iter().map(|join| drawing.label(join.packets)).collect();
-    let Arranged { layout, lines, places } = labelled(panel, &labels);
+fn drawn(panel: &Panel, labels: &[Vec<String>]) -> (String, (f64, f64)) {
+    let Arranged { layout, lines, places } = labelled(panel, labels);
     let mut out = String::new();
     let mut size = layout.size;
-    for ((join, line), (route, label)) in panel.joins.iter().zip(&lines).zip(layout.routes.iter().zip(&labels)) {
+    for ((join, line), (route, label)) in panel.joins.iter().zip(&lines).zip(layout.routes.iter().zip(labels)) {
         out += &path(join, line, route, label);
     }
     for (shape, corner) in panel.shapes.iter().zip(&layout.corners) {

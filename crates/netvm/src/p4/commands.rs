@@ -9,9 +9,6 @@ use p4::entries::KeyMatch;
 use p4::pipeline::{ArrayKind, Match, TableMeta};
 use std::collections::BTreeMap;
 
-/// BMv2's priorities are best where they are lowest; here the highest wins.
-const LOWEST_WINS: u32 = 1 << 31;
-
 type Words<'a> = std::str::SplitWhitespace<'a>;
 type Told = Result<Vec<String>, String>;
 
@@ -164,10 +161,10 @@ fn matches_of(meta: &TableMeta, keys: &[&str], args: &mut Vec<&str>) -> Result<(
     });
     let values = values.collect::<Result<_, _>>()?;
     let priority = match meta.ternary {
-        true => number::<u32>(args.pop(), "priority")?.min(LOWEST_WINS),
+        true => number::<u32>(args.pop(), "priority")?.min(p4::entries::LOWEST_WINS),
         false => 0,
     };
-    Ok((values, LOWEST_WINS - priority))
+    Ok((values, p4::entries::LOWEST_WINS - priority))
 }
 
 fn all_ones(width: u32) -> super::BigInt {

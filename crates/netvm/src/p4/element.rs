@@ -4,15 +4,20 @@
 //! what a [`Switch`] has that ran the same commands.
 
 use super::{Pipeline, Reading, Switch, stf};
+use crate::application::Made;
 use crate::frontends::click::config::unquote;
-use crate::{Settings, engines};
+use crate::{Settings, engines, load};
 use netil::Module;
+use netil::exec::State;
 use netil::module::{Entry, Handler, Inst};
 use netil::table::Op;
 use p4::pipeline::GROUP_POSITIONS;
+use runtime::graph::ControlPlane;
+use runtime::graph::native::{Control, controls};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The most words of data memory that the control plane may leave other than 0.
 const MAX_WORDS: usize = 1 << 16;
@@ -94,20 +99,109 @@ struct Arguments {
 ///
 /// # Errors
 /// What is wrong with the arguments, the program or its entries.
-pub(crate) fn module(arguments: &[String], inputs: u32, outputs: u32) -> Result<Module, Vec<String>> {
+pub(crate) fn make(arguments: &[String], inputs: u32, outputs: u32) -> Result<Made, Vec<String>> {
     let arguments = parse(arguments)?;
     let one = |why: String| vec![why];
-    let text = |path: &Path| std::fs::read_to_string(path).map_err(|error| one(format!("{}: {error}", path.display())));
+    let text = |path: &Path| load::text(path).map_err(|error| one(format!("{}: {error}", path.display())));
     let program = text(&arguments.program)?;
-    let load = |path: &Path| std::fs::read_to_string(path).ok();
-    let reading = Reading { folders: &arguments.folders, defines: &arguments.defines, load: &load, marks: false };
+    let included = |path: &Path| load::text(path).ok();
+    let reading = Reading { folders: &arguments.folders, defines: &arguments.defines, load: &included, marks: false };
     let pipeline = p4::compile_element(&arguments.program, &program, reading, inputs, outputs).map_err(|refused| {
         let text = refused.render(false);
         one(format!("{}: {}", arguments.program.display(), text.trim_end()))
     })?;
-    let Some(path) = &arguments.entries else { return Ok(pipeline.module) };
-    let commands = text(path)?;
-    filled(pipeline, &commands).map_err(|why| one(format!("{}: {why}", path.display())))
+    let commands = arguments.entries.as_deref().map(&text).transpose()?.unwrap_or_default();
+    let place = arguments.entries.unwrap_or_default();
+    let plane = Plane::new(pipeline, &commands).map_err(|why| one(format!("{}: {why}", place.display())))?;
+    let module = plane.filled().map_err(|why| one(format!("{}: {why}", place.display())))?;
+    let pipeline = plane.switch.pipeline;
+    let plane = move || Plane::new(pipeline.clone(), &commands).ok().map(|plane| Box::new(plane) as Box<dyn ControlPlane>);
+    Ok(Made { module, plane: Some(Arc::new(plane)) })
+}
+
+/// The control plane of an element: a switch that has the element's state whenever it is asked something.
+struct Plane {
+    switch: Switch,
+    /// The members of multicast groups, as they are in the module's table.
+    members: Vec<Entry>,
+}
+
+impl Plane {
+    /// With what these commands enter.
+    fn new(pipeline: Pipeline, commands: &str) -> Result<Self, String> {
+        let switch = Switch::start(pipeline, &engines::ALL[0], Settings::default()).map_err(|error| error.to_string())?;
+        let mut plane = Self { switch, members: Vec::new() };
+        plane.run(commands)?;
+        Ok(plane)
+    }
+
+    /// Runs commands; what they tell.
+    fn run(&mut self, commands: &str) -> Result<Vec<String>, String> {
+        let told = stf::configure(&mut self.switch, commands);
+        let (members, groups) = (members(&self.switch)?, self.switch.pipeline.groups);
+        match groups.and_then(|groups| self.switch.state.tables.get_mut(groups as usize)) {
+            None if self.switch.replication.has_groups() => return Err("this program has no use for multicast groups".to_owned()),
+            Some(table) if members != self.members => {
+                for entry in &self.members {
+                    table.remove(&entry.key, &entry.mask, entry.priority, 0);
+                }
+                members.iter().try_for_each(|entry| table.add(entry, 0)).map_err(|full| format!("multicast groups: {full}"))?;
+                self.members = members;
+            }
+            _ => {}
+        }
+        if self.switch.replication.has_sessions() {
+            return Err("mirroring sessions need the switch around a program, and this one is an element of a graph".to_owned());
+        }
+        told
+    }
+
+    /// The module with what the switch's state has.
+    fn filled(&self) -> Result<Module, String> {
+        let mut module = self.switch.pipeline.module.clone();
+        for (own, table) in module.tables.iter_mut().zip(&self.switch.state.tables) {
+            own.entries = table.entries(0);
+        }
+        module.init = Some(image(&self.switch.state.data)?);
+        Ok(module)
+    }
+
+    /// Runs commands on a state.
+    fn with(&mut self, state: &mut State, commands: &str) -> Result<Vec<String>, String> {
+        std::mem::swap(&mut self.switch.state, state);
+        let told = self.run(commands);
+        std::mem::swap(&mut self.switch.state, state);
+        told
+    }
+
+    /// A line for each table: its name, its keys, how many entries it has.
+    fn tables(&self, state: &State) -> String {
+        let mut text = String::new();
+        for table in &self.switch.pipeline.tables {
+            let keys: Vec<String> = table.keys.iter().map(|key| format!("{}:{}", key.name, key.kind.name())).collect();
+            let entries = table.table.and_then(|n| state.tables.get(n as usize)).map_or(0, |table| table.len(0));
+            let actions: Vec<&str> = table.actions.iter().map(|action| action.name.as_str()).collect();
+            let _ = writeln!(text, "{}\t{entries}\t{}\t{}", table.name, keys.join(" "), actions.join(" "));
+        }
+        text
+    }
+}
+
+impl ControlPlane for Plane {
+    fn controls(&self) -> Vec<Control> {
+        controls(&["tables"], &[], &["command"])
+    }
+
+    fn read(&mut self, handler: &str, text: &str, state: &mut State) -> Result<String, String> {
+        match handler {
+            "tables" => Ok(self.tables(state)),
+            _ => self.with(state, text).map(|told| told.into_iter().map(|line| line + "\n").collect()),
+        }
+    }
+
+    fn write(&mut self, _: &str, text: &str, state: &mut State) -> Result<(), String> {
+        self.with(state, text).map(drop)
+    }
 }
 
 fn parse(arguments: &[String]) -> Result<Arguments, Vec<String>> {
@@ -130,26 +224,6 @@ fn parse(arguments: &[String]) -> Result<Arguments, Vec<String>> {
         faults.push("the file with the program is missing".to_owned());
     }
     if faults.is_empty() { Ok(read) } else { Err(faults) }
-}
-
-/// The module with what these commands enter.
-fn filled(pipeline: Pipeline, commands: &str) -> Result<Module, String> {
-    let mut module = pipeline.module.clone();
-    let mut switch = Switch::start(pipeline, &engines::ALL[0], Settings::default()).map_err(|error| error.to_string())?;
-    stf::configure(&mut switch, commands)?;
-    for (own, table) in module.tables.iter_mut().zip(&switch.state.tables) {
-        own.entries = table.entries(0);
-    }
-    match switch.pipeline.groups {
-        Some(groups) => module.tables[groups as usize].entries = members(&switch)?,
-        None if switch.replication.has_groups() => return Err("this program has no use for multicast groups".to_owned()),
-        None => {}
-    }
-    if switch.replication.has_sessions() {
-        return Err("mirroring sessions need the switch around a program, and this one is an element of a graph".to_owned());
-    }
-    module.init = Some(image(&switch.state.data)?);
-    Ok(module)
 }
 
 /// The members of all groups as entries.

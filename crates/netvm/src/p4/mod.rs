@@ -7,6 +7,7 @@ mod follow;
 mod meters;
 mod profiles;
 mod replication;
+pub mod shadowed;
 pub mod stf;
 mod switch;
 mod values;
@@ -14,11 +15,12 @@ mod values;
 pub use element::{Devices, Port};
 pub use follow::{Event, Pass};
 pub use meters::Rate;
+pub use p4::chart::Chart;
 pub use p4::crc::Parameters;
 pub use p4::entries::KeyMatch;
 pub use p4::marks::MarkKind;
 pub use p4::p4info::{Message as P4Info, text as p4info_text};
-pub use p4::{BigInt, Pipeline, Reading, Refused, Sign};
+pub use p4::{BigInt, Pipeline, Reading, Refused, Sign, Warnings};
 pub use profiles::Indirect;
 pub use switch::{Digest, Sent, Switch};
 
@@ -47,18 +49,30 @@ pub fn load_traced(path: &Path, folders: &[PathBuf], defines: &[(String, String)
     p4::compile(path, &text, Reading { folders, defines, load: &read, marks: true }).map_err(Error::P4)
 }
 
-/// Checks a program of any architecture; of one for v1model that what is made of it can run.
+/// Checks a program of any architecture. What is made of it, if its architecture is one that can run; and what it says and cannot mean.
 ///
 /// # Errors
 /// The file cannot be read, or the program is refused.
-pub fn check(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> Result<(), Error> {
+pub fn check(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> Result<(Option<Pipeline>, Warnings), Error> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
     let read = |path: &Path| std::fs::read_to_string(path).ok();
-    match p4::check(path, &text, Reading { folders, defines, load: &read, marks: false }).map_err(Error::P4)? {
-        Some(pipeline) => crate::load::verify(pipeline.module, "the compiled program").map(drop),
-        None => Ok(()),
+    let (pipeline, warnings) = p4::check(path, &text, Reading { folders, defines, load: &read, marks: false }).map_err(Error::P4)?;
+    if let Some(pipeline) = &pipeline {
+        crate::load::verify(pipeline.module.clone(), "the compiled program")?;
     }
+    Ok((pipeline, warnings))
+}
+
+/// Parsers and controls of a program of any architecture as graphs, for [`crate::drawing::charts`].
+///
+/// # Errors
+/// The file cannot be read, or the program is refused.
+pub fn charts(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> Result<Vec<Chart>, Error> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
+    let read = |path: &Path| std::fs::read_to_string(path).ok();
+    p4::charts(path, &text, Reading { folders, defines, load: &read, marks: false }).map_err(Error::P4)
 }
 
 /// What a controller that speaks P4Runtime needs to know of a program of any architecture.

@@ -64,16 +64,23 @@ pub fn run(switch: &mut Switch, text: &str) -> Report {
 /// # Errors
 /// The first line that makes no sense, or is about packets.
 pub fn configure(switch: &mut Switch, text: &str) -> Result<Vec<String>, String> {
-    let mut run = Run { switch, report: Report::default(), ports: BTreeMap::new(), time_ns: 0, handles: BTreeMap::new() };
+    let mut told = Vec::new();
     for (n, line) in text.lines().enumerate() {
-        let line = line.split('#').next().unwrap_or("").trim();
-        let about_packets = ["packet", "expect", "no_packet", "check_counter"].iter().any(|w| line.to_ascii_lowercase().starts_with(w));
-        if about_packets {
-            return Err(format!("line {}: this is for tests only", n + 1));
-        }
-        if !line.is_empty() {
-            run.line(line, n + 1).map_err(|why| format!("line {}: {why}", n + 1))?;
-        }
+        told.extend(command(switch, line).map_err(|why| format!("line {}: {why}", n + 1))?);
+    }
+    Ok(told)
+}
+
+/// One line of such a file.
+pub(super) fn command(switch: &mut Switch, line: &str) -> Result<Vec<String>, String> {
+    let line = line.split('#').next().unwrap_or("").trim();
+    let about_packets = ["packet", "expect", "no_packet", "check_counter"].iter().any(|w| line.to_ascii_lowercase().starts_with(w));
+    if about_packets {
+        return Err("this is for tests only".to_owned());
+    }
+    let mut run = Run { switch, report: Report::default(), ports: BTreeMap::new(), time_ns: 0, handles: BTreeMap::new() };
+    if !line.is_empty() {
+        run.line(line, 0)?;
     }
     Ok(run.report.told)
 }

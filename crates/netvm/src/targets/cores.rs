@@ -1,12 +1,14 @@
-//! Processors without an operating system: C that needs no library, with a Makefile for the cross compiler and a program that tries it on a pcap file, under
-//! QEMU's user emulation. A new processor is a line in [`CORES`] and one in [`super::ALL`].
+//! Processors without an operating system: C that needs no library, with a Makefile for the cross
+//! compiler and a program that tries it on pcap files, under QEMU's user emulation. Configurations
+//! are one program; devices are its inputs and outputs. A new processor is a line in [`CORES`] and
+//! one in [`super::ALL`].
 
-use super::{File, Options, Target};
+use super::freestanding::{input, of_configuration, of_program};
+use super::{Drawn, File, Options, Target};
 use crate::Error;
-use compiler::backends::c::freestanding;
-use compiler::passes;
+use compiler::backends::c::freestanding::{HEADER, Language, Text};
 use netil::Verified;
-use netil::module::{HandlerKind, PortKind};
+use netil::app::Application;
 use std::fmt::Write as _;
 
 /// A processor, and what makes code for it.
@@ -14,7 +16,8 @@ struct Core {
     name: &'static str,
     compiler: &'static str,
     flags: &'static str,
-    /// What compiled code may call; MIPS has position-independent functions there, which other code cannot.
+    /// What compiled code may call; MIPS has position-independent functions there, which other code
+    /// cannot.
     library: &'static str,
     emulator: &'static str,
 }
@@ -39,13 +42,18 @@ const CORES: [Core; 4] = [
 ];
 
 const ADMITS: &[&str] = &[
-    "filters, and NetIL modules that push packets on",
+    "filters, NetIL modules that push packets on, and Click configurations between devices: a function per element",
     "packets read, written, and made longer or shorter at both ends; values of up to 128 bits",
-    "read-only sets, switches, subroutines, loops, checksums, hashes, searches and copies of bytes",
+    "read-only sets, switches, subroutines, loops, checksums, CRCs, hashes, searches and copies of bytes",
+    "tables with keys of up to 128 bits: exact ones change and time out, others are constants but for their values",
     "data, shared and initialised memory of up to 16 MiB, in static memory as the init handler left it; info memory, random numbers, times of arrival",
 ];
-const REFUSES: &[&str] =
-    &["tables, timers, coprocessors", "packets made, copied, given up or held; pull handlers", "more than 16,384 operations and branches"];
+const REFUSES: &[&str] = &[
+    "timers, coprocessors; more than 1 GiB of tables in one program",
+    "packets made, copied, given up or held; pull handlers",
+    "more than 16,384 operations and branches in one program",
+    "of configurations: sources other than devices, Script, shaping, elements on the pulled side, elements that share tables or memory",
+];
 const FILES: &str = "program.c and netvm.h (the program, without a library), main.c (tries it on a pcap file), Makefile";
 
 pub(super) const AARCH64: Target = target::<0>("64-bit Arm without an operating system: C for a cross compiler");
@@ -54,32 +62,43 @@ pub(super) const X86_64: Target = target::<2>("x86-64 without an operating syste
 pub(super) const OCTEON: Target = target::<3>("Cavium Octeon+ (big-endian MIPS64 without floating point): C for a cross compiler");
 
 const fn target<const N: usize>(about: &'static str) -> Target {
-    Target { name: CORES[N].name, about, files: FILES, admits: ADMITS, refuses: REFUSES, build: build::<N> }
+    Target {
+        name: CORES[N].name,
+        about,
+        files: FILES,
+        admits: ADMITS,
+        refuses: REFUSES,
+        build: build::<N>,
+        configuration: configuration::<N>,
+    }
 }
 
 fn build<const N: usize>(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
     let core = &CORES[N];
-    let refused = |reason: String| Error::Target { target: core.name, reason };
-    if !options.ports.is_empty() || options.accept.is_some() || options.reject.is_some() {
-        return Err(refused("actions are XDP's: main.c says what is done with packets".to_owned()));
-    }
-    let func = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).map_err(|why| refused(why.to_string()))?;
-    let (func, _) = func.ok_or_else(|| refused("no push handler".to_owned()))?;
-    let text = freestanding::emit(program, &func).map_err(|why| refused(why.to_string()))?;
-    let lasting = program.module().data_size + program.shared_size();
-    let about = format!("C for {}, {lasting} bytes of memory that lasts", core.compiler);
-    let file = |name: &str, text: String, about: &str| File { name: name.to_owned(), bytes: text.into_bytes(), about: about.to_owned() };
-    Ok(vec![
-        file("program.c", text, &about),
-        file("netvm.h", freestanding::HEADER.to_owned(), "what callers include"),
-        file("main.c", include_str!("cores/main.c").replace("NETVM_INPUT", &input(program).to_string()), "tries it on a pcap file"),
-        file("Makefile", makefile(core), "make, make run PCAP=FILE"),
-    ])
+    let text = of_program(core.name, program, options, Language::C)?;
+    Ok(files(core, text, input(program), &[program]))
 }
 
-/// The first port by which packets come.
-fn input(program: &Verified) -> u32 {
-    program.module().all_ports().iter().find(|(_, port)| port.kind == PortKind::PushInput).map_or(0, |(id, _)| *id)
+fn configuration<const N: usize>(app: &Application, options: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
+    let core = &CORES[N];
+    let made = of_configuration(core.name, app, options, Language::C, drawn)?;
+    Ok(files(core, made.text, 0, &made.programs))
+}
+
+fn files(core: &Core, text: Text, input: u32, programs: &[&Verified]) -> Vec<File> {
+    let lasting: u32 = programs.iter().map(|p| p.module().data_size + p.shared_size()).sum();
+    let tables: usize = programs.iter().map(|p| p.module().tables.len()).sum();
+    let mut about = format!("C for {}, {lasting} bytes of memory that lasts", core.compiler);
+    if tables > 0 {
+        about += &format!(", {tables} tables");
+    }
+    let file = |name: &str, text: String, about: &str| File { name: name.to_owned(), bytes: text.into_bytes(), about: about.to_owned() };
+    vec![
+        file("program.c", text.program + &text.names, &about),
+        file("netvm.h", HEADER.to_owned(), "what callers include"),
+        file("main.c", include_str!("cores/main.c").replace("NETVM_INPUT", &input.to_string()), "tries it on pcap files"),
+        file("Makefile", makefile(core), "make, make run PCAP=FILE"),
+    ]
 }
 
 fn makefile(core: &Core) -> String {
@@ -96,7 +115,8 @@ fn makefile(core: &Core) -> String {
     text += "LDFLAGS = -nostdlib -static -no-pie\n\n";
     let _ = writeln!(text, "program: program.o main.o\n\t$(CC) $(CFLAGS) $(LDFLAGS) -o $@ program.o main.o {}\n", core.library);
     text += "program.o main.o: netvm.h Makefile\n\n";
-    text += "run: program\n\t$(EMULATOR) ./program < $(PCAP)\n\n";
+    text += "# PCAP=FILE, or INPUTS='DEVICE=FILE ...' of a configuration with several.\n";
+    text += "run: program\n\t$(EMULATOR) ./program $(INPUTS) $(if $(PCAP),< $(PCAP))\n\n";
     text += "clean:\n\trm -f program program.o main.o\n\n.PHONY: run clean\n";
     text
 }

@@ -2,18 +2,19 @@
 
 mod application;
 
-use super::{File, Options, Target};
+use super::{Drawn, File, Options, Target};
 use crate::Error;
 use compiler::backends::ebpf;
 use netil::Verified;
+use netil::app::Application;
 use netil::module::HandlerKind;
 use runtime::io::bpf;
 use std::fmt;
 use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub(crate) use application::make;
 pub use application::{XdpApplication, XdpLoaded};
-pub(crate) use application::{device, make};
 
 pub(super) const TARGET: Target = Target {
     name: "xdp",
@@ -36,6 +37,7 @@ pub(super) const TARGET: Target = Target {
         "of configurations: sources other than devices, Script, shaping, elements on the pulled side, elements that share tables or memory",
     ],
     build,
+    configuration,
 };
 
 /// What XDP does with a packet.
@@ -73,6 +75,10 @@ impl fmt::Display for Action {
 fn build(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
     let made = compile(program, options)?;
     files(&made, &options.name, &|refused| told(program, refused))
+}
+
+fn configuration(app: &Application, options: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
+    make(app, &options.interfaces, ebpf::World::Kernel).map_err(drawn)?.files(&options.name)
 }
 
 /// The object, and commands for entries of tables.

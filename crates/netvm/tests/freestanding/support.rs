@@ -1,13 +1,15 @@
-//! Programs for processors without an operating system: which can be tried here, what their main.c prints by the interpreter, and in an emulator.
+//! Programs for processors without an operating system: which can be tried here, what their main.c
+//! prints by the interpreter, and in an emulator.
 
 use netvm::Session;
 use netvm::engines::EngineInfo;
 use netvm::netil::Verified;
 use netvm::netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome};
-use netvm::netil::module::PortKind;
-use netvm::targets::{self, Options, Target};
+use netvm::netil::module::{Entry, PortKind, Table};
+use netvm::targets::{self, File, Options, Target};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -23,21 +25,49 @@ pub fn there(tool: &str) -> bool {
     Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
+/// Whether there is an OpenCL device with what host programs are made of.
+fn opencl_there() -> bool {
+    let device = std::fs::read_dir("/etc/OpenCL/vendors").is_ok_and(|mut files| files.next().is_some());
+    let compiler = Command::new("cc").args(["-x", "c", "-", "-E", "-o", "/dev/null"]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let headers = compiler.is_ok_and(|mut cc| {
+        let written = cc.stdin.take().is_some_and(|mut input| input.write_all(b"#include <CL/cl.h>\n").is_ok());
+        cc.wait().is_ok_and(|status| written && status.success())
+    });
+    device && headers
+}
+
 /// The targets that can be tried here.
 pub fn tried() -> Vec<&'static Target> {
+    let x86 = cfg!(all(target_arch = "x86_64", target_os = "linux"));
+    let cores = CORES.iter().filter(|(name, ..)| *name != "x86_64" || x86);
+    let mut known: Vec<(&str, bool, String)> =
+        cores.map(|(name, cc, emulator)| (*name, there(cc) && there(emulator), format!("{cc} and {emulator}"))).collect();
+    known.push(("opencl", opencl_there(), "an OpenCL device and headers".to_owned()));
     let mut all = Vec::new();
-    for (name, compiler, emulator) in CORES {
-        if name == "x86_64" && !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-            continue;
-        }
-        if there(compiler) && there(emulator) {
+    for (name, there, needs) in known {
+        if there {
             all.push(targets::find(name).expect("a target"));
         } else {
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "{name} needs {compiler} and {emulator}");
-            println!("skipped: {name} needs {compiler} and {emulator}");
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "{name} needs {needs}");
+            println!("skipped: {name} needs {needs}");
         }
     }
     all
+}
+
+/// What a target's main.c prints where main.c of processors prints that: of OpenCL nothing lasts.
+pub fn expected(target: &str, lines: &str) -> String {
+    let lasts = |line: &&str| line.starts_with("data") || line.starts_with("table");
+    lines.lines().filter(|line| target != "opencl" || !lasts(line)).fold(String::new(), |text, line| text + line + "\n")
+}
+
+/// Runs `make` in a folder, and gives what it prints.
+pub fn make(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("make");
+    command.args(["-s", "--no-print-directory", "-C"]).arg(folder).args(arguments).env("POCL_CACHE_DIR", folder.join("cache"));
+    let done = command.output().expect("make");
+    assert!(done.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).expect("text")
 }
 
 /// FNV-1a, as main.c has it.
@@ -50,9 +80,9 @@ pub fn wanted(engine: &EngineInfo, program: &Arc<Verified>, packets: &[Vec<u8>])
     let mut session = Session::start(Arc::clone(program), engine, netvm::Settings::default()).map_err(|why| why.to_string())?;
     let input = program.module().all_ports().iter().find(|(_, p)| p.kind == PortKind::PushInput).map_or(0, |(id, _)| *id);
     let mut text = String::new();
-    for packet in packets {
+    for (n, packet) in packets.iter().enumerate() {
         let mut burst = [ExchangeBuffer::borrowed(packet)];
-        burst[0].port = input;
+        (burst[0].port, burst[0].time_ns) = (input, time_of(n));
         let outcome: Outcome = session.push(&mut burst).clone();
         let bytes = burst[0].bytes();
         let _ = match outcome.dispositions[0] {
@@ -62,40 +92,61 @@ pub fn wanted(engine: &EngineInfo, program: &Arc<Verified>, packets: &[Vec<u8>])
             Disposition::Trap(trap) => writeln!(text, "trapped {} {}", trap.kind.code(), trap.inst),
         };
     }
-    let data = &session.state().data;
-    let _ = writeln!(text, "data {} {:x}", data.len(), digest(data));
+    let state = session.state();
+    let tables = program.module().tables.iter().zip(&state.tables);
+    let _ = writeln!(text, "data 0 {} {:x}", state.data.len(), digest(&state.data));
+    for (n, (declared, table)) in tables.enumerate() {
+        let entries = table.entries(0);
+        let _ = writeln!(text, "table 0 {n} {} {:x}", entries.len(), entries.iter().fold(0, |sum, e| entry(declared, e).wrapping_add(sum)));
+    }
     Ok(text)
 }
 
-/// A capture, of microseconds, in little-endian order; all packets come at the beginning of 1970, as the interpreter's do.
+/// An entry's digest, as main.c has it.
+fn entry(table: &Table, entry: &Entry) -> u64 {
+    let key: Vec<u8> = entry.key.iter().flat_map(|limb| limb.to_le_bytes()).take(usize::from(table.key_bits) / 8).collect();
+    let key: Vec<u8> = key.into_iter().rev().collect();
+    digest(&key).wrapping_mul(31).wrapping_add(digest(&entry.value))
+}
+
+/// When a packet comes: now and then one comes before its predecessor.
+pub fn time_of(n: usize) -> u64 {
+    (n as u64 + 3) * 40_000_000 - (n as u64 % 5 / 4) * 100_000_000
+}
+
+/// A capture, of nanoseconds, in little-endian order.
 pub fn pcap(packets: &[Vec<u8>]) -> Vec<u8> {
     let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
-    let mut file = words(&[0xa1b2_c3d4, 0x0004_0002, 0, 0, 1 << 18, 1]);
-    for packet in packets {
-        let len = packet.len() as u32;
-        file.extend(words(&[0, 0, len, len]));
+    let mut file = words(&[0xa1b2_3c4d, 0x0004_0002, 0, 0, 1 << 18, 1]);
+    for (n, packet) in packets.iter().enumerate() {
+        let (len, time) = (packet.len() as u32, time_of(n));
+        file.extend(words(&[(time / 1_000_000_000) as u32, (time % 1_000_000_000) as u32, len, len]));
         file.extend(packet);
     }
     file
+}
+
+/// Writes what was built.
+pub fn write(folder: &Path, files: Vec<File>) {
+    std::fs::create_dir_all(folder).expect("a folder");
+    for file in files {
+        std::fs::write(folder.join(file.name), file.bytes).expect("a file");
+    }
 }
 
 /// Builds, makes, runs; none if the target refuses the program.
 pub fn ran(target: &Target, program: &Verified, packets: &[Vec<u8>], name: &str) -> Result<String, String> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("freestanding-{}-{name}-{}", target.name, std::process::id()));
     let files = (target.build)(program, &Options::default()).map_err(|why| why.to_string())?;
-    std::fs::create_dir_all(&folder).expect("a folder");
-    for file in files {
-        std::fs::write(folder.join(file.name), file.bytes).expect("a file");
-    }
+    write(&folder, files);
     let input = folder.join("in.pcap");
     std::fs::write(&input, pcap(packets)).expect("a capture");
-    let make = |arguments: &[&str]| Command::new("make").arg("-s").arg("-C").arg(&folder).args(arguments).output().expect("make");
-    let built = make(&["program"]);
-    assert!(built.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&built.stderr));
-    let done = make(&["--no-print-directory", "run", "PCAP=in.pcap"]);
-    assert!(done.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&done.stderr));
-    std::fs::remove_dir_all(&folder).expect("the folder");
-    Ok(String::from_utf8(done.stdout).expect("text"))
+    let text = make(&folder, &["run", "PCAP=in.pcap"]);
+    // NETVM_KEEP=1 keeps the files, to look at what is wrong.
+    if std::env::var_os("NETVM_KEEP").is_none() {
+        std::fs::remove_dir_all(&folder).expect("the folder");
+    }
+    Ok(text)
 }
 
 pub fn trace() -> Vec<Vec<u8>> {

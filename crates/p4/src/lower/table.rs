@@ -4,7 +4,7 @@
 
 use super::{Binding, Lower, Lowered, fault};
 use crate::ast::Dir;
-use crate::entries::KeyMatch;
+use crate::entries::{KeyMatch, LOWEST_WINS};
 use crate::hir::{COUNTERS, Expr, ExprKind, Key, METERS, Table, TableId, Type};
 use crate::lower::place::{Leaf, Place};
 use crate::marks::MarkKind;
@@ -13,6 +13,7 @@ use frontends::diagnostics::Span;
 use netil::module::{TableKind, entry_type};
 use netil::table::Op;
 use num_bigint::BigInt;
+use num_traits::ToPrimitive;
 
 /// Entries of a table that does not say how many it has.
 const DEFAULT_SIZE: u32 = 1024;
@@ -200,9 +201,12 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Higher for what wins: by the priorities that are given, else by the order.
+    /// Higher for what wins: by the priorities that are given, else by the order. Where the control plane may add entries, priorities stay what they are.
     fn priority(&self, table: &Table, n: usize) -> u32 {
         let all = &table.entries;
+        if let (false, Some(given)) = (table.const_entries, all[n].priority.as_ref().and_then(ToPrimitive::to_u32)) {
+            return if table.smallest_wins { LOWEST_WINS.saturating_sub(given) } else { given };
+        }
         let rank = |n: usize| match &all[n].priority {
             Some(p) if table.smallest_wins => -p,
             Some(p) => p.clone(),

@@ -1,8 +1,8 @@
 //! What a program shows to its control plane: the tables that are applied, their actions, objects, digests and value sets,
 //! with whole names, found from the parts of the package.
 
-use super::uses::Uses;
 use crate::hir::{Block, Callee, Expr, ExprKind, FnId, FnKind, InstId, Next, Program, TableId, Type, TypeId, TypeInfo, VarId};
+use crate::uses::Uses;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A table in an instance of its control.

@@ -12,7 +12,6 @@ pub mod message;
 mod notes;
 mod objects;
 mod types;
-mod uses;
 
 use crate::ast::{Annotation, Dir};
 use crate::hir::{Expr, ExprKind, Key, PROFILES, Program, Table, TableAction, Type, TypeInfo};

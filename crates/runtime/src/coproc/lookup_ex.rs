@@ -160,12 +160,12 @@ impl Table {
 
     fn fingerprint(&self, number: u32) -> u64 {
         let bytes = |key: &[u8]| key.iter().map(|byte| u32::from(*byte)).chain([u32::MAX]).collect::<Vec<_>>();
-        let entry = |(key, value): (&Box<[u8]>, &Box<[u32]>)| digest(bytes(key).into_iter().chain(value.iter().copied()).chain([number]));
+        let entry = |key: &[u8], value: &[u32]| digest(bytes(key).into_iter().chain(value.iter().copied()).chain([number]));
         let (most, key, size) = self.limits.unwrap_or_default();
         let selected = self.selected.as_deref().map_or_else(Vec::new, bytes);
         let under_way =
             [most as u32, key as u32, size as u32, self.words as u32, number].into_iter().chain(bytes(&self.key)).chain(selected);
-        self.entries.iter().map(entry).fold(digest(under_way), u64::wrapping_add)
+        self.entries.iter().map(|(key, value)| entry(key, value)).fold(digest(under_way), u64::wrapping_add)
     }
 }
 

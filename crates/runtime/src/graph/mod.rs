@@ -34,6 +34,7 @@ mod meter;
 pub mod native;
 mod observe;
 mod packet;
+mod plane;
 mod printing;
 mod program;
 pub mod ring;
@@ -55,6 +56,8 @@ pub use meter::Measured;
 pub use native::{Ctx, DeviceStats, Native, NativeClass, Replay, Setup, Task};
 pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
+pub use plane::{ControlPlane, Planes};
+pub use program::seed_of;
 pub use stats::{LinkedStats, NodeStats, Stats};
 pub(crate) use text::seconds;
 
@@ -67,7 +70,7 @@ use netil::engine::Engine;
 use netil::module::Table as Declaration;
 use netil::pool::Pool;
 use netil::tables::Table;
-use program::{Program, Shared, Together, seed_of};
+use program::{Program, Shared, Together};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -133,6 +136,8 @@ pub struct Settings {
     pub devices: BTreeMap<String, PathBuf>,
     /// Packets in memory that are read as devices; they come before captures of the same name.
     pub replays: BTreeMap<String, Arc<Replay>>,
+    /// Devices that the program around the graph reads and writes; they come before captures and live devices of the same name.
+    pub ports: BTreeMap<String, Arc<native::embedded::PacketPort>>,
     /// Devices that are read and written live, by the names that the configuration has for them.
     pub live: BTreeMap<String, Spec>,
     /// What ends a wait for live devices when there is something to read from it.
@@ -151,6 +156,8 @@ pub struct Settings {
     pub trial: bool,
     /// Files are written only within this folder.
     pub within: Option<PathBuf>,
+    /// Control planes of programs.
+    pub planes: Option<Planes>,
 }
 
 /// An element that cannot be made.
@@ -306,7 +313,8 @@ impl Graph {
             let made = match &instance.body {
                 Source::Program(program) => {
                     let made = Program::new(program, factories, &settings, index, together(application, index));
-                    made.map(|program| Body::Program(Box::new(program)))
+                    let plane = settings.planes.as_ref().and_then(|planes| (planes.0)(&instance.name));
+                    made.map(|program| Body::Program(Box::new(program.with_plane(plane))))
                 }
                 Source::Native(_) => make_native(&node, &kinds, index, &info, &settings),
             };

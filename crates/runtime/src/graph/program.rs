@@ -5,6 +5,7 @@
 
 use super::flow::Before;
 use super::native::Control;
+use super::plane::ControlPlane;
 use super::{Factories, Packet, Settings};
 use crate::coproc::tables::is_written;
 use netil::Verified;
@@ -40,6 +41,8 @@ pub(super) struct Program {
     together: Together,
     /// Its pull handler looks for packets itself.
     asks: bool,
+    /// Who knows the meaning of its state.
+    pub(super) plane: Option<Box<dyn ControlPlane>>,
 }
 
 /// What a program has together with others: its own numbers for tables, and theirs in the graph; pieces of its shared memory, and where they begin in the graph's.
@@ -77,7 +80,7 @@ fn asks(program: &Verified) -> bool {
 }
 
 /// The seed of an instance's random numbers and hashes.
-pub(super) fn seed_of(settings: &Settings, index: usize) -> u64 {
+pub fn seed_of(settings: &Settings, index: usize) -> u64 {
     settings.seed ^ (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
@@ -125,7 +128,13 @@ impl Program {
             lag: 0,
             together,
             asks,
+            plane: None,
         })
+    }
+
+    pub(super) fn with_plane(mut self, plane: Option<Box<dyn ControlPlane>>) -> Self {
+        self.plane = plane;
+        self
     }
 
     /// Does something with what it has together with others in its place. They lie with the graph, and here only meanwhile: one program

@@ -11,6 +11,17 @@ use netil::module::{Entry, Table as Declaration, TableKind};
 use netil::wide;
 
 impl Program {
+    /// The handlers of its control plane.
+    pub(super) fn plane_handlers(&self) -> Vec<Control> {
+        self.plane.as_ref().map(|plane| plane.controls()).unwrap_or_default()
+    }
+
+    /// Whether its control plane has a handler of that name to read, or to write.
+    fn plane_has(&self, handler: &str, write: bool) -> bool {
+        let fits = |control: &Control| control.name == handler && if write { control.write } else { control.read };
+        self.plane_handlers().iter().any(fits)
+    }
+
     /// The handlers of its tables.
     pub(super) fn table_handlers(&self) -> Vec<Control> {
         let of = |name: &str| {
@@ -18,7 +29,7 @@ impl Program {
             let (read, write) = (named(["list", "count"]), named(["add", "remove"]));
             controls(&read.each_ref().map(String::as_str), &write.each_ref().map(String::as_str), &[])
         };
-        let own = [self.route_handlers(), self.host_handlers(), self.flow_handlers()].concat();
+        let own = [self.plane_handlers(), self.route_handlers(), self.host_handlers(), self.flow_handlers()].concat();
         own.into_iter().chain(self.module().tables.iter().flat_map(|table| of(&table.name))).collect()
     }
 
@@ -31,6 +42,9 @@ impl Program {
 
     /// Reads a handler of a table; `None` if it is none.
     pub(super) fn read_table(&mut self, handler: &str, argument: &str, now: u64) -> Option<Result<String, String>> {
+        if self.plane_has(handler, false) {
+            return self.plane.as_mut().map(|plane| plane.read(handler, argument, &mut self.state));
+        }
         if !handler.contains('.') {
             let found = self.read_routes(handler, argument, now).or_else(|| self.read_hosts(handler, argument, now));
             return found.or_else(|| self.read_flows(handler, argument, now));
@@ -49,6 +63,9 @@ impl Program {
 
     /// Writes one.
     pub(super) fn write_table(&mut self, handler: &str, text: &str, now: u64) -> Option<Result<(), String>> {
+        if self.plane_has(handler, true) {
+            return self.plane.as_mut().map(|plane| plane.write(handler, text, &mut self.state));
+        }
         if !handler.contains('.') {
             let found = self.write_routes(handler, text, now).or_else(|| self.write_hosts(handler, text, now));
             return found.or_else(|| self.write_flows(handler, text, now));

@@ -14,6 +14,9 @@ use std::path::PathBuf;
 /// Reads it, looks its classes up, and checks ports, push and pull, and arguments. Captures need not be there, and devices need not be mapped: that is needed to run. What is found
 /// wrong is drawn in its text; else a line tells how many elements and connections there are, and which connections lead packets back.
 ///
+/// Of a P4 program also warnings are drawn, on standard error, that do not change the exit status: parser states and cases of select that are never reached, entries that never match, tables that
+/// are never applied, actions that are never used, and reads of headers that may be invalid, with a way on which they are.
+///
 /// Of a folder, all configurations in it and in those within it (*.click) are checked: a summary tells how many are accepted and, for the others, the first reason, most frequent first.
 /// The exit status is 1 if one is refused.
 #[derive(clap::Args)]
@@ -23,6 +26,8 @@ Examples:
   netvm check router.click --paths
   netvm check firewall.click --placement
   netvm check switch.p4
+  netvm check switch.p4 --entries routes.txt
+  netvm check switch.p4 --json | jq '.warnings[].message'
   netvm check configurations/
   netvm check configurations/ --json | jq '.refused[] | .count, .reason'")]
 pub(crate) struct Args {
@@ -45,6 +50,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     p4: super::p4::ReadingArgs,
 
+    /// Entries for the tables of a P4 program, as netvm run takes them: those that never match are told
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    entries: Option<PathBuf>,
+
     /// Print the configuration without its shorthand
     #[arg(long)]
     flat: bool,
@@ -53,21 +62,24 @@ pub(crate) struct Args {
     #[arg(long)]
     placement: bool,
 
-    /// Print the summary of a folder, or the placement, as JSON
+    /// Print the summary of a folder, the placement, or the warnings about a P4 program, as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     if super::p4::is_program(&args.file) {
-        return args.p4.check(&args.file);
+        return args.p4.check(&args.file, args.entries.as_deref(), args.json);
+    }
+    if args.entries.is_some() {
+        return Err(Failure::usage("--entries is for a P4 program"));
     }
     let is_folder = args.file.is_dir();
     let not = [
         (args.paths && is_folder, "--paths is for one configuration"),
         (args.flat && is_folder, "--flat is for one configuration"),
         (args.placement && is_folder, "--placement is for one configuration"),
-        (args.json && !is_folder && !args.placement, "--json is for a folder or --placement"),
+        (args.json && !is_folder && !args.placement, "--json is for a folder, a P4 program or --placement"),
     ];
     if let Some((_, why)) = not.iter().find(|(wrong, _)| *wrong) {
         return Err(Failure::usage(why));

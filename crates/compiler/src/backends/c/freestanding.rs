@@ -1,201 +1,323 @@
-//! C for a processor without an operating system: one program's push handler, what lasts between packets in static memory, no library.
+//! C for a processor without an operating system: push handlers, what lasts between packets in
+//! static memory, no library.
 //!
-//! The text is one for all processors: bytes are put in order by the preprocessor (`__BYTE_ORDER__`), accesses that may not be aligned are copies, which
-//! compilers make as good as the machine allows. The init handler has run, in the interpreter, when the text is made; memories begin as it left them.
-//! A packet lies in a buffer of the caller (`freestanding.h`), and is changed in place.
+//! The text is one for all processors: bytes are put in order by the preprocessor
+//! (`__BYTE_ORDER__`), accesses that may not be aligned are copies, which compilers make as good as
+//! the machine allows. Init handlers have run, in the interpreter, when the text is made; memories
+//! and tables begin as they left them. A packet lies in a buffer of the caller (`netvm.h`), and is
+//! changed in place. A program is one function; of an application each element is one, and sends
+//! are calls.
 //!
-//! Leaves out, with a reason that names the operation: tables, coprocessors, timers, pull handlers, packets that are made, copied, given up or held, values of more than 128 bits.
+//! Leaves out, with a reason that names the operation: coprocessors, timers, pull handlers, packets
+//! that are made, copied, given up or held, values of more than 128 bits.
 
-use super::member::store;
-use super::scalar::{Form, Scalar};
-use super::{MAX_SIZE, Unsupported, tables, with_sets};
-use crate::mir::cfg::Cfg;
-use crate::mir::{Block, Func, Helper, Op, Site, Value};
-use netil::exec::{DEFAULT_BUDGET, DropReason, EXCEPTIONS, State, TrapKind};
-use netil::module::HandlerKind;
-use netil::ops::CmpOp;
-use netil::table::Space;
-use netil::{Interpreter, Module, Verified};
+mod element;
+mod opencl;
+mod tables;
+
+use super::{MAX_SIZE, Unsupported};
+use crate::backends::graph::{Element, Link, Way};
+use crate::backends::start;
+use crate::mir::{Func, Site};
+use element::Core;
+use netil::Verified;
+use netil::exec::{DEFAULT_BUDGET, State};
+use netil::module::{HandlerKind, TableKind};
+use std::cell::Cell;
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 /// What callers include.
-pub const HEADER: &str = include_str!("freestanding.h");
+pub const HEADER: &str = include_str!("freestanding/netvm.h");
 
-/// The most bytes of data and shared memory.
+/// The most bytes of data and shared memory of a program.
 const MOST_STATE: usize = 1 << 24;
+/// How often a packet may be led back.
+const ROUNDS: u32 = 16;
+
+/// Where packets leave an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// By the output of that number.
+    Output(u32),
+    /// They are dropped, as is meant.
+    Discard,
+}
+
+/// An application.
+#[derive(Debug)]
+pub struct Application<'a> {
+    /// Its elements.
+    pub elements: Vec<Element<'a>>,
+    /// Its ends.
+    pub ends: Vec<Leave>,
+    /// By input where packets go that come in by it.
+    pub entries: Vec<Link>,
+    /// Names of the inputs.
+    pub inputs: Vec<String>,
+    /// Names of the outputs.
+    pub outputs: Vec<String>,
+    /// By element the seed of its random numbers.
+    pub seeds: Vec<u64>,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// C11 with GCC's extensions, without a library.
+    C,
+    /// OpenCL C 1.2.
+    OpenCl,
+}
+
+/// What was written.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// The program.
+    pub program: String,
+    /// C with the names of inputs, outputs, elements and reasons.
+    pub names: String,
+}
+
+/// What C cannot be made of, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The element's number.
+    pub element: usize,
+    /// The instruction of its push handler, if it is one.
+    pub site: Option<Site>,
+    /// Why.
+    pub why: Unsupported,
+}
 
 /// The C text of a program; it includes [`HEADER`] as `netvm.h`.
 ///
 /// # Errors
 /// The program does what this C is not made for.
-pub fn emit(program: &Verified, func: &Func) -> Result<String, Unsupported> {
-    let module = with_sets(program.module(), func);
+pub fn emit(program: &Verified, func: &Func, language: Language) -> Result<Text, Refused> {
     if program.module().handler(HandlerKind::Pull).is_some() {
-        return Err(Unsupported("a pull handler: nothing asks for packets".to_owned()));
+        let why = Unsupported("a pull handler: nothing asks for packets".to_owned());
+        return Err(Refused { element: 0, site: None, why });
     }
-    let size = func.blocks.iter().map(|b| b.ops.len() + b.end.edges().len()).sum::<usize>();
-    if size > MAX_SIZE {
-        return Err(Unsupported(format!("a program of {size} operations and branches; {MAX_SIZE} are the most")));
-    }
-    let sets = tables::Tables::new(&module, func)?;
-    let core = Core { module: &module, shared: program.shared_size() };
-    let mut text = String::from("/* Made by netvm from a verified program. */\n");
-    text += include_str!("freestanding_libc.c");
-    text += &include_str!("values.c").replace("#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n", "");
-    text += include_str!("sums.c");
-    text += include_str!("freestanding.c");
-    text += &core.memories(program)?;
-    text += &sets.scalar();
-    text += &core.handler(func)?;
-    Ok(text + RUN)
+    let name = if program.module().name.is_empty() { "program" } else { &program.module().name };
+    let part = Part { n: 0, name, program, func, ways: None, ends: &[], seed: 0, language };
+    let entry = "    e0(k, &run, info, k->input);\n";
+    Ok(joined(&[part.emit()?], &[part], entry, [&[], &[]]))
 }
 
-const RUN: &str = "
-void netvm_run(struct netvm_packet *packets, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        push(&packets[i]);
-}
-
-uint8_t *netvm_data(void)
-{
-    return nv_data;
-}
-
-uint32_t netvm_data_size(void)
-{
-    return NV_DATA;
-}
-";
-
-/// The program in static memory.
-struct Core<'a> {
-    module: &'a Module,
-    shared: u32,
-}
-
-impl Core<'_> {
-    /// Memories as the init handler left them.
-    fn memories(&self, program: &Verified) -> Result<String, Unsupported> {
-        let bytes = self.module.data_size as usize + self.shared as usize;
-        if bytes > MOST_STATE {
-            return Err(Unsupported(format!("{bytes} bytes of data and shared memory; {MOST_STATE} are the most")));
-        }
-        let mut state = State::plain(program).map_err(|why| Unsupported(why.to_string()))?;
-        Interpreter::new(Arc::new(program.clone()))
-            .init(&mut state)
-            .or_else(|how| if program.is_filter() { Ok(()) } else { Err(Unsupported(format!("an init handler that fails: {how:?}"))) })?;
-        let mut text = format!("\nenum {{ NV_DATA = {}, NV_BUDGET = {DEFAULT_BUDGET} }};\n", self.module.data_size);
-        text += &array("static uint8_t nv_data", &state.data);
-        text += &array("static uint8_t nv_shared", &state.shared);
-        text += &array("static const uint8_t nv_initialised", &self.module.data);
-        let exceptions: Vec<String> = state.exceptions.iter().map(u32::to_string).collect();
-        let _ = writeln!(text, "static uint32_t nv_exceptions[{EXCEPTIONS}] __attribute__((unused)) = {{ {} }};", exceptions.join(", "));
-        Ok(text + "static uint64_t nv_number __attribute__((unused));\n")
+/// The C text of an application, whose elements' push handlers are given.
+///
+/// # Errors
+/// An element does what this C is not made for.
+pub fn link(app: &Application<'_>, funcs: &[Func], language: Language) -> Result<Text, Refused> {
+    if let Some(element) = round(&app.elements) {
+        let why = Unsupported("packets that are led back through a queue, as often as it may be".to_owned());
+        return Err(Refused { element, site: None, why });
     }
-
-    fn handler(&self, func: &Func) -> Result<String, Unsupported> {
-        let mut scalar = Scalar { func, form: self, body: String::new(), likely: None };
-        let cfg = Cfg::new(func);
-        for block in &cfg.order {
-            scalar.block(*block)?;
-        }
-        let mut text = String::from("\nstatic void push(struct netvm_packet *k)\n{\n");
-        text += "    struct nv_run run = { k->buffer, k->size, k->at, k->len, k->wire_len > k->len ? k->wire_len - k->len : 0, 0, 0, k->time_ns, nv_number++ };\n";
-        text += "    struct nv_run *const r = &run;\n    uint32_t budget = NV_BUDGET;\n";
-        let _ = writeln!(text, "    uint8_t info[{}] __attribute__((aligned(8))) = {{ 0 }};", self.module.info_size.max(1));
-        text += &scalar.variables(&cfg);
-        text += "    (void)budget, (void)info;\n";
-        for param in &func.block(Block(0)).params {
-            let _ = writeln!(text, "    {param:?} = k->input;");
-        }
-        Ok(text + &scalar.body + "}\n")
-    }
-
-    /// A range that must lie in a memory.
-    fn inside(&self, space: Space, start: &str, length: &str, site: Site) -> String {
-        let trap = self.trap(TrapKind::OutOfBounds(space), site);
-        format!("if (NV_RARELY((uint64_t){start} + {length} > {})) {trap}\n    ", self.size(space))
-    }
-
-    fn paid(&self, bytes: &str, site: Site) -> String {
-        format!("if (NV_RARELY(!nv_pay(&budget, {bytes}))) {}\n    ", self.trap(TrapKind::Budget, site))
-    }
-
-    fn helper(&self, scalar: &Scalar<'_>, v: Value, op: &Op) -> Option<String> {
-        let Op::Helper(helper, args, site) = op else { return None };
-        let (arg, site) = (|k: usize| scalar.val(args[k]), *site);
-        let run = || self.inside(Space::Packet, &arg(0), &arg(1), site) + &self.paid(&arg(1), site);
-        let complement = |value: String| format!("(0xffff ^ ({value} & 0xffff))");
-        Some(match helper {
-            Helper::Inside => self.inside(Space::Packet, &arg(0), &arg(1), site),
-            Helper::Checksum => run() + &format!("{v:?} = 0xffff ^ nv_sum(nv_p(r) + {}, {});", arg(0), arg(1)),
-            Helper::ChecksumValid => run() + &format!("{v:?} = nv_sum_right(nv_p(r) + {}, {});", arg(0), arg(1)),
-            Helper::ChecksumAdd => format!("{v:?} = 0xffff ^ nv_fold({} + ({} & 0xffff));", complement(arg(0)), arg(1)),
-            Helper::ChecksumSub => format!("{v:?} = 0xffff ^ nv_fold({} + {});", complement(arg(0)), complement(arg(1))),
-            Helper::Hash if !args.is_empty() => {
-                let words: Vec<String> = args.iter().map(|a| scalar.val(*a)).collect();
-                format!("{v:?} = nv_murmur((const uint32_t[]){{ {} }}, {});", words.join(", "), args.len())
-            }
-            Helper::Scan(size) => {
-                let inside = self.inside(Space::Packet, &arg(0), "1", site) + &self.paid(&format!("r->len - {}", arg(0)), site);
-                inside + &format!("{v:?} = nv_scan(r, {size}, {}, {});", arg(0), arg(1))
-            }
-            Helper::FieldCmp(op) => self.field_cmp(v, *op, [arg(0), arg(1), arg(2)], site)?,
-            Helper::Copy(from, to) => self.copy([*from, *to], [arg(0), arg(1), arg(2)], site),
-            Helper::InfoClear => "memset(info, 0, sizeof info);".to_owned(),
-            Helper::Moved => format!("{v:?} = r->moved;"),
-            Helper::IsPresent => format!("{v:?} = 1;"),
-            Helper::SetTime => format!("r->time_ns = {};", arg(0)),
-            Helper::SetWire => format!("r->missing = {0} > r->len ? {0} - r->len : 0;", arg(0)),
-            Helper::PullHead | Helper::TrimTail | Helper::PushHead | Helper::GrowTail | Helper::Unpull => {
-                self.moves(*helper, &arg(0), site)
-            }
-            _ => return None,
+    let parts: Vec<Part<'_>> = app
+        .elements
+        .iter()
+        .zip(funcs)
+        .zip(&app.seeds)
+        .enumerate()
+        .map(|(n, ((e, func), seed))| Part {
+            n,
+            name: e.name,
+            program: e.program,
+            func,
+            ways: Some(&e.ways),
+            ends: &app.ends,
+            seed: *seed,
+            language,
         })
-    }
-
-    fn field_cmp(&self, v: Value, op: CmpOp, [a, b, len]: [String; 3], site: Site) -> Option<String> {
-        let sign = match op {
-            CmpOp::Eq => "==",
-            CmpOp::Ne => "!=",
-            CmpOp::Lt => "<",
-            CmpOp::Le => "<=",
-            CmpOp::Gt => ">",
-            CmpOp::Ge => ">=",
-            _ => return None,
+        .collect();
+    let texts = parts.iter().map(Part::emit).collect::<Result<Vec<_>, _>>()?;
+    let mut entry = String::from("    switch (k->input) {\n");
+    for (n, link) in app.entries.iter().enumerate() {
+        let go = match link {
+            Link::Element(element, port) => format!("e{element}(k, &run, info, {port}u);"),
+            Link::End(end) => match app.ends[*end] {
+                Leave::Output(output) => format!("nv_end(k, &run, NETVM_SENT, NETVM_NONE, {output}u, 0);"),
+                Leave::Discard => "nv_end(k, &run, NETVM_DROPPED, NETVM_NONE, NETVM_DISCARDED, 0);".to_owned(),
+            },
         };
-        let before = self.inside(Space::Packet, &a, &len, site) + &self.inside(Space::Packet, &b, &len, site) + &self.paid(&len, site);
-        Some(before + &format!("{v:?} = memcmp(nv_p(r) + {a}, nv_p(r) + {b}, {len}) {sign} 0;"))
+        let _ = writeln!(entry, "    case {n}u: {go} break;");
     }
+    entry += "    default: nv_end(k, &run, NETVM_DROPPED, NETVM_NONE, NETVM_NOWHERE, 0);\n    }\n";
+    Ok(joined(&texts, &parts, &entry, [&app.inputs, &app.outputs]))
+}
 
-    fn copy(&self, [from, to]: [Space; 2], [source, target, len]: [String; 3], site: Site) -> String {
-        let before = self.inside(from, &source, &len, site) + &self.inside(to, &target, &len, site) + &self.paid(&len, site);
-        before + &format!("memmove({} + {target}, {} + {source}, {len});", self.base(to), self.base(from))
+/// An element of a circle that no wire which leads back is in.
+fn round(elements: &[Element<'_>]) -> Option<usize> {
+    // Elements from which only elements can be reached that have been taken away are taken away.
+    let mut left: Vec<bool> = vec![true; elements.len()];
+    let ways = |n: usize| elements[n].ways.iter().filter(|way: &&Way| !way.again);
+    let leads = |left: &[bool], n: usize| ways(n).any(|way| matches!(way.to, Link::Element(to, _) if left[to]));
+    while let Some(n) = (0..elements.len()).find(|n| left[*n] && !leads(&left, *n)) {
+        left[n] = false;
     }
+    left.iter().position(|left| *left)
+}
 
-    /// The packet gets so many bytes more or less at one end.
-    fn moves(&self, helper: Helper, n: &str, site: Site) -> String {
-        let (no_room, outside) = (self.trap(TrapKind::NoRoom, site), self.trap(TrapKind::OutOfBounds(Space::Packet), site));
-        let short = format!("if (NV_RARELY({n} > r->len)) {outside}\n    ");
-        let long = format!("if (NV_RARELY((uint64_t){n} + r->len > NETVM_LONGEST)) {no_room}\n    ");
-        let paid = self.paid(&format!("(uint64_t){n} + r->len"), site);
-        match helper {
-            Helper::PullHead => format!("{short}nv_pull(r, {n});"),
-            Helper::TrimTail => format!("{short}r->len -= {n};"),
-            Helper::PushHead => format!("{long}{paid}if (NV_RARELY(!nv_room(r, {n}, 0))) {no_room}\n    nv_push(r, {n});"),
-            Helper::GrowTail => format!("{long}{paid}if (NV_RARELY(!nv_room(r, 0, {n}))) {no_room}\n    nv_grow(r, {n});"),
-            _ => format!("{long}if (NV_RARELY({n} > r->front)) {outside}\n    nv_unpull(r, {n});"),
+/// A program with its handler.
+struct Part<'a> {
+    n: usize,
+    name: &'a str,
+    program: &'a Verified,
+    func: &'a Func,
+    ways: Option<&'a [Way]>,
+    ends: &'a [Leave],
+    seed: u64,
+    language: Language,
+}
+
+impl Part<'_> {
+    fn emit(&self) -> Result<String, Refused> {
+        let Self { n, program, func, ways, ends, seed, language, .. } = *self;
+        let refused = |why| Refused { element: n, site: None, why };
+        let size = func.blocks.iter().map(|b| b.ops.len() + b.end.edges().len()).sum::<usize>();
+        if size > MAX_SIZE {
+            return Err(refused(Unsupported(format!("a program of {size} operations and branches; {MAX_SIZE} are the most"))));
         }
+        let state = self.state().map_err(|why| refused(Unsupported(why)))?;
+        let core = Core {
+            n,
+            module: program.module(),
+            shared: program.shared_size(),
+            ways,
+            ends,
+            seed,
+            opencl: language == Language::OpenCl,
+            refused: Cell::new(None),
+        };
+        let text = element::emit(&core, program, func, &state).map_err(|why| Refused { site: core.refused.get(), ..refused(why) })?;
+        let name = self.name.replace("*/", "");
+        Ok(format!("\n/* ---- {n}: {name} ---- */\n{text}"))
+    }
+
+    /// What there is from the start. A filter keeps nothing that its init handler would have to
+    /// succeed for.
+    fn state(&self) -> Result<State, String> {
+        let plain = || State::plain(self.program).map_err(|why| why.to_string());
+        start::state(self.program).or_else(|why| if self.program.is_filter() { plain() } else { Err(why) })
     }
 }
 
-/// A static array; what is all zeros has no initialiser.
+/// The file.
+fn joined(texts: &[String], parts: &[Part<'_>], entry: &str, names: [&[String]; 2]) -> Text {
+    let opencl = parts.iter().any(|part| part.language == Language::OpenCl);
+    let mut text = String::from("/* Made by netvm from verified programs. */\n");
+    if opencl {
+        text += opencl::PRELUDE;
+    } else {
+        text += include_str!("freestanding/libc.c");
+        text += &include_str!("values.c").replace("#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n", "");
+        text += include_str!("sums.c");
+    }
+    text += include_str!("freestanding/packet.c");
+    if !opencl && parts.iter().any(|part| !part.program.module().tables.is_empty()) {
+        text += include_str!("freestanding/tables.c");
+    }
+    let _ = writeln!(text, "\nenum {{ NV_BUDGET = {DEFAULT_BUDGET}, NV_ROUNDS = {ROUNDS} }};\n");
+    for part in parts {
+        let _ = writeln!(text, "static void e{}{};", part.n, element::PARAMETERS);
+    }
+    texts.iter().for_each(|part| text += part);
+    if !opencl {
+        text += &begin(parts);
+    }
+    let info = parts.iter().filter(|part| part.program.uses().info).map(|part| part.program.module().info_size).max().unwrap_or(0);
+    text += "\nstatic void nv_arrive(struct netvm_packet *k)\n{\n";
+    text += "    struct nv_run run = { k->buffer, k->size, k->at, k->len, k->wire_len > k->len ? k->wire_len - k->len : 0, 0, 0, 0, k->time_ns };\n";
+    let _ = writeln!(text, "    uint8_t info[{}] __attribute__((aligned(8))) = {{ 0 }};", info.max(1));
+    text += entry;
+    text += "}\n";
+    match opencl {
+        true => text += opencl::KERNEL,
+        false => text += &(include_str!("freestanding/run.c").to_owned() + &listed(parts)),
+    }
+    Text { program: text, names: named(names, parts) }
+}
+
+/// The function that fills tables.
+fn begin(parts: &[Part<'_>]) -> String {
+    let mut text = String::from("\nstatic int nv_started;\n\nvoid netvm_start(uint64_t a, uint64_t b)\n{\n    (void)a, (void)b;\n");
+    for part in parts {
+        let tables = part.program.module().tables.iter().enumerate().filter(|(_, table)| table.kind == TableKind::Exact);
+        for (n, _) in tables {
+            let name = tables::name(part.n, n);
+            let _ = writeln!(text, "    nv_start(&{name}, nv_mix(a ^ {0}u), nv_mix(b ^ {0}u), nv_started);", part.n << 16 | n);
+        }
+    }
+    text + "    nv_started = 1;\n}\n"
+}
+
+/// Memories and tables for whoever looks at them.
+fn listed(parts: &[Part<'_>]) -> String {
+    let mut text = String::from("\nuint8_t *netvm_data(uint32_t element)\n{\n    switch (element) {\n");
+    for part in parts {
+        let _ = writeln!(text, "    case {0}: return nv_data{0};", part.n);
+    }
+    text += "    default: return 0;\n    }\n}\n\nuint32_t netvm_data_size(uint32_t element)\n{\n    switch (element) {\n";
+    for part in parts {
+        let _ = writeln!(text, "    case {}: return {};", part.n, part.program.module().data_size);
+    }
+    text += "    default: return 0;\n    }\n}\n\nuint32_t netvm_tables(uint32_t element)\n{\n    switch (element) {\n";
+    for part in parts {
+        let _ = writeln!(text, "    case {}: return {};", part.n, part.program.module().tables.len());
+    }
+    text += "    default: return 0;\n    }\n}\n\nint netvm_entry(uint32_t element, uint32_t table, uint32_t *at, struct netvm_entry *entry)\n{\n";
+    text += "    (void)at, (void)entry;\n    switch ((uint64_t)element << 32 | table) {\n";
+    for part in parts {
+        for (n, table) in part.program.module().tables.iter().enumerate() {
+            let (name, key, id) = (tables::name(part.n, n), table.key_bits / 8, (part.n as u64) << 32 | n as u64);
+            let _ = match table.kind {
+                TableKind::Exact => writeln!(text, "    case {id:#x}u: return nv_list(&{name}, at, {key}, {}, entry);", table.value_bytes),
+                _ => writeln!(
+                    text,
+                    "    case {id:#x}u: return nv_list_all({name}_keys, {name}_values, {name}_entries, {}, at, {key}, {}, entry);",
+                    tables::stride(table),
+                    table.value_bytes
+                ),
+            };
+        }
+    }
+    text + "    default: return 0;\n    }\n}\n"
+}
+
+/// The names of inputs, outputs and elements.
+fn named([inputs, outputs]: [&[String]; 2], parts: &[Part<'_>]) -> String {
+    let mut reasons =
+        String::from("\nconst char *netvm_reason(uint32_t element, uint32_t reason)\n{\n    switch ((uint64_t)element << 32 | reason) {\n");
+    for part in parts {
+        let mut named = std::collections::BTreeSet::new();
+        for reason in part.program.module().reasons.iter().filter(|reason| named.insert(reason.at)) {
+            let id = (part.n as u64) << 32 | u64::from(reason.at);
+            let _ = writeln!(reasons, "    case {id:#x}u: return {};", quoted(&reason.name));
+        }
+    }
+    reasons += "    default: return 0;\n    }\n}\n";
+    let elements: Vec<String> = parts.iter().map(|part| part.name.to_owned()).collect();
+    let list = |what: &str, names: &[String]| {
+        let all: String = names.iter().map(|name| format!("{}, ", quoted(name))).collect();
+        format!("const char *const netvm_{what}[] = {{ {all}0 }};\n")
+    };
+    format!("{reasons}\n{}{}{}", list("inputs", inputs), list("outputs", outputs), list("elements", &elements))
+}
+
+/// A string of C.
+fn quoted(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'?') || byte == b' ';
+    let inner: String = text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("\\{byte:03o}") }).collect();
+    format!("\"{inner}\"")
+}
+
+/// A static array.
 fn array(name: &str, bytes: &[u8]) -> String {
     let mut text = format!("{name}[{}] __attribute__((unused, aligned(8)))", bytes.len().max(1));
     let last = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);
-    if last > 0 {
+    if last == 0 {
+        text += " = { 0 }";
+    } else {
         text += " = {";
         for (i, byte) in bytes[..last].iter().enumerate() {
             let _ = write!(text, "{}{byte},", if i % 32 == 0 { "\n    " } else { " " });
@@ -203,86 +325,4 @@ fn array(name: &str, bytes: &[u8]) -> String {
         text += "\n}";
     }
     text + ";\n"
-}
-
-impl Form for Core<'_> {
-    fn len(&self) -> &'static str {
-        "r->len"
-    }
-
-    fn moves(&self) -> bool {
-        true
-    }
-
-    fn trusts(&self) -> bool {
-        true
-    }
-
-    fn is_there(&self) -> bool {
-        true
-    }
-
-    fn base(&self, space: Space) -> &'static str {
-        match space {
-            Space::Packet => "nv_p(r)",
-            Space::Info => "info",
-            Space::Data => "nv_data",
-            Space::Shared => "nv_shared",
-            Space::Initialised => "nv_initialised",
-        }
-    }
-
-    fn size(&self, space: Space) -> String {
-        match space {
-            Space::Packet => "r->len".to_owned(),
-            Space::Info => format!("{}u", self.module.info_size),
-            Space::Data => format!("{}u", self.module.data_size),
-            Space::Shared => format!("{}u", self.shared),
-            Space::Initialised => format!("{}u", self.module.data.len()),
-        }
-    }
-
-    fn trap(&self, kind: TrapKind, site: Site) -> String {
-        format!("{{ nv_end(k, r, NETVM_TRAPPED, {}u, {site}u); return; }}", kind.code())
-    }
-
-    fn send(&self, port: u32) -> String {
-        format!("{{ nv_end(k, r, NETVM_SENT, {port}u, 0); return; }}")
-    }
-
-    fn send_by(&self, value: &str, first: u32) -> String {
-        format!("{{ nv_end(k, r, NETVM_SENT, {value} + {first}u, 0); return; }}")
-    }
-
-    fn drop(&self, reason: DropReason) -> String {
-        let value = if let DropReason::Program(n) = reason { n } else { 0 };
-        format!("{{ nv_end(k, r, NETVM_DROPPED, {value}u, 0); return; }}")
-    }
-
-    fn set(&self, number: u32) -> String {
-        format!("set{number}")
-    }
-
-    fn wire_len(&self) -> String {
-        "(r->len + r->missing)".to_owned()
-    }
-
-    fn time_ns(&self) -> String {
-        "r->time_ns".to_owned()
-    }
-
-    fn other(&self, scalar: &Scalar<'_>, v: Value, op: &Op) -> Result<String, Unsupported> {
-        Ok(match op {
-            // Nothing takes a packet away.
-            Op::Present(_) => String::new(),
-            Op::ExceptionLoad(k) => format!("{v:?} = nv_exceptions[{k}];"),
-            Op::ExceptionStore(k, a) => format!("nv_exceptions[{k}] = {};", scalar.val(*a)),
-            Op::Store(space, order, addr, offset, value, _) => store(scalar, *order, &scalar.at(*space, *addr, *offset), *value),
-            Op::Random(site) => {
-                format!("{v:?} = nv_random(r->number, {}u);", u64::from(*site) << 2 | scalar.func.kind as u64)
-            }
-            Op::Helper(..) => self.helper(scalar, v, op).ok_or_else(|| Unsupported(format!("'{op}'")))?,
-            other => return Err(Unsupported(format!("'{other}'"))),
-        })
-    }
 }

@@ -6,14 +6,10 @@
 //! ```
 
 use super::Refused;
-use netil::copro::{CoproError, Coprocessor, Registers};
-use netil::exec::{DEFAULT_BUDGET, EXCEPTIONS, State};
-use netil::layout::LATEST;
+use crate::backends::start;
+use netil::Verified;
+use netil::exec::{DEFAULT_BUDGET, EXCEPTIONS};
 use netil::module::Entry;
-use netil::tables::Table;
-use netil::{Interpreter, Verified};
-use std::collections::HashSet;
-use std::sync::Arc;
 
 /// Where the clock's offset is.
 pub const CLOCK_AT: u32 = 0;
@@ -73,14 +69,7 @@ impl Layout {
 
     /// Runs the init handler.
     fn initialise(&mut self, program: &Verified) -> Result<(), Refused> {
-        let silent = |name: &str| (name == "console").then(|| Box::new(Silent) as Box<dyn Coprocessor>);
-        let refused = |_| Refused::whole("a coprocessor, for which the kernel has nothing");
-        let mut state = State::new(program, &silent).map_err(refused)?;
-        let mut interpreter = Interpreter::new(Arc::new(program.clone()));
-        interpreter.init(&mut state).map_err(|how| Refused::whole(format!("an init handler that fails: {how:?}")))?;
-        if state.timers.iter().any(|due| *due > 0) {
-            return Err(Refused::whole("a timer that is set before packets come: XDP runs when packets come, and at no other time"));
-        }
+        let state = start::state(program).map_err(Refused::whole)?;
         let mut bytes = vec![0; (self.end() - self.start) as usize];
         let mut put = |at: u32, from: &[u8]| bytes[(at - self.start) as usize..][..from.len()].copy_from_slice(from);
         put(self.start, &state.data);
@@ -88,7 +77,7 @@ impl Layout {
         let exceptions: Vec<u8> = state.exceptions.iter().flat_map(|v| v.to_le_bytes()).collect();
         put(self.exceptions_at(), &exceptions);
         self.first = bytes;
-        self.entries = state.tables.iter().map(|table| lasting(&**table)).collect();
+        self.entries = state.tables.iter().map(|table| start::entries(&**table)).collect();
         Ok(())
     }
 
@@ -104,34 +93,6 @@ impl Layout {
     pub fn end(&self) -> u32 {
         (self.exceptions_at() + 4 * EXCEPTIONS as u32).next_multiple_of(8)
     }
-}
-
-/// A console that shows nothing: what is printed before packets come is nobody's.
-struct Silent;
-
-impl Coprocessor for Silent {
-    fn init(&mut self, _: &[u8]) -> u32 {
-        0
-    }
-
-    fn invoke(&mut self, _: u32, _: &mut Registers, _: Option<&[u8]>) -> Result<(), CoproError> {
-        Ok(())
-    }
-
-    fn fingerprint(&self) -> u64 {
-        0
-    }
-}
-
-/// The entries of a table, each with whether it is there for ever.
-fn lasting(table: &dyn Table) -> Vec<(Entry, bool)> {
-    let key = |e: &Entry| (e.key.clone(), e.mask.clone());
-    let for_ever: HashSet<_> = table.entries(LATEST).iter().map(key).collect();
-    let stays = |e: Entry| {
-        let stays = for_ever.contains(&key(&e));
-        (e, stays)
-    };
-    table.entries(0).into_iter().map(stays).collect()
 }
 
 /// The state map's bytes when programs are loaded.

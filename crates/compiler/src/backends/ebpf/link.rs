@@ -18,32 +18,12 @@ use super::lir::{Cond, End as Ending, FRAME, Inst, Label, RESULT, Reg, Size, Src
 use super::maps::{Keyed, Kind, Maps};
 use super::select::{Exit, Frame, Unit, Way};
 use super::{Action, Program, Refused, World, allocate, finish, joined, needs, optimised, scratch, select, table_maps};
+use crate::backends::graph::{Element, Link, positions};
 use crate::mir::Func;
-use netil::Verified;
 use netil::exec::DropReason;
 use netil::module::HandlerKind;
 use std::cell::RefCell;
 use std::collections::HashMap;
-
-/// An element.
-#[derive(Clone, Debug)]
-pub struct Element<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its program.
-    pub program: &'a Verified,
-    /// Where its output ports lead, by their ids; packets that leave by others are dropped.
-    pub links: Vec<(u32, Link)>,
-}
-
-/// Where packets go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Link {
-    /// Into an element, by its input port with that id.
-    Element(usize, u32),
-    /// To an end.
-    End(usize),
-}
 
 /// Where packets leave the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,7 +175,7 @@ fn parts(app: &Application<'_>) -> Result<Vec<Part>, Wrong> {
 fn given(element: &Element<'_>, reasons: &RefCell<Vec<DropReason>>, exit: Exit) -> u32 {
     match exit {
         Exit::Port(port) => {
-            let link = element.links.iter().position(|(p, _)| *p == port);
+            let link = element.ways.iter().position(|way| way.port == port);
             link.map_or_else(|| given(element, reasons, Exit::Drop(DropReason::Verdict)), |link| link as u32)
         }
         Exit::Trap => TRAPPED,
@@ -213,8 +193,8 @@ fn given(element: &Element<'_>, reasons: &RefCell<Vec<DropReason>>, exit: Exit) 
 fn counted(app: &Application<'_>, reasons: &[Vec<DropReason>]) -> Vec<Counted> {
     let of_element = |(n, reasons): (usize, &Vec<DropReason>)| {
         let dropped = reasons.iter().map(|reason| Counted::Dropped(n, Some(*reason))).collect::<Vec<_>>();
-        let links = &app.elements[n].links;
-        let out = links.iter().filter(|_| links.len() > 1).map(|(port, _)| Counted::Out(n, *port));
+        let ways = &app.elements[n].ways;
+        let out = ways.iter().filter(|_| ways.len() > 1).map(|way| Counted::Out(n, way.port));
         [Counted::Into(n), Counted::Dropped(n, None)].into_iter().chain(dropped).chain(out).collect::<Vec<_>>()
     };
     let elements = reasons.iter().enumerate().flat_map(of_element);
@@ -252,7 +232,13 @@ impl Main<'_, '_> {
     fn fill(&self, s: &mut select::Select<'_>) {
         let interface = self.interface(s);
         s.begin_frame();
-        let mut b = Ways { main: self, port: s.code.register(), calls: Vec::new(), ends: HashMap::new(), position: self.positions() };
+        let mut b = Ways {
+            main: self,
+            port: s.code.register(),
+            calls: Vec::new(),
+            ends: HashMap::new(),
+            position: positions(&self.app.elements, self.app.entries.iter().map(|(_, link)| *link)),
+        };
         b.calls = self.app.elements.iter().map(|_| s.code.block()).collect();
         for (n, (index, link)) in self.app.entries.iter().enumerate() {
             let (here, next) = (s.code.block(), s.code.block());
@@ -277,32 +263,6 @@ impl Main<'_, '_> {
         s.emit(Inst::Load { dst, base, offset, size: Size::B4 });
         dst
     }
-
-    /// Elements in the order in which packets come to them, so that few ways lead back.
-    fn positions(&self) -> Vec<usize> {
-        let links = |n: usize| self.app.elements[n].links.iter().filter_map(|(_, link)| element(*link));
-        let (mut seen, mut order) = (vec![false; self.app.elements.len()], Vec::new());
-        for start in self.app.entries.iter().filter_map(|(_, link)| element(*link)).chain(0..self.app.elements.len()) {
-            let mut stack = if std::mem::replace(&mut seen[start], true) { Vec::new() } else { vec![(start, 0)] };
-            while let Some((n, next)) = stack.pop() {
-                let Some(to) = links(n).nth(next) else {
-                    order.push(n);
-                    continue;
-                };
-                stack.push((n, next + 1));
-                if !std::mem::replace(&mut seen[to], true) {
-                    stack.push((to, 0));
-                }
-            }
-        }
-        let mut position = vec![0; order.len()];
-        order.iter().rev().enumerate().for_each(|(at, n)| position[*n] = at);
-        position
-    }
-}
-
-fn element(link: Link) -> Option<usize> {
-    if let Link::Element(n, _) = link { Some(n) } else { None }
 }
 
 /// The blocks of main.
@@ -384,10 +344,10 @@ impl Ways<'_, '_, '_> {
         s.copy_to(Reg(3), FRAME);
         s.emit(Inst::Own { function: n as u32 + 1, args: 3 });
         let gave = s.copy(RESULT);
-        for (i, (port, link)) in self.main.app.elements[n].links.iter().enumerate() {
+        for (i, way) in self.main.app.elements[n].ways.iter().enumerate() {
             self.case(s, gave, i as u32, |ways, s| {
-                ways.count(s, Counted::Out(n, *port));
-                ways.go(s, Some(n), *link);
+                ways.count(s, Counted::Out(n, way.port));
+                ways.go(s, Some(n), way.to);
             });
         }
         for (i, reason) in self.main.reasons[n].iter().enumerate() {

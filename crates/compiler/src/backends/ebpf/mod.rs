@@ -43,7 +43,7 @@ use std::fmt;
 
 pub use encode::Reference;
 pub use layout::{BUDGET_AT, CLOCK_AT, INTERFACE_AT, MEMORY_AT};
-pub use link::{Application, Counted, Element, End, Link, Linked, Wrong, link};
+pub use link::{Application, Counted, End, Linked, Wrong, link};
 pub use maps::{Keyed, Kind, Map, STATE};
 pub use object::{entries, object};
 

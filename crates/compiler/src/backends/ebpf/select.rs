@@ -489,6 +489,7 @@ fn refusal(helper: Helper) -> String {
         Helper::SetTimer(_) => "a timer: XDP runs when packets come, and at no other time".to_owned(),
         Helper::SendCopy(_) | Helper::Create | Helper::Hold | Helper::Take => "more packets than the one that came".to_owned(),
         Helper::Receive(_) => "a packet that is asked for: XDP gives packets, none can be asked for".to_owned(),
+        Helper::Delete => "a packet that is given up on the way".to_owned(),
         Helper::SetWire => "another length on the wire: XDP knows one length of a packet".to_owned(),
         _ => format!("'{helper}'"),
     }

@@ -113,7 +113,7 @@ impl Application {
         settings: Settings,
         host: Box<dyn Host>,
     ) -> Result<Cores, Error> {
-        let settings = Settings { text: self.flat.to_string(), requirements: self.facts.requirements.clone(), ..settings };
+        let settings = self.own_settings(settings);
         let live = !settings.live.is_empty();
         let making = Making { engine, engines, settings };
         let Cut { sources, replicas: middle, rest, annotated } = cut(&self.application, &placement);

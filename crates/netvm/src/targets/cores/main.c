@@ -1,10 +1,13 @@
-/* Tries a program: reads a pcap file from standard input, runs its packets, writes what became of each to standard output, and what leaves by port K to the file
-   port-K.pcap in the current folder. Needs three calls of Linux and no library, so that it runs under QEMU's user emulation; a board has its own main. Made by netvm. */
+/* Tries a program: reads packets from pcap files, INPUT=FILE of the arguments or standard input,
+   in the order of their times; runs them, writes what became of each to standard output, and
+   what leaves by an output to the file port-OUTPUT.pcap in the current folder. Needs four calls
+   of Linux and no library, so that it runs under QEMU's user emulation; a board has its own
+   main. Made by netvm. */
 #include "netvm.h"
 
 #if defined(__x86_64__)
 enum { SYS_READ = 0, SYS_WRITE = 1, SYS_EXIT = 60, SYS_OPENAT = 257, CREATE = 0x241 };
-__asm__(".globl _start\n_start:\n xor %ebp, %ebp\n and $-16, %rsp\n call netvm_main\n");
+__asm__(".globl _start\n_start:\n xor %ebp, %ebp\n mov %rsp, %rdi\n and $-16, %rsp\n call netvm_main\n");
 
 static long call(long n, long a, long b, long c, long d)
 {
@@ -15,7 +18,7 @@ static long call(long n, long a, long b, long c, long d)
 }
 #elif defined(__aarch64__)
 enum { SYS_READ = 63, SYS_WRITE = 64, SYS_EXIT = 93, SYS_OPENAT = 56, CREATE = 0x241 };
-__asm__(".globl _start\n_start:\n b netvm_main\n");
+__asm__(".globl _start\n_start:\n mov x0, sp\n b netvm_main\n");
 
 static long call(long n, long a, long b, long c, long d)
 {
@@ -25,7 +28,7 @@ static long call(long n, long a, long b, long c, long d)
 }
 #elif defined(__riscv)
 enum { SYS_READ = 63, SYS_WRITE = 64, SYS_EXIT = 93, SYS_OPENAT = 56, CREATE = 0x241 };
-__asm__(".globl _start\n_start:\n .option push\n .option norelax\n la gp, __global_pointer$\n .option pop\n tail netvm_main\n");
+__asm__(".globl _start\n_start:\n .option push\n .option norelax\n la gp, __global_pointer$\n .option pop\n mv a0, sp\n tail netvm_main\n");
 
 static long call(long n, long a, long b, long c, long d)
 {
@@ -35,7 +38,7 @@ static long call(long n, long a, long b, long c, long d)
 }
 #elif defined(__mips64)
 enum { SYS_READ = 5000, SYS_WRITE = 5001, SYS_EXIT = 5058, SYS_OPENAT = 5247, CREATE = 0x301 };
-__asm__(".globl __start\n.globl _start\n__start:\n_start:\n .set push\n .set noreorder\n jal netvm_main\n nop\n .set pop\n");
+__asm__(".globl __start\n.globl _start\n__start:\n_start:\n .set push\n .set noreorder\n jal netvm_main\n move $4, $29\n .set pop\n");
 
 static long call(long n, long a, long b, long c, long d)
 {
@@ -50,7 +53,7 @@ static long call(long n, long a, long b, long c, long d)
 #error "no calls of Linux are known here for this processor"
 #endif
 
-enum { BURST = 16, PORTS = 16, TEXT = 1 << 14 };
+enum { BURST = 16, PORTS = 64, TEXT = 1 << 14 };
 
 static uint8_t buffers[BURST][NETVM_BUFFER];
 static struct netvm_packet packets[BURST];
@@ -58,7 +61,18 @@ static char text[TEXT];
 static uint32_t written;
 static long files[PORTS];
 static uint8_t link_type[4];
-static int swapped, nanoseconds;
+
+/* A file that is read: its form, and the head of its next packet, if there is one. */
+struct source {
+    long file;
+    uint32_t input;
+    int swapped, nanoseconds, more;
+    uint64_t time;
+    uint32_t len, wire;
+};
+
+static struct source sources[PORTS];
+static unsigned source_count;
 
 static __attribute__((noreturn)) void leave(int status)
 {
@@ -78,11 +92,11 @@ static void put_all(long file, const void *from, size_t n)
 }
 
 /* So many bytes; false at the end of the file. */
-static int get(void *to, size_t n)
+static int get(long file, void *to, size_t n)
 {
     uint8_t *p = to;
     while (n > 0) {
-        long got = call(SYS_READ, 0, (long)p, (long)n, 0);
+        long got = call(SYS_READ, file, (long)p, (long)n, 0);
         if (got <= 0)
             return 0;
         p += got, n -= (size_t)got;
@@ -125,7 +139,7 @@ static uint64_t digest(const uint8_t *p, uint32_t n)
     return h;
 }
 
-static uint32_t word(const uint8_t *p)
+static uint32_t word(const uint8_t *p, int swapped)
 {
     uint32_t v = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
     return swapped ? __builtin_bswap32(v) : v;
@@ -141,8 +155,13 @@ static long file_of(uint32_t port)
 {
     if (files[port])
         return files[port];
-    char name[] = "port-00.pcap";
-    name[5] = (char)('0' + port / 10), name[6] = (char)('0' + port % 10);
+    char name[280] = "port-", digits[3] = { (char)('0' + port / 10), (char)('0' + port % 10), 0 };
+    const char *of = netvm_outputs[0] ? netvm_outputs[port] : digits, *end = ".pcap";
+    unsigned n = 5;
+    for (; *of && n < 260; of++)
+        name[n++] = *of == '/' || *of <= ' ' ? '_' : *of;
+    for (; *end; end++)
+        name[n++] = *end;
     files[port] = call(SYS_OPENAT, -100, (long)name, CREATE, 0644);
     if (files[port] < 0)
         leave(4);
@@ -165,8 +184,43 @@ static void save(const struct netvm_packet *k)
     put_all(file, k->buffer + k->at, k->len);
 }
 
+/* Why a packet was dropped. */
+static void why(const struct netvm_packet *k)
+{
+    const char *reason = netvm_reason(k->element, k->value);
+    if (!reason)
+        reason = k->value == NETVM_NOWHERE     ? "output not connected"
+                 : k->value == NETVM_ROUNDS    ? "led back too often"
+                 : k->value == NETVM_DISCARDED ? "discarded"
+                 : k->value == 0               ? "dropped"
+                                               : 0;
+    say(reason ? " " : " code");
+    if (reason)
+        say(reason);
+    else
+        number(k->value, 10);
+}
+
+/* In an application inputs, outputs and elements have names. */
+static void tell_named(const struct netvm_packet *k)
+{
+    say(k->end == NETVM_SENT ? "sent " : k->end == NETVM_DROPPED ? "dropped " : "trapped ");
+    say(k->end == NETVM_SENT ? netvm_outputs[k->value] : k->element == NETVM_NONE ? "-" : netvm_elements[k->element]);
+    if (k->end == NETVM_DROPPED)
+        return why(k);
+    number(k->end == NETVM_SENT ? k->len : k->value, 10);
+    if (k->end == NETVM_SENT)
+        number(digest(k->buffer + k->at, k->len), 16);
+    else
+        number(k->site, 10);
+}
+
 static void tell(const struct netvm_packet *k)
 {
+    if (netvm_inputs[0]) {
+        tell_named(k);
+        return say("\n");
+    }
     say(k->end == NETVM_SENT ? "sent" : k->end == NETVM_DROPPED ? "dropped" : "trapped");
     number(k->value, 10);
     number(k->end == NETVM_SENT ? k->len : k->site, 10);
@@ -175,37 +229,100 @@ static void tell(const struct netvm_packet *k)
     say("\n");
 }
 
-static int next(unsigned i)
+/* Reads the head of a file's next packet. */
+static void advance(struct source *s)
 {
     uint8_t head[16];
-    if (!get(head, sizeof head))
-        return 0;
-    const uint32_t len = word(head + 8), wire = word(head + 12);
-    if (len > NETVM_LONGEST || !get(buffers[i] + NETVM_HEADROOM, len))
+    s->more = get(s->file, head, sizeof head);
+    if (!s->more)
+        return;
+    s->len = word(head + 8, s->swapped), s->wire = word(head + 12, s->swapped);
+    s->time = (uint64_t)word(head, s->swapped) * 1000000000 + (uint64_t)word(head + 4, s->swapped) * (s->nanoseconds ? 1 : 1000);
+    if (s->len > NETVM_LONGEST)
         leave(2);
-    const uint64_t time = (uint64_t)word(head) * 1000000000 + (uint64_t)word(head + 4) * (nanoseconds ? 1 : 1000);
-    packets[i] = (struct netvm_packet){ buffers[i], NETVM_BUFFER, NETVM_HEADROOM, len, wire > len ? wire : len, NETVM_INPUT, time, NETVM_DROPPED, 0, 0 };
+}
+
+/* The packet that comes next. */
+static int next(unsigned i)
+{
+    struct source *first = 0;
+    for (unsigned n = 0; n < source_count; n++)
+        if (sources[n].more && (!first || sources[n].time < first->time))
+            first = &sources[n];
+    if (!first)
+        return 0;
+    const uint32_t len = first->len, wire = first->wire;
+    if (!get(first->file, buffers[i] + NETVM_HEADROOM, len))
+        leave(2);
+    packets[i] = (struct netvm_packet){ .buffer = buffers[i], .size = NETVM_BUFFER, .at = NETVM_HEADROOM, .len = len, .wire_len = wire > len ? wire : len,
+                                        .input = first->input, .time_ns = first->time, .end = NETVM_DROPPED };
+    advance(first);
     return 1;
 }
 
-static void start(void)
+static void open_source(long file, uint32_t input)
 {
     uint8_t head[24];
-    if (!get(head, sizeof head))
+    if (file < 0 || source_count == PORTS || !get(file, head, sizeof head))
         leave(2);
-    uint32_t magic = word(head);
-    swapped = magic == 0xd4c3b2a1 || magic == 0x4d3cb2a1;
-    magic = word(head);
-    nanoseconds = magic == 0xa1b23c4d;
-    if (!nanoseconds && magic != 0xa1b2c3d4)
+    struct source *s = &sources[source_count++];
+    uint32_t magic = word(head, 0);
+    s->file = file, s->input = input;
+    s->swapped = magic == 0xd4c3b2a1 || magic == 0x4d3cb2a1;
+    magic = word(head, s->swapped);
+    s->nanoseconds = magic == 0xa1b23c4d;
+    if (!s->nanoseconds && magic != 0xa1b2c3d4)
         leave(2);
-    put_word(link_type, word(head + 20));
+    put_word(link_type, word(head + 20, s->swapped));
+    advance(s);
 }
 
-__attribute__((used, noreturn)) void netvm_main(void)
+/* INPUT=FILE */
+static void open_argument(const char *text)
+{
+    for (uint32_t input = 0; netvm_inputs[input]; input++) {
+        const char *name = netvm_inputs[input], *rest = text;
+        while (*name && *name == *rest)
+            name++, rest++;
+        if (!*name && *rest == '=')
+            return open_source(call(SYS_OPENAT, -100, (long)(rest + 1), 0, 0), input);
+    }
+    static const char usage[] = "usage: program < FILE, or program INPUT=FILE ... of a configuration\n";
+    put_all(2, usage, sizeof usage - 1);
+    leave(2);
+}
+
+/* The entries of a table, in no order: their number and the sum of their digests. */
+static void tell_table(uint32_t element, uint32_t table)
+{
+    uint64_t count = 0, sum = 0;
+    struct netvm_entry e;
+    for (uint32_t at = 0; netvm_entry(element, table, &at, &e); count++)
+        sum += digest(e.key, e.key_bytes) * 31 + digest(e.value, e.value_bytes);
+    say("table");
+    number(element, 10), number(table, 10), number(count, 10), number(sum, 16);
+    say("\n");
+}
+
+static void tell_memory(void)
+{
+    for (uint32_t element = 0; netvm_elements[element]; element++) {
+        say("data");
+        number(element, 10), number(netvm_data_size(element), 10), number(digest(netvm_data(element), netvm_data_size(element)), 16);
+        say("\n");
+        for (uint32_t table = 0; table < netvm_tables(element); table++)
+            tell_table(element, table);
+    }
+}
+
+__attribute__((used, noreturn)) void netvm_main(const long *stack)
 {
     unsigned count;
-    start();
+    const char *const *arguments = (const char *const *)(stack + 1);
+    if (stack[0] < 2)
+        open_source(0, NETVM_INPUT);
+    for (long n = 1; n < stack[0]; n++)
+        open_argument(arguments[n]);
     do {
         for (count = 0; count < BURST && next(count); count++)
             ;
@@ -216,10 +333,7 @@ __attribute__((used, noreturn)) void netvm_main(void)
             tell(&packets[i]);
         }
     } while (count == BURST);
-    say("data");
-    number(netvm_data_size(), 10);
-    number(digest(netvm_data(), netvm_data_size()), 16);
-    say("\n");
+    tell_memory();
     flush();
     leave(0);
 }

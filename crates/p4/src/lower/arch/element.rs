@@ -132,14 +132,16 @@ impl Lower<'_> {
         Ok((pipeline, needs))
     }
 
-    /// What the code asks for.
+    /// What the code asks for. Copies of a group save and restore all fields, so what reads the time is known of a module without groups.
     fn needs(&self) -> Lowered<Needs> {
-        let mut reads = self.element.is_some_and(|element| element.asks_time);
+        let Some(Element { has, asks_time, .. }) = self.element else { return Ok(Needs::default()) };
+        let mut time = asks_time;
         for name in ["ingress_global_timestamp", "egress_global_timestamp"] {
-            reads |= self.field_of(&self.standard, name)?.is_some_and(|(place, _)| self.code.loads(place.base));
+            time |= self.field_of(&self.standard, name)?.is_some_and(|(place, _)| self.code.loads(place.base));
         }
         let group = self.field_of(&self.standard, "mcast_grp")?;
-        Ok(Needs { time: reads, groups: group.is_some_and(|(place, _)| self.code.sets(place.base)) })
+        let groups = group.is_some_and(|(place, _)| self.code.sets(place.base));
+        Ok(Needs { time: if has.groups { has.time } else { time }, groups })
     }
 
     /// The time of the packet, from the first one's on, which data memory keeps.

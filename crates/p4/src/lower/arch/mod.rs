@@ -21,8 +21,6 @@ use netil::table::Op;
 
 /// Writes an element of a graph; what it found the program to need.
 type WriteElement = fn(&mut Lower<'_>, &Parts) -> Lowered<(Pipeline, Needs)>;
-/// Calls a method of an extern object.
-type Method = fn(&mut Lower<'_>, &Expr, (&str, &str), Args<'_>, &Expr) -> Lowered<Called>;
 
 /// What an architecture is.
 pub(crate) struct Architecture {
@@ -38,6 +36,8 @@ pub(crate) struct Architecture {
     pub cpu_port: u32,
     /// The highest port that packets can leave by.
     pub last_port: u32,
+    /// Ways of packets: for each the parts that it goes through in order, and which of their parameters are the same places.
+    pub flow: &'static [&'static [(usize, &'static [u8])]],
     /// Writes the code of both halves.
     pub(super) lower: fn(&mut Lower<'_>, &Parts) -> Lowered<(Saved, Paths)>,
     /// Writes the code of an element of a graph, where programs can be that.
@@ -47,6 +47,14 @@ pub(crate) struct Architecture {
     /// Calls a method of an extern object, by the names of both.
     pub(super) method: Method,
 }
+
+/// Object, class and name, arguments, call.
+type Method = fn(&mut Lower<'_>, &Expr, (&str, &str), Args<'_>, &Expr) -> Lowered<Called>;
+
+/// Parameters in [`Architecture::flow`]: the headers, the program's metadata, which is 0 at first, and all others.
+pub(crate) const HEADERS: u8 = 0;
+pub(crate) const METADATA: u8 = 1;
+pub(crate) const OTHER: u8 = 2;
 
 /// All architectures for which programs can be compiled.
 pub(crate) const ALL: [&Architecture; 2] = [&v1model::ARCHITECTURE, &psa::ARCHITECTURE];
@@ -62,7 +70,7 @@ pub(super) enum Called {
 }
 
 /// The parsers and controls of a package, in the order of its arguments; those of packages in it stand in their place.
-pub(super) struct Parts {
+pub(crate) struct Parts {
     pub blocks: Vec<(InstId, usize)>,
     pub span: Span,
 }
@@ -81,7 +89,7 @@ pub(crate) fn of(program: &Program) -> Option<&'static Architecture> {
 }
 
 /// Takes `main` apart.
-pub(super) fn parts(program: &Program) -> Lowered<(&'static Architecture, Parts)> {
+pub(crate) fn parts(program: &Program) -> Lowered<(&'static Architecture, Parts)> {
     let Some(main) = program.main() else { return fault(Span::default(), "the program has no `main`") };
     if !matches!(main.ty, Type::Arch(..)) {
         return fault(main.span, "`main` is no package");

@@ -6,7 +6,7 @@
 //!
 //! Source: Portable Switch Architecture 1.2, section 6; where it leaves a choice, BMv2's psa_switch: the deparser of a dropped packet runs.
 
-use super::{Architecture, Parts, psa_objects};
+use super::{Architecture, HEADERS, METADATA, OTHER, Parts, psa_objects};
 use crate::hir::Type;
 use crate::lower::place::Place;
 use crate::lower::{Lower, Lowered, fault};
@@ -24,6 +24,18 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     parts: 6,
     cpu_port: 0xffff_fffd,
     last_port: DROP - 1,
+    flow: &[
+        &[
+            (0, &[OTHER, HEADERS, METADATA, OTHER, OTHER, OTHER]),
+            (1, &[HEADERS, METADATA, OTHER, OTHER]),
+            (2, &[OTHER, OTHER, OTHER, OTHER, HEADERS, METADATA, OTHER]),
+        ],
+        &[
+            (3, &[OTHER, HEADERS, METADATA, OTHER, OTHER, OTHER, OTHER]),
+            (4, &[HEADERS, METADATA, OTHER, OTHER]),
+            (5, &[OTHER, OTHER, OTHER, HEADERS, METADATA, OTHER, OTHER]),
+        ],
+    ],
     lower,
     element: None,
     function: psa_objects::function,

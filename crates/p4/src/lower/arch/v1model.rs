@@ -4,7 +4,7 @@
 //!
 //! Source: BMv2, `docs/simple_switch.md`.
 
-use super::{Architecture, Called, Parts};
+use super::{Architecture, Called, HEADERS, METADATA, OTHER, Parts};
 use crate::hir::Expr;
 use crate::lower::externs::{Args, arg};
 use crate::lower::place::Place;
@@ -19,6 +19,14 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     parts: 6,
     cpu_port: 510,
     last_port: DROP_PORT - 1,
+    flow: &[&[
+        (0, &[OTHER, HEADERS, METADATA, OTHER]),
+        (1, &[HEADERS, METADATA]),
+        (2, &[HEADERS, METADATA, OTHER]),
+        (3, &[HEADERS, METADATA, OTHER]),
+        (4, &[HEADERS, METADATA]),
+        (5, &[OTHER, HEADERS]),
+    ]],
     lower,
     element: Some(|lower, parts| lower.v1_element(parts)),
     function,

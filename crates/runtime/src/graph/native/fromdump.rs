@@ -109,6 +109,9 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
     if let Some(replay) = setup.settings.replays.get(&name).filter(|_| device) {
         return Ok(Box::new(Source::new(replay, name, is_pulled(setup), snaplen)));
     }
+    if let Some(port) = setup.settings.ports.get(&name).filter(|_| device) {
+        return Ok(super::embedded::source(port, name, setup, snaplen));
+    }
     if let Some(spec) = setup.settings.live.get(&name).filter(|_| device) {
         return super::live::source(name, spec, &args, setup, snaplen);
     }

@@ -7,6 +7,7 @@ mod delayshaper;
 mod delayunqueue;
 mod discard;
 mod drivermanager;
+pub mod embedded;
 mod fastudp;
 mod filepos;
 mod fromdump;

@@ -38,6 +38,9 @@ enum Ending {
     Call(String),
 }
 
+/// A keyword, and what its time means.
+type Kind<'k> = (&'k str, fn(u64) -> When);
+
 fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
     const NAMES: &[&str] = &["START_AFTER", "START_DELAY", "END_AFTER", "END_DELAY", "INTERVAL", "STOP", "END_CALL"];
     let args = Args::parse(setup.arguments, &["START", "END"], NAMES)?;
@@ -48,7 +51,7 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
         return Err("STOP and END_CALL exclude each other".to_owned());
     }
     let when = |at, after, delay| {
-        let kinds: [(&str, fn(u64) -> When); 3] = [(at, When::At), (after, When::After), (delay, When::Delay)];
+        let kinds: [Kind<'_>; 3] = [(at, When::At), (after, When::After), (delay, When::Delay)];
         let given = kinds.into_iter().find(|(name, _)| args.has(name));
         given.map(|(name, kind)| args.duration(name, 0).map(kind)).transpose()
     };

@@ -100,6 +100,9 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
     let name =
         if matches!(setup.class, "ToHost" | "ToHostSniffers") { args.text(called).unwrap_or_default() } else { args.required(called)? };
     args.at_most_one(&["ENCAP", "USE_ENCAP_FROM"])?;
+    if let Some(port) = setup.settings.ports.get(&name).filter(|_| device) {
+        return Ok(super::embedded::sink(port, name, setup));
+    }
     if let Some(spec) = setup.settings.live.get(&name).filter(|_| device) {
         return Ok(super::live::sink(name, spec, setup));
     }

@@ -2,9 +2,9 @@
 
 use crate::hir::{Callee, Expr, ExprKind, FnId, Stmt, StmtKind, TableId, Type};
 
-/// What a body does that the control plane may see.
+/// What a body applies and calls.
 #[derive(Default)]
-pub(super) struct Uses {
+pub(crate) struct Uses {
     pub tables: Vec<TableId>,
     /// Functions that are called, with their type arguments and the type of the last argument.
     pub functions: Vec<(FnId, Option<Type>)>,

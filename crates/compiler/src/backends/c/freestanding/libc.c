@@ -34,7 +34,8 @@ __attribute__((weak)) int memcmp(const void *a, const void *b, size_t n)
 }
 
 #ifdef __mips64
-/* Division of 128 bits, bit by bit: that of GCC's library for MIPS expects position-independent callers. */
+/* Division of 128 bits, bit by bit: that of GCC's library for MIPS expects position-independent
+   callers. */
 static unsigned __int128 nv_divide(unsigned __int128 a, unsigned __int128 b, unsigned __int128 *rest)
 {
     unsigned __int128 quotient = 0, left = 0;

@@ -1,20 +1,25 @@
 
-/* A packet on its way through the handler. */
+/* Where packets lie, for languages that tell memories apart. */
+#ifndef NV_PACKET
+#define NV_PACKET
+#endif
+
+/* A packet on its way. */
 struct nv_run {
-    uint8_t *buffer;
-    uint32_t size, at, len, missing, front, moved;
-    uint64_t time_ns, number;
+    NV_PACKET uint8_t *buffer;
+    uint32_t size, at, len, missing, front, moved, rounds;
+    uint64_t time_ns;
 };
 
-NV_INLINE uint8_t *nv_p(const struct nv_run *r)
+NV_INLINE NV_PACKET uint8_t *nv_p(const struct nv_run *r)
 {
     return r->buffer + r->at;
 }
 
-NV_INLINE void nv_end(struct netvm_packet *k, const struct nv_run *r, enum netvm_end end, uint32_t value, uint32_t site)
+NV_INLINE void nv_end(struct netvm_packet *k, const struct nv_run *r, enum netvm_end end, uint32_t element, uint32_t value, uint32_t site)
 {
     k->at = r->at, k->len = r->len, k->wire_len = r->len + r->missing, k->time_ns = r->time_ns;
-    k->end = end, k->value = value, k->site = site;
+    k->end = end, k->element = element, k->value = value, k->site = site;
 }
 
 /* Takes the price of so many bytes; false if that is more than is left. */
@@ -27,7 +32,45 @@ NV_INLINE int nv_pay(uint32_t *budget, uint64_t bytes)
     return 1;
 }
 
-/* Makes room for so many bytes on both sides, by moving the packet with what can be brought back; false if the buffer is too small. */
+NV_INLINE void nv_pull(struct nv_run *r, uint32_t n)
+{
+    r->at += n, r->len -= n, r->moved += n;
+    r->front = r->front + n < 1024 ? r->front + n : 1024;
+}
+
+/* Where the first of some bytes is, from one place on; all ones if it is nowhere. */
+NV_INLINE uint32_t nv_scan(const struct nv_run *r, unsigned size, uint32_t at, uint32_t value)
+{
+    value &= (uint32_t)NV_MASK(8 * size);
+    for (; (uint64_t)at + size <= r->len; at++)
+        if (nv_be(nv_p(r) + at, size) == value)
+            return at;
+    return UINT32_MAX;
+}
+
+/* A CRC whose bits are reflected, without the last complement. */
+__attribute__((unused)) static uint32_t nv_crc(uint32_t polynomial, uint32_t crc, NV_PACKET const uint8_t *p, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        crc ^= p[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? polynomial : 0);
+    }
+    return crc;
+}
+
+/* The random number of a place in a handler for a packet. */
+NV_INLINE uint32_t nv_random(uint64_t number, uint64_t place, uint64_t seed)
+{
+    uint64_t z = seed ^ number * 0x9e3779b97f4a7c15u ^ place * 0xd1b54a32d192ed03u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (uint32_t)(z ^ z >> 31);
+}
+
+#ifndef NV_OPENCL
+/* Makes room for so many bytes on both sides, by moving the packet with what can be brought
+   back; false if the buffer is too small. */
 NV_INLINE int nv_room(struct nv_run *r, uint32_t before, uint32_t behind)
 {
     if (r->at >= before && (uint64_t)r->at + r->len + behind <= r->size)
@@ -39,12 +82,6 @@ NV_INLINE int nv_room(struct nv_run *r, uint32_t before, uint32_t behind)
     memmove(r->buffer + at - kept, r->buffer + r->at - kept, (size_t)kept + r->len);
     r->at = at, r->front = kept;
     return 1;
-}
-
-NV_INLINE void nv_pull(struct nv_run *r, uint32_t n)
-{
-    r->at += n, r->len -= n, r->moved += n;
-    r->front = r->front + n < 1024 ? r->front + n : 1024;
 }
 
 NV_INLINE void nv_push(struct nv_run *r, uint32_t n)
@@ -63,25 +100,6 @@ NV_INLINE void nv_grow(struct nv_run *r, uint32_t n)
 {
     memset(nv_p(r) + r->len, 0, n);
     r->len += n;
-}
-
-/* Where the first of some bytes is, from one place on; all ones if it is nowhere. */
-NV_INLINE uint32_t nv_scan(const struct nv_run *r, unsigned size, uint32_t at, uint32_t value)
-{
-    value &= (uint32_t)NV_MASK(8 * size);
-    for (; (uint64_t)at + size <= r->len; at++)
-        if (nv_be(nv_p(r) + at, size) == value)
-            return at;
-    return UINT32_MAX;
-}
-
-/* The random number of a place in a handler for a packet. */
-NV_INLINE uint32_t nv_random(uint64_t number, uint64_t place)
-{
-    uint64_t z = number * 0x9e3779b97f4a7c15u ^ place * 0xd1b54a32d192ed03u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (uint32_t)(z ^ z >> 31);
 }
 
 /* The low n bytes, 1 to 8, the least significant first. */
@@ -105,3 +123,4 @@ NV_INLINE void nv_put_be(uint8_t *p, unsigned n, uint64_t v)
 #endif
     memcpy(p, &v, n);
 }
+#endif

@@ -1,0 +1,105 @@
+//! The way from the pointers and counts of C to slices, and why a call failed.
+//!
+//! Invariant: nothing of a caller's memory is kept after a call.
+
+use crate::{NETVM_ARGUMENT, NETVM_CONFIGURATION, NETVM_ENGINE, NETVM_EXPRESSION, NETVM_REFUSED, Packet};
+use netvm::Error;
+use std::ffi::{CStr, c_char, c_int};
+use std::mem::MaybeUninit;
+
+/// Why a call failed.
+pub(crate) struct Fault {
+    pub(crate) status: c_int,
+    /// Lines that end with a newline.
+    pub(crate) message: String,
+}
+
+impl Fault {
+    pub(crate) fn argument(what: &str) -> Self {
+        Self { status: NETVM_ARGUMENT, message: format!("error: {what}\n") }
+    }
+
+    pub(crate) fn null(what: &str) -> Self {
+        Self::argument(&format!("{what} is a null pointer"))
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        let (status, text) = (status_of(&error), error.render(false));
+        // Those of expressions and configurations begin so.
+        let message = if status == NETVM_ENGINE { format!("error: {text}") } else { text };
+        Self { status, message }
+    }
+}
+
+impl Fault {
+    /// A device or handler that is not there, or refuses.
+    pub(crate) fn refused(message: &str) -> Self {
+        Self { status: NETVM_REFUSED, message: format!("error: {message}\n") }
+    }
+}
+
+fn status_of(error: &Error) -> c_int {
+    match error {
+        Error::Filter { .. } => NETVM_EXPRESSION,
+        Error::Configuration(_) => NETVM_CONFIGURATION,
+        _ => NETVM_ENGINE,
+    }
+}
+
+/// The text at a pointer, none if that is null.
+///
+/// # Safety
+/// It is null, or points to a string that ends with NUL.
+pub(crate) unsafe fn text<'a>(at: *const c_char, what: &str) -> Result<Option<&'a str>, Fault> {
+    if at.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: not null, so a string.
+    let bytes = unsafe { CStr::from_ptr(at) };
+    bytes.to_str().map(Some).map_err(|_| Fault::argument(&format!("{what} is not UTF-8")))
+}
+
+/// The array at a pointer, which may be null if there is nothing in it.
+///
+/// # Safety
+/// The pointer is null or points to so many values.
+pub(crate) unsafe fn array<'a, T>(at: *const T, count: usize, what: &str) -> Result<&'a [T], Fault> {
+    match count {
+        0 => Ok(&[]),
+        _ if at.is_null() => Err(Fault::null(what)),
+        _ if !at.is_aligned() || count > isize::MAX as usize / size_of::<T>() => {
+            Err(Fault::argument(&format!("{what} cannot be an array")))
+        }
+        // SAFETY: neither null nor crooked, and of a size that an array may have.
+        _ => Ok(unsafe { std::slice::from_raw_parts(at, count) }),
+    }
+}
+
+/// The same, to be written.
+///
+/// # Safety
+/// The pointer is null or points to so many values, to which nothing else points.
+pub(crate) unsafe fn array_mut<'a, T>(at: *mut T, count: usize, what: &str) -> Result<&'a mut [MaybeUninit<T>], Fault> {
+    // SAFETY: as this function's; values that may be without a value are always valid.
+    unsafe { array(at.cast::<MaybeUninit<T>>(), count, what) }?;
+    match count {
+        0 => Ok(&mut []),
+        // SAFETY: `array` found it to be one.
+        _ => Ok(unsafe { std::slice::from_raw_parts_mut(at.cast(), count) }),
+    }
+}
+
+impl Packet {
+    /// # Safety
+    /// The pointer is null or points to `len` bytes.
+    pub(crate) unsafe fn bytes<'a>(&self) -> Result<&'a [u8], Fault> {
+        // SAFETY: as this function's.
+        unsafe { array(self.data, self.len as usize, "a packet's data") }
+    }
+
+    pub(crate) fn on_wire(&self) -> u32 {
+        if self.wire_len == 0 { self.len } else { self.wire_len }
+    }
+}

@@ -1,0 +1,353 @@
+//! An element's push handler as a C function of a packet, with its memories; packets that it sends
+//! go on by a call of the next element's function, or leave.
+
+use super::super::member::store;
+use super::super::scalar::{Form, Scalar, ctype};
+use super::super::{Unsupported, tables as sets, with_sets};
+use super::{Leave, MOST_STATE, array, opencl, tables};
+use crate::backends::graph::{Link, Way};
+use crate::mir::cfg::Cfg;
+use crate::mir::{Block, Func, Helper, Op, Order, Site, Value};
+use netil::exec::{DropReason, EXCEPTIONS, State, TrapKind};
+use netil::module::TableKind;
+use netil::ops::CmpOp;
+use netil::table::Space;
+use netil::{Module, Verified};
+use std::cell::Cell;
+use std::fmt::Write as _;
+
+/// The program in static memory.
+pub(super) struct Core<'a> {
+    /// Its number.
+    pub n: usize,
+    pub module: &'a Module,
+    pub shared: u32,
+    /// Where its ports lead; where a program is alone, packets leave by each.
+    pub ways: Option<&'a [Way]>,
+    pub ends: &'a [Leave],
+    pub seed: u64,
+    /// OpenCL C: nothing lasts, and packets do not grow.
+    pub opencl: bool,
+    /// The place of what was refused.
+    pub refused: Cell<Option<Site>>,
+}
+
+/// The parameters of an element's function.
+pub(super) const PARAMETERS: &str = "(struct netvm_packet *k, struct nv_run *r, uint8_t *info, uint32_t port)";
+
+/// Memories, tables and the function `eN` of a program.
+pub(super) fn emit(core: &Core<'_>, program: &Verified, func: &Func, state: &State) -> Result<String, Unsupported> {
+    let n = core.n;
+    let module = with_sets(program.module(), func);
+    let sets = sets::Tables::new(&module, func)?.scalar().replace("set", &format!("e{n}_set"));
+    if core.opencl {
+        opencl::admits(func)?;
+        let constants =
+            core.memories(state)?.replace("static const uint8_t", "__constant uint8_t").replace("static uint8_t", "__constant uint8_t");
+        return Ok(constants + &sets.replace("static const ", "__constant ") + &core.handler(func)?);
+    }
+    Ok(core.memories(state)? + &tables::emit(n, core.module, state)? + &sets + &core.handler(func)?)
+}
+
+impl Core<'_> {
+    /// Memories as the init handler left them.
+    fn memories(&self, state: &State) -> Result<String, Unsupported> {
+        let (n, bytes) = (self.n, self.module.data_size as usize + self.shared as usize);
+        if bytes > MOST_STATE {
+            return Err(Unsupported(format!("{bytes} bytes of data and shared memory; {MOST_STATE} are the most")));
+        }
+        let mut text = array(&format!("static uint8_t nv_data{n}"), &state.data);
+        text += &array(&format!("static uint8_t nv_shared{n}"), &state.shared);
+        text += &array(&format!("static const uint8_t nv_initialised{n}"), &self.module.data);
+        if self.opencl {
+            return Ok(text);
+        }
+        let exceptions: Vec<String> = state.exceptions.iter().map(u32::to_string).collect();
+        let _ = writeln!(text, "static uint32_t nv_exceptions{n}[{EXCEPTIONS}] __attribute__((unused)) = {{ {} }};", exceptions.join(", "));
+        let _ = writeln!(text, "static uint64_t nv_number{n} __attribute__((unused));");
+        Ok(text)
+    }
+
+    fn handler(&self, func: &Func) -> Result<String, Unsupported> {
+        let mut scalar = Scalar { func, form: self, body: String::new(), likely: None };
+        let cfg = Cfg::new(func);
+        for block in &cfg.order {
+            scalar.block(*block)?;
+        }
+        let n = self.n;
+        let mut text = format!("\nstatic void e{n}{PARAMETERS}\n{{\n    uint32_t budget = NV_BUDGET;\n");
+        let memory = if self.opencl { "__constant uint8_t" } else { "uint8_t" };
+        let constant = if self.opencl { memory } else { "const uint8_t" };
+        let (number, exceptions) = match self.opencl {
+            true => ("k->number".to_owned(), "0".to_owned()),
+            false => (format!("nv_number{n}++"), format!("nv_exceptions{n}")),
+        };
+        let _ = writeln!(text, "    const uint64_t number = {number};");
+        let _ = writeln!(text, "    {memory} *const data = nv_data{n}, *const shared = nv_shared{n};");
+        let _ = writeln!(text, "    {constant} *const initialised = nv_initialised{n};");
+        let _ = writeln!(text, "    uint32_t *const exceptions = {exceptions};");
+        text += &scalar.variables(&cfg);
+        text += "    (void)budget, (void)info, (void)number, (void)data, (void)shared, (void)initialised, (void)exceptions, (void)port;\n";
+        for param in &func.block(Block(0)).params {
+            let _ = writeln!(text, "    {param:?} = port;");
+        }
+        Ok(text + &scalar.body + "}\n")
+    }
+
+    /// The packet goes no further here.
+    fn ends_by(&self, end: &str, value: &str) -> String {
+        format!("{{ nv_end(k, r, {end}, {}u, {value}, 0); return; }}", self.n)
+    }
+
+    /// A range that must lie in a memory.
+    fn inside(&self, space: Space, start: &str, length: &str, site: Site) -> String {
+        let trap = self.trap(TrapKind::OutOfBounds(space), site);
+        format!("if (NV_RARELY((uint64_t){start} + {length} > {})) {trap}\n    ", self.size(space))
+    }
+
+    fn paid(&self, bytes: &str, site: Site) -> String {
+        format!("if (NV_RARELY(!nv_pay(&budget, {bytes}))) {}\n    ", self.trap(TrapKind::Budget, site))
+    }
+
+    fn helper(&self, scalar: &Scalar<'_>, v: Value, op: &Op) -> Option<String> {
+        let Op::Helper(helper, args, site) = op else { return None };
+        let (arg, site) = (|k: usize| scalar.val(args[k]), *site);
+        let run = || self.inside(Space::Packet, &arg(0), &arg(1), site) + &self.paid(&arg(1), site);
+        let complement = |value: String| format!("(0xffff ^ ({value} & 0xffff))");
+        Some(match helper {
+            Helper::Inside => self.inside(Space::Packet, &arg(0), &arg(1), site),
+            Helper::Checksum => run() + &format!("{v:?} = 0xffff ^ nv_sum(nv_p(r) + {}, {});", arg(0), arg(1)),
+            Helper::ChecksumValid => run() + &format!("{v:?} = nv_sum_right(nv_p(r) + {}, {});", arg(0), arg(1)),
+            Helper::CrcPacket(kind) => run() + &crc(v, *kind, &format!("nv_p(r) + {}", arg(0)), &arg(1))?,
+            Helper::Crc(kind) => {
+                let bytes: Vec<String> = [24, 16, 8, 0].iter().map(|by| format!("(uint8_t)({} >> {by})", arg(0))).collect();
+                crc(v, *kind, &format!("(const uint8_t[]){{ {} }}", bytes.join(", ")), "4")?
+            }
+            Helper::ChecksumAdd => format!("{v:?} = 0xffff ^ nv_fold({} + ({} & 0xffff));", complement(arg(0)), arg(1)),
+            Helper::ChecksumSub => format!("{v:?} = 0xffff ^ nv_fold({} + {});", complement(arg(0)), complement(arg(1))),
+            Helper::Hash if !args.is_empty() => {
+                let words: Vec<String> = args.iter().map(|a| scalar.val(*a)).collect();
+                format!("{v:?} = nv_murmur((const uint32_t[]){{ {} }}, {});", words.join(", "), args.len())
+            }
+            Helper::Scan(size) => {
+                let inside = self.inside(Space::Packet, &arg(0), "1", site) + &self.paid(&format!("r->len - {}", arg(0)), site);
+                inside + &format!("{v:?} = nv_scan(r, {size}, {}, {});", arg(0), arg(1))
+            }
+            Helper::FieldCmp(op) => self.field_cmp(v, *op, [arg(0), arg(1), arg(2)], site)?,
+            Helper::Copy(from, to) => self.copy([*from, *to], [arg(0), arg(1), arg(2)], site),
+            Helper::InfoClear => format!("memset(info, 0, {});", self.module.info_size),
+            Helper::Moved => format!("{v:?} = r->moved;"),
+            Helper::IsPresent => format!("{v:?} = 1;"),
+            Helper::SetTime => format!("r->time_ns = {};", arg(0)),
+            Helper::SetWire => format!("r->missing = {0} > r->len ? {0} - r->len : 0;", arg(0)),
+            Helper::PullHead | Helper::TrimTail | Helper::PushHead | Helper::GrowTail | Helper::Unpull => {
+                self.moves(*helper, &arg(0), site)
+            }
+            _ => return self.in_table(scalar, v, (*helper, args), site),
+        })
+    }
+
+    /// A lookup, or work on an entry.
+    fn in_table(&self, scalar: &Scalar<'_>, v: Value, (helper, args): (Helper, &[Value]), site: Site) -> Option<String> {
+        let named = |table: u32| (tables::name(self.n, table as usize), &self.module.tables[table as usize]);
+        let arg = |k: usize| scalar.val(args[k]);
+        let exact = |table: u32, function: &str| match self.module.tables[table as usize].kind {
+            TableKind::Exact => format!("{v:?} = {function}(&{}, {}, r->time_ns);", named(table).0, arg(0)),
+            _ => format!("{v:?} = 0;"),
+        };
+        Some(match helper {
+            Helper::Find(table) | Helper::Peek(table) => {
+                let (name, declared) = named(table);
+                let refresh = matches!(helper, Helper::Find(_));
+                format!("{v:?} = {};", tables::find(&name, declared, &arg(0), "r->time_ns", refresh))
+            }
+            Helper::Insert(table) => exact(table, "nv_insert"),
+            Helper::DeleteEntry(table) => exact(table, "nv_remove"),
+            Helper::EntryLoad(table, at) => {
+                let width = scalar.func.width(v);
+                let get = match width / 8 {
+                    bytes @ ..=8 => format!("({})nv_le(e, {bytes})", ctype(width)),
+                    bytes => format!("(unsigned __int128)nv_le(e + 8, {}) << 64 | nv_le(e, 8)", bytes - 8),
+                };
+                self.entry((table, at), &arg(0), site, &format!("{v:?} = {get};"))
+            }
+            Helper::EntryStore(table, at) => self.entry((table, at), &arg(1), site, &store(scalar, Order::Little, "e", args[0])),
+            _ => return None,
+        })
+    }
+
+    /// Work on a value's byte, at `e`.
+    fn entry(&self, (table, at): (u32, u32), entry: &str, site: Site, work: &str) -> String {
+        let (name, stride) = (tables::name(self.n, table as usize), tables::stride(&self.module.tables[table as usize]));
+        let trap = self.trap(TrapKind::NoEntry, site);
+        format!("if (NV_RARELY(!{entry})) {trap}\n    {{ uint8_t *e = {name}_values + (size_t)({entry} - 1) * {stride} + {at}; {work} }}")
+    }
+
+    fn field_cmp(&self, v: Value, op: CmpOp, [a, b, len]: [String; 3], site: Site) -> Option<String> {
+        let sign = match op {
+            CmpOp::Eq => "==",
+            CmpOp::Ne => "!=",
+            CmpOp::Lt => "<",
+            CmpOp::Le => "<=",
+            CmpOp::Gt => ">",
+            CmpOp::Ge => ">=",
+            _ => return None,
+        };
+        let before = self.inside(Space::Packet, &a, &len, site) + &self.inside(Space::Packet, &b, &len, site) + &self.paid(&len, site);
+        Some(before + &format!("{v:?} = memcmp(nv_p(r) + {a}, nv_p(r) + {b}, {len}) {sign} 0;"))
+    }
+
+    fn copy(&self, [from, to]: [Space; 2], [source, target, len]: [String; 3], site: Site) -> String {
+        let before = self.inside(from, &source, &len, site) + &self.inside(to, &target, &len, site) + &self.paid(&len, site);
+        before + &format!("memmove({} + {target}, {} + {source}, {len});", self.base(to), self.base(from))
+    }
+
+    /// The packet gets so many bytes more or less at one end.
+    fn moves(&self, helper: Helper, n: &str, site: Site) -> String {
+        let (no_room, outside) = (self.trap(TrapKind::NoRoom, site), self.trap(TrapKind::OutOfBounds(Space::Packet), site));
+        let short = format!("if (NV_RARELY({n} > r->len)) {outside}\n    ");
+        let long = format!("if (NV_RARELY((uint64_t){n} + r->len > NETVM_LONGEST)) {no_room}\n    ");
+        let paid = self.paid(&format!("(uint64_t){n} + r->len"), site);
+        match helper {
+            Helper::PullHead => format!("{short}nv_pull(r, {n});"),
+            Helper::TrimTail => format!("{short}r->len -= {n};"),
+            Helper::PushHead => format!("{long}{paid}if (NV_RARELY(!nv_room(r, {n}, 0))) {no_room}\n    nv_push(r, {n});"),
+            Helper::GrowTail => format!("{long}{paid}if (NV_RARELY(!nv_room(r, 0, {n}))) {no_room}\n    nv_grow(r, {n});"),
+            _ => format!("{long}if (NV_RARELY({n} > r->front)) {outside}\n    nv_unpull(r, {n});"),
+        }
+    }
+}
+
+/// What an operation is called that there is no C for.
+fn lacking(helper: Helper, op: &Op) -> String {
+    let what = match helper {
+        Helper::SendCopy(_) => "copies of packets",
+        Helper::Create => "packets that the program makes",
+        Helper::Delete => "packets that are given up on the way",
+        Helper::Hold | Helper::Take => "packets that wait in the program",
+        Helper::Receive(_) => "packets that the program asks for",
+        Helper::SetTimer(_) => "timers",
+        Helper::CoproIn(..) | Helper::CoproOut(..) | Helper::CoproInvoke(..) | Helper::CoproShow(_) => "coprocessors",
+        _ => return format!("'{op}'"),
+    };
+    what.to_owned()
+}
+
+/// `netil::digest::crc`.
+fn crc(v: Value, kind: u8, bytes: &str, len: &str) -> Option<String> {
+    let (polynomial, mask) = match kind {
+        0 => ("0xedb88320u", "0xffffffffu"),
+        1 => ("0x8408u", "0xffffu"),
+        2 => ("0x82f63b78u", "0xffffffffu"),
+        _ => return None,
+    };
+    Some(format!("{v:?} = {mask} ^ nv_crc({polynomial}, {mask}, {bytes}, {len});"))
+}
+
+impl Form for Core<'_> {
+    fn len(&self) -> &'static str {
+        "r->len"
+    }
+
+    fn moves(&self) -> bool {
+        true
+    }
+
+    fn trusts(&self) -> bool {
+        true
+    }
+
+    fn is_there(&self) -> bool {
+        true
+    }
+
+    fn base(&self, space: Space) -> &'static str {
+        match space {
+            Space::Packet => "nv_p(r)",
+            Space::Info => "info",
+            Space::Data => "data",
+            Space::Shared => "shared",
+            Space::Initialised => "initialised",
+        }
+    }
+
+    fn size(&self, space: Space) -> String {
+        match space {
+            Space::Packet => "r->len".to_owned(),
+            Space::Info => format!("{}u", self.module.info_size),
+            Space::Data => format!("{}u", self.module.data_size),
+            Space::Shared => format!("{}u", self.shared),
+            Space::Initialised => format!("{}u", self.module.data.len()),
+        }
+    }
+
+    fn trap(&self, kind: TrapKind, site: Site) -> String {
+        format!("{{ nv_end(k, r, NETVM_TRAPPED, {}u, {}u, {site}u); return; }}", self.n, kind.code())
+    }
+
+    fn send(&self, port: u32) -> String {
+        let Some(ways) = self.ways else { return self.ends_by("NETVM_SENT", &format!("{port}u")) };
+        let Some(way) = ways.iter().find(|way| way.port == port) else { return self.ends_by("NETVM_DROPPED", "NETVM_NOWHERE") };
+        let go = match way.to {
+            Link::Element(n, port) => format!("{{ e{n}(k, r, info, {port}u); return; }}"),
+            Link::End(end) => match self.ends[end] {
+                Leave::Output(output) => self.ends_by("NETVM_SENT", &format!("{output}u")),
+                Leave::Discard => self.ends_by("NETVM_DROPPED", "NETVM_DISCARDED"),
+            },
+        };
+        let often = self.ends_by("NETVM_DROPPED", "NETVM_ROUNDS");
+        if way.again { format!("{{ if (r->rounds++ >= NV_ROUNDS) {often} {go} }}") } else { go }
+    }
+
+    fn send_by(&self, value: &str, first: u32) -> String {
+        let Some(ways) = self.ways else { return self.ends_by("NETVM_SENT", &format!("{value} + {first}u")) };
+        let mut text = format!("switch ({value} + {first}u) {{\n");
+        for way in ways {
+            let _ = writeln!(text, "    case {}u: {}", way.port, self.send(way.port));
+        }
+        text + &format!("    default: {}\n    }}", self.ends_by("NETVM_DROPPED", "NETVM_NOWHERE"))
+    }
+
+    fn drop(&self, reason: DropReason) -> String {
+        match reason {
+            DropReason::Program(n) => self.ends_by("NETVM_DROPPED", &format!("{n}u")),
+            _ => self.ends_by("NETVM_DROPPED", "0"),
+        }
+    }
+
+    fn set(&self, number: u32) -> String {
+        format!("e{}_set{number}", self.n)
+    }
+
+    fn wire_len(&self) -> String {
+        "(r->len + r->missing)".to_owned()
+    }
+
+    fn time_ns(&self) -> String {
+        "r->time_ns".to_owned()
+    }
+
+    fn other(&self, scalar: &Scalar<'_>, v: Value, op: &Op) -> Result<String, Unsupported> {
+        if self.opencl {
+            opencl::admits_op(op, self.ways.is_some()).map_err(|what| {
+                self.refused.set(if let Op::Helper(.., site) = op { Some(*site) } else { None });
+                Unsupported(what.to_owned())
+            })?;
+        }
+        Ok(match op {
+            // Nothing takes a packet away.
+            Op::Present(_) => String::new(),
+            Op::ExceptionLoad(k) => format!("{v:?} = exceptions[{k}];"),
+            Op::ExceptionStore(k, a) => format!("exceptions[{k}] = {};", scalar.val(*a)),
+            Op::Store(space, order, addr, offset, value, _) => store(scalar, *order, &scalar.at(*space, *addr, *offset), *value),
+            Op::Random(site) => {
+                format!("{v:?} = nv_random(number, {}u, {:#x}u);", u64::from(*site) << 2 | scalar.func.kind as u64, self.seed)
+            }
+            Op::Helper(helper, _, site) => self.helper(scalar, v, op).ok_or_else(|| {
+                self.refused.set(Some(*site));
+                Unsupported(lacking(*helper, op))
+            })?,
+            other => return Err(Unsupported(format!("'{other}'"))),
+        })
+    }
+}

@@ -1,0 +1,75 @@
+/* A program for a processor without an operating system: packets go in, what becomes of each
+   comes out. Made by netvm. */
+#ifndef NETVM_H
+#define NETVM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The longest packet that there may be; bytes before a packet with which programs that put
+   headers in front need move nothing; a buffer that holds whatever a program makes of a packet,
+   and what it may bring back. */
+enum { NETVM_LONGEST = 65535, NETVM_HEADROOM = 128, NETVM_BUFFER = NETVM_LONGEST + 1025 };
+
+/* What became of a packet. */
+enum netvm_end { NETVM_SENT, NETVM_DROPPED, NETVM_TRAPPED };
+
+/* A packet in a buffer. Programs that make packets longer may end with a trap "no room" if it
+   has fewer than NETVM_BUFFER bytes. */
+struct netvm_packet {
+    uint8_t *buffer;
+    uint32_t size;     /* bytes of the buffer */
+    uint32_t at;       /* where the packet begins */
+    uint32_t len;      /* its bytes */
+    uint32_t wire_len; /* what it had on the wire, at least len */
+    uint32_t input;    /* the input by which it comes: its number; of a program alone, its port */
+    uint64_t time_ns;  /* when it came, since 1970 */
+    /* Written by netvm_run, with at, len, wire_len and time_ns. */
+    enum netvm_end end;
+    uint32_t element;  /* the element that it left, or where it was dropped or trapped */
+    uint32_t value;    /* sent: the output; dropped: the reason; trapped: the kind (low byte) and detail */
+    uint32_t site;     /* trapped: the instruction of NetIL */
+};
+
+/* No element; reasons that are no element's: an output that leads nowhere, led back too often,
+   dropped as is meant. */
+#define NETVM_NONE UINT32_MAX
+#define NETVM_NOWHERE UINT32_MAX
+#define NETVM_ROUNDS (UINT32_MAX - 1)
+#define NETVM_DISCARDED (UINT32_MAX - 2)
+
+/* Seeds the hashes of tables. What begins with numbers that nobody can guess has tables that
+   nobody can make slow; netvm_run begins with fixed ones if this was not called. May be called
+   again at any time. */
+void netvm_start(uint64_t a, uint64_t b);
+
+/* Runs the program for each packet, one after the other. Not for several processors at once:
+   they would share memory and tables. */
+void netvm_run(struct netvm_packet *packets, size_t count);
+
+/* The names of an application's inputs, outputs and elements, by number; each list ends with 0.
+   A program alone is one element, and its ports have numbers. */
+extern const char *const netvm_inputs[], *const netvm_outputs[], *const netvm_elements[];
+
+/* What an element calls a reason to drop; 0 if it has no name for it. */
+const char *netvm_reason(uint32_t element, uint32_t reason);
+
+/* An element's data memory, and its bytes. */
+uint8_t *netvm_data(uint32_t element);
+uint32_t netvm_data_size(uint32_t element);
+
+/* How many tables an element has. */
+uint32_t netvm_tables(uint32_t element);
+
+/* An entry of a table: its key in so many bytes, the most significant first, and its value. */
+struct netvm_entry {
+    uint8_t key[16];
+    uint32_t key_bytes, value_bytes;
+    uint8_t *value;
+};
+
+/* The next entry of a table, the first if *at is 0; false if there is none. Entries keep their
+   places until packets are run. */
+int netvm_entry(uint32_t element, uint32_t table, uint32_t *at, struct netvm_entry *entry);
+
+#endif

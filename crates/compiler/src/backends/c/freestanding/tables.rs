@@ -1,0 +1,251 @@
+//! Tables of a program in static memory.
+//!
+//! Exact tables are chained hash tables (`tables.c`) that packets change; their entries lie in
+//! slots, with the order of last use where they time out. Packets cannot enter into tables of other
+//! kinds, so these are constants but for their values: prefixes and ranges become ranges of keys
+//! that do not overlap, found by binary search, and ternary entries a list, the best first.
+//!
+//! Left out: keys of more than 128 bits; entries that are added from outside.
+
+use super::super::Unsupported;
+use super::array;
+use crate::backends::start;
+use netil::exec::State;
+use netil::module::{Entry, Table, TableKind};
+use netil::tables::FOR_EVER;
+use netil::{Module, wide};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// The most bytes of tables of one program.
+const MOST_BYTES: u64 = 1 << 30;
+/// The most entries from the start: each is a line of text.
+const MOST_ENTRIES: usize = 1 << 18;
+/// Bytes of a slot and of two chains.
+const SLOT: u64 = 44;
+
+/// The text of a program's tables, for the element of that number.
+pub(super) fn emit(element: usize, module: &Module, state: &State) -> Result<String, Unsupported> {
+    let bytes: u64 = module.tables.iter().map(|t| u64::from(t.capacity) * (SLOT + stride(t))).sum();
+    if bytes > MOST_BYTES {
+        return Err(Unsupported(format!("{bytes} bytes of tables; {MOST_BYTES} are the most")));
+    }
+    let mut text = String::new();
+    for (n, (table, now)) in module.tables.iter().zip(&state.tables).enumerate() {
+        if table.key_bits > 128 {
+            return Err(Unsupported(format!("table '{}', whose keys have {} bits; 128 are the most", table.name, table.key_bits)));
+        }
+        let entries = start::entries(&**now);
+        if entries.len() > MOST_ENTRIES {
+            return Err(Unsupported(format!("table '{}' of {} entries; {MOST_ENTRIES} are the most", table.name, entries.len())));
+        }
+        let name = name(element, n);
+        let _ = write!(text, "\n/* table {n}: {} */\n", table.name.replace("*/", ""));
+        text += &match table.kind {
+            TableKind::Exact => exact(&name, table, &entries),
+            _ => constant(&name, table, &entries.into_iter().map(|(entry, _)| entry).collect::<Vec<_>>()),
+        };
+    }
+    Ok(text)
+}
+
+/// What a table's names begin with.
+pub(super) fn name(element: usize, table: usize) -> String {
+    format!("nv_t{element}_{table}")
+}
+
+/// From value to value.
+pub(super) fn stride(table: &Table) -> u64 {
+    u64::from(table.value_bytes).next_multiple_of(8).max(8)
+}
+
+/// The expression for a lookup.
+pub(super) fn find(name: &str, table: &Table, key: &str, time: &str, refresh: bool) -> String {
+    match form(table) {
+        Form::Exact => format!("nv_find(&{name}, {key}, {time}, {})", u8::from(refresh)),
+        Form::Ranges => format!("nv_in_ranges(&{name}, {key})"),
+        Form::Rules => format!("nv_by_rules({name}, {name}_count, {key})"),
+    }
+}
+
+enum Form {
+    Exact,
+    Ranges,
+    Rules,
+}
+
+fn form(table: &Table) -> Form {
+    match table.kind {
+        TableKind::Exact => Form::Exact,
+        TableKind::Prefix | TableKind::Range => Form::Ranges,
+        TableKind::Ternary => Form::Rules,
+    }
+}
+
+fn exact(name: &str, table: &Table, entries: &[(Entry, bool)]) -> String {
+    let (capacity, chains) = (table.capacity.max(1), table.capacity.max(1).next_power_of_two());
+    let mut text = format!("static struct nv_slot {name}_slots[{}];\n", u64::from(capacity) + 1);
+    let _ = writeln!(text, "static uint32_t {name}_chains[{chains}];");
+    let _ = writeln!(text, "static uint8_t {name}_values[{}] __attribute__((aligned(8)));", u64::from(capacity) * stride(table));
+    let values = entries.iter().map(|(entry, _)| &entry.value[..]);
+    text += &array(&format!("static const uint8_t {name}_first_values"), &spread(table, values));
+    let _ = write!(text, "static const struct nv_first {name}_first[{}] = {{", entries.len().max(1));
+    for (n, (entry, stays)) in entries.iter().enumerate() {
+        let used = if *stays { FOR_EVER } else { 0 };
+        let _ = write!(text, "\n    {{ {}, {used:#x}u, {name}_first_values + {} }},", limbs(&entry.key), n as u64 * stride(table));
+    }
+    text += if entries.is_empty() { " { 0, 0, 0, 0 } };\n" } else { "\n};\n" };
+    let _ = writeln!(
+        text,
+        "static struct nv_exact {name} __attribute__((unused)) = {{ {name}_slots, {name}_chains, {name}_values, {name}_first, {}, {}, {}, {}, \
+         {:#x}u, {{ 0, 0 }}, 0, 0, 0, 0, 0, 0 }};",
+        entries.len(),
+        table.capacity,
+        chains - 1,
+        stride(table),
+        table.timeout_ns
+    );
+    text
+}
+
+/// A table that packets enter nothing into; its values are as they are now.
+fn constant(name: &str, table: &Table, now: &[Entry]) -> String {
+    let identity = |e: &Entry| (e.key.clone(), e.mask.clone(), e.priority);
+    let values: BTreeMap<_, _> = now.iter().map(|e| (identity(e), &e.value)).collect();
+    let mut seen = BTreeSet::new();
+    // In the order of entering, which decides among equals.
+    let entries: Vec<&Entry> = table.entries.iter().filter(|e| seen.insert(identity(e))).collect();
+    let bytes = entries.iter().map(|e| values.get(&identity(e)).map_or(&e.value[..], |value| &value[..]));
+    let mut text = array(&format!("static uint8_t {name}_values"), &spread(table, bytes));
+    let _ = write!(text, "static const uint64_t {name}_keys[{}][2] __attribute__((unused)) = {{", entries.len().max(1));
+    for entry in &entries {
+        let _ = write!(text, "\n    {{ {} }},", limbs(&entry.key));
+    }
+    text += if entries.is_empty() { " { 0, 0 } };\n" } else { "\n};\n" };
+    let _ = writeln!(text, "enum {{ {name}_entries = {} }};", entries.len());
+    text + &match form(table) {
+        Form::Rules => rules(name, table, &entries),
+        _ => ranges(name, table, &entries),
+    }
+}
+
+fn rules(name: &str, table: &Table, entries: &[&Entry]) -> String {
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    order.sort_by_key(|n| (Reverse(rank(table, entries[*n])), *n));
+    let mut text = format!("static const struct nv_rule {name}[{}] __attribute__((unused)) = {{", entries.len().max(1));
+    for n in order {
+        let (key, mask) = (number(&entries[n].key), number(&entries[n].mask));
+        let _ = write!(text, "\n    {{ {{ {} }}, {{ {} }}, {} }},", halves(key & mask), halves(mask), n + 1);
+    }
+    text += if entries.is_empty() { " { { 0, 0 }, { 0, 0 }, 0 } };\n" } else { "\n};\n" };
+    let _ = writeln!(text, "enum {{ {name}_count = {} }};", entries.len());
+    text
+}
+
+fn ranges(name: &str, table: &Table, entries: &[&Entry]) -> String {
+    let spans: Vec<(u128, u128)> = entries.iter().map(|e| span(table, e)).collect();
+    let ranks: Vec<u32> = entries.iter().map(|e| rank(table, e)).collect();
+    let flat = flattened(&spans, &ranks);
+    let mut text = format!("static const uint64_t {name}_start[{}][2] = {{", flat.len());
+    for (start, _) in &flat {
+        let _ = write!(text, "\n    {{ {} }},", halves(*start));
+    }
+    let _ = write!(text, "\n}};\nstatic const uint32_t {name}_entry[{}] = {{", flat.len());
+    for (n, (_, entry)) in flat.iter().enumerate() {
+        let _ = write!(text, "{}{entry},", if n % 16 == 0 { "\n    " } else { " " });
+    }
+    let _ = writeln!(
+        text,
+        "\n}};\nstatic const struct nv_ranges {name} __attribute__((unused)) = {{ {name}_start, {name}_entry, {} }};",
+        flat.len()
+    );
+    text
+}
+
+/// Ranges of keys in order, from 0 on, each with the handle of the best entry whose span has it, or
+/// 0.
+fn flattened(spans: &[(u128, u128)], ranks: &[u32]) -> Vec<(u128, u32)> {
+    let mut changes: BTreeMap<u128, Vec<(usize, bool)>> = BTreeMap::from([(0, Vec::new())]);
+    for (n, (low, high)) in spans.iter().enumerate().filter(|(_, (low, high))| low <= high) {
+        changes.entry(*low).or_default().push((n, true));
+        if let Some(behind) = high.checked_add(1) {
+            changes.entry(behind).or_default().push((n, false));
+        }
+    }
+    let (mut here, mut flat) = (BTreeSet::new(), Vec::<(u128, u32)>::new());
+    for (start, changes) in changes {
+        for (n, begins) in changes {
+            let order = (ranks[n], Reverse(n));
+            if begins {
+                here.insert(order)
+            } else {
+                here.remove(&order)
+            };
+        }
+        let best = here.last().map_or(0, |(_, Reverse(n))| *n as u32 + 1);
+        if flat.last().is_none_or(|(_, before)| *before != best) {
+            flat.push((start, best));
+        }
+    }
+    flat
+}
+
+/// The lowest and the highest key that match an entry.
+fn span(table: &Table, entry: &Entry) -> (u128, u128) {
+    let (key, mask) = (number(&entry.key), number(&entry.mask));
+    match table.kind {
+        TableKind::Range => (key, mask),
+        _ => (key & mask, key & mask | all(table.key_bits) & !mask),
+    }
+}
+
+fn rank(table: &Table, entry: &Entry) -> u32 {
+    match table.kind {
+        TableKind::Prefix => number(&entry.mask).count_ones(),
+        _ => entry.priority,
+    }
+}
+
+fn all(bits: u16) -> u128 {
+    u128::MAX >> (128 - u32::from(bits).clamp(1, 128))
+}
+
+fn number(limbs: &[u64]) -> u128 {
+    debug_assert!(wide::limbs(128) >= limbs.len());
+    limbs.iter().take(2).enumerate().fold(0, |n, (i, limb)| n | u128::from(*limb) << (64 * i))
+}
+
+fn limbs(key: &[u64]) -> String {
+    halves(number(key))
+}
+
+/// The lower half before the upper one.
+fn halves(n: u128) -> String {
+    format!("{:#x}u, {:#x}u", n as u64, (n >> 64) as u64)
+}
+
+/// Values one behind the other.
+fn spread<'v>(table: &Table, values: impl Iterator<Item = &'v [u8]>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (n, value) in values.enumerate() {
+        bytes.extend_from_slice(value);
+        bytes.resize((n + 1) * stride(table) as usize, 0);
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_have_the_best_entry_of_each_key() {
+        // Nested prefixes, a neighbour, and one that ends with the last key.
+        let spans = [(0x10, 0x1f), (0x14, 0x17), (0x20, 0x2f), (0xf0, u128::MAX)];
+        assert_eq!(flattened(&spans, &[4, 6, 4, 1]), [(0, 0), (0x10, 1), (0x14, 2), (0x18, 1), (0x20, 3), (0x30, 0), (0xf0, 4)]);
+        // Among equals the first that was entered.
+        assert_eq!(flattened(&[(0, 9), (5, 12)], &[0, 0]), [(0, 1), (10, 2), (13, 0)]);
+        assert_eq!(flattened(&[(7, 3)], &[0]), [(0, 0)]);
+    }
+}

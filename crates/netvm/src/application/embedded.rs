@@ -1,0 +1,124 @@
+//! An application within another program: packets in and out by calls, time by the packets.
+//!
+//! ```
+//! use netvm::application::{Application, Lent, Settings};
+//! use netvm::{engines, io::LinkType};
+//!
+//! let text = "FromDevice(in) -> c :: Counter -> Strip(2) -> ToDevice(out);";
+//! let application = Application::read("example.click", text, &Default::default())?;
+//! let mut embedded = application.embed(&engines::AUTO, Default::default(), Settings::default(), Box::new(netvm::application::Silent))?;
+//! embedded.push("in", Lent { bytes: &[1, 2, 3, 4], wire_len: 4, time_ns: 1, link: LinkType::EN10MB })?;
+//! embedded.run();
+//! let mut sent = Vec::new();
+//! embedded.take("out", |packet| { sent.push(packet.bytes.to_vec()); true })?;
+//! assert_eq!(sent, [[3, 4]]);
+//! assert_eq!(embedded.graph().read("c.count", "", None)?, "1");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::{Application, Graph, Host, Settings, Stream, native};
+use crate::Error;
+use crate::engines::{self, EngineInfo};
+use runtime::graph::native::embedded::{Lent, PacketPort};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A host that prints nothing, for programs that do not care what elements print.
+pub struct Silent;
+
+impl Host for Silent {
+    fn write(&mut self, _: Stream, _: &[u8]) {}
+}
+
+/// An application whose devices are queues of the program around it.
+pub struct Embedded {
+    graph: Graph,
+    ports: BTreeMap<String, Arc<PacketPort>>,
+    begun: bool,
+    /// The latest time of a packet so far.
+    now: u64,
+}
+
+impl Application {
+    /// Makes all elements; every device that the settings say nothing of is a port of the result.
+    ///
+    /// # Errors
+    /// Elements that cannot be made, drawn where they are declared.
+    pub fn embed(
+        &self,
+        engine: &EngineInfo,
+        engines: engines::Settings,
+        settings: Settings,
+        host: Box<dyn Host>,
+    ) -> Result<Embedded, Error> {
+        let mut settings = settings;
+        for name in self.devices(&[native::READERS, native::WRITERS].concat()) {
+            let known = [settings.devices.contains_key(&name), settings.outputs.contains_key(&name), settings.live.contains_key(&name)];
+            if !known.contains(&true) {
+                settings.ports.entry(name).or_default();
+            }
+        }
+        let ports = settings.ports.clone();
+        let mut graph = self.start(engine, engines, settings, host)?;
+        graph.open();
+        graph.start();
+        Ok(Embedded { graph, ports, begun: false, now: 0 })
+    }
+}
+
+impl Embedded {
+    fn port(&self, device: &str) -> Result<&Arc<PacketPort>, String> {
+        let all = || self.ports.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        self.ports.get(device).ok_or_else(|| format!("no device is called `{device}`; there are {}", all()))
+    }
+
+    /// The names of all ports.
+    pub fn ports(&self) -> impl Iterator<Item = &str> {
+        self.ports.keys().map(String::as_str)
+    }
+
+    /// A packet comes by a device; it waits for [`Self::run`]. A time before that of an earlier packet is that packet's. False if the
+    /// queue is full.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn push(&mut self, device: &str, packet: Lent<'_>) -> Result<bool, String> {
+        let time_ns = packet.time_ns.max(self.now);
+        let taken = self.port(device)?.push(Lent { time_ns, ..packet });
+        self.now = if taken { time_ns } else { self.now };
+        if taken && !self.begun {
+            self.begun = true;
+            self.graph.begin_at(time_ns);
+        }
+        Ok(taken)
+    }
+
+    /// Runs all that has come, and timers that are due by then.
+    pub fn run(&mut self) {
+        self.graph.run_up_to(self.now);
+    }
+
+    /// Runs all that has come; then time passes until that moment, and timers are due.
+    pub fn run_until(&mut self, time_ns: u64) {
+        self.now = self.now.max(time_ns);
+        self.run();
+    }
+
+    /// Takes packets that were sent by a device, in order, as long as the caller wants more; how many.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn take(&mut self, device: &str, wants: impl FnMut(Lent<'_>) -> bool) -> Result<usize, String> {
+        Ok(self.port(device)?.take(wants))
+    }
+
+    /// Whether an element has ended the run.
+    pub fn has_ended(&self) -> bool {
+        self.graph.has_ended()
+    }
+
+    /// The graph: handlers, statistics.
+    pub fn graph(&mut self) -> &mut Graph {
+        &mut self.graph
+    }
+}

@@ -1,0 +1,244 @@
+//! Follows the wires of a configuration from the devices that packets come in by, for targets that
+//! make one program of it with a function per element.
+//!
+//! Packets come one at a time, and nothing that is admitted makes a second one. So a queue never
+//! holds more than the packet that has just arrived, and whoever pulls takes it before the next
+//! arrival, as in the reference schedule: queues and what only moves packets from pull to push or
+//! chooses among queues are passed through at once. Everything that waits for a time, makes
+//! packets, or drops by the number that waits is refused.
+
+use compiler::backends::graph::{Element, Link, Way};
+use netil::app::{Application, Body, End, port_id};
+use netil::module::PortKind;
+use runtime::graph::Fault;
+use runtime::graph::native::{self, READERS};
+
+const QUEUES: &[&str] =
+    &["Queue", "SimpleQueue", "NotifierQueue", "FullNoteQueue", "QuickNoteQueue", "ThreadSafeQueue", "MixedQueue", "FrontDropQueue"];
+/// Elements that take packets from queues at once.
+const MOVERS: &[&str] = &["Unqueue", "RoundRobinSched", "PrioSched", "SimpleRoundRobinSched", "SimplePrioSched"];
+/// Elements that packets do not come to, and that make none.
+const SILENT: &[&str] = &[
+    "AddressInfo",
+    "PortInfo",
+    "ScheduleInfo",
+    "AlignmentInfo",
+    "StaticThreadSched",
+    "BalancedThreadSched",
+    "RandomSeed",
+    "ClickyInfo",
+    "Idle",
+    "Message",
+];
+
+/// What is done with packets that come to an element of that class with that device, if they end
+/// there.
+type Ends<'r, E> = dyn Fn(&str, &str) -> Result<Option<E>, String> + 'r;
+
+/// What differs between targets.
+pub(super) struct Rules<'r, E> {
+    /// The target's name.
+    pub target: &'static str,
+    /// What it is called in reasons.
+    pub called: &'static str,
+    /// The number of a device that packets come in by, or why it has none.
+    pub entry: &'r dyn Fn(&str) -> Result<u32, String>,
+    /// What is done with packets at elements where they end.
+    pub end: &'r Ends<'r, E>,
+    /// What is done with packets that are dropped.
+    pub drop: E,
+}
+
+/// A configuration as targets see it.
+pub(super) struct Walked<'a, E> {
+    /// By element its instance.
+    pub instances: Vec<usize>,
+    /// The elements.
+    pub elements: Vec<Element<'a>>,
+    /// The ends: the instances that packets pass there, and what is done with them.
+    pub ends: Vec<(Vec<usize>, E)>,
+    /// Where packets go that come in, by the device's number.
+    pub entries: Vec<(u32, Link)>,
+    /// By entry its device, and the instances that packets pass first.
+    pub readers: Vec<(String, Vec<usize>)>,
+}
+
+struct Walk<'a, 'r, E> {
+    application: &'a Application,
+    rules: &'r Rules<'r, E>,
+    instances: Vec<usize>,
+    ends: Vec<(Vec<usize>, E)>,
+    entries: Vec<(u32, Link)>,
+    readers: Vec<(String, Vec<usize>)>,
+}
+
+/// A fault of a configuration; without an instance if that is `usize::MAX`.
+pub(super) fn fault(target: &str, instance: usize, message: impl AsRef<str>) -> Fault {
+    Fault { instance, message: format!("target {target}: {}", message.as_ref()) }
+}
+
+/// Follows the wires.
+///
+/// # Errors
+/// An element that the target has nothing for.
+pub(super) fn walk<'a, E: Clone + PartialEq>(application: &'a Application, rules: &Rules<'_, E>) -> Result<Walked<'a, E>, Fault> {
+    let mut w = Walk { application, rules, instances: Vec::new(), ends: Vec::new(), entries: Vec::new(), readers: Vec::new() };
+    w.sources()?;
+    let mut elements = Vec::new();
+    while elements.len() < w.instances.len() {
+        elements.push(w.element(w.instances[elements.len()])?);
+    }
+    Ok(Walked { instances: w.instances, elements, ends: w.ends, entries: w.entries, readers: w.readers })
+}
+
+impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
+    fn fault(&self, instance: usize, message: impl AsRef<str>) -> Fault {
+        fault(self.rules.target, instance, message)
+    }
+
+    /// Where packets come in; elements that would make some are refused.
+    fn sources(&mut self) -> Result<(), Fault> {
+        for (n, instance) in self.application.instances.iter().enumerate() {
+            let Body::Native(arguments) = &instance.body else { continue };
+            let has_input = self.application.wires.iter().any(|w| w.to.instance as usize == n);
+            if READERS.contains(&instance.class.as_str()) {
+                let device = device(&instance.name, &instance.class, arguments);
+                let number = (self.rules.entry)(&device).map_err(|why| self.fault(n, why))?;
+                let (link, passed) = self.behind(n)?;
+                self.entries.push((number, link));
+                self.readers.push((device, [vec![n], passed].concat()));
+            } else if !has_input && !SILENT.contains(&instance.class.as_str()) {
+                let called = self.rules.called;
+                let why = format!("it does not wait for packets from devices: {called} runs when packets come, and at no other time");
+                return Err(self.fault(n, why));
+            }
+        }
+        if self.entries.is_empty() {
+            return Err(self.fault(usize::MAX, "no FromDevice: packets come from devices alone"));
+        }
+        Ok(())
+    }
+
+    /// What is behind a native element's output, and which others packets pass on the way.
+    fn behind(&mut self, instance: usize) -> Result<(Link, Vec<usize>), Fault> {
+        let wire = self.application.wires.iter().find(|w| w.from.instance as usize == instance && w.from.port == 0);
+        match wire {
+            Some(wire) => self.link(wire.to).map(|(link, passed, _)| (link, passed)),
+            None => Ok((self.end(Vec::new(), self.rules.drop.clone()), Vec::new())),
+        }
+    }
+
+    /// Where a wire leads, what is passed on the way, and whether a wire on it leads back.
+    fn link(&mut self, to: End) -> Result<(Link, Vec<usize>, bool), Fault> {
+        let (mut to, mut passed, mut again) = (to, Vec::new(), false);
+        loop {
+            let n = to.instance as usize;
+            let instance = &self.application.instances[n];
+            let Body::Native(arguments) = &instance.body else { return Ok((self.program_at(to)?, passed, again)) };
+            let round = passed.contains(&n);
+            passed.push(n);
+            let class = instance.class.as_str();
+            let action = (self.rules.end)(class, &device(&instance.name, class, arguments)).map_err(|why| self.fault(n, why))?;
+            if let Some(action) = action {
+                return Ok((self.end(passed, action), Vec::new(), again));
+            }
+            let passes = passes(class, arguments).map_err(|why| self.fault(n, why))?;
+            if !passes || round {
+                return Err(self.fault(n, refusal(class, self.rules.called)));
+            }
+            match self.application.wires.iter().find(|w| w.from.instance == to.instance && w.from.port == 0) {
+                Some(wire) => (to, again) = (wire.to, again | wire.recirculates),
+                None => return Ok((self.end(passed, self.rules.drop.clone()), Vec::new(), again)),
+            }
+        }
+    }
+
+    fn end(&mut self, passed: Vec<usize>, action: E) -> Link {
+        let end = (passed, action);
+        let at = self.ends.iter().position(|known| *known == end).unwrap_or(self.ends.len());
+        if at == self.ends.len() {
+            self.ends.push(end);
+        }
+        Link::End(at)
+    }
+
+    fn program_at(&mut self, to: End) -> Result<Link, Fault> {
+        let n = to.instance as usize;
+        let port = self.application.instances[n].program().and_then(|program| {
+            let id = port_id(program, to.port, true)?;
+            (program.module().port_kind(id) == Some(PortKind::PushInput)).then_some(id)
+        });
+        let Some(port) = port else {
+            let called = self.rules.called;
+            return Err(
+                self.fault(n, format!("packets are pulled through it, and in {called} nothing waits: it may stand before the queue"))
+            );
+        };
+        if self.application.shares(to.instance) {
+            return Err(self.fault(n, "it shares tables or memory with other elements"));
+        }
+        let at = self.instances.iter().position(|known| *known == n).unwrap_or(self.instances.len());
+        if at == self.instances.len() {
+            self.instances.push(n);
+        }
+        Ok(Link::Element(at, port))
+    }
+
+    /// A program with what is behind it.
+    fn element(&mut self, n: usize) -> Result<Element<'a>, Fault> {
+        let instance = &self.application.instances[n];
+        let Some(program) = instance.program() else { return Err(self.fault(n, "no program")) };
+        let mut ways = Vec::new();
+        for wire in self.application.wires.iter().filter(|w| w.from.instance as usize == n) {
+            let Some(port) = port_id(program, wire.from.port, false) else { continue };
+            let (to, _, again) = self.link(wire.to)?;
+            ways.push(Way { port, to, again: again | wire.recirculates });
+        }
+        Ok(Element { name: &instance.name, program, ways })
+    }
+}
+
+/// Whether packets only pass an element when they come one at a time.
+fn passes(class: &str, arguments: &[String]) -> Result<bool, String> {
+    let plain = arguments.iter().all(|text| text.trim().is_empty());
+    if QUEUES.contains(&class) {
+        let capacity = arguments.first().map_or("1", |text| text.trim());
+        let holds = arguments.len() <= 1 && capacity.trim_start_matches("CAPACITY ").trim().parse::<u32>().is_ok_and(|n| n > 0);
+        return if holds || plain { Ok(true) } else { Err("a queue that holds no packet, or has more arguments than CAPACITY".to_owned()) };
+    }
+    match MOVERS.contains(&class) {
+        true if !plain => Err("with arguments it is more than a wire".to_owned()),
+        known => Ok(known),
+    }
+}
+
+/// Whether an element passes packets on as they are.
+pub(super) fn is_plain(class: &str) -> bool {
+    QUEUES.contains(&class) || MOVERS.contains(&class)
+}
+
+/// The device that an element names.
+pub(crate) fn device(name: &str, class: &str, arguments: &[String]) -> String {
+    let first = || arguments.first().map(|text| text.trim().trim_start_matches("DEVNAME ").trim().trim_matches('"').to_owned());
+    native::device_name(name, class, arguments).or_else(first).unwrap_or_default()
+}
+
+/// Why an element that netvm knows itself has no counterpart.
+fn refusal(class: &str, called: &str) -> String {
+    let reason = match class {
+        "Shaper"
+        | "BandwidthShaper"
+        | "RatedUnqueue"
+        | "BandwidthRatedUnqueue"
+        | "DelayUnqueue"
+        | "DelayShaper"
+        | "LinkUnqueue"
+        | "RED" => return format!("it lets packets wait, which {called} cannot"),
+        "StrideSched" | "TimeSortedSched" => return format!("it chooses among packets that wait, and in {called} none does"),
+        "ToDump" | "ToIPSummaryDump" => "it writes to a file",
+        "PullTee" | "Tee" => "more packets than the one that came",
+        "IPReassembler" => "it keeps packets until others come",
+        _ => return format!("it has no counterpart in {called}"),
+    };
+    reason.to_owned()
+}

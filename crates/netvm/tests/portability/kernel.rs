@@ -1,0 +1,118 @@
+//! The column of the kernel: programs that `BPF_PROG_TEST_RUN` runs on one packet after the other.
+
+use super::apps::{self, Inputs};
+use super::columns::Cell;
+use super::corpus::{Case, Subject};
+use super::play::{by_device, made, permitted, play};
+use super::support::time_of;
+use compiler::backends::ebpf::{self, Action, World};
+use netvm::Session;
+use netvm::application::Application;
+use netvm::engines;
+use netvm::io::bpf;
+use netvm::netil::Verified;
+use netvm::netil::exec::{Disposition, ExchangeBuffer};
+use netvm::netil::module::{HandlerKind, PortKind};
+use netvm::targets::load_xdp;
+use std::sync::Arc;
+
+const NOT_PERMITTED: &str = "the system call bpf was not permitted where this was written";
+
+/// The kernel's numbers of the actions by which a program's first ports are told apart.
+const PORTS: [(Action, u32); 3] = [(Action::Pass, 2), (Action::Transmit, 3), (Action::Redirect(1), 4)];
+const DROP: u32 = 1;
+const ABORTED: u32 = 0;
+
+/// Documented in docs/targets.md.
+const NO_ROOM: &str = "a packet is moved by more than its page has room for, pulled by more than 511 bytes, or becomes shorter than 14";
+
+/// Whether a program moves ends of packets.
+fn made_longer(program: &Verified) -> bool {
+    let func = compiler::translate::translate(program, HandlerKind::Push).expect("MIR").expect("a push handler");
+    func.changes_geometry()
+}
+
+/// Packets as long as the kernel tries programs on.
+fn tested(packet: &[u8]) -> bool {
+    bpf::TESTED.contains(&packet.len())
+}
+
+pub fn program(name: &str, program: &Arc<Verified>, packets: &[Vec<u8>]) -> Cell {
+    let made = compiled(program)?;
+    if !permitted() {
+        return Err(NOT_PERMITTED.to_owned());
+    }
+    let loaded = load_xdp(&made).map_err(|error| not_taken(&error))?;
+    let mut session = Session::start(Arc::clone(program), &engines::ALL[0], netvm::Settings::default()).map_err(|why| why.to_string())?;
+    for (n, packet) in packets.iter().filter(|packet| tested(packet)).enumerate() {
+        let mut burst = [ExchangeBuffer::borrowed(packet)];
+        burst[0].time_ns = time_of(n);
+        burst[0].port = outputs(program).0;
+        let ended = session.push(&mut burst).dispositions[0];
+        let at = made.maps.iter().position(|map| map.name == ebpf::STATE);
+        if let Some(at) = at {
+            let mut state = loaded.map(at, made.maps[at].data.len()).expect("the state");
+            state[ebpf::CLOCK_AT as usize..][..8].copy_from_slice(&time_of(n).to_le_bytes());
+            loaded.update(at, &[0; 4], &state).expect("the state");
+        }
+        let tried = loaded.test(packet, 1).expect("a run");
+        match ended {
+            Disposition::Port(_) if tried.action == ABORTED && made_longer(program) => return Err(NO_ROOM.to_owned()),
+            Disposition::Port(port) => {
+                let (_, number) = PORTS[outputs(program).1.iter().position(|p| *p == port).unwrap_or(0).min(2)];
+                assert_eq!(tried.action, number, "{name} on xdp: packet {n}");
+                assert_eq!(tried.packet, burst[0].bytes(), "{name} on xdp: packet {n}");
+            }
+            Disposition::Drop(_) => assert_eq!(tried.action, DROP, "{name} on xdp: packet {n}"),
+            Disposition::Trap(trap) => assert_eq!(tried.action, ABORTED, "{name} on xdp: packet {n}: {trap:?}"),
+        }
+    }
+    Ok("same".to_owned())
+}
+
+/// Why the kernel does not take a program, without its verifier's account.
+fn not_taken(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    format!("the kernel's verifier does not take it: {}", text.split(';').next().unwrap_or(&text))
+}
+
+fn compiled(program: &Arc<Verified>) -> Result<ebpf::Program, String> {
+    let ports = outputs(program).1.into_iter().enumerate().map(|(n, port)| (port, PORTS[n.min(2)].0)).collect();
+    let options = ebpf::Options { ports, send: Action::Pass, drop: Action::Drop, trap: Action::Aborted, world: World::Map };
+    ebpf::compile(program, &options).map_err(|why| match why.site {
+        Some(site) => format!("{}: {}", program.place(HandlerKind::Push, site), why.reason),
+        None => why.reason,
+    })
+}
+
+/// The first input, and the outputs.
+fn outputs(program: &Verified) -> (u32, Vec<u32>) {
+    let ports = program.module().all_ports();
+    let input = ports.iter().find(|(_, port)| port.kind == PortKind::PushInput).map_or(0, |(id, _)| *id);
+    (input, ports.iter().filter(|(_, port)| !port.kind.is_input()).map(|(id, _)| *id).collect())
+}
+
+pub fn configuration(case: &Case, application: &Application) -> Cell {
+    let Subject::Configuration(config, parameters, inputs) = &case.subject else { unreachable!("a configuration") };
+    let elements = &application.flat().elements;
+    let mut devices: Vec<&str> = Vec::new();
+    for element in elements.iter().filter(|e| matches!(e.class.as_str(), "FromDevice" | "ToDevice")) {
+        let device = element.arguments[0].trim();
+        if !devices.contains(&device) {
+            devices.push(device);
+        }
+    }
+    let made = made(application, &devices)?;
+    if !permitted() {
+        return Err(NOT_PERMITTED.to_owned());
+    }
+    let loaded = made.load().map_err(|error| not_taken(&error))?;
+    let fit = |all: &Vec<(u64, Vec<u8>)>| all.iter().filter(|(_, packet)| tested(packet)).cloned().collect();
+    let inputs: Inputs = inputs.iter().map(|(device, all)| (device.clone(), fit(all))).collect();
+    let wanted = apps::played_by(&engines::ALL[0], config, parameters, &inputs, &format!("xdp-{}", case.name.len()));
+    let played = play(&inputs, &loaded, &devices);
+    let mut outputs = by_device(application, &played);
+    outputs.retain(|_, packets| !packets.is_empty());
+    apps::Played { outputs, drops: played.drops }.must_be(&wanted, &format!("{} on xdp", case.name));
+    Ok("same".to_owned())
+}
