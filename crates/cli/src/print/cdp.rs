@@ -29,9 +29,11 @@ enum Value {
     Silent,
 }
 
-/// Fields with the least and the most bytes of their values.
+/// A field: its number; its name, what its value is, and the least and the most bytes of that.
+type Field = (u16, (&'static str, Value, usize, usize));
+
 #[rustfmt::skip]
-const FIELDS: &[(u16, (&str, Value, usize, usize))] = &[
+const FIELDS: &[Field] = &[
     (0x01, ("Device-ID", Value::Text, 0, usize::MAX)),
     (0x02, ("Address", Value::Addresses, 4, usize::MAX)),
     (0x03, ("Port-ID", Value::Text, 0, usize::MAX)),

@@ -129,8 +129,7 @@ fn list(line: &mut Line<'_>, view: View<'_>, size: usize, end: usize) -> Printed
     }
     line.put(" <");
     let mut at = size;
-    loop {
-        let Some(length) = option(line, view.skip(at), end - at)? else { break };
+    while let Some(length) = option(line, view.skip(at), end - at)? {
         at += length;
         if at >= end {
             break;
@@ -174,7 +173,7 @@ fn option(line: &mut Line<'_>, view: View<'_>, room: usize) -> Result<Option<usi
 fn valued(line: &mut Line<'_>, kind: u8, view: View<'_>, value: &[u8]) -> Result<bool, Cut> {
     match (kind, value.len()) {
         (128.., 2) | (43, 2) => put!(line, " {}", view.u16(2)?),
-        (128.., 4) | (41 | 42 | 43, 4) => put!(line, " {}", view.u32(2)?),
+        (_, 4) if kind >= 128 || (41..=43).contains(&kind) => put!(line, " {}", view.u32(2)?),
         (42, 6) => put!(line, " {} (elapsed time {})", view.u32(2)?, view.u16(6)?),
         (42, 8) => put!(line, " {} (elapsed time {})", view.u32(2)?, view.u32(6)?),
         (42, _) => line.put(" [optlen != 6 or 8 or 10]"),
