@@ -135,23 +135,27 @@ impl Plane {
         Ok(plane)
     }
 
-    /// Runs commands; what they tell.
+    /// Runs commands; what they tell. Groups and sessions that the element has no use for are forgotten.
     fn run(&mut self, commands: &str) -> Result<Vec<String>, String> {
         let told = stf::configure(&mut self.switch, commands);
-        let (members, groups) = (members(&self.switch)?, self.switch.pipeline.groups);
-        match groups.and_then(|groups| self.switch.state.tables.get_mut(groups as usize)) {
-            None if self.switch.replication.has_groups() => return Err("this program has no use for multicast groups".to_owned()),
-            Some(table) if members != self.members => {
-                for entry in &self.members {
-                    table.remove(&entry.key, &entry.mask, entry.priority, 0);
-                }
-                members.iter().try_for_each(|entry| table.add(entry, 0)).map_err(|full| format!("multicast groups: {full}"))?;
-                self.members = members;
-            }
-            _ => {}
-        }
-        if self.switch.replication.has_sessions() {
+        let replication = &mut self.switch.replication;
+        if replication.has_sessions() {
+            replication.forget_sessions();
             return Err("mirroring sessions need the switch around a program, and this one is an element of a graph".to_owned());
+        }
+        let Some(groups) = self.switch.pipeline.groups else {
+            let has_groups = replication.has_groups();
+            replication.forget_groups();
+            return if has_groups { Err("this program has no use for multicast groups".to_owned()) } else { told };
+        };
+        let wanted = members(&self.switch)?;
+        if let Some(table) = self.switch.state.tables.get_mut(groups as usize).filter(|_| wanted != self.members) {
+            for entry in &self.members {
+                table.remove(&entry.key, &entry.mask, entry.priority, 0);
+            }
+            // Those that do not fit any more are taken out again by the next change.
+            self.members = wanted;
+            self.members.iter().try_for_each(|entry| table.add(entry, 0)).map_err(|full| format!("multicast groups: {full}"))?;
         }
         told
     }

@@ -47,6 +47,16 @@ impl Replication {
         !self.groups.is_empty() || !self.group_copies.is_empty()
     }
 
+    pub fn forget_groups(&mut self) {
+        self.groups.clear();
+        self.group_copies.clear();
+    }
+
+    pub fn forget_sessions(&mut self) {
+        self.sessions.clear();
+        self.session_copies.clear();
+    }
+
     pub fn has_sessions(&self) -> bool {
         !self.sessions.is_empty() || !self.session_copies.is_empty()
     }
