@@ -272,9 +272,6 @@ pub struct ProfileMeta {
 /// The position in a group's key under which its size is found.
 pub const GROUP_SIZE: u32 = u32::MAX;
 
-/// The most members of a multicast group of an element.
-pub const GROUP_POSITIONS: usize = 1 << 16;
-
 /// A value set of a parser: a ternary table of the module, without values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetMeta {

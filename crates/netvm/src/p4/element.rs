@@ -11,7 +11,6 @@ use netil::Module;
 use netil::exec::State;
 use netil::module::{Entry, Handler, Inst};
 use netil::table::Op;
-use p4::pipeline::GROUP_POSITIONS;
 use runtime::graph::ControlPlane;
 use runtime::graph::native::{Control, controls};
 use std::collections::BTreeMap;
@@ -148,7 +147,7 @@ impl Plane {
             replication.forget_groups();
             return if has_groups { Err("this program has no use for multicast groups".to_owned()) } else { told };
         };
-        let wanted = members(&self.switch)?;
+        let wanted = members(&self.switch);
         if let Some(table) = self.switch.state.tables.get_mut(groups as usize).filter(|_| wanted != self.members) {
             for entry in &self.members {
                 table.remove(&entry.key, &entry.mask, entry.priority, 0);
@@ -230,23 +229,19 @@ fn parse(arguments: &[String]) -> Result<Arguments, Vec<String>> {
     if faults.is_empty() { Ok(read) } else { Err(faults) }
 }
 
-/// The members of all groups as entries.
-fn members(switch: &Switch) -> Result<Vec<Entry>, String> {
+/// The members of all groups as entries; the table has room for fewer than a group has positions.
+fn members(switch: &Switch) -> Vec<Entry> {
     let mut entries = Vec::new();
-    // A program names groups by 16 bits.
+    // A program names groups by 16 bits, and ports by 9, as on the switch.
     for group in switch.replication.all_groups().into_iter().filter(|group| *group <= u32::from(u16::MAX)) {
-        let copies = switch.replication.copies(group);
-        if copies.len() > GROUP_POSITIONS {
-            return Err(format!("multicast group {group} has more than {GROUP_POSITIONS} members"));
-        }
-        for ((rid, port), position) in copies.into_iter().zip(0_u64..) {
-            let port = u16::try_from(port).unwrap_or(u16::MAX);
+        for ((rid, port), position) in switch.replication.copies(group).into_iter().zip(0..1_u64 << 16) {
+            let port = (port & 0x1ff) as u16;
             let value = [port.to_le_bytes(), rid.to_le_bytes()].concat();
             let key = u64::from(group) << 16 | position;
             entries.push(Entry { key: [key].into(), mask: [].into(), priority: 0, value: value.into() });
         }
     }
-    Ok(entries)
+    entries
 }
 
 /// The init handler that leaves data memory so.

@@ -226,9 +226,8 @@ impl Lower<'_> {
         self.set_standard("egress_port", 9)
     }
 
-    /// Goes on with each copy of a packet for a group, or with one for one port.
-    fn copies(&mut self, saved: &Saved, span: Span) -> Lowered<Copies> {
-        let table = self.tables.len() as u32;
+    /// The table of the members of groups; its number.
+    fn groups_table(&mut self) -> u32 {
         self.tables.push(netil::module::Table {
             name: "multicast".to_owned(),
             kind: TableKind::Exact,
@@ -238,10 +237,15 @@ impl Lower<'_> {
             timeout_ns: 0,
             entries: Vec::new(),
         });
+        self.tables.len() as u32 - 1
+    }
+
+    /// Goes on with each copy of a packet for a group, or with one for one port.
+    fn copies(&mut self, saved: &Saved, span: Span) -> Lowered<Copies> {
+        let table = self.groups_table();
         let [group, index, port, rid, more] = [32; 5].map(|w| self.code.new_local(w));
         let entry = self.code.new_local(entry_type(table));
-        let memory = self.allot(saved.end, span)?;
-        let (unicast, body, found) = (self.code.label(), self.code.label(), self.code.label());
+        let (unicast, body) = (self.code.label(), self.code.label());
         let copies = Copies { table, entry, group, index, port, rid, more, next: self.code.label() };
         for local in [index, more] {
             self.code.push(0);
@@ -252,8 +256,19 @@ impl Lower<'_> {
         self.code.set(group);
         self.code.get(group);
         self.code.branch(Op::JEq, unicast);
+        self.each_member(&copies, saved, span)?;
+        self.code.jump(body);
+        self.code.bind(unicast);
+        self.one_port()?;
+        self.code.bind(body);
+        Ok(copies)
+    }
+
+    /// Begins with the first member of the group at hand; behind the label `next` with another.
+    fn each_member(&mut self, copies: &Copies, saved: &Saved, span: Span) -> Lowered<()> {
+        let (found, memory) = (self.code.label(), self.allot(saved.end, span)?);
         self.save_at(saved, Op::WmStore, memory);
-        self.find_member(&copies);
+        self.find_member(copies);
         self.code.branch(Op::JNe, found);
         self.code.op1(Op::PktDrop, NO_GROUP);
         self.code.bind(found);
@@ -261,12 +276,7 @@ impl Lower<'_> {
         self.restore_at(saved, Op::WmLoad, memory, false);
         self.code.push(PATHS.multicast);
         self.set_standard("instance_type", 32)?;
-        self.load_member(&copies)?;
-        self.code.jump(body);
-        self.code.bind(unicast);
-        self.one_port()?;
-        self.code.bind(body);
-        Ok(copies)
+        self.load_member(copies)
     }
 
     /// Looks for the group's member with the index at hand, and pushes whether there is one.
@@ -316,6 +326,16 @@ impl Lower<'_> {
         self.set_standard("egress_spec", 9)?;
         self.run_block(parts, 3, &[Some(headers), Some(metadata), Some(&standard)])?;
         self.run_block(parts, 4, &[Some(headers), Some(metadata)])?;
+        self.unless_dropped(copies)?;
+        self.deparse(parts, 5, &[None, Some(headers)])?;
+        if let Some(copies) = copies {
+            self.send_copy(outputs, copies)?;
+        }
+        self.send(outputs, None)
+    }
+
+    /// Drops the packet, or this copy of it, if egress has said so.
+    fn unless_dropped(&mut self, copies: Option<&Copies>) -> Lowered<()> {
         let sent = self.code.label();
         self.get_standard("egress_spec")?;
         self.code.constant(&DROP_PORT.into(), 9);
@@ -327,20 +347,21 @@ impl Lower<'_> {
         }
         self.code.op1(Op::PktDrop, DROP_PORT);
         self.code.bind(sent);
-        self.deparse(parts, 5, &[None, Some(headers)])?;
-        if let Some(copies) = copies {
-            let last = self.code.label();
-            self.code.get(copies.more);
-            self.code.branch(Op::JEq, last);
-            let after = self.code.label();
-            self.send(outputs, Some(after))?;
-            self.code.bind(after);
-            self.code.get(self.out_len);
-            self.code.op(Op::PktPull);
-            self.code.jump(copies.next);
-            self.code.bind(last);
-        }
-        self.send(outputs, None)
+        Ok(())
+    }
+
+    /// Sends a copy and goes on with the next member, if there is one: the payload is what it was when the headers are off.
+    fn send_copy(&mut self, outputs: u32, copies: &Copies) -> Lowered<()> {
+        let (last, after) = (self.code.label(), self.code.label());
+        self.code.get(copies.more);
+        self.code.branch(Op::JEq, last);
+        self.send(outputs, Some(after))?;
+        self.code.bind(after);
+        self.code.get(self.out_len);
+        self.code.op(Op::PktPull);
+        self.code.jump(copies.next);
+        self.code.bind(last);
+        Ok(())
     }
 
     /// Sends the packet, or a copy and goes on there, by the output of its egress port.
