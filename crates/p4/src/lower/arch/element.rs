@@ -216,10 +216,8 @@ impl Lower<'_> {
     /// Goes on with a packet for one port, and drops one for none.
     fn one_port(&mut self) -> Lowered<()> {
         let sent = self.code.label();
-        self.get_standard("egress_spec")?;
-        self.code.constant(&DROP_PORT.into(), 9);
-        self.code.w(Op::WNe, 9);
-        self.code.branch(Op::JNe, sent);
+        self.drops()?;
+        self.code.branch(Op::JEq, sent);
         self.code.op1(Op::PktDrop, DROP_PORT);
         self.code.bind(sent);
         self.get_standard("egress_spec")?;
@@ -337,10 +335,8 @@ impl Lower<'_> {
     /// Drops the packet, or this copy of it, if egress has said so.
     fn unless_dropped(&mut self, copies: Option<&Copies>) -> Lowered<()> {
         let sent = self.code.label();
-        self.get_standard("egress_spec")?;
-        self.code.constant(&DROP_PORT.into(), 9);
-        self.code.w(Op::WNe, 9);
-        self.code.branch(Op::JNe, sent);
+        self.drops()?;
+        self.code.branch(Op::JEq, sent);
         if let Some(copies) = copies {
             self.code.get(copies.more);
             self.code.branch(Op::JNe, copies.next);

@@ -173,13 +173,8 @@ impl Lower<'_> {
         self.set_field(&standard, "egress_spec", 32)?;
         self.run_block(parts, 3, &[Some(headers), Some(metadata), Some(&standard)])?;
         self.run_block(parts, 4, &[Some(headers), Some(metadata)])?;
-        let (no_clone, sent) = (self.code.label(), self.code.label());
-        self.code.get(self.asked.session);
-        self.code.branch(Op::JEq, no_clone);
-        self.save(saved);
-        self.tell()?;
-        self.code.op1(Op::PktSendDup, ports::MIRROR);
-        self.code.bind(no_clone);
+        let sent = self.code.label();
+        self.mirror(saved)?;
         self.drops()?;
         self.code.branch(Op::JEq, sent);
         self.mark(crate::marks::MarkKind::Dropped, "", parts.span, &[]);
@@ -192,8 +187,20 @@ impl Lower<'_> {
         Ok(())
     }
 
+    /// Gives the replication engine a copy if egress has asked for a clone.
+    fn mirror(&mut self, saved: &Saved) -> Lowered<()> {
+        let no_clone = self.code.label();
+        self.code.get(self.asked.session);
+        self.code.branch(Op::JEq, no_clone);
+        self.save(saved);
+        self.tell()?;
+        self.code.op1(Op::PktSendDup, ports::MIRROR);
+        self.code.bind(no_clone);
+        Ok(())
+    }
+
     /// Pushes whether `egress_spec` is the port that drops.
-    fn drops(&mut self) -> Lowered<()> {
+    pub(super) fn drops(&mut self) -> Lowered<()> {
         let standard = self.standard.clone();
         let width = self.get_field(&standard, "egress_spec")?;
         self.code.resize(width, 32);
