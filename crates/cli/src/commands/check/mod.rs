@@ -3,10 +3,10 @@
 mod folder;
 mod placement;
 
+use super::run::cores::Kept;
 use super::run::{configuration, search};
 use crate::failure::{Failure, Outcome};
 use crate::out::Out;
-use netvm::application::Placement;
 use std::path::PathBuf;
 
 /// Check a Click configuration or a P4 program
@@ -62,6 +62,10 @@ pub(crate) struct Args {
     #[arg(long)]
     placement: bool,
 
+    /// Which order of packets that is to keep: that of all, or that of each flow (netvm run --order)
+    #[arg(long, value_enum, default_value_t, requires = "placement")]
+    order: Kept,
+
     /// Print the summary of a folder, the placement, or the warnings about a P4 program, as JSON
     #[arg(long)]
     json: bool,
@@ -94,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     application.check()?;
     let mut out = Out::new();
     if args.placement {
-        let placement = Placement::new(application.application(), &[]).map_err(Failure::failed)?;
+        let placement = args.order.place(&application, &[]).map_err(Failure::failed)?;
         match args.json {
             true => out.json(&placement::json(application.application(), &placement))?,
             false => out.put(&placement.explain(application.application(), None))?,

@@ -23,6 +23,24 @@ pub(crate) enum Place {
     Replicas(usize),
 }
 
+/// Which order of packets is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Kept {
+    #[default]
+    Total,
+    Flow,
+}
+
+impl Kept {
+    /// Where elements run then.
+    pub(crate) fn place(self, application: &Application, relax: &[String]) -> Result<Placement, String> {
+        match self {
+            Self::Total => Placement::new(application.application(), relax),
+            Self::Flow => Placement::by_flow(application.application(), relax),
+        }
+    }
+}
+
 /// `auto`, `pipeline` or `rtc:N`.
 pub(crate) fn parse(text: &str) -> Result<Place, String> {
     match text.split_once(':') {
@@ -47,8 +65,10 @@ impl Place {
 
 /// Which thread each element is on, and why.
 pub(super) fn explain(args: &Args, application: &Application, replicas: usize) -> Outcome<Placement> {
-    let placement = Placement::new(application.application(), &args.relax)
-        .map_err(|why| Failure::failed(format_args!("this configuration runs on one thread only: {why}")))?;
+    let placement = args.order.place(application, &args.relax).map_err(|why| match args.order {
+        Kept::Total => Failure::failed(format_args!("this configuration runs on one thread only: {why}")),
+        Kept::Flow => Failure::failed(format_args!("replicas cannot have all of this configuration: {why}; --relax NAME lets each have its own state")),
+    })?;
     if args.explain_place {
         failure::eprint_lossy(placement.explain(application.application(), Some(replicas)).trim_end());
     }

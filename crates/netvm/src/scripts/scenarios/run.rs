@@ -96,6 +96,24 @@ pub fn run_on(
     })
 }
 
+/// The same, where only the order of the packets of each flow is kept.
+///
+/// # Errors
+/// As [`run_on`].
+pub fn run_by_flow(
+    job: &Job<'_>,
+    engine: &'static EngineInfo,
+    engines: engines::Settings,
+    folder: &Path,
+    replicas: usize,
+) -> Result<Found, String> {
+    start(job, folder, |application, settings, host| {
+        let placement = Placement::by_flow(application.application(), &[])?;
+        let cores = application.start_on(placement, replicas, engine, engines, settings, host).map_err(|error| error.to_string())?;
+        Ok(Running::Cores(Box::new(cores)))
+    })
+}
+
 /// What runs.
 enum Running {
     Graph(Box<Graph>),

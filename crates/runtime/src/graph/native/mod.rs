@@ -123,6 +123,51 @@ pub fn looks_at_annotations(class: &str) -> bool {
     !plain.contains(&class) && !["ToDump", "ToDevice", "ToHost"].contains(&class)
 }
 
+/// What several graphs that share an application's flows do with an element of the runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shared {
+    /// Each has its own.
+    Own,
+    /// One of them has it.
+    First,
+    /// It must see the packets of all flows.
+    Never,
+}
+
+/// That, by class.
+pub fn shared(class: &str) -> Shared {
+    const OWN: &[&str] = &[
+        "FromDump",
+        "FromDevice",
+        "PollDevice",
+        "ToDump",
+        "ToDevice",
+        "ToHost",
+        "ToHostSniffers",
+        "Discard",
+        "Idle",
+        "TimedSink",
+        "Unqueue",
+        "LinkUnqueue",
+        "DelayUnqueue",
+        "DelayShaper",
+        "PullTee",
+        "RoundRobinSched",
+        "PrioSched",
+        "StrideSched",
+        "SimpleRoundRobinSched",
+        "SimplePrioSched",
+        "IPReassembler",
+    ];
+    const FIRST: &[&str] = &["Script", "DriverManager", "ControlSocket", "ChatterSocket", "Message", "Error"];
+    let informs = ["Info", "RandomSeed", "ThreadSched"].iter().any(|end| class.ends_with(end));
+    match class {
+        _ if class.ends_with("Queue") || OWN.contains(&class) || informs => Shared::Own,
+        _ if FIRST.contains(&class) => Shared::First,
+        _ => Shared::Never,
+    }
+}
+
 /// The annotations that elements of a class, one of these, set or read themselves, with their sizes in bytes. Others are there only where an element in C has them.
 pub fn annotations(class: &str) -> &'static [(&'static str, u32)] {
     const SUMMARY: &[(&str, u32)] = &[
