@@ -39,9 +39,11 @@ pub(super) fn link(application: &Application, settings: Settings) -> Result<Opti
 
 /// Which elements are linked of those that may be: each member's tables are its own, and its graph's.
 pub(super) fn plan(application: &Application, links: &dyn Fn(u32) -> bool) -> Plan {
-    Plan::new(application, &|instance| links(instance) && !application.shares(instance) && !application.apart.contains(&instance), &|instance| {
-        native::looks_at_annotations(&application.instances[instance as usize].class)
-    })
+    Plan::new(
+        application,
+        &|instance| links(instance) && !application.shares(instance) && !application.apart.contains(&instance),
+        &|instance| native::looks_at_annotations(&application.instances[instance as usize].class),
+    )
 }
 
 /// Elements whose machine code is chained; `None` if there are none.

@@ -91,12 +91,7 @@ impl Common {
     }
 
     /// The capture of that name, which the first graph creates.
-    pub(super) fn capture(
-        &self,
-        path: &Path,
-        plan: &Plan,
-        create: impl FnOnce() -> Result<Writer, String>,
-    ) -> Result<Arc<Output>, String> {
+    pub(super) fn capture(&self, path: &Path, plan: &Plan, create: impl FnOnce() -> Result<Writer, String>) -> Result<Arc<Output>, String> {
         let mut captures = lock(&self.captures);
         let known = captures.get(path).and_then(|(output, plan)| Some((output.upgrade()?, plan)));
         match known {

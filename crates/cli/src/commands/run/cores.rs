@@ -67,7 +67,9 @@ impl Place {
 pub(super) fn explain(args: &Args, application: &Application, replicas: usize) -> Outcome<Placement> {
     let placement = args.order.place(application, &args.relax).map_err(|why| match args.order {
         Kept::Total => Failure::failed(format_args!("this configuration runs on one thread only: {why}")),
-        Kept::Flow => Failure::failed(format_args!("replicas cannot have all of this configuration: {why}; --relax NAME lets each have its own state")),
+        Kept::Flow => Failure::failed(format_args!(
+            "replicas cannot have all of this configuration: {why}; --relax NAME lets each have its own state"
+        )),
     })?;
     if args.explain_place {
         failure::eprint_lossy(placement.explain(application.application(), Some(replicas)).trim_end());

@@ -16,7 +16,7 @@
 use super::handlers::{Directory, Request};
 use super::workers::{self, Workers, numbers, serve, wait_for_go};
 use super::{Application, Cores, Error, Graph, Host, MOMENT, Making, Mode, NotMade, Part, Placement, Run, Stage, Teller};
-use super::{finish_graph, handlers};
+use super::{finish_graph, handlers, present};
 use netil::app::{self, Body};
 use runtime::graph::ring::{ABSENT, Remote, Rings};
 use runtime::graph::{Common, Share};
@@ -40,7 +40,6 @@ pub(super) struct Others {
     /// The caller's has read what it reads, and goes on to its end.
     left: bool,
     closed: bool,
-    live: bool,
 }
 
 impl Application {
@@ -62,7 +61,9 @@ impl Application {
         // The first one compiles what the others then find in the cache.
         let first = part(&self.application, &placement, true);
         let mut rest = finish_graph(&first, own, Rings::default(), None, host).map_err(|error| self.not_made(error))?;
-        let bases = numbers(&mut rest);
+        // A handler that is read may be a run of its element, which those in common would count.
+        let own = present(&placement, Stage::Replica, &self.application);
+        let bases = numbers(&mut rest, |element| own.iter().any(|name| name == element));
         let mut workers = Workers::new(making.clone(), Arc::clone(&run), told, fails);
         let part = Arc::new(part(&self.application, &placement, false));
         for index in 1..replicas {
@@ -75,7 +76,7 @@ impl Application {
         if !live {
             rest.open();
         }
-        let mode = Mode::Flow(Others { share, ended, left: false, closed: false, live });
+        let mode = Mode::Flow(Others { share, ended, left: false, closed: false });
         Ok(Cores { rest, mode, directory, told: hears, faults, threads, run, placement, live })
     }
 }
@@ -102,11 +103,12 @@ impl Others {
         }
         if rest.has_ended() {
             // Somebody asked for the end, or nothing is left to do here.
-            if !self.share.all_have_left() {
+            if !self.share.all_have_left() || run.is_stopped() {
                 run.stop();
                 directory.wake_all();
+                return false;
             }
-            return false;
+            return self.wait();
         }
         if !std::mem::replace(&mut self.left, true) {
             self.share.leaves();
@@ -120,15 +122,13 @@ impl Others {
         true
     }
 
-    /// Waits until all others have ended, which they do soon.
-    pub(super) fn wait(&self, run: &Run, directory: &Directory) {
-        if self.live || run.is_stopped() {
-            run.stop();
-            directory.wake_all();
-        }
-        while self.ended.load(Ordering::Acquire) + 1 < self.share.replicas && !run.is_stopped() {
+    /// Waits a moment if others have not ended yet. False if all have.
+    fn wait(&self) -> bool {
+        let others = self.ended.load(Ordering::Acquire) + 1 < self.share.replicas;
+        if others {
             std::thread::sleep(MOMENT);
         }
+        others
     }
 }
 

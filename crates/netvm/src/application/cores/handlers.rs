@@ -188,7 +188,9 @@ impl Elsewhere for Directory {
         let Ok(others) = self.who_has(handler) else { return Ok(own) };
         let mut values = vec![own];
         for worker in others {
-            values.push(worker.ask(|reply| Request::Read(handler.to_owned(), text.to_owned(), reply)).unwrap_or_else(|| Err(GONE.to_owned()))?);
+            values.push(
+                worker.ask(|reply| Request::Read(handler.to_owned(), text.to_owned(), reply)).unwrap_or_else(|| Err(GONE.to_owned()))?,
+            );
         }
         together(handler, values, self.bases.get(handler).copied())
     }

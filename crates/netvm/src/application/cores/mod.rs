@@ -145,8 +145,8 @@ impl Application {
         let (threads, directory) = workers.wait(&self.application, &placement).map_err(|faults| self.drawn(faults))?;
         let rings = Rings::default();
         let inbox = Arc::clone(&rings.inbox);
-        let mut rest =
-            finish_graph(&rest, making, rings, Some(Remote(Arc::clone(&directory) as Arc<_>)), host).map_err(|error| self.not_made(error))?;
+        let mut rest = finish_graph(&rest, making, rings, Some(Remote(Arc::clone(&directory) as Arc<_>)), host)
+            .map_err(|error| self.not_made(error))?;
         rest.open();
         let mode = Mode::Total(Epochs { inbox, inputs, begun: false });
         Ok(Cores { rest, mode, directory, told: hears, faults, threads, run, placement, live })
@@ -234,11 +234,12 @@ impl Cores {
         }
     }
 
-    /// No more epochs are received: threads that wait to hand one over go on.
-    fn refuse_more(&mut self) {
-        match &mut self.mode {
-            Mode::Total(epochs) => epochs.inputs.clear(),
-            Mode::Flow(others) => others.wait(&self.run, &self.directory),
+    /// All threads are to end: none waits for devices, or to hand over an epoch.
+    fn end_threads(&mut self) {
+        self.run.stop();
+        self.directory.wake_all();
+        if let Mode::Total(epochs) = &mut self.mode {
+            epochs.inputs.clear();
         }
     }
 
@@ -261,8 +262,7 @@ impl Cores {
     /// # Errors
     /// What could not be written, by element.
     pub fn finish(&mut self) -> Vec<Fault> {
-        self.refuse_more();
-        self.run.stop();
+        self.end_threads();
         // A thread ends before it is told to only if it has failed, and then packets are missing.
         let failed = self.threads.iter().any(JoinHandle::is_finished);
         self.directory.finish();
@@ -322,8 +322,7 @@ impl Cores {
 
 impl Drop for Cores {
     fn drop(&mut self) {
-        self.run.stop();
-        self.refuse_more();
+        self.end_threads();
         self.directory.close();
         for thread in self.threads.drain(..) {
             // A thread that panicked has nothing to say here.

@@ -98,13 +98,7 @@ impl Workers {
         Ok(())
     }
 
-    fn spawn_with(
-        &mut self,
-        name: &str,
-        making: Making,
-        stage: Stage,
-        work: impl FnOnce(Own) + Send + 'static,
-    ) -> Result<Worker, Error> {
+    fn spawn_with(&mut self, name: &str, making: Making, stage: Stage, work: impl FnOnce(Own) + Send + 'static) -> Result<Worker, Error> {
         let (sender, requests) = mpsc::channel();
         let (ready, made) = mpsc::channel();
         let (run, told, fails) = (Arc::clone(&self.run), self.told.clone(), self.fails.clone());
@@ -228,7 +222,7 @@ fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends) {
         Err(error) => return drop(ready.send(Err(error))),
     };
     graph.open();
-    let _ = ready.send(Ok(numbers(&mut graph)));
+    let _ = ready.send(Ok(numbers(&mut graph, |_| true)));
     if !wait_for_go(&mut graph, &requests, Stage::Replica) {
         return;
     }
@@ -260,14 +254,14 @@ impl Ends {
     }
 }
 
-/// What handlers say before there are packets, as far as these are numbers.
-pub(super) fn numbers(graph: &mut Graph) -> HashMap<String, u64> {
-    let handlers = graph.readable();
+/// What handlers of some elements say before there are packets, as far as these are numbers.
+pub(super) fn numbers(graph: &mut Graph, of: impl Fn(&str) -> bool) -> HashMap<String, u64> {
+    let handlers = graph.readable().into_iter().filter(|name| name.rsplit_once('.').is_some_and(|(element, _)| of(element)));
     let number = |name: String| {
         let value = graph.read(&name, "", None).ok()?.trim().parse().ok()?;
         Some((name, value))
     };
-    handlers.into_iter().filter_map(number).collect()
+    handlers.collect::<Vec<_>>().into_iter().filter_map(number).collect()
 }
 
 /// Answers requests until the run may begin. False if it does not.

@@ -1,8 +1,8 @@
 //! FromDevice on packets in memory: for programs that make their traffic themselves, and for measurements, in which no file is to be read. Of the
 //! element's arguments SNAPLEN counts.
 
-use super::super::{Packet, Share};
 use super::super::turns::moments;
+use super::super::{Packet, Share};
 use super::{Control, Ctx, Native, Ready, controls};
 use crate::io::LinkType;
 use netil::pool::{Arrival, Even, Line, Lines, Pool};
