@@ -35,7 +35,7 @@ pub mod report;
 mod scratch;
 mod watched;
 
-pub use cores::{Cores, Order, Placement, Stage};
+pub use cores::{Cores, Order, Placement, Policies, Policy, Stage};
 pub use embedded::{Embedded, Silent};
 pub use explain::{Account, Way};
 pub(crate) use foreign::Made;

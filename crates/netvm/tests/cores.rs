@@ -3,7 +3,7 @@
 mod graphs;
 
 use graphs::{CONFIGURATIONS, Found, Kept, capture, engines as unkept, placed, reading, run};
-use netvm::application::{Application, Order, Placement, Settings, Stage};
+use netvm::application::{Application, Placement, Policies, Policy, Settings, Stage};
 use netvm::engines;
 use runtime::graph::{Common, Share};
 use std::path::Path;
@@ -47,11 +47,18 @@ const PARALLEL: [(&str, &str, &[&str], usize); 5] = [
     ),
 ];
 
+/// Which order is kept, and how state in common is shared.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Total,
+    Flow(Policy),
+}
+
 /// Runs a configuration on several threads; also how many elements are in replicas.
 fn run_on(
     text: &str,
     reads: &[&str],
-    (order, replicas): (Order, usize),
+    (place, replicas): (Place, usize),
     engine: &str,
     relax: &[&str],
     folder: &Path,
@@ -61,9 +68,9 @@ fn run_on(
     let out = folder.join(format!("{}-{replicas}", engine.name));
     let application = Application::read("test.click", &placed(text, input, &out), &reading()).unwrap_or_else(|e| panic!("{e}"));
     let relax: Vec<String> = relax.iter().map(|name| (*name).to_owned()).collect();
-    let placement = match order {
-        Order::Total => Placement::new(application.application(), &relax),
-        Order::Flow => Placement::by_flow(application.application(), &relax),
+    let placement = match place {
+        Place::Total => Placement::new(application.application(), &relax),
+        Place::Flow(policy) => Placement::by_flow(application.application(), &relax, &Policies(vec![(None, policy)])),
     };
     let placement = placement.unwrap_or_else(|why| panic!("{why}"));
     let (members, shown) = (placement.of(Stage::Replica).count(), placement.explain(application.application(), Some(replicas)));
@@ -111,7 +118,7 @@ fn replicas_give_what_one_graph_gives() {
         for engine in engines_there() {
             // Each replica of compiled C costs a run of the compiler.
             for replicas in if *engine == "aot" { &[2][..] } else { &[1, 2, 3, 5] } {
-                let (found, members, shown) = run_on(text, reads, (Order::Total, *replicas), engine, &[], &folder, &input);
+                let (found, members, shown) = run_on(text, reads, (Place::Total, *replicas), engine, &[], &folder, &input);
                 assert!(members >= least, "{name}: {members} elements in replicas\n{shown}");
                 assert_same(&found, &wanted, &format!("{name}, {replicas} replicas, {engine}"));
             }
@@ -127,7 +134,7 @@ fn what_is_for_no_replica_runs_in_order() {
     for (name, text, reads) in CONFIGURATIONS {
         let wanted = run(text, reads, engines::find("interp").unwrap(), &folder, &input);
         for (engine, relax) in [("interp", &[][..]), ("jit", &["Counter"][..])] {
-            let (found, _, _) = run_on(text, reads, (Order::Total, 2), engine, relax, &folder, &input);
+            let (found, _, _) = run_on(text, reads, (Place::Total, 2), engine, relax, &folder, &input);
             assert_same(&found, &wanted, &format!("{name}, {engine}"));
         }
     }
@@ -188,14 +195,13 @@ fn replicas_that_keep_the_order_of_flows_give_each_flow_what_one_graph_gives() {
     for (name, text, reads, common) in BY_FLOW {
         let wanted = run(text, reads, engines::find("interp").unwrap(), &folder, &input);
         for engine in engines_there() {
-            for replicas in if *engine == "aot" { &[2][..] } else { &[1, 2, 3, 8] } {
-                let called = format!("{name}, {replicas} replicas, {engine}");
-                let (found, _, shown) = run_on(text, reads, (Order::Flow, *replicas), engine, &[], &folder, &input);
+            let replicas = if *engine == "aot" { &[2][..] } else { &[1, 2, 3, 8] };
+            for (replicas, policy) in replicas.iter().flat_map(|n| [Policy::Lock, Policy::Transaction].map(|policy| (n, policy))) {
+                let called = format!("{name}, {replicas} replicas, {policy:?}, {engine}");
+                let (found, _, shown) = run_on(text, reads, (Place::Flow(policy), *replicas), engine, &[], &folder, &input);
+                let shared = shown.split("with one state").nth(1).unwrap_or_default();
                 for element in common {
-                    assert!(
-                        shown.split("one state under a lock").nth(1).is_some_and(|shared| shared.contains(&format!("  {element} ::"))),
-                        "{shown}"
-                    );
+                    assert!(shared.lines().any(|line| line.starts_with(&format!("  {element} ::"))), "{shown}");
                 }
                 if *replicas == 1 {
                     assert_same(&found, &wanted, &called);
@@ -234,10 +240,28 @@ fn one_replica_that_keeps_the_order_of_flows_is_one_graph() {
                 "PullSwitch",
             ];
             let relax: Vec<&str> = relax.into_iter().filter(|class| text.contains(class)).collect();
-            let (found, _, _) = run_on(text, reads, (Order::Flow, 1), engine, &relax, &folder, &input);
-            assert_same(&found, &wanted, &format!("{name}, {engine}"));
+            for policy in [Policy::Lock, Policy::Transaction] {
+                let (found, _, _) = run_on(text, reads, (Place::Flow(policy), 1), engine, &relax, &folder, &input);
+                assert_same(&found, &wanted, &format!("{name}, {policy:?}, {engine}"));
+            }
         }
     }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Every packet is one run that commits, or one with the lock; those of packets of all flows conflict where they change one entry.
+#[test]
+fn transactions_are_counted_and_conflicts_have_a_place() {
+    let folder = folder("transactions");
+    let input = folder.join("in.pcap");
+    let text = "FromDump(IN, STOP true) -> Strip(14) -> h :: CheckIPHeader -> f :: FlowCount -> Queue(100000) -> ToDump(OUT0); Idle -> Queue -> ToDump(OUT1);";
+    let (found, _, shown) =
+        run_on(text, &["f.transactions", "h.drops"], (Place::Flow(Policy::Transaction), 4), "jit", &[], &folder, &input);
+    assert!(shown.contains("f :: FlowCount: transactions: "), "{shown}");
+    let number = |name: &str| found.counts[0].lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok()).unwrap();
+    let dropped: u64 = found.counts[1].trim().parse().unwrap();
+    assert_eq!(number("commits") + number("locked"), 3000 - dropped, "{}", found.counts[0]);
+    assert!(number("aborts") == 0 || found.counts[0].contains("\nconflict "), "{}", found.counts[0]);
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -277,7 +301,7 @@ fn what_must_see_all_flows_is_told() {
     let place = |text: &str, relax: &[&str]| {
         let application = Application::read("test.click", text, &reading()).unwrap_or_else(|e| panic!("{e}"));
         let relax: Vec<String> = relax.iter().map(|name| (*name).to_owned()).collect();
-        Placement::by_flow(application.application(), &relax).map(|placement| placement.of(Stage::Shared).count())
+        Placement::by_flow(application.application(), &relax, &Policies::default()).map(|placement| placement.of(Stage::Shared).count())
     };
     assert_eq!(place("FromDump(x) -> Paint(1) -> Queue -> d :: Discard", &[]), Ok(0));
     assert_eq!(place("FromDump(x) -> r :: RoundRobinSwitch -> Discard; r[1] -> Discard", &[]), Ok(1));

@@ -170,7 +170,9 @@ impl Graph {
         let tables = if let Body::Program(program) = &self.nodes[node].body { program.table_handlers() } else { Vec::new() };
         let pattern = |n| Control { name: format!("pattern{n}"), read: true, write: false };
         let patterns = if self.rewrites(node) { self.nodes[node].inputs.len() } else { self.patterns(node).len() };
-        self.controls(node).into_iter().chain(tables).chain((0..patterns).map(pattern))
+        let transacts = matches!(&self.nodes[node].body, Body::Program(program) if program.is_in_common());
+        let transactions = transacts.then(|| Control { name: "transactions".to_owned(), read: true, write: false });
+        self.controls(node).into_iter().chain(tables).chain((0..patterns).map(pattern)).chain(transactions)
     }
 
     fn patterns(&self, node: usize) -> &[String] {
@@ -268,6 +270,9 @@ impl Graph {
                 Body::Native(Some(native)) if native.is_task() => native.is_scheduled(&Ready { graph: self, node, depth: 0 }).to_string(),
                 _ => return Err(self.no_handler(node, name)),
             },
+            "transactions" if let Body::Program(program) = &it.body => {
+                return program.transactions().ok_or_else(|| self.no_handler(node, name));
+            }
             "drops_by_reason" => it.stats.drops.iter().fold(String::new(), |mut list, (reason, count)| {
                 let _ = writeln!(list, "{count} {reason}");
                 list

@@ -48,6 +48,7 @@ mod summary;
 mod tables;
 mod text;
 mod timers;
+pub mod transaction;
 mod turns;
 
 pub use args::Args;
@@ -59,7 +60,7 @@ pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
 pub use plane::{ControlPlane, Planes};
 pub use program::seed_of;
-pub use share::{Common, Share};
+pub use share::{Common, Memory, Policy, Share, Sum};
 pub use stats::{LinkedStats, NodeStats, Stats};
 pub(crate) use text::seconds;
 
@@ -400,7 +401,10 @@ impl Graph {
         for index in 0..self.nodes.len() {
             let (fault, now) = (|message| Fault { instance: index, message }, self.clock.now());
             let printed = match &mut self.nodes[index].body {
-                Body::Program(program) => Some(program.with(&mut self.shared, |program| program.init(now)).map_err(fault)?),
+                Body::Program(program) => {
+                    program.prepare_transactions();
+                    Some(program.with(&mut self.shared, |program| program.init(now)).map_err(fault)?)
+                }
                 Body::Native(..) => None,
             };
             match printed {

@@ -7,7 +7,8 @@
 use super::flow::Before;
 use super::native::Control;
 use super::plane::ControlPlane;
-use super::share::{Slot, lock};
+use super::share::{Policy, Slot, lock};
+use super::transaction::{self, Begun};
 use super::{Factories, Packet, Settings};
 use crate::coproc::tables::is_written;
 use netil::Verified;
@@ -33,6 +34,8 @@ pub(super) struct Program {
     others: Option<Arc<Mutex<Option<Shared>>>>,
     /// What was printed from the state in common.
     told: Vec<u8>,
+    /// What memory was when the last transaction began.
+    pub(super) begun: Begun,
     outcome: Outcome,
     inputs: u32,
     /// Some handler sets a timer.
@@ -116,13 +119,14 @@ impl Program {
             false => (factories.table)(declaration, seed, is_written(n)),
         };
         let make = || {
-            let mut state = State::made_of(program, factories.coprocessor, &table).map_err(|error| error.to_string())?;
+            let mut state: State = State::made_of(program, factories.coprocessor, &table).map_err(|error| error.to_string())?;
             state.seed = seed;
             state.budget = settings.budget.unwrap_or(state.budget);
             Ok(state)
         };
         let slot = settings.share.as_ref().map_or(Ok(None), |share| share.common.state(index, make))?;
-        let state = Box::new(if slot.is_some() { State::empty() } else { make()? });
+        let transacts = slot.as_ref().is_none_or(|slot| matches!(slot.policy, Policy::Transaction(_)));
+        let state = Box::new(if transacts { make()? } else { State::empty() });
         let engine = (factories.engine)(Arc::clone(program))?;
         let inputs = program.module().all_ports().iter().filter(|(_, port)| port.kind.is_input()).count() as u32;
         let (program, outcome, asks) = (Arc::clone(program), Outcome::default(), asks(program));
@@ -134,6 +138,7 @@ impl Program {
             slot,
             others: None,
             told: Vec::new(),
+            begun: Begun::default(),
             outcome,
             inputs,
             sets_timers,
@@ -150,6 +155,36 @@ impl Program {
     pub(super) fn with_plane(mut self, plane: Option<Box<dyn ControlPlane>>) -> Self {
         self.plane = plane;
         self
+    }
+
+    /// Runs the push handler, with its state in its place.
+    pub(super) fn push_with(&mut self, shared: &mut Shared, packet: &mut Packet, now: u64) -> Ended {
+        let slot = self.slot.clone();
+        match slot.as_ref().map(|slot| (slot, &slot.policy)) {
+            Some((slot, Policy::Transaction(memory))) => self.transact(slot, memory, packet, now),
+            _ => self.with(shared, |program| program.push(packet, now)),
+        }
+    }
+
+    /// What a transaction did is not to be: the packet is what it was, and nothing was sent or printed.
+    pub(super) fn undo(&mut self, packet: &mut Packet, kept: &Packet) {
+        packet.clone_from(kept);
+        self.outcome.clones.clear();
+        drop(self.drain());
+    }
+
+    /// Where its state is in common, coprocessors of its own are set up as the init handler does that, and tables are seen through views.
+    pub(super) fn prepare_transactions(&mut self) {
+        let Some(slot) = self.slot.clone().filter(|slot| matches!(slot.policy, Policy::Transaction(_))) else { return };
+        // What fails here fails with the state in common, too, and is told there.
+        let _ = self.engine.init(&mut self.state);
+        drop(self.drain());
+        transaction::see(&mut self.state, self.program.module(), &slot);
+    }
+
+    /// What came of transactions, for people; none if its state is not in common.
+    pub(super) fn transactions(&self) -> Option<String> {
+        self.slot.as_ref().map(|slot| slot.counts.shown(self.program.module()))
     }
 
     /// True if other graphs have its state as well.
@@ -176,7 +211,7 @@ impl Program {
     }
 
     /// The same, with the state in common in the place of its own.
-    fn with_lock<T>(&mut self, slot: &Slot, work: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn with_lock<T>(&mut self, slot: &Slot, work: impl FnOnce(&mut Self) -> T) -> T {
         let others = self.others.clone();
         let mut state = slot.lock();
         let mut others = others.as_deref().map(lock);

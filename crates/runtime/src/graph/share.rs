@@ -4,17 +4,20 @@
 //! - The state of an element is each graph's own, or in common. A state in common is used by one graph at a time, under its lock: runs of the element are
 //!   one after the other, in some order, and packets of one flow are in theirs.
 //! - A graph holds at most two locks: that of an element's state, then that of what elements have together. So no graphs wait for each other in a circle.
+//! - A state in common is changed under its lock only: by a run that holds it, or by the commit of a [transaction](super::transaction).
 //! - A timer of a state in common runs once: who takes it finds it still set, under the lock.
 //! - A capture that several graphs write is completed by the last of them.
 //! - No graph is more than [`AHEAD`] packets of captures ahead of another, so times that a state in common sees go back by no more than those packets last.
 //!
-//! Source: NRTE paper, section 3 (replicas, flow pinning); NetTM paper, section 2 (locks for elements). Leaves out: striped locks, transactions.
+//! Source: NRTE paper, section 3 (replicas, flow pinning); NetTM paper, section 2 (locks for elements). Leaves out: striped locks.
 
 use super::program::Shared;
 use super::ring::Flow;
+use super::transaction::Counts;
 use crate::io::{LinkType, Plan, Writer};
 use netil::exec::State;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -35,7 +38,7 @@ pub struct Share {
 
 /// What graphs have in common.
 pub struct Common {
-    elements: BTreeSet<usize>,
+    elements: BTreeMap<usize, Policy>,
     states: Mutex<BTreeMap<usize, Arc<Slot>>>,
     together: Arc<Mutex<Option<Shared>>>,
     captures: Mutex<BTreeMap<PathBuf, (Weak<Output>, Plan)>>,
@@ -43,11 +46,42 @@ pub struct Common {
     passed: Vec<AtomicU64>,
 }
 
+/// How runs of an element whose state is in common come one after the other.
+#[derive(Clone, Debug)]
+pub enum Policy {
+    /// Each holds the lock.
+    Lock,
+    /// Each works on what it has read, and holds the lock to look whether that is still so and to write what it changed; otherwise it begins again.
+    Transaction(Arc<Memory>),
+}
+
+/// What a program's data memory is for, as far as that lets transactions not conflict.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Numbers that are only added to.
+    pub sums: Vec<Sum>,
+    /// Bytes that each run writes before it reads them.
+    pub scratch: Vec<Range<usize>>,
+}
+
+/// A number in data memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sum {
+    /// Where it begins.
+    pub at: usize,
+    /// Its bytes, 8 at most.
+    pub bytes: usize,
+    /// The most significant byte stands first.
+    pub big_endian: bool,
+}
+
 /// A capture that is written, until writing fails.
 pub(super) type Output = Mutex<Option<Writer>>;
 
 /// The state of an element in common.
 pub(super) struct Slot {
+    pub(super) policy: Policy,
+    pub(super) counts: Counts,
     state: Mutex<Box<State>>,
     initialised: AtomicBool,
     delayed: AtomicBool,
@@ -66,21 +100,25 @@ impl std::fmt::Debug for Common {
 
 impl Common {
     /// For so many graphs, with the elements whose state they have in common.
-    pub fn new(replicas: usize, elements: BTreeSet<usize>) -> Self {
+    pub fn new(replicas: usize, elements: BTreeMap<usize, Policy>) -> Self {
         let passed = (0..replicas).map(|_| AtomicU64::new(0)).collect();
         Self { elements, states: Mutex::default(), together: Arc::default(), captures: Mutex::default(), passed }
     }
 
     /// The state of an element, which the first graph makes.
     pub(super) fn state(&self, element: usize, make: impl FnOnce() -> Result<State, String>) -> Result<Option<Arc<Slot>>, String> {
-        if !self.elements.contains(&element) {
-            return Ok(None);
-        }
+        let Some(policy) = self.elements.get(&element) else { return Ok(None) };
         let mut states = lock(&self.states);
         if let Some(slot) = states.get(&element) {
             return Ok(Some(Arc::clone(slot)));
         }
-        let slot = Slot { state: Mutex::new(Box::new(make()?)), initialised: AtomicBool::new(false), delayed: AtomicBool::new(false) };
+        let slot = Slot {
+            policy: policy.clone(),
+            counts: Counts::default(),
+            state: Mutex::new(Box::new(make()?)),
+            initialised: AtomicBool::new(false),
+            delayed: AtomicBool::new(false),
+        };
         Ok(Some(Arc::clone(states.entry(element).or_insert(Arc::new(slot)))))
     }
 

@@ -3,7 +3,7 @@
 mod folder;
 mod placement;
 
-use super::run::cores::Kept;
+use super::run::cores::{Kept, State, parse_state};
 use super::run::{configuration, search};
 use crate::failure::{Failure, Outcome};
 use crate::out::Out;
@@ -66,6 +66,10 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t, requires = "placement")]
     order: Kept,
 
+    /// How state that replicas have in common is to be shared (netvm run --state)
+    #[arg(long, value_name = "[NAME=]lock|transaction", value_parser = parse_state, requires = "order")]
+    state: Vec<State>,
+
     /// Print the summary of a folder, the placement, or the warnings about a P4 program, as JSON
     #[arg(long)]
     json: bool,
@@ -98,7 +102,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     application.check()?;
     let mut out = Out::new();
     if args.placement {
-        let placement = args.order.place(&application, &[]).map_err(Failure::failed)?;
+        let placement = args.order.place(&application, &[], &args.state).map_err(Failure::failed)?;
         match args.json {
             true => out.json(&placement::json(application.application(), &placement))?,
             false => out.put(&placement.explain(application.application(), None))?,

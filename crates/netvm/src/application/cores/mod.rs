@@ -22,10 +22,12 @@ mod cut;
 mod flows;
 mod handlers;
 mod placement;
+mod policy;
 mod state;
 mod workers;
 
 pub use placement::{Order, Placement, Stage};
+pub use policy::{Policies, Policy};
 
 use super::{Application, Fault, Graph, Host, Settings, Stats, Stream};
 use crate::Error;

@@ -10,6 +10,7 @@
 
 use super::super::order::{Exempt, first_trace};
 use super::super::scratch::Scratch;
+use super::policy::{Policies, Policy, memory};
 use super::state::line_of;
 use compiler::mir::{Helper, Op};
 use compiler::passes;
@@ -19,8 +20,9 @@ use netil::module::{Handler, HandlerKind};
 use netil::table::Op as Instruction;
 use runtime::graph::native;
 use runtime::graph::ring::Flow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 /// Sources that give packets as captures have them.
 const SOURCES: &[&str] = &["FromDump", "FromDevice", "PollDevice"];
@@ -65,6 +67,8 @@ pub struct Placement {
     pub order: Order,
     /// Elements whose result may differ, as the user allowed.
     pub relaxed: BTreeSet<usize>,
+    /// By element whose state replicas have in common: how they share it, and why not by transactions where those were asked for.
+    pub policies: BTreeMap<usize, (runtime::graph::Policy, Option<String>)>,
 }
 
 impl Placement {
@@ -88,16 +92,19 @@ impl Placement {
         let stages = stages(application, &sources, &reasons);
         let in_replicas = |at: &u32| stages[*at as usize] == Stage::Replica;
         let flow = if application.by_flow.iter().any(in_replicas) { Flow::Addresses } else { Flow::Any };
-        Ok(Self { stages, reasons, flow, order: Order::Total, relaxed })
+        Ok(Self { stages, reasons, flow, order: Order::Total, relaxed, policies: BTreeMap::new() })
     }
 
     /// Places an application in replicas that keep the order of the packets of each flow only; `relax` names elements or classes whose state may be kept by replica.
     ///
     /// # Errors
-    /// An element that must see the packets of all flows.
-    pub fn by_flow(application: &Application, relax: &[String]) -> Result<Self, String> {
+    /// An element that must see the packets of all flows; a name that there is not.
+    pub fn by_flow(application: &Application, relax: &[String], policies: &Policies) -> Result<Self, String> {
         let relaxed = relaxed(application, relax)?;
         sources(application)?;
+        if let Some(unknown) = policies.unknown(application) {
+            return Err(format!("--state {unknown}: no element has that name or class"));
+        }
         let (mut stages, mut reasons) = (Vec::new(), Vec::new());
         for (at, instance) in application.instances.iter().enumerate() {
             let (stage, reason) = match relaxed.contains(&at) {
@@ -107,7 +114,19 @@ impl Placement {
             stages.push(stage);
             reasons.push(reason);
         }
-        Ok(Self { stages, reasons, flow: Flow::Addresses, order: Order::Flow, relaxed })
+        let shared = stages.iter().enumerate().filter(|(_, stage)| **stage == Stage::Shared).map(|(at, _)| at);
+        let policies = shared.map(|at| (at, policy(application, at, policies))).collect();
+        Ok(Self { stages, reasons, flow: Flow::Addresses, order: Order::Flow, relaxed, policies })
+    }
+
+    /// How replicas share the state of an element, for people.
+    pub fn policy_shown(&self, at: usize) -> String {
+        match self.policies.get(&at) {
+            Some((runtime::graph::Policy::Transaction(_), _)) => "transactions".to_owned(),
+            Some((_, Some(why))) => format!("a lock (no transactions: {why})"),
+            Some((_, None)) => "a lock".to_owned(),
+            None => String::new(),
+        }
     }
 
     /// The elements of a stage.
@@ -131,7 +150,7 @@ impl Placement {
             Order::Total => vec![(Stage::Source, "sources".to_owned()), (Stage::Replica, replicas), (Stage::Rest, "in order".to_owned())],
             Order::Flow => vec![
                 (Stage::Replica, replicas),
-                (Stage::Shared, "in all replicas, one state under a lock".to_owned()),
+                (Stage::Shared, "in all replicas, with one state".to_owned()),
                 (Stage::Rest, "first replica".to_owned()),
             ],
         };
@@ -141,7 +160,8 @@ impl Placement {
                 let Instance { name, class, .. } = &application.instances[at];
                 let why = match (&self.reasons[at], stage) {
                     _ if self.relaxed.contains(&at) && stage == Stage::Replica => ": relaxed, each replica has its own state",
-                    (Some(why), Stage::Rest | Stage::Shared) => &format!(": {why}"),
+                    (Some(why), Stage::Rest) => &format!(": {why}"),
+                    (Some(why), Stage::Shared) => &format!(": {}: {why}", self.policy_shown(at)),
                     (None, Stage::Rest) if self.order == Order::Total => ": behind such elements",
                     _ => "",
                 };
@@ -188,6 +208,19 @@ fn stage_by_flow(application: &Application, at: usize, instance: &Instance) -> R
     match program.module().handler(HandlerKind::Pull).is_some_and(asks) {
         true => alone(&format!("asks for packets while it runs, and its state cannot be each replica's: {reason}")),
         false => Ok((Stage::Shared, Some(reason))),
+    }
+}
+
+/// How replicas share the state of an element.
+fn policy(application: &Application, at: usize, policies: &Policies) -> (runtime::graph::Policy, Option<String>) {
+    let instance = &application.instances[at];
+    let Some(program) = instance.program().filter(|_| policies.of(&instance.name, &instance.class) == Policy::Transaction) else {
+        return (runtime::graph::Policy::Lock, None);
+    };
+    let together = application.shares(at as u32).then(|| Err(TOGETHER.to_owned()));
+    match together.unwrap_or_else(|| memory(program)) {
+        Ok(memory) => (runtime::graph::Policy::Transaction(Arc::new(memory)), None),
+        Err(why) => (runtime::graph::Policy::Lock, Some(why)),
     }
 }
 

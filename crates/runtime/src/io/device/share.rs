@@ -387,7 +387,7 @@ mod tests {
         for link in [LinkType::EN10MB, LinkType::RAW, LinkType::NULL] {
             let program = program(link, Part { index: 3, replicas: 16 });
             // What the kernel checks: no jump leads behind the end, and the last instruction returns.
-            assert!(program.len() < 256 && program.last().is_some_and(|last| last.code == RET));
+            assert!(program.len() < 4096 && program.last().is_some_and(|last| last.code == RET));
             for (at, line) in program.iter().enumerate() {
                 let jumps = matches!(line.code, JEQ | JGE | JSET);
                 let most = usize::from(if jumps { line.jt.max(line.jf) } else { 0 }) + if line.code == JA { line.k as usize } else { 0 };
