@@ -3,6 +3,7 @@
 //! All sides get the same packets, copied into their buffers, and must send the same ones: order and bytes are compared port by port before anything is timed. A
 //! time is the processor's, of a run without its first pass over the trace, in which tables fill and memory is first touched; sides take turns.
 
+pub mod cores;
 mod p4;
 mod sides;
 
@@ -70,11 +71,30 @@ pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
         ("p4-acl", p4::acl, &[10_000]),
         ("p4-meters", p4::meters, &FLOWS[1..2]),
     ];
-    let chosen = makers.into_iter().filter(|(name, ..)| only.is_empty() || only.iter().any(|chosen| chosen == name));
+    rows(&makers, only, |case, entries| row(case, entries, rounds))
+}
+
+/// The same applications on two threads.
+pub fn measure_cores(rounds: usize, only: &[String]) -> Vec<cores::Row> {
+    let makers: [(&str, Maker, &[usize]); 8] = [
+        ("router", router, &ROUTES[..2]),
+        ("full-router", |entries| full_router("full router", entries, PORTS), &ROUTES[1..2]),
+        ("nat", nat, &[4096]),
+        ("switch", switch, &STATIONS[1..2]),
+        ("firewall", firewall, &RULES[1..2]),
+        ("stateful", stateful, &FLOWS[..1]),
+        ("count", count, &FLOWS[..1]),
+        ("balancer", balancer, &FLOWS[..1]),
+    ];
+    rows(&makers, only, |case, entries| cores::row(case, entries, rounds))
+}
+
+/// The rows of those applications that are chosen.
+fn rows<T>(makers: &[(&str, Maker, &[usize])], only: &[String], row: impl Fn(Case, usize) -> Result<T, String>) -> Vec<T> {
+    let chosen = makers.iter().filter(|(name, ..)| only.is_empty() || only.iter().any(|chosen| chosen == name));
     let all = chosen.flat_map(|(_, make, sizes)| sizes.iter().map(move |entries| (make, *entries)));
     let _cleared = sides::Cleared;
-    let row = |(make, entries): (Maker, usize)| row(make(entries), entries, rounds).inspect_err(|why| eprintln!("skipped: {why}")).ok();
-    all.filter_map(row).collect()
+    all.filter_map(|(make, entries)| row(make(entries), entries).inspect_err(|why| eprintln!("skipped: {why}")).ok()).collect()
 }
 
 fn row(case: Case, entries: usize, rounds: usize) -> Result<Row, String> {

@@ -2,7 +2,7 @@
 //!
 //! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
 //! packet; `compile` times what it takes until a filter runs; `tables` times lookups in tables; `programs` times whole programs on large captures in
-//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
+//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on two threads. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
 mod applications;
@@ -100,6 +100,8 @@ enum Section {
     Tables,
     /// Routers, translator, switch, firewalls, counting and a balancer, on packets in memory
     Applications,
+    /// The same on two threads, with each way to share state
+    Cores,
     Programs,
 }
 
@@ -116,6 +118,7 @@ struct Results {
     compile: Vec<compile::Row>,
     tables: Vec<tables::Row>,
     applications: Vec<applications::Row>,
+    cores: Vec<applications::cores::Row>,
     programs: Vec<programs::Report>,
 }
 
@@ -196,6 +199,9 @@ fn in_memory(args: &Args, results: &mut Results) -> Result<(), String> {
     }
     if wants(Section::Applications) {
         results.applications = applications::measure(rounds, &args.only);
+    }
+    if args.wants(Section::Cores) {
+        results.cores = applications::measure_cores(rounds, &args.only);
     }
     Ok(())
 }

@@ -32,6 +32,9 @@ pub fn text(results: &Results) -> String {
     if !results.applications.is_empty() {
         whole_applications(&mut out, &results.applications);
     }
+    if !results.cores.is_empty() {
+        on_cores(&mut out, &results.cores);
+    }
     results.programs.iter().for_each(|report| whole(&mut out, report));
     out
 }
@@ -67,6 +70,27 @@ fn lookups(out: &mut String, rows: &[tables::Row]) {
 }
 
 /// Applications, a line each, with ratios to what is written by hand.
+fn on_cores(out: &mut String, rows: &[applications::cores::Row]) {
+    let _ = writeln!(
+        out,
+        "\nns/packet on the wall of applications on two threads (median; times as fast as one thread; transactions that conflicted)"
+    );
+    for applications::cores::Row { application, entries, shared, sides } in rows {
+        let _ = writeln!(
+            out,
+            "{application}, {entries} (in common: {})",
+            if shared.is_empty() { "nothing".to_owned() } else { shared.join(" ") }
+        );
+        for side in sides {
+            let aborted = side.aborted.map(|aborted| format!(", {aborted:.1} %")).unwrap_or_default();
+            let _ = match (side.median_ns, side.speedup, &side.wrong) {
+                (Some(ns), Some(times), _) => writeln!(out, "  {:<36} {ns:8.1} ({times:.2}{aborted})", side.side),
+                (_, _, wrong) => writeln!(out, "  {:<36} {}", side.side, wrong.as_deref().unwrap_or("no time")),
+            };
+        }
+    }
+}
+
 fn whole_applications(out: &mut String, rows: &[applications::Row]) {
     let _ = writeln!(out, "\nns/packet of applications, packets of 60 bytes copied in (median; ratio to C by hand)");
     for row in rows {

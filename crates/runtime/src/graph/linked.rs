@@ -19,8 +19,8 @@ use netil::cluster::{Cluster, Ended, Host, Plan};
 use netil::exec::{CloneOut, State};
 use netil::pool::Pool;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::{Arc, MutexGuard};
 
 /// The most arrivals of a burst: what is done once for each takes half a microsecond, and more where four devices send, and so many packets' beginnings stay in the second-level
 /// cache. (A switch: 512 cost 0.7 ns a packet more, 256 3.6; more than 1,024 cost a router 1 ns.)
@@ -279,12 +279,16 @@ impl Graph {
             along.begin(self.first_due(), &mut self.clock);
         }
         std::mem::swap(&mut self.pool, pool);
-        let (budget, begun, slots) = (self.budget, self.begin_linked_run(), along.slots);
-        let mut serving = Serving { graph: self, plan, along, rounds: course.rounds, mark: None, told: begun.1, begun: None };
-        cluster.run(slots, budget, pool, &mut serving);
-        serving.along.reach_all(&mut serving.graph.clock);
-        let (run, several) = (serving.along.most, serving.along.several);
-        self.end_linked_run(run, begun);
+        let rounds = course.rounds;
+        let (run, several) = self.with_all(&plan.members, |graph| {
+            let (budget, begun, slots) = (graph.budget, graph.begin_linked_run(), along.slots);
+            let mut serving = Serving { graph, plan, along, rounds, mark: None, told: begun.1, begun: None };
+            cluster.run(slots, budget, pool, &mut serving);
+            serving.along.reach_all(&mut serving.graph.clock);
+            let (run, several) = (serving.along.most, serving.along.several);
+            graph.end_linked_run(run, begun);
+            (run, several)
+        });
         course.has_run(run);
         std::mem::swap(&mut self.pool, pool);
         if several {
@@ -348,12 +352,40 @@ impl Graph {
         self.pool.enter(entry);
         let slot = self.pool.place(push.packet.buffer, push.packet.link.number());
         std::mem::swap(&mut self.pool, pool);
-        let (budget, begun, slots) = (self.budget, self.begin_linked_run(), slot.as_slice());
-        let mut serving = Serving { graph: self, plan, along: Along::of_one(slots), rounds, mark, told: begun.1, begun: None };
-        cluster.run(slots, budget, pool, &mut serving);
-        self.end_linked_run(1, begun);
+        self.with_all(&plan.members, |graph| {
+            let (budget, begun, slots) = (graph.budget, graph.begin_linked_run(), slot.as_slice());
+            let mut serving = Serving { graph, plan, along: Along::of_one(slots), rounds, mark, told: begun.1, begun: None };
+            cluster.run(slots, budget, pool, &mut serving);
+            graph.end_linked_run(1, begun);
+        });
         std::mem::swap(&mut self.pool, pool);
         self.linked = Some(linked);
+    }
+
+    /// Does something with the states that members have in common with other graphs in their places. Locks are taken in the order of the elements, in every graph; an element
+    /// outside of the cluster that is in common, too, runs under its own lock meanwhile, and takes no other.
+    fn with_all<T>(&mut self, members: &[u32], work: impl FnOnce(&mut Self) -> T) -> T {
+        if self.settings.share.is_none() {
+            return work(self);
+        }
+        let slot = |node: &u32| match &self.nodes[*node as usize].body {
+            Body::Program(program) => program.slot().map(|slot| (*node as usize, slot)),
+            Body::Native(_) => None,
+        };
+        let mut slots: Vec<_> = members.iter().filter_map(slot).collect();
+        slots.sort_unstable_by_key(|(node, _)| *node);
+        let mut states: Vec<_> = slots.iter().map(|(_, slot)| slot.lock()).collect();
+        let exchange = |graph: &mut Self, states: &mut [MutexGuard<'_, Box<State>>]| {
+            for ((node, _), state) in slots.iter().zip(states) {
+                if let Body::Program(program) = &mut graph.nodes[*node].body {
+                    program.exchange_held(state);
+                }
+            }
+        };
+        exchange(self, &mut states);
+        let result = work(self);
+        exchange(self, &mut states);
+        result
     }
 
     /// All tasks until none has work, whoever has asked for the end meanwhile: of what takes bursts each task comes to an end.

@@ -31,6 +31,8 @@ pub(super) struct Program {
     pub(super) state: Box<State>,
     /// The state in common with other graphs, and what elements have together in all of them.
     slot: Option<Arc<Slot>>,
+    /// Its graph holds the lock of that state, which is in the place of its own.
+    held: bool,
     others: Option<Arc<Mutex<Option<Shared>>>>,
     /// What was printed from the state in common.
     told: Vec<u8>,
@@ -136,6 +138,7 @@ impl Program {
             engine,
             state,
             slot,
+            held: false,
             others: None,
             told: Vec::new(),
             begun: Begun::default(),
@@ -187,6 +190,17 @@ impl Program {
         self.slot.as_ref().map(|slot| slot.counts.shown(self.program.module()))
     }
 
+    /// The state that it has in common with other graphs.
+    pub(super) fn slot(&self) -> Option<Arc<Slot>> {
+        self.slot.clone()
+    }
+
+    /// Puts the state in common in the place of its own, for as long as its graph holds the lock, and back.
+    pub(super) fn exchange_held(&mut self, state: &mut Box<State>) {
+        std::mem::swap(&mut self.state, state);
+        self.held = !self.held;
+    }
+
     /// True if other graphs have its state as well.
     pub(super) fn is_in_common(&self) -> bool {
         self.slot.is_some()
@@ -201,7 +215,7 @@ impl Program {
     /// Does something with what it has together with others in its place. They lie with the graph, and here only meanwhile: one program
     /// runs at a time.
     pub(super) fn with<T>(&mut self, shared: &mut Shared, work: impl FnOnce(&mut Self) -> T) -> T {
-        if let Some(slot) = self.slot.clone() {
+        if let Some(slot) = self.slot.clone().filter(|_| !self.held) {
             return self.with_lock(&slot, work);
         }
         self.exchange(shared);

@@ -3,7 +3,8 @@
 //! Each graph has all elements with sources, queues and devices of its own, takes the packets of its share and runs them to completion. Invariants:
 //! - The state of an element is each graph's own, or in common. A state in common is used by one graph at a time, under its lock: runs of the element are
 //!   one after the other, in some order, and packets of one flow are in theirs.
-//! - A graph holds at most two locks: that of an element's state, then that of what elements have together. So no graphs wait for each other in a circle.
+//! - A graph takes the locks of a cluster's members in the order of the elements, then that of one element outside of it, then that of what elements have together. So no graphs wait
+//!   for each other in a circle.
 //! - A state in common is changed under its lock only: by a run that holds it, or by the commit of a [transaction](super::transaction).
 //! - A timer of a state in common runs once: who takes it finds it still set, under the lock.
 //! - A capture that several graphs write is completed by the last of them.

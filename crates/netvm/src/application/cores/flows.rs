@@ -19,7 +19,7 @@ use super::{Application, Cores, Error, Graph, Host, MOMENT, Making, Mode, NotMad
 use super::{finish_graph, handlers, present};
 use netil::app::{self, Body};
 use runtime::graph::ring::{ABSENT, Remote, Rings};
-use runtime::graph::{Common, Share};
+use runtime::graph::{Common, Policy, Share};
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -85,7 +85,9 @@ impl Application {
 /// The application of one replica: without the elements that only the first one has, unless it is that.
 fn part(application: &app::Application, placement: &Placement, first: bool) -> Part {
     let mut application = application.clone();
-    application.apart = placement.of(Stage::Shared).map(|at| at as u32).collect();
+    // A transaction is one element's.
+    let transacts = |at: &usize| matches!(placement.policies.get(at), Some((Policy::Transaction(_), _)));
+    application.apart = placement.of(Stage::Shared).filter(transacts).map(|at| at as u32).collect();
     for at in placement.of(Stage::Rest).filter(|_| !first) {
         (application.instances[at].class, application.instances[at].body) = (ABSENT.to_owned(), Body::Native(Vec::new()));
     }

@@ -361,7 +361,7 @@ impl FromDump {
             let first = self.ahead.front()?;
             let (time, mine) = (first.buffer.time_ns, is_mine(self.share.as_ref(), first.link, first.buffer.bytes()));
             match self.window.place(time) {
-                Place::Within if self.chosen || (self.sample.takes() && mine) => {
+                Place::Within if (self.chosen || self.sample.takes()) && mine => {
                     self.chosen = true;
                     return Some(time);
                 }

@@ -1,0 +1,189 @@
+//! Applications on two threads beside one: replicas that keep the order of all packets, and those that keep the order of flows, with each way to share state.
+//!
+//! Times are those of the clock on the wall: threads run at the same time. All sides must send as many packets; which ones depends on the order of flows where it is not kept.
+
+use super::sides::{Case, Silent};
+use netvm::application::{Application, Cores, Placement, Policies, Policy, Reading, Replay, Settings, Stats};
+use netvm::engines;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What was measured of one application.
+#[derive(Serialize)]
+pub struct Row {
+    /// Which.
+    pub application: &'static str,
+    /// Routes, flows, stations or rules.
+    pub entries: usize,
+    /// Its elements whose state replicas have in common, where only the order of flows is kept.
+    pub shared: Vec<String>,
+    /// The sides.
+    pub sides: Vec<Timing>,
+}
+
+/// One side.
+#[derive(Serialize)]
+pub struct Timing {
+    /// Which.
+    pub side: &'static str,
+    /// On the wall, per packet; none if it is wrong.
+    pub median_ns: Option<f64>,
+    /// How many times as fast as one thread.
+    pub speedup: Option<f64>,
+    /// Transactions that conflicted, of a hundred.
+    pub aborted: Option<f64>,
+    /// Why there is no time.
+    pub wrong: Option<String>,
+}
+
+/// How an application runs.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    One,
+    Total,
+    Flow(Policy),
+}
+
+const WAYS: [(&str, Way); 4] = [
+    ("one thread", Way::One),
+    ("two, order of all", Way::Total),
+    ("two, order of flows, lock", Way::Flow(Policy::Lock)),
+    ("two, order of flows, transactions", Way::Flow(Policy::Transaction)),
+];
+
+/// Threads that have elements.
+const REPLICAS: usize = 2;
+/// Packets that are timed, about.
+const TIMED: usize = 2_000_000;
+
+/// What a run gave.
+struct Ran {
+    ns: f64,
+    sent: u64,
+    aborted: Option<f64>,
+}
+
+struct Bench {
+    application: Application,
+    inputs: BTreeMap<String, Vec<Vec<u8>>>,
+    interval: u64,
+    packets: usize,
+}
+
+/// Measures an application.
+///
+/// # Errors
+/// Its configuration cannot be read, or not be placed.
+pub fn row(case: Case, entries: usize, rounds: usize) -> Result<Row, String> {
+    let name = case.application;
+    let bench = Bench::of(case)?;
+    let placement = bench.placement(Way::Flow(Policy::Lock))?;
+    let shared =
+        placement.of(netvm::application::Stage::Shared).map(|at| bench.application.application().instances[at].class.clone()).collect();
+    let passes = (TIMED / bench.packets).max(2) as u64;
+    let mut runs: Vec<Vec<Result<Ran, String>>> = WAYS.iter().map(|_| Vec::new()).collect();
+    for _ in 0..rounds {
+        for ((_, way), runs) in WAYS.iter().zip(&mut runs).filter(|(_, runs)| runs.iter().all(Result::is_ok)) {
+            runs.push(bench.run(*way, passes));
+        }
+    }
+    let sent = runs[0].first().and_then(|run| run.as_ref().ok()).map(|run| run.sent);
+    let mut sides: Vec<Timing> = WAYS.iter().zip(runs).map(|((side, _), runs)| timing(side, runs, sent)).collect();
+    let one = sides[0].median_ns;
+    sides.iter_mut().for_each(|side| side.speedup = one.zip(side.median_ns).map(|(one, ns)| one / ns));
+    let told: String = sides
+        .iter()
+        .map(|t| format!("  {} {:.1} ({:.2})", t.side, t.median_ns.unwrap_or(f64::NAN), t.speedup.unwrap_or(f64::NAN)))
+        .collect();
+    eprintln!("{name} {entries}{told}");
+    Ok(Row { application: name, entries, shared, sides })
+}
+
+fn timing(side: &'static str, runs: Vec<Result<Ran, String>>, sent: Option<u64>) -> Timing {
+    let runs: Result<Vec<Ran>, String> = runs.into_iter().collect();
+    let none = |wrong| Timing { side, median_ns: None, speedup: None, aborted: None, wrong: Some(wrong) };
+    match runs {
+        Err(wrong) => none(wrong),
+        Ok(runs) => match runs.iter().find(|run| Some(run.sent) != sent) {
+            Some(run) => none(format!("{} packets were sent, not {}", run.sent, sent.unwrap_or(0))),
+            None => {
+                let mut times: Vec<f64> = runs.iter().map(|run| run.ns).collect();
+                let aborted = runs.iter().filter_map(|run| run.aborted).next_back();
+                Timing { side, median_ns: super::median(&mut times), speedup: None, aborted, wrong: None }
+            }
+        },
+    }
+}
+
+impl Bench {
+    fn of(case: Case) -> Result<Self, String> {
+        let text = std::fs::read_to_string(&case.file).map_err(|error| format!("{}: {error}", case.file.display()))?;
+        let reading = Reading { parameters: case.parameters, elements: case.elements };
+        let application = Application::read(&case.file.display().to_string(), &text, &reading).map_err(|error| error.to_string())?;
+        let of_port =
+            |port: usize| case.packets.iter().filter(move |packet| packet.port as usize == port).map(|packet| packet.bytes.to_vec());
+        let inputs = case.inputs.iter().enumerate().map(|(port, device)| (device.clone(), of_port(port).collect())).collect();
+        Ok(Self { application, inputs, interval: case.interval, packets: case.packets.len() })
+    }
+
+    fn placement(&self, way: Way) -> Result<Placement, String> {
+        match way {
+            Way::One | Way::Total => Placement::new(self.application.application(), &[]),
+            Way::Flow(policy) => Placement::by_flow(self.application.application(), &[], &Policies(vec![(None, policy)])),
+        }
+    }
+
+    fn settings(&self, passes: u64) -> Settings {
+        let replay = |packets: &Vec<Vec<u8>>| Arc::new(Replay::new(packets.iter().map(Vec::as_slice), passes, self.interval));
+        Settings { replays: self.inputs.iter().map(|(device, packets)| (device.clone(), replay(packets))).collect(), ..Settings::default() }
+    }
+
+    /// One run, after one of a single pass whose time is taken off.
+    fn run(&self, way: Way, passes: u64) -> Result<Ran, String> {
+        let (first, _, _) = self.time(way, 1)?;
+        let (all, stats, aborted) = self.time(way, 1 + passes)?;
+        let sent =
+            stats.nodes.iter().filter(|(_, class, _)| class == "ToDevice" || class == "Discard").map(|(.., node)| node.packets).sum();
+        match stats.arrivals == (1 + passes) * self.packets as u64 {
+            true => Ok(Ran { ns: (all - first) / (passes as f64 * self.packets as f64), sent, aborted }),
+            false => Err(format!("{} packets arrived", stats.arrivals)),
+        }
+    }
+
+    /// Nanoseconds from the first packet to the end.
+    fn time(&self, way: Way, passes: u64) -> Result<(f64, Stats, Option<f64>), String> {
+        let engine = engines::find("aot").ok_or("no engine aot")?;
+        let (settings, host) = (self.settings(passes), Box::new(Silent));
+        if way == Way::One {
+            let started = self.application.start(engine, engines::Settings::default(), settings, host);
+            let mut graph = started.map_err(|error| error.to_string())?;
+            let begun = Instant::now();
+            graph.start();
+            while graph.turn() {}
+            return Ok((begun.elapsed().as_nanos() as f64, graph.stats(), None));
+        }
+        let placement = self.placement(way)?;
+        let started = self.application.start_on(placement, REPLICAS, engine, engines::Settings::default(), settings, host);
+        let mut cores = started.map_err(|error| error.to_string())?;
+        let begun = Instant::now();
+        cores.start();
+        while cores.turn() {}
+        let took = begun.elapsed().as_nanos() as f64;
+        let aborted = aborted(&mut cores);
+        Ok((took, cores.stats(), aborted))
+    }
+}
+
+/// Of a hundred transactions, how many conflicted.
+fn aborted(cores: &mut Cores) -> Option<f64> {
+    let names: Vec<String> = cores.stats().nodes.iter().map(|(name, ..)| name.clone()).collect();
+    let (mut commits, mut aborts) = (0, 0);
+    for name in names {
+        let Ok(text) = cores.graph().read(&format!("{name}.transactions"), "", None) else { continue };
+        let number = |what: &str| text.lines().find_map(|line| line.strip_prefix(what)?.trim().parse::<u64>().ok()).unwrap_or(0);
+        (commits, aborts) = (commits + number("commits"), aborts + number("aborts"));
+    }
+    (commits > 0).then(|| 100.0 * aborts as f64 / (commits + aborts) as f64)
+}
