@@ -434,3 +434,123 @@ impl Program {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::share::{Common, Policy};
+    use super::*;
+    use crate::io::synth::Random;
+    use netil::module::{Table as Declaration, TableKind};
+    use netil::tables::Reference;
+
+    const KEYS: u64 = 6;
+
+    fn declaration(capacity: u32) -> Declaration {
+        Declaration {
+            name: "t".into(),
+            kind: TableKind::Exact,
+            key_bits: 16,
+            value_bytes: 2,
+            capacity: capacity.into(),
+            timeout_ns: 50,
+            entries: Vec::new(),
+        }
+    }
+
+    fn slot(declaration: &Declaration, memory: Memory, data: usize) -> Arc<Slot> {
+        let make = || {
+            let mut state = State::empty();
+            state.tables = vec![Box::new(Reference::new(declaration))];
+            state.data = vec![0; data];
+            Ok(state)
+        };
+        let common = Common::new(1, [(0, Policy::Transaction(Arc::new(memory)))].into());
+        common.state(0, make).unwrap().unwrap()
+    }
+
+    /// A state that sees the one in common.
+    fn seeing(slot: &Arc<Slot>, declaration: &Declaration) -> State {
+        let (mut state, module) = (State::empty(), netil::Module { tables: vec![declaration.clone()], ..netil::Module::default() });
+        see(&mut state, &module, slot);
+        state
+    }
+
+    /// What a program may do with a table, and what it sees then.
+    fn step(table: &mut dyn Table, random: &mut Random, now: u64) -> Option<Vec<u8>> {
+        let key = [random.within(0, KEYS - 1)];
+        let entry = match random.within(0, 4 - 1) {
+            0 => table.insert(&key, now),
+            1 => return Some(vec![table.delete(&key, now).into()]),
+            2 => table.find(&key, now, true),
+            _ => table.find(&key, now, false),
+        };
+        let seen = table.value(entry).map(<[u8]>::to_vec);
+        if let Some(value) = table.value_mut(entry).filter(|_| random.within(0, 2 - 1) == 0) {
+            value[0] = value[0].wrapping_add(random.within(0, 9 - 1) as u8);
+        }
+        seen
+    }
+
+    /// Entries with times of use cannot be compared, but which of them there are later can.
+    fn entries(table: &dyn Table, now: u64) -> Vec<Vec<Entry>> {
+        [0, 20, 40, 60].map(|later| table.entries(now + later)).to_vec()
+    }
+
+    #[test]
+    fn a_run_that_commits_saw_what_it_would_have_seen_at_its_commit() {
+        let (mut commits, mut conflicts, mut full) = (0, 0, 0);
+        for seed in 0..4000 {
+            let mut random = Random(seed + 1);
+            let declaration = declaration(4);
+            let slot = slot(&declaration, Memory::default(), 0);
+            let mut plain = Reference::new(&declaration);
+            for round in 0..6_u64 {
+                let (mut state, mut begun, now) = (seeing(&slot, &declaration), Begun::default(), 100 + round * 10);
+                begun.begin(&mut state, &slot);
+                let (mut own, steps) = (Random(seed * 100 + round + 7), random.within(0, 4 - 1) + 1);
+                let seen: Vec<_> = (0..steps).map(|_| step(state.tables[0].as_mut(), &mut own, now)).collect();
+                // Another run, in between.
+                let mut other = Random(seed * 1000 + round);
+                if random.within(0, 2 - 1) == 0 {
+                    step(slot.lock().tables[0].as_mut(), &mut other, now);
+                    step(&mut plain, &mut Random(seed * 1000 + round), now);
+                }
+                match begun.commit(&mut state, &slot, &Memory::default(), now) {
+                    Ok(()) => {
+                        let mut again = Random(seed * 100 + round + 7);
+                        let wanted: Vec<_> = (0..steps).map(|_| step(&mut plain, &mut again, now)).collect();
+                        assert_eq!(seen, wanted, "{seed} {round}");
+                        commits += 1;
+                    }
+                    Err(Place::Full(_)) => full += 1,
+                    Err(_) => conflicts += 1,
+                }
+                assert_eq!(entries(slot.lock().tables[0].as_ref(), now), entries(&plain, now), "{seed} {round}");
+            }
+        }
+        assert!(commits > 10_000 && conflicts > 1000 && full > 100, "{commits} {conflicts} {full}");
+    }
+
+    #[test]
+    fn sums_grow_and_other_bytes_conflict() {
+        let memory = Memory {
+            sums: vec![Sum { at: 0, bytes: 4, big_endian: false }, Sum { at: 4, bytes: 2, big_endian: true }],
+            scratch: vec![6..8],
+        };
+        let slot = slot(&declaration(4), memory.clone(), 10);
+        let run = |add: u8, other: u8, during: &dyn Fn(&mut State)| {
+            let (mut state, mut begun) = (seeing(&slot, &declaration(4)), Begun::default());
+            begun.begin(&mut state, &slot);
+            for (at, by) in [(0, add), (5, add), (6, 9), (8, other)] {
+                state.data[at] = state.data[at].wrapping_add(by);
+            }
+            during(&mut slot.lock());
+            begun.commit(&mut state, &slot, &memory, 0)
+        };
+        assert_eq!(run(3, 1, &|_| {}), Ok(()));
+        assert_eq!(run(4, 1, &|state| (state.data[0], state.data[7]) = (255, 1)), Ok(()));
+        assert_eq!(slot.lock().data, [3, 1, 0, 0, 0, 7, 18, 1, 2, 0]);
+        assert_eq!(run(4, 1, &|state| state.data[9] = 1), Err(Place::Memory));
+        assert_eq!(slot.lock().data, [3, 1, 0, 0, 0, 7, 18, 1, 2, 1]);
+    }
+}
