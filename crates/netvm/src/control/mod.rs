@@ -5,17 +5,21 @@
 //!         ◀─line──                               ◀─answer───
 //! ```
 //!
-//! Two protocols: [`protocol`], lines of JSON on a Unix socket that only its owner may use, and [`click`], that of Click's ControlSocket. A client is hostile: lines, requests
+//! Two protocols: [`protocol`], lines of JSON on a Unix socket that only its owner may use, and [`click`], that of Click's ControlSocket. [`metrics`] tells statistics over HTTP. A client is hostile: lines, requests
 //! on their way and connections have limits, and nobody but the loop touches the graph.
 
 pub mod click;
+pub mod metrics;
 pub mod protocol;
 mod socket;
+mod threads;
+pub mod why;
 
 pub use socket::{Door, default_folder, sockets};
 
-use crate::application::{Cores, Described, Graph, Stats};
+use crate::application::{Cores, Described, Graph, Stats, report};
 use std::io::{self, BufRead, Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
@@ -42,6 +46,11 @@ pub trait Controlled {
     /// What became of the packets so far.
     fn stats(&self) -> Stats;
 
+    /// The last packets, if they are recorded ([`why::packets`]).
+    fn recorded(&self) -> Option<Vec<serde_json::Value>> {
+        None
+    }
+
     /// Asks for the end of the run.
     fn stop(&mut self);
 }
@@ -57,6 +66,10 @@ impl Controlled for Graph {
 
     fn stats(&self) -> Stats {
         Graph::stats(self)
+    }
+
+    fn recorded(&self) -> Option<Vec<serde_json::Value>> {
+        why::packets(self)
     }
 
     fn stop(&mut self) {
@@ -81,6 +94,13 @@ impl Controlled for Cores {
     fn stop(&mut self) {
         Cores::stop(self);
     }
+}
+
+/// What is told of a run that has been controlled since then: [`report::json`] with `threads`, for how long each has run on a core.
+fn statistics(target: &dyn Controlled, begun: Instant) -> serde_json::Value {
+    let mut all = report::json(&target.stats(), Vec::new(), begun.elapsed().as_secs_f64());
+    all["threads"] = threads::threads();
+    all
 }
 
 /// What a client wants done; it gives the answer.
@@ -177,6 +197,17 @@ impl Server {
         self.doors.push(door);
         std::thread::Builder::new().name("control".to_owned()).spawn(move || listener.accept(&line))?;
         Ok(())
+    }
+
+    /// Tells statistics over HTTP at that address, and at which port if it is 0.
+    ///
+    /// # Errors
+    /// The address cannot be used.
+    pub fn open_metrics(&self, address: SocketAddr) -> io::Result<SocketAddr> {
+        let listener = TcpListener::bind(address)?;
+        let (address, line) = (listener.local_addr()?, self.line.clone());
+        std::thread::Builder::new().name("metrics".to_owned()).spawn(move || socket::accept_metrics(&listener, &line))?;
+        Ok(address)
     }
 
     /// Answers the requests that wait.

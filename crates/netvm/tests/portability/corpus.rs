@@ -72,6 +72,9 @@ const APPS: &[&str] = &[
     "router/router6.click",
     "switch/switch.click",
     "count/count.click",
+    "dhcp/dhcp.click",
+    "classifier/classifier.click",
+    "intruder/intruder.click",
 ];
 
 /// What runs, and what it is tried with.

@@ -477,16 +477,16 @@ mod tests {
 
     /// What a program may do with a table, and what it sees then.
     fn step(table: &mut dyn Table, random: &mut Random, now: u64) -> Option<Vec<u8>> {
-        let key = [random.within(0, KEYS - 1)];
-        let entry = match random.within(0, 4 - 1) {
+        let key = [random.within(0, KEYS)];
+        let entry = match random.within(0, 4) {
             0 => table.insert(&key, now),
             1 => return Some(vec![table.delete(&key, now).into()]),
             2 => table.find(&key, now, true),
             _ => table.find(&key, now, false),
         };
         let seen = table.value(entry).map(<[u8]>::to_vec);
-        if let Some(value) = table.value_mut(entry).filter(|_| random.within(0, 2 - 1) == 0) {
-            value[0] = value[0].wrapping_add(random.within(0, 9 - 1) as u8);
+        if let Some(value) = table.value_mut(entry).filter(|_| random.within(0, 2) == 0) {
+            value[0] = value[0].wrapping_add(random.within(0, 9) as u8);
         }
         seen
     }
@@ -507,11 +507,11 @@ mod tests {
             for round in 0..6_u64 {
                 let (mut state, mut begun, now) = (seeing(&slot, &declaration), Begun::default(), 100 + round * 10);
                 begun.begin(&mut state, &slot);
-                let (mut own, steps) = (Random(seed * 100 + round + 7), random.within(0, 4 - 1) + 1);
+                let (mut own, steps) = (Random(seed * 100 + round + 7), random.within(0, 4) + 1);
                 let seen: Vec<_> = (0..steps).map(|_| step(state.tables[0].as_mut(), &mut own, now)).collect();
                 // Another run, in between.
                 let mut other = Random(seed * 1000 + round);
-                if random.within(0, 2 - 1) == 0 {
+                if random.within(0, 2) == 0 {
                     step(slot.lock().tables[0].as_mut(), &mut other, now);
                     step(&mut plain, &mut Random(seed * 1000 + round), now);
                 }
