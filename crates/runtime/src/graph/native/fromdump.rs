@@ -5,6 +5,7 @@
 
 use super::super::{Args, Info, Packet, text};
 use super::filepos::{self, FilePos};
+use super::hostdevice::device_name;
 use super::replay::Source;
 use super::sample::Sample;
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
@@ -41,7 +42,7 @@ pub(super) static FROM_DEVICE: NativeClass = NativeClass {
              system, --map DEVNAME=tap:NAME a TAP interface, --map DEVNAME=FILE a capture. Live, PROMISC true takes packets for other hosts too, and OUTBOUND true those that \
              other programs send; the limits of time, SAMPLE, STOP and TIMING have no effect. SNAPLEN, from 14 to \
              65535, is the most bytes of each packet; the length on the wire stays. FORCE_IP, ACTIVE, STOP, TIMING, SAMPLE and the limits of time are as FromDump's. \
-             A BPF_FILTER is refused: IPClassifier behind, or netvm filter before, selects packets. What else Click's element takes has no effect.\n\
+             A BPF_FILTER is refused: IPClassifier behind, or netvm filter before, selects packets. Without arguments the device is called 0. What else Click's element takes has no effect.\n\
              Handlers: as FromDump's; live: count encap kernel_drops r, active rw, reset_counts w.",
     make: |setup| make(setup, true),
 };
@@ -100,7 +101,10 @@ fn check(args: &Args) -> Result<(), String> {
 
 fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
     let args = Args::parse(setup.arguments, positional(setup.class, setup.arguments), KEYWORDS)?;
-    let name = args.required(if device { "DEVNAME" } else { "FILENAME" })?;
+    let name = match device_name(setup.name, setup.class, setup.arguments).filter(|_| device) {
+        Some(name) => name,
+        None => args.required(if device { "DEVNAME" } else { "FILENAME" })?,
+    };
     let snaplen = snaplen(&args, device)?;
     check(&args)?;
     for exclusive in [&["START", "START_AFTER"][..], &["END", "END_AFTER", "INTERVAL"], &["STOP", "END_CALL"]] {

@@ -12,6 +12,7 @@ mod fastudp;
 mod filepos;
 mod fromdump;
 mod fromipsummarydump;
+mod handleraggregate;
 mod hostdevice;
 mod infinitesource;
 mod information;
@@ -32,6 +33,7 @@ mod sample;
 mod scheds;
 mod shaper;
 mod timedsource;
+mod timedunqueue;
 mod timefilter;
 mod todump;
 mod toipsummarydump;
@@ -62,12 +64,14 @@ pub const ALL: &[&NativeClass] = &[
     &fromdump::FROM_DUMP, &fromdump::FROM_DEVICE, &fromdump::POLL_DEVICE,
     &fromipsummarydump::CLASS,
     &hostdevice::FROM_HOST, &hostdevice::KERNEL_TUN, &hostdevice::KERNEL_TAP, &hostdevice::FROM_DPDK, &hostdevice::TO_DPDK,
+    &hostdevice::FROM_RING, &hostdevice::TO_RING, &hostdevice::FROM_NETMAP, &hostdevice::TO_NETMAP,
+    &handleraggregate::CLASS,
     &infinitesource::CLASS,
-    &information::CONTROL_SOCKET, &information::CHATTER_SOCKET, &information::CLICKY_INFO, &information::RANDOM_SEED,
+    &information::CONTROL_SOCKET, &information::CHATTER_SOCKET, &information::CLICKY_INFO, &information::RANDOM_SEED, &information::DPDK_INFO,
     &ipreassembler::CLASS,
     &linkunqueue::CLASS,
     &pingsource::CLASS,
-    &replayunqueue::CLASS,
+    &replayunqueue::CLASS, &replayunqueue::MULTI,
     &information::ADDRESS_INFO, &information::PORT_INFO, &information::SCHEDULE_INFO, &information::ALIGNMENT_INFO,
     &information::STATIC_THREAD_SCHED, &information::BALANCED_THREAD_SCHED,
     &message::MESSAGE, &message::ERROR,
@@ -80,6 +84,7 @@ pub const ALL: &[&NativeClass] = &[
     &scheds::ROUND_ROBIN, &scheds::PRIO, &scheds::STRIDE, &scheds::SIMPLE_ROUND_ROBIN, &scheds::SIMPLE_PRIO, &scheds::TIME_SORTED,
     &shaper::SHAPER, &shaper::BANDWIDTH,
     &timedsource::CLASS,
+    &timedunqueue::CLASS,
     &timefilter::CLASS,
     &todump::TO_DUMP, &todump::TO_DEVICE, &todump::TO_HOST, &todump::TO_HOST_SNIFFERS,
     &toipsummarydump::CLASS,

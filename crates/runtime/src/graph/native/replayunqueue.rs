@@ -42,6 +42,12 @@ pub(super) static CLASS: NativeClass = NativeClass {
     },
 };
 
+pub(super) static MULTI: NativeClass = NativeClass {
+    name: "MultiReplayUnqueue",
+    manual: "MultiReplayUnqueue([STOP, ACTIVE, QUICK_CLONE, VERBOSE, LIMIT]) -- the same as ReplayUnqueue\n\nIn FastClick a core serves each output.",
+    ..CLASS
+};
+
 struct ReplayUnqueue {
     stop: i64,
     limit: usize,
