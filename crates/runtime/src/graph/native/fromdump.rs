@@ -62,7 +62,7 @@ pub(super) static POLL_DEVICE: NativeClass = NativeClass {
 pub const KEYWORDS: &[&str] = &[
     "STOP", "TIMING", "SAMPLE", "FORCE_IP", "START", "START_AFTER", "END", "END_AFTER", "INTERVAL", "END_CALL", "ACTIVE", "FILEPOS", "MMAP",
     "PROMISC", "SNAPLEN", "SNIFFER", "BPF_FILTER", "METHOD", "CAPTURE", "PROTOCOL", "OUTBOUND", "HEADROOM", "BURST", "ENCAP", "TIMESTAMP",
-    "LENGTH", "ALIGNMENT", "QUIET", "ALLOW_NONEXISTENT", "UP_CALL", "DOWN_CALL", "PER_NODE",
+    "LENGTH", "ALIGNMENT", "QUIET", "TIMING_FNT", "ALLOW_NONEXISTENT", "UP_CALL", "DOWN_CALL", "PER_NODE",
 ];
 
 /// What arguments without a name are, by class. Behind PollDevice's device stood PROMISC before Click had a keyword for that; a truth value that is no number is still that.
@@ -95,6 +95,9 @@ fn check(args: &Args) -> Result<(), String> {
     }
     args.boolean("PROMISC", false)?;
     args.boolean("TIMING", false)?;
+    if args.text("TIMING_FNT").is_some_and(|function| !function.is_empty()) {
+        return Err("TIMING_FNT is not there: packets come at their times".to_owned());
+    }
     args.count("BURST", 1, i32::MAX as u32)?;
     Ok(())
 }

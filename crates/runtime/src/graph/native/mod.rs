@@ -12,6 +12,7 @@ mod fastudp;
 mod filepos;
 mod fromdump;
 mod fromipsummarydump;
+mod ftpportmapper;
 mod handleraggregate;
 mod hostdevice;
 mod infinitesource;
@@ -65,8 +66,9 @@ pub const ALL: &[&NativeClass] = &[
     &fromipsummarydump::CLASS,
     &hostdevice::FROM_HOST, &hostdevice::KERNEL_TUN, &hostdevice::KERNEL_TAP, &hostdevice::FROM_DPDK, &hostdevice::TO_DPDK,
     &hostdevice::FROM_RING, &hostdevice::TO_RING, &hostdevice::FROM_NETMAP, &hostdevice::TO_NETMAP,
+    &ftpportmapper::CLASS,
     &handleraggregate::CLASS,
-    &infinitesource::CLASS,
+    &infinitesource::CLASS, &infinitesource::RANDOM,
     &information::CONTROL_SOCKET, &information::CHATTER_SOCKET, &information::CLICKY_INFO, &information::RANDOM_SEED, &information::DPDK_INFO,
     &ipreassembler::CLASS,
     &linkunqueue::CLASS,
@@ -145,7 +147,7 @@ pub fn annotations(class: &str) -> &'static [(&'static str, u32)] {
     match class {
         "FromIPSummaryDump" | "ToIPSummaryDump" => SUMMARY,
         "AggregateCounter" => &[("aggregate", 4), ("extra_packets", 4), ("network_header", 4), ("has_network_header", 1)],
-        "IPReassembler" | "ICMPPingSource" => HEADERS,
+        "IPReassembler" | "ICMPPingSource" | "FTPPortMapper" => HEADERS,
         _ => &[],
     }
 }

@@ -238,6 +238,7 @@ pub(super) const PRIMITIVES: [&str; 64] = [
     "true",
     "false",
     "www",
+    "nfs",
     "ssh",
     "dst 10.0.0.1 and src port 53 or 80",
 ];
