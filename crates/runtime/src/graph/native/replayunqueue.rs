@@ -7,7 +7,7 @@ use super::super::{Args, Packet, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
 
 /// Packets that are held.
-const MOST: usize = 1 << 18;
+const MOST: usize = 1 << 20;
 /// Bytes of them.
 const MOST_BYTES: usize = 256 << 20;
 
