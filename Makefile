@@ -7,6 +7,8 @@ LIBDIR ?= $(PREFIX)/lib
 SECONDS ?= 60
 # What is built and installed: release, or demo (quicker to build; what `make demo` has built).
 PROFILE ?= release
+# The demo is built without what it does not show; so is what is installed of it.
+FEATURES = $(if $(filter demo,$(PROFILE)),--no-default-features)
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 BUILT = $(CARGO_TARGET_DIR)/$(PROFILE)
 NETVM = $(CARGO_TARGET_DIR)/release/netvm
@@ -74,7 +76,7 @@ docs: ## docs/netil.md, netvm.h, manual pages, and the crates' documentation
 	@echo 'docs/netil.md, $(CARGO_TARGET_DIR)/man, $(CARGO_TARGET_DIR)/doc/netvm/index.html'
 
 build: ## the program and the C library (PROFILE=demo is quicker to build)
-	cargo build --profile $(PROFILE) -p netvm-cli
+	cargo build --profile $(PROFILE) -p netvm-cli $(FEATURES)
 	cargo rustc --profile $(PROFILE) -p netvm-capi --lib --crate-type cdylib,staticlib
 
 install: build ## netvm, its manual pages, completions and applications, and the C library under PREFIX (default /usr/local); builds what is not built

@@ -1,5 +1,5 @@
 /*
- * IPPrint([LABEL, keywords CONTENTS, PAYLOAD, MAXLENGTH, ID, TTL, TOS, LENGTH, TIMESTAMP, AGGREGATE, PAINT, SWAP, OUTFILE, ACTIVE]) -- prints IP packets for people
+ * IPPrint([LABEL, keywords CONTENTS, PAYLOAD, MAXLENGTH, ID, TTL, TOS, LENGTH, TIMESTAMP, AGGREGATE, PAINT, ETHER, SWAP, OUTFILE, ACTIVE]) -- prints IP packets for people
  *
  * One line a packet, much as tcpdump writes it; the IP header must be marked. Packets leave unchanged.
  *
@@ -9,6 +9,7 @@
  *   TIMESTAMP             true (default): the arrival time
  *   AGGREGATE             true: the aggregate annotation, which FromIPSummaryDump sets; false by default
  *   PAINT                 true: the paint annotation; false by default
+ *   ETHER                 true: the addresses of the Ethernet header right before the IP header, if it is there; false by default
  *   SWAP                  false: identification and sequence number of ICMP echos are in the other byte order; true by default
  *   OUTFILE               the file that is printed into instead of standard error; - is standard output
  *   ACTIVE                false: nothing is printed
@@ -37,6 +38,7 @@ PARAM(bool, with_length, "LENGTH", KEYWORD(false));
 PARAM(bool, with_time, "TIMESTAMP", KEYWORD(true));
 PARAM(bool, with_aggregate, "AGGREGATE", KEYWORD(false));
 PARAM(bool, with_paint, "PAINT", KEYWORD(false));
+PARAM(bool, with_ether, "ETHER", KEYWORD(false));
 PARAM(bool, network_order, "SWAP", KEYWORD(true));
 PARAM_AS(OUTFILE, string, file, "OUTFILE", KEYWORD(""));
 PARAM(bool, active_at_start, "ACTIVE", KEYWORD(true));
@@ -77,6 +79,19 @@ static void print_fields(const struct ip *ip)
     }
 }
 
+static void print_ether(void)
+{
+    const struct ether *ether;
+
+    if (network_offset() < sizeof(struct ether) || network_offset() > packet_length())
+        return;
+    ether = header(struct ether, network_offset() - sizeof(struct ether));
+    print_mac(ether->src);
+    print(" > ");
+    print_mac(ether->dst);
+    print(": ");
+}
+
 static void print_prefix(void)
 {
     if (!text_is(label, "")) {
@@ -100,6 +115,8 @@ static void print_prefix(void)
     }
     if (with_aggregate || with_paint)
         print(": ");
+    if (with_ether)
+        print_ether();
 }
 
 static void print_hosts(const struct ip *ip)

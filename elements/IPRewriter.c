@@ -31,7 +31,7 @@
  * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full; patterns (read), those of the inputs;
  * table, tcp_table, udp_table (read), a line FLOW => REWRITTEN [*FOUT ROUT] iINPUT expSECONDS each way; lookup SADDR SPORT DADDR DPORT and tcp_lookup (read), what
  * becomes of such packets; size (read), how many flows are known, capacity (read, write), how many may be: up to
- * MAPPING_CAPACITY, and those that are known stay; clear (write) forgets them.
+ * MAPPING_CAPACITY, and those that are known stay; clear (write) forgets them; map_source, map_destination and map (write) are for FTPPortMapper.
  *
  * Example: hosts behind 1.0.0.1, which only they may call from:
  *

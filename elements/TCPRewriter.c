@@ -10,7 +10,7 @@
  *   REPLY_ANNO             an annotation that replies get as the flow's first packet had it
  *   DST_ANNO               false: the destination annotation stays
  *
- * In Click other elements can have sequence numbers changed; that is left out.
+ * Where an element before has made segments longer or shorter and says so, as FTPPortMapper does, sequence numbers and what acknowledges them are right behind here.
  *
  * Click's GUARANTEE, TCP_GUARANTEE and REAP_INTERVAL are taken, and change nothing: a mapping is there until it has timed out, however
  * many others come. Elements share no capacity.
@@ -18,7 +18,7 @@
  * Handlers: mapping_failures (read), packets dropped because no port was free or the tables were full; patterns (read), those of the inputs;
  * table, tcp_table, udp_table (read), a line FLOW => REWRITTEN [*FOUT ROUT] iINPUT expSECONDS each way; lookup SADDR SPORT DADDR DPORT and tcp_lookup (read), what
  * becomes of such packets; size (read), how many flows are known, capacity (read, write), how many may be: up to
- * MAPPING_CAPACITY, and those that are known stay; clear (write) forgets them.
+ * MAPPING_CAPACITY, and those that are known stay; clear (write) forgets them. map_source, map_destination, map, shift_place and shift (write) are for FTPPortMapper.
  *
  * See also: IPRewriter, UDPRewriter, ICMPRewriter. Source: RFC 3022.
  */
@@ -61,6 +61,8 @@ static u64 brief_time(void)
     return tcp_nodata_timeout;
 }
 
+#define SHIFTS
 #include "rewriter.h"
+#include "sequence.h"
 #include "ports.h"
 #include "segments.h"

@@ -14,7 +14,7 @@ const TIMES: usize = 101;
 /// Compile times of one filter, microseconds.
 #[derive(Serialize)]
 pub struct Row {
-    /// f1 to f9, or the number of hosts.
+    /// f1 to f9, or the number of hosts or pairs.
     pub filter: String,
     /// The very first compilation in this process, text to machine code; only for f1.
     pub first_us: Option<f64>,
@@ -26,7 +26,7 @@ pub struct Row {
     pub libpcap_us: Option<f64>,
 }
 
-/// Measures f1 to f9, then lists of ORed hosts.
+/// Measures f1 to f9, then lists of ORed hosts, and of nets with ports.
 ///
 /// # Errors
 /// A filter does not compile.
@@ -37,6 +37,9 @@ pub fn measure() -> Result<Vec<Row>, String> {
     }
     for n in [200, 1000, 10_000] {
         rows.push(row(format!("{n} hosts"), &filters::hosts(n), n <= 200)?);
+    }
+    for n in [1_000, 5_000] {
+        rows.push(row(format!("{n} pairs"), &filters::pairs(n), false)?);
     }
     Ok(rows)
 }

@@ -2,7 +2,7 @@
 
 use crate::native::{self, Bpf, CPacket, Compiler, Hand};
 use crate::traces::{BURST, Trace};
-use crate::{dpdk, filters, kernel};
+use crate::{capi, dpdk, filters, kernel};
 use netvm::io::LinkType;
 use netvm::netil::exec::Selection;
 use netvm::{Compiled, Filter, Profile, engines};
@@ -45,6 +45,8 @@ enum Side {
     Kernel(kernel::Program),
     Dpdk(dpdk::Program),
     Hand(Hand),
+    /// The C interface, a burst or one packet a call.
+    Library(capi::Filter),
     /// One byte of each packet: no verdicts.
     Touch,
 }
@@ -57,6 +59,8 @@ impl Side {
             Self::Kernel(_) => "kernel jit",
             Self::Dpdk(_) => "dpdk jit",
             Self::Hand(hand) => name_of(*hand),
+            Self::Library(filter) if filter.single => "C API, one",
+            Self::Library(_) => "C API",
             Self::Touch => "touch",
         }
     }
@@ -75,6 +79,7 @@ impl Side {
             Self::Kernel(program) => over(trace, |burst, bits| program.run(burst, bits), each),
             Self::Dpdk(program) => over(trace, |burst, bits| program.run(burst, bits), each),
             Self::Hand(hand) => over(trace, |burst, bits| hand.run(burst, bits), each),
+            Self::Library(filter) => over(trace, |burst, bits| filter.run(burst, bits), each),
             Self::Touch => over(trace, native::touch, each),
         }
     }
@@ -143,6 +148,7 @@ fn sides(which: usize, expression: &str) -> Result<Vec<Side>, String> {
     sides.extend(there(which, "kernel jit", kernel::Program::compile(which)).map(Side::Kernel));
     sides.extend(there(which, "dpdk jit", dpdk::Program::compile(expression)).map(Side::Dpdk));
     sides.extend(by_hand(which).map(Side::Hand));
+    sides.extend([false, true].into_iter().filter_map(|single| capi::Filter::compile(expression, single)).map(Side::Library));
     sides.push(Side::Touch);
     Ok(sides)
 }

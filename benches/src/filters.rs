@@ -37,7 +37,23 @@ pub fn large() -> Vec<(&'static str, String)> {
     let nets = or(scattered(1_000).map(net).collect());
     let ports = or(scattered(500).map(|p| format!("port {}", p >> 16)).collect());
     let all = format!("({hosts} or {nets}) and ({ports})");
-    vec![("10k hosts", hosts), ("1k nets", nets), ("500 ports", ports), ("all", all)]
+    vec![
+        ("10k hosts", hosts),
+        ("1k nets", nets),
+        ("500 ports", ports),
+        ("all", all),
+        ("1k pairs", pairs(1_000)),
+        ("10k pairs", pairs(10_000)),
+    ]
+}
+
+/// That many pairs of a net and a port, ORed.
+pub fn pairs(n: u32) -> String {
+    let pair = |i: u32| {
+        let address = i.wrapping_mul(2_654_435_761);
+        format!("(net {}/24 and port {})", std::net::Ipv4Addr::from(address & !0xff), 1 + i % 60_000)
+    };
+    (0..n).map(pair).collect::<Vec<_>>().join(" or ")
 }
 
 /// Filters of several terms, written as people write them: from the general to the particular.

@@ -2,10 +2,12 @@
 //!
 //! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
 //! packet; `compile` times what it takes until a filter runs; `tables` times lookups in tables; `programs` times whole programs on large captures in
-//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on two threads. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
+//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on two threads; `bursts` times embedded ones by how many packets come at a time, and `runs` whole runs of configurations. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
 mod applications;
+mod bursts;
+mod capi;
 mod captures;
 mod compile;
 mod dpdk;
@@ -22,6 +24,7 @@ mod plot;
 mod programs;
 mod random;
 mod report;
+mod runs;
 mod tables;
 mod traces;
 mod traffic;
@@ -102,6 +105,10 @@ enum Section {
     Applications,
     /// The same on two threads, with each way to share state
     Cores,
+    /// A router and a translator within another program, 1 to 768 packets at a time
+    Bursts,
+    /// netvm run: endless sources, capture to capture, compiled C that is not there yet
+    Runs,
     Programs,
 }
 
@@ -119,6 +126,8 @@ struct Results {
     tables: Vec<tables::Row>,
     applications: Vec<applications::Row>,
     cores: Vec<applications::cores::Row>,
+    bursts: Vec<bursts::Row>,
+    runs: Vec<runs::Row>,
     programs: Vec<programs::Report>,
 }
 
@@ -156,6 +165,11 @@ fn measure(args: &Args) -> Result<Results, String> {
     let processors = machine::pin();
     in_memory(args, &mut results)?;
     machine::unpin(processors);
+    match &args.netvm {
+        Some(netvm) if args.wants(Section::Runs) => results.runs = runs::measure(netvm, args.rounds as usize)?,
+        None if args.sections.contains(&Section::Runs) => return Err("say where the program is: --netvm FILE".to_owned()),
+        _ => {}
+    }
     match &args.netvm {
         Some(netvm) if args.wants(Section::Programs) => {
             results.programs = programs::measure(netvm, args.capture * 1_000_000, args.rounds as usize)?
@@ -202,6 +216,9 @@ fn in_memory(args: &Args, results: &mut Results) -> Result<(), String> {
     }
     if args.wants(Section::Cores) {
         results.cores = applications::measure_cores(rounds, &args.only);
+    }
+    if wants(Section::Bursts) {
+        results.bursts = bursts::measure(rounds)?;
     }
     Ok(())
 }

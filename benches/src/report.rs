@@ -1,6 +1,6 @@
 //! The figures as tables for people.
 
-use crate::{Results, applications, compile, engines, filters, programs, tables};
+use crate::{Results, applications, bursts, compile, engines, filters, programs, runs, tables};
 use std::fmt::Write;
 
 /// All sections that were run.
@@ -34,6 +34,12 @@ pub fn text(results: &Results) -> String {
     }
     if !results.cores.is_empty() {
         on_cores(&mut out, &results.cores);
+    }
+    if !results.bursts.is_empty() {
+        of_bursts(&mut out, &results.bursts);
+    }
+    if !results.runs.is_empty() {
+        of_runs(&mut out, &results.runs);
     }
     results.programs.iter().for_each(|report| whole(&mut out, report));
     out
@@ -69,7 +75,7 @@ fn lookups(out: &mut String, rows: &[tables::Row]) {
     }
 }
 
-/// Applications, a line each, with ratios to what is written by hand.
+/// Applications on two threads, a line for each side.
 fn on_cores(out: &mut String, rows: &[applications::cores::Row]) {
     let _ = writeln!(
         out,
@@ -91,16 +97,36 @@ fn on_cores(out: &mut String, rows: &[applications::cores::Row]) {
     }
 }
 
+/// Applications, a line each, with ratios to what is written by hand.
 fn whole_applications(out: &mut String, rows: &[applications::Row]) {
     let _ = writeln!(out, "\nns/packet of applications, packets of 60 bytes copied in (median; ratio to C by hand)");
+    let first = |side: &applications::Timing| side.first_ns.map_or(String::new(), |ns| format!(", first pass {ns:.1}"));
     for row in rows {
         let cell = |side: &applications::Timing| match (side.median_ns, side.ratio) {
-            (Some(ns), Some(ratio)) => format!("  {} {ns:.1} ({ratio:.2})", side.side),
-            (Some(ns), None) => format!("  {} {ns:.1}", side.side),
+            (Some(ns), Some(ratio)) => format!("  {} {ns:.1} ({ratio:.2}){}", side.side, first(side)),
+            (Some(ns), None) => format!("  {} {ns:.1}{}", side.side, first(side)),
             _ => format!("  {} wrong", side.side),
         };
         let cells: String = row.sides.iter().map(cell).collect();
         let _ = writeln!(out, "{:24}{:>8}{cells}", row.application, row.entries);
+    }
+}
+
+/// Embedded applications by how many packets come at a time.
+fn of_bursts(out: &mut String, rows: &[bursts::Row]) {
+    let _ = writeln!(out, "\nns/packet of embedded applications, packets copied in and out by calls, so many at a time (median)");
+    for row in rows {
+        let _ = writeln!(out, "{:16}{:>6}  {} {:.1}", row.application, row.burst, row.engine, row.median_ns);
+    }
+}
+
+/// What `netvm run` takes as a whole.
+fn of_runs(out: &mut String, rows: &[runs::Row]) {
+    let _ = writeln!(out, "\nnetvm run as a whole (median)");
+    for row in rows {
+        let each = row.ns_per_packet.map_or(String::new(), |ns| format!(", {ns:.1} ns a packet"));
+        let copying = row.copy_s.map_or(String::new(), |s| format!("; cp of the capture {s:.3} s"));
+        let _ = writeln!(out, "{:40}{:>8.3} s{each}{copying}", row.what, row.median_s);
     }
 }
 

@@ -233,10 +233,16 @@ pub fn station(n: usize) -> [u8; 6] {
 
 /// Frames between so many stations, a multiple of the ports; each arrives at the port that its sender is at, and the ports take turns.
 pub fn switched(stations: usize) -> Vec<Packet> {
+    flooded(stations, 0)
+}
+
+/// The same, and of every hundred frames so many are for one of as many stations that never send.
+pub fn flooded(stations: usize, percent: u64) -> Vec<Packet> {
     let (mut random, ports) = (Random(45_678), PORTS as usize);
     let senders = (0..ports).map(|port| each(stations / ports, PACKETS / ports, 56_789 + port as u64)).collect::<Vec<_>>();
     let packet = |i: usize| {
-        let (from, to) = (senders[i % ports][i / ports] * ports + i % ports, random.below(stations as u64) as usize);
+        let from = senders[i % ports][i / ports] * ports + i % ports;
+        let to = random.below(stations as u64) as usize + if percent > 0 && random.below(100) < percent { stations } else { 0 };
         let (source, destination) = (0x0a00_0002 + from as u32, 0x0a00_0002 + to as u32);
         let frame = Frame { to: station(to), from: station(from), source, destination, ..Frame::default() };
         Packet { port: (i % ports) as u32, bytes: frame.bytes() }

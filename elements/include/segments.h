@@ -5,6 +5,7 @@
  *
  *   bool handles(u8 protocol)           is that protocol rewritten here?
  *   MIXES                               is a flow addresses and ports, whatever its protocol?
+ *   SHIFTS                              are sequence numbers shifted? Then sequence.h has been included.
  */
 
 /* This packet's. */
@@ -84,6 +85,9 @@ static void rewrite_tcp(u32 transport)
     tcp->sport = rewritten.sport;
     tcp->dport = rewritten.dport;
     tcp->checksum = htons(update_for_all(ntohs(tcp->checksum)));
+#ifdef SHIFTS
+    shift_numbers(transport);
+#endif
 }
 
 static void rewrite_transport(u32 transport)
@@ -93,3 +97,30 @@ static void rewrite_transport(u32 transport)
     else
         rewrite_udp(transport);
 }
+
+/* ---- Flows that other elements want, such as FTPPortMapper: it writes source and destination, address and port of 16 bits behind it, then the input ---- */
+
+static void name_source(u64 source)
+{
+    this_flow.saddr = htonl((u32) (source >> 16));
+    this_flow.sport = htons((u16) source);
+    this_flow.protocol = MIXES ? PROTOCOL_UDP : PROTOCOL_TCP;
+}
+
+static void name_destination(u64 destination)
+{
+    this_flow.daddr = htonl((u32) (destination >> 16));
+    this_flow.dport = htons((u16) destination);
+}
+
+static void map_named(u32 port)
+{
+    if (port >= inputs_count || is_mapped() || inputs[port].kind == REWRITE_PASS || inputs[port].kind == REWRITE_DROP)
+        return;
+    if (!map((int) port))
+        mapping_failures += 1;
+}
+
+WRITE_CALL(map_source, u64, name_source);
+WRITE_CALL(map_destination, u64, name_destination);
+WRITE_CALL(map, u32, map_named);

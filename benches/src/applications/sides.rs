@@ -227,31 +227,32 @@ impl Side {
         }
     }
 
-    /// Nanoseconds of the processor's per packet, of passes over the trace after a first one.
+    /// Nanoseconds of the processor's per packet: of passes over the trace after a first one, and of that one where it fills what is empty.
     ///
     /// # Errors
     /// It cannot run.
-    pub fn ns(&mut self, passes: u64) -> Result<f64, String> {
+    pub fn ns(&mut self, passes: u64) -> Result<(f64, Option<f64>), String> {
         match self {
-            Self::Netvm(side) => side.run(1 + passes, BTreeMap::new()),
+            Self::Netvm(side) => side.run(1 + passes, BTreeMap::new()).map(|(ns, first)| (ns, Some(first))),
             Self::Native(side) => {
                 let said = side.run(passes, false)?;
                 let number = said.split_once(" packets, ").and_then(|(_, rest)| rest.split_once(" ns"));
-                number.and_then(|(number, _)| number.parse().ok()).ok_or_else(|| format!("the native program said {said}"))
+                let ns = number.and_then(|(number, _)| number.parse().ok()).ok_or_else(|| format!("the native program said {said}"))?;
+                Ok((ns, None))
             }
             Self::Hand(hand, trace) => {
                 hand.run(trace, 1);
                 let begun = processor_time();
                 hand.run(trace, passes);
-                Ok((processor_time() - begun) as f64 / (passes as f64 * trace.len() as f64))
+                Ok(((processor_time() - begun) as f64 / (passes as f64 * trace.len() as f64), None))
             }
         }
     }
 }
 
 impl Netvm {
-    /// Nanoseconds of the processor's per packet, of those that come behind the first pass; not a number if none do.
-    fn run(&self, passes: u64, outputs: BTreeMap<String, PathBuf>) -> Result<f64, String> {
+    /// Nanoseconds of the processor's per packet, of those that come behind the first pass, and of that; not a number if none do.
+    fn run(&self, passes: u64, outputs: BTreeMap<String, PathBuf>) -> Result<(f64, f64), String> {
         let common = &self.common;
         let replay = |(port, device): (usize, &String)| {
             let packets = common.of_port(port).map(|packet| packet.bytes.as_slice());
@@ -267,15 +268,17 @@ impl Netvm {
         }
         graph.start();
         let first_pass = common.packets.len() as u64;
+        let started = processor_time();
         while graph.arrivals() < first_pass && graph.turn() {}
         let (before, begun) = (graph.arrivals(), processor_time());
         while graph.turn() {}
         let took = (processor_time() - begun) as f64;
+        let first = (begun - started) as f64 / before as f64;
         let faults: Vec<String> = graph.finish().into_iter().map(|fault| fault.message).collect();
         match graph.arrivals() == passes * first_pass {
             _ if !faults.is_empty() => Err(faults.join("; ")),
             false => Err("not all packets arrived".to_owned()),
-            true => Ok(took / (graph.arrivals() - before) as f64),
+            true => Ok((took / (graph.arrivals() - before) as f64, first)),
         }
     }
 }

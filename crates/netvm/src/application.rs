@@ -33,6 +33,7 @@ mod native_text;
 mod order;
 pub mod report;
 mod scratch;
+mod standins;
 mod watched;
 
 pub use cores::{Cores, Order, Placement, Policies, Policy, Stage};
@@ -89,9 +90,22 @@ impl Application {
     /// # Errors
     /// Everything that is wrong with it, drawn in its text.
     pub fn read(name: &str, text: &str, reading: &Reading) -> Result<Self, Error> {
+        Self::read_with(name, text, reading, |_| {})
+    }
+
+    /// The same, where devices are not there: those that nobody has given addresses have some of their own.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    pub fn read_without_devices(name: &str, text: &str, reading: &Reading) -> Result<Self, Error> {
+        Self::read_with(name, text, reading, standins::add)
+    }
+
+    fn read_with(name: &str, text: &str, reading: &Reading, change: fn(&mut click::Graph)) -> Result<Self, Error> {
         let mut sources = Sources::of(name, text);
         let mut flat = click::flatten_files(&mut sources, &reading.parameters, &library::required)
             .map_err(|faults| Error::Configuration(drawn_in(&sources, faults)))?;
+        change(&mut flat);
         let told = flat.elements.iter().flat_map(|element| &element.arguments).any(|argument| argument.contains("count_call"));
         flat.elements.iter_mut().for_each(|element| calling(element, told));
         let library = Library::of(&reading.elements);

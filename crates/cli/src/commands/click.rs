@@ -5,7 +5,6 @@
 use super::run::configuration::{self, Terminal};
 use super::run::control;
 use crate::failure::{self, Failure, Outcome};
-use crate::out::Out;
 use crate::signals::Signals;
 use netvm::application::{Application, Library, Settings, native};
 use netvm::control::click::Access;
@@ -192,7 +191,7 @@ fn run(line: &Line) -> Outcome<u8> {
     let mut settings = Settings { simulated: line.simulated, ..Settings::default() };
     let server = control::open_with(line.doors.clone(), &application, &mut settings)?;
     let pending = server.as_ref().map(Server::pending);
-    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: false, asked: pending });
+    let host = Box::new(Terminal::new(signals.clone(), false, pending));
     let started = application.start(&engines::AUTO, engines::Settings::default(), settings, host);
     let mut graph = started.or_else(|error| signals.result().and_then(|()| Err(told(error))))?;
     let whole = line.quit || configuration::drive(&mut graph, &signals, server);

@@ -23,6 +23,7 @@ mod pipes;
 mod print;
 mod profile;
 mod programs;
+mod signals;
 mod stats;
 mod tools;
 mod trace;

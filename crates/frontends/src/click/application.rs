@@ -12,6 +12,7 @@
 //! Faults in a class's file are drawn there, with the place in the configuration that uses it.
 
 mod files;
+mod named;
 mod parts;
 mod scopes;
 
@@ -384,12 +385,12 @@ impl<'a> Maker<'a> {
         back: &[Connection],
         shared: &scopes::Together,
     ) -> Application {
-        let info_size = info.size();
+        let (names, info_size) = (Names::of(self.graph).0, info.size());
         let (mut instances, mut numbers, mut arguments) = (Vec::new(), HashMap::new(), Vec::new());
         let mut by_flow = Vec::new();
         for (n, element) in self.graph.elements.iter().enumerate().filter(|(_, element)| !element.is_gone(known)) {
             let body = match modules.remove(&n) {
-                None => Some(Body::Native(element.arguments.clone())),
+                None => Some(Body::Native(named::arguments(element, &names.at(&element.name)))),
                 Some(Compiled { module, .. }) => self.verified(element, Module { info_size, info_fields: info.fields.clone(), ..module }),
             };
             let Some(body) = body else { continue };

@@ -7,11 +7,11 @@
 mod literal;
 mod roles;
 mod wires;
-mod written;
 
 use super::library::Library;
 use super::{click, drawn_in};
 use crate::Error;
+use ::compiler::backends::c::written;
 use ::frontends::c::{self, PlainVariable, Source, TableScope};
 use ::frontends::diagnostics::{Diagnostic, Diagnostics, Sources};
 use click::application::{Faults, Part, Parts, Program, parts};

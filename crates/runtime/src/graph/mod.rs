@@ -44,6 +44,7 @@ mod runs;
 mod schedule;
 mod script;
 mod share;
+mod signals;
 mod stats;
 mod summary;
 mod tables;
@@ -115,6 +116,21 @@ pub trait Host {
     /// True once the run is to end: elements that are not made yet are not made then, as compiling large ones takes long.
     fn stops(&self) -> bool {
         false
+    }
+
+    /// Has a signal from now on come to [`Self::signalled`] and do nothing else, or do again what it does.
+    fn hear(&mut self, signal: i32, hears: bool) {
+        let _ = (signal, hears);
+    }
+
+    /// A signal that has come and is heard.
+    fn signalled(&mut self) -> Option<i32> {
+        None
+    }
+
+    /// Sends the process of the run a signal.
+    fn raise(&mut self, signal: i32) {
+        let _ = signal;
     }
 }
 
@@ -201,6 +217,8 @@ pub struct Graph {
     info: Info,
     /// The element that decides when the run ends.
     driver: Option<usize>,
+    /// Scripts that hear signals, by the signal.
+    signals: BTreeMap<i32, Vec<usize>>,
     /// Somebody asked for the end.
     stops: u64,
     ended: bool,
@@ -362,6 +380,7 @@ impl Graph {
         let clock = Clock::new(&settings, !sources.is_empty() && settings.live.is_empty(), host.clock());
         Self {
             driver: is(|native| native.is_driver()).first().copied(),
+            signals: BTreeMap::new(),
             timers: Timers::new(nodes.len()),
             nodes,
             by_name,

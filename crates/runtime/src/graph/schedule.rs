@@ -36,6 +36,9 @@ impl Graph {
             self.clock.reach(self.host.clock().unwrap_or(0));
             self.devices.flush();
         }
+        if !self.signals.is_empty() {
+            self.take_signals();
+        }
         self.look_for_links();
         let worked = self.round();
         let worked = self.due_timers() || worked;

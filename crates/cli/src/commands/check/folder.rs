@@ -88,7 +88,9 @@ fn summary(folder: &Path, files: &[PathBuf], parameters: &[String], elements: &[
 fn check(file: &Path, reading: &Reading) -> Result<(), (String, Option<u32>)> {
     let text = configuration::read(file).map_err(|failure| (failure.message().replace(&format!("{}: ", file.display()), ""), None))?;
     let name = file.display().to_string();
-    Application::read(&name, &text, reading).and_then(|application| application.check()).map_err(|error| first(&name, &error))
+    Application::read_without_devices(&name, &text, reading)
+        .and_then(|application| application.check())
+        .map_err(|error| first(&name, &error))
 }
 
 fn first(name: &str, error: &Error) -> (String, Option<u32>) {

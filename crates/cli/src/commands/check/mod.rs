@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// are never applied, actions that are never used, and reads of headers that may be invalid, with a way on which they are.
 ///
 /// Of a folder, all configurations in it and in those within it (*.click) are checked: a summary tells how many are accepted and, for the others, the first reason, most frequent first.
-/// The exit status is 1 if one is refused.
+/// The exit status is 1 if one is refused. Where a configuration wants the addresses of a device that it reads or writes, some for documentation are taken.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -5,7 +5,7 @@ use crate::commands::shared::grouped;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::progress::Progress;
-use crate::signals::Signals;
+use crate::signals::{Heard, Signals};
 use netvm::application::{Application, Graph, Host, Library, Reading, Settings, Stats, Stream, native};
 use netvm::control::Server;
 use netvm::io::device::Spec;
@@ -113,7 +113,7 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
     }
     let begun = Instant::now();
     let pending = server.as_ref().map(Server::pending);
-    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: args.json, asked: pending });
+    let host = Box::new(Terminal::new(signals.clone(), args.json, pending));
     let started = application.start(args.engine.get(), args.engine.settings(), settings, host);
     let mut graph = unless_ended(started, &signals)?;
     if args.explain_opt {
@@ -331,9 +331,15 @@ pub(crate) struct Terminal {
     pub(crate) only_err: bool,
     /// Somebody asks something over a socket.
     pub(crate) asked: Option<Arc<AtomicBool>>,
+    /// Signals that scripts hear.
+    heard: Heard,
 }
 
 impl Terminal {
+    pub(crate) fn new(signals: Signals, only_err: bool, asked: Option<Arc<AtomicBool>>) -> Self {
+        Self { out: Out::new(), signals, only_err, asked, heard: Heard::default() }
+    }
+
     fn is_asked(&self) -> bool {
         self.asked.as_ref().is_some_and(|asked| asked.load(Ordering::Relaxed))
     }
@@ -355,17 +361,30 @@ impl Host for Terminal {
     fn sleep(&mut self, nanoseconds: u64) {
         let _ = self.out.flush();
         let end = Instant::now() + Duration::from_nanos(nanoseconds.min(3_600_000_000_000));
-        while !self.signals.stop() && !self.is_asked() {
+        while !self.signals.stop() && !self.is_asked() && !self.heard.any() {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
             }
-            std::thread::sleep(left.min(NAP));
+            self.heard.wait(left.min(NAP));
         }
     }
 
     fn stops(&self) -> bool {
         self.signals.stop()
+    }
+
+    fn hear(&mut self, signal: i32, hears: bool) {
+        self.signals.hear(&mut self.heard, signal, hears);
+    }
+
+    fn signalled(&mut self) -> Option<i32> {
+        self.signals.heard(&self.heard)
+    }
+
+    fn raise(&mut self, signal: i32) {
+        let _ = self.out.flush();
+        let _ = signal_hook::low_level::raise(signal);
     }
 }
 

@@ -3,7 +3,6 @@
 use super::Args;
 use super::configuration::{Terminal, announce, asked, say_handlers, tell, unless_ended, warn};
 use crate::failure::{self, Failure, Outcome};
-use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::Signals;
 use netvm::application::{Application, Cores, Library, Placement, Policies, Policy, Reading, Settings};
@@ -105,7 +104,7 @@ pub(super) fn run(
     let replicas = place.replicas();
     let placement = explain(args, application, replicas)?;
     let begun = Instant::now();
-    let host = Box::new(Terminal { out: Out::new(), signals: signals.clone(), only_err: args.json, asked: None });
+    let host = Box::new(Terminal::new(signals.clone(), args.json, None));
     let started = application.start_on(placement, replicas, args.engine.get(), args.engine.settings(), settings, host);
     let mut cores = unless_ended(started, signals)?;
     announce(&cores.stats());

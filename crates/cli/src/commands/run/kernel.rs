@@ -4,7 +4,6 @@
 use super::{Args, configuration};
 use crate::commands::xdp::{attach, told};
 use crate::failure::{self, Failure, Outcome};
-use crate::out::Out;
 use crate::signals::Signals;
 use netvm::application::{Application, Graph, Settings, native};
 use netvm::engines;
@@ -101,6 +100,6 @@ fn graph(application: &Application) -> Outcome<Graph> {
     let devices = application.devices(native::READERS).into_iter();
     let replays = devices.map(|device| (device, Arc::default())).collect();
     let settings = Settings { replays, ..Settings::default() };
-    let host = Box::new(configuration::Terminal { out: Out::new(), signals: Signals::watch()?, only_err: false, asked: None });
+    let host = Box::new(configuration::Terminal::new(Signals::watch()?, false, None));
     Ok(application.start(engines::find("interp").unwrap_or(&engines::AUTO), engines::Settings::default(), settings, host)?)
 }

@@ -6,6 +6,8 @@
 
 pub(crate) mod configuration;
 pub(crate) mod control;
+#[cfg(not(feature = "p4runtime"))]
+mod controllers;
 pub(crate) mod cores;
 pub(crate) mod follow;
 pub(crate) mod given;
@@ -30,6 +32,8 @@ use netvm::io::LinkType;
 use netvm::netil::exec::{Disposition, ExchangeBuffer};
 use netvm::netil::module::PortKind;
 use netvm::{Session, Settings, load};
+#[cfg(feature = "p4runtime")]
+use p4runtime as controllers;
 use ports::{Outputs, PortFile};
 use std::io::Write;
 use std::path::PathBuf;
@@ -131,7 +135,7 @@ pub(crate) struct Args {
         value_name = "ADDRESS:PORT",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = p4runtime::DEFAULT_ADDRESS
+        default_missing_value = controllers::DEFAULT_ADDRESS
     )]
     p4runtime: Option<std::net::SocketAddr>,
 

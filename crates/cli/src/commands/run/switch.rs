@@ -1,8 +1,9 @@
 //! `netvm run PROGRAM.p4`: a P4 program between captures, one packet at a time in the order of their times.
 
+use super::controllers::Server;
 use super::merge::{Arrival, Merge};
 use super::ports::{Outputs, PortFile};
-use super::{Args, configuration, refuse_others};
+use super::{Args, configuration, controllers, refuse_others};
 use crate::commands::p4;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
@@ -12,7 +13,6 @@ use netvm::io::LinkType;
 use netvm::io::device::Spec;
 use netvm::netil::exec::ExchangeBuffer;
 use netvm::p4::{Port, Sent, Switch};
-use p4runtime::Server;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -101,7 +101,7 @@ fn listen(args: &Args, file: &Path, address: SocketAddr, switch: &Switch) -> Out
     if cpu_port > switch.last_port() {
         return Err(Failure::usage(format_args!("--cpu-port: the ports of this program are 0 to {}", switch.last_port())));
     }
-    let settings = p4runtime::Settings { address, device: args.device_id, cpu_port };
+    let settings = controllers::Settings { address, device: args.device_id, cpu_port };
     let server = Server::start(settings, &args.p4.p4info(file)?).map_err(|error| Failure::failed(format_args!("{address}: {error}")))?;
     failure::eprint_lossy(&format!("controllers come in at {}", server.address()));
     Ok(server)

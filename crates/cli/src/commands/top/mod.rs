@@ -1,6 +1,8 @@
 //! `netvm top`: elements of a running configuration with their rates, refreshed like top(1), over its control socket.
 
 mod model;
+#[cfg(feature = "screen")]
+mod screen;
 mod view;
 
 use super::ctl::{Client, socket_of};
@@ -8,8 +10,8 @@ use crate::failure::{Failure, Outcome};
 use crate::out::Out;
 use crate::signals::Signals;
 use model::{Order, Sample, Table};
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use serde_json::json;
+#[cfg(feature = "screen")]
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -56,13 +58,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let interval = interval.ok_or_else(|| Failure::usage(format_args!("--interval takes seconds from {SHORTEST} to 3600")))?;
     let mut source = Source { client: Client::connect(&socket_of(args.socket.as_ref())?)?, before: None };
     let signals = Signals::watch()?;
-    if args.batch || !std::io::stdout().is_terminal() {
-        return print(args, &mut source, interval, &signals);
+    #[cfg(feature = "screen")]
+    if !args.batch && std::io::stdout().is_terminal() {
+        return screen::run(args, &mut source, interval, &signals);
     }
-    let mut terminal = ratatui::try_init()?;
-    let result = show(args, &mut source, interval, &signals, &mut terminal);
-    ratatui::restore();
-    result
+    print(args, &mut source, interval, &signals)
 }
 
 /// Where samples come from.
@@ -106,50 +106,4 @@ fn rests(interval: Duration, signals: &Signals) -> bool {
         std::thread::sleep(NAP.min(end.saturating_duration_since(Instant::now())));
     }
     signals.stop()
-}
-
-/// The screen.
-fn show(args: &Args, source: &mut Source, interval: Duration, signals: &Signals, terminal: &mut ratatui::DefaultTerminal) -> Outcome {
-    let mut screen = view::Screen { order: args.order, ..view::Screen::default() };
-    let (mut table, mut tables, mut next) = (source.table()?, 1, Instant::now() + interval);
-    loop {
-        table.sort(screen.order);
-        terminal.draw(|frame| screen.draw(&table, frame))?;
-        let wait = next.saturating_duration_since(Instant::now()).min(NAP);
-        if event::poll(wait)? && matches!(event::read()?, Event::Key(key) if !takes(&mut screen, key)) || signals.stop() {
-            return Ok(());
-        }
-        if Instant::now() >= next {
-            next += interval;
-            if !screen.paused {
-                table = source.table()?;
-                tables += 1;
-            }
-            if args.count.is_some_and(|count| tables > count) {
-                return Ok(());
-            }
-        }
-    }
-}
-
-/// Does what a key says; false if that is to end.
-fn takes(screen: &mut view::Screen, key: KeyEvent) -> bool {
-    if key.kind != KeyEventKind::Press {
-        return true;
-    }
-    match key.code {
-        KeyCode::Char('q') | KeyCode::Esc => return false,
-        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return false,
-        KeyCode::Char('p' | ' ') => screen.paused = !screen.paused,
-        KeyCode::Char('r') => screen.order = Order::Rate,
-        KeyCode::Char('d') => screen.order = Order::Drops,
-        KeyCode::Char('o') => screen.order = Order::Configuration,
-        KeyCode::Up => screen.first = screen.first.saturating_sub(1),
-        KeyCode::Down => screen.first += 1,
-        KeyCode::PageUp => screen.first = screen.first.saturating_sub(10),
-        KeyCode::PageDown => screen.first += 10,
-        KeyCode::Home => screen.first = 0,
-        _ => {}
-    }
-    true
 }

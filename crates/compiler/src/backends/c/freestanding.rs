@@ -12,10 +12,12 @@
 //! that are made, copied, given up or held, values of more than 128 bits.
 
 mod element;
+#[cfg(test)]
+mod hostile;
 mod opencl;
 mod tables;
 
-use super::{MAX_SIZE, Unsupported};
+use super::{MAX_SIZE, Unsupported, written};
 use crate::backends::graph::{Element, Link, Way};
 use crate::backends::start;
 use crate::mir::{Func, Site};
@@ -190,8 +192,7 @@ impl Part<'_> {
             refused: Cell::new(None),
         };
         let text = element::emit(&core, program, func, &state).map_err(|why| Refused { site: core.refused.get(), ..refused(why) })?;
-        let name = self.name.replace("*/", "");
-        Ok(format!("\n/* ---- {n}: {name} ---- */\n{text}"))
+        Ok(format!("\n{}\n{text}", written::comment(&format!("---- {n}: {} ----", self.name))))
     }
 
     /// What there is from the start. A filter keeps nothing that its init handler would have to
@@ -292,23 +293,16 @@ fn named([inputs, outputs]: [&[String]; 2], parts: &[Part<'_>]) -> String {
         let mut named = std::collections::BTreeSet::new();
         for reason in part.program.module().reasons.iter().filter(|reason| named.insert(reason.at)) {
             let id = (part.n as u64) << 32 | u64::from(reason.at);
-            let _ = writeln!(reasons, "    case {id:#x}u: return {};", quoted(&reason.name));
+            let _ = writeln!(reasons, "    case {id:#x}u: return {};", written::string(reason.name.as_bytes()));
         }
     }
     reasons += "    default: return 0;\n    }\n}\n";
     let elements: Vec<String> = parts.iter().map(|part| part.name.to_owned()).collect();
     let list = |what: &str, names: &[String]| {
-        let all: String = names.iter().map(|name| format!("{}, ", quoted(name))).collect();
+        let all: String = names.iter().map(|name| format!("{}, ", written::string(name.as_bytes()))).collect();
         format!("const char *const netvm_{what}[] = {{ {all}0 }};\n")
     };
     format!("{reasons}\n{}{}{}", list("inputs", inputs), list("outputs", outputs), list("elements", &elements))
-}
-
-/// A string of C.
-fn quoted(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'?') || byte == b' ';
-    let inner: String = text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("\\{byte:03o}") }).collect();
-    format!("\"{inner}\"")
 }
 
 /// A static array.

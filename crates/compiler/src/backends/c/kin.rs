@@ -162,3 +162,41 @@ fn is_of_packet(helper: Helper) -> bool {
             | Unpull
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passes;
+    use netil::Verified;
+    use netil::asm::assemble;
+    use netil::module::HandlerKind;
+
+    fn program(code: &str) -> Verified {
+        let head = "segment .metadata .datamem_size 16 .shared_size 16 ends segment .ports push_input a push_output b ends";
+        netil::verify(assemble(&format!("{head} segment .push pop {code} pkt.send b ends"), "").unwrap()).unwrap()
+    }
+
+    /// Whether two members of one program may share a text.
+    fn share(code: &str) -> bool {
+        let (one, other) = (program(code), program(code));
+        let member = |program| {
+            let (func, _) = crate::optimised(program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
+            Member { program, func, links: Vec::new() }
+        };
+        is_same(&member(&one), &member(&other))
+    }
+
+    #[test]
+    fn members_with_a_state_of_their_own_share_no_text() {
+        assert!(share("push 1 push 2 pstore.8"));
+        for code in [
+            "pbl push 0 mstore.32",
+            "push 0 umload.32 push 0 pstore.32",
+            "pbl push 0 sstore.32",
+            "push 0 usload.32 push 0 pstore.32",
+            "rnd push 0 pstore.32",
+        ] {
+            assert!(!share(code), "{code}");
+        }
+    }
+}

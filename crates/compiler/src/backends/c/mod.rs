@@ -39,6 +39,7 @@ mod twins;
 mod ways;
 mod weights;
 mod windows;
+pub mod written;
 
 use crate::mir::Func;
 use netil::{Module, Verified};

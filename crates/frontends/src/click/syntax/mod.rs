@@ -73,6 +73,7 @@ pub const SYNTAXES: &[Syntax] = &[
     Syntax { name: "IP6_OR_ANNO", read: words::read_address6 },
     Syntax { name: "ADDRESS_ANNO", read: annotation::read_address },
     Syntax { name: "PACKET_TYPE", read: words::read_packet_type },
+    Syntax { name: "ETHER_PLACE", read: words::read_ether_place },
     Syntax { name: "DSCP", read: words::read_dscp },
     Syntax { name: "ECT", read: words::read_ect },
     Syntax { name: "CONTENTS", read: words::read_contents },

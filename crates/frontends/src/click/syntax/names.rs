@@ -11,7 +11,7 @@ use crate::click::config;
 use crate::click::graph::{Element, Graph};
 use crate::diagnostics::Diagnostic;
 use std::collections::HashMap;
-use std::net::Ipv6Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// What a name stands for.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +27,9 @@ struct Meaning {
 
 /// Classes whose elements say how rewriters choose patterns.
 const MAPPERS: [&str; 2] = ["RoundRobinIPMapper", "SourceIPHashMapper"];
+
+/// What reads a name's meaning.
+type Declare = fn(&str, &mut Meaning) -> Result<(), String>;
 
 /// All names of a configuration.
 #[derive(Debug, Default)]
@@ -50,38 +53,44 @@ pub struct Scope<'a> {
 impl Names {
     /// What the elements of a configuration declare, and what is wrong with that.
     pub fn of(graph: &Graph) -> (Self, Vec<Diagnostic>) {
-        let (mut names, mut faults) = (Self::default(), Vec::new());
+        let (mut names, mut faults, mut later) = (Self::default(), Vec::new(), Vec::new());
         for element in &graph.elements {
             names.classes.insert(element.name.clone(), element.class.clone());
             if MAPPERS.contains(&element.class.as_str()) {
                 names.mappers.insert(element.name.clone(), element.arguments.clone());
             }
-            let declare = match element.class.as_str() {
+            let declare: Declare = match element.class.as_str() {
                 "AddressInfo" => address,
                 "PortInfo" => port,
                 "IPRewriterPatterns" => pattern,
                 _ => continue,
             };
             for argument in element.arguments.iter().flat_map(|argument| lines(&element.class, argument)) {
-                let argument = argument.as_str();
-                if let Err(wrong) = names.declare(element, argument, declare) {
-                    faults.push(Diagnostic::new(element.span, format!("`{argument}` of `{element}`: {wrong}", element = element.name)));
+                if names.declare(element, &argument, declare).is_err() {
+                    later.push((element, argument, declare));
                 }
+            }
+        }
+        // What is named further down is known by now.
+        for (element, argument, declare) in later {
+            if let Err(wrong) = names.declare(element, &argument, declare) {
+                faults.push(Diagnostic::new(element.span, format!("`{argument}` of `{element}`: {wrong}", element = element.name)));
             }
         }
         (names, faults)
     }
 
     /// `NAME MEANING…`
-    fn declare(&mut self, element: &Element, argument: &str, add: fn(&str, &mut Meaning) -> Result<(), String>) -> Result<(), String> {
+    fn declare(&mut self, element: &Element, argument: &str, add: Declare) -> Result<(), String> {
         let argument = String::from_utf8_lossy(&config::unquote(argument)).into_owned();
         let (name, rest) = config::first_word(&argument);
         if rest.is_empty() {
             return Err("expected `NAME VALUE`".to_owned());
         }
+        let rest = if element.class == "AddressInfo" { self.at(&element.name).put_in(rest) } else { rest.to_owned() };
         let around = element.name.rfind('/').map_or("", |at| &element.name[..=at]);
         let meaning = self.known.entry(format!("{around}{name}")).or_default();
-        add(rest, meaning)
+        add(&rest, meaning)
     }
 
     /// The names known at an element.
@@ -170,6 +179,15 @@ impl Scope<'_> {
     /// The class of an element.
     pub fn class(&self, name: &str) -> Option<&str> {
         innermost(self.element, name, |full| self.names.classes.get(full)).map(String::as_str)
+    }
+
+    /// Addresses of AddressInfo in which names stand for others: the Ethernet address if they have one, else the IP address.
+    fn put_in(&self, addresses: &str) -> String {
+        let shown = |word: &str| {
+            let ethernet = self.ethernet(word).map(|bytes| bytes.map(|byte| format!("{byte:02x}")).join(":"));
+            ethernet.or_else(|| self.ip(word).map(|address| Ipv4Addr::from(address).to_string())).unwrap_or_else(|| word.to_owned())
+        };
+        addresses.split_ascii_whitespace().map(shown).collect::<Vec<_>>().join(" ")
     }
 
     /// The IPv4 address of a name.

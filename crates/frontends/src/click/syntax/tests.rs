@@ -121,6 +121,12 @@ fn names_are_known_where_they_are_declared_and_within() {
     assert_eq!((scope.port("p"), scope.port("q"), scope.port("a")), (Some(99), Some(7), None));
     assert_eq!(["r", "s", "t", "u"].map(|name| scope.port(name)), [Some(7), None, Some(9), None]);
     assert_eq!(read_with(&scope, "prefix", &Type::Prefix, "a"), Ok(Value::Bytes(vec![9, 9, 9, 9, 255, 255, 255, 255])));
+    let source =
+        "AddressInfo(a eth 1.2.3.4/8, b c:ip e); AddressInfo(eth 00:01:02:03:04:05 9.9.9.9, c 7.7.7.7 1:1:1:1:1:1, e 5.5.5.5); x :: Idle";
+    let (names, faults) = Names::of(&flatten(source, &BTreeMap::new()).unwrap());
+    assert!(faults.is_empty());
+    let known = names.at("x");
+    assert_eq!((known.ethernet("a"), known.ip("a"), known.ip("b")), (Some([0, 1, 2, 3, 4, 5]), Some(0x0102_0304), Some(0x0505_0505)));
     let graph = flatten("i :: AddressInfo(a, b nothing)", &BTreeMap::new()).unwrap();
     let faults: Vec<_> = Names::of(&graph).1.into_iter().map(|fault| fault.message).collect();
     assert_eq!(faults, ["`a` of `i`: expected `NAME VALUE`", "`b nothing` of `i`: `nothing` is not an address"]);

@@ -88,6 +88,15 @@ pub(super) fn read_address6(text: &str, reading: &Reading<'_>) -> Result<Value, 
     if text == "DST_ANNO" { Ok(Value::Bytes(vec![0; 16])) } else { address::read_ip6(text, reading) }
 }
 
+/// Where an address is in an Ethernet header, in words, or any offset.
+pub(super) fn read_ether_place(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    match text.to_ascii_lowercase().as_str() {
+        "dst" => number(0, reading.ty),
+        "src" => number(6, reading.ty),
+        _ => number(integer::parse(text, 0).map_err(|_| "is neither src nor dst nor an offset")?, reading.ty),
+    }
+}
+
 /// The class of a packet (RFC 2474).
 pub(super) fn read_dscp(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
     const MOST: i128 = 63;

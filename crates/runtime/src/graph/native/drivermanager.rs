@@ -1,7 +1,7 @@
 //! Script and DriverManager: control of the run by a small language ([`super::super::script`]).
 
 use super::super::script::{Halt, NAMES, Script};
-use super::super::{Packet, text};
+use super::super::{Packet, signals, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
 
 pub(super) static SCRIPT: NativeClass = NativeClass {
@@ -11,11 +11,12 @@ pub(super) static SCRIPT: NativeClass = NativeClass {
     flow: "",
     manual: "Script([TYPE T,] INSTRUCTION, ...) -- reads and writes handlers, prints, waits\n\n\
              Types: ACTIVE runs when the run begins; PASSIVE when its handler run is read or written; PACKET (the type of a script with ports) for every packet, which \
-             leaves by the output that the script returns; PROXY for every handler; DRIVER as DriverManager.\n\
+             leaves by the output that the script returns; PROXY for every handler; DRIVER as DriverManager; \
+             SIGNAL S ... when one of those signals comes, which then does nothing else, as long as the script ends by itself or with end.\n\
              Instructions: set init export VAR TEXT, print [>FILE] TEXT|HANDLER, save append HANDLER [FILE], read write HANDLER [TEXT], pause [N], wait TIME, label L, goto L [CONDITION], loop, \
-             return [VALUE], end, exit, stop, error [TEXT]. In text, $x is a variable, empty if it has not been set, and $(h x) the value of a handler.\n\
+             return [VALUE], end, exit, stop, error [TEXT]. In text, $x is a variable, empty if it has not been set, and $(h x) the value of a handler, and $$ the number of this process.\n\
              Handlers: run rw, step w, goto w, and functions: add sub min max mul div idiv mod rem neg abs eq ne lt gt le ge not and or nand nor if in sprintf random \
-             length unquote now htons htonl ntohs ntohl shift get first cat readable r, set w.",
+             length unquote now htons htonl ntohs ntohl shift get first cat readable kill r, set w. kill SIGNAL $$ sends this process a signal, and no other one.",
     make: |setup| make(setup, None),
 };
 
@@ -37,6 +38,7 @@ enum Kind {
     Packet,
     Proxy,
     Driver,
+    Signal,
 }
 
 fn make(setup: &Setup<'_>, kind: Option<Kind>) -> Result<Box<dyn Native>, String> {
@@ -57,8 +59,14 @@ fn make(setup: &Setup<'_>, kind: Option<Kind>) -> Result<Box<dyn Native>, String
         Some("PACKET" | "PUSH") => Kind::Packet,
         Some("PROXY") => Kind::Proxy,
         Some("DRIVER") => Kind::Driver,
-        Some(other) => return Err(format!("TYPE should be ACTIVE, PASSIVE, PACKET, PROXY or DRIVER, not '{other}'")),
+        Some(other) if other.split_whitespace().next() == Some("SIGNAL") => Kind::Signal,
+        Some(other) => return Err(format!("TYPE should be ACTIVE, PASSIVE, PACKET, PROXY, DRIVER or SIGNAL, not '{other}'")),
     };
+    let signals = said.iter().filter(|_| kind == Kind::Signal).flat_map(|said| said.split_whitespace().skip(1));
+    let signals: Vec<i32> = signals.map(signals::number).collect::<Result<_, _>>()?;
+    if kind == Kind::Signal && signals.is_empty() {
+        return Err("TYPE SIGNAL wants the names of signals behind it".to_owned());
+    }
     match kind {
         Kind::Packet if setup.inputs == 0 => return Err("a PACKET script must have inputs".to_owned()),
         Kind::Packet => {}
@@ -70,12 +78,14 @@ fn make(setup: &Setup<'_>, kind: Option<Kind>) -> Result<Box<dyn Native>, String
     if kind == Kind::Driver && script.is_empty() {
         script.add_pause();
     }
-    Ok(Box::new(Element { script, kind }))
+    Ok(Box::new(Element { script, kind, signals }))
 }
 
 struct Element {
     script: Script,
     kind: Kind,
+    /// That it hears.
+    signals: Vec<i32>,
 }
 
 impl Element {
@@ -84,6 +94,7 @@ impl Element {
         match (halt, self.kind) {
             (Halt::Blocked, _) => {}
             (_, Kind::Driver) => ctx.end_run(),
+            (Halt::End, Kind::Signal) => self.signals.iter().for_each(|signal| ctx.hear(*signal)),
             (Halt::Return(value), _) => return value,
             (Halt::Stop, _) => ctx.stop(),
             _ => {}
@@ -114,6 +125,7 @@ impl Native for Element {
 
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         self.script.init(ctx);
+        self.signals.iter().for_each(|signal| ctx.hear(*signal));
         match self.kind == Kind::Driver && ctx.graph.driver != Some(ctx.node) {
             true => Err("there is another driver script".to_owned()),
             false => Ok(()),

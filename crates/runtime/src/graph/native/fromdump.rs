@@ -5,6 +5,7 @@
 
 use super::super::{Args, Info, Packet, Share, text};
 use super::filepos::{self, FilePos};
+use super::hostdevice::device_name;
 use super::replay::Source;
 use super::sample::Sample;
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
@@ -42,7 +43,7 @@ pub(super) static FROM_DEVICE: NativeClass = NativeClass {
              system, --map DEVNAME=tap:NAME a TAP interface, --map DEVNAME=FILE a capture. Live, PROMISC true takes packets for other hosts too, and OUTBOUND true those that \
              other programs send; the limits of time, SAMPLE, STOP and TIMING have no effect. SNAPLEN, from 14 to \
              65535, is the most bytes of each packet; the length on the wire stays. FORCE_IP, ACTIVE, STOP, TIMING, SAMPLE and the limits of time are as FromDump's. \
-             A BPF_FILTER is refused: IPClassifier behind, or netvm filter before, selects packets. What else Click's element takes has no effect.\n\
+             A BPF_FILTER is refused: IPClassifier behind, or netvm filter before, selects packets. Without arguments the device is called 0. What else Click's element takes has no effect.\n\
              Handlers: as FromDump's; live: count encap kernel_drops r, active rw, reset_counts w.",
     make: |setup| make(setup, true),
 };
@@ -62,7 +63,7 @@ pub(super) static POLL_DEVICE: NativeClass = NativeClass {
 pub const KEYWORDS: &[&str] = &[
     "STOP", "TIMING", "SAMPLE", "FORCE_IP", "START", "START_AFTER", "END", "END_AFTER", "INTERVAL", "END_CALL", "ACTIVE", "FILEPOS", "MMAP",
     "PROMISC", "SNAPLEN", "SNIFFER", "BPF_FILTER", "METHOD", "CAPTURE", "PROTOCOL", "OUTBOUND", "HEADROOM", "BURST", "ENCAP", "TIMESTAMP",
-    "LENGTH", "ALIGNMENT", "QUIET", "ALLOW_NONEXISTENT", "UP_CALL", "DOWN_CALL", "PER_NODE",
+    "LENGTH", "ALIGNMENT", "QUIET", "TIMING_FNT", "ALLOW_NONEXISTENT", "UP_CALL", "DOWN_CALL", "PER_NODE",
 ];
 
 /// What arguments without a name are, by class. Behind PollDevice's device stood PROMISC before Click had a keyword for that; a truth value that is no number is still that.
@@ -95,13 +96,19 @@ fn check(args: &Args) -> Result<(), String> {
     }
     args.boolean("PROMISC", false)?;
     args.boolean("TIMING", false)?;
+    if args.text("TIMING_FNT").is_some_and(|function| !function.is_empty()) {
+        return Err("TIMING_FNT is not there: packets come at their times".to_owned());
+    }
     args.count("BURST", 1, i32::MAX as u32)?;
     Ok(())
 }
 
 fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
     let args = Args::parse(setup.arguments, positional(setup.class, setup.arguments), KEYWORDS)?;
-    let name = args.required(if device { "DEVNAME" } else { "FILENAME" })?;
+    let name = match device_name(setup.name, setup.class, setup.arguments).filter(|_| device) {
+        Some(name) => name,
+        None => args.required(if device { "DEVNAME" } else { "FILENAME" })?,
+    };
     let snaplen = snaplen(&args, device)?;
     check(&args)?;
     for exclusive in [&["START", "START_AFTER"][..], &["END", "END_AFTER", "INTERVAL"], &["STOP", "END_CALL"]] {

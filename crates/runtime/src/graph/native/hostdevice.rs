@@ -1,4 +1,4 @@
-//! FromHost, KernelTap, KernelTun, FromDPDKDevice, ToDPDKDevice: other ways to the host and its devices, which are captures here as FromDevice's and ToDevice's are.
+//! FromHost, KernelTap, KernelTun, and those of DPDK and netmap: other ways to the host and its devices, which are captures here as FromDevice's and ToDevice's are.
 //!
 //! A capture stands for a device by the name that [`device_name`] finds. What these classes say of the host, such as its addresses, has no effect.
 
@@ -57,43 +57,80 @@ device!(
      element takes has no effect."
 );
 
+device!(
+    FROM_RING,
+    "FromDPDKRing",
+    "0/1-2",
+    "a/ah",
+    "",
+    "FromDPDKRing(MEM_POOL [, FROM_PROC, TO_PROC, ...]) -- the packets of a capture that stands for what another process sends by DPDK\n\nWhich one is told by --map FROM_PROC=FILE, or \
+     --map MEM_POOL=FILE if there is no FROM_PROC. What else FastClick's element takes has no effect."
+);
+device!(
+    TO_RING,
+    "ToDPDKRing",
+    "1/0-1",
+    "a/h",
+    "",
+    "ToDPDKRing(MEM_POOL [, FROM_PROC, TO_PROC, ...]) -- writes packets into a capture that stands for what another process gets by DPDK\n\nWhich one is told by --map FROM_PROC=FILE, or \
+     --map MEM_POOL=FILE if there is no FROM_PROC. What else FastClick's element takes has no effect."
+);
+device!(
+    FROM_NETMAP,
+    "FromNetmapDevice",
+    "0/1-2",
+    "a/ah",
+    "",
+    "FromNetmapDevice(DEVNAME, ...) -- the same as FromDPDKDevice\n\n--map DEVNAME=FILE."
+);
+device!(TO_NETMAP, "ToNetmapDevice", "1/0-1", "a/h", "", "ToNetmapDevice(DEVNAME, ...) -- the same as ToDPDKDevice\n\n--map DEVNAME=FILE.");
+
 /// Arguments that are read and change nothing.
 #[rustfmt::skip]
 const KEYWORDS: &[&str] = &[
     "DEVNAME", "DEV_NAME", "PORT", "PREFIX", "ADDR", "GATEWAY", "TAP", "HEADROOM", "BURST", "MTU", "ETHER", "TYPE", "IGNORE_QUEUE_OVERFLOWS", "ADJUST_HEADROOM", "CLICK_XENO", "PRINTANNO", "STOP",
     "QUEUE", "N_QUEUES", "MAXTHREADS", "NDESC", "PROMISC", "NUMA", "NUMA_NODE", "VERBOSE", "RSS_AGGREGATE", "ACTIVE", "IQUEUE", "BLOCKING", "TIMEOUT", "TCO", "MAC", "SCALE", "THREADOFFSET",
-    "ALLOC", "INTERNAL_TX_QUEUE_SIZE", "USE_Q", "CAPACITY",
+    "ALLOC", "INTERNAL_TX_QUEUE_SIZE", "USE_Q", "CAPACITY", "TIMESTAMP", "MEM_POOL", "FROM_PROC", "TO_PROC", "NUMA_ZONE", "N_QUEUE", "MODE", "FLOW_RULES_FILE", "FLOW_RULES_CACHE", "FLOW_RULES_ISOLATE", "PAUSE", "IPCO",
 ];
 
 /// Classes of elements that read devices.
-pub const READERS: &[&str] = &["FromDevice", "PollDevice", "FromHost", "KernelTun", "KernelTap", "FromDPDKDevice"];
+pub const READERS: &[&str] =
+    &["FromDevice", "PollDevice", "FromHost", "KernelTun", "KernelTap", "FromDPDKDevice", "FromDPDKRing", "FromNetmapDevice"];
 /// Classes of elements that write them.
-pub const WRITERS: &[&str] = &["ToDevice", "ToHost", "ToHostSniffers", "KernelTun", "KernelTap", "ToDPDKDevice"];
+pub const WRITERS: &[&str] =
+    &["ToDevice", "ToHost", "ToHostSniffers", "KernelTun", "KernelTap", "ToDPDKDevice", "ToDPDKRing", "ToNetmapDevice"];
 
 fn arguments(class: &str, arguments: &[String]) -> Result<Args, String> {
     let positional: &[&str] = match class {
         "KernelTun" | "KernelTap" => &["ADDR", "GATEWAY"],
         "FromDPDKDevice" | "ToDPDKDevice" => &["PORT", "QUEUE", "N_QUEUES", "PROMISC"],
+        "FromDPDKRing" | "ToDPDKRing" => &["MEM_POOL"],
+        "FromNetmapDevice" | "ToNetmapDevice" => &["DEVNAME", "QUEUE", "N_QUEUES", "PROMISC"],
         "FromHost" => &["DEVNAME", "PREFIX"],
         _ => &["DEVNAME", "PROMISC", "SNAPLEN"],
     };
     Args::parse(arguments, positional, KEYWORDS)
 }
 
-/// The device that an element of one of these classes has.
+/// The device that an element of one of these classes has. FromDevice and ToDevice without arguments have the device 0, as in ClickOS.
 pub fn device_name(element: &str, class: &str, given: &[String]) -> Option<String> {
-    if !matches!(class, "FromHost" | "KernelTun" | "KernelTap" | "FromDPDKDevice" | "ToDPDKDevice") {
-        return None;
+    match class {
+        "FromDevice" | "PollDevice" | "ToDevice" => return given.iter().all(|argument| argument.trim().is_empty()).then(|| "0".to_owned()),
+        "FromHost" | "KernelTun" | "KernelTap" | "FromDPDKDevice" | "ToDPDKDevice" => {}
+        "FromDPDKRing" | "ToDPDKRing" | "FromNetmapDevice" | "ToNetmapDevice" => {}
+        _ => return None,
     }
     let args = arguments(class, given).ok()?;
-    args.text("DEVNAME").or_else(|| args.text("DEV_NAME")).or_else(|| args.text("PORT")).or_else(|| Some(element.to_owned()))
+    let named = ["DEVNAME", "DEV_NAME", "PORT", "FROM_PROC", "MEM_POOL"].iter().find_map(|name| args.text(name));
+    named.or_else(|| Some(element.to_owned()))
 }
 
 fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
     let args = arguments(setup.class, setup.arguments)?;
     let wanted = match setup.class {
         "KernelTun" | "KernelTap" => "ADDR",
-        "FromHost" => "DEVNAME",
+        "FromHost" | "FromNetmapDevice" | "ToNetmapDevice" => "DEVNAME",
+        "FromDPDKRing" | "ToDPDKRing" => "MEM_POOL",
         _ => "PORT",
     };
     args.required(wanted)?;
@@ -114,8 +151,8 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
     let source = || (fromdump::FROM_DEVICE.make)(&of("FromDevice", 0, setup.outputs));
     let sink = || (todump::TO_DEVICE.make)(&of("ToDevice", setup.inputs, 0));
     match setup.class {
-        "FromHost" | "FromDPDKDevice" => source(),
-        "ToDPDKDevice" => sink(),
+        "FromHost" | "FromDPDKDevice" | "FromDPDKRing" | "FromNetmapDevice" => source(),
+        "ToDPDKDevice" | "ToDPDKRing" | "ToNetmapDevice" => sink(),
         _ if setup.inputs == 0 => source(),
         _ => Ok(Box::new(Both { source: source()?, sink: sink()? })),
     }

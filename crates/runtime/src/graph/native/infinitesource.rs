@@ -1,7 +1,7 @@
-//! InfiniteSource: packets as fast as they are taken.
+//! InfiniteSource, RandomSource: packets as fast as they are taken.
 
 use super::super::{Args, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "InfiniteSource",
@@ -15,23 +15,44 @@ pub(super) static CLASS: NativeClass = NativeClass {
     make: |setup| {
         let args =
             Args::parse(setup.arguments, &["DATA", "LIMIT", "BURST", "ACTIVE"], &["LENGTH", "DATASIZE", "STOP", "END_CALL", "TIMESTAMP"])?;
-        args.at_most_one(&["STOP", "END_CALL"])?;
-        let made = Made {
-            data: data(&args)?,
-            limit: args.integer("LIMIT", -1)?,
-            active: args.boolean("ACTIVE", true)?,
-            stop: args.boolean("STOP", false)?,
-            count: 0,
-        };
-        Ok(Box::new(InfiniteSource {
-            pulled: setup.output_pulled.first() == Some(&true),
-            burst: burst(&args)?,
-            turn: 0,
-            end_call: args.raw("END_CALL").map(str::to_owned),
-            timestamp: args.boolean("TIMESTAMP", true)?,
-            made,
-        }))
+        let data = data(&args)?;
+        Ok(Box::new(source(&args, data, setup)?))
     },
+};
+
+/// A source of that data as its arguments say.
+fn source(args: &Args, data: Vec<u8>, setup: &Setup<'_>) -> Result<InfiniteSource, String> {
+    args.at_most_one(&["STOP", "END_CALL"])?;
+    let made = Made {
+        data,
+        limit: args.integer("LIMIT", -1)?,
+        active: args.boolean("ACTIVE", true)?,
+        stop: args.boolean("STOP", false)?,
+        count: 0,
+    };
+    Ok(InfiniteSource {
+        pulled: setup.output_pulled.first() == Some(&true),
+        burst: burst(args)?,
+        turn: 0,
+        end_call: args.raw("END_CALL").map(str::to_owned),
+        timestamp: args.boolean("TIMESTAMP", true)?,
+        random: None,
+        made,
+    })
+}
+
+pub(super) static RANDOM: NativeClass = NativeClass {
+    name: "RandomSource",
+    manual: "RandomSource(LENGTH [, LIMIT, BURST, ACTIVE, STOP, END_CALL, TIMESTAMP]) -- makes packets of random bytes whenever it has a turn\n\n\
+             LIMIT packets (-1: no end) of LENGTH bytes, BURST (1) a turn, while ACTIVE (true); else it is as InfiniteSource. The bytes are of the run's seed.\n\
+             Handlers: count r, reset w, limit burst active length rw.",
+    make: |setup| {
+        let args = Args::parse(setup.arguments, &["LENGTH", "LIMIT", "BURST", "ACTIVE"], &["STOP", "END_CALL", "TIMESTAMP"])?;
+        args.required("LENGTH")?;
+        let length = args.count("LENGTH", 0, netil::exec::MAX_PACKET)? as usize;
+        Ok(Box::new(InfiniteSource { random: Some(setup.seed), ..source(&args, vec![0; length], setup)? }))
+    },
+    ..CLASS
 };
 
 /// Packets that are made, up to a limit: what all sources of this kind have.
@@ -119,17 +140,33 @@ impl Made {
     }
 }
 
+/// Random bytes; the seed of the next ones (Steele, Lea and Flood: Fast splittable pseudorandom number generators, 2014).
+fn fill(data: &mut [u8], mut seed: u64) -> u64 {
+    for part in data.chunks_mut(8) {
+        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (seed ^ seed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        part.copy_from_slice(&(mixed ^ mixed >> 31).to_le_bytes()[..part.len()]);
+    }
+    seed
+}
+
 struct InfiniteSource {
     pulled: bool,
     burst: u64,
     turn: u64,
     end_call: Option<String>,
     timestamp: bool,
+    /// Of the bytes, if they are not the data.
+    random: Option<u64>,
     made: Made,
 }
 
 impl InfiniteSource {
     fn packet(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        if let Some(seed) = self.random.filter(|_| self.made.may()) {
+            self.random = Some(fill(&mut self.made.data, seed));
+        }
         let mut packet = self.made.packet(ctx)?;
         if !self.timestamp {
             packet.buffer.time_ns = 0;

@@ -41,6 +41,19 @@ information!(
     "BalancedThreadSched([INTERVAL, INCREASING]) -- has no effect: there is one thread"
 );
 
+information!(DPDK_INFO, "DPDKInfo", memory, "DPDKInfo(NB_MBUF, ...) -- has no effect: memory for packets is netvm's business");
+
+/// What FastClick's element takes.
+#[rustfmt::skip]
+const MEMORY: &[&str] = &[
+    "NB_MBUF", "MBUF_SIZE", "MBUF_CACHE_SIZE", "RX_PTHRESH", "RX_HTHRESH", "RX_WTHRESH", "TX_PTHRESH", "TX_HTHRESH", "TX_WTHRESH", "MEMPOOL_PREFIX", "DEF_RING_NDESC",
+    "DEF_BURST_SIZE", "RING_FLAGS", "RING_SIZE", "RING_POOL_CACHE_SIZE", "RING_PRIV_DATA_SIZE",
+];
+
+fn memory(setup: &Setup<'_>) -> Result<(), String> {
+    Args::parse(setup.arguments, &["NB_MBUF"], MEMORY).map(drop)
+}
+
 information!(RANDOM_SEED, "RandomSeed", seed, "RandomSeed([SEED]) -- has no effect: netvm run --seed says what random numbers are made of");
 
 fn seed(setup: &Setup<'_>) -> Result<(), String> {

@@ -12,6 +12,8 @@ mod fastudp;
 mod filepos;
 mod fromdump;
 mod fromipsummarydump;
+mod ftpportmapper;
+mod handleraggregate;
 mod hostdevice;
 mod infinitesource;
 mod information;
@@ -32,6 +34,7 @@ mod sample;
 mod scheds;
 mod shaper;
 mod timedsource;
+mod timedunqueue;
 mod timefilter;
 mod todump;
 mod toipsummarydump;
@@ -62,12 +65,15 @@ pub const ALL: &[&NativeClass] = &[
     &fromdump::FROM_DUMP, &fromdump::FROM_DEVICE, &fromdump::POLL_DEVICE,
     &fromipsummarydump::CLASS,
     &hostdevice::FROM_HOST, &hostdevice::KERNEL_TUN, &hostdevice::KERNEL_TAP, &hostdevice::FROM_DPDK, &hostdevice::TO_DPDK,
-    &infinitesource::CLASS,
-    &information::CONTROL_SOCKET, &information::CHATTER_SOCKET, &information::CLICKY_INFO, &information::RANDOM_SEED,
+    &hostdevice::FROM_RING, &hostdevice::TO_RING, &hostdevice::FROM_NETMAP, &hostdevice::TO_NETMAP,
+    &ftpportmapper::CLASS,
+    &handleraggregate::CLASS,
+    &infinitesource::CLASS, &infinitesource::RANDOM,
+    &information::CONTROL_SOCKET, &information::CHATTER_SOCKET, &information::CLICKY_INFO, &information::RANDOM_SEED, &information::DPDK_INFO,
     &ipreassembler::CLASS,
     &linkunqueue::CLASS,
     &pingsource::CLASS,
-    &replayunqueue::CLASS,
+    &replayunqueue::CLASS, &replayunqueue::MULTI,
     &information::ADDRESS_INFO, &information::PORT_INFO, &information::SCHEDULE_INFO, &information::ALIGNMENT_INFO,
     &information::STATIC_THREAD_SCHED, &information::BALANCED_THREAD_SCHED,
     &message::MESSAGE, &message::ERROR,
@@ -80,6 +86,7 @@ pub const ALL: &[&NativeClass] = &[
     &scheds::ROUND_ROBIN, &scheds::PRIO, &scheds::STRIDE, &scheds::SIMPLE_ROUND_ROBIN, &scheds::SIMPLE_PRIO, &scheds::TIME_SORTED,
     &shaper::SHAPER, &shaper::BANDWIDTH,
     &timedsource::CLASS,
+    &timedunqueue::CLASS,
     &timefilter::CLASS,
     &todump::TO_DUMP, &todump::TO_DEVICE, &todump::TO_HOST, &todump::TO_HOST_SNIFFERS,
     &toipsummarydump::CLASS,
@@ -185,7 +192,7 @@ pub fn annotations(class: &str) -> &'static [(&'static str, u32)] {
     match class {
         "FromIPSummaryDump" | "ToIPSummaryDump" => SUMMARY,
         "AggregateCounter" => &[("aggregate", 4), ("extra_packets", 4), ("network_header", 4), ("has_network_header", 1)],
-        "IPReassembler" | "ICMPPingSource" => HEADERS,
+        "IPReassembler" | "ICMPPingSource" | "FTPPortMapper" => HEADERS,
         _ => &[],
     }
 }

@@ -7,7 +7,7 @@ use super::super::{Args, Packet, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
 
 /// Packets that are held.
-const MOST: usize = 1 << 18;
+const MOST: usize = 1 << 20;
 /// Bytes of them.
 const MOST_BYTES: usize = 256 << 20;
 
@@ -20,10 +20,16 @@ pub(super) static CLASS: NativeClass = NativeClass {
              Those of an input leave by the output of its number, in the order in which they were pulled, one of each input in turn. STOP (1) is how often; -1: without end. Then it asks for \
              the end of the run. LIMIT is how many packets are pulled at most. QUICK_CLONE and VERBOSE have no effect.\nHandlers: count r, active stop rw, reset w: packets are pushed from the first on.",
     make: |setup| {
-        let args =
-            Args::parse(setup.arguments, &["STOP"], &["ACTIVE", "QUICK_CLONE", "VERBOSE", "LIMIT", "USE_SIGNAL", "FREEONTERM", "TIMING"])?;
+        let args = Args::parse(
+            setup.arguments,
+            &["STOP"],
+            &["ACTIVE", "QUICK_CLONE", "VERBOSE", "LIMIT", "USE_SIGNAL", "FREEONTERM", "TIMING", "STOP_TIME"],
+        )?;
         if args.boolean("TIMING", false)? {
             return Err("TIMING is not there: packets are pushed as fast as they are taken".to_owned());
+        }
+        if args.duration("STOP_TIME", 0)? > 0 {
+            return Err("STOP_TIME is not there: STOP says how often".to_owned());
         }
         let stop = args.integer("STOP", 1)?;
         let limit = args.count("LIMIT", MOST as u32, MOST as u32)? as usize;
@@ -40,6 +46,12 @@ pub(super) static CLASS: NativeClass = NativeClass {
             count: 0,
         }))
     },
+};
+
+pub(super) static MULTI: NativeClass = NativeClass {
+    name: "MultiReplayUnqueue",
+    manual: "MultiReplayUnqueue([STOP, ACTIVE, QUICK_CLONE, VERBOSE, LIMIT]) -- the same as ReplayUnqueue\n\nIn FastClick a core serves each output.",
+    ..CLASS
 };
 
 struct ReplayUnqueue {

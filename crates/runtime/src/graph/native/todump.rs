@@ -99,8 +99,10 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
         false => ("FILENAME", &["FILENAME", "SNAPLEN", "ENCAP"][..]),
     };
     let args = Args::parse(setup.arguments, positional, KEYWORDS)?;
-    let name =
-        if matches!(setup.class, "ToHost" | "ToHostSniffers") { args.text(called).unwrap_or_default() } else { args.required(called)? };
+    let name = match setup.class {
+        "ToHost" | "ToHostSniffers" => args.text(called).unwrap_or_default(),
+        class => super::hostdevice::device_name(setup.name, class, setup.arguments).map_or_else(|| args.required(called), Ok)?,
+    };
     args.at_most_one(&["ENCAP", "USE_ENCAP_FROM"])?;
     if let Some(port) = setup.settings.ports.get(&name).filter(|_| device) {
         return Ok(super::embedded::sink(port, name, setup));

@@ -1,4 +1,4 @@
-//! `$x`, `${x}`, `$(handler arguments)` in a script's text.
+//! `$x`, `${x}`, `$(handler arguments)`, and `$$`, the process, in a script's text.
 //!
 //! Single quotes keep text as it is; what is put in between double quotes is escaped, so that it stays there. A name that nothing is called stays as it
 //! stands.
@@ -89,6 +89,7 @@ impl Script {
                 Some((self.variable(&rest[1..end])?, end + 2))
             }
             '?' => Some((self.status.to_string(), 2)),
+            '$' => Some((std::process::id().to_string(), 2)),
             '#' => Some((self.variable("#")?, 2)),
             _ => {
                 let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());

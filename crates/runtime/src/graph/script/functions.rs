@@ -10,7 +10,7 @@ use super::Script;
 #[rustfmt::skip]
 pub(in super::super) const NAMES: &[&str] = &[
     "add", "sub", "min", "max", "mul", "div", "idiv", "mod", "rem", "neg", "abs", "eq", "ne", "lt", "gt", "le", "ge", "not", "and", "or", "nand", "nor",
-    "if", "in", "sprintf", "random", "length", "unquote", "now", "htons", "htonl", "ntohs", "ntohl", "shift", "get", "first", "cat", "readable",
+    "if", "in", "sprintf", "random", "length", "unquote", "now", "htons", "htonl", "ntohs", "ntohl", "shift", "get", "first", "cat", "readable", "kill",
 ];
 
 impl Script {
@@ -51,6 +51,7 @@ impl Script {
             "get" => return Ok(self.get(arguments.trim()).unwrap_or_default().to_owned()),
             "shift" => return Ok(self.shift(arguments.trim())),
             "random" => return self.random(&words),
+            "kill" => return ctx.kill(&words).map(|()| "0".to_owned()),
             "cat" => return cat(&text::unquoted(arguments)),
             "readable" => return Ok(self.can_read(arguments.trim(), ctx).to_string()),
             "length" => return Ok(arguments.len().to_string()),

@@ -1,7 +1,7 @@
 //! The language of Script and DriverManager: instructions, one an argument.
 //!
 //! Text is expanded when an instruction runs ([`expand`]); handlers without an element's name are the script's own ([`functions`]) or the run's. A script
-//! runs until it blocks (`pause`, `wait`) or ends, and jumps at most [`MAX_JUMPS`] times before that. Source: Click's manual of Script. Leaves out: signals.
+//! runs until it blocks (`pause`, `wait`) or ends, and jumps at most [`MAX_JUMPS`] times before that. Source: Click's manual of Script.
 
 mod expand;
 mod functions;

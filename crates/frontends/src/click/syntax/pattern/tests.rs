@@ -175,7 +175,7 @@ pub(super) fn packet(random: &mut Random) -> Packet {
     (bytes, if random.below(20) == 0 { 0x7fff_ff00 } else { at })
 }
 
-pub(super) const PRIMITIVES: [&str; 64] = [
+pub(super) const PRIMITIVES: [&str; 65] = [
     "tcp",
     "udp",
     "icmp",
@@ -238,6 +238,7 @@ pub(super) const PRIMITIVES: [&str; 64] = [
     "true",
     "false",
     "www",
+    "http",
     "ssh",
     "dst 10.0.0.1 and src port 53 or 80",
 ];

@@ -1,4 +1,5 @@
-//! Text of a configuration as C: the only place where names, arguments and strings that somebody wrote become part of a program.
+//! Text that somebody wrote as C: the only place where names, arguments and strings of a configuration or a module become part of a text in C, whoever emits it. (eBPF objects are bytes;
+//! text in them has a length.)
 //!
 //! Invariant: no text leaves its place. A comment is printable ASCII in which nothing opens or closes a comment; a string is printable ASCII without quotes,
 //! backslashes and question marks, which stand as octal escapes, so there are neither line splices nor trigraphs (C11, 5.1.1.2); a name has letters, digits and
@@ -10,7 +11,7 @@ use std::fmt::Write;
 const SHOWN: usize = 200;
 
 /// A comment that shows a text, as far as it is not too long.
-pub(super) fn comment(text: &str) -> String {
+pub fn comment(text: &str) -> String {
     let mut out = String::from("/* ");
     let mut before = ' ';
     for c in text.chars().take(SHOWN) {
@@ -27,7 +28,7 @@ pub(super) fn comment(text: &str) -> String {
 }
 
 /// A C string of bytes: what could be read as something else is written in octal.
-pub(super) fn string(bytes: &[u8]) -> String {
+pub fn string(bytes: &[u8]) -> String {
     let mut text = String::from("\"");
     for byte in bytes {
         match byte {
@@ -39,23 +40,24 @@ pub(super) fn string(bytes: &[u8]) -> String {
 }
 
 /// The C name of an element: its number and, to be read, what is left of its name.
-pub(super) fn identifier(element: usize, name: &str) -> String {
+pub fn identifier(element: usize, name: &str) -> String {
     let word: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     format!("e{element}_{word}")
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// Ways out of a comment, of a string, and of a name.
-    const HOSTILE: [&str; 16] = [
+    pub const HOSTILE: [&str; 17] = [
         "*/ int a; /*",
         "*\\\n/ int a; /*",
         "*\\\r\n/ int a; /*",
         "*??/\n/ int a; /*",
         "/*/ int a; /*/",
         "**//**/",
+        "**// int a; /**//",
         "*",
         "/",
         "\\",
@@ -69,7 +71,7 @@ mod tests {
     ];
 
     /// What is left of C text without its comments and strings, as a compiler reads it: trigraphs, then splices, then both.
-    fn skeleton(text: &str) -> String {
+    pub fn skeleton(text: &str) -> String {
         let text = text.replace("??/", "\\").replace("\\\r\n", "").replace("\\\n", "");
         let (mut out, mut rest) = (String::new(), text.as_str());
         while let Some(c) = rest.chars().next() {

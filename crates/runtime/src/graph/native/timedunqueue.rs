@@ -1,0 +1,77 @@
+//! TimedUnqueue: pulls so many packets at a time, and pushes them.
+//!
+//! Source: the manual of FastClick's element.
+
+use super::super::{Args, text};
+use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+
+pub(super) static CLASS: NativeClass = NativeClass {
+    name: "TimedUnqueue",
+    ports: "1/1",
+    processing: "l/h",
+    flow: "",
+    manual: "TimedUnqueue(INTERVAL [, BURST]) -- pulls BURST packets every INTERVAL and pushes them\n\nBURST is 1 without it. The first go as soon as they are there; when none was there, the \
+             next ones do, too.\nHandlers: interval rw, count r.",
+    make: |setup| {
+        let args = Args::parse(setup.arguments, &["INTERVAL", "BURST"], &[])?;
+        args.required("INTERVAL")?;
+        let burst = args.count("BURST", 1, 1 << 16)?;
+        if burst == 0 {
+            return Err("BURST should be at least 1".to_owned());
+        }
+        Ok(Box::new(TimedUnqueue { interval: args.duration("INTERVAL", 0)?.max(1), burst, waits: false, count: 0 }))
+    },
+};
+
+struct TimedUnqueue {
+    interval: u64,
+    burst: u32,
+    /// For its timer.
+    waits: bool,
+    count: u64,
+}
+
+impl Native for TimedUnqueue {
+    fn is_task(&self) -> bool {
+        true
+    }
+
+    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        if self.waits {
+            return Task::Idle;
+        }
+        let before = self.count;
+        for _ in 0..self.burst {
+            let Some(packet) = ctx.pull(0) else { break };
+            self.count += 1;
+            ctx.emit(0, packet);
+        }
+        if self.count == before {
+            return Task::Idle;
+        }
+        self.waits = true;
+        ctx.wake_at(ctx.now().saturating_add(self.interval));
+        Task::Done
+    }
+
+    fn timer(&mut self, _: u64, _: &mut Ctx<'_>) {
+        self.waits = false;
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        !self.waits && ctx.any_input()
+    }
+
+    fn controls(&self) -> Vec<Control> {
+        controls(&["count"], &[], &["interval"])
+    }
+
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+        Ok(if handler == "count" { self.count.to_string() } else { text::seconds(self.interval) })
+    }
+
+    fn write(&mut self, _: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+        self.interval = text::duration(value).ok_or("expected a time")?.max(1);
+        Ok(())
+    }
+}
