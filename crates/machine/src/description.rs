@@ -232,6 +232,12 @@ fn one() -> u32 {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault(String);
 
+impl Fault {
+    pub(crate) fn new(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -347,7 +353,7 @@ impl Machine {
     }
 }
 
-fn within(what: &str, value: u32, least: u32, most: u32) -> Result<(), Fault> {
+pub(crate) fn within(what: &str, value: u32, least: u32, most: u32) -> Result<(), Fault> {
     match (least..=most).contains(&value) {
         true => Ok(()),
         false => Err(Fault(format!("{what} is {value}; it is between {least} and {most}"))),

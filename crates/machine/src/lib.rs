@@ -10,6 +10,7 @@
 //! - [`model`]: cores, threads, memories and locks, event by event
 //! - [`conflicts`]: how often packets near each other touch the same state
 //! - [`saturation`]: the highest rate at which no packet is dropped
+//! - [`x11`]: a systolic pipeline, with a code generator of its own and an executor
 //!
 //! Results of a program are those of the interpreter, which runs it; a model only says how long it takes. Equal inputs give equal reports.
 //!
@@ -22,6 +23,7 @@ pub mod model;
 pub mod saturation;
 pub mod steps;
 pub mod trace;
+pub mod x11;
 
 pub use description::Machine;
 pub use model::{Options, Report, Scheme, simulate};
