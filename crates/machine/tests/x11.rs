@@ -111,3 +111,21 @@ fn programs_of_the_corpus() {
     println!("{done} done, {} refused:\n{}", refused.len(), refused.join("\n"));
     assert!(done > 20, "{done} done, refused: {}", refused.join("\n"));
 }
+
+#[test]
+fn listings() {
+    let all = ["ip", "ip src 10.1.1.1", "ip and tcp", "ip src 10.1.1.1 and ip dst 10.2.2.2 and tcp src port 20 and tcp dst port 30", "ip src 10.4.4.4 or ip src 10.3.3.3 or ip src 10.2.2.2 or ip src 10.1.1.1", "tcp dst port 80"];
+    for text in all {
+        let made = compiled(&filter(text).unwrap()).unwrap();
+        println!("{text}: {:?} {} {}\n{}", made.program.size(), made.registers, made.flags, made.program);
+    }
+}
+
+#[test]
+fn listings_are_read_again() {
+    for text in ["ip", "tcp port 80", "portrange 6000-6010 and not host 10.1.2.3", "host 10.0.0.1 or host 10.0.0.2 or host 10.0.0.3"] {
+        let program = compiled(&filter(text).unwrap()).unwrap().program;
+        let again = x11::assemble::assemble(&program.to_string(), program.sets.clone(), program.traps.clone(), &x11::Machine::built_in());
+        assert_eq!(again.as_ref(), Ok(&program), "{program}");
+    }
+}

@@ -329,7 +329,7 @@ impl Lower<'_> {
         for word in words {
             let n = (left - at).min(2);
             left -= n;
-            let mut put = |l: &mut Self, at: u32, n: u8, from: Src| {
+            let put = |l: &mut Self, at: u32, n: u8, from: Src| {
                 l.push(Op::Move(Move { guard: None, to: Place::Packet(at as u16, n), from: super::place(from) }), true);
             };
             if n == 2 && !left.is_multiple_of(2) {

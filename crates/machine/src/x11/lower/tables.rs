@@ -51,7 +51,9 @@ impl Facts {
         let dominance = DominatorTree::new(cfg);
         let mut place = HashMap::new();
         for b in &cfg.order {
-            func.block(*b).ops.iter().enumerate().for_each(|(n, v)| drop(place.insert(*v, (*b, n))));
+            func.block(*b).ops.iter().enumerate().for_each(|(n, v)| {
+                place.insert(*v, (*b, n));
+            });
         }
         for (v, (block, _)) in &place {
             let Some((table, entry, store)) = entry_access(func, *v) else { continue };
