@@ -25,9 +25,16 @@ fn input(program: &Verified) -> u32 {
     program.module().all_ports().iter().find(|(_, port)| port.kind == PortKind::PushInput).map_or(0, |(id, _)| *id)
 }
 
+/// Its number, if there is but one.
+fn only_input(program: &Verified) -> Option<u32> {
+    let ports = program.module().all_ports();
+    let inputs: Vec<u32> = ports.iter().filter(|(_, port)| port.kind == PortKind::PushInput).map(|(id, _)| *id).collect();
+    if let [only] = inputs[..] { Some(only) } else { None }
+}
+
 fn compiled(program: &Verified) -> Result<Made, Refused> {
     let ways = program.module().all_ports().iter().map(|(id, _)| (*id, Link::Port(*id))).collect();
-    x11::compile(&[Element { program, ways }], input(program), &x11::Machine::built_in())
+    x11::compile(&[Element { program, ways }], only_input(program), &x11::Machine::built_in())
 }
 
 /// What becomes of packets, their bytes, and what is kept.
@@ -128,4 +135,25 @@ fn listings_are_read_again() {
         let again = x11::assemble::assemble(&program.to_string(), program.sets.clone(), program.traps.clone(), &x11::Machine::built_in());
         assert_eq!(again.as_ref(), Ok(&program), "{program}");
     }
+}
+
+fn netil(name: &str) -> Arc<Verified> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("x11").join(name);
+    let module = asm::assemble(&std::fs::read_to_string(&file).unwrap(), name).unwrap_or_else(|e| panic!("{e:?}"));
+    Arc::new(verify(module).unwrap_or_else(|e| panic!("{e:?}")))
+}
+
+#[test]
+fn learner() {
+    let program = netil("learner.netil");
+    let made = compiled(&program).unwrap();
+    println!("{:?} {:?}\n{}", made.program.size(), made.hazards, made.program);
+}
+
+#[test]
+fn counted() {
+    let (filter, counter) = (filter("tcp dst port 80").unwrap(), netil("counter.netil"));
+    let elements = [Element { program: &filter, ways: vec![(1, Link::Element(1, 0))] }, Element { program: &counter, ways: vec![(1, Link::Port(1))] }];
+    let made = x11::compile(&elements, Some(0), &x11::Machine::built_in()).unwrap();
+    println!("{:?} {:?}\n{}", made.program.size(), made.hazards, made.program);
 }

@@ -238,6 +238,9 @@ fn offset(text: &str) -> Parsed<Option<Offset>> {
 
 fn moved(guard: Option<If>, text: &str) -> Parsed<Move> {
     if let Some(verdict) = text.strip_prefix("out ") {
+        if let Some((port, from)) = verdict.strip_prefix("port ").and_then(|port| port.split_once('+')) {
+            return Ok(Move { guard, to: Place::OutBy(number(port)?), from: Place::Reg(reg(from)?) });
+        }
         let verdict = match verdict.trim().split_once(' ') {
             Some(("port", port)) => Verdict::Port(number(port)?),
             Some(("drop", reason)) => Verdict::Drop(number(reason)?.saturating_add(1)),
@@ -249,7 +252,7 @@ fn moved(guard: Option<If>, text: &str) -> Parsed<Move> {
     let (left, right) = text.split_once('=').ok_or_else(|| format!("`{text}` is no operation"))?;
     let (to, from) = (place_of(left)?, place_of(right)?);
     match to {
-        Place::Imm(_) | Place::Len | Place::WireLen => Err(format!("`{}` cannot be written", left.trim())),
+        Place::Imm(_) | Place::Len | Place::WireLen | Place::Port => Err(format!("`{}` cannot be written", left.trim())),
         _ => Ok(Move { guard, to, from }),
     }
 }
@@ -275,6 +278,7 @@ fn place_of(text: &str) -> Parsed<Place> {
     Ok(match text {
         "len" => Place::Len,
         "wirelen" => Place::WireLen,
+        "port" => Place::Port,
         _ => match src(text)? {
             Src::Reg(reg) => Place::Reg(reg),
             Src::Imm(value) => Place::Imm(value),

@@ -164,8 +164,12 @@ pub enum Place {
     Len,
     /// Its length on the wire.
     WireLen,
+    /// The port that it came in by.
+    Port,
     /// Where it goes; only written.
     Out(Verdict),
+    /// Out by the port of that number and what is moved; only written.
+    OutBy(u32),
 }
 
 /// The slot for moves.
@@ -175,7 +179,7 @@ pub struct Move {
     pub guard: Option<If>,
     /// To where.
     pub to: Place,
-    /// From where; of no meaning for [`Place::Out`].
+    /// From where; of no meaning for [`Place::Out`], a register for [`Place::OutBy`].
     pub from: Place,
 }
 

@@ -108,7 +108,8 @@ impl<'a> Context<'a> {
             Place::Imm(value) => value.into(),
             Place::Len => self.buffer.bytes().len() as u32,
             Place::WireLen => self.buffer.wire_len(),
-            Place::Out(_) => 0,
+            Place::Port => self.buffer.port,
+            Place::Out(_) | Place::OutBy(_) => 0,
         }
     }
 
@@ -122,7 +123,8 @@ impl<'a> Context<'a> {
             Place::Packet(at, bytes) => self.set_packet(at.into(), bytes, value),
             Place::Info(at, bytes) => self.set_info(at.into(), bytes, value),
             Place::Out(verdict) => self.out = Ok(verdict),
-            Place::Imm(_) | Place::Len | Place::WireLen => {}
+            Place::OutBy(port) => self.out = Ok(Verdict::Port(port.wrapping_add(value))),
+            Place::Imm(_) | Place::Len | Place::WireLen | Place::Port => {}
         }
     }
 

@@ -64,6 +64,8 @@ impl Display for Place {
             Self::Imm(value) => Src::Imm(*value).fmt(f),
             Self::Len => f.write_str("len"),
             Self::WireLen => f.write_str("wirelen"),
+            Self::Port => f.write_str("port"),
+            Self::OutBy(port) => write!(f, "out port {port} + "),
             Self::Out(Verdict::Port(port)) => write!(f, "out port {port}"),
             Self::Out(Verdict::Drop(0)) => f.write_str("out drop"),
             Self::Out(Verdict::Drop(reason)) => write!(f, "out drop {}", reason - 1),
@@ -78,6 +80,7 @@ impl Display for Move {
         }
         match self.to {
             Place::Out(_) => self.to.fmt(f),
+            Place::OutBy(_) => write!(f, "{}{}", self.to, self.from),
             to => write!(f, "{to} = {}", self.from),
         }
     }

@@ -21,6 +21,7 @@ mod allocate;
 mod lower;
 mod order;
 mod schedule;
+mod shape;
 
 pub use code::{Program, Size};
 pub use exec::Pipeline;
@@ -171,11 +172,11 @@ pub struct Made {
     pub flags: u16,
 }
 
-/// A program for the pipeline of elements that packets come to by the first one's port.
+/// A program for the pipeline of elements that packets come to by the first one's port, or by several ports of it if none is named.
 ///
 /// # Errors
 /// They do what the machine cannot do, or need more of it than there is.
-pub fn compile(elements: &[Element<'_>], entry: u32, machine: &Machine) -> Result<Made, Refused> {
+pub fn compile(elements: &[Element<'_>], entry: Option<u32>, machine: &Machine) -> Result<Made, Refused> {
     let lowered = lower::lower(elements, entry, machine)?;
     let (program, registers, flags) = schedule::best(lowered, machine)?;
     let hazards = hazards::find(&program, machine);

@@ -3,7 +3,7 @@
 //! An operation without effect belongs to the block that every use of it comes after, the nearest such; the scheduler may do it in any block before. The order of blocks is a topological one in which
 //! one way out of each block goes on in the next one, where that can be.
 
-use super::code::{Name, Place, Reg};
+use super::code::{Move, Name, Place, Reg};
 use super::lower::{End, Lowered, Op};
 use std::collections::HashMap;
 
@@ -60,6 +60,18 @@ pub(super) fn touched(op: &Op) -> Touched {
         Op::Point(mut access) => access.names(&mut note),
     }
     t
+}
+
+impl Lowered {
+    /// What an operation names, and what it says of where packets go.
+    pub(super) fn touched(&self, n: usize) -> Touched {
+        let op = &self.steps[n].op;
+        let mut t = touched(op);
+        if let (Some(usual), Op::Move(Move { to: Place::Out(_) | Place::OutBy(_), .. })) = (self.usual, op) {
+            if n == 0 { t.writes.push(usual) } else { t.reads.push(usual) }
+        }
+        t
+    }
 }
 
 impl Layout {
@@ -133,9 +145,10 @@ pub(super) fn remove_dead(lowered: &mut Lowered) {
             flags[usize::from(is.flag)] = true;
         }
     }
+    lowered.usual.into_iter().for_each(|usual| regs[usize::from(usual)] = true);
     let mut kept = vec![false; lowered.steps.len()];
     for (n, step) in lowered.steps.iter().enumerate().rev() {
-        let t = touched(&step.op);
+        let t = lowered.touched(n);
         let used = t.writes.iter().any(|reg| regs[usize::from(*reg)]) || t.flag_writes.iter().any(|flag| flags[usize::from(*flag)]);
         let reached = layout.place.get(step.home).is_some_and(|place| *place != usize::MAX);
         // A value for an edge is no effect.
@@ -196,10 +209,14 @@ pub(super) fn sink(lowered: &mut Lowered) {
         if let End::Branch(is, ..) = lowered.ends[*block] {
             join(&mut flags, is.flag, *block);
         }
+        if let Some(usual) = lowered.usual.filter(|_| lowered.ends[*block].targets().contains(&lowered.ends.len())) {
+            join(&mut regs, usual, *block);
+        }
     }
-    for step in lowered.steps.iter_mut().rev() {
-        let t = touched(&step.op);
-        if !step.pinned {
+    for n in (0..lowered.steps.len()).rev() {
+        let t = lowered.touched(n);
+        let step = &mut lowered.steps[n];
+        if !step.pinned && !step.fixed {
             let uses = t.writes.iter().filter_map(|reg| regs.get(reg)).chain(t.flag_writes.iter().filter_map(|flag| flags.get(flag)));
             step.home = uses.copied().reduce(|a, b| layout.common(a, b)).unwrap_or(step.home);
         }

@@ -8,26 +8,33 @@
 //! compiler merged neighbours on straight lines.
 
 use super::allocate;
-use super::code::{Access, Branch, If, Place, Program, Slots, Stage, Target};
+use super::code::{Access, Branch, If, Move, Place, Program, Slots, Stage, Target};
 use super::lower::{End, Lowered, Op, Step};
-use super::order::{Layout, Touched, remove_dead, sink, touched};
+use super::order::{Layout, Touched, remove_dead, sink};
+use super::shape::{guard_exits, merge_tests, thread};
 use super::{Machine, Refused};
 
 /// The shortest program that was found, with the registers and flags that it takes.
 pub(super) fn best(mut lowered: Lowered, machine: &Machine) -> Result<(Program, u16, u16), Refused> {
+    for _ in 0..2 {
+        remove_dead(&mut lowered);
+        sink(&mut lowered);
+        thread(&mut lowered);
+        merge_tests(&mut lowered);
+        guard_exits(&mut lowered);
+    }
     remove_dead(&mut lowered);
-    sink(&mut lowered);
-    let mut found: Option<(Program, Vec<usize>)> = None;
+    let mut found: Option<Program> = None;
     for first_next in [true, false] {
         for by_height in [true, false] {
             let made = Scheduler::new(&lowered, machine, first_next).run(by_height);
             let cost = |program: &Program| (program.stages.len(), program.size().instructions);
-            if found.as_ref().is_none_or(|(best, _)| cost(&made) < cost(best)) {
-                found = Some((made, Vec::new()));
+            if found.as_ref().is_none_or(|best| cost(&made) < cost(best)) {
+                found = Some(made);
             }
         }
     }
-    let Some((mut program, _)) = found else { return Err(whole("no program")) };
+    let Some(mut program) = found else { return Err(whole("no program")) };
     let most = machine.pipeline.stages as usize * machine.pipeline.passes as usize;
     if program.stages.len() > most {
         return Err(whole(format!("{} stages; the pipeline has {most}", program.stages.len())));
@@ -66,6 +73,8 @@ struct Order {
     store: usize,
     /// Not before other effects.
     any: usize,
+    /// Behind what said where the packet goes.
+    out: usize,
 }
 
 impl<'a> Scheduler<'a> {
@@ -74,7 +83,7 @@ impl<'a> Scheduler<'a> {
         Self {
             lowered,
             machine,
-            touched: lowered.steps.iter().map(|step| touched(&step.op)).collect(),
+            touched: (0..lowered.steps.len()).map(|n| lowered.touched(n)).collect(),
             stages: Vec::new(),
             own: vec![(0, 0); layout.place.len()],
             ready: vec![0; lowered.regs.into()],
@@ -97,6 +106,7 @@ impl<'a> Scheduler<'a> {
             self.block(*block, &steps);
             self.leave(*block, order.get(place + 1).copied());
         }
+        self.gather();
         self.resolve();
         Program { stages: self.stages, ..Program::default() }
     }
@@ -130,7 +140,7 @@ impl<'a> Scheduler<'a> {
 
     fn block(&mut self, block: usize, steps: &[usize]) {
         let chain = self.layout.chain(block);
-        let mut order = Order { exit: self.own[block].0, store: self.own[block].0, any: self.own[block].0 };
+        let mut order = Order { exit: self.own[block].0, ..Order::default() };
         for n in steps {
             let step = &self.lowered.steps[*n];
             let from = self.operands(*n);
@@ -158,9 +168,15 @@ impl<'a> Scheduler<'a> {
 
     fn pinned(&mut self, block: usize, step: &Step, from: usize, order: &mut Order) -> Option<usize> {
         let carried = carried(&step.op);
-        let from = from.max(order.exit).max(order.any).max(if carried { order.store } else { 0 });
-        let stage = self.own_stage(block, &step.op, from);
-        order.any = stage;
+        // Registers and the way out are no effects that others see; only exits come before them.
+        let own = matches!(&step.op, Op::Alu(_) | Op::Move(Move { to: Place::Reg(_) | Place::Pair(_) | Place::Out(_) | Place::OutBy(_), .. })) && !carried;
+        let from = from.max(order.exit).max(if own { 0 } else { order.any }).max(if carried { order.store } else { 0 });
+        let stage = self.own_stage(block, &step.op, from.max(order.out));
+        match &step.op {
+            Op::Move(Move { to: Place::Out(_) | Place::OutBy(_), .. }) => order.out = stage + 1,
+            _ if own => {}
+            _ => order.any = stage,
+        }
         match &step.op {
             Op::Branch(_) => order.exit = stage + 1,
             op if carried && stores(op) => order.store = stage + 1,
@@ -171,7 +187,8 @@ impl<'a> Scheduler<'a> {
 
     /// A free slot in a block before, or in the block as far as it goes.
     fn early(&self, chain: &[usize], step: &Step, from: usize) -> Option<usize> {
-        chain.iter().find_map(|block| {
+        let above = step.below.and_then(|below| chain.iter().position(|block| *block == below)).map_or(0, |n| n + 1);
+        chain.iter().skip(above).find_map(|block| {
             let (first, last) = self.own[*block];
             let last = if *block == chain[chain.len() - 1] { self.stages.len() } else { last };
             (first.max(from)..last).find(|stage| self.is_free(*stage, &step.op))
@@ -244,6 +261,78 @@ impl<'a> Scheduler<'a> {
         let ready = branch.guard.map_or(0, |is| self.flag_ready[usize::from(is.flag)]);
         let stage = self.own_stage(block, &Op::Branch(branch), last.max(ready));
         self.put(stage, &Op::Branch(branch));
+    }
+
+    /// Empties instructions whose operations find room in others that do something anyway: later ones, as long as nobody waits.
+    fn gather(&mut self) {
+        let readers = self.readers();
+        let mut at_stage: Vec<Vec<usize>> = vec![Vec::new(); self.stages.len()];
+        self.at.iter().enumerate().filter(|(_, stage)| **stage != usize::MAX).for_each(|(n, stage)| at_stage[*stage].push(n));
+        for stage in 0..self.stages.len() {
+            let Stage::Slots(slots) = self.stages[stage] else { continue };
+            let steps = at_stage[stage].clone();
+            if slots.used() == 0 || slots.used() != steps.len() {
+                continue;
+            }
+            let before = (self.stages.clone(), self.at.clone());
+            self.stages[stage] = Stage::Slots(Slots::default());
+            let moved = steps.iter().all(|n| self.elsewhere(*n, stage, &readers));
+            if moved {
+                steps.iter().for_each(|n| at_stage[self.at[*n]].push(*n));
+                at_stage[stage].clear();
+            } else {
+                (self.stages, self.at) = before;
+            }
+        }
+    }
+
+    /// By operation those that read what it writes; none where it is not alone in writing that.
+    fn readers(&self) -> Vec<Option<Vec<usize>>> {
+        let (mut writers, mut flag_writers) = (vec![0; self.lowered.regs.into()], vec![0; self.lowered.flags.into()]);
+        for t in &self.touched {
+            t.writes.iter().for_each(|reg| writers[usize::from(*reg)] += 1);
+            t.flag_writes.iter().for_each(|flag| flag_writers[usize::from(*flag)] += 1);
+        }
+        let ends = self.lowered.ends.iter().filter_map(|end| if let End::Branch(is, ..) = end { Some(is.flag) } else { None });
+        ends.for_each(|flag| flag_writers[usize::from(flag)] += 2);
+        let alone = |t: &Touched| t.writes.iter().all(|reg| writers[usize::from(*reg)] == 1) && t.flag_writes.iter().all(|flag| flag_writers[usize::from(*flag)] == 1);
+        let reads = |t: &Touched, by: &Touched| {
+            t.writes.iter().any(|reg| by.reads.contains(reg)) || t.flag_writes.iter().any(|flag| by.flag_reads.contains(flag))
+        };
+        let of = |t: &Touched| alone(t).then(|| (0..self.touched.len()).filter(|n| reads(t, &self.touched[*n])).collect());
+        self.touched.iter().map(of).collect()
+    }
+
+    /// Puts an operation into another instruction that is in use.
+    fn elsewhere(&mut self, n: usize, from: usize, readers: &[Option<Vec<usize>>]) -> bool {
+        let step = &self.lowered.steps[n];
+        let (false, Some(readers)) = (step.pinned || step.fixed, &readers[n]) else { return false };
+        // What says where packets go has to be said before they leave.
+        let until = readers.iter().map(|reader| self.at[*reader]).min().unwrap_or(self.own[step.home].1).min(self.last(n, step.home));
+        let ready = self.operands_at(n);
+        let in_use = |stage: &usize| matches!(self.stages[*stage], Stage::Slots(slots) if slots.used() > 0) && self.is_free(*stage, &step.op);
+        let chain = self.layout.chain(step.home);
+        let found = chain.iter().rev().find_map(|block| {
+            let (first, last) = self.own[*block];
+            (first.max(ready)..last.min(until)).filter(|stage| *stage != from).find(in_use)
+        });
+        let Some(stage) = found else { return false };
+        self.put(stage, &step.op);
+        self.at[n] = stage;
+        true
+    }
+
+    /// The stage that an operation has to come before, if it says where packets go.
+    fn last(&self, n: usize, home: usize) -> usize {
+        if n == 0 && self.lowered.usual.is_some() { self.own[home].1 } else { usize::MAX }
+    }
+
+    /// The stage from which on operands are there, by where operations are now.
+    fn operands_at(&self, n: usize) -> usize {
+        let t = &self.touched[n];
+        let writes = |by: &Touched| t.reads.iter().any(|reg| by.writes.contains(reg)) || t.flag_reads.iter().any(|flag| by.flag_writes.contains(flag));
+        let before = (0..self.touched.len()).filter(|other| writes(&self.touched[*other])).map(|other| self.at[other] + 1);
+        before.chain(self.lowered.steps[n].after.map(|n| self.at[n] + 1)).max().unwrap_or(0)
     }
 
     /// Blocks become the stages that they begin with.

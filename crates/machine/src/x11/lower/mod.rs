@@ -60,6 +60,10 @@ pub(super) struct Step {
     pub(super) pinned: bool,
     /// Another operation that writes the same register before it.
     pub(super) after: Option<usize>,
+    /// A block that it may not be done in, nor in those before.
+    pub(super) below: Option<usize>,
+    /// It belongs to its block whatever uses it.
+    pub(super) fixed: bool,
 }
 
 /// How a block ends.
@@ -83,6 +87,8 @@ pub(super) struct Lowered {
     pub(super) pairs: Vec<Reg>,
     pub(super) sets: Vec<Set>,
     pub(super) traps: Vec<Trap>,
+    /// A name for where packets go, if the first operation says where most of them do: the others that say so come behind it.
+    pub(super) usual: Option<Reg>,
 }
 
 /// A boolean.
@@ -127,9 +133,11 @@ struct Lower<'a> {
     site: Option<u32>,
     facts: tables::Facts,
     stored: memory::Stored,
+    /// Ways out of the pipeline on which nothing says where to.
+    silent: usize,
 }
 
-pub(super) fn lower(elements: &[Element<'_>], entry: u32, machine: &Machine) -> Result<Lowered, Refused> {
+pub(super) fn lower(elements: &[Element<'_>], entry: Option<u32>, machine: &Machine) -> Result<Lowered, Refused> {
     let order = order(elements)?;
     let (mut codes, mut first) = (Vec::new(), 0);
     for (n, element) in elements.iter().enumerate() {
@@ -153,8 +161,11 @@ pub(super) fn lower(elements: &[Element<'_>], entry: u32, machine: &Machine) -> 
         site: None,
         facts: tables::Facts::default(),
         stored,
+        silent: 0,
     };
-    l.incoming.insert(l.codes[0].first, vec![(DONE, vec![Val::Words(vec![Src::Imm(entry as u16), Src::Imm((entry >> 16) as u16)])])]);
+    l.block = l.codes[0].first;
+    let port = entry.map_or_else(|| vec![l.loaded(Place::Port, 0xffff), Src::Imm(0)], |port| vec![Src::Imm(port as u16), Src::Imm((port >> 16) as u16)]);
+    l.incoming.insert(l.block, vec![(DONE, vec![Val::Words(port)])]);
     order.into_iter().try_for_each(|element| l.element(element))?;
     Ok(l.finish())
 }
@@ -222,7 +233,7 @@ impl<'a> Lower<'a> {
     }
 
     fn push(&mut self, op: Op, pinned: bool) -> usize {
-        self.out.steps.push(Step { op, home: self.block, pinned, after: None });
+        self.out.steps.push(Step { op, home: self.block, pinned, after: None, below: None, fixed: false });
         self.out.steps.len() - 1
     }
 
@@ -431,14 +442,20 @@ impl<'a> Lower<'a> {
                 self.incoming.entry(to).or_default().push((self.block, vec![port]));
                 to
             }
-            None => DONE,
+            None => self.silent(),
         }
+    }
+
+    /// Out of the pipeline as packets leave it that nothing was said of: they are dropped.
+    fn silent(&mut self) -> usize {
+        self.silent += 1;
+        DONE
     }
 
     fn drop(&mut self, reason: DropReason, guard: Option<If>) -> usize {
         match reason {
             DropReason::Program(n) => self.verdict(Verdict::Drop(n.saturating_add(1)), guard),
-            _ => DONE,
+            _ => self.silent(),
         }
     }
 
@@ -472,6 +489,9 @@ impl<'a> Lower<'a> {
     /// Few cases are compared, more are one lookup.
     fn switch(&mut self, v: Value, cases: &[(u32, Edge)], default: &Edge) -> Result<End, Refused> {
         let key = self.words_of(v);
+        if let Some(end) = self.numbered(&key, cases, default) {
+            return Ok(end);
+        }
         if cases.len() > 2 {
             self.fits_tcam(cases.len() as u64, 32)?;
             let targets: Vec<(u32, usize)> = cases.iter().map(|(case, edge)| (*case, self.split(edge))).collect();
@@ -497,7 +517,47 @@ impl<'a> Lower<'a> {
         }
     }
 
+    /// Cases that are ports in the order of their numbers need no lookup: the number is moved to where ports are.
+    fn numbered(&mut self, key: &[Src], cases: &[(u32, Edge)], default: &Edge) -> Option<End> {
+        let mut keys: Vec<(u32, u32)> = cases.iter().map(|(case, edge)| Some((*case, self.port(edge)?))).collect::<Option<_>>()?;
+        keys.sort_unstable();
+        let first = *keys.first().filter(|(case, _)| *case == 0)?;
+        let in_turn = keys.iter().enumerate().all(|(n, (case, port))| (*case, *port) == (n as u32, first.1 + n as u32));
+        let (true, [Src::Reg(low), ..]) = (in_turn && keys.len() > 1, key) else { return None };
+        let limit = [Src::Imm(u16::try_from(keys.len()).ok()?), Src::Imm(0)];
+        let Bit::Is(is) = self.less(key, &limit, false) else { return None };
+        self.push(Op::Move(Move { guard: Some(is), to: Place::OutBy(first.1), from: Place::Reg(*low) }), true);
+        let other = self.way(default, Some(If { holds: !is.holds, ..is }), false);
+        Some(if other == DONE { End::Jump(DONE) } else { End::Branch(is, DONE, other) })
+    }
+
+    /// The port by which packets leave the pipeline on an edge, if they do nothing else.
+    fn port(&self, edge: &Edge) -> Option<u32> {
+        let data = self.code().func.block(edge.block);
+        let Terminator::Send(port) = data.end else { return None };
+        let way = self.code().ways.iter().find(|(p, _)| *p == port).map(|(_, link)| *link);
+        if let (Some(Link::Port(out)), true) = (way, data.ops.is_empty() && data.params.is_empty()) { Some(out) } else { None }
+    }
+
+    /// Where every way out says where to, the most common of these is said once, at the beginning.
+    fn usual(&mut self) {
+        let verdict = |step: &Step| if let Op::Move(Move { to: Place::Out(verdict), .. }) = step.op { Some(verdict) } else { None };
+        let all: Vec<Verdict> = self.out.steps.iter().filter_map(verdict).collect();
+        let times = |verdict: &Verdict| all.iter().filter(|other| *other == verdict).count();
+        let Some(usual) = all.iter().copied().max_by_key(times).filter(|usual| self.silent == 0 && times(usual) > 1) else { return };
+        // A register that nobody reads: what is not needed is removed later.
+        let nowhere = Op::Move(Move { guard: None, to: Place::Reg(self.out.regs), from: Place::Imm(0) });
+        self.out.regs += 1;
+        self.out.steps.iter_mut().filter(|step| verdict(step) == Some(usual)).for_each(|step| step.op = nowhere.clone());
+        self.out.steps.iter_mut().filter_map(|step| step.after.as_mut()).for_each(|after| *after += 1);
+        self.out.usual = Some(self.out.regs);
+        self.out.regs += 1;
+        let op = Op::Move(Move { guard: None, to: Place::Out(usual), from: Place::Imm(0) });
+        self.out.steps.insert(0, Step { op, home: self.codes[0].first, pinned: false, after: None, below: None, fixed: false });
+    }
+
     fn finish(mut self) -> Lowered {
+        self.usual();
         let done = self.out.ends.len();
         let name = |to: &mut usize| {
             if *to == DONE {

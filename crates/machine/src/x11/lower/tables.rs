@@ -13,6 +13,8 @@ use netil::ops::CmpOp;
 use netil::set::Set;
 use std::collections::{HashMap, HashSet};
 
+/// Operations that lie between a value that is stored behind an insertion and what is there before it.
+const MOST_EARLY: usize = 4;
 /// A set of so few words of constants is compared.
 const FEW_WORDS: u64 = 2;
 
@@ -69,11 +71,7 @@ impl Facts {
                 }
                 (Some(Mir::Helper(Helper::Insert(_), ..)), true) => {
                     let value = stored_value(func, *v);
-                    let early = |value: Value| match (place.get(&value), from) {
-                        (Some((b, n)), Some((at, m))) => if *b == at { *n < m } else { dominance.dominates(*b, at) },
-                        (None, Some((at, _))) => param_before(func, &dominance, value, at),
-                        _ => false,
-                    };
+                    let early = |value: Value| from.is_some_and(|from| is_early(func, &dominance, &place, value, from, MOST_EARLY));
                     if *block == known && value.is_some_and(early) && alone(func, *v, table, *block, &place) {
                         facts.stores.entry(entry).or_default().push(*v);
                         facts.part.insert(*v);
@@ -87,6 +85,19 @@ impl Facts {
         sorted(&mut facts.stores);
         facts
     }
+}
+
+/// Whether a value is there at a place, or can be computed there from what is.
+fn is_early(func: &Func, dominance: &DominatorTree, place: &HashMap<Value, (Block, usize)>, value: Value, at: (Block, usize), depth: usize) -> bool {
+    let there = match place.get(&value) {
+        Some((block, n)) if *block == at.0 => *n < at.1,
+        Some((block, _)) => dominance.dominates(*block, at.0),
+        None => param_before(func, dominance, value, at.0),
+    };
+    let Some(op) = func.op(value).filter(|op| depth > 0 && op.is_pure()) else { return there };
+    let mut all = true;
+    op.operands(|v| all &= is_early(func, dominance, place, v, at, depth - 1));
+    there || all
 }
 
 fn stored_value(func: &Func, v: Value) -> Option<Value> {
@@ -248,12 +259,27 @@ impl Lower<'_> {
             let Some(Mir::Helper(Helper::EntryStore(_, at), args, _)) = self.code().func.op(store) else { continue };
             let (at, v) = (*at, args[0]);
             let bytes = u32::from(self.code().func.width(v) / 8);
+            self.made_early(v)?;
             data.push((at, bytes, self.words_of(v)));
         }
         self.fits_access(data.iter().map(|(_, bytes, _)| bytes).sum())?;
         let entry = self.reg(0xffff);
         self.push(Op::Point(Access::Insert { table: memory, key: words, entry: Some(entry), data }), true);
         Ok(Val::Words(vec![Src::Reg(entry), Src::Imm(0)]))
+    }
+
+    /// A value that is computed further down, computed here too.
+    fn made_early(&mut self, v: Value) -> Result<(), Refused> {
+        if self.values.contains_key(&v) {
+            return Ok(());
+        }
+        let Some(op) = self.code().func.op(v).cloned() else { return Ok(()) };
+        let mut operands = Vec::new();
+        op.operands(|v| operands.push(v));
+        operands.into_iter().try_for_each(|v| self.made_early(v))?;
+        let val = self.op(v, &op, self.code().func.ty(v))?;
+        self.values.insert(v, val);
+        Ok(())
     }
 
     /// Bytes of an entry; a trap if there is none and that is not known.
