@@ -4,7 +4,9 @@
 //! the label `end` is the end of the pipeline.
 
 use super::Machine;
-use super::code::{Access, Alu, AluOp, Branch, FlagOp, If, Memory, Move, Offset, Place, Program, Slots, Span, Src, Stage, Store, Target, Verdict};
+use super::code::{
+    Access, Alu, AluOp, Branch, FlagOp, If, Memory, Move, Offset, Place, Program, Slots, Span, Src, Stage, Store, Target, Verdict,
+};
 use super::listing::{alu_name, flag_name};
 use netil::set::Set;
 use std::collections::HashMap;
@@ -358,7 +360,10 @@ fn point(text: &str) -> Parsed<(Access, Vec<String>)> {
         }
         (_, "find" | "use" | "insert") => lookup(left, right)?,
         (Some(left), _) if left.starts_with('(') => Access::Read(span(right)?, registers(&words(left)?.0)?),
-        (Some(left), _) => match left.rsplit_once(' ').and_then(|(place, name)| Some((place, AluOp::ALL.into_iter().find(|(op, _)| alu_name(*op) == name)?.0))) {
+        (Some(left), _) => match left
+            .rsplit_once(' ')
+            .and_then(|(place, name)| Some((place, AluOp::ALL.into_iter().find(|(op, _)| alu_name(*op) == name)?.0)))
+        {
             Some((place, op)) => Access::Update(span(place)?, op, words(right)?.0),
             None => Access::Write(span(left)?, words(right)?.0),
         },

@@ -6,7 +6,9 @@
 //! Reads past the end of a packet or memory give zeros, writes there do nothing: what must not happen is tested by the program before.
 
 use super::Machine;
-use super::code::{Access, Alu, AluOp, Branch, FlagOp, If, Memory, Move, Offset, Place, Program, Slots, Span, Src, Stage, Store, Target, Verdict};
+use super::code::{
+    Access, Alu, AluOp, Branch, FlagOp, If, Memory, Move, Offset, Place, Program, Slots, Span, Src, Stage, Store, Target, Verdict,
+};
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, NoSuchCoprocessor, State, Trap, TrapKind};
 use netil::module::HandlerKind;
 use netil::{Interpreter, Verified};
@@ -323,7 +325,9 @@ impl<'p> Pipeline<'p> {
     }
 
     fn table(&mut self, context: &mut Context<'_>, access: &Access) {
-        let (Access::Find { table, key, .. } | Access::Insert { table, key, .. } | Access::Delete { table, key, .. }) = access else { return };
+        let (Access::Find { table, key, .. } | Access::Insert { table, key, .. } | Access::Delete { table, key, .. }) = access else {
+            return;
+        };
         let now = context.buffer.time_ns;
         let key = context.limbs(key);
         let Memory { element, store: Store::Table(n) } = *table else { return };

@@ -41,7 +41,13 @@ fn writes(access: &Access) -> Option<Memory> {
 
 /// All of a program: for each memory the read and the write that are furthest apart.
 pub fn find(program: &Program, machine: &Machine) -> Vec<Hazard> {
-    let points = || program.stages.iter().enumerate().filter_map(|(n, stage)| if let Stage::Point(Some(access)) = stage { Some((n, access)) } else { None });
+    let points = || {
+        program
+            .stages
+            .iter()
+            .enumerate()
+            .filter_map(|(n, stage)| if let Stage::Point(Some(access)) = stage { Some((n, access)) } else { None })
+    };
     let places = machine.places(program.stages.len());
     let cycle = |stage: usize| places.iter().position(|place| *place == Some(stage)).unwrap_or(0);
     let mut found: Vec<Hazard> = Vec::new();

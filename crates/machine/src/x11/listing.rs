@@ -169,7 +169,13 @@ impl Display for Program {
         for (n, set) in self.sets.iter().enumerate() {
             let range = |(low, high): (u64, u64)| if low == high { format!("{low:#x}") } else { format!("{low:#x}-{high:#x}") };
             let small: Vec<String> = set.small_ranges().map(range).collect();
-            writeln!(f, "; s{n}: {} ranges of {} bits {}", set.ranges().len(), set.width(), small.iter().take(8).cloned().collect::<Vec<_>>().join(", "))?;
+            writeln!(
+                f,
+                "; s{n}: {} ranges of {} bits {}",
+                set.ranges().len(),
+                set.width(),
+                small.iter().take(8).cloned().collect::<Vec<_>>().join(", ")
+            )?;
         }
         for (n, trap) in self.traps.iter().enumerate() {
             writeln!(f, "; trap {n}: {}, instruction {}", trap.kind, trap.site)?;
@@ -178,7 +184,8 @@ impl Display for Program {
             match stage {
                 Stage::Point(Some(access)) => writeln!(f, "{n:>4}  point: {access}")?,
                 Stage::Slots(slots) if slots.used() > 0 => {
-                    let line = format!("{} | {} | {} | {}", slot(slots.alu, 28), slot(slots.mov, 26), slot(slots.load, 24), slot(slots.branch, 0));
+                    let line =
+                        format!("{} | {} | {} | {}", slot(slots.alu, 28), slot(slots.mov, 26), slot(slots.load, 24), slot(slots.branch, 0));
                     writeln!(f, "{n:>4}  {}", line.trim_end())?;
                 }
                 _ => {}

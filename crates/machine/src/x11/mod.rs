@@ -12,12 +12,12 @@
 //!
 //! Source: NetVM paper, sections 5.3 and 6.3. Left out: recirculation, checksums of ranges, copies of packets, and everything that the paper's section 6.1 leaves to other machines.
 
+mod allocate;
 pub mod assemble;
 pub mod code;
 pub mod exec;
 pub mod hazards;
 pub mod listing;
-mod allocate;
 mod lower;
 mod order;
 mod schedule;

@@ -136,6 +136,40 @@ fn dominators(lowered: &Lowered, order: &[usize], place: &[usize]) -> Vec<usize>
     dominator
 }
 
+/// What is loaded twice from the same place is loaded once; where, is decided by who uses it.
+pub(super) fn merge_loads(lowered: &mut Lowered) {
+    let (mut known, mut names): (Vec<(Place, Reg)>, HashMap<u16, u16>) = (Vec::new(), HashMap::new());
+    for step in lowered.steps.iter().filter(|step| !step.pinned) {
+        let Op::Move(Move { guard: None, to: to @ (Place::Reg(reg) | Place::Pair(reg)), from }) = step.op else { continue };
+        if !matches!(from, Place::Packet(..) | Place::Info(..) | Place::Len | Place::WireLen | Place::Port) {
+            continue;
+        }
+        match known.iter().find(|(place, _)| *place == from) {
+            Some((_, first)) => {
+                names.insert(reg, *first);
+                if matches!(to, Place::Pair(_)) {
+                    names.insert(reg + 1, first + 1);
+                }
+            }
+            None => known.push((from, reg)),
+        }
+    }
+    let mut rename = |name: Name<'_>| {
+        if let Name::Reg(reg, false) = name {
+            *reg = names.get(reg).copied().unwrap_or(*reg);
+        }
+    };
+    for step in &mut lowered.steps {
+        match &mut step.op {
+            Op::Alu(alu) => alu.names(&mut rename),
+            Op::Move(m) => m.names(&mut rename),
+            Op::Load(load) => load.names(&mut rename),
+            Op::Branch(_) => {}
+            Op::Point(access) => access.names(&mut rename),
+        }
+    }
+}
+
 /// Removes operations without effect that nobody uses; those of blocks that are not reached, too.
 pub(super) fn remove_dead(lowered: &mut Lowered) {
     let layout = Layout::new(lowered, true);

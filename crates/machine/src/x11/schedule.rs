@@ -10,18 +10,20 @@
 use super::allocate;
 use super::code::{Access, Branch, If, Move, Place, Program, Slots, Stage, Target};
 use super::lower::{End, Lowered, Op, Step};
-use super::order::{Layout, Touched, remove_dead, sink};
-use super::shape::{guard_exits, merge_tests, thread};
+use super::order::{Layout, Touched, merge_loads, remove_dead, sink};
+use super::shape::{defaults_first, guard_exits, merge_tests, thread};
 use super::{Machine, Refused};
 
 /// The shortest program that was found, with the registers and flags that it takes.
 pub(super) fn best(mut lowered: Lowered, machine: &Machine) -> Result<(Program, u16, u16), Refused> {
+    merge_loads(&mut lowered);
     for _ in 0..2 {
         remove_dead(&mut lowered);
         sink(&mut lowered);
         thread(&mut lowered);
         merge_tests(&mut lowered);
         guard_exits(&mut lowered);
+        defaults_first(&mut lowered);
     }
     remove_dead(&mut lowered);
     let mut found: Option<Program> = None;
@@ -169,7 +171,9 @@ impl<'a> Scheduler<'a> {
     fn pinned(&mut self, block: usize, step: &Step, from: usize, order: &mut Order) -> Option<usize> {
         let carried = carried(&step.op);
         // Registers and the way out are no effects that others see; only exits come before them.
-        let own = matches!(&step.op, Op::Alu(_) | Op::Move(Move { to: Place::Reg(_) | Place::Pair(_) | Place::Out(_) | Place::OutBy(_), .. })) && !carried;
+        let own =
+            matches!(&step.op, Op::Alu(_) | Op::Move(Move { to: Place::Reg(_) | Place::Pair(_) | Place::Out(_) | Place::OutBy(_), .. }))
+                && !carried;
         let from = from.max(order.exit).max(if own { 0 } else { order.any }).max(if carried { order.store } else { 0 });
         let stage = self.own_stage(block, &step.op, from.max(order.out));
         match &step.op {
@@ -295,7 +299,10 @@ impl<'a> Scheduler<'a> {
         }
         let ends = self.lowered.ends.iter().filter_map(|end| if let End::Branch(is, ..) = end { Some(is.flag) } else { None });
         ends.for_each(|flag| flag_writers[usize::from(flag)] += 2);
-        let alone = |t: &Touched| t.writes.iter().all(|reg| writers[usize::from(*reg)] == 1) && t.flag_writes.iter().all(|flag| flag_writers[usize::from(*flag)] == 1);
+        let alone = |t: &Touched| {
+            t.writes.iter().all(|reg| writers[usize::from(*reg)] == 1)
+                && t.flag_writes.iter().all(|flag| flag_writers[usize::from(*flag)] == 1)
+        };
         let reads = |t: &Touched, by: &Touched| {
             t.writes.iter().any(|reg| by.reads.contains(reg)) || t.flag_writes.iter().any(|flag| by.flag_reads.contains(flag))
         };
@@ -310,7 +317,8 @@ impl<'a> Scheduler<'a> {
         // What says where packets go has to be said before they leave.
         let until = readers.iter().map(|reader| self.at[*reader]).min().unwrap_or(self.own[step.home].1).min(self.last(n, step.home));
         let ready = self.operands_at(n);
-        let in_use = |stage: &usize| matches!(self.stages[*stage], Stage::Slots(slots) if slots.used() > 0) && self.is_free(*stage, &step.op);
+        let in_use =
+            |stage: &usize| matches!(self.stages[*stage], Stage::Slots(slots) if slots.used() > 0) && self.is_free(*stage, &step.op);
         let chain = self.layout.chain(step.home);
         let found = chain.iter().rev().find_map(|block| {
             let (first, last) = self.own[*block];
@@ -330,7 +338,9 @@ impl<'a> Scheduler<'a> {
     /// The stage from which on operands are there, by where operations are now.
     fn operands_at(&self, n: usize) -> usize {
         let t = &self.touched[n];
-        let writes = |by: &Touched| t.reads.iter().any(|reg| by.writes.contains(reg)) || t.flag_reads.iter().any(|flag| by.flag_writes.contains(flag));
+        let writes = |by: &Touched| {
+            t.reads.iter().any(|reg| by.writes.contains(reg)) || t.flag_reads.iter().any(|flag| by.flag_writes.contains(flag))
+        };
         let before = (0..self.touched.len()).filter(|other| writes(&self.touched[*other])).map(|other| self.at[other] + 1);
         before.chain(self.lowered.steps[n].after.map(|n| self.at[n] + 1)).max().unwrap_or(0)
     }

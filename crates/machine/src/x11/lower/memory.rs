@@ -136,7 +136,9 @@ impl Lower<'_> {
         let bytes = u32::from(width / 8);
         let words = match (space, self.constant(addr)) {
             _ if self.stored.folded.contains(&(self.element, value)) => Vec::new(),
-            (Space::Packet, _) if order != Order::Big && bytes > 1 => return self.refuse("a load of the packet in the order of little-endian machines"),
+            (Space::Packet, _) if order != Order::Big && bytes > 1 => {
+                return self.refuse("a load of the packet in the order of little-endian machines");
+            }
             (Space::Packet, Some(at)) => self.packet_at(at + offset, bytes)?,
             (Space::Packet, None) => self.packet_offset(addr, offset, bytes)?,
             (Space::Info, Some(at)) => self.info_at(at + offset, bytes, order)?,
@@ -255,7 +257,10 @@ impl Lower<'_> {
         let pinned = self.stored.info;
         let part = |n: u32| (at + n, (bytes - n).min(2));
         let parts: Vec<(u32, u32)> = (0..bytes).step_by(2).map(part).collect();
-        Ok(parts.into_iter().map(|(at, n)| self.moved(Place::Info(at as u16, n as u8), if n == 1 { 0xff } else { 0xffff }, pinned)).collect())
+        Ok(parts
+            .into_iter()
+            .map(|(at, n)| self.moved(Place::Info(at as u16, n as u8), if n == 1 { 0xff } else { 0xffff }, pinned))
+            .collect())
     }
 
     /// What an access point is asked for.
@@ -282,7 +287,14 @@ impl Lower<'_> {
         Ok(())
     }
 
-    pub(super) fn store(&mut self, v: Value, space: Space, order: Order, (addr, offset): (Value, u32), value: Value) -> Result<(), Refused> {
+    pub(super) fn store(
+        &mut self,
+        v: Value,
+        space: Space,
+        order: Order,
+        (addr, offset): (Value, u32),
+        value: Value,
+    ) -> Result<(), Refused> {
         let bytes = u32::from(self.code().func.width(value) / 8);
         if let Some((op, operand)) = self.stored.updates.get(&(self.element, v)).copied() {
             let span = self.span(space, order, addr, offset, bytes)?;
@@ -292,7 +304,9 @@ impl Lower<'_> {
         }
         let words = self.words_of(value);
         match (space, self.constant(addr)) {
-            (Space::Packet, _) if order != Order::Big && bytes > 1 => self.refuse("a store to the packet in the order of little-endian machines"),
+            (Space::Packet, _) if order != Order::Big && bytes > 1 => {
+                self.refuse("a store to the packet in the order of little-endian machines")
+            }
             (Space::Packet, Some(at)) if at + offset + bytes > 0xffff => self.far(),
             (Space::Packet, Some(at)) => self.store_packet(at + offset, bytes, &words),
             (Space::Packet, None) => {
@@ -345,7 +359,8 @@ impl Lower<'_> {
 
     /// Traps unless bytes are inside.
     pub(super) fn check(&mut self, space: Space, extents: &[Extent]) -> Result<(), Refused> {
-        let constant: Option<Vec<(u64, u32)>> = extents.iter().map(|e| Some((self.code().func.constant(e.addr)? + e.end(), e.site))).collect();
+        let constant: Option<Vec<(u64, u32)>> =
+            extents.iter().map(|e| Some((self.code().func.constant(e.addr)? + e.end(), e.site))).collect();
         let size = match space {
             Space::Packet => None,
             Space::Info => Some(self.code().program.module().info_size),

@@ -89,6 +89,8 @@ pub(super) struct Lowered {
     pub(super) traps: Vec<Trap>,
     /// A name for where packets go, if the first operation says where most of them do: the others that say so come behind it.
     pub(super) usual: Option<Reg>,
+    /// On every way out something says where packets go.
+    pub(super) told: bool,
 }
 
 /// A boolean.
@@ -164,7 +166,10 @@ pub(super) fn lower(elements: &[Element<'_>], entry: Option<u32>, machine: &Mach
         silent: 0,
     };
     l.block = l.codes[0].first;
-    let port = entry.map_or_else(|| vec![l.loaded(Place::Port, 0xffff), Src::Imm(0)], |port| vec![Src::Imm(port as u16), Src::Imm((port >> 16) as u16)]);
+    let port = entry.map_or_else(
+        || vec![l.loaded(Place::Port, 0xffff), Src::Imm(0)],
+        |port| vec![Src::Imm(port as u16), Src::Imm((port >> 16) as u16)],
+    );
     l.incoming.insert(l.block, vec![(DONE, vec![Val::Words(port)])]);
     order.into_iter().try_for_each(|element| l.element(element))?;
     Ok(l.finish())
@@ -178,7 +183,11 @@ fn order(elements: &[Element<'_>]) -> Result<Vec<usize>, Refused> {
         open[n] = true;
         match next(n).nth(way) {
             Some(to) if open[to] => {
-                return Err(Refused { element: to, reason: "packets come back to it, and the pipeline leads forward only".to_owned(), site: None });
+                return Err(Refused {
+                    element: to,
+                    reason: "packets come back to it, and the pipeline leads forward only".to_owned(),
+                    site: None,
+                });
             }
             Some(to) => {
                 stack.push((n, way + 1));
@@ -217,7 +226,12 @@ fn optimised(program: &Verified) -> Result<Func, String> {
 /// The place of an operation.
 fn site(op: &Mir) -> Option<u32> {
     match op {
-        Mir::NonZero(_, site) | Mir::Checked(.., site) | Mir::Random(site) | Mir::Budget(site, _) | Mir::Present(site) | Mir::Helper(_, _, site) => Some(*site),
+        Mir::NonZero(_, site)
+        | Mir::Checked(.., site)
+        | Mir::Random(site)
+        | Mir::Budget(site, _)
+        | Mir::Present(site)
+        | Mir::Helper(_, _, site) => Some(*site),
         Mir::Check(_, extents) | Mir::Proved(_, extents) => extents.first().map(|e| e.site),
         _ => None,
     }
@@ -307,7 +321,8 @@ impl<'a> Lower<'a> {
 
     fn joined_bit(&mut self, edges: &[(usize, Vec<Val>)], n: usize) -> Bit {
         let here = self.block;
-        let bits: Vec<(usize, Bit)> = edges.iter().map(|(from, vals)| (*from, vals.get(n).map_or(Bit::Const(false), words::plain_bit))).collect();
+        let bits: Vec<(usize, Bit)> =
+            edges.iter().map(|(from, vals)| (*from, vals.get(n).map_or(Bit::Const(false), words::plain_bit))).collect();
         if bits.windows(2).all(|pair| pair[0].1 == pair[1].1) {
             return bits.first().map_or(Bit::Const(false), |(_, bit)| *bit);
         }
@@ -316,7 +331,9 @@ impl<'a> Lower<'a> {
             self.block = from;
             let alu = match bit {
                 Bit::Is(is) => Alu::Flags { op: FlagOp::And, flag, a: is, b: is },
-                Bit::Const(c) => Alu::Words { op: AluOp::Eq, dst: None, flag: Some(flag), a: Src::Imm(u16::from(!c)), b: Src::Imm(0), with: None },
+                Bit::Const(c) => {
+                    Alu::Words { op: AluOp::Eq, dst: None, flag: Some(flag), a: Src::Imm(u16::from(!c)), b: Src::Imm(0), with: None }
+                }
             };
             self.push(Op::Alu(alu), true);
         }
@@ -359,7 +376,9 @@ impl<'a> Lower<'a> {
             }
             Mir::Helper(helper, args, _) => return self.helper(value, *helper, args, width),
             Mir::Random(_) => return self.refuse("a random number: the pipeline has none"),
-            Mir::TimeSeconds | Mir::TimeMicros | Mir::TimeNanos => return self.refuse("the time: the pipeline has no clock that a program reads"),
+            Mir::TimeSeconds | Mir::TimeMicros | Mir::TimeNanos => {
+                return self.refuse("the time: the pipeline has no clock that a program reads");
+            }
             Mir::ExceptionLoad(_) | Mir::ExceptionStore(..) => return self.refuse("the exception table: the pipeline has none"),
             _ => return self.arithmetic(op, width),
         })
@@ -558,6 +577,7 @@ impl<'a> Lower<'a> {
 
     fn finish(mut self) -> Lowered {
         self.usual();
+        self.out.told = self.silent == 0;
         let done = self.out.ends.len();
         let name = |to: &mut usize| {
             if *to == DONE {

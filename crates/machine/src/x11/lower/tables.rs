@@ -88,7 +88,14 @@ impl Facts {
 }
 
 /// Whether a value is there at a place, or can be computed there from what is.
-fn is_early(func: &Func, dominance: &DominatorTree, place: &HashMap<Value, (Block, usize)>, value: Value, at: (Block, usize), depth: usize) -> bool {
+fn is_early(
+    func: &Func,
+    dominance: &DominatorTree,
+    place: &HashMap<Value, (Block, usize)>,
+    value: Value,
+    at: (Block, usize),
+    depth: usize,
+) -> bool {
     let there = match place.get(&value) {
         Some((block, n)) if *block == at.0 => *n < at.1,
         Some((block, _)) => dominance.dominates(*block, at.0),
@@ -114,7 +121,9 @@ fn alone(func: &Func, v: Value, table: u32, block: Block, place: &HashMap<Value,
     let before = &func.block(block).ops[..place[&v].1];
     before.iter().all(|other| match func.op(*other) {
         Some(Mir::Helper(Helper::EntryStore(..), ..)) => true,
-        Some(Mir::Helper(Helper::Find(t) | Helper::Peek(t) | Helper::Insert(t) | Helper::DeleteEntry(t) | Helper::EntryLoad(t, _), ..)) => *t != table,
+        Some(Mir::Helper(Helper::Find(t) | Helper::Peek(t) | Helper::Insert(t) | Helper::DeleteEntry(t) | Helper::EntryLoad(t, _), ..)) => {
+            *t != table
+        }
         _ => true,
     })
 }
@@ -210,7 +219,8 @@ impl Lower<'_> {
             Helper::EntryLoad(..) | Helper::EntryStore(..) if self.facts.part.contains(&value) => Ok(self.val(value)),
             Helper::EntryLoad(table, at) => {
                 let span = self.entry(value, table, at, args[0], u32::from(width / 8))?;
-                let regs: Vec<Reg> = (0..span.bytes.div_ceil(2)).map(|n| self.reg(if n * 2 + 1 < span.bytes { 0xffff } else { 0xff })).collect();
+                let regs: Vec<Reg> =
+                    (0..span.bytes.div_ceil(2)).map(|n| self.reg(if n * 2 + 1 < span.bytes { 0xffff } else { 0xff })).collect();
                 let pinned = self.stored.memories.contains(&span.memory);
                 self.push(Op::Point(Access::Read(span, regs.clone())), pinned);
                 Ok(Val::Words(regs.into_iter().map(Src::Reg).collect()))
@@ -229,7 +239,9 @@ impl Lower<'_> {
 
     /// A table that the machine has room for.
     fn table(&self, table: u32) -> Result<Memory, Refused> {
-        let Some(declared) = self.code().program.module().tables.get(table as usize) else { return self.refuse("a table that is not declared") };
+        let Some(declared) = self.code().program.module().tables.get(table as usize) else {
+            return self.refuse("a table that is not declared");
+        };
         self.fits_tcam(declared.capacity.into(), declared.key_bits)?;
         Ok(Memory { element: self.element, store: Store::Table(table) })
     }
@@ -297,14 +309,22 @@ impl Lower<'_> {
 
 fn refusal(helper: Helper) -> String {
     let what = match helper {
-        Helper::Scan(_) | Helper::FieldCmp(_) | Helper::Copy(..) => "a search, comparison or copy of ranges of bytes: the pipeline reads words",
+        Helper::Scan(_) | Helper::FieldCmp(_) | Helper::Copy(..) => {
+            "a search, comparison or copy of ranges of bytes: the pipeline reads words"
+        }
         Helper::Checksum | Helper::ChecksumValid | Helper::CrcPacket(_) => "a checksum over a range of bytes: the pipeline has no loops",
-        Helper::ChecksumAdd | Helper::ChecksumSub | Helper::Crc(_) | Helper::Hash => "a checksum or hash: the pipeline's arithmetic has none",
+        Helper::ChecksumAdd | Helper::ChecksumSub | Helper::Crc(_) | Helper::Hash => {
+            "a checksum or hash: the pipeline's arithmetic has none"
+        }
         Helper::SendCopy(_) | Helper::Receive(_) | Helper::Create | Helper::Delete => "packets that are made, copied or asked for",
-        Helper::PushHead | Helper::PullHead | Helper::TrimTail | Helper::GrowTail | Helper::Unpull | Helper::Moved => "a packet whose ends move",
+        Helper::PushHead | Helper::PullHead | Helper::TrimTail | Helper::GrowTail | Helper::Unpull | Helper::Moved => {
+            "a packet whose ends move"
+        }
         Helper::Hold | Helper::Take => "packets that are held back: nothing waits in the pipeline",
         Helper::SetTimer(_) | Helper::SetTime => "a timer or time: the pipeline runs when packets come",
-        Helper::CoproIn(..) | Helper::CoproOut(..) | Helper::CoproInvoke(..) | Helper::CoproShow(_) => "a coprocessor that is behind no access point",
+        Helper::CoproIn(..) | Helper::CoproOut(..) | Helper::CoproInvoke(..) | Helper::CoproShow(_) => {
+            "a coprocessor that is behind no access point"
+        }
         _ => "work that the pipeline has no device for",
     };
     what.to_owned()

@@ -102,13 +102,25 @@ impl Lower<'_> {
     fn flags(&mut self, op: FlagOp, a: Bit, b: Bit) -> Bit {
         match (op, a, b) {
             (FlagOp::And, Bit::Const(c), x) | (FlagOp::And, x, Bit::Const(c)) => {
-                if c { x } else { Bit::Const(false) }
+                if c {
+                    x
+                } else {
+                    Bit::Const(false)
+                }
             }
             (FlagOp::Or, Bit::Const(c), x) | (FlagOp::Or, x, Bit::Const(c)) => {
-                if c { Bit::Const(true) } else { x }
+                if c {
+                    Bit::Const(true)
+                } else {
+                    x
+                }
             }
             (FlagOp::Xor, Bit::Const(c), x) | (FlagOp::Xor, x, Bit::Const(c)) => {
-                if c { not(x) } else { x }
+                if c {
+                    not(x)
+                } else {
+                    x
+                }
             }
             (_, Bit::Is(a), Bit::Is(b)) => {
                 let flag = self.flag();
