@@ -11,6 +11,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("ixp1200", include_str!("../machines/ixp1200.toml")),
     ("netthreads", include_str!("../machines/netthreads.toml")),
     ("octeon", include_str!("../machines/octeon.toml")),
+    ("x11", crate::x11::BUILT_IN),
 ];
 /// The place name of what costs no access.
 pub const REGISTER: &str = "register";
@@ -251,10 +252,41 @@ pub fn built_in() -> impl Iterator<Item = (&'static str, &'static str)> {
     BUILT_IN.iter().copied()
 }
 
-/// A built-in machine.
+/// A built-in machine of cores and threads.
 pub fn named(name: &str) -> Option<Machine> {
     let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
     Machine::read(text).ok()
+}
+
+/// A machine of any kind.
+#[derive(Clone, Debug)]
+pub enum Any {
+    /// Of cores and threads.
+    Threads(Box<Machine>),
+    /// A pipeline.
+    Pipeline(crate::x11::Machine),
+}
+
+impl Any {
+    /// Reads a description: a pipeline is one that describes its `pipeline`.
+    ///
+    /// # Errors
+    /// It is not TOML, lacks something, or says what cannot be.
+    pub fn read(text: &str) -> Result<Self, Fault> {
+        let table: toml::Table = toml::from_str(text).map_err(|error| Fault(error.to_string().trim_end().to_owned()))?;
+        match table.contains_key("pipeline") {
+            true => crate::x11::Machine::read(text).map(Self::Pipeline),
+            false => Machine::read(text).map(|machine| Self::Threads(Box::new(machine))),
+        }
+    }
+
+    /// Its name and description.
+    pub fn about(&self) -> (&str, &str) {
+        match self {
+            Self::Threads(machine) => (&machine.name, &machine.description),
+            Self::Pipeline(machine) => (&machine.name, &machine.description),
+        }
+    }
 }
 
 impl Machine {
@@ -367,8 +399,8 @@ mod tests {
     #[test]
     fn built_in_machines_are_right() {
         for (name, text) in built_in() {
-            let machine = Machine::read(text).unwrap_or_else(|fault| panic!("{name}: {fault}"));
-            assert_eq!(machine.name, name);
+            let machine = Any::read(text).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+            assert_eq!(machine.about().0, name);
         }
     }
 
