@@ -43,6 +43,8 @@ pub struct Machine {
     pub place: Place,
     /// What lookups cost.
     pub lookup: Lookups,
+    /// What a search for patterns costs; without, nothing.
+    pub search: Option<Search>,
     /// Locks.
     pub locks: Locks,
     /// The transactional unit, if there is one.
@@ -183,6 +185,18 @@ pub struct Lookup {
     pub bytes: u32,
 }
 
+/// A search for patterns, for each byte that is looked at.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// Instructions.
+    pub instructions: f64,
+    /// Bytes that are read of the automaton.
+    pub bytes: f64,
+    /// The memory where the automaton is, or `register`.
+    pub memory: String,
+}
+
 /// Locks.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -202,8 +216,22 @@ pub struct Locks {
 pub struct Transactions {
     /// Bits of a signature; 0: exact sets.
     pub signature_bits: u32,
+    /// How words become bits.
+    #[serde(default)]
+    pub hash: Hash,
     /// Cycles to undo a word.
     pub undo_cycles: u32,
+}
+
+/// How words become bits of a signature.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Hash {
+    /// A hash of the whole address.
+    Mixed,
+    /// A trie over the bits of addresses, made of what the program touches.
+    #[default]
+    Trie,
 }
 
 /// What stands between the wire and the threads.
@@ -342,6 +370,8 @@ impl Machine {
             ("lookup.ternary.instructions", l.ternary.instructions),
             ("lookup.set.instructions", l.set.instructions),
             ("locks.enqueue", self.locks.enqueue),
+            ("search.instructions", self.search.as_ref().map_or(0.0, |search| search.instructions)),
+            ("search.bytes", self.search.as_ref().map_or(0.0, |search| search.bytes)),
             ("receive.instructions", self.receive.instructions),
             ("transmit.instructions", self.transmit.instructions),
             ("transmit.bytes_per_cycle", self.transmit.bytes_per_cycle),
@@ -378,7 +408,8 @@ impl Machine {
             within("bytes of a lookup", lookup.bytes, 0, 4096)?;
         }
         let known = |name: &String| name == REGISTER || self.memory.contains_key(name);
-        match places.into_iter().chain(of_ports.map(|(name, _)| name)).find(|name| !known(name)) {
+        let search = self.search.iter().map(|search| &search.memory);
+        match places.into_iter().chain(search).chain(of_ports.map(|(name, _)| name)).find(|name| !known(name)) {
             Some(name) => Err(Fault(format!("`{name}` is neither a memory that is described nor `{REGISTER}`"))),
             None => Ok(()),
         }

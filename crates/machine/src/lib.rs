@@ -19,6 +19,7 @@
 
 pub mod conflicts;
 pub mod description;
+pub mod figure;
 pub mod model;
 pub mod saturation;
 pub mod steps;

@@ -9,6 +9,7 @@
 
 mod memory;
 mod output;
+mod signature;
 mod sync;
 
 pub use memory::Use;
@@ -198,7 +199,7 @@ impl<'m> Model<'m> {
             threads: (0..machine.threads() as usize).map(thread).collect(),
             cores: (0..machine.processor.cores as usize).map(core).collect(),
             memories: Memories::new(machine),
-            sync: Sync::new(machine),
+            sync: Sync::new(machine, work, options.scheme),
             output: Output::new(&machine.transmit),
             events: BinaryHeap::new(),
             waiting: VecDeque::new(),

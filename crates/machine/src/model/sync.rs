@@ -4,8 +4,9 @@
 //! other read or wrote, its read with what the other wrote) ends the one that asks; it undoes its writes and begins again after the next commit of any. What they
 //! touched is kept in signatures, or exactly.
 
-use crate::description::Machine;
-use crate::steps::Access;
+use super::signature::Signature;
+use crate::description::{Hash, Machine};
+use crate::steps::{Access, Work};
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 /// How elements are kept from each other.
@@ -58,7 +59,7 @@ pub(super) struct Transaction {
 pub(super) struct Sync {
     mutexes: BTreeMap<(u32, u32), Mutex>,
     count: u32,
-    bits: u64,
+    signature: Signature,
     undo_cycles: u64,
     pub(super) running: Vec<Option<Transaction>>,
     /// Whether the section that a thread is in began without an abort so far.
@@ -70,13 +71,19 @@ pub(super) struct Sync {
 }
 
 impl Sync {
-    pub(super) fn new(machine: &Machine) -> Self {
-        let (bits, undo_cycles) = machine.transactions.as_ref().map_or((0, 0), |t| (t.signature_bits.into(), t.undo_cycles.into()));
+    pub(super) fn new(machine: &Machine, work: &[Work], scheme: Scheme) -> Self {
+        let unit = machine.transactions.as_ref().filter(|_| scheme == Scheme::Transactions);
+        let undo_cycles = unit.map_or(0, |t| t.undo_cycles.into());
+        let signature = match unit.map(|t| (t.hash, t.signature_bits.into())) {
+            None | Some((_, 0)) => Signature::Exact,
+            Some((Hash::Mixed, bits)) => Signature::Mixed(bits),
+            Some((Hash::Trie, bits)) => Signature::trie(work, bits),
+        };
         let threads = machine.threads() as usize;
         Self {
             mutexes: BTreeMap::new(),
             count: machine.locks.mutexes,
-            bits,
+            signature,
             undo_cycles,
             running: (0..threads).map(|_| None).collect(),
             clean: vec![true; threads],
@@ -144,6 +151,6 @@ impl Sync {
 
     /// A word's bit of a signature.
     fn mark(&self, word: u64) -> u64 {
-        if self.bits == 0 { word } else { crate::trace::mixed(word) % self.bits }
+        self.signature.bit(word)
     }
 }

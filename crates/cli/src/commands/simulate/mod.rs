@@ -1,6 +1,6 @@
 //! `netvm simulate`: what a program would cost on a machine that there is a model of.
 
-pub(super) mod observed;
+pub(crate) mod observed;
 mod pipeline;
 mod report;
 

@@ -63,6 +63,11 @@ impl Host for Silence {
 }
 
 impl Observed {
+    /// A configuration with captures for its devices.
+    pub(crate) fn given(file: PathBuf, maps: Vec<String>) -> Self {
+        Self { file: Some(file), parameters: Vec::new(), filter: None, read: None, maps, count: None }
+    }
+
     /// Runs it; there is at least one packet in the trace.
     pub(crate) fn trace(&self) -> Outcome<Trace> {
         let recorder = Recorder::default();
