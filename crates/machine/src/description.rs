@@ -53,6 +53,8 @@ pub struct Machine {
     pub receive: Port,
     /// How packets leave.
     pub transmit: Port,
+    /// Ports with their buffers, of a machine whose threads receive or transmit.
+    pub ports: Option<crate::router::Ports>,
 }
 
 /// How a core chooses the thread that issues next.
@@ -351,7 +353,32 @@ impl Machine {
         })?;
         self.memory.iter().try_for_each(|(name, memory)| self.check_memory(name, memory))?;
         self.bus.iter().try_for_each(|(name, bus)| within(&format!("bus.{name}.service"), bus.service, 0, MOST_CYCLES))?;
+        self.check_ports()?;
         self.check_places()
+    }
+
+    fn check_ports(&self) -> Result<(), Fault> {
+        let Some(p) = &self.ports else { return Ok(()) };
+        let all = [
+            ("ports.count", p.count, 1, 256),
+            ("ports.mbits", p.mbits, 1, 1_000_000),
+            ("ports.cell", p.cell, 8, 4096),
+            ("ports.buffer_cells", p.buffer_cells, 1, 4096),
+            ("ports.gap", p.gap, 0, 4096),
+            ("ports.entries", p.entries, 1, 4096),
+            ("ports.entry_cycles", p.entry_cycles, 0, MOST_CYCLES),
+            ("ports.register_requests", p.register_requests, 0, 4096),
+            ("ports.queue", p.queue, 1, 1 << 20),
+            ("ports.poll", p.poll, 1, MOST_CYCLES),
+            ("ports.receive_cell", p.receive_cell, 0, MOST_CYCLES),
+            ("ports.transmit_cell", p.transmit_cell, 0, MOST_CYCLES),
+            ("ports.packet", p.packet, 0, MOST_CYCLES),
+        ];
+        all.into_iter().try_for_each(|(what, value, least, most)| within(what, value, least, most))?;
+        match ["csr", "ix", "scratch", "sram", "sdram"].into_iter().find(|name| !self.memory.contains_key(*name)) {
+            Some(name) => Err(Fault(format!("ports need the memory `{name}`, which is not described"))),
+            None => Ok(()),
+        }
     }
 
     fn weights(&self) -> Vec<(&'static str, f64)> {

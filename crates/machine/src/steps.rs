@@ -4,7 +4,7 @@
 //! goes from the first to the last access of an element's run to its state (data memory, shared memory, tables), if the element's program can change
 //! any of it; each element has a lock of its own. This is where a compiler that sees the run would put them; one that places them before it runs can be worse.
 //!
-//! Words of data memory that no run reads before it writes them carry nothing from packet to packet: each thread has its own, as the NetTM paper's programs have, and they
+//! Bytes of data memory that no run reads before it writes them, or that none writes, carry nothing from packet to packet: each thread has its own, as the NetTM paper's programs have, and they
 //! are no state.
 
 use crate::description::{Lookup, Machine, REGISTER};
@@ -102,35 +102,35 @@ fn is_state(space: Space) -> bool {
     matches!(space, Space::Data | Space::Shared)
 }
 
-/// Words of data memory that a run has read before it wrote them, by element.
-fn kept(trace: &Trace) -> HashSet<(u32, u64)> {
-    let mut kept = HashSet::new();
+/// Bytes of data memory that carry something from one run to another, by element: some run reads them before it writes them, and some run writes them.
+fn kept(trace: &Trace) -> HashSet<(u32, u32)> {
+    let (mut carried, mut changed) = (HashSet::new(), HashSet::new());
     for packet in &trace.packets {
-        let mut runs: Vec<(u32, HashSet<u64>)> = Vec::new();
+        let mut runs: Vec<(u32, HashSet<u32>)> = Vec::new();
         for event in &packet.events {
             match event {
                 Event::Begin(element) => runs.push((*element, HashSet::new())),
                 Event::End => drop(runs.pop()),
                 Event::Access { space: Space::Data, write, address, bytes } => {
                     let Some((element, written)) = runs.last_mut() else { continue };
-                    let (first, count) = words(u64::from(*address), *bytes);
-                    for word in first..first + u64::from(count) {
-                        if *write && bytes.is_multiple_of(WORD as u32) {
-                            written.insert(word);
-                        } else if !written.contains(&word) {
-                            kept.insert((*element, word));
-                        }
+                    let all = *address..address.saturating_add(*bytes);
+                    if *write {
+                        changed.extend(all.clone().map(|byte| (*element, byte)));
+                        written.extend(all);
+                    } else {
+                        carried.extend(all.filter(|byte| !written.contains(byte)).map(|byte| (*element, byte)));
                     }
                 }
                 _ => {}
             }
         }
     }
-    kept
+    carried.retain(|byte| changed.contains(byte));
+    carried
 }
 
 /// Which events touch state.
-fn state(events: &[Event], kept: &HashSet<(u32, u64)>) -> Vec<bool> {
+fn state(events: &[Event], kept: &HashSet<(u32, u32)>) -> Vec<bool> {
     let mut runs = Vec::new();
     let mut one = |event: &Event| match event {
         Event::Begin(element) => {
@@ -143,8 +143,7 @@ fn state(events: &[Event], kept: &HashSet<(u32, u64)>) -> Vec<bool> {
         }
         Event::Access { space: Space::Data, address, bytes, .. } => {
             let element = runs.last().copied().unwrap_or(0);
-            let (first, count) = words(u64::from(*address), *bytes);
-            (first..first + u64::from(count)).any(|word| kept.contains(&(element, word)))
+            (*address..address.saturating_add(*bytes)).any(|byte| kept.contains(&(element, byte)))
         }
         event => touches_state(event),
     };

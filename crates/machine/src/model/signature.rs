@@ -5,6 +5,8 @@
 //!
 //! Source: NetTM paper, section 6.2, after Labrecque and others, "Application-Specific Signatures for Transactional Memory in Soft Processors" (ARC 2010).
 
+use super::sync::Scheme;
+use crate::description::{Hash, Machine};
 use crate::steps::{Step, Work};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -13,7 +15,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 const PROFILED: usize = 4096;
 
 /// How a word becomes a bit.
-pub(super) enum Signature {
+pub(crate) enum Signature {
     /// Words themselves.
     Exact,
     /// A hash modulo so many bits.
@@ -22,13 +24,23 @@ pub(super) enum Signature {
     Trie(Vec<Node>),
 }
 
-pub(super) enum Node {
+pub(crate) enum Node {
     /// Tests a bit of the word: where zeros and ones go.
     Split(u32, usize, usize),
     Leaf(u64),
 }
 
 impl Signature {
+    /// That of a machine's transactional unit, if the scheme needs one.
+    pub(crate) fn of(machine: &Machine, work: &[Work], scheme: Scheme) -> Self {
+        let unit = machine.transactions.as_ref().filter(|_| scheme == Scheme::Transactions);
+        match unit.map(|t| (t.hash, t.signature_bits.into())) {
+            None | Some((_, 0)) => Self::Exact,
+            Some((Hash::Mixed, bits)) => Self::Mixed(bits),
+            Some((Hash::Trie, bits)) => Self::trie(work, bits),
+        }
+    }
+
     /// The bit of a word.
     pub(super) fn bit(&self, word: u64) -> u64 {
         match self {

@@ -5,8 +5,8 @@
 //! touched is kept in signatures, or exactly.
 
 use super::signature::Signature;
-use crate::description::{Hash, Machine};
-use crate::steps::{Access, Work};
+use crate::description::Machine;
+use crate::steps::Access;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 /// How elements are kept from each other.
@@ -56,10 +56,10 @@ pub(super) struct Transaction {
 }
 
 /// Locks and transactions of all threads.
-pub(super) struct Sync {
+pub(super) struct Sync<'m> {
     mutexes: BTreeMap<(u32, u32), Mutex>,
     count: u32,
-    signature: Signature,
+    signature: &'m Signature,
     undo_cycles: u64,
     pub(super) running: Vec<Option<Transaction>>,
     /// Whether the section that a thread is in began without an abort so far.
@@ -70,15 +70,9 @@ pub(super) struct Sync {
     pub(super) aborts: u64,
 }
 
-impl Sync {
-    pub(super) fn new(machine: &Machine, work: &[Work], scheme: Scheme) -> Self {
-        let unit = machine.transactions.as_ref().filter(|_| scheme == Scheme::Transactions);
-        let undo_cycles = unit.map_or(0, |t| t.undo_cycles.into());
-        let signature = match unit.map(|t| (t.hash, t.signature_bits.into())) {
-            None | Some((_, 0)) => Signature::Exact,
-            Some((Hash::Mixed, bits)) => Signature::Mixed(bits),
-            Some((Hash::Trie, bits)) => Signature::trie(work, bits),
-        };
+impl<'m> Sync<'m> {
+    pub(super) fn new(machine: &Machine, signature: &'m Signature) -> Self {
+        let undo_cycles = machine.transactions.as_ref().map_or(0, |t| t.undo_cycles.into());
         let threads = machine.threads() as usize;
         Self {
             mutexes: BTreeMap::new(),

@@ -2,6 +2,7 @@
 
 mod netthreads;
 mod pipeline;
+mod router;
 mod traffic;
 
 use crate::failure::{Failure, Outcome};
@@ -47,9 +48,11 @@ enum Which {
     X11,
     /// NetTM paper: figure 7, commit rates, table 2
     Netthreads,
+    /// NP-Click paper: figure 6
+    Ixp1200,
 }
 
-const ALL: [Which; 2] = [Which::X11, Which::Netthreads];
+const ALL: [Which; 3] = [Which::X11, Which::Netthreads, Which::Ixp1200];
 
 pub(super) fn run(args: &Args) -> Outcome {
     if !args.sources.join("crates/machine/x11").is_dir() {
@@ -62,6 +65,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     for which in ALL.into_iter().filter(|which| args.only.is_empty() || args.only.contains(which)) {
         figures.extend(match which {
             Which::X11 => pipeline::figures(&args.sources)?,
+            Which::Ixp1200 => router::figures(&args.sources)?,
             Which::Netthreads => netthreads::figures(&args.sources, args.seconds)?,
         });
     }

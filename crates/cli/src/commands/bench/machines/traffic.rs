@@ -111,7 +111,7 @@ pub(super) fn messages(count: usize) -> Packets {
 pub(super) fn leases(count: usize) -> Packets {
     let mut random = Random::new(11);
     let one = |n: usize| {
-        let client = random.below(48) + if random.below(200) == 0 { 100 + random.below(64) } else { 0 };
+        let client = random.below(48) + if random.below(1000) == 0 { 100 + random.below(64) } else { 0 };
         let mut frame = ip([0, 0, 0, 0], [255, 255, 255, 255], [68, 67], 17, &[1, 1, 6, 0]);
         frame[6..12].copy_from_slice(&[2, 0, 0, 0, 1, client as u8]);
         (n as u64 * 20_000_000, frame)
@@ -127,6 +127,12 @@ impl Folder {
         let folder = std::env::temp_dir().join(format!("netvm-machines-{}", std::process::id()));
         std::fs::create_dir_all(&folder).map_err(|error| Failure::failed(format_args!("cannot make {}: {error}", folder.display())))?;
         Ok(Self(folder))
+    }
+
+    pub(super) fn text(&self, name: &str, text: &str) -> Outcome<PathBuf> {
+        let path = self.0.join(name);
+        write(&path, text.as_bytes())?;
+        Ok(path)
     }
 
     pub(super) fn capture(&self, name: &str, packets: &Packets) -> Outcome<PathBuf> {
