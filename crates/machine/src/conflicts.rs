@@ -18,10 +18,14 @@ pub struct Profile {
     pub windows: Vec<Window>,
     /// Critical sections that a packet goes through, on average.
     pub sections_per_packet: f64,
-    /// Words of state that a section reads, on average.
+    /// Units of memory that a section reads, on average: state, packet, and what else it looks at.
     pub loads_per_section: f64,
-    /// Words of state that it writes.
+    /// Units that it writes.
     pub stores_per_section: f64,
+    /// The most that a section reads.
+    pub most_loads: u64,
+    /// The most that it writes.
+    pub most_stores: u64,
     /// Instructions in a section, accesses included.
     pub instructions_per_section: f64,
     /// Instructions of a packet, accesses included.
@@ -83,6 +87,8 @@ pub fn profile(work: &[Work]) -> Profile {
         sections_per_packet: part(counts.sections, work.len() as u64),
         loads_per_section: part(counts.loads, counts.sections),
         stores_per_section: part(counts.stores, counts.sections),
+        most_loads: counts.most.0,
+        most_stores: counts.most.1,
         instructions_per_section: part(counts.inside, counts.sections),
         instructions_per_packet: part(counts.all, work.len() as u64),
     }
@@ -99,25 +105,29 @@ struct Counts {
     stores: u64,
     inside: u64,
     all: u64,
+    /// Of one section, loads and stores.
+    most: (u64, u64),
 }
 
 impl Counts {
     fn of(work: &Work) -> Self {
-        let (mut counts, mut inside) = (Self::default(), false);
+        let (mut counts, mut inside, mut own) = (Self::default(), false, (0, 0));
         for step in &work.steps {
             let issued = match step {
                 Step::Enter(_) => {
-                    (inside, counts.sections) = (true, counts.sections + 1);
+                    (inside, counts.sections, own) = (true, counts.sections + 1, (0, 0));
                     0
                 }
                 Step::Leave(_) => {
                     inside = false;
+                    counts.most = (counts.most.0.max(own.0), counts.most.1.max(own.1));
                     0
                 }
                 Step::Compute(n) => u64::from(*n),
                 Step::Access(access) => {
-                    let words = access.shared.filter(|_| inside).map_or(0, |(_, words)| u64::from(words));
+                    let words = if inside { u64::from(access.units) } else { 0 };
                     *(if access.write { &mut counts.stores } else { &mut counts.loads }) += words;
+                    *(if access.write { &mut own.1 } else { &mut own.0 }) += words;
                     1
                 }
             };
@@ -134,6 +144,7 @@ impl Counts {
             stores: self.stores + other.stores,
             inside: self.inside + other.inside,
             all: self.all + other.all,
+            most: (self.most.0.max(other.most.0), self.most.1.max(other.most.1)),
         }
     }
 }
@@ -171,5 +182,6 @@ mod tests {
         let profile = profile(&[touching(1, true), touching(2, false)]);
         assert_eq!((profile.sections_per_packet, profile.loads_per_section, profile.stores_per_section), (1.0, 0.5, 0.5));
         assert_eq!((profile.instructions_per_section, profile.instructions_per_packet), (4.0, 6.0));
+        assert_eq!((profile.most_loads, profile.most_stores), (1, 1));
     }
 }

@@ -11,6 +11,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("ixp1200", include_str!("../machines/ixp1200.toml")),
     ("netthreads", include_str!("../machines/netthreads.toml")),
     ("octeon", include_str!("../machines/octeon.toml")),
+    ("x11", crate::x11::BUILT_IN),
 ];
 /// The place name of what costs no access.
 pub const REGISTER: &str = "register";
@@ -42,6 +43,8 @@ pub struct Machine {
     pub place: Place,
     /// What lookups cost.
     pub lookup: Lookups,
+    /// What a search for patterns costs; without, nothing.
+    pub search: Option<Search>,
     /// Locks.
     pub locks: Locks,
     /// The transactional unit, if there is one.
@@ -50,6 +53,8 @@ pub struct Machine {
     pub receive: Port,
     /// How packets leave.
     pub transmit: Port,
+    /// Ports with their buffers, of a machine whose threads receive or transmit.
+    pub ports: Option<crate::router::Ports>,
 }
 
 /// How a core chooses the thread that issues next.
@@ -182,6 +187,18 @@ pub struct Lookup {
     pub bytes: u32,
 }
 
+/// A search for patterns, for each byte that is looked at.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// Instructions.
+    pub instructions: f64,
+    /// Bytes that are read of the automaton.
+    pub bytes: f64,
+    /// The memory where the automaton is, or `register`.
+    pub memory: String,
+}
+
 /// Locks.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -201,8 +218,22 @@ pub struct Locks {
 pub struct Transactions {
     /// Bits of a signature; 0: exact sets.
     pub signature_bits: u32,
+    /// How words become bits.
+    #[serde(default)]
+    pub hash: Hash,
     /// Cycles to undo a word.
     pub undo_cycles: u32,
+}
+
+/// How words become bits of a signature.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Hash {
+    /// A hash of the whole address.
+    Mixed,
+    /// A trie over the bits of addresses, made of what the program touches.
+    #[default]
+    Trie,
 }
 
 /// What stands between the wire and the threads.
@@ -232,6 +263,12 @@ fn one() -> u32 {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault(String);
 
+impl Fault {
+    pub(crate) fn new(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -245,10 +282,41 @@ pub fn built_in() -> impl Iterator<Item = (&'static str, &'static str)> {
     BUILT_IN.iter().copied()
 }
 
-/// A built-in machine.
+/// A built-in machine of cores and threads.
 pub fn named(name: &str) -> Option<Machine> {
     let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
     Machine::read(text).ok()
+}
+
+/// A machine of any kind.
+#[derive(Clone, Debug)]
+pub enum Any {
+    /// Of cores and threads.
+    Threads(Box<Machine>),
+    /// A pipeline.
+    Pipeline(crate::x11::Machine),
+}
+
+impl Any {
+    /// Reads a description: a pipeline is one that describes its `pipeline`.
+    ///
+    /// # Errors
+    /// It is not TOML, lacks something, or says what cannot be.
+    pub fn read(text: &str) -> Result<Self, Fault> {
+        let table: toml::Table = toml::from_str(text).map_err(|error| Fault(error.to_string().trim_end().to_owned()))?;
+        match table.contains_key("pipeline") {
+            true => crate::x11::Machine::read(text).map(Self::Pipeline),
+            false => Machine::read(text).map(|machine| Self::Threads(Box::new(machine))),
+        }
+    }
+
+    /// Its name and description.
+    pub fn about(&self) -> (&str, &str) {
+        match self {
+            Self::Threads(machine) => (&machine.name, &machine.description),
+            Self::Pipeline(machine) => (&machine.name, &machine.description),
+        }
+    }
 }
 
 impl Machine {
@@ -285,7 +353,32 @@ impl Machine {
         })?;
         self.memory.iter().try_for_each(|(name, memory)| self.check_memory(name, memory))?;
         self.bus.iter().try_for_each(|(name, bus)| within(&format!("bus.{name}.service"), bus.service, 0, MOST_CYCLES))?;
+        self.check_ports()?;
         self.check_places()
+    }
+
+    fn check_ports(&self) -> Result<(), Fault> {
+        let Some(p) = &self.ports else { return Ok(()) };
+        let all = [
+            ("ports.count", p.count, 1, 256),
+            ("ports.mbits", p.mbits, 1, 1_000_000),
+            ("ports.cell", p.cell, 8, 4096),
+            ("ports.buffer_cells", p.buffer_cells, 1, 4096),
+            ("ports.gap", p.gap, 0, 4096),
+            ("ports.entries", p.entries, 1, 4096),
+            ("ports.entry_cycles", p.entry_cycles, 0, MOST_CYCLES),
+            ("ports.register_requests", p.register_requests, 0, 4096),
+            ("ports.queue", p.queue, 1, 1 << 20),
+            ("ports.poll", p.poll, 1, MOST_CYCLES),
+            ("ports.receive_cell", p.receive_cell, 0, MOST_CYCLES),
+            ("ports.transmit_cell", p.transmit_cell, 0, MOST_CYCLES),
+            ("ports.packet", p.packet, 0, MOST_CYCLES),
+        ];
+        all.into_iter().try_for_each(|(what, value, least, most)| within(what, value, least, most))?;
+        match ["csr", "ix", "scratch", "sram", "sdram"].into_iter().find(|name| !self.memory.contains_key(*name)) {
+            Some(name) => Err(Fault(format!("ports need the memory `{name}`, which is not described"))),
+            None => Ok(()),
+        }
     }
 
     fn weights(&self) -> Vec<(&'static str, f64)> {
@@ -304,6 +397,8 @@ impl Machine {
             ("lookup.ternary.instructions", l.ternary.instructions),
             ("lookup.set.instructions", l.set.instructions),
             ("locks.enqueue", self.locks.enqueue),
+            ("search.instructions", self.search.as_ref().map_or(0.0, |search| search.instructions)),
+            ("search.bytes", self.search.as_ref().map_or(0.0, |search| search.bytes)),
             ("receive.instructions", self.receive.instructions),
             ("transmit.instructions", self.transmit.instructions),
             ("transmit.bytes_per_cycle", self.transmit.bytes_per_cycle),
@@ -340,14 +435,15 @@ impl Machine {
             within("bytes of a lookup", lookup.bytes, 0, 4096)?;
         }
         let known = |name: &String| name == REGISTER || self.memory.contains_key(name);
-        match places.into_iter().chain(of_ports.map(|(name, _)| name)).find(|name| !known(name)) {
+        let search = self.search.iter().map(|search| &search.memory);
+        match places.into_iter().chain(search).chain(of_ports.map(|(name, _)| name)).find(|name| !known(name)) {
             Some(name) => Err(Fault(format!("`{name}` is neither a memory that is described nor `{REGISTER}`"))),
             None => Ok(()),
         }
     }
 }
 
-fn within(what: &str, value: u32, least: u32, most: u32) -> Result<(), Fault> {
+pub(crate) fn within(what: &str, value: u32, least: u32, most: u32) -> Result<(), Fault> {
     match (least..=most).contains(&value) {
         true => Ok(()),
         false => Err(Fault(format!("{what} is {value}; it is between {least} and {most}"))),
@@ -361,8 +457,8 @@ mod tests {
     #[test]
     fn built_in_machines_are_right() {
         for (name, text) in built_in() {
-            let machine = Machine::read(text).unwrap_or_else(|fault| panic!("{name}: {fault}"));
-            assert_eq!(machine.name, name);
+            let machine = Any::read(text).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+            assert_eq!(machine.about().0, name);
         }
     }
 

@@ -10,6 +10,8 @@
 //! - [`model`]: cores, threads, memories and locks, event by event
 //! - [`conflicts`]: how often packets near each other touch the same state
 //! - [`saturation`]: the highest rate at which no packet is dropped
+//! - [`router`]: ports, receive and transmit threads, and a FIFO between them
+//! - [`x11`]: a systolic pipeline, with a code generator of its own and an executor
 //!
 //! Results of a program are those of the interpreter, which runs it; a model only says how long it takes. Equal inputs give equal reports.
 //!
@@ -18,10 +20,13 @@
 
 pub mod conflicts;
 pub mod description;
+pub mod figure;
 pub mod model;
+pub mod router;
 pub mod saturation;
 pub mod steps;
 pub mod trace;
+pub mod x11;
 
 pub use description::Machine;
 pub use model::{Options, Report, Scheme, simulate};

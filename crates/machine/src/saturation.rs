@@ -4,7 +4,8 @@
 //! are is for the caller to say.
 
 use crate::description::Machine;
-use crate::model::{Options, Report, Scheme, simulate};
+use crate::model::signature::Signature;
+use crate::model::{Options, Report, Scheme, simulate_with};
 use crate::steps::Work;
 
 /// Runs at one rate, and how many of them may drop packets.
@@ -36,20 +37,22 @@ pub fn search(machine: &Machine, work: &[Work], scheme: Scheme, seconds: f64) ->
         until_drop: true,
     };
     let busy = Options { scheme, packets: work.len() as u64, first: 0, interval: None, until_drop: false };
-    let most = simulate(machine, work, &busy).packets_per_second * 1.02;
+    let signature = Signature::of(machine, work, scheme);
+    let simulate = |options: &Options| simulate_with(machine, work, options, &signature);
+    let most = simulate(&busy).packets_per_second * 1.02;
     let (mut low, mut high) = (0.0, most.max(1.0));
     for _ in 0..STEPS {
         let rate = f64::midpoint(low, high);
         let mut dropping = 0;
         for run in 0..RUNS {
-            dropping += usize::from(simulate(machine, work, &options(rate, run)).dropped > 0);
+            dropping += usize::from(simulate(&options(rate, run)).dropped > 0);
             if dropping > MAY_DROP {
                 break;
             }
         }
         *(if dropping > MAY_DROP { &mut high } else { &mut low }) = rate;
     }
-    let report = simulate(machine, work, &Options { until_drop: false, ..options(low.max(1.0), 0) });
+    let report = simulate(&Options { until_drop: false, ..options(low.max(1.0), 0) });
     Saturation { scheme, packets_per_second: low, seconds, report }
 }
 

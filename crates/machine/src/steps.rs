@@ -3,15 +3,22 @@
 //! NetIL has no locks: one packet runs at a time. A machine that runs several needs them where elements change what they keep. A critical section
 //! goes from the first to the last access of an element's run to its state (data memory, shared memory, tables), if the element's program can change
 //! any of it; each element has a lock of its own. This is where a compiler that sees the run would put them; one that places them before it runs can be worse.
+//!
+//! Bytes of data memory that no run reads before it writes them, or that none writes, carry nothing from packet to packet: each thread has its own, as the NetTM paper's programs have, and they
+//! are no state.
 
 use crate::description::{Lookup, Machine, REGISTER};
 use crate::trace::{Class, Event, Kind, LAST_USE, Trace, class};
 use netil::Verified;
 use netil::module::HandlerKind;
 use netil::table::{Op, Sem, Space};
+use std::collections::HashSet;
 
 /// The unit by which addresses of shared state are compared, in bytes.
 pub const WORD: u64 = 4;
+
+/// Bytes of a search that are one step.
+const PIECE: u32 = 64;
 
 /// What a thread does next.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,8 +62,9 @@ pub struct Work {
 /// All packets.
 pub fn of(trace: &Trace, machine: &Machine) -> Vec<Work> {
     let changes: Vec<bool> = trace.elements.iter().map(|element| changes_state(&element.program)).collect();
+    let kept = kept(trace);
     let make = |packet: &crate::trace::PacketTrace| {
-        let mut maker = Maker::new(machine, &changes);
+        let mut maker = Maker::new(machine, &changes, state(&packet.events, &kept));
         packet.events.iter().enumerate().for_each(|(at, event)| maker.event(at, event, &packet.events));
         Work { steps: maker.finish(), flow: packet.flow, bytes: packet.bytes }
     };
@@ -94,6 +102,54 @@ fn is_state(space: Space) -> bool {
     matches!(space, Space::Data | Space::Shared)
 }
 
+/// Bytes of data memory that carry something from one run to another, by element: some run reads them before it writes them, and some run writes them.
+fn kept(trace: &Trace) -> HashSet<(u32, u32)> {
+    let (mut carried, mut changed) = (HashSet::new(), HashSet::new());
+    for packet in &trace.packets {
+        let mut runs: Vec<(u32, HashSet<u32>)> = Vec::new();
+        for event in &packet.events {
+            match event {
+                Event::Begin(element) => runs.push((*element, HashSet::new())),
+                Event::End => drop(runs.pop()),
+                Event::Access { space: Space::Data, write, address, bytes } => {
+                    let Some((element, written)) = runs.last_mut() else { continue };
+                    let all = *address..address.saturating_add(*bytes);
+                    if *write {
+                        changed.extend(all.clone().map(|byte| (*element, byte)));
+                        written.extend(all);
+                    } else {
+                        carried.extend(all.filter(|byte| !written.contains(byte)).map(|byte| (*element, byte)));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    carried.retain(|byte| changed.contains(byte));
+    carried
+}
+
+/// Which events touch state.
+fn state(events: &[Event], kept: &HashSet<(u32, u32)>) -> Vec<bool> {
+    let mut runs = Vec::new();
+    let mut one = |event: &Event| match event {
+        Event::Begin(element) => {
+            runs.push(*element);
+            false
+        }
+        Event::End => {
+            runs.pop();
+            false
+        }
+        Event::Access { space: Space::Data, address, bytes, .. } => {
+            let element = runs.last().copied().unwrap_or(0);
+            (*address..address.saturating_add(*bytes)).any(|byte| kept.contains(&(element, byte)))
+        }
+        event => touches_state(event),
+    };
+    events.iter().map(&mut one).collect()
+}
+
 fn touches_state(event: &Event) -> bool {
     match event {
         Event::Access { space, .. } => is_state(*space),
@@ -129,6 +185,8 @@ struct Maker<'m> {
     machine: &'m Machine,
     names: Vec<&'m String>,
     changes: &'m [bool],
+    /// By event whether it touches state.
+    state: Vec<bool>,
     steps: Vec<Step>,
     /// Instructions not yet written.
     owed: f64,
@@ -136,8 +194,9 @@ struct Maker<'m> {
 }
 
 impl<'m> Maker<'m> {
-    fn new(machine: &'m Machine, changes: &'m [bool]) -> Self {
-        let mut maker = Self { machine, names: machine.memory.keys().collect(), changes, steps: Vec::new(), owed: 0.0, runs: Vec::new() };
+    fn new(machine: &'m Machine, changes: &'m [bool], state: Vec<bool>) -> Self {
+        let mut maker =
+            Self { machine, names: machine.memory.keys().collect(), changes, state, steps: Vec::new(), owed: 0.0, runs: Vec::new() };
         maker.port(&machine.receive, false);
         maker
     }
@@ -168,20 +227,25 @@ impl<'m> Maker<'m> {
             }
             Event::Instructions(class, n) => self.owed += weight_of(self.machine, *class) * f64::from(*n),
             touching => {
-                self.enter(touching);
-                self.touch(touching);
+                self.enter(at);
+                self.touch(at, touching);
                 self.leave_after(at);
             }
         }
     }
 
     fn begin(&mut self, element: u32, at: usize, all: &[Event]) {
-        let last = if self.changes.get(element as usize) == Some(&true) { last_touch(&all[at + 1..]).map(|n| at + 1 + n) } else { None };
+        let last = if self.changes.get(element as usize) == Some(&true) {
+            last_touch(&all[at + 1..], &self.state[at + 1..]).map(|n| at + 1 + n)
+        } else {
+            None
+        };
         self.runs.push(Run { element, last, inside: false });
     }
 
-    fn enter(&mut self, event: &Event) {
-        let Some(run) = self.runs.last_mut().filter(|run| run.last.is_some() && !run.inside && touches_state(event)) else { return };
+    fn enter(&mut self, at: usize) {
+        let touches = self.state[at];
+        let Some(run) = self.runs.last_mut().filter(|run| run.last.is_some() && !run.inside && touches) else { return };
         run.inside = true;
         let lock = run.element;
         self.pay();
@@ -203,7 +267,7 @@ impl<'m> Maker<'m> {
         }
     }
 
-    fn touch(&mut self, event: &Event) {
+    fn touch(&mut self, at: usize, event: &Event) {
         let machine = self.machine;
         let place = &machine.place;
         match *event {
@@ -216,14 +280,26 @@ impl<'m> Maker<'m> {
                     Space::Initialised => (&place.initialised, 4),
                 };
                 let address = self.region(region, space == Space::Shared) + u64::from(address);
-                self.access(memory, write, bytes, address, is_state(space).then(|| words(address, bytes)));
+                self.access(memory, write, bytes, address, self.state[at].then(|| words(address, bytes)));
             }
+            Event::Search { bytes } => self.search(bytes),
             Event::Lookup { kind, table, write, key, entry } => self.look_up(kind, table, write, key, entry),
             Event::Entry { table, entry, write, offset, bytes } => {
                 let address = self.region(8 + table, false) + u64::from(entry) * 256 + u64::from(offset);
                 self.access(&place.table, write, bytes, address, Some(words(address, bytes)));
             }
             _ => {}
+        }
+    }
+
+    /// A piece after the other: instructions, then the automaton's memory.
+    fn search(&mut self, bytes: u32) {
+        let Some(search) = &self.machine.search else { return };
+        for from in (0..bytes).step_by(PIECE as usize) {
+            let piece = f64::from((bytes - from).min(PIECE));
+            self.owed += search.instructions * piece;
+            let read = (search.bytes * piece).ceil() as u32;
+            self.access(&search.memory, false, read, (1 << 62) + crate::trace::mixed(u64::from(from)) % (1 << 16), None);
         }
     }
 
@@ -283,14 +359,14 @@ fn words(address: u64, bytes: u32) -> (u64, u32) {
 }
 
 /// The last touch of state in a run that has just begun, not counting runs within it.
-fn last_touch(events: &[Event]) -> Option<usize> {
+fn last_touch(events: &[Event], state: &[bool]) -> Option<usize> {
     let (mut depth, mut last) = (0, None);
     for (at, event) in events.iter().enumerate() {
         match event {
             Event::Begin(_) => depth += 1,
             Event::End if depth == 0 => break,
             Event::End => depth -= 1,
-            event if depth == 0 && touches_state(event) => last = Some(at),
+            _ if depth == 0 && state[at] => last = Some(at),
             _ => {}
         }
     }

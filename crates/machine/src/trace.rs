@@ -82,6 +82,11 @@ pub enum Event {
         /// What it found.
         entry: u32,
     },
+    /// A search for patterns in the packet.
+    Search {
+        /// Bytes that are looked at.
+        bytes: u32,
+    },
     /// A read or write of an entry's value.
     Entry {
         /// The table.
@@ -317,9 +322,19 @@ impl Watcher {
             Op::Jump | Op::JumpW | Op::Switch | Op::Call | Op::CallW | Op::Ret | Op::Exit => self.count(Class::Branch, 1),
             Op::Hash => self.count(Class::Digest, inst.imm[0]),
             Op::ChksumAdd | Op::ChksumSub | Op::CrcCalc | Op::Hash32 => self.count(Class::Digest, 1),
+            Op::CoproInvoke if self.searches(inst.imm[0]) => {
+                self.count(Class::Unit, 1);
+                self.recorder.push(Event::Search { bytes: moment.packet_len });
+            }
             Op::CoproInit | Op::CoproInvoke => self.count(Class::Unit, 1),
             op => self.count(class(op), 1),
         }
+    }
+
+    /// Whether a coprocessor looks for patterns; then the whole packet is taken for what it looks at.
+    fn searches(&self, unit: u32) -> bool {
+        let declared = self.program.module().coprocessors.get(unit as usize);
+        declared.is_some_and(|unit| matches!(unit.name.as_str(), "stringmatching" | "regexp"))
     }
 
     fn lookup(&mut self, moment: Moment<'_>) {

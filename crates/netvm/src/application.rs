@@ -199,6 +199,17 @@ impl Application {
         targets::make_xdp(&self.application, interfaces, world).map_err(|faults| self.drawn(faults))
     }
 
+    /// The configuration as one program for the X11's pipeline, and the devices that its ports are.
+    ///
+    /// # Errors
+    /// What has no counterpart there, drawn where it is declared.
+    pub fn x11(&self, machine: &machine::x11::Machine) -> Result<(targets::X11, Vec<String>), Error> {
+        self.check()?;
+        let devices = targets::x11_devices(&self.application);
+        let made = targets::x11_of_configuration(&self.application, &devices, machine).map_err(|faults| self.drawn(faults))?;
+        Ok((made, devices))
+    }
+
     /// The configuration as files for a target.
     ///
     /// # Errors

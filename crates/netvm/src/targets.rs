@@ -7,6 +7,7 @@ mod cores;
 mod freestanding;
 mod opencl;
 mod walk;
+mod x11;
 mod xdp;
 
 use crate::Error;
@@ -18,6 +19,8 @@ use std::collections::BTreeMap;
 pub use compiler::backends::ebpf::Program as XdpProgram;
 pub use compiler::backends::ebpf::World as XdpWorld;
 pub(crate) use walk::device as device_of;
+pub use x11::{X11, compile as x11, hazards as x11_hazards};
+pub(crate) use x11::{devices as x11_devices, of_configuration as x11_of_configuration};
 pub(crate) use xdp::make as make_xdp;
 pub use xdp::{Action, XdpApplication, XdpLoaded, compile as xdp, load as load_xdp};
 
@@ -69,7 +72,7 @@ pub struct Options {
 }
 
 /// All of them.
-pub const ALL: &[Target] = &[xdp::TARGET, cores::AARCH64, cores::RISCV64, cores::X86_64, cores::OCTEON, opencl::TARGET];
+pub const ALL: &[Target] = &[xdp::TARGET, cores::AARCH64, cores::RISCV64, cores::X86_64, cores::OCTEON, opencl::TARGET, x11::TARGET];
 
 /// The target with that name.
 pub fn find(name: &str) -> Option<&'static Target> {

@@ -1,5 +1,7 @@
 //! `netvm bench`: engines side by side on packets in memory, their verdicts compared first.
 
+mod machines;
+
 use super::shared::{self, Expression, grouped};
 use crate::failure::{self, Failure, Outcome};
 use crate::input::{BURST, Inputs};
@@ -17,7 +19,7 @@ const ROUND: Duration = Duration::from_millis(20);
 /// Compilations of which the fastest is told.
 const COMPILATIONS: usize = 5;
 
-/// Measure engines side by side; their results are compared first
+/// Measure engines side by side, or machines that are models beside their papers
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -27,6 +29,7 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand)]
 enum What {
     Filter(FilterArgs),
+    Machines(machines::Args),
 }
 
 /// Measure a filter on the packets of captures
@@ -60,7 +63,13 @@ struct FilterArgs {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let What::Filter(args) = &args.what;
+    match &args.what {
+        What::Filter(args) => filter(args),
+        What::Machines(args) => machines::run(args),
+    }
+}
+
+fn filter(args: &FilterArgs) -> Outcome {
     let source = args.expression.text()?;
     let trace = Trace::read(&args.read, args.packets)?;
     let mut subjects = subjects(&source, &trace.links())?;

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::out::Out;
-use machine::description;
+use machine::description::{self, Any};
 
 /// List the machines of `netvm simulate`, or show the description of one
 ///
@@ -28,16 +28,27 @@ pub(crate) fn run(args: &Args) -> Outcome {
     match &args.name {
         Some(name) => out.put(text(name)?)?,
         None => {
-            let all: Vec<machine::Machine> = description::built_in().filter_map(|(name, _)| description::named(name)).collect();
+            let all: Vec<Any> = description::built_in().filter_map(|(_, text)| Any::read(text).ok()).collect();
             if args.json {
-                let one = |m: &machine::Machine| serde_json::json!({ "name": m.name, "description": m.description, "clock_mhz": m.clock_mhz, "cores": m.processor.cores, "threads": m.processor.threads });
                 out.json(&all.iter().map(one).collect::<Vec<_>>())?;
             } else {
-                all.iter().try_for_each(|m| out.line(&format!("{:<12} {}", m.name, m.description)))?;
+                all.iter().map(Any::about).try_for_each(|(name, about)| out.line(&format!("{name:<12} {about}")))?;
             }
         }
     }
     out.flush()
+}
+
+fn one(machine: &Any) -> serde_json::Value {
+    match machine {
+        Any::Threads(m) => {
+            let p = &m.processor;
+            serde_json::json!({ "name": m.name, "description": m.description, "clock_mhz": m.clock_mhz, "cores": p.cores, "threads": p.threads })
+        }
+        Any::Pipeline(m) => {
+            serde_json::json!({ "name": m.name, "description": m.description, "clock_mhz": m.clock_mhz, "stages": m.pipeline.stages })
+        }
+    }
 }
 
 fn text(name: &str) -> Outcome<&'static str> {

@@ -49,6 +49,8 @@ fn text(found: &Profile) -> String {
         ("sections in a packet", found.sections_per_packet),
         ("words loaded in a section", found.loads_per_section),
         ("words stored in a section", found.stores_per_section),
+        ("most words loaded", found.most_loads as f64),
+        ("most words stored", found.most_stores as f64),
         ("instructions in a section", found.instructions_per_section),
         ("instructions in a packet", found.instructions_per_packet),
     ];

@@ -8,7 +8,7 @@ use crate::steps::Access;
 use std::collections::VecDeque;
 
 /// The buses and memories of a machine.
-pub(super) struct Memories {
+pub(crate) struct Memories {
     memories: Vec<Memory>,
     buses: Vec<Bus>,
 }
@@ -57,7 +57,7 @@ pub struct Use {
 }
 
 impl Memories {
-    pub(super) fn new(machine: &Machine) -> Self {
+    pub(crate) fn new(machine: &Machine) -> Self {
         let place = |name: &String| machine.memory.keys().position(|known| known == name);
         let bus = |name: &String| machine.bus.keys().position(|known| known == name);
         let cache = |m: &crate::description::Memory| {
@@ -84,7 +84,7 @@ impl Memories {
     }
 
     /// When a thread that asks at that time may go on.
-    pub(super) fn request(&mut self, access: &Access, now: u64) -> u64 {
+    pub(crate) fn request(&mut self, access: &Access, now: u64) -> u64 {
         let at = access.memory as usize;
         let done = self.serve(at, access.units, now);
         let missed = self.memories[at].cache.as_mut().and_then(|cache| cache.look(access));

@@ -7,8 +7,9 @@
 //! A packet is in the input buffer from its arrival until its thread has done with it. Left out: instruction fetch, the wire's own time, and what packets do to the order in which
 //! the program sees them: the trace is that of one packet after the other.
 
-mod memory;
+pub(crate) mod memory;
 mod output;
+pub(crate) mod signature;
 mod sync;
 
 pub use memory::Use;
@@ -18,6 +19,7 @@ use crate::description::{Machine, Schedule};
 use crate::steps::{Step, Work};
 use memory::Memories;
 use output::{Output, Room};
+use signature::Signature;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use sync::Sync;
@@ -146,7 +148,12 @@ enum What {
 
 /// Runs packets on a machine.
 pub fn simulate(machine: &Machine, work: &[Work], options: &Options) -> Report {
-    let mut model = Model::new(machine, work, options);
+    simulate_with(machine, work, options, &Signature::of(machine, work, options.scheme))
+}
+
+/// The same, with a signature that was made before.
+pub(crate) fn simulate_with(machine: &Machine, work: &[Work], options: &Options, signature: &Signature) -> Report {
+    let mut model = Model::new(machine, work, options, signature);
     if !work.is_empty() {
         model.run();
     }
@@ -160,7 +167,7 @@ struct Model<'m> {
     threads: Vec<Thread>,
     cores: Vec<Core>,
     memories: Memories,
-    sync: Sync,
+    sync: Sync<'m>,
     output: Output,
     events: BinaryHeap<Reverse<(u64, What)>>,
     /// Packets that wait in the input.
@@ -178,7 +185,7 @@ struct Model<'m> {
 }
 
 impl<'m> Model<'m> {
-    fn new(machine: &'m Machine, work: &'m [Work], options: &'m Options) -> Self {
+    fn new(machine: &'m Machine, work: &'m [Work], options: &'m Options, signature: &'m Signature) -> Self {
         let per_core = machine.processor.threads as usize;
         let thread = |n: usize| Thread {
             core: n / per_core,
@@ -198,7 +205,7 @@ impl<'m> Model<'m> {
             threads: (0..machine.threads() as usize).map(thread).collect(),
             cores: (0..machine.processor.cores as usize).map(core).collect(),
             memories: Memories::new(machine),
-            sync: Sync::new(machine),
+            sync: Sync::new(machine, signature),
             output: Output::new(&machine.transmit),
             events: BinaryHeap::new(),
             waiting: VecDeque::new(),

@@ -4,6 +4,7 @@
 //! other read or wrote, its read with what the other wrote) ends the one that asks; it undoes its writes and begins again after the next commit of any. What they
 //! touched is kept in signatures, or exactly.
 
+use super::signature::Signature;
 use crate::description::Machine;
 use crate::steps::Access;
 use std::collections::{BTreeMap, HashSet, VecDeque};
@@ -55,10 +56,10 @@ pub(super) struct Transaction {
 }
 
 /// Locks and transactions of all threads.
-pub(super) struct Sync {
+pub(super) struct Sync<'m> {
     mutexes: BTreeMap<(u32, u32), Mutex>,
     count: u32,
-    bits: u64,
+    signature: &'m Signature,
     undo_cycles: u64,
     pub(super) running: Vec<Option<Transaction>>,
     /// Whether the section that a thread is in began without an abort so far.
@@ -69,14 +70,14 @@ pub(super) struct Sync {
     pub(super) aborts: u64,
 }
 
-impl Sync {
-    pub(super) fn new(machine: &Machine) -> Self {
-        let (bits, undo_cycles) = machine.transactions.as_ref().map_or((0, 0), |t| (t.signature_bits.into(), t.undo_cycles.into()));
+impl<'m> Sync<'m> {
+    pub(super) fn new(machine: &Machine, signature: &'m Signature) -> Self {
+        let undo_cycles = machine.transactions.as_ref().map_or(0, |t| t.undo_cycles.into());
         let threads = machine.threads() as usize;
         Self {
             mutexes: BTreeMap::new(),
             count: machine.locks.mutexes,
-            bits,
+            signature,
             undo_cycles,
             running: (0..threads).map(|_| None).collect(),
             clean: vec![true; threads],
@@ -144,6 +145,6 @@ impl Sync {
 
     /// A word's bit of a signature.
     fn mark(&self, word: u64) -> u64 {
-        if self.bits == 0 { word } else { crate::trace::mixed(word) % self.bits }
+        self.signature.bit(word)
     }
 }

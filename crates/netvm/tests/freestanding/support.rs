@@ -71,7 +71,7 @@ pub fn make(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// FNV-1a, as main.c has it.
-fn digest(bytes: &[u8]) -> u64 {
+pub fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, byte| (h ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
@@ -103,7 +103,7 @@ pub fn wanted(engine: &EngineInfo, program: &Arc<Verified>, packets: &[Vec<u8>])
 }
 
 /// An entry's digest, as main.c has it.
-fn entry(table: &Table, entry: &Entry) -> u64 {
+pub fn entry(table: &Table, entry: &Entry) -> u64 {
     let key: Vec<u8> = entry.key.iter().flat_map(|limb| limb.to_le_bytes()).take(usize::from(table.key_bits) / 8).collect();
     let key: Vec<u8> = key.into_iter().rev().collect();
     digest(&key).wrapping_mul(31).wrapping_add(digest(&entry.value))

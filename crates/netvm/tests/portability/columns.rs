@@ -3,12 +3,15 @@
 use super::apps::{self, Played};
 use super::corpus::{Case, Subject};
 use super::kernel;
-use super::support::{expected, ran, time_of, tried, wanted};
+use super::support::{digest, entry, expected, ran, time_of, tried, wanted};
+use machine::x11::{Machine, Pipeline};
 use netvm::engines::{self, EngineInfo};
 use netvm::netil::Verified;
-use netvm::netil::exec::{Packets, Selection, State};
+use netvm::netil::exec::{Disposition, DropReason, ExchangeBuffer, Packets, Selection, State};
+use netvm::netil::module::PortKind;
 use netvm::scripts::scenarios::Config;
 use netvm::targets;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// What a cell says: how it was the same, or why there is nothing.
@@ -32,6 +35,8 @@ pub enum Column {
     Core(&'static targets::Target),
     /// The kernel.
     Kernel,
+    /// A model of a pipeline.
+    Pipeline(Machine),
 }
 
 /// All that this machine has: a line here is a column.
@@ -40,6 +45,7 @@ pub fn all() -> Vec<Column> {
     all.extend(engines::forms().map(Column::Form));
     all.extend(tried().into_iter().map(Column::Core));
     all.push(Column::Kernel);
+    all.push(Column::Pipeline(Machine::built_in()));
     all
 }
 
@@ -52,6 +58,7 @@ impl Column {
             Self::Engine(engine) | Self::Form(engine) => engine.name,
             Self::Core(target) => target.name,
             Self::Kernel => "xdp",
+            Self::Pipeline(_) => "x11",
         }
     }
 
@@ -84,6 +91,7 @@ impl Column {
                 same(self.name(), case, &got, &expected(target.name, reference))
             }
             Self::Kernel => kernel::program(&case.name, program, packets),
+            Self::Pipeline(machine) => pipeline(case, machine, program, packets, reference),
         }
     }
 
@@ -94,6 +102,7 @@ impl Column {
             Self::Form(_) => return Err("elements are compiled together in one form, which is column `aot`".to_owned()),
             Self::Core(target) => apps::played(target, &apps::read(config, parameters), inputs, &folder(case, ""))?,
             Self::Kernel => return kernel::configuration(case, &apps::read(config, parameters)),
+            Self::Pipeline(machine) => return left_by(case, machine, wanted),
         };
         got.must_be(wanted, &format!("{} on {}", case.name, self.name()));
         Ok(SAME.to_owned())
@@ -114,6 +123,60 @@ fn same(column: &str, case: &Case, got: &str, reference: &str) -> Cell {
     }
     assert_eq!(got.lines().count(), reference.lines().count(), "{} on {column}", case.name);
     Ok(SAME.to_owned())
+}
+
+/// The slot program, one packet after the other; the cell tells what it takes of the pipeline.
+fn pipeline(case: &Case, machine: &Machine, program: &Arc<Verified>, packets: &[Vec<u8>], reference: &str) -> Cell {
+    let made = targets::x11(program, machine).map_err(|why| why.to_string())?;
+    let mut pipeline = Pipeline::new(&made.made.program, made.elements).map_err(|why| why.to_string())?;
+    let ports = program.module().all_ports();
+    let input = ports.iter().find(|(_, p)| p.kind == PortKind::PushInput).map_or(0, |(id, _)| *id);
+    let mut text = String::new();
+    for (n, packet) in packets.iter().enumerate() {
+        let mut buffer = ExchangeBuffer::borrowed(packet);
+        (buffer.port, buffer.time_ns, buffer.info) = (input, time_of(n), vec![0; program.module().info_size as usize]);
+        let (end, buffer) = pipeline.run(buffer);
+        let _ = match end {
+            Disposition::Port(port) => writeln!(text, "sent {port} {} {:x}", buffer.bytes().len(), digest(buffer.bytes())),
+            Disposition::Drop(DropReason::Program(n)) => writeln!(text, "dropped {n} 0"),
+            Disposition::Drop(_) => writeln!(text, "dropped 0 0"),
+            Disposition::Trap(trap) => writeln!(text, "trapped {} {}", trap.kind.code(), trap.inst),
+        };
+    }
+    let state = &pipeline.states[0];
+    let _ = writeln!(text, "data 0 {} {:x}", state.data.len(), digest(&state.data));
+    for (n, (declared, table)) in program.module().tables.iter().zip(&state.tables).enumerate() {
+        let entries = table.entries(0);
+        let sum = entries.iter().fold(0, |sum: u64, e| entry(declared, e).wrapping_add(sum));
+        let _ = writeln!(text, "table 0 {n} {} {sum:x}", entries.len());
+    }
+    same("x11", case, &text, reference)?;
+    Ok(taken(made.made.program.size()))
+}
+
+fn taken(size: machine::x11::Size) -> String {
+    format!("same, {} instructions", size.instructions)
+}
+
+/// What leaves by each device.
+fn left_by(case: &Case, machine: &Machine, wanted: &Played) -> Cell {
+    let Subject::Configuration(config, parameters, inputs) = &case.subject else { unreachable!("a configuration") };
+    let (made, devices) = apps::read(config, parameters).x11(machine).map_err(|why| why.to_string())?;
+    let mut pipeline = Pipeline::new(&made.made.program, made.elements.clone()).map_err(|why| why.to_string())?;
+    let info = made.elements.iter().map(|program| program.module().info_size).max().unwrap_or(0);
+    let mut left = vec![Vec::new(); devices.len()];
+    for (time, packet) in inputs.values().flatten() {
+        let mut buffer = ExchangeBuffer::borrowed(packet);
+        (buffer.time_ns, buffer.info) = (*time, vec![0; info as usize]);
+        let (end, buffer) = pipeline.run(buffer);
+        if let Disposition::Port(port) = end {
+            left[port as usize].push(buffer.bytes().to_vec());
+        }
+    }
+    for (device, packets) in devices.iter().zip(left) {
+        assert_eq!(wanted.outputs.get(device).cloned().unwrap_or_default(), packets, "{} on x11: {device}", case.name);
+    }
+    Ok(taken(made.made.program.size()))
 }
 
 /// Compiled C is for filters: verdicts.

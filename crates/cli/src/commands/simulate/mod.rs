@@ -1,11 +1,13 @@
 //! `netvm simulate`: what a program would cost on a machine that there is a model of.
 
-pub(super) mod observed;
+pub(crate) mod observed;
+mod pipeline;
 mod report;
 
 use super::machines::unknown;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
+use machine::description::{self, Any};
 use machine::{Machine, Options, Report, Scheme, Trace, saturation, simulate, steps};
 use observed::Observed;
 use serde::Serialize;
@@ -16,11 +18,15 @@ use serde::Serialize;
 /// (instructions, accesses to memories, lookups, critical sections), and runs that on the machine's cores and threads: memories and buses serve one request after the other,
 /// locks make threads wait. docs/machines.md says what is modelled, and what is not.
 ///
+/// A pipeline (x11) has a code generator of its own: the slot program that it makes is run on the packets, and what becomes of them is compared with the interpreter. What packets
+/// close behind each other may do to each other is warned of.
+///
 /// Packets come as fast as the machine takes them, unless --rate says how many a second. --saturate searches for the highest rate at which nothing is dropped.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   netvm simulate --filter 'tcp port 80' -r trace.pcap --machine ixp1200
+  netvm simulate --filter 'tcp port 80' -r trace.pcap --machine x11 --listing
   netvm simulate router.click -r in.pcap --machine ixp1200 --json
   netvm simulate nat.click -r lan.pcap --machine netthreads --scheme all --saturate")]
 pub(crate) struct Args {
@@ -46,6 +52,10 @@ pub(crate) struct Args {
     /// Search for the highest rate at which nothing is dropped for so many simulated seconds, in nine of ten runs
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "0.05", value_parser = seconds, conflicts_with = "packets")]
     saturate: Option<f64>,
+
+    /// Print the program of a pipeline, too
+    #[arg(long)]
+    listing: bool,
 
     /// Print JSON
     #[arg(long)]
@@ -98,7 +108,10 @@ fn within(text: &str, least: f64, most: f64) -> Option<f64> {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let machine = machine(&args.machine)?;
+    let machine = match any(&args.machine)? {
+        Any::Threads(machine) => *machine,
+        Any::Pipeline(machine) => return pipeline::run(args, &machine),
+    };
     let schemes = schemes(args.scheme, &machine)?;
     let trace = args.observed.trace()?;
     let work = steps::of(&trace, &machine);
@@ -133,12 +146,22 @@ fn options(args: &Args, machine: &Machine, scheme: Scheme, packets: usize) -> Op
 }
 
 /// A machine by its name or file.
+fn any(name: &str) -> Outcome<Any> {
+    let text = match std::path::Path::new(name).extension().is_some_and(|end| end.eq_ignore_ascii_case("toml")) {
+        true => std::fs::read_to_string(name).map_err(|error| Failure::failed(format_args!("{name}: {error}")))?,
+        false => description::built_in().find(|(known, _)| *known == name).ok_or_else(|| unknown(name))?.1.to_owned(),
+    };
+    Any::read(&text).map_err(|fault| Failure::failed(format_args!("{name}: {fault}")))
+}
+
+/// One of cores and threads.
 pub(super) fn machine(name: &str) -> Outcome<Machine> {
-    if !std::path::Path::new(name).extension().is_some_and(|end| end.eq_ignore_ascii_case("toml")) {
-        return machine::description::named(name).ok_or_else(|| unknown(name));
+    match any(name)? {
+        Any::Threads(machine) => Ok(*machine),
+        Any::Pipeline(_) => Err(Failure::usage(format_args!(
+            "{name} is a pipeline, which has no sections that conflict: its hazards are told by netvm simulate"
+        ))),
     }
-    let text = std::fs::read_to_string(name).map_err(|error| Failure::failed(format_args!("{name}: {error}")))?;
-    Machine::read(&text).map_err(|fault| Failure::failed(format_args!("{name}: {fault}")))
 }
 
 fn schemes(wanted: SchemeArg, machine: &Machine) -> Outcome<Vec<Scheme>> {

@@ -47,6 +47,14 @@ pub(crate) struct Observed {
     count: Option<u64>,
 }
 
+/// What is compiled for a machine.
+pub(super) enum Subject {
+    /// A program by itself.
+    Program(Arc<Verified>),
+    /// Elements.
+    Configuration(Box<netvm::application::Application>),
+}
+
 /// What elements print is not shown.
 struct Silence;
 
@@ -55,6 +63,11 @@ impl Host for Silence {
 }
 
 impl Observed {
+    /// A configuration with captures for its devices.
+    pub(crate) fn given(file: PathBuf, maps: Vec<String>) -> Self {
+        Self { file: Some(file), parameters: Vec::new(), filter: None, read: None, maps, count: None }
+    }
+
     /// Runs it; there is at least one packet in the trace.
     pub(crate) fn trace(&self) -> Outcome<Trace> {
         let recorder = Recorder::default();
@@ -79,6 +92,40 @@ impl Observed {
         match trace.packets.is_empty() {
             true => Err(Failure::failed("no packet arrived")),
             false => Ok(trace),
+        }
+    }
+
+    /// The program of a filter or module, or the configuration.
+    pub(super) fn subject(&self) -> Outcome<Subject> {
+        match (&self.filter, &self.file) {
+            (Some(text), _) => Ok(Subject::Program(Filter::compile(text, self.link()?, &engines::ALL[0])?.program)),
+            (None, Some(file)) => {
+                let given = Given::alone(file.clone(), self.parameters.clone(), self.read.clone(), self.maps.clone());
+                match given.is_program() {
+                    true => Ok(Subject::Program(Arc::new(load::program(file)?))),
+                    false => Ok(Subject::Configuration(Box::new(given.application()?.0))),
+                }
+            }
+            (None, None) => Err(Failure::usage("a FILE or --filter EXPR is needed")),
+        }
+    }
+
+    /// The packets of the capture with their times, and lengths on the wire.
+    pub(super) fn packets(&self) -> Outcome<Vec<(u64, Vec<u8>, u32)>> {
+        let mut capture = input::open(self.capture()?)?;
+        let (mut all, most) = (Vec::new(), usize::try_from(self.count.unwrap_or(u64::MAX)).unwrap_or(usize::MAX));
+        while all.len() < most {
+            let burst = capture.next_burst(BURST).map_err(|error| Failure::failed(format_args!("{}: {error}", self.capture_name())))?;
+            let Some(burst) = burst else { break };
+            for (n, packet) in burst.packets().iter().enumerate() {
+                let time = u64::try_from(burst.timestamp(n).as_nanos()).unwrap_or(0);
+                all.push((time, packet.to_vec(), burst.wire_len(n).saturating_sub(packet.len() as u32)));
+            }
+        }
+        all.truncate(most);
+        match all.is_empty() {
+            true => Err(Failure::failed("no packet arrived")),
+            false => Ok(all),
         }
     }
 

@@ -46,6 +46,7 @@ pub use layout::{BUDGET_AT, CLOCK_AT, INTERFACE_AT, MEMORY_AT};
 pub use link::{Application, Counted, End, Linked, Wrong, link};
 pub use maps::{Keyed, Kind, Map, STATE};
 pub use object::{entries, object};
+pub use unroll::unroll;
 
 /// The most operations of MIR; what is made of more is larger than the kernel takes.
 const MAX_OPERATIONS: usize = 1 << 15;
@@ -225,7 +226,7 @@ fn optimised(program: &Verified) -> Result<Func, Refused> {
     let translated = translate(program, HandlerKind::Push).map_err(|e| Refused::whole(e.to_string()))?;
     let func = translated.ok_or_else(|| Refused::whole("a program without a push handler: packets come by themselves"))?;
     // What cannot be unrolled stays a loop.
-    let mut func = unroll::unroll(func.clone()).unwrap_or(func);
+    let mut func = unroll(func.clone()).unwrap_or(func);
     debug_assert_eq!(check::check(&func), Ok(()), "after unrolling:\n{func}");
     passes::optimise(&mut func, &passes::Context::new(program, Order::Little), &options);
     let size = func.blocks.iter().map(|b| b.ops.len() + b.end.edges().len()).sum::<usize>();

@@ -21,7 +21,10 @@ const MOST_OPERATIONS: usize = 1 << 15;
 const MOST_NAMES: usize = 1 << 20;
 
 /// The function without loops that count to a constant; itself if it has no loops.
-pub(super) fn unroll(func: Func) -> Result<Func, Refused> {
+///
+/// # Errors
+/// All rounds together are too large.
+pub fn unroll(func: Func) -> Result<Func, Refused> {
     let cfg = Cfg::new(&func);
     let looping = looping(&func, &cfg);
     if !looping.contains(&true) {

@@ -1,0 +1,141 @@
+//! NetThreads and NetTM: throughput of the schemes (figure 7), commit rates (section 6.2), accesses in sections (table 2).
+//!
+//! The paper's programs are not public. NAT is netvm's; the others are programs of the same kind in crates/machine/workloads, whose headers say what they leave out.
+
+use super::traffic::{self, Folder, Packets};
+use crate::commands::simulate::observed::Observed;
+use crate::failure::{Failure, Outcome};
+use machine::conflicts::profile;
+use machine::figure::Figure;
+use machine::{Machine, Scheme, description, saturation, steps};
+use std::path::Path;
+
+const PACKETS: usize = 4000;
+
+/// A program: the paper's name, its configuration, the device that packets come in by and what else is mapped, its traffic, and the paper's numbers.
+struct Program {
+    name: &'static str,
+    file: &'static str,
+    device: &'static str,
+    other: Option<&'static str>,
+    traffic: fn(usize) -> Packets,
+    /// Gains of affinity to a processor, to a thread, and of transactions, in percent; the commit rate. Of affinity the text tells the better one for two programs.
+    paper: [Option<f64>; 4],
+    /// Loads and stores in a section, on average and at most.
+    accesses: [f64; 4],
+}
+
+const PROGRAMS: [Program; 4] = [
+    Program {
+        name: "NAT",
+        file: "apps/nat/forward.click",
+        device: "inside",
+        other: Some("outside"),
+        traffic: traffic::web,
+        paper: [Some(2.0), None, Some(6.0), Some(67.0)],
+        accesses: [114.0, 739.0, 42.0, 98.0],
+    },
+    Program {
+        name: "Classifier",
+        file: "crates/machine/workloads/classifier.click",
+        device: "in",
+        other: None,
+        traffic: traffic::web,
+        paper: [Some(20.0), None, Some(57.0), Some(78.0)],
+        accesses: [2433.0, 67873.0, 64.0, 573.0],
+    },
+    Program {
+        name: "Intruder2",
+        file: "crates/machine/workloads/intruder.click",
+        device: "in",
+        other: None,
+        traffic: traffic::messages,
+        paper: [None, None, Some(-8.0), Some(97.0)],
+        accesses: [95.0, 593.0, 16.0, 182.0],
+    },
+    Program {
+        name: "UDHCP",
+        file: "crates/machine/workloads/leases.click",
+        device: "in",
+        other: None,
+        traffic: traffic::leases,
+        paper: [None, None, Some(54.0), Some(79.0)],
+        accesses: [61.0, 3504.0, 11.0, 36.0],
+    },
+];
+
+/// What one program does on the machine.
+struct Measured {
+    gains: [f64; 3],
+    commits: f64,
+    accesses: [f64; 4],
+    windows: Vec<f64>,
+}
+
+pub(super) fn figures(sources: &Path, seconds: f64) -> Outcome<Vec<Figure>> {
+    let machine = description::named("netthreads").ok_or_else(|| Failure::failed("the machine netthreads is not there"))?;
+    let folder = Folder::new()?;
+    let columns = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let mut gains = Figure {
+        name: "netthreads-throughput",
+        title: "NetTM, figure 7: throughput against locks alone".to_owned(),
+        unit: "%",
+        columns: columns(&["CPU affinity", "thread affinity", "transactions", "paper: affinity", "paper: transactions"]),
+        rows: Vec::new(),
+    };
+    let mut commits = Figure {
+        name: "netthreads-commits",
+        title: "NetTM, section 6.2: transactions that commit at once".to_owned(),
+        unit: "%",
+        columns: columns(&["ours", "paper"]),
+        rows: Vec::new(),
+    };
+    let mut accesses = Figure {
+        name: "netthreads-accesses",
+        title: "NetTM, table 2: accesses in a critical section".to_owned(),
+        unit: "words",
+        columns: columns(&["loads", "paper", "most", "paper ", "stores", "paper  ", "most ", "paper   "]),
+        rows: Vec::new(),
+    };
+    let mut conflicts = Figure {
+        name: "netthreads-conflicts",
+        title: "NetTM, figure 1: packets that conflict, by window".to_owned(),
+        unit: "% of pairs",
+        columns: columns(&["2", "4", "8", "16"]),
+        rows: Vec::new(),
+    };
+    for program in &PROGRAMS {
+        let found = measured(program, sources, &folder, &machine, seconds)?;
+        let [cpu, thread, transactions] = found.gains;
+        gains.row(program.name, vec![Some(cpu), Some(thread), Some(transactions), program.paper[0], program.paper[2]]);
+        commits.row(program.name, vec![Some(found.commits), program.paper[3]]);
+        let pairs = found.accesses.iter().zip(program.accesses).flat_map(|(own, paper)| [Some(*own), Some(paper)]);
+        accesses.row(program.name, pairs.collect());
+        conflicts.row(program.name, found.windows.into_iter().map(Some).collect());
+    }
+    Ok(vec![gains, commits, accesses, conflicts])
+}
+
+fn measured(program: &Program, sources: &Path, folder: &Folder, machine: &Machine, seconds: f64) -> Outcome<Measured> {
+    let capture = folder.capture("in.pcap", &(program.traffic)(PACKETS))?;
+    let nothing = folder.capture("nothing.pcap", &Vec::new())?;
+    let mut maps = vec![format!("{}={}", program.device, capture.display())];
+    maps.extend(program.other.map(|device| format!("{device}={}", nothing.display())));
+    let trace = Observed::given(sources.join(program.file), maps).trace()?;
+    let work = steps::of(&trace, machine);
+    let rate = |scheme: Scheme| saturation::search(machine, &work, scheme, seconds);
+    let locks = rate(Scheme::Locks).packets_per_second;
+    let gain = |rate: f64| (rate / locks - 1.0) * 100.0;
+    let transactions = rate(Scheme::Transactions);
+    let found = profile(&work);
+    Ok(Measured {
+        gains: [
+            gain(rate(Scheme::CpuAffinity).packets_per_second),
+            gain(rate(Scheme::ThreadAffinity).packets_per_second),
+            gain(transactions.packets_per_second),
+        ],
+        commits: transactions.report.sections.commit_rate * 100.0,
+        accesses: [found.loads_per_section, found.most_loads as f64, found.stores_per_section, found.most_stores as f64],
+        windows: found.windows.iter().map(|window| window.conflicts * 100.0).collect(),
+    })
+}

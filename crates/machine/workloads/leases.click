@@ -1,0 +1,2 @@
+// UDHCP of the NetTM paper: see elements/Leases.c
+FromDevice(in) -> Leases -> Discard;
