@@ -75,6 +75,16 @@ pub fn charts(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) ->
     p4::charts(path, &text, Reading { folders, defines, load: &read, marks: false }).map_err(Error::P4)
 }
 
+/// The P4 program that a program in BMv2's JSON is read as.
+///
+/// # Errors
+/// The file cannot be read, or is no such program.
+pub fn text(path: &Path) -> Result<String, Error> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
+    p4::text(path, &text).map_err(Error::P4)
+}
+
 /// What a controller that speaks P4Runtime needs to know of a program of any architecture.
 ///
 /// # Errors
