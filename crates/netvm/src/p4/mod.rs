@@ -20,6 +20,7 @@ pub use p4::crc::Parameters;
 pub use p4::entries::KeyMatch;
 pub use p4::marks::MarkKind;
 pub use p4::p4info::{Message as P4Info, text as p4info_text};
+pub use p4::pipeline::{InitialEntry, TableMeta};
 pub use p4::{BigInt, Pipeline, Reading, Refused, Sign, Warnings};
 pub use profiles::Indirect;
 pub use switch::{Digest, Sent, Switch};
