@@ -84,8 +84,18 @@ impl Switch {
             place.copy_from_slice(&self.now_us.to_le_bytes());
         }
         let entries = meta.entries(keys, priority, &value)?;
+        let mut new: Vec<&Entry> = Vec::new();
         for entry in &entries {
-            table.add(entry, 0).map_err(|why| format!("{}: {why}", meta.name))?;
+            let known = table.known(&entry.key, &entry.mask, entry.priority, 0);
+            let is_new = table.value(known).is_none();
+            if let Err(why) = table.add(entry, 0) {
+                // All of them or none.
+                for entry in new {
+                    table.remove(&entry.key, &entry.mask, entry.priority, 0);
+                }
+                return Err(format!("{}: {why}", meta.name));
+            }
+            new.extend(is_new.then_some(entry));
         }
         let handles = self.handles.entry(at).or_default();
         handles.push(Some(entries));
