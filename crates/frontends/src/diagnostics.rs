@@ -5,6 +5,7 @@
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A half-open range of byte offsets into one source text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -147,6 +148,19 @@ struct Text {
     start: u32,
     /// Where its lines end.
     ends: Vec<u32>,
+    /// Of a text that was made of others: from which byte on it comes from where.
+    origins: Vec<(u32, Option<Arc<Origin>>)>,
+}
+
+/// Where a part of a text comes from that was made of others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The other file.
+    pub file: String,
+    /// The line there, from 1.
+    pub line: u32,
+    /// The column there, from 1.
+    pub column: u32,
 }
 
 impl Sources {
@@ -163,6 +177,7 @@ impl Sources {
         let start = self.end();
         for text in &others.0 {
             self.add(text.name.clone(), text.text.clone());
+            self.made_of(text.origins.clone());
         }
         start
     }
@@ -183,8 +198,15 @@ impl Sources {
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> u32 {
         let (start, text) = (self.end(), text.into());
         let ends = text.bytes().zip(0..).filter(|(byte, _)| *byte == b'\n').map(|(_, at)| at).collect();
-        self.0.push(Text { name: name.into(), text, start, ends });
+        self.0.push(Text { name: name.into(), text, start, ends, origins: Vec::new() });
         start
+    }
+
+    /// Says where the parts of the text that was added last come from: from which byte on from where, in the order of bytes. [`Self::place`] tells that.
+    pub fn made_of(&mut self, origins: Vec<(u32, Option<Arc<Origin>>)>) {
+        if let Some(last) = self.0.last_mut() {
+            last.origins = origins;
+        }
     }
 
     /// Where the next text would begin.
@@ -222,6 +244,10 @@ impl Sources {
     pub fn place(&self, at: u32) -> (&str, u32, u32) {
         let (name, line) = self.line(at);
         let Some(file) = self.0.get(self.file(at)) else { return (name, line, 0) };
+        let known = file.origins.partition_point(|(from, _)| *from <= at - file.start);
+        if let Some(origin) = known.checked_sub(1).and_then(|n| file.origins[n].1.as_ref()) {
+            return (&origin.file, origin.line, origin.column);
+        }
         let start = line.checked_sub(2).and_then(|n| file.ends.get(n as usize)).map_or(0, |end| end + 1);
         let before = file.text.get(start as usize..(at - file.start) as usize).unwrap_or("");
         (name, line, before.chars().count() as u32 + 1)

@@ -30,6 +30,8 @@ pub enum Stage {
     Native,
     /// What controllers of a P4 program need to know: [`crate::p4::p4info`].
     P4info,
+    /// P4, of a program in BMv2's JSON: [`crate::p4::text`].
+    P4,
 }
 
 impl Stage {
@@ -50,6 +52,7 @@ pub const ALL: &[(&str, Stage, &str)] = &[
     ("c", Stage::C, "C11 for the system's compiler, of a filter"),
     ("native", Stage::Native, "a configuration of elements as one C program, for a C compiler alone"),
     ("p4info", Stage::P4info, "what P4Runtime controllers need to know of a P4 program, as protobuf text"),
+    ("p4", Stage::P4, "of a program in BMv2's JSON, the P4 program that it is read as"),
 ];
 
 /// The stage with that name; `mir:PASS` is MIR after that pass.
@@ -84,6 +87,7 @@ pub fn emit_without(program: &Verified, stage: Stage, disabled: &[String]) -> Re
         Stage::Lanes => lanes(program, &options),
         Stage::C => c(program, &options),
         Stage::Native => Err(refused("only configurations of elements have a native build".to_owned())),
+        Stage::P4 => Err(refused("only programs in BMv2's JSON (.json) are made to P4".to_owned())),
         Stage::P4info => Err(refused("only P4 programs (.p4) have a P4Info".to_owned())),
     }
 }

@@ -70,6 +70,35 @@ fn faults_are_told_with_what_is_wrong() {
     assert_eq!(refusal("apply { h.h.a = h.h.a / 0; }"), "division by zero");
 }
 
+/// An entry with a range is several entries of the module: of one that does not fit, none is left.
+#[test]
+fn an_entry_that_does_not_fit_leaves_nothing() {
+    let text = "#include <v1model.p4>
+header h_t { bit<8> a; } struct H { h_t h; } struct M { }
+parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) { state start { p.extract(h.h); transition accept; } }
+control N(inout H h, inout M m) { apply {} }
+control I(inout H h, inout M m, inout standard_metadata_t s) {
+    action to(bit<9> port) { s.egress_spec = port; }
+    table t { key = { h.h.a: range; } actions = { to; } default_action = to(0); size = 1; }
+    apply { t.apply(); }
+}
+control E(inout H h, inout M m, inout standard_metadata_t s) { apply {} }
+control D(packet_out p, in H h) { apply { p.emit(h); } }
+V1Switch(P(), N(), I(), E(), N(), D()) main;";
+    let reading = p4::Reading { folders: &[], defines: &[], load: &|_| None, marks: false };
+    let pipeline = ::p4::compile(Path::new("t.p4"), text, reading).unwrap();
+    let mut switch = Switch::start(pipeline, &engines::ALL[0], Settings::default()).unwrap();
+    let mut add = |priority: u32, low: u32, high: u32| {
+        let key = [p4::KeyMatch::Range(low.into(), high.into())];
+        switch.add("t", &key, priority, "to", &[("port".to_owned(), priority.into())]).is_ok()
+    };
+    assert!(add(1, 1, 254) && add(2, 1, 254), "14 entries of the module each, of 32");
+    assert!(!add(3, 1, 254));
+    assert!((4..8).all(|n| add(n, n, n)), "there is room for four");
+    assert!(!add(8, 8, 8));
+    assert_eq!(switch.receive(0, &[1], 0)[0].port, 2, "the one that was refused is not found");
+}
+
 #[test]
 fn a_packet_that_goes_round_for_ever_ends() {
     let text = std::fs::read_to_string(folder().join("state.p4")).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! A range becomes the prefixes that cover it, so that an entry may become several of the same priority and value.
 
-use crate::pipeline::{ActionMeta, KeyMeta, TableMeta};
+use crate::pipeline::{ActionMeta, InitialEntry, KeyMeta, TableMeta};
 use netil::module::Entry;
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
@@ -113,6 +113,14 @@ impl TableMeta {
     /// There is no such action, or it takes another number of parameters.
     pub fn value(&self, action: usize, args: &[BigInt]) -> Result<Vec<u8>, String> {
         value(&format!("table {}", self.name), &self.actions, self.value_bytes, action, args)
+    }
+
+    /// The module's entries for one of the program.
+    ///
+    /// # Errors
+    /// It does not suit the table.
+    pub fn initial_entry(&self, entry: &InitialEntry) -> Result<Vec<Entry>, String> {
+        self.entries(&entry.keys, entry.priority, &self.value(entry.action, &entry.args)?)
     }
 
     /// An entry's keys as those of the module.

@@ -1,7 +1,8 @@
-//! P4-16 programs for v1model and PSA: from source text to NetIL.
+//! P4-16 programs for v1model and PSA, and what p4c makes of them for BMv2: from source text to NetIL.
 //!
 //! ```text
 //! text ──lexer, preprocess──▶ tokens ──parser──▶ ast ──check──▶ hir ──lower──▶ Pipeline: a netil::Module, and what the control plane knows
+//! JSON for BMv2 ──bmv2──▶ text
 //! ```
 //!
 //! - [`pipeline`]: what a compiled program is for who runs it
@@ -14,6 +15,7 @@
 //! Source: P4-16 language specification 1.2.5; for v1model the documentation of BMv2's simple_switch; Portable Switch Architecture 1.2.
 #![forbid(unsafe_code)]
 mod ast;
+mod bmv2;
 pub mod chart;
 mod check;
 pub mod crc;
@@ -87,7 +89,12 @@ fn on_stack<T: Send>(f: impl FnOnce() -> Result<T, Refused> + Send) -> Result<T,
 fn front(name: &Path, text: &str, reading: Reading<'_>) -> Result<(hir::Program, Sources), Refused> {
     let mut pp = preprocess::Preprocessor::new(reading.folders, reading.load);
     reading.defines.iter().for_each(|(name, value)| pp.define(name, value));
-    pp.file(name, text, 0);
+    if bmv2::is_json(name) {
+        let made = bmv2::translate(name, text).map_err(|(sources, fault)| Refused { sources, faults: vec![fault] })?;
+        pp.made(&made.name, &made.text, made.origins);
+    } else {
+        pp.file(name, text, 0);
+    }
     let preprocess::Preprocessor { sources, faults, out, .. } = pp;
     if !faults.is_empty() {
         return Err(Refused { sources, faults });
@@ -177,6 +184,14 @@ pub fn compile_element(name: &Path, text: &str, reading: Reading<'_>, inputs: u3
 /// What is wrong with it.
 pub fn charts(name: &Path, text: &str, reading: Reading<'_>) -> Result<Vec<chart::Chart>, Refused> {
     on_stack(|| front(name, text, reading).map(|(program, sources)| chart::charts(&program, &sources)))
+}
+
+/// The P4 program that a program in BMv2's JSON is read as.
+///
+/// # Errors
+/// What is wrong with the JSON.
+pub fn text(name: &Path, text: &str) -> Result<String, Refused> {
+    bmv2::translate(name, text).map(|made| made.text).map_err(|(sources, fault)| Refused { sources, faults: vec![fault] })
 }
 
 /// What a controller needs to know of a program of any architecture.

@@ -201,6 +201,24 @@ pub struct TableMeta {
     pub profile: Option<usize>,
     /// Ranges are written as prefixes, and the table is ternary.
     pub ternary: bool,
+    /// Where in an entry's value stands when it was found last, in microseconds since the switch started, 64 bits: of tables that tell of entries that were not
+    /// used for some time.
+    pub last_hit: Option<u32>,
+    /// The entries that the program has.
+    pub initial: Vec<InitialEntry>,
+}
+
+/// An entry of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitialEntry {
+    /// A match for each key.
+    pub keys: Vec<crate::entries::KeyMatch>,
+    /// The highest wins.
+    pub priority: u32,
+    /// The action's number.
+    pub action: usize,
+    /// Its arguments.
+    pub args: Vec<num_bigint::BigInt>,
 }
 
 /// What an array in data memory is for.

@@ -4,10 +4,11 @@
 //! Tokens of a macro have the place of its use. Files, tokens and nesting are bounded, whatever the text asks for.
 
 use crate::lexer::{Name, Tok, Token, lex};
-use frontends::diagnostics::{Diagnostic, Sources, Span};
+use frontends::diagnostics::{Diagnostic, Origin, Sources, Span};
 use num_traits::ToPrimitive;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The most nested includes.
 const MAX_DEPTH: usize = 64;
@@ -76,11 +77,22 @@ impl<'a> Preprocessor<'a> {
         self.faults.push(Diagnostic::new(span, message));
     }
 
+    /// Reads a text that was made of others.
+    pub fn made(&mut self, name: &Path, text: &str, origins: Vec<(u32, Option<Arc<Origin>>)>) {
+        let base = self.sources.add(name.display().to_string(), text);
+        self.sources.made_of(origins);
+        self.text(name, text, base, 0);
+    }
+
     /// Reads a text and all that it includes.
     pub fn file(&mut self, name: &Path, text: &str, depth: usize) {
+        let base = self.sources.add(name.display().to_string(), text);
+        self.text(name, text, base, depth);
+    }
+
+    fn text(&mut self, name: &Path, text: &str, base: u32, depth: usize) {
         self.files += 1;
         self.bytes += text.len();
-        let base = self.sources.add(name.display().to_string(), text);
         let tokens = lex(text, base);
         let mut branches: Vec<Branch> = Vec::new();
         let mut at = 0;

@@ -1,6 +1,7 @@
 //! Programs that were damaged are refused or compiled, and never a panic; what is compiled verifies.
 
 use netvm_p4::{Reading, charts, check};
+use serde_json::{Value, json};
 use std::path::Path;
 
 const PROGRAMS: [&str; 8] = [
@@ -13,6 +14,9 @@ const PROGRAMS: [&str; 8] = [
     include_str!("../../../tests/p4/psa_paths.p4"),
     include_str!("../../../tests/p4/psa_objects.p4"),
 ];
+
+/// Files for BMv2.
+const FILES: [&str; 2] = [include_str!("../../../tests/p4/bmv2.json"), include_str!("../../../tests/p4/bmv2_old.json")];
 
 /// True if the program was compiled.
 fn survives(text: &str) -> bool {
@@ -29,6 +33,75 @@ fn survives(text: &str) -> bool {
             false
         }
     }
+}
+
+/// True if what was made of a file for BMv2 was compiled.
+fn survives_json(text: &str) -> bool {
+    let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false };
+    match check(Path::new("t.json"), text, reading) {
+        Ok((pipeline, _)) => pipeline.map(|pipeline| netil::verify(pipeline.module).unwrap()).is_some(),
+        Err(refused) => {
+            let drawn = refused.render(false);
+            assert!(!refused.first().is_empty() && drawn.contains("error") && drawn.contains("t.json"), "{drawn}");
+            false
+        }
+    }
+}
+
+/// All places in a value.
+fn places(value: &Value, at: String, out: &mut Vec<String>) {
+    match value {
+        Value::Array(all) => all.iter().enumerate().for_each(|(n, v)| places(v, format!("{at}/{n}"), out)),
+        Value::Object(all) => {
+            all.iter().for_each(|(name, v)| places(v, format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), out))
+        }
+        _ => {}
+    }
+    out.push(at);
+}
+
+/// Files for BMv2 in which a value was changed, taken away, or stands in another's place.
+#[test]
+fn damaged_files_do_no_harm() {
+    let number = |name: &str, default: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
+    let (cases, mut seed) = (number("NETVM_CASES", 600), number("NETVM_SEED", 3));
+    let mut random = move |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        ((seed >> 5) % below.max(1) as u64) as usize
+    };
+    let fixed = [
+        json!(null),
+        json!(-1),
+        json!(0),
+        json!(1u64 << 40),
+        json!("0xfffffffffffffffffff"),
+        json!("x"),
+        json!([]),
+        json!({}),
+        json!(true),
+    ];
+    let mut compiled = 0;
+    for case in 0..cases {
+        let whole: Value = serde_json::from_str(FILES[case as usize % FILES.len()]).unwrap();
+        let (mut all, mut changed) = (Vec::new(), whole.clone());
+        places(&whole, String::new(), &mut all);
+        for _ in 0..1 + random(2) {
+            let other = whole.pointer(&all[random(all.len())]).unwrap().clone();
+            let new = if random(2) == 0 { other } else { fixed[random(fixed.len())].clone() };
+            if let Some(place) = changed.pointer_mut(&all[random(all.len())]) {
+                *place = new;
+            }
+        }
+        compiled += u64::from(survives_json(&changed.to_string()));
+    }
+    assert!(compiled > cases / 20, "{compiled} of {cases}: some damage does not matter");
+    let text = FILES[0];
+    for at in (0..text.len()).step_by(997) {
+        assert!(!survives_json(&text[..at]), "half a file");
+    }
+    assert!(!survives_json(&"[".repeat(10_000)) && !survives_json("") && !survives_json("1") && survives_json(text));
 }
 
 /// Places between words.

@@ -2,9 +2,11 @@
 
 use crate::Settings;
 use crate::fault::{Done, fault, refused};
+use crate::groups::OwnGroup;
 use crate::info::{Info, Object, number};
 use crate::proto::p4::config::v1 as config;
 use crate::proto::p4::config::v1::match_field::MatchType;
+use crate::proto::p4::config::v1::table::IdleTimeoutBehavior;
 use crate::proto::p4::v1::field_match::FieldMatchType;
 use crate::proto::p4::v1::table_action::Type as ActionType;
 use crate::proto::p4::v1::update::Type as UpdateType;
@@ -19,10 +21,14 @@ use tonic::Code;
 /// What tells an entry of a table: its table, its keys and its priority.
 pub(crate) type EntryKey = (u32, Vec<u8>, i32);
 
-/// An entry that was written.
+/// An entry that was written, or that the program has.
 pub(crate) struct Written {
     pub handle: u64,
     pub entry: TableEntry,
+    /// The group and the members that are its own.
+    pub own: Option<OwnGroup>,
+    /// It was told that the entry is not used.
+    pub is_told: bool,
 }
 
 /// Members and groups of a profile: the switch's number, and what was written.
@@ -49,6 +55,10 @@ pub(crate) struct Device {
     pub book: Book,
     pub streams: Arc<Mutex<Streams>>,
     pub settings: Settings,
+    /// The entries of the program are in the book.
+    pub begun: bool,
+    /// When entries were last asked whether they are idle, in microseconds of the packets' time.
+    pub asked_us: u64,
     /// The configuration that a client set.
     pub config: Option<v1::ForwardingPipelineConfig>,
     /// Packets that left the switch for what clients sent.
@@ -62,7 +72,7 @@ pub(crate) type NamedAction = (String, Vec<(String, BigInt)>);
 
 impl Device {
     pub fn new(info: Info, streams: Arc<Mutex<Streams>>, settings: Settings) -> Self {
-        Self { info, book: Book::default(), streams, settings, config: None, sent: Vec::new(), lists: 0 }
+        Self { info, book: Book::default(), streams, settings, begun: false, asked_us: 0, config: None, sent: Vec::new(), lists: 0 }
     }
 
     /// An action of the protocol by names.
@@ -114,8 +124,8 @@ impl Device {
 
     pub fn table_entry(&mut self, switch: &mut Switch, kind: UpdateType, entry: &TableEntry) -> Done {
         let table = self.info.table(entry.table_id)?.clone();
-        if entry.idle_timeout_ns != 0 {
-            return fault(Code::Unimplemented, "entries with idle timeouts are not supported");
+        if entry.idle_timeout_ns < 0 || entry.idle_timeout_ns > 0 && table.idle_timeout_behavior() != IdleTimeoutBehavior::NotifyControl {
+            return fault(Code::InvalidArgument, format!("table {} has no idle timeouts, or this one is negative", table.name()));
         }
         if entry.is_default_action {
             return self.default_action(switch, kind, &table, entry);
@@ -132,9 +142,10 @@ impl Device {
             UpdateType::Modify => self.modify(switch, &table, &key, entry),
             UpdateType::Delete => {
                 let Some(known) = self.book.entries.get(&key) else { return fault(Code::NotFound, "there is no such entry") };
+                constant(known)?;
                 switch.delete(table.name(), known.handle).map_err(refused)?;
-                self.book.entries.remove(&key);
-                Ok(())
+                let gone = self.book.entries.remove(&key);
+                gone.and_then(|written| written.own).map_or(Ok(()), |own| own.delete(switch))
             }
             UpdateType::Unspecified => fault(Code::InvalidArgument, "the update has no type"),
         }
@@ -149,33 +160,60 @@ impl Device {
         }
         let matches = Self::matches(table, entry)?;
         let priority = entry.priority.unsigned_abs();
-        let handle = match self.to_do(table, entry)? {
-            Todo::Action((action, args)) => switch.add(table.name(), &matches, priority, &action, &args),
-            Todo::Indirect(to) => switch.add_indirect(table.name(), &matches, priority, to),
+        let (handle, own) = match self.to_do(table, entry)? {
+            Todo::Action((action, args)) => (switch.add(table.name(), &matches, priority, &action, &args).map_err(refused)?, None),
+            todo => self.add_indirect(switch, table, &matches, priority, todo)?,
         };
-        let handle = handle.map_err(refused)?;
         let entry = TableEntry { counter_data: None, meter_counter_data: None, time_since_last_hit: None, ..entry.clone() };
-        self.book.entries.insert(key.clone(), Written { handle, entry: entry.clone() });
+        self.book.entries.insert(key, Written { handle, entry: entry.clone(), own, is_told: false });
         self.entry_resources(switch, table, handle, &entry)
+    }
+
+    /// Enters an entry that names a member or a group, or has a group of its own.
+    fn add_indirect(
+        &self,
+        switch: &mut Switch,
+        table: &config::Table,
+        matches: &[KeyMatch],
+        priority: u32,
+        todo: Todo,
+    ) -> Done<(u64, Option<OwnGroup>)> {
+        let (to, own) = match todo {
+            Todo::Indirect(to) => (to, None),
+            Todo::Set(set) => {
+                let own = OwnGroup::make(switch, self.info.profile(table.implementation_id)?.name(), &set)?;
+                (Indirect::Group(own.group), Some(own))
+            }
+            Todo::Action(_) => return fault(Code::InvalidArgument, format!("table {} takes its actions from a profile", table.name())),
+        };
+        match switch.add_indirect(table.name(), matches, priority, to) {
+            Ok(handle) => Ok((handle, own)),
+            Err(why) => {
+                own.map_or(Ok(()), |own| own.delete(switch))?;
+                Err(refused(why))
+            }
+        }
     }
 
     fn modify(&mut self, switch: &mut Switch, table: &config::Table, key: &EntryKey, entry: &TableEntry) -> Done {
         let Some(known) = self.book.entries.get(key) else { return fault(Code::NotFound, "there is no such entry") };
+        constant(known)?;
         let handle = known.handle;
         match self.to_do(table, entry)? {
             Todo::Action((action, args)) => switch.modify(table.name(), handle, &action, &args).map_err(refused)?,
-            Todo::Indirect(to) => {
-                // The switch changes actions only: the entry is made anew.
+            todo => {
+                // The switch changes actions only: the entry is made anew. One with the same keys stands in the place of the old one.
                 let matches = Self::matches(table, entry)?;
-                let priority = entry.priority.unsigned_abs();
-                switch.delete(table.name(), handle).map_err(refused)?;
-                let handle = switch.add_indirect(table.name(), &matches, priority, to).map_err(refused)?;
-                self.book.entries.insert(key.clone(), Written { handle, entry: entry.clone() });
-                return Ok(());
+                let (new, own) = self.add_indirect(switch, table, &matches, entry.priority.unsigned_abs(), todo)?;
+                let written = Written { handle: new, entry: entry.clone(), own, is_told: false };
+                let old = self.book.entries.insert(key.clone(), written);
+                switch.forget(table.name(), handle).map_err(refused)?;
+                return old.and_then(|old| old.own).map_or(Ok(()), |own| own.delete(switch));
             }
         }
         if let Some(known) = self.book.entries.get_mut(key) {
-            known.entry = TableEntry { counter_data: None, ..entry.clone() };
+            known.entry = TableEntry { counter_data: None, time_since_last_hit: None, ..entry.clone() };
+            known.is_told = false;
         }
         self.entry_resources(switch, table, handle, entry)
     }
@@ -208,7 +246,7 @@ impl Device {
                 Some((number, _)) => Ok(Todo::Indirect(Indirect::Group(*number))),
                 None => fault(Code::NotFound, format!("there is no group {id}")),
             },
-            ActionType::ActionProfileActionSet(_) => fault(Code::Unimplemented, "one-shot action sets are not supported"),
+            ActionType::ActionProfileActionSet(set) => self.action_set(table, set).map(Todo::Set),
         }
     }
 
@@ -246,6 +284,13 @@ impl Device {
 enum Todo {
     Action(NamedAction),
     Indirect(Indirect),
+    /// Actions with their weights.
+    Set(Vec<(NamedAction, u32)>),
+}
+
+/// Refuses what nobody may change.
+fn constant(written: &Written) -> Done {
+    if written.entry.is_const { fault(Code::PermissionDenied, "the entry is constant") } else { Ok(()) }
 }
 
 /// A field with its numbers without zeros in front.

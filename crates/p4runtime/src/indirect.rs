@@ -27,6 +27,25 @@ fn suits(kind: UpdateType, there: bool, what: &str, id: u32) -> Done {
     }
 }
 
+/// A weight that is one.
+pub(crate) fn weight(given: i32) -> Done<u32> {
+    match u32::try_from(given) {
+        Ok(weight) if weight > 0 => Ok(weight),
+        _ => fault(Code::InvalidArgument, format!("{given} is no weight: it is 1 at least")),
+    }
+}
+
+/// The sum of weights is that of the selector at most, if it has one.
+pub(crate) fn sizes(members: &[(u32, u32)], most: i32) -> Done {
+    let sum: u64 = members.iter().map(|(_, weight)| u64::from(*weight)).sum();
+    match u64::try_from(most) {
+        Ok(most) if most > 0 && sum > most => {
+            fault(Code::ResourceExhausted, format!("the weights of a group are {most} at most, and not {sum}"))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Device {
     pub fn member(&mut self, switch: &mut Switch, kind: UpdateType, member: &v1::ActionProfileMember) -> Done {
         let name = self.info.profile(member.action_profile_id)?.name().to_owned();
@@ -67,39 +86,34 @@ impl Device {
             self.book.profiles.entry(profile).or_default().groups.remove(&id);
             return Ok(());
         }
-        let wanted = self.members_of(group)?;
+        let wanted = self.members_of(group, info.max_group_size)?;
         let number = match known {
             Some(number) => number,
             None => switch.group_new(&name).map_err(refused)?,
         };
-        let book = self.book.profiles.entry(profile).or_default();
-        let before: BTreeSet<u32> = match book.groups.get(&id) {
-            Some((_, old)) => old.members.iter().filter_map(|m| book.members.get(&m.member_id)).map(|(n, _)| *n).collect(),
-            None => BTreeSet::new(),
-        };
-        book.groups.insert(id, (number, group.clone()));
-        for gone in before.difference(&wanted) {
-            switch.group_remove(&name, *gone, number).map_err(refused)?;
+        if let Err(why) = switch.group_members(&name, number, &wanted) {
+            // One that is new and cannot be filled is not there.
+            known.map_or_else(|| switch.group_delete(&name, number), |_| Ok(())).map_err(refused)?;
+            return Err(refused(why));
         }
-        for new in wanted.difference(&before) {
-            switch.group_add(&name, *new, number).map_err(refused)?;
-        }
+        self.book.profiles.entry(profile).or_default().groups.insert(id, (number, group.clone()));
         Ok(())
     }
 
-    /// The switch's numbers of a group's members.
-    fn members_of(&self, group: &v1::ActionProfileGroup) -> Done<BTreeSet<u32>> {
+    /// The switch's numbers of a group's members, and their weights.
+    fn members_of(&self, group: &v1::ActionProfileGroup, most: i32) -> Done<Vec<(u32, u32)>> {
         let known = self.book.profiles.get(&group.action_profile_id);
-        let mut out = BTreeSet::new();
+        let (mut out, mut seen) = (Vec::new(), BTreeSet::new());
         for member in &group.members {
-            if member.weight > 1 {
-                return fault(Code::Unimplemented, "weights above 1 are not supported");
-            }
             let number = known.and_then(|p| p.members.get(&member.member_id)).map(|(number, _)| *number);
-            if !out.insert(number.ok_or_else(|| missing("member", member.member_id))?) {
+            let number = number.ok_or_else(|| missing("member", member.member_id))?;
+            if !seen.insert(number) {
                 return fault(Code::InvalidArgument, format!("member {} is given twice", member.member_id));
             }
+            // One that says nothing counts once.
+            out.push((number, weight(member.weight.max(i32::from(member.weight == 0)))?));
         }
+        sizes(&out, most)?;
         Ok(out)
     }
 

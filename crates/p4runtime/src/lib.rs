@@ -11,18 +11,22 @@
 //!
 //! A client is hostile: messages, jobs on their way, streams and what waits in them have limits, and nobody but the loop touches the switch.
 //!
-//! Source: P4Runtime specification 1.4. Leaves out: externs of a program's own, one-shot action sets, weights of members above 1,
-//! idle timeouts, and roles' configurations, which answer UNIMPLEMENTED.
+//! Source: P4Runtime specification 1.4. Leaves out: externs of a program's own, and roles' configurations, whose meaning the standard leaves to those who use them; both
+//! answer UNIMPLEMENTED.
 #![forbid(unsafe_code)]
 
 mod device;
 mod digests;
 mod fault;
+mod groups;
+mod idle;
 mod indirect;
 mod info;
+mod initial;
 mod packets;
 pub mod proto;
 mod read;
+mod registers;
 mod resources;
 mod service;
 mod streams;
@@ -105,15 +109,18 @@ impl Server {
 
     /// Does what clients asked for; packets that left the switch for what they sent.
     pub fn serve(&mut self, switch: &mut Switch) -> Vec<Sent> {
+        self.device.begin(switch);
         for job in self.jobs.try_iter().take(WAITING) {
             job(&mut self.device, switch);
         }
         self.device.tell_digests(switch);
+        self.device.tell_idle(switch);
         std::mem::take(&mut self.device.sent)
     }
 
     /// The same, after waiting so long for a client at most.
     pub fn wait(&mut self, switch: &mut Switch, time: Duration) -> Vec<Sent> {
+        self.device.begin(switch);
         match self.jobs.recv_timeout(time) {
             Ok(job) => job(&mut self.device, switch),
             Err(RecvTimeoutError::Timeout) => {}

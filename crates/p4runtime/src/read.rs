@@ -2,9 +2,8 @@
 
 use crate::device::Device;
 use crate::fault::{Done, fault, refused};
-use crate::info::{Object, bytes};
+use crate::info::Object;
 use crate::proto::p4::v1::entity::Entity as Kind;
-use crate::proto::p4::v1::p4_data::Data;
 use crate::proto::p4::v1::packet_replication_engine_entry::Type as Replication;
 use crate::proto::p4::v1::{self, TableEntry};
 use crate::resources::{cells, data, meter_config};
@@ -12,7 +11,7 @@ use netvm::p4::Switch;
 use tonic::Code;
 
 /// Whether an object is meant.
-fn meant(wanted: u32, id: u32) -> bool {
+pub(crate) fn meant(wanted: u32, id: u32) -> bool {
     wanted == 0 || wanted == id
 }
 
@@ -69,6 +68,11 @@ impl Device {
             if wanted.counter_data.is_some() {
                 entry.counter_data = self.counts(switch, table, written.handle);
             }
+            if wanted.time_since_last_hit.is_some() {
+                let idle = switch.idle_us(table.name(), written.handle).map_err(refused)?;
+                let elapsed = |us: u64| v1::table_entry::IdleTimeout { elapsed_ns: us.saturating_mul(1000).cast_signed() };
+                entry.time_since_last_hit = idle.map(elapsed);
+            }
             entry.meter_config = wanted.meter_config.and_then(|_| self.rates(switch, table, written.handle));
             out.push(Kind::TableEntry(entry));
         }
@@ -109,19 +113,6 @@ impl Device {
                 let config = switch.meter_get(meter.name(), index).map_err(refused)?.map(|(c, p)| meter_config(c, p));
                 let index = Some(v1::Index { index: index.cast_signed() });
                 out.push(Kind::MeterEntry(v1::MeterEntry { meter_id: meter.id(), index, config, counter_data: None }));
-            }
-        }
-        Ok(out)
-    }
-
-    fn read_registers(&self, switch: &Switch, wanted: &v1::RegisterEntry) -> Done<Vec<Kind>> {
-        let mut out = Vec::new();
-        for register in self.info.all.registers.iter().filter(|r| meant(wanted.register_id, r.id())) {
-            for index in cells(wanted.index.as_ref(), register.size.into(), register.name())? {
-                let value = switch.register_read(register.name(), index).map_err(refused)?;
-                let data = Some(v1::P4Data { data: Some(Data::Bitstring(bytes(&value))) });
-                let index = Some(v1::Index { index: index.cast_signed() });
-                out.push(Kind::RegisterEntry(v1::RegisterEntry { register_id: register.id(), index, data }));
             }
         }
         Ok(out)

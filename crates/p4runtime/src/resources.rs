@@ -1,12 +1,9 @@
-//! Counters, meters, registers and value sets.
+//! Counters, meters and value sets.
 
 use crate::device::{Device, key_match};
 use crate::fault::{Done, fault, refused};
-use crate::info::{Object, find, number};
+use crate::info::{Object, find};
 use crate::proto::p4::config::v1 as config;
-use crate::proto::p4::config::v1::p4_bitstring_like_type_spec::TypeSpec as Bits;
-use crate::proto::p4::config::v1::p4_data_type_spec::TypeSpec;
-use crate::proto::p4::v1::p4_data::Data;
 use crate::proto::p4::v1::update::Type as UpdateType;
 use crate::proto::p4::v1::{self, TableEntry};
 use netvm::p4::{KeyMatch, Rate, Switch};
@@ -20,7 +17,7 @@ fn rate(per_s: i64, burst: i64) -> Done<Rate> {
     }
 }
 
-fn only_modify(kind: UpdateType, what: &str) -> Done {
+pub(crate) fn only_modify(kind: UpdateType, what: &str) -> Done {
     if kind == UpdateType::Modify { Ok(()) } else { fault(Code::InvalidArgument, format!("{what} are there always: they are modified")) }
 }
 
@@ -36,20 +33,6 @@ pub(crate) fn cells(index: Option<&v1::Index>, size: i64, what: &str) -> Done<Ve
 
 fn counted(value: i64) -> Done<u64> {
     u64::try_from(value).or_else(|_| fault(Code::OutOfRange, "counts are not negative"))
-}
-
-/// The width of a register's cells, if they are numbers.
-pub(crate) fn width(register: &config::Register) -> Done<i32> {
-    let spec = register.type_spec.as_ref().and_then(|t| t.type_spec.as_ref());
-    match spec {
-        Some(TypeSpec::Bitstring(bits)) => match &bits.type_spec {
-            Some(Bits::Bit(b)) => Ok(b.bitwidth),
-            Some(Bits::Int(b)) => Ok(b.bitwidth),
-            _ => fault(Code::Unimplemented, "registers of this type are not supported"),
-        },
-        Some(TypeSpec::Bool(_)) => Ok(1),
-        _ => fault(Code::Unimplemented, "registers of this type are not supported"),
-    }
 }
 
 impl Device {
@@ -69,21 +52,6 @@ impl Device {
         let meter = find(&self.info.all.meters, entry.meter_id, "meter")?;
         for index in cells(entry.index.as_ref(), meter.size, meter.name())? {
             set_meter(switch, meter.name(), index, entry.config.as_ref())?;
-        }
-        Ok(())
-    }
-
-    pub fn register(&mut self, switch: &mut Switch, kind: UpdateType, entry: &v1::RegisterEntry) -> Done {
-        only_modify(kind, "registers")?;
-        let register = find(&self.info.all.registers, entry.register_id, "register")?;
-        let width = width(register)?;
-        let value = match entry.data.as_ref().and_then(|d| d.data.as_ref()) {
-            Some(Data::Bitstring(bytes)) => number(bytes, width, register.name())?,
-            Some(Data::Bool(flag)) if width == 1 => u8::from(*flag).into(),
-            _ => return fault(Code::InvalidArgument, "the register needs a bit string"),
-        };
-        for index in cells(entry.index.as_ref(), register.size.into(), register.name())? {
-            switch.register_write(register.name(), index, &value).map_err(refused)?;
         }
         Ok(())
     }

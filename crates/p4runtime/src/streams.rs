@@ -77,6 +77,9 @@ impl Streams {
 
     /// A stream says who it is.
     pub fn arbitrate(&mut self, id: u64, update: &MasterArbitrationUpdate) -> Result<(), Status> {
+        if update.role.as_ref().is_some_and(|role| role.config.is_some()) {
+            return Err(Status::unimplemented("a role's configuration is agreed upon outside of the standard, and none is known here"));
+        }
         let role = update.role.as_ref().map(|r| r.name.clone()).unwrap_or_default();
         let election = number(update.election_id.as_ref());
         let same = |(other, s): (&u64, &Stream)| *other != id && election > 0 && s.claim.as_ref() == Some(&(role.clone(), election));

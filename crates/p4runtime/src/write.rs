@@ -76,9 +76,15 @@ impl Device {
         let book = std::mem::take(&mut self.book);
         let Book { entries, defaults, profiles, groups, sessions, sets, .. } = book;
         // What was entered can be taken out: entries before the members that they name, groups before members.
-        for (key, written) in &entries {
+        for (key, written) in entries {
+            if written.entry.is_const {
+                self.book.entries.insert(key, written);
+                continue;
+            }
             let _ = self.info.table(key.0).map(|table| switch.delete(table.name(), written.handle));
+            let _ = written.own.map(|own| own.delete(switch));
         }
+        self.enter_initial(switch);
         for (id, profile) in &profiles {
             let Ok(name) = self.info.profile(*id).map(|p| p.name().to_owned()) else { continue };
             let _ = profile.groups.values().try_for_each(|(number, _)| switch.group_delete(&name, *number));

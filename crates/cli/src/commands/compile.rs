@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("source").required(true).args(["file", "filter"]))]
 pub(crate) struct Args {
-    /// NetIL source or binary module, - for standard input; a P4 program (.p4); or, with --emit native, a Click configuration (.click)
+    /// NetIL source or binary module, - for standard input; a P4 program (.p4, or .json as p4c makes it for BMv2); or, with --emit native, a Click configuration (.click)
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
 
@@ -83,6 +83,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         && args.emit == Stage::P4info
     {
         return out::write_file(args.output.as_deref(), netvm::p4::p4info_text(&args.p4.p4info(file)?).as_bytes());
+    }
+    if let Some(file) = args.file.as_deref().filter(|file| super::p4::is_json(file))
+        && args.emit == Stage::P4
+    {
+        return out::write_file(args.output.as_deref(), netvm::p4::text(file)?.as_bytes());
     }
     if !args.parameters.is_empty() || !args.elements.is_empty() {
         return Err(Failure::usage("NAME=VALUE and --elements are for configurations: FILE.click"));

@@ -87,7 +87,12 @@ fn of_file<T>(path: &Path, made: impl FnOnce(&str) -> Result<T, String>) -> Outc
 
 /// True for a file that is a P4 program by its name.
 pub(crate) fn is_program(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e == "p4")
+    is_json(path) || path.extension().is_some_and(|e| e == "p4")
+}
+
+/// True for one in BMv2's JSON.
+pub(crate) fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "json")
 }
 
 /// Makes a program ready to run.

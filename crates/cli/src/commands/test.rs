@@ -70,8 +70,8 @@ Packets are layers with / between them:
   ip6 SRC DST [hlim= next=]   udp SPORT DPORT [len= sum=]   tcp SPORT DPORT [seq= ack= flags=SAFRP win= sum=]
   icmp TYPE CODE [rest=HEX sum=]   icmp6 TYPE CODE [rest=HEX sum=]   data N   hex HEX   zero N   part FROM N")]
 pub(crate) struct Args {
-    /// Scripts, those of classes each named as its class; or a P4 program and STF files
-    #[arg(value_name = "SCRIPT.txt | PROGRAM.p4 TEST.stf", required = true, value_hint = clap::ValueHint::FilePath)]
+    /// Scripts, those of classes each named as its class; or a P4 program (.p4, .json of BMv2) and STF files
+    #[arg(value_name = "SCRIPT.txt | PROGRAM TEST.stf", required = true, value_hint = clap::ValueHint::FilePath)]
     scripts: Vec<PathBuf>,
 
     /// A folder with element classes in C, looked into before the built-in ones; a folder `elements` beside the script is looked into, too

@@ -60,6 +60,36 @@ fn a_packet_is_traced_through_parser_tables_and_actions() {
 }
 
 #[test]
+fn a_program_in_json_is_a_program() {
+    let dir = Dir::new("p4-json");
+    let program = format!("{FOLDER}bmv2_old.json");
+    let capture = dir.capture("in.pcap", LinkType::EN10MB, &[(Timestamp::from_nanos(1, 0), vec![1, 0xf1, 0xaa])]);
+    let entries = dir.write("entries.txt", "table_add route go 1 0 => 1\n");
+    let input = format!("3={capture}");
+    let told = run_args(&["trace", &program, "--entries", &entries, "--in", &input, "--packet", "1"]).good();
+    for wanted in
+        ["table route: m.v=0x1", "action go(port=0x1)", "old.p4:12:5", "standard_metadata.egress_spec 0x0 → 0x1", "sent by port 1, 3 bytes"]
+    {
+        assert!(told.contains(wanted), "{wanted}: {told}");
+    }
+    let (out, map) = (dir.file("out.pcap"), format!("0={capture},{}", dir.file("lost.pcap")));
+    let to = format!("1={out}");
+    run_args(&["run", &program, "--entries", &entries, "--in", &input, "--out", &to]).good();
+    assert_eq!(packets(&out), [[1, 0xf0, 0xaa]]);
+    let mapped = dir.file("mapped.pcap");
+    run_args(&["run", &program, "--entries", &entries, "--map", &map, "--map", &format!("1={capture},{mapped}")]).good();
+    assert_eq!(packets(&mapped), [[1, 0xf0, 0xaa], [1, 0xf0, 0xaa]]);
+    assert!(run_args(&["compile", &program, "--emit", "p4"]).good().contains("table route {"));
+    assert!(run_args(&["compile", &program, "--emit", "p4info"]).good().contains("name: \"route\""));
+    let drawn = dir.file("a.dot");
+    run_args(&["graph", &program, "-o", &drawn]).good();
+    assert!(std::fs::read_to_string(&drawn).unwrap().contains("table route"));
+    let wrong = std::fs::read_to_string(&program).unwrap().replace("\"init_table\": \"route\"", "\"init_table\": \"root\"");
+    let told = run_args(&["check", &dir.write("wrong.json", &wrong)]).bad(1);
+    assert!(told.contains("pipelines[0].init_table: nothing is called `root` in this pipeline") && told.contains("wrong.json:"), "{told}");
+}
+
+#[test]
 fn what_a_program_cannot_mean_is_a_warning() {
     let dir = Dir::new("p4-check");
     let text = std::fs::read_to_string(format!("{FOLDER}learn.p4")).unwrap();

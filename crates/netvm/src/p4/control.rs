@@ -78,9 +78,24 @@ impl Switch {
         }
         let Some(number) = meta.table else { return Err(format!("table {} has no keys", meta.name)) };
         let Some(table) = self.state.tables.get_mut(number as usize) else { return Err("no such table".to_owned()) };
-        let entries = meta.entries(keys, priority, value)?;
+        let mut value = value.to_vec();
+        // An entry that is new was used just now.
+        if let Some(place) = meta.last_hit.and_then(|at| value.get_mut(at as usize..at as usize + 8)) {
+            place.copy_from_slice(&self.now_us.to_le_bytes());
+        }
+        let entries = meta.entries(keys, priority, &value)?;
+        let mut new: Vec<&Entry> = Vec::new();
         for entry in &entries {
-            table.add(entry, 0).map_err(|why| format!("{}: {why}", meta.name))?;
+            let known = table.known(&entry.key, &entry.mask, entry.priority, 0);
+            let is_new = table.value(known).is_none();
+            if let Err(why) = table.add(entry, 0) {
+                // All of them or none.
+                for entry in new {
+                    table.remove(&entry.key, &entry.mask, entry.priority, 0);
+                }
+                return Err(format!("{}: {why}", meta.name));
+            }
+            new.extend(is_new.then_some(entry));
         }
         let handles = self.handles.entry(at).or_default();
         handles.push(Some(entries));
@@ -102,8 +117,9 @@ impl Switch {
     pub fn modify(&mut self, table: &str, handle: u64, action: &str, args: &[(String, BigInt)]) -> Result<(), String> {
         let meta = self.table(table)?.clone();
         let value = action_value(&meta.name, &meta.actions, meta.value_bytes, action, args)?;
+        changeable(&meta)?;
         let entries = self.entered(&meta.name, handle)?;
-        let kept = meta.counter.or(meta.meter).unwrap_or(meta.value_bytes) as usize;
+        let kept = meta.counter.or(meta.meter).or(meta.last_hit).unwrap_or(meta.value_bytes) as usize;
         let table = meta.table.and_then(|n| self.state.tables.get_mut(n as usize)).ok_or("no such table")?;
         for entry in &entries {
             let found = table.known(&entry.key, &entry.mask, entry.priority, 0);
@@ -120,6 +136,7 @@ impl Switch {
     /// There is no such entry.
     pub fn delete(&mut self, table: &str, handle: u64) -> Result<(), String> {
         let (at, meta) = find(&self.pipeline.tables, |t| &t.name, table, "table")?;
+        changeable(meta)?;
         let (entries, number) = (self.entered(&meta.name.clone(), handle)?, meta.table);
         if let Some(gone) = self.handles.get_mut(&at).and_then(|all| all.get_mut(handle as usize)) {
             *gone = None;
@@ -132,12 +149,58 @@ impl Switch {
         Ok(())
     }
 
-    /// Takes all entries out that the control plane entered.
+    /// Takes out the handle of an entry in whose place another one with the same keys has been entered.
+    ///
+    /// # Errors
+    /// There is no such entry.
+    pub fn forget(&mut self, table: &str, handle: u64) -> Result<(), String> {
+        let (at, meta) = find(&self.pipeline.tables, |t| &t.name, table, "table")?;
+        let (entries, name) = (self.entered(&meta.name.clone(), handle)?, meta.name.clone());
+        let others = self.handles.get(&at).into_iter().flatten().enumerate().filter(|(n, _)| *n as u64 != handle);
+        let same = |a: &Entry, b: &Entry| a.key == b.key && a.mask == b.mask && a.priority == b.priority;
+        let covered =
+            others.filter_map(|(_, e)| e.as_ref()).any(|e| e.iter().zip(&entries).all(|(a, b)| same(a, b)) && e.len() == entries.len());
+        if !covered {
+            return Err(format!("table {name} has no other entry like {handle}"));
+        }
+        if let Some(gone) = self.handles.get_mut(&at).and_then(|all| all.get_mut(handle as usize)) {
+            *gone = None;
+        }
+        Ok(())
+    }
+
+    /// How long ago an entry was found or made, in microseconds, if its table tells of entries that are not used.
+    ///
+    /// # Errors
+    /// There is no such entry.
+    pub fn idle_us(&mut self, table: &str, handle: u64) -> Result<Option<u64>, String> {
+        let meta = self.table(table)?;
+        let (Some(at), Some(number)) = (meta.last_hit, meta.table) else { return Ok(None) };
+        let entries = self.entered(&meta.name.clone(), handle)?;
+        let table = self.state.tables.get_mut(number as usize).ok_or("no such table")?;
+        let mut last = 0;
+        for entry in &entries {
+            let found = table.known(&entry.key, &entry.mask, entry.priority, 0);
+            last = last.max(word(table.value(found).ok_or("there is no such entry")?, at as usize));
+        }
+        Ok(Some(self.now_us.saturating_sub(last)))
+    }
+
+    /// Microseconds since the first packet.
+    #[must_use]
+    pub fn now_us(&self) -> u64 {
+        self.now_us
+    }
+
+    /// Takes all entries out that are not constant.
     ///
     /// # Errors
     /// There is no such table.
     pub fn clear(&mut self, table: &str) -> Result<(), String> {
         let (at, meta) = find(&self.pipeline.tables, |t| &t.name, table, "table")?;
+        if meta.const_entries {
+            return Ok(());
+        }
         let (name, entered) = (meta.name.clone(), self.handles.get(&at).map_or(0, Vec::len) as u64);
         for handle in 0..entered {
             if self.entered(&name, handle).is_ok() {
@@ -378,6 +441,11 @@ impl Switch {
 
 fn word(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
+}
+
+/// Whether the entries of a table may be changed.
+fn changeable(meta: &TableMeta) -> Result<(), String> {
+    if meta.const_entries { Err(format!("the entries of table {} are constant", meta.name)) } else { Ok(()) }
 }
 
 /// An entry's value from the names of an action and its parameters.

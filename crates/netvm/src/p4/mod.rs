@@ -20,6 +20,7 @@ pub use p4::crc::Parameters;
 pub use p4::entries::KeyMatch;
 pub use p4::marks::MarkKind;
 pub use p4::p4info::{Message as P4Info, text as p4info_text};
+pub use p4::pipeline::{InitialEntry, TableMeta};
 pub use p4::{BigInt, Pipeline, Reading, Refused, Sign, Warnings};
 pub use profiles::Indirect;
 pub use switch::{Digest, Sent, Switch};
@@ -73,6 +74,16 @@ pub fn charts(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) ->
     let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
     let read = |path: &Path| std::fs::read_to_string(path).ok();
     p4::charts(path, &text, Reading { folders, defines, load: &read, marks: false }).map_err(Error::P4)
+}
+
+/// The P4 program that a program in BMv2's JSON is read as.
+///
+/// # Errors
+/// The file cannot be read, or is no such program.
+pub fn text(path: &Path) -> Result<String, Error> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
+    p4::text(path, &text).map_err(Error::P4)
 }
 
 /// What a controller that speaks P4Runtime needs to know of a program of any architecture.

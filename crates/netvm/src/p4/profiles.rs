@@ -9,11 +9,15 @@ use p4::entries::KeyMatch;
 use p4::pipeline::{GROUP_SIZE, ProfileMeta, SetMeta};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The most positions of a group.
+const MOST_POSITIONS: u32 = 1 << 16;
+
 /// What is in one profile.
 #[derive(Debug, Default)]
 pub(super) struct Profile {
     members: BTreeSet<u32>,
-    groups: BTreeMap<u32, BTreeSet<u32>>,
+    /// Members, and how many positions they have.
+    groups: BTreeMap<u32, BTreeMap<u32, u32>>,
 }
 
 /// What an entry of a table with an action profile names.
@@ -82,7 +86,7 @@ impl Switch {
     pub fn member_delete(&mut self, profile: &str, member: u32) -> Result<(), String> {
         let (at, meta) = self.profile(profile)?;
         self.member(at, member)?;
-        if let Some((group, _)) = self.profiles[at].groups.iter().find(|(_, members)| members.contains(&member)) {
+        if let Some((group, _)) = self.profiles[at].groups.iter().find(|(_, members)| members.contains_key(&member)) {
             return Err(format!("member {member} is in group {group}"));
         }
         self.profiles[at].members.remove(&member);
@@ -106,7 +110,7 @@ impl Switch {
         }
         let taken: Vec<u32> = self.profiles[at].groups.keys().copied().collect();
         let number = lowest_free(&taken);
-        self.profiles[at].groups.insert(number, BTreeSet::new());
+        self.profiles[at].groups.insert(number, BTreeMap::new());
         self.write_group(at, number, 0)?;
         Ok(number)
     }
@@ -117,7 +121,7 @@ impl Switch {
     /// There is no such group.
     pub fn group_delete(&mut self, profile: &str, group: u32) -> Result<(), String> {
         let (at, meta) = self.profile(profile)?;
-        let members = self.group(at, group)?.len() as u32;
+        let members = positions(self.group(at, group)?);
         self.profiles[at].groups.remove(&group);
         if let Some(table) = meta.groups {
             (0..members).chain([GROUP_SIZE]).for_each(|n| self.take_out(table, position(group, n)));
@@ -125,7 +129,7 @@ impl Switch {
         Ok(())
     }
 
-    fn group(&mut self, profile: usize, group: u32) -> Result<&mut BTreeSet<u32>, String> {
+    fn group(&mut self, profile: usize, group: u32) -> Result<&mut BTreeMap<u32, u32>, String> {
         let name = &self.pipeline.profiles[profile].name;
         self.profiles[profile].groups.get_mut(&group).ok_or_else(|| format!("{name} has no group {group}"))
     }
@@ -137,15 +141,38 @@ impl Switch {
     pub fn group_add(&mut self, profile: &str, member: u32, group: u32) -> Result<(), String> {
         let (at, _) = self.profile(profile)?;
         self.member(at, member)?;
-        let members = self.group(at, group)?;
-        let before = members.len() as u32;
-        if !members.insert(member) {
+        let mut members = self.group(at, group)?.clone();
+        if members.insert(member, 1).is_some() {
             return Err(format!("member {member} is in group {group}"));
         }
-        let done = self.write_group(at, group, before);
+        self.set_group(at, group, members)
+    }
+
+    /// Gives a group all its members, and how many positions each of them has: so many times as often it is chosen.
+    ///
+    /// # Errors
+    /// One of them is not there, or the positions are too many.
+    pub fn group_members(&mut self, profile: &str, group: u32, members: &[(u32, u32)]) -> Result<(), String> {
+        let (at, _) = self.profile(profile)?;
+        members.iter().try_for_each(|(member, _)| self.member(at, *member))?;
+        if let Some((member, _)) = members.iter().find(|(_, weight)| *weight == 0) {
+            return Err(format!("member {member} has a weight of 1 at least"));
+        }
+        self.set_group(at, group, members.iter().copied().collect())
+    }
+
+    /// Writes a group anew; it stays as it was if that is too much.
+    fn set_group(&mut self, at: usize, group: u32, members: BTreeMap<u32, u32>) -> Result<(), String> {
+        let name = self.pipeline.profiles[at].name.clone();
+        let total: u64 = members.values().map(|weight| u64::from(*weight)).sum();
+        if total > u64::from(MOST_POSITIONS) {
+            return Err(format!("{name} is full: a group has {MOST_POSITIONS} positions at most, and not {total}"));
+        }
+        let before = std::mem::replace(self.group(at, group)?, members);
+        let done = self.write_group(at, group, positions(&before));
         if done.is_err() {
-            self.group(at, group)?.remove(&member);
-            self.write_group(at, group, before + 1)?;
+            *self.group(at, group)? = before;
+            self.write_group(at, group, total as u32)?;
         }
         done
     }
@@ -156,18 +183,18 @@ impl Switch {
     /// It is not there.
     pub fn group_remove(&mut self, profile: &str, member: u32, group: u32) -> Result<(), String> {
         let (at, _) = self.profile(profile)?;
-        let members = self.group(at, group)?;
-        let before = members.len() as u32;
-        if !members.remove(&member) {
+        let mut members = self.group(at, group)?.clone();
+        if members.remove(&member).is_none() {
             return Err(format!("member {member} is not in group {group}"));
         }
-        self.write_group(at, group, before)
+        self.set_group(at, group, members)
     }
 
     /// Writes a group, of which `before` positions were written.
     fn write_group(&mut self, profile: usize, group: u32, before: u32) -> Result<(), String> {
         let Some(table) = self.pipeline.profiles[profile].groups else { return Ok(()) };
-        let members: Vec<u32> = self.group(profile, group)?.iter().copied().collect();
+        let of = |(member, weight): (&u32, &u32)| std::iter::repeat_n(*member, *weight as usize);
+        let members: Vec<u32> = self.group(profile, group)?.iter().flat_map(of).collect();
         for (n, member) in (0..).zip(&members) {
             self.enter(table, position(group, n), &member.to_le_bytes())?;
         }
@@ -230,6 +257,11 @@ impl Switch {
         }
         Ok(())
     }
+}
+
+/// How many positions a group has.
+fn positions(members: &BTreeMap<u32, u32>) -> u32 {
+    members.values().sum()
 }
 
 /// A group's key: the group in the upper half.

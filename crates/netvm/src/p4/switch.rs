@@ -14,7 +14,7 @@ use crate::{Error, Settings};
 use netil::Engine;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::HandlerKind;
-use p4::pipeline::{DROP, Pipeline, info, ports};
+use p4::pipeline::{DROP, Pipeline, TableMeta, info, ports};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -115,6 +115,7 @@ impl Switch {
         (state.seed, state.budget) = (settings.seed, settings.budget);
         let mut engine = engine.make(Arc::clone(&program), settings.engine)?;
         engine.init(&mut state).map_err(|_| Error::Init("the program's start".to_owned()))?;
+        let handles = initial_handles(&pipeline);
         let profiles = pipeline.profiles.iter().map(|_| Profile::default()).collect();
         Ok(Self {
             pipeline,
@@ -122,7 +123,7 @@ impl Switch {
             state,
             replication: Replication::default(),
             profiles,
-            handles: BTreeMap::new(),
+            handles,
             now_us: 0,
             following: None,
             name: String::new(),
@@ -335,6 +336,12 @@ impl Switch {
         clone.info = kept;
         self.mirror(session & !info::SESSION_ASKED, clone, self.pipeline.paths.egress_clone, way, jobs);
     }
+}
+
+/// The entries that the program has, as if they had been entered first.
+fn initial_handles(pipeline: &Pipeline) -> BTreeMap<usize, Vec<Option<Vec<netil::module::Entry>>>> {
+    let of = |meta: &TableMeta| meta.initial.iter().map(|entry| meta.initial_entry(entry).ok()).collect();
+    pipeline.tables.iter().enumerate().filter(|(_, meta)| !meta.initial.is_empty()).map(|(n, meta)| (n, of(meta))).collect()
 }
 
 /// What ingress decided.

@@ -5,6 +5,7 @@ use super::place::{Leaf, Place};
 use super::{Lower, Lowered, fault};
 use crate::hir::{Expr, ExprKind, FnId, InstId, Type};
 use crate::pipeline::{ArrayKind, ArrayMeta};
+use frontends::diagnostics::Span;
 use netil::table::Op;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -13,6 +14,14 @@ pub(super) type Args<'a> = &'a [Option<Expr>];
 
 pub(super) fn arg<'a>(args: Args<'a>, n: usize, call: &Expr) -> Lowered<&'a Expr> {
     args.get(n).and_then(Option::as_ref).map_or_else(|| fault(call.span, "an argument is missing"), Ok)
+}
+
+/// Bits of a part of a value that stands in a row; what is alone has the width of its local.
+fn row_size(leaf: Leaf, parts: usize) -> u16 {
+    match leaf {
+        Leaf::Bool | Leaf::Valid if parts > 1 => 1,
+        other => other.width(),
+    }
 }
 
 impl Lower<'_> {
@@ -159,7 +168,7 @@ impl Lower<'_> {
         let width = match &instance.ty {
             Type::Extern(_, args) if kind == ArrayKind::Register => {
                 let Some(ty) = args.first() else { return fault(instance.span, "a register of what?") };
-                u32::from(self.scalar(ty, instance.span)?.width())
+                self.row_width(ty, instance.span)?
             }
             _ => 64,
         };
@@ -223,10 +232,9 @@ impl Lower<'_> {
         let meta = self.array(object, ArrayKind::Register, call)?;
         let (bits, end) = ((meta.stride * 8) as u16, self.code.label());
         let value = self.held(arg(args, 1, call)?)?;
-        let leaf = self.scalar(&value.ty, call.span)?;
         let at = self.cell(&meta, arg(args, 0, call)?, end)?;
-        self.load_leaf(&value, 0, leaf);
-        self.code.resize(leaf.width(), bits);
+        let width = self.load_row(&value, call.span)?;
+        self.code.resize(width, bits);
         self.code.get(at);
         self.code.w(Op::WmStore, bits);
         self.code.bind(end);
@@ -237,7 +245,6 @@ impl Lower<'_> {
     pub(super) fn register_read(&mut self, object: &Expr, index: &Expr, to: &Place, call: &Expr) -> Lowered<()> {
         let meta = self.array(object, ArrayKind::Register, call)?;
         let (bits, end) = ((meta.stride * 8) as u16, self.code.label());
-        let leaf = self.scalar(&to.ty, call.span)?;
         let value = self.code.new_local(bits);
         self.code.constant(&BigInt::ZERO, bits);
         self.code.set(value);
@@ -246,10 +253,56 @@ impl Lower<'_> {
         self.code.w(Op::WmLoad, bits);
         self.code.set(value);
         self.code.bind(end);
-        self.code.get(value);
-        self.code.resize(bits, leaf.width());
-        self.store_leaf(to, 0, leaf);
+        self.store_row(to, (value, bits), call.span)
+    }
+
+    /// Bits of a value whose parts stand in a row, the first one highest.
+    fn row_width(&self, ty: &Type, span: Span) -> Lowered<u32> {
+        let leaves = self.leaves(ty, span)?;
+        let total = leaves.iter().map(|leaf| u32::from(row_size(*leaf, leaves.len()))).sum();
+        match total {
+            0 => fault(span, "a register of nothing"),
+            1..=2048 if !leaves.iter().any(|leaf| matches!(leaf, Leaf::Var(_))) => Ok(total),
+            _ => fault(span, "a register has cells of 2,048 bits at most, and none of varying length"),
+        }
+    }
+
+    /// Pushes a value as one number; its width.
+    fn load_row(&mut self, of: &Place, span: Span) -> Lowered<u16> {
+        let (leaves, mut width) = (self.leaves(&of.ty, span)?, 0u16);
+        for (n, leaf) in leaves.iter().enumerate() {
+            let size = row_size(*leaf, leaves.len());
+            self.load_leaf(of, n as u32, *leaf);
+            self.code.resize(leaf.width(), size);
+            if width > 0 {
+                self.code.op2(Op::WConcat, u32::from(width), u32::from(size));
+            }
+            width += size;
+        }
+        Ok(width)
+    }
+
+    /// Takes a number in a local apart.
+    fn store_row(&mut self, to: &Place, (value, bits): (u32, u16), span: Span) -> Lowered<()> {
+        let leaves = self.leaves(&to.ty, span)?;
+        let mut high = self.row_width(&to.ty, span)?;
+        for (n, leaf) in leaves.iter().enumerate() {
+            let size = row_size(*leaf, leaves.len());
+            self.code.get(value);
+            self.code.op3(Op::WSlice, u32::from(bits), high - 1, high - u32::from(size));
+            self.code.resize(size, leaf.width());
+            if *leaf == Leaf::Valid {
+                self.store_valid_at(to, n as u32)
+            } else {
+                self.store_leaf(to, n as u32, *leaf)
+            }
+            high -= u32::from(size);
+        }
         Ok(())
+    }
+
+    fn store_valid_at(&mut self, to: &Place, n: u32) {
+        if n == 0 { self.store_valid(to) } else { self.store_leaf(to, n, Leaf::Valid) }
     }
 
     pub(super) fn counter(&mut self, object: &Expr, args: Args<'_>, call: &Expr) -> Lowered<()> {

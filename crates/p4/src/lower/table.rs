@@ -8,7 +8,7 @@ use crate::entries::{KeyMatch, LOWEST_WINS};
 use crate::hir::{COUNTERS, Expr, ExprKind, Key, METERS, Table, TableId, Type};
 use crate::lower::place::{Leaf, Place};
 use crate::marks::MarkKind;
-use crate::pipeline::{ActionMeta, KeyMeta, Match, ParamMeta, TableMeta};
+use crate::pipeline::{ActionMeta, InitialEntry, KeyMeta, Match, ParamMeta, TableMeta};
 use frontends::diagnostics::Span;
 use netil::module::{TableKind, entry_type};
 use netil::table::Op;
@@ -129,6 +129,8 @@ impl Lower<'_> {
         let meter = property(table, METERS);
         let meter_at = meter.map(|_| bytes);
         bytes += if meter.is_some() { crate::pipeline::meter::BYTES } else { 0 };
+        let last_hit = (table.support_timeout && key_bits > 0).then_some(bytes);
+        bytes += if last_hit.is_some() { 8 } else { 0 };
         let meter_name = meter.and_then(|m| self.direct_meter(m)).unwrap_or_default();
         let ternary = keys.iter().any(|k| matches!(k.kind, Match::Ternary | Match::Range | Match::Optional));
         let counter_name = match counter.and_then(|c| self.object_path(c)) {
@@ -151,12 +153,15 @@ impl Lower<'_> {
             meter_name,
             profile,
             ternary,
+            last_hit,
+            initial: Vec::new(),
         };
         if let Some((action, args)) = &table.default {
             let args = self.numbers(args)?;
             meta.default = meta.value(*action, &args).or_else(|why| fault(table.span, why))?;
         }
         if key_bits > 0 {
+            meta.initial = self.initial_entries(table)?;
             self.add_table(table, &meta)?;
         }
         self.metas.push(meta);
@@ -165,14 +170,18 @@ impl Lower<'_> {
         Ok(self.metas.len() - 1)
     }
 
+    fn initial_entries(&self, table: &Table) -> Lowered<Vec<InitialEntry>> {
+        let one = |(n, entry): (usize, &crate::hir::TableEntry)| {
+            let keys = entry.keys.iter().map(|e| self.key_match(e)).collect::<Lowered<Vec<_>>>()?;
+            Ok(InitialEntry { keys, priority: self.priority(table, n), action: entry.action, args: self.numbers(&entry.args)? })
+        };
+        table.entries.iter().enumerate().map(one).collect()
+    }
+
     fn add_table(&mut self, table: &Table, meta: &TableMeta) -> Lowered<()> {
         let mut entries = Vec::new();
-        for (n, entry) in table.entries.iter().enumerate() {
-            let keys = entry.keys.iter().map(|e| self.key_match(e)).collect::<Lowered<Vec<_>>>()?;
-            let args = self.numbers(&entry.args)?;
-            let value = meta.value(entry.action, &args).or_else(|why| fault(entry.span, why))?;
-            let priority = self.priority(table, n);
-            entries.extend(meta.entries(&keys, priority, &value).or_else(|why| fault(entry.span, why))?);
+        for (entry, initial) in table.entries.iter().zip(&meta.initial) {
+            entries.extend(meta.initial_entry(initial).or_else(|why| fault(entry.span, why))?);
         }
         let kind = match () {
             () if meta.ternary => TableKind::Ternary,
@@ -266,6 +275,7 @@ impl Lower<'_> {
             self.mark(MarkKind::Hit, meta.name.clone(), span, &[]);
             self.count_entry(&meta, number, entry);
             self.meter_entry(table, &meta, number, entry);
+            self.note_hit(&meta, number, entry);
             let none = self.code.label();
             let (entry, number) = match meta.profile {
                 Some(_) => self.member_entry(table, &meta, entry, &selectors, none)?,
@@ -373,6 +383,15 @@ impl Lower<'_> {
         let args = object.map(|path| &self.program.instances[path[path.len() - 1]].args);
         let by_bytes = args.and_then(|a| a.first()).is_some_and(|a| self.known_number(a).ok() == Some(1));
         self.entry_colour(at, number, entry, colour, by_bytes);
+    }
+
+    /// Notes when an entry was found.
+    fn note_hit(&mut self, meta: &TableMeta, number: u32, entry: u32) {
+        let Some(at) = meta.last_hit else { return };
+        self.push_time();
+        self.code.resize(48, 64);
+        self.code.get(entry);
+        self.code.op3(Op::TStore, number, 64, at);
     }
 
     /// Counts in an entry that was found.

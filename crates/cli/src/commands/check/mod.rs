@@ -31,7 +31,7 @@ Examples:
   netvm check configurations/
   netvm check configurations/ --json | jq '.refused[] | .count, .reason'")]
 pub(crate) struct Args {
-    /// Click configuration, - for standard input; P4 program (.p4); or a folder of configurations
+    /// Click configuration, - for standard input; P4 program (.p4, .json of BMv2); or a folder of configurations
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
     file: PathBuf,
 

@@ -1,6 +1,8 @@
 //! A controller over the network: arbitration, configuration, every kind of entity, packets in and out, digests, and messages that are
 //! no messages.
 
+mod resources;
+
 use netvm::p4::{Sent, Switch};
 use p4runtime::proto::google::rpc;
 use p4runtime::proto::p4::config::v1::P4Info;
@@ -26,22 +28,27 @@ use tonic::{Code, Status, Streaming};
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/p4/controller.p4");
 
 /// A packet for the switch, and where to what left.
-type Arrival = (u32, Vec<u8>, mpsc::Sender<Vec<Sent>>);
+type Arrival = (u32, Vec<u8>, u64, mpsc::Sender<Vec<Sent>>);
 
 /// A switch in a thread of its own, between packets a server.
 struct Device {
     address: std::net::SocketAddr,
+    program: &'static str,
     packets: Option<mpsc::Sender<Arrival>>,
     thread: Option<std::thread::JoinHandle<Vec<Sent>>>,
 }
 
 impl Device {
     fn start() -> Self {
+        Self::of(PROGRAM)
+    }
+
+    fn of(program: &'static str) -> Self {
         let (address_to, address) = mpsc::channel();
         let (packets, arrivals) = mpsc::channel::<Arrival>();
         let thread = std::thread::spawn(move || {
-            let pipeline = netvm::p4::load(Path::new(PROGRAM), &[], &[]).unwrap();
-            let info = netvm::p4::p4info(Path::new(PROGRAM), &[], &[]).unwrap();
+            let pipeline = netvm::p4::load(Path::new(program), &[], &[]).unwrap();
+            let info = netvm::p4::p4info(Path::new(program), &[], &[]).unwrap();
             let mut switch = Switch::start(pipeline, &netvm::engines::ALL[0], netvm::Settings::default()).unwrap();
             let settings = Settings { address: "127.0.0.1:0".parse().unwrap(), device: 7, cpu_port: 510 };
             let mut server = Server::start(settings, &info).unwrap();
@@ -50,8 +57,8 @@ impl Device {
             loop {
                 left.extend(server.wait(&mut switch, Duration::from_millis(1)));
                 match arrivals.try_recv() {
-                    Ok((port, bytes, to)) => {
-                        let mut sent = switch.receive(port, &bytes, 1_000_000);
+                    Ok((port, bytes, time, to)) => {
+                        let mut sent = switch.receive(port, &bytes, time);
                         server.take_packets(&mut sent);
                         to.send(sent).unwrap();
                     }
@@ -60,13 +67,17 @@ impl Device {
                 }
             }
         });
-        Self { address: address.recv().unwrap(), packets: Some(packets), thread: Some(thread) }
+        Self { address: address.recv().unwrap(), program, packets: Some(packets), thread: Some(thread) }
     }
 
     /// Ports by which copies of a packet left.
     fn receive(&self, port: u32, bytes: &[u8]) -> Vec<u32> {
+        self.receive_at(port, bytes, 1_000_000)
+    }
+
+    fn receive_at(&self, port: u32, bytes: &[u8], time_ns: u64) -> Vec<u32> {
         let (to, from) = mpsc::channel();
-        self.packets.as_ref().unwrap().send((port, bytes.to_vec(), to)).unwrap();
+        self.packets.as_ref().unwrap().send((port, bytes.to_vec(), time_ns, to)).unwrap();
         from.recv().unwrap().into_iter().map(|sent| sent.port).collect()
     }
 
@@ -97,7 +108,7 @@ impl Controller {
         let mut client = P4RuntimeClient::connect(format!("http://{}", device.address)).await.unwrap();
         let (ask, from) = tokio::sync::mpsc::channel(16);
         let told = client.stream_channel(ReceiverStream::new(from)).await.unwrap().into_inner();
-        let wire = netvm::p4::p4info(Path::new(PROGRAM), &[], &[]).unwrap().to_wire();
+        let wire = netvm::p4::p4info(Path::new(device.program), &[], &[]).unwrap().to_wire();
         let mut controller = Self { client, ask, told, election, info: P4Info::decode(&wire[..]).unwrap() };
         controller.arbitrate().await;
         controller
@@ -383,6 +394,20 @@ fn profiles_have_members_and_groups() {
         assert_eq!(it.read(of(&[])).await, [of(&[80])]);
         let used = member(&it, 80, 8);
         assert_eq!(it.one(Type::Delete, used).await, Code::FailedPrecondition);
+    });
+    device.end();
+}
+
+#[test]
+fn a_role_has_no_configuration() {
+    let device = Device::start();
+    run(async {
+        let mut it = Controller::new(&device, 1).await;
+        it.status().await;
+        let role = v1::Role { name: "r".to_owned(), config: Some(prost_types::Any::default()), ..Default::default() };
+        let update = v1::MasterArbitrationUpdate { device_id: 7, role: Some(role), election_id: it.id(), status: None };
+        it.say(Ask::Arbitration(update)).await;
+        assert_eq!(it.told.message().await.unwrap_err().code(), Code::Unimplemented);
     });
     device.end();
 }

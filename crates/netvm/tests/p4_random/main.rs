@@ -1,0 +1,142 @@
+//! P4 programs by chance, from a seed: what each engine sends is what the program means, as it is worked out here from the language specification; the same program
+//! compiled for tracing, and as an element of a graph, sends the same. Packets go all ways through the parser.
+//!
+//! `NETVM_CASES`, `NETVM_SEED`: how many programs, and which. `NETVM_SHOW` prints a program that differs.
+
+mod program;
+mod values;
+
+use netvm::application::{self, Application, Host, Stream};
+use netvm::io::{Capture, LinkType, Plan, Timestamp, Writer};
+use netvm::p4::{BigInt, Reading, Switch};
+use netvm::{Settings, engines};
+use std::path::Path;
+
+struct Quiet;
+
+impl Host for Quiet {
+    fn write(&mut self, _: Stream, _: &[u8]) {}
+}
+
+/// A chance from a seed.
+pub(crate) struct Chance(u64);
+
+impl Chance {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 8) % n.max(1)
+    }
+
+    /// A number of that many bits; more often than not one of few ones or zeros.
+    pub(crate) fn number(&mut self, bits: u32) -> BigInt {
+        let one = BigInt::from(1);
+        let all = (&one << bits) - &one;
+        match self.below(5) {
+            0 => BigInt::from(self.below(4)) & all,
+            1 => &all - (BigInt::from(self.below(3)) & &all),
+            2 => one << (self.below(u64::from(bits)) as u32),
+            _ => (0..bits.div_ceil(8)).fold(BigInt::from(0), |value, _| value * 256 + self.below(256)) & all,
+        }
+    }
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+}
+
+fn reading(marks: bool) -> Reading<'static> {
+    Reading { folders: &[], defines: &[], load: &|_| None, marks }
+}
+
+/// The program of a seed on all quick engines; how many packets were sent, and how many of its states were met.
+fn try_one(seed: u64) -> (usize, bool) {
+    let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let program = program::make(&mut chance);
+    let packets = program.packets(&mut chance, 40);
+    let wanted: Vec<_> = packets.iter().map(|packet| program.run(packet)).collect();
+    let met = (0..program.headers.len()).all(|state| wanted.iter().any(|(.., met)| met.contains(&state)));
+    for marks in [false, true] {
+        let pipeline = p4::compile(Path::new("t.p4"), &program.text, reading(marks))
+            .unwrap_or_else(|refused| panic!("seed {seed}: {}", refused.render(false)));
+        for engine in engines::ALL.iter().filter(|e| e.quick && (!marks || e.name == "interp")) {
+            let mut switch = Switch::start(pipeline.clone(), engine, Settings::default()).unwrap();
+            program.fill(&mut switch);
+            for (packet, (port, bytes, _)) in packets.iter().zip(&wanted) {
+                let sent = switch.receive(0, packet, 0);
+                let got: Vec<_> = sent.iter().map(|s| (s.port, &s.bytes)).collect();
+                if got != [(*port, bytes)] && std::env::var_os("NETVM_SHOW").is_some() {
+                    eprintln!("{}", program.text);
+                }
+                assert_eq!(got, [(*port, bytes)], "seed {seed}, {}, marks {marks}, packet {packet:02x?}", engine.name);
+            }
+        }
+    }
+    (packets.len(), met)
+}
+
+/// What an element of a graph sends by each port, on an engine.
+fn of_graph(dir: &Path, engine: &engines::EngineInfo, packets: &[Vec<u8>]) -> Vec<Vec<Vec<u8>>> {
+    let input = dir.join("in.pcap");
+    let mut writer = Writer::create(&input, &Plan { link_type: LinkType::EN10MB, ..Plan::for_output(&input, &[]) }).unwrap();
+    for (n, bytes) in packets.iter().enumerate() {
+        writer.write_packet(LinkType::EN10MB, Timestamp::from_nanos(1, n as u32 * 1000), bytes.len() as u32, bytes).unwrap();
+    }
+    writer.finish().unwrap();
+    let name = |file: &str| dir.join(file).display().to_string();
+    let mut text = format!("p :: P4({}, ENTRIES {}); FromDump({}) -> p;\n", name("p.p4"), name("e.txt"), input.display());
+    for port in 0..8 {
+        text += &format!("p [{port}] -> ToDump({}, SNAPLEN 0);\n", name(&format!("out{port}.pcap")));
+    }
+    let application = Application::read("p4.click", &text, &Default::default()).unwrap_or_else(|error| panic!("{}", error.render(false)));
+    let mut graph = application.start(engine, Default::default(), application::Settings::default(), Box::new(Quiet)).unwrap();
+    graph.start();
+    while graph.turn() {}
+    assert_eq!(graph.finish(), []);
+    let read = |port: u32| {
+        let mut capture = Capture::open(dir.join(format!("out{port}.pcap"))).unwrap();
+        let mut all = Vec::new();
+        while let Some(burst) = capture.next_burst(256).unwrap() {
+            all.extend(burst.packets().iter().map(|packet| packet.to_vec()));
+        }
+        all
+    };
+    (0..8).map(read).collect()
+}
+
+/// Compiled C takes its time: of ten programs one.
+#[test]
+fn elements_in_compiled_c_mean_the_same() {
+    let (cases, first) = (setting("NETVM_CASES", 30).div_ceil(10), setting("NETVM_SEED", 1));
+    let dir = std::env::temp_dir().join(format!("netvm-p4-random-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    for seed in first..first + cases {
+        let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let program = program::make(&mut chance);
+        let packets = program.packets(&mut chance, 40);
+        let packets: Vec<_> = packets.into_iter().filter(|packet| !packet.is_empty()).collect();
+        let pipeline = p4::compile(Path::new("t.p4"), &program.text, reading(false)).unwrap();
+        let switch = Switch::start(pipeline, &engines::ALL[0], Settings::default()).unwrap();
+        std::fs::write(dir.join("p.p4"), &program.text).unwrap();
+        std::fs::write(dir.join("e.txt"), program.commands(&switch)).unwrap();
+        let mut wanted = vec![Vec::new(); 8];
+        for packet in &packets {
+            let (port, bytes, _) = program.run(packet);
+            wanted[port as usize].push(bytes);
+        }
+        for engine in engines::ALL {
+            assert_eq!(of_graph(&dir, engine, &packets), wanted, "seed {seed}, {}", engine.name);
+        }
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn programs_mean_what_the_language_says() {
+    let (cases, first) = (setting("NETVM_CASES", 30), setting("NETVM_SEED", 1));
+    let all: Vec<_> = (first..first + cases).map(try_one).collect();
+    let packets: usize = all.iter().map(|(packets, _)| packets).sum();
+    assert!(packets as u64 > cases * 3, "{packets} packets");
+    assert!(all.iter().filter(|(_, met)| *met).count() * 4 > all.len(), "states that no packet meets");
+}

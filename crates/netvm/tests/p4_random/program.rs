@@ -1,0 +1,634 @@
+//! Whole programs by chance: headers, a parser whose states go forward, tables with entries, ingress and egress; and what they do with a packet.
+
+use super::Chance;
+use super::values::{Effect, Goes, Meaning, Scope, Statement, Var, World, type_of, wrap};
+use netvm::p4::{BigInt, KeyMatch, Switch};
+use std::fmt::Write as _;
+use std::rc::Rc;
+
+/// A header: the first of its variables, and their widths.
+pub(crate) struct Header {
+    pub first: usize,
+    pub widths: Vec<u32>,
+}
+
+/// A case of `select`: its text, whether a key is meant, a key that is, and the state behind.
+struct Case {
+    text: String,
+    holds: Box<dyn Fn(&BigInt) -> bool>,
+    example: BigInt,
+    to: usize,
+}
+
+/// A state: the header that it extracts and the field that it selects by. States behind the last are `accept` and `reject`.
+struct State {
+    header: usize,
+    key: usize,
+    cases: Vec<Case>,
+}
+
+/// An action: the variables of its parameters.
+struct Action {
+    name: String,
+    params: Vec<usize>,
+    body: Effect,
+}
+
+struct Key {
+    kind: &'static str,
+    width: u32,
+    value: Meaning<BigInt>,
+}
+
+struct Entry {
+    keys: Vec<KeyMatch>,
+    priority: u32,
+    action: usize,
+    args: Vec<BigInt>,
+}
+
+/// A table: its actions, the default one last, and its entries.
+pub(crate) struct Table {
+    name: String,
+    keys: Vec<Key>,
+    entries: Vec<Entry>,
+    actions: Vec<Action>,
+}
+
+pub(crate) struct Program {
+    pub text: String,
+    pub headers: Vec<Header>,
+    states: Vec<State>,
+    pub tables: Vec<Rc<Table>>,
+    vars: Vec<Var>,
+    blocks: [Effect; 2],
+}
+
+/// The variable with the port; the first one behind those of headers.
+const META: [(&str, u32, bool); 6] =
+    [("port", 3, false), ("a", 8, false), ("b", 17, true), ("c", 64, false), ("d", 1, false), ("e", 100, true)];
+
+struct Maker<'c> {
+    chance: &'c mut Chance,
+    scope: Scope,
+    /// Declarations of the control that is made.
+    declared: String,
+    tables: Vec<Rc<Table>>,
+    names: u32,
+}
+
+pub(crate) fn make(chance: &mut Chance) -> Program {
+    let (mut scope, mut headers, mut types) = (Scope::default(), Vec::new(), String::new());
+    for h in 0..2 + chance.below(3) as usize {
+        let (first, mut widths, mut bits) = (scope.vars.len(), Vec::new(), 0);
+        let _ = writeln!(types, "header h{h}_t {{");
+        while bits % 8 != 0 || bits == 0 || chance.below(3) > 0 && bits < 300 {
+            let odd = [1, 3, 4, 7, 8, 9, 12, 16, 32, 48, 65, 128][chance.below(12) as usize];
+            let width = if bits % 8 != 0 && chance.below(2) == 0 { 8 - bits % 8 } else { odd };
+            let signed = chance.below(4) == 0 && width > 1;
+            let _ = writeln!(types, "{} f{};", type_of(width, signed), widths.len());
+            scope.vars.push(Var { text: format!("h.h{h}.f{}", widths.len()), width, signed });
+            widths.push(width);
+            bits += width;
+        }
+        types += "}\n";
+        scope.headers.push(format!("h.h{h}"));
+        headers.push(Header { first, widths });
+    }
+    let members: String = (0..headers.len()).map(|h| format!("h{h}_t h{h}; ")).collect();
+    let _ = writeln!(types, "struct H {{ {members}}}\nstruct M {{");
+    for (name, width, signed) in META {
+        let _ = writeln!(types, "{} {name};", type_of(width, signed));
+        scope.vars.push(Var { text: format!("m.{name}"), width, signed });
+    }
+    types += "}\n";
+    scope.seen = (0..scope.vars.len()).collect();
+    let states = parser(chance, &headers, &scope);
+    let mut maker = Maker { chance, scope, declared: String::new(), tables: Vec::new(), names: 0 };
+    let mut text = format!("#include <v1model.p4>\n{types}{}", parser_text(&states, &maker.scope));
+    text += "control N(inout H h, inout M m) { apply {} }\n";
+    let mut blocks: Vec<Effect> = Vec::new();
+    for name in ["In", "Out"] {
+        maker.declared.clear();
+        let (body, effect) = maker.block(2, false);
+        let port = if name == "In" { "s.egress_spec = (bit<9>)m.port;\n" } else { "" };
+        let head = format!("control {name}(inout H h, inout M m, inout standard_metadata_t s)");
+        // What the program does may end early; the port is set by another control in front of the end.
+        let _ = write!(text, "control {name}Body(inout H h, inout M m) {{\n{}apply {{\n{body}}}\n}}\n", maker.declared);
+        let _ = writeln!(text, "{head} {{ {name}Body() body; apply {{ {port}body.apply(h, m);\n{port}}} }}");
+        blocks.push(effect);
+    }
+    let emits: String = (0..headers.len()).map(|h| format!("p.emit(h.h{h}); ")).collect();
+    let _ = writeln!(text, "control D(packet_out p, in H h) {{ apply {{ {emits}}} }}\nV1Switch(P(), N(), In(), Out(), N(), D()) main;");
+    let (tables, vars) = (maker.tables, maker.scope.vars);
+    let blocks = <[Effect; 2]>::try_from(blocks).unwrap_or_else(|_| unreachable!());
+    Program { text, headers, states, tables, vars, blocks }
+}
+
+fn parser(chance: &mut Chance, headers: &[Header], scope: &Scope) -> Vec<State> {
+    let count = headers.len();
+    let mut states = Vec::new();
+    for (n, header) in headers.iter().enumerate() {
+        let key = header.first + chance.below(header.widths.len() as u64) as usize;
+        let Var { width, signed, .. } = scope.vars[key];
+        let mut cases = Vec::new();
+        let shown = |v: &BigInt| if signed { format!("(int<{width}>){width}w{}", wrap(v, width, false)) } else { format!("{width}w{v}") };
+        for _ in 0..chance.below(4) {
+            let value = wrap(&chance.number(width), width, signed);
+            let to = n + 1 + chance.below((count - n) as u64 + 1) as usize;
+            let (a, b) = (value.clone(), wrap(&chance.number(width), width, signed));
+            let (text, holds): (String, Box<dyn Fn(&BigInt) -> bool>) = match chance.below(3) {
+                0 => (shown(&a), Box::new(move |k| *k == a)),
+                1 if !signed => (format!("{} &&& {}", shown(&a), shown(&b)), Box::new(move |k| k & &b == &a & &b)),
+                _ => {
+                    let (low, high) = (a.clone().min(b.clone()), a.max(b));
+                    (format!("{} .. {}", shown(&low), shown(&high)), Box::new(move |k| *k >= low && *k <= high))
+                }
+            };
+            cases.push(Case { text, holds, example: value, to });
+        }
+        let to = n + 1 + chance.below((count - n) as u64) as usize;
+        cases.push(Case { text: "default".to_owned(), holds: Box::new(|_| true), example: wrap(&chance.number(width), width, signed), to });
+        states.push(State { header: n, key, cases });
+    }
+    states
+}
+
+fn parser_text(states: &[State], scope: &Scope) -> String {
+    let name = |n: usize| {
+        if n < states.len() {
+            format!("s{n}")
+        } else if n == states.len() {
+            "accept".to_owned()
+        } else {
+            "reject".to_owned()
+        }
+    };
+    let mut text = "parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) {\nstate start { transition s0; }\n".to_owned();
+    for (n, state) in states.iter().enumerate() {
+        let _ = writeln!(text, "state s{n} {{ p.extract(h.h{}); transition select({}) {{", state.header, scope.vars[state.key].text);
+        for case in &state.cases {
+            let _ = writeln!(text, "{}: {};", case.text, name(case.to));
+        }
+        text += "} }\n";
+    }
+    text + "}\n"
+}
+
+impl Maker<'_> {
+    fn name(&mut self, what: &str) -> String {
+        self.names += 1;
+        format!("{what}{}", self.names)
+    }
+
+    /// A new variable that is seen from here on.
+    fn var(&mut self, text: String, width: u32, signed: bool) -> usize {
+        self.scope.vars.push(Var { text, width, signed });
+        self.scope.seen.push(self.scope.vars.len() - 1);
+        self.scope.vars.len() - 1
+    }
+
+    /// Some statements.
+    fn block(&mut self, depth: u32, in_loop: bool) -> Statement {
+        let seen = self.scope.seen.len();
+        let (mut text, mut all) = (String::new(), Vec::new());
+        for _ in 0..2 + self.chance.below(4) {
+            let (line, effect) = self.statement(depth, in_loop);
+            text += &line;
+            all.push(effect);
+        }
+        self.scope.seen.truncate(seen);
+        let effect = move |w: &mut World| all.iter().map(|one| one(w)).find(|goes| *goes != Goes::On).unwrap_or(Goes::On);
+        (text, Box::new(effect))
+    }
+
+    fn statement(&mut self, depth: u32, in_loop: bool) -> Statement {
+        match self.chance.below(if depth > 0 { 16 } else { 8 }) {
+            0 => {
+                let (n, valid) = (self.chance.below(self.scope.headers.len() as u64) as usize, self.chance.below(2) == 0);
+                let text = format!("{}.set{}();\n", self.scope.headers[n], if valid { "Valid" } else { "Invalid" });
+                let effect = move |w: &mut World| {
+                    w.valid[n] = valid;
+                    Goes::On
+                };
+                (text, Box::new(effect))
+            }
+            1 => {
+                let (width, signed) = ([1, 8, 13, 32, 70][self.chance.below(5) as usize], self.chance.below(3) == 0);
+                let signed = signed && width > 1;
+                let (value, x) = self.scope.number(self.chance, width, signed, 2);
+                let name = self.name("v");
+                let text = format!("{} {name} = {value};\n", type_of(width, signed));
+                let n = self.var(name, width, signed);
+                let effect = move |w: &mut World| {
+                    w.values[n] = x(w);
+                    Goes::On
+                };
+                (text, Box::new(effect))
+            }
+            8 | 9 => self.branch(depth, in_loop),
+            10 | 11 => self.applied(depth, in_loop),
+            12 => self.cases(depth, in_loop),
+            13 => self.repeated(depth),
+            14 => {
+                let (condition, holds) = self.scope.condition(self.chance, 1);
+                let (word, goes) = match self.chance.below(4) {
+                    0 => ("exit", Goes::Exit),
+                    1 if in_loop => ("break", Goes::Break),
+                    2 if in_loop => ("continue", Goes::Continue),
+                    _ => ("return", Goes::Return),
+                };
+                (format!("if ({condition}) {{ {word}; }}\n"), Box::new(move |w| if holds(w) { goes } else { Goes::On }))
+            }
+            15 => self.called(),
+            _ => {
+                let to = self.scope.any(self.chance);
+                self.scope.assignment(self.chance, to, 3)
+            }
+        }
+    }
+
+    fn branch(&mut self, depth: u32, in_loop: bool) -> Statement {
+        let (condition, holds) = self.scope.condition(self.chance, 2);
+        let ((a, yes), (b, no)) = (self.block(depth - 1, in_loop), self.block(depth - 1, in_loop));
+        (format!("if ({condition}) {{\n{a}}} else {{\n{b}}}\n"), Box::new(move |w| if holds(w) { yes(w) } else { no(w) }))
+    }
+
+    /// `switch` over a value.
+    fn cases(&mut self, depth: u32, in_loop: bool) -> Statement {
+        let width = [3, 8, 16][self.chance.below(3) as usize];
+        let (value, x) = self.scope.number(self.chance, width, false, 1);
+        let (mut text, mut all, mut known) = (format!("switch ({value}) {{\n"), Vec::new(), Vec::new());
+        for _ in 0..1 + self.chance.below(3) {
+            let label = self.chance.number(width);
+            if !known.contains(&label) {
+                let (body, effect) = self.block(depth - 1, in_loop);
+                let _ = write!(text, "{width}w{label}: {{\n{body}}}\n");
+                known.push(label.clone());
+                all.push((label, effect));
+            }
+        }
+        let (body, otherwise) = self.block(depth - 1, in_loop);
+        let _ = write!(text, "default: {{\n{body}}}\n}}\n");
+        let effect = move |w: &mut World| {
+            let value = x(w);
+            match all.iter().find(|(label, _)| *label == value) {
+                Some((_, effect)) => effect(w),
+                None => otherwise(w),
+            }
+        };
+        (text, Box::new(effect))
+    }
+
+    fn repeated(&mut self, depth: u32) -> Statement {
+        let (name, count) = (self.name("i"), 1 + self.chance.below(3));
+        let seen = self.scope.seen.len();
+        // The body does not write to it.
+        self.scope.vars.push(Var { text: name.clone(), width: 8, signed: false });
+        let n = self.scope.vars.len() - 1;
+        let (body, effect) = self.block(depth - 1, true);
+        self.scope.seen.truncate(seen);
+        let text = format!("for (bit<8> {name} = 0; {name} < {count}; {name} = {name} + 1) {{\n{body}}}\n");
+        let effect = move |w: &mut World| {
+            for i in 0..count {
+                w.values[n] = i.into();
+                match effect(w) {
+                    Goes::On | Goes::Continue => {}
+                    Goes::Break => break,
+                    goes => return goes,
+                }
+            }
+            Goes::On
+        };
+        (text, Box::new(effect))
+    }
+
+    /// A function with parameters of all directions, and a call of it.
+    fn called(&mut self) -> Statement {
+        let name = self.name("f");
+        let (a, b) = (self.scope.any(self.chance), self.scope.any(self.chance));
+        let (from, to) = (self.scope.vars[a].clone(), self.scope.vars[b].clone());
+        let (value, x) = self.scope.number(self.chance, from.width, from.signed, 1);
+        let outer = std::mem::take(&mut self.scope.seen);
+        let (p, q) = (self.var(format!("{name}_p"), from.width, from.signed), self.var(format!("{name}_q"), to.width, to.signed));
+        let headers = std::mem::take(&mut self.scope.headers);
+        let (first, f) = self.scope.assignment(self.chance, q, 2);
+        let (second, g) = self.scope.assignment(self.chance, q, 2);
+        (self.scope.seen, self.scope.headers) = (outer, headers);
+        let (early, ends) = self.plain_condition(p);
+        let types = (type_of(from.width, from.signed), type_of(to.width, to.signed));
+        let _ = write!(
+            self.declared,
+            "action {name}(in {} {name}_p, inout {} {name}_q) {{\n{first}if ({early}) {{ return; }}\n{second}}}\n",
+            types.0, types.1
+        );
+        let effect = move |w: &mut World| {
+            (w.values[p], w.values[q]) = (x(w), w.values[b].clone());
+            f(w);
+            if !ends(w) {
+                g(w);
+            }
+            w.values[b] = w.values[q].clone();
+            Goes::On
+        };
+        (format!("{name}({value}, {});\n", to.text), Box::new(effect))
+    }
+
+    fn plain_condition(&mut self, var: usize) -> (String, Meaning<bool>) {
+        let Var { text, width, .. } = self.scope.vars[var].clone();
+        let bit = self.chance.below(u64::from(width)) as u32;
+        (format!("{text}[{bit}:{bit}] == 1"), Box::new(move |w| (&w.values[var] >> bit) & BigInt::from(1) == BigInt::from(1)))
+    }
+
+    /// A table, and what comes of its application.
+    fn applied(&mut self, depth: u32, in_loop: bool) -> Statement {
+        let table = self.table();
+        let t = table.clone();
+        let name = table.name.clone();
+        match self.chance.below(3) {
+            0 => (format!("{name}.apply();\n"), Box::new(move |w| t.run(w).2)),
+            1 => {
+                let ((a, yes), (b, no)) = (self.block(depth - 1, in_loop), self.block(depth - 1, in_loop));
+                let effect = move |w: &mut World| match t.run(w) {
+                    (_, _, goes @ Goes::Exit) => goes,
+                    (true, ..) => yes(w),
+                    _ => no(w),
+                };
+                (format!("if ({name}.apply().hit) {{\n{a}}} else {{\n{b}}}\n"), Box::new(effect))
+            }
+            _ => {
+                let ((a, first), (b, rest)) = (self.block(depth - 1, in_loop), self.block(depth - 1, in_loop));
+                let text = format!("switch ({name}.apply().action_run) {{\n{}: {{\n{a}}}\ndefault: {{\n{b}}}\n}}\n", table.actions[0].name);
+                let effect = move |w: &mut World| match t.run(w) {
+                    (_, _, goes @ Goes::Exit) => goes,
+                    (_, 0, _) => first(w),
+                    _ => rest(w),
+                };
+                (text, Box::new(effect))
+            }
+        }
+    }
+
+    fn actions(&mut self) -> Vec<Action> {
+        let mut actions = Vec::new();
+        // Actions see what is declared in front of the control's body.
+        let outer = self.scope.seen.clone();
+        self.scope.seen.retain(|n| self.scope.vars[*n].text.contains('.'));
+        for _ in 0..1 + self.chance.below(3) {
+            let (name, seen) = (self.name("act"), self.scope.seen.len());
+            let mut params = Vec::new();
+            for p in 0..self.chance.below(3) {
+                let width = [1, 8, 9, 24, 48][self.chance.below(5) as usize];
+                params.push(self.var(format!("{name}_{p}"), width, false));
+            }
+            let (mut text, mut all) = (String::new(), Vec::new());
+            for _ in 0..1 + self.chance.below(2) {
+                let to = outer.iter().copied().filter(|n| self.scope.vars[*n].text.contains('.')).collect::<Vec<_>>();
+                let to = to[self.chance.below(to.len() as u64) as usize];
+                let (line, effect) = self.scope.assignment(self.chance, to, 2);
+                text += &line;
+                all.push(effect);
+            }
+            let exits = self.chance.below(8) == 0;
+            text += if exits { "exit;\n" } else { "" };
+            let shown: Vec<String> =
+                params.iter().map(|p| format!("bit<{}> {}", self.scope.vars[*p].width, self.scope.vars[*p].text)).collect();
+            let _ = write!(self.declared, "action {name}({}) {{\n{text}}}\n", shown.join(", "));
+            self.scope.seen.truncate(seen);
+            let body = move |w: &mut World| {
+                for one in &all {
+                    one(w);
+                }
+                if exits { Goes::Exit } else { Goes::On }
+            };
+            actions.push(Action { name, params, body: Box::new(body) });
+        }
+        self.scope.seen = outer;
+        actions
+    }
+
+    fn table(&mut self) -> Rc<Table> {
+        let (actions, name) = (self.actions(), self.name("t"));
+        let (mut keys, mut text, mut has_prefix) = (Vec::new(), String::new(), false);
+        let outer = self.scope.seen.clone();
+        self.scope.seen.retain(|n| self.scope.vars[*n].text.contains('.'));
+        for k in 0..1 + self.chance.below(3) {
+            let kind = ["exact", "lpm", "ternary", "range", "optional"][self.chance.below(5) as usize];
+            // One prefix, as the language has it, and one range, as several of them are many entries of the table that they become.
+            let many = matches!(kind, "lpm" | "range") && std::mem::replace(&mut has_prefix, true);
+            let kind = if many { "exact" } else { kind };
+            let width = [1, 4, 8, 16, 32, 48][self.chance.below(6) as usize];
+            let (key, value) = self.scope.number(self.chance, width, false, 1);
+            let _ = writeln!(text, "{key} : {kind} @name(\"k{k}\");");
+            keys.push(Key { kind, width, value });
+        }
+        self.scope.seen = outer;
+        let default = actions.len() - 1;
+        let names: String = actions.iter().map(|a| format!("{}; ", a.name)).collect();
+        let args: Vec<(String, BigInt)> = self.arguments(&actions[default]);
+        let shown: Vec<String> = args.iter().map(|(_, v)| v.to_string()).collect();
+        let _ = write!(
+            self.declared,
+            "table {name} {{\nkey = {{\n{text}}}\nactions = {{ {names}}}\ndefault_action = {}({});\nsize = 64;\n}}\n",
+            actions[default].name,
+            shown.join(", ")
+        );
+        let mut entries = Vec::new();
+        for rank in 0..self.chance.below(7) {
+            let keys = keys.iter().map(|key| self.entry_key(key)).collect();
+            let action = self.chance.below(actions.len() as u64) as usize;
+            let args = self.arguments(&actions[action]).into_iter().map(|(_, v)| v).collect();
+            entries.push(Entry { keys, priority: rank as u32 + 1, action, args });
+        }
+        // What a table without a hit runs.
+        entries.insert(0, Entry { keys: Vec::new(), priority: 0, action: default, args: args.into_iter().map(|(_, v)| v).collect() });
+        let table = Rc::new(Table { name, keys, entries, actions });
+        self.tables.push(table.clone());
+        table
+    }
+
+    fn arguments(&mut self, action: &Action) -> Vec<(String, BigInt)> {
+        let vars = action.params.iter().map(|p| self.scope.vars[*p].clone()).collect::<Vec<_>>();
+        vars.into_iter().map(|var| (var.text, self.chance.number(var.width))).collect()
+    }
+
+    fn entry_key(&mut self, key: &Key) -> KeyMatch {
+        let (a, b) = (self.chance.number(key.width), self.chance.number(key.width));
+        match key.kind {
+            "lpm" => {
+                let length = self.chance.below(u64::from(key.width) + 1) as u32;
+                KeyMatch::Prefix((a >> (key.width - length)) << (key.width - length), length)
+            }
+            "ternary" => KeyMatch::Mask(&a & &b, b),
+            "range" => KeyMatch::Range(a.clone().min(b.clone()), a.max(b)),
+            "optional" if self.chance.below(2) == 0 => KeyMatch::Any,
+            _ => KeyMatch::Value(a),
+        }
+    }
+}
+
+fn matches(key: &KeyMatch, width: u32, value: &BigInt) -> bool {
+    match key {
+        KeyMatch::Value(v) => value == v,
+        KeyMatch::Prefix(v, length) => (value ^ v) >> (width - length) == BigInt::from(0),
+        KeyMatch::Mask(v, m) => value & m == *v,
+        KeyMatch::Range(low, high) => low <= value && value <= high,
+        KeyMatch::Any => true,
+    }
+}
+
+impl Table {
+    /// Applies it: whether there was a hit, the action, and where control goes.
+    fn run(&self, w: &mut World) -> (bool, usize, Goes) {
+        let values: Vec<BigInt> = self.keys.iter().map(|key| (key.value)(w)).collect();
+        let hits = |e: &&Entry| e.keys.iter().zip(&self.keys).zip(&values).all(|((k, key), v)| matches(k, key.width, v));
+        let length = |e: &Entry| e.keys.iter().map(|k| if let KeyMatch::Prefix(_, length) = k { *length } else { 0 }).sum::<u32>();
+        let rank = |e: &&Entry| if self.is_ranked() { e.priority } else { length(e) };
+        let found = self.entries[1..].iter().filter(hits).max_by_key(rank);
+        let entry = found.unwrap_or(&self.entries[0]);
+        let action = &self.actions[entry.action];
+        for (param, arg) in action.params.iter().zip(&entry.args) {
+            w.values[*param] = arg.clone();
+        }
+        (found.is_some(), entry.action, (action.body)(w))
+    }
+
+    fn is_ranked(&self) -> bool {
+        self.keys.iter().any(|key| matches!(key.kind, "ternary" | "range" | "optional"))
+    }
+}
+
+impl Program {
+    /// What is entered into a switch.
+    pub fn fill(&self, switch: &mut Switch) {
+        for table in &self.tables {
+            // A table that no packet can come to is not there.
+            for entry in table.entries[1..].iter().filter(|_| switch.table(&table.name).is_ok()).collect::<Vec<_>>() {
+                let args: Vec<(String, BigInt)> = entry.args.iter().map(|v| (String::new(), v.clone())).collect();
+                switch.add(&table.name, &entry.keys, entry.priority, &table.actions[entry.action].name, &args).unwrap();
+            }
+        }
+    }
+
+    /// The same as commands, for the tables that the switch has.
+    pub fn commands(&self, switch: &Switch) -> String {
+        let mut text = String::new();
+        for table in self.tables.iter().filter(|table| switch.table(&table.name).is_ok()) {
+            for entry in &table.entries[1..] {
+                let keys: Vec<String> = (0..).zip(&table.keys).zip(&entry.keys).map(|((n, key), k)| command_key(n, key.width, k)).collect();
+                let action = &table.actions[entry.action];
+                let args: Vec<String> = action.params.iter().zip(&entry.args).map(|(p, v)| format!("{}:{v}", self.vars[*p].text)).collect();
+                let priority = if table.is_ranked() { entry.priority.to_string() } else { String::new() };
+                let _ = writeln!(text, "add {} {priority} {} {}({})", table.name, keys.join(" "), action.name, args.join(", "));
+            }
+        }
+        text
+    }
+
+    /// A packet on each way through the parser: what makes each case of each state hold, if none before it does.
+    pub fn packets(&self, chance: &mut Chance, most: usize) -> Vec<Vec<u8>> {
+        let mut ways: Vec<(usize, Vec<(usize, BigInt)>)> = vec![(0, Vec::new())];
+        let mut out = Vec::new();
+        while let Some((at, way)) = ways.pop() {
+            if at >= self.states.len() || out.len() + ways.len() > most {
+                out.push(self.packet(chance, &way));
+                continue;
+            }
+            for case in &self.states[at].cases {
+                ways.push((case.to, [way.clone(), vec![(at, case.example.clone())]].concat()));
+            }
+        }
+        out
+    }
+
+    fn packet(&self, chance: &mut Chance, way: &[(usize, BigInt)]) -> Vec<u8> {
+        let mut bits: Vec<bool> = Vec::new();
+        for (state, key) in way {
+            let state = &self.states[*state];
+            let header = &self.headers[state.header];
+            for (n, width) in header.widths.iter().enumerate() {
+                let value = if header.first + n == state.key { wrap(key, *width, false) } else { chance.number(*width) };
+                bits.extend((0..*width).rev().map(|b| value.bit(u64::from(b))));
+            }
+        }
+        let mut bytes = packed(&bits);
+        bytes.extend((0..chance.below(12)).map(|n| n as u8));
+        if chance.below(12) == 0 {
+            bytes.truncate(chance.below(bytes.len() as u64 + 1) as usize);
+        }
+        bytes
+    }
+
+    /// Parses a packet: the world, how far it was read, and the states that it met.
+    fn parsed(&self, packet: &[u8]) -> (World, usize, Vec<usize>) {
+        let mut w = World { values: vec![BigInt::from(0); self.vars.len()], valid: vec![false; self.headers.len()] };
+        let (mut at, mut state, mut met) = (0, 0, Vec::new());
+        while state < self.states.len() {
+            met.push(state);
+            let s = &self.states[state];
+            let header = &self.headers[s.header];
+            let bytes = header.widths.iter().sum::<u32>() as usize / 8;
+            let Some(taken) = packet.get(at..at + bytes) else { break };
+            at += bytes;
+            let (whole, mut low) = (BigInt::from_bytes_be(netvm::p4::Sign::Plus, taken), bytes as u32 * 8);
+            for (n, width) in header.widths.iter().enumerate() {
+                low -= width;
+                let n = header.first + n;
+                w.values[n] = wrap(&(&whole >> low), *width, self.vars[n].signed);
+            }
+            w.valid[s.header] = true;
+            let key = &w.values[s.key];
+            state = s.cases.iter().find(|case| (case.holds)(key)).map_or(self.states.len(), |case| case.to);
+        }
+        (w, at, met)
+    }
+
+    /// What leaves, and by which port; the states that the packet met.
+    pub fn run(&self, packet: &[u8]) -> (u32, Vec<u8>, Vec<usize>) {
+        let (mut w, at, met) = self.parsed(packet);
+        let port = self.headers.iter().map(|h| h.widths.len()).sum::<usize>();
+        // An exit leaves the port as it was before the body.
+        let before = w.values[port].clone();
+        let goes = (self.blocks[0])(&mut w);
+        let sent = if goes == Goes::Exit { before } else { w.values[port].clone() };
+        (self.blocks[1])(&mut w);
+        let mut out = Vec::new();
+        for (_, header) in self.headers.iter().enumerate().filter(|(h, _)| w.valid[*h]) {
+            let mut bits: Vec<bool> = Vec::new();
+            for (n, width) in header.widths.iter().enumerate() {
+                let value = wrap(&w.values[header.first + n], *width, false);
+                bits.extend((0..*width).rev().map(|b| value.bit(u64::from(b))));
+            }
+            out.extend(packed(&bits));
+        }
+        out.extend(&packet[at..]);
+        (sent.iter_u64_digits().next().unwrap_or(0) as u32, out, met)
+    }
+}
+
+/// A key of an entry as commands have it.
+fn command_key(n: usize, width: u32, key: &KeyMatch) -> String {
+    match key {
+        KeyMatch::Value(v) => format!("k{n}:{v}"),
+        KeyMatch::Prefix(v, length) => format!("k{n}:{v}/{length}"),
+        KeyMatch::Range(low, high) => format!("k{n}:{low}->{high}"),
+        KeyMatch::Mask(v, m) => {
+            let bit = |b: u32| {
+                if !m.bit(b.into()) {
+                    '*'
+                } else if v.bit(b.into()) {
+                    '1'
+                } else {
+                    '0'
+                }
+            };
+            format!("k{n}:0b{}", (0..width).rev().map(bit).collect::<String>())
+        }
+        KeyMatch::Any => String::new(),
+    }
+}
+
+/// Bits in bytes.
+fn packed(bits: &[bool]) -> Vec<u8> {
+    bits.chunks(8).map(|b| b.iter().fold(0, |byte, bit| byte << 1 | u8::from(*bit))).collect()
+}
