@@ -56,7 +56,7 @@ type Maker = fn(usize) -> Case;
 
 /// Those with these names, or everything if there are none; what cannot be run is left out, and told.
 pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
-    let makers: [(&str, Maker, &[usize]); 16] = [
+    let makers: [(&str, Maker, &[usize]); 17] = [
         ("router", router, &ROUTES),
         ("full-router", |entries| full_router("full router", entries, PORTS), &ROUTES[1..2]),
         ("full-router16", |entries| full_router("full router of 16 ports", entries, 16), &ROUTES[1..2]),
