@@ -31,6 +31,7 @@ mod library;
 pub(crate) mod linked;
 mod native_text;
 mod order;
+mod replace;
 pub mod report;
 mod scratch;
 mod standins;
@@ -42,8 +43,9 @@ pub use explain::{Account, Way};
 pub use feed::NUMBER as RECORD;
 pub(crate) use foreign::Made;
 pub use library::Library;
+pub use replace::{Recipe, Replaced};
 pub use runtime::graph::native::embedded::Lent;
-pub use runtime::graph::{Described, DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, native};
+pub use runtime::graph::{Described, DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, Succession, native};
 pub use watched::Tell;
 
 use crate::Error;
@@ -239,13 +241,22 @@ fn make(
     settings: Settings,
     host: Box<dyn Host>,
 ) -> Result<Graph, Vec<Fault>> {
+    with_factories(engine, engines, |factories| Graph::new(application, factories, settings, host))
+}
+
+/// Does something with what makes the parts of programs.
+fn with_factories<T>(engine: &EngineInfo, engines: engines::Settings, work: impl FnOnce(&graph::Factories<'_>) -> T) -> T {
     // Compiled C is for elements together, not for each by itself.
     let together = engine.name == engines::AHEAD || engine.name == engines::AUTO.name;
     let own = if together { engines::find(engines::JIT).unwrap_or(engine) } else { engine };
     let compiled = RefCell::new(Compiled::default());
     let make = |program| compiled.borrow_mut().make(&program, |program| own.make(program, engines).map_err(|error| error.to_string()));
-    let factories = graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make_for };
-    Graph::new(application, &factories, settings, host)
+    work(&graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make_for })
+}
+
+/// The engine that links elements where packets wait: compiled C is then made beside the work.
+fn make_for(engine: &'static EngineInfo) -> &'static EngineInfo {
+    if engine.name == engines::AHEAD { &engines::AUTO } else { engine }
 }
 
 /// What has been compiled: elements whose programs are equal but for their names share their code.

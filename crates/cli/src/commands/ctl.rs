@@ -1,5 +1,6 @@
 //! `netvm ctl`: asks a running configuration over its control socket.
 
+mod replace;
 mod why;
 
 use crate::failure::{Failure, Outcome};
@@ -29,6 +30,7 @@ Examples:
   netvm ctl load rt.add routes.txt
   netvm ctl watch in.count --interval 0.5
   netvm ctl why udp port 53
+  netvm ctl replace --plan router.click
   netvm ctl stats --json | jq '.elements[] | .name, .packets'
   netvm ctl --socket /run/router.sock stop")]
 pub(crate) struct Args {
@@ -101,6 +103,21 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Run another version of the configuration: what is the same goes on with its packets, entries and devices, and where the new one is wrong the old one goes on
+    Replace {
+        /// The new configuration
+        #[arg(value_hint = clap::ValueHint::FilePath)]
+        file: PathBuf,
+        /// Values of its parameters; those that are not given stay
+        #[arg(value_name = "NAME=VALUE")]
+        parameters: Vec<String>,
+        /// Only tell what would become of the elements
+        #[arg(long)]
+        plan: bool,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// End the run: what has arrived still goes on
     Stop,
 }
@@ -120,6 +137,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Watch { handlers, interval } => return watch(&mut client, handlers, *interval),
         Command::Stats { json } => stats(&mut client, *json, &mut out)?,
         Command::Why { .. } => {}
+        Command::Replace { file, parameters, plan, json } => {
+            replace::tell(&mut client, &replace::Asked { file, parameters, plan: *plan, json: *json }, &mut out)?;
+        }
         Command::Stop => drop(client.ask(&json!({ "op": "stop" }))?),
     }
     out.flush()

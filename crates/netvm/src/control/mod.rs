@@ -17,7 +17,8 @@ pub mod why;
 
 pub use socket::{Door, default_folder, sockets};
 
-use crate::application::{Cores, Described, Graph, Stats, report};
+use crate::application::{Cores, Described, Graph, Recipe, Replaced, Stats, report};
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
@@ -53,6 +54,49 @@ pub trait Controlled {
 
     /// Asks for the end of the run.
     fn stop(&mut self);
+
+    /// Puts another version of the configuration in its place, or tells what would become of its elements then.
+    ///
+    /// # Errors
+    /// What is wrong with it; then the run goes on as it was.
+    fn replace(&mut self, text: &str, parameters: &BTreeMap<String, String>, plan: bool) -> Result<Replaced, String> {
+        let _ = (text, parameters, plan);
+        Err("the configuration of this run cannot be replaced: it runs on several threads, or packets are recorded".to_owned())
+    }
+}
+
+/// A graph, and how another version of its configuration is made.
+pub struct Replaceable<'g> {
+    /// What runs.
+    pub graph: &'g mut Graph,
+    /// How it was made.
+    pub recipe: &'g Recipe,
+}
+
+impl Controlled for Replaceable<'_> {
+    fn graph(&mut self) -> &mut Graph {
+        self.graph
+    }
+
+    fn elements(&self) -> Vec<Described> {
+        Graph::elements(self.graph)
+    }
+
+    fn stats(&self) -> Stats {
+        Graph::stats(self.graph)
+    }
+
+    fn stop(&mut self) {
+        Controlled::stop(self.graph);
+    }
+
+    fn replace(&mut self, text: &str, parameters: &BTreeMap<String, String>, plan: bool) -> Result<Replaced, String> {
+        let done = match plan {
+            true => self.recipe.plan(self.graph, text, parameters),
+            false => self.recipe.replace(self.graph, text, parameters),
+        };
+        done.map_err(|error| error.to_string())
+    }
 }
 
 impl Controlled for Graph {

@@ -11,11 +11,12 @@
 //! | `batch` | does all `requests`, with no packet between them, up to the first that fails | a list of their answers |
 //! | `why` | the last packets that `filter` takes, if it is there, at most `most` of them (20), and where how many ended | `recorded`, `matched`, `ends`, `packets` ([`why`]) |
 //! | `stats` | | what `netvm run --json` prints, with `threads` |
+//! | `replace` | puts the configuration `text` in the place of the one that runs, with `parameters` by name; with `plan` true only tells | `kept`, `made`, `gone`, `tables`, `entries_lost`, `packets_lost`, `pause_us`, `faults` |
 //! | `stop` | asks for the end of the run | `null` |
 
 use super::{Controlled, Line, read_line, statistics, why};
-use crate::application::Described;
 use crate::application::native::Control;
+use crate::application::{Described, Replaced, Succession};
 use serde_json::{Value, json};
 use std::io::{self, BufRead, Write};
 use std::time::Instant;
@@ -69,14 +70,28 @@ fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<
             let most = request.get("most").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
             why::answer(packets, text("filter"), most.unwrap_or(USUAL)).map_err(|error| error.to_string())
         }
+        Some("replace") => replace(request, text("text").ok_or("the request has no text")?, target),
         Some("stop") => {
             target.stop();
             Ok(Value::Null)
         }
         Some("batch") => batch(request, target, begun),
-        Some(other) => Err(format!("no op '{other}'; there are elements, read, write, batch, stats, why, stop")),
+        Some(other) => Err(format!("no op '{other}'; there are elements, read, write, batch, stats, why, replace, stop")),
         None => Err("the request has no op".to_owned()),
     }
+}
+
+fn replace(request: &Value, text: &str, target: &mut dyn Controlled) -> Result<Value, String> {
+    let given = request.get("parameters").and_then(Value::as_object).into_iter().flatten();
+    let parameters = given.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
+    let plan = request.get("plan").and_then(Value::as_bool).unwrap_or(false);
+    let Replaced { succession, pause, faults } = target.replace(text, &parameters, plan)?;
+    let Succession { kept, made, gone, tables, entries_lost, packets_lost } = succession;
+    let faults: Vec<String> = faults.into_iter().map(|fault| fault.message).collect();
+    let pause = pause.as_micros() as u64;
+    Ok(
+        json!({ "kept": kept, "made": made, "gone": gone, "tables": tables, "entries_lost": entries_lost, "packets_lost": packets_lost, "pause_us": pause, "faults": faults }),
+    )
 }
 
 /// Requests up to the first that fails. A batch in a batch is refused.

@@ -8,7 +8,7 @@ const SIMULATED: u64 = 1_000_000_000_000_000_000;
 const ROUND: u64 = 1_000;
 
 /// The present.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Clock {
     kind: Kind,
     now: u64,

@@ -4,7 +4,8 @@
 //! what elements on its way push aside moves before the packet that was pulled.
 
 use super::native::Ctx;
-use super::program::{Ended, Together, exchange};
+use super::program::Ended;
+use super::together::{Together, exchange};
 use super::{At, Body, Graph, MAX_PULL_DEPTH, MAX_ROUNDS, Packet, Push};
 use crate::io::LinkType;
 use netil::exec::{ExchangeBuffer, Source, State};

@@ -20,8 +20,7 @@ use netil::cluster::{Cluster, Ended, Host, Plan};
 use netil::exec::{CloneOut, State};
 use netil::pool::Pool;
 use std::collections::HashMap;
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::sync::{Arc, MutexGuard};
+use std::sync::MutexGuard;
 
 /// The most arrivals of a burst: what is done once for each takes half a microsecond, and more where four devices send, and so many packets' beginnings stay in the second-level
 /// cache. (A switch: 512 cost 0.7 ns a packet more, 256 3.6; more than 1,024 cost a router 1 ns.)
@@ -72,18 +71,6 @@ impl Linked {
 
 /// A cluster, and which elements it is of.
 pub type Made = (Plan, Box<dyn Cluster>);
-
-/// Makes a cluster of an application, if there is something to make it of.
-pub type Linking = Box<dyn FnOnce() -> Option<Made> + Send>;
-
-/// A cluster that is to be, or is being, made beside the work.
-pub(super) struct Later {
-    application: Arc<Application>,
-    /// Arrivals from which it is worth its while.
-    after: u64,
-    linking: Option<Linking>,
-    made: Option<Receiver<Option<Made>>>,
-}
 
 /// The graph while a cluster of it runs.
 struct Serving<'g> {
@@ -183,30 +170,6 @@ impl Graph {
 
     fn sets_timers(&self, node: usize) -> bool {
         matches!(&self.nodes[node].body, Body::Program(program) if program.sets_timers())
-    }
-
-    /// The same, made by another thread once there were so many arrivals. What runs as one gives what it gave before, so it does not matter when it is there.
-    pub fn link_later(&mut self, application: Arc<Application>, after: u64, linking: Linking) {
-        self.later = Some(Later { application, after, linking: Some(linking), made: None });
-    }
-
-    /// Begins to make what is to be made later, or takes it when it is there.
-    pub(super) fn look_for_links(&mut self) {
-        let Some(later) = self.later.as_mut().filter(|later| self.arrivals >= later.after) else { return };
-        if let Some(linking) = later.linking.take() {
-            let (sender, receiver) = channel();
-            // Nobody may be there any more when it is made.
-            let begun = std::thread::Builder::new().name("linking".to_owned()).spawn(move || _ = sender.send(linking()));
-            later.made = begun.ok().map(|_| receiver);
-        }
-        let made = later.made.as_ref().map_or(Err(TryRecvError::Disconnected), Receiver::try_recv);
-        let application = Arc::clone(&later.application);
-        match made {
-            Err(TryRecvError::Empty) => return,
-            Ok(Some((plan, cluster))) if self.observer.is_none() => self.link(&application, plan, cluster),
-            _ => {}
-        }
-        self.later = None;
     }
 
     /// Runs arrivals that have been taken, or takes those of a source that come before anything else happens. False if there is none that goes into the

@@ -27,6 +27,7 @@ mod flow;
 mod handlers;
 mod hosts;
 mod kinds;
+mod later;
 mod linked;
 mod mappings;
 mod merging;
@@ -46,16 +47,19 @@ mod script;
 mod share;
 mod signals;
 mod stats;
+mod succeed;
 mod summary;
 mod tables;
 mod text;
 mod timers;
+mod together;
 pub mod transaction;
 mod turns;
 
 pub use args::Args;
 pub use handlers::Described;
-pub use linked::{Linking, Made};
+pub use later::Linking;
+pub use linked::Made;
 pub use meter::Measured;
 pub use native::{Ctx, DeviceStats, Native, NativeClass, Replay, Setup, Task};
 pub use observe::{At, Observer};
@@ -65,23 +69,25 @@ pub use program::seed_of;
 pub use recorder::Recorded;
 pub use share::{Common, Memory, Policy, Share, Sum};
 pub use stats::{LinkedStats, NodeStats, Stats};
+pub use succeed::Succession;
 pub(crate) use text::seconds;
 
 use crate::io::device::Spec;
 use clock::Clock;
 use netil::Verified;
-use netil::app::{Application, Body as Source, End, Instance, TableOf};
+use netil::app::{Application, Body as Source, End, Instance};
 use netil::copro::Coprocessor;
 use netil::engine::Engine;
 use netil::module::Table as Declaration;
 use netil::pool::Pool;
 use netil::tables::Table;
-use program::{Program, Shared, Together};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use program::Program;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use timers::Timers;
+use together::{Shared, join, places, shared_table, together};
 
 /// How often a packet may be led back.
 pub const MAX_ROUNDS: u8 = 16;
@@ -196,8 +202,9 @@ pub struct Fault {
 pub struct Graph {
     nodes: Vec<Node>,
     by_name: HashMap<String, usize>,
-    /// What several programs have together.
+    /// What several programs have together, and who has each.
     shared: Shared,
+    sharing: Vec<Vec<(String, u32)>>,
     /// Packets on their way; the last moves first.
     pending: Vec<Push>,
     /// Packets led back.
@@ -225,7 +232,7 @@ pub struct Graph {
     exhausted: bool,
     /// Elements that run as one.
     linked: Option<linked::Linked>,
-    later: Option<linked::Later>,
+    later: Option<later::Later>,
     /// What ran as one, and how long.
     linked_packets: u64,
     linked_measured: Measured,
@@ -322,10 +329,23 @@ impl Graph {
     /// # Errors
     /// All elements that cannot be made, with the reasons.
     pub fn new(application: &Application, factories: &Factories<'_>, settings: Settings, host: Box<dyn Host>) -> Result<Self, Vec<Fault>> {
-        let kinds = kinds::solve(application);
-        let info = Info::of(application);
-        let mut faults = Vec::new();
-        let mut nodes = Vec::new();
+        let nodes = Self::make_nodes(application, factories, &settings, host.as_ref(), &BTreeSet::new())?;
+        let mut graph = Self::with_nodes(application, factories, nodes, settings, host);
+        graph.files = printing::Files::of(application, graph.settings.within.as_deref(), &BTreeSet::new())?;
+        graph.init().map_err(|fault| vec![fault])?;
+        Ok(graph)
+    }
+
+    /// The elements, but for the bodies of some.
+    fn make_nodes(
+        application: &Application,
+        factories: &Factories<'_>,
+        settings: &Settings,
+        host: &dyn Host,
+        without: &BTreeSet<usize>,
+    ) -> Result<Vec<Node>, Vec<Fault>> {
+        let (kinds, info) = (kinds::solve(application), Info::of(application));
+        let (mut faults, mut nodes) = (Vec::new(), Vec::new());
         for (index, (instance, (outputs, inputs))) in application.instances.iter().zip(ends(application)).enumerate() {
             if host.stops() {
                 return Err(vec![Fault { instance: index, message: "it was not made, as the run is to end".to_owned() }]);
@@ -337,12 +357,13 @@ impl Graph {
                 node.arguments.clone_from(arguments);
             }
             let made = match &instance.body {
+                Source::Native(_) if without.contains(&index) => Ok(Body::Native(None)),
                 Source::Program(program) => {
-                    let made = Program::new(program, factories, &settings, index, together(application, index));
+                    let made = Program::new(program, factories, settings, index, together(application, index));
                     let plane = settings.planes.as_ref().and_then(|planes| (planes.0)(&instance.name));
                     made.map(|program| Body::Program(Box::new(program.with_plane(plane))))
                 }
-                Source::Native(_) => make_native(&node, &kinds, index, &info, &settings),
+                Source::Native(_) => make_native(&node, &kinds, index, &info, settings),
             };
             match made {
                 Ok(body) => node.body = body,
@@ -350,36 +371,34 @@ impl Graph {
             }
             nodes.push(node);
         }
-        if !faults.is_empty() {
-            return Err(faults);
-        }
+        if faults.is_empty() { Ok(nodes) } else { Err(faults) }
+    }
+
+    /// The graph of these elements.
+    fn with_nodes(
+        application: &Application,
+        factories: &Factories<'_>,
+        mut nodes: Vec<Node>,
+        settings: Settings,
+        host: Box<dyn Host>,
+    ) -> Self {
         let tables = application.shared.iter().filter_map(|list| shared_table(application, list.first()?, factories, &settings)).collect();
         let shared = Shared { tables, bytes: vec![0; places(application).last().copied().unwrap_or(0)] };
         let shared = match &settings.share {
             Some(share) => join(&mut nodes, &share.common.together(shared)),
             None => shared,
         };
-        let mut graph = Self {
-            shared,
-            files: printing::Files::of(application, settings.within.as_deref())?,
-            ..Self::of_nodes(nodes, settings, info, host)
-        };
-        graph.init().map_err(|fault| vec![fault])?;
-        Ok(graph)
+        Self { shared, sharing: succeed::sharing(application), ..Self::of_nodes(nodes, settings, Info::of(application), host) }
     }
 
     fn of_nodes(nodes: Vec<Node>, settings: Settings, info: Info, host: Box<dyn Host>) -> Self {
-        let is = |what: fn(&dyn Native) -> bool| {
-            let holds = move |node: &Node| matches!(&node.body, Body::Native(Some(native)) if what(native.as_ref()));
-            nodes.iter().enumerate().filter(move |(_, node)| holds(node)).map(|(index, _)| index).collect::<Vec<_>>()
-        };
-        let tasks = is(|native| native.is_task());
-        let sources = is(|native| native.is_source());
+        let succeed::Roles { tasks, sources, driver } = succeed::roles(&nodes);
         let by_name = nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), index)).collect();
         let budget = settings.budget.unwrap_or(netil::exec::DEFAULT_BUDGET);
         let clock = Clock::new(&settings, !sources.is_empty() && settings.live.is_empty(), host.clock());
         Self {
-            driver: is(|native| native.is_driver()).first().copied(),
+            driver,
+            sharing: Vec::new(),
             signals: BTreeMap::new(),
             timers: Timers::new(nodes.len()),
             nodes,
@@ -527,45 +546,6 @@ fn at<T>(ports: &mut Vec<Vec<T>>, port: u32) -> &mut Vec<T> {
         ports.push(Vec::new());
     }
     &mut ports[port]
-}
-
-/// What an instance has together with others.
-fn together(application: &Application, index: usize) -> Together {
-    let lists = application.shared.iter().enumerate();
-    let own = lists.flat_map(|(at, list)| list.iter().filter(|of| of.instance as usize == index).map(move |of| (of.table as usize, at)));
-    let lists = application.pieces.iter().zip(places(application));
-    let pieces = lists.flat_map(|(list, place)| {
-        let own = list.iter().filter(|of| of.instance as usize == index);
-        own.map(move |of| (of.at as usize..(of.at + of.len) as usize, place))
-    });
-    Together { tables: own.collect(), pieces: pieces.collect() }
-}
-
-/// Where each piece of memory that is one begins among the graph's bytes, and the end of all.
-fn places(application: &Application) -> Vec<usize> {
-    let sizes = application.pieces.iter().map(|list| list.first().map_or(0, |piece| piece.len as usize));
-    let ends = sizes.scan(0, |end, size| {
-        *end += size;
-        Some(*end)
-    });
-    std::iter::once(0).chain(ends).collect()
-}
-
-/// Programs find what they have together in all graphs; what is left for this one alone.
-fn join(nodes: &mut [Node], others: &Arc<Mutex<Option<Shared>>>) -> Shared {
-    for node in nodes {
-        if let Body::Program(program) = &mut node.body {
-            program.join(others);
-        }
-    }
-    Shared::default()
-}
-
-/// A table that several have, as the first declares it.
-fn shared_table(application: &Application, first: &TableOf, factories: &Factories<'_>, settings: &Settings) -> Option<Box<dyn Table>> {
-    let program = application.instances.get(first.instance as usize)?.program()?;
-    let declaration = program.module().tables.get(first.table as usize)?;
-    Some((factories.table)(declaration, seed_of(settings, first.instance as usize), true))
 }
 
 fn make_native(node: &Node, kinds: &kinds::Kinds, index: usize, info: &Info, settings: &Settings) -> Result<Body, String> {

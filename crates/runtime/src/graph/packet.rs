@@ -81,7 +81,7 @@ impl Packet {
 }
 
 /// Where the fields of info memory are that native elements know.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
     /// Bytes of info memory.
     pub size: usize,

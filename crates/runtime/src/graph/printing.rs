@@ -3,7 +3,7 @@
 use super::{Fault, Graph, Stream, confined};
 use crate::io::claims::Claim;
 use netil::app::Application;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -26,15 +26,22 @@ enum Out {
 
 impl Files {
     /// Makes the files that an application's elements print into.
-    pub(super) fn of(application: &Application, within: Option<&Path>) -> Result<Self, Vec<Fault>> {
+    pub(super) fn of(application: &Application, within: Option<&Path>, without: &BTreeSet<usize>) -> Result<Self, Vec<Fault>> {
         let (mut all, mut faults) = (BTreeMap::new(), Vec::new());
-        for (instance, name) in &application.files {
+        for (instance, name) in application.files.iter().filter(|(instance, _)| !without.contains(&(*instance as usize))) {
             match Out::new(name, within) {
                 Ok(out) => drop(all.insert(*instance as usize, out)),
                 Err(message) => faults.push(Fault { instance: *instance as usize, message }),
             }
         }
         if faults.is_empty() { Ok(Self(all)) } else { Err(faults) }
+    }
+
+    /// The file of an element is another's, in another graph.
+    pub(super) fn take(&mut self, instance: usize, other: &mut Self, of: usize) {
+        if let Some(out) = other.0.remove(&of) {
+            self.0.insert(instance, out);
+        }
     }
 
     /// Completes them; what could not be written, by element.

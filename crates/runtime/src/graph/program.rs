@@ -8,6 +8,7 @@ use super::flow::Before;
 use super::native::Control;
 use super::plane::ControlPlane;
 use super::share::{Policy, Slot, lock};
+use super::together::{Shared, Together, exchange};
 use super::transaction::{self, Begun};
 use super::{Factories, Packet, Settings};
 use crate::coproc::tables::is_written;
@@ -17,8 +18,7 @@ use netil::event;
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome, State};
 use netil::module::{HandlerKind, PortKind, Table as Declaration};
 use netil::table::Op;
-use netil::tables::{Reference, Table};
-use std::ops::Range;
+use netil::tables::Reference;
 use std::sync::{Arc, Mutex};
 
 /// How often timers of an element may run at one time of the run's clock: timers that set themselves for the past would go on for ever.
@@ -55,30 +55,6 @@ pub(super) struct Program {
     asks: bool,
     /// Who knows the meaning of its state.
     pub(super) plane: Option<Box<dyn ControlPlane>>,
-}
-
-/// What a program has together with others: its own numbers for tables, and theirs in the graph; pieces of its shared memory, and where they begin in the graph's.
-#[derive(Clone, Default)]
-pub(super) struct Together {
-    pub(super) tables: Vec<(usize, usize)>,
-    pub(super) pieces: Vec<(Range<usize>, usize)>,
-}
-
-/// What programs have together, while none of them runs.
-#[derive(Default)]
-pub(super) struct Shared {
-    pub(super) tables: Vec<Box<dyn Table>>,
-    pub(super) bytes: Vec<u8>,
-}
-
-/// A program's tables and pieces of memory change places with those that lie with the graph.
-pub(super) fn exchange(together: &Together, state: &mut State, shared: &mut Shared) {
-    for (own, at) in &together.tables {
-        std::mem::swap(&mut state.tables[*own], &mut shared.tables[*at]);
-    }
-    for (own, at) in &together.pieces {
-        state.shared[own.clone()].swap_with_slice(&mut shared.bytes[*at..*at + own.len()]);
-    }
 }
 
 fn sets_timers(program: &Verified) -> bool {
@@ -243,6 +219,34 @@ impl Program {
 
     fn exchange(&mut self, shared: &mut Shared) {
         exchange(&self.together, &mut self.state, shared);
+    }
+
+    /// Goes on with the state and the timers of another one that runs the same program in another graph; what it has together with others is its graph's.
+    pub(super) fn take_state(&mut self, other: &mut Self) {
+        std::mem::swap(self, other);
+        std::mem::swap(&mut self.together, &mut other.together);
+    }
+
+    /// How many entries a table has.
+    pub(super) fn entries(&self, table: usize, now: u64) -> u64 {
+        self.state.tables.get(table).map_or(0, |table| table.len(now))
+    }
+
+    /// Takes the entries of a table of another program whose entries are alike: how many there are now, and for how many there was no room.
+    pub(super) fn take_entries(&mut self, at: usize, other: &mut Self, from: usize, now: u64) -> (u64, u64) {
+        let together = |of: &Self, table: usize| of.together.tables.iter().any(|(own, _)| *own == table);
+        if together(self, at) || together(other, from) {
+            return (0, 0);
+        }
+        let (declared, theirs) = (&self.module().tables[at], &other.module().tables[from]);
+        let same = (declared.capacity, declared.timeout_ns) == (theirs.capacity, theirs.timeout_ns);
+        let (Some(own), Some(its)) = (self.state.tables.get_mut(at), other.state.tables.get_mut(from)) else { return (0, 0) };
+        if same {
+            std::mem::swap(own, its);
+            return (own.len(now), 0);
+        }
+        let lost = its.entries(now).iter().filter(|entry| own.add(entry, now).is_err()).count();
+        (own.len(now), lost as u64)
     }
 
     /// What it has together with others.

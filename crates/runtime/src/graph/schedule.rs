@@ -16,14 +16,19 @@ const LONGEST_WAIT: u64 = 250_000_000;
 impl Graph {
     /// Lets elements begin their work that need others to be there: scripts run until they first wait.
     pub fn start(&mut self) {
+        self.find_neighbours();
+        for node in 0..self.nodes.len() {
+            self.with_native(node, |native, ctx| native.start(ctx));
+            self.settle();
+        }
+    }
+
+    /// Finds the queues before and behind tasks.
+    pub(super) fn find_neighbours(&mut self) {
         for index in 0..self.tasks.len() {
             let node = self.tasks[index];
             self.nodes[node].queues_behind = self.find_behind(node, |native| native.is_full().is_some());
             self.nodes[node].empties = self.find_what_it_empties(node);
-        }
-        for node in 0..self.nodes.len() {
-            self.with_native(node, |native, ctx| native.start(ctx));
-            self.settle();
         }
     }
 

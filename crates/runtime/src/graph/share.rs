@@ -12,8 +12,8 @@
 //!
 //! Source: NRTE paper, section 3 (replicas, flow pinning); NetTM paper, section 2 (locks for elements). Leaves out: striped locks.
 
-use super::program::Shared;
 use super::ring::Flow;
+use super::together::Shared;
 use super::transaction::Counts;
 use crate::io::{LinkType, Plan, Writer};
 use netil::exec::State;

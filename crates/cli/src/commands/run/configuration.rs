@@ -6,8 +6,8 @@ use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::{Heard, Signals};
-use netvm::application::{Application, Graph, Host, Library, Reading, Settings, Stats, Stream, native};
-use netvm::control::Server;
+use netvm::application::{Application, Graph, Host, Library, Reading, Recipe, Settings, Stats, Stream, native};
+use netvm::control::{Replaceable, Server};
 use netvm::io::device::Spec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -114,6 +114,13 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
     let begun = Instant::now();
     let pending = server.as_ref().map(Server::pending);
     let host = Box::new(Terminal::new(signals.clone(), args.json, pending));
+    let recipe = Recipe {
+        name: name.clone(),
+        reading: reading.clone(),
+        engine: args.engine.get(),
+        engines: args.engine.settings(),
+        settings: settings.clone(),
+    };
     let started = application.start(args.engine.get(), args.engine.settings(), settings, host);
     let mut graph = unless_ended(started, &signals)?;
     if args.explain_opt {
@@ -124,7 +131,8 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
     }
     record::begin(args.record, &mut graph)?;
     let live = announce(&graph.stats());
-    let whole = record::guarded(&mut graph, |graph| drive(graph, &signals, server));
+    let whole =
+        record::guarded(&mut graph, |graph| drive_replaceable(graph, &signals, server, Some(&recipe).filter(|_| args.record.is_none())));
     // As JSON they are part of the one value that is printed.
     let handlers = if args.json { asked(&mut graph, &args.handlers)? } else { Vec::new() };
     if !args.json {
@@ -207,14 +215,21 @@ fn names(application: &Application, classes: &[&str], device: &str) -> bool {
 }
 
 /// Runs to the end or to a signal, and completes outputs. False if something was damaged.
-pub(crate) fn drive(graph: &mut Graph, signals: &Signals, mut server: Option<Server>) -> bool {
+pub(crate) fn drive(graph: &mut Graph, signals: &Signals, server: Option<Server>) -> bool {
+    drive_replaceable(graph, signals, server, None)
+}
+
+/// The same, where another version of the configuration may take its place.
+fn drive_replaceable(graph: &mut Graph, signals: &Signals, mut server: Option<Server>, recipe: Option<&Recipe>) -> bool {
     let mut bar = Progress::new(true);
     graph.start();
     let mut turns = 0u32;
     while !signals.stop() && graph.turn() {
         turns = turns.wrapping_add(1);
-        if let Some(server) = &mut server {
-            server.serve(graph);
+        match (&mut server, recipe) {
+            (Some(server), Some(recipe)) => server.serve(&mut Replaceable { graph, recipe }),
+            (Some(server), None) => server.serve(graph),
+            (None, _) => {}
         }
         if turns.is_multiple_of(256) {
             bar.at(graph.progress());

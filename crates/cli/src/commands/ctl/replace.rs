@@ -1,0 +1,54 @@
+//! `netvm ctl replace`: another version of the configuration that runs.
+
+use super::Client;
+use crate::failure::{self, Failure, Outcome};
+use crate::out::Out;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// What is asked for.
+pub(super) struct Asked<'a> {
+    pub file: &'a Path,
+    pub parameters: &'a [String],
+    pub plan: bool,
+    pub json: bool,
+}
+
+/// Replaces, and tells what became of the elements.
+pub(super) fn tell(client: &mut Client, asked: &Asked<'_>, out: &mut Out) -> Outcome {
+    let text = std::fs::read_to_string(asked.file).map_err(|error| Failure::failed(format_args!("{}: {error}", asked.file.display())))?;
+    let mut parameters = Map::new();
+    for given in asked.parameters {
+        let (name, value) = given.split_once('=').ok_or_else(|| Failure::usage(format_args!("expected NAME=VALUE, not '{given}'")))?;
+        parameters.insert(name.to_owned(), value.into());
+    }
+    let answer = client.ask(&json!({ "op": "replace", "text": text, "parameters": parameters, "plan": asked.plan }))?;
+    for fault in answer["faults"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        failure::warning(fault);
+    }
+    if asked.json {
+        return out.json(&answer);
+    }
+    out.put(&shown(&answer, asked.plan))
+}
+
+fn shown(answer: &Value, plan: bool) -> String {
+    let names = |what: &str| answer[what].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>();
+    let number = |what: &str| answer[what].as_u64().unwrap_or(0);
+    let mut text = format!("{} elements {}\n", names("kept").len(), if plan { "would go on" } else { "went on" });
+    for (what, words) in [("made", ["made", "would be made"]), ("gone", ["gone", "would be gone"])] {
+        names(what).iter().for_each(|name| text += &format!("{}: {name}\n", words[usize::from(plan)]));
+    }
+    for (table, entries) in answer["tables"].as_object().into_iter().flatten() {
+        text += &format!("kept: {table}, {entries} entries\n");
+    }
+    if !plan {
+        for (what, words) in [("entries_lost", "entries had no room"), ("packets_lost", "packets in queues were lost")] {
+            if number(what) > 0 {
+                text += &format!("{} {words}\n", number(what));
+            }
+        }
+        text += &format!("pause {:.3} ms\n", number("pause_us") as f64 / 1000.0);
+    }
+    text
+}

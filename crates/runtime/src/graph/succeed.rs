@@ -1,0 +1,323 @@
+//! A graph that takes the place of another one while packets flow: a new version of a configuration.
+//!
+//! ```text
+//!  plan: which elements are the same ─▶ make and initialise the others ─▶ move what is kept ─▶ the old graph completes what it alone wrote
+//!                                          │ fails: the old graph goes on, as if nothing had been
+//! ```
+//!
+//! An element is the same if it has the name (or none), the class, the arguments and the ports that it had: it goes on with all that it has (packets of queues, places in captures, open devices, tables,
+//! variables, timers). An element in C whose arguments or class's code changed is new, but keeps the entries that packets have made in its tables (those that its push handler inserts into), where name, kind, key and
+//! value are as they were. Devices stay open. Invariants:
+//! - Nothing of the old graph has changed when making the new one fails.
+//! - No packet is on its way meanwhile; what waits in sources and queues is handled by the new graph.
+//! - Where packets' annotations lie elsewhere in the new graph, elements that hold packets are not kept: their packets are counted as lost.
+//!
+//! Source: Click's hot swapping (E. Kohler, The Click Modular Router, 2000, section 5.5: take_state). Leaves out: graphs on several threads.
+
+use super::native::Native;
+use super::{Body, Factories, Fault, Graph, Host, Node, NodeStats, Settings, printing};
+use netil::app::{Application, Body as Source, Instance};
+use netil::module::{HandlerKind, Module, Table as Declaration};
+use netil::table::Op;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+/// Turns in which arrivals that were taken are run, before a graph is replaced.
+const LAST_TURNS: usize = 1 << 12;
+
+/// What became of the elements of a graph that was replaced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Succession {
+    /// Elements that go on as they were.
+    pub kept: Vec<String>,
+    /// Elements that are new, or made anew.
+    pub made: Vec<String>,
+    /// Elements that are no more.
+    pub gone: Vec<String>,
+    /// Tables that elements made anew have kept, as `element.table`, with how many entries.
+    pub tables: BTreeMap<String, u64>,
+    /// Entries for which there was no room.
+    pub entries_lost: u64,
+    /// Packets in queues that are no more.
+    pub packets_lost: u64,
+}
+
+/// A host until another one is there.
+struct Nobody;
+
+impl Host for Nobody {
+    fn write(&mut self, _: super::Stream, _: &[u8]) {}
+}
+
+impl Graph {
+    /// Makes the graph of another application that goes on where this one is, with the settings that this one has but for the configuration's text. This one is not to be run any more,
+    /// only finished.
+    ///
+    /// # Errors
+    /// Elements that cannot be made, with the reasons: then this one goes on.
+    pub fn succeed(
+        &mut self,
+        application: &Application,
+        factories: &Factories<'_>,
+        settings: Settings,
+    ) -> Result<(Self, Succession), Vec<Fault>> {
+        for _ in 0..LAST_TURNS {
+            if self.next_taken().is_none() || !self.turn() {
+                break;
+            }
+        }
+        let same_info = self.info == super::Info::of(application);
+        let kept = self.same(application, same_info);
+        let mut next = self.make_next(application, factories, settings, &kept.keys().copied().collect())?;
+        let succession = next.take_over(self, &kept);
+        Ok((next, succession))
+    }
+
+    /// What would become of the elements.
+    pub fn plan(&self, application: &Application) -> Succession {
+        let kept = self.same(application, self.info == super::Info::of(application));
+        let name = |index: usize| application.instances[index].name.clone();
+        let mut plan = Succession::default();
+        for (index, instance) in application.instances.iter().enumerate() {
+            if kept.contains_key(&index) {
+                plan.kept.push(name(index));
+                continue;
+            }
+            plan.made.push(name(index));
+            let before = self.by_name.get(&instance.name).map(|before| &self.nodes[*before]).filter(|node| node.class == instance.class);
+            if let (Some(Body::Program(its)), Some(program)) = (before.map(|node| &node.body), instance.program()) {
+                for (_, table) in learned(program.module()) {
+                    let same = |(_, other): &(usize, Declaration)| is_alike(&table, other);
+                    if let Some((from, _)) = learned(its.module()).into_iter().find(same) {
+                        plan.tables.insert(format!("{}.{}", instance.name, table.name), its.entries(from, self.clock.now()));
+                    }
+                }
+            }
+        }
+        let names: BTreeSet<&String> = application.instances.iter().map(|instance| &instance.name).collect();
+        let moved: BTreeSet<usize> = kept.values().copied().collect();
+        let gone = self
+            .nodes
+            .iter()
+            .enumerate()
+            .filter(|(at, node)| !moved.contains(at) && (node.name.contains('@') || !names.contains(&node.name)));
+        plan.gone = gone.map(|(_, node)| node.name.clone()).collect();
+        plan
+    }
+
+    /// By element of the new application, the one of this graph that it is. Names that a configuration does not give shift when elements are added, so elements without one are told apart by
+    /// class and arguments, in the order of declaration.
+    fn same(&self, application: &Application, same_info: bool) -> BTreeMap<usize, usize> {
+        let mut unnamed: HashMap<(&str, &[String]), VecDeque<usize>> = HashMap::new();
+        for (at, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.name.contains('@')) {
+            unnamed.entry((&node.class, &node.arguments)).or_default().push_back(at);
+        }
+        let ports = ports(application);
+        let mut kept = BTreeMap::new();
+        for (index, instance) in application.instances.iter().enumerate() {
+            let arguments = arguments(application, index);
+            let old = match instance.name.contains('@') {
+                true => unnamed.get_mut(&(instance.class.as_str(), arguments)).and_then(VecDeque::pop_front),
+                false => self.by_name.get(&instance.name).copied(),
+            };
+            if let Some(old) = old.filter(|old| self.is_same(*old, instance, arguments, ports[index], same_info)) {
+                kept.insert(index, old);
+            }
+        }
+        kept
+    }
+
+    fn is_same(&self, old: usize, instance: &Instance, arguments: &[String], ports: (usize, usize), same_info: bool) -> bool {
+        let node = &self.nodes[old];
+        let fits = node.class == instance.class && node.arguments == arguments && (node.inputs.len(), node.outputs.len()) == ports;
+        fits && match (&instance.body, &node.body) {
+            (Source::Native(_), Body::Native(Some(native))) => same_info || !holds(native.as_ref()),
+            (Source::Program(program), Body::Program(own)) => {
+                own.module().is_equal_but_for_name(program.module()) && (same_info || !own.holds())
+            }
+            _ => false,
+        }
+    }
+
+    /// The graph without what is kept, initialised. Devices and the host are lent to it, and come back if it fails.
+    fn make_next(
+        &mut self,
+        application: &Application,
+        factories: &Factories<'_>,
+        settings: Settings,
+        kept: &BTreeSet<usize>,
+    ) -> Result<Self, Vec<Fault>> {
+        let host = std::mem::replace(&mut self.host, Box::new(Nobody));
+        let nodes = Self::make_nodes(application, factories, &settings, host.as_ref(), kept);
+        let nodes = match nodes {
+            Ok(nodes) => nodes,
+            Err(faults) => {
+                self.host = host;
+                return Err(faults);
+            }
+        };
+        let mut next = Self::with_nodes(application, factories, nodes, settings, host);
+        next.devices = std::mem::take(&mut self.devices);
+        next.clock = self.clock.clone();
+        let files = printing::Files::of(application, next.settings.within.as_deref(), kept);
+        let opened = files.map(|files| next.files = files);
+        match opened.and_then(|()| next.init().map_err(|fault| vec![fault])) {
+            Ok(()) => Ok(next),
+            Err(faults) => {
+                self.host = std::mem::replace(&mut next.host, Box::new(Nobody));
+                self.devices = std::mem::take(&mut next.devices);
+                Err(faults)
+            }
+        }
+    }
+
+    /// Moves what is kept.
+    fn take_over(&mut self, old: &mut Self, kept: &BTreeMap<usize, usize>) -> Succession {
+        let mut succession = Succession::default();
+        let stats: Vec<NodeStats> = old.stats().nodes.into_iter().map(|(_, _, stats)| stats).collect();
+        for index in 0..self.nodes.len() {
+            let name = self.nodes[index].name.clone();
+            let named = || {
+                old.by_name.get(&name).copied().filter(|before| !name.contains('@') && old.nodes[*before].class == self.nodes[index].class)
+            };
+            let before = kept.get(&index).copied().or_else(named);
+            if let Some(before) = before {
+                self.nodes[index].stats.clone_from(&stats[before]);
+            }
+            match kept.get(&index) {
+                Some(before) => {
+                    self.keep(index, old, *before);
+                    succession.kept.push(name);
+                }
+                None => {
+                    if let Some(before) = before {
+                        self.keep_tables(index, &mut old.nodes[before].body, &mut succession);
+                    }
+                    succession.made.push(name);
+                }
+            }
+        }
+        let moved: BTreeSet<usize> = kept.values().copied().collect();
+        let gone = (0..old.nodes.len()).filter(|at| !moved.contains(at));
+        for at in gone.clone() {
+            succession.packets_lost += old.packets_in(at);
+        }
+        let names: Vec<String> = gone.map(|at| old.nodes[at].name.clone()).collect();
+        succession.gone.extend(names.into_iter().filter(|name| name.contains('@') || !self.by_name.contains_key(name)));
+        self.keep_shared(old);
+        (self.arrivals, self.waited, self.meter) = (old.arrivals, old.waited, old.meter.take());
+        let Roles { tasks, sources, driver } = roles(&self.nodes);
+        (self.tasks, self.sources, self.driver) = (tasks, sources, driver);
+        self.find_neighbours();
+        for index in (0..self.nodes.len()).filter(|index| !kept.contains_key(index)) {
+            self.with_native(index, |native, ctx| native.start(ctx));
+            self.settle();
+        }
+        succession
+    }
+
+    /// An element goes on as it was.
+    fn keep(&mut self, index: usize, old: &mut Self, before: usize) {
+        let due = old.timers.due(before);
+        self.files.take(index, &mut old.files, before);
+        let (own, its) = (&mut self.nodes[index].body, &mut old.nodes[before].body);
+        match (own, its) {
+            (Body::Program(own), Body::Program(its)) => own.take_state(its),
+            (own, its) => std::mem::swap(own, its),
+        }
+        self.timers.note(index, due);
+    }
+
+    /// An element made anew gets the entries that packets made in its tables.
+    fn keep_tables(&mut self, index: usize, before: &mut Body, succession: &mut Succession) {
+        let (name, now) = (self.nodes[index].name.clone(), self.clock.now());
+        let (Body::Program(own), Body::Program(its)) = (&mut self.nodes[index].body, before) else { return };
+        for (at, table) in learned(own.module()) {
+            let same = |other: &(usize, Declaration)| is_alike(&table, &other.1);
+            let Some((from, _)) = learned(its.module()).into_iter().find(same) else { continue };
+            let (kept, lost) = own.take_entries(at, its, from, now);
+            succession.tables.insert(format!("{name}.{}", table.name), kept);
+            succession.entries_lost += lost;
+        }
+    }
+
+    /// Tables and variables that elements have together go on where all of them do.
+    fn keep_shared(&mut self, old: &mut Self) {
+        if self.sharing == old.sharing {
+            std::mem::swap(&mut self.shared, &mut old.shared);
+        }
+    }
+
+    /// Packets that wait in an element.
+    fn packets_in(&mut self, node: usize) -> u64 {
+        let length = self.with_native(node, |native, ctx| {
+            let has = native.controls().iter().any(|control| control.name == "length" && control.read);
+            if has { native.read("length", "", ctx).ok() } else { None }
+        });
+        length.flatten().and_then(|length| length.trim().parse().ok()).unwrap_or(0)
+    }
+}
+
+/// Elements by what they do, in the order of declaration.
+pub(super) struct Roles {
+    pub(super) tasks: Vec<usize>,
+    pub(super) sources: Vec<usize>,
+    pub(super) driver: Option<usize>,
+}
+
+pub(super) fn roles(nodes: &[Node]) -> Roles {
+    let is = |what: fn(&dyn Native) -> bool| {
+        let holds = move |node: &Node| matches!(&node.body, Body::Native(Some(native)) if what(native.as_ref()));
+        nodes.iter().enumerate().filter(move |(_, node)| holds(node)).map(|(index, _)| index).collect::<Vec<_>>()
+    };
+    Roles {
+        tasks: is(|native| native.is_task()),
+        sources: is(|native| native.is_source()),
+        driver: is(|native| native.is_driver()).first().copied(),
+    }
+}
+
+/// Who has each table, and each piece of memory, that several elements have together.
+pub(super) fn sharing(application: &Application) -> Vec<Vec<(String, u32)>> {
+    let name = |instance: u32| application.instances[instance as usize].name.clone();
+    let tables = application.shared.iter().map(|list| list.iter().map(|of| (name(of.instance), of.table)).collect());
+    let pieces = application.pieces.iter().map(|list| list.iter().map(|of| (name(of.instance), of.at)).collect());
+    tables.chain(pieces).collect()
+}
+
+/// What the configuration says of an element.
+fn arguments(application: &Application, index: usize) -> &[String] {
+    match &application.instances[index].body {
+        Source::Native(arguments) => arguments,
+        Source::Program(_) => application.arguments.get(index).map_or(&[], Vec::as_slice),
+    }
+}
+
+/// By element how many inputs and outputs are connected, those between counted.
+fn ports(application: &Application) -> Vec<(usize, usize)> {
+    let mut ports = vec![(0, 0); application.instances.len()];
+    for wire in &application.wires {
+        let outputs = &mut ports[wire.from.instance as usize].1;
+        *outputs = (*outputs).max(wire.from.port as usize + 1);
+        let inputs = &mut ports[wire.to.instance as usize].0;
+        *inputs = (*inputs).max(wire.to.port as usize + 1);
+    }
+    ports
+}
+
+/// Whether a built-in element may hold packets.
+fn holds(native: &dyn Native) -> bool {
+    native.controls().iter().any(|control| control.name == "length" || control.name == "capacity")
+}
+
+/// The tables that packets make entries in.
+fn learned(module: &Module) -> Vec<(usize, Declaration)> {
+    let push = module.handler(HandlerKind::Push);
+    let inserts = |n: usize| push.is_some_and(|push| push.code.iter().any(|inst| inst.op == Op::TInsert && inst.imm[0] as usize == n));
+    module.tables.iter().enumerate().filter(|(n, _)| inserts(*n)).map(|(n, table)| (n, table.clone())).collect()
+}
+
+/// Whether entries of one table are entries of another one.
+fn is_alike(one: &Declaration, other: &Declaration) -> bool {
+    let schema = |table: &Declaration| (table.name.clone(), table.kind, table.key_bits, table.value_bytes);
+    schema(one) == schema(other)
+}
