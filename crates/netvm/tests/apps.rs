@@ -163,17 +163,19 @@ fn sum(graph: &mut Graph, stats: &Stats, class: &str, handlers: &[&str]) -> u64 
     elements.flat_map(|(name, ..)| handlers.iter().map(move |handler| (name, handler))).map(|(name, handler)| value(name, handler)).sum()
 }
 
-/// Packets that ARP queriers keep, have dropped themselves, and replies in whose place packets left that had waited: others end as `dropped`.
+/// Packets that ARP queriers keep, have dropped themselves, and replies in whose place packets left that had waited: others end as `dropped`. The same of messages that wait
+/// for echo replies.
 fn kept(graph: &mut Graph, stats: &Stats) -> u64 {
     let queriers = stats.nodes.iter().filter(|(_, class, _)| class == "ARPQuerier");
     let ended: u64 = queriers.filter_map(|(.., node)| node.drops.get("dropped")).sum();
-    sum(graph, stats, "ARPQuerier", &["drops", "length", "responses"]) - ended
+    let of_arp = sum(graph, stats, "ARPQuerier", &["drops", "length", "responses"]) - ended;
+    of_arp + sum(graph, stats, "DhcpServer", &["waiting", "conflicts"])
 }
 
-/// Packets that there are beside those that arrived: copies for redirects, and ARP queries.
+/// Packets that there are beside those that arrived: copies for redirects, ARP queries, and echo requests.
 fn made(graph: &mut Graph, stats: &Stats) -> u64 {
     let redirects = stats.nodes.iter().filter(|(name, ..)| name.ends_with("/redirects")).map(|(.., node)| node.packets).sum::<u64>();
-    redirects + sum(graph, stats, "ARPQuerier", &["queries"])
+    redirects + sum(graph, stats, "ARPQuerier", &["queries"]) + sum(graph, stats, "DhcpServer", &["pings"])
 }
 
 /// Every packet that came in or was made has left, was dropped and counted, or waits.
@@ -290,6 +292,16 @@ fn firewall() {
 #[test]
 fn count() {
     hold("count");
+}
+
+#[test]
+fn dhcp() {
+    hold("dhcp");
+}
+
+#[test]
+fn damaged_packets_in_the_dhcp_server() {
+    account("dhcp", "dhcp.click");
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use crate::failure::{Failure, Outcome};
 use netvm::io::between::{Between, Network};
-use netvm::io::synth::Mix;
+use netvm::io::synth::messages::Messages;
+use netvm::io::synth::services::Services;
+use netvm::io::synth::{Mix, dhcp};
 use netvm::io::{LinkType, Plan, Precision, Timestamp, Writer};
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -10,12 +12,14 @@ use std::path::PathBuf;
 /// Write a capture of synthetic traffic, to try things with
 ///
 /// Packets as an uplink shows them: TCP, UDP, ICMP, IPv6, ARP, VLAN tags, fragments. The same options give the same packets on every machine. With --ether, --src, --dst or
-/// --arp there is IPv4 only, between hosts of those networks, as a router's port would receive it. No packet belongs to a conversation.
+/// --arp there is IPv4 only, between hosts of those networks, as a router's port would receive it. No packet belongs to a conversation. With --traffic there is what an application
+/// of apps/ has to do with.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   netvm synth uplink.pcap -c 50000
-  netvm synth eth0.pcap --ether 02:00:00:00:00:00 --src 10.0.0.0/24 --dst 10.0.1.0/24 --arp")]
+  netvm synth eth0.pcap --ether 02:00:00:00:00:00 --src 10.0.0.0/24 --dst 10.0.1.0/24 --arp
+  netvm synth lan.pcap -c 100000 --traffic dhcp:20000")]
 pub(crate) struct Args {
     /// The capture; its name says the format, as with `filter -w`
     #[arg(value_name = "OUT", value_hint = clap::ValueHint::FilePath)]
@@ -28,6 +32,11 @@ pub(crate) struct Args {
     /// Another seed gives other packets
     #[arg(long, default_value_t = 1)]
     seed: u64,
+
+    /// Something else than single packets: `dhcp:N`, what N hosts send to their DHCP server; `services:N`, N TCP connections of application protocols at a time; `messages:N`,
+    /// messages of N flows in shuffled fragments, some with attacks
+    #[arg(long, value_name = "KIND:N", value_parser = traffic, conflicts_with_all = ["ether", "src", "dst", "arp"])]
+    traffic: Option<Traffic>,
 
     /// Send all frames to this Ethernet address
     #[arg(long, value_name = "MAC", value_parser = ether)]
@@ -46,17 +55,51 @@ pub(crate) struct Args {
     arp: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+/// What an application has to do with.
+#[derive(Clone, Copy, Debug)]
+enum Traffic {
+    /// So many hosts.
+    Dhcp(u32),
+    /// So many connections at a time.
+    Services(u32),
+    /// So many flows.
+    Messages(u32),
+}
+
+type Packets = Box<dyn Iterator<Item = (Timestamp, Vec<u8>)>>;
+
+fn packets(args: &Args) -> Packets {
     let plain = args.ether.is_none() && args.src.is_none() && args.dst.is_none();
     let between = Between { ether: args.ether, src: args.src, dst: args.dst, arp: args.arp };
-    let packets: Box<dyn Iterator<Item = (Timestamp, Vec<u8>)>> =
-        if plain { Box::new(Mix::new(args.seed)) } else { Box::new(between.packets(args.seed)) };
+    match args.traffic {
+        Some(Traffic::Dhcp(hosts)) => Box::new(dhcp::Hosts::new(args.seed, hosts)),
+        Some(Traffic::Services(connections)) => Box::new(Services::new(args.seed, connections)),
+        Some(Traffic::Messages(flows)) => Box::new(Messages::new(args.seed, flows)),
+        None if plain => Box::new(Mix::new(args.seed)),
+        None => Box::new(between.packets(args.seed)),
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let packets = packets(args);
     let plan = Plan { precision: Precision::Micro, ..Plan::for_output(&args.output, &[]) };
     let mut writer = Writer::create(&args.output, &plan)?;
     for (time, frame) in packets.take(args.count) {
         writer.write_packet(LinkType::EN10MB, time, u32::try_from(frame.len()).map_err(Failure::failed)?, &frame)?;
     }
     Ok(writer.finish().map(drop)?)
+}
+
+fn traffic(text: &str) -> Result<Traffic, String> {
+    let wrong = || "expected dhcp:N, services:N or messages:N, with N from 1 to 1048576".to_owned();
+    let (kind, number) = text.split_once(':').ok_or_else(wrong)?;
+    match (kind, number.parse()) {
+        ("dhcp", Ok(hosts @ 1..=dhcp::MOST)) => Ok(Traffic::Dhcp(hosts)),
+        ("dhcp", _) => Err(format!("dhcp takes from 1 to {} hosts", dhcp::MOST)),
+        ("services", Ok(connections @ 1..=1_048_576)) => Ok(Traffic::Services(connections)),
+        ("messages", Ok(flows @ 1..=1_048_576)) => Ok(Traffic::Messages(flows)),
+        _ => Err(wrong()),
+    }
 }
 
 fn ether(text: &str) -> Result<[u8; 6], String> {

@@ -218,6 +218,53 @@ fn the_router_forwards_between_interfaces_and_outlives_one_that_goes_down() {
     assert!(!row.middle.ip(&["link", "show", "t2"]), "the TAP interface is gone");
 }
 
+/// A DHCP client whose script gives the address to the interface; with those arguments.
+fn udhcpc(script: &str, more: &[&str]) -> std::process::Command {
+    let mut udhcpc = std::process::Command::new("udhcpc");
+    udhcpc.args(["-i", "in", "-f", "-n", "-t", "20", "-T", "1", "-s", script]).args(more);
+    udhcpc
+}
+
+#[test]
+fn hosts_get_leases_from_the_dhcp_server() {
+    let Some(row) = Row::new("dhcp") else { return };
+    if std::process::Command::new("udhcpc").arg("--help").output().is_err() {
+        return super::needs::missing("udhcpc");
+    }
+    let dir = super::tools::Dir::new("dhcp");
+    let (script, socket) = (dir.file("leased"), dir.file("socket"));
+    let text = "#!/bin/sh\ncase $1 in bound) ip address add $ip/$mask dev $interface; echo lease $ip $subnet $router $dns $domain $lease >&2;; esac\n";
+    std::fs::write(&script, text).expect("a script");
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("it can be run");
+    let control = format!("--control={socket}");
+    let says = |handler: &str| {
+        let asked = netvm(["ctl", "--socket", &socket, "read", handler]).output().expect("it runs");
+        String::from_utf8_lossy(&asked.stdout).trim().to_owned()
+    };
+    for engine in ["jit", "aot"] {
+        let running = row.run("dhcp/dhcp.click", &["--engine", engine, "--map", "lan=dev:in", "PING=300ms", &control]);
+        let told = "255.255.0.0 10.0.0.1 10.0.0.1 example.net";
+        let client = |more: &[&str], told: &str| row.client.inside(|| Capturing::when(udhcpc(&script, more), told));
+        client(&["-q"], &format!("lease 10.0.1.0 {told} 3600")).end();
+        // Another client is not given an address that answers: the kernel of the namespace has it.
+        address(&row.client, "in", "10.0.1.1/16", None);
+        let other = client(&["-x", "0x3d:00112233", "-x", "0x33:00000258"], &format!("lease 10.0.1.2 {told} 600"));
+        assert_eq!((says("server.conflicts"), says("server.active")), ("1".into(), "2".into()));
+        // It gives the address back.
+        other.signal("-USR2");
+        let end = Instant::now() + PATIENCE;
+        while says("server.releases") != "1" {
+            assert!(Instant::now() < end, "the release comes");
+        }
+        other.signal("-TERM");
+        other.end();
+        assert!(says("server.active") == "1" && says("server.list").starts_with("10.0.1.0 "), "{}", says("server.list"));
+        running.signal("-TERM");
+        assert_eq!(running.end().status, 0);
+        assert!(row.client.ip(&["address", "flush", "dev", "in"]));
+    }
+}
+
 #[test]
 fn what_is_wrong_with_a_device_is_told() {
     let file = format!("{}/../../apps/nat/nat.click", env!("CARGO_MANIFEST_DIR"));

@@ -72,6 +72,7 @@ const APPS: &[&str] = &[
     "router/router6.click",
     "switch/switch.click",
     "count/count.click",
+    "dhcp/dhcp.click",
 ];
 
 /// What runs, and what it is tried with.

@@ -13,6 +13,11 @@
 //! assert!(trace.iter().all(|(_, frame)| frame.len() >= 60));
 //! ```
 
+pub mod dhcp;
+mod frame;
+pub mod messages;
+pub mod services;
+
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::Timestamp;
