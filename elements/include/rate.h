@@ -20,10 +20,10 @@ static inline u64 rate_mix(u64 average, u64 counted)
     return average - (average - sample + RATE_WEIGHT - 1) / RATE_WEIGHT;
 }
 
-/* Brings the average to the present. */
-static inline void rate_advance(struct rate *rate)
+/* Brings the average to that time. */
+static inline void rate_advance_to(struct rate *rate, u64 time)
 {
-    u64 epoch = now() / EPOCH_NS;
+    u64 epoch = time / EPOCH_NS;
 
     if (rate->epoch == 0 || epoch < rate->epoch)
         rate->epoch = epoch;
@@ -37,6 +37,12 @@ static inline void rate_advance(struct rate *rate)
         rate->epoch += 1;
     }
     rate->epoch = epoch;
+}
+
+/* Brings the average to the present. */
+static inline void rate_advance(struct rate *rate)
+{
+    rate_advance_to(rate, now());
 }
 
 static inline void rate_add(struct rate *rate, u64 units)

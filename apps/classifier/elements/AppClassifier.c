@@ -34,8 +34,8 @@ enum { HEAD = 500, WORDS = 8 };
 struct flow { be32 low, high; be16 low_port, high_port; };
 struct side { struct flow flow; bool from_high; };
 struct known { u8 protocol; u8 ended; u32 packets; u64 bytes; };
-/* What one direction begins with, and which bytes of it there are. */
-struct head { u32 base; u64 present[WORDS]; u8 bytes[HEAD]; };
+/* What one direction begins with, which bytes of it there are, and how many of them without a gap. */
+struct head { u32 base; u32 gathered; u64 present[WORDS]; u8 bytes[HEAD]; };
 TABLE_EXACT(flows, struct flow, struct known, capacity, timeout);
 TABLE_EXACT(heads, struct side, struct head, heads_capacity, timeout / 10);
 
@@ -103,14 +103,14 @@ static void read_side(const struct ip *ip, const struct tcp *tcp)
 
 /* ---- Beginnings ---- */
 
-/* Bytes that are there from the first one on. */
-static u32 gathered(void)
+/* Counts the bytes that are there from the first one on. */
+static void gather(void)
 {
-    u32 n = 0;
+    u32 n = head.gathered;
 
     while (n < HEAD && (head.present[n / 64] >> (n % 64) & 1) != 0)
-        n += (n % 64 == 0 && head.present[n / 64] == ~(u64) 0) ? 64 : 1;
-    return n < HEAD ? n : HEAD;
+        n += 1;
+    head.gathered = n;
 }
 
 /* Puts a segment's bytes where they belong in the beginning; those that are there stay. */
@@ -125,6 +125,7 @@ static void place(u32 from, u32 at, u32 length)
             head.bytes[n] = bytes[i];
         head.present[n / 64] |= (u64) 1 << (n % 64);
     }
+    gather();
 }
 
 /* The beginning's bytes stand behind the packet for so long as they are searched. */
@@ -140,51 +141,44 @@ static u8 protocol_of_head(u32 length)
     return protocol;
 }
 
-/* Without a beginning that is kept, the segment is all there is. */
-static u8 begin(u32 seq, u32 at, u32 length)
+/* A direction begins with this byte. */
+static void begin(u32 seq)
 {
-    struct head empty = { 0 }, *kept;
-    u8 protocol = protocol_of(at, length < HEAD ? length : HEAD);
-
-    if (protocol != UNDECIDED || length >= HEAD)
-        return protocol;
-    kept = table_insert(heads, &side);
-    if (!kept)
-        return UNDECIDED;
-    head = empty;
-    head.base = seq;
-    place(0, at, length);
-    *kept = head;
-    return UNDECIDED;
-}
-
-/* Adds a segment to its direction's beginning, and tries what there is then. */
-static u8 add(u32 seq, u32 at, u32 length)
-{
-    struct head *kept = table_find(heads, &side);
-    u32 before, from;
-
-    if (!kept)
-        return begin(seq, at, length);
-    head = *kept;
-    before = gathered();
-    from = seq - head.base;
-    if (from >= HEAD)
-        return UNDECIDED;
-    place(from, at, length);
-    *kept = head;
-    return gathered() > before ? protocol_of_head(gathered()) : UNDECIDED;
-}
-
-/* A SYN says where its direction begins. */
-static void note_begin(u32 seq)
-{
-    struct head empty = { 0 }, *kept = table_insert(heads, &side);
+    struct head *kept = table_insert(heads, &side);
 
     if (!kept)
         return;
-    *kept = empty;
-    kept->base = seq + 1;
+    kept->base = seq;
+    kept->gathered = 0;
+    for (u32 i = 0; i < WORDS; i++)
+        kept->present[i] = 0;
+}
+
+/* Adds a segment to its direction's beginning, and tries what there is then. A first segment is tried where it is. */
+static u8 add(u32 seq, u32 at, u32 length)
+{
+    struct head *kept = table_find(heads, &side);
+    u32 tried, from;
+    u8 protocol;
+
+    if (!kept) {
+        begin(seq);
+        kept = table_find(heads, &side);
+    }
+    from = kept ? seq - kept->base : 0;
+    if (from >= HEAD)
+        return UNDECIDED;
+    tried = kept ? kept->gathered : 0;
+    if (from == 0 && tried == 0) {
+        tried = length < HEAD ? length : HEAD;
+        protocol = protocol_of(at, tried);
+        if (!kept || protocol != UNDECIDED)
+            return protocol;
+    }
+    head = *kept;
+    place(from, at, length);
+    *kept = head;
+    return head.gathered > tried ? protocol_of_head(head.gathered) : UNDECIDED;
 }
 
 /* ---- Flows ---- */
@@ -193,10 +187,7 @@ static bool head_is_full(void)
 {
     const struct head *kept = table_find(heads, &side);
 
-    if (!kept)
-        return false;
-    head = *kept;
-    return gathered() == HEAD;
+    return kept && kept->gathered == HEAD;
 }
 
 /* Neither direction's beginning is needed any more. */
@@ -218,7 +209,7 @@ static u8 follow(const struct ip *ip, u32 start)
     struct known *known;
 
     if ((flags & (TCP_SYN | TCP_RST)) == TCP_SYN)
-        note_begin(seq);
+        begin(seq + 1);
     else if (length > 0)
         protocol = add(seq, data, length);
     known = table_find(flows, &side.flow);

@@ -4,8 +4,8 @@
  * For packets from AppClassifier, whose paint annotation names the protocol; they leave unchanged. When a flow's protocol becomes known, what came of it before is counted to
  * that as well.
  *
- * Handlers: table (read): a line for each protocol that was seen: name, flows, packets, bytes, packets a second, bits a second. Rates are averages over the last packets of all,
- * as those of Counter.
+ * Handlers: table (read): a line for each protocol that was seen: name, flows, packets, bytes, packets a second, bits a second. Rates are those at
+ * the last packet, averages as those of Counter.
  *
  * See also: AppClassifier, Counter.
  */
@@ -18,6 +18,7 @@ ELEMENT(ProtocolCount, "1/1", "a/a");
 
 struct total { u64 flows; u64 packets; u64 bytes; struct rate packet_rate; struct rate byte_rate; };
 static struct total totals[PROTOCOLS];
+static u64 last;
 
 void packet(int port)
 {
@@ -32,9 +33,17 @@ void packet(int port)
     }
     totals[protocol].packets += 1;
     totals[protocol].bytes += wire_length();
+    last = now();
     rate_add(&totals[protocol].packet_rate, 1);
     rate_add(&totals[protocol].byte_rate, wire_length());
     emit(0);
+}
+
+/* How many units a second there were when the last packet came. */
+static u64 rate_at_last(struct rate *rate)
+{
+    rate_advance_to(rate, last);
+    return rate->average * EPOCHS_A_SECOND / RATE_SCALE;
 }
 
 static void print_total(u32 protocol)
@@ -47,9 +56,9 @@ static void print_total(u32 protocol)
     print(" ");
     print_uint(totals[protocol].bytes);
     print(" ");
-    print_uint(rate_per_second(&totals[protocol].packet_rate));
+    print_uint(rate_at_last(&totals[protocol].packet_rate));
     print(" ");
-    print_uint(rate_per_second(&totals[protocol].byte_rate) * 8);
+    print_uint(rate_at_last(&totals[protocol].byte_rate) * 8);
     print("\n");
 }
 

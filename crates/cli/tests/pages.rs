@@ -106,7 +106,7 @@ fn the_guide_to_the_element_language_is_true_word_for_word() {
 /// What every application is shown with.
 #[test]
 fn applications_do_what_their_pages_show() {
-    for name in ["balancer", "count", "dhcp", "firewall", "nat", "router", "switch"] {
+    for name in ["balancer", "classifier", "count", "dhcp", "firewall", "intruder", "nat", "router", "switch"] {
         let place = Place::new(&format!("app-{name}"));
         std::os::unix::fs::symlink(root().join("apps").canonicalize().unwrap(), place.0.join("apps")).unwrap();
         assert!(hold(&format!("apps/{name}/README.md"), &place).1 >= 2, "{name}");

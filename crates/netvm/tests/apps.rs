@@ -172,10 +172,13 @@ fn kept(graph: &mut Graph, stats: &Stats) -> u64 {
     of_arp + sum(graph, stats, "DhcpServer", &["waiting", "conflicts"])
 }
 
-/// Packets that there are beside those that arrived: copies for redirects, ARP queries, and echo requests.
+/// Packets that there are beside those that arrived: copies for redirects, ARP queries, echo requests, and messages of fragments.
 fn made(graph: &mut Graph, stats: &Stats) -> u64 {
     let redirects = stats.nodes.iter().filter(|(name, ..)| name.ends_with("/redirects")).map(|(.., node)| node.packets).sum::<u64>();
-    redirects + sum(graph, stats, "ARPQuerier", &["queries"]) + sum(graph, stats, "DhcpServer", &["pings"])
+    redirects
+        + sum(graph, stats, "ARPQuerier", &["queries"])
+        + sum(graph, stats, "DhcpServer", &["pings"])
+        + sum(graph, stats, "Reassembler", &["messages"])
 }
 
 /// Every packet that came in or was made has left, was dropped and counted, or waits.
@@ -292,6 +295,26 @@ fn firewall() {
 #[test]
 fn count() {
     hold("count");
+}
+
+#[test]
+fn classifier() {
+    hold("classifier");
+}
+
+#[test]
+fn damaged_packets_in_the_classifier() {
+    account("classifier", "classifier.click");
+}
+
+#[test]
+fn intruder() {
+    hold("intruder");
+}
+
+#[test]
+fn damaged_packets_in_the_intruder() {
+    account("intruder", "intruder.click");
 }
 
 #[test]

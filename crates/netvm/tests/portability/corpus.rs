@@ -73,6 +73,8 @@ const APPS: &[&str] = &[
     "switch/switch.click",
     "count/count.click",
     "dhcp/dhcp.click",
+    "classifier/classifier.click",
+    "intruder/intruder.click",
 ];
 
 /// What runs, and what it is tried with.
