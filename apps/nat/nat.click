@@ -6,12 +6,14 @@
 //   OUTSIDE, OUTSIDE_MAC  the same outside
 //   GATEWAY            the next router outside
 //   TIMEOUT, TCP_TIMEOUT, CAPACITY   those of Nat, in elements/Nat.c
+//   FLOWS, HOSTS, LIMIT  flows and hosts inside that are counted at most, and the packets a second above which a host raises an alarm, those of FlowStats
 //   MTU                the longest IP packet on both sides
 
 define($EXTERNAL 192.0.2.16/28,
        $INSIDE 10.0.0.1/8, $INSIDE_MAC 02:00:00:00:00:01,
        $OUTSIDE 192.0.2.1/27, $OUTSIDE_MAC 02:00:00:00:00:02, $GATEWAY 192.0.2.2,
        $TIMEOUT 300s, $TCP_TIMEOUT 7440s, $CAPACITY 1048576,
+       $FLOWS 65536, $HOSTS 16384, $LIMIT 0,
        $MTU 1500, $QUEUE 1000, $ERRORS 1000);
 
 AddressInfo(inside $INSIDE $INSIDE_MAC, outside $OUTSIDE $OUTSIDE_MAC);
@@ -40,10 +42,13 @@ elementclass Side { $device, $net, $answers |
 inside :: Side(inside, $INSIDE, inside:ip);
 outside :: Side(outside, $OUTSIDE, outside:ip $EXTERNAL);
 nat :: Nat($EXTERNAL, TIMEOUT $TIMEOUT, TCP_TIMEOUT $TCP_TIMEOUT, CAPACITY $CAPACITY);
+stats :: FlowStats(FLOWS $FLOWS, HOSTS $HOSTS, LIMIT $LIMIT);
+stats[0] -> [0] nat;
+stats[1] -> inside;
 
 // From inside: everybody else, this machine, other hosts inside.
 inside -> from_inside :: IPClassifier(not dst net inside:ipnet, dst host inside:ip, -);
-from_inside[0] -> [0] nat;
+from_inside[0] -> [0] stats;
 from_inside[1] -> here :: ICMPPingResponder;
 from_inside[2] -> Discard;
 
@@ -54,7 +59,7 @@ from_outside[1] -> here;
 
 // What is translated, by its new destination.
 nat[0] -> to_outside :: StaticIPLookup(outside:ipnet 0, 0.0.0.0/0 $GATEWAY 0) -> outside;
-nat[1] -> inside;
+nat[1] -> [1] stats;
 
 // Errors are translated as those of others are: about what was to leave inside as if they came from there, and likewise outside.
 inside[1] -> inside_errors :: RatedSplitter($ERRORS) -> [0] nat;

@@ -25,7 +25,7 @@ impl Flows {
         Self { entries, links, ways, begun, counts, left, stayed }
     }
 
-    /// By member. Links between members lead in no circle, so that after as many rounds as there are members nothing changes.
+    /// By member. Rests do not depend on each other in a circle, so that after as many rounds as there are members nothing changes.
     pub(crate) fn entered(&self) -> Vec<u64> {
         let mut entered = vec![0; self.links.len()];
         for _ in 0..=self.links.len() {

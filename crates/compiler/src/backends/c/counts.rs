@@ -79,7 +79,9 @@ fn uncounted(members: &[&Member<'_>], kin: &Kin, first: usize) -> Vec<Option<Cou
     if alike(members[first], kin).is_some() {
         return if counts.contains(&None) { vec![None; counts.len()] } else { counts };
     }
-    let open = (0..counts.len()).filter(|k| counts[*k].is_none() && all[0][*k].1 != Way::AtOnce);
+    // In a circle of members, which packets need not go round, one rest would be found by the other.
+    let circles = |k: usize| all.iter().zip(kin.of_first(first)).any(|(links, n)| reached(members, links[k].1)[n as usize]);
+    let open = (0..counts.len()).filter(|k| counts[*k].is_none() && all[0][*k].1 != Way::AtOnce && !circles(*k));
     if let Some(rest) = open.rev().max_by_key(|k| behind(members, all[0][*k].1)) {
         counts[rest] = Some(Count::Rest);
     }
@@ -93,6 +95,11 @@ fn leads_nobody_else(members: &[&Member<'_>], to: Way) -> bool {
 
 /// How many members a packet may still come to that goes there.
 pub(super) fn behind(members: &[&Member<'_>], to: Way) -> usize {
+    reached(members, to).into_iter().filter(|seen| *seen).count()
+}
+
+/// Which members a packet may still come to that goes there.
+fn reached(members: &[&Member<'_>], to: Way) -> Vec<bool> {
     let (mut seen, mut next) = (vec![false; members.len()], vec![to]);
     while let Some(way) = next.pop() {
         if let Way::Member(member, _) = way
@@ -101,5 +108,5 @@ pub(super) fn behind(members: &[&Member<'_>], to: Way) -> usize {
             next.extend(members[member as usize].links.iter().map(|(_, way)| *way));
         }
     }
-    seen.into_iter().filter(|seen| *seen).count()
+    seen
 }
