@@ -38,6 +38,7 @@ mod watched;
 pub use cores::{Cores, Order, Placement, Policies, Policy, Stage};
 pub use embedded::{Embedded, Silent};
 pub use explain::{Account, Way};
+pub use feed::NUMBER as RECORD;
 pub(crate) use foreign::Made;
 pub use library::Library;
 pub use runtime::graph::native::embedded::Lent;
@@ -152,6 +153,14 @@ impl Application {
         let mut graph = make(&self.application, engine, engines, settings, host).map_err(|faults| self.drawn(faults))?;
         link(&self.application, &mut graph, engine, engines)?;
         Ok(graph)
+    }
+
+    /// Makes room in packets for their numbers, so that a graph can record them ([`Graph::record`] with [`RECORD`]).
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn record(&mut self) -> Result<(), Error> {
+        self.number_packets()
     }
 
     /// The settings, with what this configuration adds to them.

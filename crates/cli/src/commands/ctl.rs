@@ -1,5 +1,7 @@
 //! `netvm ctl`: asks a running configuration over its control socket.
 
+mod why;
+
 use crate::failure::{Failure, Outcome};
 use crate::out::Out;
 use crate::signals::Signals;
@@ -26,6 +28,7 @@ Examples:
   netvm ctl write rt.add '10.9.0.0/16 10.0.0.2 1'
   netvm ctl load rt.add routes.txt
   netvm ctl watch in.count --interval 0.5
+  netvm ctl why udp port 53
   netvm ctl stats --json | jq '.elements[] | .name, .packets'
   netvm ctl --socket /run/router.sock stop")]
 pub(crate) struct Args {
@@ -84,13 +87,31 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Tell where the last packets went that a filter takes, and why: of a run with --record
+    Why {
+        /// An expression of pcap-filter; all packets if there is none
+        filter: Vec<String>,
+        /// How many packets are shown, the last ones
+        #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+        packets: usize,
+        /// What a run wrote when it crashed, instead of one that runs
+        #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+        file: Option<PathBuf>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// End the run: what has arrived still goes on
     Stop,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let mut client = Client::connect(&socket_of(args.socket.as_ref())?)?;
     let mut out = Out::new();
+    if let Command::Why { filter, packets, file, json } = &args.command {
+        why::tell(args.socket.as_ref(), &why::Asked { filter, packets: *packets, file: file.as_deref(), json: *json }, &mut out)?;
+        return out.flush();
+    }
+    let mut client = Client::connect(&socket_of(args.socket.as_ref())?)?;
     match &args.command {
         Command::List { element, json } => list(&mut client, element.as_deref(), *json, &mut out)?,
         Command::Read { handlers } => read(&mut client, handlers, &mut out)?,
@@ -98,6 +119,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Load { handler, file } => load(&mut client, handler, file)?,
         Command::Watch { handlers, interval } => return watch(&mut client, handlers, *interval),
         Command::Stats { json } => stats(&mut client, *json, &mut out)?,
+        Command::Why { .. } => {}
         Command::Stop => drop(client.ask(&json!({ "op": "stop" }))?),
     }
     out.flush()

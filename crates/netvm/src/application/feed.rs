@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The info field that holds a packet's number, see [`Application::number_packets`].
-pub(crate) const NUMBER: &str = "packet number";
+pub const NUMBER: &str = "packet number";
 /// Classes that write files.
 const WRITERS: &[&str] = &["ToDump", "ToIPSummaryDump"];
 /// Where what is not wanted goes.

@@ -5,17 +5,20 @@
 //!         ◀─line──                               ◀─answer───
 //! ```
 //!
-//! Two protocols: [`protocol`], lines of JSON on a Unix socket that only its owner may use, and [`click`], that of Click's ControlSocket. A client is hostile: lines, requests
+//! Two protocols: [`protocol`], lines of JSON on a Unix socket that only its owner may use, and [`click`], that of Click's ControlSocket. [`metrics`] tells statistics over HTTP. A client is hostile: lines, requests
 //! on their way and connections have limits, and nobody but the loop touches the graph.
 
 pub mod click;
+pub mod metrics;
 pub mod protocol;
 mod socket;
+pub mod why;
 
 pub use socket::{Door, default_folder, sockets};
 
 use crate::application::{Cores, Described, Graph, Stats};
 use std::io::{self, BufRead, Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
@@ -42,6 +45,11 @@ pub trait Controlled {
     /// What became of the packets so far.
     fn stats(&self) -> Stats;
 
+    /// The last packets, if they are recorded ([`why::packets`]).
+    fn recorded(&self) -> Option<Vec<serde_json::Value>> {
+        None
+    }
+
     /// Asks for the end of the run.
     fn stop(&mut self);
 }
@@ -57,6 +65,10 @@ impl Controlled for Graph {
 
     fn stats(&self) -> Stats {
         Graph::stats(self)
+    }
+
+    fn recorded(&self) -> Option<Vec<serde_json::Value>> {
+        why::packets(self)
     }
 
     fn stop(&mut self) {
@@ -177,6 +189,17 @@ impl Server {
         self.doors.push(door);
         std::thread::Builder::new().name("control".to_owned()).spawn(move || listener.accept(&line))?;
         Ok(())
+    }
+
+    /// Tells statistics over HTTP at that address, and at which port if it is 0.
+    ///
+    /// # Errors
+    /// The address cannot be used.
+    pub fn open_metrics(&self, address: SocketAddr) -> io::Result<SocketAddr> {
+        let listener = TcpListener::bind(address)?;
+        let (address, line) = (listener.local_addr()?, self.line.clone());
+        std::thread::Builder::new().name("metrics".to_owned()).spawn(move || socket::accept_metrics(&listener, &line))?;
+        Ok(address)
     }
 
     /// Answers the requests that wait.

@@ -9,10 +9,11 @@
 //! | `read` | reads `handler`, asked `text` | its value |
 //! | `write` | writes `text` to `handler` | `null` |
 //! | `batch` | does all `requests`, with no packet between them, up to the first that fails | a list of their answers |
+//! | `why` | the last packets that `filter` takes, if it is there, at most `most` of them (20), and where how many ended | `recorded`, `matched`, `ends`, `packets` ([`why`]) |
 //! | `stats` | | what `netvm run --json` prints |
 //! | `stop` | asks for the end of the run | `null` |
 
-use super::{Controlled, Line, read_line};
+use super::{Controlled, Line, read_line, why};
 use crate::application::native::Control;
 use crate::application::{Described, report};
 use serde_json::{Value, json};
@@ -21,6 +22,8 @@ use std::time::Instant;
 
 /// The protocol's version: what is added does not change it.
 pub const VERSION: u32 = 1;
+/// Packets that `why` tells of, if nothing else is said.
+const USUAL: usize = 20;
 
 pub(super) fn serve(from: &mut impl BufRead, mut to: impl Write, line: &Line) -> io::Result<()> {
     let begun = Instant::now();
@@ -61,12 +64,17 @@ fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<
         Some("write") => target.graph().write(handler()?, text("text").unwrap_or(""), None).map(|()| Value::Null),
         Some("elements") => Ok(elements(target)),
         Some("stats") => Ok(report::json(&target.stats(), Vec::new(), begun.elapsed().as_secs_f64())),
+        Some("why") => {
+            let packets = target.recorded().ok_or("packets are not recorded: start the run with --record")?;
+            let most = request.get("most").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
+            why::answer(packets, text("filter"), most.unwrap_or(USUAL)).map_err(|error| error.to_string())
+        }
         Some("stop") => {
             target.stop();
             Ok(Value::Null)
         }
         Some("batch") => batch(request, target, begun),
-        Some(other) => Err(format!("no op '{other}'; there are elements, read, write, batch, stats, stop")),
+        Some(other) => Err(format!("no op '{other}'; there are elements, read, write, batch, stats, why, stop")),
         None => Err("the request has no op".to_owned()),
     }
 }

@@ -1,6 +1,6 @@
 //! Where clients come in: Unix sockets that only their owner may use, and TCP.
 
-use super::{Line, MOST_CONNECTIONS, click, protocol};
+use super::{Line, MOST_CONNECTIONS, click, metrics, protocol};
 use crate::application::Application;
 use std::io::{self, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A socket, and which protocol is spoken there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,8 +158,23 @@ fn is_owner(stream: &UnixStream) -> bool {
     peer.is_ok_and(|peer| peer.uid == rustix::process::geteuid() || peer.uid.is_root())
 }
 
+/// Takes those who want statistics, as long as the process lives.
+pub(super) fn accept_metrics(listener: &TcpListener, line: &Line) {
+    let begun = Instant::now();
+    for stream in listener.incoming() {
+        match stream {
+            Ok(stream) => in_thread(stream, line, move |stream, line| metrics::serve(stream, line, begun)),
+            Err(_) => pause(),
+        }
+    }
+}
+
 /// A thread for a connection, if there may be one more.
-fn begin<C: Connection>(mut stream: C, access: Option<click::Access>, line: &Line) {
+fn begin<C: Connection>(stream: C, access: Option<click::Access>, line: &Line) {
+    in_thread(stream, line, move |stream, line| serve(stream, access, line));
+}
+
+fn in_thread<C: Connection>(mut stream: C, line: &Line, work: impl FnOnce(C, &Line) -> io::Result<()> + Send + 'static) {
     if line.connections.fetch_add(1, Ordering::AcqRel) >= MOST_CONNECTIONS {
         line.connections.fetch_sub(1, Ordering::AcqRel);
         // Who is refused may not listen.
@@ -169,7 +184,7 @@ fn begin<C: Connection>(mut stream: C, access: Option<click::Access>, line: &Lin
     let (its, connections) = (line.clone(), line.connections.clone());
     let serve = move || {
         // A connection ends when the client goes, or cannot be written to.
-        let _ = serve(stream, access, &its);
+        let _ = work(stream, &its);
         its.connections.fetch_sub(1, Ordering::AcqRel);
     };
     if std::thread::Builder::new().name("connection".to_owned()).spawn(serve).is_err() {

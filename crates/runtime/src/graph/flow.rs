@@ -36,6 +36,10 @@ impl Graph {
             return self.lose(node, TOO_MANY, &packet);
         }
         self.nodes[node].stats.left(port);
+        if let Some(recorder) = &mut self.recorder {
+            let of = copy.then(|| recorder.number(&packet));
+            recorder.leaves(&mut packet, node, of, &self.info);
+        }
         self.watch(|observer, info| observer.leaves(At { node, port }, &mut packet, copy, info));
         let mut push = Push { node: way.to.instance as usize, port: way.to.port, packet };
         match way.recirculates {
@@ -86,6 +90,9 @@ impl Graph {
         }
         self.nodes[push.node].stats.packets += 1;
         let at = At { node: push.node, port: push.port };
+        if let Some(recorder) = &mut self.recorder {
+            recorder.enters(&push.packet, push.node);
+        }
         self.watch(|observer, info| observer.enters(at, &mut push.packet, info));
         match &self.nodes[push.node].body {
             Body::Program(_) => self.push_program(push),
@@ -129,6 +136,9 @@ impl Graph {
             ended => {
                 let reason = self.stop(node, &ended, packet.buffer.is_present());
                 if let Some(reason) = reason {
+                    if let Some(recorder) = &mut self.recorder {
+                        recorder.drops(&packet, node, reason);
+                    }
                     self.watch(|observer, info| observer.drops(node, reason, &packet, info));
                 }
             }
@@ -164,6 +174,9 @@ impl Graph {
         let mut packet = self.pull_output(from.instance as usize, from.port)?;
         self.moved = true;
         self.nodes[node].stats.packets += 1;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.enters(&packet, node);
+        }
         self.watch(|observer, info| observer.enters(At { node, port }, &mut packet, info));
         Some(packet)
     }
@@ -176,6 +189,9 @@ impl Graph {
         self.with_native(before, |native, ctx| native.pull_slots(from.port, slots, ctx));
         self.end_run_of(before, begun);
         self.nodes[before].stats.left_many(from.port, slots.len() as u64);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.slots_enter(slots, node);
+        }
         self.moved |= !slots.is_empty();
         self.nodes[node].stats.packets += slots.len() as u64;
     }

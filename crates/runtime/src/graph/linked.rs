@@ -125,7 +125,8 @@ impl Graph {
                 crate::io::sys::prefer_large_pages(self.pool.memory());
             }
         }
-        self.pool.defer(cluster.brings());
+        // Who records looks at packets before they are run.
+        self.pool.defer(cluster.brings() && self.recorder.is_none());
         let (by_node, singles) = (self.by_node(&entries), cluster.takes_single_packets());
         self.linked =
             Some(Linked { cluster, plan, entries, by_node, singles, sources, course: Course::new(timed), most, pool: Pool::default() });
@@ -234,6 +235,13 @@ impl Graph {
         self.pool.expect_nothing();
         self.take_arrivals(source, self.free_until(), sources, course, *most);
         course.note_times(&self.pool);
+        if let Some(recorder) = &mut self.recorder {
+            for slot in &course.slots {
+                let entry = linked.plan.entries.get(self.pool.slot(*slot).entry() as usize);
+                let node = entry.map_or(0, |(member, _)| linked.plan.members[*member as usize] as usize);
+                recorder.arrives(*slot, &self.pool, node);
+            }
+        }
         !course.slots.is_empty()
     }
 
@@ -314,7 +322,10 @@ impl Graph {
         let mut time = self.clock.now();
         while let Some(Push { packet, .. }) = self.pending.pop() {
             course.rounds = packet.rounds;
-            course.slots.extend(self.pool.place(packet.buffer, packet.link.number()));
+            let number = self.recorder.as_ref().map(|recorder| recorder.number(&packet));
+            let slot = self.pool.place(packet.buffer, packet.link.number());
+            self.note_placed(slot, number);
+            course.slots.extend(slot);
             course.note(time);
             if self.stops > 0 || course.slots.len() >= *most || self.pool.room() == 0 {
                 return;
@@ -346,7 +357,12 @@ impl Graph {
         let Linked { cluster, plan, pool, .. } = &mut linked;
         let (rounds, mark) = (push.packet.rounds, Some(self.pending.len()));
         self.pool.enter(entry);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.enters(&push.packet, push.node);
+        }
+        let number = self.recorder.as_ref().map(|recorder| recorder.number(&push.packet));
         let slot = self.pool.place(push.packet.buffer, push.packet.link.number());
+        self.note_placed(slot, number);
         std::mem::swap(&mut self.pool, pool);
         let (budget, begun, slots) = (self.budget, self.begin_linked_run(), slot.as_slice());
         let mut serving = Serving { graph: self, plan, along: Along::of_one(slots), rounds, mark, told: begun.1, begun: None };
@@ -386,6 +402,9 @@ impl Graph {
             let (now, later) = slots.split_at(room.min(slots.len()));
             self.moved = true;
             self.nodes[node].stats.packets += now.len() as u64;
+            if let Some(recorder) = &mut self.recorder {
+                recorder.slots_enter(now, node);
+            }
             let begun = self.begin_run();
             self.with_native(node, |native, ctx| native.push_slots(to.port, now, ctx));
             self.end_run_of(node, begun);
@@ -401,7 +420,21 @@ impl Graph {
 
     /// The packet of a slot, which is then free.
     pub(super) fn lift(&mut self, slot: u32, rounds: u8) -> Packet {
-        lift(&mut self.pool, slot, rounds)
+        let mut packet = lift(&mut self.pool, slot, rounds);
+        self.note_lifted(&mut packet, slot);
+        packet
+    }
+
+    fn note_placed(&mut self, slot: Option<u32>, number: Option<u64>) {
+        if let (Some(recorder), Some(slot), Some(number)) = (&mut self.recorder, slot, number) {
+            recorder.placed(slot, number);
+        }
+    }
+
+    fn note_lifted(&self, packet: &mut Packet, slot: u32) {
+        if let Some(recorder) = &self.recorder {
+            recorder.lifted(packet, slot, &self.info);
+        }
     }
 }
 
@@ -428,7 +461,10 @@ impl Serving<'_> {
     fn stop_many(&mut self, ended: &Ended, slots: &[u32], there: usize, pool: &mut Pool) {
         let node = self.node(ended);
         let how = self.how(node, ended);
-        self.graph.stop_many(node, &how, slots.len() as u64, there as u64);
+        let reason = self.graph.stop_many(node, &how, slots.len() as u64, there as u64);
+        if let Some(recorder) = &mut self.graph.recorder {
+            recorder.slots_end(slots, node, reason);
+        }
         pool.give_back(slots);
     }
 
@@ -529,7 +565,8 @@ impl Host for Serving<'_> {
         let (how, rounds, outer) = (self.how(node, &ended), self.rounds, self.mark);
         self.run_tasks(pool);
         self.along.reach(slot, &mut self.graph.clock);
-        let packet = lift(pool, slot, rounds);
+        let mut packet = lift(pool, slot, rounds);
+        self.graph.note_lifted(&mut packet, slot);
         self.with_pool(pool, |graph| {
             let mark = graph.pending.len();
             for copy in copies {
@@ -537,7 +574,9 @@ impl Host for Serving<'_> {
                     Body::Program(program) => program.output_of(copy.port),
                     Body::Native(..) => 0,
                 };
-                graph.leave_as(node, port, Packet { buffer: copy.buffer, rounds, link: packet.link }, true);
+                let mut copy = Packet { buffer: copy.buffer, rounds, link: packet.link };
+                graph.note_lifted(&mut copy, slot);
+                graph.leave_as(node, port, copy, true);
             }
             graph.end(node, how, packet);
             graph.pending[mark..].reverse();

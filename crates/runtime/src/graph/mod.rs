@@ -37,6 +37,7 @@ mod packet;
 mod plane;
 mod printing;
 mod program;
+mod recorder;
 pub mod ring;
 mod routes;
 mod runs;
@@ -60,6 +61,7 @@ pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
 pub use plane::{ControlPlane, Planes};
 pub use program::seed_of;
+pub use recorder::Recorded;
 pub use share::{Common, Memory, Policy, Share, Sum};
 pub use stats::{LinkedStats, NodeStats, Stats};
 pub(crate) use text::seconds;
@@ -210,6 +212,7 @@ pub struct Graph {
     linked_packets: u64,
     linked_measured: Measured,
     observer: Option<Box<dyn Observer>>,
+    recorder: Option<Box<recorder::Recorder>>,
     /// Packets that are run in bursts.
     pool: Pool,
     /// What was found by looking ahead of a burst, when somebody asked for the end there.
@@ -383,6 +386,7 @@ impl Graph {
             linked_packets: 0,
             linked_measured: Measured::default(),
             observer: None,
+            recorder: None,
             pool: Pool::default(),
             found: None,
             meter: None,

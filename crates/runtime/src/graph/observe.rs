@@ -43,6 +43,9 @@ impl Graph {
     /// Counts a packet that ends in an element.
     pub(super) fn lose(&mut self, node: usize, reason: &str, packet: &Packet) {
         self.nodes[node].stats.drop(reason, 1);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.drops(packet, node, reason);
+        }
         self.watch(|observer, info| observer.drops(node, reason, packet, info));
     }
 }

@@ -94,7 +94,7 @@ impl Info {
         Self { size: application.info_size as usize, fields }
     }
 
-    fn place(&self, name: &str) -> Option<std::ops::Range<usize>> {
+    pub(super) fn place(&self, name: &str) -> Option<std::ops::Range<usize>> {
         self.fields.iter().find(|field| field.0 == name).map(|(_, at, size)| *at..at + size)
     }
 

@@ -1,6 +1,6 @@
 //! Running a configuration of elements: its text, the streams and the clock around it, what is told at the end.
 
-use super::{Args, control, cores, kernel, lost, report, search};
+use super::{Args, control, cores, kernel, lost, record, report, search};
 use crate::commands::shared::grouped;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
@@ -92,7 +92,10 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
     no_ports(args)?;
     let name = &file.map_or("config".to_owned(), |file| file.display().to_string());
     let reading = reading(file, first.chain(args.parameters.iter().cloned()), &args.elements)?;
-    let application = application(name, text, &reading)?;
+    let mut application = application(name, text, &reading)?;
+    if args.record.is_some() {
+        application.record()?;
+    }
     if let Some(target) = &args.target {
         return kernel::run(args, target, &application);
     }
@@ -119,8 +122,9 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
     if args.stats || args.json {
         graph.measure(stopwatch);
     }
+    record::begin(args.record, &mut graph)?;
     let live = announce(&graph.stats());
-    let whole = drive(&mut graph, &signals, server);
+    let whole = record::guarded(&mut graph, |graph| drive(graph, &signals, server));
     // As JSON they are part of the one value that is printed.
     let handlers = if args.json { asked(&mut graph, &args.handlers)? } else { Vec::new() };
     if !args.json {

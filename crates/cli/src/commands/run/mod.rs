@@ -14,6 +14,7 @@ mod lost;
 mod merge;
 pub(crate) mod p4trace;
 mod ports;
+mod record;
 mod report;
 pub(crate) mod search;
 mod switch;
@@ -90,7 +91,7 @@ pub(crate) struct Args {
     maps: Vec<String>,
 
     /// Run a configuration elsewhere: xdp is one program in the kernel, at the interfaces that --map names (dev:IF) or --on, until a signal
-    #[arg(long, value_name = "TARGET", conflicts_with_all = ["sim_time", "place", "control", "explain_opt"])]
+    #[arg(long, value_name = "TARGET", conflicts_with_all = ["sim_time", "place", "control", "metrics", "explain_opt"])]
     target: Option<String>,
 
     /// The interface of the only device that the configuration reads
@@ -193,6 +194,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, value_hint = clap::ValueHint::AnyPath)]
     control: Option<Option<PathBuf>>,
 
+    /// Tell statistics of a running configuration to Prometheus, over HTTP at that address: 127.0.0.1:9478 if not said
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true, default_missing_value = netvm::control::metrics::DEFAULT_ADDRESS)]
+    metrics: Option<std::net::SocketAddr>,
+
+    /// Keep the ways of the last N packets (4096 if not said), for netvm ctl why; after a crash they are in a file in the present folder
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "4096", value_parser = clap::value_parser!(u32).range(1..=1_048_576),
+        conflicts_with_all = ["place", "target"])]
+    record: Option<u32>,
+
     /// Tell on standard error what became of the packets; of a configuration, for each element how many came, left by which output, and were dropped why, and how long
     /// the element took for each (one run in 64 is measured; of elements that run as one, what each takes of their time is told by 64 packets of one burst in some 4,096)
     #[arg(long)]
@@ -247,6 +257,8 @@ fn refuse_others(args: &Args, file: &std::path::Path) -> Outcome {
         ("--explain-opt", args.explain_opt),
         ("--place", args.place.is_some()),
         ("--control", args.control.is_some()),
+        ("--metrics", args.metrics.is_some()),
+        ("--record", args.record.is_some()),
         ("--explain-place", args.explain_place),
         ("--entries", args.entries.is_some() && !super::p4::is_program(file)),
         ("--then", args.commands.is_some() && !super::p4::is_program(file)),

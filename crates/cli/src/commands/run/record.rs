@@ -1,0 +1,36 @@
+//! `netvm run --record`: the last packets are kept, and written to a file if the run crashes.
+
+use crate::failure::{self, Failure, Outcome};
+use netvm::application::{Graph, RECORD};
+use netvm::control::why;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::PathBuf;
+
+/// Records so many packets, if that is wanted.
+pub(super) fn begin(packets: Option<u32>, graph: &mut Graph) -> Outcome {
+    packets.map_or(Ok(()), |packets| graph.record(packets as usize, RECORD).map_err(Failure::failed))
+}
+
+/// Does the work. If it panics, what was recorded is written to a file before the panic goes on.
+pub(super) fn guarded<T>(graph: &mut Graph, work: impl FnOnce(&mut Graph) -> T) -> T {
+    // The graph is only looked at afterwards.
+    catch_unwind(AssertUnwindSafe(|| work(graph))).unwrap_or_else(|panic| {
+        match write(graph, file()) {
+            Ok(Some(file)) => failure::error(&format!("the last packets are in {}; netvm ctl why --file reads it", file.display())),
+            Ok(None) => {}
+            Err(error) => failure::error(&format!("the last packets could not be written: {error}")),
+        }
+        resume_unwind(panic)
+    })
+}
+
+fn file() -> PathBuf {
+    PathBuf::from(format!("netvm-crash-{}.json", std::process::id()))
+}
+
+/// Writes what was recorded; none if nothing was.
+fn write(graph: &Graph, file: PathBuf) -> std::io::Result<Option<PathBuf>> {
+    let Some(packets) = why::packets(graph) else { return Ok(None) };
+    std::fs::write(&file, serde_json::Value::Array(packets).to_string())?;
+    Ok(Some(file))
+}

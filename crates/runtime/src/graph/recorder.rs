@@ -1,0 +1,321 @@
+//! The flight recorder: the last packets, with the elements that each came to and why it ended.
+//!
+//! Packets are numbered where they arrive or are made. The number is in a field of info memory, so it is known again behind queues and after an element has held a packet; of packets that
+//! lie in the pool it is beside their slots, since linked elements know nothing of it. Records are in a ring: the newest takes the place of the oldest.
+//!
+//! Of linked elements is known where a packet came in and where it ended or left. What it met between is told where only one way leads there ([`Graph::recorded`]).
+//!
+//! Leaves out: what happens to a packet after a linked element has held it (it is then one that was made there); what elements changed ([`super::Observer`] sees that).
+
+use super::{Graph, Info, Packet};
+use crate::io::LinkType;
+use netil::pool::Pool;
+
+/// Bytes that are kept of each packet.
+pub const KEPT: usize = 96;
+/// Elements that are kept of each way; the last place is for where it ends.
+const STEPS: usize = 15;
+/// The most wires that are followed to find out where a packet went.
+const MOST_WIRES: usize = 4096;
+/// No element, and no reason.
+const NONE: u16 = u16::MAX;
+
+/// A packet's way.
+#[derive(Clone, Copy)]
+struct Record {
+    number: u64,
+    /// The packet that it is a copy of, 0 if it is none.
+    of: u64,
+    time_ns: u64,
+    wire_len: u32,
+    link: u32,
+    reason: u16,
+    steps: u8,
+    kept: u8,
+    way: [u16; STEPS],
+    bytes: [u8; KEPT],
+}
+
+const EMPTY: Record =
+    Record { number: 0, of: 0, time_ns: 0, wire_len: 0, link: 0, reason: NONE, steps: 0, kept: 0, way: [NONE; STEPS], bytes: [0; KEPT] };
+
+/// What is known of a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// Its number.
+    pub number: u64,
+    /// The number of the packet that it is a copy of, 0 if it is none.
+    pub of: u64,
+    /// When it arrived, in nanoseconds since 1970.
+    pub time_ns: u64,
+    /// Its length on the wire.
+    pub wire_len: u32,
+    /// What its first byte belonged to.
+    pub link: LinkType,
+    /// Its first bytes, as it arrived or was made.
+    pub bytes: Vec<u8>,
+    /// The elements that it came to; none where it is not known which.
+    pub way: Vec<Option<usize>>,
+    /// Why it was dropped in the last one, if it was.
+    pub reason: Option<String>,
+}
+
+/// The ring of records.
+pub(super) struct Recorder {
+    ring: Vec<Record>,
+    last: u64,
+    /// Where the number is in info memory.
+    at: usize,
+    /// By slot of the pool.
+    by_slot: Vec<u64>,
+    reasons: Vec<String>,
+}
+
+impl Recorder {
+    fn new(packets: usize, at: usize) -> Self {
+        Self { ring: vec![EMPTY; packets.max(1)], last: 0, at, by_slot: Vec::new(), reasons: Vec::new() }
+    }
+
+    fn begin(&mut self, bytes: &[u8], (time_ns, wire_len, link): (u64, u32, u32), of: u64, node: u16) -> u64 {
+        self.last += 1;
+        let (number, place) = (self.last, (self.last % self.ring.len() as u64) as usize);
+        let record = &mut self.ring[place];
+        let kept = bytes.len().min(KEPT);
+        record.bytes[..kept].copy_from_slice(&bytes[..kept]);
+        (record.number, record.of, record.time_ns, record.wire_len, record.link) = (number, of, time_ns, wire_len, link);
+        (record.reason, record.kept, record.steps) = (NONE, kept as u8, u8::from(node != NONE));
+        record.way[0] = node;
+        number
+    }
+
+    fn record(&mut self, number: u64) -> Option<&mut Record> {
+        let place = (number % self.ring.len() as u64) as usize;
+        self.ring.get_mut(place).filter(|record| record.number == number && number != 0)
+    }
+
+    fn step(&mut self, number: u64, node: usize) {
+        let Some(record) = self.record(number) else { return };
+        let last = usize::from(record.steps).min(STEPS - 1);
+        if usize::from(record.steps) > last || last == 0 || record.way[last - 1] != node as u16 {
+            record.way[last] = node as u16;
+            record.steps = (last + 1).max(usize::from(record.steps)) as u8;
+        }
+    }
+
+    /// The number of a reason. Traps have their places in them: there are as many as the programs have places.
+    fn reason(&mut self, reason: &str) -> u16 {
+        let known = self.reasons.iter().position(|known| known == reason);
+        let at = known.unwrap_or_else(|| {
+            if self.reasons.len() < usize::from(NONE) {
+                self.reasons.push(reason.to_owned());
+            }
+            self.reasons.len() - 1
+        });
+        at as u16
+    }
+
+    fn end(&mut self, number: u64, node: usize, reason: u16) {
+        self.step(number, node);
+        if let Some(record) = self.record(number) {
+            record.reason = reason;
+        }
+    }
+
+    fn of(&self, packet: &Packet) -> u64 {
+        let number = packet.buffer.info.get(self.at..self.at + 8).and_then(|bytes| bytes.try_into().ok());
+        number.map_or(0, u64::from_le_bytes)
+    }
+
+    fn mark(&self, packet: &mut Packet, number: u64, info: &Info) {
+        packet.buffer.info.resize(packet.buffer.info.len().max(info.size), 0);
+        if let Some(bytes) = packet.buffer.info.get_mut(self.at..self.at + 8) {
+            bytes.copy_from_slice(&number.to_le_bytes());
+        }
+    }
+
+    fn slot(&self, slot: u32) -> u64 {
+        self.by_slot.get(slot as usize).copied().unwrap_or(0)
+    }
+
+    fn set_slot(&mut self, slot: u32, number: u64) {
+        if self.by_slot.len() <= slot as usize {
+            self.by_slot.resize(slot as usize + 1, 0);
+        }
+        self.by_slot[slot as usize] = number;
+    }
+
+    /// A packet arrives that goes into linked elements at once, by the first of them.
+    pub(super) fn arrives(&mut self, slot: u32, pool: &Pool, node: usize) {
+        let (time_ns, wire_len, link) = (pool.slot(slot).time_ns, pool.wire_len(slot), pool.tag(slot));
+        let number = self.begin(pool.bytes(slot), (time_ns, wire_len, link), 0, node as u16);
+        self.set_slot(slot, number);
+    }
+
+    /// A packet is put into the pool.
+    pub(super) fn placed(&mut self, slot: u32, packet: u64) {
+        self.set_slot(slot, packet);
+    }
+
+    pub(super) fn number(&self, packet: &Packet) -> u64 {
+        self.of(packet)
+    }
+
+    /// A packet is taken from the pool.
+    pub(super) fn lifted(&self, packet: &mut Packet, slot: u32, info: &Info) {
+        self.mark(packet, self.slot(slot), info);
+    }
+
+    /// A packet leaves an element: it begins there if it has no number, or is a copy.
+    pub(super) fn leaves(&mut self, packet: &mut Packet, node: usize, copy: Option<u64>, info: &Info) {
+        let number = self.of(packet);
+        if number == 0 || copy.is_some() {
+            let about = (packet.buffer.time_ns, packet.wire_len(), packet.link.number());
+            let number = self.begin(packet.buffer.bytes(), about, copy.unwrap_or(0), node as u16);
+            self.mark(packet, number, info);
+        }
+    }
+
+    pub(super) fn enters(&mut self, packet: &Packet, node: usize) {
+        self.step(self.of(packet), node);
+    }
+
+    pub(super) fn drops(&mut self, packet: &Packet, node: usize, reason: &str) {
+        let (number, reason) = (self.of(packet), self.reason(reason));
+        self.end(number, node, reason);
+    }
+
+    pub(super) fn slots_enter(&mut self, slots: &[u32], node: usize) {
+        slots.iter().for_each(|slot| self.step(self.slot(*slot), node));
+    }
+
+    /// Packets of the pool end in an element.
+    pub(super) fn slots_end(&mut self, slots: &[u32], node: usize, reason: Option<&str>) {
+        let reason = reason.map_or(NONE, |reason| self.reason(reason));
+        slots.iter().for_each(|slot| self.end(self.slot(*slot), node, reason));
+    }
+}
+
+impl Graph {
+    /// Records so many packets from now on. The application has a field of info memory for their numbers, of eight bytes, with that name.
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn record(&mut self, packets: usize, field: &str) -> Result<(), String> {
+        let place = self.info.place(field).filter(|place| place.len() == 8);
+        let place = place.ok_or_else(|| format!("no field '{field}' for packets' numbers"))?;
+        self.recorder = Some(Box::new(Recorder::new(packets, place.start)));
+        self.pool.defer(false);
+        Ok(())
+    }
+
+    /// Packets that were recorded, the oldest first; none if nothing is recorded.
+    pub fn recorded(&self) -> Option<Vec<Recorded>> {
+        let recorder = self.recorder.as_ref()?;
+        let mut records: Vec<&Record> = recorder.ring.iter().filter(|record| record.number > 0).collect();
+        records.sort_by_key(|record| record.number);
+        Some(records.into_iter().map(|record| self.told(record, &recorder.reasons)).collect())
+    }
+
+    fn told(&self, record: &Record, reasons: &[String]) -> Recorded {
+        let steps: Vec<usize> = record.way[..usize::from(record.steps)].iter().map(|node| usize::from(*node)).collect();
+        let mut way: Vec<Option<usize>> = self.before(&steps).into_iter().map(Some).collect();
+        for (n, node) in steps.iter().enumerate() {
+            if let Some(from) = n.checked_sub(1).map(|before| steps[before]) {
+                match self.between(from, *node) {
+                    Some(met) => way.extend(met.into_iter().map(Some)),
+                    None => way.push(None),
+                }
+            }
+            way.push(Some(*node));
+        }
+        Recorded {
+            number: record.number,
+            of: record.of,
+            time_ns: record.time_ns,
+            wire_len: record.wire_len,
+            link: LinkType::from_file(record.link),
+            bytes: record.bytes[..usize::from(record.kept)].to_vec(),
+            way,
+            reason: reasons.get(usize::from(record.reason)).cloned(),
+        }
+    }
+
+    /// The source of a packet whose way begins with a linked element, if only one leads there.
+    fn before(&self, steps: &[usize]) -> Option<usize> {
+        let first = *steps.first().filter(|first| self.is_linked(**first))?;
+        let leads = |source: &&usize| self.nodes[**source].outputs.iter().flatten().any(|way| way.to.instance as usize == first);
+        let mut sources = self.sources.iter().filter(leads);
+        sources.next().copied().filter(|_| sources.next().is_none())
+    }
+
+    fn is_linked(&self, node: usize) -> bool {
+        self.linked.as_ref().is_some_and(|linked| linked.members().any(|member| member == node))
+    }
+
+    /// The linked elements between two others, if only one way leads from one to the other.
+    fn between(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+        let (mut found, mut left) = (Vec::new(), MOST_WIRES);
+        self.follow(&mut vec![from], to, &mut found, &mut left);
+        match found.as_slice() {
+            [way] if left > 0 => Some(way[1..].to_vec()),
+            _ => None,
+        }
+    }
+
+    fn follow(&self, way: &mut Vec<usize>, to: usize, found: &mut Vec<Vec<usize>>, left: &mut usize) {
+        let from = way[way.len() - 1];
+        let mut next: Vec<usize> = self.nodes[from].outputs.iter().flatten().map(|way| way.to.instance as usize).collect();
+        next.sort_unstable();
+        next.dedup();
+        for node in next {
+            *left = left.saturating_sub(1);
+            if *left == 0 || found.len() > 1 {
+                return;
+            }
+            if node == to {
+                found.push(way.clone());
+            } else if !way.contains(&node) && self.is_linked(node) {
+                way.push(node);
+                self.follow(way, to, found, left);
+                way.pop();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begin(recorder: &mut Recorder, byte: u8) -> u64 {
+        recorder.begin(&[byte; 200], (7, 200, 1), 0, 3)
+    }
+
+    #[test]
+    fn the_newest_take_the_place_of_the_oldest() {
+        let mut recorder = Recorder::new(4, 0);
+        let first = begin(&mut recorder, 1);
+        let because = recorder.reason("because");
+        recorder.end(first, 5, because);
+        assert_eq!(recorder.record(first).map(|record| (record.way[1], record.reason, record.kept)), Some((5, 0, 96)));
+        for byte in 2..6 {
+            begin(&mut recorder, byte);
+        }
+        assert!(recorder.record(first).is_none());
+        // Whoever still has that number changes nothing.
+        recorder.end(first, 6, because);
+        let kept = |record: &Record| (record.bytes[0], record.steps, record.reason);
+        assert_eq!(recorder.ring.iter().map(kept).collect::<Vec<_>>(), [(4, 1, NONE), (5, 1, NONE), (2, 1, NONE), (3, 1, NONE)]);
+    }
+
+    #[test]
+    fn of_a_long_way_the_end_is_kept() {
+        let mut recorder = Recorder::new(4, 0);
+        let number = begin(&mut recorder, 1);
+        for node in 10..100 {
+            recorder.step(number, node);
+        }
+        let record = recorder.record(number).unwrap();
+        assert_eq!((record.steps, record.way[0], record.way[1], record.way[STEPS - 1]), (STEPS as u8, 3, 10, 99));
+    }
+}
