@@ -230,6 +230,68 @@ fn clicks_protocol_is_spoken_where_a_configuration_asks_for_it() {
     assert!(refused[1].starts_with("530 Permission denied") && refused[2].starts_with("200 Read"), "{refused:?}");
 }
 
+/// Two sources of datagrams, of which one is dropped.
+const RECORDED: &str = "s1 :: RatedSource(LENGTH 20, RATE 500) -> UDPIPEncap(10.0.0.1, 1000, 10.0.0.2, 22) -> in :: Null;
+    s2 :: RatedSource(LENGTH 20, RATE 500) -> UDPIPEncap(10.0.0.1, 1000, 10.0.0.2, 80) -> in;
+    in -> f :: IPFilter(deny dst port 22, allow all) -> d :: Discard;";
+
+#[test]
+fn the_last_packets_are_asked_for_while_they_are_recorded() {
+    let dir = Dir::new("control-why");
+    let run = Running::start(RECORDED, &PathBuf::from(dir.file("c.sock")), &["--record=64"]);
+    run.wait(|| run.says(&["why"]).starts_with("64 of the last 64 packets match\n"));
+    let told = run.says(&["why", "-n", "1"]);
+    assert!(told.contains(" f :: IPFilter  dropped: DENIED\n") && told.contains(" d :: Discard\n"), "{told}");
+    assert_eq!(told.matches("\nPacket ").count(), 1, "{told}");
+    assert!(told.contains("→ in → f → d\n") || told.contains("→ in → f  dropped: DENIED\n"), "{told}");
+    assert!(run.says(&["why", "less 10"]).starts_with("0 of the last 64"));
+    let all: serde_json::Value = serde_json::from_str(&run.says(&["why", "--json", "-n", "64"])).unwrap();
+    assert!(run.fails(&["why", "dst prt 443"]).contains("unknown word `prt`"));
+    // What a run writes when it crashes is asked in the same way.
+    let file = dir.file("crash.json");
+    std::fs::write(&file, all["packets"].to_string()).unwrap();
+    let later = run.says(&["why", "--file", &file, "-n", "0"]);
+    assert!(later.starts_with("64 of the last 64 packets match\n") && later.contains("dropped: DENIED"), "{later}");
+    std::fs::write(&file, "{}").unwrap();
+    assert!(run.fails(&["why", "--file", &file]).contains("not what a run writes"));
+    let plain = Running::start(RECORDED, &PathBuf::from(dir.file("p.sock")), &[]);
+    assert!(plain.fails(&["why"]).contains("start the run with --record"));
+}
+
+#[test]
+fn prometheus_reads_statistics_over_http() {
+    let mut command = netvm(["run", "-e", RECORDED, "--metrics=127.0.0.1:0"]);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut run = Running { child, socket: PathBuf::new() };
+    let mut told = String::new();
+    BufReader::new(run.child.stderr.take().unwrap()).read_line(&mut told).unwrap();
+    let address =
+        told.trim().strip_prefix("metrics http://").and_then(|rest| rest.strip_suffix("/metrics")).expect("an address").to_owned();
+    let ask = |request: &str| {
+        let mut stream = std::net::TcpStream::connect(&address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let get = |more: &str| ask(&format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n{more}\r\n"));
+    run.wait(|| get("").contains("netvm_element_drops_total{element=\"f\",class=\"IPFilter\",reason=\"DENIED\"} "));
+    let answer = get("");
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && head.contains("text/plain; version=0.0.4"), "{head}");
+    assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{head}");
+    for line in body.lines().filter(|line| !line.starts_with('#')) {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        assert!(name.starts_with("netvm_") && value.parse::<f64>().is_ok(), "{line}");
+    }
+    let open = get("Accept: application/openmetrics-text; version=1.0.0\r\n");
+    assert!(open.contains("application/openmetrics-text") && open.ends_with("# EOF\n"), "{open}");
+    assert!(ask("GET /other HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+    assert!(ask("DELETE /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+    assert!(ask("nonsense\r\n\r\n").starts_with("HTTP/1.1 400 "));
+}
+
 #[test]
 fn without_a_socket_it_is_said_how_to_name_one() {
     let dir = Dir::new("control-none");

@@ -34,3 +34,37 @@ fn write(graph: &Graph, file: PathBuf) -> std::io::Result<Option<PathBuf>> {
     std::fs::write(&file, serde_json::Value::Array(packets).to_string())?;
     Ok(Some(file))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netvm::application::{Application, Host, Settings, Stream};
+    use netvm::engines;
+
+    struct Quiet;
+
+    impl Host for Quiet {
+        fn write(&mut self, _: Stream, _: &[u8]) {}
+    }
+
+    #[test]
+    fn what_was_recorded_is_written_when_a_run_crashes() {
+        let mut application = Application::read("test", "InfiniteSource(LIMIT 5) -> d :: Discard", &Default::default()).unwrap();
+        application.record().unwrap();
+        let mut graph = application.start(&engines::ALL[0], engines::Settings::default(), Settings::default(), Box::new(Quiet)).unwrap();
+        begin(Some(3), &mut graph).unwrap();
+        let crashes = |graph: &mut Graph| {
+            graph.start();
+            while graph.turn() {}
+            // As a fault of ours would.
+            let nothing: Option<u32> = None;
+            nothing.unwrap()
+        };
+        let crashed = catch_unwind(AssertUnwindSafe(|| guarded(&mut graph, crashes)));
+        assert!(crashed.is_err());
+        let text = std::fs::read_to_string(file()).unwrap();
+        std::fs::remove_file(file()).unwrap();
+        let packets: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+        assert_eq!(packets.iter().map(|packet| &packet["element"]).collect::<Vec<_>>(), ["d", "d", "d"]);
+    }
+}
