@@ -53,7 +53,7 @@ type Maker = fn(usize) -> Case;
 
 /// Those with these names, or everything if there are none; what cannot be run is left out, and told.
 pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
-    let makers: [(&str, Maker, &[usize]); 15] = [
+    let makers: [(&str, Maker, &[usize]); 16] = [
         ("router", router, &ROUTES),
         ("full-router", |entries| full_router("full router", entries, PORTS), &ROUTES[1..2]),
         ("full-router16", |entries| full_router("full router of 16 ports", entries, 16), &ROUTES[1..2]),
@@ -65,6 +65,7 @@ pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
         ("stateful", stateful, &FLOWS[..2]),
         ("count", count, &FLOWS[1..2]),
         ("balancer", balancer, &FLOWS[1..2]),
+        ("classifier", classifier, &FLOWS[1..2]),
         ("p4-forward", p4::forward, &ROUTES[..2]),
         ("p4-switch", p4::switch, &STATIONS[1..2]),
         ("p4-acl", p4::acl, &[10_000]),
@@ -274,6 +275,13 @@ fn balancer(entries: usize) -> Case {
     case
 }
 
+/// Flows of which nothing is known beforehand: what is looked for in the first segments, and followed in later ones.
+fn classifier(entries: usize) -> Case {
+    let mut case = of_file("classifier", "apps/classifier/classifier.click", "apps/classifier/elements", traffic::translated(entries));
+    (case.inputs, case.outputs) = (vec!["in".to_owned()], vec!["out".to_owned()]);
+    case
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -292,11 +300,12 @@ mod tests {
     #[test]
     fn sides_send_the_same_and_all_that_is_measured_gets_through() {
         let _cleared = sides::Cleared;
-        let makers: [(Maker, usize, usize); 8] = [
+        let makers: [(Maker, usize, usize); 9] = [
             (router, 1000, 4),
             (switch, 8, 4),
             (router6, 1000, 3),
             (stateful, 1000, 3),
+            (classifier, 1000, 3),
             (p4::forward, 1000, 4),
             (p4::switch, 64, 3),
             (p4::acl, 1000, 3),
@@ -311,7 +320,7 @@ mod tests {
             assert!(sides.len() == there && wrong.iter().all(Option::is_none), "{nth}: {wrong:?}");
             let sent: usize = sides[0].outputs(1).unwrap().iter().map(|bytes| bytes.len() / traffic::LENGTH).sum();
             // A switch does not send frames back, and floods some.
-            assert!(matches!(nth, 1 | 5) && sent > packets / 2 || sent == packets, "{nth}: {sent} of {packets}");
+            assert!(matches!(nth, 1 | 6) && sent > packets / 2 || sent == packets, "{nth}: {sent} of {packets}");
         }
     }
 }

@@ -12,6 +12,7 @@ use super::course::{Along, Course};
 use super::merging::{Source, Sources};
 use super::meter::Begun;
 use super::program::Ended as How;
+use super::recorder::note_ends;
 use super::{Body, Graph, Packet, Push};
 use crate::io::LinkType;
 use netil::app::{Application, End};
@@ -235,13 +236,7 @@ impl Graph {
         self.pool.expect_nothing();
         self.take_arrivals(source, self.free_until(), sources, course, *most);
         course.note_times(&self.pool);
-        if let Some(recorder) = &mut self.recorder {
-            for slot in &course.slots {
-                let entry = linked.plan.entries.get(self.pool.slot(*slot).entry() as usize);
-                let node = entry.map_or(0, |(member, _)| linked.plan.members[*member as usize] as usize);
-                recorder.arrives(*slot, &self.pool, node);
-            }
-        }
+        self.note_arrivals(&course.slots, &linked.plan);
         !course.slots.is_empty()
     }
 
@@ -424,18 +419,6 @@ impl Graph {
         self.note_lifted(&mut packet, slot);
         packet
     }
-
-    fn note_placed(&mut self, slot: Option<u32>, number: Option<u64>) {
-        if let (Some(recorder), Some(slot), Some(number)) = (&mut self.recorder, slot, number) {
-            recorder.placed(slot, number);
-        }
-    }
-
-    fn note_lifted(&self, packet: &mut Packet, slot: u32) {
-        if let Some(recorder) = &self.recorder {
-            recorder.lifted(packet, slot, &self.info);
-        }
-    }
 }
 
 fn lift(pool: &mut Pool, slot: u32, rounds: u8) -> Packet {
@@ -462,9 +445,7 @@ impl Serving<'_> {
         let node = self.node(ended);
         let how = self.how(node, ended);
         let reason = self.graph.stop_many(node, &how, slots.len() as u64, there as u64);
-        if let Some(recorder) = &mut self.graph.recorder {
-            recorder.slots_end(slots, node, reason);
-        }
+        note_ends(&mut self.graph.recorder, slots, node, reason);
         pool.give_back(slots);
     }
 

@@ -9,6 +9,7 @@
 
 use super::{Graph, Info, Packet};
 use crate::io::LinkType;
+use netil::cluster::Plan;
 use netil::pool::Pool;
 
 /// Bytes that are kept of each packet.
@@ -195,6 +196,13 @@ impl Recorder {
     }
 }
 
+/// Packets of the pool end in a linked element.
+pub(super) fn note_ends(recorder: &mut Option<Box<Recorder>>, slots: &[u32], node: usize, reason: Option<&str>) {
+    if let Some(recorder) = recorder {
+        recorder.slots_end(slots, node, reason);
+    }
+}
+
 impl Graph {
     /// Records so many packets from now on. The application has a field of info memory for their numbers, of eight bytes, with that name.
     ///
@@ -206,6 +214,30 @@ impl Graph {
         self.recorder = Some(Box::new(Recorder::new(packets, place.start)));
         self.pool.defer(false);
         Ok(())
+    }
+
+    /// Packets arrive that go into linked elements at once.
+    pub(super) fn note_arrivals(&mut self, slots: &[u32], plan: &Plan) {
+        let Some(recorder) = &mut self.recorder else { return };
+        for slot in slots {
+            let entry = plan.entries.get(self.pool.slot(*slot).entry() as usize);
+            let node = entry.map_or(0, |(member, _)| plan.members[*member as usize] as usize);
+            recorder.arrives(*slot, &self.pool, node);
+        }
+    }
+
+    /// A packet with that number is put into the pool.
+    pub(super) fn note_placed(&mut self, slot: Option<u32>, number: Option<u64>) {
+        if let (Some(recorder), Some(slot), Some(number)) = (&mut self.recorder, slot, number) {
+            recorder.placed(slot, number);
+        }
+    }
+
+    /// A packet is taken from the pool.
+    pub(super) fn note_lifted(&self, packet: &mut Packet, slot: u32) {
+        if let Some(recorder) = &self.recorder {
+            recorder.lifted(packet, slot, &self.info);
+        }
     }
 
     /// Packets that were recorded, the oldest first; none if nothing is recorded.
