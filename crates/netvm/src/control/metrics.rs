@@ -1,10 +1,9 @@
 //! Statistics for Prometheus: its text format 0.0.4, or OpenMetrics 1.0 for who asks for that, over HTTP.
 //!
-//! What is told is what `netvm ctl stats --json` prints ([`report`]), in other words. One request for each connection; a client that says nothing for some seconds, or says too much, is hung up on.
+//! What is told is what `netvm ctl stats --json` prints, in other words. One request for each connection; a client that says nothing for some seconds, or says too much, is hung up on.
 //! `httparse`, the parser of hyper, reads requests.
 
-use super::Line;
-use crate::application::report;
+use super::{Line, statistics};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -42,10 +41,7 @@ pub(super) fn serve(mut stream: TcpStream, line: &Line, begun: Instant) -> io::R
         Ok(format) => format,
         Err(status) => return stream.write_all(answer(status, "text/plain; charset=utf-8", &format!("{status}\n")).as_bytes()),
     };
-    line.answer(&mut stream, move |target| {
-        let stats = report::json(&target.stats(), Vec::new(), begun.elapsed().as_secs_f64());
-        answer("200 OK", format.content_type(), &text(&stats, format))
-    })?;
+    line.answer(&mut stream, move |target| answer("200 OK", format.content_type(), &text(&statistics(target, begun), format)))?;
     Ok(())
 }
 
@@ -129,6 +125,7 @@ fn families(stats: &Value) -> Vec<(&'static str, &'static str, &'static str, Sam
         ("netvm_run_seconds", "gauge", "How long the control socket has been open.", one(&stats["seconds"])),
         ("netvm_arrivals_total", "counter", "Packets that came from captures and devices.", one(&stats["arrived"])),
         ("netvm_busy_ratio", "gauge", "The part of the time in which the run did not wait for devices.", one(&stats["busy"])),
+        ("netvm_thread_cpu_seconds_total", "counter", "For how long a thread of the run was on a core.", threads(stats)),
         ("netvm_element_packets_total", "counter", "Packets that came to an element.", of_elements(stats, "packets")),
         ("netvm_element_output_packets_total", "counter", "Packets that left an element by an output.", outputs(stats)),
         ("netvm_element_drops_total", "counter", "Packets that an element dropped, by reason.", drops(stats)),
@@ -150,6 +147,11 @@ fn list<'s>(stats: &'s Value, name: &str) -> impl Iterator<Item = &'s Value> {
 
 fn label(value: &Value, name: &str) -> String {
     value[name].as_str().unwrap_or_default().to_owned()
+}
+
+fn threads(stats: &Value) -> Samples {
+    let labels = |of: &Value| vec![("thread", label(of, "name")), ("id", of["id"].to_string())];
+    list(stats, "threads").filter_map(|of| Some((labels(of), of["cpu_seconds"].as_f64()?))).collect()
 }
 
 fn element(of: &Value) -> Vec<(&'static str, String)> {
@@ -227,7 +229,7 @@ mod tests {
     fn both_formats_have_the_same_numbers() {
         let stats = json!({ "seconds": 1.5, "arrived": 7, "elements": [
             { "name": "q\"\\", "class": "Queue", "packets": 5, "out": [3, 1], "traps": 0, "dropped": { "queue full": 2 }, "ns_per_packet": null },
-        ], "devices": [{ "device": "in", "name": "dev:eth0", "received": 9, "sent": { "a": 1, "b": 2 }, "dropped": { "full": 4 } }] });
+        ], "threads": [{ "name": "replica", "id": 7, "cpu_seconds": 0.5, "core": 1 }], "devices": [{ "device": "in", "name": "dev:eth0", "received": 9, "sent": { "a": 1, "b": 2 }, "dropped": { "full": 4 } }] });
         let old = text(&stats, Format::Prometheus);
         for line in [
             "# TYPE netvm_arrivals_total counter\nnetvm_arrivals_total 7\n",
@@ -235,6 +237,7 @@ mod tests {
             "netvm_element_output_packets_total{element=\"q\\\"\\\\\",class=\"Queue\",output=\"1\"} 1\n",
             "netvm_element_drops_total{element=\"q\\\"\\\\\",class=\"Queue\",reason=\"queue full\"} 2\n",
             "netvm_device_frames_total{device=\"in\",interface=\"dev:eth0\",direction=\"sent\"} 3\n",
+            "netvm_thread_cpu_seconds_total{thread=\"replica\",id=\"7\"} 0.5\n",
             "netvm_device_drops_total{device=\"in\",interface=\"dev:eth0\",reason=\"full\"} 4\n",
         ] {
             assert!(old.contains(line), "{line} is not in\n{old}");

@@ -12,11 +12,12 @@ pub mod click;
 pub mod metrics;
 pub mod protocol;
 mod socket;
+mod threads;
 pub mod why;
 
 pub use socket::{Door, default_folder, sockets};
 
-use crate::application::{Cores, Described, Graph, Stats};
+use crate::application::{Cores, Described, Graph, Stats, report};
 use std::io::{self, BufRead, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
@@ -93,6 +94,13 @@ impl Controlled for Cores {
     fn stop(&mut self) {
         Cores::stop(self);
     }
+}
+
+/// What is told of a run that has been controlled since then: [`report::json`] with `threads`, for how long each has run on a core.
+fn statistics(target: &dyn Controlled, begun: Instant) -> serde_json::Value {
+    let mut all = report::json(&target.stats(), Vec::new(), begun.elapsed().as_secs_f64());
+    all["threads"] = threads::threads();
+    all
 }
 
 /// What a client wants done; it gives the answer.

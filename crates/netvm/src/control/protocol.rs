@@ -10,12 +10,12 @@
 //! | `write` | writes `text` to `handler` | `null` |
 //! | `batch` | does all `requests`, with no packet between them, up to the first that fails | a list of their answers |
 //! | `why` | the last packets that `filter` takes, if it is there, at most `most` of them (20), and where how many ended | `recorded`, `matched`, `ends`, `packets` ([`why`]) |
-//! | `stats` | | what `netvm run --json` prints |
+//! | `stats` | | what `netvm run --json` prints, with `threads` |
 //! | `stop` | asks for the end of the run | `null` |
 
-use super::{Controlled, Line, read_line, why};
+use super::{Controlled, Line, read_line, statistics, why};
+use crate::application::Described;
 use crate::application::native::Control;
-use crate::application::{Described, report};
 use serde_json::{Value, json};
 use std::io::{self, BufRead, Write};
 use std::time::Instant;
@@ -63,7 +63,7 @@ fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<
         Some("read") => target.graph().read(handler()?, text("text").unwrap_or(""), None).map(Value::String),
         Some("write") => target.graph().write(handler()?, text("text").unwrap_or(""), None).map(|()| Value::Null),
         Some("elements") => Ok(elements(target)),
-        Some("stats") => Ok(report::json(&target.stats(), Vec::new(), begun.elapsed().as_secs_f64())),
+        Some("stats") => Ok(statistics(target, begun)),
         Some("why") => {
             let packets = target.recorded().ok_or("packets are not recorded: start the run with --record")?;
             let most = request.get("most").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());

@@ -25,6 +25,15 @@ pub(super) struct Sample {
     busy: Option<f64>,
     elements: Vec<Element>,
     devices: Vec<(String, [u64; 3])>,
+    threads: Vec<Thread>,
+}
+
+/// A thread of the run, and for how long it was on a core.
+struct Thread {
+    id: u64,
+    name: String,
+    seconds: f64,
+    core: Option<u64>,
 }
 
 /// An element's counts so far.
@@ -49,6 +58,12 @@ impl Sample {
             dropped: it["dropped"].as_object().into_iter().flatten().map(|(_, count)| number(count)).sum(),
             ns: it["ns_per_packet"].as_f64(),
         };
+        let thread = |it: &Value| Thread {
+            id: number(&it["id"]),
+            name: text(&it["name"]),
+            seconds: it["cpu_seconds"].as_f64().unwrap_or(0.0),
+            core: it["core"].as_u64(),
+        };
         let counts = |it: &Value| ["received", "sent", "dropped"].map(|name| total(&it[name]));
         Self {
             at,
@@ -57,6 +72,7 @@ impl Sample {
             busy: stats["busy"].as_f64(),
             elements: list("elements").iter().map(element).collect(),
             devices: list("devices").iter().map(|it| (text(&it["name"]), counts(it))).collect(),
+            threads: list("threads").iter().map(thread).collect(),
         }
     }
 }
@@ -94,6 +110,8 @@ pub(super) struct Table {
     pub(super) rows: Vec<Row>,
     /// Name; frames received, sent, dropped; each so far.
     pub(super) devices: Vec<(String, [u64; 3])>,
+    /// Of threads that were there before, too: name, the part of the time that each was on a core, and the core that was last.
+    pub(super) threads: Vec<(String, f64, Option<u64>)>,
 }
 
 impl Table {
@@ -123,6 +141,7 @@ impl Table {
             busy: now.busy,
             rows: now.elements.iter().enumerate().map(row).collect(),
             devices: now.devices.clone(),
+            threads: busy(now, before, passed),
         }
     }
 
@@ -134,6 +153,13 @@ impl Table {
             Order::Drops => self.rows.sort_by_key(|row| Reverse(row.dropped)),
         }
     }
+}
+
+/// How busy threads were since a sample before.
+fn busy(now: &Sample, before: Option<&Sample>, passed: Option<f64>) -> Vec<(String, f64, Option<u64>)> {
+    let old = |id: u64| before.and_then(|before| before.threads.iter().find(|it| it.id == id));
+    let one = |it: &Thread| Some((it.name.clone(), ((it.seconds - old(it.id)?.seconds) / passed?).clamp(0.0, 1.0), it.core));
+    now.threads.iter().filter_map(one).collect()
 }
 
 #[cfg(test)]

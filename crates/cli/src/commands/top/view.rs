@@ -7,6 +7,8 @@ use ratatui::style::{Modifier, Style, Stylize};
 use ratatui::text::Line;
 use ratatui::widgets::{Cell, Paragraph, Row as Cells, Table as Grid};
 
+/// Threads that are told of in a line.
+const IN_A_LINE: usize = 4;
 const HEAD: [&str; 7] = ["element", "class", "packets/s", "packets", "dropped/s", "dropped", "ns/packet"];
 
 /// What the screen shows besides the table.
@@ -20,7 +22,8 @@ pub(super) struct Screen {
 
 impl Screen {
     pub(super) fn draw(&mut self, table: &Table, frame: &mut Frame<'_>) {
-        let devices = table.devices.len() as u16;
+        let above: Vec<Line<'_>> = table.devices.iter().map(port).chain(threads(table)).map(Line::from).collect();
+        let devices = above.len() as u16;
         let [top, ports, middle, bottom] =
             Layout::vertical([Constraint::Length(1), Constraint::Length(devices), Constraint::Min(2), Constraint::Length(1)])
                 .areas(frame.area());
@@ -28,7 +31,7 @@ impl Screen {
         self.first = self.first.min(table.rows.len().saturating_sub(room));
         let paused = if self.paused { "  PAUSED" } else { "" };
         frame.render_widget(Paragraph::new(Line::from(title(table) + paused).bold()), top);
-        frame.render_widget(Paragraph::new(table.devices.iter().map(|device| Line::from(port(device))).collect::<Vec<_>>()), ports);
+        frame.render_widget(Paragraph::new(above), ports);
         let shown = table.rows.iter().skip(self.first).take(room);
         let rows = shown.map(|row| Cells::new(cells(row).into_iter().map(Cell::from)).style(colour(row)));
         let widths = [Constraint::Fill(2), Constraint::Fill(1)].into_iter().chain([Constraint::Length(11); 5]);
@@ -61,7 +64,7 @@ pub(super) fn lines(table: &Table) -> Vec<String> {
         let cell = |(n, text): (usize, &String)| if n < 2 { format!("{text:<0$}", widths[n]) } else { format!("{text:>0$}", widths[n]) };
         row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
-    std::iter::once(title(table)).chain(table.devices.iter().map(port)).chain(rows.iter().map(line)).collect()
+    std::iter::once(title(table)).chain(table.devices.iter().map(port)).chain(threads(table)).chain(rows.iter().map(line)).collect()
 }
 
 fn title(table: &Table) -> String {
@@ -72,6 +75,16 @@ fn title(table: &Table) -> String {
 
 fn port((name, [received, sent, dropped]): &(String, [u64; 3])) -> String {
     format!("{name}: {received} received, {sent} sent, {dropped} dropped")
+}
+
+/// How busy threads are, some in a line.
+fn threads(table: &Table) -> Vec<String> {
+    let one = |(name, share, core): &(String, f64, Option<u64>)| {
+        let core = core.map_or_else(String::new, |core| format!(" on core {core}"));
+        format!("{name} {:.0} %{core}", share * 100.0)
+    };
+    let all: Vec<String> = table.threads.iter().map(one).collect();
+    all.chunks(IN_A_LINE).map(|some| format!("threads: {}", some.join(", "))).collect()
 }
 
 fn cells(row: &Row) -> [String; 7] {
@@ -104,6 +117,7 @@ mod tests {
             json!({ "seconds": 3.5, "arrived": packets, "busy": 0.25,
             "elements": [{ "name": "in", "class": "FromDevice", "packets": 0, "out": [packets], "dropped": {}, "ns_per_packet": 12.34 },
                          { "name": "q", "class": "Queue", "packets": packets, "out": [], "dropped": { "full": 2 } }],
+            "threads": [{ "name": "netvm", "id": 5, "cpu_seconds": packets as f64 / 1e5, "core": 1 }, { "name": "replica", "id": 6 + packets, "cpu_seconds": 1.0 }],
             "devices": [{ "name": "in", "received": packets, "sent": 0, "dropped": { "full": 1 } }] })
         };
         let begun = Instant::now();
@@ -116,6 +130,8 @@ mod tests {
         let wanted = [
             "50000 packets arrived in 3.5 s, 50.0 k/s, 25 % busy",
             "in: 50000 received, 0 sent, 1 dropped",
+            // The other thread was not there before.
+            "threads: netvm 50 % on core 1",
             "element  class       packets/s  packets  dropped/s  dropped  ns/packet",
             "in       FromDevice     50.0 k    50000          0        0       12.3",
             "q        Queue          50.0 k    50000          0        2",
@@ -125,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_screen_shows_what_there_is_room_for() {
-        let mut terminal = Terminal::new(TestBackend::new(90, 5)).unwrap();
+        let mut terminal = Terminal::new(TestBackend::new(90, 6)).unwrap();
         let mut screen = Screen { first: 99, paused: true, ..Screen::default() };
         terminal.draw(|frame| screen.draw(&table(), frame)).unwrap();
         let shown = terminal.backend().to_string();

@@ -1,0 +1,70 @@
+//! The threads of this process, and for how long each has run on a core: what tells how busy the stages of a configuration are, whatever they wait for.
+//!
+//! Source: `/proc/self/task`, proc(5). Elsewhere than on Linux there are none. Leaves out threads that serve control sockets.
+
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Threads that are not part of the run.
+const OWN: [&str; 3] = ["control", "connection", "metrics"];
+/// The field of `stat` with the core that a thread ran on last, counted behind the name, which may have blanks.
+const CORE: usize = 36;
+
+/// All of them, by their numbers: `name`, `id`, `cpu_seconds`, and `core`, the one that it ran on last.
+pub fn threads() -> Value {
+    let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let mut all: Vec<(u64, Value)> = entries.filter_map(|entry| thread(&entry.path())).collect();
+    all.sort_by_key(|(id, _)| *id);
+    all.into_iter().map(|(_, thread)| thread).collect()
+}
+
+/// A thread, if it is there still.
+fn thread(folder: &Path) -> Option<(u64, Value)> {
+    let text = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
+    let id = folder.file_name()?.to_str()?.parse().ok()?;
+    let name = text("comm")?.trim_end().to_owned();
+    let nanoseconds: u64 = text("schedstat")?.split_whitespace().next()?.parse().ok()?;
+    let core = text("stat").and_then(|stat| core_of(&stat));
+    let seconds = nanoseconds as f64 / 1e9;
+    (!OWN.contains(&name.as_str())).then(|| (id, json!({ "name": name, "id": id, "cpu_seconds": seconds, "core": core })))
+}
+
+fn core_of(stat: &str) -> Option<u32> {
+    stat.rsplit_once(')')?.1.split_whitespace().nth(CORE)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_core_stands_behind_a_name_with_blanks() {
+        let stat = "7 (a ) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 6 0 0";
+        assert_eq!(core_of(stat), Some(6));
+        assert_eq!(core_of("nothing"), None);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_thread_that_works_is_seen_to() {
+        let (told, hears) = std::sync::mpsc::channel();
+        let (stops, ends) = std::sync::mpsc::channel::<()>();
+        let work = move || {
+            let begun = std::time::Instant::now();
+            let mut number = 1_u64;
+            while begun.elapsed() < std::time::Duration::from_millis(30) {
+                number = number.wrapping_mul(6_364_136_223_846_793_005);
+            }
+            told.send(number).unwrap();
+            // It is there until it has been seen.
+            let _ = ends.recv();
+        };
+        let worker = std::thread::Builder::new().name("works hard".to_owned()).spawn(work).unwrap();
+        hears.recv().unwrap();
+        let all = threads();
+        drop(stops);
+        worker.join().unwrap();
+        let seen = all.as_array().unwrap().iter().find(|thread| thread["name"] == "works hard").unwrap();
+        assert!(seen["cpu_seconds"].as_f64().unwrap() > 0.0, "{seen}");
+    }
+}
