@@ -1,0 +1,120 @@
+//! Applications on the traffic that is made for them, against models: what must hold whatever the packets are.
+
+use super::{apps, folder, remove, ways};
+use netvm::application::Stats;
+use netvm::io::Timestamp;
+use netvm::io::synth::dhcp::Hosts;
+use netvm::io::synth::messages::{ATTACKS, Messages};
+use netvm::scripts::scenarios::Config;
+use netvm::scripts::scenarios::run::{self, Found, Job, Packets};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Runs an application on packets of one device with every engine.
+fn play(config: &str, parameters: &[(&str, &str)], device: &str, packets: &Packets, mut judge: impl FnMut(&str, Found)) {
+    std::env::set_current_dir(apps().join("..")).unwrap();
+    let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let job = Job {
+        config: &Config::File(apps().join(config)),
+        parameters: &parameters,
+        elements: &[],
+        files: &BTreeMap::new(),
+        inputs: BTreeMap::from([(device.to_owned(), packets.clone())]),
+        captures: Vec::new(),
+        texts: Vec::new(),
+        calls: &[],
+    };
+    for way in ways().into_iter().filter(|way| way.name != "aot-sliced") {
+        let folder = folder(&format!("traffic-{device}-{}", way.name));
+        let found = run::run(&job, way.engine, way.settings, &folder).unwrap_or_else(|error| panic!("{error}"));
+        remove(&folder);
+        assert_eq!((found.errors.len(), traps(&found.stats)), (0, 0), "{config} on {}", way.name);
+        judge(&way.name, found);
+    }
+}
+
+fn traps(stats: &Stats) -> u64 {
+    stats.nodes.iter().map(|(.., node)| node.traps).sum()
+}
+
+fn timed(packets: impl Iterator<Item = (Timestamp, Vec<u8>)>) -> Packets {
+    packets.map(|(time, frame)| (time.as_nanos() as u64, frame)).collect()
+}
+
+/// A DHCP message: its type, client's address, the address that it gets, Ethernet address, seconds of the lease.
+fn message(frame: &[u8]) -> Option<(u8, [u8; 4], [u8; 4], [u8; 6], u64)> {
+    let message = frame.get(42..).filter(|_| frame[12..14] == [8, 0] && frame[23] == 17)?;
+    let (mut at, mut kind, mut seconds) = (240, 0, 0);
+    while message[at] != 255 {
+        let value = &message[at + 2..at + 2 + usize::from(message[at + 1])];
+        match message[at] {
+            53 => kind = value[0],
+            51 => seconds = u64::from(u32::from_be_bytes(value.try_into().unwrap())),
+            _ => {}
+        }
+        at += 2 + value.len();
+    }
+    let part = |at: usize| <[u8; 4]>::try_from(&message[at..at + 4]).unwrap();
+    Some((kind, part(12), part(16), message[28..34].try_into().unwrap(), seconds))
+}
+
+/// Three hosts for each address, which come and go: nobody gets an address that another one has.
+#[test]
+fn an_address_is_leased_to_one_host_at_a_time() {
+    for (seed, lease) in [(1, "1000s"), (2, "3600s")] {
+        let packets = timed(Hosts::new(seed, 300).take(6000));
+        let parameters = [("LAST", "10.0.1.99"), ("LEASE", lease), ("PING", "100ms")];
+        play("dhcp/dhcp.click", &parameters, "lan", &packets, |engine, found| {
+            let sent = &found.outputs["lan"];
+            let mut all: Vec<(u64, u8, &[u8])> = packets.iter().map(|(time, frame)| (*time, 0, &frame[..])).collect();
+            all.extend(sent.iter().map(|(time, frame)| (*time, 1, &frame[..])));
+            all.sort_by_key(|(time, order, _)| (*time, *order));
+            let mut holders: HashMap<[u8; 4], ([u8; 6], u64)> = HashMap::new();
+            let mut granted = HashSet::new();
+            for (time, _, frame) in all {
+                match message(frame) {
+                    // RELEASE, DECLINE.
+                    Some((7, address, _, mac, _)) => drop(holders.remove(&address).filter(|holder| holder.0 == mac)),
+                    Some((4, _, _, mac, _)) => holders.retain(|_, holder| holder.0 != mac),
+                    Some((5, _, address, mac, seconds)) if address != [0; 4] => {
+                        let holder = holders.insert(address, (mac, time + seconds * 1_000_000_000));
+                        let taken = holder.is_some_and(|(other, ends)| other != mac && ends > time);
+                        assert!(!taken, "{engine}: {address:?} is leased twice at {time}");
+                        assert!(address >= [10, 0, 1, 0] && address <= [10, 0, 1, 99], "{address:?}");
+                        granted.insert(mac);
+                    }
+                    _ => {}
+                }
+            }
+            assert!(granted.len() >= 100, "{engine}: {} hosts got leases", granted.len());
+        });
+    }
+}
+
+/// Whole messages, and those with attacks, as one puts them together who has all fragments at once.
+#[test]
+fn all_attacks_in_fragments_are_found() {
+    let packets = timed(Messages::new(3, 256).take(6000));
+    let mut parts: HashMap<Vec<u8>, (Vec<u8>, usize)> = HashMap::new();
+    let (mut whole, mut attacks) = (0, 0);
+    for (_, frame) in &packets {
+        let end = 14 + usize::from(u16::from_be_bytes([frame[16], frame[17]]));
+        let (header, bytes) = frame[42..end].split_at(10);
+        let (place, length) = (usize::from(header[8]), usize::from(header[9]));
+        let (message, there) = parts.entry(header[..6].to_vec()).or_insert_with(|| (vec![0; length], 0));
+        message[place..place + bytes.len()].copy_from_slice(bytes);
+        *there += bytes.len();
+        if *there == length {
+            whole += 1;
+            attacks += usize::from(ATTACKS.iter().any(|attack| String::from_utf8_lossy(message).contains(attack)));
+        }
+    }
+    play("intruder/intruder.click", &[], "in", &packets, |engine, mut found| {
+        // CheckIPHeader takes off what fills frames up.
+        let sent = &found.outputs["out"];
+        assert_eq!(sent.len(), packets.len(), "{engine}");
+        assert!(sent.iter().zip(&packets).all(|(sent, came)| came.1.starts_with(&sent.1)), "{engine}");
+        assert_eq!(found.outputs["alerts"].len(), attacks, "{engine}");
+        let messages = found.graph.as_mut().unwrap().read("fragments.messages", "", None).unwrap();
+        assert_eq!(messages.trim().parse(), Ok(whole), "{engine}");
+    });
+}
