@@ -1,10 +1,12 @@
 //! Applications on the traffic that is made for them, against models: what must hold whatever the packets are.
 
 use super::{apps, folder, remove, ways};
-use netvm::application::Stats;
+use netvm::application::{Policy, Stats};
+use netvm::engines;
 use netvm::io::Timestamp;
 use netvm::io::synth::dhcp::Hosts;
 use netvm::io::synth::messages::{ATTACKS, Messages};
+use netvm::io::synth::services::Services;
 use netvm::scripts::scenarios::Config;
 use netvm::scripts::scenarios::run::{self, Found, Job, Packets};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -29,6 +31,31 @@ fn play(config: &str, parameters: &[(&str, &str)], device: &str, packets: &Packe
         remove(&folder);
         assert_eq!((found.errors.len(), traps(&found.stats)), (0, 0), "{config} on {}", way.name);
         judge(&way.name, found);
+    }
+}
+
+/// The same with replicas that keep the order of each flow only, under every policy for what they have in common.
+fn play_by_flow(config: &str, device: &str, packets: &Packets, mut judge: impl FnMut(&str, Found)) {
+    std::env::set_current_dir(apps().join("..")).unwrap();
+    let job = Job {
+        config: &Config::File(apps().join(config)),
+        parameters: &BTreeMap::new(),
+        elements: &[],
+        files: &BTreeMap::new(),
+        inputs: BTreeMap::from([(device.to_owned(), packets.clone())]),
+        captures: Vec::new(),
+        texts: Vec::new(),
+        calls: &[],
+    };
+    let jit = engines::find("jit").unwrap();
+    for (replicas, policy) in [1, 2, 4].into_iter().flat_map(|n| [Policy::Lock, Policy::Transaction].map(|policy| (n, policy))) {
+        let name = format!("{replicas} replicas, {policy:?}");
+        let folder = folder(&format!("traffic-flow-{device}-{replicas}-{policy:?}"));
+        let found = run::run_by_flow(&job, jit, engines::Settings::default(), &folder, replicas, policy);
+        let found = found.unwrap_or_else(|error| panic!("{config}, {name}: {error}"));
+        remove(&folder);
+        assert_eq!((found.errors.len(), traps(&found.stats)), (0, 0), "{config}, {name}");
+        judge(&name, found);
     }
 }
 
@@ -123,7 +150,14 @@ fn all_attacks_in_fragments_are_found() {
             attacks += usize::from(ATTACKS.iter().any(|attack| String::from_utf8_lossy(message).contains(attack)));
         }
     }
+    let frames = |packets: &Packets| {
+        let mut frames: Vec<Vec<u8>> = packets.iter().map(|(_, frame)| frame.clone()).collect();
+        frames.sort();
+        frames
+    };
+    let mut alerts = None;
     play("intruder/intruder.click", &[], "in", &packets, |engine, mut found| {
+        alerts.get_or_insert_with(|| frames(&found.outputs["alerts"]));
         // CheckIPHeader takes off what fills frames up.
         let sent = &found.outputs["out"];
         assert_eq!(sent.len(), packets.len(), "{engine}");
@@ -132,4 +166,27 @@ fn all_attacks_in_fragments_are_found() {
         let messages = found.graph.as_mut().unwrap().read("fragments.messages", "", None).unwrap();
         assert_eq!(messages.trim().parse(), Ok(whole), "{engine}");
     });
+    play_by_flow("intruder/intruder.click", "in", &packets, |name, found| {
+        assert_eq!(Some(frames(&found.outputs["alerts"])), alerts, "{name}");
+        assert_eq!(found.outputs["out"].len(), packets.len(), "{name}");
+    });
+}
+
+/// Protocols, flows, packets and bytes; what rates are depends on when packets are run.
+fn protocols(found: &mut Found) -> Vec<String> {
+    let table = found.graph.as_mut().unwrap().read("protocols.table", "", None).unwrap();
+    table.lines().map(|line| line.split(' ').take(4).collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// All sorts of connections that are made are known, and counted alike however their packets are run.
+#[test]
+fn protocols_of_connections_are_told() {
+    let packets = timed(Services::new(5, 200).take(20_000));
+    let mut tables = Vec::new();
+    play("classifier/classifier.click", &[], "in", &packets, |_, mut found| tables.push(protocols(&mut found)));
+    assert!(tables.iter().all(|table| *table == tables[0]), "{tables:#?}");
+    for protocol in ["http", "tls", "ssh", "smtp", "ftp", "pop3", "imap", "bittorrent", "redis", "unknown"] {
+        assert!(tables[0].iter().any(|line| line.starts_with(&format!("{protocol} "))), "{protocol}: {:#?}", tables[0]);
+    }
+    play_by_flow("classifier/classifier.click", "in", &packets, |name, mut found| assert_eq!(protocols(&mut found), tables[0], "{name}"));
 }
