@@ -7,12 +7,24 @@ use netvm::io::Timestamp;
 use netvm::io::synth::dhcp::Hosts;
 use netvm::io::synth::messages::{ATTACKS, Messages};
 use netvm::io::synth::services::Services;
-use netvm::scripts::scenarios::Config;
 use netvm::scripts::scenarios::run::{self, Found, Job, Packets};
+use netvm::scripts::scenarios::{Call, Config};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+/// Handlers that are read at the end.
+fn reads(handlers: &[&str]) -> Vec<Call> {
+    let read = |handler: &&str| Call { line: 0, write: false, handler: (*handler).to_owned(), value: String::new(), error: None };
+    handlers.iter().map(read).collect()
+}
+
 /// Runs an application on packets of one device with every engine.
-fn play(config: &str, parameters: &[(&str, &str)], device: &str, packets: &Packets, mut judge: impl FnMut(&str, Found)) {
+fn play(
+    config: &str,
+    parameters: &[(&str, &str)],
+    (device, handlers): (&str, &[&str]),
+    packets: &Packets,
+    mut judge: impl FnMut(&str, Found),
+) {
     std::env::set_current_dir(apps().join("..")).unwrap();
     let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let job = Job {
@@ -23,7 +35,7 @@ fn play(config: &str, parameters: &[(&str, &str)], device: &str, packets: &Packe
         inputs: BTreeMap::from([(device.to_owned(), packets.clone())]),
         captures: Vec::new(),
         texts: Vec::new(),
-        calls: &[],
+        calls: &reads(handlers),
     };
     for way in ways().into_iter().filter(|way| way.name != "aot-sliced") {
         let folder = folder(&format!("traffic-{device}-{}", way.name));
@@ -35,7 +47,7 @@ fn play(config: &str, parameters: &[(&str, &str)], device: &str, packets: &Packe
 }
 
 /// The same with replicas that keep the order of each flow only, under every policy for what they have in common.
-fn play_by_flow(config: &str, device: &str, packets: &Packets, mut judge: impl FnMut(&str, Found)) {
+fn play_by_flow(config: &str, (device, handlers): (&str, &[&str]), packets: &Packets, mut judge: impl FnMut(&str, Found)) {
     std::env::set_current_dir(apps().join("..")).unwrap();
     let job = Job {
         config: &Config::File(apps().join(config)),
@@ -45,7 +57,7 @@ fn play_by_flow(config: &str, device: &str, packets: &Packets, mut judge: impl F
         inputs: BTreeMap::from([(device.to_owned(), packets.clone())]),
         captures: Vec::new(),
         texts: Vec::new(),
-        calls: &[],
+        calls: &reads(handlers),
     };
     let jit = engines::find("jit").unwrap();
     for (replicas, policy) in [1, 2, 4].into_iter().flat_map(|n| [Policy::Lock, Policy::Transaction].map(|policy| (n, policy))) {
@@ -105,7 +117,7 @@ fn an_address_is_leased_to_one_host_at_a_time() {
     for (seed, lease) in [(1, "1000s"), (2, "3600s")] {
         let packets = timed(Hosts::new(seed, 300).take(6000).map(|(time, frame)| (time, crowded(frame))));
         let parameters = [("LAST", "10.0.1.99"), ("LEASE", lease), ("PING", "100ms")];
-        play("dhcp/dhcp.click", &parameters, "lan", &packets, |engine, found| {
+        play("dhcp/dhcp.click", &parameters, ("lan", &[]), &packets, |engine, found| {
             let sent = &found.outputs["lan"];
             let mut all: Vec<(u64, u8, &[u8])> = packets.iter().map(|(time, frame)| (*time, 0, &frame[..])).collect();
             all.extend(sent.iter().map(|(time, frame)| (*time, 1, &frame[..])));
@@ -156,25 +168,25 @@ fn all_attacks_in_fragments_are_found() {
         frames
     };
     let mut alerts = None;
-    play("intruder/intruder.click", &[], "in", &packets, |engine, mut found| {
+    play("intruder/intruder.click", &[], ("in", &["fragments.messages"]), &packets, |engine, found| {
         alerts.get_or_insert_with(|| frames(&found.outputs["alerts"]));
         // CheckIPHeader takes off what fills frames up.
         let sent = &found.outputs["out"];
         assert_eq!(sent.len(), packets.len(), "{engine}");
         assert!(sent.iter().zip(&packets).all(|(sent, came)| came.1.starts_with(&sent.1)), "{engine}");
         assert_eq!(found.outputs["alerts"].len(), attacks, "{engine}");
-        let messages = found.graph.as_mut().unwrap().read("fragments.messages", "", None).unwrap();
+        let messages = found.calls[0].as_ref().unwrap();
         assert_eq!(messages.trim().parse(), Ok(whole), "{engine}");
     });
-    play_by_flow("intruder/intruder.click", "in", &packets, |name, found| {
+    play_by_flow("intruder/intruder.click", ("in", &[]), &packets, |name, found| {
         assert_eq!(Some(frames(&found.outputs["alerts"])), alerts, "{name}");
         assert_eq!(found.outputs["out"].len(), packets.len(), "{name}");
     });
 }
 
 /// Protocols, flows, packets and bytes; what rates are depends on when packets are run.
-fn protocols(found: &mut Found) -> Vec<String> {
-    let table = found.graph.as_mut().unwrap().read("protocols.table", "", None).unwrap();
+fn protocols(found: &Found) -> Vec<String> {
+    let table = found.calls[0].as_ref().unwrap();
     table.lines().map(|line| line.split(' ').take(4).collect::<Vec<_>>().join(" ")).collect()
 }
 
@@ -183,10 +195,11 @@ fn protocols(found: &mut Found) -> Vec<String> {
 fn protocols_of_connections_are_told() {
     let packets = timed(Services::new(5, 200).take(20_000));
     let mut tables = Vec::new();
-    play("classifier/classifier.click", &[], "in", &packets, |_, mut found| tables.push(protocols(&mut found)));
+    let reads: (&str, &[&str]) = ("in", &["protocols.table"]);
+    play("classifier/classifier.click", &[], reads, &packets, |_, found| tables.push(protocols(&found)));
     assert!(tables.iter().all(|table| *table == tables[0]), "{tables:#?}");
     for protocol in ["http", "tls", "ssh", "smtp", "ftp", "pop3", "imap", "bittorrent", "redis", "unknown"] {
         assert!(tables[0].iter().any(|line| line.starts_with(&format!("{protocol} "))), "{protocol}: {:#?}", tables[0]);
     }
-    play_by_flow("classifier/classifier.click", "in", &packets, |name, mut found| assert_eq!(protocols(&mut found), tables[0], "{name}"));
+    play_by_flow("classifier/classifier.click", reads, &packets, |name, found| assert_eq!(protocols(&found), tables[0], "{name}"));
 }
