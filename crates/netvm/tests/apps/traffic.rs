@@ -79,21 +79,31 @@ fn timed(packets: impl Iterator<Item = (Timestamp, Vec<u8>)>) -> Packets {
     packets.map(|(time, frame)| (time.as_nanos() as u64, frame)).collect()
 }
 
-/// A DHCP message: its type, client's address, the address that it gets, Ethernet address, seconds of the lease.
-fn message(frame: &[u8]) -> Option<(u8, [u8; 4], [u8; 4], [u8; 6], u64)> {
+/// A DHCP message.
+struct Message {
+    kind: u8,
+    /// The client's address, and the one that it gets.
+    ciaddr: [u8; 4],
+    yiaddr: [u8; 4],
+    mac: [u8; 6],
+    /// Seconds of the lease.
+    lease: u64,
+}
+
+fn message(frame: &[u8]) -> Option<Message> {
     let message = frame.get(42..).filter(|_| frame[12..14] == [8, 0] && frame[23] == 17)?;
-    let (mut at, mut kind, mut seconds) = (240, 0, 0);
+    let (mut at, mut kind, mut lease) = (240, 0, 0);
     while message[at] != 255 {
         let value = &message[at + 2..at + 2 + usize::from(message[at + 1])];
         match message[at] {
             53 => kind = value[0],
-            51 => seconds = u64::from(u32::from_be_bytes(value.try_into().unwrap())),
+            51 => lease = u64::from(u32::from_be_bytes(value.try_into().unwrap())),
             _ => {}
         }
         at += 2 + value.len();
     }
     let part = |at: usize| <[u8; 4]>::try_from(&message[at..at + 4]).unwrap();
-    Some((kind, part(12), part(16), message[28..34].try_into().unwrap(), seconds))
+    Some(Message { kind, ciaddr: part(12), yiaddr: part(16), mac: message[28..34].try_into().unwrap(), lease })
 }
 
 /// The message of a host that wants an address of a hundred, three hosts the same one.
@@ -125,15 +135,16 @@ fn an_address_is_leased_to_one_host_at_a_time() {
             let mut holders: HashMap<[u8; 4], ([u8; 6], u64)> = HashMap::new();
             let mut granted = HashSet::new();
             for (time, _, frame) in all {
-                match message(frame) {
+                let Some(Message { kind, ciaddr, yiaddr, mac, lease }) = message(frame) else { continue };
+                match kind {
                     // RELEASE, DECLINE.
-                    Some((7, address, _, mac, _)) => drop(holders.remove(&address).filter(|holder| holder.0 == mac)),
-                    Some((4, _, _, mac, _)) => holders.retain(|_, holder| holder.0 != mac),
-                    Some((5, _, address, mac, seconds)) if address != [0; 4] => {
-                        let holder = holders.insert(address, (mac, time + seconds * 1_000_000_000));
+                    7 if holders.get(&ciaddr).is_some_and(|holder| holder.0 == mac) => drop(holders.remove(&ciaddr)),
+                    4 => holders.retain(|_, holder| holder.0 != mac),
+                    5 if yiaddr != [0; 4] => {
+                        let holder = holders.insert(yiaddr, (mac, time + lease * 1_000_000_000));
                         let taken = holder.is_some_and(|(other, ends)| other != mac && ends > time);
-                        assert!(!taken, "{engine}: {address:?} is leased twice at {time}");
-                        assert!(address >= [10, 0, 1, 0] && address <= [10, 0, 1, 99], "{address:?}");
+                        assert!(!taken, "{engine}: {yiaddr:?} is leased twice at {time}");
+                        assert!(([10, 0, 1, 0]..=[10, 0, 1, 99]).contains(&yiaddr), "{yiaddr:?}");
                         granted.insert(mac);
                     }
                     _ => {}
