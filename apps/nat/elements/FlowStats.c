@@ -89,18 +89,18 @@ static void rank(struct host *host)
 
     if (host->place != 0) {
         top[host->place - 1].bytes = bytes;
-        if (host->place - 1u == least)
-            find_least();
-        return;
+        if (host->place - 1u != least)
+            return;
+    } else {
+        if (bytes <= top[least].bytes)
+            return;
+        host->place = (u8) (least + 1);
+        other = top[least].bytes > 0 ? table_peek(host_table, &top[least].address) : 0;
+        if (other)
+            other->place = 0;
+        top[least].address = flow.inside;
+        top[least].bytes = bytes;
     }
-    if (bytes <= top[least].bytes)
-        return;
-    host->place = (u8) (least + 1);
-    other = top[least].bytes > 0 ? table_peek(host_table, &top[least].address) : 0;
-    if (other)
-        other->place = 0;
-    top[least].address = flow.inside;
-    top[least].bytes = bytes;
     find_least();
 }
 

@@ -5,6 +5,8 @@ mod needs;
 
 #[path = "apps/chaos.rs"]
 mod chaos;
+#[path = "apps/traffic.rs"]
+mod traffic;
 use netvm::application::{Application, Graph, Host, Reading, Settings, Stats, Stream};
 use netvm::engines::{self, EngineInfo};
 use netvm::scripts::scenarios::run::{self, Found, Job};

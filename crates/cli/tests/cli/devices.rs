@@ -178,6 +178,11 @@ fn firewall(row: &Row, (udp, tcp): (SocketAddr, SocketAddr), socket: &std::path:
     let says = |handler: &str| netvm(["ctl", "--socket", &path, "read", handler]).output().expect("it runs").stdout;
     let admitted: u64 = String::from_utf8_lossy(&says("known.admitted")).trim().parse().expect("a number");
     assert!(admitted >= 2, "{admitted}");
+    let top = netvm(["top", "--socket", &path, "--batch", "-n", "2", "--interval", "0.2"]).output().expect("it runs").stdout;
+    let top = String::from_utf8_lossy(&top).into_owned();
+    for thread in ["replica 1 ", "replica 2 "] {
+        assert!(top.lines().any(|line| line.starts_with("threads: ") && line.contains(thread) && line.contains(" % on core ")), "{top}");
+    }
     running.signal("-TERM");
     let ended = running.end();
     assert_eq!(ended.status, 0, "{}", ended.err);
