@@ -42,6 +42,11 @@ impl ReadingArgs {
         Ok(netvm::p4::load_traced(path, &self.folders, &self.defines())?)
     }
 
+    /// Whether a program can be an element of a graph with so many inputs and outputs.
+    pub(crate) fn is_element(&self, path: &Path, inputs: u32, outputs: u32) -> bool {
+        netvm::p4::is_element(path, &self.folders, &self.defines(), inputs, outputs)
+    }
+
     /// The P4Info of a program.
     pub(crate) fn p4info(&self, path: &Path) -> Outcome<netvm::p4::P4Info> {
         Ok(netvm::p4::p4info(path, &self.folders, &self.defines())?)

@@ -39,6 +39,14 @@ pub fn load(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> R
     p4::compile(path, &text, Reading { folders, defines, load: &read, marks: false }).map_err(Error::P4)
 }
 
+/// Whether a program can be an element of a graph with so many inputs and outputs; one that cannot be read or is wrong cannot.
+#[must_use]
+pub fn is_element(path: &Path, folders: &[PathBuf], defines: &[(String, String)], inputs: u32, outputs: u32) -> bool {
+    let read = |path: &Path| std::fs::read_to_string(path).ok();
+    let reading = Reading { folders, defines, load: &read, marks: false };
+    read(path).is_some_and(|text| p4::compile_element(path, &text, reading, inputs, outputs).is_ok())
+}
+
 /// The same program, that tells what it does: for [`Switch::follow`].
 ///
 /// # Errors

@@ -159,6 +159,13 @@ impl Switch {
         sent
     }
 
+    /// Time passes without a packet, once there was one: for those who ask how long something was not used.
+    pub fn pass(&mut self, time_ns: u64) {
+        if let Some(start) = self.start_ns {
+            self.now_us = self.now_us.max(time_ns.saturating_sub(start) / 1000);
+        }
+    }
+
     /// What the program told the control plane since it was last asked; of more than 65,536 digests the first.
     pub fn digests(&mut self) -> Vec<Digest> {
         std::mem::take(&mut self.digests)

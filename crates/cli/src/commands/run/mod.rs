@@ -17,6 +17,7 @@ mod ports;
 mod report;
 pub(crate) mod search;
 mod switch;
+mod switch_live;
 mod tally;
 
 use super::shared::EngineArg;
