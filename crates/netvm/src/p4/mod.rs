@@ -10,6 +10,7 @@ mod replication;
 pub mod shadowed;
 pub mod stf;
 mod switch;
+mod traffic;
 mod values;
 
 pub use element::{Devices, Port};
@@ -24,6 +25,7 @@ pub use p4::pipeline::{InitialEntry, TableMeta};
 pub use p4::{BigInt, Pipeline, Reading, Refused, Sign, Warnings};
 pub use profiles::Indirect;
 pub use switch::{Digest, Sent, Switch};
+pub use traffic::Traffic;
 
 use crate::Error;
 use std::path::{Path, PathBuf};

@@ -84,6 +84,8 @@ pub struct Switch {
     pub(super) following: Option<Following>,
     /// The name of the packet that comes in.
     pub(super) name: String,
+    /// What the program said, if that is wanted.
+    pub(super) messages: Option<Vec<(String, String)>>,
     digests: Vec<Digest>,
     outcome: Outcome,
     start_ns: Option<u64>,
@@ -127,6 +129,7 @@ impl Switch {
             now_us: 0,
             following: None,
             name: String::new(),
+            messages: None,
             digests: Vec::new(),
             outcome: Outcome::default(),
             start_ns: None,

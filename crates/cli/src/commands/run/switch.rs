@@ -43,10 +43,9 @@ pub(super) fn run(args: &Args, file: &Path) -> Outcome {
         return between_devices(args, file);
     }
     refuse_others(args, file)?;
-    let pipeline = args.p4.load(file)?;
-    let last = pipeline.last_port;
+    let mut switch = p4::ready(&args.p4, file, &args.engine, args.seed, args.log)?;
+    let last = switch.last_port();
     let (inputs, outputs) = (numbered(&args.inputs, last)?, numbered(&args.outputs, last)?);
-    let mut switch = p4::start(pipeline, &args.engine, args.seed)?;
     if let Some(path) = &args.entries {
         p4::commands(&mut switch, path)?;
     }
@@ -72,7 +71,8 @@ fn between_devices(args: &Args, file: &Path) -> Outcome {
     if let Some((what, _)) = captures.iter().find(|(_, given)| *given) {
         return Err(Failure::usage(format_args!("{what} and --map exclude each other: --in and --out say what is at ports then")));
     }
-    let with_switch = [("--then", args.commands.is_some()), ("--digests", args.digests), ("--p4runtime", args.p4runtime.is_some())];
+    let with_switch =
+        [("--then", args.commands.is_some()), ("--digests", args.digests), ("--log", args.log), ("--p4runtime", args.p4runtime.is_some())];
     let wanted = with_switch.iter().find(|(_, given)| *given).map(|(what, _)| *what);
     let ports = args.maps.iter().map(|map| device(map)).collect::<Outcome<BTreeMap<_, _>>>()?;
     let last = |is: &dyn Fn(&Port) -> bool| ports.iter().filter(|(_, port)| is(port)).map(|(n, _)| u32::from(*n) + 1).max().unwrap_or(1);
@@ -156,10 +156,11 @@ fn feed(
             send(server.serve(switch), &mut outputs, &mut counts)?;
         }
         let digests = switch.digests();
+        p4::said(switch, args.json).iter().try_for_each(|line| out.line(line))?;
         if args.digests {
             digests.iter().try_for_each(|digest| out.line(&p4::digest(digest, args.json)))?;
-            out.flush()?;
         }
+        out.flush()?;
         bar.at(merge.progress());
     }
     bar.clear();

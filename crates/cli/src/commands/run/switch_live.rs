@@ -42,7 +42,7 @@ struct Live {
 }
 
 pub(super) fn run(args: &Args, file: &Path, ports: &BTreeMap<u32, Spec>) -> Outcome {
-    let mut switch = p4::start(args.p4.load(file)?, &args.engine, args.seed)?;
+    let mut switch = p4::ready(&args.p4, file, &args.engine, args.seed, args.log)?;
     if let Some(path) = &args.entries {
         p4::commands(&mut switch, path)?;
     }
@@ -81,6 +81,11 @@ impl Live {
                 self.send(sent);
             }
             let digests = self.switch.digests();
+            let said = p4::said(&mut self.switch, args.json);
+            said.iter().try_for_each(|line| out.line(line))?;
+            if !said.is_empty() {
+                out.flush()?;
+            }
             if args.digests {
                 digests.iter().try_for_each(|digest| out.line(&p4::digest(digest, args.json)))?;
                 out.flush()?;
