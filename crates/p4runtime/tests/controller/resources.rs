@@ -76,7 +76,7 @@ fn entries_bring_their_actions_with_them() {
         assert_eq!(it.one(Type::Insert, set(&it, &[(5, 0)])).await, Code::InvalidArgument);
         assert_eq!(it.one(Type::Insert, first.clone()).await, Code::Ok);
         assert_eq!(ports(&device, 18..24), [5, 6, 6, 5, 6, 6]);
-        assert_eq!(it.read(second.clone()).await, [first.clone()]);
+        assert_eq!(it.read(second.clone()).await, std::slice::from_ref(&first));
         assert_eq!(it.one(Type::Modify, second.clone()).await, Code::Ok);
         assert_eq!(ports(&device, 18..21), [7, 7, 7]);
         // All that it had is free again: so often there would be no room otherwise.
