@@ -12,10 +12,13 @@ pub(crate) struct Header {
     pub widths: Vec<u32>,
 }
 
+/// Whether a key is meant.
+pub(crate) type Holds = Box<dyn Fn(&BigInt) -> bool>;
+
 /// A case of `select`: its text, whether a key is meant, a key that is, and the state behind.
 pub(crate) struct Case {
     pub text: String,
-    pub holds: Box<dyn Fn(&BigInt) -> bool>,
+    pub holds: Holds,
     pub example: BigInt,
     pub to: usize,
 }
@@ -137,7 +140,7 @@ fn parser(chance: &mut Chance, headers: &[Header], scope: &Scope) -> Vec<State> 
             let value = wrap(&chance.number(width), width, signed);
             let to = n + 1 + chance.below((count - n) as u64 + 1) as usize;
             let (a, b) = (value.clone(), wrap(&chance.number(width), width, signed));
-            let (text, holds): (String, Box<dyn Fn(&BigInt) -> bool>) = match chance.below(3) {
+            let (text, holds): (String, Holds) = match chance.below(3) {
                 0 => (shown(&a), Box::new(move |k| *k == a)),
                 1 if !signed => (format!("{} &&& {}", shown(&a), shown(&b)), Box::new(move |k| k & &b == &a & &b)),
                 _ => {
