@@ -110,6 +110,16 @@ pub(crate) fn start(pipeline: Pipeline, engine: &EngineArg, seed: u64) -> Outcom
     Ok(Switch::start(pipeline, engine.get(), settings)?)
 }
 
+/// Fills tables and groups with what a file has: commands or, by its name, a `WriteRequest` of P4Runtime as protobuf text.
+pub(crate) fn fill(switch: &mut Switch, reading: &ReadingArgs, program: &Path, path: &Path) -> Outcome {
+    let is_protobuf = path.extension().is_some_and(|e| ["txtpb", "textproto", "pbtxt", "prototxt"].iter().any(|known| e == *known));
+    if !is_protobuf {
+        return commands(switch, path).map(drop);
+    }
+    let info = reading.p4info(program)?;
+    of_file(path, |text| p4runtime::text::enter(switch, &info, text))
+}
+
 /// Runs a file of commands; what they tell.
 pub(crate) fn commands(switch: &mut Switch, path: &Path) -> Outcome<Vec<String>> {
     of_file(path, |text| stf::configure(switch, text))

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &P4Args, program: &Path, wanted: &Wanted<'_>) -> Outcome
     let filter = wanted.filter.map(|text| netvm::Filter::new(text, &engines::ALL[1])).transpose()?;
     let mut switch = Switch::start(pipeline, &engines::ALL[0], Settings::default())?;
     if let Some(path) = &args.entries {
-        p4::commands(&mut switch, path)?;
+        p4::fill(&mut switch, &args.reading, program, path)?;
     }
     let signals = Signals::watch()?;
     let mut merge = Merge::open(&inputs)?;
@@ -104,7 +104,7 @@ pub(crate) fn traffic(args: &P4Args, program: &Path, read: Option<&Path>) -> Out
     inputs.extend(read.map(|path| (0, path.to_path_buf())));
     let mut switch = Switch::start(pipeline, &engines::ALL[1], Settings::default())?;
     if let Some(path) = &args.entries {
-        p4::commands(&mut switch, path)?;
+        p4::fill(&mut switch, &args.reading, program, path)?;
     }
     let signals = Signals::watch()?;
     let mut merge = Merge::open(&inputs)?;

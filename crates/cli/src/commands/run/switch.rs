@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, file: &Path) -> Outcome {
     let last = switch.last_port();
     let (inputs, outputs) = (numbered(&args.inputs, last)?, numbered(&args.outputs, last)?);
     if let Some(path) = &args.entries {
-        p4::commands(&mut switch, path)?;
+        p4::fill(&mut switch, &args.p4, file, path)?;
     }
     let signals = Signals::watch()?;
     let merge = Merge::open(&inputs)?;

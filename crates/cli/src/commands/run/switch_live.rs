@@ -44,7 +44,7 @@ struct Live {
 pub(super) fn run(args: &Args, file: &Path, ports: &BTreeMap<u32, Spec>) -> Outcome {
     let mut switch = p4::ready(&args.p4, file, &args.engine, args.seed, args.log)?;
     if let Some(path) = &args.entries {
-        p4::commands(&mut switch, path)?;
+        p4::fill(&mut switch, &args.p4, file, path)?;
     }
     let mut devices = BTreeMap::new();
     for (port, spec) in ports {
