@@ -1,11 +1,11 @@
 //! Entries as protobuf text: a `WriteRequest` as p4c and controllers write it, done on a switch before it runs.
 //!
-//! Read are table entries, members and groups of action profiles, multicast groups and clone sessions. An entry that the program has as a constant is there already.
+//! Read are table entries, members and groups of action profiles, multicast groups and clone sessions. An entry that the program has is there already.
 //!
 //! Source: Protocol Buffers, text format language specification.
 
 use crate::Settings;
-use crate::device::Device;
+use crate::device::{Device, NamedAction};
 use crate::info::Info;
 use crate::proto::p4::v1::entity::Entity as Kind;
 use crate::proto::p4::v1::field_match::{self, FieldMatchType};
@@ -227,6 +227,7 @@ impl Message {
             priority: self.number("priority")?,
             idle_timeout_ns: self.number("idle_timeout_ns")?,
             is_default_action: self.word("is_default_action").is_some_and(|(word, _)| word == "true"),
+            is_const: self.word("is_const").is_some_and(|(word, _)| word == "true"),
             ..TableEntry::default()
         })
     }
@@ -313,11 +314,18 @@ pub fn enter(switch: &mut Switch, info: &P4Info, text: &str) -> Result<(), Strin
 }
 
 impl Device {
-    /// Whether an update enters what the program has as a constant.
+    /// Whether an update enters what the program has: a constant entry, or one that is there with the same action.
     fn has(&self, update: &Update) -> bool {
-        match update.entity.as_ref().and_then(|e| e.entity.as_ref()) {
-            Some(Kind::TableEntry(entry)) => self.book.entries.get(&Self::key(entry)).is_some_and(|known| known.entry.is_const),
-            _ => false,
+        let Some(Kind::TableEntry(entry)) = update.entity.as_ref().and_then(|e| e.entity.as_ref()) else { return false };
+        let is_constant = self.info.table(entry.table_id).is_ok_and(|table| table.is_const_table) && entry.is_const;
+        let same = |known: &TableEntry| self.action_of(known).is_some_and(|known| Some(known) == self.action_of(entry));
+        is_constant || self.book.entries.get(&Self::key(entry)).is_some_and(|known| known.entry.is_const || same(&known.entry))
+    }
+
+    fn action_of(&self, entry: &TableEntry) -> Option<NamedAction> {
+        match entry.action.as_ref()?.r#type.as_ref()? {
+            ActionType::Action(action) => self.action(action).ok(),
+            _ => None,
         }
     }
 }
