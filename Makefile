@@ -1,6 +1,6 @@
 # netvm. `make help` says what there is. Prerequisites: a Rust toolchain (rustup), a C compiler, make.
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint bench fuzz conformance conformance-p4 conformance-filters compare-print portability docs build install dist clean
+.PHONY: help demo check test lint bench fuzz conformance conformance-p4 conformance-tutorials conformance-filters compare-print portability docs build install dist clean
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -53,6 +53,10 @@ conformance: ## run the tests of Click's sources in CLICK=DIR (NAMES='IPFilter Q
 conformance-p4: ## run the STF tests of p4c's sources in P4C=DIR (NAMES='gauntlet' for some): which pass, fail, and fail as is known
 	@cargo build --release --quiet -p netvm-cli
 	@cargo run --quiet -p xtask -- conformance-p4 $(NETVM) $(P4C) $(NAMES)
+
+conformance-tutorials: ## run our STF tests on the programs of p4lang/tutorials in TUTORIALS=DIR
+	@cargo build --release --quiet -p netvm-cli
+	@cargo run --quiet -p xtask -- conformance-tutorials $(NETVM) $(TUTORIALS) tests/p4/tutorials
 
 conformance-filters: ## run libpcap's tests of filters, of its sources in LIBPCAP=DIR (NAMES='wlan' for some): which come out right, and which otherwise as is known
 	@scripts/packages tcpdump

@@ -109,6 +109,35 @@ pub fn run(netvm: &Path, p4c: &Path, names: &[&str]) -> io::Result<bool> {
     Ok(rows.iter().all(|(_, _, tally)| tally.untrue == 0))
 }
 
+/// The programs of p4lang/tutorials: all are accepted, and do what the tests in `tests/p4/tutorials` say that have their names. True if that is so.
+pub fn tutorials(netvm: &Path, folder: &Path, tests: &Path) -> io::Result<bool> {
+    let (mut accepted, mut passed, mut wrong) = (0, 0, 0);
+    // What a student begins with is not whole.
+    let whole = |p: &PathBuf| p.parent().is_some_and(|dir| dir.ends_with("solution") || dir.ends_with("p4runtime"));
+    for program in programs(folder, &["exercises"])?.into_iter().filter(whole) {
+        let test = tests.join(name(&program)).with_extension("stf");
+        let result = match check(netvm, &program)? {
+            Err(why) => Some(why),
+            Ok(_) if test.exists() => {
+                accepted += 1;
+                let why = one(netvm, &program, &test)?;
+                passed += usize::from(why.is_none());
+                why
+            }
+            Ok(_) => {
+                accepted += 1;
+                None
+            }
+        };
+        if let Some(why) = result {
+            wrong += 1;
+            println!("{}: {why}", program.display());
+        }
+    }
+    println!("tutorials: {accepted} programs accepted, {passed} pass their tests, {wrong} do not or are refused");
+    Ok(wrong == 0 && accepted > 0)
+}
+
 fn name(program: &Path) -> String {
     program.file_stem().map_or(String::new(), |n| n.to_string_lossy().into_owned())
 }

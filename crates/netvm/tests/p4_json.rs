@@ -104,6 +104,8 @@ fn operation(op: &str, left: Value, right: Value) -> Value {
 type Fields = Vec<BigInt>;
 /// What an expression means.
 type Meaning = Box<dyn Fn(&Fields) -> BigInt>;
+/// Whether a condition holds.
+type Condition = Box<dyn Fn(&Fields) -> bool>;
 
 fn modulo(value: &BigInt, bits: u32, signed: bool) -> BigInt {
     let one = BigInt::from(1);
@@ -174,7 +176,7 @@ fn expression(chance: &mut Chance, depth: u32) -> (Value, Meaning) {
     }
 }
 
-fn comparison(chance: &mut Chance, depth: u32) -> (Value, Box<dyn Fn(&Fields) -> bool>) {
+fn comparison(chance: &mut Chance, depth: u32) -> (Value, Condition) {
     let ((a, x), (b, y)) = (expression(chance, depth), expression(chance, depth));
     let op = ["==", "!=", "<", "<=", ">", ">="][chance.below(6) as usize];
     let holds = move |f: &Fields| {

@@ -40,6 +40,8 @@ pub struct ChartBox {
     pub detail: String,
     /// All that it stands for.
     pub whole: String,
+    /// The place of a state, a condition or a table, as marks have it: `file:line:column`.
+    pub place: String,
 }
 
 /// A way from one box to another.
@@ -116,8 +118,20 @@ impl Draw<'_> {
 
     fn add(&mut self, kind: BoxKind, title: &str, detail: &str, whole: &str) -> usize {
         let whole = if whole.is_empty() { title } else { whole };
-        self.chart.boxes.push(ChartBox { kind, title: cut(title, WIDEST), detail: cut(detail, WIDEST), whole: whole.to_owned() });
+        self.chart.boxes.push(ChartBox {
+            kind,
+            title: cut(title, WIDEST),
+            detail: cut(detail, WIDEST),
+            whole: whole.to_owned(),
+            place: String::new(),
+        });
         self.chart.boxes.len() - 1
+    }
+
+    /// Says where what a box stands for is.
+    fn put(&mut self, at: usize, span: Span) {
+        let (file, line, column) = self.sources.place(span.start);
+        self.chart.boxes[at].place = format!("{file}:{line}:{column}");
     }
 
     fn arrow(&mut self, from: usize, to: usize, label: &str) {
@@ -159,7 +173,8 @@ impl Draw<'_> {
             let lines: Vec<String> = state.body.iter().map(|stmt| self.text(stmt.span)).collect();
             let extracted: Vec<String> = state.body.iter().filter_map(|stmt| self.extracted(stmt)).collect();
             let detail = if extracted.is_empty() { lines.first().cloned().unwrap_or_default() } else { extracted.join(", ") };
-            self.add(BoxKind::Plain, &state.name, &detail, &lines.join("\n"));
+            let at = self.add(BoxKind::Plain, &state.name, &detail, &lines.join("\n"));
+            self.put(at, state.span);
         }
         let mut ends: HashMap<bool, usize> = HashMap::new();
         for (n, state) in block.states.iter().enumerate() {
@@ -177,6 +192,7 @@ impl Draw<'_> {
                             title: name.to_owned(),
                             detail: String::new(),
                             whole: name.to_owned(),
+                            place: String::new(),
                         });
                         self.chart.boxes.len() - 1
                     }),
@@ -303,7 +319,9 @@ impl Draw<'_> {
             ExprKind::Hit(table, hit) => (self.table(*table, loose), if *hit { ["hit", "miss"] } else { ["miss", "hit"] }),
             _ => {
                 let text = self.text(condition.span);
-                (self.follow(loose, BoxKind::Plain, &format!("{} ?", cut(&text, WIDEST - 2)), "", &text), ["yes", "no"])
+                let at = self.follow(loose, BoxKind::Plain, &format!("{} ?", cut(&text, WIDEST - 2)), "", &text);
+                self.put(at, condition.span);
+                (at, ["yes", "no"])
             }
         };
         let mut out = self.stmts(yes, vec![(at, labels[0].to_owned())]);
@@ -341,6 +359,8 @@ impl Draw<'_> {
         let actions: Vec<&str> = table.actions.iter().map(|action| &*program.functions[action.action].name).collect();
         let whole = format!("table {}\nkeys: {}\nactions: {}", table.public.0, keys.join(", "), actions.join(", "));
         let detail = if keys.is_empty() { actions.join(", ") } else { keys.join(", ") };
-        self.follow(loose, BoxKind::Whole, &format!("table {}", table.public.0), &detail, &whole)
+        let at = self.follow(loose, BoxKind::Whole, &format!("table {}", table.public.0), &detail, &whole);
+        self.put(at, table.span);
+        at
     }
 }

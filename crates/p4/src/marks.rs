@@ -37,6 +37,8 @@ pub enum MarkKind {
     Exit,
     /// The packet ends behind egress.
     Dropped,
+    /// `log_msg`: the name is its text, in which values stand for `{}`; or an `assert` or `assume` that does not hold.
+    Log,
 }
 
 /// A place in the program that tells when control comes by.

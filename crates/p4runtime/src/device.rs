@@ -164,7 +164,8 @@ impl Device {
             Todo::Action((action, args)) => (switch.add(table.name(), &matches, priority, &action, &args).map_err(refused)?, None),
             todo => self.add_indirect(switch, table, &matches, priority, todo)?,
         };
-        let entry = TableEntry { counter_data: None, meter_counter_data: None, time_since_last_hit: None, ..entry.clone() };
+        let entry =
+            TableEntry { counter_data: None, meter_counter_data: None, time_since_last_hit: None, is_const: false, ..entry.clone() };
         self.book.entries.insert(key, Written { handle, entry: entry.clone(), own, is_told: false });
         self.entry_resources(switch, table, handle, &entry)
     }
@@ -205,14 +206,15 @@ impl Device {
                 // The switch changes actions only: the entry is made anew. One with the same keys stands in the place of the old one.
                 let matches = Self::matches(table, entry)?;
                 let (new, own) = self.add_indirect(switch, table, &matches, entry.priority.unsigned_abs(), todo)?;
-                let written = Written { handle: new, entry: entry.clone(), own, is_told: false };
+                let entry = TableEntry { is_const: false, ..entry.clone() };
+                let written = Written { handle: new, entry, own, is_told: false };
                 let old = self.book.entries.insert(key.clone(), written);
                 switch.forget(table.name(), handle).map_err(refused)?;
                 return old.and_then(|old| old.own).map_or(Ok(()), |own| own.delete(switch));
             }
         }
         if let Some(known) = self.book.entries.get_mut(key) {
-            known.entry = TableEntry { counter_data: None, time_since_last_hit: None, ..entry.clone() };
+            known.entry = TableEntry { counter_data: None, time_since_last_hit: None, is_const: false, ..entry.clone() };
             known.is_told = false;
         }
         self.entry_resources(switch, table, handle, entry)

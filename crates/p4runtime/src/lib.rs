@@ -7,6 +7,7 @@
 //!
 //! - [`Server`]: the door, and what the loop calls
 //! - `device`: entities of the protocol on the switch, and what was written
+//! - [`text`]: entries as protobuf text
 //! - `streams`: arbitration between controllers, and what is sent to them
 //!
 //! A client is hostile: messages, jobs on their way, streams and what waits in them have limits, and nobody but the loop touches the switch.
@@ -30,6 +31,7 @@ mod registers;
 mod resources;
 mod service;
 mod streams;
+pub mod text;
 mod write;
 
 use device::Device;

@@ -2,6 +2,7 @@
 
 use super::run::configuration::drive;
 use super::run::given::Given;
+use super::run::p4trace::{self, P4Args};
 use crate::failure::{Failure, Outcome};
 use crate::out;
 use crate::signals::Signals;
@@ -18,13 +19,15 @@ use std::path::{Path, PathBuf};
 ///
 /// In a picture that would be wider than a screen, compound elements are single boxes, and what is in them is drawn below.
 ///
-/// Of a P4 program each parser is drawn with its states, and each control with its conditions, tables and statements, in the order in which packets go through them.
+/// Of a P4 program each parser is drawn with its states, and each control with its conditions, tables and statements, in the order in which packets go through them. With -r or
+/// --in its boxes show how many packets came to states, conditions and tables, their share of all that arrived and how many in a second, and arrows which way they went.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   netvm graph router.click -o router.svg
   netvm graph router.click -o busy.svg -r in.pcap
   netvm graph switch.p4
+  netvm graph switch.p4 --entries routes.txt --in 0=lan.pcap --in 1=wan.pcap
   netvm graph router.click -o - --format dot | dot -Tpdf > router.pdf")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -43,7 +46,7 @@ pub(crate) struct Args {
     expand: bool,
 
     #[command(flatten)]
-    p4: super::p4::ReadingArgs,
+    p4: P4Args,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -65,6 +68,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if super::p4::is_program(&args.given.file) {
         return program(args, &output, format);
     }
+    if let Some(what) = args.p4.given() {
+        return Err(Failure::usage(format_args!("{what} is for P4 programs, and {} is none", args.given.file.display())));
+    }
     let (application, settings) = args.given.application()?;
     let drawing = Drawing::of(&application);
     let drawing = if args.expand { drawing.expanded() } else { drawing };
@@ -78,12 +84,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// Draws a P4 program.
 fn program(args: &Args, output: &Path, format: Format) -> Outcome {
-    let only = [("--expand", args.expand), ("-r", args.given.read.is_some())];
+    let only = [("--expand", args.expand)];
     let only = only.into_iter().find(|(_, given)| *given).map(|(what, _)| what).or(args.given.for_configurations());
     if let Some(what) = only {
         return Err(Failure::usage(format_args!("{what} is for configurations, and {} is a P4 program", args.given.file.display())));
     }
-    let charts = args.p4.charts(&args.given.file)?;
+    let mut charts = args.p4.charts(&args.given.file)?;
+    if let Some(traffic) = p4trace::traffic(&args.p4, &args.given.file, args.given.read.as_deref())? {
+        traffic.write(&mut charts);
+    }
     let text = if format == Format::Svg { charts::svg(&charts) } else { charts::dot(&charts) };
     out::write_file(Some(output), text.as_bytes())
 }

@@ -31,6 +31,10 @@ impl ReadingArgs {
         Ok(netvm::p4::load(path, &self.folders, &self.defines())?)
     }
 
+    fn load_for(&self, path: &Path, log: bool) -> Outcome<Pipeline> {
+        if log { self.load_traced(path) } else { self.load(path) }
+    }
+
     /// The configuration in which a program is the only element between devices.
     pub(crate) fn between(&self, program: &Path, entries: Option<&Path>, ports: &BTreeMap<u16, Port>) -> String {
         let defines = self.defines();
@@ -40,6 +44,11 @@ impl ReadingArgs {
     /// Compiles a program that tells what it does.
     pub(crate) fn load_traced(&self, path: &Path) -> Outcome<Pipeline> {
         Ok(netvm::p4::load_traced(path, &self.folders, &self.defines())?)
+    }
+
+    /// Whether a program can be an element of a graph with so many inputs and outputs.
+    pub(crate) fn is_element(&self, path: &Path, inputs: u32, outputs: u32) -> bool {
+        netvm::p4::is_element(path, &self.folders, &self.defines(), inputs, outputs)
     }
 
     /// The P4Info of a program.
@@ -101,9 +110,40 @@ pub(crate) fn start(pipeline: Pipeline, engine: &EngineArg, seed: u64) -> Outcom
     Ok(Switch::start(pipeline, engine.get(), settings)?)
 }
 
+/// Fills tables and groups with what a file has: commands or, by its name, a `WriteRequest` of P4Runtime as protobuf text.
+pub(crate) fn fill(switch: &mut Switch, reading: &ReadingArgs, program: &Path, path: &Path) -> Outcome {
+    let is_protobuf = path.extension().is_some_and(|e| ["txtpb", "textproto", "pbtxt", "prototxt"].iter().any(|known| e == *known));
+    if !is_protobuf {
+        return commands(switch, path).map(drop);
+    }
+    let info = reading.p4info(program)?;
+    of_file(path, |text| p4runtime::text::enter(switch, &info, text))
+}
+
 /// Runs a file of commands; what they tell.
 pub(crate) fn commands(switch: &mut Switch, path: &Path) -> Outcome<Vec<String>> {
     of_file(path, |text| stf::configure(switch, text))
+}
+
+/// Compiles a program, so that it says what `log_msg` has if that is wanted.
+pub(crate) fn ready(reading: &ReadingArgs, program: &Path, engine: &EngineArg, seed: u64, log: bool) -> Outcome<Switch> {
+    logging(reading.load_for(program, log)?, engine, seed, log)
+}
+
+fn logging(pipeline: Pipeline, engine: &EngineArg, seed: u64, log: bool) -> Outcome<Switch> {
+    let mut switch = start(pipeline, engine, seed)?;
+    if log {
+        switch.log();
+    }
+    Ok(switch)
+}
+
+/// What the program said, as lines.
+pub(crate) fn said(switch: &mut Switch, json: bool) -> Vec<String> {
+    let line = |(place, text): (String, String)| {
+        if json { serde_json::json!({"log": text, "place": place}).to_string() } else { format!("{place}: {text}") }
+    };
+    switch.logged().into_iter().map(line).collect()
 }
 
 /// A digest as a line.
@@ -119,17 +159,18 @@ pub(crate) fn digest(digest: &Digest, json: bool) -> String {
 }
 
 /// `netvm test PROGRAM.p4 TEST.stf...`
-pub(crate) fn test(program: &Path, tests: &[PathBuf], reading: &ReadingArgs, engine: &EngineArg, json: bool) -> Outcome {
+pub(crate) fn test(program: &Path, tests: &[PathBuf], reading: &ReadingArgs, engine: &EngineArg, json: bool, log: bool) -> Outcome {
     if tests.is_empty() {
         return Err(Failure::usage("an STF file is needed behind the program"));
     }
-    let pipeline = reading.load(program)?;
+    let pipeline = reading.load_for(program, log)?;
     let mut out = Out::new();
     let mut wrong = 0;
     for path in tests {
         let text = std::fs::read_to_string(path).map_err(|error| Failure::failed(format_args!("{}: {error}", path.display())))?;
-        let mut switch = start(pipeline.clone(), engine, 0)?;
+        let mut switch = logging(pipeline.clone(), engine, 0, log)?;
         let report = stf::run(&mut switch, &text);
+        said(&mut switch, json).iter().try_for_each(|line| out.line(line))?;
         let digests = switch.digests();
         if json {
             for told in &report.told {

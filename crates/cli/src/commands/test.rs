@@ -85,6 +85,10 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
+    /// Of a P4 program: tell what it says by log_msg, and assertions that do not hold
+    #[arg(long)]
+    log: bool,
+
     #[command(flatten)]
     engine: EngineArg,
 }
@@ -93,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let [program, tests @ ..] = args.scripts.as_slice()
         && super::p4::is_program(program)
     {
-        return super::p4::test(program, tests, &args.p4, &args.engine, args.json);
+        return super::p4::test(program, tests, &args.p4, &args.engine, args.json, args.log);
     }
     let mut out = Out::new();
     let mut wrong = 0;

@@ -299,3 +299,43 @@ fn hosts_reach_each_other_through_a_p4_program() {
         assert!(told.status == 0 && told.err.contains("p4 :: P4"), "{}", told.err);
     }
 }
+
+/// A P4 program that clones: no element can, so the switch around it runs; its digests are told, and controllers are let in.
+#[test]
+fn a_p4_program_is_a_switch_between_interfaces() {
+    let Some(row) = Row::new("p4") else { return };
+    address(&row.client, "in", "10.0.0.2/24", None);
+    address(&row.server, "out", "10.0.0.3/24", None);
+    assert!(row.middle.ip(&["link", "set", "lo", "up"]));
+    let program = std::env::temp_dir().join(format!("netvm-p4-live-{}.p4", std::process::id()));
+    let text = "#include <v1model.p4>
+header e_t { bit<48> dst; bit<48> src; bit<16> type; } struct H { e_t e; } struct M { } struct seen_t { bit<9> port; bit<16> type; }
+parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) { state start { p.extract(h.e); transition accept; } }
+control N(inout H h, inout M m) { apply {} }
+control I(inout H h, inout M m, inout standard_metadata_t s) {
+    apply { s.egress_spec = s.ingress_port ^ 1; clone(CloneType.I2E, 5); digest<seen_t>(1, { s.ingress_port, h.e.type }); }
+}
+control E(inout H h, inout M m, inout standard_metadata_t s) { apply {} }
+control D(packet_out p, in H h) { apply { p.emit(h); } }
+V1Switch(P(), N(), I(), E(), N(), D()) main;";
+    std::fs::write(&program, text).expect("a program");
+    let (udp, tcp) = serve(&row.server, "10.0.0.3");
+    let path = program.display().to_string();
+    let base = ["run", &path, "--map", "0=dev:in", "--map", "1=dev:out", "--stats"];
+    for more in [&["--digests"][..], &["--p4runtime=127.0.0.1:0", "--engine", "interp"], &[]] {
+        let command = netvm([&base[..], more].concat());
+        let running = row.middle.inside(|| Capturing::when(command, "running on 0 at dev:in, 1 at dev:out"));
+        row.client.inside(|| {
+            assert!(ask(udp, "switched").ends_with(" switched"));
+            transfer(tcp, 100_000);
+        });
+        running.signal("-TERM");
+        let ended = running.end();
+        assert_eq!(ended.status, 0, "{}", ended.err);
+        assert!(ended.err.contains(" packets came in, 0 went nowhere, 0 to ports without a device"), "{}", ended.err);
+        assert_eq!(ended.out.contains("digest seen_t at "), more.contains(&"--digests"), "{}", ended.out);
+    }
+    let capture = run(&format!("run {path} --map 0=in.pcap --digests"));
+    assert!(capture.err.contains("with --digests all of --map are interfaces"), "{}", capture.err);
+    std::fs::remove_file(program).expect("the program");
+}

@@ -160,10 +160,51 @@ fn a_program_between_devices_sends_what_it_sends_between_captures() {
     assert!(told.status == 0 && told.err.contains("none of 500 packets came out"), "{}", told.err);
     assert!(packets(&dir.file("none.pcap")).is_empty());
     let refused = |args: &[&str]| run_args(&[&base[..], args].concat()).bad(2);
-    assert!(refused(&["--map", &ports[0], "--digests"]).contains("--digests and --map exclude each other"));
+    assert!(refused(&["--map", &ports[0], "--digests"]).contains("with --digests all of --map are interfaces"));
     assert!(refused(&["--map", "x=a.pcap"]).contains("ports are 0 to 510"));
     let learn = format!("{FOLDER}learn.p4");
     assert!(run_args(&["run", &learn, "--map", &ports[0]]).bad(1).contains("`digest` needs the switch around a program"));
+}
+
+#[test]
+fn what_a_program_says_is_told_where_it_is_asked_for() {
+    let dir = Dir::new("p4-log");
+    let (program, test) = (format!("{FOLDER}bmv2.json"), format!("{FOLDER}bmv2.stf"));
+    assert!(!run_args(&["test", &program, &test]).good().contains("x is 7"));
+    let told = run_args(&["test", &program, &test, "--log"]).good();
+    assert!(told.lines().any(|line| line.ends_with(": x is 7")), "{told}");
+    let learn = std::fs::read_to_string(format!("{FOLDER}learn.p4")).unwrap();
+    let says = "log_msg(\"{} by {}\", { h.eth.src, s.ingress_port }); assert(h.eth.src != 2);";
+    let text = learn.replace("s.egress_spec = 1;", &format!("s.egress_spec = 1; {says}"));
+    assert_ne!(text, learn);
+    let program = dir.write("says.p4", &text);
+    let capture = dir.capture("in.pcap", LinkType::EN10MB, &[frame(2), frame(3)]);
+    let input = format!("3={capture}");
+    let base = ["run", &program, "--in", &input];
+    assert_eq!(run_args(&base).good(), "");
+    for engine in ["interp", "jit"] {
+        let told = run_args(&[&base[..], &["--log", "--engine", engine]].concat()).good();
+        let lines: Vec<&str> = told.lines().map(|line| line.split_once(": ").map_or("", |(_, text)| text)).collect();
+        assert_eq!(lines, ["2 by 3", "assert does not hold: h.eth.src != 2", "3 by 3"], "{told}");
+    }
+    let json = run_args(&[&base[..], &["--log", "--json"]].concat()).good();
+    let first: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).expect("JSON");
+    assert_eq!(first["log"], "2 by 3");
+    assert!(run_args(&[&["trace"], &base[1..], &["--packet", "1"]].concat()).good().contains("says: 2 by 3"));
+}
+
+#[test]
+fn a_program_is_drawn_with_its_traffic() {
+    let dir = Dir::new("p4-traffic");
+    let capture = dir.capture("in.pcap", LinkType::EN10MB, &[frame(2), frame(3), frame(2), frame(4)]);
+    let entries = dir.write("entries.txt", "add known src:00:00:00:00:00:02 NoAction()\n");
+    let (program, input, dot) = (format!("{FOLDER}learn.p4"), format!("3={capture}"), dir.file("a.dot"));
+    run_args(&["graph", &program, "--entries", &entries, "--in", &input, "-o", &dot]).good();
+    let text = std::fs::read_to_string(&dot).expect("the graph");
+    let line = |part: &str| text.lines().find(|line| line.contains(part)).unwrap_or_else(|| panic!("{part}: {text}")).to_owned();
+    assert!(line("table known").contains("| 4, 100 %"), "{text}");
+    assert!(line("label=\"start").contains("4, 100 %"), "{text}");
+    assert!(run_args(&["graph", "x.click", "--in", &input, "-o", &dot]).bad(2).contains("--in is for P4 programs"));
 }
 
 #[test]

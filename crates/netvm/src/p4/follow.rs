@@ -56,6 +56,21 @@ impl Following {
     }
 }
 
+/// The most messages that are kept until they are taken.
+const MOST_MESSAGES: usize = 1 << 16;
+
+/// A message with values in the places of `{}`.
+fn message(text: &str, values: &[BigInt]) -> String {
+    let (mut out, mut values) = (String::new(), values.iter());
+    let mut parts = text.split("{}");
+    out += parts.next().unwrap_or_default();
+    for part in parts {
+        out += &values.next().map_or_else(|| "{}".to_owned(), ToString::to_string);
+        out += part;
+    }
+    out
+}
+
 impl Switch {
     /// A packet comes in; what leaves, and what happens to it on the way. The program is one of [`super::load_traced`].
     pub fn follow(&mut self, number: u64, port: u32, bytes: &[u8], time_ns: u64) -> (Vec<Sent>, Vec<Pass>) {
@@ -66,9 +81,26 @@ impl Switch {
         (sent, self.following.take().map_or_else(Vec::new, |f| f.passes))
     }
 
+    /// From now on what the program says by `log_msg` is kept for [`Self::logged`], and assertions that do not hold. The program is one of [`super::load_traced`].
+    pub fn log(&mut self) {
+        self.messages = Some(Vec::new());
+    }
+
+    /// What the program said since it was last asked, with the place; of more than 65,536 messages the first.
+    pub fn logged(&mut self) -> Vec<(String, String)> {
+        self.messages.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
     /// A pass ended.
     pub(super) fn passed(&mut self, part: &'static str, cause: &'static str, packet: &str, port: u32, end: impl FnOnce() -> String) {
         if self.following.is_none() {
+            if self.messages.is_some() {
+                let said = self.marks().into_iter().filter(|event| event.kind == MarkKind::Log).map(|event| (event.place, event.detail));
+                let said: Vec<_> = said.collect();
+                let kept = self.messages.get_or_insert_default();
+                let room = MOST_MESSAGES.saturating_sub(kept.len());
+                kept.extend(said.into_iter().take(room));
+            }
             return;
         }
         let events = self.marks();
@@ -95,6 +127,7 @@ impl Switch {
                     event.detail = marks.errors.get(number).cloned().unwrap_or_default();
                     event.values.clear();
                 }
+                MarkKind::Log => event.detail = message(&mark.name, &values),
                 _ => {}
             }
             events.push(event);

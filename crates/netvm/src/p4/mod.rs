@@ -10,6 +10,7 @@ mod replication;
 pub mod shadowed;
 pub mod stf;
 mod switch;
+mod traffic;
 mod values;
 
 pub use element::{Devices, Port};
@@ -24,6 +25,7 @@ pub use p4::pipeline::{InitialEntry, TableMeta};
 pub use p4::{BigInt, Pipeline, Reading, Refused, Sign, Warnings};
 pub use profiles::Indirect;
 pub use switch::{Digest, Sent, Switch};
+pub use traffic::Traffic;
 
 use crate::Error;
 use std::path::{Path, PathBuf};
@@ -37,6 +39,14 @@ pub fn load(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> R
     let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
     let read = |path: &Path| std::fs::read_to_string(path).ok();
     p4::compile(path, &text, Reading { folders, defines, load: &read, marks: false }).map_err(Error::P4)
+}
+
+/// Whether a program can be an element of a graph with so many inputs and outputs; one that cannot be read or is wrong cannot.
+#[must_use]
+pub fn is_element(path: &Path, folders: &[PathBuf], defines: &[(String, String)], inputs: u32, outputs: u32) -> bool {
+    let read = |path: &Path| std::fs::read_to_string(path).ok();
+    let reading = Reading { folders, defines, load: &read, marks: false };
+    read(path).is_some_and(|text| p4::compile_element(path, &text, reading, inputs, outputs).is_ok())
 }
 
 /// The same program, that tells what it does: for [`Switch::follow`].

@@ -84,6 +84,8 @@ pub struct Switch {
     pub(super) following: Option<Following>,
     /// The name of the packet that comes in.
     pub(super) name: String,
+    /// What the program said, if that is wanted.
+    pub(super) messages: Option<Vec<(String, String)>>,
     digests: Vec<Digest>,
     outcome: Outcome,
     start_ns: Option<u64>,
@@ -127,6 +129,7 @@ impl Switch {
             now_us: 0,
             following: None,
             name: String::new(),
+            messages: None,
             digests: Vec::new(),
             outcome: Outcome::default(),
             start_ns: None,
@@ -157,6 +160,13 @@ impl Switch {
             }
         }
         sent
+    }
+
+    /// Time passes without a packet, once there was one: for those who ask how long something was not used.
+    pub fn pass(&mut self, time_ns: u64) {
+        if let Some(start) = self.start_ns {
+            self.now_us = self.now_us.max(time_ns.saturating_sub(start) / 1000);
+        }
     }
 
     /// What the program told the control plane since it was last asked; of more than 65,536 digests the first.

@@ -3,6 +3,7 @@
 //!
 //! `NETVM_CASES`, `NETVM_SEED`: how many programs, and which. `NETVM_SHOW` prints a program that differs.
 
+mod meaning;
 mod program;
 mod values;
 

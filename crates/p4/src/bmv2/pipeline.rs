@@ -90,6 +90,18 @@ impl<'a> Pipelines<'_, 'a> {
                 return name.wrong("this name is not the only one");
             }
         }
+        self.name_actions(&mut own, node, names)?;
+        for (n, (table, _)) in own.tables.iter().enumerate() {
+            if !is_call(table)? {
+                let actions = own.of(n, table, self)?;
+                own.shown.extend(actions.into_iter().map(|(_, ident)| ident));
+            }
+        }
+        Ok(own)
+    }
+
+    /// Gives names to the actions that tables and calls have: one to those that are the same.
+    fn name_actions(&self, own: &mut Own<'a>, node: &Node<'a>, names: &mut Names) -> Read<()> {
         let mut wanted: Vec<(Option<usize>, u64)> = Vec::new();
         for (n, (table, _)) in own.tables.iter().enumerate() {
             let metered = table.get("direct_meters").map(|_| n);
@@ -112,13 +124,7 @@ impl<'a> Pipelines<'_, 'a> {
             };
             own.actions.insert(key, ident);
         }
-        for (n, (table, _)) in own.tables.iter().enumerate() {
-            if !is_call(table)? {
-                let actions = own.of(n, table, self)?;
-                own.shown.extend(actions.into_iter().map(|(_, ident)| ident));
-            }
-        }
-        Ok(own)
+        Ok(())
     }
 
     /// The numbers of a table's actions; old files have only their names.

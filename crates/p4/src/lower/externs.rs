@@ -31,11 +31,8 @@ impl Lower<'_> {
         self.inside_graph(&name, call)?;
         match &*name {
             "verify" => self.verify(args, call)?,
-            "log_msg" | "assert" | "assume" => {
-                for value in args.iter().flatten().filter(|a| a.ty != Type::Str) {
-                    self.held(value)?;
-                }
-            }
+            "log_msg" => self.log(args, call)?,
+            "assert" | "assume" => self.claim(&name, args, call)?,
             other => match (self.architecture.function)(self, other, args, call)? {
                 Called::Unknown => return fault(call.span, format!("the extern function `{other}` is not supported")),
                 Called::Done => {}
@@ -43,6 +40,34 @@ impl Lower<'_> {
             },
         }
         Ok(None)
+    }
+
+    /// `log_msg`: what it says is for those who look.
+    fn log(&mut self, args: Args<'_>, call: &Expr) -> Lowered<()> {
+        let mut told = Vec::new();
+        for value in args.iter().flatten().filter(|a| a.ty != Type::Str) {
+            let place = self.held(value)?;
+            told.extend(self.scalars("", &place, value.span)?);
+        }
+        if let Some(ExprKind::Str(text)) = args.first().and_then(Option::as_ref).map(|e| &e.kind) {
+            self.mark(crate::marks::MarkKind::Log, text.to_string(), call.span, &told);
+        }
+        Ok(())
+    }
+
+    /// `assert` and `assume`: one that does not hold is told to those who look.
+    fn claim(&mut self, name: &str, args: Args<'_>, call: &Expr) -> Lowered<()> {
+        let holds = self.held(arg(args, 0, call)?)?;
+        if self.marks.is_none() {
+            return Ok(());
+        }
+        let fine = self.code.label();
+        self.load_leaf(&holds, 0, Leaf::Bool);
+        self.code.branch(Op::JNe, fine);
+        let text = format!("{name} does not hold: {}", self.text(arg(args, 0, call)?.span));
+        self.mark(crate::marks::MarkKind::Log, text, call.span, &[]);
+        self.code.bind(fine);
+        Ok(())
     }
 
     fn verify(&mut self, args: Args<'_>, call: &Expr) -> Lowered<()> {

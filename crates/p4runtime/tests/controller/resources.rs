@@ -76,7 +76,7 @@ fn entries_bring_their_actions_with_them() {
         assert_eq!(it.one(Type::Insert, set(&it, &[(5, 0)])).await, Code::InvalidArgument);
         assert_eq!(it.one(Type::Insert, first.clone()).await, Code::Ok);
         assert_eq!(ports(&device, 18..24), [5, 6, 6, 5, 6, 6]);
-        assert_eq!(it.read(second.clone()).await, [first.clone()]);
+        assert_eq!(it.read(second.clone()).await, std::slice::from_ref(&first));
         assert_eq!(it.one(Type::Modify, second.clone()).await, Code::Ok);
         assert_eq!(ports(&device, 18..21), [7, 7, 7]);
         // All that it had is free again: so often there would be no room otherwise.
@@ -163,4 +163,68 @@ fn registers_of_structures_are_written_and_read() {
         assert_eq!(it.read(by_program.clone()).await, [by_program]);
     });
     device.end();
+}
+
+#[test]
+fn entries_are_read_from_protobuf_text() {
+    let info = netvm::p4::p4info(Path::new(RESOURCES), &[], &[]).unwrap();
+    let known = P4Info::decode(&info.to_wire()[..]).unwrap();
+    let number = |name: &str| {
+        let tables = known.tables.iter().map(|t| &t.preamble).chain(known.actions.iter().map(|t| &t.preamble));
+        let mut all = tables.chain(known.action_profiles.iter().map(|t| &t.preamble)).flatten();
+        all.find(|p| p.alias == name).unwrap().id
+    };
+    let (first, fixed, chosen, to, ways) = (number("first"), number("fixed"), number("chosen"), number("to"), number("ways"));
+    let entry = |table: u32, rest: &str| format!("updates {{ type: INSERT entity {{ table_entry {{ table_id: {table} {rest} }} }} }}\n");
+    let port = |port: &str| format!("action {{ action_id: {to} params {{ param_id: 1 value: \"{port}\" }} }}");
+    let text = [
+        "# proto-message: p4.v1.WriteRequest\n".to_owned(),
+        entry(
+            first,
+            &format!(
+                "match {{ field_id: 1 lpm {{ value: \"\\xb0\\000\\0\\0\\0\" '\\000' prefix_len: 8 }} }} action {{ {} }}",
+                port("\\006")
+            ),
+        ),
+        // Constant: there already.
+        entry(
+            fixed,
+            &format!(
+                "match: < field_id: 1 ternary: < value: '\\x08\\000' mask: '\\xff\\000' > > priority: 2 action {{ {} }}",
+                port("\\001")
+            ),
+        ),
+        format!(
+            "updates {{ type: INSERT entity {{ action_profile_member {{ action_profile_id: {ways} member_id: 0x3 {} }} }} }}\n",
+            port("\\t")
+        ),
+        format!(
+            "updates {{ type: INSERT entity {{ action_profile_group {{ action_profile_id: {ways} group_id: 1 members {{ member_id: 3 weight: 2 }} }} }} }}\n"
+        ),
+        entry(chosen, "match { field_id: 1 exact { value: '\\011\\000' } } action { action_profile_group_id: 1 }"),
+    ];
+    let start = || {
+        let pipeline = netvm::p4::load(Path::new(RESOURCES), &[], &[]).unwrap();
+        Switch::start(pipeline, &netvm::engines::ALL[0], netvm::Settings::default()).unwrap()
+    };
+    let mut switch = start();
+    p4runtime::text::enter(&mut switch, &info, &text.concat()).unwrap();
+    let mut by = |first: u8, kind: u8| {
+        let mut frame = frame(0, 0);
+        (frame[0], frame[12]) = (first, kind);
+        switch.receive(0, &frame, 0)[0].port
+    };
+    assert_eq!((by(0xb0, 1), by(0xa0, 1), by(0, 9), by(0, 8)), (6, 2, 9, 1));
+    let refused = |text: &str| p4runtime::text::enter(&mut start(), &info, text).unwrap_err();
+    assert!(refused("\nupdates { entity { table_entry { table_id: 5 } } }").starts_with("line 2: "));
+    assert!(refused("updates { entity { table_entry { table_id: x } } }").starts_with("line 1: `x` is no number for table_id"));
+    assert!(refused("updates {\n\n\"").starts_with("line 3: ") && refused("updates { a: \"\\q\" }").contains("no byte is escaped"));
+    assert!(
+        refused(&"updates { ".repeat(100_000)).contains("nested too deep") && refused("updates { type: FLY entity { } }").contains("`FLY`")
+    );
+    // Half of a text is refused or means less, and never a panic.
+    let whole = text.concat();
+    (0..whole.len())
+        .filter(|at| whole.is_char_boundary(*at))
+        .for_each(|at| drop(p4runtime::text::enter(&mut start(), &info, &whole[..at])));
 }

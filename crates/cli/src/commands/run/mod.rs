@@ -20,6 +20,7 @@ mod record;
 mod report;
 pub(crate) mod search;
 mod switch;
+mod switch_live;
 mod tally;
 
 use super::shared::EngineArg;
@@ -128,6 +129,10 @@ pub(crate) struct Args {
     /// Print what a P4 program tells its controller by digest, a line for each; as JSON with --json
     #[arg(long)]
     digests: bool,
+
+    /// Print what a P4 program says by log_msg, and assertions that do not hold, with the place; as JSON with --json. The program runs slower then
+    #[arg(long)]
+    log: bool,
 
     /// Let controllers of P4Runtime in while a P4 program runs; the run goes on after the last packet until it is stopped
     #[arg(
@@ -268,6 +273,7 @@ fn refuse_others(args: &Args, file: &std::path::Path) -> Outcome {
         ("--then", args.commands.is_some() && !super::p4::is_program(file)),
         ("--p4runtime", args.p4runtime.is_some() && !super::p4::is_program(file)),
         ("--digests", args.digests && !super::p4::is_program(file)),
+        ("--log", args.log && !super::p4::is_program(file)),
     ];
     match only.iter().find(|(_, given)| *given) {
         Some((what, _)) => Err(Failure::usage(format_args!("{what} is for configurations, and {} is a program", file.display()))),

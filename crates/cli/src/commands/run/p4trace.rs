@@ -29,6 +29,11 @@ pub(crate) struct P4Args {
 }
 
 impl P4Args {
+    /// Parsers and controls of a program as graphs.
+    pub(crate) fn charts(&self, path: &Path) -> Outcome<Vec<netvm::p4::Chart>> {
+        self.reading.charts(path)
+    }
+
     /// What is for P4 programs only, if anything of that is given.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let only = [("--in", !self.inputs.is_empty()), ("--entries", self.entries.is_some())];
@@ -56,7 +61,7 @@ pub(crate) fn run(args: &P4Args, program: &Path, wanted: &Wanted<'_>) -> Outcome
     let filter = wanted.filter.map(|text| netvm::Filter::new(text, &engines::ALL[1])).transpose()?;
     let mut switch = Switch::start(pipeline, &engines::ALL[0], Settings::default())?;
     if let Some(path) = &args.entries {
-        p4::commands(&mut switch, path)?;
+        p4::fill(&mut switch, &args.reading, program, path)?;
     }
     let signals = Signals::watch()?;
     let mut merge = Merge::open(&inputs)?;
@@ -87,6 +92,36 @@ pub(crate) fn run(args: &P4Args, program: &Path, wanted: &Wanted<'_>) -> Outcome
         _ if merge.is_whole() => Ok(()),
         _ => Err(Failure::told()),
     }
+}
+
+/// Runs all packets; where they went. `None` where none are given.
+pub(crate) fn traffic(args: &P4Args, program: &Path, read: Option<&Path>) -> Outcome<Option<netvm::p4::Traffic>> {
+    if args.inputs.is_empty() && read.is_none() {
+        return Ok(None);
+    }
+    let pipeline = args.reading.load_traced(program)?;
+    let mut inputs = numbered(&args.inputs, pipeline.last_port)?;
+    inputs.extend(read.map(|path| (0, path.to_path_buf())));
+    let mut switch = Switch::start(pipeline, &engines::ALL[1], Settings::default())?;
+    if let Some(path) = &args.entries {
+        p4::fill(&mut switch, &args.reading, program, path)?;
+    }
+    let signals = Signals::watch()?;
+    let mut merge = Merge::open(&inputs)?;
+    let (mut arrivals, mut number, mut traffic) = (Vec::new(), 0, netvm::p4::Traffic::default());
+    while !signals.stop() {
+        merge.next(super::BURST, &mut arrivals, &signals, &mut || Ok(()))?;
+        if arrivals.is_empty() {
+            break;
+        }
+        for arrival in &arrivals {
+            number += 1;
+            let (_, passes) = switch.follow(number, arrival.port, arrival.buffer().bytes(), arrival.time_ns());
+            traffic.note(arrival.time_ns(), &passes);
+        }
+    }
+    signals.result()?;
+    if merge.is_whole() { Ok(Some(traffic)) } else { Err(Failure::told()) }
 }
 
 fn chosen(wanted: &Wanted<'_>, filter: Option<&mut netvm::Filter>, number: u64, arrival: &Arrival) -> Outcome<bool> {
@@ -177,6 +212,7 @@ fn said(event: &Event) -> String {
         MarkKind::Emit => format!("emit {}: {}", event.name, pairs(&event.values)),
         MarkKind::Exit => "exit".to_owned(),
         MarkKind::Dropped => "egress_spec is 511".to_owned(),
+        MarkKind::Log => format!("says: {}", event.detail),
     }
 }
 
@@ -198,6 +234,7 @@ fn as_json(number: u64, arrival: &Arrival, line: &str, passes: &[Pass]) -> Strin
         match e.kind {
             MarkKind::Branch(yes) => drop(json.insert("taken".to_owned(), yes.into())),
             MarkKind::Hit => drop(json.insert("entry".to_owned(), e.detail.clone().into())),
+            MarkKind::Log => drop(json.insert("message".to_owned(), e.detail.clone().into())),
             MarkKind::Error => drop(json.insert("error".to_owned(), e.detail.clone().into())),
             _ => {}
         }
@@ -227,5 +264,6 @@ fn kind(kind: MarkKind) -> &'static str {
         MarkKind::Emit => "emit",
         MarkKind::Exit => "exit",
         MarkKind::Dropped => "drop",
+        MarkKind::Log => "log",
     }
 }

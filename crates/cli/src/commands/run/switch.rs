@@ -3,7 +3,7 @@
 use super::controllers::Server;
 use super::merge::{Arrival, Merge};
 use super::ports::{Outputs, PortFile};
-use super::{Args, configuration, controllers, refuse_others};
+use super::{Args, configuration, controllers, refuse_others, switch_live};
 use crate::commands::p4;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
@@ -43,12 +43,11 @@ pub(super) fn run(args: &Args, file: &Path) -> Outcome {
         return between_devices(args, file);
     }
     refuse_others(args, file)?;
-    let pipeline = args.p4.load(file)?;
-    let last = pipeline.last_port;
+    let mut switch = p4::ready(&args.p4, file, &args.engine, args.seed, args.log)?;
+    let last = switch.last_port();
     let (inputs, outputs) = (numbered(&args.inputs, last)?, numbered(&args.outputs, last)?);
-    let mut switch = p4::start(pipeline, &args.engine, args.seed)?;
     if let Some(path) = &args.entries {
-        p4::commands(&mut switch, path)?;
+        p4::fill(&mut switch, &args.p4, file, path)?;
     }
     let signals = Signals::watch()?;
     let merge = Merge::open(&inputs)?;
@@ -65,21 +64,39 @@ pub(super) fn run(args: &Args, file: &Path) -> Outcome {
     if whole { Ok(()) } else { Err(Failure::told()) }
 }
 
-/// With `--map` the program is an element of a graph, and its ports are the graph's devices.
+/// With `--map` the program is an element of a graph, and its ports are the graph's devices; or, where it or the command line asks for the switch around it,
+/// a switch between interfaces.
 fn between_devices(args: &Args, file: &Path) -> Outcome {
-    let with_switch = [
-        ("--in", !args.inputs.is_empty()),
-        ("--out", !args.outputs.is_empty()),
-        ("--then", args.commands.is_some()),
-        ("--digests", args.digests),
-        ("--p4runtime", args.p4runtime.is_some()),
-    ];
-    if let Some((what, _)) = with_switch.iter().find(|(_, given)| *given) {
+    let captures = [("--in", !args.inputs.is_empty()), ("--out", !args.outputs.is_empty())];
+    if let Some((what, _)) = captures.iter().find(|(_, given)| *given) {
         return Err(Failure::usage(format_args!("{what} and --map exclude each other: --in and --out say what is at ports then")));
     }
+    let with_switch =
+        [("--then", args.commands.is_some()), ("--digests", args.digests), ("--log", args.log), ("--p4runtime", args.p4runtime.is_some())];
+    let wanted = with_switch.iter().find(|(_, given)| *given).map(|(what, _)| *what);
     let ports = args.maps.iter().map(|map| device(map)).collect::<Outcome<BTreeMap<_, _>>>()?;
+    let last = |is: &dyn Fn(&Port) -> bool| ports.iter().filter(|(_, port)| is(port)).map(|(n, _)| u32::from(*n) + 1).max().unwrap_or(1);
+    let lives = interfaces(&args.maps);
+    if wanted.is_some() || lives.is_some() && !args.p4.is_element(file, last(&|port| port.reads), last(&|port| port.writes)) {
+        let Some(lives) = lives else {
+            let what = wanted.unwrap_or_default();
+            return Err(Failure::usage(format_args!(
+                "with {what} all of --map are interfaces, PORT=dev:IF; --in and --out are for captures"
+            )));
+        };
+        return switch_live::run(args, file, &lives);
+    }
     let text = args.p4.between(file, args.entries.as_deref(), &ports);
     configuration::run(args, None, &text, std::iter::empty())
+}
+
+/// The interfaces at ports, if all are such.
+fn interfaces(maps: &[String]) -> Option<BTreeMap<u32, Spec>> {
+    let one = |map: &String| {
+        let (port, spec) = map.split_once('=')?;
+        Some((port.parse().ok()?, Spec::parse(spec)?))
+    };
+    maps.iter().map(one).collect()
 }
 
 /// `PORT=IN[,OUT]`, `PORT=,OUT` or `PORT=dev:IF`.
@@ -96,7 +113,7 @@ fn device(map: &str) -> Outcome<(u16, Port)> {
 }
 
 /// Lets controllers in.
-fn listen(args: &Args, file: &Path, address: SocketAddr, switch: &Switch) -> Outcome<Server> {
+pub(super) fn listen(args: &Args, file: &Path, address: SocketAddr, switch: &Switch) -> Outcome<Server> {
     let cpu_port = args.cpu_port.unwrap_or_else(|| switch.cpu_port());
     if cpu_port > switch.last_port() {
         return Err(Failure::usage(format_args!("--cpu-port: the ports of this program are 0 to {}", switch.last_port())));
@@ -139,10 +156,11 @@ fn feed(
             send(server.serve(switch), &mut outputs, &mut counts)?;
         }
         let digests = switch.digests();
+        p4::said(switch, args.json).iter().try_for_each(|line| out.line(line))?;
         if args.digests {
             digests.iter().try_for_each(|digest| out.line(&p4::digest(digest, args.json)))?;
-            out.flush()?;
         }
+        out.flush()?;
         bar.at(merge.progress());
     }
     bar.clear();

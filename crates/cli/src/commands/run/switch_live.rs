@@ -1,0 +1,155 @@
+//! `netvm run PROGRAM.p4 --map PORT=dev:IF...` with the switch around the program, for what an element of a graph does not have: controllers, digests, clones, packets that come
+//! round. One packet after the other; time is the host's. The run ends when it is told to.
+
+use super::Args;
+use super::switch::listen;
+use crate::commands::p4;
+use crate::failure::{self, Failure, Outcome};
+use crate::out::Out;
+use crate::signals::Signals;
+use netvm::io::device::{self, Device, Options, Spec};
+use netvm::p4::{Sent, Switch};
+use p4runtime::Server;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How long it waits for packets before it looks for signals.
+const TURN: Duration = Duration::from_millis(50);
+/// And before it looks for what controllers ask for.
+const TURN_WITH_CONTROLLERS: Duration = Duration::from_millis(2);
+/// Packets of one port before the next one has its turn.
+const BURST: usize = 64;
+
+/// Packets that came in, those of which nothing left, and those that left by ports where there is no device.
+#[derive(Default)]
+struct Counts {
+    arrived: u64,
+    nowhere: u64,
+    no_device: u64,
+}
+
+/// The host's time in nanoseconds.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_nanos() as u64)
+}
+
+struct Live {
+    switch: Switch,
+    devices: BTreeMap<u32, Device>,
+    server: Option<Server>,
+    counts: Counts,
+}
+
+pub(super) fn run(args: &Args, file: &Path, ports: &BTreeMap<u32, Spec>) -> Outcome {
+    let mut switch = p4::ready(&args.p4, file, &args.engine, args.seed, args.log)?;
+    if let Some(path) = &args.entries {
+        p4::fill(&mut switch, &args.p4, file, path)?;
+    }
+    let mut devices = BTreeMap::new();
+    for (port, spec) in ports {
+        let options = Options { receive: true, promiscuous: true, outgoing: false };
+        let device = Device::open(spec, options).map_err(|why| Failure::failed(format_args!("{spec}: {why}")))?;
+        devices.insert(*port, device);
+    }
+    let signals = Signals::watch()?;
+    let server = args.p4runtime.map(|address| listen(args, file, address, &switch)).transpose()?;
+    let mut live = Live { switch, devices, server, counts: Counts::default() };
+    let at: Vec<String> = ports.iter().map(|(port, spec)| format!("{port} at {spec}")).collect();
+    failure::eprint_lossy(&format!("running on {}", at.join(", ")));
+    live.turns(args, &signals)?;
+    if let Some(path) = &args.commands {
+        let mut out = Out::new();
+        p4::commands(&mut live.switch, path)?.iter().try_for_each(|line| out.line(line))?;
+        out.flush()?;
+    }
+    live.tell(args)
+}
+
+impl Live {
+    fn turns(&mut self, args: &Args, signals: &Signals) -> Outcome {
+        let mut out = Out::new();
+        let turn = if self.server.is_some() { TURN_WITH_CONTROLLERS } else { TURN };
+        while !signals.stop() {
+            let mut arrived = false;
+            for port in self.devices.keys().copied().collect::<Vec<_>>() {
+                arrived |= self.burst(port);
+            }
+            self.switch.pass(now());
+            if let Some(server) = &mut self.server {
+                let sent = server.serve(&mut self.switch);
+                self.send(sent);
+            }
+            let digests = self.switch.digests();
+            let said = p4::said(&mut self.switch, args.json);
+            said.iter().try_for_each(|line| out.line(line))?;
+            if !said.is_empty() {
+                out.flush()?;
+            }
+            if args.digests {
+                digests.iter().try_for_each(|digest| out.line(&p4::digest(digest, args.json)))?;
+                out.flush()?;
+            }
+            self.devices.values_mut().for_each(Device::flush);
+            self.devices.values_mut().flat_map(Device::take_news).for_each(|news| failure::eprint_lossy(&news));
+            if !arrived {
+                let waited = device::wait(self.devices.values_mut(), None, turn);
+                waited.map_err(|error| Failure::failed(format_args!("waiting for packets: {error}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Packets that have come in by a port; true if there were some.
+    fn burst(&mut self, port: u32) -> bool {
+        let (time, mut all) = (now(), Vec::new());
+        let Some(device) = self.devices.get_mut(&port) else { return false };
+        if !device.has_frames() {
+            return false;
+        }
+        while let Some(frame) = device.peek(all.len()).filter(|_| all.len() < BURST) {
+            all.push(frame.to_vec());
+        }
+        device.take(all.len());
+        for frame in &all {
+            self.counts.arrived += 1;
+            let mut sent = self.switch.receive(port, frame, time);
+            self.counts.nowhere += u64::from(sent.is_empty());
+            if let Some(server) = &mut self.server {
+                server.take_packets(&mut sent);
+            }
+            self.send(sent);
+        }
+        true
+    }
+
+    fn send(&mut self, sent: Vec<Sent>) {
+        for packet in sent {
+            match self.devices.get_mut(&packet.port) {
+                // A frame for which there is no room is counted by the device.
+                Some(device) => drop(device.send(&packet.bytes)),
+                None => self.counts.no_device += 1,
+            }
+        }
+    }
+
+    fn tell(&mut self, args: &Args) -> Outcome {
+        let Counts { arrived, nowhere, no_device } = self.counts;
+        let sent: BTreeMap<String, u64> = self.devices.iter().map(|(port, device)| (port.to_string(), device.traffic().sent)).collect();
+        let lost: u64 = self.devices.values_mut().map(|device| device.drops().values().sum::<u64>()).sum();
+        if args.json {
+            let json = serde_json::json!({"packets": arrived, "dropped": nowhere, "no_device": no_device, "lost": lost, "sent": sent});
+            let mut out = Out::new();
+            out.line(&json.to_string())?;
+            out.flush()?;
+        }
+        if args.stats {
+            let sent: Vec<String> = sent.iter().map(|(port, n)| format!("{n} by port {port}")).collect();
+            let sent = sent.join(", ");
+            failure::eprint_lossy(&format!(
+                "{arrived} packets came in, {nowhere} went nowhere, {no_device} to ports without a device; the devices lost {lost}; sent: {sent}"
+            ));
+        }
+        Ok(())
+    }
+}
