@@ -1,6 +1,7 @@
 //! `netvm bench machines`: the figures of the papers about machines that are models, beside ours.
 
 mod netthreads;
+mod octeon;
 mod pipeline;
 mod router;
 mod traffic;
@@ -50,9 +51,11 @@ enum Which {
     Netthreads,
     /// NP-Click paper: figure 6
     Ixp1200,
+    /// NetVM paper: figures 10(b) and 14(c), table 1
+    Octeon,
 }
 
-const ALL: [Which; 3] = [Which::X11, Which::Netthreads, Which::Ixp1200];
+const ALL: [Which; 4] = [Which::X11, Which::Netthreads, Which::Ixp1200, Which::Octeon];
 
 pub(super) fn run(args: &Args) -> Outcome {
     if !args.sources.join("crates/machine/x11").is_dir() {
@@ -66,6 +69,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         figures.extend(match which {
             Which::X11 => pipeline::figures(&args.sources)?,
             Which::Ixp1200 => router::figures(&args.sources)?,
+            Which::Octeon => octeon::figures(&args.sources)?,
             Which::Netthreads => netthreads::figures(&args.sources, args.seconds)?,
         });
     }
