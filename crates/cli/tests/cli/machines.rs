@@ -43,7 +43,9 @@ fn a_pipeline_tells_its_program_and_that_packets_end_the_same() {
     let trace = dir.trace("t.pcap", 5, 300);
     let args = ["simulate", "--filter", "tcp dst port 80", "--machine", "x11", "-r", &trace, "--listing"];
     let told = run_args(&args).good();
-    for part in ["16 instructions, 17 of 400 stages", "all packets end the same, one after the other", "f0 = lt r0, 0x18", "300 in 1,216 cycles"] {
+    for part in
+        ["16 instructions, 17 of 400 stages", "all packets end the same, one after the other", "f0 = lt r0, 0x18", "300 in 1,216 cycles"]
+    {
         assert!(told.contains(part), "{part}: {told}");
     }
     let rated = run_args(&[&args[..], &["--saturate"]].concat());
@@ -63,7 +65,21 @@ fn threads_are_assigned_by_a_file() {
     let out: String = (0..8).map(|n| format!("{}.{} transmit {} {}\n", 4 + n / 4, n % 4, n, n + 8)).collect();
     let file = dir.file("threads.txt");
     std::fs::write(&file, all + &out).expect("a file");
-    let args = ["simulate", "--filter", "tcp", "--machine", "ixp1200", "-r", &trace, "--threads", &file, "--sizes", "512", "--arbitration", "partition"];
+    let args = [
+        "simulate",
+        "--filter",
+        "tcp",
+        "--machine",
+        "ixp1200",
+        "-r",
+        &trace,
+        "--threads",
+        &file,
+        "--sizes",
+        "512",
+        "--arbitration",
+        "partition",
+    ];
     let told = run_args(&args).good();
     assert!(told.contains("threads: 16 receive, 8 transmit") && told.contains("partition     100.0 %"), "{told}");
     std::fs::write(&file, "0.0 receive 0\n").expect("a file");
