@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 Examples:
   netvm bench machines
   netvm bench machines netthreads --seconds 5
-  netvm bench machines -o docs/machines       also drawings, and tables for documents")]
+  netvm bench machines -o docs/machines       also drawings")]
 pub(super) struct Args {
     /// Only these machines
     #[arg(value_name = "MACHINE", value_enum)]
@@ -34,7 +34,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 0.05)]
     seconds: f64,
 
-    /// A folder for drawings (SVG) and tables (Markdown)
+    /// A folder for drawings (SVG)
     #[arg(short = 'o', long = "output", value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     output: Option<PathBuf>,
 
@@ -86,6 +86,5 @@ pub(super) fn run(args: &Args) -> Outcome {
 }
 
 fn written(folder: &Path, figure: &Figure) -> Outcome {
-    out::write_file(Some(&folder.join(format!("{}.svg", figure.name))), figure.svg().as_bytes())?;
-    out::write_file(Some(&folder.join(format!("{}.md", figure.name))), figure.markdown().as_bytes())
+    out::write_file(Some(&folder.join(format!("{}.svg", figure.name))), figure.svg().as_bytes())
 }
