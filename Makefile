@@ -1,6 +1,6 @@
 # netvm. `make help` says what there is. Prerequisites: a Rust toolchain (rustup), a C compiler, make.
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint bench fuzz conformance conformance-p4 conformance-tutorials conformance-filters compare-print portability docs build install dist clean
+.PHONY: help demo check test lint bench fuzz conformance conformance-p4 conformance-tutorials conformance-filters compare-print portability machines docs build install dist clean
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -67,6 +67,9 @@ compare-print: ## hold printed lines against tcpdump's on the captures under DIR
 	@scripts/packages tcpdump
 	@cargo build --release --quiet -p netvm-cli
 	@cargo run --quiet -p xtask -- compare-print $(NETVM) $(DIR)
+
+machines: ## figures of papers about machines that are models, beside ours: writes docs/machines
+	cargo run --quiet --workspace --bin netvm -- bench machines --seconds 0.02 -o docs/machines
 
 portability: ## one corpus on every engine and target: writes docs/portability.md
 	@scripts/packages gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu gcc-mips64-linux-gnuabi64 qemu-user opencl-headers ocl-icd-opencl-dev pocl-opencl-icd

@@ -1,4 +1,4 @@
-//! Figures of papers beside ours: numbers by row and column, as text, as a table for documents, and as bars.
+//! Figures of papers beside ours: numbers by row and column, as text and as bars.
 
 use std::fmt::Write as _;
 
@@ -58,21 +58,13 @@ impl Figure {
         text
     }
 
-    /// As a table in Markdown.
-    pub fn markdown(&self) -> String {
-        let mut text = format!("| {} | {} |\n|---{}|\n", self.unit, self.columns.join(" | "), "|---:".repeat(self.columns.len()));
-        for row in &self.rows {
-            let values: Vec<String> = row.values.iter().map(|value| value.map_or_else(String::new, number)).collect();
-            let _ = writeln!(text, "| {} | {} |", row.label, values.join(" | "));
-        }
-        text
-    }
-
     /// As bars in SVG.
     pub fn svg(&self) -> String {
         let all = || self.rows.iter().flat_map(|row| row.values.iter().flatten().copied());
         let (low, high) = (all().fold(0.0, f64::min), all().fold(0.0, f64::max));
-        let span = if high > low { high - low } else { 1.0 };
+        let step = step(high - low);
+        let (low, high) = ((low / step).floor() * step, (high / step).ceil().max(1.0) * step);
+        let span = high - low;
         let y = |value: f64| TOP + PLOT * (high - value) / span;
         let height = TOP + PLOT + 60.0;
         let mut svg = format!(
@@ -81,8 +73,8 @@ impl Figure {
             escaped(self.unit)
         );
         self.legend(&mut svg);
-        for part in 0..=4 {
-            let value = low + span * f64::from(part) / 4.0;
+        for part in 0..=(span / step).round() as u32 {
+            let value = low + step * f64::from(part);
             let _ = writeln!(
                 svg,
                 "<path d=\"M{LEFT} {0:.1}H{WIDTH}\" stroke=\"#ddd\"/><text x=\"{1}\" y=\"{2:.1}\" text-anchor=\"end\">{3}</text>",
@@ -103,7 +95,7 @@ impl Figure {
             let colour = COLOURS[n % COLOURS.len()];
             let _ = writeln!(
                 svg,
-                "<rect x=\"{x}\" y=\"28\" width=\"12\" height=\"12\" fill=\"{colour}\"/><text x=\"{}\" y=\"38\">{}</text>",
+                "<rect x=\"{x:.0}\" y=\"28\" width=\"12\" height=\"12\" fill=\"{colour}\"/><text x=\"{:.0}\" y=\"38\">{}</text>",
                 x + 16.0,
                 escaped(column)
             );
@@ -140,6 +132,19 @@ impl Figure {
     }
 }
 
+/// A round number of which four to ten are that range.
+fn step(range: f64) -> f64 {
+    if range <= 0.0 {
+        return 1.0;
+    }
+    let ten = 10_f64.powf((range / 4.0).log10().floor());
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|n| n * ten)
+        .filter(|step| *step <= range / 2.0)
+        .fold(ten, |best, step| if step * 4.0 <= range { step } else { best })
+}
+
 fn number(value: f64) -> String {
     match value.abs() {
         size if size >= 1000.0 => format!("{value:.0}"),
@@ -169,10 +174,10 @@ mod tests {
         figure.row("NAT", vec![Some(6.0), None]);
         figure.row("UDHCP", vec![Some(-54.25), Some(0.0)]);
         assert_eq!(figure.text(), "a & b (%)\n             paper      ours\nNAT           6.00         -\nUDHCP        -54.2         0\n");
-        assert_eq!(figure.markdown().lines().nth(2), Some("| NAT | 6.00 |  |"));
         let svg = figure.svg();
         assert!(svg.contains("a &amp; b") && svg.matches("<title>").count() == 3, "{svg}");
-        // From 6 down to -54.25 on 240 points: zero lies 23.9 below the top at 56.
-        assert!(svg.contains("y=\"56.0\" width") && svg.contains("height=\"23.9\""), "{svg}");
+        // Lines each 10 from -60 up to 10: 240 points for 70. Zero lies 34.3 below the top at 56, and 6 is a bar of 20.6 above it.
+        assert!(svg.contains("height=\"20.6\"") && svg.contains("y=\"90.3\""), "{svg}");
+        assert_eq!([60.25, 1579.0, 0.0, 17.0].map(step), [10.0, 200.0, 1.0, 2.0]);
     }
 }

@@ -11,6 +11,7 @@
 //! - [`conflicts`]: how often packets near each other touch the same state
 //! - [`saturation`]: the highest rate at which no packet is dropped
 //! - [`router`]: ports, receive and transmit threads, and a FIFO between them
+//! - [`stages`]: elements on cores of their own, or all on each
 //! - [`x11`]: a systolic pipeline, with a code generator of its own and an executor
 //!
 //! Results of a program are those of the interpreter, which runs it; a model only says how long it takes. Equal inputs give equal reports.
@@ -24,6 +25,7 @@ pub mod figure;
 pub mod model;
 pub mod router;
 pub mod saturation;
+pub mod stages;
 pub mod steps;
 pub mod trace;
 pub mod x11;

@@ -41,8 +41,27 @@ fn run(engine: &mut dyn Engine, packets: &[&[u8]], before: &dyn Fn(&[u8])) -> (V
     (all, state.data)
 }
 
+/// Puts the packet's first byte into data memory, and takes it out again.
+const PRIVATE: &str = "\
+segment .push
+ .datamem_size 16
+ pop
+ push 0
+ upload.8
+ push 4
+ mstore.32
+ push 4
+ umload.32
+ ret
+ends
+";
+
 fn trace(packets: &[&[u8]]) -> Trace {
-    let program = verified(COUNTING);
+    traced(COUNTING, packets)
+}
+
+fn traced(text: &str, packets: &[&[u8]]) -> Trace {
+    let program = verified(text);
     let recorder = Recorder::default();
     let mut watched = recorder.interpreter("t", Arc::clone(&program));
     let with = run(&mut watched, packets, &|packet| recorder.arrives(packet));
@@ -88,4 +107,15 @@ fn what_changes_state_is_in_a_critical_section() {
     let profile = conflicts::profile(&work);
     assert_eq!((profile.windows[0].conflicts, profile.sections_per_packet), (1.0, 1.0));
     assert_eq!((profile.loads_per_section, profile.stores_per_section), (1.0, 1.0));
+}
+
+/// What a run writes before it reads it is each thread's own: there is nothing to keep others from.
+#[test]
+fn what_is_written_before_it_is_read_is_private() {
+    let work = steps::of(&traced(PRIVATE, &[&[1], &[2]]), &named("netthreads").unwrap());
+    let shared = |work: &steps::Work| {
+        work.steps.iter().any(|step| matches!(step, steps::Step::Enter(_)) || matches!(step, steps::Step::Access(a) if a.shared.is_some()))
+    };
+    assert_eq!([shared(&work[0]), shared(&work[1])], [false, false]);
+    assert_eq!(conflicts::profile(&work).sections_per_packet, 0.0);
 }

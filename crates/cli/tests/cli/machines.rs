@@ -6,7 +6,7 @@ use super::tools::{Dir, run, run_args};
 fn machines_are_listed_and_shown() {
     let list = run("machines").good();
     let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(names, ["ixp1200", "netthreads", "octeon"]);
+    assert_eq!(names, ["ixp1200", "netthreads", "octeon", "x11"]);
     assert!(run("machines netthreads").good().contains("name = \"netthreads\""));
 }
 
@@ -35,4 +35,69 @@ fn conflicts_of_an_application_are_told_by_window() {
     for window in ["     2  ", "     4  ", "     8  ", "    16  ", "sections in a packet"] {
         assert!(told.contains(window), "{told}");
     }
+}
+
+#[test]
+fn a_pipeline_tells_its_program_and_that_packets_end_the_same() {
+    let dir = Dir::new("pipeline");
+    let trace = dir.trace("t.pcap", 5, 300);
+    let args = ["simulate", "--filter", "tcp dst port 80", "--machine", "x11", "-r", &trace, "--listing"];
+    let told = run_args(&args).good();
+    for part in
+        ["16 instructions, 17 of 400 stages", "all packets end the same, one after the other", "f0 = lt r0, 0x18", "300 in 1,216 cycles"]
+    {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let rated = run_args(&[&args[..], &["--saturate"]].concat());
+    assert!(rated.err.contains("a pipeline takes a packet each few cycles"), "{}", rated.err);
+    let file = format!("{}/../machine/x11/learner.netil", env!("CARGO_MANIFEST_DIR"));
+    let learner = run_args(&["simulate", &file, "--machine", "x11", "-r", &trace]);
+    assert!(learner.err.contains("table 0 is read at stage 10 and written at stage 21: within 4 packets"), "{}", learner.err);
+    let refused = run_args(&["simulate", "--filter", "ip[8] / ip[1] > 0", "--machine", "x11", "-r", &trace]);
+    assert!(refused.err.contains("a division: the pipeline's arithmetic has none"), "{}", refused.err);
+}
+
+#[test]
+fn threads_are_assigned_by_a_file() {
+    let dir = Dir::new("threads");
+    let trace = dir.trace("t.pcap", 5, 100);
+    let all: String = (0..16).map(|n| format!("{}.{} receive {n}\n", n / 4, n % 4)).collect();
+    let out: String = (0..8).map(|n| format!("{}.{} transmit {} {}\n", 4 + n / 4, n % 4, n, n + 8)).collect();
+    let file = dir.file("threads.txt");
+    std::fs::write(&file, all + &out).expect("a file");
+    let args = [
+        "simulate",
+        "--filter",
+        "tcp",
+        "--machine",
+        "ixp1200",
+        "-r",
+        &trace,
+        "--threads",
+        &file,
+        "--sizes",
+        "512",
+        "--arbitration",
+        "partition",
+    ];
+    let told = run_args(&args).good();
+    assert!(told.contains("threads: 16 receive, 8 transmit") && told.contains("partition     100.0 %"), "{told}");
+    std::fs::write(&file, "0.0 receive 0\n").expect("a file");
+    let wrong = run_args(&args);
+    assert!(wrong.err.contains("port 0 has no thread that transmits"), "{}", wrong.err);
+    let other = run_args(&["simulate", "--filter", "tcp", "--machine", "octeon", "-r", &trace, "--threads", "auto"]);
+    assert!(other.err.contains("octeon describes no ports"), "{}", other.err);
+}
+
+#[test]
+fn figures_of_papers_are_reproduced() {
+    let dir = Dir::new("figures");
+    let sources = format!("{}/../..", env!("CARGO_MANIFEST_DIR"));
+    let out = dir.file("out");
+    let told = run_args(&["bench", "machines", "x11", "octeon", "--sources", &sources, "-o", &out]).good();
+    for part in ["layer 2", "run to completion", "DFA unit"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let drawn = std::fs::read_to_string(std::path::Path::new(&out).join("x11-instructions.svg")).expect("a drawing");
+    assert!(drawn.starts_with("<svg") && drawn.matches("<title>").count() == 40, "{drawn}");
 }

@@ -103,7 +103,11 @@ impl<'s> Model<'s> {
     }
 
     pub(super) fn run(mut self) -> Report {
-        (0..self.ports.count).for_each(|port| self.at(u64::from(port) * 97, What::Arrive(port)));
+        // Ports begin one after the other in the time of a frame, so that what arrives is even.
+        let first = self.setup.sizes.first().copied().unwrap_or(64) + self.ports.gap;
+        let period = wire_cycles(first, self.ports, self.setup.machine.clock_mhz) as f64 / self.load;
+        let start = |port: u32| (f64::from(port) * period / f64::from(self.ports.count)) as u64;
+        (0..self.ports.count).for_each(|port| self.at(start(port), What::Arrive(port)));
         for n in 0..self.threads.len() {
             if self.setup.assignment.roles[n] != Role::Idle {
                 self.at(n as u64, What::Ready(n));
@@ -304,7 +308,9 @@ impl<'s> Model<'s> {
             return;
         }
         let size = self.setup.sizes[(cell.frame % self.setup.sizes.len() as u64) as usize];
-        let out = (crate::trace::mixed(cell.frame ^ 0x5eed) % u64::from(self.ports.count)) as u32;
+        // At random and evenly: in a block each port gets a frame of each size, if the numbers of ports and sizes have nothing in common.
+        let (count, block) = (u64::from(self.ports.count), u64::from(self.ports.count) * self.setup.sizes.len() as u64);
+        let out = ((crate::trace::mixed(cell.frame / block) % count + cell.frame) % count) as u32;
         let todo = [
             Do::Compute(4),
             Do::Memory(self.access("sram", true, 8)),

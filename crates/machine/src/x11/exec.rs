@@ -9,6 +9,7 @@ use super::Machine;
 use super::code::{
     Access, Alu, AluOp, Branch, FlagOp, If, Memory, Move, Offset, Place, Program, Slots, Span, Src, Stage, Store, Target, Verdict,
 };
+use netil::copro::{CoproError, Coprocessor, Registers};
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, NoSuchCoprocessor, State, Trap, TrapKind};
 use netil::module::HandlerKind;
 use netil::{Interpreter, Verified};
@@ -21,6 +22,23 @@ pub struct Pipeline<'p> {
     elements: Vec<Arc<Verified>>,
     /// What each element keeps.
     pub states: Vec<State>,
+}
+
+/// In the place of coprocessors that a program declares: what was compiled asks none.
+struct Absent;
+
+impl Coprocessor for Absent {
+    fn init(&mut self, _: &[u8]) -> u32 {
+        0
+    }
+
+    fn invoke(&mut self, _: u32, _: &mut Registers, _: Option<&[u8]>) -> Result<(), CoproError> {
+        Err(CoproError::NotInitialised)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        0
+    }
 }
 
 /// What a packet carries through the pipeline.
@@ -218,11 +236,11 @@ impl<'p> Pipeline<'p> {
     /// With that program, and memories as init handlers leave them.
     ///
     /// # Errors
-    /// An element needs a coprocessor.
+    /// A coprocessor is declared that there is none of.
     pub fn new(program: &'p Program, elements: Vec<Arc<Verified>>) -> Result<Self, NoSuchCoprocessor> {
         let mut states = Vec::new();
         for element in &elements {
-            let mut state = State::plain(element)?;
+            let mut state = State::new(element, &|_| Some(Box::new(Absent)))?;
             // What fails is told where the program is loaded.
             let _ = Interpreter::new(Arc::clone(element)).init(&mut state);
             states.push(state);

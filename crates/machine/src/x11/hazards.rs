@@ -52,7 +52,7 @@ pub fn find(program: &Program, machine: &Machine) -> Vec<Hazard> {
     let cycle = |stage: usize| places.iter().position(|place| *place == Some(stage)).unwrap_or(0);
     let mut found: Vec<Hazard> = Vec::new();
     for (from, memory) in points().filter_map(|(n, access)| Some((n, reads(access)?))) {
-        let Some(to) = points().filter(|(n, access)| *n > from && writes(access) == Some(memory)).map(|(n, _)| n).last() else { continue };
+        let Some(to) = points().filter(|(n, access)| *n > from && writes(access) == Some(memory)).map(|(n, _)| n).max() else { continue };
         let known = found.iter().any(|h| (h.element, h.what.as_str()) == (memory.element, what(memory.store).as_str()));
         if !known {
             let packets = ((cycle(to) - cycle(from)) as u32).div_ceil(machine.pipeline.packet_cycles);

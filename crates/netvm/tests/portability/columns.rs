@@ -155,7 +155,7 @@ fn pipeline(case: &Case, machine: &Machine, program: &Arc<Verified>, packets: &[
 }
 
 fn taken(size: machine::x11::Size) -> String {
-    format!("same, {} instructions", size.instructions)
+    format!("same, {} instruction{}", size.instructions, if size.instructions == 1 { "" } else { "s" })
 }
 
 /// What leaves by each device.

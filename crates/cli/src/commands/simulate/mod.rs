@@ -3,6 +3,7 @@
 pub(crate) mod observed;
 mod pipeline;
 mod report;
+mod router;
 
 use super::machines::unknown;
 use crate::failure::{self, Failure, Outcome};
@@ -28,6 +29,7 @@ Examples:
   netvm simulate --filter 'tcp port 80' -r trace.pcap --machine ixp1200
   netvm simulate --filter 'tcp port 80' -r trace.pcap --machine x11 --listing
   netvm simulate router.click -r in.pcap --machine ixp1200 --json
+  netvm simulate router.click -r in.pcap --machine ixp1200 --threads auto
   netvm simulate nat.click -r lan.pcap --machine netthreads --scheme all --saturate")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -53,6 +55,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "0.05", value_parser = seconds, conflicts_with = "packets")]
     saturate: Option<f64>,
 
+    /// Let threads receive from ports or transmit to them, as a file says (lines ENGINE.THREAD receive|transmit PORT…), or as it is best: of a machine with ports, ixp1200
+    #[arg(long, value_name = "FILE|auto", conflicts_with_all = ["packets", "rate", "saturate"])]
+    threads: Option<String>,
+
+    /// How these threads share the transmit FIFO
+    #[arg(long, value_enum, default_value_t = ArbitrationArg::All, requires = "threads")]
+    arbitration: ArbitrationArg,
+
+    /// Bytes of the frames that come, in turn, with --threads; by default those of the packets
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(64..=9000), requires = "threads")]
+    sizes: Vec<u32>,
+
     /// Print the program of a pipeline, too
     #[arg(long)]
     listing: bool,
@@ -73,6 +87,18 @@ enum SchemeArg {
     /// Critical sections are transactions
     Transactions,
     /// Each of these that the machine has
+    All,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ArbitrationArg {
+    /// A lock is held while a cell goes into the FIFO
+    Shared,
+    /// A lock is held while the next entry is taken
+    CheckOut,
+    /// Each port has its entry
+    Partition,
+    /// Each of these
     All,
 }
 
@@ -114,6 +140,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let schemes = schemes(args.scheme, &machine)?;
     let trace = args.observed.trace()?;
+    if let Some(threads) = &args.threads {
+        return router::run(args, &machine, &trace, threads);
+    }
     let work = steps::of(&trace, &machine);
     let mut results = Results {
         machine: machine.name.clone(),

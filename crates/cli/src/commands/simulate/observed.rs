@@ -68,6 +68,11 @@ impl Observed {
         Self { file: Some(file), parameters: Vec::new(), filter: None, read: None, maps, count: None }
     }
 
+    /// A filter with a capture.
+    pub(crate) fn filter(text: &str, capture: PathBuf) -> Self {
+        Self { file: None, parameters: Vec::new(), filter: Some(text.to_owned()), read: Some(capture), maps: Vec::new(), count: None }
+    }
+
     /// Runs it; there is at least one packet in the trace.
     pub(crate) fn trace(&self) -> Outcome<Trace> {
         let recorder = Recorder::default();

@@ -36,9 +36,9 @@ struct Results {
 type Done = Vec<(Disposition, Vec<u8>)>;
 
 pub(super) fn run(args: &Args, machine: &Machine) -> Outcome {
-    if args.rate.is_some() || args.saturate.is_some() || args.packets.is_some() {
+    if args.rate.is_some() || args.saturate.is_some() || args.packets.is_some() || args.threads.is_some() {
         return Err(Failure::usage(
-            "--rate, --saturate and --packets are for machines of threads: a pipeline takes a packet each few cycles, whatever it does",
+            "--rate, --saturate, --packets and --threads are for machines of threads: a pipeline takes a packet each few cycles, whatever it does",
         ));
     }
     let (made, names) = match args.observed.subject()? {

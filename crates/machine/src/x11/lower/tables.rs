@@ -63,11 +63,11 @@ impl Facts {
             facts.sure.insert(*v);
             let from = place.get(&entry).copied();
             match (func.op(entry), store) {
-                (Some(Mir::Helper(Helper::Find(_) | Helper::Peek(_), ..)), false) => {
-                    if from.is_some_and(|from| !changed_between(func, cfg, table, from, place[v])) {
-                        facts.loads.entry(entry).or_default().push(*v);
-                        facts.part.insert(*v);
-                    }
+                (Some(Mir::Helper(Helper::Find(_) | Helper::Peek(_), ..)), false)
+                    if from.is_some_and(|from| !changed_between(func, cfg, table, from, place[v])) =>
+                {
+                    facts.loads.entry(entry).or_default().push(*v);
+                    facts.part.insert(*v);
                 }
                 (Some(Mir::Helper(Helper::Insert(_), ..)), true) => {
                     let value = stored_value(func, *v);

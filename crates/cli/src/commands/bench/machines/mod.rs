@@ -1,6 +1,7 @@
 //! `netvm bench machines`: the figures of the papers about machines that are models, beside ours.
 
 mod netthreads;
+mod octeon;
 mod pipeline;
 mod router;
 mod traffic;
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 Examples:
   netvm bench machines
   netvm bench machines netthreads --seconds 5
-  netvm bench machines -o docs/machines       also drawings, and tables for documents")]
+  netvm bench machines -o docs/machines       also drawings")]
 pub(super) struct Args {
     /// Only these machines
     #[arg(value_name = "MACHINE", value_enum)]
@@ -33,7 +34,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 0.05)]
     seconds: f64,
 
-    /// A folder for drawings (SVG) and tables (Markdown)
+    /// A folder for drawings (SVG)
     #[arg(short = 'o', long = "output", value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     output: Option<PathBuf>,
 
@@ -50,9 +51,11 @@ enum Which {
     Netthreads,
     /// NP-Click paper: figure 6
     Ixp1200,
+    /// NetVM paper: figures 10(b) and 14(c), table 1
+    Octeon,
 }
 
-const ALL: [Which; 3] = [Which::X11, Which::Netthreads, Which::Ixp1200];
+const ALL: [Which; 4] = [Which::X11, Which::Netthreads, Which::Ixp1200, Which::Octeon];
 
 pub(super) fn run(args: &Args) -> Outcome {
     if !args.sources.join("crates/machine/x11").is_dir() {
@@ -66,6 +69,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         figures.extend(match which {
             Which::X11 => pipeline::figures(&args.sources)?,
             Which::Ixp1200 => router::figures(&args.sources)?,
+            Which::Octeon => octeon::figures(&args.sources)?,
             Which::Netthreads => netthreads::figures(&args.sources, args.seconds)?,
         });
     }
@@ -82,6 +86,5 @@ pub(super) fn run(args: &Args) -> Outcome {
 }
 
 fn written(folder: &Path, figure: &Figure) -> Outcome {
-    out::write_file(Some(&folder.join(format!("{}.svg", figure.name))), figure.svg().as_bytes())?;
-    out::write_file(Some(&folder.join(format!("{}.md", figure.name))), figure.markdown().as_bytes())
+    out::write_file(Some(&folder.join(format!("{}.svg", figure.name))), figure.svg().as_bytes())
 }

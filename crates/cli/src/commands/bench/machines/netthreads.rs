@@ -10,7 +10,9 @@ use machine::figure::Figure;
 use machine::{Machine, Scheme, description, saturation, steps};
 use std::path::Path;
 
-const PACKETS: usize = 4000;
+const PACKETS: usize = 5000;
+/// Packets before what is measured: tables fill.
+const WARM: usize = 1000;
 
 /// A program: the paper's name, its configuration, the device that packets come in by and what else is mapped, its traffic, and the paper's numbers.
 struct Program {
@@ -122,7 +124,8 @@ fn measured(program: &Program, sources: &Path, folder: &Folder, machine: &Machin
     let mut maps = vec![format!("{}={}", program.device, capture.display())];
     maps.extend(program.other.map(|device| format!("{device}={}", nothing.display())));
     let trace = Observed::given(sources.join(program.file), maps).trace()?;
-    let work = steps::of(&trace, machine);
+    let mut work = steps::of(&trace, machine);
+    work.drain(..WARM.min(work.len() / 2));
     let rate = |scheme: Scheme| saturation::search(machine, &work, scheme, seconds);
     let locks = rate(Scheme::Locks).packets_per_second;
     let gain = |rate: f64| (rate / locks - 1.0) * 100.0;
