@@ -1,6 +1,7 @@
 //! Elements that the runtime knows itself: what is not a function of one packet. A class is a file here and a line in [`ALL`].
 
 mod aggregatecounter;
+mod bypass;
 mod clipboard;
 mod counter;
 mod delayshaper;
@@ -56,6 +57,7 @@ use std::path::Path;
 #[rustfmt::skip]
 pub const ALL: &[&NativeClass] = &[
     &aggregatecounter::CLASS,
+    &bypass::CLASS,
     &clipboard::CLASS,
     &counter::CLASS,
     &delayshaper::CLASS, &delayunqueue::CLASS,
