@@ -33,6 +33,8 @@ pub struct Application {
     /// Instances that find what they keep of packets by keys that have both addresses of a packet's IP header or, of an ICMP error, of the header that it quotes: their
     /// classes say so.
     pub by_flow: Vec<u32>,
+    /// Instances that are run by themselves only: their state is not one graph's.
+    pub apart: BTreeSet<u32>,
 }
 
 /// A piece of an instance's shared memory.

@@ -355,6 +355,23 @@ impl State {
         })
     }
 
+    /// A state without memories, tables and coprocessors, for where another one is put in its place before a program runs.
+    pub fn empty() -> Self {
+        Self {
+            data: Vec::new(),
+            shared: Vec::new(),
+            exceptions: [0; EXCEPTIONS],
+            coprocessors: Vec::new(),
+            tables: Vec::new(),
+            timers: [0; TIMERS],
+            held: Held::default(),
+            seed: 0,
+            packet_number: 0,
+            budget: DEFAULT_BUDGET,
+            inputs: Vec::new(),
+        }
+    }
+
     /// The same with tables of another make, as they are from the start.
     #[must_use]
     pub fn with_tables(mut self, program: &Verified, make: &dyn Fn(usize, &Declaration) -> Box<dyn Table>) -> Self {

@@ -13,6 +13,7 @@
 use crate::layout::{LATEST, Parts};
 use crate::module::{Entry, Table as Declaration, TableKind};
 use crate::wide;
+use std::any::Any;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -87,6 +88,11 @@ pub trait Table: Send {
 
     /// Its memory, for code that looks keys up by itself, as [`crate::layout`] says; `None` where it has to ask.
     fn parts(&mut self) -> Option<Parts<'_>> {
+        None
+    }
+
+    /// The table itself, for who made it and knows of which type it is.
+    fn any(&mut self) -> Option<&mut dyn Any> {
         None
     }
 

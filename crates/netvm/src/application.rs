@@ -36,7 +36,7 @@ mod scratch;
 mod standins;
 mod watched;
 
-pub use cores::{Cores, Placement, Stage};
+pub use cores::{Cores, Order, Placement, Policies, Policy, Stage};
 pub use embedded::{Embedded, Silent};
 pub use explain::{Account, Way};
 pub(crate) use foreign::Made;

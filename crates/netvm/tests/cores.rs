@@ -3,8 +3,9 @@
 mod graphs;
 
 use graphs::{CONFIGURATIONS, Found, Kept, capture, engines as unkept, placed, reading, run};
-use netvm::application::{Application, Placement, Settings, Stage};
+use netvm::application::{Application, Placement, Policies, Policy, Settings, Stage};
 use netvm::engines;
+use runtime::graph::{Common, Share};
 use std::path::Path;
 
 /// Configurations that have something for replicas, and what else is to be seen: how many elements those are at least.
@@ -46,11 +47,18 @@ const PARALLEL: [(&str, &str, &[&str], usize); 5] = [
     ),
 ];
 
+/// Which order is kept, and how state in common is shared.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Total,
+    Flow(Policy),
+}
+
 /// Runs a configuration on several threads; also how many elements are in replicas.
 fn run_on(
     text: &str,
     reads: &[&str],
-    replicas: usize,
+    (place, replicas): (Place, usize),
     engine: &str,
     relax: &[&str],
     folder: &Path,
@@ -60,7 +68,11 @@ fn run_on(
     let out = folder.join(format!("{}-{replicas}", engine.name));
     let application = Application::read("test.click", &placed(text, input, &out), &reading()).unwrap_or_else(|e| panic!("{e}"));
     let relax: Vec<String> = relax.iter().map(|name| (*name).to_owned()).collect();
-    let placement = Placement::new(application.application(), &relax).unwrap_or_else(|why| panic!("{why}"));
+    let placement = match place {
+        Place::Total => Placement::new(application.application(), &relax),
+        Place::Flow(policy) => Placement::by_flow(application.application(), &relax, &Policies(vec![(None, policy)])),
+    };
+    let placement = placement.unwrap_or_else(|why| panic!("{why}"));
     let (members, shown) = (placement.of(Stage::Replica).count(), placement.explain(application.application(), Some(replicas)));
     let kept = Kept::default();
     let cores = application.start_on(placement, replicas, engine, unkept(), Settings::default(), Box::new(kept.clone()));
@@ -106,7 +118,7 @@ fn replicas_give_what_one_graph_gives() {
         for engine in engines_there() {
             // Each replica of compiled C costs a run of the compiler.
             for replicas in if *engine == "aot" { &[2][..] } else { &[1, 2, 3, 5] } {
-                let (found, members, shown) = run_on(text, reads, *replicas, engine, &[], &folder, &input);
+                let (found, members, shown) = run_on(text, reads, (Place::Total, *replicas), engine, &[], &folder, &input);
                 assert!(members >= least, "{name}: {members} elements in replicas\n{shown}");
                 assert_same(&found, &wanted, &format!("{name}, {replicas} replicas, {engine}"));
             }
@@ -122,10 +134,134 @@ fn what_is_for_no_replica_runs_in_order() {
     for (name, text, reads) in CONFIGURATIONS {
         let wanted = run(text, reads, engines::find("interp").unwrap(), &folder, &input);
         for (engine, relax) in [("interp", &[][..]), ("jit", &["Counter"][..])] {
-            let (found, _, _) = run_on(text, reads, 2, engine, relax, &folder, &input);
+            let (found, _, _) = run_on(text, reads, (Place::Total, 2), engine, relax, &folder, &input);
             assert_same(&found, &wanted, &format!("{name}, {engine}"));
         }
     }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Configurations whose result for a flow does not depend on other flows, and the elements whose state is in common.
+const BY_FLOW: [(&str, &str, &[&str], &[&str]); 4] = [
+    (
+        "counters in common, queues and captures of each replica",
+        "FromDump(IN, STOP true) -> a :: Counter -> c :: Classifier(12/0800, -); c[1] -> q :: Queue(100000) -> ToDump(OUT1, SNAPLEN 0);
+         c[0] -> Strip(14) -> h :: CheckIPHeader -> DecIPTTL -> Unstrip(14) -> b :: Counter -> Queue(100000) -> ToDump(OUT0, SNAPLEN 0);",
+        &["a.count", "h.drops", "b.byte_count", "q.length"],
+        &["a", "b"],
+    ),
+    (
+        "tables that all flows change",
+        "FromDump(IN, STOP true) -> Strip(14) -> h :: CheckIPHeader -> f :: FlowCount -> p :: PortCount -> Unstrip(14) -> Queue(100000) -> ToDump(OUT0, SNAPLEN 0);
+         Idle -> Queue -> ToDump(OUT1);",
+        &["h.drops", "f.flows", "f.uncounted", "f.counts.count", "p.others"],
+        &["f", "p"],
+    ),
+    (
+        "two sources and a script that looks at the end",
+        "FromDump(IN, STOP true) -> a :: Counter -> q :: Queue(100000) -> ToDump(OUT0, SNAPLEN 0); FromDump(IN, STOP false) -> Strip(4) -> b :: Counter -> Discard;
+         Idle -> Queue -> ToDump(OUT1); DriverManager(wait_stop, print $(a.count), wait 1s, print $(b.count), stop);",
+        &["a.count", "b.count"],
+        &[],
+    ),
+    (
+        "packets that are held and let go by a timer",
+        "FromDump(IN, STOP false) -> Queue(100000) -> DelayUnqueue(2ms) -> a :: Counter -> Queue(100000) -> ToDump(OUT0, SNAPLEN 0); Idle -> Queue -> ToDump(OUT1);",
+        &["a.count"],
+        &[],
+    ),
+];
+
+/// The packets of each of so many replicas, in their order.
+fn by_replica(capture: &[u8], replicas: usize) -> Vec<Vec<Vec<u8>>> {
+    let common = std::sync::Arc::new(Common::new(replicas, [].into()));
+    let shares: Vec<Share> = (0..replicas).map(|index| Share { index, replicas, common: std::sync::Arc::clone(&common) }).collect();
+    let mut capture = runtime::io::Capture::from_bytes(capture.to_vec()).unwrap();
+    let mut packets = vec![Vec::new(); replicas];
+    while let Some(burst) = capture.next_burst(64).unwrap() {
+        for record in burst.records() {
+            let packet = [&record.timestamp().as_nanos().to_be_bytes()[..], record.data].concat();
+            let of = shares.iter().position(|share| share.is_mine(burst.link_type(), record.data)).unwrap();
+            packets[of].push(packet);
+        }
+    }
+    packets
+}
+
+#[test]
+fn replicas_that_keep_the_order_of_flows_give_each_flow_what_one_graph_gives() {
+    let folder = folder("flows");
+    let input = folder.join("in.pcap");
+    for (name, text, reads, common) in BY_FLOW {
+        let wanted = run(text, reads, engines::find("interp").unwrap(), &folder, &input);
+        for engine in engines_there() {
+            let replicas = if *engine == "aot" { &[2][..] } else { &[1, 2, 3, 8] };
+            for (replicas, policy) in replicas.iter().flat_map(|n| [Policy::Lock, Policy::Transaction].map(|policy| (n, policy))) {
+                let called = format!("{name}, {replicas} replicas, {policy:?}, {engine}");
+                let (found, _, shown) = run_on(text, reads, (Place::Flow(policy), *replicas), engine, &[], &folder, &input);
+                let shared = shown.split("with one state").nth(1).unwrap_or_default();
+                for element in common {
+                    assert!(shared.lines().any(|line| line.starts_with(&format!("  {element} ::"))), "{shown}");
+                }
+                if *replicas == 1 {
+                    assert_same(&found, &wanted, &called);
+                }
+                assert_eq!(found.counts, wanted.counts, "{called}");
+                assert_eq!(found.nodes, wanted.nodes, "{called}");
+                assert_eq!(String::from_utf8_lossy(&found.text), String::from_utf8_lossy(&wanted.text), "{called}");
+                for (found, wanted) in found.captures.iter().zip(&wanted.captures) {
+                    let flows = |file: &Option<Vec<u8>>| file.as_deref().map(|file| by_replica(file, *replicas));
+                    assert!(flows(found) == flows(wanted), "{called}: packets of a flow differ");
+                }
+            }
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// With one replica all states in common are found under their locks, and nothing else differs.
+#[test]
+fn one_replica_that_keeps_the_order_of_flows_is_one_graph() {
+    let folder = folder("one");
+    let input = folder.join("in.pcap");
+    for (name, text, reads) in CONFIGURATIONS {
+        let wanted = run(text, reads, engines::find("interp").unwrap(), &folder, &input);
+        for engine in ["interp", "jit"] {
+            let relax = [
+                "RED",
+                "RatedUnqueue",
+                "BandwidthShaper",
+                "Shaper",
+                "ToIPSummaryDump",
+                "AggregateCounter",
+                "RatedSource",
+                "InfiniteSource",
+                "DRRSched",
+                "PullSwitch",
+            ];
+            let relax: Vec<&str> = relax.into_iter().filter(|class| text.contains(class)).collect();
+            for policy in [Policy::Lock, Policy::Transaction] {
+                let (found, _, _) = run_on(text, reads, (Place::Flow(policy), 1), engine, &relax, &folder, &input);
+                assert_same(&found, &wanted, &format!("{name}, {policy:?}, {engine}"));
+            }
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Every packet is one run that commits, or one with the lock; those of packets of all flows conflict where they change one entry.
+#[test]
+fn transactions_are_counted_and_conflicts_have_a_place() {
+    let folder = folder("transactions");
+    let input = folder.join("in.pcap");
+    let text = "FromDump(IN, STOP true) -> Strip(14) -> h :: CheckIPHeader -> f :: FlowCount -> Queue(100000) -> ToDump(OUT0); Idle -> Queue -> ToDump(OUT1);";
+    let (found, _, shown) =
+        run_on(text, &["f.transactions", "h.drops"], (Place::Flow(Policy::Transaction), 4), "jit", &[], &folder, &input);
+    assert!(shown.contains("f :: FlowCount: transactions: "), "{shown}");
+    let number = |name: &str| found.counts[0].lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok()).unwrap();
+    let dropped: u64 = found.counts[1].trim().parse().unwrap();
+    assert_eq!(number("commits") + number("locked"), 3000 - dropped, "{}", found.counts[0]);
+    assert!(number("aborts") == 0 || found.counts[0].contains("\nconflict "), "{}", found.counts[0]);
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -158,6 +294,25 @@ fn applications_have_their_work_in_replicas() {
         let shown = placement.explain(application.application(), Some(2));
         assert_eq!(shown.contains("by the two addresses of their flow"), by_flow, "{shown}");
     }
+}
+
+#[test]
+fn what_must_see_all_flows_is_told() {
+    let place = |text: &str, relax: &[&str]| {
+        let application = Application::read("test.click", text, &reading()).unwrap_or_else(|e| panic!("{e}"));
+        let relax: Vec<String> = relax.iter().map(|name| (*name).to_owned()).collect();
+        Placement::by_flow(application.application(), &relax, &Policies::default()).map(|placement| placement.of(Stage::Shared).count())
+    };
+    assert_eq!(place("FromDump(x) -> Paint(1) -> Queue -> d :: Discard", &[]), Ok(0));
+    assert_eq!(place("FromDump(x) -> r :: RoundRobinSwitch -> Discard; r[1] -> Discard", &[]), Ok(1));
+    let shaped = "FromDump(x) -> Queue -> s :: BandwidthShaper(1000) -> Discard";
+    assert!(place(shaped, &[]).unwrap_err().contains("`s` (BandwidthShaper) must see the packets of all flows"));
+    assert_eq!(place(shaped, &["s"]), Ok(0));
+    assert!(
+        place("FromDump(x) -> Strip(14) -> CheckIPHeader -> IPPrint(OUTFILE f) -> Discard", &[])
+            .unwrap_err()
+            .contains("prints into a file")
+    );
 }
 
 #[test]

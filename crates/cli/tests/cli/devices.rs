@@ -121,7 +121,10 @@ fn hosts_reach_a_server_through_the_translator() {
     let Some(row) = Row::new("nat") else { return };
     address(&row.client, "in", "10.0.0.2/8", Some("10.0.0.1"));
     address(&row.server, "out", "192.0.2.2/27", None);
-    for more in [&["--engine", "interp"][..], &["--engine", "jit"], &["--engine", "aot"], &["--engine", "jit", "--place", "rtc:2"]] {
+    let by_flow = ["--engine", "jit", "--place", "rtc:2", "--order", "flow"];
+    for more in
+        [&["--engine", "interp"][..], &["--engine", "jit"], &["--engine", "aot"], &["--engine", "jit", "--place", "rtc:2"], &by_flow]
+    {
         let (udp, tcp) = serve(&row.server, "192.0.2.2");
         let running = row.run("nat/nat.click", &[more, &["--map", "inside=dev:in", "--map", "outside=dev:out"]].concat());
         row.client.inside(|| {
@@ -150,8 +153,15 @@ fn the_firewall_runs_in_replicas_between_interfaces_and_is_asked_meanwhile() {
     let (udp, tcp) = serve(&row.server, "10.0.0.3");
     let socket = std::env::temp_dir().join(format!("netvm-firewall-{}.sock", std::process::id()));
     let control = format!("--control={}", socket.display());
-    let maps = ["--map", "inside=dev:in", "--map", "outside=dev:out", "--place", "rtc:3", &control];
-    let running = row.run("firewall/firewall.click", &maps);
+    for order in ["total", "flow"] {
+        firewall(&row, (udp, tcp), &socket, &["--place", "rtc:3", "--order", order, &control]);
+    }
+}
+
+/// The firewall in replicas: what it lets through, and what a handler says meanwhile.
+fn firewall(row: &Row, (udp, tcp): (SocketAddr, SocketAddr), socket: &std::path::Path, more: &[&str]) {
+    let maps = ["--map", "inside=dev:in", "--map", "outside=dev:out"];
+    let running = row.run("firewall/firewall.click", &[&maps, more].concat());
     row.client.inside(|| {
         assert!(ask(udp, "in").ends_with(" in"));
         transfer(tcp, 1_000_000);

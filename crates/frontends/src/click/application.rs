@@ -411,7 +411,7 @@ impl<'a> Maker<'a> {
         let pieces = shared.variables.iter().map(|list| list.iter().filter_map(piece).collect()).collect();
         let shared = shared.tables.iter().map(|list| list.iter().filter_map(table).collect()).collect();
         let files = files.into_iter().filter_map(|(n, file)| Some((*numbers.get(&n)?, file))).collect();
-        Application { instances, wires, info: info.fields, info_size, shared, pieces, arguments, files, by_flow }
+        Application { instances, wires, info: info.fields, info_size, shared, pieces, arguments, files, by_flow, apart: Default::default() }
     }
 }
 

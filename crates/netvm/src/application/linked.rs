@@ -37,11 +37,13 @@ pub(super) fn link(application: &Application, settings: Settings) -> Result<Opti
     Ok(Some((plan, Box::new(linked))))
 }
 
-/// Which elements are linked of those that may be: each member's tables are its own.
+/// Which elements are linked of those that may be: each member's tables are its own, and its graph's.
 pub(super) fn plan(application: &Application, links: &dyn Fn(u32) -> bool) -> Plan {
-    Plan::new(application, &|instance| links(instance) && !application.shares(instance), &|instance| {
-        native::looks_at_annotations(&application.instances[instance as usize].class)
-    })
+    Plan::new(
+        application,
+        &|instance| links(instance) && !application.shares(instance) && !application.apart.contains(&instance),
+        &|instance| native::looks_at_annotations(&application.instances[instance as usize].class),
+    )
 }
 
 /// Elements whose machine code is chained; `None` if there are none.

@@ -83,7 +83,7 @@ fn looks(helper: Helper) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub space: Space,
-    order: Order,
+    pub order: Order,
     /// Bytes of each.
     pub bytes: u64,
     pub at: Range,
@@ -94,7 +94,7 @@ pub(super) struct Place {
 pub(super) struct Range {
     pub low: u64,
     pub high: u64,
-    step: u64,
+    pub step: u64,
 }
 
 impl Range {
@@ -235,6 +235,16 @@ impl Counters {
 
     fn is_empty(&self) -> bool {
         self.places.is_empty()
+    }
+
+    /// The places of counters: nothing else is done to them.
+    pub fn sums(&self, func: &Func) -> Vec<Place> {
+        let is_access = |op: &Op| matches!(op, Op::Load(space, ..) | Op::Store(space, ..) if is_kept(*space));
+        let others = ops(func).filter(|(value, op)| is_access(op) && !self.may_be(func, *value, op));
+        let stored = |(value, op): (Value, &Op)| self.place(func, op, if let Op::Store(.., stored, _) = op { *stored } else { value });
+        // Of an access to any place, nothing is known.
+        let Some(others) = others.map(stored).collect::<Option<Vec<Place>>>() else { return Vec::new() };
+        self.places.iter().filter(|place| !others.iter().any(|other| overlap(*other, **place))).copied().collect()
     }
 
     /// Whether an access is one of a counter, or looks at what is none and not stored to.

@@ -43,6 +43,18 @@ impl Scratch {
         place.space == Space::Data && end <= self.0.len() as u64 && self.0[low as usize..end as usize].iter().all(|is| *is)
     }
 
+    /// Where it is.
+    pub fn ranges(&self) -> Vec<std::ops::Range<usize>> {
+        let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
+        for at in (0..self.0.len()).filter(|at| self.0[*at]) {
+            match ranges.last_mut() {
+                Some(last) if last.end == at => last.end += 1,
+                _ => ranges.push(at..at + 1),
+            }
+        }
+        ranges
+    }
+
     fn take(&mut self, bytes: std::ops::Range<usize>) {
         let end = bytes.end.min(self.0.len());
         self.0[bytes.start.min(end)..end].fill(false);

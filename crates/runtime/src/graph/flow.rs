@@ -104,7 +104,7 @@ impl Graph {
         packet.buffer.port = port;
         let (now, begun) = (self.clock.now(), self.begin_run());
         let Body::Program(program) = &mut self.nodes[node].body else { return };
-        let ended = program.with(&mut self.shared, |program| program.push(&mut packet, now));
+        let ended = program.push_with(&mut self.shared, &mut packet, now);
         self.end_run_of(node, begun);
         self.after_program(node, &packet);
         self.end(node, ended, packet);

@@ -42,7 +42,7 @@ impl Graph {
         let found = self.find_handler(handler, from)?;
         self.nested(|graph| match found {
             Found::Global(name) => graph.read_global(&name),
-            Found::Of(node, name) => graph.read_of(node, &name, text),
+            Found::Of(node, name) => graph.read_everywhere(node, &name, text),
         })
     }
 
@@ -68,7 +68,7 @@ impl Graph {
                 Ok(())
             }
             Found::Global(name) => Err(format!("no write handler '{name}'")),
-            Found::Of(node, name) => self.nested(|graph| graph.write_of(node, &name, text)),
+            Found::Of(node, name) => self.nested(|graph| graph.write_everywhere(node, &name, text)),
         }
     }
 
@@ -170,7 +170,9 @@ impl Graph {
         let tables = if let Body::Program(program) = &self.nodes[node].body { program.table_handlers() } else { Vec::new() };
         let pattern = |n| Control { name: format!("pattern{n}"), read: true, write: false };
         let patterns = if self.rewrites(node) { self.nodes[node].inputs.len() } else { self.patterns(node).len() };
-        self.controls(node).into_iter().chain(tables).chain((0..patterns).map(pattern))
+        let transacts = matches!(&self.nodes[node].body, Body::Program(program) if program.is_in_common());
+        let transactions = transacts.then(|| Control { name: "transactions".to_owned(), read: true, write: false });
+        self.controls(node).into_iter().chain(tables).chain((0..patterns).map(pattern)).chain(transactions)
     }
 
     fn patterns(&self, node: usize) -> &[String] {
@@ -199,6 +201,23 @@ impl Graph {
         let fits = |control: &&Control| if write { control.write } else { control.read };
         let mut named = controls.iter().filter(|control| control.name == name);
         named.clone().find(fits).or_else(|| named.next()).cloned()
+    }
+
+    /// A handler of an element, in all stages that have the element.
+    fn read_everywhere(&mut self, node: usize, name: &str, text: &str) -> Result<String, String> {
+        let own = self.read_of(node, name, text)?;
+        match self.settings.elsewhere.clone().filter(|_| self.remote(node).is_none()) {
+            Some(others) => others.0.join(&format!("{}.{name}", self.nodes[node].name), text, own),
+            None => Ok(own),
+        }
+    }
+
+    fn write_everywhere(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {
+        self.write_of(node, name, text)?;
+        match self.settings.elsewhere.clone().filter(|_| self.remote(node).is_none()) {
+            Some(others) => others.0.spread(&format!("{}.{name}", self.nodes[node].name), text),
+            None => Ok(()),
+        }
     }
 
     fn read_of(&mut self, node: usize, name: &str, text: &str) -> Result<String, String> {
@@ -251,6 +270,9 @@ impl Graph {
                 Body::Native(Some(native)) if native.is_task() => native.is_scheduled(&Ready { graph: self, node, depth: 0 }).to_string(),
                 _ => return Err(self.no_handler(node, name)),
             },
+            "transactions" if let Body::Program(program) = &it.body => {
+                return program.transactions().ok_or_else(|| self.no_handler(node, name));
+            }
             "drops_by_reason" => it.stats.drops.iter().fold(String::new(), |mut list, (reason, count)| {
                 let _ = writeln!(list, "{count} {reason}");
                 list
@@ -333,7 +355,7 @@ impl Graph {
             program.with(&mut self.shared, |program| program.event(event::CONTROL + index, program.time_at(now), now));
             printed = program.printed();
         }
-        let mut value = program.value(index, &printed);
+        let mut value = program.with(&mut self.shared, |program| program.value(index, &printed));
         if name == "patterns" && program.has_flows() {
             let now = self.clock.now();
             value = program.with(&mut self.shared, |program| program.counted_patterns(&value, now));
@@ -346,7 +368,7 @@ impl Graph {
         let full = format!("{}.{name}", self.nodes[node].name);
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(busy(&full)) };
         let Some((index, call)) = program.control(name, true) else { return Err(self.no_handler(node, name)) };
-        program.set_value(index, text).map_err(|error| format!("{full}: {error}"))?;
+        program.with(&mut self.shared, |program| program.set_value(index, text)).map_err(|error| format!("{full}: {error}"))?;
         if call {
             let time = program.time_at(self.clock.now());
             self.program_event(node, event::CONTROL + index, time);

@@ -42,12 +42,14 @@ mod routes;
 mod runs;
 mod schedule;
 mod script;
+mod share;
 mod signals;
 mod stats;
 mod summary;
 mod tables;
 mod text;
 mod timers;
+pub mod transaction;
 mod turns;
 
 pub use args::Args;
@@ -59,6 +61,7 @@ pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
 pub use plane::{ControlPlane, Planes};
 pub use program::seed_of;
+pub use share::{Common, Memory, Policy, Share, Sum};
 pub use stats::{LinkedStats, NodeStats, Stats};
 pub(crate) use text::seconds;
 
@@ -75,7 +78,7 @@ use program::{Program, Shared, Together};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use timers::Timers;
 
 /// How often a packet may be led back.
@@ -168,6 +171,8 @@ pub struct Settings {
     pub rings: Option<ring::Rings>,
     /// For a stage among others: who asks elements that are in other stages.
     pub elsewhere: Option<ring::Remote>,
+    /// For a graph among several that run the whole application: which packets are its own, and what they have in common.
+    pub share: Option<Share>,
     /// Elements are made to see whether they can be, and open no files.
     pub trial: bool,
     /// Files are written only within this folder.
@@ -347,6 +352,10 @@ impl Graph {
         }
         let tables = application.shared.iter().filter_map(|list| shared_table(application, list.first()?, factories, &settings)).collect();
         let shared = Shared { tables, bytes: vec![0; places(application).last().copied().unwrap_or(0)] };
+        let shared = match &settings.share {
+            Some(share) => join(&mut nodes, &share.common.together(shared)),
+            None => shared,
+        };
         let mut graph = Self {
             shared,
             files: printing::Files::of(application, settings.within.as_deref())?,
@@ -409,14 +418,17 @@ impl Graph {
 
     fn init(&mut self) -> Result<(), Fault> {
         for index in 0..self.nodes.len() {
-            let fault = |message| Fault { instance: index, message };
+            let (fault, now) = (|message| Fault { instance: index, message }, self.clock.now());
             let printed = match &mut self.nodes[index].body {
-                Body::Program(program) => Some(program.with(&mut self.shared, Program::init).map_err(fault)?),
+                Body::Program(program) => {
+                    program.prepare_transactions();
+                    Some(program.with(&mut self.shared, |program| program.init(now)).map_err(fault)?)
+                }
                 Body::Native(..) => None,
             };
             match printed {
                 Some(printed) => {
-                    self.begin_timers(index);
+                    self.note_timers(index);
                     self.print_of(index, &printed);
                 }
                 None => self.with_native(index, |native, ctx| native.init(ctx)).unwrap_or(Ok(())).map_err(fault)?,
@@ -533,6 +545,16 @@ fn places(application: &Application) -> Vec<usize> {
         Some(*end)
     });
     std::iter::once(0).chain(ends).collect()
+}
+
+/// Programs find what they have together in all graphs; what is left for this one alone.
+fn join(nodes: &mut [Node], others: &Arc<Mutex<Option<Shared>>>) -> Shared {
+    for node in nodes {
+        if let Body::Program(program) = &mut node.body {
+            program.join(others);
+        }
+    }
+    Shared::default()
 }
 
 /// A table that several have, as the first declares it.

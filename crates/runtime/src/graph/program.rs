@@ -2,10 +2,13 @@
 //!
 //! Ports: the program's ids are its inputs from 0, then its outputs. Timers are set in the time of packets; they are due that much later by the clock
 //! of the run, which is the same where time is that of captures. Handlers of people run in the time of packets, too: a rate is not less because they waited in a queue.
+//! A state that several graphs have in common ([`super::share`]) takes the place of the own one while the program runs.
 
 use super::flow::Before;
 use super::native::Control;
 use super::plane::ControlPlane;
+use super::share::{Policy, Slot, lock};
+use super::transaction::{self, Begun};
 use super::{Factories, Packet, Settings};
 use crate::coproc::tables::is_written;
 use netil::Verified;
@@ -16,7 +19,7 @@ use netil::module::{HandlerKind, PortKind, Table as Declaration};
 use netil::table::Op;
 use netil::tables::{Reference, Table};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// How often timers of an element may run at one time of the run's clock: timers that set themselves for the past would go on for ever.
 pub(super) const MOST_TIMER_RUNS: u32 = 1 << 12;
@@ -25,7 +28,14 @@ pub(super) const MOST_TIMER_RUNS: u32 = 1 << 12;
 pub(super) struct Program {
     program: Arc<Verified>,
     engine: Box<dyn Engine>,
-    pub(super) state: State,
+    pub(super) state: Box<State>,
+    /// The state in common with other graphs, and what elements have together in all of them.
+    slot: Option<Arc<Slot>>,
+    others: Option<Arc<Mutex<Option<Shared>>>>,
+    /// What was printed from the state in common.
+    told: Vec<u8>,
+    /// What memory was when the last transaction began.
+    pub(super) begun: Begun,
     outcome: Outcome,
     inputs: u32,
     /// Some handler sets a timer.
@@ -108,9 +118,15 @@ impl Program {
             true => Box::new(Reference::new(&Declaration { capacity: 0, entries: Vec::new(), ..declaration.clone() })),
             false => (factories.table)(declaration, seed, is_written(n)),
         };
-        let mut state = State::made_of(program, factories.coprocessor, &table).map_err(|error| error.to_string())?;
-        state.seed = seed;
-        state.budget = settings.budget.unwrap_or(state.budget);
+        let make = || {
+            let mut state: State = State::made_of(program, factories.coprocessor, &table).map_err(|error| error.to_string())?;
+            state.seed = seed;
+            state.budget = settings.budget.unwrap_or(state.budget);
+            Ok(state)
+        };
+        let slot = settings.share.as_ref().map_or(Ok(None), |share| share.common.state(index, make))?;
+        let transacts = slot.as_ref().is_none_or(|slot| matches!(slot.policy, Policy::Transaction(_)));
+        let state = Box::new(if transacts { make()? } else { State::empty() });
         let engine = (factories.engine)(Arc::clone(program))?;
         let inputs = program.module().all_ports().iter().filter(|(_, port)| port.kind.is_input()).count() as u32;
         let (program, outcome, asks) = (Arc::clone(program), Outcome::default(), asks(program));
@@ -119,6 +135,10 @@ impl Program {
             program,
             engine,
             state,
+            slot,
+            others: None,
+            told: Vec::new(),
+            begun: Begun::default(),
             outcome,
             inputs,
             sets_timers,
@@ -137,12 +157,73 @@ impl Program {
         self
     }
 
+    /// Runs the push handler, with its state in its place.
+    pub(super) fn push_with(&mut self, shared: &mut Shared, packet: &mut Packet, now: u64) -> Ended {
+        let slot = self.slot.clone();
+        match slot.as_ref().map(|slot| (slot, &slot.policy)) {
+            Some((slot, Policy::Transaction(memory))) => self.transact(slot, memory, packet, now),
+            _ => self.with(shared, |program| program.push(packet, now)),
+        }
+    }
+
+    /// What a transaction did is not to be: the packet is what it was, and nothing was sent or printed.
+    pub(super) fn undo(&mut self, packet: &mut Packet, kept: &Packet) {
+        packet.clone_from(kept);
+        self.outcome.clones.clear();
+        drop(self.drain());
+    }
+
+    /// Where its state is in common, coprocessors of its own are set up as the init handler does that, and tables are seen through views.
+    pub(super) fn prepare_transactions(&mut self) {
+        let Some(slot) = self.slot.clone().filter(|slot| matches!(slot.policy, Policy::Transaction(_))) else { return };
+        // What fails here fails with the state in common, too, and is told there.
+        let _ = self.engine.init(&mut self.state);
+        drop(self.drain());
+        transaction::see(&mut self.state, self.program.module(), &slot);
+    }
+
+    /// What came of transactions, for people; none if its state is not in common.
+    pub(super) fn transactions(&self) -> Option<String> {
+        self.slot.as_ref().map(|slot| slot.counts.shown(self.program.module()))
+    }
+
+    /// True if other graphs have its state as well.
+    pub(super) fn is_in_common(&self) -> bool {
+        self.slot.is_some()
+    }
+
+    /// Where programs of all graphs find what they have together, if this one has its state in common.
+    pub(super) fn join(&mut self, others: &Arc<Mutex<Option<Shared>>>) {
+        let has_some = !(self.together.tables.is_empty() && self.together.pieces.is_empty());
+        self.others = (self.is_in_common() && has_some).then(|| Arc::clone(others));
+    }
+
     /// Does something with what it has together with others in its place. They lie with the graph, and here only meanwhile: one program
     /// runs at a time.
     pub(super) fn with<T>(&mut self, shared: &mut Shared, work: impl FnOnce(&mut Self) -> T) -> T {
+        if let Some(slot) = self.slot.clone() {
+            return self.with_lock(&slot, work);
+        }
         self.exchange(shared);
         let result = work(self);
         self.exchange(shared);
+        result
+    }
+
+    /// The same, with the state in common in the place of its own.
+    pub(super) fn with_lock<T>(&mut self, slot: &Slot, work: impl FnOnce(&mut Self) -> T) -> T {
+        let others = self.others.clone();
+        let mut state = slot.lock();
+        let mut others = others.as_deref().map(lock);
+        let mut none = Shared::default();
+        let shared = others.as_deref_mut().and_then(Option::as_mut).unwrap_or(&mut none);
+        std::mem::swap(&mut self.state, &mut *state);
+        self.exchange(shared);
+        let result = work(self);
+        self.exchange(shared);
+        let printed = self.drain();
+        self.told.extend(printed);
+        std::mem::swap(&mut self.state, &mut *state);
         result
     }
 
@@ -165,12 +246,17 @@ impl Program {
         !self.state.held.is_empty()
     }
 
-    /// Runs the init handler; what it printed.
-    pub(super) fn init(&mut self) -> Result<Vec<u8>, String> {
+    /// Runs the init handler, unless another graph has; what it printed. Init handlers set timers as if time began with 0, and now it is later.
+    pub(super) fn init(&mut self, now: u64) -> Result<Vec<u8>, String> {
+        if self.slot.as_ref().is_some_and(|slot| !slot.first_init()) {
+            return Ok(Vec::new());
+        }
         self.engine.init(&mut self.state).map_err(|how| match self.ended(how) {
             Ended::Trapped(reason) | Ended::Dropped(reason) => format!("the init handler failed: {reason}"),
             _ => "the init handler failed".to_owned(),
         })?;
+        self.look_at_timers(0, 0);
+        self.delay_timers(now);
         Ok(self.printed())
     }
 
@@ -298,6 +384,12 @@ impl Program {
 
     /// What the program printed since it was last asked.
     pub(super) fn printed(&mut self) -> Vec<u8> {
+        let mut printed = std::mem::take(&mut self.told);
+        printed.extend(self.drain());
+        printed
+    }
+
+    fn drain(&mut self) -> Vec<u8> {
         self.state.coprocessors.iter_mut().flat_map(|unit| unit.unit.drain()).collect()
     }
 
@@ -320,8 +412,18 @@ impl Program {
         }
     }
 
-    /// Time begins so much later: timers that are set are due so much later, too.
-    pub(super) fn delay_timers(&mut self, late: u64) {
+    /// Time begins: timers that were set before are due so much later. Those of a state in common, which the first graph delays whose time begins, are noted anew.
+    pub(super) fn begin_time(&mut self, late: u64) {
+        let Some(slot) = self.slot.clone() else { return self.delay_timers(late) };
+        if slot.first_delay() {
+            self.state.timers.iter_mut().filter(|set| **set != 0).for_each(|set| *set = set.saturating_add(late));
+        }
+        self.timers = self.state.timers.iter().map(|set| (*set, *set)).collect();
+        self.first = self.find_first();
+    }
+
+    /// Timers that are set are due so much later.
+    fn delay_timers(&mut self, late: u64) {
         for ((when, due), set) in self.timers.iter_mut().zip(&mut self.state.timers).filter(|(_, set)| **set != 0) {
             *set = set.saturating_add(late);
             (*when, *due) = (*set, due.saturating_add(late));
@@ -339,9 +441,13 @@ impl Program {
         set.map(|(number, timer)| (timer.1, number as u32, timer.0)).min()
     }
 
-    /// Takes the timer that is due first: the event that its handler runs for, and the time that it was set for.
-    pub(super) fn take_timer(&mut self) -> Option<(u32, u64)> {
+    /// Takes the timer that is due first: the event that its handler runs for, and the time that it was set for. None if another graph has taken it, or set it anew.
+    pub(super) fn take_timer(&mut self, now: u64) -> Option<(u32, u64)> {
         let (_, number, time) = self.first?;
+        if self.is_in_common() && self.state.timers.get(number as usize) != Some(&time) {
+            self.look_at_timers(self.time_at(now), now);
+            return None;
+        }
         if let (Some(timer), Some(when)) = (self.timers.get_mut(number as usize), self.state.timers.get_mut(number as usize)) {
             (*timer, *when) = ((0, 0), 0);
         }

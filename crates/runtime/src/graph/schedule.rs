@@ -159,16 +159,17 @@ impl Graph {
 
     fn fire(&mut self, node: usize, when: u64) {
         let now = self.clock.now();
-        let event = match &mut self.nodes[node].body {
-            Body::Program(program) => match program.may_run_timer(now) {
-                true => program.take_timer(),
-                false => return self.refuse_timer(node),
-            },
-            Body::Native(..) => None,
-        };
-        match event {
-            Some((event, time)) => self.program_event(node, event, time),
-            None => {
+        match &mut self.nodes[node].body {
+            Body::Program(program) => {
+                if !program.may_run_timer(now) {
+                    return self.refuse_timer(node);
+                }
+                match program.with(&mut self.shared, |program| program.take_timer(now)) {
+                    Some((event, time)) => self.program_event(node, event, time),
+                    None => self.note_timers(node),
+                }
+            }
+            Body::Native(..) => {
                 self.timers.note(node, None);
                 self.watch(|observer, _| observer.wakes(node));
                 self.with_native(node, |native, ctx| native.timer(when, ctx));
@@ -179,8 +180,9 @@ impl Graph {
 
     /// A timer that is due once more than may be at one time is not run, and set no longer: a trap.
     fn refuse_timer(&mut self, node: usize) {
+        let now = self.clock.now();
         if let Body::Program(program) = &mut self.nodes[node].body {
-            program.take_timer();
+            program.with(&mut self.shared, |program| program.take_timer(now));
         }
         self.note_timers(node);
         let reason = format!("trap: timers ran {MOST_TIMER_RUNS} times without time going on");
@@ -212,25 +214,20 @@ impl Graph {
         true
     }
 
-    /// Init handlers set timers as if time began with 0.
-    pub(super) fn begin_timers(&mut self, node: usize) {
-        let now = self.clock.now();
-        if let Body::Program(program) = &mut self.nodes[node].body {
-            program.look_at_timers(0, 0);
-            program.delay_timers(now);
-        }
-        self.note_timers(node);
-    }
-
     /// Timers that were set before the first packet of a capture are due so long after that, and not after the year 1970.
     pub(super) fn begin_time(&mut self, time: u64) {
         let late = self.clock.begin(time);
         for node in 0..if late > 0 { self.nodes.len() } else { 0 } {
-            if let Body::Program(program) = &mut self.nodes[node].body {
-                program.delay_timers(late);
+            match &mut self.nodes[node].body {
+                Body::Program(program) => {
+                    program.with(&mut self.shared, |program| program.begin_time(late));
+                    self.note_timers(node);
+                }
+                Body::Native(..) => {
+                    let due = self.timers.due(node).map(|due| due.saturating_add(late));
+                    self.timers.note(node, due);
+                }
             }
-            let due = self.timers.due(node).map(|due| due.saturating_add(late));
-            self.timers.note(node, due);
         }
     }
 

@@ -12,6 +12,7 @@
 //! - [`mod@write`]: [`Writer`] writes; a file is complete or absent.
 //! - `claims`: no file is written that is an input, or another output.
 //! - `bpf`: programs in the kernel, at interfaces.
+//! - `flow`: which of several replicas has a frame.
 //! - [`link`], [`time`]: link types and timestamps.
 //! - [`between`]: the same between two networks, for routers and their like.
 //! - [`stats`]: what traffic consists of.
@@ -23,6 +24,7 @@ pub mod bpf;
 pub mod capture;
 pub(crate) mod claims;
 pub mod device;
+pub(crate) mod flow;
 pub mod link;
 pub mod live;
 pub mod stats;

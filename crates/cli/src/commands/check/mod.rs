@@ -3,10 +3,10 @@
 mod folder;
 mod placement;
 
+use super::run::cores::{Kept, State, parse_state};
 use super::run::{configuration, search};
 use crate::failure::{Failure, Outcome};
 use crate::out::Out;
-use netvm::application::Placement;
 use std::path::PathBuf;
 
 /// Check a Click configuration or a P4 program
@@ -62,6 +62,14 @@ pub(crate) struct Args {
     #[arg(long)]
     placement: bool,
 
+    /// Which order of packets that is to keep: that of all, or that of each flow (netvm run --order)
+    #[arg(long, value_enum, default_value_t, requires = "placement")]
+    order: Kept,
+
+    /// How state that replicas have in common is to be shared (netvm run --state)
+    #[arg(long, value_name = "[NAME=]lock|transaction", value_parser = parse_state, requires = "order")]
+    state: Vec<State>,
+
     /// Print the summary of a folder, the placement, or the warnings about a P4 program, as JSON
     #[arg(long)]
     json: bool,
@@ -94,7 +102,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     application.check()?;
     let mut out = Out::new();
     if args.placement {
-        let placement = Placement::new(application.application(), &[]).map_err(Failure::failed)?;
+        let placement = args.order.place(&application, &[], &args.state).map_err(Failure::failed)?;
         match args.json {
             true => out.json(&placement::json(application.application(), &placement))?,
             false => out.put(&placement.explain(application.application(), None))?,

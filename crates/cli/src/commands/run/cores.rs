@@ -5,7 +5,7 @@ use super::configuration::{Terminal, announce, asked, say_handlers, tell, unless
 use crate::failure::{self, Failure, Outcome};
 use crate::progress::Progress;
 use crate::signals::Signals;
-use netvm::application::{Application, Cores, Library, Placement, Reading, Settings};
+use netvm::application::{Application, Cores, Library, Placement, Policies, Policy, Reading, Settings};
 use netvm::control::Server;
 use netvm::io::device::Spec;
 use std::time::Instant;
@@ -20,6 +20,37 @@ pub(crate) enum Place {
     Auto,
     /// So many.
     Replicas(usize),
+}
+
+/// Which order of packets is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Kept {
+    #[default]
+    Total,
+    Flow,
+}
+
+impl Kept {
+    /// Where elements run then.
+    pub(crate) fn place(self, application: &Application, relax: &[String], state: &[State]) -> Result<Placement, String> {
+        match self {
+            Self::Total => Placement::new(application.application(), relax),
+            Self::Flow => Placement::by_flow(application.application(), relax, &Policies(state.to_vec())),
+        }
+    }
+}
+
+/// How state is shared: by all elements, or by one.
+pub(crate) type State = (Option<String>, Policy);
+
+/// `lock`, `transaction`, or one of them for an element or class: `NAME=lock`.
+pub(crate) fn parse_state(text: &str) -> Result<State, String> {
+    let (of, policy) = text.rsplit_once('=').map_or((None, text), |(of, policy)| (Some(of.to_owned()), policy));
+    match policy {
+        "lock" => Ok((of, Policy::Lock)),
+        "transaction" => Ok((of, Policy::Transaction)),
+        _ => Err("expected lock or transaction, or ELEMENT=lock and the like".to_owned()),
+    }
 }
 
 /// `auto`, `pipeline` or `rtc:N`.
@@ -46,8 +77,12 @@ impl Place {
 
 /// Which thread each element is on, and why.
 pub(super) fn explain(args: &Args, application: &Application, replicas: usize) -> Outcome<Placement> {
-    let placement = Placement::new(application.application(), &args.relax)
-        .map_err(|why| Failure::failed(format_args!("this configuration runs on one thread only: {why}")))?;
+    let placement = args.order.place(application, &args.relax, &args.state).map_err(|why| match args.order {
+        Kept::Total => Failure::failed(format_args!("this configuration runs on one thread only: {why}")),
+        Kept::Flow => Failure::failed(format_args!(
+            "replicas cannot have all of this configuration: {why}; --relax NAME lets each have its own state"
+        )),
+    })?;
     if args.explain_place {
         failure::eprint_lossy(placement.explain(application.application(), Some(replicas)).trim_end());
     }

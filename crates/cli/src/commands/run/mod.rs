@@ -8,7 +8,7 @@ pub(crate) mod configuration;
 pub(crate) mod control;
 #[cfg(not(feature = "p4runtime"))]
 mod controllers;
-mod cores;
+pub(crate) mod cores;
 pub(crate) mod follow;
 pub(crate) mod given;
 mod kernel;
@@ -173,6 +173,16 @@ pub(crate) struct Args {
     /// rtc:N has N replicas, pipeline one, auto as many as there are cores
     #[arg(long, value_name = "auto|rtc:N|pipeline", value_parser = cores::parse)]
     place: Option<cores::Place>,
+
+    /// Which order of packets --place keeps. total: that of all packets; the result is that of one thread. flow: that of the packets between two addresses; each replica then
+    /// has the whole configuration, receives its share itself and sends itself, and elements whose state is not found by flow have it in common, under a lock
+    #[arg(long, value_enum, default_value_t, requires = "place")]
+    order: cores::Kept,
+
+    /// How replicas of --order flow share the state that they have in common, of all elements or of those of one name or class: under a lock, or by transactions where
+    /// the program is fit for them (--explain-place tells; the handler ELEMENT.transactions counts them)
+    #[arg(long, value_name = "[NAME=]lock|transaction", value_parser = cores::parse_state, requires = "order")]
+    state: Vec<cores::State>,
 
     /// An element or a class whose state may be kept by each replica for itself: numbers that its handlers say are summed, other results may differ from those of
     /// one thread

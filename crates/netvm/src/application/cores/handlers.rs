@@ -4,6 +4,8 @@ use super::{Graph, Stage, lock};
 use runtime::graph::ring::Elsewhere;
 use runtime::graph::{Described, Fault, Stats};
 use std::collections::HashMap;
+use std::io::Write as _;
+use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 
@@ -76,15 +78,31 @@ pub(super) fn add(stats: &mut Stats, other: WorkerStats) {
 pub(super) struct Worker {
     requests: Mutex<Option<Sender<Request>>>,
     stage: Stage,
+    /// What ends its wait for devices.
+    waker: Option<UnixStream>,
 }
 
 impl Worker {
     pub(super) fn new(requests: Sender<Request>, stage: Stage) -> Self {
-        Self { requests: Mutex::new(Some(requests)), stage }
+        Self { requests: Mutex::new(Some(requests)), stage, waker: None }
+    }
+
+    /// A thread that waits for devices: a byte from the stream ends that.
+    pub(super) fn woken_by(mut self, waker: UnixStream) -> Self {
+        self.waker = Some(waker);
+        self
+    }
+
+    /// Ends its wait.
+    pub(super) fn wake(&self) {
+        // A stream that is full has not been read yet: the thread is awake.
+        let _ = self.waker.as_ref().map(|mut waker| waker.write(&[1]));
     }
 
     fn send(&self, request: Request) -> bool {
-        lock(&self.requests).as_ref().is_some_and(|requests| requests.send(request).is_ok())
+        let sent = lock(&self.requests).as_ref().is_some_and(|requests| requests.send(request).is_ok());
+        self.wake();
+        sent
     }
 
     /// Asks, and waits for the answer.
@@ -123,6 +141,11 @@ impl Directory {
         }
     }
 
+    /// Ends the waits of all.
+    pub(super) fn wake_all(&self) {
+        self.workers.iter().for_each(Worker::wake);
+    }
+
     /// Lets all complete what they write.
     pub(super) fn finish(&self) {
         for worker in &self.workers {
@@ -159,6 +182,21 @@ impl Elsewhere for Directory {
             worker.ask(|reply| Request::Write(handler.to_owned(), text.to_owned(), reply)).unwrap_or_else(|| Err(GONE.to_owned()))
         };
         self.who_has(handler)?.into_iter().try_for_each(ask)
+    }
+
+    fn join(&self, handler: &str, text: &str, own: String) -> Result<String, String> {
+        let Ok(others) = self.who_has(handler) else { return Ok(own) };
+        let mut values = vec![own];
+        for worker in others {
+            values.push(
+                worker.ask(|reply| Request::Read(handler.to_owned(), text.to_owned(), reply)).unwrap_or_else(|| Err(GONE.to_owned()))?,
+            );
+        }
+        together(handler, values, self.bases.get(handler).copied())
+    }
+
+    fn spread(&self, handler: &str, text: &str) -> Result<(), String> {
+        if self.who_has(handler).is_ok() { self.write(handler, text) } else { Ok(()) }
     }
 }
 

@@ -14,15 +14,20 @@
 //!
 //! Live devices are received from by the sources and sent to by the rest; an epoch is what has come so far.
 //!
-//! Left out: timers in replicas; TAP interfaces, which are open once only.
+//! Where only the order of each flow is kept, each replica has the whole application: [`flows`].
+//!
+//! Left out: timers in replicas, but in those of flows; TAP interfaces, which are open once only.
 
 mod cut;
+mod flows;
 mod handlers;
 mod placement;
+mod policy;
 mod state;
 mod workers;
 
-pub use placement::{Placement, Stage};
+pub use placement::{Order, Placement, Stage};
+pub use policy::{Policies, Policy};
 
 use super::{Application, Fault, Graph, Host, Settings, Stats, Stream};
 use crate::Error;
@@ -84,11 +89,9 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// An application that runs on several cores.
 pub struct Cores {
+    /// The last stage, or the first replica where each has the whole application.
     rest: Graph,
-    inbox: Arc<Mutex<Inbox>>,
-    /// From each replica, or from the sources.
-    inputs: Vec<Receiver<Batch>>,
-    begun: bool,
+    mode: Mode,
     directory: Arc<Directory>,
     told: Receiver<(Stream, Vec<u8>)>,
     faults: Receiver<Fault>,
@@ -97,6 +100,22 @@ pub struct Cores {
     placement: Placement,
     /// It has live devices, and time is the machine's.
     live: bool,
+}
+
+/// What comes to the caller's graph.
+enum Mode {
+    /// Epochs of the stages before it.
+    Total(Epochs),
+    /// Packets of its own share.
+    Flow(flows::Others),
+}
+
+/// What comes from the stages before the last one.
+struct Epochs {
+    inbox: Arc<Mutex<Inbox>>,
+    /// From each replica, or from the sources.
+    inputs: Vec<Receiver<Batch>>,
+    begun: bool,
 }
 
 impl Application {
@@ -116,6 +135,9 @@ impl Application {
         let settings = self.own_settings(settings);
         let live = !settings.live.is_empty();
         let making = Making { engine, engines, settings };
+        if placement.order == Order::Flow {
+            return self.start_flows(placement, replicas.max(1), making, host);
+        }
         let Cut { sources, replicas: middle, rest, annotated } = cut(&self.application, &placement);
         let (told, hears) = mpsc::channel();
         let (fails, faults) = mpsc::channel();
@@ -125,13 +147,11 @@ impl Application {
         let (threads, directory) = workers.wait(&self.application, &placement).map_err(|faults| self.drawn(faults))?;
         let rings = Rings::default();
         let inbox = Arc::clone(&rings.inbox);
-        let mut rest =
-            finish_graph(&rest, making, rings, Some(Remote(Arc::clone(&directory) as Arc<_>)), host).map_err(|error| match error {
-                NotMade::Faults(faults) => self.drawn(faults),
-                NotMade::Other(error) => error,
-            })?;
+        let mut rest = finish_graph(&rest, making, rings, Some(Remote(Arc::clone(&directory) as Arc<_>)), host)
+            .map_err(|error| self.not_made(error))?;
         rest.open();
-        Ok(Cores { rest, inbox, inputs, begun: false, directory, told: hears, faults, threads, run, placement, live })
+        let mode = Mode::Total(Epochs { inbox, inputs, begun: false });
+        Ok(Cores { rest, mode, directory, told: hears, faults, threads, run, placement, live })
     }
 }
 
@@ -160,22 +180,32 @@ impl Cores {
         self.directory.send_all(|| Request::Go);
     }
 
-    /// Runs an epoch. False when the run has ended.
+    /// Runs an epoch, or a turn of the first replica. False when the run has ended.
     pub fn turn(&mut self) -> bool {
         self.print_told();
-        if self.rest.has_ended() {
-            self.run.stop();
-            return false;
+        let Self { rest, mode, directory, run, live, .. } = self;
+        match mode {
+            Mode::Total(_) if rest.has_ended() => {
+                run.stop();
+                false
+            }
+            Mode::Total(epochs) => epochs.turn(rest, *live),
+            Mode::Flow(others) => others.turn(rest, directory, run),
         }
+    }
+}
+
+impl Epochs {
+    fn turn(&mut self, rest: &mut Graph, live: bool) -> bool {
         match self.receive() {
-            Next::Epoch(batches) => drop(run_epoch(&mut self.rest, &self.inbox, batches, &mut self.begun)),
-            Next::Nothing if self.live => self.rest.run_up_to(now()),
+            Next::Epoch(batches) => drop(run_epoch(rest, &self.inbox, batches, &mut self.begun)),
+            Next::Nothing if live => rest.run_up_to(now()),
             Next::Nothing => {}
             Next::End => {
                 self.inputs.clear();
-                self.rest.close();
+                rest.close();
                 // A run on live devices would go on with timers for ever.
-                return !self.live && self.rest.turn();
+                return !live && rest.turn();
             }
         }
         true
@@ -193,10 +223,26 @@ impl Cores {
         }
         if batches.is_empty() { Next::End } else { Next::Epoch(batches) }
     }
+}
 
+impl Cores {
     /// Asks for the end: what has arrived still goes on.
-    pub fn stop(&self) {
+    pub fn stop(&mut self) {
         self.run.stop();
+        self.directory.wake_all();
+        if matches!(self.mode, Mode::Flow(_)) {
+            // The first replica is the caller's graph.
+            let _ = self.rest.write("stop", "", None);
+        }
+    }
+
+    /// All threads are to end: none waits for devices, or to hand over an epoch.
+    fn end_threads(&mut self) {
+        self.run.stop();
+        self.directory.wake_all();
+        if let Mode::Total(epochs) = &mut self.mode {
+            epochs.inputs.clear();
+        }
     }
 
     /// True once the run has ended.
@@ -205,7 +251,10 @@ impl Cores {
     }
 
     /// Bytes of captures read, and how many there are if that is known of all.
-    pub fn progress(&self) -> (u64, Option<u64>) {
+    pub fn progress(&mut self) -> (u64, Option<u64>) {
+        if let Mode::Flow(_) = self.mode {
+            return self.rest.progress();
+        }
         let total = self.run.total.load(Ordering::Relaxed);
         (self.run.read.load(Ordering::Relaxed), (total > 0).then_some(total))
     }
@@ -215,8 +264,7 @@ impl Cores {
     /// # Errors
     /// What could not be written, by element.
     pub fn finish(&mut self) -> Vec<Fault> {
-        self.run.stop();
-        self.inputs.clear();
+        self.end_threads();
         // A thread ends before it is told to only if it has failed, and then packets are missing.
         let failed = self.threads.iter().any(JoinHandle::is_finished);
         self.directory.finish();
@@ -247,6 +295,9 @@ impl Cores {
     pub fn elements(&self) -> Vec<Described> {
         let mut all = self.rest.elements();
         all.truncate(self.placement.stages.len());
+        if self.placement.order == Order::Flow {
+            return all;
+        }
         for other in self.directory.elements() {
             let present = |(_, its): &(&mut Described, Described)| its.class != runtime::graph::ring::ABSENT;
             all.iter_mut().zip(other).filter(present).for_each(|(own, its)| *own = its);
@@ -258,11 +309,13 @@ impl Cores {
     pub fn stats(&self) -> Stats {
         let mut stats = self.rest.stats();
         stats.nodes.truncate(self.placement.stages.len());
-        stats.arrivals = 0;
+        let by_flow = self.placement.order == Order::Flow;
+        stats.arrivals = if by_flow { stats.arrivals } else { 0 };
         for other in self.directory.stats() {
-            stats.arrivals += if other.sources { other.stats.arrivals } else { 0 };
+            let receives = other.sources || by_flow;
+            stats.arrivals += if receives { other.stats.arrivals } else { 0 };
             stats.lasted_ns = stats.lasted_ns.max(other.stats.lasted_ns);
-            stats.waited_ns += if other.sources { other.stats.waited_ns } else { 0 };
+            stats.waited_ns += if receives { other.stats.waited_ns } else { 0 };
             handlers::add(&mut stats, other);
         }
         stats
@@ -271,8 +324,7 @@ impl Cores {
 
 impl Drop for Cores {
     fn drop(&mut self) {
-        self.run.stop();
-        self.inputs.clear();
+        self.end_threads();
         self.directory.close();
         for thread in self.threads.drain(..) {
             // A thread that panicked has nothing to say here.

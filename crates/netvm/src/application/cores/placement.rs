@@ -3,20 +3,26 @@
 //! Sources are a stage. Elements may run in replicas as far as nothing of what they do depends on packets that another replica has: they keep nothing, or count what nobody
 //! looks at. From the first element on of which that is not so, and from queues, files and devices on, everything is the last stage, which sees all packets in their order.
 //!
+//! Where only the order within each flow is kept ([`Placement::by_flow`]), every replica has all elements, from its own sources to its own devices, and packets go to replicas by the
+//! addresses of their flow. State that is not found by flow is then in common: one replica at a time runs the element, under a lock.
+//!
 //! Source: Maestro (NSDI 2024) and NFOS (EuroSys 2024) derive the same of sequential programs; NRTE paper, section 3 (stages).
 
 use super::super::order::{Exempt, first_trace};
 use super::super::scratch::Scratch;
+use super::policy::{Policies, Policy, memory};
 use super::state::line_of;
 use compiler::mir::{Helper, Op};
 use compiler::passes;
 use netil::Verified;
 use netil::app::{Application, Body, Instance};
-use netil::module::HandlerKind;
+use netil::module::{Handler, HandlerKind};
 use netil::table::Op as Instruction;
+use runtime::graph::native;
 use runtime::graph::ring::Flow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 /// Sources that give packets as captures have them.
 const SOURCES: &[&str] = &["FromDump", "FromDevice", "PollDevice"];
@@ -32,8 +38,20 @@ pub enum Stage {
     Source,
     /// In every replica.
     Replica,
-    /// Behind the replicas, where all packets come in their order.
+    /// Behind the replicas, where all packets come in their order; where only that of flows is kept, in the first replica.
     Rest,
+    /// In every replica, with one state for all of them under a lock.
+    Shared,
+}
+
+/// Which order of packets is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// That of all: the result is the result of one thread.
+    #[default]
+    Total,
+    /// That of the packets of each flow.
+    Flow,
 }
 
 /// Where all elements run.
@@ -45,8 +63,12 @@ pub struct Placement {
     pub reasons: Vec<Option<String>>,
     /// Which replica has a packet.
     pub flow: Flow,
+    /// Which order is kept.
+    pub order: Order,
     /// Elements whose result may differ, as the user allowed.
     pub relaxed: BTreeSet<usize>,
+    /// By element whose state replicas have in common: how they share it, and why not by transactions where those were asked for.
+    pub policies: BTreeMap<usize, (runtime::graph::Policy, Option<String>)>,
 }
 
 impl Placement {
@@ -55,16 +77,8 @@ impl Placement {
     /// # Errors
     /// Why it cannot be cut into stages.
     pub fn new(application: &Application, relax: &[String]) -> Result<Self, String> {
-        let is_relaxed = |instance: &Instance| relax.iter().any(|name| *name == instance.name || *name == instance.class);
+        let (relaxed, sources) = (relaxed(application, relax)?, sources(application)?);
         let all = application.instances.iter().enumerate();
-        let relaxed: BTreeSet<usize> = all.clone().filter(|(_, instance)| is_relaxed(instance)).map(|(at, _)| at).collect();
-        if let Some(unknown) = relax.iter().find(|name| !application.instances.iter().any(|i| i.name == **name || i.class == **name)) {
-            return Err(format!("--relax {unknown}: no element has that name or class"));
-        }
-        let sources: Vec<bool> = application.instances.iter().map(is_source).collect();
-        if !sources.contains(&true) {
-            return Err("no element reads packets from captures or devices".to_owned());
-        }
         if let Some(source) = all.clone().find(|(at, instance)| sources[*at] && calls(instance)) {
             return Err(format!("`{}` calls handlers at its end", source.1.name));
         }
@@ -78,7 +92,41 @@ impl Placement {
         let stages = stages(application, &sources, &reasons);
         let in_replicas = |at: &u32| stages[*at as usize] == Stage::Replica;
         let flow = if application.by_flow.iter().any(in_replicas) { Flow::Addresses } else { Flow::Any };
-        Ok(Self { stages, reasons, flow, relaxed })
+        Ok(Self { stages, reasons, flow, order: Order::Total, relaxed, policies: BTreeMap::new() })
+    }
+
+    /// Places an application in replicas that keep the order of the packets of each flow only; `relax` names elements or classes whose state may be kept by replica.
+    ///
+    /// # Errors
+    /// An element that must see the packets of all flows; a name that there is not.
+    pub fn by_flow(application: &Application, relax: &[String], policies: &Policies) -> Result<Self, String> {
+        let relaxed = relaxed(application, relax)?;
+        sources(application)?;
+        if let Some(unknown) = policies.unknown(application) {
+            return Err(format!("--state {unknown}: no element has that name or class"));
+        }
+        let (mut stages, mut reasons) = (Vec::new(), Vec::new());
+        for (at, instance) in application.instances.iter().enumerate() {
+            let (stage, reason) = match relaxed.contains(&at) {
+                true => (Stage::Replica, None),
+                false => stage_by_flow(application, at, instance)?,
+            };
+            stages.push(stage);
+            reasons.push(reason);
+        }
+        let shared = stages.iter().enumerate().filter(|(_, stage)| **stage == Stage::Shared).map(|(at, _)| at);
+        let policies = shared.map(|at| (at, policy(application, at, policies))).collect();
+        Ok(Self { stages, reasons, flow: Flow::Addresses, order: Order::Flow, relaxed, policies })
+    }
+
+    /// How replicas share the state of an element, for people.
+    pub fn policy_shown(&self, at: usize) -> String {
+        match self.policies.get(&at) {
+            Some((runtime::graph::Policy::Transaction(_), _)) => "transactions".to_owned(),
+            Some((_, Some(why))) => format!("a lock (no transactions: {why})"),
+            Some((_, None)) => "a lock".to_owned(),
+            None => String::new(),
+        }
     }
 
     /// The elements of a stage.
@@ -98,15 +146,23 @@ impl Placement {
     pub fn explain(&self, application: &Application, replicas: Option<usize>) -> String {
         let mut text = String::new();
         let replicas = replicas.map_or("replicas".to_owned(), |replicas| format!("replicas: {replicas}"));
-        let titles = [(Stage::Source, "sources".to_owned()), (Stage::Replica, replicas), (Stage::Rest, "in order".to_owned())];
-        for (stage, title) in titles {
+        let titles = match self.order {
+            Order::Total => vec![(Stage::Source, "sources".to_owned()), (Stage::Replica, replicas), (Stage::Rest, "in order".to_owned())],
+            Order::Flow => vec![
+                (Stage::Replica, replicas),
+                (Stage::Shared, "in all replicas, with one state".to_owned()),
+                (Stage::Rest, "first replica".to_owned()),
+            ],
+        };
+        for (stage, title) in titles.into_iter().filter(|(stage, _)| self.order == Order::Total || self.of(*stage).next().is_some()) {
             let _ = writeln!(text, "{title}");
             for at in self.of(stage) {
                 let Instance { name, class, .. } = &application.instances[at];
                 let why = match (&self.reasons[at], stage) {
                     _ if self.relaxed.contains(&at) && stage == Stage::Replica => ": relaxed, each replica has its own state",
                     (Some(why), Stage::Rest) => &format!(": {why}"),
-                    (None, Stage::Rest) => ": behind such elements",
+                    (Some(why), Stage::Shared) => &format!(": {}: {why}", self.policy_shown(at)),
+                    (None, Stage::Rest) if self.order == Order::Total => ": behind such elements",
                     _ => "",
                 };
                 let _ = writeln!(text, "  {name} :: {class}{why}");
@@ -115,6 +171,77 @@ impl Placement {
         let _ = writeln!(text, "packets go to {}", self.flow_shown());
         text
     }
+}
+
+/// The elements that `relax` names.
+fn relaxed(application: &Application, relax: &[String]) -> Result<BTreeSet<usize>, String> {
+    let named = |name: &String, instance: &Instance| *name == instance.name || *name == instance.class;
+    if let Some(unknown) = relax.iter().find(|name| !application.instances.iter().any(|instance| named(name, instance))) {
+        return Err(format!("--relax {unknown}: no element has that name or class"));
+    }
+    let all = application.instances.iter().enumerate();
+    Ok(all.filter(|(_, instance)| relax.iter().any(|name| named(name, instance))).map(|(at, _)| at).collect())
+}
+
+/// For each element whether it is a source.
+fn sources(application: &Application) -> Result<Vec<bool>, String> {
+    let sources: Vec<bool> = application.instances.iter().map(is_source).collect();
+    if sources.contains(&true) { Ok(sources) } else { Err("no element reads packets from captures or devices".to_owned()) }
+}
+
+/// Where an element runs if only the order of flows is kept, and why its state is in common if it is.
+fn stage_by_flow(application: &Application, at: usize, instance: &Instance) -> Result<(Stage, Option<String>), String> {
+    let alone = |why: &str| Err(format!("`{}` ({}) {why}", instance.name, instance.class));
+    if application.files.iter().any(|(of, _)| *of as usize == at) {
+        return alone("prints into a file");
+    }
+    let Body::Program(program) = &instance.body else {
+        return match native::shared(&instance.class) {
+            native::Shared::Own => Ok((Stage::Replica, None)),
+            native::Shared::First => Ok((Stage::Rest, None)),
+            native::Shared::Never => alone("must see the packets of all flows"),
+        };
+    };
+    let by_flow = application.by_flow.contains(&(at as u32));
+    let together = application.shares(at as u32).then(|| TOGETHER.to_owned());
+    let Some(reason) = together.or_else(|| keeps_beyond_flows(program, by_flow)) else { return Ok((Stage::Replica, None)) };
+    match program.module().handler(HandlerKind::Pull).is_some_and(asks) {
+        true => alone(&format!("asks for packets while it runs, and its state cannot be each replica's: {reason}")),
+        false => Ok((Stage::Shared, Some(reason))),
+    }
+}
+
+/// How replicas share the state of an element.
+fn policy(application: &Application, at: usize, policies: &Policies) -> (runtime::graph::Policy, Option<String>) {
+    let instance = &application.instances[at];
+    let Some(program) = instance.program().filter(|_| policies.of(&instance.name, &instance.class) == Policy::Transaction) else {
+        return (runtime::graph::Policy::Lock, None);
+    };
+    let together = application.shares(at as u32).then(|| Err(TOGETHER.to_owned()));
+    match together.unwrap_or_else(|| memory(program)) {
+        Ok(memory) => (runtime::graph::Policy::Transaction(Arc::new(memory)), None),
+        Err(why) => (runtime::graph::Policy::Lock, Some(why)),
+    }
+}
+
+const TOGETHER: &str = "it has a table or a variable together with others";
+
+/// Whether a handler asks for packets itself.
+fn asks(handler: &Handler) -> bool {
+    handler.code.iter().any(|inst| inst.op == Instruction::PktAsk)
+}
+
+/// Why a program's state cannot be each replica's own; none if it can. A pull handler counts where packets are pulled through it: of one that they are pushed through, it is what
+/// people's handlers run.
+fn keeps_beyond_flows(program: &Verified, by_flow: bool) -> Option<String> {
+    if sets_timers(program) {
+        return Some(TIMERS.to_owned());
+    }
+    let kind = program.module().handler(HandlerKind::Push).map_or(HandlerKind::Pull, |_| HandlerKind::Push);
+    let optimised = compiler::optimised(program, kind, &passes::Options::default());
+    let Ok(Some((func, _))) = optimised else { return Some("its handler is too large to be looked at".to_owned()) };
+    let trace = first_trace(program, &func, &Exempt { tables: by_flow, scratch: Scratch::of(program) })?;
+    Some(described(program, kind, func.op(trace)?))
 }
 
 fn is_source(instance: &Instance) -> bool {
@@ -179,7 +306,7 @@ fn keeps(application: &Application, at: usize, instance: &Instance, relaxed: boo
         Body::Native(_) => Some(format!("{} is an element of the runtime", instance.class)),
         Body::Program(program) => {
             if application.shares(at as u32) {
-                return Some("it has a table or a variable together with others".to_owned());
+                return Some(TOGETHER.to_owned());
             }
             program_keeps(program, relaxed, application.by_flow.contains(&(at as u32)))
         }
@@ -199,23 +326,29 @@ fn behind_pull(application: &Application, at: usize) -> bool {
 fn program_keeps(program: &Verified, relaxed: bool, by_flow: bool) -> Option<String> {
     let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
     let Ok(Some((func, _))) = optimised else { return Some("packets are pulled through it".to_owned()) };
-    if program.module().handler(HandlerKind::Pull).is_some_and(|pull| pull.code.iter().any(|inst| inst.op == Instruction::PktAsk)) {
+    if program.module().handler(HandlerKind::Pull).is_some_and(asks) {
         return Some("it asks for packets itself".to_owned());
     }
-    let sets =
-        |kind| program.module().handler(kind).is_some_and(|handler| handler.code.iter().any(|inst| inst.op == Instruction::TimerSet));
-    if HandlerKind::ALL.into_iter().any(sets) {
-        return Some("it sets timers".to_owned());
+    if sets_timers(program) {
+        return Some(TIMERS.to_owned());
     }
     if relaxed {
         return None;
     }
     let trace = first_trace(program, &func, &Exempt { tables: by_flow, scratch: Scratch::of(program) })?;
-    Some(described(program, func.op(trace)?))
+    Some(described(program, HandlerKind::Push, func.op(trace)?))
+}
+
+const TIMERS: &str = "it sets timers";
+
+fn sets_timers(program: &Verified) -> bool {
+    let sets =
+        |kind| program.module().handler(kind).is_some_and(|handler| handler.code.iter().any(|inst| inst.op == Instruction::TimerSet));
+    HandlerKind::ALL.into_iter().any(sets)
 }
 
 /// What an operation keeps, with the line of the source where it stands.
-fn described(program: &Verified, op: &Op) -> String {
+fn described(program: &Verified, kind: HandlerKind, op: &Op) -> String {
     let table = |n: u32| program.module().tables.get(n as usize).map_or("?", |table| table.name.as_str());
     let (what, site) = match op {
         Op::Random(site) => ("it asks for random numbers".to_owned(), Some(*site)),
@@ -236,7 +369,7 @@ fn described(program: &Verified, op: &Op) -> String {
         }
         _ => ("it keeps something of packets".to_owned(), None),
     };
-    match site.and_then(|site| line_of(program, HandlerKind::Push, site)) {
+    match site.and_then(|site| line_of(program, kind, site)) {
         Some(line) => format!("{what} (line {line})"),
         None => what,
     }

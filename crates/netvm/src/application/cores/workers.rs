@@ -7,6 +7,7 @@ use netil::app;
 use runtime::graph::ring::{Batch, Dispatcher, Handover, Rings};
 use runtime::graph::{Graph, Stream};
 use std::collections::HashMap;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
@@ -16,7 +17,7 @@ use std::thread::{Builder, JoinHandle};
 const TURNS: u32 = 64;
 
 /// What a thread says when its graph is made: numbers that handlers say before there are packets, or what is wrong.
-type Ready = Result<HashMap<String, u64>, NotMade>;
+pub(super) type Ready = Result<HashMap<String, u64>, NotMade>;
 
 /// Threads that have begun, and who can be asked there.
 type Begun = (Vec<JoinHandle<()>>, Arc<Directory>);
@@ -33,13 +34,13 @@ pub(super) struct Workers {
 }
 
 /// What a thread has of the run.
-struct Own {
-    making: Making,
-    run: Arc<Run>,
-    told: Sender<(Stream, Vec<u8>)>,
-    fails: Sender<Fault>,
-    requests: Receiver<Request>,
-    ready: Sender<Ready>,
+pub(super) struct Own {
+    pub making: Making,
+    pub run: Arc<Run>,
+    pub told: Sender<(Stream, Vec<u8>)>,
+    pub fails: Sender<Fault>,
+    pub requests: Receiver<Request>,
+    pub ready: Sender<Ready>,
 }
 
 impl Workers {
@@ -76,20 +77,51 @@ impl Workers {
     }
 
     fn spawn(&mut self, name: &str, stage: Stage, work: impl FnOnce(Own) + Send + 'static) -> Result<(), Error> {
+        let worker = self.spawn_with(name, self.making.clone(), stage, work)?;
+        self.workers.push(worker);
+        Ok(())
+    }
+
+    /// A replica that waits for devices itself; it gets what ends such a wait.
+    pub(super) fn spawn_woken(
+        &mut self,
+        name: &str,
+        making: Making,
+        work: impl FnOnce(Own, UnixStream) + Send + 'static,
+    ) -> Result<(), Error> {
+        let failed = |error: std::io::Error| Error::Engine { engine: "threads", reason: error.to_string() };
+        let (waker, wakes) = UnixStream::pair().map_err(failed)?;
+        waker.set_nonblocking(true).map_err(failed)?;
+        wakes.set_nonblocking(true).map_err(failed)?;
+        let worker = self.spawn_with(name, making, Stage::Replica, move |own| work(own, wakes))?;
+        self.workers.push(worker.woken_by(waker));
+        Ok(())
+    }
+
+    fn spawn_with(&mut self, name: &str, making: Making, stage: Stage, work: impl FnOnce(Own) + Send + 'static) -> Result<Worker, Error> {
         let (sender, requests) = mpsc::channel();
         let (ready, made) = mpsc::channel();
-        let (making, run, told, fails) = (self.making.clone(), Arc::clone(&self.run), self.told.clone(), self.fails.clone());
+        let (run, told, fails) = (Arc::clone(&self.run), self.told.clone(), self.fails.clone());
         let own = Own { making, run, told, fails, requests, ready };
         let thread = Builder::new().name(name.to_owned()).spawn(move || work(own));
         self.threads.push(thread.map_err(|error| Error::Engine { engine: "threads", reason: error.to_string() })?);
-        self.workers.push(Worker::new(sender, stage));
         self.ready.push(made);
-        Ok(())
+        Ok(Worker::new(sender, stage))
     }
 
     /// Waits until all graphs are made.
     pub(super) fn wait(self, application: &app::Application, placement: &Placement) -> Result<Begun, Vec<Fault>> {
-        let (mut bases, mut faults) = (HashMap::new(), Vec::new());
+        self.wait_with(application, placement, HashMap::new())
+    }
+
+    /// The same; `bases`: what handlers said before there were packets.
+    pub(super) fn wait_with(
+        self,
+        application: &app::Application,
+        placement: &Placement,
+        mut bases: HashMap<String, u64>,
+    ) -> Result<Begun, Vec<Fault>> {
+        let mut faults = Vec::new();
         for ready in &self.ready {
             match ready.recv() {
                 Ok(Ok(base)) => bases.extend(base),
@@ -190,7 +222,7 @@ fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends) {
         Err(error) => return drop(ready.send(Err(error))),
     };
     graph.open();
-    let _ = ready.send(Ok(numbers(&mut graph)));
+    let _ = ready.send(Ok(numbers(&mut graph, |_| true)));
     if !wait_for_go(&mut graph, &requests, Stage::Replica) {
         return;
     }
@@ -222,18 +254,18 @@ impl Ends {
     }
 }
 
-/// What handlers say before there are packets, as far as these are numbers.
-fn numbers(graph: &mut Graph) -> HashMap<String, u64> {
-    let handlers = graph.readable();
+/// What handlers of some elements say before there are packets, as far as these are numbers.
+pub(super) fn numbers(graph: &mut Graph, of: impl Fn(&str) -> bool) -> HashMap<String, u64> {
+    let handlers = graph.readable().into_iter().filter(|name| name.rsplit_once('.').is_some_and(|(element, _)| of(element)));
     let number = |name: String| {
         let value = graph.read(&name, "", None).ok()?.trim().parse().ok()?;
         Some((name, value))
     };
-    handlers.into_iter().filter_map(number).collect()
+    handlers.collect::<Vec<_>>().into_iter().filter_map(number).collect()
 }
 
 /// Answers requests until the run may begin. False if it does not.
-fn wait_for_go(graph: &mut Graph, requests: &Receiver<Request>, stage: Stage) -> bool {
+pub(super) fn wait_for_go(graph: &mut Graph, requests: &Receiver<Request>, stage: Stage) -> bool {
     while let Ok(request) = requests.recv() {
         if matches!(request, Request::Go) {
             return true;
@@ -244,7 +276,7 @@ fn wait_for_go(graph: &mut Graph, requests: &Receiver<Request>, stage: Stage) ->
 }
 
 /// Answers requests until nobody has any.
-fn serve(graph: &mut Graph, requests: &Receiver<Request>, fails: &Sender<Fault>, stage: Stage) {
+pub(super) fn serve(graph: &mut Graph, requests: &Receiver<Request>, fails: &Sender<Fault>, stage: Stage) {
     while let Ok(request) = requests.recv() {
         if let Some(faults) = answer(graph, request, stage) {
             // Who would hear of it may be gone.

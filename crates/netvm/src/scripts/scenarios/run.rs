@@ -1,7 +1,7 @@
 //! Runs a configuration between captures, on an engine, and tells all that came of it.
 
 use super::{Call, Config};
-use crate::application::{Application, Cores, Fault, Graph, Host, Placement, Reading, Settings, Stats, Stream, native};
+use crate::application::{Application, Cores, Fault, Graph, Host, Placement, Policies, Policy, Reading, Settings, Stats, Stream, native};
 use crate::engines::{self, EngineInfo};
 use crate::io::{Capture, Format, LinkType, Plan, Timestamp, Writer};
 use std::cell::RefCell;
@@ -91,6 +91,25 @@ pub fn run_on(
 ) -> Result<Found, String> {
     start(job, folder, |application, settings, host| {
         let placement = Placement::new(application.application(), &[])?;
+        let cores = application.start_on(placement, replicas, engine, engines, settings, host).map_err(|error| error.to_string())?;
+        Ok(Running::Cores(Box::new(cores)))
+    })
+}
+
+/// The same, where only the order of the packets of each flow is kept.
+///
+/// # Errors
+/// As [`run_on`].
+pub fn run_by_flow(
+    job: &Job<'_>,
+    engine: &'static EngineInfo,
+    engines: engines::Settings,
+    folder: &Path,
+    replicas: usize,
+    policy: Policy,
+) -> Result<Found, String> {
+    start(job, folder, |application, settings, host| {
+        let placement = Placement::by_flow(application.application(), &[], &Policies(vec![(None, policy)]))?;
         let cores = application.start_on(placement, replicas, engine, engines, settings, host).map_err(|error| error.to_string())?;
         Ok(Running::Cores(Box::new(cores)))
     })

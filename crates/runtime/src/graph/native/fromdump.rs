@@ -3,16 +3,18 @@
 //! A device is a capture that the run's settings map its name to. Pushed packets arrive in the order of their times, those of all captures merged, and
 //! make the time of the run; with TIMING they arrive by the run's clock where that is another. Pulled packets come as they are asked for.
 
-use super::super::{Args, Info, Packet, text};
+use super::super::{Args, Info, Packet, Share, text};
 use super::filepos::{self, FilePos};
 use super::hostdevice::device_name;
 use super::replay::Source;
 use super::sample::Sample;
+use super::source_arguments::{KEYWORDS, positional};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
 use crate::io::{Capture, LinkType, ReadError, Record};
 use netil::pool::Arrival;
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Packets read ahead.
 const AHEAD: usize = 64;
@@ -57,25 +59,6 @@ pub(super) static POLL_DEVICE: NativeClass = NativeClass {
     make: |setup| make(setup, true),
 };
 
-/// Arguments of sources that have a name.
-#[rustfmt::skip]
-pub const KEYWORDS: &[&str] = &[
-    "STOP", "TIMING", "SAMPLE", "FORCE_IP", "START", "START_AFTER", "END", "END_AFTER", "INTERVAL", "END_CALL", "ACTIVE", "FILEPOS", "MMAP",
-    "PROMISC", "SNAPLEN", "SNIFFER", "BPF_FILTER", "METHOD", "CAPTURE", "PROTOCOL", "OUTBOUND", "HEADROOM", "BURST", "ENCAP", "TIMESTAMP",
-    "LENGTH", "ALIGNMENT", "QUIET", "TIMING_FNT", "ALLOW_NONEXISTENT", "UP_CALL", "DOWN_CALL", "PER_NODE",
-];
-
-/// What arguments without a name are, by class. Behind PollDevice's device stood PROMISC before Click had a keyword for that; a truth value that is no number is still that.
-pub fn positional(class: &str, arguments: &[String]) -> &'static [&'static str] {
-    let is_word = |text: &String| text::boolean(text).is_some() && text::integer(text).is_none();
-    match class {
-        "FromDump" => &["FILENAME", "TIMING"],
-        "PollDevice" if arguments.get(1).is_some_and(is_word) => &["DEVNAME", "PROMISC", "BURST"],
-        "PollDevice" => &["DEVNAME", "BURST"],
-        _ => &["DEVNAME", "PROMISC", "SNAPLEN"],
-    }
-}
-
 /// The most bytes of each packet.
 fn snaplen(args: &Args, device: bool) -> Result<u32, String> {
     let bytes = args.count("SNAPLEN", 0, u32::MAX)?;
@@ -114,6 +97,10 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
         args.at_most_one(exclusive)?;
     }
     if let Some(replay) = setup.settings.replays.get(&name).filter(|_| device) {
+        let replay = match &setup.settings.share {
+            Some(share) => &Arc::new(replay.share(share)),
+            None => replay,
+        };
         return Ok(Box::new(Source::new(replay, name, is_pulled(setup), snaplen)));
     }
     if let Some(port) = setup.settings.ports.get(&name).filter(|_| device) {
@@ -227,6 +214,12 @@ struct FromDump {
     told: bool,
     fault: Option<String>,
     link: LinkType,
+    /// Which packets go on, where other graphs have the others.
+    share: Option<Share>,
+}
+
+fn is_mine(share: Option<&Share>, link: LinkType, bytes: &[u8]) -> bool {
+    share.is_none_or(|share| share.is_mine(link, bytes))
 }
 
 fn time_of(record: &Record<'_>) -> u64 {
@@ -275,6 +268,7 @@ impl FromDump {
             told: false,
             fault: None,
             link: LinkType::EN10MB,
+            share: setup.settings.share.clone(),
         })
     }
 
@@ -301,8 +295,13 @@ impl FromDump {
     /// Puts packets into the pool, first those read already. Those that come later than `until` wait.
     fn fill_slots(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
         let (mut last, before, snaplen) = (None, slots.len(), self.snaplen);
+        let share = self.share.clone();
         while slots.len() < most && self.ahead.front().is_some_and(|packet| packet.buffer.time_ns < until) {
             let Some(packet) = self.ahead.pop_front() else { break };
+            self.pass(1);
+            if !is_mine(share.as_ref(), packet.link, packet.buffer.bytes()) {
+                continue;
+            }
             (last, self.link) = (last.max(Some(packet.buffer.time_ns)), packet.link);
             slots.extend(ctx.pool().place(packet.buffer, packet.link.number()));
         }
@@ -311,15 +310,22 @@ impl FromDump {
             match capture.next_burst(most - slots.len()) {
                 Ok(Some(burst)) => {
                     self.link = burst.link_type();
-                    let mut records = burst.records().peekable();
+                    let (mut records, mut passed, link) = (burst.records().peekable(), 0, self.link);
                     let coming = std::iter::from_fn(|| {
-                        let record = records.next_if(|record| time_of(record) < until)?;
+                        let record = loop {
+                            let record = records.next_if(|record| time_of(record) < until)?;
+                            passed += 1;
+                            if is_mine(share.as_ref(), link, record.data) {
+                                break record;
+                            }
+                        };
                         let (bytes, time_ns) = (data(&record, snaplen), time_of(&record));
                         last = last.max(Some(time_ns));
                         Some(Arrival { bytes, len: bytes.len(), time_ns, wire_len: wire_len(&record) })
                     });
-                    ctx.pool().put_many(coming, self.link.number(), slots);
+                    ctx.pool().put_many(coming, link.number(), slots);
                     self.ahead.extend(records.map(|record| packet(&record, snaplen, ctx.info())));
+                    self.pass(passed);
                 }
                 Ok(None) => self.over = true,
                 Err(error) => self.fail(&error, ctx),
@@ -332,13 +338,19 @@ impl FromDump {
         last
     }
 
+    /// So many packets have been taken, or left to other graphs.
+    fn pass(&self, packets: u64) {
+        self.share.iter().for_each(|share| share.passes(packets));
+    }
+
     /// The next packet that is wanted stands first, if there is one.
     fn prepare(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
         loop {
             self.fill(ctx);
-            let time = self.ahead.front()?.buffer.time_ns;
+            let first = self.ahead.front()?;
+            let (time, mine) = (first.buffer.time_ns, is_mine(self.share.as_ref(), first.link, first.buffer.bytes()));
             match self.window.place(time) {
-                Place::Within if self.chosen || self.sample.takes() => {
+                Place::Within if self.chosen || (self.sample.takes() && mine) => {
                     self.chosen = true;
                     return Some(time);
                 }
@@ -346,7 +358,10 @@ impl FromDump {
                     self.behind = true;
                     return None;
                 }
-                _ => drop(self.ahead.pop_front()),
+                _ => {
+                    self.pass(1);
+                    self.ahead.pop_front();
+                }
             }
         }
     }
@@ -355,6 +370,7 @@ impl FromDump {
     fn take(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
         let mut packet = self.ahead.pop_front()?;
         self.chosen = false;
+        self.pass(1);
         self.count += 1;
         self.place.emitted = self.next_number().checked_sub(1);
         self.link = packet.link;
@@ -424,7 +440,8 @@ impl FromDump {
 
     /// At the end, once: what was asked for.
     fn end(&mut self, ctx: &mut Ctx<'_>) {
-        if self.told || !self.is_over() || !self.active {
+        // Other graphs that share the capture may still have packets to read.
+        if self.told || !self.is_over() || !self.active || self.share.as_ref().is_some_and(|share| !share.all_have_left()) {
             return;
         }
         self.told = true;

@@ -7,7 +7,7 @@
 use super::super::{Args, Packet};
 use super::fromdump::{is_pulled, mark_ip};
 use super::{Control, Ctx, Native, Ready, Setup, Task, controls};
-use crate::io::device::{self, Device, Options, Spec, Traffic};
+use crate::io::device::{self, Device, Options, Part, Spec, Traffic};
 use netil::pool::Arrival;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -92,7 +92,8 @@ fn tell_news(device: &Shared, ctx: &mut Ctx<'_>) {
 /// A FromDevice.
 pub(super) fn source(name: String, spec: &Spec, args: &Args, setup: &Setup<'_>, snaplen: u32) -> Result<Box<dyn Native>, String> {
     let promiscuous = args.boolean("PROMISC", false)?;
-    let options = Options { receive: true, promiscuous, outgoing: args.boolean("OUTBOUND", false)? };
+    let part = setup.settings.share.as_ref().map(|share| Part { index: share.index as u32, replicas: share.replicas as u32 });
+    let options = Options { receive: true, promiscuous, outgoing: args.boolean("OUTBOUND", false)?, part };
     Ok(Box::new(Source {
         name,
         spec: spec.clone(),

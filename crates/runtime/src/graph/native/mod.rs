@@ -1,6 +1,7 @@
 //! Elements that the runtime knows itself: what is not a function of one packet. A class is a file here and a line in [`ALL`].
 
 mod aggregatecounter;
+mod annotated;
 mod bypass;
 mod clipboard;
 mod counter;
@@ -34,6 +35,7 @@ mod replayunqueue;
 mod sample;
 mod scheds;
 mod shaper;
+mod source_arguments;
 mod timedsource;
 mod timedunqueue;
 mod timefilter;
@@ -41,11 +43,12 @@ mod todump;
 mod toipsummarydump;
 mod unqueue;
 
-pub use fromdump::{KEYWORDS as SOURCE_KEYWORDS, positional as source_positional};
+pub use annotated::{Shared, annotations, looks_at_annotations, shared};
 pub use hostdevice::{READERS, WRITERS, device_name};
 pub use infinitesource::{burst as made_burst, data as made_data};
 pub use live::DeviceStats;
 pub use replay::Replay;
+pub use source_arguments::{KEYWORDS as SOURCE_KEYWORDS, positional as source_positional};
 pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
 
@@ -114,44 +117,6 @@ pub struct NativeClass {
 /// The class of that name.
 pub fn find(name: &str) -> Option<&'static NativeClass> {
     ALL.iter().copied().find(|class| class.name == name)
-}
-
-/// Whether a class, one of these, may look at packets' annotations; those that only hold packets, take them or write their bytes do not.
-pub fn looks_at_annotations(class: &str) -> bool {
-    let plain = [
-        "Queue",
-        "SimpleQueue",
-        "NotifierQueue",
-        "FullNoteQueue",
-        "QuickNoteQueue",
-        "ThreadSafeQueue",
-        "FrontDropQueue",
-        "Discard",
-        "Idle",
-    ];
-    !plain.contains(&class) && !["ToDump", "ToDevice", "ToHost"].contains(&class)
-}
-
-/// The annotations that elements of a class, one of these, set or read themselves, with their sizes in bytes. Others are there only where an element in C has them.
-pub fn annotations(class: &str) -> &'static [(&'static str, u32)] {
-    const SUMMARY: &[(&str, u32)] = &[
-        ("paint", 1),
-        ("aggregate", 4),
-        ("first_timestamp", 8),
-        ("extra_packets", 4),
-        ("network_header", 4),
-        ("transport_header", 4),
-        ("has_network_header", 1),
-        ("has_transport_header", 1),
-    ];
-    const HEADERS: &[(&str, u32)] =
-        &[("network_header", 4), ("transport_header", 4), ("has_network_header", 1), ("has_transport_header", 1), ("dst_ip", 4)];
-    match class {
-        "FromIPSummaryDump" | "ToIPSummaryDump" => SUMMARY,
-        "AggregateCounter" => &[("aggregate", 4), ("extra_packets", 4), ("network_header", 4), ("has_network_header", 1)],
-        "IPReassembler" | "ICMPPingSource" | "FTPPortMapper" => HEADERS,
-        _ => &[],
-    }
 }
 
 /// What an element is made of.

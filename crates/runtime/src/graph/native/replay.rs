@@ -1,8 +1,8 @@
 //! FromDevice on packets in memory: for programs that make their traffic themselves, and for measurements, in which no file is to be read. Of the
 //! element's arguments SNAPLEN counts.
 
-use super::super::Packet;
 use super::super::turns::moments;
+use super::super::{Packet, Share};
 use super::{Control, Ctx, Native, Ready, controls};
 use crate::io::LinkType;
 use netil::pool::{Arrival, Even, Line, Lines, Pool};
@@ -41,6 +41,13 @@ impl Replay {
         memory[begin..begin + bytes.len()].copy_from_slice(&bytes);
         memory.truncate(begin + bytes.len());
         Self { memory, begin, lens, even, passes, interval_ns }
+    }
+
+    /// The packets of one graph among several, as a network card with a queue for each would give them, one every so many nanoseconds as before.
+    pub(super) fn share(&self, share: &Share) -> Self {
+        let starts = self.lens.iter().scan(0, |line, len| Some(std::mem::replace(line, *line + lines_of(*len))));
+        let packets = starts.zip(&self.lens).map(|(line, len)| &self.lines_from(line).as_flattened()[..*len as usize]);
+        Self::new(packets.filter(|packet| share.is_mine(LinkType::EN10MB, packet)), self.passes, self.interval_ns)
     }
 
     /// Lines from that one on.

@@ -1,15 +1,17 @@
 //! ToDump, ToDevice, ToHost: packets into captures.
 //!
 //! A device is a capture that the run's settings map its name to. A device that nothing is said of takes packets and keeps none, so that a
-//! configuration runs where only its sources are captures; statistics count what it took. Elements of one device write one capture, in the order in which packets come to them.
+//! configuration runs where only its sources are captures; statistics count what it took. Elements of one device write one capture, in the order in which packets come to them;
+//! so do the elements of several graphs that share an application.
 
+use super::super::share::{Output, Share, lock};
 use super::super::{Args, Packet};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 use crate::io::{Compression, Format, LinkType, Plan, Precision, Timestamp, Writer};
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
+use std::sync::{Arc, Mutex};
 
 pub(super) static TO_DUMP: NativeClass = NativeClass {
     name: "ToDump",
@@ -129,24 +131,22 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
         count: 0,
         fault: None,
         slots: Vec::new(),
+        share: setup.settings.share.clone(),
     }))
 }
-
-/// A capture that is written, until writing fails.
-type Output = RefCell<Option<Writer>>;
 
 /// What is written for each device, and how, while there are elements that do; and the devices that are live.
 #[derive(Default)]
 pub(in super::super) struct Devices {
-    captures: HashMap<String, (Weak<Output>, Plan)>,
+    captures: HashMap<String, (Weak<Arc<Output>>, Plan)>,
     pub(super) live: super::live::Open,
 }
 
 struct ToDump {
     name: String,
     path: Option<PathBuf>,
-    /// Elements of one device have it together.
-    writer: Option<Rc<Output>>,
+    /// Elements of one device have it together, and so have graphs.
+    writer: Option<Rc<Arc<Output>>>,
     link: Option<LinkType>,
     use_from: Option<String>,
     snaplen: u32,
@@ -159,6 +159,7 @@ struct ToDump {
     fault: Option<String>,
     /// Packets just pulled.
     slots: Vec<u32>,
+    share: Option<Share>,
 }
 
 impl ToDump {
@@ -175,7 +176,7 @@ impl ToDump {
     }
 
     /// Begins to write; what another element writes for the same device already, goes on.
-    fn open(&self, devices: &mut Devices) -> Result<Option<Rc<Output>>, String> {
+    fn open(&self, devices: &mut Devices) -> Result<Option<Rc<Arc<Output>>>, String> {
         let (Some(path), plan) = (&self.path, self.plan()) else { return Ok(None) };
         let known = devices.captures.get(&self.name).filter(|_| self.device).and_then(|(output, plan)| Some((output.upgrade()?, plan)));
         match known {
@@ -183,12 +184,19 @@ impl ToDump {
             Some(_) => return Err(format!("another element writes device '{}' with other SNAPLEN, ENCAP or NANO", self.name)),
             None => {}
         }
-        let writer = Writer::create(path, &plan).map_err(|error| error.to_string())?;
-        let output = Rc::new(RefCell::new(Some(writer)));
+        let output = Rc::new(self.create(path, &plan)?);
         if self.device {
             devices.captures.insert(self.name.clone(), (Rc::downgrade(&output), plan));
         }
         Ok(Some(output))
+    }
+
+    fn create(&self, path: &Path, plan: &Plan) -> Result<Arc<Output>, String> {
+        let create = || Writer::create(path, plan).map_err(|error| error.to_string());
+        match &self.share {
+            Some(share) => share.common.capture(path, plan, create),
+            None => Ok(Arc::new(Mutex::new(Some(create()?)))),
+        }
     }
 
     /// Whether other elements write the same: then packets come one at a time, so that they are in their order.
@@ -197,7 +205,10 @@ impl ToDump {
     }
 
     fn take(&mut self, packet: &Packet) {
-        self.write_packet(packet.buffer.bytes(), packet.buffer.time_ns, packet.wire_len(), packet.link);
+        self.count += 1;
+        if let Some(output) = self.writer.clone() {
+            self.write_packet(&mut lock(&output), packet.buffer.bytes(), (packet.buffer.time_ns, packet.wire_len(), packet.link));
+        }
     }
 
     /// All packets in the pool that are next. False if there are none.
@@ -213,20 +224,19 @@ impl ToDump {
 
     fn write_slots(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
         let pool = ctx.pool();
-        if self.writer.is_none() {
-            self.count += slots.len() as u64;
-            return pool.give_back(slots);
-        }
-        for slot in slots {
-            let (time_ns, bytes) = (pool.slot(*slot).time_ns, pool.bytes(*slot));
-            self.write_packet(bytes, time_ns, pool.wire_len(*slot).max(bytes.len() as u32), LinkType::from_file(pool.tag(*slot)));
+        self.count += slots.len() as u64;
+        if let Some(output) = self.writer.clone() {
+            let mut output = lock(&output);
+            for slot in slots {
+                let (time_ns, bytes) = (pool.slot(*slot).time_ns, pool.bytes(*slot));
+                let wire_len = pool.wire_len(*slot).max(bytes.len() as u32);
+                self.write_packet(&mut output, bytes, (time_ns, wire_len, LinkType::from_file(pool.tag(*slot))));
+            }
         }
         pool.give_back(slots);
     }
 
-    fn write_packet(&mut self, bytes: &[u8], time_ns: u64, wire_len: u32, link: LinkType) {
-        self.count += 1;
-        let Some(mut output) = self.writer.as_ref().map(|output| output.borrow_mut()) else { return };
+    fn write_packet(&mut self, output: &mut Option<Writer>, bytes: &[u8], (time_ns, wire_len, link): (u64, u32, LinkType)) {
         let Some(writer) = output.as_mut() else { return };
         let kept = bytes.get(..self.snaplen as usize).unwrap_or(bytes);
         let wire = if self.extra { wire_len } else { bytes.len() as u32 };
@@ -324,9 +334,9 @@ impl Native for ToDump {
     }
 
     fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), String> {
-        // The last of a device's elements completes what they have written.
-        let output = self.writer.take().and_then(Rc::into_inner);
-        if let Some(writer) = output.and_then(RefCell::into_inner) {
+        // The last of a device's elements completes what they have written, in all graphs.
+        let output = self.writer.take().and_then(Rc::into_inner).and_then(Arc::into_inner);
+        if let Some(writer) = output.and_then(|output| output.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)) {
             writer.finish().map_err(|error| error.to_string())?;
         }
         self.fault.take().map_or(Ok(()), Err)

@@ -1,8 +1,7 @@
 //! The end of the first stage: arrivals are numbered and handed to replicas.
 
 use super::batch::{Batch, Plain};
-use super::flow;
-use crate::io::LinkType;
+use crate::io::{LinkType, flow};
 use netil::cluster::{Cluster, Host};
 use netil::pool::Pool;
 
@@ -17,25 +16,18 @@ pub enum Flow {
     /// Any.
     #[default]
     Any,
-    /// All packets between two addresses have the same, whichever comes first (the module `flow` says how).
+    /// All packets between two addresses have the same, whichever comes first ([`crate::io::flow`] says how).
     Addresses,
 }
 
 impl Flow {
     /// The replica, one of so many, for the arrival with that number.
-    fn replica(self, number: u32, link: LinkType, bytes: &[u8], replicas: usize) -> usize {
+    pub(in super::super) fn replica(self, number: u32, link: LinkType, bytes: &[u8], replicas: usize) -> usize {
         match self {
             Self::Any => (number / RUN) as usize % replicas,
-            Self::Addresses => ((u128::from(mix(flow::sum(link, bytes, mix))) * replicas as u128) >> 64) as usize,
+            Self::Addresses => flow::replica(link, bytes, replicas),
         }
     }
-}
-
-/// Spreads what differs in any bit over all bits (the finaliser of splitmix64).
-fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 /// Takes the batches of an epoch, one for each replica. False if nobody wants more.

@@ -17,7 +17,6 @@
 mod batch;
 mod dispatch;
 mod ends;
-mod flow;
 
 pub use batch::{Batch, Inbox};
 pub use dispatch::{Dispatcher, Flow, Handover};
@@ -48,6 +47,24 @@ pub trait Elsewhere: Send + Sync {
     /// # Errors
     /// As [`Graph::write`].
     fn write(&self, handler: &str, text: &str) -> Result<(), String>;
+
+    /// What a handler of an element that is in several stages says of all of them, where it says `own` in this one.
+    ///
+    /// # Errors
+    /// As [`Graph::read`].
+    fn join(&self, handler: &str, text: &str, own: String) -> Result<String, String> {
+        let _ = (handler, text);
+        Ok(own)
+    }
+
+    /// Writes a handler of an element that is in several stages in the others.
+    ///
+    /// # Errors
+    /// As [`Graph::write`].
+    fn spread(&self, handler: &str, text: &str) -> Result<(), String> {
+        let _ = (handler, text);
+        Ok(())
+    }
 }
 
 /// Who asks them.
@@ -77,6 +94,11 @@ impl Graph {
     /// Who asks an element that is in another stage, if this one is.
     pub(super) fn remote(&self, node: usize) -> Option<Remote> {
         self.settings.elsewhere.clone().filter(|_| self.nodes[node].class == ABSENT)
+    }
+
+    /// From now on, handlers of elements that other stages have, too, are asked there as well.
+    pub fn joins(&mut self, others: Remote) {
+        self.settings.elsewhere = Some(others);
     }
 
     /// Lets arrivals go to the next stage in bursts: into the inputs of the element that is this node.

@@ -3,7 +3,7 @@
 //! The kernel goes on to handle the same packets: in a namespace where netvm routes, interfaces have no addresses of
 //! the kernel's, or its own answers (ARP, ICMP, resets) join those of the program.
 
-use super::{Options, Port, offload};
+use super::{Options, Port, offload, share};
 use crate::io::{
     LinkType,
     live::{LiveError, find},
@@ -46,6 +46,9 @@ impl Port for Interface {
 
     fn listen(&mut self, options: Options) -> Result<(), LiveError> {
         frames::prepare(&self.socket, options.outgoing)?;
+        if let Some(part) = options.part {
+            self.socket.attach(&share::program(self.link, part))?;
+        }
         self.socket.bind(self.found, options.receive)?;
         if options.promiscuous {
             self.socket.promiscuous(self.found)?;

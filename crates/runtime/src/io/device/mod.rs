@@ -15,7 +15,10 @@
 
 mod interface;
 mod offload;
+mod share;
 mod tap;
+
+pub use share::Part;
 
 use super::{LinkType, live::LiveError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -91,6 +94,8 @@ pub struct Options {
     pub promiscuous: bool,
     /// Those that other programs send there, too.
     pub outgoing: bool,
+    /// Those of some flows only.
+    pub part: Option<Part>,
 }
 
 /// A way to receive and send frames. Nothing here waits.

@@ -1,4 +1,4 @@
-//! The flow that a frame belongs to, as far as replicas need it: the two addresses that it is between.
+//! The flow that a frame belongs to, as far as replicas of a program need it: the two addresses that it is between.
 //!
 //! An ICMP error belongs to the flow whose packet it quotes, and both directions are one flow. Ports do not count, so that fragments stay together. What has no IP header
 //! behind Ethernet and at most two VLAN tags is one flow.
@@ -7,7 +7,7 @@
 //!
 //! Source: RFC 791, 792, 4443; IEEE 802.1Q.
 
-use crate::io::LinkType;
+use super::LinkType;
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
@@ -15,18 +15,24 @@ const TAGS: [u16; 2] = [0x8100, 0x88a8];
 const ICMP: u8 = 1;
 const ICMPV6: u8 = 58;
 
-/// A sum over both addresses of a frame's flow, each spread by `mix`; 0 for what has none.
-pub(super) fn sum(link: LinkType, frame: &[u8], mix: fn(u64) -> u64) -> u64 {
+/// Spreads sums over replicas: 2^32 divided by the golden ratio (D. Knuth, The Art of Computer Programming, volume 3, section 6.4).
+pub(super) const SPREAD: u32 = 0x9e37_79b1;
+
+/// Which of so many replicas, 2^16 at most, has a frame. A classic BPF program says the same in the kernel ([`crate::io::device`]), which can calculate with 32 bits.
+pub(crate) fn replica(link: LinkType, frame: &[u8], replicas: usize) -> usize {
+    let hash = sum(link, frame).wrapping_mul(SPREAD) >> 16;
+    (u64::from(hash) * replicas as u64 >> 16) as usize
+}
+
+/// The sum of both addresses of a frame's flow, taken as words; 0 for what has none. A sum does not tell which address came first.
+fn sum(link: LinkType, frame: &[u8]) -> u32 {
     let ip = match link {
         LinkType::EN10MB => behind_ethernet(frame),
         LinkType::RAW => Some(frame),
         _ => None,
     };
     let Some(flow) = ip.and_then(|ip| addresses(quoted(ip).unwrap_or(ip))) else { return 0 };
-    // A sum does not tell which address came first.
-    let hash =
-        |address: &[u8]| address.chunks(4).fold(0, |hash, part| mix(hash ^ part.iter().fold(1, |sum, byte| sum << 8 | u64::from(*byte))));
-    flow.iter().map(|address| hash(address)).fold(0, u64::wrapping_add)
+    flow.as_chunks().0.iter().map(|word| u32::from_be_bytes(*word)).fold(0, u32::wrapping_add)
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u16> {
@@ -43,14 +49,14 @@ fn behind_ethernet(frame: &[u8]) -> Option<&[u8]> {
     matches!(word(frame, at)?, IPV4 | IPV6).then(|| &frame[at + 2..])
 }
 
-/// The two addresses of an IP header, next to each other.
-fn addresses(ip: &[u8]) -> Option<[&[u8]; 2]> {
+/// The two addresses of an IP header, which stand next to each other.
+fn addresses(ip: &[u8]) -> Option<&[u8]> {
     let (at, len) = match ip.first()? >> 4 {
         4 => (12, 4),
         6 => (8, 16),
         _ => return None,
     };
-    Some([ip.get(at..at + len)?, ip.get(at + len..at + 2 * len)?])
+    ip.get(at..at + 2 * len)
 }
 
 /// The IP header that an ICMP error quotes.
@@ -71,8 +77,8 @@ fn quoted(ip: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    fn of(frame: &[u8]) -> u64 {
-        sum(LinkType::EN10MB, frame, |x| x.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ x >> 7)
+    fn of(frame: &[u8]) -> u32 {
+        sum(LinkType::EN10MB, frame)
     }
 
     fn ipv4(protocol: u8, from: u8, to: u8, payload: &[u8]) -> Vec<u8> {

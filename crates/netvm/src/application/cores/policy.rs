@@ -1,0 +1,96 @@
+//! How replicas share the state of an element that is not found by flow: with a lock, or by transactions where the program is fit for them.
+//!
+//! Source: NetTM paper (seed 003), sections 3 and 4.
+
+use super::super::order::Counters;
+use super::super::scratch::Scratch;
+use compiler::mir::{Func, Helper, Op, Order, Value};
+use compiler::passes;
+use netil::Verified;
+use netil::app::Application;
+use netil::module::HandlerKind;
+use netil::table::Space;
+use runtime::graph::transaction::MOST_MEMORY;
+use runtime::graph::{Memory, Sum};
+
+/// How runs of an element whose state replicas have in common come one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// Each holds a lock.
+    #[default]
+    Lock,
+    /// Each is a transaction, which begins again where it conflicts with another.
+    Transaction,
+}
+
+/// Policies as a user gives them: for all elements, or for those of a name or class. The last that fits counts.
+#[derive(Clone, Debug, Default)]
+pub struct Policies(pub Vec<(Option<String>, Policy)>);
+
+impl Policies {
+    /// That of an element.
+    pub fn of(&self, name: &str, class: &str) -> Policy {
+        let fits = |of: &Option<String>| of.as_deref().is_none_or(|of| of == name || of == class);
+        self.0.iter().rev().find(|(of, _)| fits(of)).map_or(Policy::Lock, |(_, policy)| *policy)
+    }
+
+    /// A name that no element and no class has.
+    pub fn unknown(&self, application: &Application) -> Option<&str> {
+        let known = |of: &&str| application.instances.iter().any(|instance| instance.name == **of || instance.class == **of);
+        self.0.iter().filter_map(|(of, _)| of.as_deref()).find(|of| !known(of))
+    }
+}
+
+/// The largest array of sums that are told apart.
+const MOST_SUMS: u64 = 512;
+/// Coprocessors that keep nothing of packets.
+const LASTING: &[&str] = &["console", "regexp", "stringmatching"];
+
+/// What a program's memory is for where it runs as transactions.
+///
+/// # Errors
+/// Why it cannot.
+pub(super) fn memory(program: &Verified) -> Result<Memory, String> {
+    let module = program.module();
+    if let Some(unit) = module.coprocessors.iter().find(|unit| !LASTING.contains(&unit.name.as_str())) {
+        return Err(format!("coprocessor {} keeps state", unit.name));
+    }
+    if module.data_size as usize > MOST_MEMORY || program.shared_size() > 0 {
+        return Err(format!("its variables are shared, or more than {MOST_MEMORY} bytes"));
+    }
+    let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).map_err(|error| error.to_string())?;
+    let (func, _) = optimised.ok_or("packets are pulled through it")?;
+    match ops(&func).find_map(|(_, op)| lasting(op)) {
+        Some(what) => Err(what.to_owned()),
+        None => Ok(Memory { sums: sums(program, &func), scratch: Scratch::of(program).ranges() }),
+    }
+}
+
+fn ops(func: &Func) -> impl Iterator<Item = (Value, &Op)> {
+    func.blocks.iter().flat_map(|block| &block.ops).filter_map(|value| Some((*value, func.op(*value)?)))
+}
+
+/// What cannot be undone.
+fn lasting(op: &Op) -> Option<&'static str> {
+    match op {
+        Op::Helper(Helper::Hold | Helper::Take, ..) => Some("it holds packets"),
+        Op::ExceptionLoad(_) | Op::ExceptionStore(..) => Some("it uses the exception table"),
+        _ => None,
+    }
+}
+
+/// Numbers in data memory that are only added to.
+fn sums(program: &Verified, func: &Func) -> Vec<Sum> {
+    let mut sums = Vec::new();
+    for place in Counters::of(program, func).sums(func).into_iter().filter(|place| place.space == Space::Data && place.bytes <= 8) {
+        let step = place.at.step.max(1);
+        if (place.at.high - place.at.low) / step < MOST_SUMS {
+            let places = (place.at.low..=place.at.high).step_by(step as usize);
+            let big_endian = place.order == Order::Big;
+            sums.extend(places.map(|at| Sum { at: at as usize, bytes: place.bytes as usize, big_endian }));
+        }
+    }
+    sums.sort_unstable();
+    sums.dedup();
+    sums
+}

@@ -1,0 +1,194 @@
+//! Several graphs that run one application at the same time, each for its share of the flows: which packets are whose, and what the graphs have in common.
+//!
+//! Each graph has all elements with sources, queues and devices of its own, takes the packets of its share and runs them to completion. Invariants:
+//! - The state of an element is each graph's own, or in common. A state in common is used by one graph at a time, under its lock: runs of the element are
+//!   one after the other, in some order, and packets of one flow are in theirs.
+//! - A graph holds at most two locks: that of an element's state, then that of what elements have together. So no graphs wait for each other in a circle.
+//! - A state in common is changed under its lock only: by a run that holds it, or by the commit of a [transaction](super::transaction).
+//! - A timer of a state in common runs once: who takes it finds it still set, under the lock.
+//! - A capture that several graphs write is completed by the last of them.
+//! - No graph is more than [`AHEAD`] packets of captures ahead of another, so times that a state in common sees go back by no more than those packets last.
+//!
+//! Source: NRTE paper, section 3 (replicas, flow pinning); NetTM paper, section 2 (locks for elements). Leaves out: striped locks.
+
+use super::program::Shared;
+use super::ring::Flow;
+use super::transaction::Counts;
+use crate::io::{LinkType, Plan, Writer};
+use netil::exec::State;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// Packets of captures by which a graph may be ahead of another.
+const AHEAD: u64 = 1 << 13;
+
+/// The part of one graph among several.
+#[derive(Clone, Debug)]
+pub struct Share {
+    /// Its number, from 0.
+    pub index: usize,
+    /// How many graphs there are.
+    pub replicas: usize,
+    /// What all of them have.
+    pub common: Arc<Common>,
+}
+
+/// What graphs have in common.
+pub struct Common {
+    elements: BTreeMap<usize, Policy>,
+    states: Mutex<BTreeMap<usize, Arc<Slot>>>,
+    together: Arc<Mutex<Option<Shared>>>,
+    captures: Mutex<BTreeMap<PathBuf, (Weak<Output>, Plan)>>,
+    /// Packets of captures that each graph has passed.
+    passed: Vec<AtomicU64>,
+}
+
+/// How runs of an element whose state is in common come one after the other.
+#[derive(Clone, Debug)]
+pub enum Policy {
+    /// Each holds the lock.
+    Lock,
+    /// Each works on what it has read, and holds the lock to look whether that is still so and to write what it changed; otherwise it begins again.
+    Transaction(Arc<Memory>),
+}
+
+/// What a program's data memory is for, as far as that lets transactions not conflict.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Numbers that are only added to.
+    pub sums: Vec<Sum>,
+    /// Bytes that each run writes before it reads them.
+    pub scratch: Vec<Range<usize>>,
+}
+
+/// A number in data memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sum {
+    /// Where it begins.
+    pub at: usize,
+    /// Its bytes, 8 at most.
+    pub bytes: usize,
+    /// The most significant byte stands first.
+    pub big_endian: bool,
+}
+
+/// A capture that is written, until writing fails.
+pub(super) type Output = Mutex<Option<Writer>>;
+
+/// The state of an element in common.
+pub(super) struct Slot {
+    pub(super) policy: Policy,
+    pub(super) counts: Counts,
+    state: Mutex<Box<State>>,
+    initialised: AtomicBool,
+    delayed: AtomicBool,
+}
+
+/// Takes a lock, also where a graph has failed while it had it.
+pub(super) fn lock<T: ?Sized>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl std::fmt::Debug for Common {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Common").field("elements", &self.elements).finish_non_exhaustive()
+    }
+}
+
+impl Common {
+    /// For so many graphs, with the elements whose state they have in common.
+    pub fn new(replicas: usize, elements: BTreeMap<usize, Policy>) -> Self {
+        let passed = (0..replicas).map(|_| AtomicU64::new(0)).collect();
+        Self { elements, states: Mutex::default(), together: Arc::default(), captures: Mutex::default(), passed }
+    }
+
+    /// The state of an element, which the first graph makes.
+    pub(super) fn state(&self, element: usize, make: impl FnOnce() -> Result<State, String>) -> Result<Option<Arc<Slot>>, String> {
+        let Some(policy) = self.elements.get(&element) else { return Ok(None) };
+        let mut states = lock(&self.states);
+        if let Some(slot) = states.get(&element) {
+            return Ok(Some(Arc::clone(slot)));
+        }
+        let slot = Slot {
+            policy: policy.clone(),
+            counts: Counts::default(),
+            state: Mutex::new(Box::new(make()?)),
+            initialised: AtomicBool::new(false),
+            delayed: AtomicBool::new(false),
+        };
+        Ok(Some(Arc::clone(states.entry(element).or_insert(Arc::new(slot)))))
+    }
+
+    /// What elements have together, which the first graph makes; of the others' nothing is kept.
+    pub(super) fn together(&self, made: Shared) -> Arc<Mutex<Option<Shared>>> {
+        lock(&self.together).get_or_insert(made);
+        Arc::clone(&self.together)
+    }
+
+    /// The capture of that name, which the first graph creates.
+    pub(super) fn capture(&self, path: &Path, plan: &Plan, create: impl FnOnce() -> Result<Writer, String>) -> Result<Arc<Output>, String> {
+        let mut captures = lock(&self.captures);
+        let known = captures.get(path).and_then(|(output, plan)| Some((output.upgrade()?, plan)));
+        match known {
+            Some((output, same)) if same == plan => Ok(output),
+            Some(_) => Err(format!("{}: another element writes it in another way", path.display())),
+            None => {
+                let output = Arc::new(Mutex::new(Some(create()?)));
+                captures.insert(path.to_owned(), (Arc::downgrade(&output), plan.clone()));
+                Ok(output)
+            }
+        }
+    }
+}
+
+impl Share {
+    /// Whether a packet is this graph's.
+    pub fn is_mine(&self, link: LinkType, bytes: &[u8]) -> bool {
+        Flow::Addresses.replica(0, link, bytes, self.replicas) == self.index
+    }
+
+    /// So many packets of captures have been passed, its own or others'.
+    pub(super) fn passes(&self, packets: u64) {
+        if let Some(passed) = self.common.passed.get(self.index).filter(|_| packets > 0) {
+            passed.fetch_add(packets, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it is to wait for others.
+    pub fn is_ahead(&self) -> bool {
+        let passed = |at: &AtomicU64| at.load(Ordering::Relaxed);
+        let own = self.common.passed.get(self.index).map_or(0, passed);
+        own != u64::MAX && self.common.passed.iter().map(passed).min().is_some_and(|least| own > least.saturating_add(AHEAD))
+    }
+
+    /// Whether all graphs have read what they read.
+    pub fn all_have_left(&self) -> bool {
+        self.common.passed.iter().all(|passed| passed.load(Ordering::Relaxed) == u64::MAX)
+    }
+
+    /// It reads no more: nobody waits for it.
+    pub fn leaves(&self) {
+        if let Some(passed) = self.common.passed.get(self.index) {
+            passed.store(u64::MAX, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Slot {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Box<State>> {
+        lock(&self.state)
+    }
+
+    /// Whether nobody ran the init handler yet. Asked under the lock.
+    pub(super) fn first_init(&self) -> bool {
+        !self.initialised.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether nobody delayed its timers yet. Asked under the lock.
+    pub(super) fn first_delay(&self) -> bool {
+        !self.delayed.swap(true, Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,436 @@
+//! Transactions in software: runs of an element that work on what they have read, and change the state in common at their end.
+//!
+//! ```text
+//!  begin: memory is copied ─▶ run: tables are seen through views, which log ─▶ commit, under the lock: is what was read still so? ─▶ changes are written
+//!    ▲                                                                            │ no: a conflict
+//!    └──────── the packet is what it was; wait for another's commit ◀─────────────┘   after [`MOST_RUNS`]: the run holds the lock
+//! ```
+//!
+//! What was read is compared by value (L. Dalessandro, M. F. Spear, M. L. Scott, NOrec, PPoPP 2010): of a table the entries that were asked for, of data memory all that is neither
+//! scratch nor a sum, since it is small ([`MOST_MEMORY`]). A sum grows by what the run has added. Invariants:
+//! - Nobody sees what a run does before it commits: packets leave behind the commit.
+//! - A run that sees states of different times may do anything that programs can do, traps included; nothing of it stays.
+//! - Every packet is run at last: with the lock, if not before.
+//!
+//! Source: NetTM paper (seed 003), sections 3 and 4: sections as large as handlers, restart after the next commit, a lock behind transactions. Leaves out: transactions of pull handlers
+//! and of timers, which hold the lock.
+
+use super::Packet;
+use super::program::{Ended, Program};
+use super::share::{Memory, Slot, Sum, lock};
+use netil::exec::State;
+use netil::module::Entry;
+use netil::tables::{Full, Table};
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// Runs of a packet as a transaction before it is run with the lock.
+const MOST_RUNS: u32 = 8;
+/// Looks at whether another has committed, before a run begins again.
+const MOST_LOOKS: u32 = 64;
+/// The most bytes of data memory that are copied for each run.
+pub const MOST_MEMORY: usize = 4096;
+/// Places of conflicts that are told apart.
+const MOST_PLACES: usize = 64;
+
+/// What came of an element's transactions, in all graphs.
+#[derive(Default)]
+pub(super) struct Counts {
+    commits: AtomicU64,
+    aborts: AtomicU64,
+    /// Runs with the lock behind transactions that conflicted.
+    locked: AtomicU64,
+    places: Mutex<BTreeMap<Place, u64>>,
+}
+
+/// Where runs conflict.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Memory,
+    /// A table, and the key in limbs.
+    Entry(usize, Box<[u64]>),
+    Full(usize),
+}
+
+/// A run that has begun: what data memory and timers were.
+#[derive(Default)]
+pub(super) struct Begun {
+    data: Vec<u8>,
+    timers: Vec<u64>,
+}
+
+/// A table of a state in common, as a run sees it.
+struct View {
+    slot: Arc<Slot>,
+    table: usize,
+    value_bytes: usize,
+    /// Entries of exact tables are what their keys say; elsewhere several keys may find one entry.
+    exact: bool,
+    /// Keys asked for, and the copies that they lead to.
+    keys: Vec<(Box<[u64]>, usize)>,
+    copies: Vec<Copy>,
+    steps: Vec<Step>,
+}
+
+/// An entry as it was read, and as it is now.
+struct Copy {
+    /// Of tables that are not exact, the entry.
+    handle: u32,
+    was: Option<Box<[u8]>>,
+    now: Option<Box<[u8]>>,
+    written: bool,
+}
+
+/// What is done again at the commit: by key, at a time.
+enum Step {
+    Use(usize, u64),
+    Insert(usize, u64),
+    Delete(usize, u64),
+}
+
+impl View {
+    fn clear(&mut self) {
+        self.keys.clear();
+        self.copies.clear();
+        self.steps.clear();
+    }
+
+    /// The number of a key, which is read at its first use.
+    fn key(&mut self, key: &[u64], now: u64) -> usize {
+        if let Some(at) = self.keys.iter().position(|(known, _)| **known == *key) {
+            return at;
+        }
+        let mut state = self.slot.lock();
+        let (handle, was) = match state.tables.get_mut(self.table) {
+            Some(table) => read(table.as_mut(), key, now),
+            None => (0, None),
+        };
+        drop(state);
+        let same = if self.exact || handle == 0 { None } else { self.copies.iter().position(|copy| copy.handle == handle) };
+        let copy = same.unwrap_or(self.copies.len());
+        if same.is_none() {
+            self.copies.push(Copy { handle, now: was.clone(), was, written: false });
+        }
+        self.keys.push((key.into(), copy));
+        self.keys.len() - 1
+    }
+
+    fn copy(&mut self, key: usize) -> (&mut Copy, u32) {
+        let copy = self.keys[key].1;
+        (&mut self.copies[copy], copy as u32 + 1)
+    }
+
+    /// The first key whose entry is not what it was, if there is one.
+    fn conflict(&self, table: &mut dyn Table, now: u64) -> Option<Place> {
+        let differs = |(key, copy): &&(Box<[u64]>, usize)| {
+            let (handle, value) = read(table, key, now);
+            let copy = &self.copies[*copy];
+            value != copy.was || (!self.exact && handle != copy.handle)
+        };
+        self.keys.iter().find(differs).map(|(key, _)| Place::Entry(self.table, key.clone()))
+    }
+
+    /// The keys of entries that the run has made, and when.
+    fn made(&self) -> impl Iterator<Item = (&[u64], u64)> {
+        self.steps.iter().filter_map(|step| {
+            let Step::Insert(at, now) = step else { return None };
+            let (key, copy) = &self.keys[*at];
+            self.copies[*copy].was.is_none().then_some((&**key, *now))
+        })
+    }
+
+    /// Does again what the run did; there is room.
+    fn apply(&self, table: &mut dyn Table) {
+        let key = |at: usize| &*self.keys[at].0;
+        for step in &self.steps {
+            match step {
+                Step::Use(at, now) => _ = table.find(key(*at), *now, true),
+                Step::Delete(at, now) => _ = table.delete(key(*at), *now),
+                Step::Insert(at, now) => _ = table.insert(key(*at), *now),
+            }
+        }
+        let now = self.steps.last().map_or(0, |step| match step {
+            Step::Use(_, now) | Step::Insert(_, now) | Step::Delete(_, now) => *now,
+        });
+        for (key, copy) in &self.keys {
+            let Copy { now: Some(value), written: true, .. } = &self.copies[*copy] else { continue };
+            let entry = table.find(key, now, false);
+            if let Some(to) = table.value_mut(entry) {
+                to.copy_from_slice(value);
+            }
+        }
+    }
+}
+
+/// Makes the entries that a run has made. If a table has no room for one, none is made.
+fn make_room(views: &[&mut View], tables: &mut [Box<dyn Table>]) -> Result<(), Place> {
+    let mut made: Vec<(usize, &[u64], u64)> = Vec::new();
+    for view in views {
+        for (key, now) in view.made() {
+            let is_in = tables.get_mut(view.table).is_some_and(|table| table.insert(key, now) != 0);
+            if !is_in {
+                for (table, key, now) in made {
+                    tables[table].delete(key, now);
+                }
+                return Err(Place::Full(view.table));
+            }
+            made.push((view.table, key, now));
+        }
+    }
+    Ok(())
+}
+
+/// An entry and its value, which does not count as a use.
+fn read(table: &mut dyn Table, key: &[u64], now: u64) -> (u32, Option<Box<[u8]>>) {
+    match table.find(key, now, false) {
+        0 => (0, None),
+        entry => (entry, table.value(entry).map(Into::into)),
+    }
+}
+
+impl Table for View {
+    fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {
+        let at = self.key(key, now_ns);
+        if refresh {
+            self.steps.push(Step::Use(at, now_ns));
+        }
+        let (copy, entry) = self.copy(at);
+        if copy.now.is_some() { entry } else { 0 }
+    }
+
+    fn insert(&mut self, key: &[u64], now_ns: u64) -> u32 {
+        if !self.exact {
+            return 0;
+        }
+        let (at, bytes) = (self.key(key, now_ns), self.value_bytes);
+        self.steps.push(Step::Insert(at, now_ns));
+        let (copy, entry) = self.copy(at);
+        if copy.now.is_none() {
+            (copy.now, copy.written) = (Some(vec![0; bytes].into()), true);
+        }
+        entry
+    }
+
+    fn delete(&mut self, key: &[u64], now_ns: u64) -> bool {
+        if !self.exact {
+            return false;
+        }
+        let at = self.key(key, now_ns);
+        self.steps.push(Step::Delete(at, now_ns));
+        let (copy, _) = self.copy(at);
+        copy.now.take().is_some()
+    }
+
+    fn value(&self, entry: u32) -> Option<&[u8]> {
+        self.copies.get((entry as usize).checked_sub(1)?)?.now.as_deref()
+    }
+
+    fn value_mut(&mut self, entry: u32) -> Option<&mut [u8]> {
+        let copy = self.copies.get_mut((entry as usize).checked_sub(1)?)?;
+        copy.written = true;
+        copy.now.as_deref_mut()
+    }
+
+    // Handlers of people work on the state in common, with the lock.
+    fn add(&mut self, _: &Entry, _: u64) -> Result<(), Full> {
+        Err(Full)
+    }
+
+    fn remove(&mut self, _: &[u64], _: &[u64], _: u32, _: u64) -> bool {
+        false
+    }
+
+    fn known(&mut self, _: &[u64], _: &[u64], _: u32, _: u64) -> u32 {
+        0
+    }
+
+    fn entries(&self, now_ns: u64) -> Vec<Entry> {
+        self.slot.lock().tables.get(self.table).map(|table| table.entries(now_ns)).unwrap_or_default()
+    }
+
+    fn any(&mut self) -> Option<&mut dyn Any> {
+        Some(self)
+    }
+}
+
+fn views(state: &mut State) -> impl Iterator<Item = &mut View> {
+    state.tables.iter_mut().filter_map(|table| table.any()?.downcast_mut())
+}
+
+/// Lets a state of a graph's own see the tables of the one in common.
+pub(super) fn see(state: &mut State, program: &netil::Module, slot: &Arc<Slot>) {
+    let view = |(table, declaration): (usize, &netil::module::Table)| {
+        let (value_bytes, exact) = (declaration.value_bytes as usize, declaration.kind == netil::module::TableKind::Exact);
+        let (keys, copies, steps) = Default::default();
+        Box::new(View { slot: Arc::clone(slot), table, value_bytes, exact, keys, copies, steps }) as Box<dyn Table>
+    };
+    state.tables = program.tables.iter().enumerate().map(view).collect();
+}
+
+impl Begun {
+    /// A run begins.
+    fn begin(&mut self, state: &mut State, slot: &Slot) {
+        views(state).for_each(View::clear);
+        let mut shared = slot.lock();
+        state.data.clone_from(&shared.data);
+        state.timers = shared.timers;
+        // Random numbers are functions of it: no two runs have the same.
+        state.packet_number = shared.packet_number;
+        shared.packet_number = shared.packet_number.wrapping_add(1);
+        drop(shared);
+        self.data.clone_from(&state.data);
+        self.timers.clear();
+        self.timers.extend(state.timers);
+    }
+
+    /// A run ends: what it changed is written, unless what it read is not so any more.
+    fn commit(&self, state: &mut State, slot: &Slot, memory: &Memory, now: u64) -> Result<(), Place> {
+        let mut shared = slot.lock();
+        let shared = &mut **shared;
+        if !is_same(&self.data, &shared.data, memory) {
+            return Err(Place::Memory);
+        }
+        let (views, tables) = (views(state).collect::<Vec<_>>(), &mut shared.tables);
+        for view in &views {
+            if let Some(place) = tables.get_mut(view.table).and_then(|table| view.conflict(table.as_mut(), now)) {
+                return Err(place);
+            }
+        }
+        make_room(&views, tables)?;
+        for view in &views {
+            if let Some(table) = tables.get_mut(view.table) {
+                view.apply(table.as_mut());
+            }
+        }
+        merge(&self.data, &state.data, &mut shared.data, memory);
+        for ((was, is), to) in self.timers.iter().zip(&state.timers).zip(&mut shared.timers) {
+            *to = if is == was { *to } else { *is };
+        }
+        Ok(())
+    }
+}
+
+/// Whether memory is what it was, but for sums and scratch.
+fn is_same(was: &[u8], is: &[u8], memory: &Memory) -> bool {
+    if was == is {
+        return true;
+    }
+    let exempt = |at: usize| {
+        memory.sums.iter().any(|sum| (sum.at..sum.at + sum.bytes).contains(&at)) || memory.scratch.iter().any(|range| range.contains(&at))
+    };
+    was.iter().zip(is).enumerate().all(|(at, (was, is))| was == is || exempt(at))
+}
+
+/// Writes what a run changed: sums grow, other bytes are replaced.
+fn merge(was: &[u8], is: &[u8], to: &mut [u8], memory: &Memory) {
+    if was == is {
+        return;
+    }
+    for sum in &memory.sums {
+        let grown = sum.read(is).wrapping_sub(sum.read(was));
+        sum.write(to, sum.read(to).wrapping_add(grown));
+    }
+    let is_sum = |at: usize| memory.sums.iter().any(|sum| (sum.at..sum.at + sum.bytes).contains(&at));
+    for (at, ((was, is), to)) in was.iter().zip(is).zip(to).enumerate() {
+        if was != is && !is_sum(at) {
+            *to = *is;
+        }
+    }
+}
+
+impl Sum {
+    fn read(self, memory: &[u8]) -> u64 {
+        let bytes = memory.get(self.at..self.at + self.bytes).unwrap_or_default();
+        let add = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
+        if self.big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
+    }
+
+    fn write(self, memory: &mut [u8], value: u64) {
+        let Some(bytes) = memory.get_mut(self.at..self.at + self.bytes) else { return };
+        let last = self.bytes.saturating_sub(1);
+        for (n, byte) in bytes.iter_mut().enumerate() {
+            let shift = 8 * if self.big_endian { last - n } else { n };
+            *byte = (value >> shift) as u8;
+        }
+    }
+}
+
+impl Counts {
+    fn conflicts(&self, place: Place) {
+        self.aborts.fetch_add(1, Ordering::Relaxed);
+        let mut places = lock(&self.places);
+        if places.len() < MOST_PLACES || places.contains_key(&place) {
+            *places.entry(place).or_default() += 1;
+        }
+    }
+
+    /// Waits until another has committed, or for some looks, more of them each time.
+    fn wait(&self, commits: u64, run: u32) {
+        for _ in 0..MOST_LOOKS << run.min(6) {
+            if self.commits.load(Ordering::Relaxed) != commits {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        std::thread::yield_now();
+    }
+
+    /// For people: how many there were, and where they conflicted.
+    pub(super) fn shown(&self, program: &netil::Module) -> String {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let mut text = format!("commits {}\naborts {}\nlocked {}\n", of(&self.commits), of(&self.aborts), of(&self.locked));
+        let mut places: Vec<(Place, u64)> = lock(&self.places).iter().map(|(place, count)| (place.clone(), *count)).collect();
+        places.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let name = |table: usize| program.tables.get(table).map_or("?", |table| table.name.as_str());
+        for (place, count) in places {
+            let _ = match place {
+                Place::Memory => writeln!(text, "conflict variables {count}"),
+                Place::Full(table) => writeln!(text, "conflict {} full {count}", name(table)),
+                Place::Entry(table, key) => {
+                    let key: String = key.iter().rev().map(|limb| format!("{limb:016x}")).collect();
+                    let digits = program.tables.get(table).map_or(16, |table| usize::from(table.key_bits).div_ceil(4));
+                    writeln!(text, "conflict {} {} {count}", name(table), &key[key.len().saturating_sub(digits)..])
+                }
+            };
+        }
+        text
+    }
+}
+
+impl Program {
+    /// Runs the push handler as a transaction, or with the lock if that conflicts too often.
+    pub(super) fn transact(&mut self, slot: &Arc<Slot>, memory: &Memory, packet: &mut Packet, now: u64) -> Ended {
+        let mut begun = std::mem::take(&mut self.begun);
+        let kept = packet.clone();
+        let mut ended = None;
+        for run in 0..MOST_RUNS {
+            let commits = slot.counts.commits.load(Ordering::Relaxed);
+            begun.begin(&mut self.state, slot);
+            let result = self.push(packet, now);
+            match begun.commit(&mut self.state, slot, memory, packet.buffer.time_ns) {
+                Ok(()) => {
+                    slot.counts.commits.fetch_add(1, Ordering::Relaxed);
+                    ended = Some(result);
+                    break;
+                }
+                Err(place) => {
+                    let full = matches!(place, Place::Full(_));
+                    slot.counts.conflicts(place);
+                    self.undo(packet, &kept);
+                    if full {
+                        break;
+                    }
+                    slot.counts.wait(commits, run);
+                }
+            }
+        }
+        self.begun = begun;
+        ended.unwrap_or_else(|| {
+            slot.counts.locked.fetch_add(1, Ordering::Relaxed);
+            self.with_lock(slot, |program| program.push(packet, now))
+        })
+    }
+}
