@@ -4,6 +4,7 @@
 //! `fuzz/Cargo.toml`. An input that fails goes to `tests/regressions/<target>/`.
 #![forbid(unsafe_code)]
 
+mod bounded;
 mod engines;
 #[cfg(feature = "jit")]
 mod optimiser;
@@ -11,6 +12,7 @@ mod optimiser;
 mod print;
 mod text;
 
+pub use bounded::bounded;
 #[cfg(feature = "jit")]
 pub use engines::jit_agrees;
 pub use engines::{module_loader, verify_run};
@@ -29,6 +31,7 @@ pub type Target = fn(&[u8]);
 /// All of them by name.
 pub const TARGETS: &[(&str, Target)] = &[
     ("asm_text", asm_text),
+    ("bounded", bounded),
     ("capture_reader", capture_reader),
     ("click_text", click_text),
     ("element_text", element_text),

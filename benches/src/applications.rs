@@ -51,6 +51,11 @@ const PASSES: usize = 8;
 /// From one packet to the next, in nanoseconds.
 const INTERVAL: u64 = 1000;
 
+/// A side, and how it differs from the first.
+type Judged<'s> = (&'s Side, Option<String>);
+/// What a packet takes, and one of the first pass.
+type Medians = (Option<f64>, Option<f64>);
+
 /// Makes an application with so many entries.
 type Maker = fn(usize) -> Case;
 
@@ -126,7 +131,7 @@ fn row(case: Case, entries: usize, rounds: usize) -> Result<Row, String> {
     let medians: Vec<Option<f64>> = times.iter_mut().map(|times| median(times)).collect();
     let by_hand = sides.iter().position(|side| side.name() == sides::BY_HAND).and_then(|at| medians[at]);
     let firsts: Vec<Option<f64>> = firsts.iter_mut().map(|times| median(times)).collect();
-    let timing = |((side, wrong), (median_ns, first_ns)): ((&Side, Option<String>), (Option<f64>, Option<f64>))| Timing {
+    let timing = |((side, wrong), (median_ns, first_ns)): (Judged<'_>, Medians)| Timing {
         side: side.name(),
         median_ns,
         first_ns,

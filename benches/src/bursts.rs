@@ -43,13 +43,15 @@ struct Case {
 
 fn cases() -> [Case; 2] {
     let routes = traffic::routes(ENTRIES);
-    let table = format!("\"{}\"", traffic::routes_text(&routes, PORTS, 0).trim_end().replace('\n', "\", \""));
+    let table = std::env::temp_dir().join(format!("netvm-bench-routes-{}.txt", std::process::id()));
+    // If it cannot be written, the configuration that reads it says so.
+    let _ = std::fs::write(&table, traffic::routes_text(&routes, PORTS, 0));
     let words = |pairs: &[(&str, &str)]| pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let router = Case {
         application: "router",
         file: "apps/router/forward.click",
         elements: "apps/router/elements",
-        parameters: words(&[("ROUTES", &table.replace('"', ""))]),
+        parameters: words(&[("ROUTES", &table.display().to_string())]),
         input: "in",
         packets: traffic::routed(&routes, None),
     };
@@ -77,6 +79,7 @@ pub fn measure(rounds: usize) -> Result<Vec<Row>, String> {
                 Err(why) => eprintln!("skipped: {} on {engine}: {why}", case.application),
             }
         }
+        case.parameters.get("ROUTES").into_iter().for_each(|file| drop(std::fs::remove_file(file)));
     }
     Ok(rows)
 }

@@ -3,8 +3,6 @@
  *
  * The class has declared `ignored`, seconds at the beginning whose packets are not counted.
  */
-#pragma once
-
 /* Click counts time in ticks of a millisecond. */
 enum { TICK_NS = 1000000, TICKS = 1000 };
 

@@ -6,8 +6,6 @@
  *
  * The class has declared `tcp_timeout`, and has included flow.h. Source: Click's TCPRewriter.
  */
-#pragma once
-
 enum { MOST_SHIFTS = 8, LONG_AGO = 1 << 30 };
 enum { TCP_OPTION_END = 0, TCP_OPTION_NOP = 1, TCP_OPTION_SACK = 5, SACK_BLOCK = 8 };
 

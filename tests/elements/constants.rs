@@ -16,7 +16,7 @@ pub fn split(text: &str, separator: char) -> Vec<String> {
 }
 
 /// Names of numbers, by syntax.
-const NAMES: [(&str, &str, i64); 27] = [
+const NAMES: [(&str, &str, i64); 29] = [
     ("ICMP_TYPE", "unreachable", 3),
     ("ICMP_TYPE", "redirect", 5),
     ("ICMP_TYPE", "timeexceeded", 11),
@@ -44,6 +44,8 @@ const NAMES: [(&str, &str, i64); 27] = [
     ("CONTENTS", "ASCII", 2),
     ("CONTENTS", "ascii", 2),
     ("ECT", "no", 0),
+    ("ETHER_PLACE", "dst", 0),
+    ("ETHER_PLACE", "src", 6),
 ];
 
 /// The C constant of an argument.

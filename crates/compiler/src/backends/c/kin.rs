@@ -193,7 +193,7 @@ mod tests {
             "pbl push 0 mstore.32",
             "push 0 umload.32 push 0 pstore.32",
             "pbl push 0 sstore.32",
-            "push 0 usload.32 push 0 pstore.32",
+            "push 0 ssload.32 push 0 pstore.32",
             "rnd push 0 pstore.32",
         ] {
             assert!(!share(code), "{code}");

@@ -8,6 +8,7 @@ use super::filepos::{self, FilePos};
 use super::hostdevice::device_name;
 use super::replay::Source;
 use super::sample::Sample;
+use super::source_arguments::{KEYWORDS, positional};
 use super::window::{Place, Window};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
 use crate::io::{Capture, LinkType, ReadError, Record};
@@ -58,25 +59,6 @@ pub(super) static POLL_DEVICE: NativeClass = NativeClass {
              BURST have no effect.",
     make: |setup| make(setup, true),
 };
-
-/// Arguments of sources that have a name.
-#[rustfmt::skip]
-pub const KEYWORDS: &[&str] = &[
-    "STOP", "TIMING", "SAMPLE", "FORCE_IP", "START", "START_AFTER", "END", "END_AFTER", "INTERVAL", "END_CALL", "ACTIVE", "FILEPOS", "MMAP",
-    "PROMISC", "SNAPLEN", "SNIFFER", "BPF_FILTER", "METHOD", "CAPTURE", "PROTOCOL", "OUTBOUND", "HEADROOM", "BURST", "ENCAP", "TIMESTAMP",
-    "LENGTH", "ALIGNMENT", "QUIET", "TIMING_FNT", "ALLOW_NONEXISTENT", "UP_CALL", "DOWN_CALL", "PER_NODE",
-];
-
-/// What arguments without a name are, by class. Behind PollDevice's device stood PROMISC before Click had a keyword for that; a truth value that is no number is still that.
-pub fn positional(class: &str, arguments: &[String]) -> &'static [&'static str] {
-    let is_word = |text: &String| text::boolean(text).is_some() && text::integer(text).is_none();
-    match class {
-        "FromDump" => &["FILENAME", "TIMING"],
-        "PollDevice" if arguments.get(1).is_some_and(is_word) => &["DEVNAME", "PROMISC", "BURST"],
-        "PollDevice" => &["DEVNAME", "BURST"],
-        _ => &["DEVNAME", "PROMISC", "SNAPLEN"],
-    }
-}
 
 /// The most bytes of each packet.
 fn snaplen(args: &Args, device: bool) -> Result<u32, String> {

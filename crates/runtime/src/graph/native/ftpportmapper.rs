@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn damaged_packets_have_no_command() {
-        let mut bytes = vec![0; 40];
+        let mut bytes = [0; 40];
         (bytes[0], bytes[9], bytes[32]) = (0x45, 6, 0x50);
         let with = |text: &[u8]| [&bytes[..], text].concat();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! FromHost, KernelTap, KernelTun, and those of DPDK and netmap: other ways to the host and its devices, which are captures here as FromDevice's and ToDevice's are.
+//! FromHost, KernelTap, KernelTun, those of DPDK and netmap, and sockets: other ways to the host and its devices, which are captures here as FromDevice's and ToDevice's are.
 //!
 //! A capture stands for a device by the name that [`device_name`] finds. What these classes say of the host, such as its addresses, has no effect.
 
@@ -85,6 +85,25 @@ device!(
 );
 device!(TO_NETMAP, "ToNetmapDevice", "1/0-1", "a/h", "", "ToNetmapDevice(DEVNAME, ...) -- the same as ToDPDKDevice\n\n--map DEVNAME=FILE.");
 
+device!(
+    FROM_SOCKET,
+    "FromSocket",
+    "0/1-2",
+    "a/ah",
+    "",
+    "FromSocket(SOCKTYPE, ADDR [, PORT, ...]) -- the packets of a capture that stands for what comes by a socket\n\nNo socket is opened: which capture is told by --map NAME=FILE, with the element's \
+     name. What else Click's element takes has no effect."
+);
+device!(
+    TO_SOCKET,
+    "ToSocket",
+    "1/0-1",
+    "a/h",
+    "",
+    "ToSocket(SOCKTYPE, ADDR [, PORT, ...]) -- writes packets into a capture that stands for what goes by a socket\n\nNo socket is opened: which capture is told by --map NAME=FILE, with the element's \
+     name. What else Click's element takes has no effect."
+);
+
 /// Arguments that are read and change nothing.
 #[rustfmt::skip]
 const KEYWORDS: &[&str] = &[
@@ -95,10 +114,10 @@ const KEYWORDS: &[&str] = &[
 
 /// Classes of elements that read devices.
 pub const READERS: &[&str] =
-    &["FromDevice", "PollDevice", "FromHost", "KernelTun", "KernelTap", "FromDPDKDevice", "FromDPDKRing", "FromNetmapDevice"];
+    &["FromDevice", "PollDevice", "FromHost", "KernelTun", "KernelTap", "FromDPDKDevice", "FromDPDKRing", "FromNetmapDevice", "FromSocket"];
 /// Classes of elements that write them.
 pub const WRITERS: &[&str] =
-    &["ToDevice", "ToHost", "ToHostSniffers", "KernelTun", "KernelTap", "ToDPDKDevice", "ToDPDKRing", "ToNetmapDevice"];
+    &["ToDevice", "ToHost", "ToHostSniffers", "KernelTun", "KernelTap", "ToDPDKDevice", "ToDPDKRing", "ToNetmapDevice", "ToSocket"];
 
 fn arguments(class: &str, arguments: &[String]) -> Result<Args, String> {
     let positional: &[&str] = match class {
@@ -106,6 +125,7 @@ fn arguments(class: &str, arguments: &[String]) -> Result<Args, String> {
         "FromDPDKDevice" | "ToDPDKDevice" => &["PORT", "QUEUE", "N_QUEUES", "PROMISC"],
         "FromDPDKRing" | "ToDPDKRing" => &["MEM_POOL"],
         "FromNetmapDevice" | "ToNetmapDevice" => &["DEVNAME", "QUEUE", "N_QUEUES", "PROMISC"],
+        "FromSocket" | "ToSocket" => &["SOCKTYPE", "ADDR", "SOCKPORT"],
         "FromHost" => &["DEVNAME", "PREFIX"],
         _ => &["DEVNAME", "PROMISC", "SNAPLEN"],
     };
@@ -118,6 +138,7 @@ pub fn device_name(element: &str, class: &str, given: &[String]) -> Option<Strin
         "FromDevice" | "PollDevice" | "ToDevice" => return given.iter().all(|argument| argument.trim().is_empty()).then(|| "0".to_owned()),
         "FromHost" | "KernelTun" | "KernelTap" | "FromDPDKDevice" | "ToDPDKDevice" => {}
         "FromDPDKRing" | "ToDPDKRing" | "FromNetmapDevice" | "ToNetmapDevice" => {}
+        "FromSocket" | "ToSocket" => return Some(element.to_owned()),
         _ => return None,
     }
     let args = arguments(class, given).ok()?;
@@ -131,6 +152,7 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
         "KernelTun" | "KernelTap" => "ADDR",
         "FromHost" | "FromNetmapDevice" | "ToNetmapDevice" => "DEVNAME",
         "FromDPDKRing" | "ToDPDKRing" => "MEM_POOL",
+        "FromSocket" | "ToSocket" => "SOCKTYPE",
         _ => "PORT",
     };
     args.required(wanted)?;
@@ -151,8 +173,8 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
     let source = || (fromdump::FROM_DEVICE.make)(&of("FromDevice", 0, setup.outputs));
     let sink = || (todump::TO_DEVICE.make)(&of("ToDevice", setup.inputs, 0));
     match setup.class {
-        "FromHost" | "FromDPDKDevice" | "FromDPDKRing" | "FromNetmapDevice" => source(),
-        "ToDPDKDevice" | "ToDPDKRing" | "ToNetmapDevice" => sink(),
+        "FromHost" | "FromDPDKDevice" | "FromDPDKRing" | "FromNetmapDevice" | "FromSocket" => source(),
+        "ToDPDKDevice" | "ToDPDKRing" | "ToNetmapDevice" | "ToSocket" => sink(),
         _ if setup.inputs == 0 => source(),
         _ => Ok(Box::new(Both { source: source()?, sink: sink()? })),
     }

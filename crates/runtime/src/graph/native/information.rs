@@ -136,7 +136,7 @@ fn alignments(setup: &Setup<'_>) -> Result<(), String> {
 }
 
 fn threads(setup: &Setup<'_>) -> Result<(), String> {
-    each(setup, "ELEMENT THREAD", |words| matches!(words, [_, thread] if text::integer(thread).is_some()))
+    each(setup, "ELEMENT THREAD", |words| matches!(words, [_, thread] if thread.split('/').all(|number| text::integer(number).is_some())))
 }
 
 fn balance(setup: &Setup<'_>) -> Result<(), String> {

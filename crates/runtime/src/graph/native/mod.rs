@@ -1,6 +1,8 @@
 //! Elements that the runtime knows itself: what is not a function of one packet. A class is a file here and a line in [`ALL`].
 
 mod aggregatecounter;
+mod annotated;
+mod bypass;
 mod clipboard;
 mod counter;
 mod delayshaper;
@@ -8,7 +10,6 @@ mod delayunqueue;
 mod discard;
 mod drivermanager;
 pub mod embedded;
-mod facts;
 mod fastudp;
 mod filepos;
 mod fromdump;
@@ -34,6 +35,7 @@ mod replayunqueue;
 mod sample;
 mod scheds;
 mod shaper;
+mod source_arguments;
 mod timedsource;
 mod timedunqueue;
 mod timefilter;
@@ -42,12 +44,12 @@ mod toipsummarydump;
 mod unqueue;
 mod window;
 
-pub use facts::{Shared, annotations, looks_at_annotations, shared};
-pub use fromdump::{KEYWORDS as SOURCE_KEYWORDS, positional as source_positional};
+pub use annotated::{Shared, annotations, looks_at_annotations, shared};
 pub use hostdevice::{READERS, WRITERS, device_name};
 pub use infinitesource::{burst as made_burst, data as made_data};
 pub use live::DeviceStats;
 pub use replay::Replay;
+pub use source_arguments::{KEYWORDS as SOURCE_KEYWORDS, positional as source_positional};
 pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
 
@@ -59,6 +61,7 @@ use std::path::Path;
 #[rustfmt::skip]
 pub const ALL: &[&NativeClass] = &[
     &aggregatecounter::CLASS,
+    &bypass::CLASS,
     &clipboard::CLASS,
     &counter::CLASS,
     &delayshaper::CLASS, &delayunqueue::CLASS,
@@ -68,7 +71,7 @@ pub const ALL: &[&NativeClass] = &[
     &fromdump::FROM_DUMP, &fromdump::FROM_DEVICE, &fromdump::POLL_DEVICE,
     &fromipsummarydump::CLASS,
     &hostdevice::FROM_HOST, &hostdevice::KERNEL_TUN, &hostdevice::KERNEL_TAP, &hostdevice::FROM_DPDK, &hostdevice::TO_DPDK,
-    &hostdevice::FROM_RING, &hostdevice::TO_RING, &hostdevice::FROM_NETMAP, &hostdevice::TO_NETMAP,
+    &hostdevice::FROM_RING, &hostdevice::TO_RING, &hostdevice::FROM_NETMAP, &hostdevice::TO_NETMAP, &hostdevice::FROM_SOCKET, &hostdevice::TO_SOCKET,
     &ftpportmapper::CLASS,
     &handleraggregate::CLASS,
     &infinitesource::CLASS, &infinitesource::RANDOM,

@@ -18,7 +18,7 @@ use super::program;
 use super::words::{self, Bits, Kind, Named, Protocol};
 use crate::click::config::unquote;
 use crate::click::syntax::whole::{Job, Written};
-use crate::click::syntax::{Scope, address, ethernet, integer, prefix};
+use crate::click::syntax::{Scope, address, ethernet, integer, port, prefix};
 
 /// How deeply patterns may be nested.
 const DEPTH: usize = 50;
@@ -203,7 +203,10 @@ impl<'a> Parser<'a> {
         primitive.relation = self.relation();
         primitive.data = self.data(&primitive)?;
         if self.at == start {
-            return Err(format!("`{}` has no meaning", self.word()));
+            // A word that means nothing else is a service.
+            let port = port::service(self.word()).ok_or_else(|| format!("`{}` has no meaning", self.word()))?;
+            primitive.data = Data::Named(Kind::Port, port.into());
+            self.at += 1;
         }
         let text = self.words[start..self.at].join(" ");
         let formula = primitive.formula(&self.before).map_err(|wrong| format!("`{text}`: {wrong}"))?;

@@ -122,7 +122,7 @@ pub(super) fn value(word: &str, kind: Option<Kind>, within: Option<Protocol>, na
     ];
     let mut any: Vec<_> = any.into_iter().flatten().collect();
     // A service of the machine never stands for something else than before.
-    if any.iter().all(|(fits, ..)| !fits) && (kind == Some(Kind::Port) || kind.is_none() && any.is_empty()) {
+    if kind == Some(Kind::Port) && any.iter().all(|(fits, ..)| !fits) {
         any.extend(port::service(word).map(|port| (true, Named::Value(Kind::Port, port.into()), "port")));
     }
     let fitting: Vec<Named> = any.iter().filter(|(fits, ..)| *fits).map(|(_, named, _)| *named).collect();

@@ -1,4 +1,4 @@
-//! What is known of classes without making an element: for who places elements on threads, lays out annotations, or cuts an application into stages.
+//! What is to be known of classes without an element of theirs: who looks at annotations, which they set or read themselves, and what replicas have in common.
 
 /// Whether a class, one of these, may look at packets' annotations; those that only hold packets, take them or write their bytes do not.
 pub fn looks_at_annotations(class: &str) -> bool {
