@@ -451,7 +451,7 @@ mod tests {
             kind: TableKind::Exact,
             key_bits: 16,
             value_bytes: 2,
-            capacity: capacity.into(),
+            capacity,
             timeout_ns: 50,
             entries: Vec::new(),
         }
@@ -535,7 +535,7 @@ mod tests {
     fn sums_grow_and_other_bytes_conflict() {
         let memory = Memory {
             sums: vec![Sum { at: 0, bytes: 4, big_endian: false }, Sum { at: 4, bytes: 2, big_endian: true }],
-            scratch: vec![6..8],
+            scratch: std::iter::once(6..8).collect(),
         };
         let slot = slot(&declaration(4), memory.clone(), 10);
         let run = |add: u8, other: u8, during: &dyn Fn(&mut State)| {

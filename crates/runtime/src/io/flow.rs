@@ -21,7 +21,7 @@ pub(super) const SPREAD: u32 = 0x9e37_79b1;
 /// Which of so many replicas, 2^16 at most, has a frame. A classic BPF program says the same in the kernel ([`crate::io::device`]), which can calculate with 32 bits.
 pub(crate) fn replica(link: LinkType, frame: &[u8], replicas: usize) -> usize {
     let hash = sum(link, frame).wrapping_mul(SPREAD) >> 16;
-    (u64::from(hash) * replicas as u64 >> 16) as usize
+    ((u64::from(hash) * replicas as u64) >> 16) as usize
 }
 
 /// The sum of both addresses of a frame's flow, taken as words; 0 for what has none. A sum does not tell which address came first.

@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args, file: &Path, ports: &BTreeMap<u32, Spec>) -> Outc
     }
     let mut devices = BTreeMap::new();
     for (port, spec) in ports {
-        let options = Options { receive: true, promiscuous: true, outgoing: false };
+        let options = Options { receive: true, promiscuous: true, ..Options::default() };
         let device = Device::open(spec, options).map_err(|why| Failure::failed(format_args!("{spec}: {why}")))?;
         devices.insert(*port, device);
     }

@@ -138,15 +138,18 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
 /// What is written for each device, and how, while there are elements that do; and the devices that are live.
 #[derive(Default)]
 pub(in super::super) struct Devices {
-    captures: HashMap<String, (Weak<Arc<Output>>, Plan)>,
+    captures: HashMap<String, (Weak<Written>, Plan)>,
     pub(super) live: super::live::Open,
 }
+
+/// What elements of one graph write together.
+struct Written(Arc<Output>);
 
 struct ToDump {
     name: String,
     path: Option<PathBuf>,
     /// Elements of one device have it together, and so have graphs.
-    writer: Option<Rc<Arc<Output>>>,
+    writer: Option<Rc<Written>>,
     link: Option<LinkType>,
     use_from: Option<String>,
     snaplen: u32,
@@ -176,7 +179,7 @@ impl ToDump {
     }
 
     /// Begins to write; what another element writes for the same device already, goes on.
-    fn open(&self, devices: &mut Devices) -> Result<Option<Rc<Arc<Output>>>, String> {
+    fn open(&self, devices: &mut Devices) -> Result<Option<Rc<Written>>, String> {
         let (Some(path), plan) = (&self.path, self.plan()) else { return Ok(None) };
         let known = devices.captures.get(&self.name).filter(|_| self.device).and_then(|(output, plan)| Some((output.upgrade()?, plan)));
         match known {
@@ -184,7 +187,7 @@ impl ToDump {
             Some(_) => return Err(format!("another element writes device '{}' with other SNAPLEN, ENCAP or NANO", self.name)),
             None => {}
         }
-        let output = Rc::new(self.create(path, &plan)?);
+        let output = Rc::new(Written(self.create(path, &plan)?));
         if self.device {
             devices.captures.insert(self.name.clone(), (Rc::downgrade(&output), plan));
         }
@@ -207,7 +210,7 @@ impl ToDump {
     fn take(&mut self, packet: &Packet) {
         self.count += 1;
         if let Some(output) = self.writer.clone() {
-            self.write_packet(&mut lock(&output), packet.buffer.bytes(), (packet.buffer.time_ns, packet.wire_len(), packet.link));
+            self.write_packet(&mut lock(&output.0), packet.buffer.bytes(), (packet.buffer.time_ns, packet.wire_len(), packet.link));
         }
     }
 
@@ -226,7 +229,7 @@ impl ToDump {
         let pool = ctx.pool();
         self.count += slots.len() as u64;
         if let Some(output) = self.writer.clone() {
-            let mut output = lock(&output);
+            let mut output = lock(&output.0);
             for slot in slots {
                 let (time_ns, bytes) = (pool.slot(*slot).time_ns, pool.bytes(*slot));
                 let wire_len = pool.wire_len(*slot).max(bytes.len() as u32);
@@ -335,7 +338,7 @@ impl Native for ToDump {
 
     fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), String> {
         // The last of a device's elements completes what they have written, in all graphs.
-        let output = self.writer.take().and_then(Rc::into_inner).and_then(Arc::into_inner);
+        let output = self.writer.take().and_then(Rc::into_inner).and_then(|written| Arc::into_inner(written.0));
         if let Some(writer) = output.and_then(|output| output.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)) {
             writer.finish().map_err(|error| error.to_string())?;
         }
