@@ -71,6 +71,33 @@ fn ctl(socket: &Path, args: &[&str]) -> Output {
 }
 
 #[test]
+fn another_version_takes_over_while_packets_flow() {
+    let dir = Dir::new("replace");
+    let run = Running::start(ENDLESS, &PathBuf::from(dir.file("c.sock")), &[]);
+    run.wait(|| run.number("c.count") > 100);
+    run.says(&["write", "rt.add", "10.9.0.0/16 0"]);
+    let (next, wrong) = (dir.file("next.click"), dir.file("wrong.click"));
+    std::fs::write(&next, ENDLESS.replace("-> s ::", "-> n :: Counter -> s ::")).unwrap();
+    std::fs::write(&wrong, ENDLESS.replace("Counter", "Cuonter")).unwrap();
+    let plan = run.says(&["replace", "--plan", &next]);
+    assert!(plan.contains("would be made: n\n") && !plan.contains("pause"), "{plan}");
+    assert!(run.fails(&["read", "n.count"]).contains("no element named 'n'"));
+    let before = run.number("c.count");
+    let told = run.says(&["replace", &next]);
+    assert!(told.contains("\nmade: n\n") && told.contains("\npause "), "{told}");
+    run.wait(|| run.number("n.count") > 100);
+    assert!(run.number("c.count") >= before + run.number("n.count") - 1);
+    assert!(run.says(&["read", "rt.table"]).contains("10.9.0.0/16"), "routes that were added stay");
+    let why = run.fails(&["replace", &wrong]);
+    assert!(why.contains("Cuonter") && why.contains("Counter"), "{why}");
+    let count = run.number("n.count");
+    run.wait(|| run.number("n.count") > count);
+    assert!(run.says(&["replace", "--json", &next]).contains(r#""made":[]"#));
+    assert_eq!(run.ctl(&["replace", &next, "nonsense"]).status.code(), Some(2));
+    assert!(run.fails(&["replace", "/nonexistent"]).contains("/nonexistent"));
+}
+
+#[test]
 fn a_run_is_asked_changed_and_ended() {
     let dir = Dir::new("control");
     let mut run = Running::start(ENDLESS, &PathBuf::from(dir.file("c.sock")), &[]);

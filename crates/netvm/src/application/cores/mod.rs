@@ -183,13 +183,15 @@ impl Cores {
     /// Runs an epoch, or a turn of the first replica. False when the run has ended.
     pub fn turn(&mut self) -> bool {
         self.print_told();
-        let Self { rest, mode, directory, run, live, .. } = self;
+        let Self { rest, mode, directory, run, live, threads, .. } = self;
         match mode {
             Mode::Total(_) if rest.has_ended() => {
                 run.stop();
                 false
             }
             Mode::Total(epochs) => epochs.turn(rest, *live),
+            // A thread that has failed holds up those that wait for it to go on.
+            Mode::Flow(_) if threads.iter().any(JoinHandle::is_finished) => false,
             Mode::Flow(others) => others.turn(rest, directory, run),
         }
     }
