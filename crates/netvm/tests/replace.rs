@@ -69,7 +69,7 @@ fn nothing_is_lost_while_versions_take_turns() {
         let mut run = Run::new("turns", engine, PLAIN);
         let (mut times, mut counted) = (0, 0);
         'run: loop {
-            for _ in 0..if engine == "interp" { 3000 } else { 300 } {
+            for _ in 0..if engine == "interp" { 1000 } else { 100 } {
                 if !run.graph.turn() {
                     break 'run;
                 }
