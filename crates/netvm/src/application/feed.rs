@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The info field that holds a packet's number, see [`Application::number_packets`].
+/// The info field that holds a packet's number, see `Application::number_packets`.
 pub const NUMBER: &str = "packet number";
 /// Classes that write files.
 const WRITERS: &[&str] = &["ToDump", "ToIPSummaryDump"];

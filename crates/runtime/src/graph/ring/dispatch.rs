@@ -16,7 +16,7 @@ pub enum Flow {
     /// Any.
     #[default]
     Any,
-    /// All packets between two addresses have the same, whichever comes first ([`crate::io::flow`] says how).
+    /// All packets between two addresses have the same, whichever comes first (`io::flow` says how).
     Addresses,
 }
 
