@@ -165,6 +165,9 @@ fn measure(args: &Args) -> Result<Results, String> {
     let processors = machine::pin();
     in_memory(args, &mut results)?;
     machine::unpin(processors);
+    if args.wants(Section::Cores) {
+        results.cores = applications::measure_cores(args.rounds as usize, &args.only);
+    }
     match &args.netvm {
         Some(netvm) if args.wants(Section::Runs) => results.runs = runs::measure(netvm, args.rounds as usize)?,
         None if args.sections.contains(&Section::Runs) => return Err("say where the program is: --netvm FILE".to_owned()),
@@ -214,9 +217,7 @@ fn in_memory(args: &Args, results: &mut Results) -> Result<(), String> {
     if wants(Section::Applications) {
         results.applications = applications::measure(rounds, &args.only);
     }
-    if args.wants(Section::Cores) {
-        results.cores = applications::measure_cores(rounds, &args.only);
-    }
+
     if wants(Section::Bursts) {
         results.bursts = bursts::measure(rounds)?;
     }

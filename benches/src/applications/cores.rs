@@ -57,7 +57,7 @@ const WAYS: [(&str, Way); 4] = [
 /// Threads that have elements.
 const REPLICAS: usize = 2;
 /// Packets that are timed, about.
-const TIMED: usize = 2_000_000;
+const TIMED: usize = 10_000_000;
 
 /// What a run gave.
 struct Ran {
