@@ -15,7 +15,8 @@
 //! - Nothing grows without bound: queues have capacities, everything else is finished before the next packet comes in, and copies of one packet are counted
 //!   (`flow::MAX_WAY_COPIES`).
 //!
-//! Handlers are named `element.handler`, as Click has them (click(1), the elements' manuals). Leaves out: threads, hot swapping, device drivers.
+//! Handlers are named `element.handler`, as Click has them (click(1), the elements' manuals). Another version of a
+//! configuration takes over in `succeed`. Leaves out: threads, which are around graphs (`ring`, `share`); device drivers.
 
 mod args;
 mod bucket;

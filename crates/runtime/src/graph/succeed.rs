@@ -175,36 +175,47 @@ impl Graph {
         let mut succession = Succession::default();
         let stats: Vec<NodeStats> = old.stats().nodes.into_iter().map(|(_, _, stats)| stats).collect();
         for index in 0..self.nodes.len() {
-            let name = self.nodes[index].name.clone();
-            let named = || {
-                old.by_name.get(&name).copied().filter(|before| !name.contains('@') && old.nodes[*before].class == self.nodes[index].class)
-            };
-            let before = kept.get(&index).copied().or_else(named);
+            let before = kept.get(&index).copied().or_else(|| self.namesake(index, old));
             if let Some(before) = before {
                 self.nodes[index].stats.clone_from(&stats[before]);
             }
-            match kept.get(&index) {
-                Some(before) => {
-                    self.keep(index, old, *before);
-                    succession.kept.push(name);
-                }
-                None => {
-                    if let Some(before) = before {
-                        self.keep_tables(index, &mut old.nodes[before].body, &mut succession);
-                    }
-                    succession.made.push(name);
-                }
+            let name = self.nodes[index].name.clone();
+            match (kept.get(&index), before) {
+                (Some(before), _) => self.keep(index, old, *before),
+                (None, Some(before)) => self.keep_tables(index, &mut old.nodes[before].body, &mut succession),
+                (None, None) => {}
             }
+            let list = if kept.contains_key(&index) { &mut succession.kept } else { &mut succession.made };
+            list.push(name);
         }
-        let moved: BTreeSet<usize> = kept.values().copied().collect();
-        let gone = (0..old.nodes.len()).filter(|at| !moved.contains(at));
-        for at in gone.clone() {
-            succession.packets_lost += old.packets_in(at);
-        }
-        let names: Vec<String> = gone.map(|at| old.nodes[at].name.clone()).collect();
-        succession.gone.extend(names.into_iter().filter(|name| name.contains('@') || !self.by_name.contains_key(name)));
+        self.note_gone(old, kept, &mut succession);
         self.keep_shared(old);
         (self.arrivals, self.waited, self.meter) = (old.arrivals, old.waited, old.meter.take());
+        self.begin_anew(kept);
+        succession
+    }
+
+    /// The element of another graph that has the name and the class of one that is not the same.
+    fn namesake(&self, index: usize, old: &Self) -> Option<usize> {
+        let Node { name, class, .. } = &self.nodes[index];
+        let before = old.by_name.get(name).copied()?;
+        (!name.contains('@') && old.nodes[before].class == *class).then_some(before)
+    }
+
+    /// Elements of the old graph that are no more, and the packets that wait in them.
+    fn note_gone(&self, old: &mut Self, kept: &BTreeMap<usize, usize>, succession: &mut Succession) {
+        let moved: BTreeSet<usize> = kept.values().copied().collect();
+        for at in (0..old.nodes.len()).filter(|at| !moved.contains(at)) {
+            succession.packets_lost += old.packets_in(at);
+            let name = &old.nodes[at].name;
+            if name.contains('@') || !self.by_name.contains_key(name) {
+                succession.gone.push(name.clone());
+            }
+        }
+    }
+
+    /// Finds tasks, sources and queues again, and lets elements begin their work that are new.
+    fn begin_anew(&mut self, kept: &BTreeMap<usize, usize>) {
         let Roles { tasks, sources, driver } = roles(&self.nodes);
         (self.tasks, self.sources, self.driver) = (tasks, sources, driver);
         self.find_neighbours();
@@ -212,7 +223,6 @@ impl Graph {
             self.with_native(index, |native, ctx| native.start(ctx));
             self.settle();
         }
-        succession
     }
 
     /// An element goes on as it was.

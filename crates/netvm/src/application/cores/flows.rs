@@ -52,13 +52,7 @@ impl Application {
         let (fails, faults) = mpsc::channel();
         let run = Arc::new(Run::default());
         let ended = Arc::new(AtomicUsize::new(0));
-        let with = |index| {
-            let share = Share { index, replicas, common: Arc::clone(&common) };
-            let mut making = making.clone();
-            making.settings.share = Some(share.clone());
-            (share, making)
-        };
-        let (share, own) = with(0);
+        let (share, own) = of_replica(&making, Share { index: 0, replicas, common: Arc::clone(&common) });
         // The first one compiles what the others then find in the cache.
         let first = part(&self.application, &placement, true);
         let mut rest = finish_graph(&first, own, Rings::default(), None, host).map_err(|error| self.not_made(error))?;
@@ -68,7 +62,7 @@ impl Application {
         let mut workers = Workers::new(making.clone(), Arc::clone(&run), told, fails);
         let part = Arc::new(part(&self.application, &placement, false));
         for index in 1..replicas {
-            let (share, making) = with(index);
+            let (share, making) = of_replica(&making, Share { index, replicas, common: Arc::clone(&common) });
             let (part, ended) = (Arc::clone(&part), Arc::clone(&ended));
             workers.spawn_woken(&format!("replica {index}"), making, move |own, wakes| run_flows(own, &part, &share, wakes, &ended))?;
         }
@@ -80,6 +74,13 @@ impl Application {
         let mode = Mode::Flow(Others { share, ended, left: false, closed: false });
         Ok(Cores { rest, mode, directory, told: hears, faults, threads, run, placement, live })
     }
+}
+
+/// How the graph of one replica is made.
+fn of_replica(making: &Making, share: Share) -> (Share, Making) {
+    let mut making = making.clone();
+    making.settings.share = Some(share.clone());
+    (share, making)
 }
 
 /// The application of one replica: without the elements that only the first one has, unless it is that.
