@@ -83,7 +83,7 @@ docs: ## docs/netil.md, netvm.h, manual pages, and the crates' documentation
 	@echo 'docs/netil.md, $(CARGO_TARGET_DIR)/man, $(CARGO_TARGET_DIR)/doc/netvm/index.html'
 
 build: ## the program and the C library (PROFILE=demo is quicker to build)
-	cargo build --profile $(PROFILE) -p netvm-cli $(FEATURES)
+	cargo rustc --profile $(PROFILE) -p netvm-cli --bin netvm $(FEATURES) -- $(if $(filter release,$(PROFILE)),$$(scripts/link-flags))
 	cargo rustc --profile $(PROFILE) -p netvm-capi --lib --crate-type cdylib,staticlib
 
 install: build ## netvm, its manual pages, completions and applications, and the C library under PREFIX (default /usr/local); builds what is not built

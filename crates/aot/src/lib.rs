@@ -14,6 +14,7 @@
 #![allow(unsafe_code, reason = "loading compiled code and calling it")]
 
 pub mod build;
+mod burst;
 pub mod cache;
 pub mod code;
 pub mod engine;

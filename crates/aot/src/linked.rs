@@ -7,6 +7,7 @@
 //! looked at through slices of the pool's memory only; builds with assertions see that it lies there.
 
 use crate::build::{Compiler, HERE, machine};
+use crate::burst::{Burst, List, Table, Unit};
 use crate::cache::{Cache, key};
 use crate::code::Library;
 use crate::flows::Flows;
@@ -20,115 +21,47 @@ use netil::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Trap, TrapK
 use netil::layout::Parts;
 use netil::machine::Machine;
 use netil::module::HandlerKind;
-use netil::pool::{Detail, Expected, Late, Line, Pool, Slot};
+use netil::pool::{Detail, Expected, Late, Line, Pool};
 use std::ffi::c_void;
 use std::ops::Range;
 use std::ptr::{NonNull, null, null_mut};
 use std::sync::Arc;
 
-/// A table's memory: `struct nv_table`.
-#[repr(C)]
-struct Table {
-    head: *mut u64,
-    slots: *mut u8,
-    index: *mut u8,
-    groups: *mut u8,
-}
-
-/// An element's memories: `struct nv_unit`.
-#[repr(C)]
-struct Unit {
-    data: *mut u8,
-    shared: *mut u8,
-    initialised: *const u8,
-    exceptions: *mut u32,
-    number: *mut u64,
-    seed: u64,
-}
-
-/// Slots in order: `struct nv_list`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct List {
-    end: *mut u32,
-    slots: *mut u32,
-}
-
-impl List {
-    /// An empty one, with room from there on.
-    const fn at(slots: *mut u32) -> Self {
-        Self { end: slots, slots }
-    }
-}
-
-/// A burst: `struct nv_graph`.
-#[repr(C)]
-struct Burst {
-    memory: *mut u8,
-    slots: *mut Slot,
-    details: *mut Detail,
-    burst: *const u32,
-    count: u64,
-    units: *const Unit,
-    tables: *const Table,
-    call: unsafe extern "C" fn(*mut Burst, u64, u32, u32, *mut u64) -> u64,
-    leave: unsafe extern "C" fn(*mut Burst, u64),
-    look: unsafe extern "C" fn(*mut Burst, u64, u32, u64),
-    tell: Option<unsafe extern "C" fn(*mut Burst, u32, u32)>,
-    running: *mut c_void,
-    lists: *mut List,
-    ended: List,
-    counts: *mut u64,
-    begun: *mut u64,
-    latest: u64,
-    budget: u32,
-    left: u32,
-    copies: u32,
-    shown: u32,
-    expected: *const Expected,
-    nothing: *const Expected,
-    late: *const *const Line,
-    turns: u64,
-    beyond: u64,
-}
-
-impl Burst {
-    /// None, with the functions that compiled code calls.
-    const EMPTY: Self = Self {
-        memory: null_mut(),
-        slots: null_mut(),
-        details: null_mut(),
-        burst: null(),
-        count: 0,
-        units: null(),
-        tables: null(),
-        call,
-        leave,
-        look,
-        tell: None,
-        running: null_mut(),
-        lists: null_mut(),
-        ended: List::at(null_mut()),
-        counts: null_mut(),
-        begun: null_mut(),
-        latest: 0,
-        budget: 0,
-        left: 0,
-        copies: 0,
-        shown: 0,
-        expected: null(),
-        nothing: null(),
-        late: null(),
-        turns: 0,
-        beyond: 0,
-    };
-
-    /// Finds the pool's memory, which may have been moved.
-    fn find(&mut self, pool: &mut Pool) {
-        let (memory, slots, details) = pool.parts();
-        (self.memory, self.slots, self.details) = (memory.as_mut_ptr(), slots.as_mut_ptr(), details.as_mut_ptr());
-    }
-}
+/// No burst, with the functions that compiled code calls.
+const EMPTY: Burst = Burst {
+    memory: null_mut(),
+    slots: null_mut(),
+    details: null_mut(),
+    burst: null(),
+    count: 0,
+    units: null(),
+    tables: null(),
+    call,
+    leave,
+    look,
+    tell: None,
+    running: null_mut(),
+    lists: null_mut(),
+    ended: List::at(null_mut()),
+    counts: null_mut(),
+    begun: null_mut(),
+    latest: 0,
+    budget: 0,
+    left: 0,
+    copies: 0,
+    shown: 0,
+    expected: null(),
+    nothing: null(),
+    late: null(),
+    spare: null(),
+    spares: null(),
+    refill,
+    duplicate,
+    at: 0,
+    plain: 0,
+    turns: 0,
+    beyond: 0,
+};
 
 type Run = unsafe extern "C" fn(*mut Burst);
 
@@ -146,6 +79,9 @@ pub struct Linked {
     /// Where among them each list lies: those of exits, and behind them of what members drop.
     places: Vec<u32>,
     refused: Vec<Ended>,
+    /// The most copies of an arrival that compiled code makes, and free slots for them during a burst.
+    copies: usize,
+    spare: Vec<u32>,
     /// The lines of packets that come next, during a burst.
     expected: Vec<Expected>,
     /// Packets of the burst that are still to be copied.
@@ -173,12 +109,15 @@ struct Running<'r> {
     stayed: &'r mut [u64],
     left: &'r mut [u64],
     copies: Vec<CloneOut>,
+    spare: Spare<'r>,
     /// The member at hand has set a timer.
     set: bool,
     /// Packets of which members still say when they run.
     told: u32,
 }
 
+/// Slots that are taken for copies at a time.
+const SPARE: usize = 256;
 /// Packets of a burst of which members say when they run: it takes ten times as long as not to say it.
 const TOLD: u32 = 64;
 
@@ -214,6 +153,8 @@ impl Linked {
             seen: Vec::new(),
             places: made.places,
             refused,
+            copies: made.copies as usize,
+            spare: Vec::new(),
             expected: Vec::new(),
             late: Vec::new(),
             lines: Vec::new(),
@@ -237,7 +178,7 @@ fn dropped((member, reason): (u32, DropReason)) -> Ended {
 impl Cluster for Linked {
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
         self.prepare(host);
-        let ended = self.empty_lists(slots.len());
+        let ended = self.empty_lists(if self.copies > 0 { pool.size() } else { slots.len() });
         let coming = self.coming(slots, pool);
         let mut burst = Burst {
             burst: slots.as_ptr(),
@@ -256,18 +197,24 @@ impl Cluster for Linked {
         burst.find(pool);
         let (programs, calls, refused) = (&self.programs[..], &self.calls[..], &self.refused[..]);
         let (stayed, left, places) = (&mut self.flows.stayed[..], &mut self.flows.left[..], &self.places[..]);
-        let (packets, copies) = (slots.len(), Vec::new());
-        let mut running = Running { programs, calls, pool, host, packets, places, refused, stayed, left, copies, set: false, told: TOLD };
+        let (packets, copies, spare) = (slots.len(), Vec::new(), Spare { most: self.copies, slots: &mut self.spare });
+        let mut running =
+            Running { programs, calls, pool, host, packets, places, refused, stayed, left, copies, spare, set: false, told: TOLD };
         burst.running = (&raw mut running).cast();
         // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states, to what is expected, and to lines that
         // `late` keeps as they are, of each source as many as it has packets in the burst (`in_turns`); all live until the end of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
         unsafe { (self.run)(&raw mut burst) };
         running.hand_over(&mut burst);
+        running.give_back(&burst);
         self.late.clear();
     }
 
     fn brings(&self) -> bool {
         true
+    }
+
+    fn makes_copies(&self) -> bool {
+        self.copies > 0
     }
 
     fn entered(&self) -> Vec<u64> {
@@ -289,6 +236,41 @@ impl Running<'_> {
         let slots = listed(unsafe { &mut *list });
         check(self.pool, slots);
         slots
+    }
+
+    /// Finds slots for an arrival's copies: false if there are too few, or copies are the runtime's.
+    fn refill(&mut self, burst: &mut Burst) -> bool {
+        let plain = burst.tell.is_some() || !self.pool.is_alike() || self.host.records();
+        let slots = &mut *self.spare.slots;
+        slots.drain(..slots.len() - burst.left());
+        if !plain {
+            self.pool.take(SPARE.max(self.spare.most), slots);
+        }
+        let Range { start, end } = slots.as_ptr_range();
+        (burst.spare, burst.spares) = (start, end);
+        !plain && slots.len() >= self.spare.most
+    }
+
+    /// Gives back the slots that no copy was made in, so that the next burst finds them in the same order.
+    fn give_back(&mut self, burst: &Burst) {
+        let slots = &mut *self.spare.slots;
+        slots.drain(..slots.len() - burst.left());
+        slots.reverse();
+        self.pool.give_back(slots);
+        slots.clear();
+    }
+
+    /// Copies a packet into the next slot for copies, which is there.
+    fn duplicate(&mut self, burst: &mut Burst, slot: u32) -> u32 {
+        let slots = &self.spare.slots;
+        let copy = slots[slots.len() - burst.left()];
+        // One fewer is left; the last is one behind the others' end.
+        burst.spare = burst.spare.wrapping_add(1);
+        let packet = self.packet(slot);
+        self.pool.lower(copy, packet.clone().into_owned());
+        self.pool.lower(slot, packet);
+        self.pool.note(copy, burst.at);
+        copy
     }
 
     /// Gives the host what has left so far, and empties the lists.
@@ -359,7 +341,7 @@ impl Linked {
         let beyond = self.find_late(slots, pool);
         pool.take_expected(&mut self.expected);
         let Range { start: expected, end: nothing } = self.expected.as_ptr_range();
-        Burst { expected, nothing, late: self.lines.as_ptr(), turns: self.lines.len() as u64, beyond, ..Burst::EMPTY }
+        Burst { expected, nothing, late: self.lines.as_ptr(), turns: self.lines.len() as u64, beyond, ..EMPTY }
     }
 
     /// Finds the packets that the pool leaves to compiled code to copy, and how far it is from one to that of the next burst. It has those of whole bursts for which sources take
@@ -497,6 +479,39 @@ fn limbs(call: Call) -> usize {
             operands.max(netil::wide::limbs(result)).max(1)
         }
     }
+}
+
+/// Slots for copies that compiled code makes.
+struct Spare<'r> {
+    /// How many an arrival may need.
+    most: usize,
+    slots: &'r mut Vec<u32>,
+}
+
+/// Finds free slots for copies.
+///
+/// # Safety
+/// As [`call`].
+unsafe extern "C" fn refill(burst: *mut Burst) -> u32 {
+    // SAFETY: as in `call`.
+    let burst = unsafe { &mut *burst };
+    // SAFETY: as in `call`.
+    let running = unsafe { &mut *burst.running.cast::<Running<'_>>() };
+    running.refill(burst).into()
+}
+
+/// Copies a packet that has no room in a slot.
+///
+/// # Safety
+/// As [`call`], with a slot for copies left.
+unsafe extern "C" fn duplicate(burst: *mut Burst, slot: u64) -> u64 {
+    // SAFETY: as in `call`.
+    let burst = unsafe { &mut *burst };
+    // SAFETY: as in `call`.
+    let running = unsafe { &mut *burst.running.cast::<Running<'_>>() };
+    let copy = running.duplicate(burst, slot as u32);
+    burst.find(running.pool);
+    copy.into()
 }
 
 /// A packet leaves before the next one is run.

@@ -35,6 +35,25 @@ pub fn optimised(
     Ok(Some((func, timings)))
 }
 
+/// The same for code that makes copies of packets itself: where a handler sends copies, loops that count to a constant are unrolled, so that it is known how many there may be.
+///
+/// # Errors
+/// The handler is too large.
+pub fn optimised_with_copies(
+    program: &Verified,
+    kind: HandlerKind,
+    options: &passes::Options,
+) -> Result<Option<mir::Func>, translate::TooLarge> {
+    let Some(func) = translate::translate(program, kind)? else { return Ok(None) };
+    let sends = func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(mir::Op::Helper(mir::Helper::SendCopy(_), ..))));
+    let unrolled = if sends { backends::ebpf::unroll(func.clone()).ok() } else { None };
+    let mut func = unrolled.unwrap_or(func);
+    debug_assert_eq!(mir::check::check(&func), Ok(()), "after translation:\n{func}");
+    let context = passes::Context { target: options.target, ..passes::Context::new(program, NATIVE) };
+    passes::optimise(&mut func, &context, options);
+    Ok(Some(func))
+}
+
 /// The same, saying what each pass did.
 pub fn explained(
     program: &Verified,

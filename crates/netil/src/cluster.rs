@@ -47,7 +47,7 @@ pub trait Host {
         let _ = member;
     }
 
-    /// Packets that went out by an exit, in their order: when the burst has been run, or before a later packet leaves at once.
+    /// Packets that went out by an exit, in their order, copies before their packet ([`Detail::value`](crate::pool::Detail::value)): when the burst has been run, or before a later packet leaves at once.
     fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool);
 
     /// Packets that went no further, all in the same way, likewise. Where they are and what their annotations are, nobody knows any more.
@@ -56,6 +56,11 @@ pub trait Host {
     /// The same of packets that are there, as it is known.
     fn ended_there(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
         self.ended(ended, slots, pool);
+    }
+
+    /// Whether packets are told apart by their tags, so that copies are this host's to make.
+    fn records(&self) -> bool {
+        false
     }
 
     /// A packet whose element has sent copies, which come first, or that goes where the next packet may be influenced; before the next one is run.
@@ -88,6 +93,11 @@ pub trait Cluster: Send {
 
     /// Whether [`Self::run`] copies packets that are [late](crate::pool::Late).
     fn brings(&self) -> bool {
+        false
+    }
+
+    /// Whether it makes copies of packets itself.
+    fn makes_copies(&self) -> bool {
         false
     }
 
@@ -127,18 +137,19 @@ pub struct Plan {
     pub ways: Vec<Vec<(u32, Way)>>,
     /// Inputs that packets come in by from elsewhere: member, port's id.
     pub entries: Vec<(u32, u32)>,
-    /// Where exits lead. No element is behind two of them: it must see packets in their order.
+    /// Where exits lead. No element is behind two of them, but where one exit is behind the other: it must see packets in their order.
     pub exits: Vec<End>,
 }
 
 impl Plan {
-    /// All programs that may be linked and that are pushed into. `links` says which instances may, `looks` which native ones look at annotations.
-    pub fn new(app: &Application, links: &dyn Fn(u32) -> bool, looks: &dyn Fn(u32) -> bool) -> Self {
+    /// All programs that may be linked and that are pushed into. `links` says which instances may, `looks` which native ones look at annotations, `prompt` of which it can be told that they
+    /// run later than others: those that set timers, print, or share state.
+    pub fn new(app: &Application, links: &dyn Fn(u32) -> bool, looks: &dyn Fn(u32) -> bool, prompt: &dyn Fn(u32) -> bool) -> Self {
         let pushed = |n: &u32| app.instances[*n as usize].program().is_some_and(|p| p.module().port_kind(0) == Some(PortKind::PushInput));
         let members: Vec<u32> = (0..app.instances.len() as u32).filter(|n| pushed(n) && links(*n)).collect();
         let plan = Self { members, ..Self::default() };
         let returning = plan.returning(app);
-        let exits = plan.exits(app, &returning);
+        let exits = plan.exits(app, &returning, prompt);
         let plan = Self { exits, ..plan };
         let last: Vec<bool> = plan.exits.iter().map(|exit| !is_looked_at(app, exit.instance, looks)).collect();
         let ways = plan.members.iter().map(|n| plan.ways_of(app, *n, &last)).collect();
@@ -165,16 +176,18 @@ impl Plan {
         found
     }
 
-    /// Inputs of native elements that members lead to and that lead to none, if nothing is behind one that is behind another, too.
-    fn exits(&self, app: &Application, returning: &BTreeSet<u32>) -> Vec<End> {
+    /// Inputs of native elements that members lead to and that lead to none, if nothing is behind one that is behind another, too; and those that are the only way to all that is behind them.
+    fn exits(&self, app: &Application, returning: &BTreeSet<u32>, prompt: &dyn Fn(u32) -> bool) -> Vec<End> {
         let native = |end: &End| matches!(app.instances[end.instance as usize].body, Body::Native(_));
         let out = app.wires.iter().filter(|w| !w.recirculates && self.member(w.from.instance).is_some()).map(|w| w.to);
-        let ends: BTreeSet<End> = out.filter(|end| native(end) && !returning.contains(&end.instance)).collect();
+        let (later, ends): (BTreeSet<End>, BTreeSet<End>) = out.filter(native).partition(|end| returning.contains(&end.instance));
         let behind: Vec<BTreeSet<u32>> = ends.iter().map(|end| behind(app, end.instance)).collect();
         let mut times = vec![0; app.instances.len()];
         behind.iter().flatten().for_each(|instance| times[*instance as usize] += 1);
         let alone = |behind: &BTreeSet<u32>| behind.iter().all(|instance| times[*instance as usize] == 1);
-        ends.into_iter().zip(&behind).filter(|(_, behind)| alone(behind)).map(|(end, _)| end).collect()
+        let last = ends.into_iter().zip(&behind).filter(|(_, behind)| alone(behind)).map(|(end, _)| end);
+        let later = later.into_iter().filter(|end| is_only_way(app, *end, prompt));
+        last.chain(later).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     fn ways_of(&self, app: &Application, instance: u32, last: &[bool]) -> Vec<(u32, Way)> {
@@ -205,6 +218,19 @@ impl Plan {
 /// Whether an instance, or one behind it, looks at annotations; programs do.
 fn is_looked_at(app: &Application, instance: u32, looks: &dyn Fn(u32) -> bool) -> bool {
     behind(app, instance).into_iter().any(|at| app.instances[at as usize].program().is_some() || looks(at))
+}
+
+/// Whether packets come to what is behind an input by that alone, none is led back there or from there, and nothing there is `prompt`. Then each element there sees the same packets in the same
+/// order, whenever they are handed over.
+fn is_only_way(app: &Application, end: End, prompt: &dyn Fn(u32) -> bool) -> bool {
+    let behind = behind(app, end.instance);
+    let fits = |wire: &Wire| match (behind.contains(&wire.from.instance), behind.contains(&wire.to.instance)) {
+        (_, true) if wire.recirculates => false,
+        (true, true) => wire.to.instance != end.instance,
+        (false, true) => wire.to == end,
+        (from, false) => !from,
+    };
+    app.wires.iter().all(fits) && !behind.iter().any(|instance| prompt(*instance))
 }
 
 /// An instance and all that packets come to from there.
@@ -248,7 +274,7 @@ mod tests {
     #[test]
     fn what_is_behind_the_members_leaves_after_the_burst() {
         let app = app("nppn", &[(0, 0, 1, 0, false), (1, 0, 2, 1, false), (1, 1, 3, 0, false), (2, 1, 3, 0, false)]);
-        let plan = Plan::new(&app, &|_| true, &|_| true);
+        let plan = Plan::new(&app, &|_| true, &|_| true, &|_| false);
         assert_eq!(plan.members, [1, 2]);
         assert_eq!(plan.ways, [vec![(2, Way::Member(1, 1)), (3, Way::Exit(0))], vec![(3, Way::Exit(0))]]);
         assert_eq!(plan.exits, [End { instance: 3, port: 0 }]);
@@ -259,14 +285,14 @@ mod tests {
     #[test]
     fn what_goes_to_several_inputs_of_one_element_leaves_at_once() {
         let app = app("nppn", &[(0, 0, 1, 0, false), (1, 0, 2, 1, false), (1, 1, 3, 0, false), (2, 1, 3, 1, false)]);
-        let plan = Plan::new(&app, &|_| true, &|_| true);
+        let plan = Plan::new(&app, &|_| true, &|_| true, &|_| false);
         assert_eq!(plan.ways, [vec![(2, Way::Member(1, 1)), (3, Way::AtOnce)], vec![(3, Way::AtOnce)]]);
     }
 
     #[test]
     fn what_meets_behind_the_members_leaves_at_once() {
         let wires = [(0, 0, 1, 0, false), (0, 1, 2, 0, false), (1, 0, 3, 0, false), (2, 0, 4, 0, false)];
-        let exits = |wires: &[(u32, u32, u32, u32, bool)]| Plan::new(&app("pnnnn", wires), &|_| true, &|_| true).exits.len();
+        let exits = |wires: &[(u32, u32, u32, u32, bool)]| Plan::new(&app("pnnnn", wires), &|_| true, &|_| true, &|_| false).exits.len();
         assert_eq!(exits(&wires), 2);
         assert_eq!(exits(&[&wires[..], &[(3, 0, 4, 1, false)]].concat()), 0);
         assert_eq!(exits(&[&wires[..], &[(1, 1, 2, 0, false)]].concat()), 0);
@@ -275,15 +301,31 @@ mod tests {
     #[test]
     fn annotations_are_kept_where_somebody_behind_looks_at_them() {
         let app = app("pnnpp", &[(0, 0, 1, 0, false), (1, 0, 2, 0, false), (0, 1, 3, 0, false)]);
-        let way = |looks: &dyn Fn(u32) -> bool| Plan::new(&app, &|n| n == 0, looks).ways[0][0].1;
+        let way = |looks: &dyn Fn(u32) -> bool| Plan::new(&app, &|n| n == 0, looks, &|_| false).ways[0][0].1;
         assert_eq!([way(&|_| false), way(&|n| n == 2), way(&|n| n == 1)], [Way::LastExit(0), Way::Exit(0), Way::Exit(0)]);
+    }
+
+    #[test]
+    fn what_is_the_only_way_to_members_behind_leaves_after_the_burst() {
+        let wires = [(0, 0, 1, 0, false), (1, 0, 2, 0, false), (2, 0, 3, 0, false), (3, 0, 4, 0, false), (0, 1, 5, 0, false)];
+        let exits = |more: &[(u32, u32, u32, u32, bool)], prompt: &dyn Fn(u32) -> bool| {
+            let app = app("pnnpnn", &[&wires[..], more].concat());
+            Plan::new(&app, &|_| true, &|_| true, prompt).exits.iter().map(|end| end.instance).collect::<Vec<_>>()
+        };
+        assert_eq!(exits(&[], &|_| false), [1, 4, 5]);
+        // Another way, one that leads back, one that leads on to what is reached by another, and an element of which it can be told.
+        assert_eq!(exits(&[(0, 2, 3, 1, false)], &|_| false), [4, 5]);
+        assert_eq!(exits(&[(3, 1, 0, 1, true)], &|_| false), [4, 5]);
+        assert_eq!(exits(&[(3, 1, 1, 1, true)], &|_| false), [4, 5]);
+        assert_eq!(exits(&[(3, 1, 5, 0, false)], &|_| false), [4, 5]);
+        assert_eq!(exits(&[], &|n| n == 3), [4, 5]);
     }
 
     #[test]
     fn what_may_come_back_leaves_at_once() {
         let wires =
             [(0, 0, 1, 0, false), (1, 0, 2, 0, false), (2, 0, 3, 0, false), (3, 0, 1, 1, true), (3, 1, 4, 0, false), (4, 0, 1, 1, false)];
-        let plan = Plan::new(&app("nppppn", &wires), &|n| n != 2, &|_| true);
+        let plan = Plan::new(&app("nppppn", &wires), &|n| n != 2, &|_| true, &|_| false);
         assert_eq!(plan.members, [1, 3, 4]);
         assert_eq!(plan.ways, [vec![(2, Way::AtOnce)], vec![(2, Way::AtOnce), (3, Way::Member(2, 0))], vec![(2, Way::Member(0, 1))]]);
         assert_eq!(plan.entries, [(0, 0), (0, 1), (1, 0)]);

@@ -91,7 +91,7 @@ pub struct Detail {
     pub outcome: u32,
     /// In which member.
     pub member: u32,
-    /// The port, reason or trap.
+    /// The port, reason or trap; of a copy that compiled code made, and that left by an exit, of which packet of the burst it is.
     pub value: u32,
     /// The place in the program.
     pub site: u32,
@@ -226,6 +226,21 @@ impl DerefMut for Pool {
 }
 
 impl Slots {
+    /// All slots.
+    pub fn size(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether all packets have the same tag.
+    pub fn is_alike(&self) -> bool {
+        self.tags.is_alike()
+    }
+
+    /// Notes of a copy of which arrival it is: [`Detail::value`].
+    pub fn note(&mut self, copy: u32, arrival: u32) {
+        self.details[copy as usize].value = arrival;
+    }
+
     /// Slots that nothing is in.
     pub fn room(&self) -> usize {
         self.free.len()
@@ -333,6 +348,14 @@ impl Slots {
     /// Says by which entry packets come into a cluster that are put here from now on; by the first if nobody says so.
     pub fn enter(&mut self, entry: u32) {
         self.kind = PRESENT | FRESH | entry << ENTRY;
+    }
+
+    /// Packets that are in these slots already come in by an entry next.
+    pub fn enter_again(&mut self, ids: &[u32], entry: u32) {
+        for id in ids {
+            let kind = &mut self.slots[*id as usize].kind;
+            *kind = *kind & ((1 << ENTRY) - 1) | entry << ENTRY;
+        }
     }
 
     /// The packet of a slot as an exchange buffer; the slot is then without one, but not free.

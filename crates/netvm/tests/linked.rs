@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Sources whose packets come at the same times, one of which ends the run; a queue in which packets of two ways meet. `SHORT` is a capture of half a burst, so that
 /// with as many of another source its end is found when the arrival behind a burst is looked for.
-const SOURCES: [(&str, &str, &[&str]); 12] = [
+const SOURCES: [(&str, &str, &[&str]); 21] = [
     (
         "text of a driver that looks at elements at times between packets and at the end",
         "FromDump(IN, STOP true) -> a :: Counter -> Strip(1) -> q :: Queue -> ToDump(OUT0); FromDump(SHORT, STOP true) -> b :: Counter -> Queue -> ToDump(OUT1);
@@ -71,6 +71,59 @@ const SOURCES: [(&str, &str, &[&str]); 12] = [
         "FromDump(IN, STOP true) -> r :: RoundRobinSwitch; FromDump(SHORT) -> r; r[0] -> Paint(1) -> a :: Counter -> q :: Queue(3) -> ToDump(OUT0);
          r[1] -> t :: Tee -> Strip(1) -> c :: Classifier(11/08, -) -> r; t[1] -> b :: Counter -> Queue -> ToDump(OUT1); c[1] -> CheckLength(100) -> Unstrip(1) -> r;",
         &["a.count", "b.byte_count", "q.drops"],
+    ),
+    (
+        "queues that are emptied on the way, some of them small",
+        "FromDump(IN, STOP true) -> a :: Counter -> q :: Queue(5) -> Unqueue -> Strip(1) -> b :: Counter -> o :: Queue(3) -> Unqueue(BURST 4) -> Paint(1) -> c :: Counter
+         -> Queue -> ToDump(OUT0); Idle -> Queue -> ToDump(OUT1);",
+        &["a.count", "b.count", "c.byte_count", "q.drops", "o.drops"],
+    ),
+    (
+        "a queue that is emptied no further than to a limit",
+        "FromDump(IN, STOP true) -> q :: Queue(20) -> u :: Unqueue(LIMIT 700) -> Strip(1) -> b :: Counter -> Queue -> ToDump(OUT0); Idle -> Queue -> ToDump(OUT1);",
+        &["b.count", "q.drops", "q.length", "u.count"],
+    ),
+    (
+        "queues that are emptied to where the order tells",
+        "FromDump(IN, STOP true) -> s :: RoundRobinSwitch; s[0] -> Queue -> Unqueue -> Strip(1) -> Paint(1) -> r :: RoundRobinSwitch; s[1] -> Queue(9) -> Unqueue -> Paint(2) -> r; s[2] -> r;
+         r[0] -> q :: Queue(2) -> ToDump(OUT0); r[1] -> Queue -> Unqueue -> k :: Counter -> Queue -> ToDump(OUT1); r[2] -> Discard;",
+        &["k.count", "q.drops"],
+    ),
+    (
+        "copies into queues that are emptied on the way",
+        "FromDump(IN, STOP true) -> Strip(1) -> t :: Tee(3); t[0] -> q :: Queue(2) -> Unqueue -> Unstrip(1) -> ToDump(OUT0); t[1] -> s :: Tee -> a :: Counter -> Queue -> ToDump(OUT1);
+         s[1] -> o :: Queue(7) -> Unqueue -> v :: Tee -> b :: Counter -> Discard; v[1] -> Strip(3) -> c :: Counter -> Discard; t[2] -> Discard;",
+        &["a.count", "b.count", "c.byte_count", "q.drops", "o.drops"],
+    ),
+    (
+        "a switch that floods into small queues",
+        "FromDump(IN, STOP true) -> Truncate(90) -> s :: EtherSwitch(CAPACITY 2); Idle -> [1]s; Idle -> [2]s; Idle -> [3]s; s[0] -> Discard;
+         s[1] -> a :: Counter -> q :: Queue(2) -> ToDump(OUT0); s[2] -> b :: Counter -> o :: Queue(5) -> ToDump(OUT1); s[3] -> c :: Counter -> Queue(1) -> Unqueue -> Discard;",
+        &["a.count", "b.byte_count", "c.count", "q.drops", "o.drops"],
+    ),
+    (
+        "text of a script that looks at elements at times between packets",
+        "FromDump(IN, STOP true) -> a :: Counter -> q :: Queue -> Unqueue -> b :: Counter -> ToDump(OUT0); Idle -> Queue -> ToDump(OUT1);
+         Script(TYPE ACTIVE, wait 20ms, print $(a.count) $(b.count) $(q.length), loop);",
+        &["a.count", "b.count"],
+    ),
+    (
+        "text of a script that a source calls at its end",
+        "FromDump(IN, END_CALL s.run) -> a :: Counter -> Queue -> b :: Unqueue -> ToDump(OUT0); FromDump(SHORT, END_CALL s.run) -> c :: Counter -> Queue -> ToDump(OUT1);
+         s :: Script(TYPE PASSIVE, print $(a.count) $(b.count) $(c.count));",
+        &["a.count", "c.count"],
+    ),
+    (
+        "packets that are made at times between those of captures",
+        "FromDump(IN, STOP true) -> Paint(1) -> r :: RoundRobinSwitch; TimedSource(0.003, made) -> Paint(2) -> r; r[0] -> a :: Counter -> q :: Queue(3) -> ToDump(OUT0);
+         r[1] -> b :: Counter -> Queue -> Unqueue -> Strip(1) -> ToDump(OUT1); r[2] -> Discard;",
+        &["a.count", "b.byte_count", "q.drops"],
+    ),
+    (
+        "packets of which some are taken by chance",
+        "FromDump(IN, STOP true) -> Strip(1) -> s :: RandomSample(0.7) -> Paint(1) -> t :: RandomSample(0.5) -> a :: Counter -> Queue -> ToDump(OUT0);
+         s[1] -> o :: RoundRobinSwitch; t[1] -> Strip(2) -> o; o[0] -> b :: Counter -> Queue(9) -> ToDump(OUT1); o[1] -> Discard;",
+        &["a.count", "b.byte_count", "s.drops", "t.drops"],
     ),
     (
         "text from one of three sources",

@@ -17,6 +17,11 @@ impl Tags {
         }
     }
 
+    /// Whether all have the same.
+    pub(super) fn is_alike(&self) -> bool {
+        self.each.is_empty()
+    }
+
     /// The same where not all have had it; from the second tag on there is one for each slot.
     #[inline(never)]
     fn differ<'i>(&mut self, ids: impl Iterator<Item = &'i u32>, tag: u32, slots: usize) {

@@ -43,7 +43,16 @@ pub(super) fn plan(application: &Application, links: &dyn Fn(u32) -> bool) -> Pl
         application,
         &|instance| links(instance) && !application.shares(instance) && !application.apart.contains(&instance),
         &|instance| native::looks_at_annotations(&application.instances[instance as usize].class),
+        &|instance| is_prompt(application, instance),
     )
+}
+
+/// Whether it can be told of an element when it runs, among others: it sets timers, prints, or shares state.
+fn is_prompt(application: &Application, instance: u32) -> bool {
+    let Some(program) = application.instances[instance as usize].program() else { return false };
+    let sets = |inst: &Inst| inst.op == Instruction::TimerSet;
+    let timed = HandlerKind::ALL.iter().filter_map(|kind| program.module().handler(*kind)).any(|handler| handler.code.iter().any(sets));
+    timed || prints(program) || program.shared_size() > 0 || application.shares(instance)
 }
 
 /// Elements whose machine code is chained; `None` if there are none.
@@ -69,8 +78,9 @@ pub(crate) fn handler(program: &Verified) -> Option<Func> {
 /// A program's push handler, or why it cannot be linked: C cannot be made of it, or the graph must look at what each of its runs has left: text for people, or
 /// timers where more than the run tells when they are due.
 pub(super) fn linkable(program: &Verified) -> Result<Func, String> {
-    let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).map_err(|error| error.to_string())?;
-    let (func, _) = optimised.ok_or("packets are not pushed through it")?;
+    let optimised =
+        compiler::optimised_with_copies(program, HandlerKind::Push, &passes::Options::default()).map_err(|error| error.to_string())?;
+    let func = optimised.ok_or("packets are not pushed through it")?;
     if invokes(&func) {
         return Err(asks(program));
     }

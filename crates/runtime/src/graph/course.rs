@@ -8,6 +8,7 @@
 use super::Push;
 use super::clock::Clock;
 use netil::pool::Pool;
+use std::collections::HashMap;
 
 /// Arrivals that were taken together.
 #[derive(Default)]
@@ -98,6 +99,11 @@ impl Along<'_> {
         Along { slots, times: &[], latest: 0, at: 0, most: slots.len(), several: false }
     }
 
+    /// Packets that have arrived before, and that no timer comes between.
+    pub(super) fn of_several(slots: &[u32]) -> Along<'_> {
+        Along { slots, times: &[], latest: 0, at: 0, most: slots.len(), several: true }
+    }
+
     /// The packet in this slot is at hand: it has arrived, and those before it.
     pub(super) fn reach(&mut self, slot: u32, clock: &mut Clock) {
         for time in self.times.get(self.at..).unwrap_or_default() {
@@ -107,6 +113,13 @@ impl Along<'_> {
             }
             self.at += 1;
         }
+    }
+
+    /// Packets that left by an exit, by the arrival that each is, or is a copy of.
+    pub(super) fn arrivals<'s>(&self, slots: &'s [u32], pool: &Pool) -> Vec<&'s [u32]> {
+        let numbers: HashMap<u32, u32> = self.slots.iter().copied().zip(0..).collect();
+        let number = |slot: &u32| numbers.get(slot).copied().unwrap_or_else(|| pool.detail(*slot).value);
+        slots.chunk_by(|a, b| number(a) == number(b)).collect()
     }
 
     /// All have arrived that are run.

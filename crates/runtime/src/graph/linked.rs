@@ -5,7 +5,7 @@
 //! Invariants: a burst is arrivals that follow each other without anything between them that could be seen: no timer. When one is set that is due before the
 //! burst's last packet, as many packets are run as come before ([`super::course`]), and the others are the next arrivals. What leaves the
 //! cluster at once, with the tasks behind it, is finished before the next packet is run. What leaves by an exit enters queues in order; a queue
-//! that is full gets its tasks run first, as it would have after each arrival. Packets stay in the pool only where bursts are. If the end is asked for
+//! that is full gets its tasks run first, as it would have after each arrival; copies of one arrival enter together ([`Course`]). Packets stay in the pool only where bursts are. If the end is asked for
 //! when the arrival behind a burst is looked for, that is heard when it would be looked for with one packet at a time ([`Found`]).
 
 use super::course::{Along, Course};
@@ -13,13 +13,13 @@ use super::merging::{Source, Sources};
 use super::meter::Begun;
 use super::program::Ended as How;
 use super::recorder::note_ends;
-use super::{Body, Graph, Packet, Push};
-use crate::io::LinkType;
+use super::slots::lift;
+use super::{Body, Call, Graph, Packet, Push};
 use netil::app::{Application, End};
 use netil::cluster::{Cluster, Ended, Host, Plan};
 use netil::exec::{CloneOut, State};
 use netil::pool::Pool;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::MutexGuard;
 
 /// The most arrivals of a burst: what is done once for each takes half a microsecond, and more where four devices send, and so many packets' beginnings stay in the second-level
@@ -48,8 +48,9 @@ pub(super) struct Linked {
 /// What was found when the arrival behind a burst was looked for.
 pub(super) struct Found {
     pub(super) arrival: Option<(u64, usize)>,
-    /// How often the end was asked for.
+    /// How often the end was asked for, and what was asked to be written.
     pub(super) stops: u64,
+    pub(super) calls: VecDeque<Call>,
 }
 
 impl Linked {
@@ -82,6 +83,8 @@ struct Serving<'g> {
     mark: Option<usize>,
     /// Members say each time that they run.
     told: bool,
+    /// The cluster makes copies.
+    copies: bool,
     /// Since when a member runs on its own.
     begun: Option<Begun>,
 }
@@ -176,12 +179,12 @@ impl Graph {
     /// cluster.
     pub(super) fn arrive_many(&mut self, source: usize) -> bool {
         let Some(mut linked) = self.linked.take() else { return false };
-        // Where the end was asked for when the arrival was looked for, nothing comes behind it.
-        let arrived = !linked.course.is_over() || (linked.most > 1 && self.stops == 0 && self.fill(source, &mut linked));
-        if arrived {
-            self.run_linked(&mut linked);
+        // Where something was asked for when the arrival was looked for, that is done before anything comes behind it.
+        let arrived = !linked.course.is_over() || (linked.most > 1 && !self.is_asked() && self.fill(source, &mut linked));
+        match arrived {
+            true => self.run_linked(linked),
+            false => self.linked = Some(linked),
         }
-        self.linked = Some(linked);
         arrived
     }
 
@@ -213,34 +216,55 @@ impl Graph {
         self.next_timer().map_or(u64::MAX, |(when, _)| when)
     }
 
-    /// The next arrival, unless somebody asks for the end when it is looked for.
+    /// Whether the end was asked for, or something is to be written.
+    fn is_asked(&self) -> bool {
+        self.stops > 0 || !self.calls.is_empty()
+    }
+
+    /// Does something, and tells how often the end was asked for meanwhile, and what was asked to be written.
+    pub(super) fn asked_meanwhile<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, u64, VecDeque<Call>) {
+        let (stops, calls) = (std::mem::take(&mut self.stops), std::mem::take(&mut self.calls));
+        let result = work(self);
+        (result, std::mem::replace(&mut self.stops, stops), std::mem::replace(&mut self.calls, calls))
+    }
+
+    /// The next arrival, unless somebody asks for the end, or for something to be written, when it is looked for.
     fn look_ahead(&mut self) -> Option<(u64, usize)> {
-        let before = std::mem::take(&mut self.stops);
-        let arrival = self.next_arrival();
-        let stops = std::mem::replace(&mut self.stops, before);
-        if stops == 0 {
+        let (arrival, stops, calls) = self.asked_meanwhile(Self::next_arrival);
+        if stops == 0 && calls.is_empty() {
             return arrival;
         }
-        self.found = Some(Found { arrival, stops });
+        self.found = Some(Found { arrival, stops, calls });
         None
     }
 
     /// Runs arrivals that were taken, up to a timer.
-    fn run_linked(&mut self, linked: &mut Linked) {
-        let packets = self.run_some(linked);
+    fn run_linked(&mut self, mut linked: Linked) {
+        let several = self.run_some(&mut linked);
         let course = &mut linked.course;
-        if course.rest().is_empty() && !(packets && course.next().is_some()) {
-            self.clock.arrive(course.next().unwrap_or(0));
-            self.pending.append(&mut course.behind);
+        let is_over = course.rest().is_empty() && !(several.is_some() && course.next().is_some());
+        let (next, mut behind) = (course.next().unwrap_or(0), Vec::new());
+        if is_over {
+            behind = std::mem::take(&mut course.behind);
             course.clear();
+        }
+        // Tasks run with the cluster in its place: what they send may go into it.
+        self.linked = Some(linked);
+        if several == Some(true) {
+            self.settle();
+            self.run_tasks();
+        }
+        if is_over {
+            self.clock.arrive(next);
+            self.pending.append(&mut behind);
             self.settle();
         }
     }
 
-    /// False if all that go into the cluster have been run.
-    fn run_some(&mut self, linked: &mut Linked) -> bool {
+    /// Whether several were run before the tasks behind them; `None` if all that go into the cluster had been run.
+    fn run_some(&mut self, linked: &mut Linked) -> Option<bool> {
         let Linked { cluster, plan, course, most, pool, .. } = linked;
-        let Some(mut along) = course.along(*most > 1) else { return false };
+        let mut along = course.along(*most > 1)?;
         if course.timed {
             along.begin(self.first_due(), &mut self.clock);
         }
@@ -248,7 +272,8 @@ impl Graph {
         let rounds = course.rounds;
         let (run, several) = self.with_all(&plan.members, |graph| {
             let (budget, begun, slots) = (graph.budget, graph.begin_linked_run(), along.slots);
-            let mut serving = Serving { graph, plan, along, rounds, mark: None, told: begun.1, begun: None };
+            let copies = cluster.makes_copies();
+            let mut serving = Serving { graph, plan, along, rounds, mark: None, told: begun.1, copies, begun: None };
             cluster.run(slots, budget, pool, &mut serving);
             serving.along.reach_all(&mut serving.graph.clock);
             let (run, several) = (serving.along.most, serving.along.several);
@@ -257,11 +282,7 @@ impl Graph {
         });
         course.has_run(run);
         std::mem::swap(&mut self.pool, pool);
-        if several {
-            self.settle();
-            self.run_tasks();
-        }
-        true
+        Some(several)
     }
 
     /// The arrival that is on its way, and those that follow it, if they go into the cluster. False if not.
@@ -272,10 +293,11 @@ impl Graph {
         if let (Some(entry), Some(first)) = (goes, self.pending.last().map(|push| (push.node, push.port))) {
             self.pool.enter(entry);
             self.collect(source, first, &mut linked);
-            self.run_linked(&mut linked);
+            self.run_linked(linked);
+            return true;
         }
         self.linked = Some(linked);
-        goes.is_some()
+        false
     }
 
     /// Takes the packet on its way and the arrivals that follow it without anything between.
@@ -289,7 +311,7 @@ impl Graph {
             self.note_placed(slot, number);
             course.slots.extend(slot);
             course.note(time);
-            if self.stops > 0 || course.slots.len() >= *most || self.pool.room() == 0 {
+            if self.is_asked() || course.slots.len() >= *most || self.pool.room() == 0 {
                 return;
             }
             let Some(next) = self.follows(source) else { return };
@@ -328,9 +350,33 @@ impl Graph {
         std::mem::swap(&mut self.pool, pool);
         self.with_all(&plan.members, |graph| {
             let (budget, begun, slots) = (graph.budget, graph.begin_linked_run(), slot.as_slice());
-            let mut serving = Serving { graph, plan, along: Along::of_one(slots), rounds, mark, told: begun.1, begun: None };
+            let along = Along::of_one(slots);
+            let mut serving = Serving { graph, plan, along, rounds, mark, told: begun.1, copies: false, begun: None };
             cluster.run(slots, budget, pool, &mut serving);
             graph.end_linked_run(1, begun);
+        });
+        std::mem::swap(&mut self.pool, pool);
+        self.linked = Some(linked);
+    }
+
+    /// The entry by which packets of the pool come into the cluster that go to an input, if they may.
+    pub(super) fn entry_of_slots(&self, to: End) -> Option<u32> {
+        let linked = self.linked.as_ref().filter(|linked| linked.most > 1 && self.recorder.is_none() && self.observer.is_none())?;
+        linked.by_node.get(to.instance as usize)?.get(to.port as usize).copied().flatten()
+    }
+
+    /// Runs the cluster on packets of the pool that something behind it has sent.
+    pub(super) fn run_slots(&mut self, slots: &[u32], entry: u32) {
+        let Some(mut linked) = self.linked.take() else { return };
+        let Linked { cluster, plan, pool, .. } = &mut linked;
+        self.pool.enter_again(slots, entry);
+        std::mem::swap(&mut self.pool, pool);
+        self.with_all(&plan.members, |graph| {
+            let (budget, begun, along) = (graph.budget, graph.begin_linked_run(), Along::of_several(slots));
+            let copies = cluster.makes_copies();
+            let mut serving = Serving { graph, plan, along, rounds: 0, mark: None, told: begun.1, copies, begun: None };
+            cluster.run(slots, budget, pool, &mut serving);
+            graph.end_linked_run(slots.len(), begun);
         });
         std::mem::swap(&mut self.pool, pool);
         self.linked = Some(linked);
@@ -363,7 +409,7 @@ impl Graph {
     }
 
     /// All tasks until none has work, whoever has asked for the end meanwhile: of what takes bursts each task comes to an end.
-    fn run_tasks(&mut self) {
+    pub(super) fn run_tasks(&mut self) {
         let mut worked = true;
         while std::mem::take(&mut worked) {
             for index in 0..self.tasks.len() {
@@ -379,48 +425,6 @@ impl Graph {
         self.arrivals += 1;
         Some(time)
     }
-
-    /// Lets packets of the pool enter a native element, in order; one that is full gets its tasks run first.
-    fn enter_slots(&mut self, to: End, mut slots: &[u32]) {
-        let node = to.instance as usize;
-        while !slots.is_empty() {
-            let mut room = self.room(node);
-            if room == 0 {
-                self.run_tasks();
-                room = self.room(node).max(1);
-            }
-            let (now, later) = slots.split_at(room.min(slots.len()));
-            self.moved = true;
-            self.nodes[node].stats.packets += now.len() as u64;
-            if let Some(recorder) = &mut self.recorder {
-                recorder.slots_enter(now, node);
-            }
-            let begun = self.begin_run();
-            self.with_native(node, |native, ctx| native.push_slots(to.port, now, ctx));
-            self.end_run_of(node, begun);
-            self.settle();
-            slots = later;
-        }
-    }
-
-    /// Packets that a native element can take without losing one.
-    fn room(&self, node: usize) -> usize {
-        if let Body::Native(Some(native)) = &self.nodes[node].body { native.room() } else { usize::MAX }
-    }
-
-    /// The packet of a slot, which is then free.
-    pub(super) fn lift(&mut self, slot: u32, rounds: u8) -> Packet {
-        let mut packet = lift(&mut self.pool, slot, rounds);
-        self.note_lifted(&mut packet, slot);
-        packet
-    }
-}
-
-fn lift(pool: &mut Pool, slot: u32, rounds: u8) -> Packet {
-    let link = LinkType::from_file(pool.tag(slot));
-    let buffer = pool.lift(slot);
-    pool.give_back(&[slot]);
-    Packet { buffer, rounds, link }
 }
 
 impl Serving<'_> {
@@ -515,6 +519,10 @@ impl Host for Serving<'_> {
 
     fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool) {
         let (to, rounds, several, mark) = (self.plan.exits[exit as usize], self.rounds, self.along.several, self.mark);
+        if several && self.copies && self.graph.room(to.instance as usize) < slots.len() {
+            let arrivals = self.along.arrivals(slots, pool);
+            return self.with_pool(pool, |graph| graph.enter_arrivals(to, &arrivals));
+        }
         self.with_pool(pool, |graph| {
             if several {
                 return graph.enter_slots(to, slots);
@@ -534,6 +542,10 @@ impl Host for Serving<'_> {
 
     fn ended_there(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
         self.stop_many(&ended, slots, slots.len(), pool);
+    }
+
+    fn records(&self) -> bool {
+        self.graph.recorder.is_some()
     }
 
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool) {

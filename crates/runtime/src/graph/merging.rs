@@ -284,14 +284,12 @@ impl Graph {
 
     /// At which source the next arrives, unless somebody asks for the end when it is looked for. Something was taken from one since that was known.
     fn look_again(&mut self, taken: usize, sources: &mut [Source]) -> Option<usize> {
-        let before = std::mem::take(&mut self.stops);
-        sources[taken].look(self);
-        let stops = std::mem::replace(&mut self.stops, before);
+        let ((), stops, calls) = self.asked_meanwhile(|graph| sources[taken].look(graph));
         let first = first(sources);
-        if stops == 0 {
+        if stops == 0 && calls.is_empty() {
             return first.map(|(index, _)| index);
         }
-        self.found = Some(Found { arrival: first.map(|(index, time)| (time, sources[index].node)), stops });
+        self.found = Some(Found { arrival: first.map(|(index, time)| (time, sources[index].node)), stops, calls });
         None
     }
 }

@@ -47,6 +47,7 @@ mod schedule;
 mod script;
 mod share;
 mod signals;
+mod slots;
 mod stats;
 mod succeed;
 mod summary;
@@ -211,7 +212,7 @@ pub struct Graph {
     /// Packets led back.
     recirculated: VecDeque<Push>,
     /// Writes to handlers that wait until the element that asks for them has returned: who asks, handler, text.
-    calls: VecDeque<(usize, String, String)>,
+    calls: VecDeque<Call>,
     tasks: Vec<usize>,
     sources: Vec<usize>,
     timers: Timers,
@@ -241,6 +242,8 @@ pub struct Graph {
     recorder: Option<Box<recorder::Recorder>>,
     /// Packets that are run in bursts.
     pool: Pool,
+    /// Packets of the pool that native elements have sent: by which output.
+    leaving: VecDeque<(usize, u32, Vec<u32>)>,
     /// What was found by looking ahead of a burst, when somebody asked for the end there.
     found: Option<linked::Found>,
     meter: Option<meter::Meter>,
@@ -427,6 +430,7 @@ impl Graph {
             observer: None,
             recorder: None,
             pool: Pool::default(),
+            leaving: VecDeque::new(),
             found: None,
             meter: None,
             budget,
@@ -521,6 +525,9 @@ pub fn check(application: &Application) -> Vec<Fault> {
     };
     natives.filter_map(fault).collect()
 }
+
+/// A handler to be written: whose names it is seen by, its name, and the text.
+type Call = (usize, String, String);
 
 /// The wires of an element, by output and by input.
 type Ends = (Vec<Vec<Way>>, Vec<Vec<End>>);

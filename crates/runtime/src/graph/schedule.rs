@@ -122,6 +122,7 @@ impl Graph {
             let done = self.with_native(node, |native, ctx| native.task(ctx)).unwrap_or(Task::Idle);
             self.end_run_of(node, begun);
             self.settle();
+            self.move_slots();
             worked |= self.moved || done != Task::Idle;
             if done != Task::Again || self.ended || self.stops > 0 {
                 break;
@@ -243,6 +244,7 @@ impl Graph {
         }
         let Some(found) = self.found.take() else { return self.next_arrival() };
         self.stops += found.stops;
+        self.calls.extend(found.calls);
         found.arrival
     }
 

@@ -92,6 +92,8 @@ NV_INLINE int next(struct nv_graph *g, const struct nv_near *k, const uint32_t *
         nv_fetch_next(c);
     else if (NV_MOSTLY(n + NV_AHEAD < count))
         nv_bring(c, k->memory, burst[n + NV_AHEAD]);
+    if (NV_COPIES > 0)
+        nv_arrive(g, n, NV_COPIES);
     return one(g, k, burst[n], nv_come(g, k->slots, burst[n], c->turns), kept);
 }
 
@@ -138,8 +140,11 @@ void netvm_linked(struct nv_graph *g)
     nv_all_come(g);
     if (NV_RARELY(!nv_quick(g))) {
         nv_bring_all(g, c, 0, count);
-        for (uint64_t n = 0; n < g->count; n++)
+        for (uint64_t n = 0; n < g->count; n++) {
+            if (NV_COPIES > 0)
+                nv_arrive(g, n, NV_COPIES);
             enter(g, g->burst[n], nv_come(g, g->slots, g->burst[n], g->turns));
+        }
     } else {
         nv_begin(g, k);
         nv_bring_all(g, c, 0, nv_least(NV_AHEAD, count));

@@ -3,6 +3,7 @@
 //! What leaves by an exit's list need not be, if no other port leads there: how long the list was is known. Of a member's other ports one need not be either, since what came
 //! in less all else went by it: the one behind which most members are, as packets are few that elements turn away. Kin ([`super::kin`]) count alike.
 
+use super::copies::Copies;
 use super::kin::Kin;
 use super::linked::Member;
 use super::ways::{alike, all_links};
@@ -29,10 +30,10 @@ pub struct Counts {
 
 impl Counts {
     /// `refusing` are members that give the number behind their last port to packets that are dropped, which then has a place there.
-    pub(super) fn of(members: &[&Member<'_>], kin: &Kin, refusing: &[u32]) -> Self {
+    pub(super) fn of(members: &[&Member<'_>], kin: &Kin, refusing: &[u32], copies: &Copies) -> Self {
         let mut counts = Self { ports: Vec::new(), places: 0 };
         for (n, member) in members.iter().enumerate() {
-            let uncounted = uncounted(members, kin, kin.first(n as u32));
+            let uncounted = uncounted(members, kin, kin.first(n as u32), copies);
             let ports = all_links(member).into_iter().zip(uncounted).filter(|((_, way), _)| *way != Way::AtOnce);
             let ports = ports.map(|((port, _), count)| (port, count.unwrap_or_else(|| counts.place()))).collect::<Vec<_>>();
             if refusing.contains(&(n as u32)) && ports.iter().any(|(_, count)| matches!(count, Count::At(_))) {
@@ -66,7 +67,7 @@ impl Counts {
 }
 
 /// For each output of kin how it is known without counting, if it is.
-fn uncounted(members: &[&Member<'_>], kin: &Kin, first: usize) -> Vec<Option<Count>> {
+fn uncounted(members: &[&Member<'_>], kin: &Kin, first: usize, copies: &Copies) -> Vec<Option<Count>> {
     let all: Vec<Vec<(u32, Way)>> = kin.of_first(first).iter().map(|n| all_links(members[*n as usize])).collect();
     let exit = |k: usize| match all[0][k].1 {
         Way::Exit(exit) | Way::LastExit(exit) => {
@@ -78,6 +79,10 @@ fn uncounted(members: &[&Member<'_>], kin: &Kin, first: usize) -> Vec<Option<Cou
     // Where ports are all treated alike, all of them are counted, or none.
     if alike(members[first], kin).is_some() {
         return if counts.contains(&None) { vec![None; counts.len()] } else { counts };
+    }
+    // With copies, more goes out than came in.
+    if copies.made_here(first) {
+        return counts;
     }
     // In a circle of members, which packets need not go round, one rest would be found by the other.
     let circles = |k: usize| all.iter().zip(kin.of_first(first)).any(|(links, n)| reached(members, links[k].1)[n as usize]);
@@ -99,7 +104,7 @@ pub(super) fn behind(members: &[&Member<'_>], to: Way) -> usize {
 }
 
 /// Which members a packet may still come to that goes there.
-fn reached(members: &[&Member<'_>], to: Way) -> Vec<bool> {
+pub(super) fn reached(members: &[&Member<'_>], to: Way) -> Vec<bool> {
     let (mut seen, mut next) = (vec![false; members.len()], vec![to]);
     while let Some(way) = next.pop() {
         if let Way::Member(member, _) = way

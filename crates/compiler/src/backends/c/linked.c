@@ -69,6 +69,10 @@ struct nv_graph {
     uint32_t left, copies, shown; /* what the element at hand has left of it, copies that it sent, coprocessors that it showed the packet */
     const struct nv_expected *expected, *nothing; /* where packets lie that come next: up to, and without, the second */
     const uint8_t *const *late; /* by source, the first lines of a burst that is still to be copied: sources take turns */
+    const uint32_t *spare, *spares; /* free slots, for copies */
+    uint32_t (*refill)(struct nv_graph *g); /* finds more: whether there are enough for an arrival's copies */
+    uint64_t (*duplicate)(struct nv_graph *g, uint64_t i); /* copies any packet into the next of them */
+    uint32_t at, plain; /* which arrival is at hand; the runtime makes its copies */
     uint64_t turns, beyond; /* so many sources, 0 if all packets are there; from one line to that which comes in its place in the next burst */
 };
 

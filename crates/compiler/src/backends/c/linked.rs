@@ -2,13 +2,14 @@
 //!
 //! A packet goes all the way before the next one starts, as in the reference schedule; the compiler sees header tests, offsets and
 //! annotations of neighbouring elements together. A handler has two forms (`member`): packets that have just arrived go through the quick ones; what
-//! is rare or large (coprocessors, copies, packets made anew, insertions into tables) is done by the runtime, in a call of the general form that gives it
+//! is rare or large (coprocessors, packets made anew, insertions into tables) is done by the runtime, in a call of the general form that gives it
 //! the packet as it is. What ends at a port that no linked element is behind goes into an exit's list or is handed over at once.
 //!
-//! Invariants: each form of an element's code stands once, called from one place; a packet whose element has sent copies leaves, since the copies go first;
+//! Invariants: each form of an element's code stands once, called from one place; copies go before their packet ([`super::copies`]); where the runtime made them it leaves at once;
 //! data memories, tables and the rest are each element's own.
 //! Source: NetVM paper, section 5.2 (NetPE inlining and direct linking). Leaves out: values of more than 128 bits, pull handlers.
 
+use super::copies::Copies;
 use super::counts::behind;
 use super::kept::{self, Kept};
 use super::kin::Kin;
@@ -67,6 +68,8 @@ pub struct Linked {
     pub refused: Vec<(u32, DropReason)>,
     /// Where each list lies.
     pub places: Vec<u32>,
+    /// The most copies of an arrival that are made here; with them lists have more packets than came.
+    pub copies: u64,
 }
 
 /// C for members that packets enter at these ports: member, port.
@@ -77,11 +80,14 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], sizes: Sizes) -> Re
     let (mut text, large) = (beginning(members), sizes.large);
     let slices = slices(members, large);
     let kin = Kin::of(members);
-    let functions = functions(members, &kin, &slices, sizes)?;
+    let copies = Copies::of(members);
+    text += &copies.declarations();
+    let functions = functions(members, (&kin, &copies), &slices, sizes)?;
     text += &functions.text;
     let refusing: Vec<u32> = functions.refused.iter().map(|(member, _)| *member).collect();
-    let (counts, lists) = (Counts::of(members, &kin, &refusing), Lists::of(members, &kin, &refusing, exits(members)));
+    let (counts, lists) = (Counts::of(members, &kin, &refusing, &copies), Lists::of(members, &kin, &refusing, exits(members)));
     text += &general(members, &counts, &lists);
+    text += &copies.functions(&counts, &lists);
     text += &enter(entries);
     text += &quick(&Ways { members, kin: &kin, counts: &counts, refusing: &refusing, lists: &lists, general: false }, entries);
     text += &ahead(members, &kin, entries, &slices);
@@ -92,14 +98,15 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], sizes: Sizes) -> Re
     let (need, entries, sliced) = (functions.need, entries.len(), u8::from(sliced));
     let _ = writeln!(
         text,
-        "\nenum {{ NV_NEED = {need}, NV_ENTRIES = {entries}, NV_TIMERS = {timers}, NV_SLICED = {sliced}, NV_GROUP = {}, NV_PLACES = {PLACES}, NV_TURNS = {TURNS} }};",
+        "\nenum {{ NV_NEED = {need}, NV_ENTRIES = {entries}, NV_COPIES = {}, NV_TIMERS = {timers}, NV_SLICED = {sliced}, NV_GROUP = {}, NV_PLACES = {PLACES}, NV_TURNS = {TURNS} }};",
+        copies.most(),
         group(&slices)
     );
     text += &direct(members);
     text += &begin(members.len(), table_count(members));
     text += "\n";
     text += include_str!("burst.c");
-    Ok(Linked { text, calls: functions.calls, counts, refused: functions.refused, places: lists.places() })
+    Ok(Linked { text, calls: functions.calls, counts, refused: functions.refused, places: lists.places(), copies: copies.most() })
 }
 
 /// How many exits members have.
@@ -126,6 +133,7 @@ fn beginning(members: &[&Member<'_>]) -> String {
     );
     text += include_str!("sums.c");
     text += include_str!("linked.c");
+    text += include_str!("copies.c");
     text += include_str!("prefixes.c");
     text
 }
@@ -156,7 +164,12 @@ struct Functions {
     refused: Vec<(u32, DropReason)>,
 }
 
-fn functions(members: &[&Member<'_>], kin: &Kin, slices: &[Option<Func>], sizes: Sizes) -> Result<Functions, Unsupported> {
+fn functions(
+    members: &[&Member<'_>],
+    (kin, copies): (&Kin, &Copies),
+    slices: &[Option<Func>],
+    sizes: Sizes,
+) -> Result<Functions, Unsupported> {
     let (mut all, mut tables_before, large) = (Functions::default(), 0, sizes.large);
     let apart = apart(members, kin, sizes.together);
     for (n, member) in members.iter().enumerate() {
@@ -165,7 +178,8 @@ fn functions(members: &[&Member<'_>], kin: &Kin, slices: &[Option<Func>], sizes:
         let kept = slices[n].as_ref().map_or_else(Kept::default, |slice| kept::places(slice, &module.tables, large, all.kept.len() as u32));
         let by_exit = by_exit(member, kin, n);
         let usual = usual(members, n);
-        let place = member::Place { n: n as u32, tables: tables_before, kept: &kept, apart: apart[n], by_exit, usual };
+        let copies = (copies.made_here(n), kin.of_first(kin.first(n as u32)).len() == 1);
+        let place = member::Place { n: n as u32, tables: tables_before, kept: &kept, apart: apart[n], by_exit, usual, copies };
         let functions = member::emit(&place, member.program, &member.func, &module)?;
         all.need = all.need.max(functions.need);
         all.text += &sets;

@@ -7,6 +7,8 @@
 
 use super::Unsupported;
 use super::calls::{call_of, limbs, touches};
+use super::checksums::{folded, is_near, less};
+use super::copies;
 use super::kept::Kept;
 use super::likely::Likely;
 use super::live;
@@ -50,10 +52,12 @@ pub(super) struct Place<'a> {
     pub by_exit: Option<(u32, u32)>,
     /// The port by which packets mostly go, if that is known.
     pub usual: Option<u32>,
+    /// Copies are made here, and the quick form is this member's alone.
+    pub copies: (bool, bool),
 }
 
 pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &Module) -> Result<Functions, Unsupported> {
-    let Place { n, tables, kept, apart, by_exit, usual } = *place;
+    let Place { n, tables, kept, apart, by_exit, usual, copies } = *place;
     let (live, spared) = (live::before_helpers(func), Spared::of(func));
     let form = |mode| Element {
         n,
@@ -73,6 +77,7 @@ pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &
         usual,
         refused: Cell::new(None),
         own: None,
+        copies: copies.0 && (mode == Mode::General || copies.1),
     };
     let (quick, general) = (form(Mode::Quick), form(Mode::General));
     let [near, again, first] = numbers(program, n);
@@ -111,9 +116,27 @@ pub(super) fn emit_slice(place: &Place<'_>, func: &Func, module: &Module, large:
     let mode = Mode::Ahead(large);
     let (calls, resumed, paid, refused) = (RefCell::default(), RefCell::default(), Cell::new(0), Cell::new(None));
     let (live, spared, apart, by_exit, usual, loops) = (&live, &spared, false, None, None, true);
-    let own = Own::of(func, module.data_size);
-    let form =
-        Element { n, tables, kept, apart, module, shared, mode, live, spared, loops, calls, resumed, paid, by_exit, usual, refused, own };
+    let (own, copies) = (Own::of(func, module.data_size), false);
+    let form = Element {
+        n,
+        tables,
+        kept,
+        apart,
+        module,
+        shared,
+        mode,
+        live,
+        spared,
+        loops,
+        calls,
+        resumed,
+        paid,
+        by_exit,
+        usual,
+        refused,
+        own,
+        copies,
+    };
     function(&form, func, &format!("p{n}"), "", "")
 }
 
@@ -226,6 +249,8 @@ pub(super) struct Element<'a> {
     refused: Cell<Option<DropReason>>,
     /// A slice's copy of data memory.
     own: Option<Own>,
+    /// Copies are made here.
+    copies: bool,
 }
 
 impl Form for Element<'_> {
@@ -368,35 +393,6 @@ impl Form for Element<'_> {
     }
 }
 
-/// Steps in which a checksum is changed and which are looked at together.
-const STEPS: u32 = 8;
-
-/// Whether a checksum is that of fewer steps, whose sum is then far from what 32 bits hold; programs may have any number of them.
-fn is_near(func: &Func, v: Value) -> bool {
-    let before = |v: &Value| match func.op(*v) {
-        Some(Op::Helper(Helper::ChecksumAdd | Helper::ChecksumSub, args, _)) => Some(args[0]),
-        _ => None,
-    };
-    std::iter::successors(Some(v), before).take(STEPS as usize + 1).count() <= STEPS as usize
-}
-
-/// What a checksum was before constants were added and taken out, and the sum that comes to its complement by them.
-fn less(func: &Func, mut v: Value) -> Option<(Value, u32)> {
-    let mut sum = 0;
-    for _ in 0..STEPS {
-        let Some(Op::Helper(helper @ (Helper::ChecksumAdd | Helper::ChecksumSub), args, _)) = func.op(v) else { return Some((v, sum)) };
-        let term = func.constant(args[1])? as u32 & 0xffff;
-        sum += if *helper == Helper::ChecksumSub { 0xffff ^ term } else { term };
-        v = args[0];
-    }
-    None
-}
-
-/// The same number modulo 65,535, and not 0.
-fn folded(sum: u32) -> u32 {
-    if sum > 0 { (sum - 1) % 0xffff + 1 } else { 0 }
-}
-
 pub(super) fn store(scalar: &Scalar<'_>, order: Order, at: &str, value: Value) -> String {
     let (bytes, v) = (scalar.func.width(value) / 8, scalar.val(value));
     let put = if order == Order::Big { "nv_put_be" } else { "nv_put_le" };
@@ -437,6 +433,7 @@ impl Element<'_> {
                 let words: Vec<String> = args.iter().map(|a| scalar.val(*a)).collect();
                 format!("{v:?} = nv_murmur((const uint32_t[]){{ {} }}, {});", words.join(", "), args.len())
             }
+            Helper::SendCopy(port) if self.copies => self.copy(port, site, &by_runtime),
             Helper::Moved => format!("{v:?} = r->moved;"),
             Helper::IsPresent => format!("{v:?} = r->present;"),
             Helper::SetTime if self.mode == Mode::Quick => {
@@ -455,6 +452,13 @@ impl Element<'_> {
         let clocks = if self.mode == Mode::Quick { self.clocks(scalar.func) } else { Vec::new() };
         let reset: String = clocks.iter().map(|clock| format!(" {clock} = 0;")).collect();
         format!("g->slots[i].time_ns = {time};{reset}")
+    }
+
+    /// A copy is sent by a port.
+    fn copy(&self, port: u32, site: Site, by_runtime: &dyn Fn() -> String) -> String {
+        let paid = self.paid("((uint64_t)r->len + NV_INFO)", &self.trap(TrapKind::Budget, site));
+        let sent = format!("{paid}\n    {}(g, nv_copy(g, i, r, info));", copies::function(self.n, port));
+        format!("if (NV_RARELY(g->plain || !r->present)) {{\n    {}\n    }} else {{\n    {sent}\n    }}", by_runtime())
     }
 
     /// A range that must lie in the packet.

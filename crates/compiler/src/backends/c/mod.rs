@@ -15,6 +15,8 @@
 
 mod bounds;
 mod calls;
+mod checksums;
+mod copies;
 
 mod counts;
 pub mod freestanding;

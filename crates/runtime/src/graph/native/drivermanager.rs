@@ -118,9 +118,9 @@ impl Element {
 }
 
 impl Native for Element {
-    /// A driver works where the end is asked for, or at a time that it waits for, and bursts end there.
+    /// Scripts work where the end is asked for, at a time that they wait for, or when they are asked between arrivals; bursts end there.
     fn takes_bursts(&self) -> bool {
-        matches!(self.kind, Kind::Driver)
+        self.kind != Kind::Packet
     }
 
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {

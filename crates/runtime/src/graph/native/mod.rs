@@ -308,7 +308,7 @@ pub trait Native {
         false
     }
 
-    /// Packets that can come in without one being lost.
+    /// Packets that can come in without one being lost here or behind. If there is no room tasks run before the next comes.
     fn room(&self) -> usize {
         usize::MAX
     }
@@ -475,6 +475,11 @@ impl<'g> Ctx<'g> {
     /// Asks for packets in the pool at a pull input; in `slots`, which is empty, are then those that are next, if there are such.
     pub fn pull_slots(&mut self, port: u32, slots: &mut Vec<u32>) {
         self.graph.pull_slots(self.node, port, slots);
+    }
+
+    /// Lets packets of the pool leave by an output, after this element has returned.
+    pub fn emit_slots(&mut self, port: u32, slots: Vec<u32>) {
+        self.graph.leaving.push_back((self.node, port, slots));
     }
 
     /// Asks for the end of the run.

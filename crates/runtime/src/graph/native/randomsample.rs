@@ -47,6 +47,15 @@ impl RandomSample {
 }
 
 impl Native for RandomSample {
+    fn takes_bursts(&self) -> bool {
+        true
+    }
+
+    /// Each packet goes on by itself.
+    fn room(&self) -> usize {
+        0
+    }
+
     fn push(&mut self, _: u32, packet: Packet, ctx: &mut Ctx<'_>) {
         if let Some(packet) = self.pass(packet, ctx) {
             ctx.emit(0, packet);

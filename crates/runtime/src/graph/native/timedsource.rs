@@ -43,6 +43,11 @@ impl TimedSource {
 }
 
 impl Native for TimedSource {
+    /// It works at its times only, and bursts end there.
+    fn takes_bursts(&self) -> bool {
+        true
+    }
+
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         self.schedule(ctx);
         Ok(())

@@ -36,12 +36,37 @@ impl Unqueue {
     }
 }
 
+impl Unqueue {
+    /// Takes all packets of the pool that are next: nobody can tell in how many turns. False if there are none.
+    fn take_slots(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        if !self.may() || self.limit >= 0 {
+            return false;
+        }
+        let mut slots = Vec::new();
+        ctx.pull_slots(0, &mut slots);
+        if slots.is_empty() {
+            return false;
+        }
+        self.count += slots.len() as u64;
+        self.turn = 0;
+        ctx.emit_slots(0, slots);
+        true
+    }
+}
+
 impl Native for Unqueue {
     fn is_task(&self) -> bool {
         true
     }
 
+    fn takes_bursts(&self) -> bool {
+        true
+    }
+
     fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        if self.take_slots(ctx) {
+            return Task::Done;
+        }
         let packet = if self.may() { ctx.pull(0) } else { None };
         let Some(packet) = packet else {
             self.turn = 0;

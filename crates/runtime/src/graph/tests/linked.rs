@@ -31,7 +31,7 @@ impl Cluster for Simple {
 const PASS: (&str, &str) = ("pass", "segment .ports push_input a push_output b ends segment .push pkt.send b ends");
 
 pub(super) fn plan(app: &Application) -> Plan {
-    Plan::new(app, &|_| true, &|_| true)
+    Plan::new(app, &|_| true, &|_| true, &|_| false)
 }
 
 /// A thousand packets on their way from a device through a program into a queue of so many and a sink.

@@ -1,0 +1,96 @@
+//! Packets of the pool that enter native elements, and that leave the pool.
+
+use super::{Body, Graph, Packet};
+use crate::io::LinkType;
+use netil::app::End;
+use netil::pool::Pool;
+
+impl Graph {
+    /// Moves packets of the pool that native elements have sent by an output, in order.
+    pub(super) fn move_slots(&mut self) {
+        while let Some((node, port, slots)) = self.leaving.pop_front() {
+            let way = self.nodes[node].outputs.get(port as usize).and_then(|ways| ways.first()).copied();
+            let to = way.filter(|way| !way.recirculates).map(|way| way.to);
+            let entry = to.and_then(|to| self.entry_of_slots(to));
+            let native = to.filter(|to| matches!(self.nodes[to.instance as usize].body, Body::Native(Some(_))) && self.recorder.is_none());
+            if entry.is_some() || native.is_some() {
+                self.nodes[node].stats.left_many(port, slots.len() as u64);
+            }
+            match (entry, native) {
+                (Some(entry), _) => self.run_slots(&slots, entry),
+                (None, Some(to)) => self.enter_slots(to, &slots),
+                (None, None) => self.lift_all(node, port, &slots),
+            }
+            self.moved = true;
+            self.settle();
+        }
+    }
+
+    /// Lets each of them leave as a packet of its own, with the tasks behind it, which would have run before the next came.
+    fn lift_all(&mut self, node: usize, port: u32, slots: &[u32]) {
+        for slot in slots {
+            let packet = self.lift(*slot, 0);
+            self.leave(node, port, packet);
+            self.settle();
+            self.run_tasks();
+        }
+    }
+
+    /// Lets packets of the pool enter a native element, in order; one that is full gets its tasks run first.
+    pub(super) fn enter_slots(&mut self, to: End, mut slots: &[u32]) {
+        let node = to.instance as usize;
+        while !slots.is_empty() {
+            let mut room = self.room(node);
+            if room == 0 {
+                self.run_tasks();
+                room = self.room(node).max(1);
+            }
+            let (now, later) = slots.split_at(room.min(slots.len()));
+            self.enter_now(to, now);
+            slots = later;
+        }
+    }
+
+    /// The same where several may be of one arrival: tasks run between arrivals.
+    pub(super) fn enter_arrivals(&mut self, to: End, arrivals: &[&[u32]]) {
+        for slots in arrivals {
+            if self.room(to.instance as usize) < slots.len() {
+                self.run_tasks();
+            }
+            self.enter_now(to, slots);
+        }
+    }
+
+    fn enter_now(&mut self, to: End, now: &[u32]) {
+        let node = to.instance as usize;
+        self.moved = true;
+        self.nodes[node].stats.packets += now.len() as u64;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.slots_enter(now, node);
+        }
+        let begun = self.begin_run();
+        self.with_native(node, |native, ctx| native.push_slots(to.port, now, ctx));
+        self.end_run_of(node, begun);
+        self.settle();
+        self.move_slots();
+    }
+
+    /// Packets that a native element can take without losing one.
+    pub(super) fn room(&self, node: usize) -> usize {
+        if let Body::Native(Some(native)) = &self.nodes[node].body { native.room() } else { usize::MAX }
+    }
+
+    /// The packet of a slot, which is then free.
+    pub(super) fn lift(&mut self, slot: u32, rounds: u8) -> Packet {
+        let mut packet = lift(&mut self.pool, slot, rounds);
+        self.note_lifted(&mut packet, slot);
+        packet
+    }
+}
+
+pub(super) fn lift(pool: &mut Pool, slot: u32, rounds: u8) -> Packet {
+    let link = LinkType::from_file(pool.tag(slot));
+    let buffer = pool.lift(slot);
+    pool.give_back(&[slot]);
+    Packet { buffer, rounds, link }
+}
