@@ -33,8 +33,30 @@ pub struct Application {
     /// Instances that find what they keep of packets by keys that have both addresses of a packet's IP header or, of an ICMP error, of the header that it quotes: their
     /// classes say so.
     pub by_flow: Vec<u32>,
+    /// Instances that find what they keep of packets by keys that have the port of one of a packet's ends: their classes say so, too.
+    pub by_port: Vec<ByPort>,
     /// Instances that are run by themselves only: their state is not one graph's.
     pub apart: BTreeSet<u32>,
+}
+
+/// An instance whose state can be divided by ports: what it keeps of a packet is found by a port of the packet, and the ports that it gives out can be restricted to a part of all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByPort {
+    /// The instance's number.
+    pub instance: u32,
+    /// Where in data memory its part stands, two words of 32 bits: its number, and of how many parts, or 0 and 0 for all.
+    pub part: u32,
+    /// By input: the end whose port counts. An ICMP error is of the flow that it quotes, which went the other way.
+    pub inputs: Vec<Toward>,
+}
+
+/// One of the two ends of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Toward {
+    /// Where it comes from.
+    Source,
+    /// Where it goes to.
+    Destination,
 }
 
 /// A piece of an instance's shared memory.

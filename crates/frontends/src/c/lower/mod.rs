@@ -58,6 +58,16 @@ const MAX_LEAVES: usize = 32;
 /// Scalars of what is copied or compared one by one.
 const MAX_PARTS: usize = 4096;
 
+/// An instance's program.
+#[derive(Default)]
+pub(super) struct Lowered {
+    pub(super) module: Module,
+    /// Those with scopes.
+    pub(super) variables: Vec<Variable>,
+    /// Where in data memory the variable is that says which ports are the instance's own.
+    pub(super) part: Option<u32>,
+}
+
 /// Makes the module of an instance.
 pub(super) fn lower(
     program: &Program,
@@ -65,7 +75,7 @@ pub(super) fn lower(
     info: &mut InfoLayout,
     sources: &Sources,
     faults: &mut Faults,
-) -> (Module, Vec<Variable>) {
+) -> Lowered {
     let facts = Facts::new(program, instance, faults);
     let lowerer = Lowerer {
         program,
