@@ -25,6 +25,7 @@ mod confined;
 mod control;
 mod course;
 mod flow;
+mod foreign;
 mod handlers;
 mod hosts;
 mod kinds;
@@ -68,7 +69,7 @@ pub use packet::{Info, Packet};
 pub use plane::{ControlPlane, Planes};
 pub use program::seed_of;
 pub use recorder::Recorded;
-pub use share::{Common, Memory, Policy, Share, Sum};
+pub use share::{Common, Memory, Own, Policy, Share, Sum};
 pub use stats::{LinkedStats, NodeStats, Stats};
 pub use succeed::Succession;
 pub(crate) use text::seconds;
@@ -210,6 +211,8 @@ pub struct Graph {
     pending: Vec<Push>,
     /// Packets led back.
     recirculated: VecDeque<Push>,
+    /// Packets of other graphs' parts of states.
+    foreign: Option<Box<foreign::Foreign>>,
     /// Writes to handlers that wait until the element that asks for them has returned: who asks, handler, text.
     calls: VecDeque<(usize, String, String)>,
     tasks: Vec<usize>,
@@ -389,7 +392,9 @@ impl Graph {
             Some(share) => join(&mut nodes, &share.common.together(shared)),
             None => shared,
         };
-        Self { shared, sharing: succeed::sharing(application), ..Self::of_nodes(nodes, settings, Info::of(application), host) }
+        let mut graph = Self { shared, sharing: succeed::sharing(application), ..Self::of_nodes(nodes, settings, Info::of(application), host) };
+        graph.find_parts();
+        graph
     }
 
     fn of_nodes(nodes: Vec<Node>, settings: Settings, info: Info, host: Box<dyn Host>) -> Self {
@@ -407,6 +412,7 @@ impl Graph {
             shared: Shared::default(),
             pending: Vec::new(),
             recirculated: VecDeque::new(),
+            foreign: None,
             calls: VecDeque::new(),
             tasks,
             sources,
@@ -558,6 +564,7 @@ fn make_native(node: &Node, kinds: &kinds::Kinds, index: usize, info: &Info, set
     }
     let class = native::find(&node.class).ok_or_else(|| format!("no class of elements is called '{}'", node.class))?;
     let setup = Setup {
+        node: index,
         name: &node.name,
         class: class.name,
         arguments: &node.arguments,

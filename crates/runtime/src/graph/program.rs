@@ -102,7 +102,7 @@ impl Program {
             state.budget = settings.budget.unwrap_or(state.budget);
             Ok(state)
         };
-        let slot = settings.share.as_ref().map_or(Ok(None), |share| share.common.state(index, make))?;
+        let slot = settings.share.as_ref().map_or(Ok(None), |share| share.state(index, make))?;
         let transacts = slot.as_ref().is_none_or(|slot| matches!(slot.policy, Policy::Transaction(_)));
         let state = Box::new(if transacts { make()? } else { State::empty() });
         let engine = (factories.engine)(Arc::clone(program))?;

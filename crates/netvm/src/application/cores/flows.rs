@@ -46,7 +46,7 @@ impl Application {
     /// Makes all replicas.
     pub(super) fn start_flows(&self, placement: Placement, replicas: usize, making: Making, host: Box<dyn Host>) -> Result<Cores, Error> {
         let policies = placement.policies.iter().map(|(at, (policy, _))| (*at, policy.clone())).collect();
-        let common = Arc::new(Common::new(replicas, policies));
+        let common = Arc::new(Common::new(replicas, policies).by_ports(placement.ends.clone()));
         let live = !making.settings.live.is_empty();
         let (told, hears) = mpsc::channel();
         let (fails, faults) = mpsc::channel();

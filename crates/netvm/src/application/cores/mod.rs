@@ -23,6 +23,7 @@ mod flows;
 mod handlers;
 mod placement;
 mod policy;
+mod ports;
 mod state;
 mod workers;
 

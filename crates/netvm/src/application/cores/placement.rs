@@ -4,18 +4,20 @@
 //! looks at. From the first element on of which that is not so, and from queues, files and devices on, everything is the last stage, which sees all packets in their order.
 //!
 //! Where only the order within each flow is kept ([`Placement::by_flow`]), every replica has all elements, from its own sources to its own devices, and packets go to replicas by the
-//! addresses of their flow. State that is not found by flow is then in common: one replica at a time runs the element, under a lock.
+//! addresses of their flow. State that is not found by flow is then in common: one replica at a time runs the element, under a lock. Where an element's state can be divided by ports,
+//! packets go to replicas by these ([`super::ports`]).
 //!
 //! Source: Maestro (NSDI 2024) and NFOS (EuroSys 2024) derive the same of sequential programs; NRTE paper, section 3 (stages).
 
 use super::super::order::{Exempt, first_trace};
 use super::super::scratch::Scratch;
 use super::policy::{Policies, Policy, memory};
+use super::ports;
 use super::state::line_of;
 use compiler::mir::{Helper, Op};
 use compiler::passes;
 use netil::Verified;
-use netil::app::{Application, Body, Instance};
+use netil::app::{Application, Body, ByPort, Instance, Toward};
 use netil::module::{Handler, HandlerKind};
 use netil::table::Op as Instruction;
 use runtime::graph::native;
@@ -67,8 +69,10 @@ pub struct Placement {
     pub order: Order,
     /// Elements whose result may differ, as the user allowed.
     pub relaxed: BTreeSet<usize>,
-    /// By element whose state replicas have in common: how they share it, and why not by transactions where those were asked for.
+    /// By element whose state replicas have in common or in parts: how they share it, and why not by transactions where those were asked for.
     pub policies: BTreeMap<usize, (runtime::graph::Policy, Option<String>)>,
+    /// By source: the end of its packets whose port says which replica has them, where not their addresses do.
+    pub ends: BTreeMap<usize, Toward>,
 }
 
 impl Placement {
@@ -92,7 +96,7 @@ impl Placement {
         let stages = stages(application, &sources, &reasons);
         let in_replicas = |at: &u32| stages[*at as usize] == Stage::Replica;
         let flow = if application.by_flow.iter().any(in_replicas) { Flow::Addresses } else { Flow::Any };
-        Ok(Self { stages, reasons, flow, order: Order::Total, relaxed, policies: BTreeMap::new() })
+        Ok(Self { stages, reasons, flow, order: Order::Total, relaxed, policies: BTreeMap::new(), ends: BTreeMap::new() })
     }
 
     /// Places an application in replicas that keep the order of the packets of each flow only; `relax` names elements or classes whose state may be kept by replica.
@@ -100,29 +104,31 @@ impl Placement {
     /// # Errors
     /// An element that must see the packets of all flows; a name that there is not.
     pub fn by_flow(application: &Application, relax: &[String], policies: &Policies) -> Result<Self, String> {
-        let relaxed = relaxed(application, relax)?;
-        sources(application)?;
+        let (relaxed, sources) = (relaxed(application, relax)?, sources(application)?);
         if let Some(unknown) = policies.unknown(application) {
             return Err(format!("--state {unknown}: no element has that name or class"));
         }
+        let divided = Divided::of(application, &relaxed, &sources);
         let (mut stages, mut reasons) = (Vec::new(), Vec::new());
         for (at, instance) in application.instances.iter().enumerate() {
             let (stage, reason) = match relaxed.contains(&at) {
                 true => (Stage::Replica, None),
-                false => stage_by_flow(application, at, instance)?,
+                false => stage_by_flow(application, at, instance, &divided)?,
             };
             stages.push(stage);
             reasons.push(reason);
         }
         let shared = stages.iter().enumerate().filter(|(_, stage)| **stage == Stage::Shared).map(|(at, _)| at);
-        let policies = shared.map(|at| (at, policy(application, at, policies))).collect();
-        Ok(Self { stages, reasons, flow: Flow::Addresses, order: Order::Flow, relaxed, policies })
+        let mut policies: BTreeMap<_, _> = shared.map(|at| (at, policy(application, at, policies))).collect();
+        policies.extend(divided.parts.iter().map(|of| (of.instance as usize, (runtime::graph::Policy::Parts((*of).clone()), None))));
+        Ok(Self { stages, reasons, flow: Flow::Addresses, order: Order::Flow, relaxed, policies, ends: divided.ends })
     }
 
     /// How replicas share the state of an element, for people.
     pub fn policy_shown(&self, at: usize) -> String {
         match self.policies.get(&at) {
             Some((runtime::graph::Policy::Transaction(_), _)) => "transactions".to_owned(),
+            Some((runtime::graph::Policy::Parts(_), _)) => "each replica has the state of some ports".to_owned(),
             Some((_, Some(why))) => format!("a lock (no transactions: {why})"),
             Some((_, None)) => "a lock".to_owned(),
             None => String::new(),
@@ -135,10 +141,15 @@ impl Placement {
     }
 
     /// Which replica has a packet, for people.
-    pub fn flow_shown(&self) -> &'static str {
+    pub fn flow_shown(&self, application: &Application) -> String {
+        let by_port = |(source, end): (&usize, &Toward)| {
+            let end = if *end == Toward::Source { "source" } else { "destination" };
+            format!("those of `{}` by their {end}", application.instances[*source].name)
+        };
         match self.flow {
-            Flow::Any => "any replica",
-            Flow::Addresses => "replicas by the two addresses of their flow",
+            Flow::Any => "any replica".to_owned(),
+            Flow::Addresses if self.ends.is_empty() => "replicas by the two addresses of their flow".to_owned(),
+            Flow::Addresses => format!("replicas by ports: {}", self.ends.iter().map(by_port).collect::<Vec<_>>().join(", ")),
         }
     }
 
@@ -160,6 +171,7 @@ impl Placement {
                 let Instance { name, class, .. } = &application.instances[at];
                 let why = match (&self.reasons[at], stage) {
                     _ if self.relaxed.contains(&at) && stage == Stage::Replica => ": relaxed, each replica has its own state",
+                    (_, Stage::Replica) if self.policies.contains_key(&at) => &format!(": {}", self.policy_shown(at)),
                     (Some(why), Stage::Rest) => &format!(": {why}"),
                     (Some(why), Stage::Shared) => &format!(": {}: {why}", self.policy_shown(at)),
                     (None, Stage::Rest) if self.order == Order::Total => ": behind such elements",
@@ -168,7 +180,7 @@ impl Placement {
                 let _ = writeln!(text, "  {name} :: {class}{why}");
             }
         }
-        let _ = writeln!(text, "packets go to {}", self.flow_shown());
+        let _ = writeln!(text, "packets go to {}", self.flow_shown(application));
         text
     }
 }
@@ -189,8 +201,41 @@ fn sources(application: &Application) -> Result<Vec<bool>, String> {
     if sources.contains(&true) { Ok(sources) } else { Err("no element reads packets from captures or devices".to_owned()) }
 }
 
+/// Elements whose state is divided by ports.
+#[derive(Default)]
+struct Divided<'a> {
+    parts: Vec<&'a ByPort>,
+    /// By source, the end that counts.
+    ends: BTreeMap<usize, Toward>,
+    /// Why the others are not.
+    others: BTreeMap<usize, String>,
+}
+
+impl<'a> Divided<'a> {
+    fn of(application: &'a Application, relaxed: &BTreeSet<usize>, sources: &[bool]) -> Self {
+        let mut divided = Self::default();
+        for of in application.by_port.iter().filter(|of| !relaxed.contains(&(of.instance as usize))) {
+            let program = application.instances[of.instance as usize].program();
+            let together = application.shares(of.instance).then(|| TOGETHER.to_owned());
+            match together.or_else(|| keeps_beyond_flows(program?, Keys::Ports)) {
+                None => divided.parts.push(of),
+                Some(why) => drop(divided.others.insert(of.instance as usize, why)),
+            }
+        }
+        match ports::ends(application, &divided.parts, sources) {
+            Ok(ends) => divided.ends = ends,
+            Err(why) => divided.others.extend(divided.parts.drain(..).map(|of| (of.instance as usize, why.clone()))),
+        }
+        divided
+    }
+
+    fn is(&self, at: usize) -> bool {
+        self.parts.iter().any(|of| of.instance as usize == at)
+    }
+}
+
 /// Where an element runs if only the order of flows is kept, and why its state is in common if it is.
-fn stage_by_flow(application: &Application, at: usize, instance: &Instance) -> Result<(Stage, Option<String>), String> {
+fn stage_by_flow(application: &Application, at: usize, instance: &Instance, divided: &Divided<'_>) -> Result<(Stage, Option<String>), String> {
     let alone = |why: &str| Err(format!("`{}` ({}) {why}", instance.name, instance.class));
     if application.files.iter().any(|(of, _)| *of as usize == at) {
         return alone("prints into a file");
@@ -202,9 +247,15 @@ fn stage_by_flow(application: &Application, at: usize, instance: &Instance) -> R
             native::Shared::Never => alone("must see the packets of all flows"),
         };
     };
+    if divided.is(at) {
+        return Ok((Stage::Replica, None));
+    }
     let by_flow = application.by_flow.contains(&(at as u32));
+    let keys = if by_flow && divided.ends.is_empty() { Keys::Addresses } else { Keys::Other };
     let together = application.shares(at as u32).then(|| TOGETHER.to_owned());
-    let Some(reason) = together.or_else(|| keeps_beyond_flows(program, by_flow)) else { return Ok((Stage::Replica, None)) };
+    let reason = together.or_else(|| divided.others.get(&at).cloned()).or_else(|| keeps_beyond_flows(program, keys));
+    let Some(reason) = reason else { return Ok((Stage::Replica, None)) };
+    let reason = if by_flow && keys == Keys::Other { format!("packets go to replicas by ports, and {reason}") } else { reason };
     match program.module().handler(HandlerKind::Pull).is_some_and(asks) {
         true => alone(&format!("asks for packets while it runs, and its state cannot be each replica's: {reason}")),
         false => Ok((Stage::Shared, Some(reason))),
@@ -231,16 +282,26 @@ fn asks(handler: &Handler) -> bool {
     handler.code.iter().any(|inst| inst.op == Instruction::PktAsk)
 }
 
+/// What the keys have by which a program finds what it keeps of packets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    Addresses,
+    /// And random numbers may choose among those that are its own.
+    Ports,
+    Other,
+}
+
 /// Why a program's state cannot be each replica's own; none if it can. A pull handler counts where packets are pulled through it: of one that they are pushed through, it is what
 /// people's handlers run.
-fn keeps_beyond_flows(program: &Verified, by_flow: bool) -> Option<String> {
+fn keeps_beyond_flows(program: &Verified, keys: Keys) -> Option<String> {
     if sets_timers(program) {
         return Some(TIMERS.to_owned());
     }
     let kind = program.module().handler(HandlerKind::Push).map_or(HandlerKind::Pull, |_| HandlerKind::Push);
     let optimised = compiler::optimised(program, kind, &passes::Options::default());
     let Ok(Some((func, _))) = optimised else { return Some("its handler is too large to be looked at".to_owned()) };
-    let trace = first_trace(program, &func, &Exempt { tables: by_flow, scratch: Scratch::of(program) })?;
+    let exempt = Exempt { tables: keys != Keys::Other, random: keys == Keys::Ports, scratch: Scratch::of(program) };
+    let trace = first_trace(program, &func, &exempt)?;
     Some(described(program, kind, func.op(trace)?))
 }
 
@@ -335,7 +396,7 @@ fn program_keeps(program: &Verified, relaxed: bool, by_flow: bool) -> Option<Str
     if relaxed {
         return None;
     }
-    let trace = first_trace(program, &func, &Exempt { tables: by_flow, scratch: Scratch::of(program) })?;
+    let trace = first_trace(program, &func, &Exempt { tables: by_flow, scratch: Scratch::of(program), ..Exempt::default() })?;
     Some(described(program, HandlerKind::Push, func.op(trace)?))
 }
 
