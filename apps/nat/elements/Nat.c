@@ -317,6 +317,8 @@ static bool map(u8 tcp_flags)
     bool is_tcp = inner.protocol == PROTOCOL_TCP, lasts, is_there;
     struct outward *mapping = 0;
 
+    /* On no way is there anything left of another packet's. */
+    outer = inner;
     if (is_tcp)
         mapping = table_find(lasting, &inner);
     lasts = mapping != 0;
@@ -348,6 +350,14 @@ static void name_datagram(u32 start)
     this_datagram.dst = ip->dst;
     this_datagram.id = ip->id;
     this_datagram.protocol = ip->protocol;
+}
+
+/* Nothing is left of another packet's. */
+static void name_none(void)
+{
+    this_datagram.src = this_datagram.dst = htonl(0);
+    this_datagram.id = htons(0);
+    this_datagram.protocol = 0;
 }
 
 /* Notes what a first fragment has become, for those that follow it. */
@@ -516,6 +526,8 @@ static int translate_any(u32 start, bool from_inside)
 
     if (is_fragment)
         name_datagram(start);
+    else
+        name_none();
     if (!is_first)
         return translate_later_fragment(start);
     output = translate(start, from_inside);

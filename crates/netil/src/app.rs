@@ -28,6 +28,8 @@ pub struct Application {
     pub pieces: Vec<Vec<PieceOf>>,
     /// What the configuration says of each instance, for people; programs know nothing of it.
     pub arguments: Vec<Vec<String>>,
+    /// Variables of each instance's data memory, for people.
+    pub variables: Vec<Vec<Variable>>,
     /// Files that what instances print goes to instead of standard error. The configuration names them: programs cannot.
     pub files: Vec<(u32, String)>,
     /// Instances that find what they keep of packets by keys that have both addresses of a packet's IP header or, of an ICMP error, of the header that it quotes: their
@@ -48,6 +50,17 @@ pub struct ByPort {
     pub part: u32,
     /// By input: the end whose port counts. An ICMP error is of the flow that it quotes, which went the other way.
     pub inputs: Vec<Toward>,
+}
+
+/// A variable in data memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name in the source.
+    pub name: String,
+    /// Where it begins.
+    pub at: u32,
+    /// Its bytes.
+    pub len: u32,
 }
 
 /// One of the two ends of a packet.

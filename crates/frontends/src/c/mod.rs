@@ -213,6 +213,8 @@ pub struct Compiled {
     pub scopes: Vec<TableScope>,
     /// Variables with scopes.
     pub variables: Vec<Variable>,
+    /// Variables in data memory, for people.
+    pub statics: Vec<netil::app::Variable>,
     /// Where in data memory stands which ports are its own, if its class says that.
     pub part: Option<u32>,
     /// What is wrong with the instance's arguments or ports, as its class says by `REQUIRE`.
@@ -308,10 +310,10 @@ pub fn compile(
     let compiled = deep(|| {
         let program = front(&output.tokens, Some(instance), &mut faults);
         let scopes = program.tables.iter().map(|table| table.scope.clone()).collect();
-        let lower::Lowered { module, variables, part } =
+        let lower::Lowered { module, variables, statics, part } =
             if faults.is_empty() { lower::lower(&program, instance, info, &sources, &mut faults) } else { Default::default() };
         let refused = if faults.is_empty() { lower::refused(&program, instance, &mut faults) } else { Vec::new() };
-        Compiled { module, scopes, variables, part, refused }
+        Compiled { module, scopes, variables, statics, part, refused }
     });
     faults.result(compiled, sources, &output.uses)
 }

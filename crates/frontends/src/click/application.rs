@@ -338,7 +338,7 @@ impl<'a> Maker<'a> {
         self.check_tables(element, &module);
         let scopes = module.tables.iter().map(|_| Default::default()).collect();
         let module = Module { name: element.name.clone(), ..module };
-        Some(Compiled { module, scopes, variables: Vec::new(), part: None, refused: Vec::new() })
+        Some(Compiled { module, scopes, variables: Vec::new(), statics: Vec::new(), part: None, refused: Vec::new() })
     }
 
     /// An instance's module, unless it has faults.
@@ -387,13 +387,13 @@ impl<'a> Maker<'a> {
     ) -> Application {
         let (names, info_size) = (Names::of(self.graph).0, info.size());
         let (mut instances, mut numbers, mut arguments) = (Vec::new(), HashMap::new(), Vec::new());
-        let (mut by_flow, mut by_port) = (Vec::new(), Vec::new());
+        let (mut by_flow, mut by_port, mut variables) = (Vec::new(), Vec::new(), Vec::new());
         for (n, element) in self.graph.elements.iter().enumerate().filter(|(_, element)| !element.is_gone(known)) {
-            let mut part = None;
+            let (mut part, mut statics) = (None, Vec::new());
             let body = match modules.remove(&n) {
                 None => Some(Body::Native(named::arguments(element, &names.at(&element.name)))),
-                Some(Compiled { module, part: at, .. }) => {
-                    part = at;
+                Some(Compiled { module, part: at, statics: named, .. }) => {
+                    (part, statics) = (at, named);
                     self.verified(element, Module { info_size, info_fields: info.fields.clone(), ..module })
                 }
             };
@@ -406,6 +406,7 @@ impl<'a> Maker<'a> {
                 None => {}
             }
             arguments.push(element.arguments.clone());
+            variables.push(statics);
             instances.push(app::Instance { name: element.name.clone(), class: element.class.clone(), body });
         }
         let end = |port: Port| Some(End { instance: *numbers.get(&port.element)?, port: port.port });
@@ -418,7 +419,8 @@ impl<'a> Maker<'a> {
         let pieces = shared.variables.iter().map(|list| list.iter().filter_map(piece).collect()).collect();
         let shared = shared.tables.iter().map(|list| list.iter().filter_map(table).collect()).collect();
         let files = files.into_iter().filter_map(|(n, file)| Some((*numbers.get(&n)?, file))).collect();
-        Application { instances, wires, info: info.fields, info_size, shared, pieces, arguments, files, by_flow, by_port, apart: Default::default() }
+        let (info, apart) = (info.fields, Default::default());
+        Application { instances, wires, info, info_size, shared, pieces, arguments, variables, files, by_flow, by_port, apart }
     }
 }
 

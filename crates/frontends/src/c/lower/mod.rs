@@ -64,6 +64,8 @@ pub(super) struct Lowered {
     pub(super) module: Module,
     /// Those with scopes.
     pub(super) variables: Vec<Variable>,
+    /// The others that packets may change, in data memory.
+    pub(super) statics: Vec<netil::app::Variable>,
     /// Where in data memory the variable is that says which ports are the instance's own.
     pub(super) part: Option<u32>,
 }

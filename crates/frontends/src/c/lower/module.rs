@@ -52,7 +52,12 @@ impl Lowerer<'_> {
         self.module.info_fields = fields;
         self.module.info_size = self.info.size();
         let part = self.program.part.and_then(|id| self.statics[id]);
-        Lowered { module: self.module, variables: self.variables, part }
+        let placed = self.program.statics.iter().zip(&self.statics).filter(|(variable, _)| !variable.constant && !variable.is_shared());
+        let named = |(variable, at): (&tree::Static, &Option<u32>)| {
+            Some(netil::app::Variable { name: variable.name.to_string(), at: (*at)?, len: variable.ty.size() })
+        };
+        let statics = placed.filter_map(named).collect();
+        Lowered { module: self.module, variables: self.variables, statics, part }
     }
 
     fn ports(&mut self) {

@@ -9,17 +9,17 @@
 //!
 //! Source: Maestro (NSDI 2024) and NFOS (EuroSys 2024) derive the same of sequential programs; NRTE paper, section 3 (stages).
 
-use super::super::order::{Exempt, first_trace};
+use super::super::order::{Counters, Exempt, Place, first_trace};
 use super::super::scratch::Scratch;
 use super::policy::{Policies, Policy, memory};
 use super::ports;
 use super::state::line_of;
-use compiler::mir::{Helper, Op};
+use compiler::mir::{Func, Helper, Op, Value};
 use compiler::passes;
 use netil::Verified;
-use netil::app::{Application, Body, ByPort, Instance, Toward};
+use netil::app::{Application, Body, ByPort, Instance, Toward, Variable};
 use netil::module::{Handler, HandlerKind};
-use netil::table::Op as Instruction;
+use netil::table::{Op as Instruction, Space};
 use runtime::graph::native;
 use runtime::graph::ring::Flow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -217,7 +217,7 @@ impl<'a> Divided<'a> {
         for of in application.by_port.iter().filter(|of| !relaxed.contains(&(of.instance as usize))) {
             let program = application.instances[of.instance as usize].program();
             let together = application.shares(of.instance).then(|| TOGETHER.to_owned());
-            match together.or_else(|| keeps_beyond_flows(program?, Keys::Ports)) {
+            match together.or_else(|| keeps_beyond_flows(program?, variables(application, of.instance as usize), Keys::Ports)) {
                 None => divided.parts.push(of),
                 Some(why) => drop(divided.others.insert(of.instance as usize, why)),
             }
@@ -253,7 +253,7 @@ fn stage_by_flow(application: &Application, at: usize, instance: &Instance, divi
     let by_flow = application.by_flow.contains(&(at as u32));
     let keys = if by_flow && divided.ends.is_empty() { Keys::Addresses } else { Keys::Other };
     let together = application.shares(at as u32).then(|| TOGETHER.to_owned());
-    let reason = together.or_else(|| divided.others.get(&at).cloned()).or_else(|| keeps_beyond_flows(program, keys));
+    let reason = together.or_else(|| divided.others.get(&at).cloned()).or_else(|| keeps_beyond_flows(program, variables(application, at), keys));
     let Some(reason) = reason else { return Ok((Stage::Replica, None)) };
     let reason = if by_flow && keys == Keys::Other { format!("packets go to replicas by ports, and {reason}") } else { reason };
     match program.module().handler(HandlerKind::Pull).is_some_and(asks) {
@@ -293,7 +293,7 @@ enum Keys {
 
 /// Why a program's state cannot be each replica's own; none if it can. A pull handler counts where packets are pulled through it: of one that they are pushed through, it is what
 /// people's handlers run.
-fn keeps_beyond_flows(program: &Verified, keys: Keys) -> Option<String> {
+fn keeps_beyond_flows(program: &Verified, variables: &[Variable], keys: Keys) -> Option<String> {
     if sets_timers(program) {
         return Some(TIMERS.to_owned());
     }
@@ -302,7 +302,7 @@ fn keeps_beyond_flows(program: &Verified, keys: Keys) -> Option<String> {
     let Ok(Some((func, _))) = optimised else { return Some("its handler is too large to be looked at".to_owned()) };
     let exempt = Exempt { tables: keys != Keys::Other, random: keys == Keys::Ports, scratch: Scratch::of(program) };
     let trace = first_trace(program, &func, &exempt)?;
-    Some(described(program, kind, func.op(trace)?))
+    Some(described(program, kind, &func, trace, variables))
 }
 
 fn is_source(instance: &Instance) -> bool {
@@ -369,7 +369,7 @@ fn keeps(application: &Application, at: usize, instance: &Instance, relaxed: boo
             if application.shares(at as u32) {
                 return Some(TOGETHER.to_owned());
             }
-            program_keeps(program, relaxed, application.by_flow.contains(&(at as u32)))
+            program_keeps(program, variables(application, at), relaxed, application.by_flow.contains(&(at as u32)))
         }
     }
 }
@@ -384,7 +384,7 @@ fn behind_pull(application: &Application, at: usize) -> bool {
     before.into_iter().any(pulled)
 }
 
-fn program_keeps(program: &Verified, relaxed: bool, by_flow: bool) -> Option<String> {
+fn program_keeps(program: &Verified, variables: &[Variable], relaxed: bool, by_flow: bool) -> Option<String> {
     let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
     let Ok(Some((func, _))) = optimised else { return Some("packets are pulled through it".to_owned()) };
     if program.module().handler(HandlerKind::Pull).is_some_and(asks) {
@@ -397,7 +397,7 @@ fn program_keeps(program: &Verified, relaxed: bool, by_flow: bool) -> Option<Str
         return None;
     }
     let trace = first_trace(program, &func, &Exempt { tables: by_flow, scratch: Scratch::of(program), ..Exempt::default() })?;
-    Some(described(program, HandlerKind::Push, func.op(trace)?))
+    Some(described(program, HandlerKind::Push, &func, trace, variables))
 }
 
 const TIMERS: &str = "it sets timers";
@@ -408,12 +408,29 @@ fn sets_timers(program: &Verified) -> bool {
     HandlerKind::ALL.into_iter().any(sets)
 }
 
+/// The variables of an element.
+fn variables(application: &Application, at: usize) -> &[Variable] {
+    application.variables.get(at).map_or(&[], Vec::as_slice)
+}
+
+/// The variable that an access is to, with its name.
+fn accessed(program: &Verified, func: &Func, access: Value, variables: &[Variable]) -> String {
+    let op = func.op(access);
+    let value = if let Some(Op::Store(.., stored, _)) = op { *stored } else { access };
+    let place = op.and_then(|op| Counters::of(program, func).place(func, op, value)).filter(|place| place.space == Space::Data);
+    let holds = |variable: &&Variable, place: &Place| (variable.at.into()..u64::from(variable.at + variable.len)).contains(&place.at.low);
+    let named = place.and_then(|place| variables.iter().find(|variable| holds(variable, &place)));
+    named.map_or("a variable".to_owned(), |variable| format!("variable `{}`", variable.name))
+}
+
 /// What an operation keeps, with the line of the source where it stands.
-fn described(program: &Verified, kind: HandlerKind, op: &Op) -> String {
+fn described(program: &Verified, kind: HandlerKind, func: &Func, at: Value, variables: &[Variable]) -> String {
+    let Some(op) = func.op(at) else { return String::new() };
     let table = |n: u32| program.module().tables.get(n as usize).map_or("?", |table| table.name.as_str());
     let (what, site) = match op {
         Op::Random(site) => ("it asks for random numbers".to_owned(), Some(*site)),
-        Op::Load(..) | Op::Store(..) => ("it looks at a variable that packets change".to_owned(), None),
+        Op::Load(..) => (format!("it looks at {}, which packets change", accessed(program, func, at, variables)), None),
+        Op::Store(..) => (format!("it changes {}", accessed(program, func, at, variables)), None),
         Op::Helper(helper, _, site) => {
             let what = match *helper {
                 Helper::Find(n) | Helper::Peek(n) => format!("a lookup in table `{}` depends on when it is made", table(n)),
