@@ -64,7 +64,7 @@ fn is_kept(space: Space) -> bool {
 }
 
 /// Whether something is kept of a packet, or that of others seen.
-fn keeps(helper: Helper) -> bool {
+pub(super) fn keeps(helper: Helper) -> bool {
     match helper {
         Helper::Copy(_, to) => is_kept(to),
         Helper::Receive(_) | Helper::Hold | Helper::Take | Helper::SetTimer(_) | Helper::Insert(_) | Helper::DeleteEntry(_) => true,

@@ -102,12 +102,15 @@ fn answers_find_the_replica_that_gave_out_their_port() {
     let folder = folder("mirrored");
     let hosts = (0..40_u8).flat_map(|host| [17, 6].map(|protocol| (host, protocol)));
     let packets = hosts.flat_map(|(host, protocol)| {
-        [5000, 5001, 53].map(|port| ip(protocol, [[10, 0, 0, host + 1], SERVER], (7, 0), &transport(protocol, [port, 53], port.into(), false)))
+        [5000, 5001, 53]
+            .map(|port| ip(protocol, [[10, 0, 0, host + 1], SERVER], (7, 0), &transport(protocol, [port, 53], port.into(), false)))
     });
     let packets: Vec<_> = packets.collect();
     let often = (0..4).flat_map(|_| packets.clone()).zip(0..).map(|(packet, n)| (1_000_000 + 10 * n, packet)).collect::<Vec<_>>();
     let few = written(&often);
-    for (class, counts) in [("Nat(198.51.100.0/24)", &["nat.created", "nat.no_mapping", "c.count"][..]), ("Napt(198.51.100.0/24)", &["c.count"])] {
+    for (class, counts) in
+        [("Nat(198.51.100.0/24)", &["nat.created", "nat.no_mapping", "c.count"][..]), ("Napt(198.51.100.0/24)", &["c.count"])]
+    {
         let text = format!(
             "FromDump(IN, STOP true) -> Strip(14) -> CheckIPHeader -> [0] nat :: {class}; nat[0] -> IPMirror -> [1] nat;
              nat[1] -> c :: Counter -> EtherEncap(0x0800, 2:0:0:0:0:1, 2:0:0:0:0:2) -> Queue(100000) -> ToDump(OUT0, SNAPLEN 0); Idle -> Queue -> ToDump(OUT1, SNAPLEN 0);"

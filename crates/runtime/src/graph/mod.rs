@@ -23,6 +23,7 @@ mod bucket;
 mod clock;
 mod confined;
 mod control;
+mod copies;
 mod course;
 mod flow;
 mod foreign;
@@ -392,7 +393,8 @@ impl Graph {
             Some(share) => join(&mut nodes, &share.common.together(shared)),
             None => shared,
         };
-        let mut graph = Self { shared, sharing: succeed::sharing(application), ..Self::of_nodes(nodes, settings, Info::of(application), host) };
+        let mut graph =
+            Self { shared, sharing: succeed::sharing(application), ..Self::of_nodes(nodes, settings, Info::of(application), host) };
         graph.find_parts();
         graph
     }

@@ -6,6 +6,7 @@
 //! - A graph takes the locks of a cluster's members in the order of the elements, then that of one element outside of it, then that of what elements have together. So no graphs wait
 //!   for each other in a circle.
 //! - A part is locked by the graph that has it, for bursts. Another one that comes upon a packet of it ([`super::foreign`]) takes its lock while it holds no other.
+//! - Of a state that is seldom written graphs have copies, which follow it ([`super::copies`]).
 //! - A state in common is changed under its lock only: by a run that holds it, or by the commit of a [transaction](super::transaction).
 //! - A timer of a state in common runs once: who takes it finds it still set, under the lock.
 //! - A capture that several graphs write is completed by the last of them.
@@ -13,10 +14,12 @@
 //!
 //! Source: NRTE paper, section 3 (replicas, flow pinning); NetTM paper, section 2 (locks for elements). Leaves out: striped locks.
 
+use super::copies::Changes;
 use super::together::Shared;
 use super::transaction::Counts;
 use crate::io::flow::Sorter;
 use crate::io::{LinkType, Plan, Writer};
+use netil::Module;
 use netil::app::{ByPort, Toward};
 use netil::exec::State;
 use std::collections::BTreeMap;
@@ -59,6 +62,10 @@ pub enum Policy {
     Lock,
     /// Each works on what it has read, and holds the lock to look whether that is still so and to write what it changed; otherwise it begins again.
     Transaction(Arc<Memory>),
+    /// Each holds the lock; graphs have copies, which they read without it.
+    Noted,
+    /// It is a copy of that element's.
+    Copy(usize),
     /// Each graph has a part of it, which nobody else runs but for packets that came to another graph's.
     Parts(ByPort),
 }
@@ -90,6 +97,7 @@ pub(super) type Output = Mutex<Option<Writer>>;
 pub(super) struct Slot {
     pub(super) policy: Policy,
     pub(super) counts: Counts,
+    pub(super) changes: Changes,
     state: Mutex<Box<State>>,
     initialised: AtomicBool,
     delayed: AtomicBool,
@@ -121,8 +129,13 @@ impl Common {
     }
 
     /// The state of an element, or that graph's part of it, which the first graph makes that wants it.
-    fn state(&self, element: usize, graph: usize, make: impl FnOnce() -> Result<State, String>) -> Result<Option<Arc<Slot>>, String> {
-        let Some(policy) = self.elements.get(&element) else { return Ok(None) };
+    fn state(
+        &self,
+        (element, graph): (usize, usize),
+        program: &Module,
+        make: impl FnOnce() -> Result<State, String>,
+    ) -> Result<Option<Arc<Slot>>, String> {
+        let Some(policy) = self.elements.get(&element).filter(|policy| !matches!(policy, Policy::Copy(_))) else { return Ok(None) };
         let part = if let Policy::Parts(by_port) = policy { Some(by_port.part as usize) } else { None };
         let key = (element, part.map_or(0, |_| graph));
         let mut states = lock(&self.states);
@@ -134,9 +147,14 @@ impl Common {
             own[..4].copy_from_slice(&(graph as u32).to_le_bytes());
             own[4..].copy_from_slice(&(self.passed.len() as u32).to_le_bytes());
         }
+        let changes = Changes::default();
+        if matches!(policy, Policy::Noted) {
+            changes.watch(&mut state, program);
+        }
         let slot = Slot {
             policy: policy.clone(),
             counts: Counts::default(),
+            changes,
             state: Mutex::new(Box::new(state)),
             initialised: AtomicBool::new(false),
             delayed: AtomicBool::new(false),
@@ -178,8 +196,19 @@ impl Share {
     }
 
     /// The state of an element that is not this graph's own only, if it is such.
-    pub(super) fn state(&self, element: usize, make: impl FnOnce() -> Result<State, String>) -> Result<Option<Arc<Slot>>, String> {
-        self.common.state(element, self.index, make)
+    pub(super) fn state(
+        &self,
+        element: usize,
+        program: &Module,
+        make: impl FnOnce() -> Result<State, String>,
+    ) -> Result<Option<Arc<Slot>>, String> {
+        self.common.state((element, self.index), program, make)
+    }
+
+    /// The state that an element's is a copy of, if it is one.
+    pub(super) fn original(&self, element: usize) -> Option<Arc<Slot>> {
+        let Some(Policy::Copy(of)) = self.common.elements.get(&element) else { return None };
+        self.part(*of, 0)
     }
 
     /// Another graph's part of an element's state, if that has been made.

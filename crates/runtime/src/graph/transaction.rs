@@ -465,7 +465,7 @@ mod tests {
             Ok(state)
         };
         let common = Arc::new(Common::new(1, [(0, Policy::Transaction(Arc::new(memory)))].into()));
-        Share { index: 0, replicas: 1, common }.state(0, make).unwrap().unwrap()
+        Share { index: 0, replicas: 1, common }.state(0, &netil::Module::default(), make).unwrap().unwrap()
     }
 
     /// A state that sees the one in common.

@@ -71,13 +71,7 @@ pub(super) struct Lowered {
 }
 
 /// Makes the module of an instance.
-pub(super) fn lower(
-    program: &Program,
-    instance: &Instance,
-    info: &mut InfoLayout,
-    sources: &Sources,
-    faults: &mut Faults,
-) -> Lowered {
+pub(super) fn lower(program: &Program, instance: &Instance, info: &mut InfoLayout, sources: &Sources, faults: &mut Faults) -> Lowered {
     let facts = Facts::new(program, instance, faults);
     let lowerer = Lowerer {
         program,

@@ -12,8 +12,8 @@
 use super::super::order::{Counters, Exempt, Place, first_trace};
 use super::super::scratch::Scratch;
 use super::policy::{Policies, Policy, memory};
-use super::ports;
 use super::state::line_of;
+use super::{ports, readers};
 use compiler::mir::{Func, Helper, Op, Value};
 use compiler::passes;
 use netil::Verified;
@@ -30,6 +30,8 @@ use std::sync::Arc;
 const SOURCES: &[&str] = &["FromDump", "FromDevice", "PollDevice"];
 /// Built-in elements that replicas may have: what they keep are sums.
 const SUMS: &[&str] = &["Discard", "Idle"];
+/// Elements that answer packets with errors, of which there are few (RFC 1812, 4.3.2.8).
+const ERRORS: &[&str] = &["ICMPError", "ICMP6Error"];
 /// Elements that ask others.
 const SCRIPTS: &[&str] = &["Script", "DriverManager"];
 
@@ -71,6 +73,10 @@ pub struct Placement {
     pub relaxed: BTreeSet<usize>,
     /// By element whose state replicas have in common or in parts: how they share it, and why not by transactions where those were asked for.
     pub policies: BTreeMap<usize, (runtime::graph::Policy, Option<String>)>,
+    /// By element whose state replicas have copies of: what reads them, for all packets that change nothing.
+    pub readers: BTreeMap<usize, Arc<Verified>>,
+    /// Elements in common to which few packets come: they are run by themselves, so that no lock of theirs is held for others.
+    pub seldom: BTreeSet<u32>,
     /// By source: the end of its packets whose port says which replica has them, where not their addresses do.
     pub ends: BTreeMap<usize, Toward>,
 }
@@ -96,7 +102,17 @@ impl Placement {
         let stages = stages(application, &sources, &reasons);
         let in_replicas = |at: &u32| stages[*at as usize] == Stage::Replica;
         let flow = if application.by_flow.iter().any(in_replicas) { Flow::Addresses } else { Flow::Any };
-        Ok(Self { stages, reasons, flow, order: Order::Total, relaxed, policies: BTreeMap::new(), ends: BTreeMap::new() })
+        Ok(Self {
+            stages,
+            reasons,
+            flow,
+            order: Order::Total,
+            relaxed,
+            policies: BTreeMap::new(),
+            readers: BTreeMap::new(),
+            seldom: BTreeSet::new(),
+            ends: BTreeMap::new(),
+        })
     }
 
     /// Places an application in replicas that keep the order of the packets of each flow only; `relax` names elements or classes whose state may be kept by replica.
@@ -120,8 +136,28 @@ impl Placement {
         }
         let shared = stages.iter().enumerate().filter(|(_, stage)| **stage == Stage::Shared).map(|(at, _)| at);
         let mut policies: BTreeMap<_, _> = shared.map(|at| (at, policy(application, at, policies))).collect();
+        let mut read = BTreeMap::new();
+        for (at, (policy, _)) in policies.iter_mut().filter(|(_, (policy, _))| matches!(policy, runtime::graph::Policy::Lock)) {
+            let program = application.instances[*at].program().filter(|_| !application.shares(*at as u32));
+            if let Some(reader) = program.filter(|program| !sets_timers(program)).and_then(|program| readers::reader(program)) {
+                *policy = runtime::graph::Policy::Noted;
+                read.insert(*at, reader);
+            }
+        }
+        let is_shared = |at: &u32| stages[*at as usize] == Stage::Shared;
+        let seldom = seldom(application, &sources).into_iter().filter(is_shared).collect();
         policies.extend(divided.parts.iter().map(|of| (of.instance as usize, (runtime::graph::Policy::Parts((*of).clone()), None))));
-        Ok(Self { stages, reasons, flow: Flow::Addresses, order: Order::Flow, relaxed, policies, ends: divided.ends })
+        Ok(Self {
+            stages,
+            reasons,
+            flow: Flow::Addresses,
+            order: Order::Flow,
+            relaxed,
+            policies,
+            readers: read,
+            seldom,
+            ends: divided.ends,
+        })
     }
 
     /// How replicas share the state of an element, for people.
@@ -129,6 +165,7 @@ impl Placement {
         match self.policies.get(&at) {
             Some((runtime::graph::Policy::Transaction(_), _)) => "transactions".to_owned(),
             Some((runtime::graph::Policy::Parts(_), _)) => "each replica has the state of some ports".to_owned(),
+            Some((runtime::graph::Policy::Noted, _)) => "read in copies without a lock, changed under a lock".to_owned(),
             Some((_, Some(why))) => format!("a lock (no transactions: {why})"),
             Some((_, None)) => "a lock".to_owned(),
             None => String::new(),
@@ -234,8 +271,29 @@ impl<'a> Divided<'a> {
     }
 }
 
+/// Elements that few packets come to: those that make errors, and what nothing comes to but by them.
+fn seldom(application: &Application, sources: &[bool]) -> BTreeSet<u32> {
+    let is_error = |at: u32| ERRORS.contains(&application.instances[at as usize].class.as_str());
+    let all = || (0..sources.len() as u32).filter(|at| !is_error(*at));
+    let mut often: BTreeSet<u32> = all().filter(|at| sources[*at as usize]).collect();
+    loop {
+        let enters = |wire: &&netil::app::Wire| {
+            often.contains(&wire.from.instance) && !often.contains(&wire.to.instance) && !is_error(wire.to.instance)
+        };
+        match application.wires.iter().find(enters).map(|wire| wire.to.instance) {
+            Some(at) => often.insert(at),
+            None => return (0..sources.len() as u32).filter(|at| !often.contains(at)).collect(),
+        };
+    }
+}
+
 /// Where an element runs if only the order of flows is kept, and why its state is in common if it is.
-fn stage_by_flow(application: &Application, at: usize, instance: &Instance, divided: &Divided<'_>) -> Result<(Stage, Option<String>), String> {
+fn stage_by_flow(
+    application: &Application,
+    at: usize,
+    instance: &Instance,
+    divided: &Divided<'_>,
+) -> Result<(Stage, Option<String>), String> {
     let alone = |why: &str| Err(format!("`{}` ({}) {why}", instance.name, instance.class));
     if application.files.iter().any(|(of, _)| *of as usize == at) {
         return alone("prints into a file");
@@ -253,7 +311,8 @@ fn stage_by_flow(application: &Application, at: usize, instance: &Instance, divi
     let by_flow = application.by_flow.contains(&(at as u32));
     let keys = if by_flow && divided.ends.is_empty() { Keys::Addresses } else { Keys::Other };
     let together = application.shares(at as u32).then(|| TOGETHER.to_owned());
-    let reason = together.or_else(|| divided.others.get(&at).cloned()).or_else(|| keeps_beyond_flows(program, variables(application, at), keys));
+    let reason =
+        together.or_else(|| divided.others.get(&at).cloned()).or_else(|| keeps_beyond_flows(program, variables(application, at), keys));
     let Some(reason) = reason else { return Ok((Stage::Replica, None)) };
     let reason = if by_flow && keys == Keys::Other { format!("packets go to replicas by ports, and {reason}") } else { reason };
     match program.module().handler(HandlerKind::Pull).is_some_and(asks) {

@@ -424,7 +424,11 @@ mod tests {
         }
         let icmp = [random.next(16) as u8, 0, 0, 0, 0, 0, 0, 0];
         let payload = random.next(16);
-        ip.extend(if error { [&icmp[..], &packet(random, deep - 1)].concat() } else { (0..payload).map(|_| random.next(16) as u8).collect() });
+        ip.extend(if error {
+            [&icmp[..], &packet(random, deep - 1)].concat()
+        } else {
+            (0..payload).map(|_| random.next(16) as u8).collect()
+        });
         if random.next(4) == 0 {
             ip.truncate(random.next(ip.len()));
         }
@@ -463,7 +467,10 @@ mod tests {
                     let wanted = sorter.replica(link, bytes, replicas as usize);
                     let found: Vec<usize> = (0..programs.len()).filter(|n| accepts(&programs[*n], bytes)).collect();
                     let all = sorter.remembers(link, bytes);
-                    assert!(if all { found.len() == programs.len() } else { found == [wanted] }, "{link} {toward:?} {bytes:02x?}: {found:?}");
+                    assert!(
+                        if all { found.len() == programs.len() } else { found == [wanted] },
+                        "{link} {toward:?} {bytes:02x?}: {found:?}"
+                    );
                     fragments += usize::from(all);
                     counts[wanted] += 1;
                 }
@@ -476,7 +483,9 @@ mod tests {
     #[test]
     fn the_kernel_takes_the_programs() {
         let ends = [None, Some(Toward::Source), Some(Toward::Destination)];
-        for (link, toward) in [LinkType::EN10MB, LinkType::RAW, LinkType::NULL].into_iter().flat_map(|link| ends.map(|toward| (link, toward))) {
+        for (link, toward) in
+            [LinkType::EN10MB, LinkType::RAW, LinkType::NULL].into_iter().flat_map(|link| ends.map(|toward| (link, toward)))
+        {
             let program = program(link, Part { index: 3, replicas: 16, toward });
             // What the kernel checks: no jump leads behind the end, and the last instruction returns.
             assert!(program.len() < 4096 && program.last().is_some_and(|last| last.code == RET));
