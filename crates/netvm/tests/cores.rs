@@ -3,6 +3,8 @@
 mod graphs;
 #[path = "cores/ports.rs"]
 mod ports;
+#[path = "cores/readers.rs"]
+mod readers;
 
 use graphs::{CONFIGURATIONS, Found, Kept, capture, engines as unkept, placed, reading, run};
 use netvm::application::{Application, Placement, Policies, Policy, Settings, Stage};

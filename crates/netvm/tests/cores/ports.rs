@@ -61,7 +61,7 @@ fn ports(ip: &[u8]) -> &[u8] {
 }
 
 /// By fields that are the same for all packets of a flow: its packets in their order.
-fn flows(capture: &Option<Vec<u8>>) -> BTreeMap<Vec<u8>, Vec<Vec<u8>>> {
+pub fn flows(capture: &Option<Vec<u8>>) -> BTreeMap<Vec<u8>, Vec<Vec<u8>>> {
     let mut flows = BTreeMap::<_, Vec<_>>::new();
     let mut capture = runtime::io::Capture::from_bytes(capture.clone().unwrap()).unwrap();
     while let Some(burst) = capture.next_burst(64).unwrap() {
@@ -73,7 +73,7 @@ fn flows(capture: &Option<Vec<u8>>) -> BTreeMap<Vec<u8>, Vec<Vec<u8>>> {
     flows
 }
 
-fn assert_same_flows(found: &Found, wanted: &Found, name: &str) {
+pub fn assert_same_flows(found: &Found, wanted: &Found, name: &str) {
     assert_eq!(found.counts, wanted.counts, "{name}");
     assert_eq!(found.nodes, wanted.nodes, "{name}");
     for (found, wanted) in found.captures[..2].iter().zip(&wanted.captures) {

@@ -26,11 +26,13 @@ use std::sync::Arc;
 /// The reader of a program; none if it has no use, or the program does more than a reader can stand before.
 pub(super) fn reader(program: &Verified) -> Option<Arc<Verified>> {
     let module = program.module();
-    if !module.coprocessors.is_empty() || program.shared_size() > 0 || module.port_kind(0) != Some(PortKind::PushInput) {
+    // What only people's handlers use, such as the console, a reader does not have.
+    let begins = module.init.iter().flat_map(|init| &init.code).any(|inst| inst.op == Instruction::CoproInit);
+    if begins || program.shared_size() > 0 || module.port_kind(0) != Some(PortKind::PushInput) {
         return None;
     }
     let away = module.all_ports().len() as u32;
-    let mut module = Module { pull: None, controls: Vec::new(), ..module.clone() };
+    let mut module = Module { pull: None, controls: Vec::new(), coprocessors: Vec::new(), ..module.clone() };
     module.ports.push(Port { name: "away".to_owned(), kind: PortKind::PushOutput });
     let ages: Vec<bool> = module.tables.iter().map(|table| table.timeout_ns != 0).collect();
     let mut leaves = false;
@@ -49,6 +51,7 @@ fn changes(inst: &Inst, ages: &[bool]) -> bool {
     use Instruction as I;
     match inst.op {
         I::MStore8 | I::MStore16 | I::MStore32 | I::WmStore | I::SStore8 | I::SStore16 | I::SStore32 => true,
+        I::CoproIn | I::CoproOut | I::CoproInvoke | I::CoproExbuf => true,
         I::TInsert | I::TDelete | I::TStore | I::PktHold | I::PktTake | I::TimerSet | I::Rnd => true,
         // The entry is used.
         I::TFind => ages.get(inst.imm[0] as usize).is_none_or(|ages| *ages),
