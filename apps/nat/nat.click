@@ -57,8 +57,9 @@ outside -> from_outside :: IPClassifier(not dst host outside:ip, -);
 from_outside[0] -> [1] nat;
 from_outside[1] -> here;
 
-// What is translated, by its new destination.
-nat[0] -> to_outside :: StaticIPLookup(outside:ipnet 0, 0.0.0.0/0 $GATEWAY 0) -> outside;
+// What is translated, by its new destination. From inside to an external address: as if it came from outside.
+nat[0] -> to_outside :: StaticIPLookup(outside:ipnet 0, 0.0.0.0/0 $GATEWAY 0, $EXTERNAL 1) -> outside;
+to_outside[1] -> [1] nat;
 nat[1] -> [1] stats;
 
 // Errors are translated as those of others are: about what was to leave inside as if they came from there, and likewise outside.

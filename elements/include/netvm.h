@@ -80,8 +80,10 @@ struct rewrite_node { u32 place; u32 choice; };
 /* ELEMENT_FLOW("x/y"): Click's flow code, where packets do not go from every input to every output. */
 #define ELEMENT_FLOW(code) NV_DECLARATION(ELEMENT_FLOW)
 /* FLOW_STATE(ADDRESSES): all that the element keeps of packets is found in tables by keys that have both addresses of the packet's IP header or, of an ICMP error, of the
- * header that it quotes, in any order. So instances on several cores may each have the flows between some addresses; numbers that handlers read are summed. */
-#define FLOW_STATE(flow) NV_DECLARATION(FLOW_STATE)
+ * header that it quotes, in any order. So instances on several cores may each have the flows between some addresses; numbers that handlers read are summed.
+ * FLOW_STATE(PORTS, part, SOURCE, DESTINATION): all of it is found by keys that have the port of one end of the packet (the identifier of an ICMP query, what an ICMP error quotes):
+ * for each input the end that counts. What it gives out are ports of its part (`struct share` of share.h), so instances on several cores may each have the flows of some ports. */
+#define FLOW_STATE(...) NV_DECLARATION(FLOW_STATE)
 /* PARAM(ctype, name, "KEYWORD", MODE): an argument, a constant of that name and type. MODE is REQUIRED, OPTIONAL(default), KEYWORD(default),
  * KEYWORD_REQUIRED, SAME_AS("OTHER") (OPTIONAL, else the argument of that keyword is read for this one, too), or GIVEN (ctype bool: was that keyword's argument
  * there?). */

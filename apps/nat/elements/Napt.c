@@ -12,12 +12,13 @@
  *   CAPACITY     mappings at most, 1,048,576
  *
  * The packet's own port is taken where that is free, else another of the same parity above 1023. What checksums change by is kept with a mapping
- * (RFC 1624).
+ * (RFC 1624). On several cores each gives out ports of its own, by which answers find it.
  *
  * Source: RFC 3022, section 4; RFC 4787, REQ-1, 2, 3, 4, 6 and 8. See also: Nat.
  */
 #include <netvm.h>
 #include "click.h"
+#include "share.h"
 
 ELEMENT(Napt, "2/2", "h/h");
 PARAM(struct ip_prefix, external, "EXTERNAL", REQUIRED);
@@ -37,6 +38,8 @@ TABLE_EXACT(outward, struct endpoint, struct mapping, capacity, timeout);
 TABLE_EXACT(inward, struct endpoint, struct mapping, capacity, timeout);
 
 static struct endpoint inner, outer;
+static struct share share;
+FLOW_STATE(PORTS, share, SOURCE, DESTINATION);
 
 static struct endpoint endpoint(be32 addr, be16 port, u8 protocol)
 {
@@ -88,7 +91,7 @@ static bool choose_port(void)
         u32 port = i == 0 ? own : FIRST + 2 * ((first + i) % ((PORTS - FIRST) / 2)) + (own & 1);
 
         outer.port = htons((u16) port);
-        if (!table_peek(inward, &outer))
+        if (is_own_port(&share, outer.port) && !table_peek(inward, &outer))
             return true;
     }
     return false;

@@ -13,8 +13,9 @@
  *   CAPACITY     mappings at most, of each of these two sorts, 1,048,576
  *
  * The packet's own port is taken where that is free, else another of the same parity on the same side of 1024. Packets between inside hosts that name
- * external addresses are turned round (hairpinning). ICMP errors are translated with what they quote. Fragments are translated when their first one
- * came before them. The destination annotation becomes the new destination. Checksums are updated (RFC 1624).
+ * external addresses leave by output 0 as others do: lead them back to input 1 (hairpinning). ICMP errors are translated with what they quote. Fragments are translated when their
+ * first one came before them. The destination annotation becomes the new destination. Checksums are updated (RFC 1624). On several cores each gives out ports of its own, by
+ * which answers find it.
  *
  * Handlers: created, no_room, no_mapping (read): mappings made, packets dropped for want of a port or of room, packets without a mapping.
  *
@@ -22,6 +23,7 @@
  */
 #include <netvm.h>
 #include "click.h"
+#include "share.h"
 
 ELEMENT(Nat, "2/2-3", "h/h");
 PARAM(struct ip_prefix, external, "EXTERNAL", REQUIRED);
@@ -56,6 +58,8 @@ static struct endpoint inner, outer;
 static struct datagram this_datagram;
 static struct outward moved;
 static u64 created, no_room, no_mapping;
+static struct share share;
+FLOW_STATE(PORTS, share, SOURCE, DESTINATION);
 
 /* ---- Endpoints of packets ---- */
 
@@ -72,11 +76,6 @@ static bool is_answer(u8 type)
 static bool is_error(u8 type)
 {
     return type == ICMP_UNREACHABLE || type == ICMP_SOURCE_QUENCH || type == ICMP_TIME_EXCEEDED || type == ICMP_PARAMETER_PROBLEM;
-}
-
-static bool is_external(be32 address)
-{
-    return (address & external.mask) == (external.addr & external.mask);
 }
 
 struct ports { be16 sport; be16 dport; };
@@ -215,7 +214,7 @@ static bool choose_port(void)
         u32 port = i == 0 ? own : choice(own, (first + i) % count);
 
         outer.port = htons((u16) port);
-        if ((port != 0 || own == 0) && !find_inward())
+        if ((port != 0 || own == 0) && is_own_port(&share, outer.port) && !find_inward())
             return true;
     }
     return false;
@@ -318,6 +317,8 @@ static bool map(u8 tcp_flags)
     bool is_tcp = inner.protocol == PROTOCOL_TCP, lasts, is_there;
     struct outward *mapping = 0;
 
+    /* On no way is there anything left of another packet's. */
+    outer = inner;
     if (is_tcp)
         mapping = table_find(lasting, &inner);
     lasts = mapping != 0;
@@ -349,6 +350,14 @@ static void name_datagram(u32 start)
     this_datagram.dst = ip->dst;
     this_datagram.id = ip->id;
     this_datagram.protocol = ip->protocol;
+}
+
+/* Nothing is left of another packet's. */
+static void name_none(void)
+{
+    this_datagram.src = this_datagram.dst = htonl(0);
+    this_datagram.id = htons(0);
+    this_datagram.protocol = 0;
 }
 
 /* Notes what a first fragment has become, for those that follow it. */
@@ -442,16 +451,13 @@ static bool leave_inside(u32 start, u32 quote)
 static int translate_error(u32 start, u32 transport, bool from_inside)
 {
     u32 quote = quoted(start, transport);
-    int output = TO_OUTSIDE;
 
     if (quote == 0)
         return BAD_ICMP;
-    if (from_inside && !leave_inside(start, quote))
+    if (from_inside ? !leave_inside(start, quote) : !enter_inside(start, quote))
         return NO_MAPPING;
-    if (!from_inside || is_external(header(struct ip, start)->dst))
-        output = enter_inside(start, quote) ? TO_INSIDE : NO_MAPPING;
     sum_error(transport);
-    return output;
+    return from_inside ? TO_OUTSIDE : TO_INSIDE;
 }
 
 /* ---- Packets ---- */
@@ -483,18 +489,11 @@ static bool replace_destination(u32 start)
     return true;
 }
 
-/* What becomes of a packet that is no error; one from inside to an external address comes back there, but for queries, whose identifier is that of the sender. */
+/* What becomes of a packet that is no error. */
 static int translate_plain(u32 start, u32 transport, bool from_inside)
 {
-    const struct ip *ip = header(struct ip, start);
-    bool returns = is_external(ip->dst), is_query = ip->protocol == PROTOCOL_ICMP;
-
-    if (from_inside && !replace_source(start, transport))
-        return NO_ROOM;
-    if (from_inside && !returns)
-        return TO_OUTSIDE;
-    if (from_inside && is_query)
-        return NO_MAPPING;
+    if (from_inside)
+        return replace_source(start, transport) ? TO_OUTSIDE : NO_ROOM;
     return replace_destination(start) ? TO_INSIDE : NO_MAPPING;
 }
 
@@ -527,6 +526,8 @@ static int translate_any(u32 start, bool from_inside)
 
     if (is_fragment)
         name_datagram(start);
+    else
+        name_none();
     if (!is_first)
         return translate_later_fragment(start);
     output = translate(start, from_inside);

@@ -1,6 +1,7 @@
 //! Applications on two threads beside one: replicas that keep the order of all packets, and those that keep the order of flows, with each way to share state.
 //!
-//! Times are those of the clock on the wall: threads run at the same time. Sides with nothing in common must send as many packets as one thread; how many a switch floods, and how
+//! Times are those of the clock on the wall: threads run at the same time. The time of processors, all threads together, tells on a busy machine what the wall does not: where it is that of
+//! one thread, two are twice as fast when each has a processor to itself. Sides with nothing in common must send as many packets as one thread; how many a switch floods, and how
 //! many packets wait for ARP, depends on the order of flows where it is not kept.
 
 use super::sides::{Case, Silent};
@@ -33,6 +34,8 @@ pub struct Timing {
     pub median_ns: Option<f64>,
     /// How many times as fast as one thread.
     pub speedup: Option<f64>,
+    /// Of all processors, per packet.
+    pub processor_ns: Option<f64>,
     /// Transactions that conflicted, of a hundred.
     pub aborted: Option<f64>,
     /// Why there is no time.
@@ -62,8 +65,34 @@ const TIMED: usize = 10_000_000;
 /// What a run gave.
 struct Ran {
     ns: f64,
+    processor_ns: f64,
     sent: u64,
     aborted: Option<f64>,
+}
+
+/// Nanoseconds of a run.
+struct Took {
+    wall: f64,
+    processors: f64,
+}
+
+/// When a run began.
+struct Begun(Instant, f64);
+
+impl Begun {
+    fn now() -> Self {
+        Self(Instant::now(), processors())
+    }
+
+    fn took(&self) -> Took {
+        Took { wall: self.0.elapsed().as_nanos() as f64, processors: processors() - self.1 }
+    }
+}
+
+/// What this process has had of all processors.
+fn processors() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
 struct Bench {
@@ -97,7 +126,10 @@ pub fn row(case: Case, entries: usize, rounds: usize) -> Result<Row, String> {
     sides.iter_mut().for_each(|side| side.speedup = one.zip(side.median_ns).map(|(one, ns)| one / ns));
     let told: String = sides
         .iter()
-        .map(|t| format!("  {} {:.1} ({:.2})", t.side, t.median_ns.unwrap_or(f64::NAN), t.speedup.unwrap_or(f64::NAN)))
+        .map(|t| {
+            let [ns, speedup, cpu] = [t.median_ns, t.speedup, t.processor_ns].map(|x| x.unwrap_or(f64::NAN));
+            format!("  {} {ns:.1} ({speedup:.2}; {cpu:.1})", t.side)
+        })
         .collect();
     eprintln!("{name} {entries}{told}");
     Ok(Row { application: name, entries, shared, sides })
@@ -105,15 +137,17 @@ pub fn row(case: Case, entries: usize, rounds: usize) -> Result<Row, String> {
 
 fn timing(side: &'static str, runs: Vec<Result<Ran, String>>, sent: Option<u64>) -> Timing {
     let runs: Result<Vec<Ran>, String> = runs.into_iter().collect();
-    let none = |wrong| Timing { side, median_ns: None, speedup: None, aborted: None, wrong: Some(wrong) };
+    let none = |wrong| Timing { side, median_ns: None, speedup: None, processor_ns: None, aborted: None, wrong: Some(wrong) };
     match runs {
         Err(wrong) => none(wrong),
         Ok(runs) => match runs.iter().find(|run| sent.is_some_and(|sent| run.sent != sent)) {
             Some(run) => none(format!("{} packets were sent, not {}", run.sent, sent.unwrap_or(0))),
             None => {
                 let mut times: Vec<f64> = runs.iter().map(|run| run.ns).collect();
+                let mut processors: Vec<f64> = runs.iter().map(|run| run.processor_ns).collect();
+                let processor_ns = super::median(&mut processors);
                 let aborted = runs.iter().filter_map(|run| run.aborted).next_back();
-                Timing { side, median_ns: super::median(&mut times), speedup: None, aborted, wrong: None }
+                Timing { side, median_ns: super::median(&mut times), speedup: None, processor_ns, aborted, wrong: None }
             }
         },
     }
@@ -146,33 +180,34 @@ impl Bench {
     fn run(&self, way: Way, passes: u64) -> Result<Ran, String> {
         let (first, _, _) = self.time(way, 1)?;
         let (all, stats, aborted) = self.time(way, 1 + passes)?;
+        let per_packet = |part: fn(&Took) -> f64| (part(&all) - part(&first)) / (passes as f64 * self.packets as f64);
         let sent =
             stats.nodes.iter().filter(|(_, class, _)| class == "ToDevice" || class == "Discard").map(|(.., node)| node.packets).sum();
         match stats.arrivals == (1 + passes) * self.packets as u64 {
-            true => Ok(Ran { ns: (all - first) / (passes as f64 * self.packets as f64), sent, aborted }),
+            true => Ok(Ran { ns: per_packet(|took| took.wall), processor_ns: per_packet(|took| took.processors), sent, aborted }),
             false => Err(format!("{} packets arrived", stats.arrivals)),
         }
     }
 
     /// Nanoseconds from the first packet to the end.
-    fn time(&self, way: Way, passes: u64) -> Result<(f64, Stats, Option<f64>), String> {
+    fn time(&self, way: Way, passes: u64) -> Result<(Took, Stats, Option<f64>), String> {
         let engine = engines::find("aot").ok_or("no engine aot")?;
         let (settings, host) = (self.settings(passes), Box::new(Silent));
         if way == Way::One {
             let started = self.application.start(engine, engines::Settings::default(), settings, host);
             let mut graph = started.map_err(|error| error.to_string())?;
-            let begun = Instant::now();
+            let begun = Begun::now();
             graph.start();
             while graph.turn() {}
-            return Ok((begun.elapsed().as_nanos() as f64, graph.stats(), None));
+            return Ok((begun.took(), graph.stats(), None));
         }
         let placement = self.placement(way)?;
         let started = self.application.start_on(placement, REPLICAS, engine, engines::Settings::default(), settings, host);
         let mut cores = started.map_err(|error| error.to_string())?;
-        let begun = Instant::now();
+        let begun = Begun::now();
         cores.start();
         while cores.turn() {}
-        let took = begun.elapsed().as_nanos() as f64;
+        let took = begun.took();
         let aborted = aborted(&mut cores);
         Ok((took, cores.stats(), aborted))
     }

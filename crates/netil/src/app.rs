@@ -28,13 +28,48 @@ pub struct Application {
     pub pieces: Vec<Vec<PieceOf>>,
     /// What the configuration says of each instance, for people; programs know nothing of it.
     pub arguments: Vec<Vec<String>>,
+    /// Variables of each instance's data memory, for people.
+    pub variables: Vec<Vec<Variable>>,
     /// Files that what instances print goes to instead of standard error. The configuration names them: programs cannot.
     pub files: Vec<(u32, String)>,
     /// Instances that find what they keep of packets by keys that have both addresses of a packet's IP header or, of an ICMP error, of the header that it quotes: their
     /// classes say so.
     pub by_flow: Vec<u32>,
+    /// Instances that find what they keep of packets by keys that have the port of one of a packet's ends: their classes say so, too.
+    pub by_port: Vec<ByPort>,
     /// Instances that are run by themselves only: their state is not one graph's.
     pub apart: BTreeSet<u32>,
+}
+
+/// An instance whose state can be divided by ports: what it keeps of a packet is found by a port of the packet, and the ports that it gives out can be restricted to a part of all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByPort {
+    /// The instance's number.
+    pub instance: u32,
+    /// Where in data memory its part stands, two words of 32 bits: its number, and of how many parts, or 0 and 0 for all.
+    pub part: u32,
+    /// By input: the end whose port counts. An ICMP error is of the flow that it quotes, which went the other way.
+    pub inputs: Vec<Toward>,
+}
+
+/// A variable in data memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name in the source.
+    pub name: String,
+    /// Where it begins.
+    pub at: u32,
+    /// Its bytes.
+    pub len: u32,
+}
+
+/// One of the two ends of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Toward {
+    /// Where it comes from.
+    Source,
+    /// Where it goes to.
+    Destination,
 }
 
 /// A piece of an instance's shared memory.

@@ -1,6 +1,10 @@
 //! Applications on several cores give the captures, counts and texts that the interpreter gives on one: whatever the number of replicas, on every engine.
 
 mod graphs;
+#[path = "cores/ports.rs"]
+mod ports;
+#[path = "cores/readers.rs"]
+mod readers;
 
 use graphs::{CONFIGURATIONS, Found, Kept, capture, engines as unkept, placed, reading, run};
 use netvm::application::{Application, Placement, Policies, Policy, Settings, Stage};
@@ -175,13 +179,14 @@ const BY_FLOW: [(&str, &str, &[&str], &[&str]); 4] = [
 /// The packets of each of so many replicas, in their order.
 fn by_replica(capture: &[u8], replicas: usize) -> Vec<Vec<Vec<u8>>> {
     let common = std::sync::Arc::new(Common::new(replicas, [].into()));
-    let shares: Vec<Share> = (0..replicas).map(|index| Share { index, replicas, common: std::sync::Arc::clone(&common) }).collect();
+    let share = |index| Share { index, replicas, common: std::sync::Arc::clone(&common) }.own(0);
+    let mut shares: Vec<_> = (0..replicas).map(share).collect();
     let mut capture = runtime::io::Capture::from_bytes(capture.to_vec()).unwrap();
     let mut packets = vec![Vec::new(); replicas];
     while let Some(burst) = capture.next_burst(64).unwrap() {
         for record in burst.records() {
             let packet = [&record.timestamp().as_nanos().to_be_bytes()[..], record.data].concat();
-            let of = shares.iter().position(|share| share.is_mine(burst.link_type(), record.data)).unwrap();
+            let of = shares.iter_mut().position(|own| own.takes(burst.link_type(), record.data)).unwrap();
             packets[of].push(packet);
         }
     }

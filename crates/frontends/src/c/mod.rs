@@ -39,6 +39,7 @@ pub use types::{Member, StructType, Type};
 use crate::click::processing::Kind;
 use crate::diagnostics::{Sources, Span};
 use faults::{Faults, similar};
+use netil::app::Toward;
 use netil::module::{Entry, Module, TableKind};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -56,8 +57,8 @@ pub struct Class {
     pub processing: String,
     /// Click's code of which inputs packets go from to which outputs; empty if not given.
     pub flow: String,
-    /// What it keeps of packets is found by keys that have the addresses of their flow.
-    pub flow_state: bool,
+    /// How what it keeps of packets is found, if that is by their flow.
+    pub flow_state: Option<FlowState>,
     /// The first line of the manual.
     pub summary: String,
     /// The comment at the beginning of the file, without its stars.
@@ -72,6 +73,15 @@ pub struct Class {
     pub handlers: Vec<Handler>,
     /// Info fields with their sizes in bytes, those of included headers too.
     pub info: Vec<(String, u32)>,
+}
+
+/// By what of a packet's flow its class finds what it keeps of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FlowState {
+    /// Both addresses.
+    Addresses,
+    /// The port of one end; by input, which one.
+    Ports(Vec<Toward>),
 }
 
 /// The syntax of a parameter that names the file which the element prints into.
@@ -203,6 +213,10 @@ pub struct Compiled {
     pub scopes: Vec<TableScope>,
     /// Variables with scopes.
     pub variables: Vec<Variable>,
+    /// Variables in data memory, for people.
+    pub statics: Vec<netil::app::Variable>,
+    /// Where in data memory stands which ports are its own, if its class says that.
+    pub part: Option<u32>,
     /// What is wrong with the instance's arguments or ports, as its class says by `REQUIRE`.
     pub refused: Vec<String>,
 }
@@ -296,10 +310,10 @@ pub fn compile(
     let compiled = deep(|| {
         let program = front(&output.tokens, Some(instance), &mut faults);
         let scopes = program.tables.iter().map(|table| table.scope.clone()).collect();
-        let none = Default::default();
-        let (module, variables) = if faults.is_empty() { lower::lower(&program, instance, info, &sources, &mut faults) } else { none };
+        let lower::Lowered { module, variables, statics, part } =
+            if faults.is_empty() { lower::lower(&program, instance, info, &sources, &mut faults) } else { Default::default() };
         let refused = if faults.is_empty() { lower::refused(&program, instance, &mut faults) } else { Vec::new() };
-        Compiled { module, scopes, variables, refused }
+        Compiled { module, scopes, variables, statics, part, refused }
     });
     faults.result(compiled, sources, &output.uses)
 }

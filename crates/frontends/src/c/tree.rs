@@ -262,6 +262,8 @@ pub(super) struct Program {
     pub(super) statics: Vec<Static>,
     pub(super) functions: Vec<Function>,
     pub(super) controls: Vec<ControlDecl>,
+    /// The variable that says which ports are an instance's own.
+    pub(super) part: Option<usize>,
     /// What holds of every instance, and what is wrong otherwise.
     pub(super) requirements: Vec<(Expr, String)>,
     /// Of `init`, `packet`, `push`, `timer`, `pull`.

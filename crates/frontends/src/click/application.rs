@@ -24,11 +24,11 @@ use super::graph::{Connection, Element, Graph, Port};
 use super::processing::{self, Kinds, Shape};
 use super::syntax::whole::{Job, Row, Whole, Written};
 use super::syntax::{Names, Scope};
-use crate::c::{self, Compiled, InfoLayout, Instance, Source, Value};
+use crate::c::{self, Compiled, FlowState, InfoLayout, Instance, Source, Value};
 use crate::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
 use crate::pcap_filter::suggest::nearest;
 use files::Piece;
-use netil::app::{self, Application, Body, End, PieceOf, TableOf, Wire};
+use netil::app::{self, Application, Body, ByPort, End, PieceOf, TableOf, Wire};
 use netil::module::{Entry, Module, TableKind};
 use netil::wide::from_be_bytes;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -338,7 +338,7 @@ impl<'a> Maker<'a> {
         self.check_tables(element, &module);
         let scopes = module.tables.iter().map(|_| Default::default()).collect();
         let module = Module { name: element.name.clone(), ..module };
-        Some(Compiled { module, scopes, variables: Vec::new(), refused: Vec::new() })
+        Some(Compiled { module, scopes, variables: Vec::new(), statics: Vec::new(), part: None, refused: Vec::new() })
     }
 
     /// An instance's module, unless it has faults.
@@ -387,18 +387,26 @@ impl<'a> Maker<'a> {
     ) -> Application {
         let (names, info_size) = (Names::of(self.graph).0, info.size());
         let (mut instances, mut numbers, mut arguments) = (Vec::new(), HashMap::new(), Vec::new());
-        let mut by_flow = Vec::new();
+        let (mut by_flow, mut by_port, mut variables) = (Vec::new(), Vec::new(), Vec::new());
         for (n, element) in self.graph.elements.iter().enumerate().filter(|(_, element)| !element.is_gone(known)) {
+            let (mut part, mut statics) = (None, Vec::new());
             let body = match modules.remove(&n) {
                 None => Some(Body::Native(named::arguments(element, &names.at(&element.name)))),
-                Some(Compiled { module, .. }) => self.verified(element, Module { info_size, info_fields: info.fields.clone(), ..module }),
+                Some(Compiled { module, part: at, statics: named, .. }) => {
+                    (part, statics) = (at, named);
+                    self.verified(element, Module { info_size, info_fields: info.fields.clone(), ..module })
+                }
             };
             let Some(body) = body else { continue };
             numbers.insert(n, instances.len() as u32);
-            if matches!(&known[element.class.as_str()], Known::File(file) if file.class.flow_state) {
-                by_flow.push(instances.len() as u32);
+            let instance = instances.len() as u32;
+            match if let Known::File(file) = &known[element.class.as_str()] { &file.class.flow_state } else { &None } {
+                Some(FlowState::Addresses) => by_flow.push(instance),
+                Some(FlowState::Ports(inputs)) => by_port.extend(part.map(|part| ByPort { instance, part, inputs: inputs.clone() })),
+                None => {}
             }
             arguments.push(element.arguments.clone());
+            variables.push(statics);
             instances.push(app::Instance { name: element.name.clone(), class: element.class.clone(), body });
         }
         let end = |port: Port| Some(End { instance: *numbers.get(&port.element)?, port: port.port });
@@ -411,7 +419,8 @@ impl<'a> Maker<'a> {
         let pieces = shared.variables.iter().map(|list| list.iter().filter_map(piece).collect()).collect();
         let shared = shared.tables.iter().map(|list| list.iter().filter_map(table).collect()).collect();
         let files = files.into_iter().filter_map(|(n, file)| Some((*numbers.get(&n)?, file))).collect();
-        Application { instances, wires, info: info.fields, info_size, shared, pieces, arguments, files, by_flow, apart: Default::default() }
+        let (info, apart) = (info.fields, Default::default());
+        Application { instances, wires, info, info_size, shared, pieces, arguments, variables, files, by_flow, by_port, apart }
     }
 }
 

@@ -15,6 +15,8 @@ use std::collections::HashMap;
 pub(super) struct Exempt {
     /// Operations on tables.
     pub tables: bool,
+    /// Random numbers.
+    pub random: bool,
     /// Bytes of data memory that each run writes before it reads them.
     pub scratch: Scratch,
 }
@@ -25,7 +27,8 @@ pub(super) fn first_trace(program: &Verified, func: &Func, exempt: &Exempt) -> O
     counters.places.retain(|place| !exempt.scratch.holds(place));
     let ages = |table: &u32| program.module().tables.get(*table as usize).is_none_or(|table| table.timeout_ns != 0);
     let leaves_no_trace = |value: Value, op: &Op| match op {
-        Op::Random(_) | Op::ExceptionLoad(_) | Op::ExceptionStore(..) => false,
+        Op::Random(_) => exempt.random,
+        Op::ExceptionLoad(_) | Op::ExceptionStore(..) => false,
         Op::Load(space, ..) | Op::Store(space, ..) => {
             let stored = if let Op::Store(.., stored, _) = op { *stored } else { value };
             !is_kept(*space)
@@ -61,7 +64,7 @@ fn is_kept(space: Space) -> bool {
 }
 
 /// Whether something is kept of a packet, or that of others seen.
-fn keeps(helper: Helper) -> bool {
+pub(super) fn keeps(helper: Helper) -> bool {
     match helper {
         Helper::Copy(_, to) => is_kept(to),
         Helper::Receive(_) | Helper::Hold | Helper::Take | Helper::SetTimer(_) | Helper::Insert(_) | Helper::DeleteEntry(_) => true,

@@ -12,8 +12,6 @@ use netil::table::Space;
 
 /// Larger memories are not looked at.
 const LARGEST: usize = 1 << 18;
-/// The longest value of a handler, in bytes.
-const LONGEST: usize = 16;
 
 /// By byte of data memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,8 +22,8 @@ impl Scratch {
     pub fn of(program: &Verified) -> Self {
         let size = program.module().data_size as usize;
         let mut scratch = Self(vec![size <= LARGEST; size.min(LARGEST)]);
-        for Control { at, .. } in &program.module().controls {
-            scratch.take(*at as usize..*at as usize + LONGEST);
+        for Control { at, ty, .. } in &program.module().controls {
+            scratch.take(*at as usize..(*at + ty.size()) as usize);
         }
         for kind in [HandlerKind::Push, HandlerKind::Pull] {
             match compiler::optimised(program, kind, &passes::Options::default()) {

@@ -125,7 +125,10 @@ pub fn filter(count: usize) -> (String, [&'static str; 3]) {
 /// With the element classes that are there for tests.
 pub fn reading() -> Reading {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    Reading { elements: ["tests/graphs/elements", "../../apps/count/elements"].map(|part| folder.join(part)).into(), ..Reading::default() }
+    Reading {
+        elements: ["tests/graphs/elements", "../../apps/count/elements", "../../apps/nat/elements"].map(|part| folder.join(part)).into(),
+        ..Reading::default()
+    }
 }
 
 /// What a run writes, counts and prints.

@@ -127,6 +127,11 @@ impl Along<'_> {
         self.times.iter().take(self.most).for_each(|time| clock.arrive(*time));
     }
 
+    /// The packet at hand is the last one that is run now.
+    pub(super) fn stop(&mut self) {
+        self.most = self.most.min(self.at + 1);
+    }
+
     pub(super) fn is_timed(&self) -> bool {
         !self.times.is_empty()
     }

@@ -5,6 +5,7 @@
 
 use super::native::Ctx;
 use super::program::Ended;
+use super::share::Slot;
 use super::together::{Together, exchange};
 use super::{At, Body, Graph, MAX_PULL_DEPTH, MAX_ROUNDS, Packet, Push};
 use crate::io::LinkType;
@@ -86,17 +87,16 @@ impl Graph {
         if matches!(self.nodes[push.node].body, Body::Native(None)) {
             return self.recirculated.push_back(push);
         }
+        if self.foreign.is_some() {
+            let Some(own) = self.put_aside(push) else { return };
+            push = own;
+        }
         if let Some(entry) = self.entry_of(&push) {
             return self.enter_cluster(push, entry);
         }
-        self.nodes[push.node].stats.packets += 1;
-        let at = At { node: push.node, port: push.port };
-        if let Some(recorder) = &mut self.recorder {
-            recorder.enters(&push.packet, push.node);
-        }
-        self.watch(|observer, info| observer.enters(at, &mut push.packet, info));
+        self.note_enters(&mut push);
         match &self.nodes[push.node].body {
-            Body::Program(_) => self.push_program(push),
+            Body::Program(_) => self.push_program(push, None),
             Body::Native(_) => {
                 let begun = self.begin_run();
                 self.with_native(push.node, |native, ctx| native.push(push.port, push.packet, ctx));
@@ -106,13 +106,27 @@ impl Graph {
         }
     }
 
-    fn push_program(&mut self, push: Push) {
+    /// A packet comes to an element.
+    pub(super) fn note_enters(&mut self, push: &mut Push) {
+        self.nodes[push.node].stats.packets += 1;
+        let at = At { node: push.node, port: push.port };
+        if let Some(recorder) = &mut self.recorder {
+            recorder.enters(&push.packet, push.node);
+        }
+        self.watch(|observer, info| observer.enters(at, &mut push.packet, info));
+    }
+
+    /// A packet is pushed into a program, which runs with its own state or with that one.
+    pub(super) fn push_program(&mut self, push: Push, part: Option<&Slot>) {
         let mark = self.pending.len();
         let Push { node, port, mut packet } = push;
         packet.buffer.port = port;
         let (now, begun) = (self.clock.now(), self.begin_run());
         let Body::Program(program) = &mut self.nodes[node].body else { return };
-        let ended = program.push_with(&mut self.shared, &mut packet, now);
+        let ended = match part {
+            Some(slot) => program.push_at(slot, &mut packet, now),
+            None => program.push_with(&mut self.shared, &mut packet, now),
+        };
         self.end_run_of(node, begun);
         self.after_program(node, &packet);
         self.end(node, ended, packet);

@@ -103,7 +103,7 @@ impl Graph {
     pub(super) fn link_entries(&mut self, plan: Plan, cluster: Box<dyn Cluster>, entries: HashMap<(usize, u32), u32>) {
         let sources = Sources::new(self.sources.clone().into_iter().map(|source| self.linked_source(source, &entries)).collect());
         let most = if self.one_at_a_time(&plan).is_empty() { BURST } else { 1 };
-        let timed = most > 1 && (0..self.nodes.len()).any(|node| self.sets_timers(node));
+        let timed = most > 1 && (0..self.nodes.len()).any(|node| self.sets_timers(node) || self.is_copy(node));
         match self.linked.take() {
             // Packets that wait lie in the pool.
             Some(before) => {
@@ -388,6 +388,7 @@ impl Graph {
         if self.settings.share.is_none() {
             return work(self);
         }
+        self.follow_all(members);
         let slot = |node: &u32| match &self.nodes[*node as usize].body {
             Body::Program(program) => program.slot().map(|slot| (*node as usize, slot)),
             Body::Native(_) => None,
@@ -572,6 +573,9 @@ impl Host for Serving<'_> {
         });
         self.look();
         self.run_tasks(pool);
+        if self.graph.are_behind(&self.plan.members) {
+            self.along.stop();
+        }
     }
 
     fn set_timers(&mut self, member: u32, slot: u32, time_ns: u64) -> bool {

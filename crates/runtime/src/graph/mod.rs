@@ -23,8 +23,10 @@ mod bucket;
 mod clock;
 mod confined;
 mod control;
+mod copies;
 mod course;
 mod flow;
+mod foreign;
 mod handlers;
 mod hosts;
 mod kinds;
@@ -69,7 +71,7 @@ pub use packet::{Info, Packet};
 pub use plane::{ControlPlane, Planes};
 pub use program::seed_of;
 pub use recorder::Recorded;
-pub use share::{Common, Memory, Policy, Share, Sum};
+pub use share::{Common, Memory, Own, Policy, Share, Sum};
 pub use stats::{LinkedStats, NodeStats, Stats};
 pub use succeed::Succession;
 pub(crate) use text::seconds;
@@ -211,6 +213,8 @@ pub struct Graph {
     pending: Vec<Push>,
     /// Packets led back.
     recirculated: VecDeque<Push>,
+    /// Packets of other graphs' parts of states.
+    foreign: Option<Box<foreign::Foreign>>,
     /// Writes to handlers that wait until the element that asks for them has returned: who asks, handler, text.
     calls: VecDeque<Call>,
     tasks: Vec<usize>,
@@ -392,7 +396,10 @@ impl Graph {
             Some(share) => join(&mut nodes, &share.common.together(shared)),
             None => shared,
         };
-        Self { shared, sharing: succeed::sharing(application), ..Self::of_nodes(nodes, settings, Info::of(application), host) }
+        let mut graph =
+            Self { shared, sharing: succeed::sharing(application), ..Self::of_nodes(nodes, settings, Info::of(application), host) };
+        graph.find_parts();
+        graph
     }
 
     fn of_nodes(nodes: Vec<Node>, settings: Settings, info: Info, host: Box<dyn Host>) -> Self {
@@ -410,6 +417,7 @@ impl Graph {
             shared: Shared::default(),
             pending: Vec::new(),
             recirculated: VecDeque::new(),
+            foreign: None,
             calls: VecDeque::new(),
             tasks,
             sources,
@@ -565,6 +573,7 @@ fn make_native(node: &Node, kinds: &kinds::Kinds, index: usize, info: &Info, set
     }
     let class = native::find(&node.class).ok_or_else(|| format!("no class of elements is called '{}'", node.class))?;
     let setup = Setup {
+        node: index,
         name: &node.name,
         class: class.name,
         arguments: &node.arguments,

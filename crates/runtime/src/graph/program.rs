@@ -4,6 +4,7 @@
 //! of the run, which is the same where time is that of captures. Handlers of people run in the time of packets, too: a rate is not less because they waited in a queue.
 //! A state that several graphs have in common ([`super::share`]) takes the place of the own one while the program runs.
 
+use super::copies::Copied;
 use super::flow::Before;
 use super::native::Control;
 use super::plane::ControlPlane;
@@ -26,7 +27,7 @@ pub(super) const MOST_TIMER_RUNS: u32 = 1 << 12;
 
 /// A program and all that it keeps.
 pub(super) struct Program {
-    program: Arc<Verified>,
+    pub(super) program: Arc<Verified>,
     engine: Box<dyn Engine>,
     pub(super) state: Box<State>,
     /// The state in common with other graphs, and what elements have together in all of them.
@@ -38,6 +39,8 @@ pub(super) struct Program {
     told: Vec<u8>,
     /// What memory was when the last transaction began.
     pub(super) begun: Begun,
+    /// Whose copy its state is, if it is one.
+    pub(super) copied: Option<Copied>,
     outcome: Outcome,
     inputs: u32,
     /// Some handler sets a timer.
@@ -102,7 +105,8 @@ impl Program {
             state.budget = settings.budget.unwrap_or(state.budget);
             Ok(state)
         };
-        let slot = settings.share.as_ref().map_or(Ok(None), |share| share.common.state(index, make))?;
+        let slot = settings.share.as_ref().map_or(Ok(None), |share| share.state(index, program.module(), make))?;
+        let copied = settings.share.as_ref().and_then(|share| share.original(index)).map(Copied::of);
         let transacts = slot.as_ref().is_none_or(|slot| matches!(slot.policy, Policy::Transaction(_)));
         let state = Box::new(if transacts { make()? } else { State::empty() });
         let engine = (factories.engine)(Arc::clone(program))?;
@@ -118,6 +122,7 @@ impl Program {
             others: None,
             told: Vec::new(),
             begun: Begun::default(),
+            copied,
             outcome,
             inputs,
             sets_timers,
@@ -138,6 +143,7 @@ impl Program {
 
     /// Runs the push handler, with its state in its place.
     pub(super) fn push_with(&mut self, shared: &mut Shared, packet: &mut Packet, now: u64) -> Ended {
+        self.follow();
         let slot = self.slot.clone();
         match slot.as_ref().map(|slot| (slot, &slot.policy)) {
             Some((slot, Policy::Transaction(memory))) => self.transact(slot, memory, packet, now),
@@ -214,6 +220,9 @@ impl Program {
         let printed = self.drain();
         self.told.extend(printed);
         std::mem::swap(&mut self.state, &mut *state);
+        if matches!(slot.policy, Policy::Noted) {
+            slot.changes.note(&mut state);
+        }
         result
     }
 

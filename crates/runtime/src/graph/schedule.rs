@@ -45,7 +45,8 @@ impl Graph {
             self.take_signals();
         }
         self.look_for_links();
-        let worked = self.round();
+        let worked = self.run_aside();
+        let worked = self.round() || worked;
         let worked = self.due_timers() || worked;
         self.busy_rounds = if worked { self.busy_rounds + 1 } else { 0 };
         self.exhausted &= !worked;

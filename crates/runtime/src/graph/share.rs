@@ -1,10 +1,12 @@
 //! Several graphs that run one application at the same time, each for its share of the flows: which packets are whose, and what the graphs have in common.
 //!
 //! Each graph has all elements with sources, queues and devices of its own, takes the packets of its share and runs them to completion. Invariants:
-//! - The state of an element is each graph's own, or in common. A state in common is used by one graph at a time, under its lock: runs of the element are
+//! - The state of an element is each graph's own, in common, or in parts: each graph has that of some ports, and packets of these ([`crate::io`] says which). A state in common is used by one graph at a time, under its lock: runs of the element are
 //!   one after the other, in some order, and packets of one flow are in theirs.
 //! - A graph takes the locks of a cluster's members in the order of the elements, then that of one element outside of it, then that of what elements have together. So no graphs wait
 //!   for each other in a circle.
+//! - A part is locked by the graph that has it, for bursts. Another one that comes upon a packet of it ([`super::foreign`]) takes its lock while it holds no other.
+//! - Of a state that is seldom written graphs have copies, which follow it ([`super::copies`]).
 //! - A state in common is changed under its lock only: by a run that holds it, or by the commit of a [transaction](super::transaction).
 //! - A timer of a state in common runs once: who takes it finds it still set, under the lock.
 //! - A capture that several graphs write is completed by the last of them.
@@ -12,10 +14,13 @@
 //!
 //! Source: NRTE paper, section 3 (replicas, flow pinning); NetTM paper, section 2 (locks for elements). Leaves out: striped locks.
 
-use super::ring::Flow;
+use super::copies::Changes;
 use super::together::Shared;
 use super::transaction::Counts;
+use crate::io::flow::Sorter;
 use crate::io::{LinkType, Plan, Writer};
+use netil::Module;
+use netil::app::{ByPort, Toward};
 use netil::exec::State;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -40,7 +45,10 @@ pub struct Share {
 /// What graphs have in common.
 pub struct Common {
     elements: BTreeMap<usize, Policy>,
-    states: Mutex<BTreeMap<usize, Arc<Slot>>>,
+    /// By source: the end of packets whose port says which graph has them.
+    ends: BTreeMap<usize, Toward>,
+    /// By element, and for those in parts by graph.
+    states: Mutex<BTreeMap<(usize, usize), Arc<Slot>>>,
     together: Arc<Mutex<Option<Shared>>>,
     captures: Mutex<BTreeMap<PathBuf, (Weak<Output>, Plan)>>,
     /// Packets of captures that each graph has passed.
@@ -54,6 +62,12 @@ pub enum Policy {
     Lock,
     /// Each works on what it has read, and holds the lock to look whether that is still so and to write what it changed; otherwise it begins again.
     Transaction(Arc<Memory>),
+    /// Each holds the lock; graphs have copies, which they read without it.
+    Noted,
+    /// It is a copy of that element's.
+    Copy(usize),
+    /// Each graph has a part of it, which nobody else runs but for packets that came to another graph's.
+    Parts(ByPort),
 }
 
 /// What a program's data memory is for, as far as that lets transactions not conflict.
@@ -83,6 +97,7 @@ pub(super) type Output = Mutex<Option<Writer>>;
 pub(super) struct Slot {
     pub(super) policy: Policy,
     pub(super) counts: Counts,
+    pub(super) changes: Changes,
     state: Mutex<Box<State>>,
     initialised: AtomicBool,
     delayed: AtomicBool,
@@ -103,24 +118,48 @@ impl Common {
     /// For so many graphs, with the elements whose state they have in common.
     pub fn new(replicas: usize, elements: BTreeMap<usize, Policy>) -> Self {
         let passed = (0..replicas).map(|_| AtomicU64::new(0)).collect();
-        Self { elements, states: Mutex::default(), together: Arc::default(), captures: Mutex::default(), passed }
+        Self { elements, ends: BTreeMap::new(), states: Mutex::default(), together: Arc::default(), captures: Mutex::default(), passed }
     }
 
-    /// The state of an element, which the first graph makes.
-    pub(super) fn state(&self, element: usize, make: impl FnOnce() -> Result<State, String>) -> Result<Option<Arc<Slot>>, String> {
-        let Some(policy) = self.elements.get(&element) else { return Ok(None) };
+    /// The same where packets of some sources go to graphs by the port of one end.
+    #[must_use]
+    pub fn by_ports(mut self, ends: BTreeMap<usize, Toward>) -> Self {
+        self.ends = ends;
+        self
+    }
+
+    /// The state of an element, or that graph's part of it, which the first graph makes that wants it.
+    fn state(
+        &self,
+        (element, graph): (usize, usize),
+        program: &Module,
+        make: impl FnOnce() -> Result<State, String>,
+    ) -> Result<Option<Arc<Slot>>, String> {
+        let Some(policy) = self.elements.get(&element).filter(|policy| !matches!(policy, Policy::Copy(_))) else { return Ok(None) };
+        let part = if let Policy::Parts(by_port) = policy { Some(by_port.part as usize) } else { None };
+        let key = (element, part.map_or(0, |_| graph));
         let mut states = lock(&self.states);
-        if let Some(slot) = states.get(&element) {
+        if let Some(slot) = states.get(&key) {
             return Ok(Some(Arc::clone(slot)));
+        }
+        let mut state = make()?;
+        if let Some(own) = part.and_then(|at| state.data.get_mut(at..at + 8)) {
+            own[..4].copy_from_slice(&(graph as u32).to_le_bytes());
+            own[4..].copy_from_slice(&(self.passed.len() as u32).to_le_bytes());
+        }
+        let changes = Changes::default();
+        if matches!(policy, Policy::Noted) {
+            changes.watch(&mut state, program);
         }
         let slot = Slot {
             policy: policy.clone(),
             counts: Counts::default(),
-            state: Mutex::new(Box::new(make()?)),
+            changes,
+            state: Mutex::new(Box::new(state)),
             initialised: AtomicBool::new(false),
             delayed: AtomicBool::new(false),
         };
-        Ok(Some(Arc::clone(states.entry(element).or_insert(Arc::new(slot)))))
+        Ok(Some(Arc::clone(states.entry(key).or_insert(Arc::new(slot)))))
     }
 
     /// What elements have together, which the first graph makes; of the others' nothing is kept.
@@ -146,9 +185,35 @@ impl Common {
 }
 
 impl Share {
-    /// Whether a packet is this graph's.
-    pub fn is_mine(&self, link: LinkType, bytes: &[u8]) -> bool {
-        Flow::Addresses.replica(0, link, bytes, self.replicas) == self.index
+    /// Tells which packets of a source are this graph's; all of them must be shown, in their order.
+    pub fn own(&self, source: usize) -> Own {
+        Own { index: self.index, replicas: self.replicas, sorter: Sorter::new(self.toward(source)) }
+    }
+
+    /// The end of a source's packets whose port says which graph has them; none: their addresses do.
+    pub(super) fn toward(&self, source: usize) -> Option<Toward> {
+        self.common.ends.get(&source).copied()
+    }
+
+    /// The state of an element that is not this graph's own only, if it is such.
+    pub(super) fn state(
+        &self,
+        element: usize,
+        program: &Module,
+        make: impl FnOnce() -> Result<State, String>,
+    ) -> Result<Option<Arc<Slot>>, String> {
+        self.common.state((element, self.index), program, make)
+    }
+
+    /// The state that an element's is a copy of, if it is one.
+    pub(super) fn original(&self, element: usize) -> Option<Arc<Slot>> {
+        let Some(Policy::Copy(of)) = self.common.elements.get(&element) else { return None };
+        self.part(*of, 0)
+    }
+
+    /// Another graph's part of an element's state, if that has been made.
+    pub(super) fn part(&self, element: usize, graph: usize) -> Option<Arc<Slot>> {
+        lock(&self.common.states).get(&(element, graph)).cloned()
     }
 
     /// So many packets of captures have been passed, its own or others'.
@@ -175,6 +240,26 @@ impl Share {
         if let Some(passed) = self.common.passed.get(self.index) {
             passed.store(u64::MAX, Ordering::Relaxed);
         }
+    }
+}
+
+/// Which packets of a source are one graph's.
+#[derive(Clone, Debug)]
+pub struct Own {
+    index: usize,
+    replicas: usize,
+    sorter: Sorter,
+}
+
+impl Own {
+    /// Whether the next packet is.
+    pub fn takes(&mut self, link: LinkType, bytes: &[u8]) -> bool {
+        self.sorter.replica(link, bytes, self.replicas) == self.index
+    }
+
+    /// The same for a packet that a socket has let through, which knows nothing of packets before.
+    pub(super) fn keeps(&mut self, link: LinkType, bytes: &[u8]) -> bool {
+        !self.sorter.remembers(link, bytes) || self.takes(link, bytes)
     }
 }
 

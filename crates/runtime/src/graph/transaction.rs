@@ -437,7 +437,7 @@ impl Program {
 
 #[cfg(test)]
 mod tests {
-    use super::super::share::{Common, Policy};
+    use super::super::share::{Common, Policy, Share};
     use super::*;
     use crate::io::synth::Random;
     use netil::module::{Table as Declaration, TableKind};
@@ -464,8 +464,8 @@ mod tests {
             state.data = vec![0; data];
             Ok(state)
         };
-        let common = Common::new(1, [(0, Policy::Transaction(Arc::new(memory)))].into());
-        common.state(0, make).unwrap().unwrap()
+        let common = Arc::new(Common::new(1, [(0, Policy::Transaction(Arc::new(memory)))].into()));
+        Share { index: 0, replicas: 1, common }.state(0, &netil::Module::default(), make).unwrap().unwrap()
     }
 
     /// A state that sees the one in common.

@@ -1,38 +1,161 @@
-//! The flow that a frame belongs to, as far as replicas of a program need it: the two addresses that it is between.
+//! The flow that a frame belongs to, as far as replicas of a program need it: the two addresses that it is between, or the port of one end.
 //!
-//! An ICMP error belongs to the flow whose packet it quotes, and both directions are one flow. Ports do not count, so that fragments stay together. What has no IP header
+//! By addresses, an ICMP error belongs to the flow whose packet it quotes, and both directions are one flow. Ports do not count, so that fragments stay together. What has no IP header
 //! behind Ethernet and at most two VLAN tags is one flow.
 //!
-//! Left out: extension headers of IPv6 before ICMPv6; fragments of ICMP errors, which are taken for packets between their own addresses.
+//! By ports ([`port`]), a packet of TCP or UDP belongs to the port of one of its ends, an ICMP query or answer to its identifier, an ICMP error to the port of the other end of the packet
+//! that it quotes, which went the other way. Fragments follow their first one ([`Sorter`]). Whatever has no ports goes by addresses.
+//!
+//! Left out: extension headers of IPv6 before ICMPv6; fragments of ICMP errors, which are taken for packets between their own addresses; ports of other protocols and of IPv6; fragments
+//! that come before their first one, which go by addresses.
 //!
 //! Source: RFC 791, 792, 4443; IEEE 802.1Q.
 
 use super::LinkType;
+use netil::app::Toward;
+use std::collections::{HashMap, VecDeque};
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const TAGS: [u16; 2] = [0x8100, 0x88a8];
 const ICMP: u8 = 1;
 const ICMPV6: u8 = 58;
+/// TCP and UDP, whose headers begin with ports.
+pub(super) const WITH_PORTS: [u8; 2] = [6, 17];
+/// ICMP messages with an identifier: echo and timestamp, both ways.
+pub(super) const QUERIES: [u8; 4] = [0, 8, 13, 14];
+/// Datagrams whose first fragment is remembered.
+const DATAGRAMS: usize = 8192;
 
 /// Spreads sums over replicas: 2^32 divided by the golden ratio (D. Knuth, The Art of Computer Programming, volume 3, section 6.4).
 pub(super) const SPREAD: u32 = 0x9e37_79b1;
 
 /// Which of so many replicas, 2^16 at most, has a frame. A classic BPF program says the same in the kernel ([`crate::io::device`]), which can calculate with 32 bits.
 pub(crate) fn replica(link: LinkType, frame: &[u8], replicas: usize) -> usize {
-    let hash = sum(link, frame).wrapping_mul(SPREAD) >> 16;
+    part(sum(link, frame), replicas)
+}
+
+/// Which of so many replicas has what this number stands for, as `is_own_port` of elements/include/share.h says it as well.
+fn part(number: u32, replicas: usize) -> usize {
+    let hash = number.wrapping_mul(SPREAD) >> 16;
     ((u64::from(hash) * replicas as u64) >> 16) as usize
+}
+
+/// Tells which replica has a frame, in the order in which frames come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sorter {
+    /// The end whose port counts; none: addresses do.
+    toward: Option<Toward>,
+    /// The replicas of datagrams in fragments, and which were noted first.
+    firsts: HashMap<Datagram, usize>,
+    order: VecDeque<Datagram>,
+}
+
+/// The fields that all fragments of a datagram have: addresses, identification, protocol.
+type Datagram = ([u8; 8], [u8; 2], u8);
+
+impl Sorter {
+    pub(crate) fn new(toward: Option<Toward>) -> Self {
+        Self { toward, ..Self::default() }
+    }
+
+    /// Which of so many replicas has the frame. Fragments behind a datagram's first one, by themselves, do not tell.
+    pub(crate) fn replica(&mut self, link: LinkType, frame: &[u8], replicas: usize) -> usize {
+        let Some(toward) = self.toward else { return replica(link, frame, replicas) };
+        let Some(ip) = behind_link(link, frame) else { return 0 };
+        let fragment = fragment(ip);
+        if let Some(known) = fragment.and_then(|(datagram, is_first)| self.firsts.get(&datagram).filter(|_| !is_first)) {
+            return *known;
+        }
+        let found = match port(ip, toward) {
+            Some(port) => part(port.into(), replicas),
+            None => replica(link, frame, replicas),
+        };
+        if let Some((datagram, true)) = fragment {
+            self.note(datagram, found);
+        }
+        found
+    }
+
+    /// Whether frames before this one may count.
+    pub(crate) fn remembers(&self, link: LinkType, frame: &[u8]) -> bool {
+        self.toward.is_some() && behind_link(link, frame).and_then(fragment).is_some()
+    }
+
+    fn note(&mut self, datagram: Datagram, replica: usize) {
+        if self.firsts.insert(datagram, replica).is_none() {
+            self.order.push_back(datagram);
+        }
+        if self.order.len() > DATAGRAMS
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.firsts.remove(&oldest);
+        }
+    }
+}
+
+/// The datagram of a fragment of IPv4, and whether it is its first one.
+fn fragment(ip: &[u8]) -> Option<(Datagram, bool)> {
+    let [_, _, _, _, id0, id1, bits0, bits1, _, protocol] = *ip.first_chunk()?;
+    let bits = u16::from_be_bytes([bits0, bits1]) & 0x3fff;
+    let is_fragment = ip[0] >> 4 == 4 && bits != 0;
+    let ends = addresses(ip)?.first_chunk().filter(|_| is_fragment)?;
+    Some(((*ends, [id0, id1], protocol), bits & 0x1fff == 0))
+}
+
+/// The port of one end of an IPv4 packet, or what stands for it.
+fn port(ip: &[u8], toward: Toward) -> Option<u16> {
+    match own_port(ip, toward)? {
+        Port::Own(port) => Some(port),
+        Port::Quoted(quoted) => match own_port(quoted, other(toward))? {
+            Port::Own(port) => Some(port),
+            Port::Quoted(_) => None,
+        },
+    }
+}
+
+/// The port of a packet, or the packet in an ICMP error that has it.
+enum Port<'p> {
+    Own(u16),
+    Quoted(&'p [u8]),
+}
+
+fn own_port(ip: &[u8], toward: Toward) -> Option<Port<'_>> {
+    let is_first = *ip.first()? >> 4 == 4 && ip.len() >= 20 && word(ip, 6)? & 0x1fff == 0;
+    let transport = ip.get(usize::from(ip[0] & 15) * 4..).filter(|_| is_first)?;
+    match ip[9] {
+        protocol if WITH_PORTS.contains(&protocol) => {
+            let ports: &[u8; 4] = transport.first_chunk()?;
+            Some(Port::Own(if toward == Toward::Source { word(ports, 0)? } else { word(ports, 2)? }))
+        }
+        ICMP => match *transport.first_chunk::<8>()? {
+            [kind, _, _, _, id0, id1, ..] if QUERIES.contains(&kind) => Some(Port::Own(u16::from_be_bytes([id0, id1]))),
+            [3 | 4 | 5 | 11 | 12, ..] => Some(Port::Quoted(&transport[8..])),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+pub(super) fn other(toward: Toward) -> Toward {
+    match toward {
+        Toward::Source => Toward::Destination,
+        Toward::Destination => Toward::Source,
+    }
 }
 
 /// The sum of both addresses of a frame's flow, taken as words; 0 for what has none. A sum does not tell which address came first.
 fn sum(link: LinkType, frame: &[u8]) -> u32 {
-    let ip = match link {
+    let Some(flow) = behind_link(link, frame).and_then(|ip| addresses(quoted(ip).unwrap_or(ip))) else { return 0 };
+    flow.as_chunks().0.iter().map(|word| u32::from_be_bytes(*word)).fold(0, u32::wrapping_add)
+}
+
+fn behind_link(link: LinkType, frame: &[u8]) -> Option<&[u8]> {
+    match link {
         LinkType::EN10MB => behind_ethernet(frame),
         LinkType::RAW => Some(frame),
         _ => None,
-    };
-    let Some(flow) = ip.and_then(|ip| addresses(quoted(ip).unwrap_or(ip))) else { return 0 };
-    flow.as_chunks().0.iter().map(|word| u32::from_be_bytes(*word)).fold(0, u32::wrapping_add)
+    }
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u16> {

@@ -13,5 +13,5 @@ pub(super) fn json(application: &Application, placement: &Placement) -> Value {
         Stage::Shared => "shared",
     };
     let element = |(at, instance): (usize, &netvm::netil::app::Instance)| json!({ "name": instance.name, "class": instance.class, "stage": stage(placement.stages[at]), "reason": placement.reasons[at], "policy": placement.policies.get(&at).map(|_| placement.policy_shown(at)) });
-    json!({ "elements": application.instances.iter().enumerate().map(element).collect::<Vec<_>>(), "flow": placement.flow_shown() })
+    json!({ "elements": application.instances.iter().enumerate().map(element).collect::<Vec<_>>(), "flow": placement.flow_shown(application) })
 }

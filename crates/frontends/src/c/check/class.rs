@@ -5,8 +5,9 @@ use crate::c::ast::{self, Arg, ExprKind, Name};
 use crate::c::fold::{Nothing, fold};
 use crate::c::tree::{ControlDecl, Expr, Source, Static, TableDecl};
 use crate::c::types::{Type, U32, U64, U128};
-use crate::c::{Config, Mode, Param, Preset, TableScope, Value, similar};
+use crate::c::{Config, FlowState, Mode, Param, Preset, TableScope, Value, similar};
 use crate::diagnostics::{Diagnostic, Span};
+use netil::app::Toward;
 use netil::module::TableKind;
 use std::sync::Arc;
 
@@ -78,11 +79,37 @@ impl Checker<'_> {
     }
 
     fn flow_state(&mut self, args: &[Arg]) -> Option<()> {
-        let [flow] = args else { return None };
-        if &*name_of(flow)?.text != "ADDRESSES" {
+        let (flow, rest) = args.split_first()?;
+        self.program.class.flow_state = Some(match (&*name_of(flow)?.text, rest) {
+            ("ADDRESSES", []) => FlowState::Addresses,
+            ("PORTS", [part, inputs @ ..]) if !inputs.is_empty() => {
+                let toward = |end: &Arg| match &*name_of(end)?.text {
+                    "SOURCE" => Some(Toward::Source),
+                    "DESTINATION" => Some(Toward::Destination),
+                    _ => None,
+                };
+                let inputs = inputs.iter().map(toward).collect::<Option<_>>()?;
+                self.own_ports(name_of(part)?)?;
+                FlowState::Ports(inputs)
+            }
+            _ => return None,
+        });
+        Some(())
+    }
+
+    /// The variable that says which ports are an instance's own: two numbers of 32 bits.
+    fn own_ports(&mut self, name: &Name) -> Option<()> {
+        let Some(Symbol::Static(id)) = self.lookup(&name.text).map(|(symbol, _)| symbol.clone()) else {
+            self.unknown(name, "variable");
+            return None;
+        };
+        let variable = &self.program.statics[id];
+        if variable.ty.size() != 8 || variable.constant || variable.is_shared() || !variable.init.is_empty() {
+            let help = "declare it as `static struct share`, of share.h, without a scope and a value";
+            self.fault_help(name.span, format!("`{}` does not say which ports are an instance's own", name.text), help);
             return None;
         }
-        self.program.class.flow_state = true;
+        self.program.part = Some(id);
         Some(())
     }
 
@@ -450,7 +477,7 @@ fn form(word: &str) -> &'static str {
     match word {
         "ELEMENT" => "ELEMENT(Name, \"inputs/outputs\", \"processing\")",
         "ELEMENT_FLOW" => "ELEMENT_FLOW(\"x/y\")",
-        "FLOW_STATE" => "FLOW_STATE(ADDRESSES)",
+        "FLOW_STATE" => "FLOW_STATE(ADDRESSES), or FLOW_STATE(PORTS, variable, SOURCE, DESTINATION) with an end for each input",
         "PARAM" => "PARAM(type, name, \"KEYWORD\", REQUIRED)",
         "PARAM_AS" => "PARAM_AS(SYNTAX, type, name, \"KEYWORD\", REQUIRED)",
         "PARAM_LIST" => "PARAM_LIST(type, name, \"KEYWORD\", REQUIRED)",

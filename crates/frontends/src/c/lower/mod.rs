@@ -58,14 +58,20 @@ const MAX_LEAVES: usize = 32;
 /// Scalars of what is copied or compared one by one.
 const MAX_PARTS: usize = 4096;
 
+/// An instance's program.
+#[derive(Default)]
+pub(super) struct Lowered {
+    pub(super) module: Module,
+    /// Those with scopes.
+    pub(super) variables: Vec<Variable>,
+    /// The others that packets may change, in data memory.
+    pub(super) statics: Vec<netil::app::Variable>,
+    /// Where in data memory the variable is that says which ports are the instance's own.
+    pub(super) part: Option<u32>,
+}
+
 /// Makes the module of an instance.
-pub(super) fn lower(
-    program: &Program,
-    instance: &Instance,
-    info: &mut InfoLayout,
-    sources: &Sources,
-    faults: &mut Faults,
-) -> (Module, Vec<Variable>) {
+pub(super) fn lower(program: &Program, instance: &Instance, info: &mut InfoLayout, sources: &Sources, faults: &mut Faults) -> Lowered {
     let facts = Facts::new(program, instance, faults);
     let lowerer = Lowerer {
         program,

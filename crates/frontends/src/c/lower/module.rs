@@ -5,14 +5,13 @@
 
 use super::code::Code;
 use super::flow;
-use super::{Lowerer, Storage};
-use crate::c::Variable;
+use super::{Lowered, Lowerer, Storage};
 use crate::c::tree::{self, ControlDecl, Source};
 use crate::c::types::Type;
 use crate::click::processing::Kind;
 use crate::diagnostics::Span;
 use netil::event::{CONTROL, TIMER, TIMERS};
-use netil::module::{Control, ControlType, Handler, HandlerKind, Label, Module, Port, PortKind};
+use netil::module::{Control, ControlType, Handler, HandlerKind, Label, Port, PortKind};
 use netil::table::Op;
 
 /// Bytes of data memory and of initialised data at most, as the verifier has it.
@@ -38,7 +37,7 @@ struct Call {
 }
 
 impl Lowerer<'_> {
-    pub(super) fn module(mut self) -> (Module, Vec<Variable>) {
+    pub(super) fn module(mut self) -> Lowered {
         self.module.source = self.sources.line(0).0.to_owned();
         self.ports();
         self.tables();
@@ -52,7 +51,13 @@ impl Lowerer<'_> {
         fields.retain(|field| self.infos.keys().any(|id| *self.program.infos[*id].0 == *field.name));
         self.module.info_fields = fields;
         self.module.info_size = self.info.size();
-        (self.module, self.variables)
+        let part = self.program.part.and_then(|id| self.statics[id]);
+        let placed = self.program.statics.iter().zip(&self.statics).filter(|(variable, _)| !variable.constant && !variable.is_shared());
+        let named = |(variable, at): (&tree::Static, &Option<u32>)| {
+            Some(netil::app::Variable { name: variable.name.to_string(), at: (*at)?, len: variable.ty.size() })
+        };
+        let statics = placed.filter_map(named).collect();
+        Lowered { module: self.module, variables: self.variables, statics, part }
     }
 
     fn ports(&mut self) {

@@ -16,7 +16,7 @@
 use super::handlers::{Directory, Request};
 use super::workers::{self, Workers, numbers, serve, wait_for_go};
 use super::{Application, Cores, Error, Graph, Host, MOMENT, Making, Mode, NotMade, Part, Placement, Run, Stage, Teller};
-use super::{finish_graph, handlers, present};
+use super::{finish_graph, handlers, present, readers};
 use netil::app::{self, Body};
 use runtime::graph::ring::{ABSENT, Remote, Rings};
 use runtime::graph::{Common, Policy, Share};
@@ -45,8 +45,9 @@ pub(super) struct Others {
 impl Application {
     /// Makes all replicas.
     pub(super) fn start_flows(&self, placement: Placement, replicas: usize, making: Making, host: Box<dyn Host>) -> Result<Cores, Error> {
-        let policies = placement.policies.iter().map(|(at, (policy, _))| (*at, policy.clone())).collect();
-        let common = Arc::new(Common::new(replicas, policies));
+        let readers = placement.readers.keys().enumerate().map(|(n, at)| (self.application.instances.len() + n, Policy::Copy(*at)));
+        let policies = placement.policies.iter().map(|(at, (policy, _))| (*at, policy.clone())).chain(readers).collect();
+        let common = Arc::new(Common::new(replicas, policies).by_ports(placement.ends.clone()));
         let live = !making.settings.live.is_empty();
         let (told, hears) = mpsc::channel();
         let (fails, faults) = mpsc::channel();
@@ -88,7 +89,8 @@ fn part(application: &app::Application, placement: &Placement, first: bool) -> P
     let mut application = application.clone();
     // A transaction is one element's.
     let transacts = |at: &usize| matches!(placement.policies.get(at), Some((Policy::Transaction(_), _)));
-    application.apart = placement.of(Stage::Shared).filter(transacts).map(|at| at as u32).collect();
+    application.apart = placement.of(Stage::Shared).filter(transacts).map(|at| at as u32).chain(placement.seldom.iter().copied()).collect();
+    readers::place(&mut application, &placement.readers);
     for at in placement.of(Stage::Rest).filter(|_| !first) {
         (application.instances[at].class, application.instances[at].body) = (ABSENT.to_owned(), Body::Native(Vec::new()));
     }

@@ -23,6 +23,8 @@ mod flows;
 mod handlers;
 mod placement;
 mod policy;
+mod ports;
+mod readers;
 mod state;
 mod workers;
 
@@ -310,7 +312,7 @@ impl Cores {
     /// What became of the packets so far, of all stages together.
     pub fn stats(&self) -> Stats {
         let mut stats = self.rest.stats();
-        stats.nodes.truncate(self.placement.stages.len());
+        stats.nodes.truncate(self.placement.stages.len() + self.placement.readers.len());
         let by_flow = self.placement.order == Order::Flow;
         stats.arrivals = if by_flow { stats.arrivals } else { 0 };
         for other in self.directory.stats() {
@@ -320,6 +322,7 @@ impl Cores {
             stats.waited_ns += if receives { other.stats.waited_ns } else { 0 };
             handlers::add(&mut stats, other);
         }
+        readers::fold(&mut stats, &self.placement.readers);
         stats
     }
 }

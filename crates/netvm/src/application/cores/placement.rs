@@ -4,20 +4,22 @@
 //! looks at. From the first element on of which that is not so, and from queues, files and devices on, everything is the last stage, which sees all packets in their order.
 //!
 //! Where only the order within each flow is kept ([`Placement::by_flow`]), every replica has all elements, from its own sources to its own devices, and packets go to replicas by the
-//! addresses of their flow. State that is not found by flow is then in common: one replica at a time runs the element, under a lock.
+//! addresses of their flow. State that is not found by flow is then in common: one replica at a time runs the element, under a lock. Where an element's state can be divided by ports,
+//! packets go to replicas by these ([`super::ports`]).
 //!
 //! Source: Maestro (NSDI 2024) and NFOS (EuroSys 2024) derive the same of sequential programs; NRTE paper, section 3 (stages).
 
-use super::super::order::{Exempt, first_trace};
+use super::super::order::{Counters, Exempt, Place, first_trace};
 use super::super::scratch::Scratch;
 use super::policy::{Policies, Policy, memory};
 use super::state::line_of;
-use compiler::mir::{Helper, Op};
+use super::{ports, readers};
+use compiler::mir::{Func, Helper, Op, Value};
 use compiler::passes;
 use netil::Verified;
-use netil::app::{Application, Body, Instance};
+use netil::app::{Application, Body, ByPort, Instance, Toward, Variable};
 use netil::module::{Handler, HandlerKind};
-use netil::table::Op as Instruction;
+use netil::table::{Op as Instruction, Space};
 use runtime::graph::native;
 use runtime::graph::ring::Flow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +30,8 @@ use std::sync::Arc;
 const SOURCES: &[&str] = &["FromDump", "FromDevice", "PollDevice"];
 /// Built-in elements that replicas may have: what they keep are sums.
 const SUMS: &[&str] = &["Discard", "Idle"];
+/// Elements that answer packets with errors, of which there are few (RFC 1812, 4.3.2.8).
+const ERRORS: &[&str] = &["ICMPError", "ICMP6Error"];
 /// Elements that ask others.
 const SCRIPTS: &[&str] = &["Script", "DriverManager"];
 
@@ -67,8 +71,14 @@ pub struct Placement {
     pub order: Order,
     /// Elements whose result may differ, as the user allowed.
     pub relaxed: BTreeSet<usize>,
-    /// By element whose state replicas have in common: how they share it, and why not by transactions where those were asked for.
+    /// By element whose state replicas have in common or in parts: how they share it, and why not by transactions where those were asked for.
     pub policies: BTreeMap<usize, (runtime::graph::Policy, Option<String>)>,
+    /// By element whose state replicas have copies of: what reads them, for all packets that change nothing.
+    pub readers: BTreeMap<usize, Arc<Verified>>,
+    /// Elements in common to which few packets come: they are run by themselves, so that no lock of theirs is held for others.
+    pub seldom: BTreeSet<u32>,
+    /// By source: the end of its packets whose port says which replica has them, where not their addresses do.
+    pub ends: BTreeMap<usize, Toward>,
 }
 
 impl Placement {
@@ -92,7 +102,17 @@ impl Placement {
         let stages = stages(application, &sources, &reasons);
         let in_replicas = |at: &u32| stages[*at as usize] == Stage::Replica;
         let flow = if application.by_flow.iter().any(in_replicas) { Flow::Addresses } else { Flow::Any };
-        Ok(Self { stages, reasons, flow, order: Order::Total, relaxed, policies: BTreeMap::new() })
+        Ok(Self {
+            stages,
+            reasons,
+            flow,
+            order: Order::Total,
+            relaxed,
+            policies: BTreeMap::new(),
+            readers: BTreeMap::new(),
+            seldom: BTreeSet::new(),
+            ends: BTreeMap::new(),
+        })
     }
 
     /// Places an application in replicas that keep the order of the packets of each flow only; `relax` names elements or classes whose state may be kept by replica.
@@ -100,29 +120,52 @@ impl Placement {
     /// # Errors
     /// An element that must see the packets of all flows; a name that there is not.
     pub fn by_flow(application: &Application, relax: &[String], policies: &Policies) -> Result<Self, String> {
-        let relaxed = relaxed(application, relax)?;
-        sources(application)?;
+        let (relaxed, sources) = (relaxed(application, relax)?, sources(application)?);
         if let Some(unknown) = policies.unknown(application) {
             return Err(format!("--state {unknown}: no element has that name or class"));
         }
+        let divided = Divided::of(application, &relaxed, &sources);
         let (mut stages, mut reasons) = (Vec::new(), Vec::new());
         for (at, instance) in application.instances.iter().enumerate() {
             let (stage, reason) = match relaxed.contains(&at) {
                 true => (Stage::Replica, None),
-                false => stage_by_flow(application, at, instance)?,
+                false => stage_by_flow(application, at, instance, &divided)?,
             };
             stages.push(stage);
             reasons.push(reason);
         }
         let shared = stages.iter().enumerate().filter(|(_, stage)| **stage == Stage::Shared).map(|(at, _)| at);
-        let policies = shared.map(|at| (at, policy(application, at, policies))).collect();
-        Ok(Self { stages, reasons, flow: Flow::Addresses, order: Order::Flow, relaxed, policies })
+        let mut policies: BTreeMap<_, _> = shared.map(|at| (at, policy(application, at, policies))).collect();
+        let mut read = BTreeMap::new();
+        for (at, (policy, _)) in policies.iter_mut().filter(|(_, (policy, _))| matches!(policy, runtime::graph::Policy::Lock)) {
+            let program = application.instances[*at].program().filter(|_| !application.shares(*at as u32));
+            if let Some(reader) = program.filter(|program| !sets_timers(program)).and_then(|program| readers::reader(program)) {
+                *policy = runtime::graph::Policy::Noted;
+                read.insert(*at, reader);
+            }
+        }
+        let is_shared = |at: &u32| stages[*at as usize] == Stage::Shared;
+        let seldom = seldom(application, &sources).into_iter().filter(is_shared).collect();
+        policies.extend(divided.parts.iter().map(|of| (of.instance as usize, (runtime::graph::Policy::Parts((*of).clone()), None))));
+        Ok(Self {
+            stages,
+            reasons,
+            flow: Flow::Addresses,
+            order: Order::Flow,
+            relaxed,
+            policies,
+            readers: read,
+            seldom,
+            ends: divided.ends,
+        })
     }
 
     /// How replicas share the state of an element, for people.
     pub fn policy_shown(&self, at: usize) -> String {
         match self.policies.get(&at) {
             Some((runtime::graph::Policy::Transaction(_), _)) => "transactions".to_owned(),
+            Some((runtime::graph::Policy::Parts(_), _)) => "each replica has the state of some ports".to_owned(),
+            Some((runtime::graph::Policy::Noted, _)) => "read in copies without a lock, changed under a lock".to_owned(),
             Some((_, Some(why))) => format!("a lock (no transactions: {why})"),
             Some((_, None)) => "a lock".to_owned(),
             None => String::new(),
@@ -135,10 +178,15 @@ impl Placement {
     }
 
     /// Which replica has a packet, for people.
-    pub fn flow_shown(&self) -> &'static str {
+    pub fn flow_shown(&self, application: &Application) -> String {
+        let by_port = |(source, end): (&usize, &Toward)| {
+            let end = if *end == Toward::Source { "source" } else { "destination" };
+            format!("those of `{}` by their {end}", application.instances[*source].name)
+        };
         match self.flow {
-            Flow::Any => "any replica",
-            Flow::Addresses => "replicas by the two addresses of their flow",
+            Flow::Any => "any replica".to_owned(),
+            Flow::Addresses if self.ends.is_empty() => "replicas by the two addresses of their flow".to_owned(),
+            Flow::Addresses => format!("replicas by ports: {}", self.ends.iter().map(by_port).collect::<Vec<_>>().join(", ")),
         }
     }
 
@@ -160,6 +208,7 @@ impl Placement {
                 let Instance { name, class, .. } = &application.instances[at];
                 let why = match (&self.reasons[at], stage) {
                     _ if self.relaxed.contains(&at) && stage == Stage::Replica => ": relaxed, each replica has its own state",
+                    (_, Stage::Replica) if self.policies.contains_key(&at) => &format!(": {}", self.policy_shown(at)),
                     (Some(why), Stage::Rest) => &format!(": {why}"),
                     (Some(why), Stage::Shared) => &format!(": {}: {why}", self.policy_shown(at)),
                     (None, Stage::Rest) if self.order == Order::Total => ": behind such elements",
@@ -168,7 +217,7 @@ impl Placement {
                 let _ = writeln!(text, "  {name} :: {class}{why}");
             }
         }
-        let _ = writeln!(text, "packets go to {}", self.flow_shown());
+        let _ = writeln!(text, "packets go to {}", self.flow_shown(application));
         text
     }
 }
@@ -189,8 +238,62 @@ fn sources(application: &Application) -> Result<Vec<bool>, String> {
     if sources.contains(&true) { Ok(sources) } else { Err("no element reads packets from captures or devices".to_owned()) }
 }
 
+/// Elements whose state is divided by ports.
+#[derive(Default)]
+struct Divided<'a> {
+    parts: Vec<&'a ByPort>,
+    /// By source, the end that counts.
+    ends: BTreeMap<usize, Toward>,
+    /// Why the others are not.
+    others: BTreeMap<usize, String>,
+}
+
+impl<'a> Divided<'a> {
+    fn of(application: &'a Application, relaxed: &BTreeSet<usize>, sources: &[bool]) -> Self {
+        let mut divided = Self::default();
+        for of in application.by_port.iter().filter(|of| !relaxed.contains(&(of.instance as usize))) {
+            let program = application.instances[of.instance as usize].program();
+            let together = application.shares(of.instance).then(|| TOGETHER.to_owned());
+            match together.or_else(|| keeps_beyond_flows(program?, variables(application, of.instance as usize), Keys::Ports)) {
+                None => divided.parts.push(of),
+                Some(why) => drop(divided.others.insert(of.instance as usize, why)),
+            }
+        }
+        match ports::ends(application, &divided.parts, sources) {
+            Ok(ends) => divided.ends = ends,
+            Err(why) => divided.others.extend(divided.parts.drain(..).map(|of| (of.instance as usize, why.clone()))),
+        }
+        divided
+    }
+
+    fn is(&self, at: usize) -> bool {
+        self.parts.iter().any(|of| of.instance as usize == at)
+    }
+}
+
+/// Elements that few packets come to: those that make errors, and what nothing comes to but by them.
+fn seldom(application: &Application, sources: &[bool]) -> BTreeSet<u32> {
+    let is_error = |at: u32| ERRORS.contains(&application.instances[at as usize].class.as_str());
+    let all = || (0..sources.len() as u32).filter(|at| !is_error(*at));
+    let mut often: BTreeSet<u32> = all().filter(|at| sources[*at as usize]).collect();
+    loop {
+        let enters = |wire: &&netil::app::Wire| {
+            often.contains(&wire.from.instance) && !often.contains(&wire.to.instance) && !is_error(wire.to.instance)
+        };
+        match application.wires.iter().find(enters).map(|wire| wire.to.instance) {
+            Some(at) => often.insert(at),
+            None => return (0..sources.len() as u32).filter(|at| !often.contains(at)).collect(),
+        };
+    }
+}
+
 /// Where an element runs if only the order of flows is kept, and why its state is in common if it is.
-fn stage_by_flow(application: &Application, at: usize, instance: &Instance) -> Result<(Stage, Option<String>), String> {
+fn stage_by_flow(
+    application: &Application,
+    at: usize,
+    instance: &Instance,
+    divided: &Divided<'_>,
+) -> Result<(Stage, Option<String>), String> {
     let alone = |why: &str| Err(format!("`{}` ({}) {why}", instance.name, instance.class));
     if application.files.iter().any(|(of, _)| *of as usize == at) {
         return alone("prints into a file");
@@ -202,9 +305,16 @@ fn stage_by_flow(application: &Application, at: usize, instance: &Instance) -> R
             native::Shared::Never => alone("must see the packets of all flows"),
         };
     };
+    if divided.is(at) {
+        return Ok((Stage::Replica, None));
+    }
     let by_flow = application.by_flow.contains(&(at as u32));
+    let keys = if by_flow && divided.ends.is_empty() { Keys::Addresses } else { Keys::Other };
     let together = application.shares(at as u32).then(|| TOGETHER.to_owned());
-    let Some(reason) = together.or_else(|| keeps_beyond_flows(program, by_flow)) else { return Ok((Stage::Replica, None)) };
+    let reason =
+        together.or_else(|| divided.others.get(&at).cloned()).or_else(|| keeps_beyond_flows(program, variables(application, at), keys));
+    let Some(reason) = reason else { return Ok((Stage::Replica, None)) };
+    let reason = if by_flow && keys == Keys::Other { format!("packets go to replicas by ports, and {reason}") } else { reason };
     match program.module().handler(HandlerKind::Pull).is_some_and(asks) {
         true => alone(&format!("asks for packets while it runs, and its state cannot be each replica's: {reason}")),
         false => Ok((Stage::Shared, Some(reason))),
@@ -231,17 +341,27 @@ fn asks(handler: &Handler) -> bool {
     handler.code.iter().any(|inst| inst.op == Instruction::PktAsk)
 }
 
+/// What the keys have by which a program finds what it keeps of packets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    Addresses,
+    /// And random numbers may choose among those that are its own.
+    Ports,
+    Other,
+}
+
 /// Why a program's state cannot be each replica's own; none if it can. A pull handler counts where packets are pulled through it: of one that they are pushed through, it is what
 /// people's handlers run.
-fn keeps_beyond_flows(program: &Verified, by_flow: bool) -> Option<String> {
+fn keeps_beyond_flows(program: &Verified, variables: &[Variable], keys: Keys) -> Option<String> {
     if sets_timers(program) {
         return Some(TIMERS.to_owned());
     }
     let kind = program.module().handler(HandlerKind::Push).map_or(HandlerKind::Pull, |_| HandlerKind::Push);
     let optimised = compiler::optimised(program, kind, &passes::Options::default());
     let Ok(Some((func, _))) = optimised else { return Some("its handler is too large to be looked at".to_owned()) };
-    let trace = first_trace(program, &func, &Exempt { tables: by_flow, scratch: Scratch::of(program) })?;
-    Some(described(program, kind, func.op(trace)?))
+    let exempt = Exempt { tables: keys != Keys::Other, random: keys == Keys::Ports, scratch: Scratch::of(program) };
+    let trace = first_trace(program, &func, &exempt)?;
+    Some(described(program, kind, &func, trace, variables))
 }
 
 fn is_source(instance: &Instance) -> bool {
@@ -308,7 +428,7 @@ fn keeps(application: &Application, at: usize, instance: &Instance, relaxed: boo
             if application.shares(at as u32) {
                 return Some(TOGETHER.to_owned());
             }
-            program_keeps(program, relaxed, application.by_flow.contains(&(at as u32)))
+            program_keeps(program, variables(application, at), relaxed, application.by_flow.contains(&(at as u32)))
         }
     }
 }
@@ -323,7 +443,7 @@ fn behind_pull(application: &Application, at: usize) -> bool {
     before.into_iter().any(pulled)
 }
 
-fn program_keeps(program: &Verified, relaxed: bool, by_flow: bool) -> Option<String> {
+fn program_keeps(program: &Verified, variables: &[Variable], relaxed: bool, by_flow: bool) -> Option<String> {
     let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
     let Ok(Some((func, _))) = optimised else { return Some("packets are pulled through it".to_owned()) };
     if program.module().handler(HandlerKind::Pull).is_some_and(asks) {
@@ -335,8 +455,8 @@ fn program_keeps(program: &Verified, relaxed: bool, by_flow: bool) -> Option<Str
     if relaxed {
         return None;
     }
-    let trace = first_trace(program, &func, &Exempt { tables: by_flow, scratch: Scratch::of(program) })?;
-    Some(described(program, HandlerKind::Push, func.op(trace)?))
+    let trace = first_trace(program, &func, &Exempt { tables: by_flow, scratch: Scratch::of(program), ..Exempt::default() })?;
+    Some(described(program, HandlerKind::Push, &func, trace, variables))
 }
 
 const TIMERS: &str = "it sets timers";
@@ -347,12 +467,29 @@ fn sets_timers(program: &Verified) -> bool {
     HandlerKind::ALL.into_iter().any(sets)
 }
 
+/// The variables of an element.
+fn variables(application: &Application, at: usize) -> &[Variable] {
+    application.variables.get(at).map_or(&[], Vec::as_slice)
+}
+
+/// The variable that an access is to, with its name.
+fn accessed(program: &Verified, func: &Func, access: Value, variables: &[Variable]) -> String {
+    let op = func.op(access);
+    let value = if let Some(Op::Store(.., stored, _)) = op { *stored } else { access };
+    let place = op.and_then(|op| Counters::of(program, func).place(func, op, value)).filter(|place| place.space == Space::Data);
+    let holds = |variable: &&Variable, place: &Place| (variable.at.into()..u64::from(variable.at + variable.len)).contains(&place.at.low);
+    let named = place.and_then(|place| variables.iter().find(|variable| holds(variable, &place)));
+    named.map_or("a variable".to_owned(), |variable| format!("variable `{}`", variable.name))
+}
+
 /// What an operation keeps, with the line of the source where it stands.
-fn described(program: &Verified, kind: HandlerKind, op: &Op) -> String {
+fn described(program: &Verified, kind: HandlerKind, func: &Func, at: Value, variables: &[Variable]) -> String {
+    let Some(op) = func.op(at) else { return String::new() };
     let table = |n: u32| program.module().tables.get(n as usize).map_or("?", |table| table.name.as_str());
     let (what, site) = match op {
         Op::Random(site) => ("it asks for random numbers".to_owned(), Some(*site)),
-        Op::Load(..) | Op::Store(..) => ("it looks at a variable that packets change".to_owned(), None),
+        Op::Load(..) => (format!("it looks at {}, which packets change", accessed(program, func, at, variables)), None),
+        Op::Store(..) => (format!("it changes {}", accessed(program, func, at, variables)), None),
         Op::Helper(helper, _, site) => {
             let what = match *helper {
                 Helper::Find(n) | Helper::Peek(n) => format!("a lookup in table `{}` depends on when it is made", table(n)),

@@ -3,7 +3,7 @@
 //! A device is a capture that the run's settings map its name to. Pushed packets arrive in the order of their times, those of all captures merged, and
 //! make the time of the run; with TIMING they arrive by the run's clock where that is another. Pulled packets come as they are asked for.
 
-use super::super::{Args, Info, Packet, Share, text};
+use super::super::{Args, Info, Own, Packet, Share, text};
 use super::filepos::{self, FilePos};
 use super::hostdevice::device_name;
 use super::replay::Source;
@@ -99,7 +99,7 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
     }
     if let Some(replay) = setup.settings.replays.get(&name).filter(|_| device) {
         let replay = match &setup.settings.share {
-            Some(share) => &Arc::new(replay.share(share)),
+            Some(share) => &Arc::new(replay.share(share.own(setup.node))),
             None => replay,
         };
         return Ok(Box::new(Source::new(replay, name, is_pulled(setup), snaplen)));
@@ -161,12 +161,14 @@ struct FromDump {
     told: bool,
     fault: Option<String>,
     link: LinkType,
-    /// Which packets go on, where other graphs have the others.
+    /// What graphs that have the other packets know of each other.
     share: Option<Share>,
+    /// Which packets go on here.
+    own: Option<Own>,
 }
 
-fn is_mine(share: Option<&Share>, link: LinkType, bytes: &[u8]) -> bool {
-    share.is_none_or(|share| share.is_mine(link, bytes))
+fn is_own(own: &mut Option<Own>, link: LinkType, bytes: &[u8]) -> bool {
+    own.as_mut().is_none_or(|own| own.takes(link, bytes))
 }
 
 fn time_of(record: &Record<'_>) -> u64 {
@@ -216,6 +218,7 @@ impl FromDump {
             fault: None,
             link: LinkType::EN10MB,
             share: setup.settings.share.clone(),
+            own: setup.settings.share.as_ref().map(|share| share.own(setup.node)),
         })
     }
 
@@ -242,11 +245,11 @@ impl FromDump {
     /// Puts packets into the pool, first those read already. Those that come later than `until` wait.
     fn fill_slots(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
         let (mut last, before, snaplen) = (None, slots.len(), self.snaplen);
-        let share = self.share.clone();
+        let mut own = self.own.take();
         while slots.len() < most && self.ahead.front().is_some_and(|packet| packet.buffer.time_ns < until) {
             let Some(packet) = self.ahead.pop_front() else { break };
             self.pass(1);
-            if !is_mine(share.as_ref(), packet.link, packet.buffer.bytes()) {
+            if !is_own(&mut own, packet.link, packet.buffer.bytes()) {
                 continue;
             }
             (last, self.link) = (last.max(Some(packet.buffer.time_ns)), packet.link);
@@ -262,7 +265,7 @@ impl FromDump {
                         let record = loop {
                             let record = records.next_if(|record| time_of(record) < until)?;
                             passed += 1;
-                            if is_mine(share.as_ref(), link, record.data) {
+                            if is_own(&mut own, link, record.data) {
                                 break record;
                             }
                         };
@@ -278,6 +281,7 @@ impl FromDump {
                 Err(error) => self.fail(&error, ctx),
             }
         }
+        self.own = own;
         if slots.len() > before {
             self.count += (slots.len() - before) as u64;
             self.place.emitted = self.next_number().checked_sub(1);
@@ -295,7 +299,7 @@ impl FromDump {
         loop {
             self.fill(ctx);
             let first = self.ahead.front()?;
-            let (time, mine) = (first.buffer.time_ns, is_mine(self.share.as_ref(), first.link, first.buffer.bytes()));
+            let (time, mine) = (first.buffer.time_ns, is_own(&mut self.own, first.link, first.buffer.bytes()));
             match self.window.place(time) {
                 Place::Within if (self.chosen || self.sample.takes()) && mine => {
                     self.chosen = true;

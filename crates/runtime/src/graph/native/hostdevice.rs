@@ -159,6 +159,7 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
     let name = device_name(setup.name, setup.class, setup.arguments).ok_or("there is no device")?;
     let part = [super::super::text::quoted(name.as_bytes())];
     let of = |class, inputs, outputs| Setup {
+        node: setup.node,
         name: setup.name,
         class,
         arguments: &part,

@@ -4,7 +4,7 @@
 //! What cannot be sent at once waits in the device, up to its limit; then ToDevice leaves packets in the queue before
 //! it (back-pressure), and packets that are pushed are dropped and counted.
 
-use super::super::{Args, Packet};
+use super::super::{Args, Own, Packet};
 use super::fromdump::{is_pulled, mark_ip};
 use super::{Control, Ctx, Native, Ready, Setup, Task, controls};
 use crate::io::device::{self, Device, Options, Part, Spec, Traffic};
@@ -92,12 +92,15 @@ fn tell_news(device: &Shared, ctx: &mut Ctx<'_>) {
 /// A FromDevice.
 pub(super) fn source(name: String, spec: &Spec, args: &Args, setup: &Setup<'_>, snaplen: u32) -> Result<Box<dyn Native>, String> {
     let promiscuous = args.boolean("PROMISC", false)?;
-    let part = setup.settings.share.as_ref().map(|share| Part { index: share.index as u32, replicas: share.replicas as u32 });
+    let share = setup.settings.share.as_ref();
+    let toward = share.and_then(|share| share.toward(setup.node));
+    let part = share.map(|share| Part { index: share.index as u32, replicas: share.replicas as u32, toward });
     let options = Options { receive: true, promiscuous, outgoing: args.boolean("OUTBOUND", false)?, part };
     Ok(Box::new(Source {
         name,
         spec: spec.clone(),
         options,
+        own: share.filter(|_| toward.is_some()).map(|share| share.own(setup.node)),
         device: None,
         pulled: is_pulled(setup),
         active: args.boolean("ACTIVE", true)?,
@@ -111,6 +114,8 @@ struct Source {
     name: String,
     spec: Spec,
     options: Options,
+    /// Which of the frames that are received are its own, if not all.
+    own: Option<Own>,
     device: Option<Shared>,
     pulled: bool,
     active: bool,
@@ -120,10 +125,19 @@ struct Source {
     count: u64,
 }
 
+/// Leaves out frames that stand first and are another graph's.
+fn pass_over(own: &mut Option<Own>, device: &mut Device) {
+    let Some(own) = own else { return };
+    while device.has_frames() && device.peek(0).is_some_and(|frame| !own.keeps(device.link(), frame)) {
+        device.take(1);
+    }
+}
+
 impl Source {
     /// Whether a frame is there.
-    fn prepare(&self, ctx: &mut Ctx<'_>) -> bool {
+    fn prepare(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let Some(device) = self.device.as_ref().filter(|_| self.active) else { return false };
+        pass_over(&mut self.own, &mut device.borrow_mut());
         let some = device.borrow_mut().has_frames();
         tell_news(device, ctx);
         some
@@ -173,7 +187,10 @@ impl Native for Source {
         let now = ctx.now();
         let mut device = self.device.as_ref().filter(|_| !self.force_ip && now < until)?.borrow_mut();
         let (link, before, snaplen) = (device.link().number(), slots.len(), self.snaplen as usize);
-        let frames = (0..most.saturating_sub(before)).map_while(|index| device.peek(index));
+        let (own, frames_of) = (&mut self.own, device.link());
+        // One that is another graph's ends the burst.
+        let mut is_own = |frame: &&[u8]| own.as_mut().is_none_or(|own| own.keeps(frames_of, frame));
+        let frames = (0..most.saturating_sub(before)).map_while(|index| device.peek(index).filter(&mut is_own));
         let arrivals = frames.map(|frame| {
             let bytes = frame.get(..snaplen).unwrap_or(frame);
             Arrival { bytes, len: bytes.len(), time_ns: now, wire_len: frame.len() as u32 }

@@ -122,6 +122,8 @@ pub fn find(name: &str) -> Option<&'static NativeClass> {
 
 /// What an element is made of.
 pub struct Setup<'s> {
+    /// Its number.
+    pub node: usize,
     /// Its name.
     pub name: &'s str,
     /// Its class.

@@ -2,7 +2,7 @@
 //! element's arguments SNAPLEN counts.
 
 use super::super::turns::moments;
-use super::super::{Packet, Share};
+use super::super::{Own, Packet};
 use super::{Control, Ctx, Native, Ready, controls};
 use crate::io::LinkType;
 use netil::pool::{Arrival, Even, Line, Lines, Pool};
@@ -44,10 +44,10 @@ impl Replay {
     }
 
     /// The packets of one graph among several, as a network card with a queue for each would give them, one every so many nanoseconds as before.
-    pub(super) fn share(&self, share: &Share) -> Self {
+    pub(super) fn share(&self, mut own: Own) -> Self {
         let starts = self.lens.iter().scan(0, |line, len| Some(std::mem::replace(line, *line + lines_of(*len))));
         let packets = starts.zip(&self.lens).map(|(line, len)| &self.lines_from(line).as_flattened()[..*len as usize]);
-        Self::new(packets.filter(|packet| share.is_mine(LinkType::EN10MB, packet)), self.passes, self.interval_ns)
+        Self::new(packets.filter(|packet| own.takes(LinkType::EN10MB, packet)), self.passes, self.interval_ns)
     }
 
     /// Lines from that one on.

@@ -3,12 +3,15 @@
 //! Each replica has a socket of its own with such a program, and each frame is accepted by one of them: the one that [`flow::replica`] says. No order of sockets matters, as it does
 //! for PACKET_FANOUT, so a replica finds its flows again after an interface was away. The price is that the kernel runs one program for each replica and frame.
 //!
+//! Where flows go by ports, all replicas receive fragments: which one has them is decided where they are taken, by who remembers the first one ([`flow::Sorter`]).
+//!
 //! The VLAN tag that the kernel took off does not count, as those in frames do not.
 //!
 //! Source: Linux, Documentation/networking/filter.rst; the flow is defined in `io::flow`.
 
 use crate::io::{LinkType, flow};
 use libc::sock_filter;
+use netil::app::Toward;
 
 /// Which frames of an interface are received: those of one replica of so many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +20,8 @@ pub struct Part {
     pub index: u32,
     /// How many there are, 2^16 at most.
     pub replicas: u32,
+    /// The end of packets whose port says which replica has them; none: their addresses do.
+    pub toward: Option<Toward>,
 }
 
 const LDX_IMM: u16 = 0x01;
@@ -50,6 +55,13 @@ enum To {
     Next,
     Type,
     Ip,
+    Port,
+    Inner,
+    Query,
+    Error,
+    Fragment,
+    Found,
+    Plain,
     Outer4,
     Outer6,
     Quoted4,
@@ -82,7 +94,8 @@ pub(super) fn program(link: LinkType, part: Part) -> Vec<sock_filter> {
         LinkType::RAW => vec![Do(LDX_IMM, 0), Jump(JA, 0, To::Ip, To::Ip)],
         _ => vec![Jump(JA, 0, To::Nowhere, To::Nowhere)],
     };
-    lines.extend(ip());
+    lines.extend(ip(part.toward.map_or(To::Outer4, |_| To::Port)));
+    lines.extend(part.toward.map_or_else(Vec::new, ports));
     lines.extend(quoted(To::Outer4, To::Sum4));
     lines.extend(quoted(To::Outer6, To::Sum6));
     lines.extend(sums());
@@ -115,18 +128,90 @@ fn rest() -> Vec<Line> {
 }
 
 /// Which version the header at X has; where the header begins is kept.
-fn ip() -> Vec<Line> {
+fn ip(version4: To) -> Vec<Line> {
     let mut lines = vec![Label(To::Ip), Do(STX, HEADER)];
     lines.extend(rest());
     lines.extend([
         Jump(JGE, 1, To::Next, To::Nowhere),
         Do(LD_B_IND, 0),
         Do(RSH, 4),
-        Jump(JEQ, 4, To::Outer4, To::Next),
+        Jump(JEQ, 4, version4, To::Next),
         Jump(JEQ, 6, To::Outer6, To::Nowhere),
     ]);
     lines.extend(nowhere());
     lines.push(Jump(JA, 0, To::Decide, To::Decide));
+    lines
+}
+
+/// The replica of the port of one end of the IPv4 packet at X; packets without one go on to where addresses count.
+fn ports(toward: Toward) -> Vec<Line> {
+    let mut lines = vec![Label(To::Port)];
+    lines.extend(rest());
+    lines.extend([
+        Jump(JGE, 20, To::Next, To::Plain),
+        Do(LD_H_IND, 6),
+        Jump(JSET, 0x3fff, To::Fragment, To::Next),
+        Do(LD_B_IND, 9),
+        Jump(JEQ, 1, To::Next, To::Port),
+    ]);
+    lines.extend(transport(8));
+    lines.push(Do(LD_B_IND, 0));
+    lines.extend(flow::QUERIES.map(|kind| Jump(JEQ, kind.into(), To::Query, To::Next)));
+    lines.extend([
+        Jump(JGE, 13, To::Plain, To::Next),
+        Jump(JGE, 11, To::Error, To::Next),
+        Jump(JGE, 6, To::Plain, To::Next),
+        Jump(JGE, 3, To::Error, To::Plain),
+        Label(To::Error),
+    ]);
+    lines.extend(quoted_port(flow::other(toward)));
+    lines.push(Label(To::Port));
+    lines.extend(port(toward));
+    lines.extend([Label(To::Fragment), Do(RET, u32::MAX), Label(To::Query), Do(LD_H_IND, 4), Label(To::Found), Do(ST, SUM)]);
+    lines.extend([Jump(JA, 0, To::Decide, To::Decide), Label(To::Plain), Do(LDX_MEM, HEADER)]);
+    lines
+}
+
+/// The port of one end of the packet that the ICMP error at X quotes.
+fn quoted_port(toward: Toward) -> Vec<Line> {
+    let mut lines = rest();
+    lines.extend([
+        Jump(JGE, 28, To::Next, To::Plain),
+        Do(LD_B_IND, 8),
+        Do(RSH, 4),
+        Jump(JEQ, 4, To::Next, To::Plain),
+        Do(LD_H_IND, 14),
+        Jump(JSET, 0x1fff, To::Plain, To::Next),
+        Do(LD_IMM, 8),
+        Do(ADD_X, 0),
+        Do(TAX, 0),
+        Do(LD_B_IND, 9),
+        Jump(JEQ, 1, To::Next, To::Inner),
+    ]);
+    lines.extend(transport(8));
+    lines.push(Do(LD_B_IND, 0));
+    lines.extend(flow::QUERIES.map(|kind| Jump(JEQ, kind.into(), To::Query, To::Next)));
+    lines.extend([Jump(JA, 0, To::Plain, To::Plain), Label(To::Inner)]);
+    lines.extend(port(toward));
+    lines
+}
+
+/// A becomes the port of one end of the packet at X, whose protocol A is, if it has ports.
+fn port(toward: Toward) -> Vec<Line> {
+    let at = if toward == Toward::Source { 0 } else { 2 };
+    let mut lines: Vec<Line> = flow::WITH_PORTS.map(|protocol| Jump(JEQ, protocol.into(), To::Whole, To::Next)).into();
+    lines.extend([Jump(JA, 0, To::Plain, To::Plain), Label(To::Whole)]);
+    lines.extend(transport(4));
+    lines.extend([Do(LD_H_IND, at), Jump(JA, 0, To::Found, To::Found)]);
+    lines
+}
+
+/// X becomes where the header behind the IPv4 header at X begins, if so many bytes of it are there.
+fn transport(bytes: u32) -> Vec<Line> {
+    let mut lines = vec![Do(LD_B_IND, 0), Do(AND, 15), Do(LSH, 2), Do(ADD_X, 0), Do(TAX, 0)];
+    lines.extend(rest());
+    // A frame that ends before X gives a number far above that of any length.
+    lines.extend([Jump(JGE, 1 << 31, To::Plain, To::Next), Jump(JGE, bytes, To::Next, To::Plain)]);
     lines
 }
 
@@ -331,14 +416,19 @@ mod tests {
         ip[0] = version << 4 | if version == 4 { [5, 5, 6, 2][random.next(4)] } else { 0 };
         let error = deep > 0 && random.next(3) > 0;
         if version == 4 {
-            ip[9] = if error { 1 } else { random.next(3) as u8 };
-            (ip[6], ip[7]) = ([0, 0, 0x40, 1][random.next(4)], 0);
+            ip[9] = if error { 1 } else { [0, 1, 2, 6, 17][random.next(5)] };
+            (ip[6], ip[7]) = ([0, 0, 0, 0x40, 1, 0x20, 0x20][random.next(7)], 0);
             ip.resize(usize::from(ip[0] & 15).max(5) * 4, 0);
         } else if error {
             ip[6] = 58;
         }
-        let icmp = [random.next(14) as u8, 0, 0, 0, 0, 0, 0, 0];
-        ip.extend(if error { [&icmp[..], &packet(random, deep - 1)].concat() } else { vec![1; random.next(12)] });
+        let icmp = [random.next(16) as u8, 0, 0, 0, 0, 0, 0, 0];
+        let payload = random.next(16);
+        ip.extend(if error {
+            [&icmp[..], &packet(random, deep - 1)].concat()
+        } else {
+            (0..payload).map(|_| random.next(16) as u8).collect()
+        });
         if random.next(4) == 0 {
             ip.truncate(random.next(ip.len()));
         }
@@ -362,30 +452,41 @@ mod tests {
     #[test]
     fn each_frame_is_accepted_by_the_replica_that_has_its_flow() {
         let mut random = Random(1);
-        for replicas in [1, 2, 3, 16] {
-            let programs = |link| (0..replicas).map(|index| program(link, Part { index, replicas })).collect::<Vec<_>>();
+        let ends = [None, Some(Toward::Source), Some(Toward::Destination)];
+        for (replicas, toward) in [1, 2, 3, 16].into_iter().flat_map(|replicas| ends.map(|toward| (replicas, toward))) {
+            let programs = |link| (0..replicas).map(|index| program(link, Part { index, replicas, toward })).collect::<Vec<_>>();
             let (ethernet, raw, other) = (programs(LinkType::EN10MB), programs(LinkType::RAW), programs(LinkType::NULL));
-            let mut counts = vec![0; replicas as usize];
+            let (mut counts, mut fragments) = (vec![0; replicas as usize], 0);
             for _ in 0..20_000 {
                 let frame = frame(&mut random);
                 let packet = frame.get(14..).unwrap_or_default();
                 for (link, programs, bytes) in
                     [(LinkType::EN10MB, &ethernet, &frame[..]), (LinkType::RAW, &raw, packet), (LinkType::NULL, &other, packet)]
                 {
-                    let wanted = flow::replica(link, bytes, replicas as usize);
+                    let mut sorter = flow::Sorter::new(toward);
+                    let wanted = sorter.replica(link, bytes, replicas as usize);
                     let found: Vec<usize> = (0..programs.len()).filter(|n| accepts(&programs[*n], bytes)).collect();
-                    assert_eq!(found, [wanted], "{link} {bytes:02x?}");
+                    let all = sorter.remembers(link, bytes);
+                    assert!(
+                        if all { found.len() == programs.len() } else { found == [wanted] },
+                        "{link} {toward:?} {bytes:02x?}: {found:?}"
+                    );
+                    fragments += usize::from(all);
                     counts[wanted] += 1;
                 }
             }
             assert!(counts.iter().all(|count| *count > 60_000 / 20 / replicas), "{counts:?}");
+            assert_eq!(fragments > 1000, toward.is_some());
         }
     }
 
     #[test]
     fn the_kernel_takes_the_programs() {
-        for link in [LinkType::EN10MB, LinkType::RAW, LinkType::NULL] {
-            let program = program(link, Part { index: 3, replicas: 16 });
+        let ends = [None, Some(Toward::Source), Some(Toward::Destination)];
+        for (link, toward) in
+            [LinkType::EN10MB, LinkType::RAW, LinkType::NULL].into_iter().flat_map(|link| ends.map(|toward| (link, toward)))
+        {
+            let program = program(link, Part { index: 3, replicas: 16, toward });
             // What the kernel checks: no jump leads behind the end, and the last instruction returns.
             assert!(program.len() < 4096 && program.last().is_some_and(|last| last.code == RET));
             for (at, line) in program.iter().enumerate() {

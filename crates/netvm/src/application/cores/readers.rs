@@ -1,0 +1,169 @@
+//! Readers: programs that do what an element does with a packet as far as that changes nothing it keeps. Any other packet goes on to the element itself, as it came.
+//!
+//! ```text
+//!  ──▶ reader, in each replica, with a copy of the state ──▶ as from the element
+//!        │ what would be changed
+//!        ▼
+//!      the element, under its lock ──▶
+//! ```
+//!
+//! A reader is the element's push handler with one more output, by which the packet leaves at every instruction that would change something. It is fit to stand before the element if no
+//! packet is changed on a way to that output, and if there is a way past it.
+//!
+//! Source: P. McKenney, J. Slingwine, Read-Copy Update (PDCS 1998), for state that is read for nearly every packet and seldom written. Left out: readers for other inputs than the first.
+
+use super::super::order::keeps;
+use crate::application::Stats;
+use compiler::mir::{Func, Helper, Op, Terminator};
+use compiler::passes;
+use netil::Verified;
+use netil::app::{Application, Body, End, Instance, Wire};
+use netil::module::{Extra, HandlerKind, Inst, Module, Port, PortKind};
+use netil::table::{Op as Instruction, Space};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The reader of a program; none if it has no use, or the program does more than a reader can stand before.
+pub(super) fn reader(program: &Verified) -> Option<Arc<Verified>> {
+    let module = program.module();
+    // What only people's handlers use, such as the console, a reader does not have.
+    let begins = module.init.iter().flat_map(|init| &init.code).any(|inst| inst.op == Instruction::CoproInit);
+    if begins || program.shared_size() > 0 || module.port_kind(0) != Some(PortKind::PushInput) {
+        return None;
+    }
+    let away = module.all_ports().len() as u32;
+    let mut module = Module { pull: None, controls: Vec::new(), coprocessors: Vec::new(), ..module.clone() };
+    module.ports.push(Port { name: "away".to_owned(), kind: PortKind::PushOutput });
+    let ages: Vec<bool> = module.tables.iter().map(|table| table.timeout_ns != 0).collect();
+    let mut leaves = false;
+    for inst in module.push.iter_mut().flat_map(|push| &mut push.code).filter(|inst| changes(inst, &ages)) {
+        *inst = Inst { op: Instruction::PktSend, imm: [away, 0, 0], extra: Extra::None };
+        leaves = true;
+    }
+    let reader = Arc::new(netil::verify(module).ok().filter(|_| leaves)?);
+    let optimised = compiler::optimised(&reader, HandlerKind::Push, &passes::Options::default());
+    let (func, _) = optimised.ok()??;
+    is_fit(&func, away).then_some(reader)
+}
+
+/// Whether an instruction changes what stays when the packet has gone.
+fn changes(inst: &Inst, ages: &[bool]) -> bool {
+    use Instruction as I;
+    match inst.op {
+        I::MStore8 | I::MStore16 | I::MStore32 | I::WmStore | I::SStore8 | I::SStore16 | I::SStore32 => true,
+        I::CoproIn | I::CoproOut | I::CoproInvoke | I::CoproExbuf => true,
+        I::TInsert | I::TDelete | I::TStore | I::PktHold | I::PktTake | I::TimerSet | I::Rnd => true,
+        // The entry is used.
+        I::TFind => ages.get(inst.imm[0] as usize).is_none_or(|ages| *ages),
+        _ => false,
+    }
+}
+
+/// Whether nothing is kept, no packet is changed before it leaves by that port, and some way does not lead there.
+fn is_fit(func: &Func, away: u32) -> bool {
+    // None: not reached so far; whether the packet may have been changed.
+    let mut reached: Vec<Option<bool>> = vec![None; func.blocks.len()];
+    reached[0] = Some(false);
+    let (mut open, mut passes) = (vec![0_usize], false);
+    while let Some(at) = open.pop() {
+        let block = &func.blocks[at];
+        let ops = || block.ops.iter().filter_map(|value| func.op(*value));
+        if ops().any(stays) {
+            return false;
+        }
+        let changed = reached[at] == Some(true) || ops().any(touches);
+        match &block.end {
+            Terminator::Send(port) if *port == away && changed => return false,
+            Terminator::Send(port) => passes |= *port != away,
+            Terminator::Drop(_) => passes = true,
+            _ => {}
+        }
+        for edge in block.end.edges() {
+            let to = &mut reached[edge.block.0 as usize];
+            let more = Some(changed || *to == Some(true));
+            if *to != more {
+                *to = more;
+                open.push(edge.block.0 as usize);
+            }
+        }
+    }
+    passes
+}
+
+/// Whether an operation leaves something behind.
+fn stays(op: &Op) -> bool {
+    match op {
+        Op::Store(space, ..) => !matches!(space, Space::Packet | Space::Info),
+        Op::Helper(helper, ..) => keeps(*helper),
+        Op::Random(_) | Op::ExceptionLoad(_) | Op::ExceptionStore(..) => true,
+        _ => false,
+    }
+}
+
+/// Whether it changes the packet, or sends a copy.
+fn touches(op: &Op) -> bool {
+    match op {
+        Op::Store(..) => true,
+        Op::Helper(helper, ..) => !matches!(
+            helper,
+            Helper::Find(_)
+                | Helper::Peek(_)
+                | Helper::EntryLoad(..)
+                | Helper::Scan(_)
+                | Helper::FieldCmp(_)
+                | Helper::Checksum
+                | Helper::ChecksumValid
+                | Helper::CrcPacket(_)
+                | Helper::Crc(_)
+                | Helper::ChecksumAdd
+                | Helper::ChecksumSub
+                | Helper::Hash
+                | Helper::Moved
+                | Helper::IsPresent
+                | Helper::Inside
+        ),
+        _ => false,
+    }
+}
+
+/// Puts readers before elements: they follow all others, in the order of their elements.
+pub(super) fn place(application: &mut Application, readers: &BTreeMap<usize, Arc<Verified>>) {
+    for (at, reader) in readers {
+        let (of, own) = (*at as u32, application.instances.len() as u32);
+        let Instance { name, class, .. } = &application.instances[*at];
+        let instance = Instance { name: format!("{name}/reader"), class: class.clone(), body: Body::Program(Arc::clone(reader)) };
+        application.instances.push(instance);
+        application.arguments.push(Vec::new());
+        application.variables.push(Vec::new());
+        let first = End { instance: of, port: 0 };
+        application.wires.iter_mut().filter(|wire| wire.to == first).for_each(|wire| wire.to.instance = own);
+        let mut from = |wire: &Wire| (wire.from.instance == of).then(|| Wire { from: End { instance: own, ..wire.from }, ..*wire });
+        let more: Vec<Wire> = application.wires.iter().filter_map(&mut from).collect();
+        application.wires.extend(more);
+        application.wires.push(Wire { from: End { instance: own, port: away(reader) }, to: first, recirculates: false });
+        application.apart.insert(of);
+    }
+    application.wires.sort_unstable();
+}
+
+/// Adds what readers did with packets to their elements.
+pub(super) fn fold(stats: &mut Stats, readers: &BTreeMap<usize, Arc<Verified>>) {
+    let first = stats.nodes.len() - readers.len().min(stats.nodes.len());
+    let nodes = stats.nodes.split_off(first);
+    for ((at, reader), (.., its)) in readers.iter().zip(nodes) {
+        let (away, own) = (away(reader) as usize, &mut stats.nodes[*at].2);
+        let gone = its.out.get(away).copied().unwrap_or(0);
+        own.packets += its.packets.saturating_sub(gone);
+        own.traps += its.traps;
+        own.first_trap = own.first_trap.take().or(its.first_trap);
+        own.out.resize(own.out.len().max(its.out.len().min(away)), 0);
+        own.out.iter_mut().zip(its.out.iter().take(away)).for_each(|(sum, its)| *sum += its);
+        its.drops.into_iter().for_each(|(reason, count)| *own.drops.entry(reason).or_default() += count);
+    }
+}
+
+/// The output by which packets go on to the element itself.
+pub(super) fn away(reader: &Verified) -> u32 {
+    let outputs = reader.module().all_ports().iter().filter(|(_, port)| !port.kind.is_input()).count() as u32;
+    outputs.saturating_sub(1)
+}
