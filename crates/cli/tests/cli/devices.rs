@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-struct Row {
-    client: Space,
-    middle: Space,
-    server: Space,
+pub struct Row {
+    pub client: Space,
+    pub middle: Space,
+    pub server: Space,
 }
 
 impl Row {
     /// Makes the namespaces; tells why not, where that cannot be.
-    fn new(name: &str) -> Option<Self> {
+    pub fn new(name: &str) -> Option<Self> {
         let space = |part: &str| Space(format!("netvm-{}-{name}-{part}", std::process::id()));
         let row = Self { client: space("c"), middle: space("m"), server: space("s") };
         if !ip(&["-V"]) {
@@ -44,7 +44,7 @@ impl Row {
     }
 
     /// Starts an application in the middle.
-    fn run(&self, application: &str, args: &[&str]) -> Capturing {
+    pub fn run(&self, application: &str, args: &[&str]) -> Capturing {
         let file = format!("{}/../../apps/{application}", env!("CARGO_MANIFEST_DIR"));
         let command = netvm([&["run", "--stats", &file][..], args].concat());
         self.middle.inside(|| Capturing::when(command, "running on"))
@@ -52,7 +52,7 @@ impl Row {
 }
 
 /// A server that sends datagrams back, and what is sent over connections; it answers until the namespace is gone.
-fn serve(server: &Space, address: &str) -> (SocketAddr, SocketAddr) {
+pub fn serve(server: &Space, address: &str) -> (SocketAddr, SocketAddr) {
     let (udp, tcp) =
         server.inside(|| (UdpSocket::bind((address, 0)).expect("a socket"), TcpListener::bind((address, 0)).expect("a listening socket")));
     let addresses = (udp.local_addr().expect("its address"), tcp.local_addr().expect("its address"));
@@ -75,7 +75,7 @@ fn serve(server: &Space, address: &str) -> (SocketAddr, SocketAddr) {
 }
 
 /// Asks until an answer comes: the first packets may wait for ARP, or for links that come up.
-fn ask(server: SocketAddr, text: &str) -> String {
+pub fn ask(server: SocketAddr, text: &str) -> String {
     let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
     socket.set_read_timeout(Some(Duration::from_millis(300))).expect("a limit");
     let end = Instant::now() + PATIENCE;
@@ -91,7 +91,7 @@ fn ask(server: SocketAddr, text: &str) -> String {
 }
 
 /// Sends so many bytes over a connection and compares what comes back.
-fn transfer(server: SocketAddr, bytes: usize) {
+pub fn transfer(server: SocketAddr, bytes: usize) {
     let stream = TcpStream::connect_timeout(&server, PATIENCE).expect("a connection");
     stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
     let sent: Vec<u8> = (0..bytes).map(|i| ((i * 31) >> 3) as u8).collect();
@@ -109,7 +109,7 @@ fn transfer(server: SocketAddr, bytes: usize) {
     assert!(back == sent, "{} bytes of {} came back", back.len(), sent.len());
 }
 
-fn address(space: &Space, link: &str, net: &str, gateway: Option<&str>) {
+pub fn address(space: &Space, link: &str, net: &str, gateway: Option<&str>) {
     assert!(space.ip(&["address", "add", net, "dev", link]));
     if let Some(gateway) = gateway {
         assert!(space.ip(&["route", "add", "default", "via", gateway]));

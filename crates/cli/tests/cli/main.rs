@@ -1,5 +1,6 @@
 //! The program from outside: what it prints, what it writes, how it ends. One binary, so that it is linked once.
 
+mod af_xdp;
 mod aot;
 mod bench;
 mod compile;
