@@ -107,6 +107,7 @@ pub(super) fn run(
     let host = Box::new(Terminal::new(signals.clone(), args.json, None));
     let started = application.start_on(placement, replicas, args.engine.get(), args.engine.settings(), settings, host);
     let mut cores = unless_ended(started, signals)?;
+    cores.pin(&args.pin).map_err(|why| Failure::usage(format_args!("--pin: {why}")))?;
     announce(&cores.stats());
     let whole = drive(&mut cores, signals, server);
     let handlers = if args.json { asked(cores.graph(), &args.handlers)? } else { Vec::new() };
@@ -132,6 +133,7 @@ fn drive(cores: &mut Cores, signals: &Signals, mut server: Option<Server>) -> bo
         if let Some(server) = &mut server {
             server.serve(cores);
         }
+        cores.take_news().iter().for_each(|news| failure::warning(news));
         if signals.stop() {
             cores.stop();
         }

@@ -195,6 +195,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ELEMENT|CLASS", requires = "place")]
     relax: Vec<String>,
 
+    /// Cores for the threads of --place, in the order of netvm ctl threads: sources, replicas, the rest; the first ones again where there are more threads. netvm ctl move changes that
+    #[arg(long, value_name = "CORE", value_delimiter = ',', requires = "place")]
+    pin: Vec<usize>,
+
     /// Tell on standard error which thread each element is on with --place, and why
     #[arg(long)]
     explain_place: bool,
