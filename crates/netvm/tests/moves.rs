@@ -134,15 +134,20 @@ fn moves_and_replicas_that_come_and_go_change_nothing() {
 
 #[test]
 fn what_cannot_move_or_change_is_told() {
-    let text = "FromDevice(inside) -> Strip(14) -> c :: Connections; c[0] -> Discard; FromDevice(outside) -> Strip(14) -> [1] c; c[1] -> Discard; c[2] -> Discard;";
-    let mut settings = Settings::default();
+    let apps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps").canonicalize().unwrap();
+    // Configurations name files from the repository's folder on.
+    std::env::set_current_dir(apps.join("..")).unwrap();
+    let (file, mut settings) = (apps.join("firewall/firewall.click"), Settings::default());
     let folder = std::env::temp_dir().join(format!("netvm-moves-told-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("in.pcap"), capture(10)).unwrap();
     for device in ["inside", "outside"] {
         settings.devices.insert(device.to_owned(), folder.join("in.pcap"));
+        settings.outputs.insert(device.to_owned(), folder.join(device));
     }
-    let application = Application::read("test.click", text, &reading()).unwrap_or_else(|e| panic!("{e}"));
+    let reading = netvm::application::Reading { elements: vec![file.with_file_name("elements")], ..Default::default() };
+    let text = std::fs::read_to_string(&file).unwrap();
+    let application = Application::read("firewall.click", &text, &reading).unwrap_or_else(|e| panic!("{e}"));
     let placement = Placement::new(application.application(), &[]).unwrap_or_else(|why| panic!("{why}"));
     let jit = engines::find("jit").unwrap();
     let mut cores =

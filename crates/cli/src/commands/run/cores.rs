@@ -130,7 +130,7 @@ fn drive(cores: &mut Cores, signals: &Signals, mut server: Option<Server>) -> bo
     cores.start();
     while cores.turn() {
         bar.at(cores.progress());
-        if let Some(server) = &mut server {
+        if let Some(server) = server.as_mut().filter(|_| !cores.is_behind()) {
             server.serve(cores);
         }
         cores.take_news().iter().for_each(|news| failure::warning(news));

@@ -3,8 +3,8 @@
 //! Own code rather than `std::sync::mpsc`: how many batches wait is told while packets flow, and a sender that waits for room can be let go on.
 //!
 //! Invariants:
-//! - At most [`DEPTH`] batches wait. While somebody waits for an answer of a thread ([`Relief`]) more may: a thread that was held up until its batch is taken would never answer who
-//!   is to take it. That is at most what the sources read before they look at requests.
+//! - At most [`DEPTH`] batches wait. While somebody waits for an answer of the sources ([`Relief`]) more may: in the middle of a turn, held up until their batch is taken, they would
+//!   never answer who is to take it. That is at most what they read in one turn for each answer, and who serves requests waits until no more wait than else ([`Level`]).
 //! - A channel whose other side is gone says so; what was sent before is received first.
 
 use super::{DEPTH, lock};
@@ -80,12 +80,18 @@ pub(super) fn channel(relief: &Arc<Relief>) -> (Sender, Receiver) {
 }
 
 impl Sender {
-    /// Waits for room. False if nobody receives any more.
-    pub(super) fn send(&self, batch: Batch) -> bool {
-        let Shared { queue, changed, waiting, relief } = &*self.0;
-        let mut queue = lock(queue);
+    /// Waits for room, looking up from time to time. False if nobody receives any more.
+    pub(super) fn send(&self, batch: Batch, mut between: impl FnMut()) -> bool {
+        let Shared { queue: shared, changed, waiting, relief } = &*self.0;
+        let mut queue = lock(shared);
         while queue.batches.len() >= DEPTH && !queue.no_receiver && !relief.is_held() {
-            queue = changed.wait_timeout(queue, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            let (woken, timeout) = changed.wait_timeout(queue, LOOK).unwrap_or_else(PoisonError::into_inner);
+            queue = woken;
+            if timeout.timed_out() {
+                drop(queue);
+                between();
+                queue = lock(shared);
+            }
         }
         if queue.no_receiver {
             return false;
@@ -162,7 +168,7 @@ mod tests {
                 for n in 0..100 {
                     let mut batch = Batch::default();
                     batch.spans(Some((n, n)));
-                    assert!(sender.send(batch));
+                    assert!(sender.send(batch, || ()));
                 }
             });
             for n in 0..100 {
@@ -174,7 +180,7 @@ mod tests {
         let (sender, receiver) = channel(&Arc::default());
         assert_eq!(receiver.recv_timeout(MOMENT).unwrap_err(), RecvTimeoutError::Timeout);
         drop(receiver);
-        assert!(!sender.send(Batch::default()));
+        assert!(!sender.send(Batch::default(), || ()));
     }
 
     #[test]
@@ -182,9 +188,10 @@ mod tests {
         let relief = Arc::new(Relief::default());
         let (sender, receiver) = channel(&relief);
         let level = receiver.level();
-        (0..DEPTH).for_each(|_| assert!(sender.send(Batch::default())));
-        let sending = std::thread::spawn(move || sender.send(Batch::default()));
-        std::thread::sleep(MOMENT);
+        (0..DEPTH).for_each(|_| assert!(sender.send(Batch::default(), || ())));
+        let (looks, looked) = std::sync::mpsc::channel();
+        let sending = std::thread::spawn(move || sender.send(Batch::default(), || drop(looks.send(()))));
+        looked.recv().unwrap();
         assert!(!sending.is_finished() && level.waiting() == DEPTH);
         let held = relief.hold();
         assert!(sending.join().unwrap() && level.waiting() == DEPTH + 1);

@@ -20,8 +20,8 @@ pub(super) enum Request {
     Write(String, String, Sender<Result<(), String>>),
     Stats(Sender<WorkerStats>),
     Elements(Sender<Vec<Described>>),
-    /// The thread is to run on that core only, or on any.
-    Move(Option<usize>, Sender<Result<Duration, String>>),
+    /// Somebody wants the thread to move.
+    Move,
     /// Outputs are to be completed.
     Finish(Sender<()>),
 }
@@ -42,7 +42,7 @@ pub(super) fn answer(graph: &mut Graph, request: Request, gauge: &Gauge) -> Opti
         Request::Write(handler, text, reply) => drop(reply.send(graph.write(&handler, &text, None))),
         Request::Stats(reply) => drop(reply.send(WorkerStats { stats: graph.stats(), sources: gauge.stage == Stage::Source })),
         Request::Elements(reply) => drop(reply.send(graph.elements())),
-        Request::Move(core, reply) => drop(reply.send(gauge.move_to(core))),
+        Request::Move => gauge.make_moves(),
         Request::Finish(reply) => {
             let faults = graph.finish();
             let _ = reply.send(());
@@ -112,6 +112,7 @@ impl Worker {
 
     fn send(&self, request: Request) -> bool {
         let sent = lock(&self.requests).as_ref().is_some_and(|requests| requests.send(request).is_ok());
+        self.gauge.asks();
         self.wake();
         sent
     }
@@ -119,7 +120,8 @@ impl Worker {
     /// Asks, and waits for the answer: the thread gets on to it although who asks takes nothing from it meanwhile.
     fn ask<T>(&self, request: impl FnOnce(Sender<T>) -> Request) -> Option<T> {
         let (reply, answer) = channel();
-        let _held = self.relief.hold();
+        // A replica answers while it waits, too.
+        let _held = (self.gauge.stage == Stage::Source).then(|| self.relief.hold());
         if self.send(request(reply)) { answer.recv().ok() } else { None }
     }
 }
@@ -140,6 +142,8 @@ type Written = (String, String);
 
 /// Writes to handlers of replicas that are kept for new ones.
 const MOST_WRITTEN: usize = 1 << 16;
+/// How long a thread is waited for that is to move: a batch takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
 const GONE: &str = "the thread of this element has ended";
 
 impl Directory {
@@ -198,7 +202,17 @@ impl Directory {
     /// Moves a thread; how long it did nothing else. None if no thread is called so.
     pub(super) fn move_to(&self, name: &str, core: Option<usize>) -> Option<Result<Duration, String>> {
         let worker = self.workers().into_iter().find(|worker| is_called(worker.gauge.name(), name))?;
-        Some(worker.ask(|reply| Request::Move(core, reply)).unwrap_or_else(|| Err("the thread has ended".to_owned())))
+        let (reply, answer) = channel();
+        worker.gauge.wish((core, reply));
+        if !worker.send(Request::Move) {
+            return Some(Err("the thread has ended".to_owned()));
+        }
+        Some(answer.recv_timeout(PATIENCE).unwrap_or_else(|_| Err("the thread does not answer".to_owned())))
+    }
+
+    /// Whether more waits for threads than does while nobody asks anything.
+    pub(super) fn is_behind(&self) -> bool {
+        lock(&self.workers).iter().any(|worker| worker.gauge.is_behind())
     }
 
     fn who_has(&self, handler: &str) -> Result<Vec<Arc<Worker>>, String> {

@@ -359,6 +359,11 @@ impl Cores {
         names.iter().zip(cores.iter().cycle()).try_for_each(|(name, core)| self.move_thread(name, Some(*core)).map(|_| ()))
     }
 
+    /// Whether requests had better wait: for each answer of the sources they go on reading for a turn, and more waits for replicas than does else.
+    pub fn is_behind(&self) -> bool {
+        matches!(self.mode, Mode::Total(_)) && self.directory.is_behind()
+    }
+
     /// How many replicas there are, and are to be; none where there are no replicas of a stage.
     pub fn replicas(&self) -> Option<Replicas> {
         match &self.mode {

@@ -9,7 +9,8 @@ use super::channel::Level;
 use super::{Stage, lock};
 use rustix::thread::{CpuSet, gettid, sched_setaffinity};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 /// No core of its own.
@@ -32,7 +33,10 @@ pub struct Thread {
     pub active: bool,
 }
 
-/// What a thread writes down of itself.
+/// Where a thread is to run, and who waits for that.
+type Wish = (Option<usize>, Sender<Result<Duration, String>>);
+
+/// What a thread writes down of itself, and what others want of it.
 pub(super) struct Gauge {
     name: String,
     pub(super) stage: Stage,
@@ -40,12 +44,16 @@ pub(super) struct Gauge {
     core: AtomicUsize,
     packets: AtomicU64,
     levels: Mutex<Vec<Level>>,
+    wishes: Mutex<Vec<Wish>>,
+    /// Somebody wants something: a move, or an answer.
+    asked: AtomicBool,
 }
 
 impl Gauge {
     pub(super) fn new(name: &str, stage: Stage) -> Self {
         let (id, core, packets) = (AtomicU32::new(0), AtomicUsize::new(ANY), AtomicU64::new(0));
-        Self { name: name.to_owned(), stage, id, core, packets, levels: Mutex::default() }
+        let (levels, wishes, asked) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
+        Self { name: name.to_owned(), stage, id, core, packets, levels, wishes, asked }
     }
 
     /// The calling thread is it.
@@ -64,6 +72,34 @@ impl Gauge {
 
     pub(super) fn count(&self, packets: usize) {
         self.packets.fetch_add(packets as u64, Ordering::Relaxed);
+    }
+
+    /// Somebody wants something of the thread.
+    pub(super) fn asks(&self) {
+        self.asked.store(true, Ordering::Release);
+    }
+
+    /// Whether somebody did since this was asked last.
+    pub(super) fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed) && self.asked.swap(false, Ordering::AcqRel)
+    }
+
+    /// Wants it to move, between two batches.
+    pub(super) fn wish(&self, wish: Wish) {
+        lock(&self.wishes).push(wish);
+    }
+
+    /// The calling thread, which is it, moves where it is wanted.
+    pub(super) fn make_moves(&self) {
+        for (core, reply) in lock(&self.wishes).drain(..) {
+            // Who asked may have gone.
+            let _ = reply.send(self.move_to(core));
+        }
+    }
+
+    /// Whether more waits for it than does while packets flow and nobody asks anything.
+    pub(super) fn is_behind(&self) -> bool {
+        lock(&self.levels).iter().any(|level| level.waiting() > super::DEPTH)
     }
 
     /// Moves the calling thread, which is it; how long that took.

@@ -203,7 +203,7 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare, change }: Lin
     let mut turns = 0_u32;
     while !run.is_stopped() && graph.turn() {
         turns = turns.wrapping_add(1);
-        if live || turns.is_multiple_of(TURNS) {
+        if live || turns.is_multiple_of(TURNS) || gauge.is_asked() {
             note_progress(&mut graph, &run);
             requests.try_iter().for_each(|request| drop(answer(&mut graph, request, &gauge)));
         }
@@ -220,7 +220,7 @@ fn handover(run: Arc<Run>, mut senders: Vec<Output>, spare: Receiver<Batch>, (ch
             let mut full = std::mem::replace(batch, spare.try_recv().unwrap_or_default());
             full.is_one_of(width);
             gauge.count(full.packets());
-            sender.send(full)
+            sender.send(full, || gauge.make_moves())
         });
         if !sent {
             run.stop();
@@ -275,7 +275,8 @@ pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends) {
         let mut result = std::mem::take(&mut *lock(&outbox));
         result.spans(span);
         result.is_one_of(width);
-        if !ends.output.send(result) {
+        let answers = || requests.try_iter().for_each(|request| drop(answer(&mut graph, request, &gauge)));
+        if !ends.output.send(result, answers) {
             run.stop();
             break;
         }
