@@ -223,12 +223,17 @@ impl Client {
 
     /// Asks, and gives what is answered.
     pub(super) fn ask(&mut self, request: &Value) -> Outcome<Value> {
+        self.answer(request)?.map_err(Failure::failed)
+    }
+
+    /// Asks, and gives what is answered, or why it cannot be.
+    pub(super) fn answer(&mut self, request: &Value) -> Outcome<Result<Value, String>> {
         writeln!(self.to, "{request}")?;
         let mut answer = self.line()?;
-        match answer.get("error").and_then(Value::as_str) {
-            Some(error) => Err(Failure::failed(error)),
+        Ok(match answer.get("error").and_then(Value::as_str) {
+            Some(error) => Err(error.to_owned()),
             None => Ok(answer.get_mut("ok").map(Value::take).unwrap_or_default()),
-        }
+        })
     }
 
     fn value(&mut self, handler: &str) -> Outcome<String> {

@@ -17,6 +17,7 @@ mod hostile;
 mod install;
 mod live;
 mod machines;
+mod moves;
 #[path = "../../../../tests/needs.rs"]
 mod needs;
 mod p4;

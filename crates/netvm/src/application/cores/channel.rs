@@ -190,7 +190,11 @@ mod tests {
         let level = receiver.level();
         (0..DEPTH).for_each(|_| assert!(sender.send(Batch::default(), || ())));
         let (looks, looked) = std::sync::mpsc::channel();
-        let sending = std::thread::spawn(move || sender.send(Batch::default(), || drop(looks.send(()))));
+        let sending = std::thread::spawn(move || {
+            sender.send(Batch::default(), || {
+                let _ = looks.send(());
+            })
+        });
         looked.recv().unwrap();
         assert!(!sending.is_finished() && level.waiting() == DEPTH);
         let held = relief.hold();
