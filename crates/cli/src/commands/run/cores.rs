@@ -7,7 +7,6 @@ use crate::progress::Progress;
 use crate::signals::Signals;
 use netvm::application::{Application, Cores, Library, Placement, Policies, Policy, Reading, Settings};
 use netvm::control::Server;
-use netvm::io::device::Spec;
 use std::time::Instant;
 
 /// The most replicas that are asked for.
@@ -97,9 +96,6 @@ pub(super) fn run(
     signals: &Signals,
     reading: &Reading,
 ) -> Outcome {
-    if let Some((device, tap)) = settings.live.iter().find(|(_, spec)| matches!(spec, Spec::Tap(_))) {
-        return Err(Failure::usage(format_args!("--map {device}={tap}: a TAP interface is for runs on one thread; leave --place out")));
-    }
     let live = !settings.live.is_empty();
     let replicas = place.replicas();
     let placement = explain(args, application, replicas)?;

@@ -26,7 +26,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::{
     collections::{BTreeMap, VecDeque},
     fmt, io,
-    os::fd::BorrowedFd,
+    os::{fd::BorrowedFd, unix::fs::MetadataExt},
     time::{Duration, Instant},
 };
 
@@ -433,6 +433,11 @@ impl Device {
         self.outbox.pop_front();
         self.drop_frames(reason, 1);
     }
+}
+
+/// The number of the calling thread's network namespace, by which interfaces of one name are told apart.
+fn namespace() -> u64 {
+    std::fs::metadata("/proc/thread-self/ns/net").map_or(0, |meta| meta.ino())
 }
 
 /// The line about how frames come.

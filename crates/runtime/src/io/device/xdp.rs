@@ -30,7 +30,6 @@ use rustix::event::epoll;
 use std::{
     io,
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
-    os::unix::fs::MetadataExt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
@@ -87,7 +86,7 @@ impl Xdp {
     pub(super) fn open(name: &str, queue: Option<u32>) -> Result<Self, LiveError> {
         let (found, link_type) = find(name)?;
         if link_type != LinkType::EN10MB {
-            return Err(LiveError::NotByXdp("take frames that do not begin with Ethernet"));
+            return Err(LiveError::Cannot("AF_XDP", "take frames that do not begin with Ethernet"));
         }
         if !link::is_up(name)? {
             return Err(LiveError::Down);
@@ -124,8 +123,7 @@ impl Xdp {
 
 /// The sockets of an interface's queues; those that are open already, if there are.
 fn shared(interface: u32, first: u32, count: u32) -> Result<Arc<Shared>, LiveError> {
-    let space = std::fs::metadata("/proc/thread-self/ns/net").map_or(0, |meta| meta.ino());
-    let key = (space, interface, first, count);
+    let key = (super::namespace(), interface, first, count);
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     open.retain(|(_, shared)| shared.strong_count() > 0);
     if let Some(shared) = open.iter().find(|(it, _)| *it == key).and_then(|(_, shared)| shared.upgrade()) {
@@ -220,10 +218,10 @@ impl Port for Xdp {
 
     fn listen(&mut self, options: Options) -> Result<(), LiveError> {
         if options.outgoing {
-            return Err(LiveError::NotByXdp("see what others send"));
+            return Err(LiveError::Cannot("AF_XDP", "see what others send"));
         }
         if options.part.is_some() {
-            return Err(LiveError::NotByXdp("divide flows among replicas that receive (--order flow)"));
+            return Err(LiveError::Cannot("AF_XDP", "divide flows among replicas that receive (--order flow)"));
         }
         if options.promiscuous && self.promiscuous.is_none() {
             let socket = packet::Socket::new()?;
@@ -233,7 +231,7 @@ impl Port for Xdp {
         }
         if options.receive && !self.receives {
             if self.shared.is_received.swap(true, Ordering::AcqRel) {
-                return Err(LiveError::NotByXdp("give the frames of a queue to two devices"));
+                return Err(LiveError::Cannot("AF_XDP", "give the frames of a queue to two devices"));
             }
             self.receives = true;
             self.shared.enter().map_err(refused)?;

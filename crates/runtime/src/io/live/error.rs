@@ -26,8 +26,8 @@ pub enum LiveError {
     InUse,
     /// The interface does not receive by so many queues; how many there are.
     NoQueue(u32),
-    /// AF_XDP cannot do what is asked.
-    NotByXdp(&'static str),
+    /// A kind of device cannot do what is asked.
+    Cannot(&'static str, &'static str),
     /// A link type that the interface does not have.
     LinkType(super::LinkType),
     /// An interface whose packets are of an unsupported kind: its ARPHRD_ number.
@@ -74,7 +74,7 @@ impl fmt::Display for LiveError {
             Self::NoMemory => f.write_str("memory for its frames cannot be locked: `ulimit -l unlimited`, or CAP_IPC_LOCK, lets it"),
             Self::InUse => f.write_str("the interface has an XDP program already: `ip link set dev IF xdp off` takes it away, or its process has to end"),
             Self::NoQueue(count) => write!(f, "the interface has no such queue; it has {count}, from 0"),
-            Self::NotByXdp(what) => write!(f, "AF_XDP cannot {what}; dev:IF can"),
+            Self::Cannot(kind, what) => write!(f, "{kind} cannot {what}; dev:IF can"),
             Self::Hardware(kind) => write!(f, "packets of this kind of interface (ARPHRD {kind}) are not supported"),
             Self::Io(error) => write!(f, "{error}"),
         }
