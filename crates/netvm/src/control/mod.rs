@@ -154,6 +154,10 @@ impl Controlled for Cores {
         Cores::graph(self)
     }
 
+    fn recorded(&self) -> Option<Vec<serde_json::Value>> {
+        Cores::recorded(self)
+    }
+
     fn elements(&self) -> Vec<Described> {
         Cores::elements(self)
     }

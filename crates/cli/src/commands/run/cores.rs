@@ -103,6 +103,9 @@ pub(super) fn run(
     let host = Box::new(Terminal::new(signals.clone(), args.json, None));
     let started = application.start_on(placement, replicas, args.engine.get(), args.engine.settings(), settings, host);
     let mut cores = unless_ended(started, signals)?;
+    if let Some(packets) = args.record {
+        cores.record(packets as usize).map_err(|why| Failure::usage(format_args!("--record: {why}")))?;
+    }
     cores.pin(&args.pin).map_err(|why| Failure::usage(format_args!("--pin: {why}")))?;
     announce(&cores.stats());
     let whole = drive(&mut cores, signals, server);

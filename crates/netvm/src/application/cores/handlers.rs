@@ -1,10 +1,13 @@
 //! Handlers and statistics of elements that run on other threads: who has them, and what several replicas say together.
 
+use super::super::RECORD;
 use super::channel::Relief;
 use super::threads::{Gauge, Thread, is_called};
 use super::{Graph, Stage, lock};
+use crate::control::why;
 use runtime::graph::ring::Elsewhere;
 use runtime::graph::{Described, Fault, Stats};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
@@ -22,6 +25,10 @@ pub(super) enum Request {
     Elements(Sender<Vec<Described>>),
     /// Somebody wants the thread to move.
     Move,
+    /// The ways of so many packets are to be kept.
+    Record(usize, Sender<Result<(), String>>),
+    /// The packets whose ways are kept.
+    Recorded(Sender<Vec<Value>>),
     /// Outputs are to be completed.
     Finish(Sender<()>),
 }
@@ -43,6 +50,8 @@ pub(super) fn answer(graph: &mut Graph, request: Request, gauge: &Gauge) -> Opti
         Request::Stats(reply) => drop(reply.send(WorkerStats { stats: graph.stats(), sources: gauge.stage == Stage::Source })),
         Request::Elements(reply) => drop(reply.send(graph.elements())),
         Request::Move => gauge.make_moves(),
+        Request::Record(packets, reply) => drop(reply.send(graph.record(packets, RECORD))),
+        Request::Recorded(reply) => drop(reply.send(why::packets(graph).unwrap_or_default())),
         Request::Finish(reply) => {
             let faults = graph.finish();
             let _ = reply.send(());
@@ -242,6 +251,17 @@ impl Directory {
     /// The elements of all threads; those of other stages are absent.
     pub(super) fn elements(&self) -> Vec<Vec<Described>> {
         self.workers().iter().filter_map(|worker| worker.ask(Request::Elements)).collect()
+    }
+
+    /// Lets all keep the ways of so many packets.
+    pub(super) fn record(&self, packets: usize) -> Result<(), String> {
+        self.workers().iter().filter_map(|worker| worker.ask(|reply| Request::Record(packets, reply))).collect()
+    }
+
+    /// The packets whose ways are kept, with the names of their threads.
+    pub(super) fn recorded(&self) -> Vec<(String, Vec<Value>)> {
+        let named = |worker: &Arc<Worker>| Some((worker.gauge.name().to_owned(), worker.ask(Request::Recorded)?));
+        self.workers().iter().filter_map(named).collect()
     }
 
     pub(super) fn stats(&self) -> Vec<WorkerStats> {

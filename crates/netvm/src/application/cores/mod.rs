@@ -359,6 +359,34 @@ impl Cores {
         names.iter().zip(cores.iter().cycle()).try_for_each(|(name, core)| self.move_thread(name, Some(*core)).map(|_| ()))
     }
 
+    /// Keeps the ways of the last packets, so many of each replica; the application has room for their numbers ([`Application::record`]).
+    ///
+    /// # Errors
+    /// The order of all packets is kept: a packet goes through several graphs then, and each would know a part of its way.
+    pub fn record(&mut self, packets: usize) -> Result<(), String> {
+        if let Mode::Total(_) = self.mode {
+            return Err(
+                "packets are recorded on one thread, or with --order flow, where each replica has the whole configuration".to_owned()
+            );
+        }
+        self.rest.record(packets, super::RECORD)?;
+        self.directory.record(packets)
+    }
+
+    /// The packets of all replicas whose ways are kept, in the order of their times, each with its `thread`; none if nothing is kept.
+    pub fn recorded(&self) -> Option<Vec<serde_json::Value>> {
+        let own = crate::control::why::packets(&self.rest)?;
+        let mut all = Vec::new();
+        for (name, packets) in [(self.gauge.name().to_owned(), own)].into_iter().chain(self.directory.recorded()) {
+            all.extend(packets.into_iter().map(|mut packet| {
+                packet["thread"] = name.clone().into();
+                packet
+            }));
+        }
+        all.sort_by_key(|packet| packet["time_ns"].as_u64());
+        Some(all)
+    }
+
     /// Whether requests had better wait: for each answer of the sources they go on reading for a turn, and more waits for replicas than does else.
     pub fn is_behind(&self) -> bool {
         matches!(self.mode, Mode::Total(_)) && self.directory.is_behind()
