@@ -226,8 +226,10 @@ fn the_router_forwards_between_interfaces_and_outlives_one_that_goes_down() {
     // The process ends without a chance to tidy up; the next one starts, and TAP interfaces are gone.
     running.signal("-KILL");
     assert_eq!(running.end().status, -1);
-    let again =
-        row.run("router/router.click", &["--map", "eth0=dev:in", "--map", "eth1=dev:out", "--map", "eth2=tap:t2", "--map", "eth3=tap:t3"]);
+    // On several threads, one of which receives from a TAP interface and another sends to it.
+    let maps = ["--map", "eth0=dev:in", "--map", "eth1=dev:out", "--map", "eth2=tap:t2", "--map", "eth3=tap:t3"];
+    let again = row.run("router/router.click", &[&["--place", "rtc:2"][..], &maps].concat());
+    assert!(row.middle.ip(&["link", "show", "t2"]));
     row.client.inside(|| assert!(ask(udp, "three").ends_with(" three")));
     again.signal("-INT");
     assert_eq!(again.end().status, 0);
