@@ -1,6 +1,6 @@
 # netvm. `make help` says what there is. Prerequisites: a Rust toolchain (rustup), a C compiler, make.
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint bench fuzz conformance conformance-p4 conformance-tutorials conformance-filters compare-print portability machines docs build install dist clean
+.PHONY: help demo check test lint bench fuzz soak compare-live conformance conformance-p4 conformance-tutorials conformance-filters compare-print portability machines docs build install dist clean
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -45,6 +45,16 @@ bench: ## measure against libpcap, tcpdump, the kernel and hand-written C (ARGS=
 
 fuzz: ## run every fuzz target for SECONDS each (default 60), or TARGETS='asm_text …'
 	@scripts/fuzz $(SECONDS) $(TARGETS)
+
+soak: ## the NAT between virtual interfaces for SECONDS (default 600) with iperf3 at both ends: memory stays, nothing stops (root)
+	@scripts/packages iproute2 iperf3
+	@cargo build --release --quiet -p netvm-cli
+	@NETVM=$(NETVM) scripts/live soak $(if $(filter file,$(origin SECONDS)),600,$(SECONDS))
+
+compare-live: ## TCP and UDP through the kernel's NAT and netvm's, by both kinds of device, in one run (root)
+	@scripts/packages iproute2 iperf3 nftables ethtool
+	@cargo build --release --quiet -p netvm-cli
+	@NETVM=$(NETVM) scripts/live compare
 
 conformance: ## run the tests of Click's sources in CLICK=DIR (NAMES='IPFilter Queue' for some): which pass, fail (conformance.txt of xtask has the reasons), need what is not there
 	@cargo build --release --quiet -p netvm-cli

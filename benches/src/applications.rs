@@ -4,6 +4,7 @@
 //! time is the processor's, of a run without its first pass over the trace, in which tables fill and memory is first touched; sides take turns.
 
 pub mod cores;
+pub mod moves;
 mod p4;
 mod sides;
 
@@ -96,6 +97,13 @@ pub fn measure_cores(rounds: usize, only: &[String]) -> Vec<cores::Row> {
         ("balancer", balancer, &FLOWS[..1]),
     ];
     rows(&makers, only, |case, entries| cores::row(case, entries, rounds))
+}
+
+/// Threads moved and replicas changed while packets flow.
+pub fn measure_moves() -> Vec<moves::Row> {
+    let _cleared = sides::Cleared;
+    let row = |case: Case| moves::row(case).inspect_err(|why| eprintln!("skipped: {why}")).ok();
+    [router(1000)].into_iter().filter_map(row).collect()
 }
 
 /// The rows of those applications that are chosen.

@@ -2,7 +2,7 @@
 //!
 //! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
 //! packet; `compile` times what it takes until a filter runs; `tables` times lookups in tables; `programs` times whole programs on large captures in
-//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on two threads; `bursts` times embedded ones by how many packets come at a time, and `runs` whole runs of configurations. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
+//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on two threads; `moves` moves threads while packets flow; `bursts` times embedded ones by how many packets come at a time, and `runs` whole runs of configurations. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
 mod applications;
@@ -105,6 +105,8 @@ enum Section {
     Applications,
     /// The same on two threads, with each way to share state
     Cores,
+    /// Threads moved from core to core, and replicas that come and go, while packets in memory flow
+    Moves,
     /// A router and a translator within another program, 1 to 768 packets at a time
     Bursts,
     /// netvm run: endless sources, capture to capture, compiled C that is not there yet
@@ -126,6 +128,7 @@ struct Results {
     tables: Vec<tables::Row>,
     applications: Vec<applications::Row>,
     cores: Vec<applications::cores::Row>,
+    moves: Vec<applications::moves::Row>,
     bursts: Vec<bursts::Row>,
     runs: Vec<runs::Row>,
     programs: Vec<programs::Report>,
@@ -167,6 +170,9 @@ fn measure(args: &Args) -> Result<Results, String> {
     machine::unpin(processors);
     if args.wants(Section::Cores) {
         results.cores = applications::measure_cores(args.rounds as usize, &args.only);
+    }
+    if args.wants(Section::Moves) {
+        results.moves = applications::measure_moves();
     }
     match &args.netvm {
         Some(netvm) if args.wants(Section::Runs) => results.runs = runs::measure(netvm, args.rounds as usize)?,

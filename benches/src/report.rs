@@ -32,6 +32,9 @@ pub fn text(results: &Results) -> String {
     if !results.applications.is_empty() {
         whole_applications(&mut out, &results.applications);
     }
+    if !results.moves.is_empty() {
+        on_moves(&mut out, &results.moves);
+    }
     if !results.cores.is_empty() {
         on_cores(&mut out, &results.cores);
     }
@@ -72,6 +75,17 @@ fn lookups(out: &mut String, rows: &[tables::Row]) {
         let cells: String = row.ways.iter().map(|way| format!("  {} {:.2}", way.name, way.median_ns)).collect();
         let inserted = format!("entered in {:.0} ns each, the longest {:.0} us", row.entering_ns, row.longest_us);
         let _ = writeln!(out, "{:>8} {:7}{cells}; {inserted}", row.entries, row.what);
+    }
+}
+
+/// Moves while packets flow.
+fn on_moves(out: &mut String, rows: &[applications::moves::Row]) {
+    let _ = writeln!(out, "\npauses in us while packets flow (median, 99th of a hundred, longest)");
+    for row in rows {
+        let three = |[median, most, longest]: [f64; 3]| format!("{median:.1}  {most:.1}  {longest:.1}");
+        let _ = writeln!(out, "{}: {} moves of threads  {}", row.application, row.moves, three(row.pause_us));
+        let _ = writeln!(out, "  {} changes of the number of replicas  {}", row.changes, three(row.change_us));
+        let _ = writeln!(out, "  {:.2} million packets/s meanwhile, {:.2} without", row.mpps, row.still_mpps);
     }
 }
 

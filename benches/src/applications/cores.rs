@@ -95,11 +95,11 @@ fn processors() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-struct Bench {
-    application: Application,
+pub(super) struct Bench {
+    pub(super) application: Application,
     inputs: BTreeMap<String, Vec<Vec<u8>>>,
     interval: u64,
-    packets: usize,
+    pub(super) packets: usize,
 }
 
 /// Measures an application.
@@ -154,7 +154,7 @@ fn timing(side: &'static str, runs: Vec<Result<Ran, String>>, sent: Option<u64>)
 }
 
 impl Bench {
-    fn of(case: Case) -> Result<Self, String> {
+    pub(super) fn of(case: Case) -> Result<Self, String> {
         let text = std::fs::read_to_string(&case.file).map_err(|error| format!("{}: {error}", case.file.display()))?;
         let reading = Reading { parameters: case.parameters, elements: case.elements };
         let application = Application::read(&case.file.display().to_string(), &text, &reading).map_err(|error| error.to_string())?;
@@ -171,7 +171,7 @@ impl Bench {
         }
     }
 
-    fn settings(&self, passes: u64) -> Settings {
+    pub(super) fn settings(&self, passes: u64) -> Settings {
         let replay = |packets: &Vec<Vec<u8>>| Arc::new(Replay::new(packets.iter().map(Vec::as_slice), passes, self.interval));
         Settings { replays: self.inputs.iter().map(|(device, packets)| (device.clone(), replay(packets))).collect(), ..Settings::default() }
     }

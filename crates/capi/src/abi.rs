@@ -3,7 +3,7 @@
 //! Invariant: a declaration in `include/netvm.h` has the types of the definition in Rust, since both come from one row; nothing unwinds out of
 //! a function of the table.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A constant of the header.
@@ -52,7 +52,16 @@ macro_rules! c_types {
 }
 pub(crate) use c_types;
 
-c_types!(() = "void", c_char = "char", c_int = "int", u8 = "uint8_t", u32 = "uint32_t", u64 = "uint64_t", usize = "size_t");
+c_types!(
+    () = "void",
+    c_void = "void",
+    c_char = "char",
+    c_int = "int",
+    u8 = "uint8_t",
+    u32 = "uint32_t",
+    u64 = "uint64_t",
+    usize = "size_t"
+);
 
 impl<T: CType> CType for *mut T {
     fn c() -> String {
@@ -76,17 +85,19 @@ macro_rules! constants {
 }
 pub(crate) use constants;
 
-/// A structure that C programs fill.
-macro_rules! structure {
-    ($(#[doc = $doc:literal])* struct $name:ident as $c:literal { $($(#[doc = $about:literal])* $field:ident: $type:ty,)* }) => {
-        $(#[doc = $doc])*
-        #[repr(C)]
-        #[derive(Clone, Copy, Debug)]
-        pub struct $name {
-            $($(#[doc = $about])* pub $field: $type,)*
-        }
-        $crate::abi::c_types!($name = $c);
-        pub(crate) const STRUCTS: &[$crate::abi::Struct] = &[$crate::abi::Struct {
+/// Structures that C programs fill.
+macro_rules! structures {
+    ($($(#[doc = $doc:literal])* struct $name:ident as $c:literal { $($(#[doc = $about:literal])* $field:ident: $type:ty,)* })*) => {
+        $(
+            $(#[doc = $doc])*
+            #[repr(C)]
+            #[derive(Clone, Copy, Debug)]
+            pub struct $name {
+                $($(#[doc = $about])* pub $field: $type,)*
+            }
+            $crate::abi::c_types!($name = $c);
+        )*
+        pub(crate) const STRUCTS: &[$crate::abi::Struct] = &[$($crate::abi::Struct {
             name: $c,
             docs: &[$($doc),*],
             fields: &[$($crate::abi::Variable {
@@ -94,10 +105,10 @@ macro_rules! structure {
                 docs: &[$($about),*],
                 of: <$type as $crate::abi::CType>::c,
             }),*],
-        }];
+        }),*];
     };
 }
-pub(crate) use structure;
+pub(crate) use structures;
 
 /// Functions that C programs call.
 macro_rules! functions {

@@ -29,6 +29,20 @@ typedef struct netvm_filter netvm_filter;
 
 /* A configuration of elements that runs. */
 typedef struct netvm_application netvm_application;
+
+/* Makes a unit of a coprocessor, for one program; null if it cannot. May be called by several threads. */
+typedef void *(*netvm_unit_make)(void *context);
+
+/* Takes initialised data, which is not kept; 0 if it is good, else a number that the program gets. */
+typedef uint32_t (*netvm_unit_init)(void *unit, const uint8_t *data, size_t len);
+
+/* Runs an operation by its place in the list. There are as many registers as the descriptor says. The packet is null if the program did
+ * not show it. Returns 0, or what the program traps with: 1, the packet is needed; 2, a register holds what is of no use; 3, a table is
+ * full; 4, the unit was not initialised. Other numbers are as 2. */
+typedef int (*netvm_unit_invoke)(void *unit, uint32_t operation, uint32_t *registers, const uint8_t *packet, size_t len);
+
+/* Frees a unit. */
+typedef void (*netvm_unit_free)(void *unit);
 ";
 
 const END: &str = r"

@@ -12,15 +12,16 @@
 
 mod abi;
 mod application;
+mod coprocessor;
 mod filter;
 pub mod header;
 mod pointers;
 
-use abi::{constants, functions, structure};
+use abi::{constants, functions, structures};
 pub use application::Running;
 pub use filter::Handle;
 use pointers::Fault;
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CString, c_char, c_int, c_void};
 
 constants! {
     /// Done.
@@ -39,7 +40,7 @@ constants! {
     NETVM_REFUSED = -6;
 }
 
-structure! {
+structures! {
     /// A packet, lent for the time of a call.
     struct Packet as "netvm_packet" {
         /// Its captured bytes; may be null if there are none.
@@ -48,6 +49,32 @@ structure! {
         len: u32,
         /// The number of bytes it had on the wire, for `len`, `greater` and `less`; 0 says that it was captured whole.
         wire_len: u32,
+    }
+
+    /// A coprocessor for `netvm_coprocessor_register`: what programs may ask of it, and who answers. All of it is copied but `context`.
+    struct Unit as "netvm_coprocessor" {
+        /// Its name in programs, such as `.use_coprocessor NAME`.
+        name: *const c_char,
+        /// What it does, for people; may be null.
+        doc: *const c_char,
+        /// The names of its operations.
+        operations: *const *const c_char,
+        /// Their number, from 1 to 16.
+        operation_count: u32,
+        /// The number of its registers, at most 32.
+        registers: u32,
+        /// What an operation costs in cycles, about.
+        cost: u32,
+        /// Handed to `make`.
+        context: *mut c_void,
+        /// Each program that uses the coprocessor has a unit of its own, which one thread uses at a time.
+        make: coprocessor::Make,
+        /// Null if there is nothing to initialise: data are then good.
+        init: coprocessor::Init,
+        /// Does the work; what it does must depend on nothing but what the unit was given before.
+        invoke: coprocessor::Invoke,
+        /// Null if there is nothing to free.
+        free: coprocessor::Free,
     }
 }
 
@@ -117,6 +144,17 @@ functions! {
             // SAFETY: it was made by `give`, and the caller gives it back.
             drop(unsafe { Box::from_raw(filter) });
         }
+    }
+
+    /// Lets NetIL programs, also those that are elements (`NetIL(FILE)`), use a coprocessor of the caller's, as long as the process lives.
+    /// At most 64 can be registered, and names differ. `*error` is as in `netvm_filter_compile`.
+    fn netvm_coprocessor_register(coprocessor: *const Unit, error: *mut *mut c_char) -> c_int {
+        // SAFETY: null, or a structure that is there for the call.
+        let unit = unsafe { coprocessor.as_ref() }.ok_or(Fault::null("the coprocessor"));
+        // SAFETY: its strings and arrays are there for the call, too.
+        let done = unit.and_then(|unit| unsafe { coprocessor::register(unit) });
+        // SAFETY: the caller's pointer is null or points to a variable.
+        unsafe { told(done, error) }
     }
 
     /// Reads a configuration of elements in Click's language and puts what runs it into `*application`, to be freed by
@@ -243,6 +281,19 @@ fn string(text: String) -> *mut c_char {
     let mut bytes = text.into_bytes();
     bytes.truncate(bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len()));
     CString::new(bytes).unwrap_or_default().into_raw()
+}
+
+/// Whether it was done, and why not.
+///
+/// # Safety
+/// The pointer is null or points to a variable.
+unsafe fn told(done: Result<(), Fault>, error: *mut *mut c_char) -> c_int {
+    let (status, message) = done.map_or_else(|fault| (fault.status, Some(fault.message)), |()| (NETVM_OK, None));
+    if !error.is_null() {
+        // SAFETY: not null, so a variable.
+        unsafe { error.write(message.map_or(std::ptr::null_mut(), string)) };
+    }
+    status
 }
 
 /// Hands out what was made, or why there is none.

@@ -26,6 +26,8 @@ static int layout(void)
     HOLDS(offsetof(netvm_packet, wire_len) == sizeof(void *) + 4);
     HOLDS(sizeof(((netvm_packet *)0)->len) == 4 && sizeof(((netvm_packet *)0)->wire_len) == 4);
     HOLDS(NETVM_OK == 0 && NETVM_ARGUMENT == -1 && NETVM_EXPRESSION == -2 && NETVM_ENGINE == -3 && NETVM_PANIC == -4);
+    HOLDS(sizeof(netvm_coprocessor) == 3 * sizeof(void *) + 16 + 5 * sizeof(void *) || sizeof(void *) != 8);
+    HOLDS(netvm_coprocessor_register(NULL, NULL) == NETVM_ARGUMENT);
     HOLDS(NETVM_CONFIGURATION == -5 && NETVM_REFUSED == -6);
     HOLDS(NETVM_WORDS(0) == 0 && NETVM_WORDS(1) == 1 && NETVM_WORDS(64) == 1 && NETVM_WORDS(65) == 2);
     HOLDS(strcmp(netvm_version(), NETVM_VERSION) == 0);

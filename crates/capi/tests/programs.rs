@@ -137,6 +137,15 @@ fn the_example_of_an_application_forwards() {
 }
 
 #[test]
+fn the_example_of_a_coprocessor_counts() {
+    let Some(prefix) = installed() else { return };
+    let program = prefix.join("tally");
+    compile("examples/tally.c", &program, &flags(prefix));
+    let told = printed(run(prefix, &program).arg(here("examples/tally.netil")).args(["7", "7", "8", "7", "9", "8", "8", "7"]));
+    assert_eq!(told, "passed: 7\npassed: 7\npassed: 8\npassed: 9\npassed: 8");
+}
+
+#[test]
 fn the_example_says_what_is_wrong() {
     let Some(prefix) = installed() else { return };
     let program = prefix.join("count-wrong");

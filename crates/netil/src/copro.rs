@@ -1,9 +1,11 @@
 //! Virtual coprocessors: what a program may ask of them, and what an implementation must give.
 //!
 //! A coprocessor is a black box with 32-bit registers and numbered operations (NetVM paper, section 3.1.3). The verifier knows
-//! it by its [`Descriptor`]; the implementations are in the runtime. New ones need no new instruction.
+//! it by its [`Descriptor`]; the implementations are in the runtime. New ones need no new instruction, and programs that use this library may
+//! [`register`] their own, which are then known to assembler and verifier by their names.
 
 use std::fmt;
+use std::sync::{PoisonError, RwLock};
 
 /// The most registers a coprocessor has.
 pub const MAX_REGISTERS: usize = 32;
@@ -137,6 +139,73 @@ pub fn builtin(name: &str) -> Option<&'static Descriptor> {
     BUILTIN.iter().find(|d| d.name == name)
 }
 
+/// Coprocessors that a process may register.
+pub const MAX_REGISTERED: usize = 64;
+
+/// Those that were registered. None is taken away again: verified programs refer to them.
+static REGISTERED: RwLock<Vec<&'static Descriptor>> = RwLock::new(Vec::new());
+
+/// Why a coprocessor cannot be registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegisterError {
+    /// A name that assembler text cannot have: letters, digits and `_` are allowed, and the first is no digit; or operations that share one.
+    BadName,
+    /// There is one of that name.
+    Taken,
+    /// More than [`MAX_REGISTERS`] registers or [`MAX_OPERATIONS`] operations, or no operation.
+    TooLarge,
+    /// [`MAX_REGISTERED`] are registered.
+    TooMany,
+}
+
+impl std::error::Error for RegisterError {}
+
+impl fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadName => {
+                f.write_str("names of coprocessors and of their operations have letters, digits and _, no digit first, and differ")
+            }
+            Self::Taken => f.write_str("there is a coprocessor of that name"),
+            Self::TooLarge => write!(f, "a coprocessor has at most {MAX_REGISTERS} registers and from 1 to {MAX_OPERATIONS} operations"),
+            Self::TooMany => write!(f, "{MAX_REGISTERED} coprocessors are registered, and no more may be"),
+        }
+    }
+}
+
+/// Makes a coprocessor known to assembler and verifier, as long as the process lives.
+///
+/// # Errors
+/// What is wrong with the descriptor.
+pub fn register(descriptor: Descriptor) -> Result<(), RegisterError> {
+    let is_name = |text: &str| {
+        text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && text.bytes().next().is_some_and(|first| !first.is_ascii_digit())
+    };
+    let Descriptor { name, operations, registers, .. } = descriptor;
+    let is_twice = |(at, operation): (usize, &&str)| operations[..at].contains(operation);
+    if !is_name(name) || !operations.iter().all(|operation| is_name(operation)) || operations.iter().enumerate().any(is_twice) {
+        return Err(RegisterError::BadName);
+    }
+    if registers as usize > MAX_REGISTERS || !(1..=MAX_OPERATIONS).contains(&operations.len()) {
+        return Err(RegisterError::TooLarge);
+    }
+    let mut registered = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
+    if builtin(name).is_some() || registered.iter().any(|it| it.name == name) {
+        return Err(RegisterError::Taken);
+    }
+    if registered.len() >= MAX_REGISTERED {
+        return Err(RegisterError::TooMany);
+    }
+    registered.push(Box::leak(Box::new(descriptor)));
+    Ok(())
+}
+
+/// The descriptor with that name among the built-in and the registered ones.
+pub fn find(name: &str) -> Option<&'static Descriptor> {
+    let registered = || REGISTERED.read().unwrap_or_else(PoisonError::into_inner).iter().copied().find(|d| d.name == name);
+    builtin(name).or_else(registered)
+}
+
 /// An instance of a coprocessor. Its registers are kept by the engine and passed in.
 pub trait Coprocessor: Send {
     /// Takes the coprocessor's initialised data, from the offset that `copro.init` names to the end of the module's; returns
@@ -190,5 +259,30 @@ impl fmt::Display for CoproError {
             Self::Full => "its table is full",
             Self::NotInitialised => "it was not initialised with copro.init",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptors_are_checked_when_they_are_registered() {
+        let mine = Descriptor { name: "copro_test", registers: 2, operations: &["a", "b"], cost: 1, doc: "" };
+        assert_eq!(find("copro_test"), None);
+        for (wrong, why) in [
+            (Descriptor { name: "", ..mine }, RegisterError::BadName),
+            (Descriptor { name: "1a", ..mine }, RegisterError::BadName),
+            (Descriptor { operations: &["a", "b c"], ..mine }, RegisterError::BadName),
+            (Descriptor { operations: &["a", "a"], ..mine }, RegisterError::BadName),
+            (Descriptor { operations: &[], ..mine }, RegisterError::TooLarge),
+            (Descriptor { registers: 33, ..mine }, RegisterError::TooLarge),
+            (Descriptor { name: "lookup", ..mine }, RegisterError::Taken),
+        ] {
+            assert_eq!(register(wrong), Err(why));
+        }
+        assert_eq!(register(mine), Ok(()));
+        assert_eq!(register(mine), Err(RegisterError::Taken));
+        assert_eq!(find("copro_test"), Some(&mine));
     }
 }

@@ -335,7 +335,7 @@ fn operand(m: &Module, inst: &Inst, k: usize, imm: Imm, label: &dyn Fn(u32) -> S
 }
 
 fn operation(m: &Module, copro: u32, operation: u32) -> Option<String> {
-    let descriptor = copro::builtin(&m.coprocessors.get(copro as usize)?.name)?;
+    let descriptor = copro::find(&m.coprocessors.get(copro as usize)?.name)?;
     descriptor.operations.get(operation as usize).map(|name| (*name).to_owned())
 }
 

@@ -37,7 +37,8 @@ mod scratch;
 mod standins;
 mod watched;
 
-pub use cores::{Cores, Order, Placement, Policies, Policy, Stage};
+pub(crate) use cores::is_called;
+pub use cores::{Cores, Order, Placement, Policies, Policy, Replicas, Stage, Thread, pin};
 pub use embedded::{Embedded, Silent};
 pub use explain::{Account, Way};
 pub use feed::NUMBER as RECORD;

@@ -11,6 +11,8 @@
 //!                    └──[`scripts`]──▶ one element, what goes in and what comes out
 //! ```
 //!
+//! Programs may have [`coprocessors`] of the embedder's.
+//!
 //! The lists of what there is, [`frontends::ALL`], [`engines::ALL`] and [`targets::ALL`], are here and nowhere else: every run-test, differential
 //! test and benchmark goes over them.
 //!
@@ -38,6 +40,7 @@ mod ahead;
 pub mod application;
 mod auto;
 pub mod control;
+pub mod coprocessors;
 pub mod drawing;
 pub mod emit;
 pub mod engines;

@@ -1,6 +1,7 @@
 //! `netvm ctl`: asks a running configuration over its control socket.
 
 mod replace;
+mod threads;
 mod why;
 
 use crate::failure::{Failure, Outcome};
@@ -31,6 +32,8 @@ Examples:
   netvm ctl watch in.count --interval 0.5
   netvm ctl why udp port 53
   netvm ctl replace --plan router.click
+  netvm ctl move 'replica 1' 3
+  netvm ctl replicas 4
   netvm ctl stats --json | jq '.elements[] | .name, .packets'
   netvm ctl --socket /run/router.sock stop")]
 pub(crate) struct Args {
@@ -118,6 +121,27 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// List the threads of the run: core, how busy, packets, and epochs that wait for each
+    Threads {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let a thread run on one core only, from its next batch on, while packets flow
+    Move {
+        /// As netvm ctl threads calls it: sources, 'replica 1', 'in order', main
+        thread: String,
+        /// Its number, or any
+        core: String,
+    },
+    /// Tell how many replicas get packets (--place rtc:N), or change that while packets flow, between two epochs
+    Replicas {
+        /// How many there are to be
+        count: Option<u64>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// End the run: what has arrived still goes on
     Stop,
 }
@@ -140,6 +164,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Replace { file, parameters, plan, json } => {
             replace::tell(&mut client, &replace::Asked { file, parameters, plan: *plan, json: *json }, &mut out)?;
         }
+        Command::Threads { json } => threads::list(&mut client, *json, &mut out)?,
+        Command::Move { thread, core } => threads::move_to(&mut client, thread, core, &mut out)?,
+        Command::Replicas { count, json } => threads::replicas(&mut client, *count, *json, &mut out)?,
         Command::Stop => drop(client.ask(&json!({ "op": "stop" }))?),
     }
     out.flush()
@@ -196,12 +223,17 @@ impl Client {
 
     /// Asks, and gives what is answered.
     pub(super) fn ask(&mut self, request: &Value) -> Outcome<Value> {
+        self.answer(request)?.map_err(Failure::failed)
+    }
+
+    /// Asks, and gives what is answered, or why it cannot be.
+    pub(super) fn answer(&mut self, request: &Value) -> Outcome<Result<Value, String>> {
         writeln!(self.to, "{request}")?;
         let mut answer = self.line()?;
-        match answer.get("error").and_then(Value::as_str) {
-            Some(error) => Err(Failure::failed(error)),
+        Ok(match answer.get("error").and_then(Value::as_str) {
+            Some(error) => Err(error.to_owned()),
             None => Ok(answer.get_mut("ok").map(Value::take).unwrap_or_default()),
-        }
+        })
     }
 
     fn value(&mut self, handler: &str) -> Outcome<String> {

@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-struct Row {
-    client: Space,
-    middle: Space,
-    server: Space,
+pub struct Row {
+    pub client: Space,
+    pub middle: Space,
+    pub server: Space,
 }
 
 impl Row {
     /// Makes the namespaces; tells why not, where that cannot be.
-    fn new(name: &str) -> Option<Self> {
+    pub fn new(name: &str) -> Option<Self> {
         let space = |part: &str| Space(format!("netvm-{}-{name}-{part}", std::process::id()));
         let row = Self { client: space("c"), middle: space("m"), server: space("s") };
         if !ip(&["-V"]) {
@@ -44,7 +44,7 @@ impl Row {
     }
 
     /// Starts an application in the middle.
-    fn run(&self, application: &str, args: &[&str]) -> Capturing {
+    pub fn run(&self, application: &str, args: &[&str]) -> Capturing {
         let file = format!("{}/../../apps/{application}", env!("CARGO_MANIFEST_DIR"));
         let command = netvm([&["run", "--stats", &file][..], args].concat());
         self.middle.inside(|| Capturing::when(command, "running on"))
@@ -52,7 +52,7 @@ impl Row {
 }
 
 /// A server that sends datagrams back, and what is sent over connections; it answers until the namespace is gone.
-fn serve(server: &Space, address: &str) -> (SocketAddr, SocketAddr) {
+pub fn serve(server: &Space, address: &str) -> (SocketAddr, SocketAddr) {
     let (udp, tcp) =
         server.inside(|| (UdpSocket::bind((address, 0)).expect("a socket"), TcpListener::bind((address, 0)).expect("a listening socket")));
     let addresses = (udp.local_addr().expect("its address"), tcp.local_addr().expect("its address"));
@@ -75,7 +75,7 @@ fn serve(server: &Space, address: &str) -> (SocketAddr, SocketAddr) {
 }
 
 /// Asks until an answer comes: the first packets may wait for ARP, or for links that come up.
-fn ask(server: SocketAddr, text: &str) -> String {
+pub fn ask(server: SocketAddr, text: &str) -> String {
     let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
     socket.set_read_timeout(Some(Duration::from_millis(300))).expect("a limit");
     let end = Instant::now() + PATIENCE;
@@ -91,7 +91,7 @@ fn ask(server: SocketAddr, text: &str) -> String {
 }
 
 /// Sends so many bytes over a connection and compares what comes back.
-fn transfer(server: SocketAddr, bytes: usize) {
+pub fn transfer(server: SocketAddr, bytes: usize) {
     let stream = TcpStream::connect_timeout(&server, PATIENCE).expect("a connection");
     stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
     let sent: Vec<u8> = (0..bytes).map(|i| ((i * 31) >> 3) as u8).collect();
@@ -109,7 +109,7 @@ fn transfer(server: SocketAddr, bytes: usize) {
     assert!(back == sent, "{} bytes of {} came back", back.len(), sent.len());
 }
 
-fn address(space: &Space, link: &str, net: &str, gateway: Option<&str>) {
+pub fn address(space: &Space, link: &str, net: &str, gateway: Option<&str>) {
     assert!(space.ip(&["address", "add", net, "dev", link]));
     if let Some(gateway) = gateway {
         assert!(space.ip(&["route", "add", "default", "via", gateway]));
@@ -153,8 +153,8 @@ fn the_firewall_runs_in_replicas_between_interfaces_and_is_asked_meanwhile() {
     let (udp, tcp) = serve(&row.server, "10.0.0.3");
     let socket = std::env::temp_dir().join(format!("netvm-firewall-{}.sock", std::process::id()));
     let control = format!("--control={}", socket.display());
-    for order in ["total", "flow"] {
-        firewall(&row, (udp, tcp), &socket, &["--place", "rtc:3", "--order", order, &control]);
+    for more in [&["total"][..], &["flow", "--record=500"]] {
+        firewall(&row, (udp, tcp), &socket, &[&["--place", "rtc:3", &control, "--order"][..], more].concat());
     }
 }
 
@@ -178,6 +178,17 @@ fn firewall(row: &Row, (udp, tcp): (SocketAddr, SocketAddr), socket: &std::path:
     let says = |handler: &str| netvm(["ctl", "--socket", &path, "read", handler]).output().expect("it runs").stdout;
     let admitted: u64 = String::from_utf8_lossy(&says("known.admitted")).trim().parse().expect("a number");
     assert!(admitted >= 2, "{admitted}");
+    let why = netvm(["ctl", "--socket", &path, "why", "--json", "udp"]).output().expect("it runs");
+    match more.contains(&"--record=500") {
+        true => {
+            let told: serde_json::Value = serde_json::from_slice(&why.stdout).expect("JSON");
+            assert!(
+                told["matched"].as_u64() >= Some(2) && told["packets"][0]["thread"].as_str().is_some_and(|it| it.starts_with("replica ")),
+                "{told}"
+            );
+        }
+        false => assert!(String::from_utf8_lossy(&why.stderr).contains("start the run with --record")),
+    }
     let top = netvm(["top", "--socket", &path, "--batch", "-n", "2", "--interval", "0.2"]).output().expect("it runs").stdout;
     let top = String::from_utf8_lossy(&top).into_owned();
     for thread in ["replica 1 ", "replica 2 "] {
@@ -215,8 +226,10 @@ fn the_router_forwards_between_interfaces_and_outlives_one_that_goes_down() {
     // The process ends without a chance to tidy up; the next one starts, and TAP interfaces are gone.
     running.signal("-KILL");
     assert_eq!(running.end().status, -1);
-    let again =
-        row.run("router/router.click", &["--map", "eth0=dev:in", "--map", "eth1=dev:out", "--map", "eth2=tap:t2", "--map", "eth3=tap:t3"]);
+    // On several threads, one of which receives from a TAP interface and another sends to it.
+    let maps = ["--map", "eth0=dev:in", "--map", "eth1=dev:out", "--map", "eth2=tap:t2", "--map", "eth3=tap:t3"];
+    let again = row.run("router/router.click", &[&["--place", "rtc:2"][..], &maps].concat());
+    assert!(row.middle.ip(&["link", "show", "t2"]));
     row.client.inside(|| assert!(ask(udp, "three").ends_with(" three")));
     again.signal("-INT");
     assert_eq!(again.end().status, 0);

@@ -1,5 +1,6 @@
 //! The program from outside: what it prints, what it writes, how it ends. One binary, so that it is linked once.
 
+mod af_xdp;
 mod aot;
 mod bench;
 mod compile;
@@ -16,6 +17,7 @@ mod hostile;
 mod install;
 mod live;
 mod machines;
+mod moves;
 #[path = "../../../../tests/needs.rs"]
 mod needs;
 mod p4;

@@ -39,7 +39,7 @@ fn build_writes_an_object() {
     assert!(run("build").bad(2).contains("--filter"));
 }
 
-fn has_program(space: &Space, link: &str) -> bool {
+pub fn has_program(space: &Space, link: &str) -> bool {
     let shown = Command::new("ip").args(["-n", &space.0, "link", "show", link]).output().expect("iproute2");
     String::from_utf8_lossy(&shown.stdout).contains("xdp")
 }
@@ -53,7 +53,7 @@ fn frames() -> Vec<Vec<u8>> {
 }
 
 /// Whether this process may load programs of eBPF: the smallest there is, which gives 0.
-fn allowed() -> bool {
+pub fn allowed() -> bool {
     let exit = [[0xb7, 0, 0, 0, 0, 0, 0, 0], [0x95, 0, 0, 0, 0, 0, 0, 0]];
     let loaded = netvm::io::bpf::Program::load(&exit, &[], &[]);
     loaded.inspect_err(|error| eprintln!("skipped: the system call bpf is not permitted: {error}")).is_ok()

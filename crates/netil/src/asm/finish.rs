@@ -169,7 +169,7 @@ impl Parser<'_> {
     fn operation(&mut self, name: Token, fixup: &Fixup, k: usize) -> Result<u32, Failed> {
         let inst = self.module.handler(fixup.kind).and_then(|h| h.code.get(fixup.index as usize));
         let copro = inst.map_or(0, |i| i.imm[k.saturating_sub(1)]) as usize;
-        let descriptor = self.module.coprocessors.get(copro).and_then(|c| copro::builtin(&c.name));
+        let descriptor = self.module.coprocessors.get(copro).and_then(|c| copro::find(&c.name));
         let operations = descriptor.map_or(&[][..], |d| d.operations);
         if let Some(n) = operations.iter().position(|o| *o == self.text(name)) {
             return Ok(n as u32);

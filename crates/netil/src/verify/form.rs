@@ -39,7 +39,7 @@ pub(super) fn check_declarations(module: &Module, limits: &Limits) -> Vec<Verify
 fn names(module: &Module, limits: &Limits) -> Vec<String> {
     let mut wrong = Vec::new();
     for c in module.coprocessors.iter().take(MAX_ERRORS) {
-        match limits.coprocessors.iter().find(|d| d.name == c.name) {
+        match limits.coprocessor(&c.name) {
             None => wrong.push(format!("no coprocessor is called '{}'", c.name)),
             Some(d) if d.registers as usize > MAX_REGISTERS || d.operations.len() > MAX_OPERATIONS => {
                 wrong.push(format!("the descriptor of coprocessor '{}' is too large", c.name));
@@ -141,7 +141,7 @@ impl Check<'_> {
 
     fn copro(&self, inst: &Inst) -> Option<&'static crate::copro::Descriptor> {
         let name = &self.module.coprocessors.get(inst.imm[0] as usize)?.name;
-        self.limits.coprocessors.iter().find(|d| d.name == name)
+        self.limits.coprocessor(name)
     }
 
     fn port(&self, op: Op, id: u32) -> Result<(), Reason> {

@@ -62,7 +62,7 @@ pub struct Limits {
     pub switch_cases: u32,
     /// Ports; controls.
     pub ports: u32,
-    /// The coprocessors there are.
+    /// The coprocessors there are; if these are the built-in ones, those that were registered are there, too.
     pub coprocessors: &'static [Descriptor],
 }
 
@@ -83,6 +83,13 @@ impl Default for Limits {
             ports: 4096,
             coprocessors: copro::BUILTIN,
         }
+    }
+}
+
+impl Limits {
+    /// The coprocessor of that name.
+    fn coprocessor(&self, name: &str) -> Option<&'static Descriptor> {
+        if std::ptr::eq(self.coprocessors, copro::BUILTIN) { copro::find(name) } else { self.coprocessors.iter().find(|d| d.name == name) }
     }
 }
 

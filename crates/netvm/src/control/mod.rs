@@ -17,7 +17,7 @@ pub mod why;
 
 pub use socket::{Door, default_folder, sockets};
 
-use crate::application::{Cores, Described, Graph, Recipe, Replaced, Stats, report};
+use crate::application::{Cores, Described, Graph, Recipe, Replaced, Replicas, Stats, Thread, is_called, pin, report};
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -54,6 +54,33 @@ pub trait Controlled {
 
     /// Asks for the end of the run.
     fn stop(&mut self);
+
+    /// The threads that packets come to; on one thread, the one that calls.
+    fn threads(&self) -> Vec<Thread> {
+        vec![threads::only(self.stats().arrivals)]
+    }
+
+    /// Lets a thread run on one core only, or on any; for how long it did nothing else.
+    ///
+    /// # Errors
+    /// There is no such thread, or no such core for this process.
+    fn move_thread(&mut self, name: &str, core: Option<usize>) -> Result<Duration, String> {
+        if is_called(threads::ONLY, name) { pin(core) } else { Err(format!("no thread is called '{name}'; there is {}", threads::ONLY)) }
+    }
+
+    /// How many replicas there are, and are to be; none where their number cannot change.
+    fn replicas(&self) -> Option<Replicas> {
+        None
+    }
+
+    /// So many replicas are to get packets.
+    ///
+    /// # Errors
+    /// Why the number cannot change, or not to that.
+    fn set_replicas(&mut self, replicas: usize) -> Result<Replicas, String> {
+        let _ = replicas;
+        Err("the configuration runs on one thread: netvm run --place rtc:N has replicas".to_owned())
+    }
 
     /// Puts another version of the configuration in its place, or tells what would become of its elements then.
     ///
@@ -127,6 +154,10 @@ impl Controlled for Cores {
         Cores::graph(self)
     }
 
+    fn recorded(&self) -> Option<Vec<serde_json::Value>> {
+        Cores::recorded(self)
+    }
+
     fn elements(&self) -> Vec<Described> {
         Cores::elements(self)
     }
@@ -138,12 +169,29 @@ impl Controlled for Cores {
     fn stop(&mut self) {
         Cores::stop(self);
     }
+
+    fn threads(&self) -> Vec<Thread> {
+        Cores::threads(self)
+    }
+
+    fn move_thread(&mut self, name: &str, core: Option<usize>) -> Result<Duration, String> {
+        Cores::move_thread(self, name, core)
+    }
+
+    fn replicas(&self) -> Option<Replicas> {
+        Cores::replicas(self)
+    }
+
+    fn set_replicas(&mut self, replicas: usize) -> Result<Replicas, String> {
+        Cores::set_replicas(self, replicas)
+    }
 }
 
 /// What is told of a run that has been controlled since then: [`report::json`] with `threads`, for how long each has run on a core.
 fn statistics(target: &dyn Controlled, begun: Instant) -> serde_json::Value {
     let mut all = report::json(&target.stats(), Vec::new(), begun.elapsed().as_secs_f64());
-    all["threads"] = threads::threads();
+    all["threads"] = threads::threads(&target.threads());
+    all["replicas"] = target.replicas().map_or(serde_json::Value::Null, threads::replicas);
     all
 }
 

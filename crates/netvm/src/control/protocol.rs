@@ -12,9 +12,12 @@
 //! | `why` | the last packets that `filter` takes, if it is there, at most `most` of them (20), and where how many ended | `recorded`, `matched`, `ends`, `packets` ([`why`]) |
 //! | `stats` | | what `netvm run --json` prints, with `threads` |
 //! | `replace` | puts the configuration `text` in the place of the one that runs, with `parameters` by name; with `plan` true only tells | `kept`, `made`, `gone`, `tables`, `entries_lost`, `packets_lost`, `pause_us`, `faults` |
+//! | `threads` | | `threads` as in `stats`, `replicas` as of `replicas` |
+//! | `move` | lets `thread` run on `core` only, or, if that is null, on any | `pause_us`: for how long it did nothing else |
+//! | `replicas` | lets `replicas` replicas get packets, if it is there | `active`, `wanted`, `pause_us`, `made_ms`; null without replicas |
 //! | `stop` | asks for the end of the run | `null` |
 
-use super::{Controlled, Line, read_line, statistics, why};
+use super::{Controlled, Line, read_line, statistics, threads, why};
 use crate::application::native::Control;
 use crate::application::{Described, Replaced, Succession};
 use serde_json::{Value, json};
@@ -71,14 +74,36 @@ fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<
             why::answer(packets, text("filter"), most.unwrap_or(USUAL)).map_err(|error| error.to_string())
         }
         Some("replace") => replace(request, text("text").ok_or("the request has no text")?, target),
+        Some("threads") => {
+            Ok(json!({ "threads": threads::threads(&target.threads()), "replicas": target.replicas().map(threads::replicas) }))
+        }
+        Some("move") => move_thread(request, text("thread").ok_or("the request names no thread")?, target),
+        Some("replicas") => match request.get("replicas") {
+            None => Ok(target.replicas().map_or(Value::Null, threads::replicas)),
+            Some(wanted) => {
+                let wanted = wanted.as_u64().and_then(|wanted| usize::try_from(wanted).ok()).ok_or("replicas is a number")?;
+                target.set_replicas(wanted).map(threads::replicas)
+            }
+        },
         Some("stop") => {
             target.stop();
             Ok(Value::Null)
         }
         Some("batch") => batch(request, target, begun),
-        Some(other) => Err(format!("no op '{other}'; there are elements, read, write, batch, stats, why, replace, stop")),
+        Some(other) => {
+            Err(format!("no op '{other}'; there are elements, read, write, batch, stats, why, replace, threads, move, replicas, stop"))
+        }
         None => Err("the request has no op".to_owned()),
     }
+}
+
+fn move_thread(request: &Value, thread: &str, target: &mut dyn Controlled) -> Result<Value, String> {
+    let core = match request.get("core") {
+        None | Some(Value::Null) => None,
+        Some(core) => Some(core.as_u64().and_then(|core| usize::try_from(core).ok()).ok_or("core is a number, or null")?),
+    };
+    let pause = target.move_thread(thread, core)?;
+    Ok(json!({ "pause_us": pause.as_nanos() as f64 / 1e3 }))
 }
 
 fn replace(request: &Value, text: &str, target: &mut dyn Controlled) -> Result<Value, String> {

@@ -2,6 +2,7 @@
 //!
 //! Source: `/proc/self/task`, proc(5). Elsewhere than on Linux there are none. Leaves out threads that serve control sockets.
 
+use crate::application::{Replicas, Thread};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -10,23 +11,53 @@ const OWN: [&str; 3] = ["control", "connection", "metrics"];
 /// The field of `stat` with the core that a thread ran on last, counted behind the name, which may have blanks.
 const CORE: usize = 36;
 
-/// All of them, by their numbers: `name`, `id`, `cpu_seconds`, and `core`, the one that it ran on last.
-pub fn threads() -> Value {
+/// What the thread of a run on one thread is called.
+pub const ONLY: &str = "main";
+
+/// The thread of a run on one thread, to which so many packets came: the one that calls.
+pub fn only(packets: u64) -> Thread {
+    let id = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+    let own = rustix::thread::sched_getaffinity(None).ok().filter(|set| set.count() == 1);
+    let core = own.and_then(|set| (0..rustix::thread::CpuSet::MAX_CPU).find(|core| set.is_set(*core)));
+    Thread { name: ONLY.to_owned(), id, core, packets, waiting: None, active: true }
+}
+
+/// How many replicas get packets, and are to get some; how long the last change held up the sources, and how long making the last one took.
+pub fn replicas(Replicas { active, wanted, pause, made_in }: Replicas) -> Value {
+    json!({ "active": active, "wanted": wanted, "pause_us": pause.as_nanos() as f64 / 1e3, "made_ms": made_in.as_secs_f64() * 1e3 })
+}
+
+/// All of them, by their numbers: `name`, `id`, `cpu_seconds`, and `core`, the one that it ran on last. Those that packets come to have `packets`, `pinned` (the core that it is to run on, or
+/// null), `active`, and where epochs wait for them `waiting` and `room`.
+pub fn threads(known: &[Thread]) -> Value {
     let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let mut all: Vec<(u64, Value)> = entries.filter_map(|entry| thread(&entry.path())).collect();
+    let mut all: Vec<(u64, Value)> = entries.filter_map(|entry| thread(&entry.path(), known)).collect();
     all.sort_by_key(|(id, _)| *id);
     all.into_iter().map(|(_, thread)| thread).collect()
 }
 
 /// A thread, if it is there still.
-fn thread(folder: &Path) -> Option<(u64, Value)> {
+fn thread(folder: &Path, known: &[Thread]) -> Option<(u64, Value)> {
     let text = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
     let id = folder.file_name()?.to_str()?.parse().ok()?;
     let name = text("comm")?.trim_end().to_owned();
     let nanoseconds: u64 = text("schedstat")?.split_whitespace().next()?.parse().ok()?;
     let core = text("stat").and_then(|stat| core_of(&stat));
     let seconds = nanoseconds as f64 / 1e9;
-    (!OWN.contains(&name.as_str())).then(|| (id, json!({ "name": name, "id": id, "cpu_seconds": seconds, "core": core })))
+    if OWN.contains(&name.as_str()) {
+        return None;
+    }
+    let mut told = json!({ "name": name, "id": id, "cpu_seconds": seconds, "core": core });
+    if let Some(it) = known.iter().find(|it| u64::from(it.id) == id) {
+        told["name"] = it.name.clone().into();
+        told["packets"] = it.packets.into();
+        told["pinned"] = it.core.into();
+        told["active"] = it.active.into();
+        if let Some((waiting, room)) = it.waiting {
+            (told["waiting"], told["room"]) = (waiting.into(), room.into());
+        }
+    }
+    Some((id, told))
 }
 
 fn core_of(stat: &str) -> Option<u32> {
@@ -61,7 +92,7 @@ mod tests {
         };
         let worker = std::thread::Builder::new().name("works hard".to_owned()).spawn(work).unwrap();
         hears.recv().unwrap();
-        let all = threads();
+        let all = threads(&[]);
         drop(stops);
         worker.join().unwrap();
         let seen = all.as_array().unwrap().iter().find(|thread| thread["name"] == "works hard").unwrap();

@@ -1,7 +1,7 @@
 //! Where packets went, and why: what the flight recorder of a graph knows, as JSON, and those packets of it that a filter takes.
 //!
 //! A packet: `packet` (its number), `copy_of`, `time_ns`, `wire_len`, `link`, `bytes` in hexadecimal, `way` (names of elements; null where several ways lead on), `element` and `class`
-//! where it ended or is, and `dropped` with the reason.
+//! where it ended or is, `dropped` with the reason, and `thread` where several have the whole configuration.
 
 use crate::application::Graph;
 use crate::engines::ALL;

@@ -3,6 +3,8 @@
 //! Invariants: no operation panics whatever data and registers hold; memory stays within each unit's declared limits; equal states have
 //! equal fingerprints, whichever way they came about.
 //!
+//! Programs that use this library add their own by [`register`]; what those do with data and registers is theirs to see to.
+//!
 //! Source: NetVM paper, section 3.1.3. To add one: its file, a row in [`ALL`], a descriptor.
 
 pub mod associative;
@@ -15,7 +17,8 @@ pub mod regexp;
 pub mod stringmatching;
 pub mod tables;
 
-use netil::copro::{self, Coprocessor, Descriptor};
+use netil::copro::{self, Coprocessor, Descriptor, RegisterError};
+use std::sync::{PoisonError, RwLock};
 
 /// The most entries of a table.
 pub const MAX_ENTRIES: usize = 1 << 18;
@@ -34,9 +37,32 @@ pub const ALL: &[(Descriptor, Make)] = &[
     (copro::CONSOLE, || Box::new(console::Console::default())),
 ];
 
+/// Makes a fresh unit of a coprocessor that was registered.
+type Maker = Box<dyn Fn() -> Box<dyn Coprocessor> + Send + Sync>;
+
+/// Those that were registered, by name.
+static REGISTERED: RwLock<Vec<(&'static str, Maker)>> = RwLock::new(Vec::new());
+
+/// Lets programs use a coprocessor by its name (`.use_coprocessor`), as long as the process lives. `make` gives each program that uses it a unit of its own, on the thread that
+/// the program then runs on; it must not register one itself.
+///
+/// # Errors
+/// What is wrong with the descriptor.
+pub fn register(descriptor: Descriptor, make: impl Fn() -> Box<dyn Coprocessor> + Send + Sync + 'static) -> Result<(), RegisterError> {
+    // Whoever finds the descriptor finds the maker.
+    let mut registered = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
+    copro::register(descriptor)?;
+    registered.push((descriptor.name, Box::new(make)));
+    Ok(())
+}
+
 /// A fresh unit of that name, for [`netil::exec::State::new`].
 pub fn make(name: &str) -> Option<Box<dyn Coprocessor>> {
-    ALL.iter().find(|(d, _)| d.name == name).map(|(_, make)| make())
+    let built_in = ALL.iter().find(|(d, _)| d.name == name).map(|(_, make)| make());
+    built_in.or_else(|| {
+        let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
+        registered.iter().find(|(its, _)| *its == name).map(|(_, make)| make())
+    })
 }
 
 /// FNV-1a of 64 bits over words: for fingerprints, where nobody picks the input to collide.

@@ -7,7 +7,6 @@ use crate::progress::Progress;
 use crate::signals::Signals;
 use netvm::application::{Application, Cores, Library, Placement, Policies, Policy, Reading, Settings};
 use netvm::control::Server;
-use netvm::io::device::Spec;
 use std::time::Instant;
 
 /// The most replicas that are asked for.
@@ -97,9 +96,6 @@ pub(super) fn run(
     signals: &Signals,
     reading: &Reading,
 ) -> Outcome {
-    if let Some((device, tap)) = settings.live.iter().find(|(_, spec)| matches!(spec, Spec::Tap(_))) {
-        return Err(Failure::usage(format_args!("--map {device}={tap}: a TAP interface is for runs on one thread; leave --place out")));
-    }
     let live = !settings.live.is_empty();
     let replicas = place.replicas();
     let placement = explain(args, application, replicas)?;
@@ -107,6 +103,10 @@ pub(super) fn run(
     let host = Box::new(Terminal::new(signals.clone(), args.json, None));
     let started = application.start_on(placement, replicas, args.engine.get(), args.engine.settings(), settings, host);
     let mut cores = unless_ended(started, signals)?;
+    if let Some(packets) = args.record {
+        cores.record(packets as usize).map_err(|why| Failure::usage(format_args!("--record: {why}")))?;
+    }
+    cores.pin(&args.pin).map_err(|why| Failure::usage(format_args!("--pin: {why}")))?;
     announce(&cores.stats());
     let whole = drive(&mut cores, signals, server);
     let handlers = if args.json { asked(cores.graph(), &args.handlers)? } else { Vec::new() };
@@ -129,9 +129,10 @@ fn drive(cores: &mut Cores, signals: &Signals, mut server: Option<Server>) -> bo
     cores.start();
     while cores.turn() {
         bar.at(cores.progress());
-        if let Some(server) = &mut server {
+        if let Some(server) = server.as_mut().filter(|_| !cores.is_behind()) {
             server.serve(cores);
         }
+        cores.take_news().iter().for_each(|news| failure::warning(news));
         if signals.stop() {
             cores.stop();
         }

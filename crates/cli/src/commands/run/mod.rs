@@ -91,8 +91,8 @@ pub(crate) struct Args {
     handlers: Vec<String>,
 
     /// What stands for a device of the configuration: captures (one that it reads, one that it writes, or both), an
-    /// interface (dev:IF), or a TAP interface (tap:NAME)
-    #[arg(long = "map", value_name = "DEVICE=IN[,OUT]|dev:IF|tap:NAME")]
+    /// interface (dev:IF, or by AF_XDP xdp:IF[:QUEUE]), or a TAP interface (tap:NAME)
+    #[arg(long = "map", value_name = "DEVICE=IN[,OUT]|dev:IF|xdp:IF|tap:NAME")]
     maps: Vec<String>,
 
     /// Run a configuration elsewhere: xdp is one program in the kernel, at the interfaces that --map names (dev:IF) or --on, until a signal
@@ -195,6 +195,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ELEMENT|CLASS", requires = "place")]
     relax: Vec<String>,
 
+    /// Cores for the threads of --place, in the order of netvm ctl threads: sources, replicas, the rest; the first ones again where there are more threads. netvm ctl move changes that
+    #[arg(long, value_name = "CORE", value_delimiter = ',', requires = "place")]
+    pin: Vec<usize>,
+
     /// Tell on standard error which thread each element is on with --place, and why
     #[arg(long)]
     explain_place: bool,
@@ -207,9 +211,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true, default_missing_value = netvm::control::metrics::DEFAULT_ADDRESS)]
     metrics: Option<std::net::SocketAddr>,
 
-    /// Keep the ways of the last N packets (4096 if not said), for netvm ctl why; after a crash they are in a file in the present folder
+    /// Keep the ways of the last N packets (4096 if not said), for netvm ctl why; after a crash they are in a file in the present folder. With --place: of each replica, with --order flow only, and no file
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "4096", value_parser = clap::value_parser!(u32).range(1..=1_048_576),
-        conflicts_with_all = ["place", "target"])]
+        conflicts_with = "target")]
     record: Option<u32>,
 
     /// Tell on standard error what became of the packets; of a configuration, for each element how many came, left by which output, and were dropped why, and how long

@@ -23,7 +23,8 @@ const NAP: Duration = Duration::from_millis(100);
 
 /// Show what a running configuration does: packets, rates and drops of each element
 ///
-/// The configuration runs with netvm run --control. Keys: q ends, p pauses, r orders by rate, d by drops, o in the order of the configuration, the arrow keys scroll.
+/// The configuration runs with netvm run --control. Keys: q ends, p pauses, r orders by rate, d by drops, o in the order of the configuration, the arrow keys scroll; t chooses a thread, m moves it to
+/// the next core and a lets it run on any, + and - add and remove a replica (of runs with --place).
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -72,6 +73,12 @@ struct Source {
 }
 
 impl Source {
+    /// Asks for something; what came of it, for people.
+    #[cfg(feature = "screen")]
+    fn ask(&mut self, request: &serde_json::Value) -> Outcome<Result<serde_json::Value, String>> {
+        self.client.answer(request)
+    }
+
     /// What happened since it was last asked.
     fn table(&mut self) -> Outcome<Table> {
         let sample = Sample::of(&self.client.ask(&json!({ "op": "stats" }))?, Instant::now());

@@ -26,6 +26,7 @@ pub(super) struct Sample {
     elements: Vec<Element>,
     devices: Vec<(String, [u64; 3])>,
     threads: Vec<Thread>,
+    replicas: Option<u64>,
 }
 
 /// A thread of the run, and for how long it was on a core.
@@ -34,6 +35,10 @@ struct Thread {
     name: String,
     seconds: f64,
     core: Option<u64>,
+    /// Packets come to it.
+    moves: bool,
+    pinned: Option<u64>,
+    waiting: Option<(u64, u64)>,
 }
 
 /// An element's counts so far.
@@ -63,6 +68,9 @@ impl Sample {
             name: text(&it["name"]),
             seconds: it["cpu_seconds"].as_f64().unwrap_or(0.0),
             core: it["core"].as_u64(),
+            moves: it.get("packets").is_some(),
+            pinned: it["pinned"].as_u64(),
+            waiting: it["waiting"].as_u64().zip(it["room"].as_u64()),
         };
         let counts = |it: &Value| ["received", "sent", "dropped"].map(|name| total(&it[name]));
         Self {
@@ -73,6 +81,7 @@ impl Sample {
             elements: list("elements").iter().map(element).collect(),
             devices: list("devices").iter().map(|it| (text(&it["name"]), counts(it))).collect(),
             threads: list("threads").iter().map(thread).collect(),
+            replicas: stats["replicas"]["wanted"].as_u64(),
         }
     }
 }
@@ -84,6 +93,22 @@ fn number(value: &Value) -> u64 {
 /// A number, or the sum of numbers by reason.
 fn total(value: &Value) -> u64 {
     value.as_object().map_or_else(|| number(value), |parts| parts.values().map(number).sum())
+}
+
+/// A thread that was there before, too.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Busy {
+    pub(super) name: String,
+    /// The part of the time that it was on a core.
+    pub(super) share: f64,
+    /// The core that it was on last.
+    pub(super) core: Option<u64>,
+    /// Packets come to it, so that it can be moved.
+    pub(super) moves: bool,
+    /// The core that it is to run on.
+    pub(super) pinned: Option<u64>,
+    /// Epochs that wait for it, and how many may.
+    pub(super) waiting: Option<(u64, u64)>,
 }
 
 /// A line of the table.
@@ -110,8 +135,9 @@ pub(super) struct Table {
     pub(super) rows: Vec<Row>,
     /// Name; frames received, sent, dropped; each so far.
     pub(super) devices: Vec<(String, [u64; 3])>,
-    /// Of threads that were there before, too: name, the part of the time that each was on a core, and the core that was last.
-    pub(super) threads: Vec<(String, f64, Option<u64>)>,
+    pub(super) threads: Vec<Busy>,
+    /// How many replicas get packets, if their number can change.
+    pub(super) replicas: Option<u64>,
 }
 
 impl Table {
@@ -142,6 +168,7 @@ impl Table {
             rows: now.elements.iter().enumerate().map(row).collect(),
             devices: now.devices.clone(),
             threads: busy(now, before, passed),
+            replicas: now.replicas,
         }
     }
 
@@ -156,9 +183,13 @@ impl Table {
 }
 
 /// How busy threads were since a sample before.
-fn busy(now: &Sample, before: Option<&Sample>, passed: Option<f64>) -> Vec<(String, f64, Option<u64>)> {
+fn busy(now: &Sample, before: Option<&Sample>, passed: Option<f64>) -> Vec<Busy> {
     let old = |id: u64| before.and_then(|before| before.threads.iter().find(|it| it.id == id));
-    let one = |it: &Thread| Some((it.name.clone(), ((it.seconds - old(it.id)?.seconds) / passed?).clamp(0.0, 1.0), it.core));
+    let one = |it: &Thread| {
+        let share = ((it.seconds - old(it.id)?.seconds) / passed?).clamp(0.0, 1.0);
+        let Thread { core, moves, pinned, waiting, .. } = *it;
+        Some(Busy { name: it.name.clone(), share, core, moves, pinned, waiting })
+    };
     now.threads.iter().filter_map(one).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The table on a screen, and the keys that change what is seen of it.
 
-use super::model::{Order, Row, Table};
+use super::model::{Busy, Order, Row, Table};
 use super::view::{HEAD, cells, port, threads, title};
 use super::{Args, NAP, Source};
 use crate::failure::Outcome;
@@ -11,6 +11,7 @@ use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Modifier, Style, Stylize};
 use ratatui::text::Line;
 use ratatui::widgets::{Cell, Paragraph, Row as Cells, Table as Grid};
+use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// Until somebody ends it.
@@ -28,7 +29,15 @@ fn show(args: &Args, source: &mut Source, interval: Duration, signals: &Signals,
         table.sort(screen.order);
         terminal.draw(|frame| screen.draw(&table, frame))?;
         let wait = next.saturating_duration_since(Instant::now()).min(NAP);
-        if event::poll(wait)? && matches!(event::read()?, Event::Key(key) if !takes(&mut screen, key)) || signals.stop() {
+        if event::poll(wait)?
+            && let Event::Key(key) = event::read()?
+        {
+            if !takes(&mut screen, key) {
+                return Ok(());
+            }
+            screen.changes(key, &table, source)?;
+        }
+        if signals.stop() {
             return Ok(());
         }
         if Instant::now() >= next {
@@ -73,11 +82,61 @@ struct Screen {
     paused: bool,
     /// The first row that is shown.
     first: usize,
+    /// The thread that is moved next.
+    chosen: Option<String>,
+    /// What came of the last change.
+    told: String,
+}
+
+/// A core's number behind that of another, of so many.
+fn next_core(thread: &Busy, cores: u64) -> u64 {
+    thread.pinned.or(thread.core).map_or(0, |core| (core + 1) % cores.max(1))
 }
 
 impl Screen {
+    /// Chooses a thread, or changes the run as a key says.
+    fn changes(&mut self, key: KeyEvent, table: &Table, source: &mut Source) -> Outcome {
+        let KeyCode::Char(letter) = key.code else { return Ok(()) };
+        if key.kind != KeyEventKind::Press {
+            return Ok(());
+        }
+        if letter == 't' {
+            self.chosen = self.next_thread(table);
+        }
+        let Some(request) = self.request(letter, table) else { return Ok(()) };
+        self.told = match source.ask(&request)? {
+            Ok(answer) => match answer["pause_us"].as_f64() {
+                Some(pause) if request["op"] == "move" => {
+                    format!("{} moved, pause {pause:.1} us", request["thread"].as_str().unwrap_or_default())
+                }
+                _ => format!("{} replicas from the next packets on", answer["wanted"]),
+            },
+            Err(why) => why,
+        };
+        Ok(())
+    }
+
+    fn next_thread(&self, table: &Table) -> Option<String> {
+        let names: Vec<&String> = table.threads.iter().filter(|thread| thread.moves).map(|thread| &thread.name).collect();
+        let at = names.iter().position(|name| Some(*name) == self.chosen.as_ref()).map_or(0, |at| at + 1);
+        names.get(at % names.len().max(1)).map(|name| (*name).clone())
+    }
+
+    /// What a key asks of the run.
+    fn request(&self, letter: char, table: &Table) -> Option<Value> {
+        let chosen = || table.threads.iter().find(|thread| Some(&thread.name) == self.chosen.as_ref());
+        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+        match letter {
+            'm' => chosen().map(|it| json!({ "op": "move", "thread": it.name, "core": next_core(it, cores) })),
+            'a' => chosen().map(|it| json!({ "op": "move", "thread": it.name, "core": null })),
+            '+' => table.replicas.map(|now| json!({ "op": "replicas", "replicas": now + 1 })),
+            '-' => table.replicas.map(|now| json!({ "op": "replicas", "replicas": now.saturating_sub(1) })),
+            _ => None,
+        }
+    }
+
     fn draw(&mut self, table: &Table, frame: &mut Frame<'_>) {
-        let above: Vec<Line<'_>> = table.devices.iter().map(port).chain(threads(table)).map(Line::from).collect();
+        let above: Vec<Line<'_>> = table.devices.iter().map(port).chain(threads(table, self.chosen.as_deref())).map(Line::from).collect();
         let devices = above.len() as u16;
         let [top, ports, middle, bottom] =
             Layout::vertical([Constraint::Length(1), Constraint::Length(devices), Constraint::Min(2), Constraint::Length(1)])
@@ -97,7 +156,10 @@ impl Screen {
             Order::Rate => "rate",
             Order::Drops => "drops",
         };
-        frame.render_widget(Line::from(format!("q end  p pause  order: {order} (o r d)  ↑↓ scroll")).dim(), bottom);
+        let more = if table.threads.iter().any(|thread| thread.moves) { "  t thread  m move  a any core" } else { "" };
+        let replicas = table.replicas.map_or_else(String::new, |count| format!("  {count} replicas (+ -)"));
+        let told = if self.told.is_empty() { String::new() } else { format!("  {}", self.told) };
+        frame.render_widget(Line::from(format!("q end  p pause  order: {order} (o r d)  ↑↓ scroll{more}{replicas}{told}")).dim(), bottom);
     }
 }
 
@@ -127,5 +189,30 @@ mod tests {
         // One row of two, the last.
         assert!(shown.contains("q ") && !shown.contains("FromDevice"), "{shown}");
         assert_eq!(screen.first, 1);
+    }
+
+    #[test]
+    fn keys_choose_threads_and_ask_for_changes() {
+        let mut screen = Screen::default();
+        let mut table = table();
+        assert_eq!(
+            (screen.request('m', &table), screen.request('+', &table)),
+            (None, None),
+            "nothing is chosen, and there are no replicas"
+        );
+        screen.chosen = screen.next_thread(&table);
+        assert_eq!(screen.chosen.as_deref(), Some("in order"));
+        assert_eq!(screen.next_thread(&table), screen.chosen, "there is one");
+        assert_eq!(next_core(&table.threads[0], 2), 0);
+        let request = screen.request('m', &table).unwrap();
+        assert!(request["op"] == "move" && request["thread"] == "in order" && request["core"].is_u64(), "{request}");
+        assert!(screen.request('a', &table).unwrap()["core"].is_null());
+        table.replicas = Some(2);
+        assert_eq!(screen.request('+', &table).unwrap()["replicas"], 3);
+        assert_eq!(screen.request('-', &table).unwrap()["replicas"], 1);
+        let mut terminal = Terminal::new(TestBackend::new(120, 7)).unwrap();
+        terminal.draw(|frame| screen.draw(&table, frame)).unwrap();
+        let shown = terminal.backend().to_string();
+        assert!(shown.contains("[in order 50 % on core 1 (pinned) 2/4]") && shown.contains("2 replicas (+ -)"), "{shown}");
     }
 }

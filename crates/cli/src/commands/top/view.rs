@@ -1,6 +1,6 @@
 //! The table as lines of text.
 
-use super::model::{Row, Table};
+use super::model::{Busy, Row, Table};
 
 /// Threads that are told of in a line.
 const IN_A_LINE: usize = 4;
@@ -16,7 +16,7 @@ pub(super) fn lines(table: &Table) -> Vec<String> {
         let cell = |(n, text): (usize, &String)| if n < 2 { format!("{text:<0$}", widths[n]) } else { format!("{text:>0$}", widths[n]) };
         row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
-    std::iter::once(title(table)).chain(table.devices.iter().map(port)).chain(threads(table)).chain(rows.iter().map(line)).collect()
+    std::iter::once(title(table)).chain(table.devices.iter().map(port)).chain(threads(table, None)).chain(rows.iter().map(line)).collect()
 }
 
 pub(super) fn title(table: &Table) -> String {
@@ -29,11 +29,14 @@ pub(super) fn port((name, [received, sent, dropped]): &(String, [u64; 3])) -> St
     format!("{name}: {received} received, {sent} sent, {dropped} dropped")
 }
 
-/// How busy threads are, some in a line.
-pub(super) fn threads(table: &Table) -> Vec<String> {
-    let one = |(name, share, core): &(String, f64, Option<u64>)| {
-        let core = core.map_or_else(String::new, |core| format!(" on core {core}"));
-        format!("{name} {:.0} %{core}", share * 100.0)
+/// How busy threads are, some in a line; the one that is chosen in brackets.
+pub(super) fn threads(table: &Table, chosen: Option<&str>) -> Vec<String> {
+    let one = |it: &Busy| {
+        let core = it.core.map_or_else(String::new, |core| format!(" on core {core}"));
+        let pinned = if it.pinned.is_some() { " (pinned)" } else { "" };
+        let waiting = it.waiting.map_or_else(String::new, |(waiting, room)| format!(" {waiting}/{room}"));
+        let text = format!("{} {:.0} %{core}{pinned}{waiting}", it.name, it.share * 100.0);
+        if chosen == Some(it.name.as_str()) { format!("[{text}]") } else { text }
     };
     let all: Vec<String> = table.threads.iter().map(one).collect();
     all.chunks(IN_A_LINE).map(|some| format!("threads: {}", some.join(", "))).collect()
@@ -67,7 +70,7 @@ pub(super) mod tests {
             json!({ "seconds": 3.5, "arrived": packets, "busy": 0.25,
             "elements": [{ "name": "in", "class": "FromDevice", "packets": 0, "out": [packets], "dropped": {}, "ns_per_packet": 12.34 },
                          { "name": "q", "class": "Queue", "packets": packets, "out": [], "dropped": { "full": 2 } }],
-            "threads": [{ "name": "netvm", "id": 5, "cpu_seconds": packets as f64 / 1e5, "core": 1 }, { "name": "replica", "id": 6 + packets, "cpu_seconds": 1.0 }],
+            "threads": [{ "name": "in order", "id": 5, "cpu_seconds": packets as f64 / 1e5, "core": 1, "packets": packets, "pinned": 1, "waiting": 2, "room": 4 }, { "name": "replica", "id": 6 + packets, "cpu_seconds": 1.0 }],
             "devices": [{ "name": "in", "received": packets, "sent": 0, "dropped": { "full": 1 } }] })
         };
         let begun = Instant::now();
@@ -81,7 +84,7 @@ pub(super) mod tests {
             "50000 packets arrived in 3.5 s, 50.0 k/s, 25 % busy",
             "in: 50000 received, 0 sent, 1 dropped",
             // The other thread was not there before.
-            "threads: netvm 50 % on core 1",
+            "threads: in order 50 % on core 1 (pinned) 2/4",
             "element  class       packets/s  packets  dropped/s  dropped  ns/packet",
             "in       FromDevice     50.0 k    50000          0        0       12.3",
             "q        Queue          50.0 k    50000          0        2",

@@ -14,7 +14,8 @@
 //! - A stop lets each replica finish what has arrived, as it does with one graph.
 
 use super::handlers::{Directory, Request};
-use super::workers::{self, Workers, numbers, serve, wait_for_go};
+use super::threads::Gauge;
+use super::workers::{self, Base, Workers, numbers, serve, wait_for_go};
 use super::{Application, Cores, Error, Graph, Host, MOMENT, Making, Mode, NotMade, Part, Placement, Run, Stage, Teller};
 use super::{finish_graph, handlers, present, readers};
 use netil::app::{self, Body};
@@ -60,7 +61,7 @@ impl Application {
         // A handler that is read may be a run of its element, which those in common would count.
         let own = present(&placement, Stage::Replica, &self.application);
         let bases = numbers(&mut rest, |element| own.iter().any(|name| name == element));
-        let mut workers = Workers::new(making.clone(), Arc::clone(&run), told, fails);
+        let mut workers = Workers::new(Base { making: making.clone(), run: Arc::clone(&run), told, fails, relief: Arc::default() });
         let part = Arc::new(part(&self.application, &placement, false));
         for index in 1..replicas {
             let (share, making) = of_replica(&making, Share { index, replicas, common: Arc::clone(&common) });
@@ -73,7 +74,8 @@ impl Application {
             rest.open();
         }
         let mode = Mode::Flow(Others { share, ended, left: false, closed: false });
-        Ok(Cores { rest, mode, directory, told: hears, faults, threads, run, placement, live })
+        let gauge = Gauge::new("replica 0", Stage::Replica);
+        Ok(Cores { rest, mode, directory, told: hears, faults, threads, run, placement, live, gauge, news: Vec::new() })
     }
 }
 
@@ -139,7 +141,7 @@ impl Others {
 }
 
 fn run_flows(own: workers::Own, part: &Part, share: &Share, mut wakes: UnixStream, ended: &AtomicUsize) {
-    let workers::Own { mut making, run, told, fails, requests, ready } = own;
+    let workers::Own { mut making, run, told, fails, requests, ready, gauge } = own;
     let live = !making.settings.live.is_empty();
     making.settings.waker = wakes.try_clone().ok().map(|wakes| Arc::new(OwnedFd::from(wakes)));
     let mut graph = match finish_graph(part, making, Rings::default(), None, Box::new(Teller { told, live })) {
@@ -150,9 +152,9 @@ fn run_flows(own: workers::Own, part: &Part, share: &Share, mut wakes: UnixStrea
         graph.open();
     }
     let _ = ready.send(Ok(Default::default()));
-    if wait_for_go(&mut graph, &requests, Stage::Replica) {
+    if wait_for_go(&mut graph, &requests, &gauge) {
         graph.start();
-        run_out(&mut graph, share, &run, || {
+        run_out(&mut graph, (share, &gauge), &run, || {
             let mut bytes = [0; 64];
             while matches!(wakes.read(&mut bytes), Ok(1..)) {}
             requests.try_iter().collect::<Vec<Request>>()
@@ -160,15 +162,15 @@ fn run_flows(own: workers::Own, part: &Part, share: &Share, mut wakes: UnixStrea
     }
     share.leaves();
     ended.fetch_add(1, Ordering::Release);
-    serve(&mut graph, &requests, &fails, Stage::Replica);
+    serve(&mut graph, &requests, &fails, &gauge);
 }
 
 /// Runs a replica to its end. `asked`: what it is asked meanwhile.
-fn run_out(graph: &mut Graph, share: &Share, run: &Run, mut asked: impl FnMut() -> Vec<Request>) {
+fn run_out(graph: &mut Graph, (share, gauge): (&Share, &Gauge), run: &Run, mut asked: impl FnMut() -> Vec<Request>) {
     let (mut left, mut closed) = (false, false);
     while !run.is_stopped() {
         for request in asked() {
-            handlers::answer(graph, request, Stage::Replica);
+            handlers::answer(graph, request, gauge);
         }
         if share.is_ahead() {
             std::thread::sleep(PAUSE);

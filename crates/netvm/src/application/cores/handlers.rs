@@ -1,13 +1,19 @@
 //! Handlers and statistics of elements that run on other threads: who has them, and what several replicas say together.
 
+use super::super::RECORD;
+use super::channel::Relief;
+use super::threads::{Gauge, Thread, is_called};
 use super::{Graph, Stage, lock};
+use crate::control::why;
 use runtime::graph::ring::Elsewhere;
 use runtime::graph::{Described, Fault, Stats};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
-use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// What a thread is asked.
 pub(super) enum Request {
@@ -17,6 +23,12 @@ pub(super) enum Request {
     Write(String, String, Sender<Result<(), String>>),
     Stats(Sender<WorkerStats>),
     Elements(Sender<Vec<Described>>),
+    /// Somebody wants the thread to move.
+    Move,
+    /// The ways of so many packets are to be kept.
+    Record(usize, Sender<Result<(), String>>),
+    /// The packets whose ways are kept.
+    Recorded(Sender<Vec<Value>>),
     /// Outputs are to be completed.
     Finish(Sender<()>),
 }
@@ -29,14 +41,17 @@ pub(super) struct WorkerStats {
 }
 
 /// Answers a request, with what could not be completed.
-pub(super) fn answer(graph: &mut Graph, request: Request, stage: Stage) -> Option<Vec<Fault>> {
+pub(super) fn answer(graph: &mut Graph, request: Request, gauge: &Gauge) -> Option<Vec<Fault>> {
     // Who asked may have gone.
     match request {
         Request::Go => {}
         Request::Read(handler, text, reply) => drop(reply.send(graph.read(&handler, &text, None))),
         Request::Write(handler, text, reply) => drop(reply.send(graph.write(&handler, &text, None))),
-        Request::Stats(reply) => drop(reply.send(WorkerStats { stats: graph.stats(), sources: stage == Stage::Source })),
+        Request::Stats(reply) => drop(reply.send(WorkerStats { stats: graph.stats(), sources: gauge.stage == Stage::Source })),
         Request::Elements(reply) => drop(reply.send(graph.elements())),
+        Request::Move => gauge.make_moves(),
+        Request::Record(packets, reply) => drop(reply.send(graph.record(packets, RECORD))),
+        Request::Recorded(reply) => drop(reply.send(why::packets(graph).unwrap_or_default())),
         Request::Finish(reply) => {
             let faults = graph.finish();
             let _ = reply.send(());
@@ -77,14 +92,19 @@ pub(super) fn add(stats: &mut Stats, other: WorkerStats) {
 /// A thread that can be asked.
 pub(super) struct Worker {
     requests: Mutex<Option<Sender<Request>>>,
-    stage: Stage,
+    gauge: Arc<Gauge>,
+    relief: Arc<Relief>,
     /// What ends its wait for devices.
     waker: Option<UnixStream>,
 }
 
 impl Worker {
-    pub(super) fn new(requests: Sender<Request>, stage: Stage) -> Self {
-        Self { requests: Mutex::new(Some(requests)), stage, waker: None }
+    pub(super) fn new(requests: Sender<Request>, gauge: Arc<Gauge>, relief: Arc<Relief>) -> Self {
+        Self { requests: Mutex::new(Some(requests)), gauge, relief, waker: None }
+    }
+
+    pub(super) fn gauge(&self) -> &Gauge {
+        &self.gauge
     }
 
     /// A thread that waits for devices: a byte from the stream ends that.
@@ -101,76 +121,162 @@ impl Worker {
 
     fn send(&self, request: Request) -> bool {
         let sent = lock(&self.requests).as_ref().is_some_and(|requests| requests.send(request).is_ok());
+        self.gauge.asks();
         self.wake();
         sent
     }
 
-    /// Asks, and waits for the answer.
+    /// Asks, and waits for the answer: the thread gets on to it although who asks takes nothing from it meanwhile.
     fn ask<T>(&self, request: impl FnOnce(Sender<T>) -> Request) -> Option<T> {
         let (reply, answer) = channel();
+        // A replica answers while it waits, too.
+        let _held = (self.gauge.stage == Stage::Source).then(|| self.relief.hold());
         if self.send(request(reply)) { answer.recv().ok() } else { None }
     }
 }
 
 /// All threads, and which elements they have.
 pub(super) struct Directory {
-    workers: Vec<Worker>,
+    workers: Mutex<Vec<Arc<Worker>>>,
+    /// What was written to handlers of replicas; none if it was too much to be kept.
+    written: Mutex<Option<Vec<Written>>>,
     /// By element.
     stages: HashMap<String, Stage>,
     /// What handlers said before there were packets.
     bases: HashMap<String, u64>,
 }
 
+/// A handler, and what was written.
+type Written = (String, String);
+
+/// Writes to handlers of replicas that are kept for new ones.
+const MOST_WRITTEN: usize = 1 << 16;
+/// How long a thread is waited for that is to move: a batch takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
 const GONE: &str = "the thread of this element has ended";
 
 impl Directory {
     pub(super) fn new(workers: Vec<Worker>, [sources, replicas]: [Vec<String>; 2], bases: HashMap<String, u64>) -> Self {
         let stage = |names: Vec<String>, stage| names.into_iter().map(move |name| (name, stage));
-        Self { workers, stages: stage(sources, Stage::Source).chain(stage(replicas, Stage::Replica)).collect(), bases }
+        let workers = Mutex::new(workers.into_iter().map(Arc::new).collect());
+        let written = Mutex::new(Some(Vec::new()));
+        Self { workers, written, stages: stage(sources, Stage::Source).chain(stage(replicas, Stage::Replica)).collect(), bases }
     }
 
-    fn who_has(&self, handler: &str) -> Result<Vec<&Worker>, String> {
+    fn workers(&self) -> Vec<Arc<Worker>> {
+        lock(&self.workers).clone()
+    }
+
+    /// Another replica is asked, too, from now on.
+    pub(super) fn add(&self, worker: Worker) {
+        lock(&self.workers).push(Arc::new(worker));
+    }
+
+    /// The one that was added last is not.
+    pub(super) fn forget_last(&self) {
+        lock(&self.workers).pop();
+    }
+
+    /// Lets the one that was added last do that.
+    pub(super) fn send_last(&self, requests: impl Iterator<Item = Request>) {
+        let last = lock(&self.workers).last().cloned();
+        last.into_iter().zip([requests]).for_each(|(worker, requests)| {
+            requests.for_each(|request| {
+                worker.send(request);
+            })
+        });
+    }
+
+    /// What was written to handlers of replicas.
+    ///
+    /// # Errors
+    /// More than is kept.
+    pub(super) fn written(&self) -> Result<Vec<Written>, String> {
+        lock(&self.written)
+            .clone()
+            .ok_or_else(|| format!("more than {MOST_WRITTEN} values were written to their handlers, which a new one would lack"))
+    }
+
+    /// The threads of the run but the caller's; replicas behind the first `active` get no packets.
+    pub(super) fn threads(&self, active: usize) -> Vec<Thread> {
+        let mut replicas = 0;
+        let thread = |worker: &Arc<Worker>| {
+            let is_replica = worker.gauge.stage == Stage::Replica;
+            replicas += usize::from(is_replica);
+            worker.gauge.thread(!is_replica || replicas <= active)
+        };
+        lock(&self.workers).iter().map(thread).collect()
+    }
+
+    /// Moves a thread; how long it did nothing else. None if no thread is called so.
+    pub(super) fn move_to(&self, name: &str, core: Option<usize>) -> Option<Result<Duration, String>> {
+        let worker = self.workers().into_iter().find(|worker| is_called(worker.gauge.name(), name))?;
+        let (reply, answer) = channel();
+        worker.gauge.wish((core, reply));
+        if !worker.send(Request::Move) {
+            return Some(Err("the thread has ended".to_owned()));
+        }
+        Some(answer.recv_timeout(PATIENCE).unwrap_or_else(|_| Err("the thread does not answer".to_owned())))
+    }
+
+    /// Whether more waits for threads than does while nobody asks anything.
+    pub(super) fn is_behind(&self) -> bool {
+        lock(&self.workers).iter().any(|worker| worker.gauge.is_behind())
+    }
+
+    fn who_has(&self, handler: &str) -> Result<Vec<Arc<Worker>>, String> {
         let element = handler.rsplit_once('.').map_or(handler, |(element, _)| element);
         let stage = *self.stages.get(element).ok_or_else(|| format!("no element named '{element}'"))?;
-        Ok(self.workers.iter().filter(|worker| worker.stage == stage).collect())
+        Ok(self.workers().into_iter().filter(|worker| worker.gauge.stage == stage).collect())
     }
 
     pub(super) fn send_all(&self, request: impl Fn() -> Request) {
-        for worker in &self.workers {
+        for worker in self.workers() {
             worker.send(request());
         }
     }
 
     /// Ends the waits of all.
     pub(super) fn wake_all(&self) {
-        self.workers.iter().for_each(Worker::wake);
+        self.workers().iter().for_each(|worker| worker.wake());
     }
 
     /// Lets all complete what they write.
     pub(super) fn finish(&self) {
-        for worker in &self.workers {
+        for worker in self.workers() {
             worker.ask(Request::Finish);
         }
     }
 
     /// The elements of all threads; those of other stages are absent.
     pub(super) fn elements(&self) -> Vec<Vec<Described>> {
-        self.workers.iter().filter_map(|worker| worker.ask(Request::Elements)).collect()
+        self.workers().iter().filter_map(|worker| worker.ask(Request::Elements)).collect()
+    }
+
+    /// Lets all keep the ways of so many packets.
+    pub(super) fn record(&self, packets: usize) -> Result<(), String> {
+        self.workers().iter().filter_map(|worker| worker.ask(|reply| Request::Record(packets, reply))).collect()
+    }
+
+    /// The packets whose ways are kept, with the names of their threads.
+    pub(super) fn recorded(&self) -> Vec<(String, Vec<Value>)> {
+        let named = |worker: &Arc<Worker>| Some((worker.gauge.name().to_owned(), worker.ask(Request::Recorded)?));
+        self.workers().iter().filter_map(named).collect()
     }
 
     pub(super) fn stats(&self) -> Vec<WorkerStats> {
-        self.workers.iter().filter_map(|worker| worker.ask(Request::Stats)).collect()
+        self.workers().iter().filter_map(|worker| worker.ask(Request::Stats)).collect()
     }
 
     /// Nobody is asked any more.
     pub(super) fn close(&self) {
-        self.workers.iter().for_each(|worker| *lock(&worker.requests) = None);
+        self.workers().iter().for_each(|worker| *lock(&worker.requests) = None);
     }
 }
 
 impl Elsewhere for Directory {
     fn read(&self, handler: &str, text: &str) -> Result<String, String> {
-        let ask = |worker: &Worker| {
+        let ask = |worker: Arc<Worker>| {
             worker.ask(|reply| Request::Read(handler.to_owned(), text.to_owned(), reply)).unwrap_or_else(|| Err(GONE.to_owned()))
         };
         let values = self.who_has(handler)?.into_iter().map(ask).collect::<Result<Vec<String>, String>>()?;
@@ -178,10 +284,19 @@ impl Elsewhere for Directory {
     }
 
     fn write(&self, handler: &str, text: &str) -> Result<(), String> {
-        let ask = |worker: &Worker| {
+        let ask = |worker: &Arc<Worker>| {
             worker.ask(|reply| Request::Write(handler.to_owned(), text.to_owned(), reply)).unwrap_or_else(|| Err(GONE.to_owned()))
         };
-        self.who_has(handler)?.into_iter().try_for_each(ask)
+        let workers = self.who_has(handler)?;
+        workers.iter().try_for_each(ask)?;
+        if workers.iter().any(|worker| worker.gauge.stage == Stage::Replica) {
+            let mut written = lock(&self.written);
+            match &mut *written {
+                Some(all) if all.len() < MOST_WRITTEN => all.push((handler.to_owned(), text.to_owned())),
+                _ => *written = None,
+            }
+        }
+        Ok(())
     }
 
     fn join(&self, handler: &str, text: &str, own: String) -> Result<String, String> {

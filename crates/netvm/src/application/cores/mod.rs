@@ -18,6 +18,8 @@
 //!
 //! Left out: timers in replicas, but in those of flows; TAP interfaces, which are open once only.
 
+mod channel;
+mod crew;
 mod cut;
 mod flows;
 mod handlers;
@@ -26,14 +28,20 @@ mod policy;
 mod ports;
 mod readers;
 mod state;
+mod threads;
 mod workers;
 
+pub use crew::Replicas;
 pub use placement::{Order, Placement, Stage};
 pub use policy::{Policies, Policy};
+pub(crate) use threads::is_called;
+pub use threads::{Thread, pin};
 
 use super::{Application, Fault, Graph, Host, Settings, Stats, Stream};
 use crate::Error;
 use crate::engines::{self, EngineInfo};
+use channel::Receiver as Input;
+use crew::Crew;
 use cut::{Cut, Part, cut};
 use handlers::{Directory, Request};
 use netil::app;
@@ -44,6 +52,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use threads::Gauge;
+use workers::{Base, Workers};
 
 /// Epochs that wait between two stages at most.
 const DEPTH: usize = 4;
@@ -102,6 +112,10 @@ pub struct Cores {
     placement: Placement,
     /// It has live devices, and time is the machine's.
     live: bool,
+    /// The caller's thread.
+    gauge: Gauge,
+    /// What went wrong on the way of what was asked for, for people.
+    news: Vec<String>,
 }
 
 /// What comes to the caller's graph.
@@ -116,8 +130,10 @@ enum Mode {
 struct Epochs {
     inbox: Arc<Mutex<Inbox>>,
     /// From each replica, or from the sources.
-    inputs: Vec<Receiver<Batch>>,
+    inputs: Vec<Input>,
     begun: bool,
+    /// Who makes more replicas, where there are any.
+    crew: Option<Crew>,
 }
 
 impl Application {
@@ -144,16 +160,22 @@ impl Application {
         let (told, hears) = mpsc::channel();
         let (fails, faults) = mpsc::channel();
         let run = Arc::new(Run::default());
-        let mut workers = workers::Workers::new(making.clone(), Arc::clone(&run), told, fails);
-        let inputs = workers.begin(sources, middle, annotated, &placement, replicas)?;
+        let base = Base { making: making.clone(), run: Arc::clone(&run), told, fails, relief: Arc::default() };
+        let mut workers = Workers::new(base);
+        let (inputs, mut crew) = workers.begin(sources, middle, annotated, &placement, replicas)?;
+        if let (Some(crew), Some(why)) = (&mut crew, placement.keeps_replicas()) {
+            crew.fix(why.to_owned());
+        }
         let (threads, directory) = workers.wait(&self.application, &placement).map_err(|faults| self.drawn(faults))?;
         let rings = Rings::default();
         let inbox = Arc::clone(&rings.inbox);
         let mut rest = finish_graph(&rest, making, rings, Some(Remote(Arc::clone(&directory) as Arc<_>)), host)
             .map_err(|error| self.not_made(error))?;
         rest.open();
-        let mode = Mode::Total(Epochs { inbox, inputs, begun: false });
-        Ok(Cores { rest, mode, directory, told: hears, faults, threads, run, placement, live })
+        let gauge = Gauge::new("in order", Stage::Rest);
+        inputs.iter().for_each(|input| gauge.waits(input.level()));
+        let mode = Mode::Total(Epochs { inbox, inputs, begun: false, crew });
+        Ok(Cores { rest, mode, directory, told: hears, faults, threads, run, placement, live, gauge, news: Vec::new() })
     }
 }
 
@@ -178,6 +200,7 @@ fn finish_graph(part: &Part, making: Making, rings: Rings, elsewhere: Option<Rem
 impl Cores {
     /// Lets elements begin their work that need others to be there.
     pub fn start(&mut self) {
+        self.gauge.begin();
         self.rest.start();
         self.directory.send_all(|| Request::Go);
     }
@@ -185,13 +208,16 @@ impl Cores {
     /// Runs an epoch, or a turn of the first replica. False when the run has ended.
     pub fn turn(&mut self) -> bool {
         self.print_told();
-        let Self { rest, mode, directory, run, live, threads, .. } = self;
+        let Self { rest, mode, directory, run, live, threads, gauge, news, .. } = self;
+        if let Mode::Total(Epochs { crew: Some(crew), inputs, .. }) = mode {
+            news.extend(crew.work(directory, inputs, threads).err());
+        }
         match mode {
             Mode::Total(_) if rest.has_ended() => {
                 run.stop();
                 false
             }
-            Mode::Total(epochs) => epochs.turn(rest, *live),
+            Mode::Total(epochs) => epochs.turn(rest, *live, gauge),
             // A thread that has failed holds up those that wait for it to go on.
             Mode::Flow(_) if threads.iter().any(JoinHandle::is_finished) => false,
             Mode::Flow(others) => others.turn(rest, directory, run),
@@ -200,9 +226,12 @@ impl Cores {
 }
 
 impl Epochs {
-    fn turn(&mut self, rest: &mut Graph, live: bool) -> bool {
+    fn turn(&mut self, rest: &mut Graph, live: bool, gauge: &Gauge) -> bool {
         match self.receive() {
-            Next::Epoch(batches) => drop(run_epoch(rest, &self.inbox, batches, &mut self.begun)),
+            Next::Epoch(batches) => {
+                gauge.count(batches.iter().map(Batch::packets).sum());
+                run_epoch(rest, &self.inbox, batches, &mut self.begun);
+            }
             Next::Nothing if live => rest.run_up_to(now()),
             Next::Nothing => {}
             Next::End => {
@@ -217,9 +246,15 @@ impl Epochs {
 
     /// The batches of the next epoch, if it comes within a moment.
     fn receive(&mut self) -> Next {
-        let mut batches = Vec::with_capacity(self.inputs.len());
+        let (mut batches, mut width): (Vec<Batch>, _) = (Vec::with_capacity(self.inputs.len()), 1);
         for input in &self.inputs {
-            match if batches.is_empty() { input.recv_timeout(MOMENT) } else { input.recv().map_err(Into::into) } {
+            // Replicas behind the last one have nothing of this epoch.
+            if batches.len() == width {
+                break;
+            }
+            let received = if batches.is_empty() { input.recv_timeout(MOMENT) } else { input.recv() };
+            width = received.as_ref().map_or(width, Batch::width);
+            match received {
                 Ok(batch) => batches.push(batch),
                 Err(RecvTimeoutError::Timeout) => return Next::Nothing,
                 Err(RecvTimeoutError::Disconnected) => return Next::End,
@@ -246,6 +281,7 @@ impl Cores {
         self.directory.wake_all();
         if let Mode::Total(epochs) = &mut self.mode {
             epochs.inputs.clear();
+            epochs.crew.iter_mut().for_each(Crew::end);
         }
     }
 
@@ -288,6 +324,101 @@ impl Cores {
     /// The graph of the last stage; it reads and writes the handlers of all.
     pub fn graph(&mut self) -> &mut Graph {
         &mut self.rest
+    }
+
+    /// The threads of the run, in the order in which packets come to them.
+    pub fn threads(&self) -> Vec<Thread> {
+        let active = self.replicas().map_or(usize::MAX, |replicas| replicas.active);
+        let (mut others, mut own) = (self.directory.threads(active), self.gauge.thread(true));
+        if let Mode::Total(_) = self.mode {
+            return others.into_iter().chain([own]).collect();
+        }
+        own.packets = self.rest.stats().arrivals;
+        others.iter_mut().zip(self.directory.stats()).for_each(|(thread, its)| thread.packets = its.stats.arrivals);
+        [own].into_iter().chain(others).collect()
+    }
+
+    /// Lets a thread run on one core only, or on any, from its next batch on; for how long it did nothing else. Packets that come to it meanwhile wait.
+    ///
+    /// # Errors
+    /// There is no such thread, or no such core for this process.
+    pub fn move_thread(&mut self, name: &str, core: Option<usize>) -> Result<Duration, String> {
+        if is_called(self.gauge.name(), name) {
+            return self.gauge.move_to(core);
+        }
+        self.directory.move_to(name, core).unwrap_or_else(|| {
+            let names: Vec<String> = self.threads().into_iter().map(|thread| thread.name).collect();
+            Err(format!("no thread is called '{name}'; there are {}", names.join(", ")))
+        })
+    }
+
+    /// Gives threads cores, in their order; the first ones again where there are more threads.
+    ///
+    /// # Errors
+    /// There is no such core for this process.
+    pub fn pin(&mut self, cores: &[usize]) -> Result<(), String> {
+        let names: Vec<String> = self.threads().into_iter().map(|thread| thread.name).collect();
+        names.iter().zip(cores.iter().cycle()).try_for_each(|(name, core)| self.move_thread(name, Some(*core)).map(|_| ()))
+    }
+
+    /// Keeps the ways of the last packets, so many of each replica; the application has room for their numbers ([`Application::record`]).
+    ///
+    /// # Errors
+    /// The order of all packets is kept: a packet goes through several graphs then, and each would know a part of its way.
+    pub fn record(&mut self, packets: usize) -> Result<(), String> {
+        if let Mode::Total(_) = self.mode {
+            return Err(
+                "packets are recorded on one thread, or with --order flow, where each replica has the whole configuration".to_owned()
+            );
+        }
+        self.rest.record(packets, super::RECORD)?;
+        self.directory.record(packets)
+    }
+
+    /// The packets of all replicas whose ways are kept, in the order of their times, each with its `thread`; none if nothing is kept.
+    pub fn recorded(&self) -> Option<Vec<serde_json::Value>> {
+        let own = crate::control::why::packets(&self.rest)?;
+        let mut all = Vec::new();
+        for (name, packets) in [(self.gauge.name().to_owned(), own)].into_iter().chain(self.directory.recorded()) {
+            all.extend(packets.into_iter().map(|mut packet| {
+                packet["thread"] = name.clone().into();
+                packet
+            }));
+        }
+        all.sort_by_key(|packet| packet["time_ns"].as_u64());
+        Some(all)
+    }
+
+    /// Whether requests had better wait: for each answer of the sources they go on reading for a turn, and more waits for replicas than does else.
+    pub fn is_behind(&self) -> bool {
+        matches!(self.mode, Mode::Total(_)) && self.directory.is_behind()
+    }
+
+    /// How many replicas there are, and are to be; none where there are no replicas of a stage.
+    pub fn replicas(&self) -> Option<Replicas> {
+        match &self.mode {
+            Mode::Total(Epochs { crew, .. }) => crew.as_ref().map(Crew::replicas),
+            Mode::Flow(_) => None,
+        }
+    }
+
+    /// So many replicas are to get packets: from the next epoch on, and new ones when they are made, which takes a moment in which packets flow.
+    ///
+    /// # Errors
+    /// Why the number cannot change, or not to that.
+    pub fn set_replicas(&mut self, replicas: usize) -> Result<Replicas, String> {
+        let Mode::Total(Epochs { crew: Some(crew), .. }) = &mut self.mode else {
+            return Err(
+                "replicas can be neither added nor removed: each has the whole configuration, or nothing is for replicas".to_owned()
+            );
+        };
+        crew.want(replicas, &self.directory)?;
+        Ok(crew.replicas())
+    }
+
+    /// What went wrong with replicas that were to come since this was asked last.
+    pub fn take_news(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.news)
     }
 
     /// Which stage each element is in.
@@ -349,17 +480,6 @@ fn run_epoch(graph: &mut Graph, inbox: &Mutex<Inbox>, batches: Vec<Batch>, begun
         graph.run_up_to(last);
     }
     lock(inbox).drain()
-}
-
-/// Receives, looking up from time to time; none if nothing comes any more.
-fn receive<T>(from: &Receiver<T>, mut between: impl FnMut()) -> Option<T> {
-    loop {
-        match from.recv_timeout(NAP) {
-            Ok(it) => return Some(it),
-            Err(RecvTimeoutError::Timeout) => between(),
-            Err(RecvTimeoutError::Disconnected) => return None,
-        }
-    }
 }
 
 /// The streams of a stage that runs on its own thread.

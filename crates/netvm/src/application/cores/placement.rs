@@ -177,6 +177,11 @@ impl Placement {
         self.stages.iter().enumerate().filter(move |(_, its)| **its == stage).map(|(at, _)| at)
     }
 
+    /// Why there are always as many replicas as at the start, if so.
+    pub(super) fn keeps_replicas(&self) -> Option<&'static str> {
+        (self.flow == Flow::Addresses).then_some("elements keep state by flow, and flows would come to replicas that do not have theirs")
+    }
+
     /// Which replica has a packet, for people.
     pub fn flow_shown(&self, application: &Application) -> String {
         let by_port = |(source, end): (&usize, &Toward)| {

@@ -1,7 +1,10 @@
 //! The threads of sources and replicas.
 
+use super::channel::{Receiver as Input, Relief, Sender as Output, channel};
+use super::crew::{Change, Crew};
 use super::handlers::{Directory, Request, Worker, answer};
-use super::{DEPTH, Fault, Making, NotMade, Part, Placement, Run, Stage, Teller, finish_graph, lock, present, receive, run_epoch};
+use super::threads::Gauge;
+use super::{Fault, Making, NAP, NotMade, Part, Placement, Run, Stage, Teller, finish_graph, lock, present, run_epoch};
 use crate::Error;
 use netil::app;
 use runtime::graph::ring::{Batch, Dispatcher, Handover, Rings};
@@ -10,7 +13,7 @@ use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{Builder, JoinHandle};
 
 /// Turns of the sources between two looks at requests.
@@ -22,12 +25,19 @@ pub(super) type Ready = Result<HashMap<String, u64>, NotMade>;
 /// Threads that have begun, and who can be asked there.
 type Begun = (Vec<JoinHandle<()>>, Arc<Directory>);
 
+/// What all threads of a run begin with.
+#[derive(Clone)]
+pub(super) struct Base {
+    pub making: Making,
+    pub run: Arc<Run>,
+    pub told: Sender<(Stream, Vec<u8>)>,
+    pub fails: Sender<Fault>,
+    pub relief: Arc<Relief>,
+}
+
 /// Threads that are being begun.
 pub(super) struct Workers {
-    making: Making,
-    run: Arc<Run>,
-    told: Sender<(Stream, Vec<u8>)>,
-    fails: Sender<Fault>,
+    base: Base,
     threads: Vec<JoinHandle<()>>,
     workers: Vec<Worker>,
     ready: Vec<Receiver<Ready>>,
@@ -41,14 +51,23 @@ pub(super) struct Own {
     pub fails: Sender<Fault>,
     pub requests: Receiver<Request>,
     pub ready: Sender<Ready>,
+    pub gauge: Arc<Gauge>,
 }
 
+/// What the last stage receives from, and who makes more replicas, if there are any.
+pub(super) type Begin = (Vec<Input>, Option<Crew>);
+
 impl Workers {
-    pub(super) fn new(making: Making, run: Arc<Run>, told: Sender<(Stream, Vec<u8>)>, fails: Sender<Fault>) -> Self {
-        Self { making, run, told, fails, threads: Vec::new(), workers: Vec::new(), ready: Vec::new() }
+    pub(super) fn new(base: Base) -> Self {
+        Self { base, threads: Vec::new(), workers: Vec::new(), ready: Vec::new() }
     }
 
-    /// Begins all; what the last stage receives from.
+    /// What was begun, for who waits for it himself.
+    pub(super) fn into_parts(self) -> (Vec<JoinHandle<()>>, Vec<Worker>, Vec<Receiver<Ready>>) {
+        (self.threads, self.workers, self.ready)
+    }
+
+    /// Begins all.
     pub(super) fn begin(
         &mut self,
         sources: Part,
@@ -56,28 +75,32 @@ impl Workers {
         annotated: Vec<bool>,
         placement: &Placement,
         replicas: usize,
-    ) -> Result<Vec<Receiver<Batch>>, Error> {
+    ) -> Result<Begin, Error> {
         let count = if middle.is_some() { replicas.max(1) } else { 1 };
-        let (senders, receivers): (Vec<_>, Vec<_>) = (0..count).map(|_| mpsc::sync_channel(DEPTH)).unzip();
+        let relief = Arc::clone(&self.base.relief);
+        let (senders, receivers): (Vec<_>, Vec<_>) = (0..count).map(|_| channel(&relief)).unzip();
         let (returns, spare) = mpsc::channel();
-        let flow = placement.flow;
-        self.spawn("sources", Stage::Source, move |own| run_sources(own, &sources, Link { flow, senders, spare }))?;
-        let Some(middle) = middle.map(Arc::new) else { return Ok(receivers) };
+        let (flow, change) = (placement.flow, Arc::new(Change::new(count)));
+        let link = Link { flow, senders, spare, change: Arc::clone(&change) };
+        self.spawn("sources", Stage::Source, move |own| run_sources(own, &sources, link))?;
+        let Some(middle) = middle.map(Arc::new) else { return Ok((receivers, None)) };
         let mut results = Vec::new();
         for (n, input) in receivers.into_iter().enumerate() {
-            let (output, result) = mpsc::sync_channel(DEPTH);
+            let (output, result) = channel(&relief);
             let (part, rings) = (Arc::clone(&middle), Rings { numbers: true, annotated: annotated.clone(), ..Rings::default() });
-            let returns = returns.clone();
+            let (returns, level) = (returns.clone(), input.level());
             self.spawn(&format!("replica {n}"), Stage::Replica, move |own| {
                 run_replica(own, &part, rings, Ends { input, output, returns })
             })?;
+            self.workers.last().into_iter().for_each(|worker| worker.gauge().waits(level.clone()));
             results.push(result);
         }
-        Ok(results)
+        Ok((results, Some(Crew::new(self.base.clone(), middle, annotated, returns, change))))
     }
 
-    fn spawn(&mut self, name: &str, stage: Stage, work: impl FnOnce(Own) + Send + 'static) -> Result<(), Error> {
-        let worker = self.spawn_with(name, self.making.clone(), stage, work)?;
+    /// Begins a thread.
+    pub(super) fn spawn(&mut self, name: &str, stage: Stage, work: impl FnOnce(Own) + Send + 'static) -> Result<(), Error> {
+        let worker = self.spawn_with(name, self.base.making.clone(), stage, work)?;
         self.workers.push(worker);
         Ok(())
     }
@@ -101,12 +124,16 @@ impl Workers {
     fn spawn_with(&mut self, name: &str, making: Making, stage: Stage, work: impl FnOnce(Own) + Send + 'static) -> Result<Worker, Error> {
         let (sender, requests) = mpsc::channel();
         let (ready, made) = mpsc::channel();
-        let (run, told, fails) = (Arc::clone(&self.run), self.told.clone(), self.fails.clone());
-        let own = Own { making, run, told, fails, requests, ready };
-        let thread = Builder::new().name(name.to_owned()).spawn(move || work(own));
+        let Base { run, told, fails, .. } = self.base.clone();
+        let gauge = Arc::new(Gauge::new(name, stage));
+        let own = Own { making, run, told, fails, requests, ready, gauge: Arc::clone(&gauge) };
+        let thread = Builder::new().name(name.to_owned()).spawn(move || {
+            own.gauge.begin();
+            work(own);
+        });
         self.threads.push(thread.map_err(|error| Error::Engine { engine: "threads", reason: error.to_string() })?);
         self.ready.push(made);
-        Ok(Worker::new(sender, stage))
+        Ok(Worker::new(sender, gauge, Arc::clone(&self.base.relief)))
     }
 
     /// Waits until all graphs are made.
@@ -135,7 +162,7 @@ impl Workers {
         if faults.is_empty() {
             return Ok((self.threads, directory));
         }
-        self.run.stop();
+        self.base.run.stop();
         directory.close();
         // All replicas say the same.
         faults.dedup();
@@ -148,13 +175,14 @@ impl Workers {
 /// Where the sources' packets go.
 struct Link {
     flow: runtime::graph::ring::Flow,
-    senders: Vec<SyncSender<Batch>>,
+    senders: Vec<Output>,
     /// Batches that were received and can be filled again.
     spare: Receiver<Batch>,
+    change: Arc<Change>,
 }
 
-fn run_sources(own: Own, part: &Part, Link { flow, senders, spare }: Link) {
-    let Own { making, run, told, fails, requests, ready } = own;
+fn run_sources(own: Own, part: &Part, Link { flow, senders, spare, change }: Link) {
+    let Own { making, run, told, fails, requests, ready, gauge } = own;
     let settings = super::Settings { rings: Some(Rings::default()), waker: None, ..making.settings };
     let live = !settings.live.is_empty();
     let made = super::super::make(&part.application, making.engine, making.engines, settings, Box::new(Teller { told, live }));
@@ -163,37 +191,41 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare }: Link) {
         Err(faults) => return drop(ready.send(Err(NotMade::Faults(faults)))),
     };
     let replicas = senders.len();
-    let dispatcher = Dispatcher::new(replicas, flow, handover(Arc::clone(&run), senders, spare));
+    let dispatcher = Dispatcher::new(replicas, flow, handover(Arc::clone(&run), senders, spare, (change, Arc::clone(&gauge))));
     if let Some(ring) = part.to.first() {
         graph.dispatch(&part.application, *ring, if live { dispatcher.eager() } else { dispatcher });
     }
     let _ = ready.send(Ok(HashMap::new()));
-    if !wait_for_go(&mut graph, &requests, Stage::Source) {
+    if !wait_for_go(&mut graph, &requests, &gauge) {
         return;
     }
     graph.start();
     let mut turns = 0_u32;
     while !run.is_stopped() && graph.turn() {
         turns = turns.wrapping_add(1);
-        if live || turns.is_multiple_of(TURNS) {
+        if live || turns.is_multiple_of(TURNS) || gauge.is_asked() {
             note_progress(&mut graph, &run);
-            requests.try_iter().for_each(|request| drop(answer(&mut graph, request, Stage::Source)));
+            requests.try_iter().for_each(|request| drop(answer(&mut graph, request, &gauge)));
         }
     }
     graph.unlink();
-    serve(&mut graph, &requests, &fails, Stage::Source);
+    serve(&mut graph, &requests, &fails, &gauge);
 }
 
 /// Sends each replica its batch of an epoch, and takes back one that is empty again. Where nobody receives any more, the run ends.
-fn handover(run: Arc<Run>, senders: Vec<SyncSender<Batch>>, spare: Receiver<Batch>) -> Handover {
+fn handover(run: Arc<Run>, mut senders: Vec<Output>, spare: Receiver<Batch>, (change, gauge): (Arc<Change>, Arc<Gauge>)) -> Handover {
     Box::new(move |batches| {
+        let width = batches.len();
         let sent = batches.iter_mut().zip(&senders).all(|(batch, sender)| {
-            let empty = spare.try_recv().unwrap_or_default();
-            sender.send(std::mem::replace(batch, empty)).is_ok()
+            let mut full = std::mem::replace(batch, spare.try_recv().unwrap_or_default());
+            full.is_one_of(width);
+            gauge.count(full.packets());
+            sender.send(full, || gauge.make_moves())
         });
         if !sent {
             run.stop();
         }
+        change.apply(&mut senders, batches);
         sent
     })
 }
@@ -205,15 +237,15 @@ fn note_progress(graph: &mut Graph, run: &Run) {
 }
 
 /// What a replica receives from and sends to.
-struct Ends {
-    input: Receiver<Batch>,
-    output: SyncSender<Batch>,
+pub(super) struct Ends {
+    pub input: Input,
+    pub output: Output,
     /// Where batches go back to that are empty again.
-    returns: Sender<Batch>,
+    pub returns: Sender<Batch>,
 }
 
-fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends) {
-    let Own { mut making, run, told, fails, requests, ready } = own;
+pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends) {
+    let Own { mut making, run, told, fails, requests, ready, gauge } = own;
     // Its packets come from the sources, with their times.
     making.settings.live.clear();
     let (inbox, outbox) = (Arc::clone(&rings.inbox), Arc::clone(&rings.outbox));
@@ -223,27 +255,36 @@ fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends) {
     };
     graph.open();
     let _ = ready.send(Ok(numbers(&mut graph, |_| true)));
-    if !wait_for_go(&mut graph, &requests, Stage::Replica) {
+    if !wait_for_go(&mut graph, &requests, &gauge) {
         return;
     }
     graph.start();
     let mut begun = false;
-    while let Some(batch) =
-        receive(&ends.input, || requests.try_iter().for_each(|request| drop(answer(&mut graph, request, Stage::Replica))))
-    {
-        let span = batch.span();
+    loop {
+        let batch = match ends.input.recv_timeout(NAP) {
+            Ok(batch) => batch,
+            Err(RecvTimeoutError::Timeout) => {
+                requests.try_iter().for_each(|request| drop(answer(&mut graph, request, &gauge)));
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        let (span, width) = (batch.span(), batch.width());
+        gauge.count(batch.packets());
         run_epoch(&mut graph, &inbox, vec![batch], &mut begun).into_iter().for_each(|batch| ends.give_back(batch));
         let mut result = std::mem::take(&mut *lock(&outbox));
         result.spans(span);
-        if ends.output.send(result).is_err() {
+        result.is_one_of(width);
+        let answers = || requests.try_iter().for_each(|request| drop(answer(&mut graph, request, &gauge)));
+        if !ends.output.send(result, answers) {
             run.stop();
             break;
         }
-        requests.try_iter().for_each(|request| drop(answer(&mut graph, request, Stage::Replica)));
+        requests.try_iter().for_each(|request| drop(answer(&mut graph, request, &gauge)));
     }
     drop(ends);
     graph.close();
-    serve(&mut graph, &requests, &fails, Stage::Replica);
+    serve(&mut graph, &requests, &fails, &gauge);
 }
 
 impl Ends {
@@ -265,20 +306,20 @@ pub(super) fn numbers(graph: &mut Graph, of: impl Fn(&str) -> bool) -> HashMap<S
 }
 
 /// Answers requests until the run may begin. False if it does not.
-pub(super) fn wait_for_go(graph: &mut Graph, requests: &Receiver<Request>, stage: Stage) -> bool {
+pub(super) fn wait_for_go(graph: &mut Graph, requests: &Receiver<Request>, gauge: &Gauge) -> bool {
     while let Ok(request) = requests.recv() {
         if matches!(request, Request::Go) {
             return true;
         }
-        answer(graph, request, stage);
+        answer(graph, request, gauge);
     }
     false
 }
 
 /// Answers requests until nobody has any.
-pub(super) fn serve(graph: &mut Graph, requests: &Receiver<Request>, fails: &Sender<Fault>, stage: Stage) {
+pub(super) fn serve(graph: &mut Graph, requests: &Receiver<Request>, fails: &Sender<Fault>, gauge: &Gauge) {
     while let Ok(request) = requests.recv() {
-        if let Some(faults) = answer(graph, request, stage) {
+        if let Some(faults) = answer(graph, request, gauge) {
             // Who would hear of it may be gone.
             faults.into_iter().for_each(|fault| drop(fails.send(fault)));
         }

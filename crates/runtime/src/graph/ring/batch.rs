@@ -18,6 +18,8 @@ pub struct Batch {
     pub(super) entries: Vec<Entry>,
     /// When the first arrival of the run came, and the last one of this epoch.
     pub(super) span: Option<(u64, u64)>,
+    /// How many batches the epoch has.
+    width: u32,
 }
 
 /// A packet of a batch.
@@ -58,6 +60,7 @@ impl Batch {
         self.bytes.clear();
         self.entries.clear();
         self.span = None;
+        self.width = 0;
     }
 
     /// When the first arrival of the run came, and the last one of this epoch.
@@ -68,6 +71,21 @@ impl Batch {
     /// Says so.
     pub fn spans(&mut self, span: Option<(u64, u64)>) {
         self.span = span;
+    }
+
+    /// How many batches its epoch has, one for each replica; one if nobody said.
+    pub fn width(&self) -> usize {
+        self.width.max(1) as usize
+    }
+
+    /// Says so.
+    pub fn is_one_of(&mut self, batches: usize) {
+        self.width = batches as u32;
+    }
+
+    /// How many packets it has.
+    pub fn packets(&self) -> usize {
+        self.entries.len()
     }
 
     /// Adds a copy of a packet.

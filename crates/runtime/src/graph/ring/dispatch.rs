@@ -30,7 +30,7 @@ impl Flow {
     }
 }
 
-/// Takes the batches of an epoch, one for each replica. False if nobody wants more.
+/// Takes the batches of an epoch, one for each replica, and leaves empty ones: as many as there are replicas in the next epoch, one at least. False if nobody wants more.
 pub type Handover = Box<dyn FnMut(&mut Vec<Batch>) -> bool + Send>;
 
 /// Numbers arrivals, and hands them over an epoch at a time.

@@ -3,7 +3,7 @@
 //! The kernel goes on to handle the same packets: in a namespace where netvm routes, interfaces have no addresses of
 //! the kernel's, or its own answers (ARP, ICMP, resets) join those of the program.
 
-use super::{Options, Port, offload, share};
+use super::{BUFFER_FULL, Options, Port, offload, share};
 use crate::io::{
     LinkType,
     live::{LiveError, find},
@@ -76,8 +76,8 @@ impl Port for Interface {
         self.socket.fd().as_fd()
     }
 
-    fn kernel_drops(&mut self) -> u64 {
-        self.socket.count().map_or(0, |counted| u64::from(counted.drops))
+    fn kernel_drops(&mut self, each: &mut dyn FnMut(&'static str, u64)) {
+        each(BUFFER_FULL, self.socket.count().map_or(0, |counted| u64::from(counted.drops)));
     }
 
     fn is_there(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Devices that packets come from and go to while a program runs: interfaces and TAP interfaces.
+//! Devices that packets come from and go to while a program runs: interfaces, by AF_PACKET or AF_XDP, and TAP interfaces.
 //!
 //! ```text
 //!  kernel ─▶ port: a batch ─▶ offloads completed, VLAN tags put back ─▶ Device: frames that came
@@ -17,6 +17,7 @@ mod interface;
 mod offload;
 mod share;
 mod tap;
+mod xdp;
 
 pub use share::Part;
 
@@ -25,7 +26,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::{
     collections::{BTreeMap, VecDeque},
     fmt, io,
-    os::fd::BorrowedFd,
+    os::{fd::BorrowedFd, unix::fs::MetadataExt},
     time::{Duration, Instant},
 };
 
@@ -47,6 +48,8 @@ pub enum Spec {
     Interface(String),
     /// A TAP interface, made if there is none of that name: `tap:NAME`.
     Tap(String),
+    /// An interface whose frames are taken before the network stack, of all queues or one: `xdp:NAME`, `xdp:NAME:QUEUE`.
+    Xdp(String, Option<u32>),
 }
 
 impl Spec {
@@ -56,13 +59,23 @@ impl Spec {
         match kind {
             "dev" if !name.is_empty() => Some(Self::Interface(name.to_owned())),
             "tap" if !name.is_empty() => Some(Self::Tap(name.to_owned())),
+            "xdp" if !name.is_empty() => Some(Self::xdp(name)),
             _ => None,
+        }
+    }
+
+    /// Names of interfaces may have colons (aliases): only a number behind the last one is a queue.
+    fn xdp(text: &str) -> Self {
+        let queue = text.rsplit_once(':').and_then(|(name, queue)| Some((name, queue.parse().ok()?)));
+        match queue.filter(|(name, _)| !name.is_empty()) {
+            Some((name, queue)) => Self::Xdp(name.to_owned(), Some(queue)),
+            None => Self::Xdp(text.to_owned(), None),
         }
     }
 
     /// The name of the interface.
     pub fn name(&self) -> &str {
-        let (Self::Interface(name) | Self::Tap(name)) = self;
+        let (Self::Interface(name) | Self::Tap(name) | Self::Xdp(name, _)) = self;
         name
     }
 
@@ -70,6 +83,7 @@ impl Spec {
         let mut port: Box<dyn Port> = match self {
             Self::Interface(name) => Box::new(interface::Interface::open(name)?),
             Self::Tap(name) => Box::new(tap::Tap::open(name)?),
+            Self::Xdp(name, queue) => Box::new(xdp::Xdp::open(name, *queue)?),
         };
         port.listen(options)?;
         Ok(port)
@@ -81,6 +95,8 @@ impl fmt::Display for Spec {
         match self {
             Self::Interface(name) => write!(f, "dev:{name}"),
             Self::Tap(name) => write!(f, "tap:{name}"),
+            Self::Xdp(name, None) => write!(f, "xdp:{name}"),
+            Self::Xdp(name, Some(queue)) => write!(f, "xdp:{name}:{queue}"),
         }
     }
 }
@@ -116,9 +132,17 @@ trait Port {
     /// What becomes ready when there is something to receive, or room to send.
     fn fd(&self) -> BorrowedFd<'_>;
 
-    /// Frames that the kernel dropped since this was asked last.
-    fn kernel_drops(&mut self) -> u64 {
-        0
+    /// Hands on what the device itself keeps of frames that were taken. False if something is left.
+    fn flush(&mut self) -> io::Result<bool> {
+        Ok(true)
+    }
+
+    /// Frames that the kernel dropped since this was asked last, by reason.
+    fn kernel_drops(&mut self, _: &mut dyn FnMut(&'static str, u64)) {}
+
+    /// How frames come, where that depends on the interface.
+    fn told(&self) -> Option<&'static str> {
+        None
     }
 
     /// Whether the interface still is the one that was opened.
@@ -198,8 +222,10 @@ impl Device {
     /// # Errors
     /// There is none of that name, it is down, of an unsupported kind, or the process may not use it.
     pub fn open(spec: &Spec, options: Options) -> Result<Self, LiveError> {
+        let port = spec.open(options)?;
         Ok(Self {
-            port: spec.open(options)?,
+            news: told(spec, &*port, options),
+            port,
             spec: spec.clone(),
             options,
             state: State::Up,
@@ -208,7 +234,6 @@ impl Device {
             blocked: false,
             traffic: Traffic::default(),
             drops: BTreeMap::new(),
-            news: Vec::new(),
         })
     }
 
@@ -217,8 +242,11 @@ impl Device {
     /// # Errors
     /// The interface is down or gone, or the process may not receive.
     pub fn listen(&mut self, options: Options) -> Result<(), LiveError> {
+        self.port.listen(options)?;
+        let news = told(&self.spec, &*self.port, options);
+        self.news.extend(news.into_iter().filter(|_| !self.options.receive));
         self.options = options;
-        self.port.listen(options)
+        Ok(())
     }
 
     /// Which device it is.
@@ -238,8 +266,12 @@ impl Device {
 
     /// Frames dropped, by reason.
     pub fn drops(&mut self) -> &BTreeMap<&'static str, u64> {
-        let lost = self.port.kernel_drops();
-        self.drop_frames(BUFFER_FULL, lost);
+        let drops = &mut self.drops;
+        self.port.kernel_drops(&mut |reason, count| {
+            if count > 0 {
+                *drops.entry(reason).or_default() += count;
+            }
+        });
         &self.drops
     }
 
@@ -374,6 +406,10 @@ impl Device {
                 Err(error) => self.could_not_send(&error),
             }
         }
+        match self.port.flush() {
+            Ok(all) => self.blocked |= !all,
+            Err(error) => self.note_error(&error),
+        }
     }
 
     /// The first frame of the outbox was not taken: it waits, or is dropped for a reason that will not go away.
@@ -397,6 +433,17 @@ impl Device {
         self.outbox.pop_front();
         self.drop_frames(reason, 1);
     }
+}
+
+/// The number of the calling thread's network namespace, by which interfaces of one name are told apart.
+fn namespace() -> u64 {
+    std::fs::metadata("/proc/thread-self/ns/net").map_or(0, |meta| meta.ino())
+}
+
+/// The line about how frames come.
+fn told(spec: &Spec, port: &dyn Port, options: Options) -> Vec<String> {
+    let told = port.told().filter(|_| options.receive);
+    told.map(|told| format!("{}: {told}", spec.name())).into_iter().collect()
 }
 
 /// Waits until a device has frames that came, or room for those to be sent, or so long. A signal ends the wait, and so does anything to be read from `waker`.
@@ -427,7 +474,12 @@ mod tests {
     fn texts_name_devices_or_files() {
         assert_eq!(Spec::parse("dev:eth0"), Some(Spec::Interface("eth0".into())));
         assert_eq!(Spec::parse("tap:t0").map(|spec| spec.to_string()), Some("tap:t0".into()));
-        for file in ["dev:", "eth0", "a.pcap", "./dev:eth0", "Dev:eth0", ""] {
+        for (text, name, queue) in [("eth0", "eth0", None), ("eth0:3", "eth0", Some(3)), ("eth0:a", "eth0:a", None), (":3", ":3", None)] {
+            let spec = Spec::parse(&format!("xdp:{text}"));
+            assert_eq!(spec, Some(Spec::Xdp(name.into(), queue)));
+            assert_eq!(spec.map(|spec| spec.to_string()), Some(format!("xdp:{text}")));
+        }
+        for file in ["dev:", "xdp:", "eth0", "a.pcap", "./dev:eth0", "Dev:eth0", ""] {
             assert_eq!(Spec::parse(file), None, "{file}");
         }
     }

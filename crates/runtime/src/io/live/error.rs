@@ -18,6 +18,16 @@ pub enum LiveError {
     NoPrivilege,
     /// The process may not make interfaces.
     NoAdmin,
+    /// The process may not put a program at an interface, or open AF_XDP sockets.
+    NoXdp,
+    /// The process may not lock the memory that it shares with the kernel.
+    NoMemory,
+    /// There is a program at the interface, or another socket at the queue.
+    InUse,
+    /// The interface does not receive by so many queues; how many there are.
+    NoQueue(u32),
+    /// A kind of device cannot do what is asked.
+    Cannot(&'static str, &'static str),
     /// A link type that the interface does not have.
     LinkType(super::LinkType),
     /// An interface whose packets are of an unsupported kind: its ARPHRD_ number.
@@ -58,6 +68,13 @@ impl fmt::Display for LiveError {
             Self::NoAdmin => f.write_str(
                 "making an interface needs CAP_NET_ADMIN: run as root or `setcap cap_net_admin,cap_net_raw+ep $(command -v netvm)`",
             ),
+            Self::NoXdp => f.write_str(
+                "AF_XDP needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF: run as root or `setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep $(command -v netvm)`",
+            ),
+            Self::NoMemory => f.write_str("memory for its frames cannot be locked: `ulimit -l unlimited`, or CAP_IPC_LOCK, lets it"),
+            Self::InUse => f.write_str("the interface has an XDP program already: `ip link set dev IF xdp off` takes it away, or its process has to end"),
+            Self::NoQueue(count) => write!(f, "the interface has no such queue; it has {count}, from 0"),
+            Self::Cannot(kind, what) => write!(f, "{kind} cannot {what}; dev:IF can"),
             Self::Hardware(kind) => write!(f, "packets of this kind of interface (ARPHRD {kind}) are not supported"),
             Self::Io(error) => write!(f, "{error}"),
         }

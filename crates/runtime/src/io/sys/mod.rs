@@ -2,7 +2,7 @@
 
 #![allow(
     unsafe_code,
-    reason = "memory that is shared with the kernel (rings of packets, mapped files), advice on memory, prefetching, and wide registers"
+    reason = "memory that is shared with the kernel (rings of packets, AF_XDP, mapped files), advice on memory, prefetching, and wide registers"
 )]
 
 use netil::pool::{Even, Pool};
@@ -10,9 +10,12 @@ use netil::pool::{Even, Pool};
 #[cfg(target_os = "linux")]
 pub(in crate::io) mod bpf;
 pub(in crate::io) mod frames;
+pub(in crate::io) mod link;
 pub(in crate::io) mod mapped;
 pub(in crate::io) mod packet;
+mod ring;
 pub(in crate::io) mod tun;
+pub(in crate::io) mod xsk;
 
 /// Asks for the cache line of `bytes[at]`, if there is one, without waiting for it.
 #[inline(always)]

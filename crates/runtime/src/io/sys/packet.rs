@@ -80,6 +80,11 @@ impl Interface {
         let index = netdevice::name_to_index(&socket, name)?;
         Ok(Self { index: i32::try_from(index).map_err(io::Error::other)?, hardware: hardware(&socket, name)? })
     }
+
+    /// The kernel's number of it.
+    pub(in crate::io) fn index(self) -> u32 {
+        self.index.cast_unsigned()
+    }
 }
 
 /// A socket to ask about interfaces, which needs no privilege.

@@ -1,0 +1,158 @@
+//! A coprocessor of the embedding program: used by a NetIL program alone, on every engine, and by an element of a configuration.
+
+use netvm::application::{Application, Lent, Reading, Settings, Silent};
+use netvm::coprocessors::{CoproError, Coprocessor, Descriptor, RegisterError, Registers, register};
+use netvm::io::LinkType;
+use netvm::netil::exec::{Disposition, ExchangeBuffer};
+use netvm::{Session, engines, load};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Once};
+
+/// Lets a number pass so often as initialised data says; with the packet, counts its bytes.
+#[derive(Default)]
+struct Quota {
+    most: u32,
+    seen: BTreeMap<u32, u32>,
+}
+
+impl Coprocessor for Quota {
+    fn init(&mut self, data: &[u8]) -> u32 {
+        let Some(most) = data.first() else { return 1 };
+        self.most = u32::from(*most);
+        0
+    }
+
+    fn invoke(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
+        match operation {
+            0 => {
+                let seen = self.seen.entry(registers[0]).or_default();
+                *seen += 1;
+                registers[1] = u32::from(*seen <= self.most);
+            }
+            _ => registers[1] = packet.ok_or(CoproError::NoPacket)?.len() as u32,
+        }
+        Ok(())
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.seen.iter().fold(u64::from(self.most), |sum, (key, seen)| sum.wrapping_mul(31) ^ u64::from(*key) << 8 ^ u64::from(*seen))
+    }
+}
+
+const DESCRIPTOR: Descriptor = Descriptor {
+    name: "quota",
+    registers: 2,
+    operations: &["ask", "length"],
+    cost: 30,
+    doc: "ask: register 1 becomes 1 if register 0 was asked for no more often than the first byte of initialised data says, else 0. length: register 1 becomes the packet's length.",
+};
+
+fn registered() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| register(DESCRIPTOR, || Box::new(Quota::default())).expect("it is registered"));
+}
+
+/// Packets pass whose first byte has not come too often.
+const PROGRAM: &str = "segment .metadata
+  .netpe_name quota
+  .use_coprocessor quota
+ends
+segment .ports
+  push_input in
+  push_output out
+ends
+segment .data
+  most: db 2
+ends
+segment .init
+  .maxstacksize 2
+  copro.init quota, most
+  pop
+  ret
+ends
+segment .push
+  .maxstacksize 2
+  pop
+  push 0
+  upload.8
+  copro.out quota, 0
+  copro.invoke quota, ask
+  copro.in quota, 1
+  j.eq no
+  pkt.send out
+no:
+  ret 0
+ends
+";
+
+/// Whether a program lets a packet pass.
+fn passes(session: &mut Session, bytes: &[u8]) -> bool {
+    session.push(&mut [ExchangeBuffer::borrowed(bytes)]).dispositions == [Disposition::Port(1)]
+}
+
+fn file(name: &str) -> std::path::PathBuf {
+    let file = std::env::temp_dir().join(format!("netvm-quota-{}-{name}.netil", std::process::id()));
+    std::fs::write(&file, PROGRAM).unwrap();
+    file
+}
+
+#[test]
+fn programs_use_it_on_every_engine() {
+    registered();
+    let file = file("session");
+    let program = Arc::new(load::program(&file).unwrap_or_else(|e| panic!("{e}")));
+    let text = netvm::netil::disasm::disassemble(program.module());
+    assert!(text.contains("quota, ask"), "operations have their names: {text}");
+    let mut all = Vec::new();
+    for engine in engines::ALL {
+        let Ok(mut session) = Session::start(Arc::clone(&program), engine, Default::default()) else { continue };
+        let passed: Vec<bool> = [1_u8, 2, 1, 1, 2, 2, 3].iter().map(|first| passes(&mut session, &[*first; 20])).collect();
+        all.push((engine.name, passed));
+    }
+    assert!(all.len() >= 2);
+    for (engine, passed) in all {
+        assert_eq!(passed, [true, true, true, false, true, false, true], "{engine}");
+    }
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn elements_use_it_each_with_a_unit_of_its_own() {
+    registered();
+    let file = file("element");
+    let text = format!("FromDevice(in) -> NetIL({}) -> ToDevice(a); FromDevice(other) -> NetIL({0}) -> ToDevice(b);", file.display());
+    let application = Application::read("test", &text, &Reading::default()).unwrap_or_else(|e| panic!("{e}"));
+    for engine in ["interp", "jit"] {
+        let engine = engines::find(engine).unwrap();
+        let mut running = application
+            .embed(engine, engines::Settings::default(), Settings::default(), Box::new(Silent))
+            .unwrap_or_else(|e| panic!("{e}"));
+        for device in ["in", "other"] {
+            for first in [7_u8, 7, 7, 8] {
+                let bytes = &[first; 60];
+                assert!(running.push(device, Lent { bytes, wire_len: 60, time_ns: 1, link: LinkType::EN10MB }).unwrap());
+            }
+        }
+        running.run_until(0);
+        for device in ["a", "b"] {
+            let mut firsts = Vec::new();
+            running
+                .take(device, |packet| {
+                    firsts.push(packet.bytes[0]);
+                    true
+                })
+                .unwrap();
+            assert_eq!(firsts, [7, 7, 8], "{}", engine.name);
+        }
+    }
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn a_name_is_taken_once() {
+    registered();
+    let make = || -> Box<dyn Coprocessor> { Box::new(Quota::default()) };
+    assert_eq!(register(DESCRIPTOR, make), Err(RegisterError::Taken));
+    assert_eq!(register(Descriptor { name: "lookup", ..DESCRIPTOR }, make), Err(RegisterError::Taken));
+    assert_eq!(register(Descriptor { name: "two words", ..DESCRIPTOR }, make), Err(RegisterError::BadName));
+}

@@ -1,0 +1,163 @@
+//! Threads that are moved from core to core and replicas that come and go while packets flow: captures, counts and texts stay those of one thread, byte for byte.
+
+mod graphs;
+
+use graphs::{Found, Kept, engines as unkept, placed, reading, run};
+use netvm::application::{Application, Cores, Placement, Settings};
+use netvm::engines;
+use netvm::io::synth;
+use std::path::Path;
+
+/// Configurations with elements for replicas, and handlers that say what those counted.
+const MOVED: [(&str, &str, &[&str]); 3] = [
+    (
+        "elements that keep nothing, with queues behind",
+        "FromDump(IN, STOP true) -> c :: Classifier(12/0800, 12/86dd, -); c[1] -> Truncate(60) -> q :: Queue -> ToDump(OUT1); c[2] -> d :: Discard;
+         c[0] -> Strip(14) -> h :: CheckIPHeader -> DecIPTTL -> rt :: StaticIPLookup(10.0.0.0/8 0, 0.0.0.0/0 1); rt[0] -> Unstrip(14) -> Queue -> ToDump(OUT0); rt[1] -> Unstrip(14) -> q;",
+        &["d.count", "q.length", "h.drops"],
+    ),
+    (
+        "annotations that elements behind the replicas look at",
+        "FromDump(IN, STOP true) -> h :: HashSwitch(26, 3); h[0] -> Paint(1) -> r :: RoundRobinSwitch; h[1] -> Strip(14) -> Paint(2) -> r; h[2] -> Paint(3) -> r;
+         r[0] -> p :: PaintSwitch; p[0] -> Discard; p[1] -> k :: Counter -> Queue -> ToDump(OUT0); p[2] -> Unstrip(14) -> k; p[3] -> Queue -> ToDump(OUT1); r[1] -> Discard; r[2] -> [0]p;",
+        &["k.count"],
+    ),
+    (
+        "copies that meet behind the replicas",
+        "FromDump(IN, STOP true) -> t :: Tee(3); t[0] -> Strip(1) -> s :: Tee -> Unstrip(1) -> Paint(1) -> r :: RoundRobinSwitch; s[1] -> [0]r; t[1] -> r; t[2] -> Paint(2) -> r;
+         r[0] -> q :: Queue(2) -> ToDump(OUT0); r[1] -> k :: Counter -> Queue -> ToDump(OUT1); r[2] -> p :: PaintSwitch; p[0] -> Discard; p[1] -> k; p[2] -> q;",
+        &["k.count", "q.drops"],
+    ),
+];
+
+/// The most replicas that a run comes to have.
+const MOST: usize = 5;
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % below
+    }
+}
+
+/// What was done to a run.
+#[derive(Default)]
+struct Done {
+    moves: usize,
+    /// Numbers of replicas that got packets, each time it changed.
+    replicas: Vec<usize>,
+}
+
+/// Does something to the run, or nothing.
+fn disturb(cores: &mut Cores, random: &mut Random, done: &mut Done) {
+    let there = std::thread::available_parallelism().map_or(1, usize::from);
+    for _ in 0..random.next(6) {
+        let threads = cores.threads();
+        let name = threads[random.next(threads.len())].name.clone();
+        let core = [None, Some(random.next(there))][random.next(2)];
+        cores.move_thread(&name, core).expect("it moves");
+        done.moves += 1;
+    }
+    if random.next(2) == 0 {
+        cores.set_replicas(1 + random.next(MOST)).expect("their number changes");
+    }
+    let active = cores.replicas().expect("there are replicas").active;
+    if done.replicas.last() != Some(&active) {
+        done.replicas.push(active);
+    }
+}
+
+/// Runs on two replicas at first, and disturbs the run between two epochs.
+fn disturbed(text: &str, reads: &[&str], engine: &str, seed: u64, folder: &Path, input: &Path) -> (Found, Done) {
+    let out = folder.join(format!("moved-{engine}"));
+    let application = Application::read("test.click", &placed(text, input, &out), &reading()).unwrap_or_else(|e| panic!("{e}"));
+    let placement = Placement::new(application.application(), &[]).unwrap_or_else(|why| panic!("{why}"));
+    let (kept, mut random, mut done) = (Kept::default(), Random(seed), Done::default());
+    let started = application.start_on(placement, 2, engines::find(engine).unwrap(), unkept(), Settings::default(), Box::new(kept.clone()));
+    let mut cores = started.unwrap_or_else(|e| panic!("{e}"));
+    cores.start();
+    while cores.turn() {
+        disturb(&mut cores, &mut random, &mut done);
+    }
+    assert!(cores.take_news().is_empty());
+    let counts = reads.iter().map(|handler| cores.graph().read(handler, "", None).unwrap()).collect();
+    let node = |(name, class, stats): &(String, String, netvm::application::NodeStats)| {
+        format!("{name} {class} {} {} {:?}", stats.packets, stats.traps, stats.drops)
+    };
+    let nodes = cores.stats().nodes.iter().map(node).collect();
+    let to: u64 = cores.threads().iter().filter(|thread| thread.name.starts_with("replica")).map(|thread| thread.packets).sum();
+    assert!(to >= cores.stats().arrivals, "packets are counted where they come to");
+    assert!(cores.finish().is_empty());
+    let captures = (0..3).map(|n| std::fs::read(format!("{}{n}", out.display())).ok()).collect();
+    (Found { captures, counts, nodes, text: kept.take(), chained: 0 }, done)
+}
+
+/// A capture of so many packets.
+fn capture(packets: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    bytes.extend([0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0]);
+    for (n, (_, frame)) in synth::mixed_trace(9, packets).into_iter().enumerate() {
+        let len = (frame.len() as u32).to_le_bytes();
+        for field in [(1_700_000_000 + n as u32 / 100_000).to_le_bytes(), (n as u32 % 100_000 * 10).to_le_bytes(), len, len] {
+            bytes.extend(field);
+        }
+        bytes.extend(frame);
+    }
+    bytes
+}
+
+#[test]
+fn moves_and_replicas_that_come_and_go_change_nothing() {
+    let folder = std::env::temp_dir().join(format!("netvm-moves-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let input = folder.join("in.pcap");
+    std::fs::write(&input, capture(150_000)).unwrap();
+    let (mut moves, mut changes, mut numbers) = (0, 0, std::collections::BTreeSet::new());
+    for (name, text, reads) in MOVED {
+        let wanted = run(text, reads, engines::find("jit").unwrap(), &folder, &input);
+        assert!(wanted.captures.iter().flatten().any(|file| file.len() > 100_000), "{name}: nothing was written");
+        for seed in 0..4 {
+            let (found, done) = disturbed(text, reads, "jit", seed, &folder, &input);
+            assert_eq!(found.counts, wanted.counts, "{name}, seed {seed}");
+            assert!(found.captures == wanted.captures, "{name}, seed {seed}: captures differ");
+            assert_eq!(found.nodes, wanted.nodes, "{name}, seed {seed}");
+            moves += done.moves;
+            changes += done.replicas.len() - 1;
+            numbers.extend(done.replicas);
+        }
+    }
+    assert!(moves > 500 && changes > 30 && numbers.len() > 3, "{moves} moves, {changes} changes of replicas: {numbers:?}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_cannot_move_or_change_is_told() {
+    let apps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps").canonicalize().unwrap();
+    // Configurations name files from the repository's folder on.
+    std::env::set_current_dir(apps.join("..")).unwrap();
+    let (file, mut settings) = (apps.join("firewall/firewall.click"), Settings::default());
+    let folder = std::env::temp_dir().join(format!("netvm-moves-told-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("in.pcap"), capture(10)).unwrap();
+    for device in ["inside", "outside"] {
+        settings.devices.insert(device.to_owned(), folder.join("in.pcap"));
+        settings.outputs.insert(device.to_owned(), folder.join(device));
+    }
+    let reading = netvm::application::Reading { elements: vec![file.with_file_name("elements")], ..Default::default() };
+    let text = std::fs::read_to_string(&file).unwrap();
+    let application = Application::read("firewall.click", &text, &reading).unwrap_or_else(|e| panic!("{e}"));
+    let placement = Placement::new(application.application(), &[]).unwrap_or_else(|why| panic!("{why}"));
+    let jit = engines::find("jit").unwrap();
+    let mut cores =
+        application.start_on(placement, 2, jit, unkept(), settings, Box::new(Kept::default())).unwrap_or_else(|e| panic!("{e}"));
+    assert!(cores.set_replicas(3).unwrap_err().contains("elements keep state by flow"));
+    assert_eq!(cores.replicas().map(|it| (it.active, it.wanted)), Some((2, 2)));
+    assert!(cores.move_thread("replica 9", Some(0)).unwrap_err().contains("there are sources, replica 0, replica 1, in order"));
+    assert!(cores.pin(&[9999]).unwrap_err().contains("core 9999 is not there"));
+    cores.start();
+    while cores.turn() {}
+    assert!(cores.finish().is_empty());
+    std::fs::remove_dir_all(folder).unwrap();
+}
