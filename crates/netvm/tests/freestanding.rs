@@ -8,6 +8,8 @@ mod support;
 
 #[path = "freestanding/apps.rs"]
 mod apps;
+#[path = "freestanding/vpp.rs"]
+mod vpp;
 
 use netvm::engines;
 use netvm::netil::{Verified, arbitrary, asm, verify};

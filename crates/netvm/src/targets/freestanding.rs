@@ -20,17 +20,20 @@ use std::cell::RefCell;
 pub(super) fn of_program(target: &'static str, program: &Verified, options: &Options, language: Language) -> Result<Text, Error> {
     let refused = |reason: String| Error::Target { target, reason };
     if !options.ports.is_empty() || options.accept.is_some() || options.reject.is_some() {
-        return Err(refused("actions are XDP's: main.c says what is done with packets".to_owned()));
+        return Err(refused("actions are XDP's: whoever runs the program says what is done with packets".to_owned()));
     }
     let func = optimised(program).map_err(refused)?;
-    freestanding::emit(program, &func, language).map_err(|why| refused(told(program, &why)))
+    freestanding::emit(program, &func, language, options.division).map_err(|why| refused(told(program, &why)))
 }
 
 /// What is made of a configuration.
 pub(super) struct Made<'a> {
     pub text: Text,
     pub programs: Vec<&'a Verified>,
-    pub inputs: usize,
+    pub inputs: Vec<String>,
+    pub outputs: Vec<String>,
+    /// The elements' names.
+    pub names: Vec<String>,
 }
 
 fn optimised(program: &Verified) -> Result<Func, String> {
@@ -108,10 +111,12 @@ pub(super) fn of_configuration<'a>(
         inputs: devices.inputs.into_inner(),
         outputs: devices.outputs.into_inner(),
         seeds: instances.iter().map(|n| seed_of(&Settings::default(), *n)).collect(),
+        division: options.division,
     };
     let text = freestanding::link(&linked, &funcs, language);
     let text = text.map_err(|why| refused(instances[why.element], told(programs[why.element], &why)))?;
-    Ok(Made { text, programs, inputs: linked.inputs.len() })
+    let names = linked.elements.iter().map(|element| element.name.to_owned()).collect();
+    Ok(Made { text, programs, inputs: linked.inputs, outputs: linked.outputs, names })
 }
 
 /// The first port by which packets come.

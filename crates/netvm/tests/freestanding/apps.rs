@@ -77,7 +77,8 @@ pub fn played(target: &Target, application: &Application, inputs: &Inputs, name:
     }
     // A host program for OpenCL reads one file.
     let one = inputs.keys().next().map_or_else(String::new, |device| format!("PCAP={device}.in"));
-    let text = make(&folder, &["run", if target.name == "opencl" { &one } else { &arguments }]);
+    // In VPP a vector of one packet has that packet's time.
+    let text = make(&folder, &["run", if target.name == "opencl" { &one } else { &arguments }, "VECTOR=1"]);
     let mut played = Played::default();
     for line in text.lines() {
         let words: Vec<&str> = line.splitn(3, ' ').collect();
