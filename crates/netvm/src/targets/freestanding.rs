@@ -99,7 +99,14 @@ pub(super) fn of_configuration<'a>(
             _ => None,
         })
     };
-    let rules = Rules { target, called: "a program of its own", entry: &|device| devices.input(device), end: &end, drop: Leave::Discard };
+    let rules = Rules {
+        target,
+        called: "a program of its own",
+        entry: &|device| devices.input(device),
+        end: &end,
+        drop: Leave::Discard,
+        copies: language != Language::OpenCl,
+    };
     let Walked { instances, elements, ends, entries, .. } = walk(app, &rules).map_err(|fault| drawn(vec![fault]))?;
     let programs: Vec<&'a Verified> = elements.iter().map(|element| element.program).collect();
     let optimised = |(program, n): (&&Verified, &usize)| optimised(program).map_err(|why| refused(*n, why));

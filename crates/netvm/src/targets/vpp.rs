@@ -31,7 +31,7 @@ pub(super) const TARGET: Target = Target {
     ],
     refuses: &[
         "timers, coprocessors; more than 1 GiB of tables in one program",
-        "packets made, copied, given up or held; pull handlers",
+        "packets made, given up or held; pull handlers; copies that wait in a queue for anything but a device",
         "more than 16,384 operations and branches in one program; output ports with numbers over 4,095",
         "of configurations: sources other than devices, Script, shaping, elements on the pulled side, elements that share tables or memory",
     ],
@@ -152,9 +152,11 @@ impl Plugin {
             ("NETVM_OUTPUTS", format!("{outputs}u")),
             ("NETVM_PASSES(n)", passes),
             ("NETVM_INFO", needs.info.to_string()),
-            ("NETVM_STATE", flag(needs.state)),
+            // The copies that wait are the program's, whoever runs it.
+            ("NETVM_STATE", flag(needs.state || needs.copies)),
+            ("NETVM_COPIED", flag(needs.copies)),
             ("NETVM_TIME", flag(needs.time)),
-            ("NETVM_TAILS", flag(needs.tails)),
+            ("NETVM_TAILS", flag(needs.tails || needs.copies)),
             ("NETVM_MOVES", flag(needs.moves)),
             ("NETVM_ROUNDS_COUNTED", flag(needs.rounds)),
             ("NETVM_KEPT", needs.kept.to_string()),
@@ -171,7 +173,7 @@ impl Plugin {
         let nodes = self.nodes();
         let nodes =
             if nodes.len() == 1 { format!("It has one node, `{}`.", nodes[0]) } else { format!("Its nodes are `{}`.", nodes.join("`, `")) };
-        let workers = match self.text.needs.state {
+        let workers = match self.text.needs.state || self.text.needs.copies {
             true => "What the program keeps from packet to packet is one for all workers. A lock lets one vector run at a time.",
             false => "The program keeps nothing from packet to packet: any number of workers run it at once.",
         };

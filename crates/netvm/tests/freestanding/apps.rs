@@ -85,7 +85,8 @@ pub fn played(target: &Target, application: &Application, inputs: &Inputs, name:
         match words[..] {
             ["sent", device, _] => _ = played.outputs.entry(device.to_owned()).or_default(),
             ["dropped", _, "discarded"] => {}
-            ["dropped", element, reason] => {
+            ["dropped" | "trapped", element, reason] => {
+                let reason = if words[0] == "trapped" { "trap" } else { reason };
                 // Elements without a name of their own have their class's.
                 let class = || &application.application().instances.iter().find(|i| i.name == element).expect("an element").class;
                 let element = if element.contains('@') { class() } else { element };

@@ -85,6 +85,10 @@ pub fn wanted(engine: &EngineInfo, program: &Arc<Verified>, packets: &[Vec<u8>])
         let mut burst = [ExchangeBuffer::borrowed(packet)];
         (burst[0].port, burst[0].time_ns) = (input, time_of(n));
         let outcome: Outcome = session.push(&mut burst).clone();
+        for copy in &outcome.clones {
+            let bytes = copy.buffer.bytes();
+            let _ = writeln!(text, "copy sent {} {} {:x}", copy.port, bytes.len(), digest(bytes));
+        }
         let bytes = burst[0].bytes();
         let _ = match outcome.dispositions[0] {
             Disposition::Port(port) => writeln!(text, "sent {port} {} {:x}", bytes.len(), digest(bytes)),

@@ -76,10 +76,20 @@ fn vectors_of_any_size_do_the_same() {
     }
 }
 
+const TEES: &str = "FromDevice(in) -> t :: Tee -> Strip(14) -> u :: Tee -> Unstrip(14) -> q :: Queue -> ToDevice(out);
+    t[1] -> Paint(1) -> q; u[1] -> Unstrip(14) -> v :: Tee -> q; v[1] -> VLANEncap(VLAN_ID 7) -> Queue -> ToDevice(tagged);";
+
 /// A P4 program with two tables.
 const P4: &str =
     "FromDevice(0) -> [0] p :: P4(tests/p4/sets.p4); p[0] -> Queue -> ToDevice(0); FromDevice(1) -> [1] p; p[1] -> Queue -> ToDevice(1);
     p[2] -> Queue -> ToDevice(2); p[3] -> Queue -> ToDevice(3);";
+
+/// Copies of a packet that leave by different ways leave in any order.
+fn sorted(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
 
 /// In nodes for each element and table, vectors of any size do what one node does with them: packets, memory and tables.
 #[test]
@@ -90,13 +100,15 @@ fn divided_programs_do_the_same() {
         ("p4", Config::Text(P4.to_owned()), "INPUTS=0=in.pcap 1=in.pcap"),
         ("firewall", file("firewall/firewall.click"), "INPUTS=inside=in.pcap outside=in.pcap"),
         ("nat", file("nat/forward.click"), "INPUTS=inside=in.pcap outside=in.pcap"),
+        ("switch", file("switch/switch.click"), "INPUTS=eth0=in.pcap eth2=in.pcap"),
+        ("tees", Config::Text(TEES.to_owned()), "INPUTS=in=in.pcap"),
     ];
     for (name, config, inputs) in all {
         let run = |division: Division| {
             let files = built(&config, &Options { division, ..named(name) });
             let nodes = text(&files, "nodes.txt");
             let folder = folder(files, &format!("{name}-{division:?}"), &trace());
-            let all = ["VECTOR=1", "VECTOR=5", "VECTOR=256"].map(|vector| run(&folder, &[inputs, vector]));
+            let all = ["VECTOR=1", "VECTOR=5", "VECTOR=256"].map(|vector| sorted(&run(&folder, &[inputs, vector])));
             std::fs::remove_dir_all(folder).expect("the folder");
             (nodes, all)
         };
@@ -201,7 +213,7 @@ fn plugins_compile_with_the_headers_of_vpp() {
     let configured = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("vpp-configured-{}", std::process::id()));
     write(&configured, CONFIGURED.map(|(name, text)| File { name: name.to_owned(), bytes: text.into(), about: String::new() }).into());
     let filters = ["tcp port 80", "ip6 host fe80::1"].map(|text| (text.to_owned(), (vpp().build)(&filter(text), &named("f")).expect(text)));
-    let files = ["firewall/firewall.click", "balancer/balancer.click", "nat/forward.click", "router/forward.click"];
+    let files = ["firewall/firewall.click", "balancer/balancer.click", "switch/switch.click", "nat/forward.click", "router/forward.click"];
     let all = filters
         .into_iter()
         .chain(files.map(|file| (file.to_owned(), of_file(file))))

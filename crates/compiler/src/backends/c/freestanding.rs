@@ -9,8 +9,11 @@
 //! are calls. For hosts that run vectors of packets through nodes ([`nodes`]), elements belong to
 //! nodes, and a packet that is sent into another node leaves with the place where it goes on.
 //!
+//! Copies of packets go their ways when the handler that sent them
+//! has ended, in order and before the packet itself, and are told to the caller one by one.
+//!
 //! Leaves out, with a reason that names the operation: coprocessors, timers, pull handlers, packets
-//! that are made, copied, given up or held, values of more than 128 bits.
+//! that are made, given up or held, values of more than 128 bits.
 
 mod cuts;
 mod division;
@@ -220,6 +223,7 @@ impl Part<'_> {
             plan,
             info,
             piece: Cell::new(0),
+            copies: language != Language::OpenCl && nodes::copies(func),
             seed,
             opencl: language == Language::OpenCl,
             refused: Cell::new(None),
@@ -248,6 +252,14 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
     if language != Language::OpenCl && parts.iter().any(|part| !part.program.module().tables.is_empty()) {
         text += include_str!("freestanding/tables.c");
     }
+    let copy = language != Language::OpenCl && needs.copies;
+    if copy {
+        let info = (needs.info + needs.kept).max(1);
+        let bytes = if language == Language::C { "uint8_t bytes[NETVM_BUFFER];" } else { "" };
+        let _ = writeln!(text, "\nenum {{ NV_INFO = {info} }};\n#define NV_COPY_BYTES {bytes}");
+        text += include_str!("freestanding/copies.c");
+        text += if language == Language::C { include_str!("freestanding/copied.c") } else { "" };
+    }
     let _ = writeln!(text, "\nenum {{ NV_BUDGET = {DEFAULT_BUDGET}, NV_ROUNDS = {ROUNDS} }};\n");
     for part in parts {
         let _ = writeln!(text, "static void e{}{};", part.n, element::PARAMETERS);
@@ -260,7 +272,12 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
     text += &(entry.to_owned() + "}\n");
     let nodes = nodes::nodes(&texts, parts, plan);
     match language {
-        Language::C => text += &(nodes::arrive(needs.info) + include_str!("freestanding/run.c") + &listed(parts)),
+        Language::C => {
+            text += &(nodes::arrive(needs.info)
+                + include_str!("freestanding/run.c")
+                + &listed(parts)
+                + &format!("\nconst int netvm_copies = {};\n", u32::from(copy)))
+        }
         Language::OpenCl => text += &(nodes::arrive(needs.info) + opencl::KERNEL),
         Language::Nodes => text += &(nodes::resume(&nodes, plan) + &nodes::counter(&nodes) + &listed(parts)),
     }

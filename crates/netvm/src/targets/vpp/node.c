@@ -18,8 +18,8 @@ netvm_plugin_t netvm_plugin;
 #endif
 
 /* What a packet takes along from one node to the next, in the parts of the buffer's opaque areas
-   that belong to whoever has the packet: this, and behind it and in the second such area info
-   memory with values that the next node needs. */
+   that belong to whoever has the packet: this, and in the second such area, behind this, and before
+   the packet info memory with values that the next node needs. */
 typedef struct
 {
   u16 element, port;
@@ -35,20 +35,28 @@ typedef struct
 } nv_meta_t;
 
 #define nv_meta(b) ((nv_meta_t *) vnet_buffer (b)->unused)
-#define NV_FIRST_AREA (NETVM_INFO + NETVM_KEPT < 24 ? NETVM_INFO + NETVM_KEPT : 24)
-#define NV_SECOND_AREA (NETVM_INFO + NETVM_KEPT - NV_FIRST_AREA)
+#define NV_TAKEN (NETVM_INFO + NETVM_KEPT)
+#define NV_FIRST_AREA (NV_TAKEN < 24 ? NV_TAKEN : 24)
+#define NV_SECOND_ROOM ((int) (24 - sizeof (nv_meta_t)))
+#define NV_SECOND_AREA (NV_TAKEN - NV_FIRST_AREA < NV_SECOND_ROOM ? NV_TAKEN - NV_FIRST_AREA : NV_SECOND_ROOM)
+#define NV_THIRD_AREA (NV_TAKEN - NV_FIRST_AREA - NV_SECOND_AREA)
 
 #if NETVM_NODES > 1
-STATIC_ASSERT (sizeof (nv_meta_t) + NV_SECOND_AREA <= 24, "what a packet takes along");
+STATIC_ASSERT (sizeof (nv_meta_t) <= 24 && NV_THIRD_AREA <= (NETVM_MOVES ? 0 : VLIB_BUFFER_PRE_DATA_SIZE), "what a packet takes along");
 #endif
 
-/* A vector on its way. */
+/* A vector on its way, and where its packets go; a program that copies packets has more of them than
+   came. */
 typedef struct
 {
   vlib_main_t *vm;
   vlib_node_runtime_t *node;
   u64 now;
-  u32 size;
+  u32 size, at, left;
+#if NETVM_COPIED
+  u32 buffers[VLIB_FRAME_SIZE];
+  u16 nexts[VLIB_FRAME_SIZE];
+#endif
 } nv_vector_t;
 
 static_always_inline void
@@ -96,6 +104,7 @@ nv_load (vlib_buffer_t *b, struct netvm_packet *k, struct nv_run *r, u8 *info)
   k->element = m->element, k->value = m->port;
   clib_memcpy_fast (info, vnet_buffer2 (b)->unused, NV_FIRST_AREA);
   clib_memcpy_fast (info + NV_FIRST_AREA, m + 1, NV_SECOND_AREA);
+  clib_memcpy_fast (info + NV_FIRST_AREA + NV_SECOND_AREA, b->pre_data, NV_THIRD_AREA);
 #if NETVM_MOVES
   r->moved = m->moved;
 #endif
@@ -114,6 +123,7 @@ nv_save (vlib_buffer_t *b, const struct netvm_packet *k, const struct nv_run *r,
   m->element = k->element, m->port = k->value;
   clib_memcpy_fast (vnet_buffer2 (b)->unused, info, NV_FIRST_AREA);
   clib_memcpy_fast (m + 1, info + NV_FIRST_AREA, NV_SECOND_AREA);
+  clib_memcpy_fast (b->pre_data, info + NV_FIRST_AREA + NV_SECOND_AREA, NV_THIRD_AREA);
 #if NETVM_MOVES
   m->moved = r->moved;
 #endif
@@ -152,7 +162,9 @@ nv_begin (const nv_vector_t *v, vlib_buffer_t *b, u16 *next, const u32 at, nv_st
     nv_load (b, &s->k, &s->r, s->info);
   else
     s->k.input = netvm_input (vnet_buffer (b)->sw_if_index[VLIB_RX]);
-  if (PREDICT_FALSE (NETVM_TAILS && s->r.missing))
+  /* A driver may have put the packet nearer to the buffer's beginning. */
+  const int no_room = NETVM_NODES > 1 && at == 0 && s->r.at < NV_THIRD_AREA && (s->r.missing || !nv_room (&s->r, NV_THIRD_AREA, 0));
+  if (PREDICT_FALSE ((NETVM_TAILS && s->r.missing) || no_room))
     nv_drop (v, b, next, NV_CHAINED), s->runs = 0;
   else if (PREDICT_FALSE (at == 0 && s->k.input == NETVM_NONE))
     nv_drop (v, b, next, NV_NO_DEVICE), s->runs = 0;
@@ -185,6 +197,50 @@ nv_finish (const nv_vector_t *v, vlib_buffer_t *b, u16 *next, const u32 at, cons
   nv_trace (v, b, &s->k, at);
 }
 
+#if NETVM_COPIED
+/* The vector whose packets are copied; programs that copy run one vector at a time. */
+static nv_vector_t *nv_vector;
+
+static_always_inline vlib_buffer_t *
+nv_buffer (const struct nv_run *r)
+{
+  return (vlib_buffer_t *) (r->buffer - offsetof (vlib_buffer_t, pre_data));
+}
+
+static void
+nv_put (nv_vector_t *v, u32 buffer, u16 next)
+{
+  v->buffers[v->left] = buffer, v->nexts[v->left++] = next;
+  if (v->left == VLIB_FRAME_SIZE)
+    vlib_buffer_enqueue_to_next (v->vm, v->node, v->buffers, v->nexts, v->left), v->left = 0;
+}
+
+static int
+nv_copy_bytes (struct nv_copy *c, const struct nv_run *r, uint32_t front)
+{
+  vlib_buffer_t *b = nv_buffer (r), *copy;
+  b->current_data = (i32) (r->at - front) - VLIB_BUFFER_PRE_DATA_SIZE;
+  b->current_length = r->len + front;
+  copy = vlib_buffer_copy (nv_vector->vm, b);
+  if (!copy)
+    return 0;
+  c->r.buffer = copy->pre_data, c->r.at = VLIB_BUFFER_PRE_DATA_SIZE + copy->current_data + front;
+  return 1;
+}
+
+static void
+nv_copy_left (struct nv_copy *c)
+{
+  nv_vector_t *v = nv_vector;
+  vlib_buffer_t *b = nv_buffer (&c->r);
+  nv_state_t s = { .k = c->k, .r = c->r };
+  u16 next;
+  clib_memcpy_fast (s.info, c->info, NETVM_INFO + NETVM_KEPT);
+  nv_finish (v, b, &next, v->at, &s);
+  nv_put (v, vlib_get_buffer_index (v->vm, b), next);
+}
+#endif
+
 /* Some packets, in step: what each of them waits for is waited for together. */
 static_always_inline void
 nv_packets (const nv_vector_t *v, vlib_buffer_t **b, u16 *next, const u32 at, const u32 count)
@@ -214,17 +270,27 @@ nv_node (vlib_main_t *vm, vlib_node_runtime_t *node, vlib_frame_t *frame, const 
 {
   vlib_buffer_t *buffers[VLIB_FRAME_SIZE];
   u16 nexts[VLIB_FRAME_SIZE];
-  u32 *from = vlib_frame_vector_args (frame);
+  u32 *from = vlib_frame_vector_args (frame), i = 0;
   const u32 count = frame->n_vectors;
-  const nv_vector_t v = { vm, node, NETVM_TIME && at == 0 ? unix_time_now_nsec () : 0,
-			  VLIB_BUFFER_PRE_DATA_SIZE + vlib_buffer_get_default_data_size (vm) };
+  nv_vector_t v;
+  v.vm = vm, v.node = node, v.at = at, v.left = 0;
+  v.now = NETVM_TIME && at == 0 ? unix_time_now_nsec () : 0;
+  v.size = VLIB_BUFFER_PRE_DATA_SIZE + vlib_buffer_get_default_data_size (vm);
 
   vlib_get_buffers (vm, from, buffers, count);
-  for (u32 i = 0; i < count && i < NETVM_AHEAD; i++)
-    nv_prefetch (buffers[i]);
+  for (u32 n = 0; n < count && n < NETVM_AHEAD; n++)
+    nv_prefetch (buffers[n]);
   if (NETVM_STATE)
     clib_spinlock_lock_if_init (&netvm_plugin.lock);
-  u32 i = 0;
+#if NETVM_COPIED
+  nv_vector = &v;
+  for (; i < count; i++)
+    {
+      nv_packets (&v, buffers + i, nexts + i, at, 1);
+      nv_put (&v, from[i], nexts[i]);
+    }
+  vlib_buffer_enqueue_to_next (vm, node, v.buffers, v.nexts, v.left);
+#else
   for (; i + NETVM_AT_ONCE <= count; i += NETVM_AT_ONCE)
     {
       for (u32 n = i + NETVM_AHEAD; n < i + NETVM_AHEAD + NETVM_AT_ONCE && n < count; n++)
@@ -233,9 +299,12 @@ nv_node (vlib_main_t *vm, vlib_node_runtime_t *node, vlib_frame_t *frame, const 
     }
   for (; i < count; i++)
     nv_packets (&v, buffers + i, nexts + i, at, 1);
+#endif
   if (NETVM_STATE)
     clib_spinlock_unlock_if_init (&netvm_plugin.lock);
+#if !NETVM_COPIED
   vlib_buffer_enqueue_to_next (vm, node, from, nexts, count);
+#endif
   return count;
 }
 

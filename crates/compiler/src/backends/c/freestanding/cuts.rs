@@ -153,6 +153,9 @@ fn stays_whole(func: &Func) -> Option<String> {
     if ops().any(moves) {
         return Some("packets enter or delete entries".to_owned());
     }
+    if super::nodes::copies(func) {
+        return Some("it copies packets".to_owned());
+    }
     ops().any(|op| matches!(op, Op::Random(_))).then(|| "it draws random numbers".to_owned())
 }
 

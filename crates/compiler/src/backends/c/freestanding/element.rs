@@ -9,7 +9,7 @@ use super::division::Plan;
 use super::{Leave, MOST_STATE, array, opencl, tables};
 use crate::backends::graph::{Link, Way};
 use crate::mir::{Block, Func, Helper, Op, Order, Site, Value};
-use netil::exec::{DropReason, EXCEPTIONS, State, TrapKind};
+use netil::exec::{DropReason, EXCEPTIONS, MAX_COPIED, MAX_COPIES, State, TrapKind};
 use netil::module::TableKind;
 use netil::ops::CmpOp;
 use netil::table::Space;
@@ -33,6 +33,8 @@ pub(super) struct Core<'a> {
     pub info: u32,
     /// The piece that is being written.
     pub piece: Cell<usize>,
+    /// The handler sends copies: it ends with the port that the packet goes to, when they have gone.
+    pub copies: bool,
     pub seed: u64,
     /// OpenCL C: nothing lasts, and packets do not grow.
     pub opencl: bool,
@@ -81,7 +83,59 @@ impl Core<'_> {
     /// A function for each piece.
     fn handler(&self) -> Result<String, Unsupported> {
         let pieces = &self.plan.pieces[self.n];
-        (0..pieces.pieces.len()).map(|piece| self.function(pieces, piece)).collect()
+        let mut text: String = (0..pieces.pieces.len()).map(|piece| self.function(pieces, piece)).collect::<Result<_, _>>()?;
+        if self.copies {
+            text += &self.copying();
+        }
+        Ok(text)
+    }
+
+    /// A handler that sends copies: they go on their ways in order, then the packet.
+    fn copying(&self) -> String {
+        let n = self.n;
+        let mut text = format!("\nstatic void e{n}_by{PARAMETERS}\n{{\n    (void)info;\n");
+        match self.ways {
+            None => text += &format!("    nv_end(k, r, NETVM_SENT, {n}u, port, 0);\n"),
+            Some(ways) => {
+                text += "    switch (port) {\n";
+                for way in ways {
+                    let _ = writeln!(text, "    case {}u: {}", way.port, self.goes(way.port));
+                }
+                text += &format!("    default: {}\n    }}\n", self.dropped("NETVM_NOWHERE"));
+            }
+        }
+        let _ = writeln!(text, "}}\n\nstatic void e{n}{PARAMETERS}\n{{\n    struct nv_copies copies = {{ .first = 0, .goes = NV_ENDED }};");
+        let _ = writeln!(text, "    e{n}_copying(k, r, info, port, &copies);\n    nv_go_copies(&copies, e{n}_by);");
+        text + &format!("    if (copies.goes != NV_ENDED)\n        e{n}_by(k, r, info, (uint32_t)copies.goes);\n}}\n")
+    }
+
+    /// A packet that is sent goes on.
+    fn goes(&self, port: u32) -> String {
+        let Some(ways) = self.ways else { return self.ends_by("NETVM_SENT", &format!("{port}u")) };
+        let Some(way) = ways.iter().find(|way| way.port == port) else { return self.dropped("NETVM_NOWHERE") };
+        let go = match way.to {
+            Link::Element(n, port) if self.is_apart(n) => format!("{{ nv_end(k, r, NETVM_GOES, {n}u, {port}u, 0); return; }}"),
+            Link::Element(n, port) => format!("{{ e{n}(k, r, info, {port}u); return; }}"),
+            Link::End(end) => match self.ends[end] {
+                Leave::Output(output) => self.ends_by("NETVM_SENT", &format!("{output}u")),
+                Leave::Discard => self.dropped("NETVM_DISCARDED"),
+            },
+        };
+        if !way.again {
+            return go;
+        }
+        format!("{{ if (r->rounds++ >= NV_ROUNDS) {} {go} }}", self.dropped("NETVM_ROUNDS"))
+    }
+
+    /// A copy of the packet, which waits until the handler has ended.
+    fn copied(&self, port: u32, site: Site) -> String {
+        let (many, room) = (self.trap(TrapKind::Copies, site), self.trap(TrapKind::NoRoom, site));
+        let info = self.module.info_size;
+        let bytes = format!("(uint64_t)r->len + {info}");
+        let paid = self.paid(&bytes, site);
+        format!(
+            "if (NV_RARELY(copies->count == {MAX_COPIES} || copies->bytes + {bytes} > {MAX_COPIED})) {many}\n    {paid}if (NV_RARELY(!nv_copy(copies, k, r, info, {port}u))) {room}\n    copies->bytes += {bytes};"
+        )
     }
 
     fn function(&self, pieces: &Pieces, at: usize) -> Result<String, Unsupported> {
@@ -115,7 +169,11 @@ impl Core<'_> {
     /// A function's beginning.
     fn head(&self, piece: usize) -> String {
         let n = self.n;
-        let name = if piece == 0 { format!("e{n}{PARAMETERS}") } else { format!("e{n}_{piece}{PARAMETERS}") };
+        let name = match piece {
+            0 if self.copies => format!("e{n}_copying{}", PARAMETERS.replace(')', ", struct nv_copies *copies)")),
+            0 => format!("e{n}{PARAMETERS}"),
+            _ => format!("e{n}_{piece}{PARAMETERS}"),
+        };
         let mut text = format!("\nstatic void {name}\n{{\n    uint32_t budget = NV_BUDGET;\n");
         let memory = if self.opencl { "__constant uint8_t" } else { "uint8_t" };
         let constant = if self.opencl { memory } else { "const uint8_t" };
@@ -225,6 +283,7 @@ impl Core<'_> {
             Helper::IsPresent => format!("{v:?} = 1;"),
             Helper::SetTime => format!("r->time_ns = {};", arg(0)),
             Helper::SetWire => format!("r->missing = {0} > r->len ? {0} - r->len : 0;", arg(0)),
+            Helper::SendCopy(port) if self.copies => self.copied(*port, site),
             Helper::PullHead | Helper::TrimTail | Helper::PushHead | Helper::GrowTail | Helper::Unpull => {
                 self.moves(*helper, &arg(0), site)
             }
@@ -383,23 +442,13 @@ impl Form for Core<'_> {
     }
 
     fn send(&self, port: u32) -> String {
-        let Some(ways) = self.ways else { return self.ends_by("NETVM_SENT", &format!("{port}u")) };
-        let Some(way) = ways.iter().find(|way| way.port == port) else { return self.dropped("NETVM_NOWHERE") };
-        let go = match way.to {
-            Link::Element(n, port) if self.is_apart(n) => format!("{{ nv_end(k, r, NETVM_GOES, {n}u, {port}u, 0); return; }}"),
-            Link::Element(n, port) => format!("{{ e{n}(k, r, info, {port}u); return; }}"),
-            Link::End(end) => match self.ends[end] {
-                Leave::Output(output) => self.ends_by("NETVM_SENT", &format!("{output}u")),
-                Leave::Discard => self.dropped("NETVM_DISCARDED"),
-            },
-        };
-        if !way.again {
-            return go;
-        }
-        format!("{{ if (r->rounds++ >= NV_ROUNDS) {} {go} }}", self.dropped("NETVM_ROUNDS"))
+        if self.copies { format!("{{ copies->goes = {port}u; return; }}") } else { self.goes(port) }
     }
 
     fn send_by(&self, value: &str, first: u32) -> String {
+        if self.copies {
+            return format!("{{ copies->goes = {value} + {first}u; return; }}");
+        }
         let Some(ways) = self.ways else { return self.ends_by("NETVM_SENT", &format!("{value} + {first}u")) };
         let mut text = format!("switch ({value} + {first}u) {{\n");
         for way in ways {

@@ -52,6 +52,8 @@ pub struct Needs {
     pub ports: u32,
     /// Bytes that packets take along from node to node, besides info memory.
     pub kept: u32,
+    /// Packets may be copied.
+    pub copies: bool,
 }
 
 impl Needs {
@@ -63,6 +65,7 @@ impl Needs {
             }
             needs.rounds |= part.ways.is_some_and(|ways| ways.iter().any(|way| way.again));
             needs.add(part.func);
+            needs.copies |= copies(part.func);
             // A lookup puts an entry that may time out where the last ones used are.
             let expires = part.program.module().tables.iter().any(|table| table.timeout_ns > 0);
             (needs.time, needs.state) = (needs.time | expires, needs.state | expires);
@@ -94,6 +97,12 @@ impl Needs {
             _ => {}
         }
     }
+}
+
+/// Whether a handler sends copies.
+pub(super) fn copies(func: &Func) -> bool {
+    let mut ops = func.blocks.iter().flat_map(|block| &block.ops).filter_map(|v| func.op(*v));
+    ops.any(|op| matches!(op, Op::Helper(Helper::SendCopy(_), ..)))
 }
 
 /// Whether an operation keeps something for other packets.

@@ -26,6 +26,7 @@ enum
   NEXTS = 1200,
   TRACES = 64,
   FIRST = 100, /* the interface of input and output 0 */
+  BUFFERS = 16 * VLIB_FRAME_SIZE,
 };
 
 vlib_node_registration_t *try_registrations;
@@ -59,6 +60,8 @@ static u32 link_type;
 static char **error_names;
 static u32 error_count;
 static u8 *enabled;
+/* Buffers of copies lie behind those of the vector; in the order in which they left. */
+static u32 copy_count, copies[BUFFERS], left_count;
 
 /* By buffer of a vector: the packet, its last traces, and where it ended. */
 static struct
@@ -118,7 +121,7 @@ vlib_buffer_enqueue_to_next (vlib_main_t *m, vlib_node_runtime_t *runtime, u32 *
 void *
 vlib_add_trace (vlib_main_t *m, vlib_node_runtime_t *runtime, vlib_buffer_t *b, u32 bytes)
 {
-  const u32 index = (u32) (((u8 *) b - vm.buffers) / vm.stride), n = buffers[index].traces++ % TRACES;
+  const u32 index = vlib_get_buffer_index (m, b), n = buffers[index].traces++ % TRACES;
   buffers[index].format[n] = nodes[runtime->node_index].registered->format_trace;
   return &buffers[index].trace[n];
 }
@@ -148,6 +151,21 @@ vlib_node_add_next (vlib_main_t *m, uword node, uword next)
   for (u32 n = OWN; n < node_count; n++)
     nodes[n].next[nodes[n].nexts++] = next;
   return at;
+}
+
+/* The copy's packet is that of the original. */
+vlib_buffer_t *
+vlib_buffer_copy (vlib_main_t *m, vlib_buffer_t *b)
+{
+  const u32 from = vlib_get_buffer_index (m, b), index = VLIB_FRAME_SIZE + copy_count;
+  if (index == BUFFERS)
+    return 0;
+  copy_count++;
+  vlib_buffer_t *copy = vlib_get_buffer (m, index);
+  memcpy (copy, b, offsetof (vlib_buffer_t, pre_data));
+  memcpy (copy->data + copy->current_data, b->data + b->current_data, b->current_length);
+  buffers[index].packet = buffers[from].packet, buffers[index].traces = 0, buffers[index].end = ~0;
+  return copy;
 }
 
 /* A text that grows. */
@@ -212,6 +230,8 @@ run_node (u32 n)
     {
       const vlib_buffer_t *b = vlib_get_buffer (&vm, frame.vector[i]);
       buffers[frame.vector[i]].end = n;
+      if (frame.vector[i] >= VLIB_FRAME_SIZE)
+	copies[left_count++] = frame.vector[i];
       if (n == DROP)
 	nodes[DROP].counts[b->error]++;
     }
@@ -490,11 +510,24 @@ static double
 run_vector (u32 first, u32 count)
 {
   now = packets[first].time;
+  copy_count = left_count = 0;
   const double start = timing ? seconds () : 0;
   for (u32 n = 0; n < count; n++)
     enqueue (OWN, n);
   run_all ();
   return timing ? seconds () - start : 0;
+}
+
+/* Copies go before their packet. */
+static void
+tell_copies (u32 packet)
+{
+  for (u32 n = 0; n < left_count; n++)
+    if (buffers[copies[n]].packet == packet)
+      {
+	printf ("%s", NETVM_INPUTS || tracing ? "" : "copy ");
+	tell (copies[n]);
+      }
 }
 
 static void
@@ -505,7 +538,10 @@ run_packets (void)
       count = fill (first);
       run_vector (first, count);
       for (u32 n = 0; n < count; n++)
-	tell (n);
+	{
+	  tell_copies (first + n);
+	  tell (n);
+	}
     }
   if (!tracing)
     tell_memory ();
@@ -534,9 +570,9 @@ make_buffers (u32 data_size)
 {
   vm.data_size = data_size;
   vm.stride = (u32) ((sizeof (vlib_buffer_t) + data_size + 63) / 64 * 64);
-  vm.buffers = aligned_alloc (64, (size_t) vm.stride * VLIB_FRAME_SIZE);
-  buffers = calloc (VLIB_FRAME_SIZE, sizeof buffers[0]);
-  memset (vm.buffers, 0, (size_t) vm.stride * VLIB_FRAME_SIZE);
+  vm.buffers = aligned_alloc (64, (size_t) vm.stride * BUFFERS);
+  buffers = calloc (BUFFERS, sizeof buffers[0]);
+  memset (vm.buffers, 0, (size_t) vm.stride * BUFFERS);
 }
 
 static void

@@ -145,6 +145,12 @@ vlib_get_buffers (vlib_main_t *vm, u32 *from, vlib_buffer_t **buffers, u32 count
 }
 
 static_always_inline u32
+vlib_get_buffer_index (vlib_main_t *vm, void *b)
+{
+  return (u32) (((u8 *) b - vm->buffers) / vm->stride);
+}
+
+static_always_inline u32
 vlib_buffer_get_default_data_size (vlib_main_t *vm)
 {
   return vm->data_size;
@@ -166,6 +172,7 @@ clib_prefetch_store (void *p)
 }
 
 void vlib_buffer_enqueue_to_next (vlib_main_t *, vlib_node_runtime_t *, u32 *from, u16 *nexts, uword count);
+vlib_buffer_t *vlib_buffer_copy (vlib_main_t *, vlib_buffer_t *);
 void *vlib_add_trace (vlib_main_t *, vlib_node_runtime_t *, vlib_buffer_t *, u32 bytes);
 vlib_node_t *vlib_get_node_by_name (vlib_main_t *, u8 *name);
 uword vlib_node_add_next (vlib_main_t *, uword node, uword next);
