@@ -1,6 +1,6 @@
 # netvm. `make help` says what there is. Prerequisites: a Rust toolchain (rustup), a C compiler, make.
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint bench fuzz soak compare-live conformance conformance-p4 conformance-tutorials conformance-filters compare-print portability machines docs build install dist clean
+.PHONY: help demo check test lint bench fuzz soak compare-live conformance conformance-p4 conformance-tutorials conformance-filters compare-print portability vpp-headers machines docs build install dist clean
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -84,6 +84,9 @@ machines: ## figures of papers about machines that are models, beside ours: writ
 portability: ## one corpus on every engine and target: writes docs/portability.md
 	@scripts/packages gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu gcc-mips64-linux-gnuabi64 qemu-user opencl-headers ocl-icd-opencl-dev pocl-opencl-icd
 	NETVM_BLESS=1 cargo test --quiet --workspace --test portability
+
+vpp-headers: ## compile plugins for VPP against the headers of its sources in VPP=DIR
+	NETVM_VPP=$(abspath $(VPP)) cargo test --quiet --workspace --test freestanding -- vpp::plugins_compile --nocapture
 
 docs: ## docs/netil.md, netvm.h, manual pages, and the crates' documentation
 	NETVM_BLESS=1 cargo test --quiet -p netil --test manual

@@ -46,8 +46,9 @@ fn compiled(module: Module) {
     let Ok(program) = verify(module) else { return };
     for kind in [HandlerKind::Push, HandlerKind::Pull] {
         let Ok(Some((func, _))) = compiler::optimised(&program, kind, &compiler::passes::Options::default()) else { continue };
-        use compiler::backends::c::freestanding::{Language, emit};
-        let _ = emit(&program, &func, Language::C);
+        use compiler::backends::c::freestanding::{Division, Language, emit};
+        let _ = emit(&program, &func, Language::C, Division::Single);
+        let _ = emit(&program, &func, Language::Nodes, Division::Each);
     }
 }
 

@@ -6,6 +6,7 @@
 mod cores;
 mod freestanding;
 mod opencl;
+mod vpp;
 mod walk;
 mod x11;
 mod xdp;
@@ -16,6 +17,7 @@ use netil::app::Application;
 use runtime::graph::Fault;
 use std::collections::BTreeMap;
 
+pub use compiler::backends::c::freestanding::Division;
 pub use compiler::backends::ebpf::Program as XdpProgram;
 pub use compiler::backends::ebpf::World as XdpWorld;
 pub(crate) use walk::device as device_of;
@@ -48,7 +50,7 @@ pub struct Target {
 /// What is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Its name.
+    /// Its name, with folders before it.
     pub name: String,
     /// Its contents.
     pub bytes: Vec<u8>,
@@ -69,10 +71,13 @@ pub struct Options {
     pub reject: Option<Action>,
     /// The interfaces of a configuration's devices, by their indices.
     pub interfaces: BTreeMap<String, u32>,
+    /// How a program is divided into nodes, for targets that have them.
+    pub division: Division,
 }
 
 /// All of them.
-pub const ALL: &[Target] = &[xdp::TARGET, cores::AARCH64, cores::RISCV64, cores::X86_64, cores::OCTEON, opencl::TARGET, x11::TARGET];
+pub const ALL: &[Target] =
+    &[xdp::TARGET, cores::AARCH64, cores::RISCV64, cores::X86_64, cores::OCTEON, opencl::TARGET, vpp::TARGET, x11::TARGET];
 
 /// The target with that name.
 pub fn find(name: &str) -> Option<&'static Target> {

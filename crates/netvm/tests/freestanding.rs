@@ -8,6 +8,8 @@ mod support;
 
 #[path = "freestanding/apps.rs"]
 mod apps;
+#[path = "freestanding/vpp.rs"]
+mod vpp;
 
 use netvm::engines;
 use netvm::netil::{Verified, arbitrary, asm, verify};
@@ -170,6 +172,15 @@ fn configurations() {
     alike(&Config::Text(text.to_owned()), &BTreeMap::new(), &arrivals(5, &["in", "out"]), "graph");
 }
 
+/// Copies go their ways when the element that makes them has ended, in order and before the packet.
+#[test]
+fn copies_of_packets() {
+    let text = "FromDevice(in) -> c :: Classifier(12/0800, -) -> t :: Tee -> Strip(14) -> CheckIPHeader -> u :: Tee -> Unstrip(14)
+        -> q :: Queue -> ToDevice(out); t[1] -> n :: Counter -> RoundRobinSwitch -> q; u[1] -> DecIPTTL -> Unstrip(14) -> v :: Tee -> q;
+        v[1] -> VLANEncap(VLAN_ID 7) -> Queue -> ToDevice(tagged); v[2] -> StoreData(0, \\<ffff>) -> q; c[1] -> Discard;";
+    alike(&Config::Text(text.to_owned()), &BTreeMap::new(), &arrivals(8, &["in"]), "copies");
+}
+
 #[test]
 fn the_forward_path_of_the_router() {
     std::env::set_current_dir(apps::apps().join("..")).expect("the folder");
@@ -182,7 +193,8 @@ fn the_forward_path_of_the_router() {
 
 #[test]
 fn scenarios_of_the_applications() {
-    for config in ["firewall/firewall.click", "router/forward.click", "balancer/balancer.click", "nat/forward.click"] {
+    for config in ["firewall/firewall.click", "switch/switch.click", "router/forward.click", "balancer/balancer.click", "nat/forward.click"]
+    {
         hold(config);
     }
 }
@@ -201,7 +213,8 @@ fn configurations_that_are_not_for_them_are_refused() {
     let why = plain.build(octeon, &mapped).expect_err("interfaces are XDP's").to_string();
     assert!(why.contains("interfaces are XDP's: device a is an input"), "{why}");
     for (text, element, reason) in [
-        ("FromDevice(a) -> t :: Tee -> Queue -> ToDevice(b); t[1] -> Discard;", "`t :: Tee`", "no C for copies of packets"),
+        ("FromDevice(a) -> t :: Tee -> Queue -> u :: Unqueue -> Discard; t[1] -> Discard;", "`u :: Unqueue`", "come in another order"),
+        ("FromDevice(a) -> t :: Tee -> q :: Queue(9) -> ToDevice(b); t[1] -> Discard;", "`q :: Queue`", "full of copies of one packet"),
         ("FromDevice(a) -> q :: Queue(0) -> ToDevice(b);", "`q :: Queue`", "a queue that holds no packet"),
         ("FromDevice(a) -> Queue -> s :: Shaper(10) -> ToDevice(b);", "`s :: Shaper`", "it lets packets wait"),
         ("FromDevice(a) -> Queue -> c :: Counter -> ToDevice(b);", "`c :: Counter`", "packets are pulled through it"),

@@ -1,16 +1,18 @@
 //! `netvm build`: files for another machine, or another place of this one.
 
+use super::p4::ReadingArgs;
 use super::run::configuration;
 use crate::failure::{Failure, Outcome};
 use crate::out::{self, Out};
 use netvm::io::LinkType;
 use netvm::netil::Verified;
-use netvm::targets::{Action, File, Options, Target};
+use netvm::p4::Port;
+use netvm::targets::{Action, Division, File, Options, Target};
 use netvm::{Filter, engines, load};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Build a program, a filter or a Click configuration for a target: an eBPF object for XDP, C for other processors, or an OpenCL kernel
+/// Build a program, a filter, a Click configuration or a P4 program for a target: an eBPF object for XDP, C for other processors, a plugin for VPP, or an OpenCL kernel
 ///
 /// `netvm targets` tells what each target admits.
 #[derive(clap::Args)]
@@ -22,6 +24,8 @@ Examples:
   netvm build firewall.click --target xdp --map inside=dev:eth0 --map outside=dev:eth1 -o out
   netvm build --filter 'tcp port 80' --target aarch64 -o out && make -C out   C and a cross compiler
   netvm build router.click --target octeon -o out            a configuration in C
+  netvm build basic.p4 --entries s1.txt --target vpp -o out  a P4 program as a plugin for VPP
+  netvm build basic.p4 --target vpp --nodes each --explain-opt -o out
   ip link set dev eth0 xdp obj out/filter.o sec xdp          puts it before eth0; off takes it away")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -47,15 +51,55 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     elements: Vec<PathBuf>,
 
+    /// Commands that fill tables of a P4 program
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    entries: Option<PathBuf>,
+
+    /// The ports of a P4 program, 0 to N-1, which are its devices [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
+    ports: Option<u16>,
+
+    /// For vpp: one node, a node for each element and each table, or as many as pay
+    #[arg(long, value_enum, value_name = "FORM", default_value = "single")]
+    nodes: Nodes,
+
+    /// For vpp: print which elements are in which node, and why
+    #[arg(long)]
+    explain_opt: bool,
+
+    #[command(flatten)]
+    reading: ReadingArgs,
+
     #[command(flatten)]
     actions: Actions,
 }
+
+/// How a program is divided into nodes.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Nodes {
+    Single,
+    Each,
+    Auto,
+}
+
+impl From<Nodes> for Division {
+    fn from(nodes: Nodes) -> Self {
+        match nodes {
+            Nodes::Single => Self::Single,
+            Nodes::Each => Self::Each,
+            Nodes::Auto => Self::Auto,
+        }
+    }
+}
+
+/// Ports of a P4 program.
+const PORTS: u16 = 4;
 
 /// What is built.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false, args = ["file", "filter"])]
 pub(super) struct Source {
-    /// NetIL source or binary module, - for standard input; or a Click configuration (.click)
+    /// NetIL source or binary module, - for standard input; or a Click configuration (.click) or a P4 program for v1model (.p4)
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
 
@@ -121,17 +165,26 @@ impl Actions {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let target = super::targets::find(&args.target)?;
-    let files = match args.source.file.as_deref().filter(|file| configuration::is_one(file)) {
-        Some(file) => of_configuration(args, target, file)?,
-        None => of_program(args, target)?,
+    if target.name != "vpp" && (args.nodes != Nodes::Single || args.explain_opt) {
+        return Err(Failure::usage("--nodes and --explain-opt are for the target vpp"));
+    }
+    let files = match args.source.file.as_deref() {
+        Some(file) if configuration::is_one(file) => of_configuration(args, target, file)?,
+        Some(file) if is_p4(file) => of_p4(args, target, file)?,
+        _ => of_program(args, target)?,
     };
     let folder = &args.output;
-    std::fs::create_dir_all(folder).map_err(|error| Failure::failed(format_args!("cannot make {}: {error}", folder.display())))?;
     let mut told = Out::new();
     for file in files {
         let path = folder.join(&file.name);
+        if let Some(within) = path.parent() {
+            std::fs::create_dir_all(within).map_err(|error| Failure::failed(format_args!("cannot make {}: {error}", within.display())))?;
+        }
         out::write_file(Some(&path), &file.bytes)?;
         told.line(&format!("{}: {}", path.display(), file.about))?;
+        if args.explain_opt && file.name == "nodes.txt" {
+            told.line(String::from_utf8_lossy(&file.bytes).trim_end())?;
+        }
     }
     told.flush()
 }
@@ -141,18 +194,43 @@ fn of_program(args: &Args, target: &Target) -> Outcome<Vec<File>> {
     if let Some((what, _)) = only.iter().find(|(_, given)| *given) {
         return Err(Failure::usage(format_args!("{what} is for configurations")));
     }
+    no_p4(args)?;
     let program = args.source.program()?;
-    Ok((target.build)(&program, &args.actions.options(args.source.name()))?)
+    Ok((target.build)(&program, &Options { division: args.nodes.into(), ..args.actions.options(args.source.name()) })?)
+}
+
+fn is_p4(file: &Path) -> bool {
+    file.extension().is_some_and(|end| end == "p4")
+}
+
+/// That nothing is said that is for P4 programs.
+fn no_p4(args: &Args) -> Outcome {
+    match args.entries.is_some() || args.ports.is_some() {
+        true => Err(Failure::usage("--entries and --ports are for P4 programs")),
+        false => Ok(()),
+    }
 }
 
 fn of_configuration(args: &Args, target: &Target, file: &Path) -> Outcome<Vec<File>> {
+    no_p4(args)?;
+    of_text(args, target, file, &configuration::read(file)?)
+}
+
+/// The program as the only element between devices, one for each port.
+fn of_p4(args: &Args, target: &Target, file: &Path) -> Outcome<Vec<File>> {
+    let both = Port { reads: true, writes: true, is_live: true };
+    let ports = (0..args.ports.unwrap_or(PORTS)).map(|n| (n, both)).collect();
+    of_text(args, target, file, &args.reading.between(file, args.entries.as_deref(), &ports))
+}
+
+fn of_text(args: &Args, target: &Target, file: &Path, text: &str) -> Outcome<Vec<File>> {
     let actions = &args.actions;
     if actions.accept.is_some() || actions.reject.is_some() || !actions.port.is_empty() {
         return Err(Failure::usage("--accept, --reject and --port are for programs: a configuration says where packets go"));
     }
-    let text = configuration::read(file)?;
     let reading = configuration::reading(Some(file), args.parameters.iter().cloned(), &args.elements)?;
-    let application = configuration::application(&file.display().to_string(), &text, &reading)?;
-    let options = Options { interfaces: args.maps.iter().cloned().collect(), ..actions.options(args.source.name()) };
+    let application = configuration::application(&file.display().to_string(), text, &reading)?;
+    let options =
+        Options { interfaces: args.maps.iter().cloned().collect(), division: args.nodes.into(), ..actions.options(args.source.name()) };
     Ok(application.build(target, &options)?)
 }

@@ -43,14 +43,14 @@ const CORES: [Core; 4] = [
 
 const ADMITS: &[&str] = &[
     "filters, NetIL modules that push packets on, and Click configurations between devices: a function per element",
-    "packets read, written, and made longer or shorter at both ends; values of up to 128 bits",
+    "packets read, written, copied, and made longer or shorter at both ends; values of up to 128 bits",
     "read-only sets, switches, subroutines, loops, checksums, CRCs, hashes, searches and copies of bytes",
     "tables with keys of up to 128 bits: exact ones change and time out, others are constants but for their values",
     "data, shared and initialised memory of up to 16 MiB, in static memory as the init handler left it; info memory, random numbers, times of arrival",
 ];
 const REFUSES: &[&str] = &[
     "timers, coprocessors; more than 1 GiB of tables in one program",
-    "packets made, copied, given up or held; pull handlers",
+    "packets made, given up or held; pull handlers; copies that wait in a queue for anything but a device",
     "more than 16,384 operations and branches in one program",
     "of configurations: sources other than devices, Script, shaping, elements on the pulled side, elements that share tables or memory",
 ];

@@ -20,17 +20,20 @@ use std::cell::RefCell;
 pub(super) fn of_program(target: &'static str, program: &Verified, options: &Options, language: Language) -> Result<Text, Error> {
     let refused = |reason: String| Error::Target { target, reason };
     if !options.ports.is_empty() || options.accept.is_some() || options.reject.is_some() {
-        return Err(refused("actions are XDP's: main.c says what is done with packets".to_owned()));
+        return Err(refused("actions are XDP's: whoever runs the program says what is done with packets".to_owned()));
     }
     let func = optimised(program).map_err(refused)?;
-    freestanding::emit(program, &func, language).map_err(|why| refused(told(program, &why)))
+    freestanding::emit(program, &func, language, options.division).map_err(|why| refused(told(program, &why)))
 }
 
 /// What is made of a configuration.
 pub(super) struct Made<'a> {
     pub text: Text,
     pub programs: Vec<&'a Verified>,
-    pub inputs: usize,
+    pub inputs: Vec<String>,
+    pub outputs: Vec<String>,
+    /// The elements' names.
+    pub names: Vec<String>,
 }
 
 fn optimised(program: &Verified) -> Result<Func, String> {
@@ -96,7 +99,14 @@ pub(super) fn of_configuration<'a>(
             _ => None,
         })
     };
-    let rules = Rules { target, called: "a program of its own", entry: &|device| devices.input(device), end: &end, drop: Leave::Discard };
+    let rules = Rules {
+        target,
+        called: "a program of its own",
+        entry: &|device| devices.input(device),
+        end: &end,
+        drop: Leave::Discard,
+        copies: language != Language::OpenCl,
+    };
     let Walked { instances, elements, ends, entries, .. } = walk(app, &rules).map_err(|fault| drawn(vec![fault]))?;
     let programs: Vec<&'a Verified> = elements.iter().map(|element| element.program).collect();
     let optimised = |(program, n): (&&Verified, &usize)| optimised(program).map_err(|why| refused(*n, why));
@@ -108,10 +118,12 @@ pub(super) fn of_configuration<'a>(
         inputs: devices.inputs.into_inner(),
         outputs: devices.outputs.into_inner(),
         seeds: instances.iter().map(|n| seed_of(&Settings::default(), *n)).collect(),
+        division: options.division,
     };
     let text = freestanding::link(&linked, &funcs, language);
     let text = text.map_err(|why| refused(instances[why.element], told(programs[why.element], &why)))?;
-    Ok(Made { text, programs, inputs: linked.inputs.len() })
+    let names = linked.elements.iter().map(|element| element.name.to_owned()).collect();
+    Ok(Made { text, programs, inputs: linked.inputs, outputs: linked.outputs, names })
 }
 
 /// The first port by which packets come.

@@ -35,8 +35,8 @@ fn build(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
 
 fn configuration(app: &Application, options: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
     let made = of_configuration(NAME, app, options, Language::OpenCl, drawn)?;
-    if made.inputs > 1 {
-        let reason = format!("{} devices that packets come in by; main.c reads one file", made.inputs);
+    if made.inputs.len() > 1 {
+        let reason = format!("{} devices that packets come in by; main.c reads one file", made.inputs.len());
         return Err(Error::Target { target: NAME, reason });
     }
     Ok(files(made.text, 0))

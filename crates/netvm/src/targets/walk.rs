@@ -1,15 +1,19 @@
 //! Follows the wires of a configuration from the devices that packets come in by, for targets that
 //! make one program of it with a function per element.
 //!
-//! Packets come one at a time, and nothing that is admitted makes a second one. So a queue never
-//! holds more than the packet that has just arrived, and whoever pulls takes it before the next
+//! Packets come one at a time, and nothing that is admitted makes another one but copies. So a queue
+//! never holds more than the packet that has just arrived, and whoever pulls takes it before the next
 //! arrival, as in the reference schedule: queues and what only moves packets from pull to push or
-//! chooses among queues are passed through at once. Everything that waits for a time, makes
-//! packets, or drops by the number that waits is refused.
+//! chooses among queues are passed through at once. Where elements copy packets, queues hold the
+//! copies of one packet, in their order: they must have room, and lead to devices only, for what is moved on
+//! from queues comes later than what is pushed. Everything that waits for a time, makes packets, or
+//! drops by the number that waits is refused.
 
 use compiler::backends::graph::{Element, Link, Way};
-use netil::app::{Application, Body, End, port_id};
+use netil::Verified;
+use netil::app::{Application, Body, End, Instance, port_id};
 use netil::module::PortKind;
+use netil::table::Op;
 use runtime::graph::Fault;
 use runtime::graph::native::{self, READERS};
 
@@ -17,6 +21,8 @@ const QUEUES: &[&str] =
     &["Queue", "SimpleQueue", "NotifierQueue", "FullNoteQueue", "QuickNoteQueue", "ThreadSafeQueue", "MixedQueue", "FrontDropQueue"];
 /// Elements that take packets from queues at once.
 const MOVERS: &[&str] = &["Unqueue", "RoundRobinSched", "PrioSched", "SimpleRoundRobinSched", "SimplePrioSched"];
+/// Copies of a packet that a queue must have room for; queues without an argument do.
+const MANY: u32 = 1000;
 /// Elements that packets do not come to, and that make none.
 const SILENT: &[&str] = &[
     "AddressInfo",
@@ -47,6 +53,8 @@ pub(super) struct Rules<'r, E> {
     pub end: &'r Ends<'r, E>,
     /// What is done with packets that are dropped.
     pub drop: E,
+    /// Elements may copy packets.
+    pub copies: bool,
 }
 
 /// A configuration as targets see it.
@@ -70,6 +78,8 @@ struct Walk<'a, 'r, E> {
     ends: Vec<(Vec<usize>, E)>,
     entries: Vec<(u32, Link)>,
     readers: Vec<(String, Vec<usize>)>,
+    /// An element copies packets.
+    copies: bool,
 }
 
 /// A fault of a configuration; without an instance if that is `usize::MAX`.
@@ -82,7 +92,8 @@ pub(super) fn fault(target: &str, instance: usize, message: impl AsRef<str>) -> 
 /// # Errors
 /// An element that the target has nothing for.
 pub(super) fn walk<'a, E: Clone + PartialEq>(application: &'a Application, rules: &Rules<'_, E>) -> Result<Walked<'a, E>, Fault> {
-    let mut w = Walk { application, rules, instances: Vec::new(), ends: Vec::new(), entries: Vec::new(), readers: Vec::new() };
+    let copies = rules.copies && application.instances.iter().filter_map(Instance::program).any(|program| sends_copies(program));
+    let mut w = Walk { application, rules, instances: Vec::new(), ends: Vec::new(), entries: Vec::new(), readers: Vec::new(), copies };
     w.sources()?;
     let mut elements = Vec::new();
     while elements.len() < w.instances.len() {
@@ -142,7 +153,7 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
             if let Some(action) = action {
                 return Ok((self.end(passed, action), Vec::new(), again));
             }
-            let passes = passes(class, arguments).map_err(|why| self.fault(n, why))?;
+            let passes = passes(class, arguments, self.copies).map_err(|why| self.fault(n, why))?;
             if !passes || round {
                 return Err(self.fault(n, refusal(class, self.rules.called)));
             }
@@ -198,18 +209,31 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
     }
 }
 
-/// Whether packets only pass an element when they come one at a time.
-fn passes(class: &str, arguments: &[String]) -> Result<bool, String> {
+/// Whether packets only pass an element when they come one at a time, or with their copies.
+fn passes(class: &str, arguments: &[String], copies: bool) -> Result<bool, String> {
     let plain = arguments.iter().all(|text| text.trim().is_empty());
     if QUEUES.contains(&class) {
         let capacity = arguments.first().map_or("1", |text| text.trim());
-        let holds = arguments.len() <= 1 && capacity.trim_start_matches("CAPACITY ").trim().parse::<u32>().is_ok_and(|n| n > 0);
-        return if holds || plain { Ok(true) } else { Err("a queue that holds no packet, or has more arguments than CAPACITY".to_owned()) };
+        let least = if copies { MANY } else { 1 };
+        let holds = arguments.len() <= 1 && capacity.trim_start_matches("CAPACITY ").trim().parse::<u32>().is_ok_and(|n| n >= least);
+        return match holds || plain {
+            true => Ok(true),
+            false if copies => {
+                Err(format!("a queue that may be full of copies of one packet: {least} is the least CAPACITY, and no other argument"))
+            }
+            false => Err("a queue that holds no packet, or has more arguments than CAPACITY".to_owned()),
+        };
     }
     match MOVERS.contains(&class) {
+        true if copies => Err("copies of a packet would wait before it and come in another order".to_owned()),
         true if !plain => Err("with arguments it is more than a wire".to_owned()),
         known => Ok(known),
     }
+}
+
+/// Whether a program's push handler sends copies.
+fn sends_copies(program: &Verified) -> bool {
+    program.module().push.as_ref().is_some_and(|handler| handler.code.iter().any(|inst| inst.op == Op::PktSendDup))
 }
 
 /// Whether an element passes packets on as they are.

@@ -77,14 +77,16 @@ pub fn played(target: &Target, application: &Application, inputs: &Inputs, name:
     }
     // A host program for OpenCL reads one file.
     let one = inputs.keys().next().map_or_else(String::new, |device| format!("PCAP={device}.in"));
-    let text = make(&folder, &["run", if target.name == "opencl" { &one } else { &arguments }]);
+    // In VPP a vector of one packet has that packet's time.
+    let text = make(&folder, &["run", if target.name == "opencl" { &one } else { &arguments }, "VECTOR=1"]);
     let mut played = Played::default();
     for line in text.lines() {
         let words: Vec<&str> = line.splitn(3, ' ').collect();
         match words[..] {
             ["sent", device, _] => _ = played.outputs.entry(device.to_owned()).or_default(),
             ["dropped", _, "discarded"] => {}
-            ["dropped", element, reason] => {
+            ["dropped" | "trapped", element, reason] => {
+                let reason = if words[0] == "trapped" { "trap" } else { reason };
                 // Elements without a name of their own have their class's.
                 let class = || &application.application().instances.iter().find(|i| i.name == element).expect("an element").class;
                 let element = if element.contains('@') { class() } else { element };

@@ -43,6 +43,7 @@ pub fn tried() -> Vec<&'static Target> {
     let mut known: Vec<(&str, bool, String)> =
         cores.map(|(name, cc, emulator)| (*name, there(cc) && there(emulator), format!("{cc} and {emulator}"))).collect();
     known.push(("opencl", opencl_there(), "an OpenCL device and headers".to_owned()));
+    known.push(("vpp", there("cc"), "cc".to_owned()));
     let mut all = Vec::new();
     for (name, there, needs) in known {
         if there {
@@ -84,6 +85,10 @@ pub fn wanted(engine: &EngineInfo, program: &Arc<Verified>, packets: &[Vec<u8>])
         let mut burst = [ExchangeBuffer::borrowed(packet)];
         (burst[0].port, burst[0].time_ns) = (input, time_of(n));
         let outcome: Outcome = session.push(&mut burst).clone();
+        for copy in &outcome.clones {
+            let bytes = copy.buffer.bytes();
+            let _ = writeln!(text, "copy sent {} {} {:x}", copy.port, bytes.len(), digest(bytes));
+        }
         let bytes = burst[0].bytes();
         let _ = match outcome.dispositions[0] {
             Disposition::Port(port) => writeln!(text, "sent {port} {} {:x}", bytes.len(), digest(bytes)),
@@ -128,20 +133,27 @@ pub fn pcap(packets: &[Vec<u8>]) -> Vec<u8> {
 
 /// Writes what was built.
 pub fn write(folder: &Path, files: Vec<File>) {
-    std::fs::create_dir_all(folder).expect("a folder");
     for file in files {
-        std::fs::write(folder.join(file.name), file.bytes).expect("a file");
+        let path = folder.join(file.name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, file.bytes).expect("a file");
     }
 }
 
 /// Builds, makes, runs; none if the target refuses the program.
 pub fn ran(target: &Target, program: &Verified, packets: &[Vec<u8>], name: &str) -> Result<String, String> {
+    ran_as(target, program, packets, name, &Options::default())
+}
+
+/// The same, built in another way.
+pub fn ran_as(target: &Target, program: &Verified, packets: &[Vec<u8>], name: &str, options: &Options) -> Result<String, String> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("freestanding-{}-{name}-{}", target.name, std::process::id()));
-    let files = (target.build)(program, &Options::default()).map_err(|why| why.to_string())?;
+    let files = (target.build)(program, options).map_err(|why| why.to_string())?;
     write(&folder, files);
     let input = folder.join("in.pcap");
     std::fs::write(&input, pcap(packets)).expect("a capture");
-    let text = make(&folder, &["run", "PCAP=in.pcap"]);
+    // A vector of one packet has that packet's time.
+    let text = make(&folder, &["run", "PCAP=in.pcap", "VECTOR=1"]);
     // NETVM_KEEP=1 keeps the files, to look at what is wrong.
     if std::env::var_os("NETVM_KEEP").is_none() {
         std::fs::remove_dir_all(&folder).expect("the folder");

@@ -6,14 +6,21 @@
 //! the machine allows. Init handlers have run, in the interpreter, when the text is made; memories
 //! and tables begin as they left them. A packet lies in a buffer of the caller (`netvm.h`), and is
 //! changed in place. A program is one function; of an application each element is one, and sends
-//! are calls.
+//! are calls. For hosts that run vectors of packets through nodes ([`nodes`]), elements belong to
+//! nodes, and a packet that is sent into another node leaves with the place where it goes on.
+//!
+//! Copies of packets go their ways when the handler that sent them
+//! has ended, in order and before the packet itself, and are told to the caller one by one.
 //!
 //! Leaves out, with a reason that names the operation: coprocessors, timers, pull handlers, packets
-//! that are made, copied, given up or held, values of more than 128 bits.
+//! that are made, given up or held, values of more than 128 bits.
 
+mod cuts;
+mod division;
 mod element;
 #[cfg(test)]
 mod hostile;
+mod nodes;
 mod opencl;
 mod tables;
 
@@ -21,11 +28,15 @@ use super::{MAX_SIZE, Unsupported, written};
 use crate::backends::graph::{Element, Link, Way};
 use crate::backends::start;
 use crate::mir::{Func, Site};
+pub use division::Division;
+use division::Plan;
 use element::Core;
 use netil::Verified;
 use netil::exec::{DEFAULT_BUDGET, State};
 use netil::module::{HandlerKind, TableKind};
-use std::cell::Cell;
+pub use nodes::{Needs, Node, counters};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// What callers include.
@@ -60,6 +71,8 @@ pub struct Application<'a> {
     pub outputs: Vec<String>,
     /// By element the seed of its random numbers.
     pub seeds: Vec<u64>,
+    /// How [`Language::Nodes`] has it in nodes.
+    pub division: Division,
 }
 
 /// What is written.
@@ -69,6 +82,8 @@ pub enum Language {
     C,
     /// OpenCL C 1.2.
     OpenCl,
+    /// C11 with GCC's extensions, to be included in the text of a host that has a library and runs vectors of packets through nodes.
+    Nodes,
 }
 
 /// What was written.
@@ -78,6 +93,12 @@ pub struct Text {
     pub program: String,
     /// C with the names of inputs, outputs, elements and reasons.
     pub names: String,
+    /// For [`Language::Nodes`]: the nodes.
+    pub nodes: Vec<Node>,
+    /// What it asks of a host.
+    pub needs: Needs,
+    /// Why there are so many nodes.
+    pub notes: Vec<String>,
 }
 
 /// What C cannot be made of, and where.
@@ -95,15 +116,19 @@ pub struct Refused {
 ///
 /// # Errors
 /// The program does what this C is not made for.
-pub fn emit(program: &Verified, func: &Func, language: Language) -> Result<Text, Refused> {
+pub fn emit(program: &Verified, func: &Func, language: Language, division: Division) -> Result<Text, Refused> {
     if program.module().handler(HandlerKind::Pull).is_some() {
         let why = Unsupported("a pull handler: nothing asks for packets".to_owned());
         return Err(Refused { element: 0, site: None, why });
     }
     let name = if program.module().name.is_empty() { "program" } else { &program.module().name };
-    let part = Part { n: 0, name, program, func, ways: None, ends: &[], seed: 0, language };
-    let entry = "    e0(k, &run, info, k->input);\n";
-    Ok(joined(&[part.emit()?], &[part], entry, [&[], &[]]))
+    let parts = [Part { n: 0, name, program, func, ways: None, ends: &[], seed: 0, language }];
+    let plan = Plan::of(division, &parts, &[Link::Element(0, 0)]);
+    let entry = match plan.nodes[0] {
+        0 => "    e0(k, run, info, k->input);\n",
+        _ => "    nv_end(k, run, NETVM_GOES, 0, k->input, 0);\n",
+    };
+    joined(&parts, &plan, entry, [&[], &[]])
 }
 
 /// The C text of an application, whose elements' push handlers are given.
@@ -115,12 +140,8 @@ pub fn link(app: &Application<'_>, funcs: &[Func], language: Language) -> Result
         let why = Unsupported("packets that are led back through a queue, as often as it may be".to_owned());
         return Err(Refused { element, site: None, why });
     }
-    let parts: Vec<Part<'_>> = app
-        .elements
-        .iter()
-        .zip(funcs)
-        .zip(&app.seeds)
-        .enumerate()
+    let all = app.elements.iter().zip(funcs).zip(&app.seeds).enumerate();
+    let parts: Vec<Part<'_>> = all
         .map(|(n, ((e, func), seed))| Part {
             n,
             name: e.name,
@@ -132,20 +153,25 @@ pub fn link(app: &Application<'_>, funcs: &[Func], language: Language) -> Result
             language,
         })
         .collect();
-    let texts = parts.iter().map(Part::emit).collect::<Result<Vec<_>, _>>()?;
+    let plan = Plan::of(app.division, &parts, &app.entries);
+    joined(&parts, &plan, &entry(app, &plan), [&app.inputs, &app.outputs])
+}
+
+/// Where packets go that come in.
+fn entry(app: &Application<'_>, plan: &Plan) -> String {
     let mut entry = String::from("    switch (k->input) {\n");
     for (n, link) in app.entries.iter().enumerate() {
         let go = match link {
-            Link::Element(element, port) => format!("e{element}(k, &run, info, {port}u);"),
+            Link::Element(element, port) if plan.nodes[*element] > 0 => format!("nv_end(k, run, NETVM_GOES, {element}u, {port}u, 0);"),
+            Link::Element(element, port) => format!("e{element}(k, run, info, {port}u);"),
             Link::End(end) => match app.ends[*end] {
-                Leave::Output(output) => format!("nv_end(k, &run, NETVM_SENT, NETVM_NONE, {output}u, 0);"),
-                Leave::Discard => "nv_end(k, &run, NETVM_DROPPED, NETVM_NONE, NETVM_DISCARDED, 0);".to_owned(),
+                Leave::Output(output) => format!("nv_end(k, run, NETVM_SENT, NETVM_NONE, {output}u, 0);"),
+                Leave::Discard => "nv_end(k, run, NETVM_DROPPED, NETVM_NONE, NETVM_DISCARDED, 0);".to_owned(),
             },
         };
         let _ = writeln!(entry, "    case {n}u: {go} break;");
     }
-    entry += "    default: nv_end(k, &run, NETVM_DROPPED, NETVM_NONE, NETVM_NOWHERE, 0);\n    }\n";
-    Ok(joined(&texts, &parts, &entry, [&app.inputs, &app.outputs]))
+    entry + "    default: nv_end(k, run, NETVM_DROPPED, NETVM_NONE, NETVM_NOWHERE, 0);\n    }\n"
 }
 
 /// An element of a circle that no wire which leads back is in.
@@ -172,8 +198,15 @@ struct Part<'a> {
     language: Language,
 }
 
+/// A part's text.
+struct Emitted {
+    text: String,
+    /// By piece what packets may be dropped with, or none for a trap.
+    ends: BTreeSet<(usize, Option<String>)>,
+}
+
 impl Part<'_> {
-    fn emit(&self) -> Result<String, Refused> {
+    fn emit(&self, plan: &Plan, info: u32) -> Result<Emitted, Refused> {
         let Self { n, program, func, ways, ends, seed, language, .. } = *self;
         let refused = |why| Refused { element: n, site: None, why };
         let size = func.blocks.iter().map(|b| b.ops.len() + b.end.edges().len()).sum::<usize>();
@@ -187,12 +220,18 @@ impl Part<'_> {
             shared: program.shared_size(),
             ways,
             ends,
+            plan,
+            info,
+            piece: Cell::new(0),
+            copies: language != Language::OpenCl && nodes::copies(func),
             seed,
             opencl: language == Language::OpenCl,
             refused: Cell::new(None),
+            ends_here: RefCell::default(),
         };
         let text = element::emit(&core, program, func, &state).map_err(|why| Refused { site: core.refused.get(), ..refused(why) })?;
-        Ok(format!("\n{}\n{text}", written::comment(&format!("---- {n}: {} ----", self.name))))
+        let text = format!("\n{}\n{text}", written::comment(&format!("---- {n}: {} ----", self.name)));
+        Ok(Emitted { text, ends: core.ends_here.into_inner() })
     }
 
     /// What there is from the start. A filter keeps nothing that its init handler would have to
@@ -204,39 +243,58 @@ impl Part<'_> {
 }
 
 /// The file.
-fn joined(texts: &[String], parts: &[Part<'_>], entry: &str, names: [&[String]; 2]) -> Text {
-    let opencl = parts.iter().any(|part| part.language == Language::OpenCl);
-    let mut text = String::from("/* Made by netvm from verified programs. */\n");
-    if opencl {
-        text += opencl::PRELUDE;
-    } else {
-        text += include_str!("freestanding/libc.c");
-        text += &include_str!("values.c").replace("#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n", "");
-        text += include_str!("sums.c");
-    }
+fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -> Result<Text, Refused> {
+    let needs = Needs { kept: plan.kept(), ..Needs::of(parts) };
+    let texts = parts.iter().map(|part| part.emit(plan, needs.info)).collect::<Result<Vec<_>, _>>()?;
+    let language = parts.first().map_or(Language::C, |part| part.language);
+    let mut text = prelude(language);
     text += include_str!("freestanding/packet.c");
-    if !opencl && parts.iter().any(|part| !part.program.module().tables.is_empty()) {
+    if language != Language::OpenCl && parts.iter().any(|part| !part.program.module().tables.is_empty()) {
         text += include_str!("freestanding/tables.c");
+    }
+    let copy = language != Language::OpenCl && needs.copies;
+    if copy {
+        let info = (needs.info + needs.kept).max(1);
+        let bytes = if language == Language::C { "uint8_t bytes[NETVM_BUFFER];" } else { "" };
+        let _ = writeln!(text, "\nenum {{ NV_INFO = {info} }};\n#define NV_COPY_BYTES {bytes}");
+        text += include_str!("freestanding/copies.c");
+        text += if language == Language::C { include_str!("freestanding/copied.c") } else { "" };
     }
     let _ = writeln!(text, "\nenum {{ NV_BUDGET = {DEFAULT_BUDGET}, NV_ROUNDS = {ROUNDS} }};\n");
     for part in parts {
         let _ = writeln!(text, "static void e{}{};", part.n, element::PARAMETERS);
     }
-    texts.iter().for_each(|part| text += part);
-    if !opencl {
+    texts.iter().for_each(|part| text += &part.text);
+    if language != Language::OpenCl {
         text += &begin(parts);
     }
-    let info = parts.iter().filter(|part| part.program.uses().info).map(|part| part.program.module().info_size).max().unwrap_or(0);
-    text += "\nstatic void nv_arrive(struct netvm_packet *k)\n{\n";
-    text += "    struct nv_run run = { k->buffer, k->size, k->at, k->len, k->wire_len > k->len ? k->wire_len - k->len : 0, 0, 0, 0, k->time_ns };\n";
-    let _ = writeln!(text, "    uint8_t info[{}] __attribute__((aligned(8))) = {{ 0 }};", info.max(1));
-    text += entry;
-    text += "}\n";
-    match opencl {
-        true => text += opencl::KERNEL,
-        false => text += &(include_str!("freestanding/run.c").to_owned() + &listed(parts)),
+    text += "\nNV_INLINE void nv_first(struct netvm_packet *k, struct nv_run *run, uint8_t *info)\n{\n    (void)run, (void)info;\n";
+    text += &(entry.to_owned() + "}\n");
+    let nodes = nodes::nodes(&texts, parts, plan);
+    match language {
+        Language::C => {
+            text += &(nodes::arrive(needs.info)
+                + include_str!("freestanding/run.c")
+                + &listed(parts)
+                + &format!("\nconst int netvm_copies = {};\n", u32::from(copy)))
+        }
+        Language::OpenCl => text += &(nodes::arrive(needs.info) + opencl::KERNEL),
+        Language::Nodes => text += &(nodes::resume(&nodes, plan) + &nodes::counter(&nodes) + &listed(parts)),
     }
-    Text { program: text, names: named(names, parts) }
+    Ok(Text { program: text, names: named(names, parts), nodes, needs, notes: plan.notes.clone() })
+}
+
+/// What comes before the program.
+fn prelude(language: Language) -> String {
+    let values = include_str!("values.c").replace("#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n", "");
+    let before = match language {
+        Language::OpenCl => return "/* Made by netvm from verified programs. */\n".to_owned() + opencl::PRELUDE,
+        Language::C => include_str!("freestanding/libc.c"),
+        Language::Nodes => {
+            "#include \"netvm.h\"\n#include <string.h>\n\n/* A packet goes on in another node, at an element by its port. */\n#define NETVM_GOES ((enum netvm_end) 3)\n\n"
+        }
+    };
+    "/* Made by netvm from verified programs. */\n".to_owned() + before + &values + include_str!("sums.c")
 }
 
 /// The function that fills tables.

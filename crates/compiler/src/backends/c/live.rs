@@ -22,7 +22,7 @@ pub(super) fn before_helpers(func: &Func) -> HashMap<Value, Vec<Value>> {
 }
 
 /// By block, what is live where it starts, its parameters not among it.
-fn at_starts(func: &Func, cfg: &Cfg) -> Vec<BTreeSet<Value>> {
+pub(super) fn at_starts(func: &Func, cfg: &Cfg) -> Vec<BTreeSet<Value>> {
     let mut live = vec![BTreeSet::new(); func.blocks.len()];
     let mut changed = true;
     while std::mem::take(&mut changed) {

@@ -174,8 +174,12 @@ pub(super) struct Scalar<'a> {
 impl Scalar<'_> {
     /// Declarations of everything that is assigned.
     pub fn variables(&self, cfg: &Cfg) -> String {
+        self.declared(cfg.order.iter().flat_map(|b| self.func.block(*b).params.iter().chain(&self.func.block(*b).ops)))
+    }
+
+    /// Declarations of these values.
+    pub fn declared<'v>(&self, all: impl Iterator<Item = &'v Value>) -> String {
         let mut text = String::new();
-        let all = cfg.order.iter().flat_map(|b| self.func.block(*b).params.iter().chain(&self.func.block(*b).ops));
         for v in all.filter(|v| matches!(self.func.ty(**v), Type::Int(_)) && self.inline(**v).is_none()) {
             let _ = writeln!(text, "    {} {v:?}{};", ctype(self.func.width(*v)), if self.form.trusts() { "" } else { " = 0" });
             if self.is_in_parts(*v) {
@@ -221,7 +225,7 @@ impl Scalar<'_> {
         self.inline(v).unwrap_or_else(|| format!("{v:?}"))
     }
 
-    fn op(&mut self, v: Value) -> Result<(), Unsupported> {
+    pub fn op(&mut self, v: Value) -> Result<(), Unsupported> {
         let Some(op) = self.func.op(v) else { return Ok(()) };
         if self.func.width(v) > 128 {
             return Err(Unsupported(format!("a value of {} bits", self.func.width(v))));

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define NV_INLINE static inline __attribute__((always_inline, unused))
+#define NV_INLINE static inline __attribute__((__always_inline__, __unused__))
 #define NV_RARELY(c) __builtin_expect(!!(c), 0)
 #define NV_MOSTLY(c) __builtin_expect(!!(c), 1)
 #define NV_MASK(w) ((w) >= 64 ? ~0ull : (1ull << (w)) - 1)

@@ -315,6 +315,30 @@ static void tell_memory(void)
     }
 }
 
+/* A copy has left, before its packet. */
+void netvm_copied(const struct netvm_packet *copy)
+{
+    if (copy->end == NETVM_SENT)
+        save(copy);
+    if (!netvm_inputs[0])
+        say("copy ");
+    tell(copy);
+}
+
+/* Runs packets and tells what became of each; where there are copies one by one, for these are told at once. */
+static void run(unsigned count)
+{
+    if (!netvm_copies)
+        netvm_run(packets, count);
+    for (unsigned i = 0; i < count; i++) {
+        if (netvm_copies)
+            netvm_run(&packets[i], 1);
+        if (packets[i].end == NETVM_SENT)
+            save(&packets[i]);
+        tell(&packets[i]);
+    }
+}
+
 __attribute__((used, noreturn)) void netvm_main(const long *stack)
 {
     unsigned count;
@@ -326,12 +350,7 @@ __attribute__((used, noreturn)) void netvm_main(const long *stack)
     do {
         for (count = 0; count < BURST && next(count); count++)
             ;
-        netvm_run(packets, count);
-        for (unsigned i = 0; i < count; i++) {
-            if (packets[i].end == NETVM_SENT)
-                save(&packets[i]);
-            tell(&packets[i]);
-        }
+        run(count);
     } while (count == BURST);
     tell_memory();
     flush();

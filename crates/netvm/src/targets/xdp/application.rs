@@ -42,7 +42,7 @@ pub(crate) fn make(application: &Application, interfaces: &BTreeMap<String, u32>
             _ => None,
         })
     };
-    let rules = Rules { target: "xdp", called: "XDP", entry: &interface, end: &end, drop: Action::Drop };
+    let rules = Rules { target: "xdp", called: "XDP", entry: &interface, end: &end, drop: Action::Drop, copies: false };
     let Walked { instances, elements, ends, entries, readers } = walk(application, &rules).map_err(|fault| vec![fault])?;
     let actions = ends.iter().map(|(_, action)| ebpf::End { names: Vec::new(), action: *action }).collect();
     let linked = ebpf::link(&ebpf::Application { elements, ends: actions, entries, world }).map_err(|wrong| {

@@ -4,16 +4,18 @@
 use super::super::member::store;
 use super::super::scalar::{Form, Scalar, ctype};
 use super::super::{Unsupported, tables as sets, with_sets};
+use super::cuts::{self, BUDGET, Pieces};
+use super::division::Plan;
 use super::{Leave, MOST_STATE, array, opencl, tables};
 use crate::backends::graph::{Link, Way};
-use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Func, Helper, Op, Order, Site, Value};
-use netil::exec::{DropReason, EXCEPTIONS, State, TrapKind};
+use netil::exec::{DropReason, EXCEPTIONS, MAX_COPIED, MAX_COPIES, State, TrapKind};
 use netil::module::TableKind;
 use netil::ops::CmpOp;
 use netil::table::Space;
 use netil::{Module, Verified};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// The program in static memory.
@@ -25,11 +27,21 @@ pub(super) struct Core<'a> {
     /// Where its ports lead; where a program is alone, packets leave by each.
     pub ways: Option<&'a [Way]>,
     pub ends: &'a [Leave],
+    /// What is in which node.
+    pub plan: &'a Plan,
+    /// Bytes of info memory, behind which lies what packets take along from node to node.
+    pub info: u32,
+    /// The piece that is being written.
+    pub piece: Cell<usize>,
+    /// The handler sends copies: it ends with the port that the packet goes to, when they have gone.
+    pub copies: bool,
     pub seed: u64,
     /// OpenCL C: nothing lasts, and packets do not grow.
     pub opencl: bool,
     /// The place of what was refused.
     pub refused: Cell<Option<Site>>,
+    /// By piece what packets may be dropped with, as C has it; none for a trap.
+    pub ends_here: RefCell<BTreeSet<(usize, Option<String>)>>,
 }
 
 /// The parameters of an element's function.
@@ -44,9 +56,9 @@ pub(super) fn emit(core: &Core<'_>, program: &Verified, func: &Func, state: &Sta
         opencl::admits(func)?;
         let constants =
             core.memories(state)?.replace("static const uint8_t", "__constant uint8_t").replace("static uint8_t", "__constant uint8_t");
-        return Ok(constants + &sets.replace("static const ", "__constant ") + &core.handler(func)?);
+        return Ok(constants + &sets.replace("static const ", "__constant ") + &core.handler()?);
     }
-    Ok(core.memories(state)? + &tables::emit(n, core.module, state)? + &sets + &core.handler(func)?)
+    Ok(core.memories(state)? + &tables::emit(n, core.module, state)? + &sets + &core.handler()?)
 }
 
 impl Core<'_> {
@@ -68,35 +80,166 @@ impl Core<'_> {
         Ok(text)
     }
 
-    fn handler(&self, func: &Func) -> Result<String, Unsupported> {
+    /// A function for each piece.
+    fn handler(&self) -> Result<String, Unsupported> {
+        let pieces = &self.plan.pieces[self.n];
+        let mut text: String = (0..pieces.pieces.len()).map(|piece| self.function(pieces, piece)).collect::<Result<_, _>>()?;
+        if self.copies {
+            text += &self.copying();
+        }
+        Ok(text)
+    }
+
+    /// A handler that sends copies: they go on their ways in order, then the packet.
+    fn copying(&self) -> String {
+        let n = self.n;
+        let mut text = format!("\nstatic void e{n}_by{PARAMETERS}\n{{\n    (void)info;\n");
+        match self.ways {
+            None => text += &format!("    nv_end(k, r, NETVM_SENT, {n}u, port, 0);\n"),
+            Some(ways) => {
+                text += "    switch (port) {\n";
+                for way in ways {
+                    let _ = writeln!(text, "    case {}u: {}", way.port, self.goes(way.port));
+                }
+                text += &format!("    default: {}\n    }}\n", self.dropped("NETVM_NOWHERE"));
+            }
+        }
+        let _ = writeln!(text, "}}\n\nstatic void e{n}{PARAMETERS}\n{{\n    struct nv_copies copies = {{ .first = 0, .goes = NV_ENDED }};");
+        let _ = writeln!(text, "    e{n}_copying(k, r, info, port, &copies);\n    nv_go_copies(&copies, e{n}_by);");
+        text + &format!("    if (copies.goes != NV_ENDED)\n        e{n}_by(k, r, info, (uint32_t)copies.goes);\n}}\n")
+    }
+
+    /// A packet that is sent goes on.
+    fn goes(&self, port: u32) -> String {
+        let Some(ways) = self.ways else { return self.ends_by("NETVM_SENT", &format!("{port}u")) };
+        let Some(way) = ways.iter().find(|way| way.port == port) else { return self.dropped("NETVM_NOWHERE") };
+        let go = match way.to {
+            Link::Element(n, port) if self.is_apart(n) => format!("{{ nv_end(k, r, NETVM_GOES, {n}u, {port}u, 0); return; }}"),
+            Link::Element(n, port) => format!("{{ e{n}(k, r, info, {port}u); return; }}"),
+            Link::End(end) => match self.ends[end] {
+                Leave::Output(output) => self.ends_by("NETVM_SENT", &format!("{output}u")),
+                Leave::Discard => self.dropped("NETVM_DISCARDED"),
+            },
+        };
+        if !way.again {
+            return go;
+        }
+        format!("{{ if (r->rounds++ >= NV_ROUNDS) {} {go} }}", self.dropped("NETVM_ROUNDS"))
+    }
+
+    /// A copy of the packet, which waits until the handler has ended.
+    fn copied(&self, port: u32, site: Site) -> String {
+        let (many, room) = (self.trap(TrapKind::Copies, site), self.trap(TrapKind::NoRoom, site));
+        let info = self.module.info_size;
+        let bytes = format!("(uint64_t)r->len + {info}");
+        let paid = self.paid(&bytes, site);
+        format!(
+            "if (NV_RARELY(copies->count == {MAX_COPIES} || copies->bytes + {bytes} > {MAX_COPIED})) {many}\n    {paid}if (NV_RARELY(!nv_copy(copies, k, r, info, {port}u))) {room}\n    copies->bytes += {bytes};"
+        )
+    }
+
+    fn function(&self, pieces: &Pieces, at: usize) -> Result<String, Unsupported> {
+        self.piece.set(at);
+        let (piece, func) = (&pieces.pieces[at], &pieces.func);
         let mut scalar = Scalar { func, form: self, body: String::new(), likely: None };
-        let cfg = Cfg::new(func);
-        for block in &cfg.order {
+        for v in &piece.again {
+            scalar.op(*v)?;
+        }
+        if at > 0 {
+            let _ = writeln!(scalar.body, "    goto block{};", piece.start.0);
+        }
+        for block in &piece.blocks {
             scalar.block(*block)?;
         }
+        let mut text = self.head(at);
+        text += &self.variables(&scalar, pieces, at);
+        for param in func.block(Block(0)).params.iter().filter(|_| at == 0) {
+            let _ = writeln!(text, "    {param:?} = port;");
+        }
+        if at > 0 {
+            text += &self.brought(pieces, at);
+        }
+        text += &scalar.body;
+        for next in pieces.next(at) {
+            text += &self.left(pieces, next);
+        }
+        Ok(text + "}\n")
+    }
+
+    /// A function's beginning.
+    fn head(&self, piece: usize) -> String {
         let n = self.n;
-        let mut text = format!("\nstatic void e{n}{PARAMETERS}\n{{\n    uint32_t budget = NV_BUDGET;\n");
+        let name = match piece {
+            0 if self.copies => format!("e{n}_copying{}", PARAMETERS.replace(')', ", struct nv_copies *copies)")),
+            0 => format!("e{n}{PARAMETERS}"),
+            _ => format!("e{n}_{piece}{PARAMETERS}"),
+        };
+        let mut text = format!("\nstatic void {name}\n{{\n    uint32_t budget = NV_BUDGET;\n");
         let memory = if self.opencl { "__constant uint8_t" } else { "uint8_t" };
         let constant = if self.opencl { memory } else { "const uint8_t" };
         let (number, exceptions) = match self.opencl {
             true => ("k->number".to_owned(), "0".to_owned()),
+            false if piece > 0 => ("0".to_owned(), format!("nv_exceptions{n}")),
             false => (format!("nv_number{n}++"), format!("nv_exceptions{n}")),
         };
         let _ = writeln!(text, "    const uint64_t number = {number};");
         let _ = writeln!(text, "    {memory} *const data = nv_data{n}, *const shared = nv_shared{n};");
         let _ = writeln!(text, "    {constant} *const initialised = nv_initialised{n};");
         let _ = writeln!(text, "    uint32_t *const exceptions = {exceptions};");
-        text += &scalar.variables(&cfg);
-        text += "    (void)budget, (void)info, (void)number, (void)data, (void)shared, (void)initialised, (void)exceptions, (void)port;\n";
-        for param in &func.block(Block(0)).params {
-            let _ = writeln!(text, "    {param:?} = port;");
+        text + "    (void)budget, (void)info, (void)number, (void)data, (void)shared, (void)initialised, (void)exceptions, (void)port;\n"
+    }
+
+    /// Variables of a piece, with those that it hands to others.
+    fn variables(&self, scalar: &Scalar<'_>, pieces: &Pieces, at: usize) -> String {
+        let (piece, func) = (&pieces.pieces[at], &pieces.func);
+        let params = pieces.next(at).flat_map(|next| &func.block(pieces.pieces[next].start).params);
+        let own = piece.blocks.iter().flat_map(|b| func.block(*b).params.iter().chain(&func.block(*b).ops));
+        let all: BTreeSet<Value> = own.chain(params).chain(&piece.kept).chain(&piece.again).copied().collect();
+        scalar.declared(all.iter())
+    }
+
+    /// What packets bring along.
+    fn brought(&self, pieces: &Pieces, at: usize) -> String {
+        let mut text = format!("    budget = (uint32_t)nv_le(info + {}, {BUDGET});\n", self.info);
+        for (v, at) in places(pieces, at, self.info) {
+            let bytes = cuts::bytes(&pieces.func, v);
+            let get = |at: u32, bytes: u32| format!("nv_le(info + {at}, {bytes})");
+            let _ = match bytes {
+                ..=8 => writeln!(text, "    {v:?} = ({}){};", ctype(pieces.func.width(v)), get(at, bytes)),
+                _ => writeln!(text, "    {v:?} = (unsigned __int128){} << 64 | {};", get(at + 8, bytes - 8), get(at, 8)),
+            };
         }
-        Ok(text + &scalar.body + "}\n")
+        text
+    }
+
+    /// Where a piece ends: what the next one needs is kept, and the packet goes on there.
+    fn left(&self, pieces: &Pieces, next: usize) -> String {
+        let mut text = format!("block{}:\n    __attribute__((unused));\n", pieces.pieces[next].start.0);
+        let _ = writeln!(text, "    nv_put_le(info + {}, {BUDGET}, budget);", self.info);
+        for (v, at) in places(pieces, next, self.info) {
+            let bytes = cuts::bytes(&pieces.func, v);
+            let _ = writeln!(text, "    nv_put_le(info + {at}, {}, (uint64_t){v:?});", bytes.min(8));
+            if bytes > 8 {
+                let _ = writeln!(text, "    nv_put_le(info + {}, {}, (uint64_t)({v:?} >> 64));", at + 8, bytes - 8);
+            }
+        }
+        let unit = self.plan.unit(self.n, next);
+        text + &format!("    nv_end(k, r, NETVM_GOES, {unit}u, 0, 0);\n    return;\n")
     }
 
     /// The packet goes no further here.
     fn ends_by(&self, end: &str, value: &str) -> String {
         format!("{{ nv_end(k, r, {end}, {}u, {value}, 0); return; }}", self.n)
+    }
+
+    fn dropped(&self, why: &str) -> String {
+        self.ends_here.borrow_mut().insert((self.piece.get(), Some(why.to_owned())));
+        self.ends_by("NETVM_DROPPED", why)
+    }
+
+    /// Whether an element is in another node.
+    fn is_apart(&self, element: usize) -> bool {
+        self.plan.nodes[element] != self.plan.nodes[self.plan.unit(self.n, self.piece.get())]
     }
 
     /// A range that must lie in a memory.
@@ -140,6 +283,7 @@ impl Core<'_> {
             Helper::IsPresent => format!("{v:?} = 1;"),
             Helper::SetTime => format!("r->time_ns = {};", arg(0)),
             Helper::SetWire => format!("r->missing = {0} > r->len ? {0} - r->len : 0;", arg(0)),
+            Helper::SendCopy(port) if self.copies => self.copied(*port, site),
             Helper::PullHead | Helper::TrimTail | Helper::PushHead | Helper::GrowTail | Helper::Unpull => {
                 self.moves(*helper, &arg(0), site)
             }
@@ -218,6 +362,17 @@ impl Core<'_> {
     }
 }
 
+/// Where values lie that packets bring along to a piece.
+fn places(pieces: &Pieces, piece: usize, info: u32) -> Vec<(Value, u32)> {
+    let mut at = info + BUDGET;
+    let place = |v: &Value| {
+        let place = (*v, at);
+        at += cuts::bytes(&pieces.func, *v);
+        place
+    };
+    pieces.pieces[piece].kept.iter().map(place).collect()
+}
+
 /// What an operation is called that there is no C for.
 fn lacking(helper: Helper, op: &Op) -> String {
     let what = match helper {
@@ -282,36 +437,30 @@ impl Form for Core<'_> {
     }
 
     fn trap(&self, kind: TrapKind, site: Site) -> String {
+        self.ends_here.borrow_mut().insert((self.piece.get(), None));
         format!("{{ nv_end(k, r, NETVM_TRAPPED, {}u, {}u, {site}u); return; }}", self.n, kind.code())
     }
 
     fn send(&self, port: u32) -> String {
-        let Some(ways) = self.ways else { return self.ends_by("NETVM_SENT", &format!("{port}u")) };
-        let Some(way) = ways.iter().find(|way| way.port == port) else { return self.ends_by("NETVM_DROPPED", "NETVM_NOWHERE") };
-        let go = match way.to {
-            Link::Element(n, port) => format!("{{ e{n}(k, r, info, {port}u); return; }}"),
-            Link::End(end) => match self.ends[end] {
-                Leave::Output(output) => self.ends_by("NETVM_SENT", &format!("{output}u")),
-                Leave::Discard => self.ends_by("NETVM_DROPPED", "NETVM_DISCARDED"),
-            },
-        };
-        let often = self.ends_by("NETVM_DROPPED", "NETVM_ROUNDS");
-        if way.again { format!("{{ if (r->rounds++ >= NV_ROUNDS) {often} {go} }}") } else { go }
+        if self.copies { format!("{{ copies->goes = {port}u; return; }}") } else { self.goes(port) }
     }
 
     fn send_by(&self, value: &str, first: u32) -> String {
+        if self.copies {
+            return format!("{{ copies->goes = {value} + {first}u; return; }}");
+        }
         let Some(ways) = self.ways else { return self.ends_by("NETVM_SENT", &format!("{value} + {first}u")) };
         let mut text = format!("switch ({value} + {first}u) {{\n");
         for way in ways {
             let _ = writeln!(text, "    case {}u: {}", way.port, self.send(way.port));
         }
-        text + &format!("    default: {}\n    }}", self.ends_by("NETVM_DROPPED", "NETVM_NOWHERE"))
+        text + &format!("    default: {}\n    }}", self.dropped("NETVM_NOWHERE"))
     }
 
     fn drop(&self, reason: DropReason) -> String {
         match reason {
-            DropReason::Program(n) => self.ends_by("NETVM_DROPPED", &format!("{n}u")),
-            _ => self.ends_by("NETVM_DROPPED", "0"),
+            DropReason::Program(n) => self.dropped(&format!("{n}u")),
+            _ => self.dropped("0u"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Names as an attacker writes them: nothing of them is code in what is made.
 
 use super::super::written::tests::{HOSTILE, skeleton};
-use super::{Language, emit};
+use super::{Division, Language, emit};
 use crate::passes;
 use netil::asm::assemble;
 use netil::module::HandlerKind;
@@ -17,7 +17,7 @@ fn text(name: &str, language: Language) -> String {
     module.reasons[0].name = name.to_owned();
     let program = netil::verify(module).unwrap();
     let (func, _) = crate::optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
-    let made = emit(&program, &func, language).unwrap();
+    let made = emit(&program, &func, language, Division::Single).unwrap();
     made.program + &made.names
 }
 

@@ -43,6 +43,19 @@ struct netvm_packet {
    again at any time. */
 void netvm_start(uint64_t a, uint64_t b);
 
+/* Programs that copy packets have so many buffers of NETVM_BUFFER bytes for copies that wait; a
+   handler that needs one more ends with the trap "no room". May be given to the compiler. */
+#ifndef NETVM_COPIES
+#define NETVM_COPIES 32
+#endif
+
+/* Whether the program copies packets. */
+extern const int netvm_copies;
+
+/* Told of each copy when it has left, or was dropped or trapped, before the packet is; the copy is
+   there until this returns. One that does nothing is there, which the caller's replaces. */
+void netvm_copied(const struct netvm_packet *copy);
+
 /* Runs the program for each packet, one after the other. Not for several processors at once:
    they would share memory and tables. */
 void netvm_run(struct netvm_packet *packets, size_t count);

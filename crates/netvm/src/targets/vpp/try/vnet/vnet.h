@@ -1,0 +1,2 @@
+/* See vlib/vlib.h. */
+#include <vlib/vlib.h>
