@@ -84,6 +84,8 @@ pub struct Application {
     application: app::Application,
     facts: Facts,
     planes: Option<graph::Planes>,
+    /// What was done when programs in other languages were compiled, by element.
+    notes: BTreeMap<String, Vec<String>>,
 }
 
 impl Application {
@@ -112,7 +114,8 @@ impl Application {
         flat.elements.iter_mut().for_each(|element| calling(element, told));
         let library = Library::of(&reading.elements);
         let (application, facts) = click::application::application(&flat, &library, &sources).map_err(Error::Configuration)?;
-        Ok(Self { name: name.to_owned(), sources, flat, application, facts, planes: library.planes() })
+        let notes = library.notes();
+        Ok(Self { name: name.to_owned(), sources, flat, application, facts, notes, planes: library.planes() })
     }
 
     /// The configuration without shorthand.

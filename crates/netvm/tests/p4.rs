@@ -85,7 +85,7 @@ control I(inout H h, inout M m, inout standard_metadata_t s) {
 control E(inout H h, inout M m, inout standard_metadata_t s) { apply {} }
 control D(packet_out p, in H h) { apply { p.emit(h); } }
 V1Switch(P(), N(), I(), E(), N(), D()) main;";
-    let reading = p4::Reading { folders: &[], defines: &[], load: &|_| None, marks: false };
+    let reading = p4::Reading { folders: &[], defines: &[], load: &|_| None, marks: false, without: &[] };
     let pipeline = ::p4::compile(Path::new("t.p4"), text, reading).unwrap();
     let mut switch = Switch::start(pipeline, &engines::ALL[0], Settings::default()).unwrap();
     let mut add = |priority: u32, low: u32, high: u32| {

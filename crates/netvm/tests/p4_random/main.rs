@@ -48,7 +48,7 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 fn reading(marks: bool) -> Reading<'static> {
-    Reading { folders: &[], defines: &[], load: &|_| None, marks }
+    Reading { folders: &[], defines: &[], load: &|_| None, marks, without: &[] }
 }
 
 /// The program of a seed on all quick engines; how many packets were sent, and how many of its states were met.

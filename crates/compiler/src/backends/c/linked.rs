@@ -40,18 +40,22 @@ pub struct Member<'a> {
     pub links: Vec<(u32, Way)>,
 }
 
-/// From which sizes on things are done in another way. Tests have others, which must change no result.
+/// From which sizes on things are done in another way, and what is done at all. Tests have others, which must change no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Bytes of tables: what lookups read of them is fetched ahead. With 0 always.
     pub large: usize,
     /// Operations of members: those that are more are functions of their own, the largest of them.
     pub together: usize,
+    /// Whether stores of what is there are left out.
+    pub echoes: bool,
+    /// Whether packets are sent by a port that a value names without a test for each port.
+    pub ports: bool,
 }
 
 impl Default for Sizes {
     fn default() -> Self {
-        Self { large: LARGE, together: MOST_TOGETHER }
+        Self { large: LARGE, together: MOST_TOGETHER, echoes: true, ports: true }
     }
 }
 
@@ -165,7 +169,8 @@ fn functions(members: &[&Member<'_>], kin: &Kin, slices: &[Option<Func>], sizes:
         let kept = slices[n].as_ref().map_or_else(Kept::default, |slice| kept::places(slice, &module.tables, large, all.kept.len() as u32));
         let by_exit = by_exit(member, kin, n);
         let usual = usual(members, n);
-        let place = member::Place { n: n as u32, tables: tables_before, kept: &kept, apart: apart[n], by_exit, usual };
+        let Sizes { echoes, ports, .. } = sizes;
+        let place = member::Place { n: n as u32, tables: tables_before, kept: &kept, apart: apart[n], by_exit, usual, echoes, ports };
         let functions = member::emit(&place, member.program, &member.func, &module)?;
         all.need = all.need.max(functions.need);
         all.text += &sets;

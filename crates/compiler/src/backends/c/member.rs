@@ -50,11 +50,15 @@ pub(super) struct Place<'a> {
     pub by_exit: Option<(u32, u32)>,
     /// The port by which packets mostly go, if that is known.
     pub usual: Option<u32>,
+    /// See [`super::linked::Sizes`].
+    pub echoes: bool,
+    pub ports: bool,
 }
 
 pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &Module) -> Result<Functions, Unsupported> {
-    let Place { n, tables, kept, apart, by_exit, usual } = *place;
-    let (live, spared) = (live::before_helpers(func), Spared::of(func));
+    let Place { n, tables, kept, apart, by_exit, usual, echoes, ports } = *place;
+    let (live, mut spared) = (live::before_helpers(func), Spared::of(func));
+    spared.echoes.retain(|_| echoes);
     let form = |mode| Element {
         n,
         tables,
@@ -73,6 +77,7 @@ pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &
         usual,
         refused: Cell::new(None),
         own: None,
+        ports,
     };
     let (quick, general) = (form(Mode::Quick), form(Mode::General));
     let [near, again, first] = numbers(program, n);
@@ -106,14 +111,14 @@ fn start(func: &Func, module: &Module) -> String {
 
 /// The function `pN`, of a slice ([`super::slice`]).
 pub(super) fn emit_slice(place: &Place<'_>, func: &Func, module: &Module, large: usize) -> Result<String, Unsupported> {
-    let Place { n, tables, kept, .. } = *place;
+    let Place { n, tables, kept, ports, .. } = *place;
     let (shared, live, spared) = (module.shared_size(), HashMap::new(), Spared::default());
     let mode = Mode::Ahead(large);
     let (calls, resumed, paid, refused) = (RefCell::default(), RefCell::default(), Cell::new(0), Cell::new(None));
     let (live, spared, apart, by_exit, usual, loops) = (&live, &spared, false, None, None, true);
     let own = Own::of(func, module.data_size);
     let form =
-        Element { n, tables, kept, apart, module, shared, mode, live, spared, loops, calls, resumed, paid, by_exit, usual, refused, own };
+        Element { n, tables, kept, apart, module, shared, mode, live, spared, loops, calls, resumed, paid, by_exit, usual, refused, own, ports };
     function(&form, func, &format!("p{n}"), "", "")
 }
 
@@ -226,6 +231,7 @@ pub(super) struct Element<'a> {
     refused: Cell<Option<DropReason>>,
     /// A slice's copy of data memory.
     own: Option<Own>,
+    ports: bool,
 }
 
 impl Form for Element<'_> {
@@ -284,6 +290,10 @@ impl Form for Element<'_> {
 
     fn send(&self, port: u32) -> String {
         format!("return {port};")
+    }
+
+    fn by_number(&self) -> bool {
+        self.ports
     }
 
     fn send_by(&self, value: &str, first: u32) -> String {
@@ -346,6 +356,7 @@ impl Form for Element<'_> {
             Op::Present(site) => format!("if (NV_RARELY(!r->present)) {}", self.trap(TrapKind::NoPacket, *site)),
             Op::ExceptionLoad(k) => format!("{v:?} = {};", exception(k)),
             Op::ExceptionStore(k, a) => format!("{} = {};", exception(k), scalar.val(*a)),
+            Op::Store(..) if self.mode == Mode::Quick && self.spared.echoes.contains(&v) => String::new(),
             Op::Store(space, order, addr, offset, value, _) => store(scalar, *order, &scalar.at(*space, *addr, *offset), *value),
             Op::Random(site) => {
                 let place = u64::from(*site) << 2 | scalar.func.kind as u64;

@@ -17,6 +17,7 @@ mod bounds;
 mod calls;
 
 mod counts;
+mod echoes;
 pub mod freestanding;
 mod kept;
 mod kin;
