@@ -83,9 +83,7 @@ impl Trace {
 fn shortest_first(routes: &[Route]) -> Vec<Route> {
     let mut routes = routes.to_vec();
     routes.sort_by_key(|route| route.length);
-    let fits = |route: &Route| {
-        (1..=32).contains(&route.length) && route.hop < HOPS && route.prefix.trailing_zeros() >= 32 - route.length
-    };
+    let fits = |route: &Route| (1..=32).contains(&route.length) && route.hop < HOPS && route.prefix.trailing_zeros() >= 32 - route.length;
     assert!(routes.iter().all(fits));
     routes
 }

@@ -35,8 +35,8 @@ mod uses;
 use frontends::diagnostics::{Diagnostic, Sources};
 use std::path::{Path, PathBuf};
 
-pub use optimisation::Optimisation;
 pub use num_bigint::{BigInt, Sign};
+pub use optimisation::Optimisation;
 pub use pipeline::Pipeline;
 pub use preprocess::Loader;
 

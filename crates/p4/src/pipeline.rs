@@ -359,4 +359,6 @@ pub struct Pipeline {
     pub groups: Option<u32>,
     /// What was done to make it fast, a sentence each.
     pub optimised: Vec<String>,
+    /// What each table, register, counter and meter keeps of packets, a sentence each.
+    pub kept: Vec<String>,
 }

@@ -1,5 +1,6 @@
 //! `netvm ctl`: asks a running configuration over its control socket.
 
+mod p4;
 mod replace;
 mod why;
 
@@ -31,6 +32,9 @@ Examples:
   netvm ctl watch in.count --interval 0.5
   netvm ctl why udp port 53
   netvm ctl replace --plan router.click
+  netvm ctl table add routes h.ip.dst:10.1.0.0/16 'to(port:1)'
+  netvm ctl p4 counter_read sent 1
+  netvm ctl --bmv2 commands.txt
   netvm ctl stats --json | jq '.elements[] | .name, .packets'
   netvm ctl --socket /run/router.sock stop")]
 pub(crate) struct Args {
@@ -38,8 +42,16 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
     socket: Option<PathBuf>,
 
+    /// The element that is a P4 program, if there are several
+    #[arg(long, value_name = "NAME", global = true)]
+    program: Option<String>,
+
+    /// Do what a script of BMv2's simple_switch_CLI says, with no packet between its lines
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    bmv2: Option<PathBuf>,
+
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(clap::Subcommand)]
@@ -118,18 +130,37 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// List, print and change the tables of a P4 program
+    Table {
+        #[command(subcommand)]
+        table: p4::Table,
+    },
+    /// Run a command of a P4 program's control plane: registers, counters, meters, groups, sessions; docs/p4.md lists them
+    P4 {
+        /// The command
+        #[arg(required = true, allow_hyphen_values = true)]
+        command: Vec<String>,
+    },
     /// End the run: what has arrived still goes on
     Stop,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut out = Out::new();
-    if let Command::Why { filter, packets, file, json } = &args.command {
+    if let Some(Command::Why { filter, packets, file, json }) = &args.command {
         why::tell(args.socket.as_ref(), &why::Asked { filter, packets: *packets, file: file.as_deref(), json: *json }, &mut out)?;
         return out.flush();
     }
+    if args.command.is_none() && args.bmv2.is_none() {
+        return Err(Failure::usage("give a command or --bmv2 FILE; --help tells which commands there are"));
+    }
     let mut client = Client::connect(&socket_of(args.socket.as_ref())?)?;
-    match &args.command {
+    let element = args.program.as_deref();
+    if let Some(file) = &args.bmv2 {
+        p4::file(&mut client, element, file, &mut out)?;
+    }
+    let Some(command) = &args.command else { return out.flush() };
+    match command {
         Command::List { element, json } => list(&mut client, element.as_deref(), *json, &mut out)?,
         Command::Read { handlers } => read(&mut client, handlers, &mut out)?,
         Command::Write { handler, text } => drop(client.ask(&json!({ "op": "write", "handler": handler, "text": text.join(" ") }))?),
@@ -140,6 +171,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Replace { file, parameters, plan, json } => {
             replace::tell(&mut client, &replace::Asked { file, parameters, plan: *plan, json: *json }, &mut out)?;
         }
+        Command::Table { table } => p4::table(&mut client, element, table, &mut out)?,
+        Command::P4 { command } => p4::command(&mut client, element, &command.join(" "), &mut out)?,
         Command::Stop => drop(client.ask(&json!({ "op": "stop" }))?),
     }
     out.flush()
@@ -196,12 +229,17 @@ impl Client {
 
     /// Asks, and gives what is answered.
     pub(super) fn ask(&mut self, request: &Value) -> Outcome<Value> {
+        self.try_ask(request)?.map_err(Failure::failed)
+    }
+
+    /// The same, or why it was refused.
+    pub(super) fn try_ask(&mut self, request: &Value) -> Outcome<Result<Value, String>> {
         writeln!(self.to, "{request}")?;
         let mut answer = self.line()?;
-        match answer.get("error").and_then(Value::as_str) {
-            Some(error) => Err(Failure::failed(error)),
+        Ok(match answer.get("error").and_then(Value::as_str) {
+            Some(error) => Err(error.to_owned()),
             None => Ok(answer.get_mut("ok").map(Value::take).unwrap_or_default()),
-        }
+        })
     }
 
     fn value(&mut self, handler: &str) -> Outcome<String> {

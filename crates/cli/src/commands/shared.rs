@@ -2,8 +2,8 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::input;
-use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::builder::TypedValueParser as _;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use netvm::engines::{self, EngineInfo};
 use netvm::io::LinkType;
 use netvm::{Filter, Profile};

@@ -115,8 +115,25 @@ const BYTESWAP: Pass = Pass { name: "byteswap", doc: "swaps constants at compile
 const DCE: Pass = Pass { name: "dce", doc: "removes values nobody uses", run: dce::run };
 
 /// Every pass once, for options and tests.
-pub const ALL: &[Pass] =
-    &[COALESCE, FOLD, BRANCHES, JUMPS, PATHS, CHAINS, SWITCHES, LENGTHS, WIDEN, COMPARES, SELECT, UNREACHABLE, EQUALS, GVN, CHECKS, BYTESWAP, DCE];
+pub const ALL: &[Pass] = &[
+    COALESCE,
+    FOLD,
+    BRANCHES,
+    JUMPS,
+    PATHS,
+    CHAINS,
+    SWITCHES,
+    LENGTHS,
+    WIDEN,
+    COMPARES,
+    SELECT,
+    UNREACHABLE,
+    EQUALS,
+    GVN,
+    CHECKS,
+    BYTESWAP,
+    DCE,
+];
 
 /// The optimiser. The second round sees what the checks pass turned into constants.
 pub const PIPELINE: &[Pass] = &[

@@ -53,7 +53,7 @@ impl Application {
                 Err(why) => why.clone(),
                 Ok(_) => "packets are pulled through it".to_owned(),
             };
-            let compiled = self.notes.get(&app.instances[at].name).cloned().unwrap_or_default();
+            let compiled = self.notes.get(&app.instances[at].name).map(|told| told.compiled.clone()).unwrap_or_default();
             Way { element: declared(at), alone: (!member).then(why), fetched: ahead, compiled }
         };
         Account {

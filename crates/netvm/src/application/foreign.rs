@@ -20,6 +20,8 @@ pub(crate) struct Made {
     pub plane: Option<MakePlane>,
     /// What was done to make it fast, a sentence each.
     pub notes: Vec<String>,
+    /// What it keeps of packets, a sentence for each object.
+    pub kept: Vec<String>,
 }
 
 /// A class.
@@ -81,7 +83,7 @@ fn netil_module(arguments: &[String], inputs: u32, outputs: u32) -> Result<Made,
         return Err(one("its program has info memory of its own".to_owned()));
     }
     match (count(true), count(false)) {
-        has if has == (inputs, outputs) => Ok(Made { module, plane: None, notes: Vec::new() }),
+        has if has == (inputs, outputs) => Ok(Made { module, plane: None, notes: Vec::new(), kept: Vec::new() }),
         (ins, outs) => Err(one(format!("its program has {ins} inputs and {outs} outputs, and {inputs} and {outputs} are connected"))),
     }
 }

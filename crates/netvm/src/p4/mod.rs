@@ -2,6 +2,9 @@
 
 pub mod commands;
 mod control;
+mod controlled;
+mod counts;
+mod dump;
 pub(crate) mod element;
 mod follow;
 mod meters;
@@ -13,6 +16,8 @@ mod switch;
 mod traffic;
 mod values;
 
+pub use controlled::Ruled;
+pub(crate) use counts::summed;
 pub use element::{Devices, Port};
 pub use follow::{Event, Pass};
 pub use meters::Rate;
@@ -77,7 +82,8 @@ pub fn check(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> 
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
     let read = |path: &Path| std::fs::read_to_string(path).ok();
-    let (pipeline, warnings) = p4::check(path, &text, Reading { folders, defines, load: &read, marks: false, without: &[] }).map_err(Error::P4)?;
+    let (pipeline, warnings) =
+        p4::check(path, &text, Reading { folders, defines, load: &read, marks: false, without: &[] }).map_err(Error::P4)?;
     if let Some(pipeline) = &pipeline {
         crate::load::verify(pipeline.module.clone(), "the compiled program")?;
     }

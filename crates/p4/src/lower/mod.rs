@@ -14,6 +14,7 @@ mod crc;
 mod digest;
 mod expr;
 mod externs;
+mod kept;
 mod learn;
 mod mark;
 mod meter;
@@ -27,8 +28,8 @@ mod state;
 mod stmt;
 mod table;
 
-use crate::check::types::Bound;
 use crate::Optimisation;
+use crate::check::types::Bound;
 use crate::hir::{Expr, FnId, InstId, Program, TableId, Type, VarId};
 use crate::pipeline::{ArrayMeta, CrcMeta, DigestMeta, Paths, Pipeline, ProfileMeta, Saved, SetMeta, TableMeta};
 pub(crate) use code::limbs;
@@ -136,6 +137,8 @@ pub(crate) struct Lower<'a> {
     metadata: usize,
     /// Actions that are being inlined.
     inside: usize,
+    /// What packets do to registers.
+    uses: kept::AllUses,
 }
 
 /// Makes the module and what the control plane knows of it.
@@ -151,7 +154,13 @@ pub(crate) fn lower(program: &Program, sources: &Sources, reading: crate::Readin
 }
 
 /// Makes the module of an element with so many inputs and outputs.
-pub(crate) fn lower_element(program: &Program, sources: &Sources, reading: crate::Reading<'_>, inputs: u32, outputs: u32) -> Lowered<Pipeline> {
+pub(crate) fn lower_element(
+    program: &Program,
+    sources: &Sources,
+    reading: crate::Reading<'_>,
+    inputs: u32,
+    outputs: u32,
+) -> Lowered<Pipeline> {
     let (architecture, parts) = arch::parts(program)?;
     let Some(whole) = architecture.element else {
         return fault(parts.span, format!("programs for {} run by themselves, and not as elements of a graph", architecture.name));
@@ -220,6 +229,7 @@ impl<'a> Lower<'a> {
             cells: plain::Cells::new(),
             metadata: 0,
             inside: 0,
+            uses: kept::AllUses::new(),
         }
     }
 }
@@ -275,6 +285,7 @@ impl Lower<'_> {
     fn pipeline(&mut self, saved: Saved, paths: Paths, ports: Vec<Port>) -> Pipeline {
         let handler = share::share(plain::in_memory(std::mem::take(&mut self.code).finish(), &self.cells));
         let init = self.defaults();
+        let (optimised, kept) = (self.told(), self.keeps());
         let module = Module {
             name: "p4".to_owned(),
             ports,
@@ -301,7 +312,8 @@ impl Lower<'_> {
             cpu_port: self.architecture.cpu_port,
             last_port: self.architecture.last_port,
             groups: None,
-            optimised: self.told(),
+            optimised,
+            kept,
         }
     }
 

@@ -117,7 +117,11 @@ impl Lower<'_> {
         );
         tell(Optimisation::Tables, tables > 0, text);
         tell(Optimisation::Metadata, self.metadata > 0, format!("metadata: {} fields are values, and lie in no memory", self.metadata));
-        tell(Optimisation::Actions, !resolved.is_empty(), format!("actions: entries of {} tables name the code of their actions", resolved.len()));
+        tell(
+            Optimisation::Actions,
+            !resolved.is_empty(),
+            format!("actions: entries of {} tables name the code of their actions", resolved.len()),
+        );
         told
     }
 }

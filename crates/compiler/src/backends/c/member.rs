@@ -14,6 +14,7 @@ use super::own::Own;
 use super::scalar::{Form, Scalar, ctype};
 use super::sends::OrDrop;
 use super::spared::Spared;
+use super::updates::{folded, is_near, less};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Call, Func, Helper, Op, Order, Site, Type, Value};
 use netil::exec::{DropReason, TrapKind};
@@ -117,8 +118,26 @@ pub(super) fn emit_slice(place: &Place<'_>, func: &Func, module: &Module, large:
     let (calls, resumed, paid, refused) = (RefCell::default(), RefCell::default(), Cell::new(0), Cell::new(None));
     let (live, spared, apart, by_exit, usual, loops) = (&live, &spared, false, None, None, true);
     let own = Own::of(func, module.data_size);
-    let form =
-        Element { n, tables, kept, apart, module, shared, mode, live, spared, loops, calls, resumed, paid, by_exit, usual, refused, own, ports };
+    let form = Element {
+        n,
+        tables,
+        kept,
+        apart,
+        module,
+        shared,
+        mode,
+        live,
+        spared,
+        loops,
+        calls,
+        resumed,
+        paid,
+        by_exit,
+        usual,
+        refused,
+        own,
+        ports,
+    };
     function(&form, func, &format!("p{n}"), "", "")
 }
 
@@ -377,35 +396,6 @@ impl Form for Element<'_> {
             other => return Err(Unsupported(format!("'{other}'"))),
         })
     }
-}
-
-/// Steps in which a checksum is changed and which are looked at together.
-const STEPS: u32 = 8;
-
-/// Whether a checksum is that of fewer steps, whose sum is then far from what 32 bits hold; programs may have any number of them.
-fn is_near(func: &Func, v: Value) -> bool {
-    let before = |v: &Value| match func.op(*v) {
-        Some(Op::Helper(Helper::ChecksumAdd | Helper::ChecksumSub, args, _)) => Some(args[0]),
-        _ => None,
-    };
-    std::iter::successors(Some(v), before).take(STEPS as usize + 1).count() <= STEPS as usize
-}
-
-/// What a checksum was before constants were added and taken out, and the sum that comes to its complement by them.
-fn less(func: &Func, mut v: Value) -> Option<(Value, u32)> {
-    let mut sum = 0;
-    for _ in 0..STEPS {
-        let Some(Op::Helper(helper @ (Helper::ChecksumAdd | Helper::ChecksumSub), args, _)) = func.op(v) else { return Some((v, sum)) };
-        let term = func.constant(args[1])? as u32 & 0xffff;
-        sum += if *helper == Helper::ChecksumSub { 0xffff ^ term } else { term };
-        v = args[0];
-    }
-    None
-}
-
-/// The same number modulo 65,535, and not 0.
-fn folded(sum: u32) -> u32 {
-    if sum > 0 { (sum - 1) % 0xffff + 1 } else { 0 }
 }
 
 pub(super) fn store(scalar: &Scalar<'_>, order: Order, at: &str, value: Value) -> String {

@@ -37,6 +37,7 @@ mod slice;
 mod spared;
 mod tables;
 mod twins;
+mod updates;
 mod ways;
 mod weights;
 mod windows;

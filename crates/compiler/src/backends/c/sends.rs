@@ -64,7 +64,8 @@ fn drops(func: &Func, edge: &Edge) -> Option<DropReason> {
 /// [`by_number`] of a block that does nothing else, since nobody may come by it.
 fn only_by_number(func: &Func, block: Block, present: bool) -> Option<(Value, u32, u32, Edge)> {
     let data = func.block(block);
-    let tests = |v: &Value| matches!(func.op(*v), Some(Op::Const(_) | Op::Cmp(..))) || present && matches!(func.op(*v), Some(Op::Present(_)));
+    let tests =
+        |v: &Value| matches!(func.op(*v), Some(Op::Const(_) | Op::Cmp(..))) || present && matches!(func.op(*v), Some(Op::Present(_)));
     (data.params.is_empty() && data.ops.iter().all(tests)).then(|| by_number(func, block, present))?
 }
 
