@@ -289,3 +289,49 @@ V1Switch(P(), N(), I(), E(), N(), D()) main;";
     let refused = stf::configure(&mut again, "setdefault u to(port:1, b:1)").unwrap_err();
     assert!(refused.contains("the default action of table I.u is constant"), "{refused}");
 }
+
+/// Of a group only members are chosen whose port is up, if they watch one.
+#[test]
+fn members_that_watch_a_port_are_chosen_while_it_is_up() {
+    let text = "#include <v1model.p4>
+header h_t { bit<8> a; } struct H { h_t h; } struct M { }
+parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) { state start { p.extract(h.h); transition accept; } }
+control N(inout H h, inout M m) { apply {} }
+control I(inout H h, inout M m, inout standard_metadata_t s) {
+    action_selector(HashAlgorithm.crc16, 32w16, 32w16) sel;
+    action to(bit<9> port) { s.egress_spec = port; }
+    table t {
+        key = { h.h.a: selector; s.ingress_port: exact; } actions = { to; }
+        implementation = sel;
+    }
+    apply { t.apply(); }
+}
+control E(inout H h, inout M m, inout standard_metadata_t s) { apply {} }
+control D(packet_out p, in H h) { apply { p.emit(h); } }
+V1Switch(P(), N(), I(), E(), N(), D()) main;";
+    let reading = p4::Reading { folders: &[], defines: &[], load: &|_| None, marks: false, without: &[] };
+    let pipeline = ::p4::compile(Path::new("t.p4"), text, reading).unwrap();
+    let mut switch = Switch::start(pipeline, &engines::ALL[0], Settings::default()).unwrap();
+    let profile = "I.sel".to_owned();
+    let group = switch.group_new(&profile).unwrap();
+    let member = |switch: &mut Switch, port: u32| switch.member_create(&profile, "to", &[("port".to_owned(), port.into())]).unwrap();
+    let members = [5, 6, 7].map(|port| member(&mut switch, port));
+    switch.group_members(&profile, group, &members.map(|member| (member, 1))).unwrap();
+    switch.group_watch(&profile, group, &[(members[0], 5), (members[1], 6)]).unwrap();
+    switch.add_indirect("t", &[p4::KeyMatch::Value(0.into())], 1, p4::Indirect::Group(group)).unwrap();
+    let chosen = |switch: &mut Switch| {
+        let ports = (0..64).flat_map(|a| switch.receive(0, &[a], 0)).map(|sent| sent.port);
+        ports.collect::<std::collections::BTreeSet<u32>>().into_iter().collect::<Vec<u32>>()
+    };
+    assert_eq!(chosen(&mut switch), [5, 6, 7]);
+    switch.port_is_up(5, false).unwrap();
+    assert_eq!(chosen(&mut switch), [6, 7]);
+    // A port that nobody watches.
+    switch.port_is_up(7, false).unwrap();
+    switch.port_is_up(6, false).unwrap();
+    assert_eq!(chosen(&mut switch), [7]);
+    switch.port_is_up(5, true).unwrap();
+    assert_eq!(chosen(&mut switch), [5, 7]);
+    switch.group_watch(&profile, group, &[]).unwrap();
+    assert_eq!(chosen(&mut switch), [5, 6, 7]);
+}

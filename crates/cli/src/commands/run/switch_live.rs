@@ -93,6 +93,7 @@ impl Live {
             for port in self.devices.keys().copied().collect::<Vec<_>>() {
                 arrived |= self.burst(port);
             }
+            self.look_at_ports()?;
             self.switch.pass(now());
             self.answer();
             if let Some(server) = &mut self.server {
@@ -117,6 +118,12 @@ impl Live {
             }
         }
         Ok(())
+    }
+
+    /// Members of groups that watch a port are chosen while it is up.
+    fn look_at_ports(&mut self) -> Outcome {
+        let (devices, switch) = (&self.devices, &mut self.switch);
+        devices.iter().try_for_each(|(port, device)| switch.port_is_up(*port, device.is_up())).map_err(Failure::failed)
     }
 
     /// Does what is asked by the control socket.
