@@ -13,7 +13,7 @@ fn main() {
         dpdk(&flags);
     }
     let mut build = optimised();
-    build.files(["hand_filters", "tables", "burst", "router", "nat", "switch"].map(|name| format!("c/{name}.c")));
+    build.files(["hand_filters", "tables", "burst", "router", "nat", "switch", "p4"].map(|name| format!("c/{name}.c")));
     if libpcap {
         build.file("c/libpcap.c");
         println!("cargo:rustc-cfg=libpcap");

@@ -114,7 +114,7 @@ fn run_element(module: netil::Module, bytes: &[u8]) {
 pub fn p4_text(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for marks in [false, true] {
-        let reading = p4::Reading { folders: &[], defines: &[], load: &|_| None, marks };
+        let reading = p4::Reading { folders: &[], defines: &[], load: &|_| None, marks, without: &[] };
         match p4::compile(std::path::Path::new("fuzz.p4"), &text, reading) {
             Ok(pipeline) => drop(verify(pipeline.module).unwrap_or_else(|e| panic!("{}", e[0]))),
             Err(refused) => assert!(!refused.first().is_empty() && refused.render(false).contains("error")),

@@ -4,6 +4,7 @@
 //! time is the processor's, of a run without its first pass over the trace, in which tables fill and memory is first touched; sides take turns.
 
 pub mod cores;
+pub mod gains;
 pub mod moves;
 mod p4;
 mod sides;
@@ -62,7 +63,7 @@ type Maker = fn(usize) -> Case;
 
 /// Those with these names, or everything if there are none; what cannot be run is left out, and told.
 pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
-    let makers: [(&str, Maker, &[usize]); 17] = [
+    let makers: [(&str, Maker, &[usize]); 19] = [
         ("router", router, &ROUTES),
         ("full-router", |entries| full_router("full router", entries, PORTS), &ROUTES[1..2]),
         ("full-router16", |entries| full_router("full router of 16 ports", entries, 16), &ROUTES[1..2]),
@@ -77,7 +78,9 @@ pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
         ("balancer", balancer, &FLOWS[1..2]),
         ("classifier", classifier, &FLOWS[1..2]),
         ("p4-forward", p4::forward, &ROUTES[..2]),
+        ("p4-forward-zipf", p4::forward_zipf, &ROUTES[..1]),
         ("p4-switch", p4::switch, &STATIONS[1..2]),
+        ("p4-paper", p4::paper, &ROUTES[..1]),
         ("p4-acl", p4::acl, &[10_000]),
         ("p4-meters", p4::meters, &FLOWS[1..2]),
     ];
@@ -86,7 +89,11 @@ pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
 
 /// The same applications on two threads.
 pub fn measure_cores(rounds: usize, only: &[String]) -> Vec<cores::Row> {
-    let makers: [(&str, Maker, &[usize]); 8] = [
+    let makers: [(&str, Maker, &[usize]); 12] = [
+        ("p4-forward", p4::forward, &ROUTES[..1]),
+        ("p4-paper", p4::paper, &ROUTES[..1]),
+        ("p4-acl", p4::acl, &[10_000]),
+        ("p4-meters", p4::meters, &FLOWS[..1]),
         ("router", router, &ROUTES[..2]),
         ("full-router", |entries| full_router("full router", entries, PORTS), &ROUTES[1..2]),
         ("nat", nat, &[4096]),
@@ -353,14 +360,16 @@ mod tests {
     #[test]
     fn sides_send_the_same_and_all_that_is_measured_gets_through() {
         let _cleared = sides::Cleared;
-        let makers: [(Maker, usize, usize); 10] = [
+        let makers: [(Maker, usize, usize); 12] = [
             (router, 1000, 4),
             (switch, 8, 4),
             (router6, 1000, 3),
             (stateful, 1000, 3),
             (classifier, 1000, 3),
             (p4::forward, 1000, 4),
-            (p4::switch, 64, 3),
+            (p4::switch, 64, 4),
+            (p4::forward_zipf, 1000, 4),
+            (p4::paper, 1000, 3),
             (p4::acl, 1000, 3),
             (p4::meters, 1000, 3),
             (floods, 20, 4),
@@ -374,8 +383,8 @@ mod tests {
             assert!(sides.len() == there && wrong.iter().all(Option::is_none), "{nth}: {wrong:?}");
             let sent: usize = sides[0].outputs(1).unwrap().iter().map(|bytes| bytes.len() / traffic::LENGTH).sum();
             // A switch does not send frames back, and floods some.
-            assert!(matches!(nth, 1 | 6 | 9) && sent > packets / 2 || sent == packets, "{nth}: {sent} of {packets}");
-            assert!(nth != 9 || sent > packets, "flooded frames are copied: {sent} of {packets}");
+            assert!(matches!(nth, 1 | 6 | 11) && sent > packets / 2 || sent == packets, "{nth}: {sent} of {packets}");
+            assert!(nth != 11 || sent > packets, "flooded frames are copied: {sent} of {packets}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Applications written by hand in C behind safe functions ([c/burst.h](../c/burst.h)): a router, a translator, a switch.
+//! Applications written by hand in C behind safe functions ([c/burst.h](../c/burst.h)): a router, a translator, a switch, and what P4 programs do.
 
 #![allow(unsafe_code, reason = "calling C is what this file is for")]
 
@@ -40,6 +40,13 @@ unsafe extern "C" {
     fn nat_run(nat: *mut c_void, ports: *mut c_void, trace: *const CTrace<'_>, passes: u64);
     fn switch_new(stations: u64, timeout: u64) -> *mut c_void;
     fn switch_run(bridge: *mut c_void, ports: *mut c_void, trace: *const CTrace<'_>, passes: u64);
+    fn forwarder_new() -> *mut c_void;
+    fn forwarder_hop(forwarder: *mut c_void, hop: u32, mac: *const u8, port: u32);
+    fn forwarder_add(forwarder: *mut c_void, prefix: u32, length: u32, hop: u32);
+    fn forwarder_run(forwarder: *mut c_void, ports: *mut c_void, trace: *const CTrace<'_>, passes: u64);
+    fn stations_new(count: u64) -> *mut c_void;
+    fn stations_add(stations: *mut c_void, mac: *const u8, port: u32);
+    fn stations_run(stations: *mut c_void, ports: *mut c_void, trace: *const CTrace<'_>, passes: u64);
 }
 
 /// Packets as the applications take them: each at the beginning of a cache line.
@@ -72,6 +79,15 @@ impl Trace {
     }
 }
 
+/// Routes as C takes them.
+fn shortest_first(routes: &[Route]) -> Vec<Route> {
+    let mut routes = routes.to_vec();
+    routes.sort_by_key(|route| route.length);
+    let fits = |route: &Route| (1..=32).contains(&route.length) && route.hop < HOPS && route.prefix.trailing_zeros() >= 32 - route.length;
+    assert!(routes.iter().all(fits));
+    routes
+}
+
 /// An application with its buffers and queues. What C has allocated stays until the program ends.
 pub struct Hand {
     app: NonNull<c_void>,
@@ -95,14 +111,39 @@ impl Hand {
             // SAFETY: there is room for more hops than that; the addresses are twelve bytes.
             unsafe { router_hop(router, hop + 1, macs.as_ptr(), port) }
         }
-        let mut routes = routes.to_vec();
-        routes.sort_by_key(|route| route.length);
-        for Route { prefix, length, hop } in routes {
-            assert!((1..=32).contains(&length) && hop < HOPS && prefix.trailing_zeros() >= 32 - length);
+        for Route { prefix, length, hop } in shortest_first(routes) {
             // SAFETY: the prefix covers slots that there are, and the hop is one.
             unsafe { router_add(router, prefix, length, hop + 1) }
         }
         Self::new(router, router_run)
+    }
+
+    /// A router that does what forward.p4 does.
+    pub fn forwarder(routes: &[Route], mac: &dyn Fn(u32) -> [u8; 6]) -> Self {
+        // SAFETY: gives a forwarder, or ends the program.
+        let forwarder = unsafe { forwarder_new() };
+        for hop in 0..HOPS {
+            let (mac, port) = (mac(hop), hop % PORTS);
+            // SAFETY: there is room for more hops than that; the address is six bytes.
+            unsafe { forwarder_hop(forwarder, hop + 1, mac.as_ptr(), port) }
+        }
+        for Route { prefix, length, hop } in shortest_first(routes) {
+            // SAFETY: the prefix covers slots that there are, and the hop is one.
+            unsafe { forwarder_add(forwarder, prefix, length, hop + 1) }
+        }
+        Self::new(forwarder, forwarder_run)
+    }
+
+    /// A switch that does what switch.p4 does, for stations that are at these ports.
+    pub fn stations(all: &[([u8; 6], u32)]) -> Self {
+        // SAFETY: gives a table for so many, or ends the program.
+        let stations = unsafe { stations_new(all.len() as u64) };
+        for (mac, port) in all {
+            assert!(*port < PORTS);
+            // SAFETY: the table has room for all of them; the address is six bytes.
+            unsafe { stations_add(stations, mac.as_ptr(), *port) }
+        }
+        Self::new(stations, stations_run)
     }
 
     /// A translator to so many external addresses, a power of 2; `headers` are destination and source of frames of either port.

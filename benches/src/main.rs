@@ -2,7 +2,7 @@
 //!
 //! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
 //! packet; `compile` times what it takes until a filter runs; `tables` times lookups in tables; `programs` times whole programs on large captures in
-//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on two threads; `moves` moves threads while packets flow; `bursts` times embedded ones by how many packets come at a time, and `runs` whole runs of configurations. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
+//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on two threads; `moves` moves threads while packets flow; `p4` what each optimisation of P4 programs gains; `bursts` times embedded ones by how many packets come at a time, and `runs` whole runs of configurations. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
 mod applications;
@@ -107,6 +107,8 @@ enum Section {
     Cores,
     /// Threads moved from core to core, and replicas that come and go, while packets in memory flow
     Moves,
+    /// What each optimisation of P4 programs gains, and how long it takes until they run
+    P4,
     /// A router and a translator within another program, 1 to 768 packets at a time
     Bursts,
     /// netvm run: endless sources, capture to capture, compiled C that is not there yet
@@ -129,6 +131,8 @@ struct Results {
     applications: Vec<applications::Row>,
     cores: Vec<applications::cores::Row>,
     moves: Vec<applications::moves::Row>,
+    p4_gains: Vec<applications::gains::Row>,
+    p4_starts: Vec<applications::gains::Start>,
     bursts: Vec<bursts::Row>,
     runs: Vec<runs::Row>,
     programs: Vec<programs::Report>,
@@ -224,6 +228,10 @@ fn in_memory(args: &Args, results: &mut Results) -> Result<(), String> {
         results.applications = applications::measure(rounds, &args.only);
     }
 
+    if wants(Section::P4) {
+        results.p4_gains = applications::gains::measure(rounds)?;
+        results.p4_starts = applications::gains::starts(rounds)?;
+    }
     if wants(Section::Bursts) {
         results.bursts = bursts::measure(rounds)?;
     }

@@ -140,11 +140,53 @@ fn packets_of(entries: usize) -> usize {
     if entries > PACKETS { entries.next_power_of_two() } else { PACKETS }
 }
 
+/// How often each of so many things is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Popularity {
+    /// All alike.
+    Uniform,
+    /// The k-th one 1/k times as often as the first (Zipf): few destinations have most of the packets.
+    Zipf,
+}
+
+/// Numbers below a limit, drawn by their popularity.
+struct Drawn {
+    /// Of Zipf's law, how many parts of 2^32 all up to that number have.
+    sums: Vec<u64>,
+    below: u64,
+}
+
+impl Drawn {
+    fn new(below: usize, popularity: Popularity) -> Self {
+        let share = |rank: u64| (1 << 32) / rank;
+        let sums = (1..=below as u64).scan(0, |sum, rank| {
+            *sum += share(rank);
+            Some(*sum)
+        });
+        Self { sums: if popularity == Popularity::Zipf { sums.collect() } else { Vec::new() }, below: below as u64 }
+    }
+
+    fn next(&self, random: &mut Random) -> usize {
+        match self.sums.last() {
+            None => random.below(self.below) as usize,
+            Some(all) => {
+                let at = random.below(*all);
+                self.sums.partition_point(|sum| *sum <= at)
+            }
+        }
+    }
+}
+
 /// UDP packets that arrive at port 0, or if so wanted at any of so many ports but the one that they leave by; each has a route.
 pub fn routed(routes: &[Route], at: Option<u32>) -> Vec<Packet> {
-    let mut random = Random(23_456);
+    routed_by(routes, at, Popularity::Uniform)
+}
+
+/// The same where some routes may be used more than others.
+pub fn routed_by(routes: &[Route], at: Option<u32>, popularity: Popularity) -> Vec<Packet> {
+    let (mut random, drawn) = (Random(23_456), Drawn::new(routes.len(), popularity));
     let packet = |i: usize| {
-        let route = routes[random.below(routes.len() as u64) as usize];
+        let route = routes[drawn.next(&mut random)];
         let host = random.below(1 << (32 - route.length)) as u32;
         let (source, sport) = (0x0a00_0002 + (i % 65_000) as u32, 1024 + (i % 50_000) as u16);
         let frame = Frame { protocol: UDP, source, sport, destination: route.prefix | host, dport: 53, id: i as u16, ..Frame::default() };
@@ -389,6 +431,18 @@ mod tests {
         assert_eq!(routes_text(&routes[..1], 4, 0).lines().count(), 1);
         assert!(routes.iter().all(|r| r.prefix.trailing_zeros() >= 32 - r.length && r.prefix >> 24 != 10));
         assert_eq!(super::routes(1000), routes);
+    }
+
+    #[test]
+    fn few_destinations_have_most_packets_by_zipf() {
+        let of_first = |popularity| {
+            let (drawn, mut random) = (Drawn::new(1000, popularity), Random(1));
+            (0..10_000).filter(|_| drawn.next(&mut random) < 10).count()
+        };
+        // H(10) of H(1000), and 1 in 100.
+        assert!((3600..4200).contains(&of_first(Popularity::Zipf)), "{}", of_first(Popularity::Zipf));
+        assert!((60..150).contains(&of_first(Popularity::Uniform)), "{}", of_first(Popularity::Uniform));
+        assert!(routed_by(&routes(1000), None, Popularity::Zipf).len() == PACKETS);
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! P4 programs as elements: forwarding beside C by hand, a switch, routes with an access list, state.
+//! P4 programs as elements: forwarding and a switch beside C by hand, the application of the PVPP paper, routes with an access list, state.
 
 use super::sides::{self, Case};
 use super::{devices, in_repository, of_file};
 use crate::hand::Hand;
 use crate::random::Random;
-use crate::traffic::{self, HOPS, PORTS, Packet, Route};
+use crate::traffic::{self, HOPS, PORTS, Packet, Popularity, Route};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -13,9 +13,22 @@ const RULES: usize = 500;
 
 /// A program between devices, its tables filled by these commands, with room for so many entries.
 fn program(application: &'static str, name: &str, commands: &str, size: usize, inputs: u32, packets: Vec<Packet>) -> Case {
+    program_without(application, (name, &[]), commands, size, inputs, packets)
+}
+
+/// The same without some optimisations of P4.
+fn program_without(
+    application: &'static str,
+    (name, without): (&str, &[&str]),
+    commands: &str,
+    size: usize,
+    inputs: u32,
+    packets: Vec<Packet>,
+) -> Case {
     let (entries, file) = (sides::scratch().join(format!("{name}.txt")), sides::scratch().join(format!("{name}.click")));
     let source = in_repository(&format!("benches/p4/{name}.p4"));
-    let mut text = format!("p4 :: P4(\"{}\", ENTRIES \"{}\", DEFINE SIZE={size});\n", source.display(), entries.display());
+    let without: String = without.iter().map(|name| format!(", WITHOUT {name}")).collect();
+    let mut text = format!("p4 :: P4(\"{}\", ENTRIES \"{}\", DEFINE SIZE={size}{without});\n", source.display(), entries.display());
     text.extend((0..inputs).map(|port| format!("FromDevice(eth{port}) -> [{port}] p4;\n")));
     text.extend((0..PORTS).map(|port| format!("p4 [{port}] -> ToDevice(eth{port});\n")));
     // Who reads them says what is wrong.
@@ -37,16 +50,23 @@ fn hex(bytes: &[u8]) -> String {
 
 /// Frames are sent from the address that they came to.
 pub fn forward(entries: usize) -> Case {
+    forward_by("P4 forward", entries, Popularity::Uniform)
+}
+
+/// The same with few destinations that have most packets.
+pub fn forward_zipf(entries: usize) -> Case {
+    forward_by("P4 forward, Zipf", entries, Popularity::Zipf)
+}
+
+fn forward_by(application: &'static str, entries: usize, popularity: Popularity) -> Case {
     let routes = traffic::routes(entries);
-    let own = [2, 0, 0, 0, 0, 1];
     let add = |text: String, Route { prefix, length, hop }: &Route| {
         let mac = hex(&traffic::neighbour(*hop, PORTS));
         text + &format!("add routes h.ip.dst:0x{prefix:08x}/{length} to(mac:{mac}, port:{})\n", hop % PORTS)
     };
     let commands = routes.iter().fold(String::new(), add);
-    let mut case = program("P4 forward", "forward", &commands, entries, 1, traffic::routed(&routes, None));
-    let macs = |hop: u32| [traffic::neighbour(hop, PORTS), own].concat().try_into().unwrap_or_default();
-    case.hand = Some(Hand::router(&routes, &macs));
+    let mut case = program(application, "forward", &commands, entries, 1, traffic::routed_by(&routes, None, popularity));
+    case.hand = Some(Hand::forwarder(&routes, &|hop| traffic::neighbour(hop, PORTS)));
     case
 }
 
@@ -55,7 +75,31 @@ pub fn switch(entries: usize) -> Case {
     let add = |n: usize| format!("add stations h.eth.dst:{} to(port:{})\n", hex(&traffic::station(n)), n % PORTS as usize);
     let commands: String =
         (0..entries).map(add).chain(["mc_mgrp_create 1\nmc_node_create 0 0 1 2 3\nmc_node_associate 1 0\n".to_owned()]).collect();
-    program("P4 switch", "switch", &commands, entries, PORTS, traffic::switched(entries))
+    let mut case = program("P4 switch", "switch", &commands, entries, PORTS, traffic::switched(entries));
+    let stations: Vec<_> = (0..entries).map(|n| (traffic::station(n), n as u32 % PORTS)).collect();
+    case.hand = Some(Hand::stations(&stations));
+    case
+}
+
+/// Three tables one behind the other, and one without keys.
+pub fn paper(entries: usize) -> Case {
+    paper_without(entries, &[])
+}
+
+/// The same without some optimisations of P4.
+pub fn paper_without(entries: usize, without: &[&str]) -> Case {
+    let routes = traffic::routes(entries);
+    let mut commands = String::new();
+    for Route { prefix, length, hop } in &routes {
+        let _ = writeln!(commands, "add ipv4_match h.ip.dst:0x{prefix:08x}/{length} set_hop(hop:{hop}, port:{})", hop % PORTS);
+    }
+    for hop in 0..HOPS {
+        let _ = writeln!(commands, "add dest_mac m.hop:{hop} set_dmac(dmac:{})", hex(&traffic::neighbour(hop, PORTS)));
+    }
+    for port in 0..PORTS {
+        let _ = writeln!(commands, "add source_mac m.port:{port} set_smac(smac:0x02000008000{port})");
+    }
+    program_without("P4 paper", ("paper", without), &commands, entries, 1, traffic::routed(&routes, None))
 }
 
 /// Routes to next hops, and rules that let all packets pass.

@@ -65,6 +65,7 @@ pub enum Side {
 pub struct Netvm {
     common: Arc<Common>,
     engine: Result<&'static EngineInfo, String>,
+    settings: engines::Settings,
     name: &'static str,
     stopwatch: Option<Stopwatch>,
 }
@@ -121,7 +122,8 @@ impl Case {
         let common = Arc::new(Common { application, inputs, outputs, packets, interval });
         let engine = |(name, engine, stopwatch): (&'static str, &str, Option<Stopwatch>)| {
             let engine = engines::find(engine).ok_or_else(|| format!("no engine {engine}"));
-            Side::Netvm(Box::new(Netvm { common: Arc::clone(&common), engine, name, stopwatch }))
+            let settings = engines::Settings::default();
+            Side::Netvm(Box::new(Netvm { common: Arc::clone(&common), engine, settings, name, stopwatch }))
         };
         let engines = [(LINKED, AHEAD, None), (TIMED, AHEAD, Some(stopwatch as Stopwatch)), ("netvm jit", "jit", None)];
         let mut sides: Vec<Side> = engines.into_iter().map(engine).collect();
@@ -129,6 +131,28 @@ impl Case {
         sides.push(Side::Native(Native { common, program }));
         sides.extend(hand);
         Ok(sides)
+    }
+}
+
+impl Case {
+    /// Its elements as one, with these settings.
+    ///
+    /// # Errors
+    /// The configuration cannot be read.
+    pub fn linked(self, settings: engines::Settings) -> Result<Side, String> {
+        self.by(engines::find(AHEAD).ok_or("no engine aot")?, settings)
+    }
+
+    /// It by an engine.
+    ///
+    /// # Errors
+    /// The configuration cannot be read.
+    pub fn by(self, engine: &'static EngineInfo, settings: engines::Settings) -> Result<Side, String> {
+        let Self { file, elements, parameters, inputs, outputs, packets, interval, .. } = self;
+        let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let application = Application::read(&file.display().to_string(), &text, &Reading { parameters, elements });
+        let common = Arc::new(Common { application: application.map_err(|error| error.to_string())?, inputs, outputs, packets, interval });
+        Ok(Side::Netvm(Box::new(Netvm { common, engine: Ok(engine), settings, name: LINKED, stopwatch: None })))
     }
 }
 
@@ -261,7 +285,7 @@ impl Netvm {
         let replays = common.inputs.iter().enumerate().map(replay).collect();
         let settings = Settings { replays, outputs, ..Settings::default() };
         let engine = self.engine.as_ref().map_err(Clone::clone)?;
-        let graph = common.application.start(engine, engines::Settings::default(), settings, Box::new(Silent));
+        let graph = common.application.start(engine, self.settings, settings, Box::new(Silent));
         let mut graph = graph.map_err(|error| error.to_string())?;
         if let Some(stopwatch) = self.stopwatch {
             graph.measure(stopwatch);

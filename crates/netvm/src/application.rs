@@ -85,6 +85,8 @@ pub struct Application {
     application: app::Application,
     facts: Facts,
     planes: Option<graph::Planes>,
+    /// What is told of programs in other languages, by element.
+    notes: BTreeMap<String, library::Told>,
 }
 
 impl Application {
@@ -113,7 +115,13 @@ impl Application {
         flat.elements.iter_mut().for_each(|element| calling(element, told));
         let library = Library::of(&reading.elements);
         let (application, facts) = click::application::application(&flat, &library, &sources).map_err(Error::Configuration)?;
-        Ok(Self { name: name.to_owned(), sources, flat, application, facts, planes: library.planes() })
+        let notes = library.notes();
+        Ok(Self { name: name.to_owned(), sources, flat, application, facts, notes, planes: library.planes() })
+    }
+
+    /// What programs in other languages keep of packets: by element a sentence for each table and the like.
+    pub fn kept(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.notes.iter().filter(|(_, told)| !told.kept.is_empty()).map(|(name, told)| (name.as_str(), told.kept.as_slice()))
     }
 
     /// The configuration without shorthand.

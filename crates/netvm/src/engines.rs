@@ -5,6 +5,7 @@ use crate::auto::Auto;
 use aot::code::Options;
 use aot::{AotEngine, AotError};
 use compiler::backends::c::linked::{LARGE, Sizes};
+use compiler::passes;
 use jit::{JitEngine, JitError};
 use netil::Engine;
 use netil::{Interpreter, Verified};
@@ -20,11 +21,41 @@ pub struct Settings {
     pub no_cache: bool,
     /// Bytes of tables from which linked elements fetch ahead what lookups read of them; with 0 they always do, which is for tests.
     pub large: usize,
+    /// Optimisations that are not made.
+    pub without: Without,
+}
+
+/// Optimisations of elements that are left out, to see what they gain; results stay the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Without(u64);
+
+/// Those that are no passes, by name, with what they do: of elements that are linked.
+const LINKING: [(&str, &str); 3] = [
+    ("slices", "several packets at once: keys of lookups in large tables are computed, and entries fetched, for packets that come next"),
+    ("ports", "packets are sent by a port that a value names without a test for each port"),
+    ("echoes", "bytes that a packet has already are not stored"),
+];
+
+impl Without {
+    /// All names, with what the optimisations do.
+    pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
+        LINKING.into_iter().chain(passes::ALL.iter().map(|pass| (pass.name, pass.doc)))
+    }
+
+    /// The same without that one, too; `None` if nothing has that name.
+    #[must_use]
+    pub fn and(self, name: &str) -> Option<Self> {
+        Self::names().position(|(own, _)| own == name).map(|at| Self(self.0 | 1 << at))
+    }
+
+    fn has(self, name: &str) -> bool {
+        self.and(name) == Some(self)
+    }
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { no_cache: std::env::var_os(NO_CACHE).is_some_and(|value| !value.is_empty()), large: LARGE }
+        Self { no_cache: std::env::var_os(NO_CACHE).is_some_and(|value| !value.is_empty()), large: LARGE, without: Without::default() }
     }
 }
 
@@ -34,7 +65,13 @@ impl Settings {
     }
 
     pub(crate) fn sizes(self) -> Sizes {
-        Sizes { large: self.large, ..Sizes::default() }
+        let large = if self.without.has("slices") { usize::MAX } else { self.large };
+        Sizes { large, echoes: !self.without.has("echoes"), ports: !self.without.has("ports"), ..Sizes::default() }
+    }
+
+    pub(crate) fn passes(self) -> passes::Options {
+        let disabled = passes::ALL.iter().map(|pass| pass.name).filter(|name| self.without.has(name)).map(str::to_owned).collect();
+        passes::Options { disabled, ..passes::Options::default() }
     }
 }
 
@@ -147,9 +184,9 @@ fn interpreter(programs: Programs, _: Settings) -> Result<Box<dyn Engine>, Error
     Ok(Box::new(Interpreter::new(programs.one)))
 }
 
-fn machine_code(programs: Programs, _: Settings) -> Result<Box<dyn Engine>, Error> {
+fn machine_code(programs: Programs, settings: Settings) -> Result<Box<dyn Engine>, Error> {
     let refused = |error: JitError| Error::Engine { engine: "jit", reason: error.to_string() };
-    Ok(Box::new(JitEngine::new(programs.one).map_err(refused)?))
+    Ok(Box::new(JitEngine::with_options(programs.one, &settings.passes()).map_err(refused)?))
 }
 
 /// What is ready at once.
@@ -213,6 +250,15 @@ mod tests {
         assert!(keeps("ip src 10.3.3.3", "ip src 10.3.3.4"));
         // A division is not for many at once; bursts for `tcp` have no lengths.
         assert!(!keeps("len / 3 = 100", "len / 3 = 200") && !keeps("tcp and len > 900", "tcp"));
+    }
+
+    #[test]
+    fn what_is_left_out_has_a_name() {
+        let all = Without::names().try_fold(Without::default(), |all, (name, _)| all.and(name)).unwrap();
+        assert!(Without::names().all(|(name, _)| all.has(name) && !Without::default().has(name)));
+        assert_eq!(Without::default().and("speed"), None);
+        let settings = Settings { without: all, ..Settings::default() };
+        assert_eq!((settings.passes().disabled.len(), settings.sizes().large), (passes::ALL.len(), usize::MAX));
     }
 
     #[test]

@@ -85,7 +85,7 @@ control I(inout H h, inout M m, inout standard_metadata_t s) {
 control E(inout H h, inout M m, inout standard_metadata_t s) { apply {} }
 control D(packet_out p, in H h) { apply { p.emit(h); } }
 V1Switch(P(), N(), I(), E(), N(), D()) main;";
-    let reading = p4::Reading { folders: &[], defines: &[], load: &|_| None, marks: false };
+    let reading = p4::Reading { folders: &[], defines: &[], load: &|_| None, marks: false, without: &[] };
     let pipeline = ::p4::compile(Path::new("t.p4"), text, reading).unwrap();
     let mut switch = Switch::start(pipeline, &engines::ALL[0], Settings::default()).unwrap();
     let mut add = |priority: u32, low: u32, high: u32| {
@@ -236,4 +236,102 @@ V1Switch(P(), N(), I(), E(), N(), D()) main;";
     assert_eq!(told("add t 1 nothing:1 to(port:1)").unwrap_err().split(':').next(), Some("line 1"));
     let many: String = (0..3000).map(|n| add(n + 1, &format!("{:#06x}", n % 0xff00), "0->255")).collect();
     assert_eq!(told(&many), Ok(vec![]));
+}
+
+/// What `table_dump` prints enters the same again.
+#[test]
+fn tables_are_dumped_as_commands() {
+    let text = "#include <v1model.p4>
+header h_t { bit<8> a; bit<8> b; bit<16> c; } struct H { h_t h; } struct M { }
+parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) { state start { p.extract(h.h); transition accept; } }
+control N(inout H h, inout M m) { apply {} }
+control I(inout H h, inout M m, inout standard_metadata_t s) {
+    direct_counter(CounterType.packets) seen;
+    action to(bit<9> port, bit<8> b) { s.egress_spec = port; h.h.b = b; }
+    action drop() { mark_to_drop(s); }
+    table t {
+        key = { h.h.a: range; h.h.b: ternary; h.h.c: optional; } actions = { to; drop; } default_action = to(0, 0);
+        counters = seen; size = 16;
+    }
+    table u { key = { h.h.c: lpm; h.h.a: exact; } actions = { to; drop; } const default_action = drop(); }
+    apply { if (h.h.c == 7) { u.apply(); } else { t.apply(); } }
+}
+control E(inout H h, inout M m, inout standard_metadata_t s) { apply {} }
+control D(packet_out p, in H h) { apply { p.emit(h); } }
+V1Switch(P(), N(), I(), E(), N(), D()) main;";
+    let start = || {
+        let reading = p4::Reading { folders: &[], defines: &[], load: &|_| None, marks: false, without: &[] };
+        Switch::start(::p4::compile(Path::new("t.p4"), text, reading).unwrap(), &engines::ALL[0], Settings::default()).unwrap()
+    };
+    let mut switch = start();
+    let entered = "add t 5 h.h.a:3->9 h.h.b:0x10&&&0xf0 h.h.c:4 to(port:2, b:9)\nadd t 2 to(port:3, b:1)\nadd u h.h.c:0/8 h.h.a:1 to(port:1, b:2)\n\
+                   table_modify t to 1 4 1\nsetdefault t drop()";
+    stf::configure(&mut switch, entered).unwrap();
+    assert_eq!(switch.receive(0, &[4, 0x11, 0, 4], 0)[0].port, 2);
+    let dump = switch.dump(None).unwrap();
+    let lines = [
+        "add I.u h.h.c:0x0/8 h.h.a:0x1 I.to(port:0x1, b:0x2) # handle 0",
+        "setdefault I.u I.drop()",
+        "add I.t 5 h.h.a:0x3->0x9 h.h.b:0x10&&&0xf0 h.h.c:0x4 I.to(port:0x2, b:0x9) # handle 0, 1 packets, 4 bytes",
+        "add I.t 2 I.to(port:0x4, b:0x1) # handle 1, 0 packets, 0 bytes",
+        "setdefault I.t I.drop()",
+    ];
+    assert_eq!(dump, lines);
+    let mut again = start();
+    stf::configure(&mut again, &dump.join("\n")).unwrap();
+    let counted = |line: &String| line.split(',').next().unwrap_or("").to_owned();
+    assert_eq!(again.dump(None).unwrap().iter().map(counted).collect::<Vec<_>>(), dump.iter().map(counted).collect::<Vec<_>>());
+    for packet in [[4, 0x11, 0, 4], [4, 0x21, 0, 4], [1, 0, 0, 7], [2, 0, 0, 7]] {
+        assert_eq!(again.receive(0, &packet, 0), switch.receive(0, &packet, 0), "{packet:?}");
+    }
+    assert_eq!(again.dump(Some("u")).unwrap().len(), 2);
+    assert!(again.dump(Some("x")).unwrap_err().contains("there is no table `x`"));
+    let refused = stf::configure(&mut again, "setdefault u to(port:1, b:1)").unwrap_err();
+    assert!(refused.contains("the default action of table I.u is constant"), "{refused}");
+}
+
+/// Of a group only members are chosen whose port is up, if they watch one.
+#[test]
+fn members_that_watch_a_port_are_chosen_while_it_is_up() {
+    let text = "#include <v1model.p4>
+header h_t { bit<8> a; } struct H { h_t h; } struct M { }
+parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) { state start { p.extract(h.h); transition accept; } }
+control N(inout H h, inout M m) { apply {} }
+control I(inout H h, inout M m, inout standard_metadata_t s) {
+    action_selector(HashAlgorithm.crc16, 32w16, 32w16) sel;
+    action to(bit<9> port) { s.egress_spec = port; }
+    table t {
+        key = { h.h.a: selector; s.ingress_port: exact; } actions = { to; }
+        implementation = sel;
+    }
+    apply { t.apply(); }
+}
+control E(inout H h, inout M m, inout standard_metadata_t s) { apply {} }
+control D(packet_out p, in H h) { apply { p.emit(h); } }
+V1Switch(P(), N(), I(), E(), N(), D()) main;";
+    let reading = p4::Reading { folders: &[], defines: &[], load: &|_| None, marks: false, without: &[] };
+    let pipeline = ::p4::compile(Path::new("t.p4"), text, reading).unwrap();
+    let mut switch = Switch::start(pipeline, &engines::ALL[0], Settings::default()).unwrap();
+    let profile = "I.sel".to_owned();
+    let group = switch.group_new(&profile).unwrap();
+    let member = |switch: &mut Switch, port: u32| switch.member_create(&profile, "to", &[("port".to_owned(), port.into())]).unwrap();
+    let members = [5, 6, 7].map(|port| member(&mut switch, port));
+    switch.group_members(&profile, group, &members.map(|member| (member, 1))).unwrap();
+    switch.group_watch(&profile, group, &[(members[0], 5), (members[1], 6)]).unwrap();
+    switch.add_indirect("t", &[p4::KeyMatch::Value(0.into())], 1, p4::Indirect::Group(group)).unwrap();
+    let chosen = |switch: &mut Switch| {
+        let ports = (0..64).flat_map(|a| switch.receive(0, &[a], 0)).map(|sent| sent.port);
+        ports.collect::<std::collections::BTreeSet<u32>>().into_iter().collect::<Vec<u32>>()
+    };
+    assert_eq!(chosen(&mut switch), [5, 6, 7]);
+    switch.port_is_up(5, false).unwrap();
+    assert_eq!(chosen(&mut switch), [6, 7]);
+    // A port that nobody watches.
+    switch.port_is_up(7, false).unwrap();
+    switch.port_is_up(6, false).unwrap();
+    assert_eq!(chosen(&mut switch), [7]);
+    switch.port_is_up(5, true).unwrap();
+    assert_eq!(chosen(&mut switch), [5, 7]);
+    switch.group_watch(&profile, group, &[]).unwrap();
+    assert_eq!(chosen(&mut switch), [5, 6, 7]);
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 fn reading() -> Reading<'static> {
-    Reading { folders: &[], defines: &[], load: &|_| None, marks: false }
+    Reading { folders: &[], defines: &[], load: &|_| None, marks: false, without: &[] }
 }
 
 fn compiled(program: &Value) -> Result<Pipeline, String> {

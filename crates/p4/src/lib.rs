@@ -25,6 +25,7 @@ mod lexer;
 mod lint;
 mod lower;
 pub mod marks;
+pub mod optimisation;
 pub mod p4info;
 mod parser;
 pub mod pipeline;
@@ -35,6 +36,7 @@ use frontends::diagnostics::{Diagnostic, Sources};
 use std::path::{Path, PathBuf};
 
 pub use num_bigint::{BigInt, Sign};
+pub use optimisation::Optimisation;
 pub use pipeline::Pipeline;
 pub use preprocess::Loader;
 
@@ -49,6 +51,8 @@ pub struct Reading<'a> {
     pub load: Loader<'a>,
     /// The program tells what it does, see [`marks`].
     pub marks: bool,
+    /// What is not to be done to make it fast.
+    pub without: &'a [Optimisation],
 }
 
 /// A program that is wrong: its texts, and what is wrong with them.
@@ -145,7 +149,7 @@ pub fn check(name: &Path, text: &str, reading: Reading<'_>) -> Result<(Option<Pi
         let (program, sources) = front(name, text, reading)?;
         let pipeline = match lower::arch::of(&program) {
             None => None,
-            Some(_) => match lower::lower(&program, &sources, false) {
+            Some(_) => match lower::lower(&program, &sources, Reading { marks: false, ..reading }) {
                 Ok(pipeline) => Some(pipeline),
                 Err(fault) => return Err(Refused { sources, faults: vec![*fault] }),
             },
@@ -162,7 +166,7 @@ pub fn check(name: &Path, text: &str, reading: Reading<'_>) -> Result<(Option<Pi
 pub fn compile(name: &Path, text: &str, reading: Reading<'_>) -> Result<Pipeline, Refused> {
     on_stack(|| {
         let (program, sources) = front(name, text, reading)?;
-        lower::lower(&program, &sources, reading.marks).map_err(|fault| Refused { sources, faults: vec![*fault] })
+        lower::lower(&program, &sources, reading).map_err(|fault| Refused { sources, faults: vec![*fault] })
     })
 }
 
@@ -174,7 +178,7 @@ pub fn compile(name: &Path, text: &str, reading: Reading<'_>) -> Result<Pipeline
 pub fn compile_element(name: &Path, text: &str, reading: Reading<'_>, inputs: u32, outputs: u32) -> Result<Pipeline, Refused> {
     on_stack(|| {
         let (program, sources) = front(name, text, reading)?;
-        lower::lower_element(&program, &sources, inputs, outputs).map_err(|fault| Refused { sources, faults: vec![*fault] })
+        lower::lower_element(&program, &sources, reading, inputs, outputs).map_err(|fault| Refused { sources, faults: vec![*fault] })
     })
 }
 

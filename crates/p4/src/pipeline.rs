@@ -186,6 +186,8 @@ pub struct TableMeta {
     pub default_at: u32,
     /// The default action from the start.
     pub default: Vec<u8>,
+    /// The default action is constant.
+    pub const_default: bool,
     /// Its entries are constant.
     pub const_entries: bool,
     /// Where in an entry's value packets and bytes are counted, 64 bits each.
@@ -355,4 +357,8 @@ pub struct Pipeline {
     /// Of a program that is an element: the module's table of multicast groups. Key: 16 bits the group, 16 bits a position; value: 16 bits each,
     /// egress port and replication id.
     pub groups: Option<u32>,
+    /// What was done to make it fast, a sentence each.
+    pub optimised: Vec<String>,
+    /// What each table, register, counter and meter keeps of packets, a sentence each.
+    pub kept: Vec<String>,
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// Warnings as `line: message`.
 fn told(text: &str) -> Vec<String> {
-    let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false };
+    let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false, without: &[] };
     let (_, warnings) = check(Path::new("t.p4"), text, reading).unwrap_or_else(|refused| panic!("{}", refused.render(false)));
     let list: Vec<String> = warnings.list().map(|(_, line, _, message)| format!("{line}: {message}")).collect();
     assert_eq!(warnings.render(false).matches("warning: ").count(), list.len());
@@ -182,7 +182,7 @@ fn actions_and_tables_are_followed() {
 
 #[test]
 fn a_way_is_told() {
-    let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false };
+    let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false, without: &[] };
     let text = program(PARSER, "", "if (s.ingress_port == 3) {\nm.kind = h.ip.ttl; }");
     let drawn = check(Path::new("t.p4"), &text, reading).unwrap().1.render(false);
     for wanted in
@@ -194,7 +194,7 @@ fn a_way_is_told() {
 
 #[test]
 fn the_place_where_a_header_goes_is_told() {
-    let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false };
+    let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false, without: &[] };
     let text = program(PARSER, "", "h.eth.setInvalid();\nm.kind = (bit<8>) h.eth.type;");
     let drawn = check(Path::new("t.p4"), &text, reading).unwrap().1.render(false);
     assert!(drawn.contains("`h.eth` is made invalid here") && !drawn.contains("the parser ends here"), "{drawn}");

@@ -20,7 +20,7 @@ const FILES: [&str; 2] = [include_str!("../../../tests/p4/bmv2.json"), include_s
 
 /// True if the program was compiled.
 fn survives(text: &str) -> bool {
-    let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false };
+    let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false, without: &[] };
     match check(Path::new("t.p4"), text, reading) {
         Ok((pipeline, warnings)) => {
             let is_made = pipeline.map(|pipeline| netil::verify(pipeline.module).unwrap()).is_some();
@@ -37,7 +37,7 @@ fn survives(text: &str) -> bool {
 
 /// True if what was made of a file for BMv2 was compiled.
 fn survives_json(text: &str) -> bool {
-    let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false };
+    let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false, without: &[] };
     match check(Path::new("t.json"), text, reading) {
         Ok((pipeline, _)) => pipeline.map(|pipeline| netil::verify(pipeline.module).unwrap()).is_some(),
         Err(refused) => {

@@ -4,7 +4,7 @@ use netvm_p4::{Reading, p4info};
 use std::path::Path;
 
 fn made(text: &str) -> String {
-    let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false };
+    let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false, without: &[] };
     p4info::text(&p4info(Path::new("t.p4"), text, reading).unwrap())
 }
 

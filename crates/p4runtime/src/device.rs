@@ -287,7 +287,7 @@ enum Todo {
     Action(NamedAction),
     Indirect(Indirect),
     /// Actions with their weights.
-    Set(Vec<(NamedAction, u32)>),
+    Set(Vec<(NamedAction, u32, Option<u32>)>),
 }
 
 /// Refuses what nobody may change.

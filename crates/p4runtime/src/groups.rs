@@ -4,7 +4,7 @@
 
 use crate::device::{Device, NamedAction};
 use crate::fault::{Done, fault, refused};
-use crate::indirect::{sizes, weight};
+use crate::indirect::{sizes, watch_port, weight};
 use crate::info::Object;
 use crate::proto::p4::config::v1 as config;
 use crate::proto::p4::v1;
@@ -20,15 +20,16 @@ pub(crate) struct OwnGroup {
 
 impl OwnGroup {
     /// Makes members and group.
-    pub fn make(switch: &mut Switch, profile: &str, set: &[(NamedAction, u32)]) -> Done<Self> {
+    pub fn make(switch: &mut Switch, profile: &str, set: &[(NamedAction, u32, Option<u32>)]) -> Done<Self> {
         let group = switch.group_new(profile).map_err(refused)?;
         let mut own = Self { profile: profile.to_owned(), group, members: Vec::new() };
-        let mut all = Vec::new();
-        for ((action, args), weight) in set {
+        let (mut all, mut watched) = (Vec::new(), Vec::new());
+        for ((action, args), weight, port) in set {
             match switch.member_create(profile, action, args) {
                 Ok(number) => {
                     own.members.push(number);
                     all.push((number, *weight));
+                    watched.extend(port.map(|port| (number, port)));
                 }
                 Err(why) => {
                     own.delete(switch)?;
@@ -36,7 +37,7 @@ impl OwnGroup {
                 }
             }
         }
-        match switch.group_members(profile, group, &all) {
+        match switch.group_members(profile, group, &all).and_then(|()| switch.group_watch(profile, group, &watched)) {
             Ok(()) => Ok(own),
             Err(why) => {
                 own.delete(switch)?;
@@ -53,8 +54,8 @@ impl OwnGroup {
 }
 
 impl Device {
-    /// The actions of a set by names, with their weights.
-    pub fn action_set(&self, table: &config::Table, set: &v1::ActionProfileActionSet) -> Done<Vec<(NamedAction, u32)>> {
+    /// The actions of a set by names, with their weights and the ports that they watch.
+    pub fn action_set(&self, table: &config::Table, set: &v1::ActionProfileActionSet) -> Done<Vec<(NamedAction, u32, Option<u32>)>> {
         let profile = self.info.profile(table.implementation_id).ok().filter(|profile| profile.with_selector);
         let Some(profile) = profile else {
             return fault(Code::InvalidArgument, format!("table {} has no selector, and its entries no action sets", table.name()));
@@ -62,18 +63,24 @@ impl Device {
         if set.group_action.is_some() || set.action_selection_mode != 0 || set.size_semantics != 0 {
             return fault(Code::Unimplemented, "action sets have weights, and nothing that came after version 1.4");
         }
+        use v1::action_profile_action::WatchKind;
         let mut all = Vec::new();
         for one in &set.action_profile_actions {
             let Some(action) = &one.action else { return fault(Code::InvalidArgument, "an action of the set is missing") };
             if !table.action_refs.iter().any(|known| known.id == action.action_id) {
                 return fault(Code::InvalidArgument, format!("table {} has no such action", table.name()));
             }
-            all.push((self.action(action)?, weight(one.weight)?));
+            let port = match &one.watch_kind {
+                Some(WatchKind::WatchPort(port)) => watch_port(port)?,
+                // What stood there before version 1.0 says nothing.
+                _ => None,
+            };
+            all.push((self.action(action)?, weight(one.weight)?, port));
         }
         if all.is_empty() {
             return fault(Code::InvalidArgument, "the action set is empty");
         }
-        let weights: Vec<(u32, u32)> = (0..).zip(&all).map(|(n, (_, weight))| (n, *weight)).collect();
+        let weights: Vec<(u32, u32)> = (0..).zip(&all).map(|(n, (_, weight, _))| (n, *weight)).collect();
         sizes(&weights, profile.max_group_size)?;
         Ok(all)
     }

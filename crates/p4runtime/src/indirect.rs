@@ -46,6 +46,15 @@ pub(crate) fn sizes(members: &[(u32, u32)], most: i32) -> Done {
     }
 }
 
+/// The number of a port that is watched, if one is.
+pub(crate) fn watch_port(bytes: &[u8]) -> Done<Option<u32>> {
+    let fits = bytes.iter().rev().skip(4).all(|byte| *byte == 0);
+    if !fits {
+        return fault(Code::InvalidArgument, "a port that is watched has 32 bits at most");
+    }
+    Ok((!bytes.is_empty()).then(|| bytes.iter().fold(0, |port, byte| port << 8 | u32::from(*byte))))
+}
+
 impl Device {
     pub fn member(&mut self, switch: &mut Switch, kind: UpdateType, member: &v1::ActionProfileMember) -> Done {
         let name = self.info.profile(member.action_profile_id)?.name().to_owned();
@@ -86,12 +95,13 @@ impl Device {
             self.book.profiles.entry(profile).or_default().groups.remove(&id);
             return Ok(());
         }
-        let wanted = self.members_of(group, info.max_group_size)?;
+        let (wanted, watched) = self.members_of(group, info.max_group_size)?;
         let number = match known {
             Some(number) => number,
             None => switch.group_new(&name).map_err(refused)?,
         };
-        if let Err(why) = switch.group_members(&name, number, &wanted) {
+        let filled = switch.group_members(&name, number, &wanted).and_then(|()| switch.group_watch(&name, number, &watched));
+        if let Err(why) = filled {
             // One that is new and cannot be filled is not there.
             known.map_or_else(|| switch.group_delete(&name, number), |_| Ok(())).map_err(refused)?;
             return Err(refused(why));
@@ -100,21 +110,27 @@ impl Device {
         Ok(())
     }
 
-    /// The switch's numbers of a group's members, and their weights.
-    fn members_of(&self, group: &v1::ActionProfileGroup, most: i32) -> Done<Vec<(u32, u32)>> {
+    /// The switch's numbers of a group's members with their weights, and of those that watch a port with that.
+    fn members_of(&self, group: &v1::ActionProfileGroup, most: i32) -> Done<(Vec<(u32, u32)>, Vec<(u32, u32)>)> {
         let known = self.book.profiles.get(&group.action_profile_id);
-        let (mut out, mut seen) = (Vec::new(), BTreeSet::new());
+        use v1::action_profile_group::member::WatchKind;
+        let (mut out, mut watched, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
         for member in &group.members {
             let number = known.and_then(|p| p.members.get(&member.member_id)).map(|(number, _)| *number);
             let number = number.ok_or_else(|| missing("member", member.member_id))?;
             if !seen.insert(number) {
                 return fault(Code::InvalidArgument, format!("member {} is given twice", member.member_id));
             }
+            watched.extend(match &member.watch_kind {
+                Some(WatchKind::WatchPort(port)) => watch_port(port)?.map(|port| (number, port)),
+                // What stood there before version 1.0 says nothing.
+                _ => None,
+            });
             // One that says nothing counts once.
             out.push((number, weight(member.weight.max(i32::from(member.weight == 0)))?));
         }
         sizes(&out, most)?;
-        Ok(out)
+        Ok((out, watched))
     }
 
     pub fn replication(&mut self, switch: &mut Switch, kind: UpdateType, entry: &v1::PacketReplicationEngineEntry) -> Done {

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "STAGE", value_parser = stage_parser(), default_value = "netil")]
     emit: Stage,
 
-    /// Leave an optimiser's pass out; may be given several times
+    /// Leave an optimiser's pass out, or an optimisation of P4 programs; may be given several times
     #[arg(long, value_name = "PASS", value_parser = pass_parser())]
     without: Vec<String>,
 
@@ -72,7 +72,8 @@ fn stage_parser() -> impl clap::builder::TypedValueParser<Value = Stage> {
 }
 
 fn pass_parser() -> PossibleValuesParser {
-    PossibleValuesParser::new(passes::ALL.iter().map(|pass| PossibleValue::new(pass.name).help(pass.doc)))
+    let of_p4 = netvm::p4::optimisation::ALL.iter().map(|(_, name, doc)| PossibleValue::new(*name).help(*doc));
+    PossibleValuesParser::new(of_p4.chain(passes::ALL.iter().map(|pass| PossibleValue::new(pass.name).help(pass.doc))))
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -124,7 +125,14 @@ fn of_configuration(args: &Args, file: &Path) -> Outcome {
 fn program(args: &Args) -> Outcome<Arc<Verified>> {
     match (&args.file, &args.filter) {
         (Some(_), _) if args.profile.is_given() => Err(Failure::usage("--profile orders the terms of a --filter, not a program")),
-        (Some(path), _) if super::p4::is_program(path) => Ok(Arc::new(load::verify(args.p4.load(path)?.module, "the compiled program")?)),
+        (Some(path), _) if super::p4::is_program(path) => {
+            let without: Vec<_> = args.without.iter().filter_map(|name| netvm::p4::optimisation::find(name)).collect();
+            let pipeline = args.p4.load_without(path, &without)?;
+            if args.explain_opt {
+                pipeline.optimised.iter().for_each(|note| failure::eprint_lossy(note));
+            }
+            Ok(Arc::new(load::verify(pipeline.module, "the compiled program")?))
+        }
         (Some(path), _) => Ok(Arc::new(load::program(path)?)),
         (None, Some(text)) => {
             let mut filter = args.profile.applied(Filter::new(text, &engines::ALL[0])?)?;

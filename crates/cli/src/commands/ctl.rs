@@ -1,5 +1,6 @@
 //! `netvm ctl`: asks a running configuration over its control socket.
 
+mod p4;
 mod replace;
 mod threads;
 mod why;
@@ -34,6 +35,9 @@ Examples:
   netvm ctl replace --plan router.click
   netvm ctl move 'replica 1' 3
   netvm ctl replicas 4
+  netvm ctl table add routes h.ip.dst:10.1.0.0/16 'to(port:1)'
+  netvm ctl p4 counter_read sent 1
+  netvm ctl --bmv2 commands.txt
   netvm ctl stats --json | jq '.elements[] | .name, .packets'
   netvm ctl --socket /run/router.sock stop")]
 pub(crate) struct Args {
@@ -41,8 +45,16 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
     socket: Option<PathBuf>,
 
+    /// The element that is a P4 program, if there are several
+    #[arg(long, value_name = "NAME", global = true)]
+    program: Option<String>,
+
+    /// Do what a script of BMv2's simple_switch_CLI says, with no packet between its lines
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    bmv2: Option<PathBuf>,
+
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(clap::Subcommand)]
@@ -142,18 +154,37 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// List, print and change the tables of a P4 program
+    Table {
+        #[command(subcommand)]
+        table: p4::Table,
+    },
+    /// Run a command of a P4 program's control plane: registers, counters, meters, groups, sessions; docs/p4.md lists them
+    P4 {
+        /// The command
+        #[arg(required = true, allow_hyphen_values = true)]
+        command: Vec<String>,
+    },
     /// End the run: what has arrived still goes on
     Stop,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut out = Out::new();
-    if let Command::Why { filter, packets, file, json } = &args.command {
+    if let Some(Command::Why { filter, packets, file, json }) = &args.command {
         why::tell(args.socket.as_ref(), &why::Asked { filter, packets: *packets, file: file.as_deref(), json: *json }, &mut out)?;
         return out.flush();
     }
+    if args.command.is_none() && args.bmv2.is_none() {
+        return Err(Failure::usage("give a command or --bmv2 FILE; --help tells which commands there are"));
+    }
     let mut client = Client::connect(&socket_of(args.socket.as_ref())?)?;
-    match &args.command {
+    let element = args.program.as_deref();
+    if let Some(file) = &args.bmv2 {
+        p4::file(&mut client, element, file, &mut out)?;
+    }
+    let Some(command) = &args.command else { return out.flush() };
+    match command {
         Command::List { element, json } => list(&mut client, element.as_deref(), *json, &mut out)?,
         Command::Read { handlers } => read(&mut client, handlers, &mut out)?,
         Command::Write { handler, text } => drop(client.ask(&json!({ "op": "write", "handler": handler, "text": text.join(" ") }))?),
@@ -167,6 +198,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Threads { json } => threads::list(&mut client, *json, &mut out)?,
         Command::Move { thread, core } => threads::move_to(&mut client, thread, core, &mut out)?,
         Command::Replicas { count, json } => threads::replicas(&mut client, *count, *json, &mut out)?,
+        Command::Table { table } => p4::table(&mut client, element, table, &mut out)?,
+        Command::P4 { command } => p4::command(&mut client, element, &command.join(" "), &mut out)?,
         Command::Stop => drop(client.ask(&json!({ "op": "stop" }))?),
     }
     out.flush()

@@ -4,9 +4,14 @@ use super::shared::EngineArg;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use netvm::Settings;
-use netvm::p4::{Digest, Pipeline, Port, Switch, shadowed, stf};
+use netvm::p4::{Digest, Optimisation, Pipeline, Port, Switch, optimisation, shadowed, stf};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// The names among these that are optimisations of P4 programs.
+fn optimisations(names: &[String]) -> Vec<&'static str> {
+    optimisation::ALL.iter().map(|(_, name, _)| *name).filter(|name| names.iter().any(|own| own == name)).collect()
+}
 
 /// How a P4 program is read.
 #[derive(clap::Args)]
@@ -28,7 +33,12 @@ impl ReadingArgs {
 
     /// Compiles a program.
     pub(crate) fn load(&self, path: &Path) -> Outcome<Pipeline> {
-        Ok(netvm::p4::load(path, &self.folders, &self.defines())?)
+        self.load_without(path, &[])
+    }
+
+    /// The same without some optimisations.
+    pub(crate) fn load_without(&self, path: &Path, without: &[Optimisation]) -> Outcome<Pipeline> {
+        Ok(netvm::p4::load_without(path, &self.folders, &self.defines(), without)?)
     }
 
     fn load_for(&self, path: &Path, log: bool) -> Outcome<Pipeline> {
@@ -36,9 +46,10 @@ impl ReadingArgs {
     }
 
     /// The configuration in which a program is the only element between devices.
-    pub(crate) fn between(&self, program: &Path, entries: Option<&Path>, ports: &BTreeMap<u16, Port>) -> String {
+    pub(crate) fn between(&self, program: &Path, entries: Option<&Path>, ports: &BTreeMap<u16, Port>, without: &[String]) -> String {
         let defines = self.defines();
-        netvm::p4::Devices { program, entries, folders: &self.folders, defines: &defines, ports }.configuration()
+        let without = optimisations(without);
+        netvm::p4::Devices { program, entries, folders: &self.folders, defines: &defines, without: &without, ports }.configuration()
     }
 
     /// Compiles a program that tells what it does.

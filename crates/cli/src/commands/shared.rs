@@ -2,8 +2,8 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::input;
-use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser as _;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use netvm::engines::{self, EngineInfo};
 use netvm::io::LinkType;
 use netvm::{Filter, Profile};
@@ -27,9 +27,22 @@ impl EngineArg {
         engines::Settings { no_cache: self.no_cache || default.no_cache, ..default }
     }
 
+    /// The same without optimisations of these names; those of P4 programs are none of an engine's.
+    pub(crate) fn settings_without(&self, names: &[String]) -> engines::Settings {
+        let settings = self.settings();
+        let without = names.iter().fold(settings.without, |all, name| all.and(name).unwrap_or(all));
+        engines::Settings { without, ..settings }
+    }
+
     pub(crate) fn get(&self) -> &'static EngineInfo {
         engines::find(self.engine).unwrap_or(&engines::AUTO)
     }
+}
+
+/// The names of all optimisations: of P4 programs and of engines.
+pub(crate) fn optimisation_parser() -> PossibleValuesParser {
+    let of_p4 = netvm::p4::optimisation::ALL.iter().map(|(_, name, doc)| (*name, *doc));
+    PossibleValuesParser::new(of_p4.chain(engines::Without::names()).map(|(name, doc)| PossibleValue::new(name).help(doc)))
 }
 
 /// Packets by which a filter's terms are ordered.

@@ -129,6 +129,37 @@ fn a_run_is_asked_changed_and_ended() {
     assert!(String::from_utf8_lossy(&ctl(&run.socket, &["list"]).stderr).contains("c.sock"));
 }
 
+/// Tables, counters and scripts of a P4 program that is an element.
+#[test]
+fn tables_of_a_p4_program_are_changed_while_it_runs() {
+    let dir = Dir::new("control-p4");
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/p4/forward.p4");
+    let source = "RatedSource(DATA abcdef, RATE 5000)";
+    let config = format!("{source} -> p :: P4(\"{}\"); p [0] -> Discard; p [1] -> Discard;", program.display());
+    let mut run = Running::start(&config, &PathBuf::from(dir.file("c.sock")), &[]);
+    let right = "table_add routes to 0x0a010000/16 => 0x0a0000000005 1";
+    assert_eq!(run.says(&["table", "add", "routes", "h.ip.dst:10.2.0.0/16", "drop()"]), "");
+    assert!(run.says(&["table", "list"]).starts_with("In.routes\t1\th.ip.dst:lpm\t"));
+    std::fs::write(dir.file("script.txt"), format!("# a script\n{right}\nregister_reset none\n")).unwrap();
+    let told = run.fails(&["--bmv2", &dir.file("script.txt").to_string()]);
+    assert!(told.contains("line 3: there is no register `none`"), "{told}");
+    assert_eq!(run.says(&["table", "dump", "routes"]).lines().count(), 3);
+    run.says(&["table", "delete", "routes", "1"]);
+    std::fs::write(dir.file("script.txt"), format!("{right}\n")).unwrap();
+    assert!(run.says(&["--bmv2", &dir.file("script.txt").to_string()]).contains("handle 2"));
+    let dump = run.says(&["table", "dump", "routes"]);
+    assert!(dump.contains("add In.routes h.ip.dst:0xa010000/16 In.to(mac:0xa0000000005, port:0x1) # handle 2\n"), "{dump}");
+    run.says(&["table", "modify", "routes", "drop", "2"]);
+    run.says(&["table", "set-default", "routes", "to(mac:1, port:1)"]);
+    assert!(run.says(&["table", "dump"]).contains("setdefault In.routes In.to(mac:0x1, port:0x1)\n"));
+    run.says(&["table", "clear", "routes"]);
+    assert_eq!(run.says(&["p4", "counter_read", "sent", "3"]), "sent[3]: 0 packets, 0 bytes\n");
+    assert!(run.fails(&["p4", "counter_read", "sent"]).contains("index"));
+    assert!(run.fails(&["--program", "x", "table", "list"]).contains("no element named 'x'"));
+    run.says(&["stop"]);
+    assert!(run.child.wait().unwrap().success());
+}
+
 #[test]
 fn top_shows_rates_as_text_where_there_is_no_terminal() {
     let dir = Dir::new("control-top");

@@ -112,10 +112,7 @@ impl Fold<'_, '_> {
             Op::Zext(a) | Op::Sext(a) => self.extend(width, *a, matches!(op, Op::Sext(_))),
             Op::Trunc(a) => self.trunc(width, *a),
             Op::Slice(a, low) => self.slice(width, *a, *low),
-            Op::Concat(high, low) => {
-                let (h, l) = (self.limbs(*high)?, self.limbs(*low)?);
-                Some(New::Limbs(wide::concat(self.func.width(*high), &h, self.func.width(*low), &l)))
-            }
+            Op::Concat(high, low) => self.concat(width, *high, *low),
             Op::Select(c, a, b) => self.select(*c, *a, *b),
             Op::Load(Space::Initialised, order, at, offset, _) => self.initialised(width, *order, *at, *offset),
             Op::SetHas(set, a) => {
@@ -334,7 +331,30 @@ impl Fold<'_, '_> {
         match low {
             0 if width == from => Some(New::Value(a)),
             0 => Some(New::Op(Op::Trunc(a))),
-            _ => None,
+            _ => match self.func.op(a)? {
+                // (x ‖ y)[of x] → x[…],  (x ‖ y)[of y] → y[…]
+                Op::Concat(x, y) if low >= self.func.width(*y) => Some(New::Op(Op::Slice(*x, low - self.func.width(*y)))),
+                Op::Concat(_, y) if low + width <= self.func.width(*y) => Some(New::Op(Op::Slice(*y, low))),
+                _ => None,
+            },
+        }
+    }
+
+    /// `x[high] ‖ x[low] → x[both]`, of neighbouring bits
+    fn concat(&mut self, width: u16, high: Value, low: Value) -> Option<New> {
+        if let (Some(h), Some(l)) = (self.limbs(high), self.limbs(low)) {
+            return Some(New::Limbs(wide::concat(self.func.width(high), &h, self.func.width(low), &l)));
+        }
+        let part = |v: Value| match self.func.op(v) {
+            Some(Op::Slice(x, at)) => (*x, *at),
+            Some(Op::Trunc(x)) => (*x, 0),
+            _ => (v, 0),
+        };
+        let ((x, above), (y, at)) = (part(high), part(low));
+        match x == y && above == at + self.func.width(low) {
+            true if at == 0 && width == self.func.width(x) => Some(New::Value(x)),
+            true => Some(New::Op(Op::Slice(x, at))),
+            false => None,
         }
     }
 

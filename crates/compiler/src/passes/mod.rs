@@ -20,6 +20,7 @@ mod fold;
 mod gvn;
 mod jumps;
 mod lengths;
+mod paths;
 mod rewrite;
 mod select;
 mod switches;
@@ -97,6 +98,7 @@ const FOLD: Pass = Pass { name: "fold", doc: "constant propagation and folding, 
 const BRANCHES: Pass =
     Pass { name: "branches", doc: "branch simplification, jumps to jumps, straight lines into one block", run: branches::run };
 const JUMPS: Pass = Pass { name: "jumps", doc: "jump threading: steps over branches that the way to them decides", run: jumps::run };
+const PATHS: Pass = Pass { name: "paths", doc: "a copy of what follows a parser, for packets of which it read most", run: paths::run };
 const CHAINS: Pass = Pass { name: "chains", doc: "if-chains of equalities to sets and switches", run: chains::run };
 const SWITCHES: Pass =
     Pass { name: "switches", doc: "switch lowering: if-chain, set tests, jump table, perfect hash or binary search", run: switches::run };
@@ -113,8 +115,25 @@ const BYTESWAP: Pass = Pass { name: "byteswap", doc: "swaps constants at compile
 const DCE: Pass = Pass { name: "dce", doc: "removes values nobody uses", run: dce::run };
 
 /// Every pass once, for options and tests.
-pub const ALL: &[Pass] =
-    &[COALESCE, FOLD, BRANCHES, JUMPS, CHAINS, SWITCHES, LENGTHS, WIDEN, COMPARES, SELECT, UNREACHABLE, EQUALS, GVN, CHECKS, BYTESWAP, DCE];
+pub const ALL: &[Pass] = &[
+    COALESCE,
+    FOLD,
+    BRANCHES,
+    JUMPS,
+    PATHS,
+    CHAINS,
+    SWITCHES,
+    LENGTHS,
+    WIDEN,
+    COMPARES,
+    SELECT,
+    UNREACHABLE,
+    EQUALS,
+    GVN,
+    CHECKS,
+    BYTESWAP,
+    DCE,
+];
 
 /// The optimiser. The second round sees what the checks pass turned into constants.
 pub const PIPELINE: &[Pass] = &[
@@ -127,6 +146,7 @@ pub const PIPELINE: &[Pass] = &[
     GVN,
     CHECKS, // what holds on every path
     JUMPS,
+    PATHS, // what follows from it stands below
     CHAINS,
     SWITCHES,
     LENGTHS, // what follows from it

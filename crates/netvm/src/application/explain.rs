@@ -1,6 +1,7 @@
 //! How a configuration runs with the engine `aot`, and why so: which elements are linked, which lookups are fetched ahead, whether arrivals run in bursts.
 
 use super::{Application, Graph, linked};
+use crate::engines::Settings;
 use compiler::backends::c::linked::{LARGE, fetched};
 use std::fmt;
 
@@ -13,6 +14,8 @@ pub struct Way {
     pub alone: Option<String>,
     /// Tables of which lookups are fetched ahead.
     pub fetched: Vec<String>,
+    /// What was done when its program was compiled, a sentence each.
+    pub compiled: Vec<String>,
 }
 
 /// How all run.
@@ -34,7 +37,7 @@ impl Application {
         let app = self.application();
         let of = |(at, instance): (usize, &netil::app::Instance)| match instance.program() {
             Some(_) if app.shares(at as u32) => Err("it has a table or a variable together with others".to_owned()),
-            Some(program) => linked::linkable(program),
+            Some(program) => linked::linkable(program, Settings::default()),
             None => Err("the runtime's own".to_owned()),
         };
         let handlers: Vec<Result<_, String>> = app.instances.iter().enumerate().map(of).collect();
@@ -50,7 +53,8 @@ impl Application {
                 Err(why) => why.clone(),
                 Ok(_) => "packets are pulled through it".to_owned(),
             };
-            Way { element: declared(at), alone: (!member).then(why), fetched: ahead }
+            let compiled = self.notes.get(&app.instances[at].name).map(|told| told.compiled.clone()).unwrap_or_default();
+            Way { element: declared(at), alone: (!member).then(why), fetched: ahead, compiled }
         };
         Account {
             ways: handlers.iter().enumerate().map(way).collect(),
@@ -71,6 +75,7 @@ impl fmt::Display for Account {
                 None => writeln!(f, "  linked  {}", way.element)?,
                 Some(why) => writeln!(f, "  alone   {}: {why}", way.element)?,
             }
+            way.compiled.iter().try_for_each(|note| writeln!(f, "          {note}"))?;
             if !way.fetched.is_empty() {
                 writeln!(f, "          lookups fetched ahead: {}", way.fetched.join(", "))?;
             }

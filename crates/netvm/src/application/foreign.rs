@@ -18,6 +18,10 @@ pub(crate) type MakePlane = Arc<dyn Fn() -> Option<Box<dyn ControlPlane>> + Send
 pub(crate) struct Made {
     pub module: Module,
     pub plane: Option<MakePlane>,
+    /// What was done to make it fast, a sentence each.
+    pub notes: Vec<String>,
+    /// What it keeps of packets, a sentence for each object.
+    pub kept: Vec<String>,
 }
 
 /// A class.
@@ -37,10 +41,10 @@ pub(super) const ALL: [Foreign; 2] = [
     Foreign {
         name: "P4",
         shape: Shape { ports: "1-/1-", processing: "h/h", flow: "x/x" },
-        manual: "P4(FILE [, ENTRIES FILE] [, INCLUDE FOLDER] [, DEFINE NAME=VALUE]) -- runs a P4 program for v1model\n\n\
+        manual: "P4(FILE [, ENTRIES FILE] [, INCLUDE FOLDER] [, DEFINE NAME=VALUE] [, WITHOUT OPTIMISATION]) -- runs a P4 program for v1model\n\n\
             Packets that come in by input k arrive at port k of the program, and leave by the output of their egress port; those for a port without output are\n\
             dropped. ENTRIES names a file of commands that fill tables, registers and multicast groups, as for `netvm run PROGRAM.p4 --entries`. Programs\n\
-            that clone, resubmit, recirculate or send digests run by `netvm run PROGRAM.p4` only.\n\
+            that clone, resubmit, recirculate or send digests run by `netvm run PROGRAM.p4` only. WITHOUT leaves an optimisation out: tables, metadata or actions.\n\
             Handlers: command rw: runs commands as those of ENTRIES, one on a line; read, it gives what they tell; tables r.",
         make: element::make,
     },
@@ -79,7 +83,7 @@ fn netil_module(arguments: &[String], inputs: u32, outputs: u32) -> Result<Made,
         return Err(one("its program has info memory of its own".to_owned()));
     }
     match (count(true), count(false)) {
-        has if has == (inputs, outputs) => Ok(Made { module, plane: None }),
+        has if has == (inputs, outputs) => Ok(Made { module, plane: None, notes: Vec::new(), kept: Vec::new() }),
         (ins, outs) => Err(one(format!("its program has {ins} inputs and {outs} outputs, and {inputs} and {outputs} are connected"))),
     }
 }

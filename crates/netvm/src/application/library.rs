@@ -26,12 +26,23 @@ pub struct Library {
     folders: Vec<PathBuf>,
     /// Control planes of elements that have been made, by their names.
     planes: RefCell<BTreeMap<String, foreign::MakePlane>>,
+    /// What is told of them.
+    notes: RefCell<BTreeMap<String, Told>>,
+}
+
+/// What is told of an element that is a program in another language.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    /// What was done when it was compiled.
+    pub compiled: Vec<String>,
+    /// What it keeps of packets.
+    pub kept: Vec<String>,
 }
 
 impl Library {
     /// The built-in classes behind those of folders, in their order.
     pub fn of(folders: &[PathBuf]) -> Self {
-        Self { folders: folders.to_vec(), planes: RefCell::default() }
+        Self { folders: folders.to_vec(), planes: RefCell::default(), notes: RefCell::default() }
     }
 
     /// The source of a class, with its file's name.
@@ -78,6 +89,11 @@ impl Library {
         files
     }
 
+    /// What is told of elements that are programs in other languages.
+    pub(super) fn notes(&self) -> BTreeMap<String, Told> {
+        self.notes.borrow().clone()
+    }
+
     /// The control planes of elements that have been made.
     pub(super) fn planes(self) -> Option<Planes> {
         let planes = self.planes.into_inner();
@@ -107,7 +123,8 @@ impl Classes for Library {
 
     fn program(&self, element: &Element, inputs: u32, outputs: u32) -> Result<Module, Vec<String>> {
         let class = foreign::find(&element.class).ok_or_else(|| vec![format!("there is no class {}", element.class)])?;
-        let foreign::Made { module, plane } = (class.make)(&element.arguments, inputs, outputs)?;
+        let foreign::Made { module, plane, notes: compiled, kept } = (class.make)(&element.arguments, inputs, outputs)?;
+        self.notes.borrow_mut().insert(element.name.clone(), Told { compiled, kept });
         self.planes.borrow_mut().extend(plane.map(|plane| (element.name.clone(), plane)));
         Ok(module)
     }

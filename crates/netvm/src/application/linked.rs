@@ -5,7 +5,6 @@ use crate::engines::Settings;
 use aot::Linked;
 use compiler::backends::c::linked::{Member, supports};
 use compiler::mir::{Func, Helper, Op};
-use compiler::passes;
 use jit::chain::{self, Chain};
 use netil::Verified;
 use netil::app::Application;
@@ -21,7 +20,7 @@ use std::sync::Arc;
 /// There is no compiler of C, or it fails.
 pub(super) fn link(application: &Application, settings: Settings) -> Result<Option<Made>, Error> {
     let programs: Vec<Option<&Arc<Verified>>> = application.instances.iter().map(|instance| instance.program()).collect();
-    let funcs: Vec<Option<Func>> = programs.iter().map(|program| program.and_then(|p| handler(p))).collect();
+    let funcs: Vec<Option<Func>> = programs.iter().map(|program| program.and_then(|p| handler(p, settings))).collect();
     let plan = plan(application, &|instance| funcs[instance as usize].is_some());
     let ways = |instance: &u32| (programs[*instance as usize], funcs[*instance as usize].clone());
     let member = |(instance, ways_of): (&u32, &Vec<_>)| {
@@ -71,15 +70,14 @@ pub(super) fn chained(application: &Application, graph: &Graph) -> Option<Made> 
 }
 
 /// A program's push handler, if it can be linked.
-pub(crate) fn handler(program: &Verified) -> Option<Func> {
-    linkable(program).ok()
+pub(crate) fn handler(program: &Verified, settings: Settings) -> Option<Func> {
+    linkable(program, settings).ok()
 }
 
 /// A program's push handler, or why it cannot be linked: C cannot be made of it, or the graph must look at what each of its runs has left: text for people, or
 /// timers where more than the run tells when they are due.
-pub(super) fn linkable(program: &Verified) -> Result<Func, String> {
-    let optimised =
-        compiler::optimised_with_copies(program, HandlerKind::Push, &passes::Options::default()).map_err(|error| error.to_string())?;
+pub(super) fn linkable(program: &Verified, settings: Settings) -> Result<Func, String> {
+    let optimised = compiler::optimised_with_copies(program, HandlerKind::Push, &settings.passes()).map_err(|error| error.to_string())?;
     let func = optimised.ok_or("packets are not pushed through it")?;
     if invokes(&func) {
         return Err(asks(program));

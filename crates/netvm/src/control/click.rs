@@ -94,7 +94,7 @@ fn answer(word: &str, rest: &str, data: Option<&str>, access: Access, target: &m
         ("WRITE" | "SET" | "WRITEDATA" | "CHECKWRITE", Access::ReadOnly) => {
             format!("530 Permission denied for handler '{handler}'\r\n")
         }
-        ("WRITE" | "SET" | "WRITEDATA", Access::Whole) => match target.graph().write(handler, text, None) {
+        ("WRITE" | "SET" | "WRITEDATA", Access::Whole) => match target.graph().write(handler, text) {
             Ok(()) => format!("200 Write handler '{handler}' OK\r\n"),
             Err(why) => refused(&why, handler),
         },
@@ -105,7 +105,7 @@ fn answer(word: &str, rest: &str, data: Option<&str>, access: Access, target: &m
 }
 
 fn read(target: &mut dyn Controlled, handler: &str, text: &str) -> String {
-    match target.graph().read(handler, text, None) {
+    match target.graph().read(handler, text) {
         Ok(value) => format!("200 Read handler '{handler}' OK\r\nDATA {}\r\n{value}", value.len()),
         Err(why) => refused(&why, handler),
     }

@@ -36,10 +36,42 @@ const WAITING: usize = 64;
 /// How long the end of a run waits for clients that do not take their answers.
 const LAST: Duration = Duration::from_millis(500);
 
+/// Reads and writes handlers.
+pub trait Handlers {
+    /// What a handler says, asked that.
+    ///
+    /// # Errors
+    /// There is no such handler, or it refuses.
+    fn read(&mut self, handler: &str, text: &str) -> Result<String, String>;
+
+    /// Writes one.
+    ///
+    /// # Errors
+    /// There is no such handler, or it refuses.
+    fn write(&mut self, handler: &str, text: &str) -> Result<(), String>;
+
+    /// Whether there is one that is read, or written.
+    fn has_handler(&self, handler: &str, write: bool) -> bool;
+}
+
+impl Handlers for Graph {
+    fn read(&mut self, handler: &str, text: &str) -> Result<String, String> {
+        Graph::read(self, handler, text, None)
+    }
+
+    fn write(&mut self, handler: &str, text: &str) -> Result<(), String> {
+        Graph::write(self, handler, text, None)
+    }
+
+    fn has_handler(&self, handler: &str, write: bool) -> bool {
+        Graph::has_handler(self, handler, write)
+    }
+}
+
 /// What is controlled.
 pub trait Controlled {
-    /// The graph that reads and writes handlers.
-    fn graph(&mut self) -> &mut Graph;
+    /// Who reads and writes handlers.
+    fn graph(&mut self) -> &mut dyn Handlers;
 
     /// Every element's name and class, and its own handlers: whether each can be read and written.
     fn elements(&self) -> Vec<Described>;
@@ -101,7 +133,7 @@ pub struct Replaceable<'g> {
 }
 
 impl Controlled for Replaceable<'_> {
-    fn graph(&mut self) -> &mut Graph {
+    fn graph(&mut self) -> &mut dyn Handlers {
         self.graph
     }
 
@@ -127,7 +159,7 @@ impl Controlled for Replaceable<'_> {
 }
 
 impl Controlled for Graph {
-    fn graph(&mut self) -> &mut Graph {
+    fn graph(&mut self) -> &mut dyn Handlers {
         self
     }
 
@@ -145,12 +177,12 @@ impl Controlled for Graph {
 
     fn stop(&mut self) {
         // The handler is there in every run.
-        let _ = self.write("stop", "", None);
+        let _ = Graph::write(self, "stop", "", None);
     }
 }
 
 impl Controlled for Cores {
-    fn graph(&mut self) -> &mut Graph {
+    fn graph(&mut self) -> &mut dyn Handlers {
         Cores::graph(self)
     }
 

@@ -64,8 +64,8 @@ fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<
     let text = |name: &str| request.get(name).and_then(Value::as_str);
     let handler = || text("handler").ok_or_else(|| "the request names no handler".to_owned());
     match text("op") {
-        Some("read") => target.graph().read(handler()?, text("text").unwrap_or(""), None).map(Value::String),
-        Some("write") => target.graph().write(handler()?, text("text").unwrap_or(""), None).map(|()| Value::Null),
+        Some("read") => target.graph().read(handler()?, text("text").unwrap_or("")).map(Value::String),
+        Some("write") => target.graph().write(handler()?, text("text").unwrap_or("")).map(|()| Value::Null),
         Some("elements") => Ok(elements(target)),
         Some("stats") => Ok(statistics(target, begun)),
         Some("why") => {

@@ -26,6 +26,7 @@ pub fn run(switch: &mut Switch, line: &str) -> Told {
     let (rest, words) = (rest.trim(), &mut rest.split_whitespace());
     match command.as_str() {
         "add" | "setdefault" | "remove" => stf(switch, &command, rest),
+        "table_dump" => switch.dump(words.next().map(name).as_deref()),
         c if c.starts_with("table_") => tables(switch, c, rest),
         c if c.starts_with("act_prof_") => profiles(switch, c, words),
         c if c.starts_with("pvs_") => sets(switch, c, words),

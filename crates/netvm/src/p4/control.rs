@@ -217,6 +217,10 @@ impl Switch {
     pub fn set_default(&mut self, table: &str, action: &str, args: &[(String, BigInt)]) -> Result<(), String> {
         let meta = self.table(table)?.clone();
         let value = action_value(&meta.name, &meta.actions, meta.value_bytes, action, args)?;
+        let same = value.iter().zip(meta.default.iter().chain(std::iter::repeat(&0))).all(|(a, b)| a == b);
+        if meta.const_default && !same {
+            return Err(format!("the default action of table {} is constant", meta.name));
+        }
         let at = meta.default_at as usize;
         match self.state.data.get_mut(at..at + value.len()) {
             Some(place) => place.copy_from_slice(&value),

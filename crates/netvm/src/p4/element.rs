@@ -1,9 +1,10 @@
-//! A P4 program as an element of a Click graph: `P4(FILE [, ENTRIES FILE] [, INCLUDE FOLDER] [, DEFINE NAME=VALUE])`.
+//! A P4 program as an element of a Click graph: `P4(FILE [, ENTRIES FILE] [, INCLUDE FOLDER] [, DEFINE NAME=VALUE]
+//! [, WITHOUT OPTIMISATION])`.
 //!
 //! What the control plane enters is in the module from the start: tables have it as their entries, and data memory as the init handler leaves it. It is
 //! what a [`Switch`] has that ran the same commands.
 
-use super::{Pipeline, Reading, Switch, stf};
+use super::{Pipeline, Reading, Switch, dump, stf};
 use crate::application::Made;
 use crate::frontends::click::config::unquote;
 use crate::{Settings, engines, load};
@@ -11,6 +12,7 @@ use netil::Module;
 use netil::exec::State;
 use netil::module::{Entry, Handler, Inst};
 use netil::table::Op;
+use p4::{Optimisation, optimisation};
 use runtime::graph::ControlPlane;
 use runtime::graph::native::{Control, controls};
 use std::collections::BTreeMap;
@@ -32,6 +34,8 @@ pub struct Devices<'a> {
     pub folders: &'a [PathBuf],
     /// Macros.
     pub defines: &'a [(String, String)],
+    /// What is not done to make it fast, by name.
+    pub without: &'a [&'static str],
     /// Its ports; those that are live have a queue before them.
     pub ports: &'a BTreeMap<u16, Port>,
 }
@@ -55,6 +59,7 @@ impl Devices<'_> {
         arguments.extend(self.entries.map(|path| format!("ENTRIES {}", quoted(path))));
         arguments.extend(self.folders.iter().map(|path| format!("INCLUDE {}", quoted(path))));
         arguments.extend(self.defines.iter().map(|(name, value)| format!("DEFINE {}", quoted(Path::new(&format!("{name}={value}"))))));
+        arguments.extend(self.without.iter().map(|name| format!("WITHOUT {name}")));
         let mut text = format!("p4 :: P4({});\n", arguments.join(", "));
         let last = |is: &dyn Fn(&Port) -> bool| self.ports.iter().filter(|(_, port)| is(port)).map(|(n, _)| *n).max().unwrap_or(0);
         for n in 0..=last(&|port| port.reads) {
@@ -92,6 +97,7 @@ struct Arguments {
     entries: Option<PathBuf>,
     folders: Vec<PathBuf>,
     defines: Vec<(String, String)>,
+    without: Vec<Optimisation>,
 }
 
 /// The program of an element with those arguments, inputs and outputs.
@@ -104,7 +110,8 @@ pub(crate) fn make(arguments: &[String], inputs: u32, outputs: u32) -> Result<Ma
     let text = |path: &Path| load::text(path).map_err(|error| one(format!("{}: {error}", path.display())));
     let program = text(&arguments.program)?;
     let included = |path: &Path| load::text(path).ok();
-    let reading = Reading { folders: &arguments.folders, defines: &arguments.defines, load: &included, marks: false };
+    let reading =
+        Reading { folders: &arguments.folders, defines: &arguments.defines, load: &included, marks: false, without: &arguments.without };
     let pipeline = p4::compile_element(&arguments.program, &program, reading, inputs, outputs).map_err(|refused| {
         let text = refused.render(false);
         one(format!("{}: {}", arguments.program.display(), text.trim_end()))
@@ -114,8 +121,9 @@ pub(crate) fn make(arguments: &[String], inputs: u32, outputs: u32) -> Result<Ma
     let plane = Plane::new(pipeline, &commands).map_err(|why| one(format!("{}: {why}", place.display())))?;
     let module = plane.filled().map_err(|why| one(format!("{}: {why}", place.display())))?;
     let pipeline = plane.switch.pipeline;
+    let (notes, kept) = (pipeline.optimised.clone(), pipeline.kept.clone());
     let plane = move || Plane::new(pipeline.clone(), &commands).ok().map(|plane| Box::new(plane) as Box<dyn ControlPlane>);
-    Ok(Made { module, plane: Some(Arc::new(plane)) })
+    Ok(Made { module, plane: Some(Arc::new(plane)), notes, kept })
 }
 
 /// The control plane of an element: a switch that has the element's state whenever it is asked something.
@@ -176,18 +184,6 @@ impl Plane {
         std::mem::swap(&mut self.switch.state, state);
         told
     }
-
-    /// A line for each table: its name, its keys, how many entries it has.
-    fn tables(&self, state: &State) -> String {
-        let mut text = String::new();
-        for table in &self.switch.pipeline.tables {
-            let keys: Vec<String> = table.keys.iter().map(|key| format!("{}:{}", key.name, key.kind.name())).collect();
-            let entries = table.table.and_then(|n| state.tables.get(n as usize)).map_or(0, |table| table.len(0));
-            let actions: Vec<&str> = table.actions.iter().map(|action| action.name.as_str()).collect();
-            let _ = writeln!(text, "{}\t{entries}\t{}\t{}", table.name, keys.join(" "), actions.join(" "));
-        }
-        text
-    }
 }
 
 impl ControlPlane for Plane {
@@ -197,7 +193,7 @@ impl ControlPlane for Plane {
 
     fn read(&mut self, handler: &str, text: &str, state: &mut State) -> Result<String, String> {
         match handler {
-            "tables" => Ok(self.tables(state)),
+            "tables" => Ok(dump::tables(&self.switch.pipeline, state)),
             _ => self.with(state, text).map(|told| told.into_iter().map(|line| line + "\n").collect()),
         }
     }
@@ -216,11 +212,18 @@ fn parse(arguments: &[String]) -> Result<Arguments, Vec<String>> {
             _ if n == 0 => read.program = PathBuf::from(unquoted(argument)),
             "ENTRIES" => read.entries = Some(PathBuf::from(value)),
             "INCLUDE" => read.folders.push(PathBuf::from(value)),
+            "WITHOUT" => match optimisation::find(&value) {
+                Some(one) => read.without.push(one),
+                None => faults
+                    .push(format!("`{value}` is no optimisation; there are {}", optimisation::ALL.map(|(_, name, _)| name).join(", "))),
+            },
             "DEFINE" => {
                 let (name, value) = value.split_once('=').unwrap_or((&value, "1"));
                 read.defines.push((name.to_owned(), value.to_owned()));
             }
-            other => faults.push(format!("`{other}` is no argument of P4; there are ENTRIES, INCLUDE and DEFINE behind the program")),
+            other => {
+                faults.push(format!("`{other}` is no argument of P4; there are ENTRIES, INCLUDE, DEFINE and WITHOUT behind the program"))
+            }
         }
     }
     if read.program.as_os_str().is_empty() {
@@ -270,6 +273,8 @@ mod tests {
         let all = read(&["\"a b.p4\"", "ENTRIES e.txt", "INCLUDE d", "DEFINE N=3", "DEFINE X"]).unwrap();
         assert_eq!((all.program.to_str(), all.entries.as_deref()), (Some("a b.p4"), Some(Path::new("e.txt"))));
         assert_eq!(all.defines, [("N".to_owned(), "3".to_owned()), ("X".to_owned(), "1".to_owned())]);
+        assert_eq!(read(&["a.p4", "WITHOUT metadata"]).unwrap().without, [Optimisation::Metadata]);
+        assert!(read(&["a.p4", "WITHOUT speed"]).unwrap_err()[0].contains("tables, metadata, actions"));
         assert_eq!(read(&["a.p4", "PORTS 4"]).unwrap_err().len(), 1);
         assert!(read(&[]).unwrap_err()[0].contains("missing"));
     }
@@ -278,8 +283,9 @@ mod tests {
     fn ports_between_the_mapped_ones_are_idle() {
         let port = |reads, writes, is_live| Port { reads, writes, is_live };
         let ports = BTreeMap::from([(1, port(true, true, true)), (3, port(false, true, false))]);
-        let devices = Devices { program: Path::new("a\"$b.p4"), entries: None, folders: &[], defines: &[], ports: &ports };
-        let text = "p4 :: P4(\"a\\\"\\$b.p4\");\nIdle -> [0] p4;\nFromDevice(1) -> [1] p4;\np4 [0] -> Discard;\n\
+        let devices =
+            Devices { program: Path::new("a\"$b.p4"), entries: None, folders: &[], defines: &[], without: &["tables"], ports: &ports };
+        let text = "p4 :: P4(\"a\\\"\\$b.p4\", WITHOUT tables);\nIdle -> [0] p4;\nFromDevice(1) -> [1] p4;\np4 [0] -> Discard;\n\
                     p4 [1] -> Queue -> ToDevice(1);\np4 [2] -> Discard;\np4 [3] -> ToDevice(3);\n";
         assert_eq!(devices.configuration(), text);
         assert_eq!(unquoted("\"a\\\"\\$b.p4\""), "a\"$b.p4");

@@ -2,6 +2,9 @@
 
 pub mod commands;
 mod control;
+mod controlled;
+mod counts;
+mod dump;
 pub(crate) mod element;
 mod follow;
 mod meters;
@@ -13,6 +16,8 @@ mod switch;
 mod traffic;
 mod values;
 
+pub use controlled::Ruled;
+pub(crate) use counts::summed;
 pub use element::{Devices, Port};
 pub use follow::{Event, Pass};
 pub use meters::Rate;
@@ -20,9 +25,10 @@ pub use p4::chart::Chart;
 pub use p4::crc::Parameters;
 pub use p4::entries::KeyMatch;
 pub use p4::marks::MarkKind;
+pub use p4::optimisation;
 pub use p4::p4info::{Message as P4Info, text as p4info_text};
 pub use p4::pipeline::{InitialEntry, TableMeta};
-pub use p4::{BigInt, Pipeline, Reading, Refused, Sign, Warnings};
+pub use p4::{BigInt, Optimisation, Pipeline, Reading, Refused, Sign, Warnings};
 pub use profiles::Indirect;
 pub use switch::{Digest, Sent, Switch};
 pub use traffic::Traffic;
@@ -35,17 +41,25 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// The file cannot be read, or the program is refused.
 pub fn load(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> Result<Pipeline, Error> {
+    load_without(path, folders, defines, &[])
+}
+
+/// The same without some optimisations.
+///
+/// # Errors
+/// The file cannot be read, or the program is refused.
+pub fn load_without(path: &Path, folders: &[PathBuf], defines: &[(String, String)], without: &[Optimisation]) -> Result<Pipeline, Error> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
     let read = |path: &Path| std::fs::read_to_string(path).ok();
-    p4::compile(path, &text, Reading { folders, defines, load: &read, marks: false }).map_err(Error::P4)
+    p4::compile(path, &text, Reading { folders, defines, load: &read, marks: false, without }).map_err(Error::P4)
 }
 
 /// Whether a program can be an element of a graph with so many inputs and outputs; one that cannot be read or is wrong cannot.
 #[must_use]
 pub fn is_element(path: &Path, folders: &[PathBuf], defines: &[(String, String)], inputs: u32, outputs: u32) -> bool {
     let read = |path: &Path| std::fs::read_to_string(path).ok();
-    let reading = Reading { folders, defines, load: &read, marks: false };
+    let reading = Reading { folders, defines, load: &read, marks: false, without: &[] };
     read(path).is_some_and(|text| p4::compile_element(path, &text, reading, inputs, outputs).is_ok())
 }
 
@@ -57,7 +71,7 @@ pub fn load_traced(path: &Path, folders: &[PathBuf], defines: &[(String, String)
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
     let read = |path: &Path| std::fs::read_to_string(path).ok();
-    p4::compile(path, &text, Reading { folders, defines, load: &read, marks: true }).map_err(Error::P4)
+    p4::compile(path, &text, Reading { folders, defines, load: &read, marks: true, without: &[] }).map_err(Error::P4)
 }
 
 /// Checks a program of any architecture. What is made of it, if its architecture is one that can run; and what it says and cannot mean.
@@ -68,7 +82,8 @@ pub fn check(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> 
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
     let read = |path: &Path| std::fs::read_to_string(path).ok();
-    let (pipeline, warnings) = p4::check(path, &text, Reading { folders, defines, load: &read, marks: false }).map_err(Error::P4)?;
+    let (pipeline, warnings) =
+        p4::check(path, &text, Reading { folders, defines, load: &read, marks: false, without: &[] }).map_err(Error::P4)?;
     if let Some(pipeline) = &pipeline {
         crate::load::verify(pipeline.module.clone(), "the compiled program")?;
     }
@@ -83,7 +98,7 @@ pub fn charts(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) ->
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
     let read = |path: &Path| std::fs::read_to_string(path).ok();
-    p4::charts(path, &text, Reading { folders, defines, load: &read, marks: false }).map_err(Error::P4)
+    p4::charts(path, &text, Reading { folders, defines, load: &read, marks: false, without: &[] }).map_err(Error::P4)
 }
 
 /// The P4 program that a program in BMv2's JSON is read as.
@@ -104,5 +119,5 @@ pub fn p4info(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) ->
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Error::Io { name, error })?;
     let read = |path: &Path| std::fs::read_to_string(path).ok();
-    p4::p4info(path, &text, Reading { folders, defines, load: &read, marks: false }).map_err(Error::P4)
+    p4::p4info(path, &text, Reading { folders, defines, load: &read, marks: false, without: &[] }).map_err(Error::P4)
 }

@@ -18,6 +18,8 @@ pub(super) struct Profile {
     members: BTreeSet<u32>,
     /// Members, and how many positions they have.
     groups: BTreeMap<u32, BTreeMap<u32, u32>>,
+    /// By group and member the port that must be up for the member to be chosen.
+    watched: BTreeMap<(u32, u32), u32>,
 }
 
 /// What an entry of a table with an action profile names.
@@ -123,6 +125,7 @@ impl Switch {
         let (at, meta) = self.profile(profile)?;
         let members = positions(self.group(at, group)?);
         self.profiles[at].groups.remove(&group);
+        self.profiles[at].watched.retain(|(of, _), _| *of != group);
         if let Some(table) = meta.groups {
             (0..members).chain([GROUP_SIZE]).for_each(|n| self.take_out(table, position(group, n)));
         }
@@ -190,11 +193,47 @@ impl Switch {
         self.set_group(at, group, members)
     }
 
+    /// Says which members of a group are chosen only while a port is up: members with their ports; the others of the group always.
+    ///
+    /// # Errors
+    /// There is no such group.
+    pub fn group_watch(&mut self, profile: &str, group: u32, ports: &[(u32, u32)]) -> Result<(), String> {
+        let (at, _) = self.profile(profile)?;
+        let before = positions(self.group(at, group)?);
+        let watched = &mut self.profiles[at].watched;
+        watched.retain(|(of, _), _| *of != group);
+        watched.extend(ports.iter().map(|(member, port)| ((group, *member), *port)));
+        self.write_group(at, group, before)
+    }
+
+    /// A port is up, or down from now on: members of groups that watch it are chosen or not.
+    ///
+    /// # Errors
+    /// A group does not fit any more.
+    pub fn port_is_up(&mut self, port: u32, up: bool) -> Result<(), String> {
+        let changed = if up { self.down.remove(&port) } else { self.down.insert(port) };
+        if !changed {
+            return Ok(());
+        }
+        for at in 0..self.profiles.len() {
+            let watching = self.profiles[at].watched.iter().filter(|(_, watched)| **watched == port);
+            let groups: BTreeSet<u32> = watching.map(|((group, _), _)| *group).collect();
+            for group in groups {
+                let before = positions(self.group(at, group)?);
+                self.write_group(at, group, before)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes a group, of which `before` positions were written.
     fn write_group(&mut self, profile: usize, group: u32, before: u32) -> Result<(), String> {
         let Some(table) = self.pipeline.profiles[profile].groups else { return Ok(()) };
+        let all = self.group(profile, group)?.clone();
+        let watched = &self.profiles[profile].watched;
+        let is_up = |member: &u32| watched.get(&(group, *member)).is_none_or(|port| !self.down.contains(port));
         let of = |(member, weight): (&u32, &u32)| std::iter::repeat_n(*member, *weight as usize);
-        let members: Vec<u32> = self.group(profile, group)?.iter().flat_map(of).collect();
+        let members: Vec<u32> = all.iter().filter(|(member, _)| is_up(member)).flat_map(of).collect();
         for (n, member) in (0..).zip(&members) {
             self.enter(table, position(group, n), &member.to_le_bytes())?;
         }

@@ -15,7 +15,7 @@ use netil::Engine;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::HandlerKind;
 use p4::pipeline::{DROP, Pipeline, TableMeta, info, ports};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// How often one packet may be resubmitted and recirculated.
@@ -86,6 +86,8 @@ pub struct Switch {
     pub(super) name: String,
     /// What the program said, if that is wanted.
     pub(super) messages: Option<Vec<(String, String)>>,
+    /// Ports that are down.
+    pub(super) down: BTreeSet<u32>,
     digests: Vec<Digest>,
     outcome: Outcome,
     start_ns: Option<u64>,
@@ -130,6 +132,7 @@ impl Switch {
             following: None,
             name: String::new(),
             messages: None,
+            down: BTreeSet::new(),
             digests: Vec::new(),
             outcome: Outcome::default(),
             start_ns: None,

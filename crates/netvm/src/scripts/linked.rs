@@ -36,7 +36,7 @@ impl Together {
         for (case, element) in elements.iter().enumerate() {
             let program = &element.program;
             let inputs = ports(program, |kind| kind == PortKind::PushInput);
-            let Some(func) = handler(program).filter(|_| !inputs.is_empty()) else { continue };
+            let Some(func) = handler(program, settings).filter(|_| !inputs.is_empty()) else { continue };
             entries.extend(inputs.into_iter().map(|port| (cases.len() as u32, port)));
             let links = ports(program, |kind| !kind.is_input()).into_iter().map(|port| (port, Way::AtOnce)).collect();
             members.push((Arc::clone(program), Member { program, func, links }));

@@ -9,7 +9,7 @@ mod values;
 
 use netvm::application::{self, Application, Host, Stream};
 use netvm::io::{Capture, LinkType, Plan, Timestamp, Writer};
-use netvm::p4::{BigInt, Reading, Switch};
+use netvm::p4::{BigInt, Optimisation, Reading, Switch, optimisation};
 use netvm::{Settings, engines};
 use std::path::Path;
 
@@ -47,8 +47,11 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }
 
-fn reading(marks: bool) -> Reading<'static> {
-    Reading { folders: &[], defines: &[], load: &|_| None, marks }
+/// All optimisations of P4 programs.
+const PLAIN: &[Optimisation] = &[Optimisation::Tables, Optimisation::Metadata, Optimisation::Actions];
+
+fn reading(marks: bool, without: &'static [Optimisation]) -> Reading<'static> {
+    Reading { folders: &[], defines: &[], load: &|_| None, marks, without }
 }
 
 /// The program of a seed on all quick engines; how many packets were sent, and how many of its states were met.
@@ -58,8 +61,8 @@ fn try_one(seed: u64) -> (usize, bool) {
     let packets = program.packets(&mut chance, 40);
     let wanted: Vec<_> = packets.iter().map(|packet| program.run(packet)).collect();
     let met = (0..program.headers.len()).all(|state| wanted.iter().any(|(.., met)| met.contains(&state)));
-    for marks in [false, true] {
-        let pipeline = p4::compile(Path::new("t.p4"), &program.text, reading(marks))
+    for (marks, without) in [(false, &[][..]), (true, &[]), (false, PLAIN)] {
+        let pipeline = p4::compile(Path::new("t.p4"), &program.text, reading(marks, without))
             .unwrap_or_else(|refused| panic!("seed {seed}: {}", refused.render(false)));
         for engine in engines::ALL.iter().filter(|e| e.quick && (!marks || e.name == "interp")) {
             let mut switch = Switch::start(pipeline.clone(), engine, Settings::default()).unwrap();
@@ -70,7 +73,7 @@ fn try_one(seed: u64) -> (usize, bool) {
                 if got != [(*port, bytes)] && std::env::var_os("NETVM_SHOW").is_some() {
                     eprintln!("{}", program.text);
                 }
-                assert_eq!(got, [(*port, bytes)], "seed {seed}, {}, marks {marks}, packet {packet:02x?}", engine.name);
+                assert_eq!(got, [(*port, bytes)], "seed {seed}, {}, marks {marks}, without {without:?}, packet {packet:02x?}", engine.name);
             }
         }
     }
@@ -78,7 +81,7 @@ fn try_one(seed: u64) -> (usize, bool) {
 }
 
 /// What an element of a graph sends by each port, on an engine.
-fn of_graph(dir: &Path, engine: &engines::EngineInfo, packets: &[Vec<u8>]) -> Vec<Vec<Vec<u8>>> {
+fn of_graph(dir: &Path, (engine, without): (&engines::EngineInfo, &[&str]), packets: &[Vec<u8>]) -> Vec<Vec<Vec<u8>>> {
     let input = dir.join("in.pcap");
     let mut writer = Writer::create(&input, &Plan { link_type: LinkType::EN10MB, ..Plan::for_output(&input, &[]) }).unwrap();
     for (n, bytes) in packets.iter().enumerate() {
@@ -86,12 +89,15 @@ fn of_graph(dir: &Path, engine: &engines::EngineInfo, packets: &[Vec<u8>]) -> Ve
     }
     writer.finish().unwrap();
     let name = |file: &str| dir.join(file).display().to_string();
-    let mut text = format!("p :: P4({}, ENTRIES {}); FromDump({}) -> p;\n", name("p.p4"), name("e.txt"), input.display());
+    let of_p4: String = without.iter().filter(|name| optimisation::find(name).is_some()).map(|name| format!(", WITHOUT {name}")).collect();
+    let mut text = format!("p :: P4({}, ENTRIES {}{of_p4}); FromDump({}) -> p;\n", name("p.p4"), name("e.txt"), input.display());
+    let without = without.iter().fold(engines::Without::default(), |all, name| all.and(name).unwrap_or(all));
+    let settings = engines::Settings { without, ..engines::Settings::default() };
     for port in 0..8 {
         text += &format!("p [{port}] -> ToDump({}, SNAPLEN 0);\n", name(&format!("out{port}.pcap")));
     }
     let application = Application::read("p4.click", &text, &Default::default()).unwrap_or_else(|error| panic!("{}", error.render(false)));
-    let mut graph = application.start(engine, Default::default(), application::Settings::default(), Box::new(Quiet)).unwrap();
+    let mut graph = application.start(engine, settings, application::Settings::default(), Box::new(Quiet)).unwrap();
     graph.start();
     while graph.turn() {}
     assert_eq!(graph.finish(), []);
@@ -117,7 +123,7 @@ fn elements_in_compiled_c_mean_the_same() {
         let program = program::make(&mut chance);
         let packets = program.packets(&mut chance, 40);
         let packets: Vec<_> = packets.into_iter().filter(|packet| !packet.is_empty()).collect();
-        let pipeline = p4::compile(Path::new("t.p4"), &program.text, reading(false)).unwrap();
+        let pipeline = p4::compile(Path::new("t.p4"), &program.text, reading(false, &[])).unwrap();
         let switch = Switch::start(pipeline, &engines::ALL[0], Settings::default()).unwrap();
         std::fs::write(dir.join("p.p4"), &program.text).unwrap();
         std::fs::write(dir.join("e.txt"), program.commands(&switch)).unwrap();
@@ -126,8 +132,12 @@ fn elements_in_compiled_c_mean_the_same() {
             let (port, bytes, _) = program.run(packet);
             wanted[port as usize].push(bytes);
         }
+        // One of them, and all.
+        let names = ["tables", "metadata", "actions", "slices", "ports", "echoes", "paths"];
         for engine in engines::ALL {
-            assert_eq!(of_graph(&dir, engine, &packets), wanted, "seed {seed}, {}", engine.name);
+            for without in [&[][..], &[names[seed as usize % names.len()]], &names] {
+                assert_eq!(of_graph(&dir, (engine, without), &packets), wanted, "seed {seed}, {}, without {without:?}", engine.name);
+            }
         }
     }
     std::fs::remove_dir_all(dir).unwrap();

@@ -193,12 +193,14 @@ impl Lower<'_> {
         }
         // Copies back are between places of the caller, whose types are resolved.
         let before = std::mem::replace(&mut self.bound, bound);
+        self.inside += usize::from(function.kind == FnKind::Action);
         let done = self.around(out, result.clone(), call, |l| {
             if function.kind == FnKind::Action {
                 l.mark_action(f, call.span)?;
             }
             l.stmts(&function.body)
         });
+        self.inside -= usize::from(function.kind == FnKind::Action);
         self.bound = before;
         done?;
         Ok(result)

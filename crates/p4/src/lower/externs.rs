@@ -1,6 +1,7 @@
 //! Extern functions and objects: those of core.p4, and what the objects of architectures have in common. What they are called in each is in [`super::arch`].
 
 use super::arch::Called;
+use super::code::LabelId;
 use super::place::{Leaf, Place};
 use super::{Lower, Lowered, fault};
 use crate::hir::{Expr, ExprKind, FnId, InstId, Type};
@@ -258,8 +259,30 @@ impl Lower<'_> {
         let (bits, end) = ((meta.stride * 8) as u16, self.code.label());
         let value = self.held(arg(args, 1, call)?)?;
         let at = self.cell(&meta, arg(args, 0, call)?, end)?;
+        self.at(call.span);
+        let is_read = self.writes_array(&meta.name);
         let width = self.load_row(&value, call.span)?;
         self.code.resize(width, bits);
+        if !is_read && self.element.is_some() {
+            return self.write_unread((at, bits), end);
+        }
+        self.code.get(at);
+        self.code.w(Op::WmStore, bits);
+        self.code.bind(end);
+        Ok(())
+    }
+
+    /// Writes the value on the stack to a cell that no packet has read so far, if it is another one: who places elements on cores sees by that that the memory is looked at, for the
+    /// control plane reads what the last packet wrote.
+    fn write_unread(&mut self, (at, bits): (u32, u16), end: LabelId) -> Lowered<()> {
+        let value = self.code.new_local(bits);
+        self.code.set(value);
+        self.code.get(value);
+        self.code.get(at);
+        self.code.w(Op::WmLoad, bits);
+        self.code.w(Op::WEq, bits);
+        self.code.branch(Op::JNe, end);
+        self.code.get(value);
         self.code.get(at);
         self.code.w(Op::WmStore, bits);
         self.code.bind(end);
@@ -273,6 +296,8 @@ impl Lower<'_> {
         let value = self.code.new_local(bits);
         self.code.constant(&BigInt::ZERO, bits);
         self.code.set(value);
+        self.at(call.span);
+        self.reads_array(&meta.name);
         let at = self.cell(&meta, index, end)?;
         self.code.get(at);
         self.code.w(Op::WmLoad, bits);

@@ -14,11 +14,13 @@ mod crc;
 mod digest;
 mod expr;
 mod externs;
+mod kept;
 mod learn;
 mod mark;
 mod meter;
 mod packet;
 mod place;
+mod plain;
 mod profile;
 mod sets;
 mod share;
@@ -26,6 +28,7 @@ mod state;
 mod stmt;
 mod table;
 
+use crate::Optimisation;
 use crate::check::types::Bound;
 use crate::hir::{Expr, FnId, InstId, Program, TableId, Type, VarId};
 use crate::pipeline::{ArrayMeta, CrcMeta, DigestMeta, Paths, Pipeline, ProfileMeta, Saved, SetMeta, TableMeta};
@@ -37,7 +40,7 @@ use netil::module::{Handler, Port, PortKind};
 use netil::table::Op;
 use num_bigint::BigInt;
 use place::Place;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 pub(crate) type Lowered<T> = Result<T, Box<Diagnostic>>;
 
@@ -124,13 +127,25 @@ pub(crate) struct Lower<'a> {
     emitting: packet::Emitting,
     /// The program is to be an element of a graph.
     element: Option<arch::Element>,
+    /// What is left out of optimisations, and what has been done.
+    without: Vec<Optimisation>,
+    done: plain::Done,
+    /// By table where the numbers of its actions are, and how many, if entries do not have them.
+    maps: BTreeMap<usize, (u32, u32)>,
+    cells: plain::Cells,
+    /// Fields of metadata.
+    metadata: usize,
+    /// Actions that are being inlined.
+    inside: usize,
+    /// What packets do to registers.
+    uses: kept::AllUses,
 }
 
 /// Makes the module and what the control plane knows of it.
-pub(crate) fn lower(program: &Program, sources: &Sources, marks: bool) -> Lowered<Pipeline> {
+pub(crate) fn lower(program: &Program, sources: &Sources, reading: crate::Reading<'_>) -> Lowered<Pipeline> {
     let (architecture, parts) = arch::parts(program)?;
-    let mut lower = Lower::new(program, sources, architecture);
-    if marks {
+    let mut lower = Lower::new(program, sources, architecture, reading.without);
+    if reading.marks {
         let at = lower.allot(4 + crate::marks::RECORD, Span::default())?;
         let errors = program.errors.iter().map(ToString::to_string).collect();
         lower.marks = Some(crate::marks::Marks { at, all: Vec::new(), errors });
@@ -139,14 +154,20 @@ pub(crate) fn lower(program: &Program, sources: &Sources, marks: bool) -> Lowere
 }
 
 /// Makes the module of an element with so many inputs and outputs.
-pub(crate) fn lower_element(program: &Program, sources: &Sources, inputs: u32, outputs: u32) -> Lowered<Pipeline> {
+pub(crate) fn lower_element(
+    program: &Program,
+    sources: &Sources,
+    reading: crate::Reading<'_>,
+    inputs: u32,
+    outputs: u32,
+) -> Lowered<Pipeline> {
     let (architecture, parts) = arch::parts(program)?;
     let Some(whole) = architecture.element else {
         return fault(parts.span, format!("programs for {} run by themselves, and not as elements of a graph", architecture.name));
     };
     let mut wanted = arch::Needs::default();
     loop {
-        let mut lower = Lower::new(program, sources, architecture);
+        let mut lower = Lower::new(program, sources, architecture, reading.without);
         lower.element = Some(arch::Element::new(inputs, outputs, wanted));
         let (pipeline, needs) = whole(&mut lower, &parts)?;
         if needs == wanted {
@@ -157,7 +178,7 @@ pub(crate) fn lower_element(program: &Program, sources: &Sources, inputs: u32, o
 }
 
 impl<'a> Lower<'a> {
-    fn new(program: &'a Program, sources: &'a Sources, architecture: &'static arch::Architecture) -> Self {
+    fn new(program: &'a Program, sources: &'a Sources, architecture: &'static arch::Architecture, without: &[Optimisation]) -> Self {
         Self {
             program,
             sources,
@@ -202,6 +223,13 @@ impl<'a> Lower<'a> {
             asked: arch::Asked::default(),
             emitting: packet::Emitting::default(),
             element: None,
+            without: without.to_vec(),
+            done: plain::Done::default(),
+            maps: BTreeMap::new(),
+            cells: plain::Cells::new(),
+            metadata: 0,
+            inside: 0,
+            uses: kept::AllUses::new(),
         }
     }
 }
@@ -255,8 +283,9 @@ impl Lower<'_> {
     }
 
     fn pipeline(&mut self, saved: Saved, paths: Paths, ports: Vec<Port>) -> Pipeline {
-        let handler = share::share(std::mem::take(&mut self.code).finish());
+        let handler = share::share(plain::in_memory(std::mem::take(&mut self.code).finish(), &self.cells));
         let init = self.defaults();
+        let (optimised, kept) = (self.told(), self.keeps());
         let module = Module {
             name: "p4".to_owned(),
             ports,
@@ -283,6 +312,8 @@ impl Lower<'_> {
             cpu_port: self.architecture.cpu_port,
             last_port: self.architecture.last_port,
             groups: None,
+            optimised,
+            kept,
         }
     }
 
@@ -303,6 +334,13 @@ impl Lower<'_> {
                 code.push(at);
                 code.w(Op::WmStore, 32);
             }
+        }
+        for (at, count) in self.maps.values() {
+            (1..*count).for_each(|n| {
+                code.push(n);
+                code.push(at + 2 * n);
+                code.op(Op::MStore16);
+            });
         }
         for (at, stride, count, value) in &self.initial {
             fill(&mut code, *at, *stride, *count, value);

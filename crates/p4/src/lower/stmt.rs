@@ -2,7 +2,7 @@
 
 use super::{Binding, Lower, Lowered, MAX_CODE, fault};
 use crate::ast::BinOp;
-use crate::hir::{Builtin, Callee, Expr, ExprKind, Stmt, StmtKind, Type};
+use crate::hir::{Builtin, Callee, Expr, ExprKind, FnKind, Stmt, StmtKind, Type};
 use crate::marks::MarkKind;
 use netil::table::Op;
 use num_bigint::BigInt;
@@ -160,6 +160,10 @@ impl Lower<'_> {
     fn call_stmt(&mut self, call: &Expr) -> Lowered<()> {
         let ExprKind::Call { callee, types, args } = &call.kind else { return Ok(()) };
         match callee {
+            // An action that another one calls is part of that.
+            Callee::Function(f) if self.program.functions[*f].kind == FnKind::Action && self.inside == 0 => {
+                self.called(call.span, |l| l.inline(*f, types, args, call).map(drop))
+            }
             Callee::Function(f) => self.inline(*f, types, args, call).map(drop),
             Callee::Builtin(Builtin::IsValid, _) => Ok(()),
             Callee::Builtin(builtin, object) => {

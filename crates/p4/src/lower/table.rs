@@ -25,6 +25,12 @@ pub(super) fn property<'a>(table: &'a Table, names: &[&str]) -> Option<&'a Expr>
     table.objects.iter().find(|(name, _)| names.contains(&&**name)).map(|(_, object)| object)
 }
 
+/// The number in so many bits of a default action from that byte on.
+fn known_bytes(default: &[u8], at: u32, width: u16) -> BigInt {
+    let bytes: Vec<u8> = default.iter().copied().skip(at as usize).take(usize::from(width / 8)).collect();
+    BigInt::from_bytes_le(num_bigint::Sign::Plus, &bytes)
+}
+
 fn key_width(leaf: Leaf) -> u16 {
     if leaf == Leaf::Bool { 1 } else { leaf.width() }
 }
@@ -146,6 +152,7 @@ impl Lower<'_> {
             value_bytes: bytes,
             default_at: self.allot(bytes, table.span)?,
             default: Vec::new(),
+            const_default: table.const_default,
             const_entries: table.const_entries,
             counter: counter_at,
             counter_name,
@@ -289,7 +296,7 @@ impl Lower<'_> {
                 Some(profile) => self.member_numbers(profile, table),
                 None => (0..bodies.len() as u32).collect(),
             };
-            self.choose((&meta, &numbers), &params, &bodies, (hit, run, 1), end, &load)?;
+            self.choose((&meta, &numbers, meta.profile.is_none().then_some(at)), &params, &bodies, (hit, run, 1), end, &load)?;
             if meta.profile.is_some() {
                 self.code.bind(none);
                 self.no_member(hit, run);
@@ -299,12 +306,16 @@ impl Lower<'_> {
         self.code.bind(miss);
         self.mark(MarkKind::Miss, meta.name.clone(), span, &[]);
         self.no_colour(table);
-        let load = |l: &mut Self, at: u32, width: u16| {
-            l.code.push(meta.default_at + at);
-            l.code.w(Op::WmLoad, width);
+        let known = self.knows_default(at);
+        let load = |l: &mut Self, at: u32, width: u16| match known {
+            true => l.code.constant(&known_bytes(&meta.default, at, width), width),
+            false => {
+                l.code.push(meta.default_at + at);
+                l.code.w(Op::WmLoad, width);
+            }
         };
         let numbers: Vec<u32> = (0..bodies.len() as u32).collect();
-        self.choose((&meta, &numbers), &params, &bodies, (hit, run, 0), end, &load)?;
+        self.choose((&meta, &numbers, None), &params, &bodies, (hit, run, 0), end, &load)?;
         for (n, action) in table.actions.iter().enumerate() {
             self.code.bind(bodies[n]);
             self.run_action(action, &params[n], span)?;
@@ -416,7 +427,7 @@ impl Lower<'_> {
     /// Goes to the action's body with its parameters; the numbers are those that the value has for the table's actions.
     fn choose(
         &mut self,
-        (meta, numbers): (&TableMeta, &[u32]),
+        (meta, numbers, entries_of): (&TableMeta, &[u32], Option<usize>),
         params: &[Vec<Place>],
         bodies: &[usize],
         (hit, run, value): (u32, u32, u32),
@@ -427,6 +438,9 @@ impl Lower<'_> {
         self.code.set(hit);
         load(self, 0, 16);
         self.code.resize(16, 32);
+        if let Some(at) = entries_of {
+            self.resolve_action(at, Span::default())?;
+        }
         self.code.set(run);
         let stubs: Vec<_> = bodies.iter().map(|_| self.code.label()).collect();
         self.code.get(run);

@@ -105,7 +105,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let placement = args.order.place(&application, &[], &args.state).map_err(Failure::failed)?;
         match args.json {
             true => out.json(&placement::json(application.application(), &placement))?,
-            false => out.put(&placement.explain(application.application(), None))?,
+            false => {
+                out.put(&placement.explain(application.application(), None))?;
+                for (element, kept) in application.kept() {
+                    out.line(&format!("kept by {element}"))?;
+                    kept.iter().try_for_each(|line| out.line(&format!("  {line}")))?;
+                }
+            }
         }
         return out.flush();
     }

@@ -118,10 +118,10 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
         name: name.clone(),
         reading: reading.clone(),
         engine: args.engine.get(),
-        engines: args.engine.settings(),
+        engines: args.engine.settings_without(&args.without),
         settings: settings.clone(),
     };
-    let started = application.start(args.engine.get(), args.engine.settings(), settings, host);
+    let started = application.start(args.engine.get(), args.engine.settings_without(&args.without), settings, host);
     let mut graph = unless_ended(started, &signals)?;
     if args.explain_opt {
         failure::eprint_lossy(application.explain(Some(&graph)).to_string().trim_end());

@@ -52,6 +52,6 @@ fn open_all(
 }
 
 /// The path, or one of its own for this process.
-fn named(path: Option<&std::path::Path>) -> PathBuf {
+pub(super) fn named(path: Option<&std::path::Path>) -> PathBuf {
     path.map_or_else(|| default_folder().join(format!("{}.sock", std::process::id())), std::path::Path::to_owned)
 }

@@ -226,6 +226,10 @@ pub(crate) struct Args {
     #[arg(long)]
     explain_opt: bool,
 
+    /// Leave an optimisation of a configuration or a P4 program out, to see what it gains; may be given several times
+    #[arg(long, value_name = "NAME", value_parser = super::shared::optimisation_parser())]
+    without: Vec<String>,
+
     /// The same as JSON on standard output, with what handlers say; what elements print goes to standard error then
     #[arg(long)]
     json: bool,
@@ -268,6 +272,7 @@ fn refuse_others(args: &Args, file: &std::path::Path) -> Outcome {
         ("--sim-time", args.sim_time),
         ("--elements", !args.elements.is_empty()),
         ("--explain-opt", args.explain_opt),
+        ("--without", !args.without.is_empty()),
         ("--place", args.place.is_some()),
         ("--control", args.control.is_some()),
         ("--metrics", args.metrics.is_some()),

@@ -86,7 +86,7 @@ fn between_devices(args: &Args, file: &Path) -> Outcome {
         };
         return switch_live::run(args, file, &lives);
     }
-    let text = args.p4.between(file, args.entries.as_deref(), &ports);
+    let text = args.p4.between(file, args.entries.as_deref(), &ports, &args.without);
     configuration::run(args, None, &text, std::iter::empty())
 }
 

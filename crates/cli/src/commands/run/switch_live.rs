@@ -1,16 +1,18 @@
 //! `netvm run PROGRAM.p4 --map PORT=dev:IF...` with the switch around the program, for what an element of a graph does not have: controllers, digests, clones, packets that come
 //! round. One packet after the other; time is the host's. The run ends when it is told to.
 
-use super::Args;
 use super::switch::listen;
+use super::{Args, control};
 use crate::commands::p4;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::signals::Signals;
+use netvm::control::{Door, Server as Control};
 use netvm::io::device::{self, Device, Options, Spec};
-use netvm::p4::{Sent, Switch};
+use netvm::p4::{Ruled, Sent, Switch};
 use p4runtime::Server;
 use std::collections::BTreeMap;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -38,6 +40,10 @@ struct Live {
     switch: Switch,
     devices: BTreeMap<u32, Device>,
     server: Option<Server>,
+    /// The control socket.
+    control: Option<Control>,
+    /// Somebody asked for the end there.
+    stopped: bool,
     counts: Counts,
 }
 
@@ -54,7 +60,8 @@ pub(super) fn run(args: &Args, file: &Path, ports: &BTreeMap<u32, Spec>) -> Outc
     }
     let signals = Signals::watch()?;
     let server = args.p4runtime.map(|address| listen(args, file, address, &switch)).transpose()?;
-    let mut live = Live { switch, devices, server, counts: Counts::default() };
+    let control = args.control.as_ref().map(|path| controlled(path.as_deref())).transpose()?;
+    let mut live = Live { switch, devices, server, control, stopped: false, counts: Counts::default() };
     let at: Vec<String> = ports.iter().map(|(port, spec)| format!("{port} at {spec}")).collect();
     failure::eprint_lossy(&format!("running on {}", at.join(", ")));
     live.turns(args, &signals)?;
@@ -66,16 +73,29 @@ pub(super) fn run(args: &Args, file: &Path, ports: &BTreeMap<u32, Spec>) -> Outc
     live.tell(args)
 }
 
+/// Opens the control socket.
+fn controlled(path: Option<&Path>) -> Outcome<Control> {
+    let path = control::named(path);
+    let shown = path.display().to_string();
+    let mut server = Control::new().map_err(Failure::failed)?;
+    server.open(Door::Json(path)).map_err(|error| Failure::failed(format_args!("--control: {shown}: {error}")))?;
+    failure::eprint_lossy(&format!("control socket {shown}"));
+    Ok(server)
+}
+
 impl Live {
     fn turns(&mut self, args: &Args, signals: &Signals) -> Outcome {
         let mut out = Out::new();
         let turn = if self.server.is_some() { TURN_WITH_CONTROLLERS } else { TURN };
-        while !signals.stop() {
+        let waker = self.control.as_ref().map(Control::wakes).transpose().map_err(Failure::failed)?;
+        while !signals.stop() && !self.stopped {
             let mut arrived = false;
             for port in self.devices.keys().copied().collect::<Vec<_>>() {
                 arrived |= self.burst(port);
             }
+            self.look_at_ports()?;
             self.switch.pass(now());
+            self.answer();
             if let Some(server) = &mut self.server {
                 let sent = server.serve(&mut self.switch);
                 self.send(sent);
@@ -93,11 +113,24 @@ impl Live {
             self.devices.values_mut().for_each(Device::flush);
             self.devices.values_mut().flat_map(Device::take_news).for_each(|news| failure::eprint_lossy(&news));
             if !arrived {
-                let waited = device::wait(self.devices.values_mut(), None, turn);
+                let waited = device::wait(self.devices.values_mut(), waker.as_ref().map(AsFd::as_fd), turn);
                 waited.map_err(|error| Failure::failed(format_args!("waiting for packets: {error}")))?;
             }
         }
         Ok(())
+    }
+
+    /// Members of groups that watch a port are chosen while it is up.
+    fn look_at_ports(&mut self) -> Outcome {
+        let (devices, switch) = (&self.devices, &mut self.switch);
+        devices.iter().try_for_each(|(port, device)| switch.port_is_up(*port, device.is_up())).map_err(Failure::failed)
+    }
+
+    /// Does what is asked by the control socket.
+    fn answer(&mut self) {
+        let Some(control) = &mut self.control else { return };
+        let packets = [self.counts.arrived, self.counts.nowhere];
+        control.serve(&mut Ruled { switch: &mut self.switch, packets, stopped: &mut self.stopped });
     }
 
     /// Packets that have come in by a port; true if there were some.

@@ -41,18 +41,22 @@ pub struct Member<'a> {
     pub links: Vec<(u32, Way)>,
 }
 
-/// From which sizes on things are done in another way. Tests have others, which must change no result.
+/// From which sizes on things are done in another way, and what is done at all. Tests have others, which must change no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Bytes of tables: what lookups read of them is fetched ahead. With 0 always.
     pub large: usize,
     /// Operations of members: those that are more are functions of their own, the largest of them.
     pub together: usize,
+    /// Whether stores of what is there are left out.
+    pub echoes: bool,
+    /// Whether packets are sent by a port that a value names without a test for each port.
+    pub ports: bool,
 }
 
 impl Default for Sizes {
     fn default() -> Self {
-        Self { large: LARGE, together: MOST_TOGETHER }
+        Self { large: LARGE, together: MOST_TOGETHER, echoes: true, ports: true }
     }
 }
 
@@ -179,7 +183,9 @@ fn functions(
         let by_exit = by_exit(member, kin, n);
         let usual = usual(members, n);
         let copies = (copies.made_here(n), kin.of_first(kin.first(n as u32)).len() == 1);
-        let place = member::Place { n: n as u32, tables: tables_before, kept: &kept, apart: apart[n], by_exit, usual, copies };
+        let Sizes { echoes, ports, .. } = sizes;
+        let place =
+            member::Place { n: n as u32, tables: tables_before, kept: &kept, apart: apart[n], by_exit, usual, copies, echoes, ports };
         let functions = member::emit(&place, member.program, &member.func, &module)?;
         all.need = all.need.max(functions.need);
         all.text += &sets;

@@ -6,7 +6,7 @@
 //! compiler of C knows where the packet is. The general one does everything.
 
 use super::Unsupported;
-use super::calls::{call_of, limbs, touches};
+use super::calls::{call_of, halves, limbs, store, touches};
 use super::checksums::{folded, is_near, less};
 use super::copies;
 use super::kept::Kept;
@@ -16,6 +16,7 @@ use super::own::Own;
 use super::scalar::{Form, Scalar, ctype};
 use super::sends::OrDrop;
 use super::spared::Spared;
+use super::updates::{folded, is_near, less};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Call, Func, Helper, Op, Order, Site, Type, Value};
 use netil::exec::{DropReason, TrapKind};
@@ -54,11 +55,15 @@ pub(super) struct Place<'a> {
     pub usual: Option<u32>,
     /// Copies are made here, and the quick form is this member's alone.
     pub copies: (bool, bool),
+    /// See [`super::linked::Sizes`].
+    pub echoes: bool,
+    pub ports: bool,
 }
 
 pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &Module) -> Result<Functions, Unsupported> {
-    let Place { n, tables, kept, apart, by_exit, usual, copies } = *place;
-    let (live, spared) = (live::before_helpers(func), Spared::of(func));
+    let Place { n, tables, kept, apart, by_exit, usual, copies, echoes, ports } = *place;
+    let (live, mut spared) = (live::before_helpers(func), Spared::of(func));
+    spared.echoes.retain(|_| echoes);
     let form = |mode| Element {
         n,
         tables,
@@ -78,6 +83,7 @@ pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &
         refused: Cell::new(None),
         own: None,
         copies: copies.0 && (mode == Mode::General || copies.1),
+        ports,
     };
     let (quick, general) = (form(Mode::Quick), form(Mode::General));
     let [near, again, first] = numbers(program, n);
@@ -111,7 +117,7 @@ fn start(func: &Func, module: &Module) -> String {
 
 /// The function `pN`, of a slice ([`super::slice`]).
 pub(super) fn emit_slice(place: &Place<'_>, func: &Func, module: &Module, large: usize) -> Result<String, Unsupported> {
-    let Place { n, tables, kept, .. } = *place;
+    let Place { n, tables, kept, ports, .. } = *place;
     let (shared, live, spared) = (module.shared_size(), HashMap::new(), Spared::default());
     let mode = Mode::Ahead(large);
     let (calls, resumed, paid, refused) = (RefCell::default(), RefCell::default(), Cell::new(0), Cell::new(None));
@@ -136,6 +142,7 @@ pub(super) fn emit_slice(place: &Place<'_>, func: &Func, module: &Module, large:
         refused,
         own,
         copies,
+        ports,
     };
     function(&form, func, &format!("p{n}"), "", "")
 }
@@ -251,6 +258,7 @@ pub(super) struct Element<'a> {
     own: Option<Own>,
     /// Copies are made here.
     copies: bool,
+    ports: bool,
 }
 
 impl Form for Element<'_> {
@@ -309,6 +317,10 @@ impl Form for Element<'_> {
 
     fn send(&self, port: u32) -> String {
         format!("return {port};")
+    }
+
+    fn by_number(&self) -> bool {
+        self.ports
     }
 
     fn send_by(&self, value: &str, first: u32) -> String {
@@ -371,6 +383,7 @@ impl Form for Element<'_> {
             Op::Present(site) => format!("if (NV_RARELY(!r->present)) {}", self.trap(TrapKind::NoPacket, *site)),
             Op::ExceptionLoad(k) => format!("{v:?} = {};", exception(k)),
             Op::ExceptionStore(k, a) => format!("{} = {};", exception(k), scalar.val(*a)),
+            Op::Store(..) if self.mode == Mode::Quick && self.spared.echoes.contains(&v) => String::new(),
             Op::Store(space, order, addr, offset, value, _) => store(scalar, *order, &scalar.at(*space, *addr, *offset), *value),
             Op::Random(site) => {
                 let place = u64::from(*site) << 2 | scalar.func.kind as u64;
@@ -390,22 +403,6 @@ impl Form for Element<'_> {
             }
             other => return Err(Unsupported(format!("'{other}'"))),
         })
-    }
-}
-
-pub(super) fn store(scalar: &Scalar<'_>, order: Order, at: &str, value: Value) -> String {
-    let (bytes, v) = (scalar.func.width(value) / 8, scalar.val(value));
-    let put = if order == Order::Big { "nv_put_be" } else { "nv_put_le" };
-    if order == Order::Big && scalar.is_in_parts(value) {
-        return format!("nv_put_be({at}, 2, {v}_high), nv_put_be({at} + 2, 4, {v}_low);");
-    }
-    if bytes <= 8 {
-        return format!("{put}({at}, {bytes}, {v});");
-    }
-    let rest = bytes - 8;
-    match order {
-        Order::Big => format!("{put}({at}, 8, (uint64_t)({v} >> {})); {put}({at} + 8, {rest}, (uint64_t){v});", 8 * rest),
-        Order::Little => format!("{put}({at}, 8, (uint64_t){v}); {put}({at} + 8, {rest}, (uint64_t)({v} >> 64));"),
     }
 }
 
@@ -582,10 +579,4 @@ impl Element<'_> {
         }
         text + " }"
     }
-}
-
-/// A value in two words.
-fn halves(scalar: &Scalar<'_>, value: Value) -> [String; 2] {
-    let high = if scalar.func.width(value) > 64 { format!("(uint64_t)({value:?} >> 64)") } else { "0".to_owned() };
-    [format!("(uint64_t){value:?}"), high]
 }

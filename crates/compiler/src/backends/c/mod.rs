@@ -19,6 +19,7 @@ mod checksums;
 mod copies;
 
 mod counts;
+mod echoes;
 pub mod freestanding;
 mod kept;
 mod kin;
@@ -38,6 +39,7 @@ mod slice;
 mod spared;
 mod tables;
 mod twins;
+mod updates;
 mod ways;
 mod weights;
 mod windows;

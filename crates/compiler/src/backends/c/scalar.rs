@@ -73,6 +73,10 @@ pub(super) trait Form {
     fn trap(&self, kind: TrapKind, site: Site) -> String;
     /// A statement that sends the packet.
     fn send(&self, port: u32) -> String;
+    /// Whether packets are sent by numbers of ports ([`sends`]).
+    fn by_number(&self) -> bool {
+        true
+    }
     /// A statement that sends the packet by the port that so many lie before, counted by a value.
     fn send_by(&self, value: &str, first: u32) -> String;
     /// A statement that does the same or drops it, without a branch between the two, and does nothing if the value is for neither; if the form has such.
@@ -423,14 +427,15 @@ impl Scalar<'_> {
     }
 
     fn end(&mut self, block: Block) {
-        if let Some((v, first, count, default)) = sends::by_number(self.func, block, self.form.is_there()) {
+        let numbered = self.form.by_number();
+        if let Some((v, first, count, default)) = sends::by_number(self.func, block, self.form.is_there()).filter(|_| numbered) {
             let (v, default) = (self.val(v), self.go(&default));
             let sent = self.form.send_by(&v, first);
             let test = format!("{v} < {count}u");
             let test = if self.likely.is_some() { format!("NV_MOSTLY({test})") } else { test };
             return self.line(&format!("if ({test})\n        {sent}\n    else\n        {default}"));
         }
-        if let Some(of) = sends::or_drop(self.func, block, self.form.is_there()) {
+        if let Some(of) = sends::or_drop(self.func, block, self.form.is_there()).filter(|_| numbered) {
             let statement = self.form.send_or_drop(&self.val(of.value), &self.val(of.condition.0), &of);
             statement.iter().for_each(|text| self.line(text));
         }

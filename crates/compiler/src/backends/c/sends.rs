@@ -61,9 +61,17 @@ fn drops(func: &Func, edge: &Edge) -> Option<DropReason> {
     if let Terminator::Drop(reason) = data.end { data.ops.is_empty().then_some(reason) } else { None }
 }
 
+/// [`by_number`] of a block that does nothing else, since nobody may come by it.
+fn only_by_number(func: &Func, block: Block, present: bool) -> Option<(Value, u32, u32, Edge)> {
+    let data = func.block(block);
+    let tests =
+        |v: &Value| matches!(func.op(*v), Some(Op::Const(_) | Op::Cmp(..))) || present && matches!(func.op(*v), Some(Op::Present(_)));
+    (data.params.is_empty() && data.ops.iter().all(tests)).then(|| by_number(func, block, present))?
+}
+
 /// What a block tests, and nothing else.
 fn tested(func: &Func, block: Block, present: bool) -> Option<Value> {
-    by_number(func, block, present).map(|(value, ..)| value).or_else(|| compares(func, block).map(|(_, value, _)| value))
+    only_by_number(func, block, present).map(|(value, ..)| value).or_else(|| compares(func, block).map(|(_, value, _)| value))
 }
 
 /// A block that compares a value with a constant and does nothing else.
@@ -79,7 +87,7 @@ fn compares(func: &Func, block: Block) -> Option<(CmpOp, Value, u64)> {
 fn reaches(func: &Func, edge: &Edge, (value, key): (Value, u32), present: bool) -> Option<(u32, u32)> {
     let mut edge = edge;
     for _ in 0..FARTHEST {
-        let found = by_number(func, edge.block, present).filter(|(v, _, count, _)| *v == value && key < *count);
+        let found = only_by_number(func, edge.block, present).filter(|(v, _, count, _)| *v == value && key < *count);
         if let Some((_, first, count, _)) = found {
             return edge.args.is_empty().then_some((first, count));
         }
@@ -174,5 +182,15 @@ mod tests {
         assert_eq!(found(&[&[(CmpOp::Gt, 1, 7)], &ports[..]].concat()), None);
         assert_eq!(found(&[&[(CmpOp::Eq, 0, 7)], &ports[..]].concat()), None);
         assert_eq!(found(&ports[..2]), None);
+    }
+
+    #[test]
+    fn what_is_done_before_a_packet_is_sent_is_not_passed_by() {
+        let mut func = choosing(&[(CmpOp::Eq, 0, 4), (CmpOp::Eq, 1, 5), (CmpOp::Eq, 2, 6)]);
+        let Terminator::Branch(_, _, tests) = func.block(Block(0)).end.clone() else { unreachable!() };
+        assert!(or_drop(&func, Block(0), true).is_some());
+        let cleared = func.new_value(Type::Void, crate::mir::Def::Op(Op::Helper(crate::mir::Helper::InfoClear, [].into(), 0)));
+        func.block_mut(tests.block).ops.insert(0, cleared);
+        assert!(or_drop(&func, Block(0), true).is_none());
     }
 }

@@ -1,5 +1,6 @@
-//! Work of a handler that other work of the same handler spares: zeros where bytes are written at once, and sums of which nobody asks what they are.
+//! Work of a handler that other work of the same handler spares: zeros where bytes are written at once, stores of what is there, and sums of which nobody asks what they are.
 
+use super::echoes;
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Extent, Func, Helper, Op, Value};
 use netil::ops::CmpOp;
@@ -13,13 +14,15 @@ pub(super) struct Spared {
     pub zeros: HashSet<Value>,
     /// Checksums that nobody asks more of than whether they are 0.
     pub sums: HashSet<Value>,
+    /// Stores of what is there ([`super::echoes`]).
+    pub echoes: HashSet<Value>,
 }
 
 impl Spared {
     pub fn of(func: &Func) -> Self {
         let cfg = Cfg::new(func);
-        let pushes = cfg.order.iter().flat_map(|block| pushes(func, *block));
-        Self { zeros: pushes.collect(), sums: sums(func, &cfg) }
+        let zeros = cfg.order.iter().flat_map(|block| pushes(func, *block)).collect();
+        Self { echoes: echoes::of(func, &cfg, &zeros), zeros, sums: sums(func, &cfg) }
     }
 }
 

@@ -322,6 +322,9 @@ fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<Str
         let grown = |sum: u64, number: &u64| sum.wrapping_add(number.wrapping_sub(base));
         return Ok(numbers.iter().fold(base, grown).to_string());
     }
+    if let Some(sum) = crate::p4::summed(&values) {
+        return Ok(sum);
+    }
     match values.split_first() {
         Some((first, others)) if others.iter().all(|other| other == first) => Ok(first.clone()),
         Some(_) => Err(format!("replicas say different things of '{handler}'; they are {}", values.join(" | "))),

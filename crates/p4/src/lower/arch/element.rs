@@ -108,6 +108,7 @@ impl Lower<'_> {
         let [headers, metadata, standard] = [1, 2, 3].map(|n| self.part_type(parts, 0, n).and_then(|ty| self.new_place(&ty, parts.span)));
         let (headers, metadata) = (headers?, metadata?);
         self.standard = standard?;
+        self.lay_metadata(&[&metadata, &self.standard.clone()], parts.span)?;
         self.code.depth = 1;
         self.code.set(port);
         for local in [cursor, error] {

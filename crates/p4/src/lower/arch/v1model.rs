@@ -61,6 +61,7 @@ fn lower(l: &mut Lower<'_>, parts: &Parts) -> Lowered<(Saved, Paths)> {
     let [headers, metadata, standard] = [1, 2, 3].map(|n| l.part_type(parts, 0, n).and_then(|ty| l.new_place(&ty, parts.span)));
     let (headers, metadata) = (headers?, metadata?);
     l.standard = standard?;
+    l.lay_metadata(&[&metadata, &l.standard.clone()], parts.span)?;
     for local in l.asked.all() {
         l.code.push(0);
         l.code.set(local);

@@ -259,6 +259,11 @@ impl Device {
         self.port.link()
     }
 
+    /// Whether the interface is there and up.
+    pub fn is_up(&self) -> bool {
+        matches!(self.state, State::Up)
+    }
+
     /// Frames received and sent up to now.
     pub fn traffic(&self) -> Traffic {
         self.traffic

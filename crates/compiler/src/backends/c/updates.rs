@@ -1,4 +1,4 @@
-//! Checksums that are changed in steps (RFC 1624): which steps are looked at together.
+//! Checksums that are brought up to date in several steps that follow each other ([RFC 1624](https://www.rfc-editor.org/rfc/rfc1624)): only the last is folded.
 
 use crate::mir::{Func, Helper, Op, Value};
 

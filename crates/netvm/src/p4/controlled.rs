@@ -1,0 +1,70 @@
+//! A [`Switch`] behind control sockets: it answers as a graph with one element, `p4`, that has the handlers of a P4 element.
+
+use super::{Switch, dump, stf};
+use crate::application::{Described, NodeStats, Stats};
+use crate::control::{Controlled, Handlers};
+use runtime::graph::native::controls;
+
+/// The name of the element.
+const NAME: &str = "p4";
+
+/// A switch with what is told of it.
+pub struct Ruled<'s> {
+    /// The switch.
+    pub switch: &'s mut Switch,
+    /// Packets that came in, and those of which nothing left.
+    pub packets: [u64; 2],
+    /// Somebody asked for the end of the run.
+    pub stopped: &'s mut bool,
+}
+
+/// Which handler a name means; there may be the element's in front.
+fn handler(name: &str) -> &str {
+    name.strip_prefix(NAME).and_then(|rest| rest.strip_prefix('.')).unwrap_or(name)
+}
+
+impl Handlers for Ruled<'_> {
+    fn read(&mut self, name: &str, text: &str) -> Result<String, String> {
+        match handler(name) {
+            "tables" => Ok(dump::tables(&self.switch.pipeline, &self.switch.state)),
+            "command" => stf::configure(self.switch, text).map(|told| told.into_iter().map(|line| line + "\n").collect()),
+            _ => Err(format!("no handler '{name}'; there are {NAME}.command and {NAME}.tables")),
+        }
+    }
+
+    fn write(&mut self, name: &str, text: &str) -> Result<(), String> {
+        match handler(name) {
+            "command" => stf::configure(self.switch, text).map(drop),
+            "stop" => {
+                *self.stopped = true;
+                Ok(())
+            }
+            _ => Err(format!("no handler '{name}' that is written; there are {NAME}.command and stop")),
+        }
+    }
+
+    fn has_handler(&self, name: &str, write: bool) -> bool {
+        matches!((handler(name), write), ("command", _) | ("tables", false) | ("stop", true))
+    }
+}
+
+impl Controlled for Ruled<'_> {
+    fn graph(&mut self) -> &mut dyn Handlers {
+        self
+    }
+
+    fn elements(&self) -> Vec<Described> {
+        vec![Described { name: NAME.to_owned(), class: "P4".to_owned(), handlers: controls(&["tables"], &[], &["command"]) }]
+    }
+
+    fn stats(&self) -> Stats {
+        let [arrivals, nowhere] = self.packets;
+        let drops = [("nothing left".to_owned(), nowhere)].into_iter().filter(|(_, count)| *count > 0).collect();
+        let node = NodeStats { packets: arrivals, drops, ..NodeStats::default() };
+        Stats { arrivals, nodes: vec![(NAME.to_owned(), "P4".to_owned(), node)], ..Stats::default() }
+    }
+
+    fn stop(&mut self) {
+        *self.stopped = true;
+    }
+}
