@@ -220,7 +220,7 @@ fn of_configuration(args: &Args, target: &Target, file: &Path) -> Outcome<Vec<Fi
 fn of_p4(args: &Args, target: &Target, file: &Path) -> Outcome<Vec<File>> {
     let both = Port { reads: true, writes: true, is_live: true };
     let ports = (0..args.ports.unwrap_or(PORTS)).map(|n| (n, both)).collect();
-    of_text(args, target, file, &args.reading.between(file, args.entries.as_deref(), &ports))
+    of_text(args, target, file, &args.reading.between(file, args.entries.as_deref(), &ports, &[]))
 }
 
 fn of_text(args: &Args, target: &Target, file: &Path, text: &str) -> Outcome<Vec<File>> {

@@ -1,6 +1,7 @@
 //! Work on tables in place: lookups, and members of entries, up to where the runtime must be asked; and what slices fetch ahead for them.
 
-use super::member::{Element, Mode, store};
+use super::calls::store;
+use super::member::{Element, Mode};
 use super::scalar::{Form, Scalar, ctype};
 use super::slice;
 use crate::mir::{Func, Helper, Op, Order, Site, Value};

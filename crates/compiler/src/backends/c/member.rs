@@ -7,7 +7,6 @@
 
 use super::Unsupported;
 use super::calls::{call_of, halves, limbs, store, touches};
-use super::checksums::{folded, is_near, less};
 use super::copies;
 use super::kept::Kept;
 use super::likely::Likely;
@@ -18,7 +17,7 @@ use super::sends::OrDrop;
 use super::spared::Spared;
 use super::updates::{folded, is_near, less};
 use crate::mir::cfg::Cfg;
-use crate::mir::{Block, Call, Func, Helper, Op, Order, Site, Type, Value};
+use crate::mir::{Block, Call, Func, Helper, Op, Site, Type, Value};
 use netil::exec::{DropReason, TrapKind};
 use netil::table::Space;
 use netil::{Module, Verified};

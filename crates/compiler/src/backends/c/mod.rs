@@ -15,7 +15,6 @@
 
 mod bounds;
 mod calls;
-mod checksums;
 mod copies;
 
 mod counts;

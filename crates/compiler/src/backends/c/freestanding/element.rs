@@ -1,7 +1,7 @@
 //! An element's push handler as a C function of a packet, with its memories; packets that it sends
 //! go on by a call of the next element's function, or leave.
 
-use super::super::member::store;
+use super::super::calls::store;
 use super::super::scalar::{Form, Scalar, ctype};
 use super::super::{Unsupported, tables as sets, with_sets};
 use super::cuts::{self, BUDGET, Pieces};
