@@ -50,8 +50,9 @@ fn neighbours_are_learnt_under_the_lock_and_found_without_it() {
             if *replicas == 1 {
                 assert_same(&found, &wanted, &name);
             }
-            // How often a neighbour is asked again depends on when packets of other flows go there.
-            assert!(flows(&found.captures[0]) == flows(&wanted.captures[0]), "{name}: packets of a flow differ");
+            // How often a neighbour is asked again depends on when packets of other flows go there, and one that waited leaves by the replica whose packet let it go.
+            let sorted = |capture| flows(capture).into_values().map(|mut packets| (packets.sort(), packets).1).collect::<Vec<_>>();
+            assert!(sorted(&found.captures[0]) == sorted(&wanted.captures[0]), "{name}: packets of a flow differ");
             assert_eq!(number(&found.counts, 0), number(&found.counts, 1), "{name}");
             assert_eq!(found.counts[2..], wanted.counts[2..], "{name}");
         }
