@@ -145,6 +145,7 @@ pub(super) fn place(application: &mut Application, readers: &BTreeMap<usize, Arc
         application.wires.extend(more);
         application.wires.push(Wire { from: End { instance: own, port: away(reader) }, to: first, recirculates: false });
         application.apart.insert(of);
+        application.copies.insert(own);
     }
     application.wires.sort_unstable();
 }
