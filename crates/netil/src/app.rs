@@ -39,6 +39,8 @@ pub struct Application {
     pub by_port: Vec<ByPort>,
     /// Instances that are run by themselves only: their state is not one graph's.
     pub apart: BTreeSet<u32>,
+    /// Instances whose state is a copy of another's, which may change when a packet has left: a burst may then end before its last packet.
+    pub copies: BTreeSet<u32>,
 }
 
 /// An instance whose state can be divided by ports: what it keeps of a packet is found by a port of the packet, and the ports that it gives out can be restricted to a part of all.

@@ -419,8 +419,21 @@ impl<'a> Maker<'a> {
         let pieces = shared.variables.iter().map(|list| list.iter().filter_map(piece).collect()).collect();
         let shared = shared.tables.iter().map(|list| list.iter().filter_map(table).collect()).collect();
         let files = files.into_iter().filter_map(|(n, file)| Some((*numbers.get(&n)?, file))).collect();
-        let (info, apart) = (info.fields, Default::default());
-        Application { instances, wires, info, info_size, shared, pieces, arguments, variables, files, by_flow, by_port, apart }
+        let info = info.fields;
+        Application {
+            instances,
+            wires,
+            info,
+            info_size,
+            shared,
+            pieces,
+            arguments,
+            variables,
+            files,
+            by_flow,
+            by_port,
+            ..Application::default()
+        }
     }
 }
 

@@ -32,7 +32,8 @@ pub(super) fn link(application: &Application, settings: Settings) -> Result<Opti
         return Ok(None);
     }
     let refused = |error: aot::AotError| Error::Engine { engine: "aot", reason: error.to_string() };
-    let linked = Linked::new(&members, &plan.entries, settings.sizes(), &settings.options(None)).map_err(refused)?;
+    let sizes = compiler::backends::c::linked::Sizes { short: !application.copies.is_empty(), ..settings.sizes() };
+    let linked = Linked::new(&members, &plan.entries, sizes, &settings.options(None)).map_err(refused)?;
     Ok(Some((plan, Box::new(linked))))
 }
 

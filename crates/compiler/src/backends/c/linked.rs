@@ -52,11 +52,13 @@ pub struct Sizes {
     pub echoes: bool,
     /// Whether packets are sent by a port that a value names without a test for each port.
     pub ports: bool,
+    /// Bursts may end before their last packet although no member sets timers.
+    pub short: bool,
 }
 
 impl Default for Sizes {
     fn default() -> Self {
-        Self { large: LARGE, together: MOST_TOGETHER, echoes: true, ports: true }
+        Self { large: LARGE, together: MOST_TOGETHER, short: false, echoes: true, ports: true }
     }
 }
 
@@ -97,7 +99,7 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], sizes: Sizes) -> Re
     text += &ahead(members, &kin, entries, &slices);
     text += &far(members, &slices, large);
     text += &kept::nothing(&functions.kept);
-    let timers = u8::from(members.iter().any(|m| sets_timers(m)));
+    let timers = u8::from(sizes.short || members.iter().any(|m| sets_timers(m)));
     let sliced = entries.iter().any(|(member, _)| slices.get(*member as usize).is_some_and(Option::is_some));
     let (need, entries, sliced) = (functions.need, entries.len(), u8::from(sliced));
     let _ = writeln!(

@@ -137,11 +137,15 @@ impl Placement {
         let shared = stages.iter().enumerate().filter(|(_, stage)| **stage == Stage::Shared).map(|(at, _)| at);
         let mut policies: BTreeMap<_, _> = shared.map(|at| (at, policy(application, at, policies))).collect();
         let mut read = BTreeMap::new();
-        for (at, (policy, _)) in policies.iter_mut().filter(|(_, (policy, _))| matches!(policy, runtime::graph::Policy::Lock)) {
-            let program = application.instances[*at].program().filter(|_| !application.shares(*at as u32));
-            if let Some(reader) = program.filter(|program| !sets_timers(program)).and_then(|program| readers::reader(program)) {
-                *policy = runtime::graph::Policy::Noted;
-                read.insert(*at, reader);
+        for (at, (policy, why)) in policies.iter_mut().filter(|(_, (policy, _))| matches!(policy, runtime::graph::Policy::Lock)) {
+            match reader(application, *at) {
+                Ok(reader) => {
+                    *policy = runtime::graph::Policy::Noted;
+                    read.insert(*at, reader);
+                }
+                Err(unread) => {
+                    *why = Some(why.take().map_or_else(String::new, |why| format!("no transactions: {why}; ")) + "no copies: " + &unread)
+                }
             }
         }
         let is_shared = |at: &u32| stages[*at as usize] == Stage::Shared;
@@ -166,7 +170,7 @@ impl Placement {
             Some((runtime::graph::Policy::Transaction(_), _)) => "transactions".to_owned(),
             Some((runtime::graph::Policy::Parts(_), _)) => "each replica has the state of some ports".to_owned(),
             Some((runtime::graph::Policy::Noted, _)) => "read in copies without a lock, changed under a lock".to_owned(),
-            Some((_, Some(why))) => format!("a lock (no transactions: {why})"),
+            Some((_, Some(why))) => format!("a lock ({why})"),
             Some((_, None)) => "a lock".to_owned(),
             None => String::new(),
         }
@@ -274,6 +278,12 @@ impl<'a> Divided<'a> {
     fn is(&self, at: usize) -> bool {
         self.parts.iter().any(|of| of.instance as usize == at)
     }
+}
+
+/// The reader of an element, or why it has none.
+fn reader(application: &Application, at: usize) -> Result<Arc<Verified>, String> {
+    let program = application.instances[at].program().filter(|_| !application.shares(at as u32)).ok_or(TOGETHER)?;
+    if sets_timers(program) { Err(TIMERS.to_owned()) } else { readers::reader(program) }
 }
 
 /// Elements that few packets come to: those that make errors, and what nothing comes to but by them.

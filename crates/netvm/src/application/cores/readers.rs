@@ -23,27 +23,29 @@ use netil::table::{Op as Instruction, Space};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The reader of a program; none if it has no use, or the program does more than a reader can stand before.
-pub(super) fn reader(program: &Verified) -> Option<Arc<Verified>> {
+/// The reader of a program.
+///
+/// # Errors
+/// Why there is none.
+pub(super) fn reader(program: &Verified) -> Result<Arc<Verified>, String> {
     let module = program.module();
-    // What only people's handlers use, such as the console, a reader does not have.
-    let begins = module.init.iter().flat_map(|init| &init.code).any(|inst| inst.op == Instruction::CoproInit);
-    if begins || program.shared_size() > 0 || module.port_kind(0) != Some(PortKind::PushInput) {
-        return None;
+    if program.shared_size() > 0 || module.port_kind(0) != Some(PortKind::PushInput) {
+        return Err("it has shared memory, or packets are pulled through it".to_owned());
     }
     let away = module.all_ports().len() as u32;
-    let mut module = Module { pull: None, controls: Vec::new(), coprocessors: Vec::new(), ..module.clone() };
+    // Its memory is a copy, and what only people's handlers use, such as the console, it does not have.
+    let mut module = Module { init: None, pull: None, controls: Vec::new(), coprocessors: Vec::new(), ..module.clone() };
     module.ports.push(Port { name: "away".to_owned(), kind: PortKind::PushOutput });
     let ages: Vec<bool> = module.tables.iter().map(|table| table.timeout_ns != 0).collect();
-    let mut leaves = false;
     for inst in module.push.iter_mut().flat_map(|push| &mut push.code).filter(|inst| changes(inst, &ages)) {
         *inst = Inst { op: Instruction::PktSend, imm: [away, 0, 0], extra: Extra::None };
-        leaves = true;
     }
-    let reader = Arc::new(netil::verify(module).ok().filter(|_| leaves)?);
-    let optimised = compiler::optimised(&reader, HandlerKind::Push, &passes::Options::default());
-    let (func, _) = optimised.ok()??;
-    is_fit(&func, away).then_some(reader)
+    let refused =
+        |faults: Vec<netil::verify::VerifyError>| faults.first().map_or(String::new(), |fault| format!("its reader is refused: {fault}"));
+    let reader = Arc::new(netil::verify(module).map_err(refused)?);
+    let optimised = compiler::optimised(&reader, HandlerKind::Push, &passes::Options::default()).map_err(|error| error.to_string())?;
+    let (func, _) = optimised.ok_or("it has no push handler")?;
+    is_fit(&func, away).map(|()| reader).map_err(str::to_owned)
 }
 
 /// Whether an instruction changes what stays when the packet has gone.
@@ -51,6 +53,7 @@ fn changes(inst: &Inst, ages: &[bool]) -> bool {
     use Instruction as I;
     match inst.op {
         I::MStore8 | I::MStore16 | I::MStore32 | I::WmStore | I::SStore8 | I::SStore16 | I::SStore32 => true,
+        I::PdCopy | I::SdCopy | I::DsCopy | I::PsCopy => true,
         I::CoproIn | I::CoproOut | I::CoproInvoke | I::CoproExbuf => true,
         I::TInsert | I::TDelete | I::TStore | I::PktHold | I::PktTake | I::TimerSet | I::Rnd => true,
         // The entry is used.
@@ -59,8 +62,8 @@ fn changes(inst: &Inst, ages: &[bool]) -> bool {
     }
 }
 
-/// Whether nothing is kept, no packet is changed before it leaves by that port, and some way does not lead there.
-fn is_fit(func: &Func, away: u32) -> bool {
+/// Whether nothing is kept, no packet is changed before it leaves by that port, and some way does not lead there; otherwise what is not so.
+fn is_fit(func: &Func, away: u32) -> Result<(), &'static str> {
     // None: not reached so far; whether the packet may have been changed.
     let mut reached: Vec<Option<bool>> = vec![None; func.blocks.len()];
     reached[0] = Some(false);
@@ -69,11 +72,11 @@ fn is_fit(func: &Func, away: u32) -> bool {
         let block = &func.blocks[at];
         let ops = || block.ops.iter().filter_map(|value| func.op(*value));
         if ops().any(stays) {
-            return false;
+            return Err("it keeps something on a way that a reader would go");
         }
         let changed = reached[at] == Some(true) || ops().any(touches);
         match &block.end {
-            Terminator::Send(port) if *port == away && changed => return false,
+            Terminator::Send(port) if *port == away && changed => return Err("it changes packets before what it keeps of them"),
             Terminator::Send(port) => passes |= *port != away,
             Terminator::Drop(_) => passes = true,
             _ => {}
@@ -87,7 +90,7 @@ fn is_fit(func: &Func, away: u32) -> bool {
             }
         }
     }
-    passes
+    if passes { Ok(()) } else { Err("each packet changes something") }
 }
 
 /// Whether an operation leaves something behind.
@@ -142,6 +145,7 @@ pub(super) fn place(application: &mut Application, readers: &BTreeMap<usize, Arc
         application.wires.extend(more);
         application.wires.push(Wire { from: End { instance: own, port: away(reader) }, to: first, recirculates: false });
         application.apart.insert(of);
+        application.copies.insert(own);
     }
     application.wires.sort_unstable();
 }
