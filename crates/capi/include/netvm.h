@@ -70,6 +70,20 @@ typedef struct netvm_filter netvm_filter;
 /* A configuration of elements that runs. */
 typedef struct netvm_application netvm_application;
 
+/* Makes a unit of a coprocessor, for one program; null if it cannot. May be called by several threads. */
+typedef void *(*netvm_unit_make)(void *context);
+
+/* Takes initialised data, which is not kept; 0 if it is good, else a number that the program gets. */
+typedef uint32_t (*netvm_unit_init)(void *unit, const uint8_t *data, size_t len);
+
+/* Runs an operation by its place in the list. There are as many registers as the descriptor says. The packet is null if the program did
+ * not show it. Returns 0, or what the program traps with: 1, the packet is needed; 2, a register holds what is of no use; 3, a table is
+ * full; 4, the unit was not initialised. Other numbers are as 2. */
+typedef int (*netvm_unit_invoke)(void *unit, uint32_t operation, uint32_t *registers, const uint8_t *packet, size_t len);
+
+/* Frees a unit. */
+typedef void (*netvm_unit_free)(void *unit);
+
 /* A packet, lent for the time of a call. */
 typedef struct netvm_packet {
     /* Its captured bytes; may be null if there are none. */
@@ -79,6 +93,32 @@ typedef struct netvm_packet {
     /* The number of bytes it had on the wire, for len, greater and less; 0 says that it was captured whole. */
     uint32_t wire_len;
 } netvm_packet;
+
+/* A coprocessor for netvm_coprocessor_register: what programs may ask of it, and who answers. All of it is copied but context. */
+typedef struct netvm_coprocessor {
+    /* Its name in programs, such as .use_coprocessor NAME. */
+    const char *name;
+    /* What it does, for people; may be null. */
+    const char *doc;
+    /* The names of its operations. */
+    const char *const *operations;
+    /* Their number, from 1 to 16. */
+    uint32_t operation_count;
+    /* The number of its registers, at most 32. */
+    uint32_t registers;
+    /* What an operation costs in cycles, about. */
+    uint32_t cost;
+    /* Handed to make. */
+    void *context;
+    /* Each program that uses the coprocessor has a unit of its own, which one thread uses at a time. */
+    netvm_unit_make make;
+    /* Null if there is nothing to initialise: data are then good. */
+    netvm_unit_init init;
+    /* Does the work; what it does must depend on nothing but what the unit was given before. */
+    netvm_unit_invoke invoke;
+    /* Null if there is nothing to free. */
+    netvm_unit_free free;
+} netvm_coprocessor;
 
 /* The version of the library, such as "0.1.0"; not to be freed. */
 const char *netvm_version(void);
@@ -107,6 +147,10 @@ char *netvm_filter_detail(const netvm_filter *filter);
 
 /* Frees a filter; null is allowed. */
 void netvm_filter_free(netvm_filter *filter);
+
+/* Lets NetIL programs, also those that are elements (NetIL(FILE)), use a coprocessor of the caller's, as long as the process lives.
+ * At most 64 can be registered, and names differ. *error is as in netvm_filter_compile. */
+int netvm_coprocessor_register(const netvm_coprocessor *coprocessor, char **error);
 
 /* Reads a configuration of elements in Click's language and puts what runs it into *application, to be freed by
  * netvm_application_free. Its devices are queues: packets for FromDevice(NAME) come by netvm_application_push, those that

@@ -71,7 +71,8 @@ impl<T: CType> CType for *mut T {
 
 impl<T: CType> CType for *const T {
     fn c() -> String {
-        format!("const {}*", T::c())
+        let of = T::c();
+        if of.ends_with('*') { format!("{of}const *") } else { format!("const {of}*") }
     }
 }
 
@@ -173,6 +174,7 @@ mod tests {
     fn types_read_as_in_c() {
         assert_eq!(<*mut *mut c_char>::c(), "char **");
         assert_eq!(<*const u8>::c(), "const uint8_t *");
+        assert_eq!(<*const *const c_char>::c(), "const char *const *");
         assert_eq!(<*const crate::Packet>::c(), "const netvm_packet *");
     }
 

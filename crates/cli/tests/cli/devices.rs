@@ -153,7 +153,7 @@ fn the_firewall_runs_in_replicas_between_interfaces_and_is_asked_meanwhile() {
     let (udp, tcp) = serve(&row.server, "10.0.0.3");
     let socket = std::env::temp_dir().join(format!("netvm-firewall-{}.sock", std::process::id()));
     let control = format!("--control={}", socket.display());
-    for more in [&["total"][..], &["flow", "--record=500"]] {
+    for more in [&["total"][..], &["flow", "--record=65536"]] {
         firewall(&row, (udp, tcp), &socket, &[&["--place", "rtc:3", &control, "--order"][..], more].concat());
     }
 }
@@ -179,7 +179,7 @@ fn firewall(row: &Row, (udp, tcp): (SocketAddr, SocketAddr), socket: &std::path:
     let admitted: u64 = String::from_utf8_lossy(&says("known.admitted")).trim().parse().expect("a number");
     assert!(admitted >= 2, "{admitted}");
     let why = netvm(["ctl", "--socket", &path, "why", "--json", "udp"]).output().expect("it runs");
-    match more.contains(&"--record=500") {
+    match more.contains(&"--record=65536") {
         true => {
             let told: serde_json::Value = serde_json::from_slice(&why.stdout).expect("JSON");
             assert!(

@@ -92,7 +92,7 @@ pub(super) struct Crew {
     returns: mpsc::Sender<Batch>,
     change: Arc<Change>,
     /// Why there cannot be more or fewer.
-    fixed: Option<String>,
+    fixed: Option<&'static str>,
     made: usize,
     wanted: usize,
     coming: Option<Coming>,
@@ -100,14 +100,16 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    pub(super) fn new(base: Base, part: Arc<Part>, annotated: Vec<bool>, returns: mpsc::Sender<Batch>, change: Arc<Change>) -> Self {
+    /// For replicas of that part, whose lanes' annotations are looked at or not; `fixed`: why there are always as many.
+    pub(super) fn new(
+        base: Base,
+        (part, annotated): (Arc<Part>, Vec<bool>),
+        returns: mpsc::Sender<Batch>,
+        change: Arc<Change>,
+        fixed: Option<&'static str>,
+    ) -> Self {
         let made = change.active();
-        Self { base, part, annotated, returns, change, fixed: None, made, wanted: made, coming: None, made_in: Duration::ZERO }
-    }
-
-    /// Says why there are always as many.
-    pub(super) fn fix(&mut self, why: String) {
-        self.fixed = Some(why);
+        Self { base, part, annotated, returns, change, fixed, made, wanted: made, coming: None, made_in: Duration::ZERO }
     }
 
     pub(super) fn replicas(&self) -> Replicas {

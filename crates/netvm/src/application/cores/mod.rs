@@ -162,10 +162,7 @@ impl Application {
         let run = Arc::new(Run::default());
         let base = Base { making: making.clone(), run: Arc::clone(&run), told, fails, relief: Arc::default() };
         let mut workers = Workers::new(base);
-        let (inputs, mut crew) = workers.begin(sources, middle, annotated, &placement, replicas)?;
-        if let (Some(crew), Some(why)) = (&mut crew, placement.keeps_replicas()) {
-            crew.fix(why.to_owned());
-        }
+        let (inputs, crew) = workers.begin(sources, middle, annotated, &placement, replicas)?;
         let (threads, directory) = workers.wait(&self.application, &placement).map_err(|faults| self.drawn(faults))?;
         let rings = Rings::default();
         let inbox = Arc::clone(&rings.inbox);

@@ -95,7 +95,8 @@ impl Workers {
             self.workers.last().into_iter().for_each(|worker| worker.gauge().waits(level.clone()));
             results.push(result);
         }
-        Ok((results, Some(Crew::new(self.base.clone(), middle, annotated, returns, change))))
+        let crew = Crew::new(self.base.clone(), (middle, annotated), returns, change, placement.keeps_replicas());
+        Ok((results, Some(crew)))
     }
 
     /// Begins a thread.
@@ -260,15 +261,7 @@ pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends) {
     }
     graph.start();
     let mut begun = false;
-    loop {
-        let batch = match ends.input.recv_timeout(NAP) {
-            Ok(batch) => batch,
-            Err(RecvTimeoutError::Timeout) => {
-                requests.try_iter().for_each(|request| drop(answer(&mut graph, request, &gauge)));
-                continue;
-            }
-            Err(RecvTimeoutError::Disconnected) => break,
-        };
+    while let Some(batch) = ends.receive(|| requests.try_iter().for_each(|request| drop(answer(&mut graph, request, &gauge)))) {
         let (span, width) = (batch.span(), batch.width());
         gauge.count(batch.packets());
         run_epoch(&mut graph, &inbox, vec![batch], &mut begun).into_iter().for_each(|batch| ends.give_back(batch));
@@ -288,6 +281,17 @@ pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends) {
 }
 
 impl Ends {
+    /// The next batch, looking up from time to time; none if nothing comes any more.
+    fn receive(&self, mut between: impl FnMut()) -> Option<Batch> {
+        loop {
+            match self.input.recv_timeout(NAP) {
+                Ok(batch) => return Some(batch),
+                Err(RecvTimeoutError::Timeout) => between(),
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+
     fn give_back(&self, mut batch: Batch) {
         batch.clear();
         // Nobody needs it when the sources have ended.
