@@ -99,6 +99,13 @@ fn plain(why: &str, column: &str) -> String {
         debug_assert!(!place.contains(' '), "{text}");
         text = rest[at..].to_owned();
     }
+    // Of a fault of a whole configuration what is wrong, not the file.
+    if let Some((_, rest)) = text.split_once(".click:").filter(|(file, _)| file.starts_with('/')) {
+        text = rest.split_once(": ").map_or(rest, |(_, what)| what).to_owned();
+    }
+    if let Some(rest) = text.strip_prefix("a loop at instruction ").and_then(|rest| rest.split_once(' ')) {
+        text = format!("a loop {}", rest.1);
+    }
     if let Some((_, kind)) = text.strip_prefix("table '").and_then(|rest| rest.split_once("': ")) {
         text = kind.to_owned();
     }

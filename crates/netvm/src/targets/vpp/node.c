@@ -226,6 +226,8 @@ nv_copy_bytes (struct nv_copy *c, const struct nv_run *r, uint32_t front)
   copy = vlib_buffer_copy (nv_vector->vm, b);
   if (!copy)
     return 0;
+  /* Where the feature arc leads on. */
+  copy->current_config_index = b->current_config_index;
   c->r.buffer = copy->pre_data, c->r.at = VLIB_BUFFER_PRE_DATA_SIZE + copy->current_data + front;
   return 1;
 }
