@@ -1,6 +1,6 @@
 # netvm. `make help` says what there is. Prerequisites: a Rust toolchain (rustup), a C compiler, make.
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint bench fuzz soak compare-live conformance conformance-p4 conformance-tutorials conformance-filters compare-print portability vpp-headers machines docs build install dist clean
+.PHONY: help demo check test lint bench fuzz soak compare-live conformance conformance-p4 conformance-tutorials conformance-filters compare-print portability vpp-headers vpp-forms machines docs build install dist clean
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -81,12 +81,16 @@ compare-print: ## hold printed lines against tcpdump's on the captures under DIR
 machines: ## figures of papers about machines that are models, beside ours: writes docs/machines
 	cargo run --quiet --workspace --bin netvm -- bench machines --seconds 0.02 -o docs/machines
 
-portability: ## one corpus on every engine and target: writes docs/portability.md
+portability: ## one corpus on every engine and target: writes docs/portability.md (MORE=1: only what it has no `same` for)
 	@scripts/packages gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu gcc-mips64-linux-gnuabi64 qemu-user opencl-headers ocl-icd-opencl-dev pocl-opencl-icd
-	NETVM_BLESS=1 cargo test --quiet --workspace --test portability
+	NETVM_BLESS=$(if $(MORE),more,1) cargo test --quiet --workspace --test portability
 
 vpp-headers: ## compile plugins for VPP against the headers of its sources in VPP=DIR
 	NETVM_VPP=$(abspath $(VPP)) cargo test --quiet --workspace --test freestanding -- vpp::plugins_compile --nocapture
+
+vpp-forms: ## nanoseconds a packet of a plugin for VPP in one node and in several, by packets at once and packet size
+	@cargo build --release --quiet -p netvm-cli
+	@scripts/vpp-forms $(NETVM)
 
 docs: ## docs/netil.md, netvm.h, manual pages, and the crates' documentation
 	NETVM_BLESS=1 cargo test --quiet -p netil --test manual

@@ -1,7 +1,7 @@
 //! One corpus on every engine and every target: what leaves and what memory is left is as with the
 //! interpreter, or there is a reason why not. `make portability` runs all of it and writes
-//! docs/portability.md; without `NETVM_BLESS=1` only a part runs, or with `NETVM_NAMES=TEXT` what
-//! has that in its name.
+//! docs/portability.md; with `NETVM_BLESS=more` what the page has no `same` for: new programs, new columns and what was refused. Without
+//! `NETVM_BLESS` only a part runs, or with `NETVM_NAMES=TEXT` what has that in its name.
 #![cfg(target_os = "linux")]
 
 #[path = "freestanding/apps.rs"]
@@ -12,6 +12,8 @@ mod columns;
 mod corpus;
 #[path = "portability/kernel.rs"]
 mod kernel;
+#[path = "portability/page.rs"]
+mod page;
 #[path = "xdp/play.rs"]
 mod play;
 #[path = "freestanding/support.rs"]
@@ -21,7 +23,6 @@ use columns::{Cell, Column};
 use corpus::Case;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -29,7 +30,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 fn the_corpus_does_the_same_everywhere() {
     // Applications name files from the root of the repository on.
     std::env::set_current_dir(apps::apps().join("..")).expect("the folder");
-    let all = std::env::var_os("NETVM_BLESS").is_some_and(|v| v == "1");
+    let blessed = std::env::var("NETVM_BLESS").unwrap_or_default();
+    let all = ["1", "more"].contains(&blessed.as_str());
+    let known = if blessed == "more" { page::read() } else { page::Known::new() };
     let columns = columns::all();
     let mut cases = corpus::cases();
     assert!(cases.len() >= 40, "{} programs", cases.len());
@@ -38,22 +41,26 @@ fn the_corpus_does_the_same_everywhere() {
     } else if !all {
         cases = cases.into_iter().step_by(14).collect();
     }
-    let rows = rows(&cases, &columns);
+    let rows = rows(&cases, &columns, &known);
     if all {
-        let text = document(&columns, &cases, &rows);
-        std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/portability.md"), text).expect("the document");
+        std::fs::write(page::path(), document(&columns, &cases, &rows)).expect("the document");
     }
 }
 
-/// By program its cells; none where the interpreter cannot start it. Several programs at once.
-fn rows(cases: &[Case], columns: &[Column]) -> Vec<Option<Vec<Cell>>> {
+/// By program its cells, but for those that are known to be the same; none where the interpreter cannot start it. Several programs at once.
+fn rows(cases: &[Case], columns: &[Column], known: &page::Known) -> Vec<Option<Vec<Cell>>> {
     let (next, rows) = (AtomicUsize::new(0), Mutex::new(cases.iter().map(|_| None).collect::<Vec<_>>()));
     let work = || {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(case) = cases.get(at) else { return };
             let Ok(reference) = Column::reference(case) else { continue };
-            let row: Vec<Cell> = columns.iter().map(|column| column.cell(case, &reference)).collect();
+            let said = |column: &Column| known.get(&(case.kind.to_owned(), case.name.replace('|', "\\|"), column.name().to_owned()));
+            let cell = |column: &Column| match said(column) {
+                Some(Ok(same)) => Ok(same.clone()),
+                _ => column.cell(case, &reference),
+            };
+            let row: Vec<Cell> = columns.iter().map(cell).collect();
             for (column, cell) in columns.iter().zip(&row) {
                 println!("{} on {}: {}", case.name, column.name(), cell.as_ref().unwrap_or_else(|why| why));
             }
@@ -92,6 +99,13 @@ fn plain(why: &str, column: &str) -> String {
         debug_assert!(!place.contains(' '), "{text}");
         text = rest[at..].to_owned();
     }
+    // Of a fault of a whole configuration what is wrong, not the file.
+    if let Some((_, rest)) = text.split_once(".click:").filter(|(file, _)| file.starts_with('/')) {
+        text = rest.split_once(": ").map_or(rest, |(_, what)| what).to_owned();
+    }
+    if let Some(rest) = text.strip_prefix("a loop at instruction ").and_then(|rest| rest.split_once(' ')) {
+        text = format!("a loop {}", rest.1);
+    }
     if let Some((_, kind)) = text.strip_prefix("table '").and_then(|rest| rest.split_once("': ")) {
         text = kind.to_owned();
     }
@@ -114,7 +128,8 @@ fn document(columns: &[Column], cases: &[Case], rows: &[Option<Vec<Cell>>]) -> S
 {count} programs on every engine and target that the machine had on which `make portability` wrote this page. A cell says `same` if each packet ended as with the interpreter:
 by the same port with the same bytes, or dropped for the same reason, or trapped at the same instruction; and data memory and tables were the same afterwards. Of configurations
 it is what leaves by each device, and what each element drops and why. Columns `aot` and `aot-…` compare the verdict of each packet for filters. `xdp` is what the kernel does
-(`BPF_PROG_TEST_RUN`), on the packets of 14 to 3,400 bytes. Processors of another kind ran in QEMU's user emulation, OpenCL on PoCL.
+(`BPF_PROG_TEST_RUN`), on the packets of 14 to 3,400 bytes. Processors of another kind ran in QEMU's user emulation, OpenCL on PoCL; `vpp` is the plugin's nodes without VPP
+([targets.md](targets.md#vpp)), `x11` a model of a pipeline, whose cells tell how many instructions the program takes.
 A number in brackets is a reason, below.
 "
     );

@@ -1,4 +1,4 @@
-//! `netvm build`, `netvm targets` and `netvm xdp`: objects that loaders take, and programs at an interface in a network namespace.
+//! `netvm build`, `netvm targets` and `netvm xdp`: objects that loaders take, plugins, and programs at an interface in a network namespace.
 
 use super::live::{Capturing, Space};
 use super::tools::{Dir, Ended, ended, netvm, run};
@@ -37,6 +37,21 @@ fn build_writes_an_object() {
     assert!(refused.contains("a random number") && refused.contains(".push instruction"), "{refused}");
     assert!(run("build --filter tcp --accept teleport").bad(2).contains("pass, drop, tx, abort"));
     assert!(run("build").bad(2).contains("--filter"));
+}
+
+#[test]
+fn build_writes_a_plugin_for_vpp() {
+    let dir = Dir::new("vpp");
+    let out = dir.file("plugin");
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/p4/sets.p4");
+    let args = ["build", program, "--ports", "2", "--target", "vpp", "--nodes", "each", "--explain-opt", "-o", &out];
+    let told = done(netvm(args)).good();
+    assert!(told.contains("node.c: 3 nodes") && told.contains("node 2 netvm-sets-2-"), "{told}");
+    for file in ["CMakeLists.txt", "README.md", "try/main.c"] {
+        assert!(std::fs::exists(format!("{out}/{file}")).is_ok_and(|there| there), "{file}");
+    }
+    assert!(run("build --filter tcp --target xdp --nodes each").bad(2).contains("are for the target vpp"));
+    assert!(run("build --filter tcp --target vpp --ports 2").bad(2).contains("are for P4 programs"));
 }
 
 pub fn has_program(space: &Space, link: &str) -> bool {

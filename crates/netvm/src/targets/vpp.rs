@@ -125,33 +125,53 @@ impl Plugin {
         self.text.nodes.iter().enumerate().map(named).collect()
     }
 
+    /// What differs from plugin to plugin, as macros.
     fn config(&self) -> String {
         let mut text = String::from("/* What differs from plugin to plugin. Made by netvm. */\n");
-        let needs = self.text.needs;
+        let all = self.named_macros().into_iter().chain(self.port_macros()).chain(self.need_macros());
+        all.for_each(|(name, value)| _ = writeln!(text, "#define {name} {value}"));
+        text
+    }
+
+    fn named_macros(&self) -> [(&'static str, String); 6] {
         let nodes = self.nodes();
-        let flag = |is: bool| u32::from(is).to_string();
-        let (inputs, input, outputs) = match &self.ports {
-            Ports::Numbers { input, outputs } => (0, *input, *outputs),
-            Ports::Names { inputs, outputs } => (inputs.len(), 0, outputs.len() as u32),
-        };
-        let passes = match &self.ports {
-            Ports::Numbers { .. } => "1".to_owned(),
-            Ports::Names { outputs, .. } => {
-                outputs.iter().position(|name| name == "host").map_or_else(|| "0".to_owned(), |at| format!("(n) == {at}"))
+        let quoted = |name: &str| format!("\"{name}\"");
+        let next: Vec<String> =
+            ["error-drop", "interface-output"].into_iter().chain(nodes.iter().map(String::as_str)).map(quoted).collect();
+        let others = nodes.iter().enumerate().skip(1).map(|(n, name)| format!(" X ({n}, {})", quoted(name))).collect();
+        [
+            ("NETVM_PLUGIN", quoted(&self.name)),
+            ("NETVM_NODE", quoted(&nodes[0])),
+            ("NETVM_VERSION", quoted(env!("CARGO_PKG_VERSION"))),
+            ("NETVM_NODES", nodes.len().to_string()),
+            ("NETVM_NEXT_NAMES", next.join(", ")),
+            ("NETVM_OTHER_NODES(X)", others),
+        ]
+    }
+
+    /// Inputs are 0 where all packets come by one port. Outputs that lead on along the feature arc until they are mapped: of a program all.
+    fn port_macros(&self) -> [(&'static str, String); 4] {
+        let (inputs, input, outputs, passes) = match &self.ports {
+            Ports::Numbers { input, outputs } => (0, *input, *outputs as usize, "1".to_owned()),
+            Ports::Names { inputs, outputs } => {
+                let host = outputs.iter().position(|name| name == "host");
+                (inputs.len(), 0, outputs.len(), host.map_or_else(|| "0".to_owned(), |at| format!("((n) == {at})")))
             }
         };
-        let names: Vec<String> =
-            ["error-drop", "interface-output"].iter().map(|n| format!("\"{n}\"")).chain(nodes.iter().map(|n| format!("\"{n}\""))).collect();
-        let others: String = nodes.iter().enumerate().skip(1).map(|(n, name)| format!(" X ({n}, \"{name}\")")).collect();
-        for (name, value) in [
-            ("NETVM_PLUGIN", format!("\"{}\"", self.name)),
-            ("NETVM_NODE", format!("\"{}\"", nodes[0])),
-            ("NETVM_VERSION", format!("\"{}\"", env!("CARGO_PKG_VERSION"))),
+        [
             ("NETVM_INPUTS", inputs.to_string()),
             ("NETVM_INPUT", format!("{input}u")),
             ("NETVM_OUTPUTS", format!("{outputs}u")),
             ("NETVM_PASSES(n)", passes),
+        ]
+    }
+
+    fn need_macros(&self) -> [(&'static str, String); 8] {
+        let needs = self.text.needs;
+        let flag = |is: bool| u32::from(is).to_string();
+        [
             ("NETVM_INFO", needs.info.to_string()),
+            ("NETVM_KEPT", needs.kept.to_string()),
             // The copies that wait are the program's, whoever runs it.
             ("NETVM_STATE", flag(needs.state || needs.copies)),
             ("NETVM_COPIED", flag(needs.copies)),
@@ -159,14 +179,7 @@ impl Plugin {
             ("NETVM_TAILS", flag(needs.tails || needs.copies)),
             ("NETVM_MOVES", flag(needs.moves)),
             ("NETVM_ROUNDS_COUNTED", flag(needs.rounds)),
-            ("NETVM_KEPT", needs.kept.to_string()),
-            ("NETVM_NODES", nodes.len().to_string()),
-            ("NETVM_NEXT_NAMES", names.join(", ")),
-            ("NETVM_OTHER_NODES(X)", others),
-        ] {
-            let _ = writeln!(text, "#define {name} {value}");
-        }
-        text
+        ]
     }
 
     fn readme(&self) -> String {

@@ -42,7 +42,7 @@ typedef struct
 #define NV_THIRD_AREA (NV_TAKEN - NV_FIRST_AREA - NV_SECOND_AREA)
 
 #if NETVM_NODES > 1
-STATIC_ASSERT (sizeof (nv_meta_t) <= 24 && NV_THIRD_AREA <= (NETVM_MOVES ? 0 : VLIB_BUFFER_PRE_DATA_SIZE), "what a packet takes along");
+STATIC_ASSERT (sizeof (nv_meta_t) <= 24 && NV_THIRD_AREA <= VLIB_BUFFER_PRE_DATA_SIZE, "what a packet takes along");
 #endif
 
 /* A vector on its way, and where its packets go; a program that copies packets has more of them than
@@ -162,9 +162,7 @@ nv_begin (const nv_vector_t *v, vlib_buffer_t *b, u16 *next, const u32 at, nv_st
     nv_load (b, &s->k, &s->r, s->info);
   else
     s->k.input = netvm_input (vnet_buffer (b)->sw_if_index[VLIB_RX]);
-  /* A driver may have put the packet nearer to the buffer's beginning. */
-  const int no_room = NETVM_NODES > 1 && at == 0 && s->r.at < NV_THIRD_AREA && (s->r.missing || !nv_room (&s->r, NV_THIRD_AREA, 0));
-  if (PREDICT_FALSE ((NETVM_TAILS && s->r.missing) || no_room))
+  if (PREDICT_FALSE (NETVM_TAILS && s->r.missing))
     nv_drop (v, b, next, NV_CHAINED), s->runs = 0;
   else if (PREDICT_FALSE (at == 0 && s->k.input == NETVM_NONE))
     nv_drop (v, b, next, NV_NO_DEVICE), s->runs = 0;
@@ -181,12 +179,14 @@ nv_run (const u32 at, nv_state_t *s)
 }
 
 static_always_inline void
-nv_finish (const nv_vector_t *v, vlib_buffer_t *b, u16 *next, const u32 at, const nv_state_t *s)
+nv_finish (const nv_vector_t *v, vlib_buffer_t *b, u16 *next, const u32 at, nv_state_t *s)
 {
-  b->current_data = (i32) s->k.at - VLIB_BUFFER_PRE_DATA_SIZE;
-  b->current_length = s->k.len;
   if (NETVM_NODES > 1 && s->k.end == NETVM_GOES)
     {
+      /* What was put in front of the packet may have taken the room before it. */
+      if (NV_THIRD_AREA > 0 && PREDICT_FALSE (!nv_room (&s->r, NV_THIRD_AREA + s->r.front, 0)))
+	return nv_drop (v, b, next, NV_FULL);
+      s->k.at = s->r.at;
       nv_save (b, &s->k, &s->r, s->info);
       *next = NV_NEXT_NODES + nv_nodes[s->k.element];
     }
@@ -194,6 +194,8 @@ nv_finish (const nv_vector_t *v, vlib_buffer_t *b, u16 *next, const u32 at, cons
     nv_leave (v, b, next, s->k.value);
   else
     nv_drop (v, b, next, nv_counter (at, &s->k));
+  b->current_data = (i32) s->k.at - VLIB_BUFFER_PRE_DATA_SIZE;
+  b->current_length = s->k.len;
   nv_trace (v, b, &s->k, at);
 }
 
@@ -224,6 +226,8 @@ nv_copy_bytes (struct nv_copy *c, const struct nv_run *r, uint32_t front)
   copy = vlib_buffer_copy (nv_vector->vm, b);
   if (!copy)
     return 0;
+  /* Where the feature arc leads on. */
+  copy->current_config_index = b->current_config_index;
   c->r.buffer = copy->pre_data, c->r.at = VLIB_BUFFER_PRE_DATA_SIZE + copy->current_data + front;
   return 1;
 }

@@ -116,7 +116,7 @@ impl Pieces {
 
     /// Whether a piece keeps something from packet to packet.
     pub fn keeps(&self, piece: usize) -> bool {
-        self.ops(piece).any(|op| super::nodes::keeps(op))
+        self.ops(piece).any(super::nodes::keeps)
     }
 
     fn ops(&self, piece: usize) -> impl Iterator<Item = &Op> {

@@ -32,7 +32,7 @@ pub enum Division {
 const CODE: usize = 24 << 10;
 /// Bytes of code of an operation, of x86-64 on the average.
 const CODE_OF_OPERATION: usize = 7;
-/// Bytes that a packet takes along from node to node: the parts of a buffer's opaque areas that are nobody's, and those before the packet, where nothing is put in front of it.
+/// Bytes that a packet takes along from node to node: the parts of a buffer's opaque areas that are nobody's, and the beginning of the buffer, before the packet.
 const ROOM: u32 = 48;
 const ROOM_BEFORE: u32 = 128;
 
@@ -63,7 +63,7 @@ impl Plan {
         let code = operations * CODE_OF_OPERATION;
         let noted = |note: String| Self { notes: vec![note], ..single.clone() };
         let needs = Needs::of(parts);
-        let most = ROOM + if needs.moves { 0 } else { ROOM_BEFORE };
+        let most = ROOM + ROOM_BEFORE;
         let Some(room) = most.checked_sub(taken(needs)) else {
             return noted(format!("one node: {} bytes of info memory, and packets take {most} along at most", needs.info));
         };

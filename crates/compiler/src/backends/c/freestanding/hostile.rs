@@ -1,7 +1,7 @@
 //! Names as an attacker writes them: nothing of them is code in what is made.
 
 use super::super::written::tests::{HOSTILE, skeleton};
-use super::{Division, Language, emit};
+use super::{Division, Language, counters, emit};
 use crate::passes;
 use netil::asm::assemble;
 use netil::module::HandlerKind;
@@ -18,12 +18,12 @@ fn text(name: &str, language: Language) -> String {
     let program = netil::verify(module).unwrap();
     let (func, _) = crate::optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
     let made = emit(&program, &func, language, Division::Single).unwrap();
-    made.program + &made.names
+    made.program + &made.names + &counters(&made.nodes)
 }
 
 #[test]
 fn names_are_comments_and_strings_and_nothing_else() {
-    for language in [Language::C, Language::OpenCl] {
+    for language in [Language::C, Language::OpenCl, Language::Nodes] {
         let plain = skeleton(&text("name", language));
         for name in HOSTILE {
             let made = text(name, language);

@@ -15,8 +15,8 @@ use netil::table::Space;
 use std::fmt::Write as _;
 
 /// What a packet may be dropped with that is no element's reason: an interface that is no device's, an output
-/// that leads nowhere, a packet in several buffers whose end would move, a device that leads nowhere.
-const COMMON: [&str; 4] = ["not from a device", "output not mapped", "in several buffers", "discarded"];
+/// that leads nowhere, a packet in several buffers whose end would move, a device that leads nowhere, no room before the packet for what it takes along.
+const COMMON: [&str; 5] = ["not from a device", "output not mapped", "in several buffers", "discarded", "no room in the buffer"];
 
 /// A node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,10 +107,15 @@ pub(super) fn copies(func: &Func) -> bool {
 
 /// Whether an operation keeps something for other packets.
 pub(super) fn keeps(op: &Op) -> bool {
+    let by_helper = |helper: &Helper| match helper {
+        Helper::Copy(_, to) => matches!(to, Space::Data | Space::Shared),
+        Helper::Insert(_) | Helper::DeleteEntry(_) | Helper::EntryStore(..) => true,
+        _ => false,
+    };
     match op {
-        Op::Store(Space::Data | Space::Shared, ..) | Op::ExceptionStore(..) | Op::Random(_) => true,
-        Op::Helper(Helper::Copy(_, Space::Data | Space::Shared), ..) => true,
-        Op::Helper(Helper::Insert(_) | Helper::DeleteEntry(_) | Helper::EntryStore(..), ..) => true,
+        Op::Store(space, ..) => matches!(space, Space::Data | Space::Shared),
+        Op::ExceptionStore(..) | Op::Random(_) => true,
+        Op::Helper(helper, ..) => by_helper(helper),
         _ => false,
     }
 }
@@ -186,7 +191,7 @@ pub(super) fn resume(nodes: &[Node], plan: &Plan) -> String {
 
 /// The counter of a packet that goes no further.
 pub(super) fn counter(nodes: &[Node]) -> String {
-    let mut text = String::from("\nenum { NV_NO_DEVICE, NV_NO_OUTPUT, NV_CHAINED, NV_NOWHERE };\n");
+    let mut text = String::from("\nenum { NV_NO_DEVICE, NV_NO_OUTPUT, NV_CHAINED, NV_NOWHERE, NV_FULL };\n");
     text += "\n/* What counts a packet that goes no further in a node. */\n";
     text +=
         "static uint16_t nv_counter(uint32_t node, const struct netvm_packet *k)\n{\n    const int trapped = k->end == NETVM_TRAPPED;\n";

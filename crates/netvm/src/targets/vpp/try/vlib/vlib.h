@@ -50,6 +50,7 @@ typedef struct
   u32 flags;
   vlib_error_t error;
   u32 next_buffer;
+  u32 current_config_index;
   u32 opaque[10];
   u32 trace_handle;
   u32 total_length_not_including_first_buffer;
