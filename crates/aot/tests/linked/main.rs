@@ -521,7 +521,9 @@ fn compare_alone(name: &str, text: &str, packets: &[[u8; 12]]) {
     let whole = |bytes: &[u8; 12]| ExchangeBuffer::borrowed(&[&bytes[..], &[0; 48]].concat()).into_owned();
     let make = || packets.iter().map(whole).collect();
     // Ahead of all lookups; and of none, since no table here has so much in use, while lookups are made for what is ahead.
-    for how in [How::Linked(ALL_AHEAD), How::Linked(Sizes { large: 4096, together: 0, short: true, echoes: false, ports: false }), How::Chained] {
+    for how in
+        [How::Linked(ALL_AHEAD), How::Linked(Sizes { large: 4096, together: 0, short: true, echoes: false, ports: false }), How::Chained]
+    {
         compare(how, name, &program, &[out.iter().map(|id| (*id, Way::Exit(0))).collect()], 10_000, make);
     }
 }
