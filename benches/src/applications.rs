@@ -4,6 +4,7 @@
 //! time is the processor's, of a run without its first pass over the trace, in which tables fill and memory is first touched; sides take turns.
 
 pub mod cores;
+mod detours;
 pub mod gains;
 pub mod moves;
 mod p4;
@@ -63,8 +64,11 @@ type Maker = fn(usize) -> Case;
 
 /// Those with these names, or everything if there are none; what cannot be run is left out, and told.
 pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
-    let makers: [(&str, Maker, &[usize]); 19] = [
+    let makers: [(&str, Maker, &[usize]); 22] = [
         ("router", router, &ROUTES),
+        ("router-tee", detours::tee, &ROUTES[..1]),
+        ("router-queue", detours::queue, &ROUTES[..1]),
+        ("router-script", detours::script, &ROUTES[..1]),
         ("full-router", |entries| full_router("full router", entries, PORTS), &ROUTES[1..2]),
         ("full-router16", |entries| full_router("full router of 16 ports", entries, 16), &ROUTES[1..2]),
         ("router6", router6, &ROUTES[1..2]),
@@ -373,6 +377,9 @@ mod tests {
             (p4::acl, 1000, 3),
             (p4::meters, 1000, 3),
             (floods, 20, 4),
+            (detours::tee, 1000, 4),
+            (detours::queue, 1000, 4),
+            (detours::script, 1000, 4),
         ];
         for (nth, (make, entries, there)) in makers.into_iter().enumerate() {
             let case = make(entries);
