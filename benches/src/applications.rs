@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn sides_send_the_same_and_all_that_is_measured_gets_through() {
         let _cleared = sides::Cleared;
-        let makers: [(Maker, usize, usize); 12] = [
+        let makers: [(Maker, usize, usize); 15] = [
             (router, 1000, 4),
             (switch, 8, 4),
             (router6, 1000, 3),
