@@ -19,6 +19,7 @@ use netil::module::Entry;
 use netil::tables::{Full, Table};
 use std::any::Any;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,6 +53,8 @@ struct Noted {
 pub(super) struct Changes {
     /// How many there were; it grows with each.
     version: AtomicU64,
+    /// What copies have of data memory.
+    data: Arc<[Range<usize>]>,
     log: Mutex<Log>,
 }
 
@@ -163,7 +166,8 @@ impl Table for Noted {
 
 impl Changes {
     /// Lets a state's tables note what is done to them.
-    pub(super) fn watch(&self, state: &mut State, program: &netil::Module) {
+    pub(super) fn watch(&mut self, state: &mut State, program: &netil::Module, data: &Arc<[Range<usize>]>) {
+        self.data = Arc::clone(data);
         let tables = std::mem::take(&mut state.tables).into_iter().zip(&program.tables);
         let noted = |(table, declared): (Box<dyn Table>, &netil::module::Table)| {
             Box::new(Noted { table, ages: declared.timeout_ns != 0, found: Vec::new(), steps: Vec::new() }) as Box<dyn Table>
@@ -175,7 +179,9 @@ impl Changes {
     /// Takes what was noted of a run that has ended. Called under the state's lock.
     pub(super) fn note(&self, state: &mut State) {
         let mut log = lock(&self.log);
-        let mut changed = log.data != state.data;
+        let part = |range: &Range<usize>| range.start.min(state.data.len())..range.end.min(state.data.len());
+        let is_same = |range: Range<usize>| log.data.get(range.clone()) == state.data.get(range);
+        let mut changed = log.data.len() != state.data.len() || !self.data.iter().map(part).all(is_same);
         if changed {
             log.data.clone_from(&state.data);
         }

@@ -220,7 +220,7 @@ impl Program {
         let printed = self.drain();
         self.told.extend(printed);
         std::mem::swap(&mut self.state, &mut *state);
-        if matches!(slot.policy, Policy::Noted) {
+        if matches!(slot.policy, Policy::Noted(_)) {
             slot.changes.note(&mut state);
         }
         result

@@ -62,8 +62,8 @@ pub enum Policy {
     Lock,
     /// Each works on what it has read, and holds the lock to look whether that is still so and to write what it changed; otherwise it begins again.
     Transaction(Arc<Memory>),
-    /// Each holds the lock; graphs have copies, which they read without it.
-    Noted,
+    /// Each holds the lock; graphs have copies, which they read without it: of tables, and of these bytes of data memory.
+    Noted(Arc<[Range<usize>]>),
     /// It is a copy of that element's.
     Copy(usize),
     /// Each graph has a part of it, which nobody else runs but for packets that came to another graph's.
@@ -147,9 +147,9 @@ impl Common {
             own[..4].copy_from_slice(&(graph as u32).to_le_bytes());
             own[4..].copy_from_slice(&(self.passed.len() as u32).to_le_bytes());
         }
-        let changes = Changes::default();
-        if matches!(policy, Policy::Noted) {
-            changes.watch(&mut state, program);
+        let mut changes = Changes::default();
+        if let Policy::Noted(data) = policy {
+            changes.watch(&mut state, program, data);
         }
         let slot = Slot {
             policy: policy.clone(),

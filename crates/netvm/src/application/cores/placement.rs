@@ -136,11 +136,16 @@ impl Placement {
         }
         let shared = stages.iter().enumerate().filter(|(_, stage)| **stage == Stage::Shared).map(|(at, _)| at);
         let mut policies: BTreeMap<_, _> = shared.map(|at| (at, policy(application, at, policies))).collect();
+        let is_shared = |at: &u32| stages[*at as usize] == Stage::Shared;
+        let seldom: BTreeSet<u32> = seldom(application, &sources).into_iter().filter(is_shared).collect();
         let mut read = BTreeMap::new();
         for (at, (policy, why)) in policies.iter_mut().filter(|(_, (policy, _))| matches!(policy, runtime::graph::Policy::Lock)) {
+            if seldom.contains(&(*at as u32)) {
+                continue;
+            }
             match reader(application, *at) {
                 Ok(reader) => {
-                    *policy = runtime::graph::Policy::Noted;
+                    *policy = runtime::graph::Policy::Noted(readers::looks_at(&reader).into());
                     read.insert(*at, reader);
                 }
                 Err(unread) => {
@@ -148,8 +153,6 @@ impl Placement {
                 }
             }
         }
-        let is_shared = |at: &u32| stages[*at as usize] == Stage::Shared;
-        let seldom = seldom(application, &sources).into_iter().filter(is_shared).collect();
         policies.extend(divided.parts.iter().map(|of| (of.instance as usize, (runtime::graph::Policy::Parts((*of).clone()), None))));
         Ok(Self {
             stages,
@@ -169,7 +172,7 @@ impl Placement {
         match self.policies.get(&at) {
             Some((runtime::graph::Policy::Transaction(_), _)) => "transactions".to_owned(),
             Some((runtime::graph::Policy::Parts(_), _)) => "each replica has the state of some ports".to_owned(),
-            Some((runtime::graph::Policy::Noted, _)) => "read in copies without a lock, changed under a lock".to_owned(),
+            Some((runtime::graph::Policy::Noted(_), _)) => "read in copies without a lock, changed under a lock".to_owned(),
             Some((_, Some(why))) => format!("a lock ({why})"),
             Some((_, None)) => "a lock".to_owned(),
             None => String::new(),

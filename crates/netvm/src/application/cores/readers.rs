@@ -12,15 +12,16 @@
 //!
 //! Source: P. McKenney, J. Slingwine, Read-Copy Update (PDCS 1998), for state that is read for nearly every packet and seldom written. Left out: readers for other inputs than the first.
 
-use super::super::order::keeps;
+use super::super::order::{Counters, keeps};
 use crate::application::Stats;
-use compiler::mir::{Func, Helper, Op, Terminator};
+use compiler::mir::{Func, Helper, Op, Terminator, Value};
 use compiler::passes;
 use netil::Verified;
 use netil::app::{Application, Body, End, Instance, Wire};
 use netil::module::{Extra, HandlerKind, Inst, Module, Port, PortKind};
 use netil::table::{Op as Instruction, Space};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The reader of a program.
@@ -129,6 +130,22 @@ fn touches(op: &Op) -> bool {
     }
 }
 
+/// The bytes of data memory that a reader looks at.
+pub(super) fn looks_at(reader: &Verified) -> Vec<Range<usize>> {
+    let size = reader.module().data_size as usize;
+    let Ok(Some((func, _))) = compiler::optimised(reader, HandlerKind::Push, &passes::Options::default()) else {
+        return std::iter::once(0..size).collect();
+    };
+    let counters = Counters::of(reader, &func);
+    let load = |value: &Value| {
+        let op = func.op(*value).filter(|op| matches!(op, Op::Load(Space::Data, ..) | Op::Helper(Helper::Copy(Space::Data, _), ..)))?;
+        let place =
+            counters.place(&func, op, *value).map(|place| place.at.low as usize..place.at.high.saturating_add(place.bytes) as usize);
+        Some(place.unwrap_or(0..size))
+    };
+    func.blocks.iter().flat_map(|block| &block.ops).filter_map(load).collect()
+}
+
 /// Puts readers before elements: they follow all others, in the order of their elements.
 pub(super) fn place(application: &mut Application, readers: &BTreeMap<usize, Arc<Verified>>) {
     for (at, reader) in readers {
@@ -140,7 +157,7 @@ pub(super) fn place(application: &mut Application, readers: &BTreeMap<usize, Arc
         application.variables.push(Vec::new());
         let first = End { instance: of, port: 0 };
         application.wires.iter_mut().filter(|wire| wire.to == first).for_each(|wire| wire.to.instance = own);
-        let mut from = |wire: &Wire| (wire.from.instance == of).then(|| Wire { from: End { instance: own, ..wire.from }, ..*wire });
+        let mut from = |wire: &Wire| (wire.from.instance == of).then_some(Wire { from: End { instance: own, ..wire.from }, ..*wire });
         let more: Vec<Wire> = application.wires.iter().filter_map(&mut from).collect();
         application.wires.extend(more);
         application.wires.push(Wire { from: End { instance: own, port: away(reader) }, to: first, recirculates: false });
