@@ -84,7 +84,9 @@ fn run(bench: &Bench, passes: u64, mut between: impl FnMut(&mut Cores) -> Result
 
 /// One move, now and then a change.
 fn step(cores: &mut Cores, pauses: &mut Vec<f64>, changes: &mut Vec<f64>) -> Result<(), String> {
-    let (threads, there) = (cores.threads(), std::thread::available_parallelism().map_or(1, usize::from));
+    // One that gets no packets would only be slow to look up.
+    let threads: Vec<_> = cores.threads().into_iter().filter(|thread| thread.active).collect();
+    let there = std::thread::available_parallelism().map_or(1, usize::from);
     let thread = &threads[pauses.len() % threads.len()];
     let core = thread.core.map_or(0, |core| (core + 1) % there);
     let pause = cores.move_thread(&thread.name, Some(core))?;

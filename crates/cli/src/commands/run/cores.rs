@@ -132,7 +132,7 @@ fn drive(cores: &mut Cores, signals: &Signals, mut server: Option<Server>) -> bo
         if let Some(server) = server.as_mut().filter(|_| !cores.is_behind()) {
             server.serve(cores);
         }
-        cores.take_news().iter().for_each(|news| failure::warning(news));
+        cores.take_news().iter().for_each(failure::warning);
         if signals.stop() {
             cores.stop();
         }

@@ -133,7 +133,7 @@ struct Epochs {
     inputs: Vec<Input>,
     begun: bool,
     /// Who makes more replicas, where there are any.
-    crew: Option<Crew>,
+    crew: Option<Box<Crew>>,
 }
 
 impl Application {
@@ -171,7 +171,7 @@ impl Application {
         rest.open();
         let gauge = Gauge::new("in order", Stage::Rest);
         inputs.iter().for_each(|input| gauge.waits(input.level()));
-        let mode = Mode::Total(Epochs { inbox, inputs, begun: false, crew });
+        let mode = Mode::Total(Epochs { inbox, inputs, begun: false, crew: crew.map(Box::new) });
         Ok(Cores { rest, mode, directory, told: hears, faults, threads, run, placement, live, gauge, news: Vec::new() })
     }
 }
@@ -278,7 +278,7 @@ impl Cores {
         self.directory.wake_all();
         if let Mode::Total(epochs) = &mut self.mode {
             epochs.inputs.clear();
-            epochs.crew.iter_mut().for_each(Crew::end);
+            epochs.crew.iter_mut().for_each(|crew| crew.end());
         }
     }
 
@@ -394,7 +394,7 @@ impl Cores {
     /// How many replicas there are, and are to be; none where there are no replicas of a stage.
     pub fn replicas(&self) -> Option<Replicas> {
         match &self.mode {
-            Mode::Total(Epochs { crew, .. }) => crew.as_ref().map(Crew::replicas),
+            Mode::Total(Epochs { crew, .. }) => crew.as_deref().map(Crew::replicas),
             Mode::Flow(_) => None,
         }
     }

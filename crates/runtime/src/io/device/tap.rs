@@ -20,8 +20,11 @@ use std::{
 /// The longest frame that is read: TAP interfaces have an MTU of 65,521 bytes at most.
 const LONGEST: usize = 65_536;
 
-/// Those that are open in this process, by namespace and name.
-static OPEN: Mutex<Vec<((u64, String), Weak<Shared>)>> = Mutex::new(Vec::new());
+/// Which interface: namespace and name.
+type Key = (u64, String);
+
+/// Those that are open in this process.
+static OPEN: Mutex<Vec<(Key, Weak<Shared>)>> = Mutex::new(Vec::new());
 
 /// An interface's file.
 struct Shared {
@@ -38,7 +41,7 @@ pub(super) struct Tap {
 
 impl Tap {
     pub(super) fn open(name: &str) -> Result<Self, LiveError> {
-        let key = (namespace(), name.to_owned());
+        let key: Key = (namespace(), name.to_owned());
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|(_, shared)| shared.strong_count() > 0);
         let there = open.iter().find(|(it, _)| *it == key).and_then(|(_, shared)| shared.upgrade());
