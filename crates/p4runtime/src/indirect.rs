@@ -95,7 +95,7 @@ impl Device {
             self.book.profiles.entry(profile).or_default().groups.remove(&id);
             return Ok(());
         }
-        let (wanted, watched) = self.members_of(group, info.max_group_size)?;
+        let [wanted, watched] = self.members_of(group, info.max_group_size)?;
         let number = match known {
             Some(number) => number,
             None => switch.group_new(&name).map_err(refused)?,
@@ -111,7 +111,7 @@ impl Device {
     }
 
     /// The switch's numbers of a group's members with their weights, and of those that watch a port with that.
-    fn members_of(&self, group: &v1::ActionProfileGroup, most: i32) -> Done<(Vec<(u32, u32)>, Vec<(u32, u32)>)> {
+    fn members_of(&self, group: &v1::ActionProfileGroup, most: i32) -> Done<[Vec<(u32, u32)>; 2]> {
         let known = self.book.profiles.get(&group.action_profile_id);
         use v1::action_profile_group::member::WatchKind;
         let (mut out, mut watched, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -130,7 +130,7 @@ impl Device {
             out.push((number, weight(member.weight.max(i32::from(member.weight == 0)))?));
         }
         sizes(&out, most)?;
-        Ok((out, watched))
+        Ok([out, watched])
     }
 
     pub fn replication(&mut self, switch: &mut Switch, kind: UpdateType, entry: &v1::PacketReplicationEngineEntry) -> Done {

@@ -22,12 +22,15 @@ const MOST_EDGES: usize = 100;
 const LEAST: usize = 2;
 /// Operations copied in a function.
 const GROWTH: usize = 1_500;
+/// Operations that a function has then at most: compilers of C are given none that are much larger.
+const MOST: usize = 5_000;
 
 pub(super) fn run(func: &mut Func, context: &Context<'_>) {
     if context.target != Target::Packet || !func.changes_geometry() {
         return;
     }
-    let mut room = GROWTH;
+    let size: usize = func.blocks.iter().map(|block| block.ops.len() + 1).sum();
+    let mut room = GROWTH.min(MOST.saturating_sub(size));
     for _ in 0..ROUNDS {
         let Some(split) = best(func, room) else { break };
         room -= split.size;

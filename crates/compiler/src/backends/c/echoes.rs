@@ -152,7 +152,7 @@ mod tests {
 
     /// How many stores of a handler write what is there.
     fn echoes(code: &str) -> usize {
-        let source = format!("segment .push\n.local 0, i32\n.local 1, i32\npop\n{code}\nret 1\nends\n");
+        let source = format!("segment .push\n.locals 2\npop\n{code}\nret 1\nends\n");
         let program = netil::verify(assemble(&source, "").unwrap()).unwrap();
         let (func, _) = crate::optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
         Spared::of(&func).echoes.len()
