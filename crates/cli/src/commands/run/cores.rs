@@ -42,13 +42,14 @@ impl Kept {
 /// How state is shared: by all elements, or by one.
 pub(crate) type State = (Option<String>, Policy);
 
-/// `lock`, `transaction`, or one of them for an element or class: `NAME=lock`.
+/// `lock`, `transaction`, `copies`, or one of them for an element or class: `NAME=lock`.
 pub(crate) fn parse_state(text: &str) -> Result<State, String> {
     let (of, policy) = text.rsplit_once('=').map_or((None, text), |(of, policy)| (Some(of.to_owned()), policy));
     match policy {
         "lock" => Ok((of, Policy::Lock)),
         "transaction" => Ok((of, Policy::Transaction)),
-        _ => Err("expected lock or transaction, or ELEMENT=lock and the like".to_owned()),
+        "copies" => Ok((of, Policy::Copies)),
+        _ => Err("expected lock, transaction or copies, or ELEMENT=lock and the like".to_owned()),
     }
 }
 

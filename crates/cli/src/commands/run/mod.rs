@@ -185,9 +185,9 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t, requires = "place")]
     order: cores::Kept,
 
-    /// How replicas of --order flow share the state that they have in common, of all elements or of those of one name or class: under a lock, or by transactions where
-    /// the program is fit for them (--explain-place tells; the handler ELEMENT.transactions counts them)
-    #[arg(long, value_name = "[NAME=]lock|transaction", value_parser = cores::parse_state, requires = "order")]
+    /// How replicas of --order flow share the state that they have in common, of all elements or of those of one name or class: under a lock, by transactions where
+    /// the program is fit for them (--explain-place tells; the handler ELEMENT.transactions counts them), or by copies that each replica reads without a lock
+    #[arg(long, value_name = "[NAME=]lock|transaction|copies", value_parser = cores::parse_state, requires = "order")]
     state: Vec<cores::State>,
 
     /// An element or a class whose state may be kept by each replica for itself: numbers that its handlers say are summed, other results may differ from those of

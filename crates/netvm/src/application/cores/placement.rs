@@ -135,11 +135,13 @@ impl Placement {
             reasons.push(reason);
         }
         let shared = stages.iter().enumerate().filter(|(_, stage)| **stage == Stage::Shared).map(|(at, _)| at);
-        let mut policies: BTreeMap<_, _> = shared.map(|at| (at, policy(application, at, policies))).collect();
+        let asked = |at: &usize| policies.of(&application.instances[*at].name, &application.instances[*at].class) == Policy::Copies;
+        let (shared, copied): (Vec<usize>, BTreeSet<usize>) = (shared.clone().collect(), shared.filter(asked).collect());
+        let mut policies: BTreeMap<_, _> = shared.into_iter().map(|at| (at, policy(application, at, policies))).collect();
         let is_shared = |at: &u32| stages[*at as usize] == Stage::Shared;
         let seldom: BTreeSet<u32> = seldom(application, &sources).into_iter().filter(is_shared).collect();
         let mut read = BTreeMap::new();
-        for (at, (policy, why)) in policies.iter_mut().filter(|(_, (policy, _))| matches!(policy, runtime::graph::Policy::Lock)) {
+        for (at, (policy, why)) in policies.iter_mut().filter(|(at, _)| copied.contains(at)) {
             if seldom.contains(&(*at as u32)) {
                 continue;
             }

@@ -21,6 +21,8 @@ pub enum Policy {
     Lock,
     /// Each is a transaction, which begins again where it conflicts with another.
     Transaction,
+    /// Each reads a copy of its replica, and holds a lock only if it changes something.
+    Copies,
 }
 
 /// Policies as a user gives them: for all elements, or for those of a name or class. The last that fits counts.
