@@ -143,7 +143,7 @@ pub struct Plan {
 
 impl Plan {
     /// All programs that may be linked and that are pushed into. `links` says which instances may, `looks` which native ones look at annotations, `prompt` of which it can be told that they
-    /// run later than others: those that set timers, print, or share state.
+    /// run later than others: those that set timers, print, share state, or send to a device that others send to.
     pub fn new(app: &Application, links: &dyn Fn(u32) -> bool, looks: &dyn Fn(u32) -> bool, prompt: &dyn Fn(u32) -> bool) -> Self {
         let pushed = |n: &u32| app.instances[*n as usize].program().is_some_and(|p| p.module().port_kind(0) == Some(PortKind::PushInput));
         let members: Vec<u32> = (0..app.instances.len() as u32).filter(|n| pushed(n) && links(*n)).collect();
@@ -185,7 +185,9 @@ impl Plan {
         let mut times = vec![0; app.instances.len()];
         behind.iter().flatten().for_each(|instance| times[*instance as usize] += 1);
         let alone = |behind: &BTreeSet<u32>| behind.iter().all(|instance| times[*instance as usize] == 1);
-        let last = ends.into_iter().zip(&behind).filter(|(_, behind)| alone(behind)).map(|(end, _)| end);
+        let hurries =
+            |behind: &BTreeSet<u32>| behind.iter().any(|n| matches!(app.instances[*n as usize].body, Body::Native(_)) && prompt(*n));
+        let last = ends.into_iter().zip(&behind).filter(|(_, behind)| alone(behind) && !hurries(behind)).map(|(end, _)| end);
         let later = later.into_iter().filter(|end| is_only_way(app, *end, prompt));
         last.chain(later).collect::<BTreeSet<_>>().into_iter().collect()
     }

@@ -2,12 +2,13 @@
 
 use crate::Error;
 use crate::engines::Settings;
+use crate::targets::device_of;
 use aot::Linked;
 use compiler::backends::c::linked::{Member, supports};
 use compiler::mir::{Func, Helper, Op};
 use jit::chain::{self, Chain};
 use netil::Verified;
-use netil::app::Application;
+use netil::app::{Application, Body, Instance};
 use netil::cluster::{Plan, Way};
 use netil::module::{HandlerKind, Inst};
 use netil::table::Op as Instruction;
@@ -47,12 +48,23 @@ pub(super) fn plan(application: &Application, links: &dyn Fn(u32) -> bool) -> Pl
     )
 }
 
-/// Whether it can be told of an element when it runs, among others: it sets timers, prints, or shares state.
+/// Whether it can be told of an element when it runs, among others: it sets timers, prints, shares state, or sends to a device that others send to.
 fn is_prompt(application: &Application, instance: u32) -> bool {
-    let Some(program) = application.instances[instance as usize].program() else { return false };
+    let Some(program) = application.instances[instance as usize].program() else {
+        let device = sends_to(application, instance);
+        let others = (0..application.instances.len() as u32).filter(|other| *other != instance);
+        return device.is_some() && others.into_iter().any(|other| sends_to(application, other) == device);
+    };
     let sets = |inst: &Inst| inst.op == Instruction::TimerSet;
     let timed = HandlerKind::ALL.iter().filter_map(|kind| program.module().handler(*kind)).any(|handler| handler.code.iter().any(sets));
     timed || prints(program) || program.shared_size() > 0 || application.shares(instance)
+}
+
+/// The device that an element sends packets to.
+fn sends_to(application: &Application, instance: u32) -> Option<String> {
+    let Instance { name, class, body } = &application.instances[instance as usize];
+    let Body::Native(arguments) = body else { return None };
+    native::WRITERS.contains(&class.as_str()).then(|| device_of(name, class, arguments))
 }
 
 /// Elements whose machine code is chained; `None` if there are none.

@@ -6,7 +6,7 @@
 //! the machine allows. Init handlers have run, in the interpreter, when the text is made; memories
 //! and tables begin as they left them. A packet lies in a buffer of the caller (`netvm.h`), and is
 //! changed in place. A program is one function; of an application each element is one, and sends
-//! are calls. For hosts that run vectors of packets through nodes ([`nodes`]), elements belong to
+//! are calls. For hosts that run vectors of packets through nodes (`nodes`), elements belong to
 //! nodes, and a packet that is sent into another node leaves with the place where it goes on.
 //!
 //! Copies of packets go their ways when the handler that sent them

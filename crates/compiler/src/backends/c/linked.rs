@@ -5,7 +5,7 @@
 //! is rare or large (coprocessors, packets made anew, insertions into tables) is done by the runtime, in a call of the general form that gives it
 //! the packet as it is. What ends at a port that no linked element is behind goes into an exit's list or is handed over at once.
 //!
-//! Invariants: each form of an element's code stands once, called from one place; copies go before their packet ([`super::copies`]); where the runtime made them it leaves at once;
+//! Invariants: each form of an element's code stands once, called from one place; copies go before their packet (`copies`); where the runtime made them it leaves at once;
 //! data memories, tables and the rest are each element's own.
 //! Source: NetVM paper, section 5.2 (NetPE inlining and direct linking). Leaves out: values of more than 128 bits, pull handlers.
 
