@@ -12,9 +12,9 @@ pub fn queue(entries: usize) -> Case {
     router("router, a queue", entries, "Queue(1000) -> Unqueue", "")
 }
 
-/// A script that nobody calls, and a source of some packets.
+/// A script that nobody calls.
 pub fn script(entries: usize) -> Case {
-    router("router, a script", entries, "Null", "Script(TYPE PASSIVE, return 1); TimedSource(60) -> Discard;")
+    router("router, a script", entries, "Null", "Script(TYPE PASSIVE, return 1);")
 }
 
 /// The router with that behind its checks.
