@@ -216,18 +216,6 @@ impl Graph {
         self.next_timer().map_or(u64::MAX, |(when, _)| when)
     }
 
-    /// Whether the end was asked for, or something is to be written.
-    fn is_asked(&self) -> bool {
-        self.stops > 0 || !self.calls.is_empty()
-    }
-
-    /// Does something, and tells how often the end was asked for meanwhile, and what was asked to be written.
-    pub(super) fn asked_meanwhile<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, u64, VecDeque<Call>) {
-        let (stops, calls) = (std::mem::take(&mut self.stops), std::mem::take(&mut self.calls));
-        let result = work(self);
-        (result, std::mem::replace(&mut self.stops, stops), std::mem::replace(&mut self.calls, calls))
-    }
-
     /// The next arrival, unless somebody asks for the end, or for something to be written, when it is looked for.
     fn look_ahead(&mut self) -> Option<(u64, usize)> {
         let (arrival, stops, calls) = self.asked_meanwhile(Self::next_arrival);

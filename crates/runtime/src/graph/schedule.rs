@@ -1,7 +1,8 @@
 //! What runs next: tasks in turn, then the next event.
 
 use super::program::{Ended, MOST_TIMER_RUNS};
-use super::{Body, Graph, Stream, Task};
+use super::{Body, Call, Graph, Stream, Task};
+use std::collections::VecDeque;
 use std::os::fd::AsFd;
 
 /// Rounds of tasks after which the next event comes although there still is work: tasks that make packets for ever must not keep others waiting.
@@ -236,6 +237,18 @@ impl Graph {
                 }
             }
         }
+    }
+
+    /// Whether the end was asked for, or something is to be written.
+    pub(super) fn is_asked(&self) -> bool {
+        self.stops > 0 || !self.calls.is_empty()
+    }
+
+    /// Does something, and tells how often the end was asked for meanwhile, and what was asked to be written.
+    pub(super) fn asked_meanwhile<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, u64, VecDeque<Call>) {
+        let (stops, calls) = (std::mem::take(&mut self.stops), std::mem::take(&mut self.calls));
+        let result = work(self);
+        (result, std::mem::replace(&mut self.stops, stops), std::mem::replace(&mut self.calls, calls))
     }
 
     /// The next arrival, which may have been taken or found already.
