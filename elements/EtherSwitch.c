@@ -32,8 +32,8 @@ void push(int port)
     if (known >= 0)
         emit(known);
     last = port == NOUTPUTS - 1 ? NOUTPUTS - 2 : NOUTPUTS - 1;
-    for (int i = 0; i < last; i++)
-        if (i != port)
+    for (int i = 0; i < NOUTPUTS; i++)
+        if (i != port && i != last)
             clone(i);
     emit(last);
 }

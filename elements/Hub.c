@@ -18,8 +18,8 @@ void push(int port)
 
     if (last < 0)
         drop(NO_OTHER_PORT);
-    for (int i = 0; i < last; i++)
-        if (i != port)
+    for (int i = 0; i < NOUTPUTS; i++)
+        if (i != port && i != last)
             clone(i);
     emit(last);
 }
