@@ -1,8 +1,8 @@
 //! Elements of an application that run as one over a burst, and which of them may.
 //!
 //! A cluster's members are programs that packets are pushed through. Each packet goes as far as members lead it before the next one starts, as one at a time
-//! would; so a cluster is right whatever its members keep. What leaves it is either handed over when the burst has been run ([`Way::Exit`]), where nothing that happens
-//! behind can come back to a member, or at once ([`Way::AtOnce`]).
+//! would; so a cluster is right whatever its members keep. What leaves it is either handed over when the burst has been run ([`Way::Exit`]), where no member is behind or
+//! the exit is the only way to all that is behind it, or at once ([`Way::AtOnce`]).
 //!
 //! Source: NetVM paper, section 5.2; architecture, "Bursts".
 
