@@ -127,8 +127,18 @@ pub(crate) fn fill(switch: &mut Switch, reading: &ReadingArgs, program: &Path, p
     if !is_protobuf {
         return commands(switch, path).map(drop);
     }
+    enter(switch, reading, program, path)
+}
+
+#[cfg(feature = "p4runtime")]
+fn enter(switch: &mut Switch, reading: &ReadingArgs, program: &Path, path: &Path) -> Outcome {
     let info = reading.p4info(program)?;
     of_file(path, |text| p4runtime::text::enter(switch, &info, text))
+}
+
+#[cfg(not(feature = "p4runtime"))]
+fn enter(_: &mut Switch, _: &ReadingArgs, _: &Path, path: &Path) -> Outcome {
+    Err(Failure::failed(format_args!("{}: this netvm was built without P4Runtime, whose text this is", path.display())))
 }
 
 /// Runs a file of commands; what they tell.

@@ -1,6 +1,7 @@
 //! `netvm run PROGRAM.p4 --map PORT=dev:IF...` with the switch around the program, for what an element of a graph does not have: controllers, digests, clones, packets that come
 //! round. One packet after the other; time is the host's. The run ends when it is told to.
 
+use super::controllers::Server;
 use super::switch::listen;
 use super::{Args, control};
 use crate::commands::p4;
@@ -10,7 +11,6 @@ use crate::signals::Signals;
 use netvm::control::{Door, Server as Control};
 use netvm::io::device::{self, Device, Options, Spec};
 use netvm::p4::{Ruled, Sent, Switch};
-use p4runtime::Server;
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::path::Path;
