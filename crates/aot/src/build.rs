@@ -5,10 +5,11 @@
 //! memory than the length of the text allows.
 
 use crate::{AotError, io_error};
+use compiler::backends::c::linked::{PART, Part};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::thread;
@@ -21,7 +22,11 @@ const SECONDS: (u64, u64) = (10, 4096);
 /// Bytes of memory that each may take: so many, and so many for each byte of text.
 const MEMORY: (u64, u64) = (1 << 30, 1 << 10);
 /// The options every compiler gets.
-pub const FLAGS: &[&str] = &["-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-w"];
+pub const FLAGS: &[&str] = &["-std=gnu11", "-O2", "-fPIC", "-fno-strict-aliasing", "-w"];
+/// Of a text in two parts each is compiled from so many bytes on: before, starting another compiler takes longer than it saves.
+const IN_PARTS: usize = 200_000;
+/// What rarely runs needs no more optimisation: a translator's slow form takes half the time to compile.
+const SLOW: &[&str] = &["-O1"];
 
 /// Further ones for code that runs on this machine alone.
 pub const HERE: &[&str] = if cfg!(target_arch = "x86_64") { &["-march=native"] } else { &[] };
@@ -58,6 +63,16 @@ impl Limits {
         };
         // SAFETY: between fork and exec there are two system calls, and nothing is allocated.
         unsafe { command.pre_exec(apply) };
+    }
+}
+
+/// A file that is removed at the end.
+struct Passing(PathBuf);
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        // It may never have been made.
+        let _ = std::fs::remove_file(&self.0);
     }
 }
 
@@ -98,7 +113,7 @@ impl Compiler {
 
     /// Everything about it that decides what it makes.
     pub fn identity(&self) -> String {
-        format!("{} {} {} {}", self.program, self.arguments.join(" "), self.version, FLAGS.join(" "))
+        format!("{} {} {} {} {}", self.program, self.arguments.join(" "), self.version, FLAGS.join(" "), SLOW.join(" "))
     }
 
     /// Compiles C text to a shared object, with further options.
@@ -106,12 +121,47 @@ impl Compiler {
     /// # Errors
     /// It cannot be run, does not take the text, or takes too long or too much memory for its length.
     pub fn compile(&self, text: &str, more: &[&str], output: &Path) -> Result<(), AotError> {
-        self.compile_within(Limits::of(text.len()), text, more, output)
+        self.compile_within(Limits::of(text.len()), text, &[&["-shared"], more].concat(), output)
+    }
+
+    /// The same for a text in two [`Part`]s: if it is a long one, both are compiled at the same time.
+    ///
+    /// # Errors
+    /// See [`Compiler::compile`].
+    pub fn compile_parts(&self, text: &str, more: &[&str], output: &Path) -> Result<(), AotError> {
+        if text.len() < IN_PARTS {
+            return self.compile(text, more, output);
+        }
+        let object = |part: Part| Passing(PathBuf::from(format!("{}.{}.o", output.display(), part.number())));
+        let objects = [object(Part::Fast), object(Part::Slow)];
+        let compile = |part: Part, flags: &[&str], object: &Passing| {
+            let define = format!("-D{PART}={}", part.number());
+            self.compile_within(Limits::of(text.len()), text, &[&["-c", &define], more, flags].concat(), &object.0)
+        };
+        let (fast, slow) = thread::scope(|scope| {
+            let slow = scope.spawn(|| compile(Part::Slow, SLOW, &objects[1]));
+            (compile(Part::Fast, &[], &objects[0]), slow.join())
+        });
+        fast?;
+        slow.unwrap_or_else(|_| Err(AotError::Compiler("it was lost".to_owned())))?;
+        self.link(&objects, output)
+    }
+
+    /// One shared object of several.
+    fn link(&self, objects: &[Passing], output: &Path) -> Result<(), AotError> {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).arg("-shared").args(objects.iter().map(|object| &object.0)).arg("-o").arg(output);
+        self.run(command, Limits::of(0), "")
     }
 
     fn compile_within(&self, limits: Limits, text: &str, more: &[&str], output: &Path) -> Result<(), AotError> {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).args(FLAGS).args(more).args(["-x", "c", "-", "-o"]).arg(output);
+        self.run(command, limits, text)
+    }
+
+    /// Runs it with that text as its input.
+    fn run(&self, mut command: Command, limits: Limits, text: &str) -> Result<(), AotError> {
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         limits.set(&mut command);
         let mut child = command.spawn().map_err(io_error(&self.program))?;
@@ -172,6 +222,25 @@ mod tests {
         assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
         assert!(compiler.compile("int f(void) { return 1; }", &[], &output).is_ok());
         let _ = std::fs::remove_file(output);
+    }
+
+    #[test]
+    fn two_parts_become_one_object() {
+        let Ok(compiler) = Compiler::system() else { return };
+        let directory = std::env::temp_dir().join(format!("netvm-parts-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let output = directory.join("both.so");
+        let long = " ".repeat(IN_PARTS);
+        let text = format!(
+            "#if NV_PART == 0\n#error both at once\n#endif\n__attribute__((visibility(\"hidden\"))) int slow(void);\n\
+             #if NV_PART != 2\nint fast(void) {{ return slow(); }}\n#endif\n#if NV_PART != 1\nint slow(void) {{ return 7; }}\n#endif\n{long}"
+        );
+        compiler.compile_parts(&text, HERE, &output).unwrap();
+        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1, "objects are removed");
+        // What only one part has an error in is told as well.
+        let wrong = text.replace("return 7", "return seven");
+        assert!(matches!(compiler.compile_parts(&wrong, HERE, &output), Err(AotError::Compiler(_))));
+        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]

@@ -133,7 +133,7 @@ impl Linked {
         let key = key(&[&made.text, &compiler.identity(), &machine(), std::env::consts::ARCH, env!("CARGO_PKG_VERSION"), "linked"]);
         let cache = if options.no_cache { Cache::passing()? } else { Cache::user().or_else(|_| Cache::passing())? };
         if cache.find(&key)?.is_none() {
-            cache.keep(&key, |path| compiler.compile(&made.text, HERE, path))?;
+            cache.keep(&key, |path| compiler.compile_parts(&made.text, HERE, path))?;
         }
         let path = cache.find(&key)?.ok_or_else(|| AotError::Load("it is gone from the cache".to_owned()))?;
         let library = Library::open(&path)?;

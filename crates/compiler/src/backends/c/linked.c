@@ -3,6 +3,16 @@
 #define NV_APART static __attribute__((noinline, unused))
 #define NV_GENERAL NV_APART
 
+/* Large texts are compiled in two parts at a time, which become one object again: 1 is the fast form, 2 the slow one. What both see is hidden from others. */
+#ifndef NV_PART
+#define NV_PART 0
+#endif
+#if NV_PART == 0
+#define NV_PARTS static
+#else
+#define NV_PARTS __attribute__((visibility("hidden")))
+#endif
+
 /* When a packet arrived, how long it is, and of which kind: `netil::pool::Slot`. */
 struct nv_slot {
     uint64_t time_ns;
@@ -235,7 +245,7 @@ NV_GENERAL uint64_t nv_call(struct nv_graph *g, uint64_t i, struct nv_run *r, ui
 }
 
 /* Goes on with a packet in the general form of a handler: before the operation with that number, or from the start if that is 0. */
-static void general(struct nv_graph *g, uint64_t i, uint32_t member, uint32_t port, uint32_t resume, const uint64_t *live) __attribute__((noinline, cold));
+NV_PARTS void general(struct nv_graph *g, uint64_t i, uint32_t member, uint32_t port, uint32_t resume, const uint64_t *live) __attribute__((noinline, cold));
 
 NV_INLINE int64_t nv_go_on(struct nv_graph *g, uint64_t i, const struct nv_run *r, const uint8_t *info, uint32_t budget, uint32_t member, uint32_t port, uint32_t resume, const uint64_t *live)
 {

@@ -62,9 +62,42 @@ impl Default for Sizes {
     }
 }
 
+/// What a compiler of C may be given of the text at a time, by [`PART`]; both become one object again. Without that it is given all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The function that takes a burst, with all that packets mostly meet.
+    Fast,
+    /// What it goes on in for the rest.
+    Slow,
+}
+
+/// The macro that says which part is wanted.
+pub const PART: &str = "NV_PART";
+
+impl Part {
+    /// The number that stands for it.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::Fast => 1,
+            Self::Slow => 2,
+        }
+    }
+
+    /// The condition under which its text is compiled.
+    fn guard(self) -> String {
+        let other = if self == Self::Fast { Self::Slow } else { Self::Fast };
+        format!("{PART} != {}", other.number())
+    }
+}
+
+/// Text of one part only.
+fn only(part: Part, text: &str) -> String {
+    format!("\n#if {}{text}#endif\n", part.guard())
+}
+
 /// The text, and what its calls are.
 pub struct Linked {
-    /// C.
+    /// C, in [`Part`]s.
     pub text: String,
     /// By member, the calls of the runtime.
     pub calls: Vec<Vec<Call>>,
@@ -92,8 +125,9 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], sizes: Sizes) -> Re
     text += &functions.text;
     let refusing: Vec<u32> = functions.refused.iter().map(|(member, _)| *member).collect();
     let (counts, lists) = (Counts::of(members, &kin, &refusing, &copies), Lists::of(members, &kin, &refusing, exits(members)));
-    text += &general(members, &counts, &lists);
+    text += &only(Part::Slow, &general(members, &counts, &lists));
     text += &copies.functions(&counts, &lists);
+    text += &format!("\n#if {}\n", Part::Fast.guard());
     text += &enter(entries);
     text += &quick(&Ways { members, kin: &kin, counts: &counts, refusing: &refusing, lists: &lists, general: false }, entries);
     text += &ahead(members, &kin, entries, &slices);
@@ -112,6 +146,7 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], sizes: Sizes) -> Re
     text += &begin(members.len(), table_count(members));
     text += "\n";
     text += include_str!("burst.c");
+    text += "#endif\n";
     Ok(Linked { text, calls: functions.calls, counts, refused: functions.refused, places: lists.places(), copies: copies.most() })
 }
 
@@ -191,10 +226,11 @@ fn functions(
         let functions = member::emit(&place, member.program, &member.func, &module)?;
         all.need = all.need.max(functions.need);
         all.text += &sets;
-        all.text += &functions.text;
+        all.text += &only(Part::Slow, &functions.slow);
+        all.text += &only(Part::Fast, &functions.fast);
         all.refused.extend(functions.refused.map(|reason| (n as u32, reason)));
         if let Some(slice) = &slices[n] {
-            all.text += &member::emit_slice(&place, slice, &module, large)?;
+            all.text += &only(Part::Fast, &member::emit_slice(&place, slice, &module, large)?);
         }
         all.calls.push(functions.calls);
         all.kept.extend(kept.tables.iter().map(|table| tables_before + table));
@@ -258,7 +294,7 @@ fn info_size(members: &[&Member<'_>]) -> usize {
 /// The way of one packet through all members in their general forms, from the start of one or from within it.
 fn general(members: &[&Member<'_>], counts: &Counts, lists: &Lists) -> String {
     let mut text = String::from(
-        "\nstatic void general(struct nv_graph *g, uint64_t i, uint32_t member, uint32_t port, uint32_t resume, const uint64_t *live)\n{\n",
+        "\nNV_PARTS void general(struct nv_graph *g, uint64_t i, uint32_t member, uint32_t port, uint32_t resume, const uint64_t *live)\n{\n",
     );
     text += "    struct nv_run run, *r = &run;\n    uint8_t info[NV_INFO > 0 ? NV_INFO : 1];\n    int64_t out;\n    uint64_t time;\n    (void)time;\n    nv_load(g, r, info, i);\n    if (NV_RARELY(g->tell))\n        g->tell(g, NV_MEMBERS, 0), g->tell(g, NV_MEMBERS, 1);\n    switch (member) {\n";
     for n in 0..members.len() {

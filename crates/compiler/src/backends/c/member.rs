@@ -27,7 +27,8 @@ use std::fmt::Write as _;
 
 /// The functions `mN`, general, and `fN`, quick, with the calls of the former.
 pub(super) struct Functions {
-    pub text: String,
+    pub slow: String,
+    pub fast: String,
     pub calls: Vec<Call>,
     /// The budget with which the quick one may run.
     pub need: u32,
@@ -86,11 +87,11 @@ pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &
     };
     let (quick, general) = (form(Mode::Quick), form(Mode::General));
     let [near, again, first] = numbers(program, n);
-    let quick_text = function(&quick, func, &format!("f{n}"), &near, "")?;
+    let fast = function(&quick, func, &format!("f{n}"), &near, "")?;
     general.resumed.replace(quick.resumed.take());
-    let text = function(&general, func, &format!("m{n}"), &(start(func, module) + &first), &again)? + &quick_text;
+    let slow = function(&general, func, &format!("m{n}"), &(start(func, module) + &first), &again)?;
     let need = quick.paid.get().saturating_mul(DEAREST);
-    Ok(Functions { text, calls: general.calls.into_inner(), need, refused: quick.refused.get() })
+    Ok(Functions { slow, fast, calls: general.calls.into_inner(), need, refused: quick.refused.get() })
 }
 
 /// The packet's number, where there are random ones: in the quick form, in the general one where it goes on for that, and where it begins. It is counted once for a packet.
