@@ -199,7 +199,9 @@ static void burst(struct nat *nat, struct ports *io, const uint8_t *in, const ui
         keys[good] = key;
         slots[good] = slot << 1 | at;
         times[good] = now;
-        good += is_plain_ip(in) && !(in[0] & 1) && (in[23] == TCP || in[23] == UDP) && in[22] > 1;
+        /* A fragment, by the flag that more follow and the offset, has no ports. */
+        const int whole = !(load16(in + 20) & 0xff3f);
+        good += is_plain_ip(in) && !(in[0] & 1) && whole && (in[23] == TCP || in[23] == UDP) && in[22] > 1;
     }
     io->dropped += n - good;
     for (size_t i = 0; i < good; i++) {

@@ -12,6 +12,7 @@ mod sides;
 
 use crate::captures::{FLOWS, ROUTES, RULES, STATIONS};
 use crate::hand::Hand;
+use crate::traffic::varied::{self, Mix};
 use crate::traffic::{self, PORTS, Packet, connections, six};
 use serde::Serialize;
 use sides::{Case, Side};
@@ -64,8 +65,11 @@ type Maker = fn(usize) -> Case;
 
 /// Those with these names, or everything if there are none; what cannot be run is left out, and told.
 pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
-    let makers: [(&str, Maker, &[usize]); 22] = [
+    let makers: [(&str, Maker, &[usize]); 31] = [
         ("router", router, &ROUTES),
+        ("router-zipf", |entries| mixed("router, Zipf", router(entries), Mix::Zipf), &ROUTES[1..2]),
+        ("router-trains", |entries| mixed("router, trains", router(entries), Mix::Trains), &ROUTES[1..2]),
+        ("router-odd", |entries| mixed("router, odd packets", router(entries), Mix::Odd), &ROUTES[1..2]),
         ("router-tee", detours::tee, &ROUTES[..1]),
         ("router-queue", detours::queue, &ROUTES[..1]),
         ("router-script", detours::script, &ROUTES[..1]),
@@ -73,8 +77,14 @@ pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
         ("full-router16", |entries| full_router("full router of 16 ports", entries, 16), &ROUTES[1..2]),
         ("router6", router6, &ROUTES[1..2]),
         ("nat", nat, &FLOWS),
+        ("nat-zipf", |entries| mixed("nat, Zipf", nat(entries), Mix::Zipf), &FLOWS[1..2]),
+        ("nat-trains", |entries| mixed("nat, trains", nat(entries), Mix::Trains), &FLOWS[1..2]),
+        ("nat-odd", |entries| mixed("nat, odd packets", nat(entries), Mix::Odd), &FLOWS[1..2]),
         ("full-nat", full_nat, &FLOWS),
         ("switch", switch, &STATIONS),
+        ("switch-zipf", |entries| mixed("switch, Zipf", switch(entries), Mix::Zipf), &STATIONS[1..2]),
+        ("switch-trains", |entries| mixed("switch, trains", switch(entries), Mix::Trains), &STATIONS[1..2]),
+        ("switch-odd", |entries| mixed("switch, odd packets", switch(entries), Mix::Odd), &STATIONS[1..2]),
         ("floods", floods, &[1, 5, 20, 100]),
         ("firewall", firewall, &RULES),
         ("stateful", stateful, &FLOWS[..2]),
@@ -229,6 +239,11 @@ fn router(entries: usize) -> Case {
     let macs = |hop: u32| [traffic::neighbour(hop, PORTS), own(hop)].concat().try_into().unwrap_or_default();
     case.hand = Some(Hand::router(&routes, &macs));
     case
+}
+
+/// The same application on packets in another mix.
+fn mixed(application: &'static str, case: Case, mix: Mix) -> Case {
+    Case { application, packets: varied::mixed(&case.packets, mix), ..case }
 }
 
 /// With ARP, options, errors, fragments, on packets that arrive at all ports; next hops have told their addresses before.

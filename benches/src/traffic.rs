@@ -7,6 +7,7 @@
 
 pub mod connections;
 pub mod six;
+pub mod varied;
 
 use crate::random::Random;
 use std::collections::HashSet;
