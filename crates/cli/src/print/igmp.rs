@@ -1,7 +1,7 @@
 //! IGMP, versions 1 to 3 (RFC 1112, RFC 2236, RFC 3376).
 
 use super::view::{Printed, View};
-use super::{Line, put};
+use super::{Line, pim, put, time};
 use std::net::Ipv4Addr;
 
 pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
@@ -20,7 +20,10 @@ pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
         0x22 => report_v3(line, view)?,
         0x17 => put!(line, "igmp leave {}", group()?),
         0x13 => put!(line, "igmp dvmrp"),
-        0x14 => put!(line, "igmp pimv1"),
+        0x14 => {
+            line.put("igmp pimv1");
+            return pim::version_1(line, view);
+        }
         other => put!(line, "igmp-{other}"),
     }
     if matches!(view.u8(0)?, 0x12 | 0x13) && len != 8 || view.u8(0)? == 0x11 && len < 12 && len != 8 {
@@ -50,7 +53,7 @@ fn query_v3(line: &mut Line<'_>, view: View<'_>) -> Printed {
     if tenths != 100 {
         match tenths {
             0..100 => put!(line, " [max resp time {}.{}s]", tenths / 10, tenths % 10),
-            _ => put!(line, " [max resp time {}]", time_of(tenths / 10)),
+            _ => put!(line, " [max resp time {}]", time::span(tenths / 10)),
         }
     }
     let (group, sources) = (view.u32(4)?, view.u16(10)?);
@@ -100,16 +103,4 @@ fn listed(line: &mut Line<'_>, view: View<'_>, sources: u16) -> Printed {
     }
     line.put(" }");
     Ok(())
-}
-/// Seconds in the units that they fill: `51m12s`.
-fn time_of(seconds: u32) -> String {
-    let mut left = seconds;
-    let mut text = String::new();
-    for (unit, name) in [(86_400, 'd'), (3600, 'h'), (60, 'm'), (1, 's')] {
-        if left >= unit {
-            text += &format!("{}{name}", left / unit);
-            left %= unit;
-        }
-    }
-    text
 }

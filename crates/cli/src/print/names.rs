@@ -5,6 +5,11 @@ pub(super) fn find<N: Copy + PartialEq>(table: &[(N, &'static str)], number: N) 
     table.iter().find(|(n, _)| *n == number).map(|(_, name)| *name)
 }
 
+/// The name of `number` in a table, or what is said of one that has none.
+pub(super) fn find_or<N: Copy + PartialEq>(table: &[(N, &'static str)], number: N, otherwise: impl FnOnce() -> String) -> String {
+    find(table, number).map_or_else(otherwise, str::to_owned)
+}
+
 /// What stands for `number` in a table, if anything does.
 pub(super) fn find_any<N: Copy + PartialEq, T: Copy>(table: &[(N, T)], number: N) -> Option<T> {
     table.iter().find(|(n, _)| *n == number).map(|(_, found)| *found)
