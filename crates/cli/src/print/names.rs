@@ -31,6 +31,21 @@ pub(super) fn ip_protocol(number: u8) -> &'static str {
     find(IP_PROTOCOLS, number).unwrap_or("unknown")
 }
 
+/// Who has these first three bytes of hardware addresses, of those whose protocols are printed.
+pub(super) fn organization(number: u32) -> &'static str {
+    find(ORGANIZATIONS, number).unwrap_or("Unknown")
+}
+
+#[rustfmt::skip]
+const ORGANIZATIONS: &[(u32, &str)] = &[
+    (0x00_0000, "Ethernet"), (0x00_000c, "Cisco"), (0x00_005e, "IANA"), (0x00_0081, "Nortel Networks SONMP"), (0x00_00f8, "Cisco bridged"),
+    (0x00_049f, "Freescale"), (0x00_04ea, "HP-Labs"), (0x00_1018, "Broadcom"), (0x00_120f, "IEEE 802.3 Private"), (0x00_12bb, "ANSI/TIA"),
+    (0x00_15ad, "Netronome"), (0x00_1b21, "DCBX"), (0x00_2320, "Nicira Networks"), (0x00_2481, "HP"), (0x00_80c2, "Ethernet bridged"),
+    (0x00_9069, "Juniper"), (0x00_e004, "PMC-Sierra"), (0x08_0007, "Appletalk"), (0x08_0009, "Hewlett-Packard"),
+    (0x5c_16c7, "Big Switch Networks"), (0x74_8771, "Infoblox Inc"), (0xa4_2305, "Open Networking Lab"), (0xb0_d2f5, "Vello Systems"),
+    (0xd0_f0db, "Ericsson"),
+];
+
 #[rustfmt::skip]
 const ETHERTYPES: &[(u16, &str)] = &[
     (0x0200, "PUP"), (0x0500, "Sprite"), (0x0600, "NS"), (0x0800, "IPv4"), (0x0806, "ARP"), (0x1000, "Trail"),

@@ -92,7 +92,7 @@ fn authentication(line: &mut Line<'_>, view: View<'_>) -> Result<bool, super::vi
     match kind {
         SIMPLE => {
             line.put("\n\tSimple text password: ");
-            escape::text(&mut line.text, view.take(16, 8)?.split(|byte| *byte == 0).next().unwrap_or_default());
+            escape::until_zero(&mut line.text, view.take(16, 8)?);
         }
         DIGEST => {
             let (key, size, number) = (view.u8(18)?, view.u8(19)?, view.u32(20)?);

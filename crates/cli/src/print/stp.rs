@@ -115,8 +115,7 @@ fn multiple(line: &mut Line<'_>, view: View<'_>, version: u8) -> Result<bool, Cu
 }
 
 fn name(line: &mut Line<'_>, view: View<'_>, at: usize) -> Printed {
-    let text = view.take(at, 32)?;
-    escape::text(&mut line.text, text.split(|byte| *byte == 0).next().unwrap_or_default());
+    escape::until_zero(&mut line.text, view.take(at, 32)?);
     Ok(())
 }
 

@@ -70,7 +70,7 @@ pub(super) fn print(line: &mut Line<'_>, mut protocol: u8, ip: &Ip, mut view: Vi
         88 => eigrp::print(line, view),
         89 => ospf::print(line, view),
         103 => pim::print(line, &ip, view),
-        112 => vrrp::print(line, ip.ttl, view),
+        112 => vrrp::print(line, &ip, view),
         132 => sctp::print(line, &ip, view),
         _ => {
             short(line, protocol, v6, view);
