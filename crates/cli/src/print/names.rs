@@ -46,6 +46,21 @@ const ORGANIZATIONS: &[(u32, &str)] = &[
     (0xd0_f0db, "Ericsson"),
 ];
 
+/// Who has this number for attributes of its own (IANA's enterprise numbers), of those whose attributes are seen.
+pub(super) fn maker(number: u32) -> &'static str {
+    find(MAKERS, number).unwrap_or("Unknown")
+}
+
+#[rustfmt::skip]
+const MAKERS: &[(u32, &str)] = &[
+    (0, "IETF (reserved)"), (5, "ACC"), (9, "Cisco"), (11, "Hewlett Packard"), (42, "Sun Microsystems"), (61, "Merit"), (166, "Shiva"),
+    (193, "Ericsson AB"), (255, "Cisco VPN 5000"), (307, "Livingston"), (311, "Microsoft"), (429, "3Com"), (529, "Ascend"),
+    (1584, "Bay Networks"), (1991, "Foundry"), (2352, "Redback"), (2636, "Juniper Networks"), (3076, "Cisco VPN 3000"),
+    (3085, "CoSine Communications"), (3224, "Netscreen"), (3309, "Nomadix"), (3561, "The Broadband Forum"), (3902, "ZTE"), (4329, "Siemens"),
+    (4491, "CableLabs"), (4874, "Unisphere Networks"), (5535, "3rd Generation Partnership Project 2 (3GPP2)"), (8744, "Colubris"),
+    (10_415, "3GPP"), (12_356, "Fortinet"), (14_122, "Wi-Fi Alliance"), (35_632, "ntop"),
+];
+
 #[rustfmt::skip]
 const ETHERTYPES: &[(u16, &str)] = &[
     (0x0200, "PUP"), (0x0500, "Sprite"), (0x0600, "NS"), (0x0800, "IPv4"), (0x0806, "ARP"), (0x1000, "Trail"),

@@ -126,7 +126,7 @@ fn nanos(fraction: u32) -> u32 {
 }
 
 /// Seconds since 1900 with 32 bits behind the point, and the date.
-fn time(view: View<'_>, at: usize) -> Result<String, Cut> {
+pub(super) fn time(view: View<'_>, at: usize) -> Result<String, Cut> {
     let (seconds, fraction) = (view.u32(at)?, view.u32(at + 4)?);
     let date = match jiff::Timestamp::from_second(i64::from(seconds) - EPOCH) {
         Ok(date) if seconds != 0 => format!(" ({date})"),
