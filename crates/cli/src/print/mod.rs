@@ -41,6 +41,8 @@ mod icmp;
 mod icmp6;
 mod igmp;
 mod ike;
+mod ike1;
+mod ike2;
 mod ip4;
 mod ip6;
 mod isis;
