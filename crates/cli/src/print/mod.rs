@@ -17,6 +17,7 @@ mod aoe;
 mod apps;
 mod arp;
 mod babel;
+mod babel_fields;
 mod bcm_li;
 mod bfd;
 mod bgp;
