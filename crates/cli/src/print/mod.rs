@@ -53,6 +53,8 @@ mod isis_reach;
 mod link;
 mod llc;
 mod lldp;
+mod lldp_bridges;
+mod lldp_media;
 mod mld;
 mod mptcp;
 mod names;
