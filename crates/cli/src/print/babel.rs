@@ -1,7 +1,7 @@
 //! Babel (RFC 8966): the kinds of its TLVs, in the body and in the trailer; with `-v` their fields, by `babel_fields`.
 
-use super::view::{Cut, Printed, View};
 use super::babel_fields::Prefixes;
+use super::view::{Cut, Printed, View};
 use super::{Line, babel_fields, names, put};
 
 #[rustfmt::skip]

@@ -293,10 +293,7 @@ fn diversity(line: &mut Line<'_>, of: u8, value: View<'_>) {
         line.put(" empty");
         return;
     }
-    let channels: Vec<String> = value
-        .captured()
-        .iter()
-        .map(|channel| names::find_or(&[(0, "reserved"), (255, "all")], *channel, || channel.to_string()))
-        .collect();
+    let channels: Vec<String> =
+        value.captured().iter().map(|channel| names::find_or(&[(0, "reserved"), (255, "all")], *channel, || channel.to_string())).collect();
     put!(line, " {}{}", channels.join("-"), if matches!(of, UPDATE | SOURCE_UPDATE) { "" } else { " (bogus)" });
 }

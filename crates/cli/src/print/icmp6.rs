@@ -1,8 +1,8 @@
 //! ICMPv6 (RFC 4443): errors, echoes, and the fixed fields of neighbour discovery (RFC 4861); `nd` has its options, `mld` multicast listeners.
 
+use super::ip6::address_at as address;
 use super::transport::Ip;
 use super::view::{Cut, Printed, View};
-use super::ip6::address_at as address;
 use super::{Line, checksum, hex, mld, names, nd, put, rpl};
 
 /// Where the offending packet begins in an error message.

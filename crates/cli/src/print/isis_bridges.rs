@@ -67,7 +67,14 @@ fn of_port(line: &mut Line<'_>, part: u8, value: View<'_>) -> Printed {
                     break;
                 }
                 let last = value.u16(at + 4)?;
-                put!(line, "\n\t           ECT: {:08x} BVID: {}, U:{:01x} M:{:01x} ", value.u32(at)?, last >> 4, last >> 3 & 1, last >> 2 & 1);
+                put!(
+                    line,
+                    "\n\t           ECT: {:08x} BVID: {}, U:{:01x} M:{:01x} ",
+                    value.u32(at)?,
+                    last >> 4,
+                    last >> 3 & 1,
+                    last >> 2 & 1
+                );
             }
         }
     }

@@ -178,7 +178,7 @@ fn neighbor(line: &mut Line<'_>, kind: u8, rest: View<'_>) -> Result<usize, Cut>
 
 fn bandwidths(line: &mut Line<'_>, name: &str, value: View<'_>) -> Printed {
     for (number, at) in (0..value.len() - value.len() % 4).step_by(4).enumerate() {
-        put!(line, "{INDENT}    {name} {number}: {} Mbps", megabits(value, at)?);
+        put!(line, "{INDENT}    {name}{number}: {} Mbps", megabits(value, at)?);
     }
     Ok(())
 }
@@ -194,7 +194,7 @@ fn link(line: &mut Line<'_>, kind: u8, value: View<'_>) -> Printed {
         }
         6 | 8 if length >= 4 => put!(line, ", {}", value.v4(0)?),
         9 | 10 if length >= 4 => put!(line, ", {} Mbps", megabits(value, 0)?),
-        11 if length >= 32 => bandwidths(line, "TE-Class", value.first(32))?,
+        11 if length >= 32 => bandwidths(line, "TE-Class ", value.first(32))?,
         12 | 22 if length > 0 => {
             let model = value.u8(0)?;
             let models = [(0, "Russian dolls"), (1, "Maximum allocation"), (2, "Maximum allocation with E-LSP support")];
@@ -227,7 +227,7 @@ fn switching(line: &mut Line<'_>, value: View<'_>) -> Printed {
     put!(line, "{INDENT}    Interface Switching Capability:{}", names::find(SWITCHING, capability).unwrap_or("Unknown"));
     put!(line, ", LSP Encoding: {}", names::find(ENCODINGS, value.u8(1)?).unwrap_or("Unknown"));
     put!(line, "{INDENT}    Max LSP Bandwidth:");
-    bandwidths(line, "  priority level", value.skip(4).first(32))?;
+    bandwidths(line, "  priority level ", value.skip(4).first(32))?;
     let rest = value.skip(36);
     match capability {
         1..=4 if rest.len() >= 6 => {

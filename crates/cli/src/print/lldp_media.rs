@@ -170,11 +170,8 @@ fn civic(line: &mut Line<'_>, value: View<'_>) -> Printed {
         return Ok(());
     }
     let what = value.u8(6)?;
-    let whats = [
-        "location of DHCP server",
-        "location of the network element believed to be closest to the client",
-        "location of the client",
-    ];
+    let whats =
+        ["location of DHCP server", "location of the network element believed to be closest to the client", "location of the client"];
     let name = whats.get(usize::from(what)).unwrap_or(&"unknown");
     put!(line, "\n\t    LCI length {length}, LCI what {name} (0x{what:02x}), Country-code ");
     escape::until_zero(&mut line.text, value.take(7, 2)?);

@@ -31,6 +31,7 @@ mod dhcp6;
 mod dns;
 mod dns_name;
 mod dns_record;
+mod dvmrp;
 mod eap;
 mod eigrp;
 mod escape;

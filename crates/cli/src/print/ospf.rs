@@ -70,7 +70,8 @@ fn version_2(line: &mut Line<'_>, version: u8, kind: u8, view: View<'_>) -> Prin
         DESCRIPTION => description(line, view, end)?,
         3 => requests(line, view, end)?,
         4 => updates(line, view)?,
-        _ => headers(line, view, HEADER, end)?,
+        // As tcpdump, which ends when nothing is left to read.
+        _ => headers(line, view, HEADER, usize::MAX)?,
     }
     let options = match kind {
         HELLO => view.u8(30)?,

@@ -57,9 +57,9 @@ pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Result<usize, Cut> {
         2 => network(line, body, size).map(|()| true)?,
         3 => {
             put!(line, "\n\t    Mask {}", body.v4(0)?);
-            summary(line, body, 4, size)?
+            summary(line, body, size)?
         }
-        4 => summary(line, body, 0, size)?,
+        4 => summary(line, body, size)?,
         5 | 7 => external(line, body, size).map(|()| true)?,
         6 => multicast(line, body, size).map(|()| true)?,
         9..=11 => ospf_te::opaque(line, view.u8(4)?, body, size)?,
@@ -114,8 +114,9 @@ fn network(line: &mut Line<'_>, body: View<'_>, size: usize) -> Printed {
     Ok(())
 }
 
-fn summary(line: &mut Line<'_>, body: View<'_>, from: usize, size: usize) -> Result<bool, Cut> {
-    for at in (from..size).step_by(4) {
+/// Metrics, behind a mask that only some of them need.
+fn summary(line: &mut Line<'_>, body: View<'_>, size: usize) -> Result<bool, Cut> {
+    for at in (4..size).step_by(4) {
         let number = body.u8(at)? & 0x7f;
         put!(line, "\n\t\ttopology {} ({number}) metric {}", topology(number), body.u24(at + 1)?);
     }

@@ -49,7 +49,7 @@ fn object(line: &mut Line<'_>, view: View<'_>) -> Printed {
     let grounded = if modes & 0x80 != 0 { "grounded," } else { "" };
     let mode = usize::from(modes >> 3 & 7);
     let mode = MODES.get(mode).map_or_else(|| format!("mop{mode}"), |name| (*name).to_owned());
-    put!(line, " [dagid:{},seq:{},instance:{}", ip6::address_at(view, 8)?, view.u8(6)?, view.u8(0)?);
+    put!(line, " [dagid:{},seq:{},instance:{}", ip6::address_at(view, 8)?, view.u8(5)?, view.u8(0)?);
     put!(line, ",rank:{},{grounded}mop:{mode},prf:{}]", view.u16(2)?, modes & 7);
     options(line, view.skip(OBJECT))
 }
