@@ -21,6 +21,8 @@ mod babel_fields;
 mod bcm_li;
 mod bfd;
 mod bgp;
+mod bgp_attributes;
+mod bgp_routes;
 mod bootp;
 mod cdp;
 mod chdlc;
