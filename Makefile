@@ -73,10 +73,10 @@ conformance-filters: ## run libpcap's tests of filters, of its sources in LIBPCA
 	@cargo build --release --quiet -p netvm-cli
 	@cargo run --quiet -p xtask -- conformance-filters $(NETVM) $(LIBPCAP) $(NAMES)
 
-compare-print: ## hold printed lines against tcpdump's on the captures under DIR: the share that is the same, by protocol, and what differs
+compare-print: ## hold printed lines against tcpdump's on the captures under DIR, with ARGS=-v in full: the share that is the same, by protocol, and what differs
 	@scripts/packages tcpdump
 	@cargo build --release --quiet -p netvm-cli
-	@cargo run --quiet -p xtask -- compare-print $(NETVM) $(DIR)
+	@cargo run --quiet -p xtask -- compare-print $(NETVM) $(DIR) $(ARGS)
 
 machines: ## figures of papers about machines that are models, beside ours: writes docs/machines
 	cargo run --quiet --workspace --bin netvm -- bench machines --seconds 0.02 -o docs/machines

@@ -1,5 +1,5 @@
 //! Holds netvm against others: `conformance NETVM CLICK [NAME…]` runs Click's own tests on netvm, `conformance-p4
-//! NETVM P4C [NAME…]` those of p4c, `conformance-tutorials NETVM DIR TESTS` our tests on the programs of p4lang/tutorials, `conformance-filters NETVM LIBPCAP [NAME…]` libpcap's tests of filters, `compare-print NETVM DIR` compares printed lines with tcpdump's.
+//! NETVM P4C [NAME…]` those of p4c, `conformance-tutorials NETVM DIR TESTS` our tests on the programs of p4lang/tutorials, `conformance-filters NETVM LIBPCAP [NAME…]` libpcap's tests of filters, `compare-print NETVM DIR [FLAG…]` compares printed lines with tcpdump's.
 #![forbid(unsafe_code)]
 
 mod clicktest;
@@ -20,9 +20,9 @@ fn main() -> ExitCode {
         ["conformance-p4", netvm, p4c, ref names @ ..] => p4::run(Path::new(netvm), Path::new(p4c), names),
         ["conformance-tutorials", netvm, folder, tests] => p4::tutorials(Path::new(netvm), Path::new(folder), Path::new(tests)),
         ["conformance-filters", netvm, libpcap, ref names @ ..] => filters::run(Path::new(netvm), Path::new(libpcap), names),
-        ["compare-print", netvm, dir] => compare_print(Path::new(netvm), Path::new(dir)).map(|()| true),
+        ["compare-print", netvm, dir, ref flags @ ..] => compare_print(Path::new(netvm), Path::new(dir), flags).map(|()| true),
         _ => {
-            let commands = "conformance NETVM CLICK [NAME…] | conformance-p4 NETVM P4C [NAME…] | conformance-tutorials NETVM DIR TESTS | conformance-filters NETVM LIBPCAP [NAME…] | compare-print NETVM DIR";
+            let commands = "conformance NETVM CLICK [NAME…] | conformance-p4 NETVM P4C [NAME…] | conformance-tutorials NETVM DIR TESTS | conformance-filters NETVM LIBPCAP [NAME…] | compare-print NETVM DIR [FLAG…]";
             eprintln!("usage: xtask {commands}");
             return ExitCode::from(2);
         }
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn compare_print(netvm: &Path, dir: &Path) -> io::Result<()> {
-    print!("{}", lines::report(&lines::compare(netvm, dir, &["-n"])?));
+fn compare_print(netvm: &Path, dir: &Path, flags: &[&str]) -> io::Result<()> {
+    print!("{}", lines::report(&lines::compare(netvm, dir, &[&["-n"], flags].concat())?));
     Ok(())
 }

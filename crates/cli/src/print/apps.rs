@@ -50,6 +50,7 @@ const UDP: &[(&[u16], Print)] = &[
 const UDP_TO: &[(&[u16], Print)] = &[
     (&[1985], hsrp::print),
     (&[3784], bfd::control),
+    (&[3785], bfd::echo),
     (&[4784], bfd::multihop),
     (&[6784], bfd::lag),
     (&[6081], overlay::geneve),

@@ -1,7 +1,8 @@
-//! Babel (RFC 8966): the kinds of its TLVs, in the body and in the trailer. With `-v` their fields are not shown.
+//! Babel (RFC 8966): the kinds of its TLVs, in the body and in the trailer; with `-v` their fields, by `babel_fields`.
 
+use super::babel_fields::Prefixes;
 use super::view::{Cut, Printed, View};
-use super::{Line, names, put};
+use super::{Line, babel_fields, names, put};
 
 #[rustfmt::skip]
 const KINDS: &[(u8, &str)] = &[
@@ -31,7 +32,7 @@ pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
         return Ok(());
     }
     if tlvs(line, rest.first(body))? && rest.len() > body {
-        line.put(" |");
+        line.put(if line.style.verbose > 0 { "\n\t----" } else { " |" });
         tlvs(line, rest.skip(body))?;
     }
     Ok(())
@@ -39,10 +40,12 @@ pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
 
 /// Prints what TLVs there are; false after one that is wrong.
 fn tlvs(line: &mut Line<'_>, mut rest: View<'_>) -> Result<bool, Cut> {
+    let verbose = line.style.verbose > 0;
+    let mut prefixes = Prefixes::default();
     while rest.len() > 0 {
         let kind = rest.u8(0)?;
         if kind == 0 {
-            line.put(" pad1");
+            line.put(if verbose { "\n\tPad 1" } else { " pad1" });
             rest = rest.skip(1);
             continue;
         }
@@ -51,7 +54,15 @@ fn tlvs(line: &mut Line<'_>, mut rest: View<'_>) -> Result<bool, Cut> {
             return Ok(false);
         }
         let len = usize::from(rest.u8(1)?);
-        rest.take(0, 2 + len)?;
+        let value = View::new(&rest.take(0, 2 + len)?[2..], len);
+        if verbose {
+            if !babel_fields::print(line, kind, value, &mut prefixes)? {
+                line.invalid();
+                return Ok(false);
+            }
+            rest = rest.skip(2 + len);
+            continue;
+        }
         put!(line, " {}", names::find(KINDS, kind).unwrap_or("unknown"));
         if kind == UPDATE {
             if len < 10 {

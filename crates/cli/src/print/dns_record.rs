@@ -2,7 +2,7 @@
 
 use super::dns::Message;
 use super::view::{Cut, Printed, View};
-use super::{Line, dns_name, escape, ip6, names, put};
+use super::{Line, dns_name, escape, ip6, names, put, time};
 use std::net::Ipv4Addr;
 
 /// Options of the message itself (RFC 6891).
@@ -86,7 +86,7 @@ pub(super) fn record(line: &mut Line<'_>, message: Message<'_>, at: usize) -> Re
         line.put(" (Cache flush)");
     }
     if number != OPT && line.style.verbose > 2 {
-        put!(line, " [{}]", lifetime(view.u32(at + 4)?));
+        put!(line, " [{}]", time::span(view.u32(at + 4)?));
     }
     put!(line, " {}", kind(number));
     let (len, data) = (usize::from(view.u16(at + 8)?), at + 10);
@@ -96,21 +96,6 @@ pub(super) fn record(line: &mut Line<'_>, message: Message<'_>, at: usize) -> Re
         _ => contents(line, view, number, data, len)?,
     }
     Ok(data + len)
-}
-
-/// Seconds as weeks, days, hours, minutes and seconds.
-fn lifetime(mut seconds: u32) -> String {
-    if seconds == 0 {
-        return "0s".to_owned();
-    }
-    let mut text = String::new();
-    for (unit, letter) in [(31_536_000, 'y'), (604_800, 'w'), (86_400, 'd'), (3600, 'h'), (60, 'm'), (1, 's')] {
-        if seconds >= unit {
-            text += &format!("{}{letter}", seconds / unit);
-            seconds %= unit;
-        }
-    }
-    text
 }
 
 fn options(line: &mut Line<'_>, size: u16, flags: u16) {

@@ -16,6 +16,11 @@ pub(super) fn text(out: &mut String, bytes: &[u8]) {
     }
 }
 
+/// Appends the bytes before the first that is zero.
+pub(super) fn until_zero(out: &mut String, bytes: &[u8]) {
+    text(out, bytes.split(|byte| *byte == 0).next().unwrap_or_default());
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

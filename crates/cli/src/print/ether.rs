@@ -3,7 +3,7 @@
 //! Source: IEEE 802.3 and 802.1Q; layout of the text as tcpdump's.
 
 use super::view::{Cut, Printed, View};
-use super::{Line, aoe, arp, ip4, ip6, llc, lldp, names, ppp, ptp, put, tunnel};
+use super::{Line, aoe, arp, eap, ip4, ip6, llc, lldp, names, ppp, ptp, put, slow, tunnel};
 use std::fmt;
 
 /// The EtherType of an 802.1Q tag.
@@ -122,34 +122,13 @@ pub(super) fn payload(line: &mut Line<'_>, ethertype: u16, view: View<'_>) -> Re
         0x0806 | 0x8035 => arp::print(line, view)?,
         0x8847 | 0x8848 => tunnel::mpls(line, view)?,
         0x8863 | 0x8864 => ppp::pppoe(line, view)?,
-        0x888e => eapol(line, view)?,
+        0x888e => eap::eapol(line, view)?,
         0x88cc => lldp::print(line, view)?,
-        0x8809 => slow(line, view)?,
+        0x8809 => slow::print(line, view)?,
         0x88a2 => aoe::print(line, view)?,
         0x88f7 => ptp::print(line, view)?,
         0x9000 => put!(line, "Loopback, length {}", view.len()),
         _ => return Ok(false),
     }
     Ok(true)
-}
-
-fn eapol(line: &mut Line<'_>, view: View<'_>) -> Printed {
-    line.protocol = "eap";
-    let kinds = [(0, "EAP packet"), (1, "EAPOL start"), (2, "EAPOL logoff"), (3, "EAPOL key"), (4, "Encap ASF alert")];
-    let kind = view.u8(1)?;
-    let name = names::find(&kinds, kind).map_or_else(|| format!("unknown ({kind})"), str::to_owned);
-    put!(line, "{name} ({kind}) v{}, len {}", view.u8(0)?, view.u16(2)?);
-    Ok(())
-}
-
-fn slow(line: &mut Line<'_>, view: View<'_>) -> Printed {
-    line.protocol = "slow";
-    let kind = view.u8(0)?;
-    let name = names::find(&[(1, "LACP"), (2, "Marker"), (3, "OAM")], kind);
-    match name {
-        Some(name @ ("LACP" | "Marker")) => put!(line, "{name}v{}, length {}", view.u8(1)?, view.len()),
-        Some(name) => put!(line, "{name}, length {}", view.len()),
-        None => put!(line, "unknown (0x{kind:02x}), length {}", view.len()),
-    }
-    Ok(())
 }

@@ -1,9 +1,9 @@
-//! First sequence numbers of TCP connections, so that lines can show how far a connection has come.
+//! First sequence numbers of TCP connections, so that lines can show how far a connection has come; and who began a key exchange.
 //!
 //! As in tcpdump: a connection begins with the first packet seen that has ACK set, or with SYN and ACK; that packet shows the numbers
 //! as they are, later ones the distance. Bounded: past [`MAX_FLOWS`] connections the memory starts anew.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 
 /// Connections that are remembered.
@@ -12,7 +12,12 @@ pub(super) const MAX_FLOWS: usize = 1 << 18;
 #[derive(Default)]
 pub(super) struct Flows {
     first: HashMap<(IpAddr, IpAddr, u16, u16), Start>,
+    /// Key exchanges by the initiator's cookie: who began and who answers.
+    exchanges: VecDeque<(u64, (IpAddr, IpAddr))>,
 }
+
+/// Key exchanges that are remembered, as many as tcpdump does.
+const MAX_EXCHANGES: usize = 20;
 
 /// The numbers a connection began with: those of the end with the smaller port, then of the other.
 #[derive(Clone, Copy)]
@@ -43,6 +48,19 @@ impl Flows {
                 Shown { seq, ack, sack_base: start.sack_base(reverse) }
             }
         }
+    }
+
+    /// Who began the key exchange with this cookie, and who answers.
+    pub(super) fn initiator(&self, cookie: u64) -> Option<(IpAddr, IpAddr)> {
+        self.exchanges.iter().find(|(known, _)| *known == cookie).map(|(_, ends)| *ends)
+    }
+
+    /// A key exchange begins.
+    pub(super) fn began(&mut self, cookie: u64, ends: (IpAddr, IpAddr)) {
+        if self.exchanges.len() >= MAX_EXCHANGES {
+            self.exchanges.pop_front();
+        }
+        self.exchanges.push_back((cookie, ends));
     }
 
     fn remember(&mut self, key: (IpAddr, IpAddr, u16, u16), start: Start) {

@@ -22,8 +22,13 @@ pub(super) fn indented(out: &mut String, bytes: &[u8], before: &str) {
 
 /// `-X`: offset, digits and text.
 pub(super) fn hex_and_text(out: &mut String, bytes: &[u8]) {
+    indented_text(out, bytes, "\n\t");
+}
+
+/// Offset, digits and text, each line behind what is given.
+pub(super) fn indented_text(out: &mut String, bytes: &[u8], before: &str) {
     for (row, chunk) in bytes.chunks(PER_LINE).enumerate() {
-        offset(out, row);
+        let _ = write!(out, "{before}0x{:04x}: ", row * PER_LINE);
         let start = out.len();
         digits(out, chunk);
         // Two bytes take five columns.

@@ -1,8 +1,7 @@
 //! HSRP (RFC 2281).
 
 use super::view::{Printed, View};
-use super::{Line, names, put};
-use std::net::Ipv4Addr;
+use super::{Line, escape, names, put, time};
 
 const STATES: &[(u8, &str)] = &[(0, "initial"), (1, "learn"), (2, "listen"), (4, "speak"), (8, "standby"), (16, "active")];
 
@@ -22,6 +21,12 @@ pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
     if view.u8(7)? != 0 {
         put!(line, "[reserved={}!] ", view.u8(7)?);
     }
-    put!(line, "addr={}", Ipv4Addr::from(view.u32(16)?));
+    put!(line, "addr={}", view.v4(16)?);
+    if line.style.verbose > 0 {
+        put!(line, " hellotime={} holdtime={}", time::span(view.u8(3)?.into()), time::span(view.u8(4)?.into()));
+        put!(line, " priority={} auth=\"", view.u8(5)?);
+        escape::until_zero(&mut line.text, view.take(8, 8)?);
+        line.put("\"");
+    }
     Ok(())
 }

@@ -1,8 +1,9 @@
-//! ICMPv6 (RFC 4443), neighbour discovery (RFC 4861), multicast listeners (RFC 2710, RFC 3810). Options are not shown.
+//! ICMPv6 (RFC 4443): errors, echoes, and the fixed fields of neighbour discovery (RFC 4861); `nd` has its options, `mld` multicast listeners.
 
+use super::ip6::address_at as address;
 use super::transport::Ip;
 use super::view::{Cut, Printed, View};
-use super::{Line, checksum, ip6, names, put};
+use super::{Line, checksum, hex, mld, names, nd, put, rpl};
 
 /// Where the offending packet begins in an error message.
 const INNER: usize = 8;
@@ -34,8 +35,12 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
         put!(line, ", length {}", view.len());
     }
     details(line, kind, view)?;
-    if line.style.verbose == 0 || names::find(KINDS, kind).is_none() {
+    let known = names::find(KINDS, kind).is_some();
+    if line.style.verbose == 0 || !known {
         put!(line, ", length {}", view.len());
+    }
+    if line.style.verbose <= 1 && !known {
+        hex::indented(&mut line.text, view.captured(), "\n\t");
     }
     Ok(())
 }
@@ -47,10 +52,6 @@ fn sum(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
         None => line.put("[icmp6 sum ok] "),
     }
     Ok(())
-}
-
-fn address(view: View<'_>, at: usize) -> Result<String, Cut> {
-    view.array::<16>(at).map(|octets| ip6::address(octets.into()))
 }
 
 fn details(line: &mut Line<'_>, kind: u8, view: View<'_>) -> Printed {
@@ -71,19 +72,60 @@ fn details(line: &mut Line<'_>, kind: u8, view: View<'_>) -> Printed {
             }
         }
         128 | 129 => put!(line, ", id {}, seq {}", view.u16(4)?, view.u16(6)?),
-        130 if view.len() >= 28 => put!(line, " v2 [gaddr {}]", address(view, 8)?),
-        130..=132 if view.captured().len() >= 24 => put!(line, "max resp delay: {} addr: {}", view.u16(4)?, address(view, 8)?),
-        135 => put!(line, ", who has {}", address(view, 8)?),
-        136 => {
-            put!(line, ", tgt is {}", address(view, 8)?);
-            if line.style.verbose > 0 {
-                let table = [(0x80, "router"), (0x40, "solicited"), (0x20, "override")];
-                put!(line, ", Flags [{}]", names::flags(&table, view.u8(4)?.into(), ", "));
-            }
-        }
-        137 => put!(line, ", {} to {}", address(view, 24)?, address(view, 8)?),
-        143 => put!(line, ", {} group record(s)", view.u16(6)?),
+        130 if view.len() == 24 => mld::version_1(line, view)?,
+        130 if view.len() >= 28 => mld::query(line, view)?,
+        130 => put!(line, " unknown-version (len {}) ", view.len()),
+        131 | 132 => mld::version_1(line, view)?,
+        133..=137 | 147 => discovery(line, kind, view)?,
+        143 => mld::report(line, view)?,
+        144 | 146 => put!(line, ", id 0x{:04x}", view.u16(4)?),
+        145 if line.style.verbose > 0 => agents(line, view)?,
+        155 => rpl::print(line, code, view.skip(4))?,
         _ => {}
+    }
+    Ok(())
+}
+
+/// Neighbour discovery: its addresses, with `-v` fields and options.
+fn discovery(line: &mut Line<'_>, kind: u8, view: View<'_>) -> Printed {
+    match kind {
+        135 => put!(line, ", who has {}", address(view, 8)?),
+        136 => put!(line, ", tgt is {}", address(view, 8)?),
+        137 => put!(line, ", {} to {}", address(view, 24)?, address(view, 8)?),
+        _ => {}
+    }
+    if line.style.verbose == 0 {
+        return Ok(());
+    }
+    let fixed = match kind {
+        134 => {
+            nd::advertisement(line, view)?;
+            16
+        }
+        136 => {
+            let table = [(0x80, "router"), (0x40, "solicited"), (0x20, "override")];
+            put!(line, ", Flags [{}]", names::flags(&table, view.u8(4)?.into(), ", "));
+            24
+        }
+        135 => 24,
+        137 => 40,
+        147 => {
+            let flags = view.u16(6)?;
+            put!(line, ", id 0x{:04x}{}", view.u16(4)?, ["", " O", " M", " MO"][usize::from(flags >> 14)]);
+            8
+        }
+        _ => 8,
+    };
+    nd::options(line, view.skip(fixed))
+}
+
+/// Home agents (RFC 6275, section 6.6).
+fn agents(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    put!(line, ", id 0x{:04x}", view.u16(4)?);
+    let mut rest = view.skip(INNER);
+    while !rest.captured().is_empty() {
+        put!(line, ", {}", address(rest, 0)?);
+        rest = rest.skip(16);
     }
     Ok(())
 }

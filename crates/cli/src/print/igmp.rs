@@ -1,7 +1,7 @@
 //! IGMP, versions 1 to 3 (RFC 1112, RFC 2236, RFC 3376).
 
 use super::view::{Printed, View};
-use super::{Line, put};
+use super::{Line, checksum, dvmrp, pim, put, time};
 use std::net::Ipv4Addr;
 
 pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
@@ -19,12 +19,48 @@ pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
         0x16 => put!(line, "igmp v2 report {}", group()?),
         0x22 => report_v3(line, view)?,
         0x17 => put!(line, "igmp leave {}", group()?),
-        0x13 => put!(line, "igmp dvmrp"),
-        0x14 => put!(line, "igmp pimv1"),
+        0x13 if len >= 8 => {
+            line.put("igmp dvmrp");
+            dvmrp::print(line, view)?;
+        }
+        0x13 => line.put("igmp dvmrp"),
+        0x14 => {
+            line.put("igmp pimv1");
+            pim::version_1(line, view)?;
+        }
+        kind @ (0x1e | 0x1f) => trace(line, kind, view)?,
         other => put!(line, "igmp-{other}"),
     }
-    if matches!(view.u8(0)?, 0x12 | 0x13) && len != 8 || view.u8(0)? == 0x11 && len < 12 && len != 8 {
+    let wrong = match view.u8(0)? {
+        0x11 => len < 12 && len != 8,
+        0x12 => len != 8,
+        0x13 => len < 8,
+        _ => false,
+    };
+    if wrong {
         put!(line, " [len {len}]");
+    }
+    sum(line, view)
+}
+
+fn sum(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    let checked = line.style.verbose > 0 && view.len() >= 4 && view.is_whole();
+    if checked && checksum::expected(view.u16(2)?, view.captured(), 0).is_some() {
+        put!(line, " bad igmp cksum {:x}!", view.u16(2)?);
+    }
+    Ok(())
+}
+
+/// Who asks for the way of a group's packets.
+fn trace(line: &mut Line<'_>, kind: u8, view: View<'_>) -> Printed {
+    let name = if kind == 0x1e { "mresp" } else { "mtrace" };
+    if view.len() < 24 {
+        put!(line, " [invalid len {}]", view.len());
+        return Ok(());
+    }
+    put!(line, "{name} {}: {} to {} reply-to {}", view.u24(21)?, view.v4(8)?, view.v4(12)?, view.v4(16)?);
+    if view.v4(16)?.is_multicast() {
+        put!(line, " with-ttl {}", view.u8(20)?);
     }
     Ok(())
 }
@@ -44,13 +80,17 @@ fn query(line: &mut Line<'_>, view: View<'_>) -> Printed {
 
 fn query_v3(line: &mut Line<'_>, view: View<'_>) -> Printed {
     line.put("igmp query v3");
+    if !view.len().is_multiple_of(4) {
+        put!(line, " [invalid len {}]", view.len());
+        return Ok(());
+    }
     let code = view.u8(1)?;
     // RFC 3376, section 4.1.1: above 127 a mantissa and an exponent.
     let tenths = if code < 128 { u32::from(code) } else { u32::from(code & 15 | 16) << (u32::from(code >> 4 & 7) + 3) };
     if tenths != 100 {
         match tenths {
             0..100 => put!(line, " [max resp time {}.{}s]", tenths / 10, tenths % 10),
-            _ => put!(line, " [max resp time {}]", time_of(tenths / 10)),
+            _ => put!(line, " [max resp time {}]", time::span(tenths / 10)),
         }
     }
     let (group, sources) = (view.u32(4)?, view.u16(10)?);
@@ -58,8 +98,11 @@ fn query_v3(line: &mut Line<'_>, view: View<'_>) -> Printed {
         return Ok(());
     }
     put!(line, " [gaddr {}", Ipv4Addr::from(group));
-    if sources > 0 {
-        put!(line, ", {sources} source(s)");
+    match sources {
+        0 => {}
+        _ if view.len() < 12 + 4 * usize::from(sources) => line.put(" [invalid number of sources]"),
+        _ if line.style.verbose > 1 => listed(line, view.skip(12), sources)?,
+        _ => put!(line, ", {sources} source(s)"),
     }
     line.put("]");
     Ok(())
@@ -67,28 +110,33 @@ fn query_v3(line: &mut Line<'_>, view: View<'_>) -> Printed {
 
 fn report_v3(line: &mut Line<'_>, view: View<'_>) -> Printed {
     line.put("igmp v3 report");
-    if view.len() < 8 {
+    if view.len() < 16 || !view.len().is_multiple_of(4) {
         put!(line, " [invalid len {}]", view.len());
         return Ok(());
     }
     let groups = view.u16(6)?;
     put!(line, ", {groups} group record(s)");
-    if line.style.verbose == 0 {
-        return Ok(());
-    }
-    let mut at = 8;
-    for _ in 0..groups {
-        let (kind, sources) = (view.u8(at)?, view.u16(at + 2)?);
-        let kinds = ["", "is_in", "is_ex", "to_in", "to_ex", "allow", "block"];
-        let name = kinds.get(usize::from(kind)).copied().unwrap_or("unknown");
-        put!(line, " [gaddr {} {name}", Ipv4Addr::from(view.u32(at + 4)?));
-        at += 8;
+    let mut rest = view.skip(8);
+    for _ in 0..if line.style.verbose > 0 { groups } else { 0 } {
+        if rest.len() < 8 {
+            line.put(" [invalid number of groups]");
+            return Ok(());
+        }
+        let (kind, sources) = (rest.u8(0)?, rest.u16(2)?);
+        let kinds = ["is_in", "is_ex", "to_in", "to_ex", "allow", "block"];
+        let name = kinds.get(usize::from(kind).wrapping_sub(1));
+        let name = name.map_or_else(|| format!(" [v3-report-#{kind}]"), |name| (*name).to_owned());
+        put!(line, " [gaddr {} {name}", rest.v4(4)?);
+        if rest.len() < 8 + 4 * usize::from(sources) {
+            put!(line, " [invalid number of sources {sources}]");
+            return Ok(());
+        }
         match line.style.verbose {
             1 => put!(line, ", {sources} source(s)"),
-            _ => listed(line, view.skip(at), sources)?,
+            _ => listed(line, rest.skip(8), sources)?,
         }
         line.put("]");
-        at += 4 * usize::from(sources);
+        rest = rest.skip(8 + 4 * usize::from(sources));
     }
     Ok(())
 }
@@ -100,16 +148,4 @@ fn listed(line: &mut Line<'_>, view: View<'_>, sources: u16) -> Printed {
     }
     line.put(" }");
     Ok(())
-}
-/// Seconds in the units that they fill: `51m12s`.
-fn time_of(seconds: u32) -> String {
-    let mut left = seconds;
-    let mut text = String::new();
-    for (unit, name) in [(86_400, 'd'), (3600, 'h'), (60, 'm'), (1, 's')] {
-        if left >= unit {
-            text += &format!("{}{name}", left / unit);
-            left %= unit;
-        }
-    }
-    text
 }

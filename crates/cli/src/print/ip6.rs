@@ -16,6 +16,11 @@ pub(super) fn address(address: Ipv6Addr) -> String {
     address.to_string()
 }
 
+/// The address at `at`.
+pub(super) fn address_at(view: View<'_>, at: usize) -> Result<String, Cut> {
+    view.array::<16>(at).map(|octets| address(octets.into()))
+}
+
 /// Prints a packet that should be IPv6.
 pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
     line.nested(|line| packet(line, view))

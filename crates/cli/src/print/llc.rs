@@ -4,7 +4,7 @@
 
 use super::ether::{self, Ends};
 use super::view::{Cut, View};
-use super::{Line, cdp, hex, ip4, isis, names, put};
+use super::{Line, cdp, hex, ip4, isis, names, put, stp};
 
 const UI: u16 = 0x03;
 const SNAP: u8 = 0xaa;
@@ -59,7 +59,7 @@ pub(super) fn print(line: &mut Line<'_>, view: View<'_>, ends: Option<Ends>) -> 
         return Ok(llc.size + 5);
     }
     if llc.is(STP) {
-        stp(line, rest)?;
+        stp::print(line, rest)?;
     } else if llc.is(0x06) {
         ip4::print(line, rest)?;
     } else if llc.is(0xfe) && isis::nlpid(line, rest)? {
@@ -108,7 +108,7 @@ fn snap(line: &mut Line<'_>, view: View<'_>, ends: Option<Ends>) -> Result<bool,
         return Ok(true);
     }
     if oui == 0x0c && matches!(ethertype, 0x010b | 0x010c) {
-        return stp(line, rest).map(|()| true);
+        return stp::print(line, rest).map(|()| true);
     }
     if (oui, ethertype) == (0x0c, 0x0111) {
         return udld(line, rest).map(|()| true);
@@ -155,49 +155,6 @@ fn show_ends(line: &mut Line<'_>, ends: Option<Ends>) {
     if let Some(Ends { src, dst }) = ends {
         put!(line, "{src} > {dst} ");
     }
-}
-
-/// Spanning tree: version, message type, flags, bridge and port (IEEE 802.1D).
-fn stp(line: &mut Line<'_>, view: View<'_>) -> Result<(), Cut> {
-    line.protocol = "stp";
-    let version = view.u8(2)?;
-    let Some(name) = names::find(&[(0, "802.1d"), (2, "802.1w"), (3, "802.1s"), (4, "802.1aq")], version) else {
-        put!(line, "STP Unknown STP protocol (0x{version:02x}), length {}", view.len());
-        return Ok(());
-    };
-    put!(line, "STP {name}");
-    let kind = view.u8(3)?;
-    match kind {
-        0x00 => {
-            let flags = names::flags(&[(0x01, "Topology change"), (0x80, "Topology change ACK")], view.u8(4)?.into(), ", ");
-            put!(line, ", Config, Flags [{flags}]");
-        }
-        0x80 => put!(line, ", Topology Change"),
-        0x02 => {
-            let table = [(0x01, "Topology change"), (0x02, "Proposal"), (0x10, "Learn"), (0x20, "Forward"), (0x40, "Agreement")];
-            let flags = names::flags(&table, view.u8(4)?.into(), ", ");
-            // Multiple spanning trees: the common tree's flags stand here; its bridge is shown with -v only.
-            let common = version >= 3 && view.len() >= 102;
-            let whose = if common { "CIST " } else { "" };
-            put!(line, ", Rapid STP, {whose}Flags [{flags}]");
-            if common {
-                put!(line, ", length {}", view.len());
-                return Ok(());
-            }
-        }
-        _ => put!(line, ", Unknown STP BPDU Type (0x{kind:02x})"),
-    }
-    if kind != 0x80 {
-        bridge(line, view)?;
-    }
-    put!(line, ", length {}", view.len());
-    Ok(())
-}
-
-fn bridge(line: &mut Line<'_>, view: View<'_>) -> Result<(), Cut> {
-    let mac = ether::Mac(view.array(19)?);
-    put!(line, ", bridge-id {:04x}.{mac}.{:04x}", view.u16(17)?, view.u16(25)?);
-    Ok(())
 }
 
 /// Prints what kind of LLC frame it is; false if something follows that has no printer.

@@ -5,6 +5,11 @@ pub(super) fn find<N: Copy + PartialEq>(table: &[(N, &'static str)], number: N) 
     table.iter().find(|(n, _)| *n == number).map(|(_, name)| *name)
 }
 
+/// The name of `number` in a table, or what is said of one that has none.
+pub(super) fn find_or<N: Copy + PartialEq>(table: &[(N, &'static str)], number: N, otherwise: impl FnOnce() -> String) -> String {
+    find(table, number).map_or_else(otherwise, str::to_owned)
+}
+
 /// What stands for `number` in a table, if anything does.
 pub(super) fn find_any<N: Copy + PartialEq, T: Copy>(table: &[(N, T)], number: N) -> Option<T> {
     table.iter().find(|(n, _)| *n == number).map(|(_, found)| *found)
@@ -25,6 +30,36 @@ pub(super) fn ethertype(number: u16) -> &'static str {
 pub(super) fn ip_protocol(number: u8) -> &'static str {
     find(IP_PROTOCOLS, number).unwrap_or("unknown")
 }
+
+/// Who has these first three bytes of hardware addresses, of those whose protocols are printed.
+pub(super) fn organization(number: u32) -> &'static str {
+    find(ORGANIZATIONS, number).unwrap_or("Unknown")
+}
+
+#[rustfmt::skip]
+const ORGANIZATIONS: &[(u32, &str)] = &[
+    (0x00_0000, "Ethernet"), (0x00_000c, "Cisco"), (0x00_005e, "IANA"), (0x00_0081, "Nortel Networks SONMP"), (0x00_00f8, "Cisco bridged"),
+    (0x00_049f, "Freescale"), (0x00_04ea, "HP-Labs"), (0x00_1018, "Broadcom"), (0x00_120f, "IEEE 802.3 Private"), (0x00_12bb, "ANSI/TIA"),
+    (0x00_15ad, "Netronome"), (0x00_1b21, "DCBX"), (0x00_2320, "Nicira Networks"), (0x00_2481, "HP"), (0x00_80c2, "Ethernet bridged"),
+    (0x00_9069, "Juniper"), (0x00_e004, "PMC-Sierra"), (0x08_0007, "Appletalk"), (0x08_0009, "Hewlett-Packard"),
+    (0x5c_16c7, "Big Switch Networks"), (0x74_8771, "Infoblox Inc"), (0xa4_2305, "Open Networking Lab"), (0xb0_d2f5, "Vello Systems"),
+    (0xd0_f0db, "Ericsson"),
+];
+
+/// Who has this number for attributes of its own (IANA's enterprise numbers), of those whose attributes are seen.
+pub(super) fn maker(number: u32) -> &'static str {
+    find(MAKERS, number).unwrap_or("Unknown")
+}
+
+#[rustfmt::skip]
+const MAKERS: &[(u32, &str)] = &[
+    (0, "IETF (reserved)"), (5, "ACC"), (9, "Cisco"), (11, "Hewlett Packard"), (42, "Sun Microsystems"), (61, "Merit"), (166, "Shiva"),
+    (193, "Ericsson AB"), (255, "Cisco VPN 5000"), (307, "Livingston"), (311, "Microsoft"), (429, "3Com"), (529, "Ascend"),
+    (1584, "Bay Networks"), (1991, "Foundry"), (2352, "Redback"), (2636, "Juniper Networks"), (3076, "Cisco VPN 3000"),
+    (3085, "CoSine Communications"), (3224, "Netscreen"), (3309, "Nomadix"), (3561, "The Broadband Forum"), (3902, "ZTE"), (4329, "Siemens"),
+    (4491, "CableLabs"), (4874, "Unisphere Networks"), (5535, "3rd Generation Partnership Project 2 (3GPP2)"), (8744, "Colubris"),
+    (10_415, "3GPP"), (12_356, "Fortinet"), (14_122, "Wi-Fi Alliance"), (35_632, "ntop"),
+];
 
 #[rustfmt::skip]
 const ETHERTYPES: &[(u16, &str)] = &[

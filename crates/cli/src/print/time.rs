@@ -117,6 +117,21 @@ impl Clock {
     }
 }
 
+/// Seconds in the units that they fill: `1h30m`.
+pub(super) fn span(seconds: u32) -> String {
+    if seconds == 0 {
+        return "0s".to_owned();
+    }
+    let (mut left, mut text) = (seconds, String::new());
+    for (unit, letter) in [(31_536_000, 'y'), (604_800, 'w'), (86_400, 'd'), (3600, 'h'), (60, 'm'), (1, 's')] {
+        if left >= unit {
+            text += &format!("{}{letter}", left / unit);
+            left %= unit;
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! What an IP protocol number announces.
 
 use super::view::{Printed, View};
-use super::{Line, dccp, eigrp, icmp, icmp6, igmp, ip4, ip6, put, sctp, tcp, tunnel, udp, vrrp};
+use super::{Line, dccp, eigrp, icmp, icmp6, igmp, ip4, ip6, ospf, pim, put, sctp, tcp, tunnel, udp, vrrp};
 use std::net::IpAddr;
 
 /// What protocols above IP need of it.
@@ -68,7 +68,9 @@ pub(super) fn print(line: &mut Line<'_>, mut protocol: u8, ip: &Ip, mut view: Vi
         50 => tunnel::esp(line, view),
         33 => dccp::print(line, &ip, view),
         88 => eigrp::print(line, view),
-        112 => vrrp::print(line, ip.ttl, view),
+        89 => ospf::print(line, view),
+        103 => pim::print(line, &ip, view),
+        112 => vrrp::print(line, &ip, view),
         132 => sctp::print(line, &ip, view),
         _ => {
             short(line, protocol, v6, view);
@@ -85,37 +87,6 @@ fn short(line: &mut Line<'_>, protocol: u8, v6: bool, view: View<'_>) {
         58 if !v6 => put!(line, "[ICMPv6 requires IPv6] (invalid)"),
         59 => line.put("no next header"),
         46 => put!(line, "RSVP, length {}", view.len()),
-        89 => ospf(line, view),
-        103 => pim(line, view),
         _ => put!(line, " ip-proto-{protocol} {}", view.len()),
-    }
-}
-
-fn ospf(line: &mut Line<'_>, view: View<'_>) {
-    let kinds = ["Hello", "Database Description", "LS-Request", "LS-Update", "LS-Ack"];
-    match view.array(0) {
-        Ok([version, kind]) => {
-            let name = kinds.get(usize::from(kind).wrapping_sub(1)).copied().unwrap_or("unknown packet type");
-            // The digest of version 2 (RFC 2328, appendix D) does not count.
-            let digest = version == 2 && view.u16(14) == Ok(2);
-            let len = if digest { view.len().saturating_sub(16) } else { view.len() };
-            put!(line, "OSPFv{version}, {name}, length {len}");
-        }
-        Err(_) => put!(line, "OSPF, length {}", view.len()),
-    }
-}
-
-fn pim(line: &mut Line<'_>, view: View<'_>) {
-    #[rustfmt::skip]
-    let kinds = [
-        "Hello", "Register", "Register Stop", "Join / Prune", "Bootstrap", "Assert", "Graft", "Graft Acknowledgement",
-        "Candidate RP Advertisement", "Prune Refresh", "DF Election", "ECMP Redirect",
-    ];
-    match view.u8(0) {
-        Ok(first) => {
-            let name = kinds.get(usize::from(first & 15)).copied().unwrap_or("[type unknown]");
-            put!(line, "PIMv{}, {name}, length {}", first >> 4, view.len());
-        }
-        Err(_) => put!(line, "PIM, length {}", view.len()),
     }
 }

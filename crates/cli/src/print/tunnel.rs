@@ -1,7 +1,7 @@
 //! Packets within packets, and what hides them: MPLS (RFC 3032), GRE (RFC 2784, 2890, 2637), ESP and AH (RFC 4303, 4302).
 
 use super::view::{Cut, Printed, View};
-use super::{Line, ether, ip4, ip6, names, ppp, put};
+use super::{Line, ether, ip4, ip6, isis, names, ppp, put};
 
 /// Labels, then IPv4 or IPv6 as the last label or the first byte says.
 pub(super) fn mpls(line: &mut Line<'_>, mut view: View<'_>) -> Printed {
@@ -93,6 +93,7 @@ fn gre_0(line: &mut Line<'_>, view: View<'_>, flags: u16, protocol: u16) -> Prin
         0x86dd => ip6::print(line, rest)?,
         0x8847 | 0x8848 => line.nested(|line| mpls(line, rest))?,
         0x6558 => line.nested(|line| ether::print(line, rest, &mut 0))?,
+        0x00fe => return isis::nlpid(line, rest).map(drop),
         _ => put!(line, "gre-proto-0x{protocol:x}"),
     }
     Ok(())

@@ -3,6 +3,8 @@
 //! Invariant: never more captured bytes than wire bytes. Every read is checked; a read past the captured bytes gives [`Cut`], which
 //! the caller passes up until somebody prints `[|proto]`.
 
+use std::net::Ipv4Addr;
+
 /// A header lies, partly or wholly, beyond the captured bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut;
@@ -72,6 +74,21 @@ impl<'a> View<'a> {
     /// The big-endian number at `at`.
     pub(crate) fn u16(self, at: usize) -> Result<u16, Cut> {
         self.array(at).map(u16::from_be_bytes)
+    }
+
+    /// The big-endian number of 24 bits at `at`.
+    pub(crate) fn u24(self, at: usize) -> Result<u32, Cut> {
+        self.array(at).map(|[a, b, c]| u32::from_be_bytes([0, a, b, c]))
+    }
+
+    /// The big-endian number at `at`.
+    pub(crate) fn u64(self, at: usize) -> Result<u64, Cut> {
+        self.array(at).map(u64::from_be_bytes)
+    }
+
+    /// The IPv4 address at `at`.
+    pub(crate) fn v4(self, at: usize) -> Result<Ipv4Addr, Cut> {
+        self.array::<4>(at).map(Ipv4Addr::from)
     }
 
     /// The big-endian number at `at`.

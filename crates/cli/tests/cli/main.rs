@@ -23,6 +23,7 @@ mod needs;
 mod p4;
 mod pipes;
 mod print;
+mod print_verbose;
 mod profile;
 mod programs;
 mod signals;

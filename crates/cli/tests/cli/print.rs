@@ -9,10 +9,10 @@ use netvm_cli::print::{Dump, Packet, Printer, Style, Zone};
 use std::path::Path;
 use std::process::Command;
 
-/// The share of packets whose text is tcpdump's, of a hundred; with `-v` and `-e` less is decoded.
-const LEAST: [(&[&str], usize); 3] = [(&["-n"], 99), (&["-nn", "-q"], 99), (&["-nn", "-e"], 98)];
+/// The share of packets whose text is tcpdump's, of a hundred.
+const LEAST: [(&[&str], usize); 5] = [(&["-n"], 99), (&["-nn", "-q"], 99), (&["-nn", "-e"], 98), (&["-n", "-v"], 99), (&["-n", "-vv"], 99)];
 
-fn tcpdump_is_there() -> bool {
+pub(super) fn tcpdump_is_there() -> bool {
     Command::new("tcpdump").arg("--version").output().is_ok_and(|o| {
         String::from_utf8_lossy(&o.stdout).contains("tcpdump version 4.99")
             || String::from_utf8_lossy(&o.stderr).contains("tcpdump version 4.99")
