@@ -72,7 +72,11 @@ fn each_mistake_is_told_once_with_what_may_be_meant() {
             "51:42 expected `;`, found `{` -> a second condition begins with `else if`",
         ),
         ("mark_to_drop(s);", "mark_to_dropp(s);", "36:21 nothing is called `mark_to_dropp` here -> did you mean `mark_to_drop`?"),
-        ("mark_to_drop(s);", "mark_to_drop(s, 1);", "36:21 `mark_to_drop` takes 1 arguments, not 2"),
+        (
+            "mark_to_drop(s);",
+            "mark_to_drop(s, 1);",
+            "36:21 `mark_to_drop` takes other arguments than these 2 -> there is mark_to_drop(), mark_to_drop(standard_metadata)",
+        ),
         ("V1Switch(Read(), ", "V1Switch(Read, ", "67:10 `Read` is a type, and a value is wanted -> `Read()` makes one"),
         ("Compute(), Write())", "Write())", "67:1 the argument for `dep` is missing"),
         (

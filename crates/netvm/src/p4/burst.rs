@@ -42,9 +42,8 @@ impl Switch {
 
     fn ingress_at_once<'p>(&mut self, packets: &[Arrived<'p>]) -> Vec<Journey<'p>> {
         let mut journeys: Vec<Journey<'p>> = packets.iter().map(|packet| self.arrived(packet.time_ns)).collect();
-        let (info, path) = (self.pipeline.info_bytes as usize, self.pipeline.paths.arrived);
-        let arrival =
-            |(packet, journey): (&Arrived<'_>, &Journey<'_>)| Self::arrival(packet.bytes, packet.port, path, vec![0; info], journey.time);
+        let path = self.pipeline.paths.arrived;
+        let arrival = |(packet, journey): (&Arrived<'_>, &Journey<'_>)| self.arrival(packet.bytes, packet.port, path, &[], journey.time);
         let mut buffers: Vec<ExchangeBuffer<'static>> = packets.iter().zip(&journeys).map(arrival).collect();
         self.run_all(ports::INGRESS, &mut buffers);
         let left: Vec<bool> = (0..packets.len()).map(|n| self.left(n)).collect();
@@ -62,8 +61,8 @@ impl Switch {
         let (mut waiting, mut buffers) = (Vec::new(), Vec::new());
         for (of, journey) in journeys.iter_mut().enumerate() {
             // What comes behind something else than egress must wait for that.
-            while let Some(Job::Egress { .. }) = journey.jobs.front().filter(|_| journey.copies < MAX_COPIES) {
-                let Some(Job::Egress { mut buffer, way }) = journey.jobs.pop_front() else { break };
+            while let Some(Job::Egress { .. }) = journey.jobs.next().filter(|_| journey.copies < MAX_COPIES) {
+                let Some(Job::Egress { mut buffer, way }) = journey.jobs.pop() else { break };
                 put(&mut buffer.info, info::TIME, &journey.time.0.to_le_bytes()[..6]);
                 journey.copies += 1;
                 waiting.push(Waiting { of, way });

@@ -23,6 +23,8 @@ use std::sync::Arc;
 const MAX_ROUNDS: u32 = 64;
 /// The most packets that one may become.
 pub(super) const MAX_COPIES: usize = 4096;
+/// The most buffers that are kept.
+const MOST_SPARE: usize = 512;
 
 /// A packet that left.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,12 +57,40 @@ pub(super) enum Job<'p> {
 
 /// A packet that came in, and all that has become of it so far.
 pub(super) struct Journey<'p> {
-    pub jobs: VecDeque<Job<'p>>,
+    pub jobs: Jobs<'p>,
     pub sent: Vec<Sent>,
     /// Microseconds since the first packet, and nanoseconds since 1970.
     pub time: (u64, u64),
     /// How many packets it has become.
     pub copies: usize,
+}
+
+/// What is to be done, in order. Most packets have one thing to do at a time, which needs no memory.
+#[derive(Default)]
+pub(super) struct Jobs<'p> {
+    first: Option<Job<'p>>,
+    others: VecDeque<Job<'p>>,
+}
+
+impl<'p> Jobs<'p> {
+    pub fn push(&mut self, job: Job<'p>) {
+        if self.first.is_none() {
+            self.first = Some(job);
+        } else {
+            self.others.push_back(job);
+        }
+    }
+
+    pub fn pop(&mut self) -> Option<Job<'p>> {
+        let first = self.first.take();
+        self.first = self.others.pop_front();
+        first
+    }
+
+    /// What comes next.
+    pub fn next(&self) -> Option<&Job<'p>> {
+        self.first.as_ref()
+    }
 }
 
 /// How a packet came where it is.
@@ -102,6 +132,8 @@ pub struct Switch {
     digests: Vec<Digest>,
     pub(super) outcome: Outcome,
     start_ns: Option<u64>,
+    /// Buffers whose memory may be used again.
+    spare: Vec<ExchangeBuffer<'static>>,
 }
 
 fn get32(info: &[u8], at: u32) -> u32 {
@@ -147,6 +179,7 @@ impl Switch {
             digests: Vec::new(),
             outcome: Outcome::default(),
             start_ns: None,
+            spare: Vec::new(),
         })
     }
 
@@ -154,8 +187,7 @@ impl Switch {
     pub fn receive(&mut self, port: u32, bytes: &[u8], time_ns: u64) -> Vec<Sent> {
         let way = Way { rounds: 0, name: std::mem::take(&mut self.name), cause: "arrived" };
         let mut packet = self.arrived(time_ns);
-        let info = vec![0; self.pipeline.info_bytes as usize];
-        packet.jobs.push_back(Job::Ingress { bytes: bytes.into(), port, path: self.pipeline.paths.arrived, info, way });
+        packet.jobs.push(Job::Ingress { bytes: bytes.into(), port, path: self.pipeline.paths.arrived, info: Vec::new(), way });
         self.rest(packet)
     }
 
@@ -164,12 +196,12 @@ impl Switch {
         let start = *self.start_ns.get_or_insert(time_ns);
         let time = time_ns.saturating_sub(start) / 1000;
         self.now_us = self.now_us.max(time);
-        Journey { jobs: VecDeque::new(), sent: Vec::new(), time: (time, time_ns), copies: 0 }
+        Journey { jobs: Jobs::default(), sent: Vec::new(), time: (time, time_ns), copies: 0 }
     }
 
     /// Does all that is to be done with a packet; what left, in order.
     pub(super) fn rest(&mut self, mut packet: Journey<'_>) -> Vec<Sent> {
-        while let Some(job) = packet.jobs.pop_front() {
+        while let Some(job) = packet.jobs.pop() {
             packet.copies += 1;
             if packet.copies > MAX_COPIES {
                 break;
@@ -225,18 +257,28 @@ impl Switch {
         self.left(0)
     }
 
-    pub(super) fn arrival(bytes: &[u8], port: u32, path: u32, mut info: Vec<u8>, (time, time_ns): (u64, u64)) -> ExchangeBuffer<'static> {
-        put(&mut info, info::INGRESS_PORT, &port.to_le_bytes());
-        put(&mut info, info::PATH, &path.to_le_bytes());
-        put(&mut info, info::LENGTH, &(bytes.len() as u32).to_le_bytes());
-        put(&mut info, info::TIME, &time.to_le_bytes()[..6]);
-        let mut buffer = ExchangeBuffer::borrowed(bytes).into_owned();
-        (buffer.info, buffer.time_ns) = (info, time_ns);
+    /// A packet before ingress, with that at the beginning of its info memory.
+    pub(super) fn arrival(&mut self, bytes: &[u8], port: u32, path: u32, info: &[u8], time: (u64, u64)) -> ExchangeBuffer<'static> {
+        let mut buffer = self.spare.pop().unwrap_or_else(ExchangeBuffer::none);
+        buffer.refill(bytes, self.pipeline.info_bytes as usize);
+        buffer.time_ns = time.1;
+        put(&mut buffer.info, 0, info);
+        put(&mut buffer.info, info::INGRESS_PORT, &port.to_le_bytes());
+        put(&mut buffer.info, info::PATH, &path.to_le_bytes());
+        put(&mut buffer.info, info::LENGTH, &(bytes.len() as u32).to_le_bytes());
+        put(&mut buffer.info, info::TIME, &time.0.to_le_bytes()[..6]);
         buffer
     }
 
+    /// A buffer is not used any more.
+    fn spare(&mut self, buffer: ExchangeBuffer<'static>) {
+        if self.spare.len() < MOST_SPARE {
+            self.spare.push(buffer);
+        }
+    }
+
     fn ingress<'p>(&mut self, bytes: Cow<'p, [u8]>, port: u32, path: u32, info: Vec<u8>, way: Way, packet: &mut Journey<'p>) {
-        let mut buffer = Self::arrival(&bytes, port, path, info, packet.time);
+        let mut buffer = self.arrival(&bytes, port, path, &info, packet.time);
         let left = self.run(ports::INGRESS, &mut buffer);
         self.behind_ingress(left.then_some(buffer), bytes, port, way, packet);
     }
@@ -260,16 +302,17 @@ impl Switch {
         let resubmit = get32(&buffer.info, info::RESUBMIT);
         if resubmit > 0 {
             let info = self.preserved(&buffer.info, resubmit);
-            let again = Job::Ingress { bytes, port, path: paths.resubmitted, info, way: way.again("resubmitted") };
-            return packet.jobs.push_back(again);
+            packet.jobs.push(Job::Ingress { bytes, port, path: paths.resubmitted, info, way: way.again("resubmitted") });
+            return self.spare(buffer);
         }
         let group = get32(&buffer.info, info::GROUP);
         if group > 0 {
-            return self.multicast(&buffer, group, paths.multicast, &way, "multicast", packet);
+            self.multicast(&buffer, group, paths.multicast, &way, "multicast", packet);
+            return self.spare(buffer);
         }
-        let to = get32(&buffer.info, info::EGRESS_SPEC);
-        if to != DROP {
-            Self::enqueue(buffer, to, 0, paths.unicast, Way { cause: "unicast", ..way }, packet);
+        match get32(&buffer.info, info::EGRESS_SPEC) {
+            DROP => self.spare(buffer),
+            to => Self::enqueue(buffer, to, 0, paths.unicast, Way { cause: "unicast", ..way }, packet),
         }
     }
 
@@ -277,7 +320,7 @@ impl Switch {
         put(&mut buffer.info, info::EGRESS_PORT, &port.to_le_bytes());
         put(&mut buffer.info, info::RID, &rid.to_le_bytes());
         put(&mut buffer.info, info::PATH, &path.to_le_bytes());
-        packet.jobs.push_back(Job::Egress { buffer, way });
+        packet.jobs.push(Job::Egress { buffer, way });
     }
 
     /// The way of a new copy.
@@ -327,7 +370,7 @@ impl Switch {
         let info = self.preserved(out, get32(out, info::FIELDS));
         let path = self.pipeline.paths.ingress_clone;
         let session = session & !info::SESSION_ASKED;
-        let mut buffer = Self::arrival(bytes, port, path, info, packet.time);
+        let mut buffer = self.arrival(bytes, port, path, &info, packet.time);
         if self.run(ports::AGAIN, &mut buffer) {
             self.passed("parser", "clone", &way.name, port, || format!("to mirroring session {session}"));
             self.mirror(session, buffer, path, way, packet);
@@ -373,21 +416,24 @@ impl Switch {
         let end = || if left { departure(&buffer) } else { "dropped behind egress".to_owned() };
         self.passed("egress", way.cause, &way.name, port, end);
         clones.into_iter().for_each(|clone| self.clone_egress(clone, &way, packet));
-        if !left {
-            return;
+        if left {
+            self.leave(&buffer, &way, packet);
         }
-        let (out, mut bytes) = (&buffer.info, buffer.bytes().to_vec());
+        self.spare(buffer);
+    }
+
+    /// Egress has sent a packet: it leaves, or comes round.
+    fn leave(&mut self, buffer: &ExchangeBuffer<'static>, way: &Way, packet: &mut Journey<'_>) {
+        let (out, bytes) = (&buffer.info, buffer.bytes());
         let recirculate = get32(out, info::RECIRCULATE);
         if recirculate > 0 {
             let info = self.preserved(out, recirculate);
             let (port, path) = (get32(out, info::INGRESS_PORT), self.pipeline.paths.recirculated);
-            packet.jobs.push_back(Job::Ingress { bytes: bytes.into(), port, path, info, way: way.again("recirculated") });
+            packet.jobs.push(Job::Ingress { bytes: bytes.to_vec().into(), port, path, info, way: way.again("recirculated") });
             return;
         }
-        if let Some(length) = get32(out, info::TRUNCATE).checked_sub(1) {
-            bytes.truncate(length as usize);
-        }
-        packet.sent.push(Sent { port: get32(out, info::EGRESS_PORT), bytes });
+        let length = get32(out, info::TRUNCATE).checked_sub(1).map_or(bytes.len(), |most| bytes.len().min(most as usize));
+        packet.sent.push(Sent { port: get32(out, info::EGRESS_PORT), bytes: bytes[..length].to_vec() });
     }
 
     fn clone_egress(&mut self, mut clone: ExchangeBuffer<'static>, way: &Way, packet: &mut Journey<'_>) {

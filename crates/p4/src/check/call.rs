@@ -168,8 +168,11 @@ impl Checker {
         match (fits, all.first()) {
             (Some(f), _) => Ok(*f),
             (None, Some(first)) => {
-                let f = &self.program.functions[*first];
-                fault(span, format!("`{}` takes other arguments than these {} (it has {} parameters)", f.name, args.len(), f.params.len()))
+                let function = |f: &FnId| &self.program.functions[*f];
+                let names = |f: &FnId| function(f).params.iter().map(|p| &*p.name).collect::<Vec<_>>().join(", ");
+                let ways: Vec<String> = all.iter().map(|f| format!("{}({})", function(f).name, names(f))).collect();
+                let fault = Diagnostic::new(span, format!("`{}` takes other arguments than these {}", function(first).name, args.len()));
+                Err(Box::new(fault.help(format!("there is {}", ways.join(", ")))))
             }
             (None, None) => fault(span, "there is no such function"),
         }
