@@ -422,6 +422,17 @@ impl Checker {
         Ok(Expr { kind: ExprKind::Call { callee: Callee::Method(Box::new(object), f), types, args }, ty: result, span })
     }
 
+    /// A method that no value of this type has.
+    fn no_method(&self, ty: &Type, method: &Ident) -> Box<Diagnostic> {
+        let known: &[&str] = match (ty, self.program.aggregate(ty)) {
+            (Type::Stack(..), _) => &["push_front", "pop_front"],
+            (_, Some(Aggregate::Header)) => &["isValid", "setValid", "setInvalid"],
+            (_, Some(Aggregate::Union)) => &["isValid"],
+            _ => &[],
+        };
+        super::meant(Diagnostic::new(method.span, format!("{} has no method `{}`", self.show(ty), method.name)), known, &method.name)
+    }
+
     fn builtin(&mut self, object: Expr, ty: &Type, method: &Ident, args: &[Arg], span: Span) -> Checked<Expr> {
         let what = self.program.aggregate(ty);
         let header = what == Some(Aggregate::Header);
@@ -440,16 +451,7 @@ impl Checker {
             "pop_front" if matches!(ty, Type::Stack(..)) => (Builtin::PopFront(count(self)?), Type::Void),
             name => match self.size_of(ty, name) {
                 Some(size) => return Ok(Expr { kind: ExprKind::Int(BigInt::from(size)), ty: Type::Integer, span }),
-                None => {
-                    let fault = Diagnostic::new(method.span, format!("{} has no method `{name}`", self.show(ty)));
-                    let known: &[&str] = match ty {
-                        Type::Stack(..) => &["push_front", "pop_front"],
-                        _ if header => &["isValid", "setValid", "setInvalid"],
-                        _ if what == Some(Aggregate::Union) => &["isValid"],
-                        _ => &[],
-                    };
-                    return Err(super::meant(fault, known, name));
-                }
+                None => return Err(self.no_method(ty, method)),
             },
         };
         if !args.is_empty() && !matches!(builtin, Builtin::PushFront(_) | Builtin::PopFront(_)) {
