@@ -38,10 +38,10 @@ lint: ## format and lints only
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
-bench: ## measure against libpcap, tcpdump, the kernel and hand-written C (ARGS='--help' for sections and records)
+bench: ## measure against libpcap, tcpdump, the kernel and hand-written C (ARGS='--help' for sections and records; BMV2=DIR: BMv2's programs for ARGS=p4)
 	@scripts/packages libpcap-dev tcpdump clang
 	@cargo build --release --quiet -p netvm-cli
-	@cargo run --release --quiet -p netvm-bench -- --netvm $(NETVM) $(ARGS)
+	@cargo run --release --quiet -p netvm-bench -- --netvm $(NETVM) $(if $(BMV2),--bmv2 $(BMV2)) $(ARGS)
 
 fuzz: ## run every fuzz target for SECONDS each (default 60), or TARGETS='asm_text …'
 	@scripts/fuzz $(SECONDS) $(TARGETS)

@@ -3,12 +3,15 @@
 //! All sides get the same packets, copied into their buffers, and must send the same ones: order and bytes are compared port by port before anything is timed. A
 //! time is the processor's, of a run without its first pass over the trace, in which tables fill and memory is first touched; sides take turns.
 
+pub mod bmv2;
 pub mod cores;
 mod detours;
 pub mod gains;
 pub mod moves;
 mod p4;
 mod sides;
+pub mod sizes;
+pub mod whole;
 
 use crate::captures::{FLOWS, ROUTES, RULES, STATIONS};
 use crate::hand::Hand;
@@ -217,6 +220,7 @@ fn of_file(application: &'static str, file: &str, elements: &str, packets: Vec<P
         inputs: devices("in", PORTS),
         outputs: devices("out", PORTS),
         packets,
+        length: traffic::LENGTH,
         interval: INTERVAL,
         hand: None,
     }

@@ -2,7 +2,7 @@
 //!
 //! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
 //! packet; `compile` times what it takes until a filter runs; `tables` times lookups in tables; `programs` times whole programs on large captures in
-//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on two threads; `moves` moves threads while packets flow; `p4` what each optimisation of P4 programs gains; `bursts` times embedded ones by how many packets come at a time, and `runs` whole runs of configurations. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
+//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on two threads; `moves` moves threads while packets flow; `p4` what each optimisation of P4 programs gains, how long they take to start, packet sizes, and the switch around them beside BMv2; `bursts` times embedded ones by how many packets come at a time, and `runs` whole runs of configurations. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
 mod applications;
@@ -75,6 +75,10 @@ struct Args {
     #[arg(long)]
     record: bool,
 
+    /// A folder with BMv2's programs, for the section `p4`: simple_switch, simple_switch_CLI, and JSON of benches/p4/*.p4 or p4c-bm2-ss
+    #[arg(long, value_name = "FOLDER")]
+    bmv2: Option<PathBuf>,
+
     /// Measure nothing, but write the packets, routes and rules that applications are measured with into a folder
     #[arg(long, value_name = "FOLDER")]
     write_traffic: Option<PathBuf>,
@@ -107,7 +111,7 @@ enum Section {
     Cores,
     /// Threads moved from core to core, and replicas that come and go, while packets in memory flow
     Moves,
-    /// What each optimisation of P4 programs gains, and how long it takes until they run
+    /// P4 programs: what each optimisation gains, how long it takes until they run, packet sizes, and the switch around them beside BMv2
     P4,
     /// A router and a translator within another program, 1 to 768 packets at a time
     Bursts,
@@ -133,6 +137,8 @@ struct Results {
     moves: Vec<applications::moves::Row>,
     p4_gains: Vec<applications::gains::Row>,
     p4_starts: Vec<applications::gains::Start>,
+    p4_sizes: Vec<applications::sizes::Row>,
+    p4_whole: Vec<applications::whole::Row>,
     bursts: Vec<bursts::Row>,
     runs: Vec<runs::Row>,
     programs: Vec<programs::Report>,
@@ -231,6 +237,8 @@ fn in_memory(args: &Args, results: &mut Results) -> Result<(), String> {
     if wants(Section::P4) {
         results.p4_gains = applications::gains::measure(rounds)?;
         results.p4_starts = applications::gains::starts(rounds)?;
+        results.p4_sizes = applications::sizes::measure(rounds)?;
+        results.p4_whole = applications::whole::measure(rounds, args.bmv2.as_deref())?;
     }
     if wants(Section::Bursts) {
         results.bursts = bursts::measure(rounds)?;

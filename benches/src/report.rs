@@ -145,6 +145,23 @@ fn of_p4(out: &mut String, results: &Results) {
     for row in &results.p4_starts {
         let _ = writeln!(out, "{:28}{:6}{:>10.1}", row.program, row.engine, row.median_ms);
     }
+    let _ = writeln!(out, "\nthe same application by packet size: ns/packet, million packets and gigabits a second (median)");
+    for row in &results.p4_sizes {
+        let rate = 1e3 / row.median_ns;
+        let gigabits = 8.0 * row.length as f64 / row.median_ns;
+        let _ = writeln!(out, "{:>6}  {:6}{:>8.1}{rate:>8.2}{gigabits:>8.1}", row.length, row.engine, row.median_ns);
+    }
+    let _ =
+        writeln!(out, "\nns/packet of P4 programs with the switch around them: one by one, bursts of 64, BMv2's simple_switch (median)");
+    for row in &results.p4_whole {
+        let bmv2 = match (row.bmv2_ns, &row.bmv2_wrong) {
+            (Some(ns), None) => format!("{ns:>10.0} ({:.0} times)", ns / row.burst_ns),
+            (Some(ns), Some(wrong)) => format!("{ns:>10.0}, {wrong}"),
+            (None, Some(wrong)) => format!("  {wrong}"),
+            (None, None) => format!("{NONE:>10}"),
+        };
+        let _ = writeln!(out, "{:24}{:>8.0}{:>8.0}{bmv2}", row.program, row.single_ns, row.burst_ns);
+    }
 }
 
 /// Embedded applications by how many packets come at a time.

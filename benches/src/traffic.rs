@@ -197,6 +197,19 @@ pub fn routed_by(routes: &[Route], at: Option<u32>, popularity: Popularity) -> V
     (0..packets_of(routes.len())).map(packet).collect()
 }
 
+/// A packet of IPv4 with so many bytes: zeros behind its own, and a header that says so. None is shorter than it was.
+pub fn lengthened(packet: &Packet, length: usize) -> Vec<u8> {
+    let mut bytes = packet.bytes.to_vec();
+    if length > LENGTH {
+        bytes.resize(length, 0);
+        bytes[16..18].copy_from_slice(&((length - 14) as u16).to_be_bytes());
+        bytes[24..26].fill(0);
+        let sum = checksum(words(&bytes[14..34]));
+        bytes[24..26].copy_from_slice(&sum.to_be_bytes());
+    }
+    bytes
+}
+
 /// A flow from inside a translator's network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flow {
@@ -432,6 +445,15 @@ mod tests {
         assert_eq!(routes_text(&routes[..1], 4, 0).lines().count(), 1);
         assert!(routes.iter().all(|r| r.prefix.trailing_zeros() >= 32 - r.length && r.prefix >> 24 != 10));
         assert_eq!(super::routes(1000), routes);
+    }
+
+    #[test]
+    fn longer_packets_say_so() {
+        let packet = &routed(&routes(10), None)[0];
+        assert_eq!(lengthened(packet, LENGTH), packet.bytes);
+        let long = lengthened(packet, 1500);
+        assert_eq!((long.len(), &long[16..18], checksum(words(&long[14..34]))), (1500, &[5, 206][..], 0));
+        assert_eq!([&long[..16], &long[26..60]], [&packet.bytes[..16], &packet.bytes[26..]]);
     }
 
     #[test]

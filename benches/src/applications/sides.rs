@@ -3,7 +3,7 @@
 use crate::captures;
 use crate::hand::{Hand, Trace};
 use crate::tables::processor_time;
-use crate::traffic::{LENGTH, Packet};
+use crate::traffic::{Packet, lengthened};
 use netvm::application::{Application, Host, Reading, Replay, Settings, Stream};
 use netvm::engines::{self, EngineInfo};
 use std::collections::BTreeMap;
@@ -39,6 +39,8 @@ pub struct Case {
     pub outputs: Vec<String>,
     /// The trace.
     pub packets: Vec<Packet>,
+    /// Bytes of each packet; other lengths than the usual one are for engines of netvm only.
+    pub length: usize,
     /// From one packet to the next.
     pub interval: u64,
     /// The same by hand.
@@ -51,6 +53,7 @@ struct Common {
     inputs: Vec<String>,
     outputs: Vec<String>,
     packets: Vec<Packet>,
+    length: usize,
     interval: u64,
 }
 
@@ -117,9 +120,9 @@ impl Case {
         let reading = Reading { parameters: self.parameters, elements: self.elements };
         let application = Application::read(&self.file.display().to_string(), &text, &reading).map_err(|error| error.to_string())?;
         let native = application.native_text(&reading.elements).map_err(|error| error.to_string());
-        let (inputs, outputs, packets, interval) = (self.inputs, self.outputs, self.packets, self.interval);
+        let (inputs, outputs, packets, length, interval) = (self.inputs, self.outputs, self.packets, self.length, self.interval);
         let hand = self.hand.map(|hand| Side::Hand(hand, Trace::new(&packets, interval)));
-        let common = Arc::new(Common { application, inputs, outputs, packets, interval });
+        let common = Arc::new(Common { application, inputs, outputs, packets, length, interval });
         let engine = |(name, engine, stopwatch): (&'static str, &str, Option<Stopwatch>)| {
             let engine = engines::find(engine).ok_or_else(|| format!("no engine {engine}"));
             let settings = engines::Settings::default();
@@ -148,10 +151,11 @@ impl Case {
     /// # Errors
     /// The configuration cannot be read.
     pub fn by(self, engine: &'static EngineInfo, settings: engines::Settings) -> Result<Side, String> {
-        let Self { file, elements, parameters, inputs, outputs, packets, interval, .. } = self;
+        let Self { file, elements, parameters, inputs, outputs, packets, length, interval, .. } = self;
         let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
         let application = Application::read(&file.display().to_string(), &text, &Reading { parameters, elements });
-        let common = Arc::new(Common { application: application.map_err(|error| error.to_string())?, inputs, outputs, packets, interval });
+        let application = application.map_err(|error| error.to_string())?;
+        let common = Arc::new(Common { application, inputs, outputs, packets, length, interval });
         Ok(Side::Netvm(Box::new(Netvm { common, engine: Ok(engine), settings, name: LINKED, stopwatch: None })))
     }
 }
@@ -194,7 +198,7 @@ impl Common {
 
     /// What was written, by port.
     fn outputs(&self) -> Result<Vec<Vec<u8>>, String> {
-        let all = self.outputs.iter().map(|device| read(&written(device)));
+        let all = self.outputs.iter().map(|device| read(&written(device), self.length));
         let none = (self.outputs.len()..crate::traffic::PORTS as usize).map(|_| Ok(Vec::new()));
         all.chain(none).collect()
     }
@@ -204,12 +208,12 @@ fn written(device: &str) -> PathBuf {
     scratch().join(format!("sent-{device}.pcap"))
 }
 
-/// The packets of a capture, one after the other; all of the usual length.
-fn read(file: &Path) -> Result<Vec<u8>, String> {
+/// The packets of a capture, one after the other; all of that length.
+pub fn read(file: &Path, length: usize) -> Result<Vec<u8>, String> {
     let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let mut packets = Vec::new();
-    for record in bytes.get(24..).unwrap_or_default().chunks(16 + LENGTH) {
-        if record.get(8..12) != Some(&(LENGTH as u32).to_le_bytes()) || record.len() != 16 + LENGTH {
+    for record in bytes.get(24..).unwrap_or_default().chunks(16 + length) {
+        if record.get(8..12) != Some(&(length as u32).to_le_bytes()) || record.len() != 16 + length {
             return Err(format!("{}: a packet of another length", file.display()));
         }
         packets.extend_from_slice(&record[16..]);
@@ -279,8 +283,8 @@ impl Netvm {
     fn run(&self, passes: u64, outputs: BTreeMap<String, PathBuf>) -> Result<(f64, f64), String> {
         let common = &self.common;
         let replay = |(port, device): (usize, &String)| {
-            let packets = common.of_port(port).map(|packet| packet.bytes.as_slice());
-            (device.clone(), Arc::new(Replay::new(packets, passes, common.interval)))
+            let packets: Vec<Vec<u8>> = common.of_port(port).map(|packet| lengthened(packet, common.length)).collect();
+            (device.clone(), Arc::new(Replay::new(packets.iter().map(Vec::as_slice), passes, common.interval)))
         };
         let replays = common.inputs.iter().enumerate().map(replay).collect();
         let settings = Settings { replays, outputs, ..Settings::default() };

@@ -207,6 +207,20 @@ impl<'a> ExchangeBuffer<'a> {
         ExchangeBuffer { store, front, moved, info, port, time_ns, missing }
     }
 
+    /// Becomes a packet of those bytes with so many bytes of info memory, all 0, and uses the memory again that it has.
+    pub fn refill(&mut self, bytes: &[u8], info: usize) {
+        let bytes = bytes.get(..u32::MAX as usize).unwrap_or(bytes);
+        let mut buffer =
+            if let Store::Owned { buffer, .. } = std::mem::replace(&mut self.store, Store::Gone) { buffer } else { Vec::new() };
+        // What is before and behind a packet is filled by who makes it longer.
+        buffer.resize(bytes.len() + 2 * ROOM, 0);
+        buffer[ROOM..ROOM + bytes.len()].copy_from_slice(bytes);
+        self.info.clear();
+        self.info.resize(info, 0);
+        let store = Store::Owned { buffer, head: ROOM, len: bytes.len() };
+        *self = Self { store, info: std::mem::take(&mut self.info), ..Self::none() };
+    }
+
     /// Grows the packet by `n` zero bytes at its head.
     pub fn push(&mut self, n: u32) -> Result<(), TrapKind> {
         let n = self.growth(n)?;
@@ -316,6 +330,23 @@ impl<'a> ExchangeBuffer<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_is_used_again_and_nothing_of_before_is_seen() {
+        let mut b = ExchangeBuffer::borrowed(&[9; 300]).into_owned();
+        (b.info, b.port, b.time_ns, b.missing) = (vec![7; 20], 3, 4, 5);
+        b.pull(40).unwrap();
+        b.refill(&[1, 2, 3], 10);
+        let fresh = ExchangeBuffer { info: vec![0; 10], ..ExchangeBuffer::borrowed(&[1, 2, 3]).into_owned() };
+        assert_eq!((b.bytes(), &b.info, b.port, b.time_ns, b.missing), (fresh.bytes(), &fresh.info, 0, 0, 0));
+        assert_eq!((b.front(), b.moved(), b.pull(4)), (0, 0, Err(TrapKind::OutOfBounds(Space::Packet))));
+        b.push(200).unwrap();
+        b.grow(200).unwrap();
+        assert_eq!(b.bytes(), [&[0; 200][..], &[1, 2, 3], &[0; 200]].concat());
+        b.delete();
+        b.refill(&[], 0);
+        assert!(b.is_present() && b.bytes().is_empty());
+    }
 
     #[test]
     fn geometry_moves_both_ends() {

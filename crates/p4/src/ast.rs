@@ -209,6 +209,28 @@ pub(crate) enum DeclKind {
     ValueSet { ty: Ty, size: Expr, name: Ident },
 }
 
+impl DeclKind {
+    /// The name that it declares, if it is one.
+    pub fn name(&self) -> Option<&Ident> {
+        match self {
+            Self::Const { name, .. }
+            | Self::Var { name, .. }
+            | Self::Extern { name, .. }
+            | Self::Aggregate { name, .. }
+            | Self::Enum { name, .. }
+            | Self::SerEnum { name, .. }
+            | Self::Typedef { name, .. }
+            | Self::Instance { name, .. }
+            | Self::ValueSet { name, .. } => Some(name),
+            Self::Table(table) => Some(&table.name),
+            Self::Action { sig, .. } | Self::Function { sig, .. } | Self::ExternFunction { sig, .. } => Some(&sig.name),
+            Self::ControlType(sig) | Self::ParserType(sig) | Self::Package(sig) => Some(&sig.name),
+            Self::Control { sig, .. } | Self::Parser { sig, .. } => Some(&sig.name),
+            Self::Errors(_) | Self::MatchKinds(_) => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct TableDecl {
     pub name: Ident,

@@ -347,6 +347,8 @@ pub(crate) struct Program {
     pub type_notes: std::collections::HashMap<TypeId, Notes>,
     /// Instances at the top level.
     pub top: Vec<InstId>,
+    /// What is not wrong, and hardly meant.
+    pub warnings: Vec<frontends::diagnostics::Diagnostic>,
 }
 
 impl Type {

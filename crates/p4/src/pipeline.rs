@@ -325,6 +325,35 @@ pub struct CrcMeta {
     pub at: u32,
 }
 
+/// What of a program can tell in which order its halves ran for which packets: a switch that takes several packets at once runs ingress for all of them before egress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Order {
+    /// Something that one half changes and the other one looks at, or random numbers.
+    pub between: bool,
+    /// Something that ingress changes: another order of packets before it would be seen.
+    pub ingress: bool,
+    /// The same of egress.
+    pub egress: bool,
+    /// Packets may be resubmitted or recirculated.
+    pub comes_round: bool,
+    /// Egress may make clones.
+    pub mirrors: bool,
+}
+
+impl Order {
+    /// Whether ingress may run for several packets before egress runs for the first.
+    #[must_use]
+    pub fn ingress_at_once(self) -> bool {
+        !(self.between || self.comes_round && (self.ingress || self.egress))
+    }
+
+    /// Whether then egress may run for them one behind the other, before what it asks for is done.
+    #[must_use]
+    pub fn egress_at_once(self) -> bool {
+        self.ingress_at_once() && !(self.mirrors && self.egress)
+    }
+}
+
 /// A compiled program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pipeline {
@@ -361,4 +390,6 @@ pub struct Pipeline {
     pub optimised: Vec<String>,
     /// What each table, register, counter and meter keeps of packets, a sentence each.
     pub kept: Vec<String>,
+    /// Whether the order of packets is seen.
+    pub order: Order,
 }

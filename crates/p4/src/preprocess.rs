@@ -19,6 +19,10 @@ const MAX_TOKENS: usize = 4 << 20;
 /// The most bytes of all files.
 const MAX_BYTES: usize = 64 << 20;
 
+/// What lines with `#` may begin with.
+const DIRECTIVES: &[&str] =
+    &["if", "ifdef", "ifndef", "elif", "else", "endif", "define", "undef", "include", "error", "line", "pragma", "warning"];
+
 /// How included files are read: by name, or nothing.
 pub type Loader<'a> = &'a (dyn Fn(&Path) -> Option<String> + Sync);
 
@@ -212,7 +216,14 @@ impl<'a> Preprocessor<'a> {
                 self.fault(span, format!("#error {text}"));
             }
             ("line" | "pragma" | "warning" | "ident", _) => {}
-            (other, _) => self.fault(span, format!("no directive is called #{other}")),
+            (other, _) => {
+                let fault = Diagnostic::new(span, format!("no directive is called #{other}"));
+                self.faults.push(*crate::check::meant(fault, DIRECTIVES, other));
+                // What it opens ends somewhere.
+                if matches!(crate::check::near(DIRECTIVES.iter().copied(), other), Some("if" | "ifdef" | "ifndef")) {
+                    branches.push(Branch { at: span, outer: taken, done: true, active: true, has_else: false });
+                }
+            }
         }
     }
 

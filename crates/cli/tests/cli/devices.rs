@@ -316,7 +316,7 @@ fn hosts_reach_each_other_through_a_p4_program() {
 /// A P4 program that clones: no element can, so the switch around it runs; its digests are told, and controllers are let in.
 #[test]
 fn a_p4_program_is_a_switch_between_interfaces() {
-    let Some(row) = Row::new("p4") else { return };
+    let Some(row) = Row::new("p4-switch") else { return };
     address(&row.client, "in", "10.0.0.2/24", None);
     address(&row.server, "out", "10.0.0.3/24", None);
     assert!(row.middle.ip(&["link", "set", "lo", "up"]));

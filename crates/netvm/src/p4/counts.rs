@@ -1,4 +1,19 @@
-//! What replicas of a program on several cores say of counters: each has counted its own packets.
+//! What replicas of a program on several cores say of counters, and are told: each has counted its own packets, and numbers that are written are those of the first.
+
+/// The command that sets a counter.
+const WRITE: &str = "counter_write";
+
+/// Commands as the replica of that number gets them, from 0: what all have counted is a sum, so that a counter is set in the first, and to 0 in the others.
+pub(crate) fn of_replica(commands: &str, nth: usize) -> String {
+    if nth == 0 || !commands.contains(WRITE) {
+        return commands.to_owned();
+    }
+    let line = |line: &str| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        [WRITE, counter, index, _, _] => format!("{WRITE} {counter} {index} 0 0"),
+        _ => line.to_owned(),
+    };
+    commands.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
 
 /// Lines of which only the numbers in `N packets, M bytes` differ, with their sums; `None` if something else differs, or there are no such numbers.
 pub(crate) fn summed(values: &[String]) -> Option<String> {
@@ -32,7 +47,15 @@ fn split(line: &str) -> Option<(&str, [u64; 2])> {
 
 #[cfg(test)]
 mod tests {
-    use super::summed;
+    use super::{of_replica, summed};
+
+    #[test]
+    fn a_counter_is_set_in_one_replica() {
+        let commands = "table_add t a 1 => 2\ncounter_write c 1 30 400\n";
+        assert_eq!(of_replica(commands, 0), commands);
+        assert_eq!(of_replica(commands, 2), "table_add t a 1 => 2\ncounter_write c 1 0 0\n");
+        assert_eq!(of_replica("counter_write c", 1), "counter_write c");
+    }
 
     #[test]
     fn only_counts_may_differ() {

@@ -1,5 +1,6 @@
 //! P4 programs: compiled ([`load`]), run as BMv2's simple_switch runs them ([`Switch`]), and tested by STF files ([`stf`]).
 
+mod burst;
 pub mod commands;
 mod control;
 mod controlled;
@@ -16,8 +17,9 @@ mod switch;
 mod traffic;
 mod values;
 
+pub use burst::Arrived;
 pub use controlled::Ruled;
-pub(crate) use counts::summed;
+pub(crate) use counts::{of_replica, summed};
 pub use element::{Devices, Port};
 pub use follow::{Event, Pass};
 pub use meters::Rate;

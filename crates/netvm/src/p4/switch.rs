@@ -2,7 +2,7 @@
 //! another one decide in ingress, see [`p4::pipeline`].
 //!
 //! After ingress: a clone, resubmission, multicast, drop, unicast; of these the first that applies, but for the clone. After egress: a clone, drop, recirculation, sending.
-//! A packet may come round [`MAX_ROUNDS`] times and have [`MAX_COPIES`] copies; what is more is dropped.
+//! A packet may come round [`MAX_ROUNDS`] times and have [`MAX_COPIES`] copies; what is more is dropped. [`super::burst`] takes several packets at once.
 //!
 //! Source: BMv2, `docs/simple_switch.md`.
 
@@ -15,13 +15,16 @@ use netil::Engine;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::HandlerKind;
 use p4::pipeline::{DROP, Pipeline, TableMeta, info, ports};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// How often one packet may be resubmitted and recirculated.
 const MAX_ROUNDS: u32 = 64;
 /// The most packets that one may become.
-const MAX_COPIES: usize = 4096;
+pub(super) const MAX_COPIES: usize = 4096;
+/// The most buffers that are kept.
+const MOST_SPARE: usize = 512;
 
 /// A packet that left.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,19 +50,57 @@ pub struct Digest {
 const MAX_DIGESTS: usize = 1 << 16;
 
 /// A packet on its way.
-enum Job {
-    Ingress { bytes: Vec<u8>, port: u32, path: u32, info: Vec<u8>, way: Way },
+pub(super) enum Job<'p> {
+    Ingress { bytes: Cow<'p, [u8]>, port: u32, path: u32, info: Vec<u8>, way: Way },
     Egress { buffer: ExchangeBuffer<'static>, way: Way },
+}
+
+/// A packet that came in, and all that has become of it so far.
+pub(super) struct Journey<'p> {
+    pub jobs: Jobs<'p>,
+    pub sent: Vec<Sent>,
+    /// Microseconds since the first packet, and nanoseconds since 1970.
+    pub time: (u64, u64),
+    /// How many packets it has become.
+    pub copies: usize,
+}
+
+/// What is to be done, in order. Most packets have one thing to do at a time, which needs no memory.
+#[derive(Default)]
+pub(super) struct Jobs<'p> {
+    first: Option<Job<'p>>,
+    others: VecDeque<Job<'p>>,
+}
+
+impl<'p> Jobs<'p> {
+    pub fn push(&mut self, job: Job<'p>) {
+        if self.first.is_none() {
+            self.first = Some(job);
+        } else {
+            self.others.push_back(job);
+        }
+    }
+
+    pub fn pop(&mut self) -> Option<Job<'p>> {
+        let first = self.first.take();
+        self.first = self.others.pop_front();
+        first
+    }
+
+    /// What comes next.
+    pub fn next(&self) -> Option<&Job<'p>> {
+        self.first.as_ref()
+    }
 }
 
 /// How a packet came where it is.
 #[derive(Clone, Debug, Default)]
-struct Way {
+pub(super) struct Way {
     /// How often it came round.
-    rounds: u32,
+    pub rounds: u32,
     /// Its name, if it is followed.
-    name: String,
-    cause: &'static str,
+    pub name: String,
+    pub cause: &'static str,
 }
 
 impl Way {
@@ -89,8 +130,10 @@ pub struct Switch {
     /// Ports that are down.
     pub(super) down: BTreeSet<u32>,
     digests: Vec<Digest>,
-    outcome: Outcome,
+    pub(super) outcome: Outcome,
     start_ns: Option<u64>,
+    /// Buffers whose memory may be used again.
+    spare: Vec<ExchangeBuffer<'static>>,
 }
 
 fn get32(info: &[u8], at: u32) -> u32 {
@@ -101,7 +144,7 @@ fn get16(info: &[u8], at: u32) -> u16 {
     info.get(at as usize..at as usize + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]))
 }
 
-fn put(info: &mut [u8], at: u32, bytes: &[u8]) {
+pub(super) fn put(info: &mut [u8], at: u32, bytes: &[u8]) {
     if let Some(to) = info.get_mut(at as usize..at as usize + bytes.len()) {
         to.copy_from_slice(bytes);
     }
@@ -136,33 +179,43 @@ impl Switch {
             digests: Vec::new(),
             outcome: Outcome::default(),
             start_ns: None,
+            spare: Vec::new(),
         })
     }
 
     /// A packet comes in by a port; what leaves, in order.
     pub fn receive(&mut self, port: u32, bytes: &[u8], time_ns: u64) -> Vec<Sent> {
+        let way = Way { rounds: 0, name: std::mem::take(&mut self.name), cause: "arrived" };
+        let mut packet = self.arrived(time_ns);
+        packet.jobs.push(Job::Ingress { bytes: bytes.into(), port, path: self.pipeline.paths.arrived, info: Vec::new(), way });
+        self.rest(packet)
+    }
+
+    /// A packet without anything to do: time goes on.
+    pub(super) fn arrived<'p>(&mut self, time_ns: u64) -> Journey<'p> {
         let start = *self.start_ns.get_or_insert(time_ns);
         let time = time_ns.saturating_sub(start) / 1000;
         self.now_us = self.now_us.max(time);
-        let info = vec![0; self.pipeline.info_bytes as usize];
-        let way = Way { rounds: 0, name: std::mem::take(&mut self.name), cause: "arrived" };
-        let mut jobs = VecDeque::from([Job::Ingress { bytes: bytes.to_vec(), port, path: self.pipeline.paths.arrived, info, way }]);
-        let (mut sent, mut copies) = (Vec::new(), 0);
-        while let Some(job) = jobs.pop_front() {
-            copies += 1;
-            if copies > MAX_COPIES {
+        Journey { jobs: Jobs::default(), sent: Vec::new(), time: (time, time_ns), copies: 0 }
+    }
+
+    /// Does all that is to be done with a packet; what left, in order.
+    pub(super) fn rest(&mut self, mut packet: Journey<'_>) -> Vec<Sent> {
+        while let Some(job) = packet.jobs.pop() {
+            packet.copies += 1;
+            if packet.copies > MAX_COPIES {
                 break;
             }
             match job {
                 Job::Ingress { bytes, port, path, info, way } => {
                     if way.rounds <= MAX_ROUNDS {
-                        self.ingress(bytes, port, path, info, &way, (time, time_ns), &mut jobs);
+                        self.ingress(bytes, port, path, info, way, &mut packet);
                     }
                 }
-                Job::Egress { buffer, way } => self.egress(buffer, &way, time, &mut jobs, &mut sent),
+                Job::Egress { buffer, way } => self.egress(buffer, way, &mut packet),
             }
         }
-        sent
+        packet.sent
     }
 
     /// Time passes without a packet, once there was one: for those who ask how long something was not used.
@@ -187,58 +240,87 @@ impl Switch {
         self.digests.push(Digest { name: meta.name.clone(), time_us, values: meta.fields.iter().map(number).collect() });
     }
 
-    /// Runs a packet that comes in by one of the module's ports; where it left.
-    fn run(&mut self, port: u32, mut buffer: ExchangeBuffer<'static>) -> Option<(u32, ExchangeBuffer<'static>)> {
-        buffer.port = port;
-        self.engine.run(HandlerKind::Push, std::slice::from_mut(&mut buffer), &mut self.state, &mut self.outcome);
-        match self.outcome.dispositions.first() {
-            Some(Disposition::Port(port)) => Some((*port, buffer)),
-            _ => None,
-        }
+    /// Runs packets that come in by one of the module's ports; where they left is in the outcome.
+    pub(super) fn run_all(&mut self, port: u32, buffers: &mut [ExchangeBuffer<'static>]) {
+        buffers.iter_mut().for_each(|buffer| buffer.port = port);
+        self.engine.run(HandlerKind::Push, buffers, &mut self.state, &mut self.outcome);
     }
 
-    fn arrival(bytes: &[u8], port: u32, path: u32, mut info: Vec<u8>, (time, time_ns): (u64, u64)) -> ExchangeBuffer<'static> {
-        put(&mut info, info::INGRESS_PORT, &port.to_le_bytes());
-        put(&mut info, info::PATH, &path.to_le_bytes());
-        put(&mut info, info::LENGTH, &(bytes.len() as u32).to_le_bytes());
-        put(&mut info, info::TIME, &time.to_le_bytes()[..6]);
-        let mut buffer = ExchangeBuffer::borrowed(bytes).into_owned();
-        (buffer.info, buffer.time_ns) = (info, time_ns);
+    /// Whether the packet of that number left the module.
+    pub(super) fn left(&self, packet: usize) -> bool {
+        matches!(self.outcome.dispositions.get(packet), Some(Disposition::Port(_)))
+    }
+
+    /// Runs a packet; true if it left the module.
+    fn run(&mut self, port: u32, buffer: &mut ExchangeBuffer<'static>) -> bool {
+        self.run_all(port, std::slice::from_mut(buffer));
+        self.left(0)
+    }
+
+    /// A packet before ingress, with that at the beginning of its info memory.
+    pub(super) fn arrival(&mut self, bytes: &[u8], port: u32, path: u32, info: &[u8], time: (u64, u64)) -> ExchangeBuffer<'static> {
+        let mut buffer = self.spare.pop().unwrap_or_else(ExchangeBuffer::none);
+        buffer.refill(bytes, self.pipeline.info_bytes as usize);
+        buffer.time_ns = time.1;
+        put(&mut buffer.info, 0, info);
+        put(&mut buffer.info, info::INGRESS_PORT, &port.to_le_bytes());
+        put(&mut buffer.info, info::PATH, &path.to_le_bytes());
+        put(&mut buffer.info, info::LENGTH, &(bytes.len() as u32).to_le_bytes());
+        put(&mut buffer.info, info::TIME, &time.0.to_le_bytes()[..6]);
         buffer
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what belongs to a packet")]
-    fn ingress(&mut self, bytes: Vec<u8>, port: u32, path: u32, info: Vec<u8>, way: &Way, time: (u64, u64), jobs: &mut VecDeque<Job>) {
-        let buffer = Self::arrival(&bytes, port, path, info, time);
-        let Some((_, mut buffer)) = self.run(ports::INGRESS, buffer) else {
-            return self.passed("ingress", way.cause, &way.name, port, || "dropped: the program made a fault".to_owned());
-        };
-        self.learn(&mut buffer.info, time.0);
-        let out = buffer.info.clone();
-        self.passed("ingress", way.cause, &way.name, port, || fate(&out));
-        self.clone_ingress(&bytes, port, &out, way, time, jobs);
-        let resubmit = get32(&out, info::RESUBMIT);
-        if resubmit > 0 {
-            let info = self.preserved(&out, resubmit);
-            jobs.push_back(Job::Ingress { bytes, port, path: self.pipeline.paths.resubmitted, info, way: way.again("resubmitted") });
-            return;
-        }
-        let group = get32(&out, info::GROUP);
-        if group > 0 {
-            return self.multicast(&buffer, group, self.pipeline.paths.multicast, way, "multicast", jobs);
-        }
-        let to = get32(&out, info::EGRESS_SPEC);
-        if to != DROP {
-            let way = Way { cause: "unicast", ..way.clone() };
-            Self::enqueue(buffer, to, 0, self.pipeline.paths.unicast, way, jobs);
+    /// A buffer is not used any more.
+    fn spare(&mut self, buffer: ExchangeBuffer<'static>) {
+        if self.spare.len() < MOST_SPARE {
+            self.spare.push(buffer);
         }
     }
 
-    fn enqueue(mut buffer: ExchangeBuffer<'static>, port: u32, rid: u16, path: u32, way: Way, jobs: &mut VecDeque<Job>) {
+    fn ingress<'p>(&mut self, bytes: Cow<'p, [u8]>, port: u32, path: u32, info: Vec<u8>, way: Way, packet: &mut Journey<'p>) {
+        let mut buffer = self.arrival(&bytes, port, path, &info, packet.time);
+        let left = self.run(ports::INGRESS, &mut buffer);
+        self.behind_ingress(left.then_some(buffer), bytes, port, way, packet);
+    }
+
+    /// What follows ingress.
+    pub(super) fn behind_ingress<'p>(
+        &mut self,
+        left: Option<ExchangeBuffer<'static>>,
+        bytes: Cow<'p, [u8]>,
+        port: u32,
+        way: Way,
+        packet: &mut Journey<'p>,
+    ) {
+        let Some(mut buffer) = left else {
+            return self.passed("ingress", way.cause, &way.name, port, || "dropped: the program made a fault".to_owned());
+        };
+        self.learn(&mut buffer.info, packet.time.0);
+        self.passed("ingress", way.cause, &way.name, port, || fate(&buffer.info));
+        let paths = self.pipeline.paths;
+        self.clone_ingress(&bytes, port, &buffer.info, &way, packet);
+        let resubmit = get32(&buffer.info, info::RESUBMIT);
+        if resubmit > 0 {
+            let info = self.preserved(&buffer.info, resubmit);
+            packet.jobs.push(Job::Ingress { bytes, port, path: paths.resubmitted, info, way: way.again("resubmitted") });
+            return self.spare(buffer);
+        }
+        let group = get32(&buffer.info, info::GROUP);
+        if group > 0 {
+            self.multicast(&buffer, group, paths.multicast, &way, "multicast", packet);
+            return self.spare(buffer);
+        }
+        match get32(&buffer.info, info::EGRESS_SPEC) {
+            DROP => self.spare(buffer),
+            to => Self::enqueue(buffer, to, 0, paths.unicast, Way { cause: "unicast", ..way }, packet),
+        }
+    }
+
+    fn enqueue(mut buffer: ExchangeBuffer<'static>, port: u32, rid: u16, path: u32, way: Way, packet: &mut Journey<'_>) {
         put(&mut buffer.info, info::EGRESS_PORT, &port.to_le_bytes());
         put(&mut buffer.info, info::RID, &rid.to_le_bytes());
         put(&mut buffer.info, info::PATH, &path.to_le_bytes());
-        jobs.push_back(Job::Egress { buffer, way });
+        packet.jobs.push(Job::Egress { buffer, way });
     }
 
     /// The way of a new copy.
@@ -254,33 +336,33 @@ impl Switch {
         path: u32,
         way: &Way,
         cause: &'static str,
-        jobs: &mut VecDeque<Job>,
+        packet: &mut Journey<'_>,
     ) {
         for (rid, port) in self.replication.copies(group) {
             let way = self.copied(way, cause);
-            Self::enqueue(buffer.clone(), port, rid, path, way, jobs);
+            Self::enqueue(buffer.clone(), port, rid, path, way, packet);
         }
     }
 
     /// Copies for a session. They have the lowest class of service: sessions have none of their own.
-    fn mirror(&mut self, session: u32, mut buffer: ExchangeBuffer<'static>, path: u32, way: &Way, jobs: &mut VecDeque<Job>) {
+    fn mirror(&mut self, session: u32, mut buffer: ExchangeBuffer<'static>, path: u32, way: &Way, packet: &mut Journey<'_>) {
         put(&mut buffer.info, info::CLASS, &[0, 0]);
         for (rid, port) in self.replication.session_copies.get(&session).cloned().unwrap_or_default() {
             let way = self.copied(way, "clone");
-            Self::enqueue(buffer.clone(), port, rid, path, way, jobs);
+            Self::enqueue(buffer.clone(), port, rid, path, way, packet);
         }
         let Some(to) = self.replication.sessions.get(&session).copied() else { return };
         if let Some(group) = to.group {
-            self.multicast(&buffer, group, path, way, "clone", jobs);
+            self.multicast(&buffer, group, path, way, "clone", packet);
         }
         if let Some(port) = to.port {
             let way = self.copied(way, "clone");
-            Self::enqueue(buffer.clone(), port, 0, path, way, jobs);
+            Self::enqueue(buffer.clone(), port, 0, path, way, packet);
         }
     }
 
     /// A clone of the packet as it had come in, to egress.
-    fn clone_ingress(&mut self, bytes: &[u8], port: u32, out: &[u8], way: &Way, time: (u64, u64), jobs: &mut VecDeque<Job>) {
+    fn clone_ingress(&mut self, bytes: &[u8], port: u32, out: &[u8], way: &Way, packet: &mut Journey<'_>) {
         let session = get32(out, info::SESSION);
         if session == 0 {
             return;
@@ -288,10 +370,10 @@ impl Switch {
         let info = self.preserved(out, get32(out, info::FIELDS));
         let path = self.pipeline.paths.ingress_clone;
         let session = session & !info::SESSION_ASKED;
-        let buffer = Self::arrival(bytes, port, path, info, time);
-        if let Some((_, buffer)) = self.run(ports::AGAIN, buffer) {
+        let mut buffer = self.arrival(bytes, port, path, &info, packet.time);
+        if self.run(ports::AGAIN, &mut buffer) {
             self.passed("parser", "clone", &way.name, port, || format!("to mirroring session {session}"));
-            self.mirror(session, buffer, path, way, jobs);
+            self.mirror(session, buffer, path, way, packet);
         }
     }
 
@@ -314,31 +396,47 @@ impl Switch {
         }
     }
 
-    fn egress(&mut self, mut buffer: ExchangeBuffer<'static>, way: &Way, time: u64, jobs: &mut VecDeque<Job>, sent: &mut Vec<Sent>) {
-        put(&mut buffer.info, info::TIME, &time.to_le_bytes()[..6]);
+    fn egress(&mut self, mut buffer: ExchangeBuffer<'static>, way: Way, packet: &mut Journey<'_>) {
+        put(&mut buffer.info, info::TIME, &packet.time.0.to_le_bytes()[..6]);
+        let left = self.run(ports::EGRESS, &mut buffer);
+        let clones = self.outcome.clones.drain(..).map(|c| c.buffer).collect();
+        self.behind_egress(buffer, left, clones, way, packet);
+    }
+
+    /// What follows egress.
+    pub(super) fn behind_egress(
+        &mut self,
+        buffer: ExchangeBuffer<'static>,
+        left: bool,
+        clones: Vec<ExchangeBuffer<'static>>,
+        way: Way,
+        packet: &mut Journey<'_>,
+    ) {
         let port = get32(&buffer.info, info::EGRESS_PORT);
-        let left = self.run(ports::EGRESS, buffer);
-        let clones: Vec<_> = self.outcome.clones.drain(..).map(|c| c.buffer).collect();
-        let end = || left.as_ref().map_or_else(|| "dropped behind egress".to_owned(), |(_, buffer)| departure(buffer));
+        let end = || if left { departure(&buffer) } else { "dropped behind egress".to_owned() };
         self.passed("egress", way.cause, &way.name, port, end);
-        clones.into_iter().for_each(|clone| self.clone_egress(clone, way, jobs));
-        let Some((_, buffer)) = left else { return };
-        let out = &buffer.info;
-        let mut bytes = buffer.bytes().to_vec();
+        clones.into_iter().for_each(|clone| self.clone_egress(clone, &way, packet));
+        if left {
+            self.leave(&buffer, &way, packet);
+        }
+        self.spare(buffer);
+    }
+
+    /// Egress has sent a packet: it leaves, or comes round.
+    fn leave(&mut self, buffer: &ExchangeBuffer<'static>, way: &Way, packet: &mut Journey<'_>) {
+        let (out, bytes) = (&buffer.info, buffer.bytes());
         let recirculate = get32(out, info::RECIRCULATE);
         if recirculate > 0 {
             let info = self.preserved(out, recirculate);
-            let port = get32(out, info::INGRESS_PORT);
-            jobs.push_back(Job::Ingress { bytes, port, path: self.pipeline.paths.recirculated, info, way: way.again("recirculated") });
+            let (port, path) = (get32(out, info::INGRESS_PORT), self.pipeline.paths.recirculated);
+            packet.jobs.push(Job::Ingress { bytes: bytes.to_vec().into(), port, path, info, way: way.again("recirculated") });
             return;
         }
-        if let Some(length) = get32(out, info::TRUNCATE).checked_sub(1) {
-            bytes.truncate(length as usize);
-        }
-        sent.push(Sent { port: get32(out, info::EGRESS_PORT), bytes });
+        let length = get32(out, info::TRUNCATE).checked_sub(1).map_or(bytes.len(), |most| bytes.len().min(most as usize));
+        packet.sent.push(Sent { port: get32(out, info::EGRESS_PORT), bytes: bytes[..length].to_vec() });
     }
 
-    fn clone_egress(&mut self, mut clone: ExchangeBuffer<'static>, way: &Way, jobs: &mut VecDeque<Job>) {
+    fn clone_egress(&mut self, mut clone: ExchangeBuffer<'static>, way: &Way, packet: &mut Journey<'_>) {
         let (session, list) = (get32(&clone.info, info::SESSION), get32(&clone.info, info::FIELDS));
         let mut kept = clone.info.clone();
         self.each_metadata(|range, lists| {
@@ -347,7 +445,7 @@ impl Switch {
             }
         });
         clone.info = kept;
-        self.mirror(session & !info::SESSION_ASKED, clone, self.pipeline.paths.egress_clone, way, jobs);
+        self.mirror(session & !info::SESSION_ASKED, clone, self.pipeline.paths.egress_clone, way, packet);
     }
 }
 

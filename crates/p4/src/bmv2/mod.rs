@@ -9,7 +9,7 @@
 //!
 //! What a file says of the program that it was made of (`source_info`) is told as the place of statements.
 //!
-//! Left out: architectures other than simple_switch's, externs of a program's own, deparsers with primitives, masks of value sets, standard metadata in field lists (it is not kept),
+//! Left out: architectures other than simple_switch's, externs of a program's own, masks of value sets, standard metadata in field lists (it is not kept),
 //! indices of stacks' last elements outside of the parser.
 //!
 //! Source: p4lang/behavioral-model, docs/JSON_format.md, version 2.24.
@@ -89,7 +89,7 @@ fn program(root: &Node<'_>) -> Read<Text> {
     for (name, ident) in [("ingress", "IngressImpl"), ("egress", "EgressImpl")] {
         pipelines.write(&named(root, name)?, ident, &mut names, &mut text)?;
     }
-    parser::deparser(root, &layout, &mut text)?;
+    parser::deparser(root, &objects, &layout, &mut text)?;
     text.from(None);
     text.line("V1Switch(ParserImpl(), VerifyImpl(), IngressImpl(), EgressImpl(), ComputeImpl(), DeparserImpl()) main;");
     Ok(text)

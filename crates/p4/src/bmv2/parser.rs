@@ -231,14 +231,16 @@ fn masked(transition: &Node<'_>, widths: &[u32], joined: Option<u32>) -> Read<St
 }
 
 /// Writes the one deparser of a file.
-pub(super) fn deparser(root: &Node<'_>, layout: &Layout, text: &mut Text) -> Read<()> {
+pub(super) fn deparser<'a>(root: &Node<'a>, objects: &Objects<'a>, layout: &Layout, text: &mut Text) -> Read<()> {
     let [deparser] = root.need("deparsers")?.just()?;
-    if let Some(first) = deparser.each("primitives")?.first() {
-        return first.wrong("deparsers with primitives are not supported");
-    }
     text.from(origin(&deparser));
     text.line("control DeparserImpl(packet_out packet, in hdr_t hdr) {");
     text.line("apply {");
+    let mut statements = Statements { objects, scope: objects.scope(layout, &[]) };
+    for primitive in deparser.each("primitives")? {
+        told(&primitive, &mut statements, text)?;
+    }
+    text.from(origin(&deparser));
     for header in deparser.need("order")?.list()? {
         let instance = layout.header(&header)?;
         if instance.metadata {
@@ -248,6 +250,22 @@ pub(super) fn deparser(root: &Node<'_>, layout: &Layout, text: &mut Text) -> Rea
     }
     text.line("}");
     text.line("}");
+    Ok(())
+}
+
+/// Writes a primitive of a deparser. It has headers only, and changes nothing.
+fn told<'a>(primitive: &Node<'a>, statements: &mut Statements<'_, 'a>, text: &mut Text) -> Read<()> {
+    let op = primitive.need("op")?;
+    if !matches!(op.text()?, "log_msg" | "assert" | "assume" | "no_op") {
+        return op.wrong(format!("a deparser has log_msg, assert and assume, and not `{}`", op.text()?));
+    }
+    let lines = statements.primitive(op.text()?, primitive)?;
+    let all = [std::mem::take(&mut statements.scope.before), lines].concat();
+    if all.iter().any(|line| line.contains("meta.") || line.contains("standard_metadata.")) {
+        return primitive.wrong("a deparser sees headers only, and this is about metadata");
+    }
+    text.from(origin(primitive));
+    text.lines(&all);
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use super::{Checked, Checker, Context, Symbol, fault, public_name};
 use crate::ast::{self, Decl, DeclKind, ExprKind as Ast, Transition};
 use crate::hir::{Block, Expr, Next, State, Target, Type};
-use frontends::diagnostics::Span;
+use frontends::diagnostics::{Diagnostic, Span};
 use num_traits::ToPrimitive;
 use std::rc::Rc;
 
@@ -40,6 +40,7 @@ impl Checker {
         let ctor = self.params(ctor, false)?;
         self.scopes.push(Default::default());
         let (mut variables, first_var) = (Vec::new(), self.program.vars.len());
+        self.will_declare(locals);
         for local in locals {
             let result = match &local.kind {
                 DeclKind::Table(table) => self.table(table, &local.annotations).map(|()| None),
@@ -47,6 +48,7 @@ impl Checker {
                 _ => self.local(local),
             };
             variables.extend(self.told(result).flatten());
+            self.has_declared(local);
         }
         let mut block = Block {
             name: sig.name.name.clone(),
@@ -71,6 +73,7 @@ impl Checker {
             _ => Ok(()),
         };
         self.scopes.pop();
+        self.declared.pop();
         block.tables = std::mem::take(&mut self.block_tables);
         block.instances = std::mem::take(&mut self.block_instances);
         result.map(|()| block)
@@ -96,7 +99,7 @@ impl Checker {
                 return fault(name.span, format!("the state `{}` is there already", name.name));
             }
             if let Some(first) = names[..n].iter().find(|o| o.name == name.name) {
-                let fault = frontends::diagnostics::Diagnostic::new(name.span, format!("the state `{}` is declared twice", name.name));
+                let fault = Diagnostic::new(name.span, format!("the state `{}` is declared twice", name.name));
                 return Err(Box::new(fault.note(first.span, "the first declaration")));
             }
         }
@@ -106,7 +109,12 @@ impl Checker {
             self.scopes.push(Default::default());
             let body = self.stmts(&state.body);
             let next = match &state.transition {
-                None => Ok(Next::To(Target::Reject)),
+                None => {
+                    let warning =
+                        Diagnostic::new(state.name.span, format!("the state `{}` has no transition, and rejects", state.name.name));
+                    self.warnings.borrow_mut().push(warning.help("`transition accept;` ends the parser"));
+                    Ok(Next::To(Target::Reject))
+                }
                 Some(transition) => self.transition(transition, &names),
             };
             self.scopes.pop();
@@ -122,7 +130,10 @@ impl Checker {
             "reject" => Ok(Target::Reject),
             name => match names.iter().position(|n| *n.name == *name) {
                 Some(at) => Ok(Target::State(at)),
-                None => fault(to.span, format!("there is no state `{name}`")),
+                None => {
+                    let known: Vec<&str> = names.iter().map(|state| &*state.name).chain(["accept", "reject"]).collect();
+                    Err(super::meant(Diagnostic::new(to.span, format!("there is no state `{name}`")), &known, name))
+                }
             },
         }
     }

@@ -4,7 +4,7 @@ use super::types::Bound;
 use super::{Checked, Checker, Symbol, fault, writes};
 use crate::ast::{self, Aggregate, Arg, Dir, ExprKind as Ast, Ident, Ty};
 use crate::hir::{Builtin, Callee, Expr, ExprKind, FnId, FnKind, Instance, ParamId, ParamInfo, Type, TypeInfo};
-use frontends::diagnostics::Span;
+use frontends::diagnostics::{Diagnostic, Span};
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
@@ -168,8 +168,11 @@ impl Checker {
         match (fits, all.first()) {
             (Some(f), _) => Ok(*f),
             (None, Some(first)) => {
-                let f = &self.program.functions[*first];
-                fault(span, format!("`{}` takes other arguments than these {} (it has {} parameters)", f.name, args.len(), f.params.len()))
+                let function = |f: &FnId| &self.program.functions[*f];
+                let names = |f: &FnId| function(f).params.iter().map(|p| &*p.name).collect::<Vec<_>>().join(", ");
+                let ways: Vec<String> = all.iter().map(|f| format!("{}({})", function(f).name, names(f))).collect();
+                let fault = Diagnostic::new(span, format!("`{}` takes other arguments than these {}", function(first).name, args.len()));
+                Err(Box::new(fault.help(format!("there is {}", ways.join(", ")))))
             }
             (None, None) => fault(span, "there is no such function"),
         }
@@ -203,6 +206,10 @@ impl Checker {
             return fault(span, format!("the width of `{name}` of `{}` is not known: a number here has none", function.name));
         }
         if let Some(p) = free.iter().find(|p| !bound.contains_key(p)) {
+            // Of something that is wrong nobody can tell.
+            if args.iter().flatten().any(|arg| arg.ty == Type::Any) {
+                return fault(span, super::CONSEQUENCE);
+            }
             return fault(span, format!("type argument `{}` of `{}` is not known", self.program.type_params[*p], function.name));
         }
         let types = free.iter().map(|p| bound.get(p).cloned().unwrap_or(Type::Any)).collect();
@@ -234,7 +241,11 @@ impl Checker {
                 && !self.unify(&wanted, &value.ty, free, bound)
             {
                 let (is, want) = (self.show(&value.ty), self.show(&wanted));
-                return fault(value.span, format!("the argument for `{}` is {is}, and {want} is wanted", param.name));
+                let fault = Diagnostic::new(value.span, format!("the argument for `{}` is {is}, and {want} is wanted", param.name));
+                return Err(Box::new(match self.other_block(&wanted, &value.ty, bound) {
+                    Some(why) => fault.help(why),
+                    None => fault,
+                }));
             }
             checked.push(value);
         }
@@ -365,7 +376,9 @@ impl Checker {
         let TypeInfo::Extern { name, params, methods, .. } = &self.program.types[id] else { return fault(span, "no such method") };
         let all: Vec<FnId> = methods.iter().copied().filter(|m| self.program.functions[*m].name == method.name).collect();
         if all.is_empty() {
-            return fault(method.span, format!("`{name}` has no method `{}`", method.name));
+            let known: Vec<&str> = methods.iter().map(|m| &*self.program.functions[*m].name).filter(|m| **m != **name).collect();
+            let fault = Diagnostic::new(method.span, format!("`{name}` has no method `{}`", method.name));
+            return Err(super::meant(fault, &known, &method.name));
         }
         let packet = (&**name == "packet_in", &*method.name == "extract");
         let owner: Bound = params.iter().copied().zip(of.iter().cloned()).collect();
@@ -409,6 +422,17 @@ impl Checker {
         Ok(Expr { kind: ExprKind::Call { callee: Callee::Method(Box::new(object), f), types, args }, ty: result, span })
     }
 
+    /// A method that no value of this type has.
+    fn no_method(&self, ty: &Type, method: &Ident) -> Box<Diagnostic> {
+        let known: &[&str] = match (ty, self.program.aggregate(ty)) {
+            (Type::Stack(..), _) => &["push_front", "pop_front"],
+            (_, Some(Aggregate::Header)) => &["isValid", "setValid", "setInvalid"],
+            (_, Some(Aggregate::Union)) => &["isValid"],
+            _ => &[],
+        };
+        super::meant(Diagnostic::new(method.span, format!("{} has no method `{}`", self.show(ty), method.name)), known, &method.name)
+    }
+
     fn builtin(&mut self, object: Expr, ty: &Type, method: &Ident, args: &[Arg], span: Span) -> Checked<Expr> {
         let what = self.program.aggregate(ty);
         let header = what == Some(Aggregate::Header);
@@ -427,7 +451,7 @@ impl Checker {
             "pop_front" if matches!(ty, Type::Stack(..)) => (Builtin::PopFront(count(self)?), Type::Void),
             name => match self.size_of(ty, name) {
                 Some(size) => return Ok(Expr { kind: ExprKind::Int(BigInt::from(size)), ty: Type::Integer, span }),
-                None => return fault(method.span, format!("{} has no method `{name}`", self.show(ty))),
+                None => return Err(self.no_method(ty, method)),
             },
         };
         if !args.is_empty() && !matches!(builtin, Builtin::PushFront(_) | Builtin::PopFront(_)) {

@@ -3,6 +3,7 @@
 use super::{Checked, Checker, fault};
 use crate::ast::Aggregate;
 use crate::hir::{Expr, ExprKind, Type};
+use frontends::diagnostics::Diagnostic;
 use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
 use std::rc::Rc;
@@ -61,8 +62,26 @@ impl Checker {
         if !self.converts(&value.ty, to) {
             return fault(value.span, format!("this is {}, and {} is wanted", self.show(&value.ty), self.show(to)));
         }
+        self.loses_digits(&value, to);
         // A parser or control stays the one that it is.
         if matches!(to, Type::Arch(..)) { Ok(value) } else { self.converted(value, to) }
+    }
+
+    /// Warns of a number that is written without a width and does not fit.
+    fn loses_digits(&self, value: &Expr, to: &Type) {
+        let to = if let Type::Set(of) = to { of } else { to };
+        let (ExprKind::Int(n), Type::Integer) = (&value.kind, &value.ty) else { return };
+        let (width, signed) = match to {
+            Type::Bit(width) => (*width, false),
+            Type::Int(width) => (*width, true),
+            _ => return,
+        };
+        // A negative number may stand for its bits.
+        if n.is_negative() && !signed || wrap(n, width, signed) == *n {
+            return;
+        }
+        let fault = Diagnostic::new(value.span, format!("{n} does not fit {}, and becomes {}", self.show(to), wrap(n, width, signed)));
+        self.warnings.borrow_mut().push(fault);
     }
 
     fn converted(&self, value: Expr, to: &Type) -> Checked<Expr> {

@@ -106,9 +106,11 @@ impl Checker {
             Some(Symbol::Instance(id)) => Ok(made(ExprKind::Instance(*id), self.program.instances[*id].ty.clone(), span)),
             Some(Symbol::Table(_)) => fault(span, format!("`{name}` is a table, and a value is wanted")),
             Some(Symbol::Functions(_)) => fault(span, format!("`{name}` is a function, and a value is wanted")),
-            Some(Symbol::Type(_) | Symbol::Generic(_) | Symbol::Block(_)) => {
-                fault(span, format!("`{name}` is a type, and a value is wanted"))
+            Some(Symbol::Block(_)) => {
+                let fault = Diagnostic::new(span, format!("`{name}` is a type, and a value is wanted"));
+                Err(Box::new(fault.help(format!("`{name}()` makes one"))))
             }
+            Some(Symbol::Type(_) | Symbol::Generic(_)) => fault(span, format!("`{name}` is a type, and a value is wanted")),
             None => Err(self.unknown(span, name)),
         }
     }
@@ -166,11 +168,7 @@ impl Checker {
 
     fn no_field<'a>(&self, ty: &Type, member: &Ident, known: impl Iterator<Item = &'a str>) -> Box<Diagnostic> {
         let fault = Diagnostic::new(member.span, format!("{} has no member `{}`", self.show(ty), member.name));
-        let near = known.map(|k| (strsim::damerau_levenshtein(k, &member.name), k)).filter(|(d, _)| *d <= 1 + member.name.len() / 4).min();
-        Box::new(match near {
-            Some((_, near)) => fault.help(format!("did you mean `{near}`?")),
-            None => fault,
-        })
+        super::meant(fault, &known.collect::<Vec<_>>(), &member.name)
     }
 
     fn type_member(&mut self, ty: &Type, member: &Ident, span: Span) -> Checked<Expr> {

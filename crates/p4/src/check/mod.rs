@@ -1,7 +1,7 @@
 //! The syntax tree to the checked program: names, types, directions, constants.
 //!
-//! Declarations are checked in the order of the text. A statement or declaration that is wrong is told and left out; what it declares is of a type that goes with everything,
-//! so that one fault is told once.
+//! Declarations are checked in the order of the text. A statement or declaration that is wrong is told and left out; what it declares is of a type that goes with everything, or its name is
+//! passed over where it is used, so that one fault is told once.
 //!
 //! Source: P4-16 language specification 1.2.5, sections 6 to 18.
 
@@ -20,6 +20,7 @@ use crate::ast::{self, Annotation, Dir, Ident};
 use crate::hir::{Expr, FnId, Program, Type, TypeId, VarId, VarInfo};
 use crate::lexer::Name;
 use frontends::diagnostics::{Diagnostic, Span};
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 pub(crate) type Checked<T> = Result<T, Box<Diagnostic>>;
@@ -54,13 +55,38 @@ pub(crate) struct Context {
 pub(crate) struct Checker {
     pub program: Program,
     pub faults: Vec<Diagnostic>,
+    /// What is not wrong, and hardly meant.
+    warnings: RefCell<Vec<Diagnostic>>,
     scopes: Vec<HashMap<Name, (Symbol, Span)>>,
+    /// All that is declared at the top and in the block at hand, and how much of it has been checked.
+    declared: Vec<(Vec<Ident>, usize)>,
     context: Context,
     /// Tables, instances and local variables of the block being checked.
     block_tables: Vec<usize>,
     block_instances: Vec<usize>,
     /// Abstract methods that need not be implemented.
     optional_methods: std::collections::HashSet<FnId>,
+}
+
+/// The message of what is wrong only because something before it is, which has been told.
+const CONSEQUENCE: &str = "";
+
+/// Words that begin a statement, or what may be one.
+const WORDS: [&str; 8] = ["transition", "select", "return", "exit", "switch", "const", "action", "table"];
+
+/// The name that is nearest to one, if it is near.
+pub(crate) fn near<'a>(known: impl Iterator<Item = &'a str>, name: &str) -> Option<&'a str> {
+    let distances = known.map(|k| (strsim::damerau_levenshtein(k, name), k));
+    distances.filter(|(d, _)| *d <= 1 + name.len() / 4).min().map(|(_, near)| near)
+}
+
+/// What was meant, perhaps; else all that there is, if that is little.
+pub(crate) fn meant(fault: Diagnostic, known: &[&str], name: &str) -> Box<Diagnostic> {
+    Box::new(match near(known.iter().copied(), name) {
+        Some(near) => fault.help(format!("did you mean `{near}`?")),
+        None if (1..=8).contains(&known.len()) => fault.help(format!("there is {}", known.join(", "))),
+        None => fault,
+    })
 }
 
 pub(crate) fn fault<T>(span: Span, message: impl Into<String>) -> Checked<T> {
@@ -70,10 +96,13 @@ pub(crate) fn fault<T>(span: Span, message: impl Into<String>) -> Checked<T> {
 /// Checks a program; it is whole only if there are no faults.
 pub(crate) fn check(decls: &[ast::Decl]) -> (Program, Vec<Diagnostic>) {
     let mut checker = Checker { scopes: vec![HashMap::new()], ..Checker::default() };
+    checker.will_declare(decls);
     for decl in decls {
         checker.declaration(decl);
+        checker.has_declared(decl);
     }
     checker.whole();
+    checker.program.warnings = checker.warnings.take();
     (checker.program, checker.faults)
 }
 
@@ -82,7 +111,8 @@ impl Checker {
         match result {
             Ok(value) => Some(value),
             Err(fault) => {
-                if self.faults.len() < 100 {
+                let is_told = fault.message == CONSEQUENCE && !self.faults.is_empty();
+                if self.faults.len() < 100 && !is_told {
                     self.faults.push(*fault);
                 }
                 None
@@ -129,14 +159,36 @@ impl Checker {
         !old.iter().chain(new).any(action) && new.iter().all(|n| old.iter().all(|o| names(*o) != names(*n)))
     }
 
-    fn unknown(&self, span: Span, name: &str) -> Box<Diagnostic> {
-        let mut fault = Diagnostic::new(span, format!("nothing is called `{name}` here"));
-        let known = self.scopes.iter().flat_map(|scope| scope.keys());
-        let near = known.map(|k| (strsim::damerau_levenshtein(k, name), k)).filter(|(d, _)| *d <= 1 + name.len() / 4);
-        if let Some((_, near)) = near.min() {
-            fault = fault.help(format!("did you mean `{near}`?"));
+    /// These declarations are going to be checked.
+    fn will_declare(&mut self, decls: &[ast::Decl]) {
+        self.declared.push((decls.iter().filter_map(|decl| decl.kind.name().cloned()).collect(), 0));
+    }
+
+    /// One of them has been.
+    fn has_declared(&mut self, decl: &ast::Decl) {
+        if let (Some((_, done)), true) = (self.declared.last_mut(), decl.kind.name().is_some()) {
+            *done += 1;
         }
-        Box::new(fault)
+    }
+
+    /// A name that means nothing: it is not known, it is declared further down, or its declaration is wrong.
+    fn unknown(&self, span: Span, name: &str) -> Box<Diagnostic> {
+        let fault = Diagnostic::new(span, format!("nothing is called `{name}` here"));
+        for (names, done) in self.declared.iter().rev() {
+            match names.iter().position(|declared| *declared.name == *name) {
+                Some(at) if at < *done && !self.faults.is_empty() => return Box::new(Diagnostic::new(span, CONSEQUENCE)),
+                Some(at) if at > *done => {
+                    let fault = fault.note(names[at].span, "declared here, further down");
+                    return Box::new(fault.help("what is declared can be used below its declaration only"));
+                }
+                _ => {}
+            }
+        }
+        let known = self.scopes.iter().flat_map(|scope| scope.keys()).map(|name| &**name);
+        Box::new(match near(known, name).or_else(|| near(WORDS.iter().copied(), name)) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault,
+        })
     }
 
     fn new_var(&mut self, name: &Ident, ty: Type, writable: bool) -> VarId {

@@ -4,6 +4,7 @@ use super::{Checked, Checker, Symbol, annotation, fault, public_name};
 use crate::ast::{self, ActionRef, Annotation, Dir, ExprKind as Ast, Property, PropertyKind, TableDecl};
 use crate::hir::{COUNTERS, Callee, Expr, ExprKind, FnKind, Key, METERS, PROFILES, Table, TableAction, TableEntry, Type};
 use crate::lexer::Name;
+use frontends::diagnostics::Diagnostic;
 use num_traits::ToPrimitive;
 
 impl Checker {
@@ -130,7 +131,9 @@ impl Checker {
             self.context.in_table_key = before;
             let value = value?;
             if !self.program.match_kinds.contains(&key.kind.name) {
-                return fault(key.kind.span, format!("no match kind is called `{}`", key.kind.name));
+                let known: Vec<&str> = self.program.match_kinds.iter().map(|kind| &**kind).collect();
+                let fault = Diagnostic::new(key.kind.span, format!("no match kind is called `{}`", key.kind.name));
+                return Err(super::meant(fault, &known, &key.kind.name));
             }
             let under = self.program.underlying(&value.ty);
             if !matches!(under, Type::Bit(_) | Type::Int(_) | Type::Bool | Type::Varbit(_) | Type::Enum(_) | Type::Error | Type::Any) {
@@ -187,7 +190,8 @@ impl Checker {
         let name = &given.name;
         let known = |c: &Self, a: &TableAction| c.program.functions[a.action].name == name.name;
         let Some(at) = table.actions.iter().position(|a| known(self, a)) else {
-            return fault(given.span, format!("the table has no action `{}`", name.name));
+            let known: Vec<&str> = table.actions.iter().map(|a| &*self.program.functions[a.action].name).collect();
+            return Err(super::meant(Diagnostic::new(given.span, format!("the table has no action `{}`", name.name)), &known, &name.name));
         };
         let meant = matches!(self.lookup(given.dot, &name.name), Some(Symbol::Functions(all)) if all.contains(&table.actions[at].action));
         if !meant {

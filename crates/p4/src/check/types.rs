@@ -1,7 +1,7 @@
 //! Types from their syntax, substitution of type parameters, unification.
 
 use super::{Checked, Checker, Symbol, fault};
-use crate::ast::{Aggregate, Ty, TyKind};
+use crate::ast::{Aggregate, Dir, Ty, TyKind};
 use crate::hir::{ArchKind, FieldInfo, ParamId, Type, TypeId, TypeInfo};
 use crate::lexer::Name;
 use frontends::diagnostics::Span;
@@ -167,6 +167,44 @@ impl Checker {
                 .iter()
                 .zip(&block.params)
                 .all(|(s, p)| s.dir == p.dir && self.unify(&self.program.substitute(&s.ty, &own), &p.ty, free, bound))
+    }
+}
+
+impl Checker {
+    /// Why a parser or control is not of a type, in words.
+    pub(super) fn other_block(&self, wanted: &Type, given: &Type, bound: &Bound) -> Option<String> {
+        let (Type::Arch(id, args), Type::Block(block)) = (wanted, given) else { return None };
+        let TypeInfo::Arch { kind, params, sig, .. } = &self.program.types[*id] else { return None };
+        let block = &self.program.blocks[*block];
+        let is_parser = *kind == ArchKind::Parser;
+        if is_parser != block.is_parser {
+            return Some(format!("this is a {}", if block.is_parser { "parser, and no control" } else { "control, and no parser" }));
+        }
+        if sig.len() != block.params.len() {
+            return Some(format!("`{}` has {} parameters, and {} are wanted", block.name, block.params.len(), sig.len()));
+        }
+        let own: Bound = params.iter().copied().zip(args.iter().cloned()).collect();
+        let (wanted, given) = sig.iter().zip(&block.params).find(|(s, p)| {
+            let ty = self.program.substitute(&s.ty, &own);
+            s.dir != p.dir || !self.unify(&ty, &p.ty, &[], &mut bound.clone())
+        })?;
+        if wanted.dir != given.dir {
+            let word = |dir: Dir| match dir {
+                Dir::None => "without direction",
+                Dir::In => "in",
+                Dir::Out => "out",
+                Dir::InOut => "inout",
+            };
+            return Some(format!(
+                "the parameter `{}` of `{}` is {}, and {} is wanted",
+                given.name,
+                block.name,
+                word(given.dir),
+                word(wanted.dir)
+            ));
+        }
+        let want = self.program.substitute(&wanted.ty, &own);
+        Some(format!("the parameter `{}` of `{}` is {}, and {} is wanted", given.name, block.name, self.show(&given.ty), self.show(&want)))
     }
 }
 

@@ -88,6 +88,7 @@ impl Lower<'_> {
 
     /// Pushes a random number between those of two places, both included.
     pub(super) fn random_between(&mut self, low: &Place, high: &Place, leaf: Leaf) {
+        self.draws = true;
         let width = leaf.width();
         // low + random mod (high - low + 1), where that is no 0
         let wide = 64.max(width) + 1;

@@ -106,6 +106,8 @@ impl Lower<'_> {
     /// Runs the meter of a cell; an index outside leaves the colour that the packet has, or green.
     pub(super) fn cell_colour(&mut self, meta: &ArrayMeta, index: &Expr, before: Option<u32>) -> Lowered<u32> {
         let (colour, end) = (self.code.new_local(32), self.code.label());
+        self.reads_array(&meta.name);
+        self.writes_array(&meta.name);
         match before {
             Some(before) => self.code.get(before),
             None => self.code.push(0),

@@ -137,8 +137,14 @@ pub(crate) struct Lower<'a> {
     metadata: usize,
     /// Actions that are being inlined.
     inside: usize,
-    /// What packets do to registers.
+    /// What packets do to registers and meters.
     uses: kept::AllUses,
+    /// The half that is being lowered.
+    half: kept::Half,
+    /// There are random numbers; packets may come round; egress may make clones.
+    draws: bool,
+    comes_round: bool,
+    mirrors: bool,
 }
 
 /// Makes the module and what the control plane knows of it.
@@ -230,6 +236,10 @@ impl<'a> Lower<'a> {
             metadata: 0,
             inside: 0,
             uses: kept::AllUses::new(),
+            half: kept::Half::default(),
+            draws: false,
+            comes_round: false,
+            mirrors: false,
         }
     }
 }
@@ -285,7 +295,7 @@ impl Lower<'_> {
     fn pipeline(&mut self, saved: Saved, paths: Paths, ports: Vec<Port>) -> Pipeline {
         let handler = share::share(plain::in_memory(std::mem::take(&mut self.code).finish(), &self.cells));
         let init = self.defaults();
-        let (optimised, kept) = (self.told(), self.keeps());
+        let (optimised, kept, order) = (self.told(), self.keeps(), self.order());
         let module = Module {
             name: "p4".to_owned(),
             ports,
@@ -314,6 +324,7 @@ impl Lower<'_> {
             groups: None,
             optimised,
             kept,
+            order,
         }
     }
 

@@ -216,7 +216,7 @@ impl Parser<'_> {
             } else if states.is_empty() {
                 locals.push(self.declaration()?);
             } else {
-                return Err(self.expected("a state"));
+                return Err(self.expected("a state or `}`"));
             }
         }
         Ok(DeclKind::Parser { sig, ctor, locals, states })

@@ -165,7 +165,10 @@ impl Parser<'_> {
             Tok::Str(_) => "a string".to_owned(),
             Tok::Number(_) => "a number".to_owned(),
         };
-        Box::new(Diagnostic::new(self.span(), format!("expected {what}, found {found}")))
+        // What is missing at the end of a line is missing there.
+        let missing = what == "`;`" && self.token(0).first && self.at > 0;
+        let place = if missing { Span { start: self.last().end, end: self.last().end } } else { self.span() };
+        Box::new(Diagnostic::new(place, format!("expected {what}, found {found}")))
     }
 
     /// Runs `f` one level deeper.

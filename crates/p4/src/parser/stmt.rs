@@ -60,6 +60,9 @@ impl Parser<'_> {
                 self.at += 2;
                 Ok(kind)
             }
+            Some("elseif" | "elsif" | "elif") if next_opens => {
+                self.local_or_expr().map_err(|fault| Box::new(fault.help("a second condition begins with `else if`")))
+            }
             _ => self.local_or_expr(),
         }
     }
@@ -68,6 +71,9 @@ impl Parser<'_> {
         self.at += 1;
         self.expect("(")?;
         let condition = self.expr()?;
+        if self.is("=") {
+            return Err(Box::new(self.expected("`)`").help("`==` compares")));
+        }
         self.expect(")")?;
         let yes = Box::new(self.stmt()?);
         let no = if self.eat_word("else") { Some(Box::new(self.stmt()?)) } else { None };

@@ -30,6 +30,11 @@ impl Arrival {
         self.time_ns
     }
 
+    /// Its bytes.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.data
+    }
+
     /// The packet for a handler.
     pub(super) fn buffer(&self) -> ExchangeBuffer<'_> {
         let mut buffer = ExchangeBuffer::borrowed(&self.data);

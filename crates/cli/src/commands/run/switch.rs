@@ -1,4 +1,4 @@
-//! `netvm run PROGRAM.p4`: a P4 program between captures, one packet at a time in the order of their times.
+//! `netvm run PROGRAM.p4`: a P4 program between captures, on packets in the order of their times.
 
 use super::controllers::Server;
 use super::merge::{Arrival, Merge};
@@ -12,7 +12,7 @@ use crate::signals::Signals;
 use netvm::io::LinkType;
 use netvm::io::device::Spec;
 use netvm::netil::exec::ExchangeBuffer;
-use netvm::p4::{Port, Sent, Switch};
+use netvm::p4::{Arrived, Port, Sent, Switch};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -149,9 +149,7 @@ fn feed(
         if arrivals.is_empty() {
             break;
         }
-        for arrival in &arrivals {
-            one(switch, arrival, &mut outputs, &mut counts, server)?;
-        }
+        burst(switch, &arrivals, &mut outputs, &mut counts, server)?;
         if let Some(server) = server {
             send(server.serve(switch), &mut outputs, &mut counts)?;
         }
@@ -174,19 +172,24 @@ fn feed(
     Ok((counts, merge.is_whole()))
 }
 
-fn one(switch: &mut Switch, arrival: &Arrival, outputs: &mut Outputs, counts: &mut Counts, server: &mut Option<Server>) -> Outcome {
-    let buffer = arrival.buffer();
-    counts.arrived += 1;
-    let mut sent = switch.receive(arrival.port, buffer.bytes(), arrival.time_ns());
-    counts.nowhere += u64::from(sent.is_empty());
-    if let Some(server) = server {
-        server.take_packets(&mut sent);
-    }
-    for packet in &sent {
-        *counts.sent.entry(packet.port).or_default() += 1;
-        let mut out = ExchangeBuffer::borrowed(&packet.bytes);
-        out.time_ns = arrival.time_ns();
-        outputs.write(packet.port, arrival.link, packet.bytes.len() as u32, &out)?;
+fn arrived(arrival: &Arrival) -> Arrived<'_> {
+    Arrived { port: arrival.port, bytes: arrival.bytes(), time_ns: arrival.time_ns() }
+}
+
+fn burst(switch: &mut Switch, arrivals: &[Arrival], outputs: &mut Outputs, counts: &mut Counts, server: &mut Option<Server>) -> Outcome {
+    let packets: Vec<Arrived<'_>> = arrivals.iter().map(arrived).collect();
+    for (arrival, mut sent) in arrivals.iter().zip(switch.receive_all(&packets)) {
+        counts.arrived += 1;
+        counts.nowhere += u64::from(sent.is_empty());
+        if let Some(server) = server {
+            server.take_packets(&mut sent);
+        }
+        for packet in &sent {
+            *counts.sent.entry(packet.port).or_default() += 1;
+            let mut out = ExchangeBuffer::borrowed(&packet.bytes);
+            out.time_ns = arrival.time_ns();
+            outputs.write(packet.port, arrival.link, packet.bytes.len() as u32, &out)?;
+        }
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
 //! `netvm run PROGRAM.p4 --map PORT=dev:IF...` with the switch around the program, for what an element of a graph does not have: controllers, digests, clones, packets that come
-//! round. One packet after the other; time is the host's. The run ends when it is told to.
+//! round. Packets of a port are taken in bursts; time is the host's. The run ends when it is told to.
 
 use super::controllers::Server;
 use super::switch::listen;
@@ -10,7 +10,7 @@ use crate::out::Out;
 use crate::signals::Signals;
 use netvm::control::{Door, Server as Control};
 use netvm::io::device::{self, Device, Options, Spec};
-use netvm::p4::{Ruled, Sent, Switch};
+use netvm::p4::{Arrived, Ruled, Sent, Switch};
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -135,18 +135,16 @@ impl Live {
 
     /// Packets that have come in by a port; true if there were some.
     fn burst(&mut self, port: u32) -> bool {
-        let (time, mut all) = (now(), Vec::new());
         let Some(device) = self.devices.get_mut(&port) else { return false };
         if !device.has_frames() {
             return false;
         }
-        while let Some(frame) = device.peek(all.len()).filter(|_| all.len() < BURST) {
-            all.push(frame.to_vec());
-        }
-        device.take(all.len());
-        for frame in &all {
-            self.counts.arrived += 1;
-            let mut sent = self.switch.receive(port, frame, time);
+        let time_ns = now();
+        let packets: Vec<Arrived<'_>> = (0..BURST).map_while(|n| device.peek(n)).map(|bytes| Arrived { port, bytes, time_ns }).collect();
+        let (all, count) = (self.switch.receive_all(&packets), packets.len());
+        device.take(count);
+        self.counts.arrived += count as u64;
+        for mut sent in all {
             self.counts.nowhere += u64::from(sent.is_empty());
             if let Some(server) = &mut self.server {
                 server.take_packets(&mut sent);

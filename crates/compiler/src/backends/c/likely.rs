@@ -2,11 +2,11 @@
 //!
 //! Compilers of C guess that two things are not equal, which is right for pointers and wrong for protocols' numbers, and put what comes then elsewhere: each such jump
 //! costs the processor the rest of the line it reads instructions from (a router: 0.7 ns a packet). Where both ways come to the same, numbers that are compared are
-//! equal, but for addresses of hosts; frames are for the station that they came to. Source: Ball, Larus 1993, Branch Prediction for Free: ways to a return, tests of opcodes and of pointers.
+//! equal, but for addresses of hosts; frames are for the station that they came to; packets are long enough for the headers that they say to have. Source: Ball, Larus 1993, Branch Prediction for Free: ways to a return, tests of opcodes and of pointers.
 
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Func, Helper, Op, Terminator, Value};
-use netil::ops::{CmpOp, mask};
+use netil::ops::{BinOp, CmpOp, mask};
 
 /// How often values go round loops on their way back.
 const ROUNDS: usize = 4;
@@ -20,6 +20,8 @@ const SAME: f64 = 0.02;
 const KIND: u64 = 0xffff;
 /// Bits of the address of a station, if they are not all 1.
 const STATION: u16 = 48;
+/// The shortest frame: packets mostly have as many bytes as are asked for, if those are no more.
+const SHORTEST: u64 = 60;
 
 /// By block, how good what may become of a packet is from there on: 1 by the usual port, 0 if it is dropped.
 pub(super) struct Likely(Vec<f64>);
@@ -61,6 +63,8 @@ impl Likely {
         match func.op(condition) {
             Some(Op::Cmp(CmpOp::Eq, a, b)) if is_none(func, *a, *b) => Some(false),
             Some(Op::Cmp(CmpOp::Ne, a, b)) if is_none(func, *a, *b) => Some(true),
+            Some(Op::Cmp(op, a, b)) if asks_length(func, *a, *b) && matches!(op, CmpOp::Lt | CmpOp::Le) => Some(false),
+            Some(Op::Cmp(op, a, b)) if asks_length(func, *a, *b) && matches!(op, CmpOp::Gt | CmpOp::Ge) => Some(true),
             _ if more.abs() > SAME => Some(more > 0.0),
             Some(Op::Cmp(CmpOp::Eq, _, b)) => Some(!says_whose(func, *b)),
             Some(Op::Cmp(CmpOp::Ne, _, b)) => Some(says_whose(func, *b)),
@@ -81,10 +85,18 @@ fn is_none(func: &Func, entry: Value, number: Value) -> bool {
     is_entry && func.constant(number) == Some(0)
 }
 
+/// Whether that is what a packet has, or has left, beside a number of bytes that every frame has.
+fn asks_length(func: &Func, length: Value, number: Value) -> bool {
+    let is_length = |v: Value| matches!(func.op(v), Some(Op::PacketLen));
+    let is_left =
+        |v: Value| matches!(func.op(v), Some(Op::Bin(BinOp::Add | BinOp::Sub, a, b)) if is_length(*a) && func.constant(*b).is_some());
+    func.constant(number).is_some_and(|number| number <= SHORTEST) && (is_length(length) || is_left(length))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mir::{Edge, Type};
+    use crate::mir::{Def, Edge, Type};
     use netil::exec::DropReason;
     use netil::module::HandlerKind;
 
@@ -142,5 +154,27 @@ mod tests {
         ] {
             assert_eq!(guess(op, number, ends.clone(), usual), guessed, "{op:?} {number:?} {ends:?}");
         }
+    }
+
+    #[test]
+    fn packets_are_long_enough_for_their_headers() {
+        let guess = |op: CmpOp, taken: u64, number: u64| {
+            let (mut func, [start, yes, no]) = deciding(op, Some(number), [Terminator::Send(2), Terminator::Send(1)]);
+            let Terminator::Branch(condition, ..) = func.block(start).end else { unreachable!() };
+            let mut length = func.new_value(Type::Int(32), Def::Op(Op::PacketLen));
+            if taken > 0 {
+                let pulled = func.new_value(Type::Int(32), Def::Op(Op::Const(taken)));
+                length = func.new_value(Type::Int(32), Def::Op(Op::Bin(BinOp::Sub, length, pulled)));
+            }
+            if let Def::Op(Op::Cmp(_, a, _)) = &mut func.values[condition.0 as usize].def {
+                *a = length;
+            }
+            Likely::of(&func, Some(1)).holds(&func, condition, yes, no)
+        };
+        // What comes then would say otherwise: the usual port is behind `no`.
+        assert_eq!(guess(CmpOp::Ge, 0, 14), Some(true));
+        assert_eq!(guess(CmpOp::Ge, 14, 20), Some(true));
+        assert_eq!(guess(CmpOp::Lt, 14, 20), Some(false));
+        assert_eq!(guess(CmpOp::Ge, 0, 1000), Some(false));
     }
 }

@@ -190,8 +190,12 @@ impl Crew {
     fn join(&mut self, coming: Coming, directory: &Directory, inputs: &mut Vec<Receiver>) -> Result<(), String> {
         let written = directory.written().inspect_err(|_| self.wanted = self.made)?;
         self.made_in = coming.begun.elapsed();
-        directory
-            .send_last(written.into_iter().map(|(handler, text)| Request::Write(handler, text, mpsc::channel().0)).chain([Request::Go]));
+        directory.send_last(
+            written
+                .into_iter()
+                .map(|(handler, text)| Request::Write(handler, crate::p4::of_replica(&text, self.made), mpsc::channel().0))
+                .chain([Request::Go]),
+        );
         inputs.push(coming.result);
         self.made += 1;
         lock(&self.change.new).push(coming.sender);

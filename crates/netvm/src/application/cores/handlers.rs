@@ -276,19 +276,21 @@ impl Directory {
 
 impl Elsewhere for Directory {
     fn read(&self, handler: &str, text: &str) -> Result<String, String> {
-        let ask = |worker: Arc<Worker>| {
-            worker.ask(|reply| Request::Read(handler.to_owned(), text.to_owned(), reply)).unwrap_or_else(|| Err(GONE.to_owned()))
+        let ask = |(nth, worker): (usize, Arc<Worker>)| {
+            let text = crate::p4::of_replica(text, nth);
+            worker.ask(|reply| Request::Read(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(GONE.to_owned()))
         };
-        let values = self.who_has(handler)?.into_iter().map(ask).collect::<Result<Vec<String>, String>>()?;
+        let values = self.who_has(handler)?.into_iter().enumerate().map(ask).collect::<Result<Vec<String>, String>>()?;
         together(handler, values, self.bases.get(handler).copied())
     }
 
     fn write(&self, handler: &str, text: &str) -> Result<(), String> {
-        let ask = |worker: &Arc<Worker>| {
-            worker.ask(|reply| Request::Write(handler.to_owned(), text.to_owned(), reply)).unwrap_or_else(|| Err(GONE.to_owned()))
+        let ask = |(nth, worker): (usize, &Arc<Worker>)| {
+            let text = crate::p4::of_replica(text, nth);
+            worker.ask(|reply| Request::Write(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(GONE.to_owned()))
         };
         let workers = self.who_has(handler)?;
-        workers.iter().try_for_each(ask)?;
+        workers.iter().enumerate().try_for_each(ask)?;
         if workers.iter().any(|worker| worker.gauge.stage == Stage::Replica) {
             let mut written = lock(&self.written);
             match &mut *written {
@@ -302,16 +304,15 @@ impl Elsewhere for Directory {
     fn join(&self, handler: &str, text: &str, own: String) -> Result<String, String> {
         let Ok(others) = self.who_has(handler) else { return Ok(own) };
         let mut values = vec![own];
-        for worker in others {
-            values.push(
-                worker.ask(|reply| Request::Read(handler.to_owned(), text.to_owned(), reply)).unwrap_or_else(|| Err(GONE.to_owned()))?,
-            );
+        for (worker, nth) in others.into_iter().zip(1..) {
+            let text = crate::p4::of_replica(text, nth);
+            values.push(worker.ask(|reply| Request::Read(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(GONE.to_owned()))?);
         }
         together(handler, values, self.bases.get(handler).copied())
     }
 
     fn spread(&self, handler: &str, text: &str) -> Result<(), String> {
-        if self.who_has(handler).is_ok() { self.write(handler, text) } else { Ok(()) }
+        if self.who_has(handler).is_ok() { self.write(handler, &crate::p4::of_replica(text, 1)) } else { Ok(()) }
     }
 }
 

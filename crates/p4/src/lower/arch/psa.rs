@@ -8,6 +8,7 @@
 
 use super::{Architecture, HEADERS, METADATA, OTHER, Parts, psa_objects};
 use crate::hir::Type;
+use crate::lower::kept::Half as Part;
 use crate::lower::place::Place;
 use crate::lower::{Lower, Lowered, fault};
 use crate::pipeline::{DROP, Paths, Saved, info, ports};
@@ -120,6 +121,8 @@ fn paths(l: &Lower<'_>, half: &Half) -> Lowered<Paths> {
 impl Lower<'_> {
     fn psa_ingress(&mut self, parts: &Parts, half: &Half, travelling: &[Place]) -> Lowered<()> {
         let [normal, clone, _, resubmit, recirculate] = travelling else { return Ok(()) };
+        // What packets do next is in metadata, which may be anything.
+        (self.half, self.comes_round, self.mirrors) = (Part::Ingress, true, true);
         self.start_half(parts, half, &[("ingress_port", info::INGRESS_PORT)], &[resubmit, recirculate])?;
         self.set_from_info(&half.input, "ingress_timestamp", info::TIME, 48)?;
         self.code.push(1);
@@ -200,6 +203,7 @@ impl Lower<'_> {
 
     fn psa_egress(&mut self, parts: &Parts, half: &Half, travelling: &[Place], saved: &Saved) -> Lowered<()> {
         let [normal, ingress_clone, egress_clone, _, recirculate] = travelling else { return Ok(()) };
+        self.half = Part::Egress;
         self.restore(saved, false);
         self.start_half(parts, half, &[("egress_port", info::EGRESS_PORT)], &[normal, ingress_clone, egress_clone])?;
         for (name, at, width) in [("class_of_service", info::CLASS, 16), ("instance", info::RID, 16), ("egress_timestamp", info::TIME, 48)]

@@ -7,6 +7,7 @@
 use super::{Architecture, Called, HEADERS, METADATA, OTHER, Parts};
 use crate::hir::Expr;
 use crate::lower::externs::{Args, arg};
+use crate::lower::kept::Half;
 use crate::lower::place::Place;
 use crate::lower::{Lower, Lowered, fault};
 use crate::pipeline::{ArrayKind, DROP, Paths, Saved, info, ports};
@@ -147,7 +148,9 @@ impl Lower<'_> {
         ] {
             self.set_from_info(&standard, name, at, width)?;
         }
+        self.half = Half::Parser;
         self.run_block(parts, 0, &[None, Some(headers), Some(metadata), Some(&standard)])?;
+        self.half = Half::Ingress;
         self.code.get(self.error);
         self.set_field(&standard, "parser_error", 32)?;
         self.take_parsed();
@@ -159,6 +162,7 @@ impl Lower<'_> {
 
     fn v1_egress(&mut self, parts: &Parts, saved: &Saved, headers: &Place, metadata: &Place) -> Lowered<()> {
         let standard = self.standard.clone();
+        self.half = Half::Egress;
         self.restore(saved, false);
         self.note_length();
         for (name, at, width) in [
@@ -240,6 +244,7 @@ impl Lower<'_> {
     }
 
     fn clone_packet(&mut self, args: Args<'_>, list: Option<&Expr>, call: &Expr) -> Lowered<()> {
+        self.mirrors |= self.half == Half::Egress;
         self.amount(arg(args, 1, call)?)?;
         self.code.push(info::SESSION_ASKED);
         self.code.op(Op::Or);
@@ -252,6 +257,7 @@ impl Lower<'_> {
 
     fn again(&mut self, local: u32, name: &str, args: Args<'_>, call: &Expr) -> Lowered<()> {
         // Without a list nothing but the packet goes round: no list has that number.
+        self.comes_round = true;
         let list = if name.ends_with("list") { self.known_number(arg(args, 0, call)?)? } else { 1 << 20 };
         self.code.push(list + 1);
         self.code.set(local);

@@ -1,0 +1,107 @@
+//! Mistakes that are made by hand, and what is told of each: one fault, its place, what was wanted, and what may have been meant.
+
+use netvm_p4::{Reading, check};
+use std::path::Path;
+
+const PROGRAM: &str = include_str!("../../../benches/p4/forward.p4");
+
+/// What is told of the program with something in the place of something else: a line for each fault or warning, `LINE:COLUMN MESSAGE`, and its help behind an arrow.
+fn told(there: &str, instead: &str) -> Vec<String> {
+    assert!(PROGRAM.contains(there), "{there}");
+    let text = PROGRAM.replacen(there, instead, 1);
+    let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false, without: &[] };
+    let drawn = match check(Path::new("t.p4"), &text, reading) {
+        Ok((_, warnings)) => warnings.render(false),
+        Err(refused) => refused.render(false),
+    };
+    let mut all: Vec<String> = Vec::new();
+    for line in drawn.lines().map(str::trim) {
+        if let Some(message) = line.strip_prefix("error: ").or_else(|| line.strip_prefix("warning: ")) {
+            all.push(message.to_owned());
+        } else if let (Some(place), Some(last)) = (line.strip_prefix("--> t.p4:"), all.last_mut()) {
+            *last = format!("{place} {last}");
+        } else if let (Some(help), Some(last)) = (line.strip_prefix("= help: "), all.last_mut()) {
+            *last += &format!(" -> {help}");
+        }
+    }
+    all
+}
+
+#[test]
+fn each_mistake_is_told_once_with_what_may_be_meant() {
+    let cases = [
+        ("s.egress_spec = port;", "s.egress_spec = port", "38:29 expected `;`, found `h`"),
+        ("p.extract(h.ip);", "p.extract(h.ipv4);", "28:21 headers has no member `ipv4` -> did you mean `ip`?"),
+        ("p.extract(h.ip);", "p.extract(hdr.ip);", "28:19 nothing is called `hdr` here"),
+        ("h.eth.src = h.eth.dst;", "h.eth.src = h.ip.dst;", "39:21 this is bit<32>, and bit<48> is wanted"),
+        ("h.eth.src = h.eth.dst;", "h.eth = h.ip;", "39:17 this is ipv4_t, and ethernet_t is wanted"),
+        ("h.ip.ttl = h.ip.ttl - 1;", "h.ip.tttl = 1;", "41:14 ipv4_t has no member `tttl` -> did you mean `ttl`?"),
+        ("h.ip.ttl = h.ip.ttl - 1;", "h.ip.ttl = 300;", "41:20 300 does not fit bit<8>, and becomes 44"),
+        ("bit<48> dst; bit<48> src;", "mac_t dst; bit<48> src;", "9:21 nothing is called `mac_t` here"),
+        ("bit<4> version; bit<4> ihl;", "bit<4> version; bit<4> version;", "11:28 `version` is declared twice"),
+        (
+            "actions = { to; drop; NoAction; }",
+            "actions = { to; dropp; NoAction; }",
+            "45:25 nothing is called `dropp` here -> did you mean `drop`?",
+        ),
+        (
+            "actions = { to; drop; NoAction; }",
+            "actions = { to; NoAction; }",
+            "47:26 the table has no action `drop` -> there is to, NoAction",
+        ),
+        ("default_action = drop();", "default_action = to();", "47:26 the argument for `mac` is missing"),
+        ("h.ip.dst: lpm;", "h.ip.dst: exat;", "44:27 no match kind is called `exat` -> did you mean `exact`?"),
+        ("h.ip.dst: lpm; }", "h.ip.dst: lpm }", "44:31 expected `;`, found `}`"),
+        ("size = SIZE;", "size = h.ip.ttl;", "46:16 this is no number that is known when the program is compiled"),
+        ("0x800: ip;", "0x800: ipv4;", "23:20 there is no state `ipv4` -> did you mean `ip`?"),
+        ("transition accept;", "transitoin accept;", "29:9 nothing is called `transitoin` here -> did you mean `transition`?"),
+        ("        transition accept;\n", "", "27:11 the state `ip` has no transition, and rejects -> `transition accept;` ends the parser"),
+        ("transition accept;\n    }\n}", "transition accept;\n    }\n", "33:1 expected a state or `}`, found `control`"),
+        ("if (h.ip.isValid())", "if (h.ip.ttl = 0)", "50:22 expected `)`, found `=` -> `==` compares"),
+        ("if (h.ip.isValid())", "if (h.ip.ttl)", "50:13 this is bit<8>, and bool is wanted"),
+        ("if (h.ip.isValid())", "if h.ip.isValid()", "50:12 expected `(`, found `h`"),
+        ("h.ip.isValid()", "h.ip.valid()", "50:18 ipv4_t has no method `valid` -> there is isValid, setValid, setInvalid"),
+        (
+            "s.egress_spec = port;",
+            "s.egress_spec = port; routes.apply();",
+            "38:31 nothing is called `routes` here -> what is declared can be used below its declaration only",
+        ),
+        (
+            "routes.apply();",
+            "if (true) { } elseif (false) { }",
+            "51:42 expected `;`, found `{` -> a second condition begins with `else if`",
+        ),
+        ("mark_to_drop(s);", "mark_to_dropp(s);", "36:21 nothing is called `mark_to_dropp` here -> did you mean `mark_to_drop`?"),
+        (
+            "mark_to_drop(s);",
+            "mark_to_drop(s, 1);",
+            "36:21 `mark_to_drop` takes other arguments than these 2 -> there is mark_to_drop(), mark_to_drop(standard_metadata)",
+        ),
+        ("V1Switch(Read(), ", "V1Switch(Read, ", "67:10 `Read` is a type, and a value is wanted -> `Read()` makes one"),
+        ("Compute(), Write())", "Write())", "67:1 the argument for `dep` is missing"),
+        (
+            "control Out(inout headers h,",
+            "control Out(in headers h,",
+            "67:34 the argument for `eg` is Out, and Egress<headers, metadata> is wanted -> the parameter `h` of `Out` is in, and inout is wanted",
+        ),
+        (
+            "V1Switch(Read(), Verify(), In(), Out(), Compute(), Write()) main;",
+            "",
+            "65:9 the program has no `main` -> an instance of the architecture's package: `V1Switch(...) main;`",
+        ),
+        (
+            "#include <v1model.p4>",
+            "#include <v1mode.p4>",
+            "3:2 no file `v1mode.p4` -> built-in files are core.p4, v1model.p4, psa.p4, bmv2/psa.p4; -I DIR names a folder to look into",
+        ),
+        ("#ifndef SIZE", "#ifndf SIZE", "5:2 no directive is called #ifndf -> did you mean `ifndef`?"),
+    ];
+    let mut wrong = Vec::new();
+    for (there, instead, wanted) in cases {
+        let found = told(there, instead);
+        if found != [wanted] {
+            wrong.push(format!("{instead:?}\n  wanted {wanted}\n  found  {}", found.join("\n         ")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
