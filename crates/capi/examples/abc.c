@@ -12,11 +12,13 @@
 
 enum { FLOWS = 8, SIZE = 60 };
 
-/* The number in a packet: its first bytes. */
-static uint64_t number(const netvm_item *item)
+/* A number in a packet: the one that A put there, or its square. */
+enum { NUMBER = 0, SQUARE = 8 };
+
+static uint64_t get(const netvm_item *item, int at)
 {
     uint64_t value;
-    memcpy(&value, item->data, sizeof value);
+    memcpy(&value, item->data + at, sizeof value);
     return value;
 }
 
@@ -24,7 +26,7 @@ struct numbers {
     uint64_t next, last;
 };
 
-/* A, the explicit stage: sends a packet, and says whether there is more. The packet's time is its number. */
+/* A, the explicit stage: sends a packet, and says whether there is more. */
 static int a(void *context, netvm_outlets *out)
 {
     struct numbers *numbers = context;
@@ -32,8 +34,8 @@ static int a(void *context, netvm_outlets *out)
     netvm_item item = {bytes, SIZE, SIZE, 0, 0};
     if (numbers->next > numbers->last)
         return -1;
-    memcpy(bytes, &numbers->next, sizeof numbers->next);
-    item.time = numbers->next++;
+    memcpy(bytes + NUMBER, &numbers->next, sizeof numbers->next);
+    numbers->next++;
     netvm_outlets_send(out, 0, &item);
     return 1;
 }
@@ -43,8 +45,8 @@ static void b(void *unit, netvm_item *items, size_t count, netvm_outlets *out)
 {
     (void)unit;
     for (size_t i = 0; i < count; i++) {
-        uint64_t square = number(&items[i]) * number(&items[i]);
-        memcpy(items[i].data, &square, sizeof square);
+        uint64_t square = get(&items[i], NUMBER) * get(&items[i], NUMBER);
+        memcpy(items[i].data + SQUARE, &square, sizeof square);
         netvm_outlets_forward(out, 0, i);
     }
 }
@@ -53,7 +55,7 @@ static void b(void *unit, netvm_item *items, size_t count, netvm_outlets *out)
 static uint64_t flow(void *context, const netvm_item *item)
 {
     (void)context;
-    return item->time % FLOWS;
+    return get(item, NUMBER) % FLOWS;
 }
 
 struct sums {
@@ -67,10 +69,10 @@ static void c(void *unit, netvm_item *items, size_t count, netvm_outlets *out)
     struct sums *sums = unit;
     (void)out;
     for (size_t i = 0; i < count; i++) {
-        uint64_t *last = &sums->last[items[i].time % FLOWS];
-        sums->in_order &= *last < items[i].time;
-        *last = items[i].time;
-        sums->sum += number(&items[i]);
+        uint64_t number = get(&items[i], NUMBER), *last = &sums->last[number % FLOWS];
+        sums->in_order &= *last < number;
+        *last = number;
+        sums->sum += get(&items[i], SQUARE);
         sums->packets++;
     }
 }

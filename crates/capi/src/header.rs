@@ -61,9 +61,6 @@ typedef void (*netvm_stage_run)(void *unit, struct netvm_item *items, size_t cou
 /* Tells the flow of a packet; called by the threads that send. */
 typedef uint64_t (*netvm_stage_flow)(void *context, const struct netvm_item *item);
 
-/* Frees a unit. */
-typedef void (*netvm_stage_end)(void *unit);
-
 /* An input: sends some packets and returns 1 if there are more, 0 if there are none at present (it is called again within about a
  * millisecond), -1 if there are none any more. */
 typedef int (*netvm_input_run)(void *context, netvm_outlets *outlets);

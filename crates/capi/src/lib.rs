@@ -116,7 +116,7 @@ structures! {
         /// The work; null of a configuration.
         run: pipeline::Run,
         /// Frees a unit that `make` made, at the end; may be null.
-        free: pipeline::End,
+        free: coprocessor::Free,
         /// A configuration of elements with one device that is read, if `run` is null.
         configuration: *const c_char,
         /// Its engine, null for the one that suits.

@@ -3,6 +3,7 @@
 //! Invariants: a stage's function is called by one thread at a time with its own unit; what it may send is what lies in its burst at that moment, and nothing of the burst is kept after the
 //! call.
 
+use crate::coprocessor::Free;
 use crate::filter::no_engine;
 use crate::pointers::{Fault, array, text};
 use crate::{NETVM_REFUSED, StageOf};
@@ -20,8 +21,6 @@ pub type Make = Option<unsafe extern "C" fn(*mut c_void, u32) -> *mut c_void>;
 pub type Run = Option<unsafe extern "C" fn(*mut c_void, *mut Item, usize, *mut Sends)>;
 /// `netvm_stage_flow`.
 pub type Flow = Option<unsafe extern "C" fn(*mut c_void, *const Item) -> u64>;
-/// `netvm_stage_end`.
-pub type End = Option<unsafe extern "C" fn(*mut c_void)>;
 /// `netvm_input_run`.
 pub type Input = Option<unsafe extern "C" fn(*mut c_void, *mut Sends) -> c_int>;
 
@@ -29,7 +28,6 @@ crate::abi::c_types!(
     Make = "netvm_stage_make",
     Run = "netvm_stage_run",
     Flow = "netvm_stage_flow",
-    End = "netvm_stage_end",
     Input = "netvm_input_run",
     Sends = "netvm_outlets",
     Pipe = "netvm_pipeline"
@@ -58,7 +56,7 @@ struct Calls {
     context: *mut c_void,
     make: Make,
     run: unsafe extern "C" fn(*mut c_void, *mut Item, usize, *mut Sends),
-    free: End,
+    free: Free,
 }
 
 // SAFETY: the header says that the functions are called by several threads, so the caller has seen to it that they and the context can be used by all.

@@ -5,37 +5,40 @@
 //!
 //! A bell that nobody sleeps at costs a fence and a load.
 
-use crate::sync::{AtomicBool, Mutex, Ordering, Thread, current, fence, lock, park};
+use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, fence, lock, wait};
 use std::time::Duration;
 
 /// A thread's, which others ring.
 #[derive(Default)]
 pub struct Bell {
     asleep: AtomicBool,
-    sleeper: Mutex<Option<Thread>>,
+    rung: Mutex<bool>,
+    changed: Condvar,
 }
 
 impl Bell {
-    /// The calling thread is the one that is woken.
-    pub fn attach(&self) {
-        *lock(&self.sleeper) = Some(current());
-    }
-
     /// Wakes the thread if it sleeps: what the caller did before is seen when it looks again.
     pub fn ring(&self) {
         fence(Ordering::SeqCst);
         if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::AcqRel) {
-            lock(&self.sleeper).iter().for_each(Thread::unpark);
+            *lock(&self.rung) = true;
+            self.changed.notify_one();
         }
     }
 
-    /// Sleeps until somebody rings, or so long, unless there is something to do. The calling thread is the one that was attached.
+    /// Sleeps until somebody rings, or so long, unless there is something to do. One thread at a time.
     pub fn wait(&self, is_ready: impl FnOnce() -> bool, most: Duration) {
-        self.asleep.store(true, Ordering::Relaxed);
+        // An exchange comes behind all others of their order, so that who rings sees it and not his own earlier one.
+        self.asleep.swap(true, Ordering::AcqRel);
         fence(Ordering::SeqCst);
         if !is_ready() {
-            park(most);
+            let mut rung = lock(&self.rung);
+            if !*rung {
+                // It may end early: who waits looks again anyway.
+                rung = wait(&self.changed, rung, most).0;
+            }
+            *rung = false;
         }
-        self.asleep.store(false, Ordering::Relaxed);
+        self.asleep.swap(false, Ordering::AcqRel);
     }
 }

@@ -96,7 +96,8 @@ impl<T: Send + 'static> Inputs<T> {
     /// Sleeps at the thread's own bell until something comes or ends, or so long.
     pub fn wait(&mut self, bell: &Bell, most: Duration) {
         let rings = &mut self.rings;
-        bell.wait(|| rings.iter_mut().any(|(ring, _)| !ring.is_empty()) || rings.iter_mut().all(|(ring, _)| ring.has_ended()), most);
+        // Of rings that have all ended, one may have something that was not there at the first look.
+        bell.wait(|| rings.iter_mut().any(|(ring, _)| !ring.is_empty()) || rings.iter().all(|(ring, _)| ring.gets_no_more()), most);
     }
 }
 

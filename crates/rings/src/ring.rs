@@ -142,7 +142,12 @@ impl<T> Consumer<T> {
     /// Whether nothing is there and nothing will be.
     pub fn has_ended(&mut self) -> bool {
         // The producer's last push is before its end.
-        self.shared.ended.load(Ordering::Acquire) && self.is_empty()
+        self.gets_no_more() && self.is_empty()
+    }
+
+    /// Whether nothing will be pushed any more; something may be there still.
+    pub fn gets_no_more(&self) -> bool {
+        self.shared.ended.load(Ordering::Acquire)
     }
 
     /// How many it has room for.

@@ -1,25 +1,22 @@
 //! The primitives: the standard library's, or those of the model that tests are built for.
 //!
-//! Models have no time. There a wait that is a fallback never ends by itself ([`park`]), so that a wake-up that is lost is found; one that is meant to end, to look around, ends at once
+//! Models have no time. There a wait that is a fallback never ends by itself ([`wait`]), so that a wake-up that is lost is found; one that is meant to end, to look around, ends at once
 //! ([`look`]).
 
 #[cfg(all(test, loom))]
 pub(crate) use loom::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence},
     sync::{Arc, Condvar, Mutex, MutexGuard},
-    thread::{Thread, current},
 };
 #[cfg(all(test, shuttle))]
 pub(crate) use shuttle::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence},
     sync::{Arc, Condvar, Mutex, MutexGuard},
-    thread::{Thread, current},
 };
 #[cfg(not(all(test, any(loom, shuttle))))]
 pub(crate) use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence},
     sync::{Arc, Condvar, Mutex, MutexGuard},
-    thread::{Thread, current},
 };
 
 use std::sync::{LockResult, PoisonError};
@@ -32,16 +29,6 @@ pub(crate) fn whole<T>(result: LockResult<T>) -> T {
 
 pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     whole(shared.lock())
-}
-
-/// Sleeps until the thread is woken, or so long.
-pub(crate) fn park(most: Duration) {
-    #[cfg(all(test, loom))]
-    return drop((loom::thread::park(), most));
-    #[cfg(all(test, shuttle))]
-    return drop((shuttle::thread::park(), most));
-    #[cfg(not(all(test, any(loom, shuttle))))]
-    std::thread::park_timeout(most);
 }
 
 /// Waits for a change, or so long; whether it was so long.

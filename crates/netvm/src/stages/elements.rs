@@ -1,6 +1,7 @@
 //! A stage whose work is a configuration of elements, in Click's language or C, or NetIL programs in it.
 //!
-//! Its device that is read is where the stage's packets come from; each that is written is named like the stage behind it. Time is the packets'; their tags do not go through elements.
+//! Its device that is read is where the stage's packets come from; each that is written is named like the stage behind it. Time is the packets', and does not go
+//! back: a packet that is older than one before it gets the time of that. Tags do not go through elements.
 
 use super::{Burst, Outlets, Stage, Work};
 use crate::application::{Application, Embedded, Lent, Settings, Silent};

@@ -214,7 +214,6 @@ impl Begin {
 
 /// An input, until it has ended.
 pub(super) fn run_input(own: &Own, mut function: Input, mut outlets: Outlets, begin: Begin) {
-    own.bell.attach();
     if !begin.is_on(Ok(())) {
         return;
     }
@@ -249,7 +248,6 @@ pub(super) type Make = dyn Fn(usize) -> Result<Box<dyn Work>, String> + Send + S
 
 /// A replica of a stage, until nothing comes any more.
 pub(super) fn run_replica(own: &Own, (make, replica): (&Make, usize), mut inputs: Inputs<Burst>, mut outlets: Outlets, begin: Begin) {
-    own.bell.attach();
     let (made, work) = match make(replica) {
         Ok(work) => (Ok(()), Some(work)),
         Err(error) => (Err(error), None),

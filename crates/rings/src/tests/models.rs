@@ -79,12 +79,10 @@ fn no_wake_up_is_lost_either_way() {
         let mut inputs = Inputs::new(vec![(consumer, Arc::clone(&full))]);
         let wakes = Arc::clone(&empty);
         let pushing = spawn(move || {
-            full.attach();
             (1..=2).for_each(|n| push(&mut producer, n, &full, &wakes));
             drop(producer);
             wakes.ring();
         });
-        empty.attach();
         let mut all = Vec::new();
         loop {
             let mut value = 0;
@@ -106,7 +104,6 @@ fn a_producer_learns_that_nobody_pops() {
         let bell = Arc::new(Bell::default());
         let inputs = Inputs::new(vec![(consumer, Arc::clone(&bell))]);
         let leaving = spawn(move || drop(inputs));
-        bell.attach();
         let mut value = 1;
         loop {
             match producer.push(&mut value) {

@@ -24,7 +24,6 @@ fn bursts_of_several_rings_come_in_order_and_memory_goes_back() {
         for (mut producer, bell) in producers {
             let consumer = Arc::clone(&own);
             scope.spawn(move || {
-                bell.attach();
                 let mut burst = Vec::new();
                 for n in 0..20_000 {
                     burst.clear();
@@ -39,7 +38,6 @@ fn bursts_of_several_rings_come_in_order_and_memory_goes_back() {
                 consumer.ring();
             });
         }
-        own.attach();
         let mut burst = Vec::new();
         loop {
             match inputs.take(&mut burst) {
@@ -131,7 +129,11 @@ fn a_sender_waits_for_room_unless_it_is_relieved() {
     let level = receiver.level();
     (0..4).for_each(|n| assert!(sender.send(n, || ())));
     let (looks, looked) = std::sync::mpsc::channel();
-    let sending = std::thread::spawn(move || sender.send(4, || drop(looks.send(()))));
+    let sending = std::thread::spawn(move || {
+        sender.send(4, || {
+            let _ = looks.send(());
+        })
+    });
     looked.recv().unwrap();
     assert!(!sending.is_finished() && level.waiting() == 4);
     let held = relief.hold();
