@@ -20,7 +20,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("crates/p4runtime", &["netvm"]),
     ("crates/cli", &["machine", "netvm", "p4runtime"]),
     ("tests", &["compiler", "frontends", "jit", "netil", "netvm-cli", "p4", "runtime"]),
-    ("benches", &["netvm"]),
+    ("benches", &["netvm", "rings"]),
     ("xtask", &[]),
 ];
 /// Crates that depend on nothing at all.
