@@ -157,10 +157,14 @@ fn foreign(consumers: usize, burst: usize) -> u64 {
         taking.push(std::thread::spawn(move || {
             let mut sum = 0;
             loop {
-                match consumer.read_chunk(consumer.slots().min(burst)) {
-                    Ok(chunk) if !chunk.is_empty() => sum = chunk.into_iter().fold(sum, |sum, n| sum ^ n),
-                    _ if consumer.is_abandoned() && consumer.is_empty() => return sum,
-                    _ => std::thread::yield_now(),
+                let ended = consumer.is_abandoned();
+                match consumer.slots().min(burst) {
+                    0 if ended => return sum,
+                    0 => std::thread::yield_now(),
+                    count => {
+                        let chunk = consumer.read_chunk(count);
+                        sum = chunk.into_iter().flatten().fold(sum, |sum, n| sum ^ n);
+                    }
                 }
             }
         }));

@@ -7,12 +7,10 @@ use crate::progress::Progress;
 use crate::signals::Signals;
 use netvm::application::{Application, Cores, Library, Placement, Policies, Policy, Reading, Settings};
 use netvm::control::Server;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The most replicas that are asked for.
 const MOST: usize = 256;
-/// How often it is looked at how many there are to be.
-const PLAN: Duration = Duration::from_millis(100);
 
 /// How many replicas there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +116,7 @@ pub(super) fn run(
     cores.pin(&args.pin).map_err(|why| Failure::usage(format_args!("--pin: {why}")))?;
     if plans {
         // What has no replicas stays as it is.
-        let _ = cores.plan(PLAN);
+        let _ = cores.plan(Cores::PLAN);
     }
     announce(&cores.stats());
     let whole = drive(&mut cores, signals, server, args.explain_place);

@@ -139,6 +139,9 @@ pub(super) fn of_thread(id: u32) -> Option<(u64, u64)> {
 }
 
 impl Cores {
+    /// How often the number of replicas is looked at.
+    pub const PLAN: Duration = Duration::from_millis(100);
+
     /// Lets the number of replicas follow what packets cost and the load, looked at so often, until a number is asked for ([`Cores::set_replicas`]).
     ///
     /// # Errors
