@@ -6,7 +6,7 @@
 //!
 //! A stage boundary is measured as the difference between two pipelines: packets of 60 bytes from an input to a stage that counts them, with and without a stage between that hands them on.
 
-use netvm::stages::{Burst, Outlets, Pipeline, Stage, Turn};
+use netvm::stages::{Burst, Outlets, Packet, Pipeline, Stage, Turn};
 use rings::{Bell, Got, Inputs, Pushed, ring};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -255,7 +255,7 @@ fn boundary(with_another: bool, others: usize) -> Took {
         // The first turn waits until all threads are where they are to be.
         let _ = begins.recv();
         for _ in 0..BURST {
-            out.send_bytes(0, &[7; 60], 1);
+            out.send(0, Packet::new(&[7; 60], 1));
         }
         left -= 1;
         if left > 0 { Turn::More } else { Turn::End }

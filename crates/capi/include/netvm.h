@@ -152,7 +152,7 @@ typedef struct netvm_coprocessor {
 typedef struct netvm_item {
     /* Its bytes, which may be changed. */
     uint8_t *data;
-    /* Their number; a packet that is forwarded may be made shorter. */
+    /* Their number, which may be made smaller before the packet is forwarded. */
     uint32_t len;
     /* The number of bytes it had on the wire, at least len. */
     uint32_t wire_len;
@@ -313,9 +313,13 @@ int netvm_pipeline_wait(netvm_pipeline *pipeline, char **error);
 /* Asks a pipeline to end, waits for that and frees it; null is allowed. */
 void netvm_pipeline_free(netvm_pipeline *pipeline);
 
-/* Sends a packet of the burst that a stage was called with, by its place, as it is: its bytes are not copied, and its data is null
- * from then on. Waits as long as there is no room. */
+/* Sends a packet of the burst that a stage was called with, by its place, as it is then; its bytes are copied. Waits as long as there
+ * is no room. */
 int netvm_outlets_forward(netvm_outlets *outlets, uint32_t output, size_t index);
+
+/* Sends all packets of the burst that a stage was called with, as they are then. To a single replica they are not copied. The burst
+ * is empty afterwards. */
+int netvm_outlets_forward_all(netvm_outlets *outlets, uint32_t output);
 
 /* Sends a packet of the caller's memory, which is copied. */
 int netvm_outlets_send(netvm_outlets *outlets, uint32_t output, const netvm_item *item);

@@ -84,7 +84,7 @@ structures! {
     struct Item as "netvm_item" {
         /// Its bytes, which may be changed.
         data: *mut u8,
-        /// Their number; a packet that is forwarded may be made shorter.
+        /// Their number, which may be made smaller before the packet is forwarded.
         len: u32,
         /// The number of bytes it had on the wire, at least `len`.
         wire_len: u32,
@@ -495,13 +495,22 @@ functions! {
         }
     }
 
-    /// Sends a packet of the burst that a stage was called with, by its place, as it is: its bytes are not copied, and its `data` is null
-    /// from then on. Waits as long as there is no room.
+    /// Sends a packet of the burst that a stage was called with, by its place, as it is then; its bytes are copied. Waits as long as there
+    /// is no room.
     fn netvm_outlets_forward(outlets: *mut Sends, output: u32, index: usize) -> c_int {
         // SAFETY: null, or what the calling function was called with.
         let sends = unsafe { outlets.as_mut() }.ok_or(Fault::null("the outlets"));
         // SAFETY: as above.
         status(sends.and_then(|sends| unsafe { sends.forward(output, index) }))
+    }
+
+    /// Sends all packets of the burst that a stage was called with, as they are then. To a single replica they are not copied. The burst
+    /// is empty afterwards.
+    fn netvm_outlets_forward_all(outlets: *mut Sends, output: u32) -> c_int {
+        // SAFETY: null, or what the calling function was called with.
+        let sends = unsafe { outlets.as_mut() }.ok_or(Fault::null("the outlets"));
+        // SAFETY: as above.
+        status(sends.and_then(|sends| unsafe { sends.forward_all(output) }))
     }
 
     /// Sends a packet of the caller's memory, which is copied.

@@ -9,7 +9,7 @@ use crate::pointers::{Fault, array, text};
 use crate::{NETVM_REFUSED, StageOf};
 use netvm::application::{Application, Reading};
 use netvm::engines;
-use netvm::stages::{Burst, Counts, Outlets, Packet, Pipeline, Running, Stage, Turn, Work};
+use netvm::stages::{Burst, Counts, Outlets, Packet, PacketMut, Pipeline, Running, Stage, Turn, Work};
 use std::ffi::{c_char, c_int, c_void};
 
 /// A packet of a burst, as C sees it.
@@ -101,9 +101,10 @@ impl Calls {
 }
 
 /// A packet as C sees it, its bytes where they are.
-fn item(packet: &mut Packet) -> Item {
-    let (len, wire_len, time, tag) = (packet.bytes().len() as u32, packet.on_wire(), packet.time_ns, packet.tag);
-    Item { data: packet.bytes_mut().as_mut_ptr(), len, wire_len, time, tag }
+fn item(mut packet: PacketMut<'_>) -> Item {
+    let len = packet.bytes.len() as u32;
+    let (wire_len, time, tag) = ((*packet.wire_len()).max(len), *packet.time_ns(), *packet.tag());
+    Item { data: packet.bytes.as_mut_ptr(), len, wire_len, time, tag }
 }
 
 impl Work for Unit {
@@ -127,35 +128,62 @@ impl Drop for Unit {
 }
 
 impl Sends {
-    /// Sends a packet of the burst, by its place, as it is in C's memory.
+    /// The packet of the burst at that place, as it is in C's memory.
     ///
     /// # Safety
     /// It is within the call that it was made for.
-    pub(crate) unsafe fn forward(&mut self, output: u32, index: usize) -> Result<(), Fault> {
-        // SAFETY: null, or the burst of the call, to which nothing else points while it is used here.
-        let burst = unsafe { self.burst.as_mut() }.ok_or_else(|| Fault::refused("an input has no burst to forward packets of"))?;
-        let packet = burst.get_mut(index).ok_or_else(|| Fault::refused("the burst has no packet at this place"))?;
+    unsafe fn item(&self, index: usize) -> Result<*const Item, Fault> {
+        if self.burst.is_null() {
+            return Err(Fault::refused("an input has no burst to forward packets of"));
+        }
+        // SAFETY: the burst of the call, which nobody changes meanwhile.
+        let count = unsafe { &*self.burst }.len();
+        if index >= count {
+            return Err(Fault::refused("the burst has no packet at this place"));
+        }
         // SAFETY: there are as many as packets.
-        let place = unsafe { self.items.add(index) };
-        // SAFETY: as above; C does not use it during the call.
-        let item = unsafe { &mut *place };
-        if item.data.is_null() {
-            return Err(Fault::refused("the packet was forwarded before"));
-        }
-        packet.bytes_mut().truncate(item.len as usize);
-        (packet.wire_len, packet.time_ns, packet.tag) = (item.wire_len, item.time, item.tag);
-        // SAFETY: the outlets of the call, to which nothing else points while they are used here.
-        let sent = unsafe { &mut *self.outlets }.send(output as usize, packet);
-        if sent {
-            item.data = std::ptr::null_mut();
-        }
-        sent.then_some(()).ok_or_else(no_output)
+        Ok(unsafe { self.items.add(index) })
     }
 
-    /// Sends a packet of C's own memory, which is copied.
+    /// Sends a packet of the burst, by its place.
     ///
     /// # Safety
-    /// As [`Self::forward`]; the packet is null or has so many bytes.
+    /// As [`Self::item`].
+    pub(crate) unsafe fn forward(&mut self, output: u32, index: usize) -> Result<(), Fault> {
+        // SAFETY: as this function's.
+        let item = unsafe { self.item(index) }?;
+        // SAFETY: as above; its bytes are where they were, and no more.
+        unsafe { self.send(output, item) }
+    }
+
+    /// Sends all packets of the burst; then it has none.
+    ///
+    /// # Safety
+    /// As [`Self::item`].
+    pub(crate) unsafe fn forward_all(&mut self, output: u32) -> Result<(), Fault> {
+        // SAFETY: null, or the burst of the call, to which nothing else points while it is used here.
+        let burst = unsafe { self.burst.as_mut() }.ok_or_else(|| Fault::refused("an input has no burst to forward packets of"))?;
+        // SAFETY: the outlets of the call, likewise.
+        let outlets = unsafe { &mut *self.outlets };
+        if outlets.name(output as usize).is_none() {
+            return Err(no_output());
+        }
+        for (index, mut packet) in burst.iter_mut().enumerate() {
+            // SAFETY: there are as many as packets.
+            let place = unsafe { self.items.add(index) };
+            // SAFETY: as above; C does not use it during the call.
+            let item = unsafe { *place };
+            packet.truncate(item.len as usize);
+            (*packet.wire_len(), *packet.time_ns(), *packet.tag()) = (item.wire_len, item.time, item.tag);
+        }
+        outlets.send_all(output as usize, burst);
+        Ok(())
+    }
+
+    /// Sends a packet of C's own memory.
+    ///
+    /// # Safety
+    /// As [`Self::item`]; the packet is null or has so many bytes.
     pub(crate) unsafe fn send(&mut self, output: u32, item: *const Item) -> Result<(), Fault> {
         // SAFETY: as this function's.
         let item = unsafe { item.as_ref() }.ok_or(Fault::null("the packet"))?;
@@ -163,10 +191,7 @@ impl Sends {
         let bytes = unsafe { array(item.data.cast_const(), item.len as usize, "a packet's data") }?;
         // SAFETY: the outlets of the call, to which nothing else points while they are used here.
         let outlets = unsafe { &mut *self.outlets };
-        let sent = outlets.send_made(output as usize, |packet| {
-            packet.set(bytes, item.time);
-            (packet.wire_len, packet.tag) = (item.wire_len, item.tag);
-        });
+        let sent = outlets.send(output as usize, Packet { bytes, wire_len: item.wire_len, time_ns: item.time, tag: item.tag });
         sent.then_some(()).ok_or_else(no_output)
     }
 }
@@ -243,7 +268,7 @@ unsafe fn stage(of: &StageOf) -> Result<Stage, Fault> {
     let shared = Shared(flow, of.context);
     Ok(made.flow(move |packet| {
         let (flow, context) = shared.get();
-        let (data, len) = (packet.bytes().as_ptr().cast_mut(), packet.bytes().len() as u32);
+        let (data, len) = (packet.bytes.as_ptr().cast_mut(), packet.bytes.len() as u32);
         let item = Item { data, len, wire_len: packet.on_wire(), time: packet.time_ns, tag: packet.tag };
         // SAFETY: the caller's function, with the caller's context; the packet is there for the call, and is not written to, as it is handed over as constant.
         unsafe { flow(context, &item) }

@@ -145,14 +145,15 @@ static void pass(void *unit, netvm_item *items, size_t count, netvm_outlets *out
 {
     int *sent = unit;
     netvm_item own = {items[0].data, items[0].len, 0, 7, 8};
-    *sent += netvm_outlets_forward(out, 1, 0) == NETVM_REFUSED && items[0].data != NULL;
-    *sent += netvm_outlets_forward(out, 0, 0) == NETVM_OK && items[0].data == NULL;
-    *sent += netvm_outlets_forward(out, 0, 0) == NETVM_REFUSED;
+    *sent += netvm_outlets_forward(out, 1, 0) == NETVM_REFUSED && netvm_outlets_forward_all(out, 1) == NETVM_REFUSED;
+    *sent += netvm_outlets_forward(out, 0, 0) == NETVM_OK;
+    items[0].len = 2;
     *sent += netvm_outlets_forward(out, 0, count) == NETVM_REFUSED;
     *sent += netvm_outlets_send(out, 0, NULL) == NETVM_ARGUMENT;
     own.data = NULL;
     *sent += netvm_outlets_send(out, 0, &own) == NETVM_ARGUMENT;
     *sent += netvm_outlets_stopping(out) == 0;
+    *sent += netvm_outlets_forward_all(out, 0) == NETVM_OK && netvm_outlets_forward(out, 0, 0) == NETVM_REFUSED;
 }
 
 static volatile int goes_on = 1;
@@ -162,7 +163,8 @@ static int give(void *context, netvm_outlets *out)
     uint8_t bytes[4] = {1, 2, 3, 4};
     netvm_item item = {bytes, 4, 0, 5, 6};
     int *turns = context;
-    if (*turns == 0 && netvm_outlets_forward(out, 0, 0) == NETVM_REFUSED && netvm_outlets_send(out, 0, &item) == NETVM_OK)
+    if (*turns == 0 && netvm_outlets_forward(out, 0, 0) == NETVM_REFUSED && netvm_outlets_forward_all(out, 0) == NETVM_REFUSED
+        && netvm_outlets_send(out, 0, &item) == NETVM_OK)
         ++*turns;
     return goes_on ? 0 : -1;
 }
@@ -199,7 +201,7 @@ static int stages(void)
     HOLDS(netvm_pipeline_start(it, &text) == NETVM_OK && text == NULL && netvm_pipeline_start(it, NULL) == NETVM_REFUSED);
     for (int there = 0; !there; netvm_string_free(text)) {
         HOLDS(netvm_pipeline_read(it, "c", 0, "n.count", NULL, &text) == NETVM_OK);
-        there = strcmp(text, "1") == 0;
+        there = strcmp(text, "2") == 0;
     }
     HOLDS(netvm_pipeline_read(it, "c", 0, "n.nothing", NULL, NULL) == NETVM_REFUSED);
     HOLDS(netvm_pipeline_write(it, "c", 0, "n.reset", NULL, NULL) == NETVM_OK);

@@ -9,8 +9,8 @@
 use netvm::stages::{Burst, Outlets, Packet, Pipeline, Stage, Turn};
 use std::sync::mpsc;
 
-fn number(packet: &Packet) -> u64 {
-    packet.bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+fn number(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 /// A: the numbers up to that.
@@ -20,7 +20,7 @@ fn input(last: u64) -> impl FnMut(&mut Outlets) -> Turn + Send {
         if next > last {
             return Turn::End;
         }
-        out.send_bytes(0, &next.to_le_bytes(), next);
+        out.send(0, Packet::new(&next.to_le_bytes(), next));
         next += 1;
         Turn::More
     }
@@ -29,8 +29,8 @@ fn input(last: u64) -> impl FnMut(&mut Outlets) -> Turn + Send {
 /// B: their squares.
 fn square(burst: &mut Burst, out: &mut Outlets) {
     for packet in burst.iter_mut() {
-        let squared = number(packet).wrapping_mul(number(packet));
-        packet.bytes_mut().copy_from_slice(&squared.to_le_bytes());
+        let squared = number(packet.bytes).wrapping_mul(number(packet.bytes));
+        packet.bytes.copy_from_slice(&squared.to_le_bytes());
     }
     out.send_all(0, burst);
 }
@@ -44,7 +44,7 @@ fn add_up(results: mpsc::Sender<(u64, bool)>) -> impl FnMut(&mut Burst, &mut Out
             let in_order = last[flow] < packet.time_ns;
             last[flow] = packet.time_ns;
             // Who adds up waits until the end.
-            let _ = results.send((number(packet), in_order));
+            let _ = results.send((number(packet.bytes), in_order));
         }
     }
 }

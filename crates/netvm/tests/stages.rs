@@ -18,15 +18,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A packet of the test: source, flow, number in the flow.
 fn put(out: &mut Outlets, output: usize, of: [u32; 3]) {
     let bytes: Vec<u8> = of.iter().flat_map(|word| word.to_le_bytes()).collect();
-    assert!(out.send_bytes(output, &bytes, u64::from(of[2])));
+    assert!(out.send(output, Packet::new(&bytes, u64::from(of[2]))));
 }
 
-fn get(packet: &Packet) -> [u32; 3] {
-    let words: Vec<u32> = packet.bytes().as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+fn get(packet: &Packet<'_>) -> [u32; 3] {
+    let words: Vec<u32> = packet.bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
     words.try_into().unwrap()
 }
 
-fn flow(packet: &Packet) -> u64 {
+fn flow(packet: &Packet<'_>) -> u64 {
     let [source, flow, _] = get(packet);
     u64::from(source) << 32 | u64::from(flow)
 }
@@ -72,8 +72,8 @@ fn check(seen: &Arc<Mutex<Seen>>) -> impl Fn(usize) -> Box<dyn FnMut(&mut Burst,
         Box::new(move |burst: &mut Burst, _: &mut Outlets| {
             let mut seen = seen.lock().unwrap();
             for packet in burst.iter() {
-                let next = seen.next.entry(flow(packet)).or_default();
-                assert_eq!(*next, get(packet)[2], "flow {:x}", flow(packet));
+                let next = seen.next.entry(flow(&packet)).or_default();
+                assert_eq!(*next, get(&packet)[2], "flow {:x}", flow(&packet));
                 *next += 1;
                 seen.count += 1;
             }
@@ -86,7 +86,7 @@ fn forward(replica: usize) -> impl FnMut(&mut Burst, &mut Outlets) {
     let mut numbers = Numbers(replica as u64);
     move |burst, out| match numbers.below(2) {
         0 => assert!(out.send_all(0, burst)),
-        _ => burst.iter_mut().for_each(|packet| assert!(out.send(0, packet))),
+        _ => burst.iter().for_each(|packet| assert!(out.send(0, packet))),
     }
 }
 
@@ -167,7 +167,7 @@ fn elements_are_stages() {
             let results = results.clone();
             let sink = move |_| {
                 let results = results.clone();
-                move |burst: &mut Burst, _: &mut Outlets| burst.iter().for_each(|it| results.send((name, it.bytes().to_vec())).unwrap())
+                move |burst: &mut Burst, _: &mut Outlets| burst.iter().for_each(|it| results.send((name, it.bytes.to_vec())).unwrap())
             };
             pipeline.stage(Stage::new(name, sink)).unwrap();
         }
@@ -178,7 +178,7 @@ fn elements_are_stages() {
         let waits = Arc::clone(&goes_on);
         let input = move |out: &mut Outlets| match left.next() {
             Some((n, bytes)) => {
-                out.send_bytes(0, &bytes, n as u64);
+                out.send(0, Packet::new(&bytes, n as u64));
                 Turn::More
             }
             None if waits.load(Ordering::Relaxed) => Turn::Idle,
@@ -218,7 +218,7 @@ fn a_slow_stage_holds_up_those_before_it() {
     };
     pipeline.stage(Stage::new("slow", slow)).unwrap();
     let fast = move |out: &mut Outlets| {
-        out.send_bytes(0, &[0; 60], 0);
+        out.send(0, Packet::new(&[0; 60], 0));
         counted.fetch_add(1, Ordering::Relaxed);
         Turn::More
     };
@@ -287,7 +287,7 @@ fn a_stage_that_fails_ends_the_run_and_is_named() {
     pipeline.stage(Stage::new("c", fails)).unwrap();
     pipeline.stage(Stage::new("b", forward).to("c")).unwrap();
     let endless = |out: &mut Outlets| {
-        out.send_bytes(0, &[0; 12], 0);
+        out.send(0, Packet::new(&[0; 12], 0));
         Turn::More
     };
     pipeline.input("a", &["b"], endless).unwrap();

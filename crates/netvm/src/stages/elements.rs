@@ -3,7 +3,7 @@
 //! Its device that is read is where the stage's packets come from; each that is written is named like the stage behind it. Time is the packets', and does not go
 //! back: a packet that is older than one before it gets the time of that. Tags do not go through elements.
 
-use super::{Burst, Outlets, Stage, Work};
+use super::{Burst, Outlets, Packet, Stage, Work};
 use crate::application::{Application, Embedded, Lent, Settings, Silent};
 use crate::engines::{self, EngineInfo};
 use crate::io::LinkType;
@@ -43,8 +43,8 @@ impl Elements {
     fn turn(&mut self, outlets: &mut Outlets) {
         self.embedded.run();
         for (output, name) in self.outputs.iter().enumerate() {
-            let wants = |lent: Lent<'_>| {
-                outlets.send_made(output, |packet| packet.set(lent.bytes, lent.time_ns).wire_len = lent.wire_len);
+            let wants = |Lent { bytes, wire_len, time_ns, .. }: Lent<'_>| {
+                outlets.send(output, Packet { bytes, wire_len, time_ns, tag: 0 });
                 true
             };
             // The device is there: it was asked for by its name.
@@ -56,7 +56,7 @@ impl Elements {
 impl Work for Elements {
     fn run(&mut self, burst: &mut Burst, outlets: &mut Outlets) {
         for packet in burst.iter() {
-            let lent = Lent { bytes: packet.bytes(), wire_len: packet.on_wire(), time_ns: packet.time_ns, link: LinkType::EN10MB };
+            let lent = Lent { bytes: packet.bytes, wire_len: packet.on_wire(), time_ns: packet.time_ns, link: LinkType::EN10MB };
             // The queue is empty, and has room for more than a burst; only one that is enormous is handed on in parts.
             if !self.embedded.push(&self.input, lent).unwrap_or(true) {
                 self.turn(outlets);

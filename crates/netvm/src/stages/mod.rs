@@ -1,29 +1,29 @@
 //! Programs of stages that another program embeds: each stage on a thread of its own, or on several, with queues between them.
 //!
 //! ```
-//! use netvm::stages::{Burst, Outlets, Pipeline, Stage, Turn};
+//! use netvm::stages::{Burst, Outlets, Packet, Pipeline, Stage, Turn};
 //!
 //! // A makes packets, B changes them, C counts them: a = A(); b = B(a); C(b).
 //! let (sum, sums) = std::sync::mpsc::channel();
 //! let c = move |_replica: usize| {
 //!     let sum = sum.clone();
-//!     move |burst: &mut Burst, _: &mut Outlets| burst.iter().for_each(|packet| sum.send(packet.bytes()[0]).unwrap())
+//!     move |burst: &mut Burst, _: &mut Outlets| burst.iter().for_each(|packet| sum.send(packet.bytes[0]).unwrap())
 //! };
 //! let b = |_replica: usize| {
 //!     |burst: &mut Burst, out: &mut Outlets| {
-//!         burst.iter_mut().for_each(|packet| packet.bytes_mut()[0] += 1);
+//!         burst.iter_mut().for_each(|packet| packet.bytes[0] += 1);
 //!         out.send_all(0, burst);
 //!     }
 //! };
 //! let mut n = 0;
 //! let a = move |out: &mut Outlets| {
 //!     n += 1;
-//!     out.send_bytes(0, &[n, 0, 0, 0], 0);
+//!     out.send(0, Packet::new(&[n, 0, 0, 0], 0));
 //!     if n < 100 { Turn::More } else { Turn::End }
 //! };
 //! let mut pipeline = Pipeline::default();
 //! pipeline.stage(Stage::new("c", c))?;
-//! pipeline.stage(Stage::new("b", b).to("c").replicas(2).flow(|packet| u64::from(packet.bytes()[0] % 8)))?;
+//! pipeline.stage(Stage::new("b", b).to("c").replicas(2).flow(|packet| u64::from(packet.bytes[0] % 8)))?;
 //! pipeline.input("a", &["b"], a)?;
 //! let mut running = pipeline.start()?;
 //! running.move_to("b", 1, Some(0))?;
@@ -52,7 +52,7 @@ mod outlets;
 mod running;
 mod worker;
 
-pub use burst::{Burst, Packet};
+pub use burst::{Burst, Packet, PacketMut};
 pub use outlets::Outlets;
 pub use running::{Counts, Running};
 
@@ -64,7 +64,7 @@ use worker::Make;
 /// Packets that go from thread to thread together.
 pub const BURST: usize = 64;
 /// Bursts that wait between two threads at most.
-pub const ROOM: usize = 32;
+pub const ROOM: usize = 64;
 /// The most replicas of a stage.
 pub const MOST: usize = 256;
 
@@ -114,7 +114,7 @@ pub enum Turn {
 }
 
 /// Tells the flow of a packet.
-type Flow = dyn Fn(&Packet) -> u64 + Send + Sync;
+type Flow = dyn Fn(&Packet<'_>) -> u64 + Send + Sync;
 
 /// An input's function.
 type Input = Box<dyn FnMut(&mut Outlets) -> Turn + Send>;
@@ -138,7 +138,7 @@ impl Stage {
     /// The same, of work that may not be made.
     pub fn made_by(name: &str, make: impl Fn(usize) -> Result<Box<dyn Work>, String> + Send + Sync + 'static) -> Self {
         // Both addresses, in either order; all packets that have none are one flow.
-        let flow = Arc::new(|packet: &Packet| u64::from(flow_number(LinkType::EN10MB, packet.bytes())));
+        let flow = Arc::new(|packet: &Packet<'_>| u64::from(flow_number(LinkType::EN10MB, packet.bytes)));
         Self { name: name.to_owned(), outputs: Vec::new(), replicas: 1, most: 1, flow, make: Arc::new(make) }
     }
 
@@ -161,7 +161,7 @@ impl Stage {
     }
 
     /// Which flow a packet belongs to: all packets of a flow come to the same replica, in order. If nothing is said, those between the same two IP addresses are one.
-    pub fn flow(mut self, of: impl Fn(&Packet) -> u64 + Send + Sync + 'static) -> Self {
+    pub fn flow(mut self, of: impl Fn(&Packet<'_>) -> u64 + Send + Sync + 'static) -> Self {
         self.flow = Arc::new(of);
         self
     }

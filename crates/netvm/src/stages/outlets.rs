@@ -34,13 +34,11 @@ pub(super) struct Outlet {
 pub struct Outlets {
     pub(super) outlets: Vec<Outlet>,
     pub(super) own: Arc<Own>,
-    /// What a packet is made of.
-    spare: Packet,
 }
 
 impl Outlets {
     pub(super) fn new(outlets: Vec<Outlet>, own: Arc<Own>) -> Self {
-        Self { outlets, own, spare: Packet::default() }
+        Self { outlets, own }
     }
 
     /// How many there are.
@@ -58,44 +56,27 @@ impl Outlets {
         self.outlets.get(output).map(|outlet| outlet.target.name.as_str())
     }
 
-    /// Sends a packet, in whose place is one that was used up then. Waits as long as there is no room. False if there is no such output.
-    pub fn send(&mut self, output: usize, packet: &mut Packet) -> bool {
+    /// Sends a packet, which is copied. Waits as long as there is no room. False if there is no such output.
+    pub fn send(&mut self, output: usize, packet: Packet<'_>) -> bool {
         let Some(outlet) = self.outlets.get_mut(output) else { return false };
-        let lane = outlet.target.lane(packet);
+        let lane = outlet.target.lane(&packet);
         let Some(to) = outlet.lanes.get_mut(lane) else { return false };
-        to.pending.exchange(packet);
+        to.pending.push(packet);
         if to.pending.len() >= BURST {
             to.hand_over(&self.own);
         }
         true
     }
 
-    /// Sends a packet with those bytes, which came then.
-    pub fn send_bytes(&mut self, output: usize, bytes: &[u8], time_ns: u64) -> bool {
-        self.send_made(output, |packet| {
-            packet.set(bytes, time_ns);
-        })
-    }
-
-    /// Sends a packet that is made so, of one that was used up.
-    pub fn send_made(&mut self, output: usize, make: impl FnOnce(&mut Packet)) -> bool {
-        let mut packet = std::mem::take(&mut self.spare);
-        make(&mut packet);
-        let sent = self.send(output, &mut packet);
-        self.spare = packet;
-        sent
-    }
-
-    /// Sends all packets of a burst.
+    /// Sends all packets of a burst, to one replica as they lie there, without a look at them.
     pub fn send_all(&mut self, output: usize, burst: &mut Burst) -> bool {
         let Some(outlet) = self.outlets.get_mut(output) else { return false };
         match &mut outlet.lanes[..] {
-            // As it is, without a look at its packets.
             [only] if only.pending.is_empty() && burst.len() * 2 >= BURST => {
                 std::mem::swap(&mut only.pending, burst);
                 only.hand_over(&self.own);
             }
-            _ => burst.iter_mut().for_each(|packet| {
+            _ => burst.iter().for_each(|packet| {
                 self.send(output, packet);
             }),
         }
@@ -168,7 +149,7 @@ impl Drop for Outlets {
 
 impl Target {
     /// Which replica has a packet.
-    fn lane(&self, packet: &Packet) -> usize {
+    fn lane(&self, packet: &Packet<'_>) -> usize {
         match self.active.load(Ordering::Relaxed) {
             1 => 0,
             active => {
