@@ -11,15 +11,16 @@ const EDGES: &[(&str, &[&str])] = &[
     ("crates/compiler", &["netil"]),
     ("crates/jit", &["compiler", "netil"]),
     ("crates/aot", &["compiler", "jit", "netil"]),
+    ("crates/rings", &[]),
     ("crates/runtime", &["netil"]),
     ("crates/p4", &["frontends", "netil"]),
-    ("crates/netvm", &["aot", "compiler", "frontends", "jit", "machine", "netil", "p4", "runtime"]),
+    ("crates/netvm", &["aot", "compiler", "frontends", "jit", "machine", "netil", "p4", "rings", "runtime"]),
     ("crates/machine", &["compiler", "netil"]),
     ("crates/capi", &["netvm"]),
     ("crates/p4runtime", &["netvm"]),
     ("crates/cli", &["machine", "netvm", "p4runtime"]),
     ("tests", &["compiler", "frontends", "jit", "netil", "netvm-cli", "p4", "runtime"]),
-    ("benches", &["netvm"]),
+    ("benches", &["netvm", "rings"]),
     ("xtask", &[]),
 ];
 /// Crates that depend on nothing at all.

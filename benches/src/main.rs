@@ -2,7 +2,7 @@
 //!
 //! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
 //! packet; `compile` times what it takes until a filter runs; `tables` times lookups in tables; `programs` times whole programs on large captures in
-//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on two threads; `moves` moves threads while packets flow; `p4` what each optimisation of P4 programs gains, how long they take to start, packet sizes, and the switch around them beside BMv2; `bursts` times embedded ones by how many packets come at a time, and `runs` whole runs of configurations. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
+//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on two threads; `moves` moves threads while packets flow; `queues` what threads hand packets over with; `p4` what each optimisation of P4 programs gains, how long they take to start, packet sizes, and the switch around them beside BMv2; `bursts` times embedded ones by how many packets come at a time, and `runs` whole runs of configurations. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
 mod applications;
@@ -22,6 +22,7 @@ mod machine;
 mod native;
 mod plot;
 mod programs;
+mod queues;
 mod random;
 mod report;
 mod runs;
@@ -111,6 +112,8 @@ enum Section {
     Cores,
     /// Threads moved from core to core, and replicas that come and go, while packets in memory flow
     Moves,
+    /// A queue under a lock beside a ring for each pair of threads, and what a stage boundary costs
+    Queues,
     /// P4 programs: what each optimisation gains, how long it takes until they run, packet sizes, and the switch around them beside BMv2
     P4,
     /// A router and a translator within another program, 1 to 768 packets at a time
@@ -135,6 +138,7 @@ struct Results {
     applications: Vec<applications::Row>,
     cores: Vec<applications::cores::Row>,
     moves: Vec<applications::moves::Row>,
+    queues: Vec<queues::Row>,
     p4_gains: Vec<applications::gains::Row>,
     p4_starts: Vec<applications::gains::Start>,
     p4_sizes: Vec<applications::sizes::Row>,
@@ -183,6 +187,9 @@ fn measure(args: &Args) -> Result<Results, String> {
     }
     if args.wants(Section::Moves) {
         results.moves = applications::measure_moves();
+    }
+    if args.wants(Section::Queues) {
+        results.queues = queues::measure(args.rounds as usize);
     }
     match &args.netvm {
         Some(netvm) if args.wants(Section::Runs) => results.runs = runs::measure(netvm, args.rounds as usize)?,

@@ -35,6 +35,9 @@ pub fn text(results: &Results) -> String {
     if !results.moves.is_empty() {
         on_moves(&mut out, &results.moves);
     }
+    if !results.queues.is_empty() {
+        out += &crate::queues::table(&results.queues);
+    }
     if !results.cores.is_empty() {
         on_cores(&mut out, &results.cores);
     }

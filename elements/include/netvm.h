@@ -207,6 +207,17 @@ u16 crc16(u32 offset, u32 length);
 #define REGEX(name, expression) NV_REGEX(name, expression)
 /* regex_found(name, offset, length): is it in those bytes of the packet, as far as it has them? ^ and $ are their ends. */
 #define regex_found(name, offset, length) NV_CAT(name, _nv_found)(offset, length)
+/* Coprocessors by their names in quotes: those that the program has registered which runs the elements (netvm::coprocessors, netvm_coprocessor_register), and lookup, lookupnew,
+ * lookup_ex and associative of the manual of NetIL. Each element has units of its own. Not in native programs. */
+/* coprocessor_load(unit, "text"): in init(), gives it that text, which ends with a NUL for it; 0 if that is good. */
+u32 coprocessor_load(const char *unit, const char *text) NV_ONLY_NETVM;
+/* coprocessor_put(unit, register, value), coprocessor_get(unit, register): registers are constants. */
+void coprocessor_put(const char *unit, u32 number, u32 value) NV_ONLY_NETVM;
+u32 coprocessor_get(const char *unit, u32 number) NV_ONLY_NETVM;
+/* coprocessor_show(unit): it gets the packet for operations that follow in this run of the handler. */
+void coprocessor_show(const char *unit) NV_ONLY_NETVM;
+/* coprocessor_run(unit, "operation"). */
+void coprocessor_run(const char *unit, const char *operation) NV_ONLY_NETVM;
 /* hash32(a, ...): MurmurHash3 of one to eight 32-bit numbers. */
 #define hash32(...) nv_hash((const u32[]) { __VA_ARGS__ }, sizeof((const u32[]) { __VA_ARGS__ }) / sizeof(u32))
 

@@ -16,6 +16,16 @@
 #ifndef NETVM_NATIVE_H
 #define NETVM_NATIVE_H
 
+/* What programs cannot do that run without netvm. */
+#ifdef __has_attribute
+#if __has_attribute(error)
+#define NV_ONLY_NETVM __attribute__((error("native programs have no coprocessors")))
+#endif
+#endif
+#ifndef NV_ONLY_NETVM
+#define NV_ONLY_NETVM
+#endif
+
 /* Most handlers have no use for the port. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 

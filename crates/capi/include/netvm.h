@@ -1,4 +1,5 @@
-/* netvm: filters, compiled to machine code, for bursts of packets; and configurations of elements, packets in and out by calls.
+/* netvm: filters, compiled to machine code, for bursts of packets; and configurations of elements, packets in and out by calls;
+ * and stages, functions of the program or configurations, on threads with queues between them.
  *
  *     netvm_filter *filter;
  *     char *error;
@@ -17,9 +18,15 @@
  *     netvm_application_run(router, 0);
  *     n = netvm_application_take(router, "out", room, sizeof room, packets, times, 256);
  *
+ *     netvm_pipeline_stage(pipeline, &last, &error);
+ *     netvm_pipeline_stage(pipeline, &first, &error);
+ *     netvm_pipeline_input(pipeline, "in", to, 1, input, context, &error);
+ *     netvm_pipeline_start(pipeline, &error);
+ *     netvm_pipeline_wait(pipeline, &error);
+ *
  * Link with the flags of pkg-config --cflags --libs netvm. Expressions are those of pcap-filter(7).
  *
- * Threads: a filter or an application is used by one thread at a time, and each of these functions counts as use; between calls it may pass to
+ * Threads: a filter, an application or a pipeline is used by one thread at a time, and each of these functions counts as use; between calls it may pass to
  * another thread. For several threads at once make one each by netvm_filter_another: what was compiled is shared.
  *
  * Processes: the engine that is chosen when none is named (engine NULL) may run the system's C compiler in a child process, from a
@@ -84,6 +91,27 @@ typedef int (*netvm_unit_invoke)(void *unit, uint32_t operation, uint32_t *regis
 /* Frees a unit. */
 typedef void (*netvm_unit_free)(void *unit);
 
+/* Stages on threads. */
+typedef struct netvm_pipeline netvm_pipeline;
+
+/* What a stage or an input sends by, for the time of a call. */
+typedef struct netvm_outlets netvm_outlets;
+
+struct netvm_item;
+
+/* Makes the unit of a replica, in the thread of the replica; null if it cannot. */
+typedef void *(*netvm_stage_make)(void *context, uint32_t replica);
+
+/* Works on packets, in order, and sends on what is to go on; what it does not forward ends there. The packets are there for the call. */
+typedef void (*netvm_stage_run)(void *unit, struct netvm_item *items, size_t count, netvm_outlets *outlets);
+
+/* Tells the flow of a packet; called by the threads that send. */
+typedef uint64_t (*netvm_stage_flow)(void *context, const struct netvm_item *item);
+
+/* An input: sends some packets and returns 1 if there are more, 0 if there are none at present (it is called again within about a
+ * millisecond), -1 if there are none any more. */
+typedef int (*netvm_input_run)(void *context, netvm_outlets *outlets);
+
 /* A packet, lent for the time of a call. */
 typedef struct netvm_packet {
     /* Its captured bytes; may be null if there are none. */
@@ -119,6 +147,67 @@ typedef struct netvm_coprocessor {
     /* Null if there is nothing to free. */
     netvm_unit_free free;
 } netvm_coprocessor;
+
+/* A packet of a burst. */
+typedef struct netvm_item {
+    /* Its bytes, which may be changed. */
+    uint8_t *data;
+    /* Their number, which may be made smaller before the packet is forwarded. */
+    uint32_t len;
+    /* The number of bytes it had on the wire, at least len. */
+    uint32_t wire_len;
+    /* When it came, in nanoseconds since 1970. */
+    uint64_t time;
+    /* A number of the program's own, which goes through stages that are functions. */
+    uint64_t tag;
+} netvm_item;
+
+/* A stage for netvm_pipeline_stage: a function, or a configuration of elements. All of it is copied but context. */
+typedef struct netvm_stage {
+    /* Its name. */
+    const char *name;
+    /* The names of the stages that it sends to, which have been registered: its outputs, from 0. Nothing of a configuration, whose
+     * devices say it: ToDevice(c) sends to the stage c. */
+    const char *const *to;
+    /* Their number. */
+    uint32_t to_count;
+    /* The number of its replicas, each on a thread of its own; 0 stands for 1. */
+    uint32_t replicas;
+    /* If more than replicas, their number may change up to this while packets flow. */
+    uint32_t most;
+    /* Tells the flow of a packet: packets of one flow come to one replica, in order. Null: those between the same two IP addresses. */
+    netvm_stage_flow flow;
+    /* Handed to make and flow. */
+    void *context;
+    /* Makes the unit of a replica, in its thread; null if the context itself is handed to run. */
+    netvm_stage_make make;
+    /* The work; null of a configuration. */
+    netvm_stage_run run;
+    /* Frees a unit that make made, at the end; may be null. */
+    netvm_unit_free free;
+    /* A configuration of elements with one device that is read, if run is null. */
+    const char *configuration;
+    /* Its engine, null for the one that suits. */
+    const char *engine;
+} netvm_stage;
+
+/* What netvm_pipeline_counts tells of a thread. */
+typedef struct netvm_counts {
+    /* Packets that came to it. */
+    uint64_t packets;
+    /* The bursts that they came in. */
+    uint64_t bursts;
+    /* Packets that it sent, as far as they have gone on. */
+    uint64_t sent;
+    /* Packets that it sent to a stage that had failed. */
+    uint64_t lost;
+    /* Bursts that wait for it. */
+    uint32_t waiting;
+    /* 1 if packets go to it at present. */
+    uint32_t active;
+    /* The core that it was moved to, -1 if it was to none. */
+    int core;
+} netvm_counts;
 
 /* The version of the library, such as "0.1.0"; not to be freed. */
 const char *netvm_version(void);
@@ -181,6 +270,62 @@ int netvm_application_write(netvm_application *application, const char *handler,
 
 /* Frees an application; null is allowed. */
 void netvm_application_free(netvm_application *application);
+
+/* Makes a pipeline without stages, to be freed by netvm_pipeline_free. It is for one thread at a time. */
+int netvm_pipeline_open(netvm_pipeline **pipeline, char **error);
+
+/* Registers a stage with the queue before it; stages are registered from the last to the first. *error is as in
+ * netvm_filter_compile, also below. */
+int netvm_pipeline_stage(netvm_pipeline *pipeline, const netvm_stage *stage, char **error);
+
+/* Registers an input, which sends to so many stages; function is called by a thread of its own, with context. */
+int netvm_pipeline_input(netvm_pipeline *pipeline, const char *name, const char *const *to, uint32_t to_count, netvm_input_run function, void *context, char **error);
+
+/* Begins a thread for each input and each replica, and lets packets flow when all are ready. A pipeline starts once. */
+int netvm_pipeline_start(netvm_pipeline *pipeline, char **error);
+
+/* Lets an input (replica 0) or a replica of a stage run on one core only, or on any if core is negative, while packets flow. For
+ * how many nanoseconds it did nothing else comes to *pause, which may be null. */
+int netvm_pipeline_move(const netvm_pipeline *pipeline, const char *stage, uint32_t replica, int core, uint64_t *pause, char **error);
+
+/* So many replicas of a stage get packets from now on. For that the inputs wait until nothing is on the way, for *pause nanoseconds. */
+int netvm_pipeline_replicas(const netvm_pipeline *pipeline, const char *stage, uint32_t replicas, uint64_t *pause, char **error);
+
+/* What there is to say of an input (replica 0) or a replica of a stage. */
+int netvm_pipeline_counts(const netvm_pipeline *pipeline, const char *stage, uint32_t replica, netvm_counts *counts);
+
+/* What a handler of a replica that is a configuration says, as netvm_application_read. */
+int netvm_pipeline_read(const netvm_pipeline *pipeline, const char *stage, uint32_t replica, const char *handler, const char *argument, char **text);
+
+/* Writes a handler of a replica that is a configuration. */
+int netvm_pipeline_write(const netvm_pipeline *pipeline, const char *stage, uint32_t replica, const char *handler, const char *value, char **error);
+
+/* Asks all inputs to end; what has come still goes through. */
+int netvm_pipeline_stop(const netvm_pipeline *pipeline);
+
+/* 1 if everything has gone through, 0 if not, negative on failure. */
+int netvm_pipeline_has_ended(const netvm_pipeline *pipeline);
+
+/* Waits until everything has gone through, which it does when all inputs have ended. Then the pipeline still tells its counts, and
+ * nothing else. */
+int netvm_pipeline_wait(netvm_pipeline *pipeline, char **error);
+
+/* Asks a pipeline to end, waits for that and frees it; null is allowed. */
+void netvm_pipeline_free(netvm_pipeline *pipeline);
+
+/* Sends a packet of the burst that a stage was called with, by its place, as it is then; its bytes are copied. Waits as long as there
+ * is no room. */
+int netvm_outlets_forward(netvm_outlets *outlets, uint32_t output, size_t index);
+
+/* Sends all packets of the burst that a stage was called with, as they are then. To a single replica they are not copied. The burst
+ * is empty afterwards. */
+int netvm_outlets_forward_all(netvm_outlets *outlets, uint32_t output);
+
+/* Sends a packet of the caller's memory, which is copied. */
+int netvm_outlets_send(netvm_outlets *outlets, uint32_t output, const netvm_item *item);
+
+/* 1 if the run is to end, for an input that sends packets in a loop of its own; 0 if not. */
+int netvm_outlets_stopping(const netvm_outlets *outlets);
 
 /* Frees a string that this library made; null is allowed. */
 void netvm_string_free(char *string);

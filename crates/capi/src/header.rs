@@ -43,6 +43,27 @@ typedef int (*netvm_unit_invoke)(void *unit, uint32_t operation, uint32_t *regis
 
 /* Frees a unit. */
 typedef void (*netvm_unit_free)(void *unit);
+
+/* Stages on threads. */
+typedef struct netvm_pipeline netvm_pipeline;
+
+/* What a stage or an input sends by, for the time of a call. */
+typedef struct netvm_outlets netvm_outlets;
+
+struct netvm_item;
+
+/* Makes the unit of a replica, in the thread of the replica; null if it cannot. */
+typedef void *(*netvm_stage_make)(void *context, uint32_t replica);
+
+/* Works on packets, in order, and sends on what is to go on; what it does not forward ends there. The packets are there for the call. */
+typedef void (*netvm_stage_run)(void *unit, struct netvm_item *items, size_t count, netvm_outlets *outlets);
+
+/* Tells the flow of a packet; called by the threads that send. */
+typedef uint64_t (*netvm_stage_flow)(void *context, const struct netvm_item *item);
+
+/* An input: sends some packets and returns 1 if there are more, 0 if there are none at present (it is called again within about a
+ * millisecond), -1 if there are none any more. */
+typedef int (*netvm_input_run)(void *context, netvm_outlets *outlets);
 ";
 
 const END: &str = r"

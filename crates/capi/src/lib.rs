@@ -1,4 +1,4 @@
-//! The C interface of netvm: filters and applications for programs in C and whatever calls C.
+//! The C interface of netvm: filters, applications and pipelines of stages for programs in C and whatever calls C.
 //!
 //! ```text
 //! abi!: one row per function ──┬──▶ the functions ──▶ libnetvm.so, libnetvm.a
@@ -15,13 +15,16 @@ mod application;
 mod coprocessor;
 mod filter;
 pub mod header;
+mod pipeline;
 mod pointers;
 
 use abi::{constants, functions, structures};
 pub use application::Running;
 pub use filter::Handle;
+pub use pipeline::{Pipe, Sends};
 use pointers::Fault;
 use std::ffi::{CString, c_char, c_int, c_void};
+use std::time::Duration;
 
 constants! {
     /// Done.
@@ -75,6 +78,67 @@ structures! {
         invoke: coprocessor::Invoke,
         /// Null if there is nothing to free.
         free: coprocessor::Free,
+    }
+
+    /// A packet of a burst.
+    struct Item as "netvm_item" {
+        /// Its bytes, which may be changed.
+        data: *mut u8,
+        /// Their number, which may be made smaller before the packet is forwarded.
+        len: u32,
+        /// The number of bytes it had on the wire, at least `len`.
+        wire_len: u32,
+        /// When it came, in nanoseconds since 1970.
+        time: u64,
+        /// A number of the program's own, which goes through stages that are functions.
+        tag: u64,
+    }
+
+    /// A stage for `netvm_pipeline_stage`: a function, or a configuration of elements. All of it is copied but `context`.
+    struct StageOf as "netvm_stage" {
+        /// Its name.
+        name: *const c_char,
+        /// The names of the stages that it sends to, which have been registered: its outputs, from 0. Nothing of a configuration, whose
+        /// devices say it: `ToDevice(c)` sends to the stage c.
+        to: *const *const c_char,
+        /// Their number.
+        to_count: u32,
+        /// The number of its replicas, each on a thread of its own; 0 stands for 1.
+        replicas: u32,
+        /// If more than `replicas`, their number may change up to this while packets flow.
+        most: u32,
+        /// Tells the flow of a packet: packets of one flow come to one replica, in order. Null: those between the same two IP addresses.
+        flow: pipeline::Flow,
+        /// Handed to `make` and `flow`.
+        context: *mut c_void,
+        /// Makes the unit of a replica, in its thread; null if the context itself is handed to `run`.
+        make: pipeline::Make,
+        /// The work; null of a configuration.
+        run: pipeline::Run,
+        /// Frees a unit that `make` made, at the end; may be null.
+        free: coprocessor::Free,
+        /// A configuration of elements with one device that is read, if `run` is null.
+        configuration: *const c_char,
+        /// Its engine, null for the one that suits.
+        engine: *const c_char,
+    }
+
+    /// What `netvm_pipeline_counts` tells of a thread.
+    struct Counts as "netvm_counts" {
+        /// Packets that came to it.
+        packets: u64,
+        /// The bursts that they came in.
+        bursts: u64,
+        /// Packets that it sent, as far as they have gone on.
+        sent: u64,
+        /// Packets that it sent to a stage that had failed.
+        lost: u64,
+        /// Bursts that wait for it.
+        waiting: u32,
+        /// 1 if packets go to it at present.
+        active: u32,
+        /// The core that it was moved to, -1 if it was to none.
+        core: c_int,
     }
 }
 
@@ -263,6 +327,208 @@ functions! {
         }
     }
 
+    /// Makes a pipeline without stages, to be freed by `netvm_pipeline_free`. It is for one thread at a time.
+    fn netvm_pipeline_open(pipeline: *mut *mut Pipe, error: *mut *mut c_char) -> c_int {
+        // SAFETY: the caller's pointers are null or point to variables.
+        unsafe { give(Ok(Pipe::new()), pipeline, error) }
+    }
+
+    /// Registers a stage with the queue before it; stages are registered from the last to the first. `*error` is as in
+    /// `netvm_filter_compile`, also below.
+    fn netvm_pipeline_stage(pipeline: *mut Pipe, stage: *const StageOf, error: *mut *mut c_char) -> c_int {
+        // SAFETY: null, or a pipeline that is this thread's for the call.
+        let pipe = unsafe { pipeline.as_mut() }.ok_or(Fault::null("the pipeline"));
+        // SAFETY: the caller's pointers are null or point to what the text says.
+        let done = pipe.and_then(|pipe| unsafe { pipe.stage(stage) });
+        // SAFETY: the caller's pointer is null or points to a variable.
+        unsafe { told(done, error) }
+    }
+
+    /// Registers an input, which sends to so many stages; `function` is called by a thread of its own, with `context`.
+    fn netvm_pipeline_input(
+        pipeline: *mut Pipe,
+        name: *const c_char,
+        to: *const *const c_char,
+        to_count: u32,
+        function: pipeline::Input,
+        context: *mut c_void,
+        error: *mut *mut c_char
+    ) -> c_int {
+        // SAFETY: null, or a pipeline that is this thread's for the call.
+        let pipe = unsafe { pipeline.as_mut() }.ok_or(Fault::null("the pipeline"));
+        // SAFETY: the caller's pointers are null or point to what the text says.
+        let done = pipe.and_then(|pipe| unsafe { pipe.input(name, (to, to_count), function, context) });
+        // SAFETY: the caller's pointer is null or points to a variable.
+        unsafe { told(done, error) }
+    }
+
+    /// Begins a thread for each input and each replica, and lets packets flow when all are ready. A pipeline starts once.
+    fn netvm_pipeline_start(pipeline: *mut Pipe, error: *mut *mut c_char) -> c_int {
+        // SAFETY: null, or a pipeline that is this thread's for the call.
+        let pipe = unsafe { pipeline.as_mut() }.ok_or(Fault::null("the pipeline"));
+        // SAFETY: the caller's pointer is null or points to a variable.
+        unsafe { told(pipe.and_then(Pipe::start), error) }
+    }
+
+    /// Lets an input (replica 0) or a replica of a stage run on one core only, or on any if `core` is negative, while packets flow. For
+    /// how many nanoseconds it did nothing else comes to `*pause`, which may be null.
+    fn netvm_pipeline_move(
+        pipeline: *const Pipe,
+        stage: *const c_char,
+        replica: u32,
+        core: c_int,
+        pause: *mut u64,
+        error: *mut *mut c_char
+    ) -> c_int {
+        // SAFETY: the caller's pointers are null or point to what the text says.
+        let of = unsafe { pipeline::of(pipeline, stage) };
+        let took = of.and_then(|(running, stage)| {
+            running.move_to(stage, replica as usize, usize::try_from(core).ok()).map_err(|why| Fault::refused(&why))
+        });
+        // SAFETY: as above.
+        unsafe { told_pause(took, pause, error) }
+    }
+
+    /// So many replicas of a stage get packets from now on. For that the inputs wait until nothing is on the way, for `*pause` nanoseconds.
+    fn netvm_pipeline_replicas(
+        pipeline: *const Pipe,
+        stage: *const c_char,
+        replicas: u32,
+        pause: *mut u64,
+        error: *mut *mut c_char
+    ) -> c_int {
+        // SAFETY: the caller's pointers are null or point to what the text says.
+        let of = unsafe { pipeline::of(pipeline, stage) };
+        let took = of.and_then(|(running, stage)| running.set_replicas(stage, replicas as usize).map_err(|why| Fault::refused(&why)));
+        // SAFETY: as above.
+        unsafe { told_pause(took, pause, error) }
+    }
+
+    /// What there is to say of an input (replica 0) or a replica of a stage.
+    fn netvm_pipeline_counts(pipeline: *const Pipe, stage: *const c_char, replica: u32, counts: *mut Counts) -> c_int {
+        // SAFETY: null, or a pipeline that is this thread's for the call.
+        let pipe = unsafe { pipeline.as_ref() }.ok_or(Fault::null("the pipeline"));
+        // SAFETY: the caller's string is null or ends with NUL.
+        let told = pipe.and_then(|pipe| unsafe { pipe.counts(stage, replica) });
+        status(told.and_then(|told| {
+            let to = (!counts.is_null()).then_some(counts).ok_or(Fault::null("the counts"))?;
+            // SAFETY: not null, so a variable.
+            unsafe { to.write(told) };
+            Ok(())
+        }))
+    }
+
+    /// What a handler of a replica that is a configuration says, as `netvm_application_read`.
+    fn netvm_pipeline_read(
+        pipeline: *const Pipe,
+        stage: *const c_char,
+        replica: u32,
+        handler: *const c_char,
+        argument: *const c_char,
+        text: *mut *mut c_char
+    ) -> c_int {
+        // SAFETY: the caller's pointers are null or point to what the text says.
+        let of = unsafe { pipeline::of(pipeline, stage) };
+        // SAFETY: as above.
+        let words = unsafe { pipeline::words(handler, argument) };
+        let told = of.and_then(|(running, stage)| {
+            let (handler, argument) = words?;
+            running.read(stage, replica as usize, handler, argument).map_err(|why| Fault::refused(&why))
+        });
+        let (status, told) = told.map_or_else(|fault| (fault.status, fault.message), |told| (NETVM_OK, told));
+        if !text.is_null() {
+            // SAFETY: not null, so a variable.
+            unsafe { text.write(string(told)) };
+        }
+        status
+    }
+
+    /// Writes a handler of a replica that is a configuration.
+    fn netvm_pipeline_write(
+        pipeline: *const Pipe,
+        stage: *const c_char,
+        replica: u32,
+        handler: *const c_char,
+        value: *const c_char,
+        error: *mut *mut c_char
+    ) -> c_int {
+        // SAFETY: the caller's pointers are null or point to what the text says.
+        let of = unsafe { pipeline::of(pipeline, stage) };
+        // SAFETY: as above.
+        let words = unsafe { pipeline::words(handler, value) };
+        let done = of.and_then(|(running, stage)| {
+            let (handler, value) = words?;
+            running.write(stage, replica as usize, handler, value).map_err(|why| Fault::refused(&why))
+        });
+        // SAFETY: as above.
+        unsafe { told(done, error) }
+    }
+
+    /// Asks all inputs to end; what has come still goes through.
+    fn netvm_pipeline_stop(pipeline: *const Pipe) -> c_int {
+        // SAFETY: null, or a pipeline that is this thread's for the call.
+        let pipe = unsafe { pipeline.as_ref() }.ok_or(Fault::null("the pipeline"));
+        status(pipe.and_then(|pipe| Ok(pipe.runs()?.stop())))
+    }
+
+    /// 1 if everything has gone through, 0 if not, negative on failure.
+    fn netvm_pipeline_has_ended(pipeline: *const Pipe) -> c_int {
+        // SAFETY: null, or a pipeline that is this thread's for the call.
+        let pipe = unsafe { pipeline.as_ref() }.ok_or(Fault::null("the pipeline"));
+        pipe.and_then(|pipe| Ok(c_int::from(pipe.runs()?.has_ended()))).unwrap_or_else(|fault| fault.status)
+    }
+
+    /// Waits until everything has gone through, which it does when all inputs have ended. Then the pipeline still tells its counts, and
+    /// nothing else.
+    fn netvm_pipeline_wait(pipeline: *mut Pipe, error: *mut *mut c_char) -> c_int {
+        // SAFETY: null, or a pipeline that is this thread's for the call.
+        let pipe = unsafe { pipeline.as_mut() }.ok_or(Fault::null("the pipeline"));
+        // SAFETY: the caller's pointer is null or points to a variable.
+        unsafe { told(pipe.and_then(Pipe::wait), error) }
+    }
+
+    /// Asks a pipeline to end, waits for that and frees it; null is allowed.
+    fn netvm_pipeline_free(pipeline: *mut Pipe) -> () {
+        if !pipeline.is_null() {
+            // SAFETY: it was made by `give`, and the caller gives it back.
+            drop(unsafe { Box::from_raw(pipeline) });
+        }
+    }
+
+    /// Sends a packet of the burst that a stage was called with, by its place, as it is then; its bytes are copied. Waits as long as there
+    /// is no room.
+    fn netvm_outlets_forward(outlets: *mut Sends, output: u32, index: usize) -> c_int {
+        // SAFETY: null, or what the calling function was called with.
+        let sends = unsafe { outlets.as_mut() }.ok_or(Fault::null("the outlets"));
+        // SAFETY: as above.
+        status(sends.and_then(|sends| unsafe { sends.forward(output, index) }))
+    }
+
+    /// Sends all packets of the burst that a stage was called with, as they are then. To a single replica they are not copied. The burst
+    /// is empty afterwards.
+    fn netvm_outlets_forward_all(outlets: *mut Sends, output: u32) -> c_int {
+        // SAFETY: null, or what the calling function was called with.
+        let sends = unsafe { outlets.as_mut() }.ok_or(Fault::null("the outlets"));
+        // SAFETY: as above.
+        status(sends.and_then(|sends| unsafe { sends.forward_all(output) }))
+    }
+
+    /// Sends a packet of the caller's memory, which is copied.
+    fn netvm_outlets_send(outlets: *mut Sends, output: u32, item: *const Item) -> c_int {
+        // SAFETY: null, or what the calling function was called with.
+        let sends = unsafe { outlets.as_mut() }.ok_or(Fault::null("the outlets"));
+        // SAFETY: as above; the packet is null or has its bytes.
+        status(sends.and_then(|sends| unsafe { sends.send(output, item) }))
+    }
+
+    /// 1 if the run is to end, for an input that sends packets in a loop of its own; 0 if not.
+    fn netvm_outlets_stopping(outlets: *const Sends) -> c_int {
+        // SAFETY: null, or what the calling function was called with.
+        let sends = unsafe { outlets.as_ref() };
+        // SAFETY: as above.
+        sends.map_or(NETVM_ARGUMENT, |sends| c_int::from(unsafe { sends.is_stopping() }))
+    }
+
     /// Frees a string that this library made; null is allowed.
     fn netvm_string_free(string: *mut c_char) -> () {
         if !string.is_null() {
@@ -294,6 +560,19 @@ unsafe fn told(done: Result<(), Fault>, error: *mut *mut c_char) -> c_int {
         unsafe { error.write(message.map_or(std::ptr::null_mut(), string)) };
     }
     status
+}
+
+/// How long something took, or why it was not done.
+///
+/// # Safety
+/// The pointers are null or point to variables.
+unsafe fn told_pause(took: Result<Duration, Fault>, pause: *mut u64, error: *mut *mut c_char) -> c_int {
+    if let (Ok(took), false) = (&took, pause.is_null()) {
+        // SAFETY: not null, so a variable.
+        unsafe { pause.write(took.as_nanos() as u64) };
+    }
+    // SAFETY: as this function's.
+    unsafe { told(took.map(drop), error) }
 }
 
 /// Hands out what was made, or why there is none.

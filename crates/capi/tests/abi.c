@@ -28,6 +28,8 @@ static int layout(void)
     HOLDS(NETVM_OK == 0 && NETVM_ARGUMENT == -1 && NETVM_EXPRESSION == -2 && NETVM_ENGINE == -3 && NETVM_PANIC == -4);
     HOLDS(sizeof(netvm_coprocessor) == 3 * sizeof(void *) + 16 + 5 * sizeof(void *) || sizeof(void *) != 8);
     HOLDS(netvm_coprocessor_register(NULL, NULL) == NETVM_ARGUMENT);
+    HOLDS(sizeof(netvm_item) == sizeof(void *) + 24 && offsetof(netvm_item, time) == sizeof(void *) + 8);
+    HOLDS(sizeof(netvm_stage) == 9 * sizeof(void *) + 16 && sizeof(netvm_counts) == 48);
     HOLDS(NETVM_CONFIGURATION == -5 && NETVM_REFUSED == -6);
     HOLDS(NETVM_WORDS(0) == 0 && NETVM_WORDS(1) == 1 && NETVM_WORDS(64) == 1 && NETVM_WORDS(65) == 2);
     HOLDS(strcmp(netvm_version(), NETVM_VERSION) == 0);
@@ -139,10 +141,89 @@ static int right(void)
     return 0;
 }
 
+static void pass(void *unit, netvm_item *items, size_t count, netvm_outlets *out)
+{
+    int *sent = unit;
+    netvm_item own = {items[0].data, items[0].len, 0, 7, 8};
+    *sent += netvm_outlets_forward(out, 1, 0) == NETVM_REFUSED && netvm_outlets_forward_all(out, 1) == NETVM_REFUSED;
+    *sent += netvm_outlets_forward(out, 0, 0) == NETVM_OK;
+    items[0].len = 2;
+    *sent += netvm_outlets_forward(out, 0, count) == NETVM_REFUSED;
+    *sent += netvm_outlets_send(out, 0, NULL) == NETVM_ARGUMENT;
+    own.data = NULL;
+    *sent += netvm_outlets_send(out, 0, &own) == NETVM_ARGUMENT;
+    *sent += netvm_outlets_stopping(out) == 0;
+    *sent += netvm_outlets_forward_all(out, 0) == NETVM_OK && netvm_outlets_forward(out, 0, 0) == NETVM_REFUSED;
+}
+
+static volatile int goes_on = 1;
+
+static int give(void *context, netvm_outlets *out)
+{
+    uint8_t bytes[4] = {1, 2, 3, 4};
+    netvm_item item = {bytes, 4, 0, 5, 6};
+    int *turns = context;
+    if (*turns == 0 && netvm_outlets_forward(out, 0, 0) == NETVM_REFUSED && netvm_outlets_forward_all(out, 0) == NETVM_REFUSED
+        && netvm_outlets_send(out, 0, &item) == NETVM_OK)
+        ++*turns;
+    return goes_on ? 0 : -1;
+}
+
+static int stages(void)
+{
+    static const char *const nowhere[] = {"x"}, *const to_b[] = {"b"}, *const to_c[] = {"c"}, *const none[] = {NULL};
+    netvm_pipeline *it = NULL;
+    netvm_stage stage = {0};
+    netvm_counts counts;
+    int sent = 0, turns = 0;
+    char *text = NULL;
+    HOLDS(netvm_pipeline_open(NULL, NULL) == NETVM_ARGUMENT && netvm_pipeline_open(&it, &text) == NETVM_OK && it != NULL);
+    HOLDS(netvm_pipeline_stage(it, NULL, NULL) == NETVM_ARGUMENT && netvm_pipeline_stage(it, &stage, NULL) == NETVM_ARGUMENT);
+    HOLDS(netvm_pipeline_stop(it) == NETVM_REFUSED && netvm_pipeline_wait(it, NULL) == NETVM_REFUSED);
+    stage.name = "b", stage.run = pass, stage.context = &sent, stage.to = nowhere, stage.to_count = 1;
+    HOLDS(netvm_pipeline_stage(it, &stage, &text) == NETVM_ARGUMENT && strstr(text, "no stage of that name is registered"));
+    netvm_string_free(text);
+    stage.to = NULL;
+    HOLDS(netvm_pipeline_stage(it, &stage, NULL) == NETVM_ARGUMENT);
+    stage.to_count = 0, stage.run = NULL;
+    HOLDS(netvm_pipeline_stage(it, &stage, NULL) == NETVM_ARGUMENT);
+    stage.configuration = "FromDevice(b) -> n :: Counter -> Foo;";
+    HOLDS(netvm_pipeline_stage(it, &stage, NULL) == NETVM_CONFIGURATION);
+    stage.configuration = "FromDevice(b) -> n :: Counter -> Discard;", stage.engine = "no engine";
+    HOLDS(netvm_pipeline_stage(it, &stage, NULL) == NETVM_ARGUMENT);
+    stage.name = "c", stage.engine = "interp";
+    HOLDS(netvm_pipeline_stage(it, &stage, NULL) == NETVM_OK);
+    stage.name = "b", stage.run = pass, stage.to = to_c, stage.to_count = 1;
+    HOLDS(netvm_pipeline_stage(it, &stage, NULL) == NETVM_OK);
+    HOLDS(netvm_pipeline_input(it, "a", to_b, 1, NULL, NULL, NULL) == NETVM_ARGUMENT);
+    HOLDS(netvm_pipeline_input(it, "a", none, 1, give, &turns, NULL) == NETVM_ARGUMENT);
+    HOLDS(netvm_pipeline_input(it, "a", to_b, 1, give, &turns, NULL) == NETVM_OK);
+    HOLDS(netvm_pipeline_start(it, &text) == NETVM_OK && text == NULL && netvm_pipeline_start(it, NULL) == NETVM_REFUSED);
+    for (int there = 0; !there; netvm_string_free(text)) {
+        HOLDS(netvm_pipeline_read(it, "c", 0, "n.count", NULL, &text) == NETVM_OK);
+        there = strcmp(text, "2") == 0;
+    }
+    HOLDS(netvm_pipeline_read(it, "c", 0, "n.nothing", NULL, NULL) == NETVM_REFUSED);
+    HOLDS(netvm_pipeline_write(it, "c", 0, "n.reset", NULL, NULL) == NETVM_OK);
+    HOLDS(netvm_pipeline_move(it, "c", 1, 0, NULL, NULL) == NETVM_REFUSED && netvm_pipeline_move(it, NULL, 0, 0, NULL, NULL) == NETVM_ARGUMENT);
+    HOLDS(netvm_pipeline_replicas(it, "c", 2, NULL, NULL) == NETVM_REFUSED);
+    HOLDS(netvm_pipeline_has_ended(it) == 0);
+    goes_on = 0;
+    HOLDS(netvm_pipeline_wait(it, &text) == NETVM_OK && netvm_pipeline_has_ended(it) == NETVM_REFUSED);
+    HOLDS(turns == 1 && sent == 7);
+    HOLDS(netvm_pipeline_counts(it, "b", 0, &counts) == NETVM_OK && counts.packets == 1 && counts.core == -1 && counts.active == 1);
+    HOLDS(netvm_pipeline_counts(it, "b", 1, &counts) == NETVM_REFUSED && netvm_pipeline_counts(it, "b", 0, NULL) == NETVM_ARGUMENT);
+    netvm_pipeline_free(it);
+    netvm_pipeline_free(NULL);
+    HOLDS(netvm_outlets_send(NULL, 0, NULL) == NETVM_ARGUMENT && netvm_outlets_stopping(NULL) == NETVM_ARGUMENT);
+    return 0;
+}
+
 int main(void)
 {
     int line = layout();
     line = line ? line : wrong();
     line = line ? line : application();
+    line = line ? line : stages();
     return line ? line : right();
 }

@@ -146,6 +146,16 @@ fn the_example_of_a_coprocessor_counts() {
 }
 
 #[test]
+fn the_example_of_stages_adds_up() {
+    let Some(prefix) = installed() else { return };
+    let program = prefix.join("abc");
+    compile("examples/abc.c", &program, &flags(prefix));
+    let told = printed(run(prefix, &program).arg("100000"));
+    let sum: u64 = (1..=100_000_u64).map(|n| n * n).sum();
+    assert_eq!(told, format!("b: 100000 packets, c: 100000 packets, sum {sum}, in order"));
+}
+
+#[test]
 fn the_example_says_what_is_wrong() {
     let Some(prefix) = installed() else { return };
     let program = prefix.join("count-wrong");

@@ -11,7 +11,7 @@
 //!                    └──[`scripts`]──▶ one element, what goes in and what comes out
 //! ```
 //!
-//! Programs may have [`coprocessors`] of the embedder's.
+//! Programs may have [`coprocessors`] of the embedder's, and the embedder's functions may be [`stages`] on threads, with elements or without.
 //!
 //! The lists of what there is, [`frontends::ALL`], [`engines::ALL`] and [`targets::ALL`], are here and nowhere else: every run-test, differential
 //! test and benchmark goes over them.
@@ -52,6 +52,7 @@ pub mod p4;
 mod profile;
 pub mod scripts;
 mod session;
+pub mod stages;
 pub mod targets;
 pub mod trace;
 

@@ -156,3 +156,94 @@ fn a_name_is_taken_once() {
     assert_eq!(register(Descriptor { name: "lookup", ..DESCRIPTOR }, make), Err(RegisterError::Taken));
     assert_eq!(register(Descriptor { name: "two words", ..DESCRIPTOR }, make), Err(RegisterError::BadName));
 }
+
+/// A class in C that asks the coprocessor about each packet's first byte, and about its length.
+const CLASS: &str = "#include <netvm.h>
+#define UNIT \"quota\"
+ELEMENT(Quota, \"1/2\", \"h/h\");
+static u32 loaded, longest;
+void init(void)
+{
+    loaded = coprocessor_load(UNIT, \"\\2\");
+}
+void push(int port)
+{
+    coprocessor_show(UNIT);
+    coprocessor_run(UNIT, \"length\");
+    if (coprocessor_get(UNIT, 1) > longest)
+        longest = coprocessor_get(UNIT, 1);
+    coprocessor_put(UNIT, 0, *header(u8, 0));
+    coprocessor_run(UNIT, \"ask\");
+    if (coprocessor_get(UNIT, 1))
+        emit(0);
+    emit(1);
+}
+READ(loaded, u32, loaded);
+READ(longest, u32, longest);
+";
+
+/// A folder with the class, changed so.
+fn folder(name: &str, change: [&str; 2]) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("netvm-quota-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    assert!(CLASS.contains(change[0]));
+    std::fs::write(folder.join("Quota.c"), CLASS.replace(change[0], change[1])).unwrap();
+    folder
+}
+
+const CONFIGURATION: &str = "FromDevice(in) -> q :: Quota -> ToDevice(a); q[1] -> ToDevice(b);";
+
+#[test]
+fn elements_in_c_use_it_by_its_name() {
+    registered();
+    let folder = folder("c", ["", ""]);
+    let reading = Reading { elements: vec![folder.clone()], ..Reading::default() };
+    let application = Application::read("test", CONFIGURATION, &reading).unwrap_or_else(|e| panic!("{}", e.render(false)));
+    for engine in engines::ALL {
+        let mut running = application
+            .embed(engine, engines::Settings::default(), Settings::default(), Box::new(Silent))
+            .unwrap_or_else(|e| panic!("{e}"));
+        for (n, first) in [1_u8, 2, 1, 1, 2, 2, 3].into_iter().enumerate() {
+            let bytes = vec![first; 60 + n];
+            assert!(running.push("in", Lent { bytes: &bytes, wire_len: 60, time_ns: 1, link: LinkType::EN10MB }).unwrap());
+        }
+        running.run_until(0);
+        let firsts = ["a", "b"].map(|device| {
+            let mut firsts = Vec::new();
+            let keep = |packet: Lent<'_>| {
+                firsts.push(packet.bytes[0]);
+                true
+            };
+            running.take(device, keep).unwrap();
+            firsts
+        });
+        assert_eq!(firsts, [vec![1, 2, 1, 2, 3], vec![1, 2]], "{}", engine.name);
+        let read = ["q.loaded", "q.longest"].map(|handler| running.graph().read(handler, "", None).unwrap());
+        assert_eq!(read, ["0", "66"], "{}", engine.name);
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_a_class_in_c_asks_wrongly_is_told_at_its_place() {
+    registered();
+    for (n, (change, wanted)) in [
+        (["#define UNIT \"quota\"", "#define UNIT \"quote\""], "no coprocessor is called `quote`"),
+        (["#define UNIT \"quota\"", "#define UNIT \"regexp\""], "the coprocessor `regexp` is not used by its name"),
+        (["\"ask\"", "\"task\""], "`quota` has no operation `task`"),
+        (["coprocessor_put(UNIT, 0,", "coprocessor_put(UNIT, 2,"], "a register of `quota` is a constant from 0 to 1"),
+        (["coprocessor_put(UNIT, 0,", "coprocessor_put(UNIT, longest,"], "a register of `quota` is a constant from 0 to 1"),
+        (["    coprocessor_show(UNIT);", "    loaded = coprocessor_load(UNIT, \"x\");"], "`coprocessor_load` is for init()"),
+        (["void init(void)\n{", "void init(void)\n{\n    coprocessor_show(UNIT);"], "`coprocessor_show` needs a packet"),
+        (["coprocessor_load(UNIT, ", "coprocessor_load(loaded, "], "`coprocessor_load` wants a string in quotes here"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let folder = folder(&format!("wrong{n}"), change);
+        let reading = Reading { elements: vec![folder.clone()], ..Reading::default() };
+        let told = Application::read("test", CONFIGURATION, &reading).map(drop).unwrap_err().render(false);
+        assert!(told.contains(wanted) && told.contains("Quota.c"), "{told}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -5,6 +5,8 @@ mod graphs;
 mod ports;
 #[path = "cores/readers.rs"]
 mod readers;
+#[path = "cores/verdicts.rs"]
+mod verdicts;
 
 use graphs::{CONFIGURATIONS, Found, Kept, capture, engines as unkept, placed, reading, run};
 use netvm::application::{Application, Placement, Policies, Policy, Settings, Stage};

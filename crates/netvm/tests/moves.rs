@@ -132,6 +132,44 @@ fn moves_and_replicas_that_come_and_go_change_nothing() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Elements that take long, and nothing behind them that does.
+const HEAVY: &str = "FromDump(IN, STOP true) -> c :: Classifier(12/0800, -); c[1] -> Discard;
+     c[0] -> Strip(14) -> h :: CheckIPHeader -> DecIPTTL -> IPMirror -> SetIPChecksum -> IPMirror -> SetIPChecksum -> IPMirror -> SetIPChecksum -> IPMirror
+     -> SetIPChecksum -> s :: IPClassifier(src net 10.0.0.0/8 and tcp, dst host 1.2.3.4 or udp port 53, tcp port 80 and not src net 192.168.0.0/16, -);
+     s[0] -> Unstrip(14) -> q :: Queue -> ToDump(OUT0); s[1] -> Unstrip(14) -> q; s[2] -> Unstrip(14) -> q; s[3] -> Unstrip(14) -> Queue -> ToDump(OUT1);";
+
+#[test]
+fn the_number_of_replicas_follows_what_packets_cost() {
+    let folder = std::env::temp_dir().join(format!("netvm-plans-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let input = folder.join("in.pcap");
+    std::fs::write(&input, capture(200_000)).unwrap();
+    let wanted = run(HEAVY, &["h.drops"], engines::find("interp").unwrap(), &folder, &input);
+    let out = folder.join("planned");
+    let application = Application::read("test.click", &placed(HEAVY, &input, &out), &reading()).unwrap_or_else(|e| panic!("{e}"));
+    let placement = Placement::new(application.application(), &[]).unwrap_or_else(|why| panic!("{why}"));
+    let (engine, host) = (engines::find("interp").unwrap(), Box::new(Kept::default()));
+    let mut cores = application.start_on(placement, 1, engine, unkept(), Settings::default(), host).unwrap_or_else(|e| panic!("{e}"));
+    cores.plan(std::time::Duration::from_millis(10)).unwrap();
+    assert_eq!(cores.planned(), Some("not measured yet"));
+    cores.start();
+    let (mut most, mut plans) = (1, Vec::new());
+    while cores.turn() {
+        most = most.max(cores.replicas().unwrap().active);
+        plans.extend(cores.take_plans());
+    }
+    let several = std::thread::available_parallelism().map_or(1, usize::from) > 1;
+    let measures = Path::new("/proc/self/schedstat").exists();
+    assert!(most > 1 || !several || !measures, "{plans:?} {:?}", cores.planned());
+    assert!(plans.iter().all(|plan| plan.contains("a packet costs")) && (plans.is_empty() == (most == 1)), "{plans:?}");
+    // Who asks for a number has it.
+    assert_eq!(cores.set_replicas(1).map(|replicas| replicas.wanted), Ok(1));
+    assert_eq!(cores.planned(), None);
+    assert!(cores.take_news().is_empty() && cores.finish().is_empty());
+    assert!((0..2).all(|n| std::fs::read(format!("{}{n}", out.display())).ok() == wanted.captures[n]), "captures differ");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn what_cannot_move_or_change_is_told() {
     let apps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps").canonicalize().unwrap();

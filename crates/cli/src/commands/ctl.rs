@@ -148,8 +148,9 @@ enum Command {
     },
     /// Tell how many replicas get packets (--place rtc:N), or change that while packets flow, between two epochs
     Replicas {
-        /// How many there are to be
-        count: Option<u64>,
+        /// How many there are to be, or auto: as many as packets and load are worth it
+        #[arg(value_name = "N|auto")]
+        count: Option<String>,
         /// As JSON
         #[arg(long)]
         json: bool,
@@ -197,7 +198,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         Command::Threads { json } => threads::list(&mut client, *json, &mut out)?,
         Command::Move { thread, core } => threads::move_to(&mut client, thread, core, &mut out)?,
-        Command::Replicas { count, json } => threads::replicas(&mut client, *count, *json, &mut out)?,
+        Command::Replicas { count, json } => threads::replicas(&mut client, count.as_deref(), *json, &mut out)?,
         Command::Table { table } => p4::table(&mut client, element, table, &mut out)?,
         Command::P4 { command } => p4::command(&mut client, element, &command.join(" "), &mut out)?,
         Command::Stop => drop(client.ask(&json!({ "op": "stop" }))?),

@@ -67,6 +67,11 @@ pub(super) enum Own {
     TimerSet,
     Ask,
     Search,
+    UnitLoad,
+    UnitPut,
+    UnitShow,
+    UnitRun,
+    UnitGet,
     TextIs,
     OutputIsPush,
     InputIsPush,
@@ -166,6 +171,11 @@ rows! {
     table_delete(Table, Key) G(BOOL), O(Own::Delete);
     strings_find(Strings, V(U32), V(U32)) G(INT), O(Own::Search);
     regex_found(Regex, V(U32), V(U32)) G(BOOL), O(Own::Search);
+    coprocessor_load(Literal, Literal) G(U32), O(Own::UnitLoad);
+    coprocessor_put(Literal, V(U32), V(U32)) VOID, O(Own::UnitPut);
+    coprocessor_show(Literal) VOID, O(Own::UnitShow);
+    coprocessor_run(Literal, Literal) VOID, O(Own::UnitRun);
+    coprocessor_get(Literal, V(U32)) G(U32), O(Own::UnitGet);
     timer_set(V(U32), V(U64)) VOID, O(Own::TimerSet);
     output_is_push(V(INT)) G(BOOL), O(Own::OutputIsPush);
     input_is_push(V(INT)) G(BOOL), O(Own::InputIsPush);

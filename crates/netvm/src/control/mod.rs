@@ -114,6 +114,19 @@ pub trait Controlled {
         Err("the configuration runs on one thread: netvm run --place rtc:N has replicas".to_owned())
     }
 
+    /// The number of replicas follows what packets cost and the load from now on.
+    ///
+    /// # Errors
+    /// Why the number cannot change.
+    fn plan_replicas(&mut self) -> Result<(), String> {
+        self.set_replicas(1).map(drop)
+    }
+
+    /// What the number of replicas follows and says at present, if it does.
+    fn planned(&self) -> Option<&str> {
+        None
+    }
+
     /// Puts another version of the configuration in its place, or tells what would become of its elements then.
     ///
     /// # Errors
@@ -217,13 +230,21 @@ impl Controlled for Cores {
     fn set_replicas(&mut self, replicas: usize) -> Result<Replicas, String> {
         Cores::set_replicas(self, replicas)
     }
+
+    fn plan_replicas(&mut self) -> Result<(), String> {
+        Cores::plan(self, Cores::PLAN)
+    }
+
+    fn planned(&self) -> Option<&str> {
+        Cores::planned(self)
+    }
 }
 
 /// What is told of a run that has been controlled since then: [`report::json`] with `threads`, for how long each has run on a core.
 fn statistics(target: &dyn Controlled, begun: Instant) -> serde_json::Value {
     let mut all = report::json(&target.stats(), Vec::new(), begun.elapsed().as_secs_f64());
     all["threads"] = threads::threads(&target.threads());
-    all["replicas"] = target.replicas().map_or(serde_json::Value::Null, threads::replicas);
+    all["replicas"] = target.replicas().map_or(serde_json::Value::Null, |now| threads::replicas(now, target.planned()));
     all
 }
 

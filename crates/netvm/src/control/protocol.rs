@@ -14,7 +14,7 @@
 //! | `replace` | puts the configuration `text` in the place of the one that runs, with `parameters` by name; with `plan` true only tells | `kept`, `made`, `gone`, `tables`, `entries_lost`, `packets_lost`, `pause_us`, `faults` |
 //! | `threads` | | `threads` as in `stats`, `replicas` as of `replicas` |
 //! | `move` | lets `thread` run on `core` only, or, if that is null, on any | `pause_us`: for how long it did nothing else |
-//! | `replicas` | lets `replicas` replicas get packets, if it is there | `active`, `wanted`, `pause_us`, `made_ms`; null without replicas |
+//! | `replicas` | lets `replicas` replicas get packets, if it is there, or with "auto" as many as the load needs | `active`, `wanted`, `pause_us`, `made_ms`, `auto`; null without replicas |
 //! | `stop` | asks for the end of the run | `null` |
 
 use super::{Controlled, Line, read_line, statistics, threads, why};
@@ -74,17 +74,9 @@ fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<
             why::answer(packets, text("filter"), most.unwrap_or(USUAL)).map_err(|error| error.to_string())
         }
         Some("replace") => replace(request, text("text").ok_or("the request has no text")?, target),
-        Some("threads") => {
-            Ok(json!({ "threads": threads::threads(&target.threads()), "replicas": target.replicas().map(threads::replicas) }))
-        }
+        Some("threads") => Ok(json!({ "threads": threads::threads(&target.threads()), "replicas": replicas(target) })),
         Some("move") => move_thread(request, text("thread").ok_or("the request names no thread")?, target),
-        Some("replicas") => match request.get("replicas") {
-            None => Ok(target.replicas().map_or(Value::Null, threads::replicas)),
-            Some(wanted) => {
-                let wanted = wanted.as_u64().and_then(|wanted| usize::try_from(wanted).ok()).ok_or("replicas is a number")?;
-                target.set_replicas(wanted).map(threads::replicas)
-            }
-        },
+        Some("replicas") => change_replicas(request, target),
         Some("stop") => {
             target.stop();
             Ok(Value::Null)
@@ -95,6 +87,24 @@ fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<
         }
         None => Err("the request has no op".to_owned()),
     }
+}
+
+/// How many replicas there are; null without.
+fn replicas(target: &dyn Controlled) -> Value {
+    target.replicas().map_or(Value::Null, |now| threads::replicas(now, target.planned()))
+}
+
+/// Changes their number, or lets it follow the load, if that is asked for.
+fn change_replicas(request: &Value, target: &mut dyn Controlled) -> Result<Value, String> {
+    match request.get("replicas") {
+        None => {}
+        Some(wanted) if wanted == "auto" => target.plan_replicas()?,
+        Some(wanted) => {
+            let wanted = wanted.as_u64().and_then(|wanted| usize::try_from(wanted).ok()).ok_or("replicas is a number, or \"auto\"")?;
+            target.set_replicas(wanted)?;
+        }
+    }
+    Ok(replicas(target))
 }
 
 fn move_thread(request: &Value, thread: &str, target: &mut dyn Controlled) -> Result<Value, String> {

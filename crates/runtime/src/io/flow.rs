@@ -145,7 +145,7 @@ pub(super) fn other(toward: Toward) -> Toward {
 }
 
 /// The sum of both addresses of a frame's flow, taken as words; 0 for what has none. A sum does not tell which address came first.
-fn sum(link: LinkType, frame: &[u8]) -> u32 {
+pub fn sum(link: LinkType, frame: &[u8]) -> u32 {
     let Some(flow) = behind_link(link, frame).and_then(|ip| addresses(quoted(ip).unwrap_or(ip))) else { return 0 };
     flow.as_chunks().0.iter().map(|word| u32::from_be_bytes(*word)).fold(0, u32::wrapping_add)
 }

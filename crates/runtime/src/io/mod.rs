@@ -34,6 +34,7 @@ pub mod time;
 pub mod write;
 
 pub use capture::{Burst, Capture, Format, Info, Progress, ReadError, Reading, Record};
+pub use flow::sum as flow_number;
 pub use link::LinkType;
 pub use time::{Precision, Resolution, Timestamp};
 pub use write::{Compression, Plan, WriteError, Writer};

@@ -65,9 +65,15 @@ pub(super) fn move_to(client: &mut Client, thread: &str, core: &str, out: &mut O
 }
 
 /// Tells how many replicas there are, or changes that and waits until it is so.
-pub(super) fn replicas(client: &mut Client, wanted: Option<u64>, json: bool, out: &mut Out) -> Outcome {
+pub(super) fn replicas(client: &mut Client, wanted: Option<&str>, json: bool, out: &mut Out) -> Outcome {
+    let number =
+        |text: &str| text.parse::<u64>().map_err(|_| Failure::usage(format_args!("'{text}' is no number of replicas: a number, or auto")));
+    let wanted: Option<Value> = match wanted {
+        Some("auto") => Some("auto".into()),
+        wanted => wanted.map(number).transpose()?.map(Value::from),
+    };
     let before = client.ask(&json!({ "op": "replicas" }))?;
-    let mut now = match wanted {
+    let mut now = match &wanted {
         Some(wanted) => client.ask(&json!({ "op": "replicas", "replicas": wanted }))?,
         None => before.clone(),
     };
@@ -76,7 +82,7 @@ pub(super) fn replicas(client: &mut Client, wanted: Option<u64>, json: bool, out
         std::thread::sleep(Duration::from_millis(10));
         now = client.ask(&json!({ "op": "replicas" }))?;
     }
-    if wanted.is_some_and(|wanted| now["wanted"] != wanted) {
+    if wanted.as_ref().is_some_and(|wanted| wanted.is_number() && now["wanted"] != *wanted) {
         return Err(Failure::failed(format_args!("there are {} replicas: more could not be made", now["wanted"])));
     }
     if json {
@@ -93,6 +99,9 @@ fn told(now: &Value, before: Option<&Value>) -> String {
     let mut text = format!("{active} replica{}", if active == 1 { "" } else { "s" });
     if active != wanted {
         text += &format!(", {wanted} from the next packets on");
+    }
+    if let Some(auto) = now["auto"].as_str() {
+        text += &format!("\nauto: {auto}");
     }
     let Some(before) = before else { return text };
     text += &format!(", pause of the sources {:.1} us", now["pause_us"].as_f64().unwrap_or(0.0));
@@ -124,6 +133,9 @@ mod tests {
         assert_eq!(told(&Value::Null, None), "no replicas of a stage");
         assert_eq!(told(&state(1, 1, 0.0), None), "1 replica");
         assert_eq!(told(&state(2, 3, 0.0), None), "2 replicas, 3 from the next packets on");
+        let mut planned = state(2, 2, 0.0);
+        planned["auto"] = "2 replicas: why".into();
+        assert_eq!(told(&planned, None), "2 replicas\nauto: 2 replicas: why");
         let text = told(&state(3, 3, 12.3), Some(&state(2, 2, 0.0)));
         assert_eq!(text, "3 replicas, pause of the sources 0.4 us; the last one was made in 12 ms while packets flowed");
     }

@@ -109,7 +109,7 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
         return cores::run(args, place, &application, (settings, server), &signals, &reading);
     }
     if args.explain_place {
-        cores::explain(args, &application, 1)?;
+        cores::explain(args, &application, cores::Place::Replicas(1))?;
     }
     let begun = Instant::now();
     let pending = server.as_ref().map(Server::pending);

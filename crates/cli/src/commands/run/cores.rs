@@ -15,7 +15,7 @@ const MOST: usize = 256;
 /// How many replicas there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// As many as cores.
+    /// As many as the load keeps busy, where their number can change; else as many as cores.
     Auto,
     /// So many.
     Replicas(usize),
@@ -76,7 +76,7 @@ impl Place {
 }
 
 /// Which thread each element is on, and why.
-pub(super) fn explain(args: &Args, application: &Application, replicas: usize) -> Outcome<Placement> {
+pub(super) fn explain(args: &Args, application: &Application, place: Place) -> Outcome<Placement> {
     let placement = args.order.place(application, &args.relax, &args.state).map_err(|why| match args.order {
         Kept::Total => Failure::failed(format_args!("this configuration runs on one thread only: {why}")),
         Kept::Flow => Failure::failed(format_args!(
@@ -84,7 +84,12 @@ pub(super) fn explain(args: &Args, application: &Application, replicas: usize) -
         )),
     })?;
     if args.explain_place {
+        let plans = place == Place::Auto && placement.keeps_replicas().is_none();
+        let replicas = if plans { 1 } else { place.replicas() };
         failure::eprint_lossy(placement.explain(application.application(), Some(replicas)).trim_end());
+        if plans {
+            failure::eprint_lossy("auto: one replica until it is known what packets cost; what is chosen then is told");
+        }
     }
     Ok(placement)
 }
@@ -98,8 +103,9 @@ pub(super) fn run(
     reading: &Reading,
 ) -> Outcome {
     let live = !settings.live.is_empty();
-    let replicas = place.replicas();
-    let placement = explain(args, application, replicas)?;
+    let placement = explain(args, application, place)?;
+    let plans = place == Place::Auto && placement.keeps_replicas().is_none();
+    let replicas = if plans { 1 } else { place.replicas() };
     let begun = Instant::now();
     let host = Box::new(Terminal::new(signals.clone(), args.json, None));
     let started = application.start_on(placement, replicas, args.engine.get(), args.engine.settings(), settings, host);
@@ -108,8 +114,12 @@ pub(super) fn run(
         cores.record(packets as usize).map_err(|why| Failure::usage(format_args!("--record: {why}")))?;
     }
     cores.pin(&args.pin).map_err(|why| Failure::usage(format_args!("--pin: {why}")))?;
+    if plans {
+        // What has no replicas stays as it is.
+        let _ = cores.plan(Cores::PLAN);
+    }
     announce(&cores.stats());
-    let whole = drive(&mut cores, signals, server);
+    let whole = drive(&mut cores, signals, server, args.explain_place);
     let handlers = if args.json { asked(cores.graph(), &args.handlers)? } else { Vec::new() };
     if !args.json {
         say_handlers(cores.graph(), &args.handlers)?;
@@ -125,7 +135,7 @@ pub(super) fn run(
 }
 
 /// Runs to the end or to a signal, and completes outputs. False if something was damaged.
-fn drive(cores: &mut Cores, signals: &Signals, mut server: Option<Server>) -> bool {
+fn drive(cores: &mut Cores, signals: &Signals, mut server: Option<Server>, explains: bool) -> bool {
     let mut bar = Progress::new(true);
     cores.start();
     while cores.turn() {
@@ -134,11 +144,15 @@ fn drive(cores: &mut Cores, signals: &Signals, mut server: Option<Server>) -> bo
             server.serve(cores);
         }
         cores.take_news().iter().for_each(failure::warning);
+        cores.take_plans().iter().filter(|_| explains).for_each(|plan| failure::eprint_lossy(&format!("auto: {plan}")));
         if signals.stop() {
             cores.stop();
         }
     }
     bar.clear();
+    if let Some(plan) = cores.planned().filter(|_| explains) {
+        failure::eprint_lossy(&format!("auto: at the end {plan}"));
+    }
     let faults = cores.finish();
     for fault in &faults {
         let graph = cores.graph();

@@ -176,7 +176,8 @@ pub(crate) struct Args {
     budget: u32,
 
     /// Run a configuration on several threads: sources, replicas of the elements that need not see all packets, and the rest. The result is that of one thread.
-    /// rtc:N has N replicas, pipeline one, auto as many as there are cores
+    /// rtc:N has N replicas, pipeline one, auto as many as packets and load are worth it, measured while they flow (--explain-place tells; netvm ctl replicas N ends that); where their number
+    /// cannot change, as many as there are cores
     #[arg(long, value_name = "auto|rtc:N|pipeline", value_parser = cores::parse)]
     place: Option<cores::Place>,
 

@@ -81,6 +81,9 @@ impl Lowerer<'_> {
                 self.renew(*table as u32);
             }
             (Own::Search, _) => self.search(args, row, span),
+            (Own::UnitLoad | Own::UnitPut | Own::UnitShow | Own::UnitRun | Own::UnitGet, [Arg::Value(name), rest @ ..]) => {
+                self.coprocessor(own, name, rest, (row, span));
+            }
             (Own::Ask, [Arg::Value(input)]) => self.ask(input, row, span),
             (Own::TimerSet, [Arg::Value(timer), Arg::Value(when)]) => self.timer_set(timer, when),
             (Own::OutputIsPush | Own::InputIsPush, [Arg::Value(port)]) => self.is_push(own == Own::OutputIsPush, port),

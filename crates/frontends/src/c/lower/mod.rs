@@ -33,6 +33,7 @@ mod search;
 mod shared;
 mod stmt;
 mod tables;
+mod unit;
 
 use super::fold::fold;
 use super::tree::Program;

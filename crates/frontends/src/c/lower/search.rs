@@ -68,7 +68,7 @@ impl Lowerer<'_> {
             if name == UNITS[0] {
                 self.code.op2(Op::CoproInit, n as u32, 0);
                 self.code.op(Op::Pop);
-            } else {
+            } else if UNITS.contains(&name.as_str()) {
                 self.load_patterns(n as u32, name == UNITS[2]);
             }
         }

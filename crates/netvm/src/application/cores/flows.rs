@@ -75,7 +75,21 @@ impl Application {
         }
         let mode = Mode::Flow(Others { share, ended, left: false, closed: false });
         let gauge = Gauge::new("replica 0", Stage::Replica);
-        Ok(Cores { rest, mode, directory, told: hears, faults, threads, run, placement, live, gauge, news: Vec::new() })
+        Ok(Cores {
+            rest,
+            mode,
+            directory,
+            told: hears,
+            faults,
+            threads,
+            run,
+            placement,
+            live,
+            gauge,
+            news: Vec::new(),
+            planner: None,
+            plans: Vec::new(),
+        })
     }
 }
 

@@ -24,6 +24,7 @@ mod cut;
 mod flows;
 mod handlers;
 mod placement;
+mod planner;
 mod policy;
 mod ports;
 mod readers;
@@ -45,6 +46,7 @@ use crew::Crew;
 use cut::{Cut, Part, cut};
 use handlers::{Directory, Request};
 use netil::app;
+use planner::Planner;
 use runtime::graph::Described;
 use runtime::graph::ring::{Batch, Inbox, Remote, Rings};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -116,6 +118,10 @@ pub struct Cores {
     gauge: Gauge,
     /// What went wrong on the way of what was asked for, for people.
     news: Vec<String>,
+    /// Who chooses the number of replicas, if somebody does.
+    planner: Option<Planner>,
+    /// What that chose, for people.
+    plans: Vec<String>,
 }
 
 /// What comes to the caller's graph.
@@ -172,7 +178,21 @@ impl Application {
         let gauge = Gauge::new("in order", Stage::Rest);
         inputs.iter().for_each(|input| gauge.waits(input.level()));
         let mode = Mode::Total(Epochs { inbox, inputs, begun: false, crew: crew.map(Box::new) });
-        Ok(Cores { rest, mode, directory, told: hears, faults, threads, run, placement, live, gauge, news: Vec::new() })
+        Ok(Cores {
+            rest,
+            mode,
+            directory,
+            told: hears,
+            faults,
+            threads,
+            run,
+            placement,
+            live,
+            gauge,
+            news: Vec::new(),
+            planner: None,
+            plans: Vec::new(),
+        })
     }
 }
 
@@ -205,6 +225,7 @@ impl Cores {
     /// Runs an epoch, or a turn of the first replica. False when the run has ended.
     pub fn turn(&mut self) -> bool {
         self.print_told();
+        self.make_plans();
         let Self { rest, mode, directory, run, live, threads, gauge, news, .. } = self;
         if let Mode::Total(Epochs { crew: Some(crew), inputs, .. }) = mode {
             news.extend(crew.work(directory, inputs, threads).err());
@@ -399,7 +420,8 @@ impl Cores {
         }
     }
 
-    /// So many replicas are to get packets: from the next epoch on, and new ones when they are made, which takes a moment in which packets flow.
+    /// So many replicas are to get packets: from the next epoch on, and new ones when they are made, which takes a moment in which packets flow. From then on their number follows
+    /// nothing else ([`Cores::plan`]).
     ///
     /// # Errors
     /// Why the number cannot change, or not to that.
@@ -410,6 +432,7 @@ impl Cores {
             );
         };
         crew.want(replicas, &self.directory)?;
+        self.planner = None;
         Ok(crew.replicas())
     }
 

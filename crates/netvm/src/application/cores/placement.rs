@@ -187,7 +187,10 @@ impl Placement {
     }
 
     /// Why there are always as many replicas as at the start, if so.
-    pub(super) fn keeps_replicas(&self) -> Option<&'static str> {
+    pub fn keeps_replicas(&self) -> Option<&'static str> {
+        if self.order == Order::Flow {
+            return Some("each has the whole configuration");
+        }
         (self.flow == Flow::Addresses).then_some("elements keep state by flow, and flows would come to replicas that do not have theirs")
     }
 

@@ -1,0 +1,289 @@
+//! A pipeline that runs: its threads and rings, and what others ask of it.
+
+use super::outlets::{Lane, Outlet};
+use super::worker::{Begin, Ending, Own, Request, Run, Seen, run_input, run_replica};
+use super::{Burst, Outlets, Pipeline, ROOM, Registered, Target};
+use rings::{Bell, Consumer, Inputs, ring};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long inputs may take until they come to an end of their turn, and packets until they are through.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What there is to say of a thread of a pipeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// The stage or input.
+    pub stage: String,
+    /// Which replica.
+    pub replica: usize,
+    /// Whether it is an input.
+    pub is_input: bool,
+    /// Whether packets go to it at present.
+    pub is_active: bool,
+    /// The core that it was moved to, if it was.
+    pub core: Option<usize>,
+    /// Packets that came to it.
+    pub packets: u64,
+    /// The bursts that they came in.
+    pub bursts: u64,
+    /// Packets that it sent, as far as they have gone on.
+    pub sent: u64,
+    /// Packets that it sent to a stage that had failed.
+    pub lost: u64,
+    /// Bursts that wait for it.
+    pub waiting: usize,
+}
+
+/// A thread.
+struct Thread {
+    stage: String,
+    replica: usize,
+    /// None of an input.
+    target: Option<Arc<Target>>,
+    seen: Seen,
+    handle: Option<JoinHandle<()>>,
+}
+
+/// A pipeline that runs. It ends when all inputs have, or when this is dropped.
+pub struct Running {
+    run: Arc<Run>,
+    /// In the order in which packets go through.
+    threads: Vec<Thread>,
+}
+
+/// The ends of rings that lead to a replica.
+type Ends = Vec<(Consumer<Burst>, Arc<Bell>)>;
+
+/// What is made before there are threads.
+struct Plan {
+    run: Arc<Run>,
+    /// Of each stage, of each replica.
+    ends: Vec<Vec<Ends>>,
+    owns: Vec<Vec<Arc<Own>>>,
+    targets: Vec<Arc<Target>>,
+}
+
+impl Plan {
+    fn new(stages: &[Registered]) -> Self {
+        let run = Arc::new(Run::default());
+        let targets: Vec<_> = stages.iter().map(|stage| Arc::clone(&stage.target)).collect();
+        let owns = targets.iter().map(|target| (0..target.most).map(|_| Arc::new(Own::new(&run))).collect()).collect();
+        let ends = targets.iter().map(|target| (0..target.most).map(|_| Ends::new()).collect()).collect();
+        Self { run, ends, owns, targets }
+    }
+
+    /// A ring to each replica of each of those stages.
+    fn outlets(&mut self, to: &[usize], own: &Arc<Own>) -> Outlets {
+        let outlet = |&stage: &usize| {
+            let lanes = self.ends[stage].iter_mut().zip(&self.owns[stage]).map(|(ends, its)| {
+                let (producer, consumer) = ring(ROOM);
+                ends.push((consumer, Arc::clone(&own.bell)));
+                Lane { pending: Burst::default(), ring: producer, bell: Arc::clone(&its.bell), untold: false }
+            });
+            Outlet { target: Arc::clone(&self.targets[stage]), lanes: lanes.collect() }
+        };
+        Outlets::new(to.iter().map(outlet).collect(), Arc::clone(own))
+    }
+}
+
+/// Begins threads.
+struct Starter {
+    threads: Vec<Thread>,
+    ready: Vec<Receiver<Result<(), String>>>,
+    go: Vec<Sender<()>>,
+}
+
+impl Starter {
+    /// Begins a thread, before those that packets go to from there are all begun or not: none goes on before [`Self::finish`].
+    fn spawn(
+        &mut self,
+        (stage, replica): (&str, usize),
+        target: Option<Arc<Target>>,
+        seen: Seen,
+        work: impl FnOnce(&Own, Begin) + Send + 'static,
+    ) -> Result<(), String> {
+        let (says, ready) = mpsc::channel();
+        let (go, goes) = mpsc::channel();
+        let ending = Ending { own: Arc::clone(&seen.own), is_input: target.is_none() };
+        if ending.is_input {
+            seen.own.run.gate.enter();
+        }
+        let begin = Begin { ready: says, go: goes };
+        let thread = Builder::new().name(format!("{stage} {replica}")).spawn(move || {
+            let ending = ending;
+            work(&ending.own, begin);
+        });
+        let handle = thread.map_err(|error| format!("no thread for {stage} {replica}: {error}"))?;
+        self.threads.push(Thread { stage: stage.to_owned(), replica, target, seen, handle: Some(handle) });
+        self.ready.push(ready);
+        self.go.push(go);
+        Ok(())
+    }
+
+    /// Lets all go on, if all could be made.
+    fn finish(self, run: Arc<Run>) -> Result<Running, String> {
+        let Self { threads, ready, go } = self;
+        let failed = |at: usize| format!("{} {} has failed", threads[at].stage, threads[at].replica);
+        let made = ready.iter().enumerate().map(|(at, ready)| ready.recv().unwrap_or_else(|_| Err(failed(at))));
+        // All are waited for.
+        let made: Vec<Result<(), String>> = made.collect();
+        let running = Running { run, threads };
+        if let Some(error) = made.into_iter().find_map(Result::err) {
+            // Those that wait to go on end.
+            drop(go);
+            return Err(error);
+        }
+        // One that has ended meanwhile does not wait.
+        for go in go {
+            let _ = go.send(());
+        }
+        Ok(running)
+    }
+}
+
+impl Pipeline {
+    /// Begins a thread for each input and each replica, and lets packets flow when all of them are ready.
+    ///
+    /// # Errors
+    /// Work that cannot be made; the system gives no thread.
+    pub fn start(self) -> Result<Running, String> {
+        let Self { stages, inputs } = self;
+        let mut plan = Plan::new(&stages);
+        let run = Arc::clone(&plan.run);
+        let mut starter = Starter { threads: Vec::new(), ready: Vec::new(), go: Vec::new() };
+        for input in inputs {
+            let own = Arc::new(Own::new(&run));
+            let (outlets, function) = (plan.outlets(&input.outputs, &own), input.function);
+            let seen = Seen { own, rest: None };
+            starter.spawn((&input.name, 0), None, seen, move |own, begin| run_input(own, function, outlets, begin))?;
+        }
+        // From the first to the last, so that all rings to a stage are there.
+        for (at, stage) in stages.iter().enumerate().rev() {
+            for (replica, ends) in std::mem::take(&mut plan.ends[at]).into_iter().enumerate() {
+                let own = Arc::clone(&plan.owns[at][replica]);
+                let (inputs, outlets) = (Inputs::new(ends), plan.outlets(&stage.outputs, &own));
+                let (seen, make) = (Seen { own, rest: Some(inputs.rest()) }, Arc::clone(&stage.make));
+                let work = move |own: &Own, begin| run_replica(own, (&*make, replica), inputs, outlets, begin);
+                starter.spawn((&stage.target.name, replica), Some(Arc::clone(&stage.target)), seen, work)?;
+            }
+        }
+        starter.finish(run)
+    }
+}
+
+impl Running {
+    fn thread(&self, stage: &str, replica: usize) -> Result<&Thread, String> {
+        let found = self.threads.iter().find(|thread| thread.stage == stage && thread.replica == replica);
+        found.ok_or_else(|| {
+            let all: Vec<String> = self.threads.iter().map(|thread| format!("{} {}", thread.stage, thread.replica)).collect();
+            format!("no thread is {stage} {replica}; there are {}", all.join(", "))
+        })
+    }
+
+    fn ask<T>(&self, stage: &str, replica: usize, request: impl FnOnce(Sender<Result<T, String>>) -> Request) -> Result<T, String> {
+        let (reply, answer) = mpsc::channel();
+        self.thread(stage, replica)?.seen.own.ask(request(reply));
+        answer.recv().unwrap_or_else(|_| Err(format!("{stage} {replica} has ended")))
+    }
+
+    /// Lets an input or a replica run on one core only, or on any, from its next burst on; for how long it did nothing else.
+    ///
+    /// # Errors
+    /// There is no such thread, it has ended, or there is no such core for this process.
+    pub fn move_to(&self, stage: &str, replica: usize, core: Option<usize>) -> Result<Duration, String> {
+        self.ask(stage, replica, |reply| Request::Move(core, reply))
+    }
+
+    /// What a handler of a replica says, such as `c.count` of the element `c`, between two bursts.
+    ///
+    /// # Errors
+    /// There is no such thread or handler, or it refuses.
+    pub fn read(&self, stage: &str, replica: usize, handler: &str, text: &str) -> Result<String, String> {
+        self.ask(stage, replica, |reply| Request::Read(handler.to_owned(), text.to_owned(), reply))
+    }
+
+    /// Writes a handler of a replica, between two bursts.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn write(&self, stage: &str, replica: usize, handler: &str, text: &str) -> Result<(), String> {
+        self.ask(stage, replica, |reply| Request::Write(handler.to_owned(), text.to_owned(), reply))
+    }
+
+    /// So many replicas of a stage get packets. For that the inputs wait until nothing is on the way; for how long they did.
+    ///
+    /// # Errors
+    /// The stage may not have so many; an input does not come to the end of its turn, or packets not through, within ten seconds.
+    pub fn set_replicas(&self, stage: &str, replicas: usize) -> Result<Duration, String> {
+        let target = self.threads.iter().find_map(|thread| thread.target.as_ref().filter(|target| target.name == stage));
+        let target = target.ok_or_else(|| format!("there is no stage {stage}"))?;
+        if !(1..=target.most).contains(&replicas) {
+            return Err(format!("stage {stage} was registered for 1 to {} replicas", target.most));
+        }
+        let begun = Instant::now();
+        let late = || "packets do not come to rest within ten seconds".to_owned();
+        let closed = self.run.gate.close(PATIENCE).ok_or_else(late)?;
+        // In the order of packets: what is at rest stays so when all before it is.
+        for rest in self.threads.iter().filter_map(|thread| thread.seen.rest.as_ref().filter(|_| !thread.seen.own.has_ended())) {
+            while !rest.is_at_rest() {
+                if begun.elapsed() > PATIENCE {
+                    return Err(late());
+                }
+                std::thread::sleep(Duration::from_micros(5));
+            }
+        }
+        target.active.store(replicas, Ordering::Relaxed);
+        drop(closed);
+        Ok(begun.elapsed())
+    }
+
+    /// What there is to say of each thread, in the order in which packets go through.
+    pub fn counts(&self) -> Vec<Counts> {
+        let count = |thread: &Thread| {
+            let Thread { stage, replica, target, seen, .. } = thread;
+            let [packets, bursts, sent, lost] = seen.own.counted();
+            let is_active = target.as_ref().is_none_or(|target| *replica < target.active.load(Ordering::Relaxed));
+            let waiting = seen.rest.as_ref().map_or(0, |rest| rest.waiting());
+            let (stage, replica, is_input, core) = (stage.clone(), *replica, target.is_none(), seen.own.core());
+            Counts { stage, replica, is_input, is_active, core, packets, bursts, sent, lost, waiting }
+        };
+        self.threads.iter().map(count).collect()
+    }
+
+    /// Asks all inputs to end; what has come still goes through.
+    pub fn stop(&self) {
+        self.run.stop();
+        self.threads.iter().for_each(|thread| thread.seen.own.bell.ring());
+    }
+
+    /// Whether all has gone through.
+    pub fn has_ended(&self) -> bool {
+        self.threads.iter().all(|thread| thread.seen.own.has_ended())
+    }
+
+    /// Waits until all has gone through, which it does when the inputs have ended.
+    ///
+    /// # Errors
+    /// A thread has failed.
+    pub fn wait(mut self) -> Result<Vec<Counts>, String> {
+        let failed = self.join();
+        if failed.is_empty() { Ok(self.counts()) } else { Err(failed.join("\n")) }
+    }
+
+    fn join(&mut self) -> Vec<String> {
+        let ended = self.threads.iter_mut().filter_map(|thread| Some((&thread.stage, thread.replica, thread.handle.take()?.join())));
+        let failed = ended.filter(|(.., result)| result.is_err());
+        failed.map(|(stage, replica, _)| format!("{stage} {replica} has failed")).collect()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+        self.join();
+    }
+}
