@@ -4,7 +4,7 @@
 
 use super::ether::{self, Ends};
 use super::view::{Cut, View};
-use super::{Line, cdp, hex, ip4, isis, names, put, stp};
+use super::{Line, cdp, hex, ip4, isis, names, put, stp, udld};
 
 const UI: u16 = 0x03;
 const SNAP: u8 = 0xaa;

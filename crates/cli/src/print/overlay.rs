@@ -75,7 +75,10 @@ fn geneve_payload(line: &mut Line<'_>, view: View<'_>, protocol: u16, options: u
 
 fn geneve_options(line: &mut Line<'_>, mut rest: View<'_>) -> Printed {
     let known = [
-        (0x0100, "Linux"), (0x0101, "Open vSwitch"), (0x0102, "Open Virtual Networking (OVN)"), (0x0103, "In-band Network Telemetry (INT)"),
+        (0x0100, "Linux"),
+        (0x0101, "Open vSwitch"),
+        (0x0102, "Open Virtual Networking (OVN)"),
+        (0x0103, "In-band Network Telemetry (INT)"),
         (0x0104, "VMware"),
     ];
     line.put(", options [");

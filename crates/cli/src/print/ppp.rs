@@ -1,7 +1,7 @@
 //! PPP (RFC 1661, RFC 1662) and PPPoE (RFC 2516).
 
 use super::view::{Printed, View};
-use super::{Line, ip4, ip6, names, ppp_control, put, tunnel};
+use super::{Line, hex, ip4, ip6, names, ppp_control, put, tunnel};
 
 #[rustfmt::skip]
 pub(super) const PROTOCOLS: &[(u16, &str)] = &[
@@ -59,12 +59,12 @@ fn payload(line: &mut Line<'_>, protocol: u16, name: Option<&str>, frame: View<'
         (0xc02d, _) => Ok(()),
         (_, Some(name)) => {
             put!(line, "{name} ");
-            line.unknown(view);
+            hex::indented(&mut line.text, view.captured(), "\n\t");
             Ok(())
         }
         (_, None) => {
             put!(line, "unknown PPP protocol (0x{protocol:04x}) ");
-            line.unknown(view);
+            hex::indented(&mut line.text, view.captured(), "\n\t");
             Ok(())
         }
     }
