@@ -4,8 +4,8 @@
 
 use super::view::{Printed, View};
 use super::{
-    Carried, Line, babel, bcm_li, bfd, bgp, bootp, dhcp6, dns, hsrp, ike, ntp, openflow, overlay, ptp, radius, resp, rip, ssh, syslog,
-    text, tftp,
+    Carried, Line, babel, bcm_li, bfd, bgp, bootp, dhcp6, dns, hsrp, ike, ntp, openflow, overlay, ptp, radius, resp, rip, snmp, ssh,
+    syslog, text, tftp,
 };
 
 /// Prints a payload.
@@ -32,6 +32,7 @@ const UDP: &[(&[u16], Print)] = &[
     (&[69], tftp::print),
     (&[123], ntp::print),
     (&[500], ike::print),
+    (&[161, 162], snmp::print),
     (&[514], syslog::print),
     (&[520], rip::print),
     (&[546, 547], dhcp6::print),

@@ -178,7 +178,7 @@ fn update(line: &mut Line<'_>, view: View<'_>) -> Printed {
     }
     let rest = view.skip(HEADER + 2 + length);
     let size = usize::from(rest.u16(0)?);
-    if (length <= 1 || withdrawn.len() > 0) && size == 0 && rest.len() == 2 && (length == 0 || length > 1) {
+    if length != 1 && size == 0 && rest.len() == 2 {
         line.put("\n\t  End-of-Rib Marker (empty NLRI)");
         return Ok(());
     }

@@ -82,7 +82,8 @@ fn attribute(line: &mut Line<'_>, kind: u8, value: View<'_>, level: u8) -> Print
         true => contents(line, kind, value, level)?,
         false => line.put("invalid len"),
     }
-    if line.style.verbose > 1 && kind != 128 {
+    // tcpdump has used up the bytes of these two by now.
+    if line.style.verbose > 1 && !matches!((kind, valid), (128, _) | (32, true)) {
         hex::indented(&mut line.text, value.captured(), "\n\t    ");
     }
     Ok(())

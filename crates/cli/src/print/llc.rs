@@ -4,7 +4,7 @@
 
 use super::ether::{self, Ends};
 use super::view::{Cut, View};
-use super::{Line, cdp, hex, ip4, isis, names, put, stp};
+use super::{Line, cdp, hex, ip4, isis, names, put, stp, udld};
 
 const UI: u16 = 0x03;
 const SNAP: u8 = 0xaa;
@@ -111,7 +111,7 @@ fn snap(line: &mut Line<'_>, view: View<'_>, ends: Option<Ends>) -> Result<bool,
         return stp::print(line, rest).map(|()| true);
     }
     if (oui, ethertype) == (0x0c, 0x0111) {
-        return udld(line, rest).map(|()| true);
+        return udld::print(line, rest).map(|()| true);
     }
     if (oui, ethertype) == (0x0c, 0x2000) {
         return cdp::print(line, rest).map(|()| true);
@@ -133,22 +133,6 @@ fn snap(line: &mut Line<'_>, view: View<'_>, ends: Option<Ends>) -> Result<bool,
 fn pid(oui: u32, number: u16) -> &'static str {
     let cisco = [(0x0102, "DRIP"), (0x0104, "PAgP"), (0x0111, "UDLD"), (0x2000, "CDP"), (0x2003, "VTP"), (0x2004, "DTP"), (0x010b, "PVST")];
     (oui == 0x0c).then(|| names::find(&cisco, number)).flatten().unwrap_or("Unknown")
-}
-
-/// Unidirectional link detection (RFC 5171): version, code and flags.
-fn udld(line: &mut Line<'_>, view: View<'_>) -> Result<(), Cut> {
-    line.protocol = "udld";
-    line.put("UDLD");
-    if view.len() < 4 {
-        line.invalid();
-        return Ok(());
-    }
-    let [first, flags] = view.array(0)?;
-    let (version, code) = (first >> 5, first & 31);
-    let name = names::find(&[(0, "Reserved"), (1, "Probe message"), (2, "Echo message"), (3, "Flush message")], code).unwrap_or("Reserved");
-    let set = names::flags(&[(1, "RT"), (2, "RSY")], flags.into(), ", ");
-    put!(line, "v{version}, Code {name} ({code:x}), Flags [{set}] (0x{flags:02x}), length {}", view.len());
-    view.take(0, view.len()).map(drop)
 }
 
 fn show_ends(line: &mut Line<'_>, ends: Option<Ends>) {

@@ -54,7 +54,10 @@ fn geneve_payload(line: &mut Line<'_>, view: View<'_>, protocol: u16, options: u
     }
     if options > 0 {
         view.take(0, options)?;
-        put!(line, ", options [{options} bytes]");
+        match line.style.verbose {
+            0 => put!(line, ", options [{options} bytes]"),
+            _ => geneve_options(line, view.first(options))?,
+        }
     }
     line.put(if line.style.verbose > 0 { "\n\t" } else { ": " });
     let inner = view.skip(options);
@@ -68,4 +71,41 @@ fn geneve_payload(line: &mut Line<'_>, view: View<'_>, protocol: u16, options: u
             Ok(())
         }
     }
+}
+
+fn geneve_options(line: &mut Line<'_>, mut rest: View<'_>) -> Printed {
+    let known = [
+        (0x0100, "Linux"),
+        (0x0101, "Open vSwitch"),
+        (0x0102, "Open Virtual Networking (OVN)"),
+        (0x0103, "In-band Network Telemetry (INT)"),
+        (0x0104, "VMware"),
+    ];
+    line.put(", options [");
+    let mut separator = "";
+    while rest.len() > 0 {
+        let (class, kind, len) = (rest.u16(0)?, rest.u8(2)?, 4 + usize::from(rest.u8(3)? & 0x1f) * 4);
+        let name = match class {
+            0..0x0100 => "Standard",
+            0xfff0.. => "Experimental",
+            _ => names::find(&known, class).unwrap_or("Unknown"),
+        };
+        let critical = if kind & 0x80 != 0 { "(C)" } else { "" };
+        put!(line, "{separator}class {name} (0x{class:x}) type 0x{kind:x}{critical} len {len}");
+        separator = ", ";
+        if len > rest.len() {
+            line.put(" [bad length]");
+            break;
+        }
+        if line.style.verbose > 1 && len > 4 {
+            line.put(" data");
+            for word in rest.take(4, len - 4)?.chunks(4) {
+                line.put(" ");
+                word.iter().for_each(|byte| put!(line, "{byte:02x}"));
+            }
+        }
+        rest = rest.skip(len);
+    }
+    line.put("]");
+    Ok(())
 }

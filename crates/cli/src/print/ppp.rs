@@ -1,21 +1,16 @@
 //! PPP (RFC 1661, RFC 1662) and PPPoE (RFC 2516).
 
 use super::view::{Printed, View};
-use super::{Line, ip4, ip6, names, put, tunnel};
+use super::{Line, hex, ip4, ip6, names, ppp_control, put, tunnel};
 
 #[rustfmt::skip]
-const PROTOCOLS: &[(u16, &str)] = &[
-    (0x0021, "IP"), (0x0023, "OSI"), (0x002b, "IPX"), (0x002d, "VJC"), (0x002f, "VJNC"), (0x003d, "MLPPP"), (0x0057, "IP6"),
-    (0x00fd, "COMP"), (0x0281, "MPLS"), (0x0283, "MPLS"), (0x8021, "IPCP"), (0x8023, "OSICP"), (0x802b, "IPXCP"),
-    (0x8057, "IP6CP"), (0x80fd, "CCP"), (0x8281, "MPLSCP"), (0xc021, "LCP"), (0xc023, "PAP"), (0xc025, "LQM"),
-    (0xc02b, "BACP"), (0xc02d, "BAP"), (0xc223, "CHAP"), (0xc227, "EAP"),
-];
-
-#[rustfmt::skip]
-const CODES: &[(u8, &str)] = &[
-    (0, "Vendor-Extension"), (1, "Conf-Request"), (2, "Conf-Ack"), (3, "Conf-Nack"), (4, "Conf-Reject"), (5, "Term-Request"),
-    (6, "Term-Ack"), (7, "Code-Reject"), (8, "Prot-Reject"), (9, "Echo-Request"), (10, "Echo-Reply"),
-    (11, "Disconnect-Request"), (12, "Identification"), (13, "Time-Remaining"), (14, "Reset-Req"), (15, "Reset-Ack"),
+pub(super) const PROTOCOLS: &[(u16, &str)] = &[
+    (0x0021, "IP"), (0x0023, "OSI"), (0x0025, "NS"), (0x0027, "DECNET"), (0x0029, "APPLE"), (0x002b, "IPX"), (0x002d, "VJC"),
+    (0x002f, "VJNC"), (0x0031, "BRPDU"), (0x0033, "STII"), (0x0035, "VINES"), (0x003d, "MLPPP"), (0x0057, "IP6"), (0x00fd, "Compressed"),
+    (0x0201, "HELLO"), (0x0231, "LUXCOM"), (0x0233, "SNS"), (0x0281, "MPLS"), (0x0283, "MPLS"), (0x8021, "IPCP"), (0x8023, "OSICP"),
+    (0x8025, "NSCP"), (0x8027, "DECNETCP"), (0x8029, "APPLECP"), (0x802b, "IPXCP"), (0x8033, "STIICP"), (0x8035, "VINESCP"),
+    (0x8057, "IP6CP"), (0x80fd, "CCP"), (0x8281, "MPLSCP"), (0xc021, "LCP"), (0xc023, "PAP"), (0xc025, "LQM"), (0xc027, "SPAP"),
+    (0xc02b, "BACP"), (0xc02d, "BAP"), (0xc03d, "MLPPP-CP"), (0xc123, "Old-SPAP"), (0xc223, "CHAP"), (0xc227, "EAP"),
 ];
 
 /// Prints a frame: perhaps address and control, then a protocol of one or two bytes.
@@ -44,10 +39,11 @@ pub(super) fn frame(line: &mut Line<'_>, view: View<'_>) -> Printed {
         }
         line.put(": ");
     }
-    payload(line, protocol, name, view.skip(size))
+    payload(line, protocol, name, view, size)
 }
 
-fn payload(line: &mut Line<'_>, protocol: u16, name: Option<&str>, view: View<'_>) -> Printed {
+fn payload(line: &mut Line<'_>, protocol: u16, name: Option<&str>, frame: View<'_>, size: usize) -> Printed {
+    let view = frame.skip(size);
     match (protocol, name) {
         (0x0021 | 0x002f | 0x0800, _) => ip4::print(line, view),
         (0x0057 | 0x86dd, _) => ip6::print(line, view),
@@ -56,19 +52,19 @@ fn payload(line: &mut Line<'_>, protocol: u16, name: Option<&str>, view: View<'_
             line.put("compressed PPP data");
             Ok(())
         }
-        (0x8021 | 0x8023 | 0x8281 | 0x8057 | 0x80fd | 0xc02b | 0xc021, Some(name)) => {
-            let code = view.u8(0)?;
-            let what = names::find(CODES, code).unwrap_or("Unknown Opcode");
-            put!(line, "{name}, {what} (0x{code:02x}), id {}, length {}", view.u8(1)?, view.len() + 2);
-            Ok(())
-        }
+        (0x8021 | 0x8023 | 0x8281 | 0x8057 | 0x80fd | 0xc02b | 0xc021, Some(name)) => ppp_control::print(line, protocol, name, frame),
+        (0x003d, _) => ppp_control::multilink(line, view),
+        (0xc023, _) => ppp_control::pap(line, view),
+        (0xc223, _) => ppp_control::chap(line, view),
+        (0xc02d, _) => Ok(()),
         (_, Some(name)) => {
-            put!(line, "{name}, length {}", view.len());
+            put!(line, "{name} ");
+            hex::indented(&mut line.text, view.captured(), "\n\t");
             Ok(())
         }
         (_, None) => {
             put!(line, "unknown PPP protocol (0x{protocol:04x}) ");
-            line.unknown(view);
+            hex::indented(&mut line.text, view.captured(), "\n\t");
             Ok(())
         }
     }

@@ -29,7 +29,7 @@ fn case(text: &'static str) -> Case {
     let digits: Vec<u8> = digits.bytes().filter(u8::is_ascii_hexdigit).collect();
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16).expect("hexadecimal");
     let number = title.rsplit_once("link type ").and_then(|(_, number)| number.parse().ok()).expect("a link type");
-    Case { title, link: LinkType::from_file(number), bytes: digits.chunks(2).map(byte).collect(), texts: [one, two.trim_end()] }
+    Case { title, link: LinkType::from_file(number), bytes: digits.chunks(2).map(byte).collect(), texts: [one.trim_end(), two.trim_end()] }
 }
 
 fn printer(verbose: u8) -> Printer {
