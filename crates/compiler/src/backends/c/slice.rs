@@ -34,7 +34,7 @@ pub(super) fn is_large(table: &Table, large: usize) -> bool {
     match table.kind {
         TableKind::Exact => table.key_bits <= 128 && read_of(table) * table.capacity as usize > large,
         _ if layout::Paths::of(table).is_some() => table.capacity as usize * layout::paths::UNIT > large,
-        _ => layout::Trie::of(table).is_some_and(|trie| levels_of(table, &trie) > large),
+        _ => layout::Trie::of(table).is_some_and(|trie| root_of(&trie) > large),
     }
 }
 
@@ -45,15 +45,13 @@ pub(super) fn read_now(table: &Table, t: &str) -> String {
     }
     match (layout::Paths::of(table), layout::Trie::of(table)) {
         (Some(_), _) => format!("{t}.head[{}] * {}u", layout::paths::USED, layout::paths::UNIT),
-        (_, trie) => format!("{}u", trie.map_or(0, |trie| levels_of(table, &trie))),
+        (_, trie) => format!("{}u", trie.map_or(0, |trie| root_of(&trie))),
     }
 }
 
-/// Bytes of a trie's first level and, where that is short, of the groups behind it, one for each prefix that is longer: as many as there are entries, nearly (a route of the
-/// Internet has more than 16 bits).
-fn levels_of(table: &Table, trie: &layout::Trie) -> usize {
-    let root = 2 << trie.root_bits;
-    if trie.root_bits < u32::from(table.key_bits).min(24) { root + table.capacity as usize * 2 * layout::GROUP } else { root }
+/// Bytes of a trie's first level.
+fn root_of(trie: &layout::Trie) -> usize {
+    2 << trie.root_bits
 }
 
 /// Bytes that lookups read for each entry of an exact table.
