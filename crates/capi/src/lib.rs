@@ -499,7 +499,7 @@ functions! {
     /// is no room.
     fn netvm_outlets_forward(outlets: *mut Sends, output: u32, index: usize) -> c_int {
         // SAFETY: null, or what the calling function was called with.
-        let sends = unsafe { outlets.as_mut() }.ok_or(Fault::null("the outlets"));
+        let sends = unsafe { outlets.as_mut() }.ok_or_else(|| Fault::null("the outlets"));
         // SAFETY: as above.
         status(sends.and_then(|sends| unsafe { sends.forward(output, index) }))
     }
@@ -508,7 +508,7 @@ functions! {
     /// is empty afterwards.
     fn netvm_outlets_forward_all(outlets: *mut Sends, output: u32) -> c_int {
         // SAFETY: null, or what the calling function was called with.
-        let sends = unsafe { outlets.as_mut() }.ok_or(Fault::null("the outlets"));
+        let sends = unsafe { outlets.as_mut() }.ok_or_else(|| Fault::null("the outlets"));
         // SAFETY: as above.
         status(sends.and_then(|sends| unsafe { sends.forward_all(output) }))
     }
@@ -516,7 +516,7 @@ functions! {
     /// Sends a packet of the caller's memory, which is copied.
     fn netvm_outlets_send(outlets: *mut Sends, output: u32, item: *const Item) -> c_int {
         // SAFETY: null, or what the calling function was called with.
-        let sends = unsafe { outlets.as_mut() }.ok_or(Fault::null("the outlets"));
+        let sends = unsafe { outlets.as_mut() }.ok_or_else(|| Fault::null("the outlets"));
         // SAFETY: as above; the packet is null or has its bytes.
         status(sends.and_then(|sends| unsafe { sends.send(output, item) }))
     }

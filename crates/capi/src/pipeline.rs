@@ -186,7 +186,7 @@ impl Sends {
     /// As [`Self::item`]; the packet is null or has so many bytes.
     pub(crate) unsafe fn send(&mut self, output: u32, item: *const Item) -> Result<(), Fault> {
         // SAFETY: as this function's.
-        let item = unsafe { item.as_ref() }.ok_or(Fault::null("the packet"))?;
+        let item = unsafe { item.as_ref() }.ok_or_else(|| Fault::null("the packet"))?;
         // SAFETY: as this function's.
         let bytes = unsafe { array(item.data.cast_const(), item.len as usize, "a packet's data") }?;
         // SAFETY: the outlets of the call, to which nothing else points while they are used here.

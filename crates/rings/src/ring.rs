@@ -47,7 +47,7 @@ impl<T> Shared<T> {
 /// What became of a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pushed {
-    /// Done; how many wait now.
+    /// Done; how many wait now, exactly if that is half of the room or more.
     Done(usize),
     /// There is no room.
     Full,
@@ -58,7 +58,7 @@ pub enum Pushed {
 /// What became of a pop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Popped {
-    /// Done; how many wait still, as far as is known.
+    /// Done; how many wait still, at least; exactly if that is half of the room or less.
     Done(usize),
     /// Nothing is there.
     Empty,
@@ -102,6 +102,10 @@ impl<T> Producer<T> {
         std::mem::swap(&mut *self.shared.place(self.at), value);
         self.at = self.at.wrapping_add(1);
         self.shared.tail.0.store(self.at, Ordering::Release);
+        if self.at.wrapping_sub(self.seen) * 2 >= self.room() {
+            // It may be less: who wakes others for it looks closer.
+            self.seen = self.shared.head.0.load(Ordering::Acquire);
+        }
         Pushed::Done(self.at.wrapping_sub(self.seen))
     }
 
@@ -128,6 +132,10 @@ impl<T> Consumer<T> {
         std::mem::swap(&mut *self.shared.place(self.at), value);
         self.at = self.at.wrapping_add(1);
         self.shared.head.0.store(self.at, Ordering::Release);
+        if self.seen.wrapping_sub(self.at) * 2 <= self.room() {
+            // It may be more.
+            self.seen = self.shared.tail.0.load(Ordering::Acquire);
+        }
         Popped::Done(self.seen.wrapping_sub(self.at))
     }
 

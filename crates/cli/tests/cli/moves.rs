@@ -71,6 +71,12 @@ fn threads_move_and_replicas_change_while_a_connection_goes_through() {
     ] {
         assert!(ctl(&socket, args).bad(1).contains(told));
     }
+    assert!(ctl(&socket, &["replicas", "auto"]).good().contains("\nauto: not measured yet"));
+    assert!(json(&ctl(&socket, &["replicas", "--json"]).good())["auto"].is_string());
+    // Who asks for a number has it.
+    ctl(&socket, &["replicas", "2"]).good();
+    assert!(json(&ctl(&socket, &["replicas", "--json"]).good())["auto"].is_null());
+    assert!(ctl(&socket, &["replicas", "x"]).bad(2).contains("'x' is no number of replicas: a number, or auto"));
     assert!(ctl(&socket, &["move", "sources", "x"]).bad(2).contains("'x' is no core: a number, or any"));
     running.signal("-TERM");
     let told = running.end();
@@ -95,4 +101,23 @@ fn a_run_on_one_thread_moves_and_has_no_replicas() {
     let file = format!("{}/../../apps/firewall/firewall.click", env!("CARGO_MANIFEST_DIR"));
     let told = run(&format!("run {file} --map inside=dev:lo --map outside=dev:lo --place rtc:2 --pin 4711"));
     assert!(told.bad(2).contains("--pin: core 4711 is not there, or not for this process"));
+}
+
+#[test]
+fn what_auto_chooses_is_told() {
+    let dir = Dir::new("auto");
+    let capture = dir.file("in.pcap");
+    run(&format!("synth {capture} -c 200000")).good();
+    let file = dir.write(
+        "auto.click",
+        &format!("FromDump({capture}, STOP true) -> Strip(14) -> CheckIPHeader -> DecIPTTL -> Unstrip(14) -> Queue -> Discard;\n"),
+    );
+    let told = run(&format!("run {file} --place auto --explain-place")).bad(0);
+    assert!(told.contains("replicas: 1\n") && told.contains("auto: one replica until it is known what packets cost"), "{told}");
+    assert!(told.contains("auto: at the end "), "{told}");
+    // Replicas that keep state by flow are as many as cores from the start, and stay.
+    let file = format!("{}/../../apps/firewall/firewall.click", env!("CARGO_MANIFEST_DIR"));
+    let maps = format!("--map inside={capture} --map outside={capture}");
+    let told = run(&format!("run {file} {maps} --place auto --explain-place")).bad(0);
+    assert!(!told.contains("auto:"), "{told}");
 }
